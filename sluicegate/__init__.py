@@ -1,0 +1,1 @@
+"""Sluicegate: one AQM, written once, judged in every world where it matters."""
