@@ -1,1 +1,17 @@
-//! Being built.
+//! The AQMs of `aqm/` with a safe face.
+//!
+//! [`Class`] describes an AQM (its parameters, its rules, its laws), [`Configured`] is one with
+//! its parameters set, and [`Running`] is one at work behind a queue. [`Discipline`] adds
+//! what is the queue's business: the limit, the victim and marking.
+
+mod class;
+mod discipline;
+mod ffi;
+mod params;
+
+pub use class::{Class, LoadError, all, find, load};
+pub use discipline::{Aqm, Configured, Discipline, Running, Victim};
+pub use ffi::{Verdict, View};
+pub use params::{ONE, Param, ParamError, Scale, Value};
+
+include!(concat!(env!("OUT_DIR"), "/headers.rs"));

@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * Drop laws of the RED family: from the average queue to the probability that a packet
+ * is dropped. All are 0 below min_th; u = (average - min_th) / (max_th - min_th).
+ *
+ *   linear        max_p u;                           1 from max_th on
+ *                 Floyd & Jacobson 1993, section IV
+ *   gentle        max_p u;  from max_th to 2 max_th a line from max_p to 1
+ *                 Floyd, "Recommendation on using the gentle variant of RED", 2000
+ *   double_slope  2 (1 - gamma) u below `middle`,  1 - gamma + 2 gamma (u - middle)
+ *                 above;                             1 from max_th on
+ *                 Zheng & Atiquzzaman 2000 (DSRED), with min_th = K_l, max_th = K_h
+ *                 and middle = (K_m - K_l) / (K_h - K_l), usually 1/2
+ *   cubic         max_p ((1 - c2 - c3) u + c2 u^2 + c3 u^3), held within [0, 1];
+ *                                                    1 from max_th on
+ *                 c2 = 1, c3 = 0: Zhou, Yeung & Li 2006 (NLRED); any cubic: Domanska,
+ *                 Augustyn & Domanski 2012, whose basis max_p u + A1 u (1 - u)
+ *                 + A2 u^2 (1 - u) is c2 = (A2 - A1) / max_p, c3 = -A2 / max_p
+ */
+#ifndef SLUICEGATE_DROP_LAW_H
+#define SLUICEGATE_DROP_LAW_H
+
+#include "fixed.h"
+
+enum drop_law { DROP_LAW_LINEAR, DROP_LAW_GENTLE, DROP_LAW_DOUBLE_SLOPE, DROP_LAW_CUBIC };
+
+struct drop_law_config {
+	s64 min_th, max_th;		/* Q31.32 packets */
+	s64 max_p, gamma, middle;	/* Q31.32 */
+	s64 c1, c2, c3;			/* Q31.32, max_p included */
+	struct fixed_divisor range, max_th_divisor;
+	enum drop_law law;
+};
+
+static inline s64 drop_law_double_slope(const struct drop_law_config *c, s64 u)
+{
+	if (u < c->middle)
+		return 2 * fixed_mul(FIXED_ONE - c->gamma, u);
+	return FIXED_ONE - c->gamma + 2 * fixed_mul(c->gamma, u - c->middle);
+}
+
+static inline s64 drop_law_cubic(const struct drop_law_config *c, s64 u)
+{
+	return fixed_mul(u, c->c1 + fixed_mul(u, c->c2 + fixed_mul(u, c->c3)));
+}
+
+static inline s64 drop_law_gentle(const struct drop_law_config *c, s64 average)
+{
+	s64 v = fixed_ratio(average - c->max_th, &c->max_th_divisor);
+
+	return c->max_p + fixed_mul(FIXED_ONE - c->max_p, v);
+}
+
+static inline s64 drop_law_inside(const struct drop_law_config *c, s64 average)
+{
+	s64 u = fixed_ratio(average - c->min_th, &c->range);
+
+	switch (c->law) {
+	case DROP_LAW_DOUBLE_SLOPE:
+		return drop_law_double_slope(c, u);
+	case DROP_LAW_CUBIC:
+		return drop_law_cubic(c, u);
+	default:
+		return fixed_mul(c->max_p, u);
+	}
+}
+
+/* Q31.32, within [0, 1]. */
+static inline s64 drop_law_probability(const struct drop_law_config *c, s64 average)
+{
+	s64 p;
+
+	if (average < c->min_th)
+		return 0;
+	if (average < c->max_th)
+		p = drop_law_inside(c, average);
+	else if (c->law == DROP_LAW_GENTLE && average < 2 * c->max_th)
+		p = drop_law_gentle(c, average);
+	else
+		return FIXED_ONE;
+	return p < 0 ? 0 : p > FIXED_ONE ? FIXED_ONE : p;
+}
+
+#endif

@@ -1,0 +1,180 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * Fixed-point arithmetic for AQMs: signed Q31.32.
+ *
+ * An s64 holds value * 2^32, so it reaches from -2^31 to 2^31 in steps of 2.3e-10.
+ * Every operation saturates; none overflows. Products and quotients round to the
+ * nearest step, a tie goes up. Where the compiler has no 128-bit integers (BPF), or where
+ * AQM_PORTABLE is defined, 64-bit parts give the same bits.
+ */
+#ifndef SLUICEGATE_FIXED_H
+#define SLUICEGATE_FIXED_H
+
+#include "aqm.h"
+
+#define FIXED_ONE (1LL << 32)
+#define FIXED_MAX 0x7fffffffffffffffLL
+#define FIXED_MIN (-FIXED_MAX - 1)
+
+#if defined(__SIZEOF_INT128__) && !defined(__BPF__) && !defined(AQM_PORTABLE)
+#define FIXED_NATIVE 1
+#else
+#define FIXED_NATIVE 0
+#endif
+
+static inline s64 fixed_from_u32(u32 n)
+{
+	return n > 0x7fffffffU ? FIXED_MAX : (s64)n << 32;
+}
+
+static inline s64 fixed_add(s64 a, s64 b)
+{
+	s64 sum = (s64)((u64)a + (u64)b);
+
+	if (((a ^ sum) & (b ^ sum)) < 0)
+		return a < 0 ? FIXED_MIN : FIXED_MAX;
+	return sum;
+}
+
+static inline s64 fixed_sub(s64 a, s64 b)
+{
+	s64 difference = (s64)((u64)a - (u64)b);
+
+	if (((a ^ b) & (a ^ difference)) < 0)
+		return a < 0 ? FIXED_MIN : FIXED_MAX;
+	return difference;
+}
+
+/* The 128-bit product of two words; returns the upper half. */
+static inline u64 fixed_wide(u64 a, u64 b, u64 *low)
+{
+#if FIXED_NATIVE
+	unsigned __int128 product = (unsigned __int128)a * b;
+
+	*low = (u64)product;
+	return (u64)(product >> 64);
+#else
+	u64 a0 = (u32)a, a1 = a >> 32, b0 = (u32)b, b1 = b >> 32;
+	u64 middle = a1 * b0 + ((a0 * b0) >> 32);
+	u64 carry = a0 * b1 + (u32)middle;
+
+	*low = (carry << 32) | (u32)(a0 * b0);
+	return a1 * b1 + (middle >> 32) + (carry >> 32);
+#endif
+}
+
+static inline u64 fixed_magnitude(s64 a)
+{
+	return a < 0 ? 0 - (u64)a : (u64)a;
+}
+
+static inline s64 fixed_mul(s64 a, s64 b)
+{
+#if FIXED_NATIVE
+	__int128 product = ((__int128)a * b + (1LL << 31)) >> 32;
+
+	if (product != (s64)product)
+		return product < 0 ? FIXED_MIN : FIXED_MAX;
+	return (s64)product;
+#else
+	u32 negative = (a ^ b) < 0;
+	u64 low, high = fixed_wide(fixed_magnitude(a), fixed_magnitude(b), &low);
+	/* a tie goes up: a negative product rounds its magnitude down */
+	u64 rounded = low + ((1ULL << 31) - negative);
+
+	high += rounded < low;
+	if (high >> 32)
+		return negative ? FIXED_MIN : FIXED_MAX;
+	rounded = (high << 32) | (rounded >> 32);
+	if (negative)
+		return rounded > 1ULL << 63 ? FIXED_MIN : (s64)(0 - rounded);
+	return rounded >> 63 ? FIXED_MAX : (s64)rounded;
+#endif
+}
+
+/* a / b; a division by zero saturates, and 0 / 0 is 0. */
+static inline s64 fixed_div(s64 a, s64 b)
+{
+	u32 negative = (a < 0) != (b < 0), bit;
+	u64 dividend = fixed_magnitude(a), divisor = fixed_magnitude(b);
+	u64 quotient, rest, doubled;
+
+	if (!a)
+		return 0;
+	if (!b || dividend / divisor >> 31)
+		return negative ? FIXED_MIN : FIXED_MAX;
+	quotient = dividend / divisor;
+	rest = dividend % divisor;
+	for (bit = 0; bit < 32; bit++) {
+		rest <<= 1;
+		quotient <<= 1;
+		if (rest >= divisor) {
+			rest -= divisor;
+			quotient |= 1;
+		}
+	}
+	doubled = rest << 1;
+	quotient += negative ? doubled > divisor : doubled >= divisor;
+	if (negative)
+		return (s64)(0 - quotient);
+	return quotient >> 63 ? FIXED_MAX : (s64)quotient;
+}
+
+/* Division by a number known beforehand, at the cost of one multiplication. */
+struct fixed_divisor {
+	u64 inverse;	/* 2^127 / (divisor << shift) */
+	u32 shift;
+};
+
+/* divisor > 0 */
+static inline struct fixed_divisor fixed_divisor(s64 divisor)
+{
+	struct fixed_divisor d = { 0, 0 };
+	u64 normal = (u64)divisor, rest = FIXED_MAX;
+	u32 bit;
+
+	for (bit = 0; bit < 63 && !(normal >> 63); bit++) {
+		normal <<= 1;
+		d.shift++;
+	}
+	/* (2^127 - 1) / normal by long division: all bits of the dividend are 1 */
+	for (bit = 0; bit < 64; bit++) {
+		u32 carry = rest >> 63;
+
+		rest = rest << 1 | 1;
+		d.inverse <<= 1;
+		if (carry || rest >= normal) {
+			rest -= normal;
+			d.inverse |= 1;
+		}
+	}
+	return d;
+}
+
+/* a / divisor for 0 <= a <= divisor, within one step; exact at both ends. */
+static inline s64 fixed_ratio(s64 a, const struct fixed_divisor *d)
+{
+	u64 low, high = fixed_wide((u64)a << d->shift, d->inverse, &low);
+
+	return (s64)((high + (1ULL << 30)) >> 31);
+}
+
+/* base^n for 0 <= base <= 1; the error stays under one step up to n = 2^31. */
+static inline s64 fixed_pow(s64 base, u64 n)
+{
+	u64 power = (u64)base << 32, result = 0, low;	/* Q0.64 */
+	u32 started = 0, bit;
+
+	if (!n || base >= FIXED_ONE)
+		return FIXED_ONE;
+	for (bit = 0; bit < 64 && n >> bit; bit++) {
+		if (n >> bit & 1) {
+			result = started ? fixed_wide(result, power, &low) : power;
+			started = 1;
+		}
+		power = fixed_wide(power, power, &low);
+	}
+	return (s64)((result >> 32) + (result >> 31 & 1));
+}
+
+#endif

@@ -1,0 +1,212 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * Random Early Detection, and with it the whole RED family: an averaging filter
+ * (average.h) times a drop law (drop_law.h) times a spacing of the drops.
+ *
+ * S. Floyd, V. Jacobson, "Random early detection gateways for congestion avoidance",
+ * IEEE/ACM Transactions on Networking 1(4), 1993.
+ *
+ * Each arrival updates the average queue and is dropped with a probability that the
+ * law gives for it. Where the law gives 1, the drop is forced: it is no matter of
+ * chance, and it is never turned into a mark.
+ *
+ * Spacing: `independent` drops each packet with probability p_b by itself, so gaps
+ * between drops are geometric and drops come in clusters. `uniformised` drops with
+ * p_a = p_b / (1 - count p_b), count being the packets since the last drop: gaps are
+ * uniform on 1 .. 1/p_b (Floyd & Jacobson 1993, section VI).
+ *
+ * The other members of the family are presets of this class, with defaults of
+ * their own: gentle_red.h, dsred.h, nlred.h, redwm.h, lpf_oda.h.
+ */
+#ifndef SLUICEGATE_RED_H
+#define SLUICEGATE_RED_H
+
+#include "average.h"
+#include "drop_law.h"
+
+#define RED_PARAMS(P)                                                                     \
+	P(min_th, PACKETS, 5, 0, 1e6, "",                                                 \
+	  "average queue below which no packet is dropped", "Floyd & Jacobson 1993, sec. IV") \
+	P(max_th, PACKETS, 15, 0, 1e6, "",                                                \
+	  "average queue from which every packet is dropped", "Floyd & Jacobson 1993, sec. IV") \
+	P(max_p, RATIO, 0.02, 0, 1, "law=linear|gentle|cubic",                            \
+	  "drop probability as the average reaches max_th", "Floyd & Jacobson 1993, sec. IV") \
+	P(average, CHOICE(ewma|difference|lpf_oda), AVERAGE_EWMA, 0, 2, "",               \
+	  "filter that makes the average of the queue", "aqm/average.h")                  \
+	P(w, RATIO, 0.002, 0, 1, "average=ewma|lpf_oda",                                  \
+	  "weight of the newest queue length in the average", "Floyd & Jacobson 1993, sec. IV") \
+	P(a1, RATIO, 0.998, 0, 1, "average=difference",                                   \
+	  "weight of A(n-1), the last average", "Domanska et al. 2014, eq. 3")            \
+	P(a2, RATIO, 0, 0, 1, "average=difference",                                       \
+	  "weight of A(n-2)", "Domanska et al. 2014, eq. 3")                              \
+	P(a3, RATIO, 0, 0, 1, "average=difference",                                       \
+	  "weight of A(n-3)", "Domanska et al. 2014, eq. 3")                              \
+	P(b1, RATIO, 0, 0, 1, "average=difference",                                       \
+	  "weight of Q(n-1), the queue that the last arrival found",                      \
+	  "Domanska et al. 2014, eq. 3")                                                  \
+	P(b2, RATIO, 0, 0, 1, "average=difference",                                       \
+	  "weight of Q(n-2)", "Domanska et al. 2014, eq. 3")                              \
+	P(b3, RATIO, 0, 0, 1, "average=difference",                                       \
+	  "weight of Q(n-3); Q(n) gets what is left of 1", "Domanska et al. 2014, eq. 3-4") \
+	P(low_queue, PACKETS, 5, 0, 1e6, "average=lpf_oda",                               \
+	  "a queue shorter than this is low", "Zheng & Atiquzzaman 2002, sec. 3")         \
+	P(low_arrivals, COUNT, 3, 1, 1e6, "average=lpf_oda",                              \
+	  "arrivals in a row with a low queue that end a congestion",                     \
+	  "Zheng & Atiquzzaman 2002, sec. 3")                                             \
+	P(law, CHOICE(linear|gentle|double_slope|cubic), DROP_LAW_LINEAR, 0, 3, "",       \
+	  "law from the average queue to the drop probability", "aqm/drop_law.h")         \
+	P(gamma, RATIO, 0.5, 0, 1, "law=double_slope",                                    \
+	  "1 - gamma is the drop probability at the bend",                                \
+	  "Zheng & Atiquzzaman 2000 (DSRED)")                                             \
+	P(middle, RATIO, 0.5, 0, 1, "law=double_slope",                                   \
+	  "place of the bend K_m between min_th (0) and max_th (1)",                      \
+	  "Zheng & Atiquzzaman 2000 (DSRED)")                                             \
+	P(c2, RATIO, 1, -1000, 1000, "law=cubic",                                         \
+	  "share of u^2 in the law", "Zhou et al. 2006; Domanska et al. 2012")            \
+	P(c3, RATIO, 0, -1000, 1000, "law=cubic",                                         \
+	  "share of u^3 in the law; u gets 1 - c2 - c3", "Domanska et al. 2012")          \
+	P(spacing, CHOICE(independent|uniformised), RED_UNIFORMISED, 0, 1, "",            \
+	  "how drops are spaced", "Floyd & Jacobson 1993, sec. VI")                       \
+	P(idle_decay, SWITCH, 1, 0, 1, "average=ewma|lpf_oda",                            \
+	  "let the average decay while the link is idle", "Floyd & Jacobson 1993, sec. IV") \
+	P(mean_packet_bytes, BYTES, 500, 1, 65535, "idle_decay=true",                     \
+	  "packet size that turns idle time into packets", "Floyd & Jacobson 1993, sec. IV")
+
+#define RED_RULES(R)                                                                      \
+	R(p->max_th > p->min_th, max_th, "must exceed", min_th)                           \
+	R(p->average != AVERAGE_DIFFERENCE ||                                             \
+	  p->a1 + p->a2 + p->a3 + p->b1 + p->b2 + p->b3 <= FIXED_ONE, a1,                 \
+	  "is too much: a1 + a2 + a3 + b1 + b2 + b3 must not exceed 1",)                  \
+	R(p->average != AVERAGE_DIFFERENCE || !p->idle_decay, idle_decay,                 \
+	  "is not defined with", average)
+
+enum red_spacing { RED_INDEPENDENT, RED_UNIFORMISED };
+
+AQM_PARAMS(red, RED_PARAMS)
+
+struct red_config {
+	struct average_config average;
+	struct drop_law_config law;
+	u64 mean_packet_bits;
+	u32 uniformised, idle_decay;
+};
+
+struct red_state {
+	struct average_state average;
+	u32 count;	/* packets since the last early drop */
+};
+
+static inline void red_configure_average(const struct red_params *p,
+					 struct average_config *c)
+{
+	c->filter = (enum average_filter)p->average;
+	c->w = p->w;
+	c->a[0] = p->a1;
+	c->a[1] = p->a2;
+	c->a[2] = p->a3;
+	c->b[0] = FIXED_ONE - p->a1 - p->a2 - p->a3 - p->b1 - p->b2 - p->b3;
+	c->b[1] = p->b1;
+	c->b[2] = p->b2;
+	c->b[3] = p->b3;
+	c->low_queue = p->low_queue;
+	c->low_arrivals = p->low_arrivals;
+	c->min_th = p->min_th;
+}
+
+static inline void red_configure_law(const struct red_params *p, struct drop_law_config *c)
+{
+	c->law = (enum drop_law)p->law;
+	c->min_th = p->min_th;
+	c->max_th = p->max_th;
+	c->max_p = p->max_p;
+	c->gamma = p->gamma;
+	c->middle = p->middle;
+	c->c1 = fixed_mul(p->max_p, FIXED_ONE - p->c2 - p->c3);
+	c->c2 = fixed_mul(p->max_p, p->c2);
+	c->c3 = fixed_mul(p->max_p, p->c3);
+	c->range = fixed_divisor(p->max_th - p->min_th);
+	c->max_th_divisor = fixed_divisor(p->max_th);
+}
+
+static inline u32 red_configure(const struct red_params *p, struct red_config *config)
+{
+	AQM_OBEY(RED_RULES);
+	red_configure_average(p, &config->average);
+	red_configure_law(p, &config->law);
+	config->uniformised = p->spacing == RED_UNIFORMISED;
+	config->idle_decay = p->idle_decay != 0;
+	config->mean_packet_bits = 8 * (u64)p->mean_packet_bytes;
+	return 0;
+}
+
+static inline s64 red_drop_probability(const struct red_config *config, s64 average)
+{
+	return drop_law_probability(&config->law, average);
+}
+
+static inline s64 red_average(const struct red_state *state)
+{
+	return state->average.average[0];
+}
+
+/* How many packets of the mean size could have left since the link fell idle. */
+static inline u64 red_idle_packets(const struct red_config *config,
+				   const struct aqm_view *view)
+{
+	u64 packet_ns = config->mean_packet_bits * 1000000000ULL /
+			(view->rate_bps ? view->rate_bps : 1);
+
+	return (view->now_ns - view->idle_since_ns) / (packet_ns ? packet_ns : 1);
+}
+
+/* Floyd & Jacobson 1993, section VI: R < p_b / (1 - count p_b), without the division. */
+static inline u32 red_happens_uniformised(struct red_state *state, s64 p, u64 random)
+{
+	s64 rest = FIXED_ONE - (s64)state->count * p;
+
+	if (state->count < 1U << 30)	/* keeps count * p within 64 bits */
+		state->count++;
+	return rest <= 0 || fixed_mul((s64)(random >> 32), rest) < p;
+}
+
+static inline enum aqm_verdict red_arrive(struct red_state *state,
+					  const struct red_config *config,
+					  const struct aqm_view *view)
+{
+	s64 p;
+
+	if (view->idle && config->idle_decay)
+		average_idle(&state->average, &config->average,
+			     red_idle_packets(config, view));
+	else
+		average_update(&state->average, &config->average,
+			       fixed_from_u32(view->queue_packets));
+
+	p = red_drop_probability(config, red_average(state));
+	if (p <= 0) {
+		state->count = 0;
+		return AQM_ADMIT;
+	}
+	if (p >= FIXED_ONE) {
+		state->count = 0;
+		return AQM_DROP_FORCED;
+	}
+	if (config->uniformised ? !red_happens_uniformised(state, p, view->random)
+				: !aqm_happens(p, view->random))
+		return AQM_ADMIT;
+	state->count = 0;
+	return AQM_DROP_EARLY;
+}
+
+AQM_RULES(red, RED_RULES)
+AQM_LAW(red)
+AQM_AVERAGE(red)
+AQM_CLASS(red, RED_PARAMS,
+	.title = "RED: Random Early Detection",
+	.source = "Floyd & Jacobson 1993",
+	.summary = "Drops with a probability that grows with the average queue.",
+	AQM_RULED(red),
+	.drop_probability = red_drop_probability_any,
+	.average = red_average_any)
+
+#endif

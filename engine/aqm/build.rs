@@ -1,0 +1,80 @@
+//! Compiles `aqm/`: every AQM that `registry.h` includes goes into one table.
+
+use std::{env, fs, path::Path};
+
+fn main() {
+    let aqm = Path::new(&env::var("CARGO_MANIFEST_DIR").unwrap()).join("../../aqm");
+    let registry = fs::read_to_string(aqm.join("registry.h")).expect("aqm/registry.h");
+    let names: Vec<&str> = registry
+        .lines()
+        .filter_map(|line| line.strip_prefix("#include \"")?.strip_suffix(".h\""))
+        .collect();
+    let entries: String = names.iter().map(|name| format!("\t&{name}_class,\n")).collect();
+    let out = env::var("OUT_DIR").unwrap();
+    let table = Path::new(&out).join("classes.c");
+    let count = names.len();
+    fs::write(
+        &table,
+        format!(
+            "#include \"registry.h\"\n\
+             const struct aqm_class *const aqm_classes[] = {{\n{entries}}};\n\
+             const u64 aqm_classes_count = {count};\n\
+             u32 aqm_settled(u32 verdict, const struct aqm_view *view)\n\
+             {{\n\treturn aqm_settle((enum aqm_verdict)verdict, view);\n}}\n"
+        ),
+    )
+    .unwrap();
+
+    compile(&aqm, &table, "aqm_classes");
+    if env::var_os("CARGO_FEATURE_ARITHMETIC").is_some() {
+        arithmetic(&aqm, &out);
+    }
+    headers(&aqm, &out);
+    println!("cargo::rerun-if-changed={}", aqm.display());
+    println!("cargo::rerun-if-changed=src/arithmetic.c");
+}
+
+fn compiler(aqm: &Path) -> cc::Build {
+    let mut build = cc::Build::new();
+    build.std("gnu11").opt_level(2).define("AQM_HOSTED", None).include(aqm);
+    build.warnings(true).flag("-Wno-unused-function");
+    build
+}
+
+fn compile(aqm: &Path, source: &Path, library: &str) {
+    compiler(aqm).file(source).compile(library);
+}
+
+/// The same arithmetic twice, native and portable, so that tests can hold one against the other.
+fn arithmetic(aqm: &Path, out: &str) {
+    for (prefix, portable) in [("native", false), ("portable", true)] {
+        let mut build = compiler(aqm);
+        build.define("PREFIX", prefix).file("src/arithmetic.c");
+        if portable {
+            build.define("AQM_PORTABLE", None);
+        }
+        build.out_dir(Path::new(out).join(prefix)).compile(&format!("arithmetic_{prefix}"));
+    }
+}
+
+/// Embeds the headers, so that a user's own AQM can be compiled against them anywhere.
+fn headers(aqm: &Path, out: &str) {
+    let mut files: Vec<_> = fs::read_dir(aqm)
+        .unwrap()
+        .map(|entry| entry.unwrap().path().canonicalize().unwrap())
+        .filter(|path| path.extension().is_some_and(|extension| extension == "h"))
+        .collect();
+    files.sort();
+    let rows: String = files
+        .iter()
+        .map(|path| {
+            let name = path.file_name().unwrap().to_str().unwrap();
+            format!("    ({name:?}, include_str!({:?})),\n", path.to_str().unwrap())
+        })
+        .collect();
+    fs::write(
+        Path::new(out).join("headers.rs"),
+        format!("/// Name and text of every header of `aqm/`.\npub const HEADERS: &[(&str, &str)] = &[\n{rows}];\n"),
+    )
+    .unwrap();
+}

@@ -1,0 +1,196 @@
+//! The table of AQMs: those compiled in, and those a user brings.
+
+use std::{
+    ffi::{CStr, c_char},
+    path::Path,
+    sync::OnceLock,
+};
+
+use thiserror::Error;
+
+use crate::{
+    ffi::{CClass, aqm_classes, aqm_classes_count},
+    params::{Param, ParamError, Scale, Value},
+};
+
+/// An AQM as its header describes it.
+pub struct Class {
+    /// The name in scenarios and on the command line.
+    pub name: String,
+    /// One line.
+    pub title: String,
+    /// The paper it comes from.
+    pub source: String,
+    /// What it does, in a sentence.
+    pub summary: String,
+    /// Its parameters, with this class's own defaults.
+    pub params: Vec<Param>,
+    /// For a preset: the class that it sets.
+    pub base: Option<String>,
+    rules: Vec<Rule>,
+    pub(crate) code: &'static CClass,
+}
+
+struct Rule {
+    left: String,
+    says: String,
+    right: String,
+}
+
+// SAFETY: the C table is constant and its functions are pure.
+unsafe impl Send for Class {}
+unsafe impl Sync for Class {}
+
+/// Why a user's AQM could not be loaded.
+#[derive(Debug, Error)]
+#[error("{0}")]
+pub struct LoadError(String);
+
+unsafe fn text(pointer: *const c_char) -> String {
+    if pointer.is_null() {
+        return String::new();
+    }
+    unsafe { CStr::from_ptr(pointer) }.to_string_lossy().into_owned()
+}
+
+unsafe fn table<T>(pointer: *const T, count: u64) -> &'static [T] {
+    if pointer.is_null() {
+        return &[];
+    }
+    unsafe { std::slice::from_raw_parts(pointer, count as usize) }
+}
+
+impl Class {
+    /// # Safety
+    /// `entry` must be a table entry made by `AQM_CLASS` or `AQM_PRESET` that is never freed.
+    unsafe fn read(entry: &'static CClass) -> Result<Self, LoadError> {
+        unsafe {
+            let name = text(entry.name);
+            let code = entry.base.as_ref().unwrap_or(entry);
+            let mut params = Vec::new();
+            for row in table(code.params, code.params_count) {
+                let (param, kind) = (text(row.name), text(row.kind));
+                let scale = Scale::parse(&kind).ok_or_else(|| {
+                    LoadError(format!("{name}.{param}: {kind} is not a kind of parameter"))
+                })?;
+                params.push(Param {
+                    name: param,
+                    scale,
+                    initial: row.initial,
+                    least: row.least,
+                    greatest: row.greatest,
+                    when: text(row.when),
+                    help: text(row.help),
+                    source: text(row.source),
+                });
+            }
+            for row in table(entry.defaults, entry.defaults_count) {
+                let wanted = text(row.name);
+                let param = params.iter_mut().find(|param| param.name == wanted);
+                param
+                    .ok_or_else(|| LoadError(format!("{name}: no parameter {wanted}")))?
+                    .initial = row.value;
+            }
+            let rules = table(code.rules, code.rules_count).iter().map(|rule| Rule {
+                left: text(rule.left),
+                says: text(rule.says),
+                right: text(rule.right),
+            });
+            Ok(Self {
+                title: text(entry.title),
+                source: text(entry.source),
+                summary: text(entry.summary),
+                base: entry.base.as_ref().map(|base| text(base.name)),
+                rules: rules.collect(),
+                params,
+                name,
+                code,
+            })
+        }
+    }
+
+    /// Every parameter's value: the given ones, checked, and the defaults for the rest.
+    pub(crate) fn values(&self, given: &[(String, Value)]) -> Result<Vec<f64>, ParamError> {
+        let mut values: Vec<f64> = self.params.iter().map(|param| param.initial).collect();
+        for (name, value) in given {
+            let Some(index) = self.params.iter().position(|param| param.name == *name) else {
+                return Err(ParamError(self.unknown(name)));
+            };
+            values[index] = self.params[index].read(&self.name, value)?;
+        }
+        Ok(values)
+    }
+
+    fn unknown(&self, name: &str) -> String {
+        let own = &self.name;
+        if self.params.is_empty() {
+            return format!("{own}.{name}: {own} has no parameters");
+        }
+        let known: Vec<&str> = self.params.iter().map(|param| param.name.as_str()).collect();
+        format!("{own}.{name}: no such parameter; {own} has {}", known.join(", "))
+    }
+
+    /// The message for the rule (counted from 1) that the values break.
+    pub(crate) fn broken(&self, rule: u32, values: &[f64]) -> ParamError {
+        let Some(rule) = self.rules.get(rule as usize - 1) else {
+            return ParamError(format!("{}: parameters refused by rule {rule}", self.name));
+        };
+        let show = |name: &str| {
+            let index = self.params.iter().position(|param| param.name == name)?;
+            let param = &self.params[index];
+            let shown = match param.show(values[index]) {
+                Value::Word(word) => word,
+                value => value.to_string(),
+            };
+            Some((format!("{}.{name} = {shown}", self.name), param.scale.unit()))
+        };
+        let (left, unit) = show(&rule.left).unwrap_or_default();
+        let mut message = format!("{left} {}", rule.says);
+        if let Some((right, _)) = show(&rule.right) {
+            message += &format!(" {right}");
+        }
+        if !unit.is_empty() {
+            message += &format!(" ({unit})");
+        }
+        ParamError(message)
+    }
+}
+
+/// Every AQM of `aqm/registry.h`, in its order.
+pub fn all() -> &'static [Class] {
+    static ALL: OnceLock<Vec<Class>> = OnceLock::new();
+    ALL.get_or_init(|| {
+        // SAFETY: build.rs writes the array and its length.
+        let entries = unsafe {
+            std::slice::from_raw_parts(aqm_classes.as_ptr(), aqm_classes_count as usize)
+        };
+        entries
+            .iter()
+            .map(|entry| unsafe { Class::read(&**entry) }.expect("aqm/registry.h"))
+            .collect()
+    })
+}
+
+/// The AQM of that name.
+pub fn find(name: &str) -> Option<&'static Class> {
+    all().iter().find(|class| class.name == name)
+}
+
+/// Loads a user's AQM from a shared library whose `sluice_aqm()` returns its class.
+///
+/// The library stays loaded until the process ends.
+///
+/// # Errors
+/// When the file is no such library, or when its class is malformed.
+///
+/// # Safety
+/// Runs the library's code.
+pub unsafe fn load(path: &Path) -> Result<&'static Class, LoadError> {
+    let refuse = |error: libloading::Error| LoadError(format!("{}: {error}", path.display()));
+    unsafe {
+        let library = Box::leak(Box::new(libloading::Library::new(path).map_err(refuse)?));
+        let entry: libloading::Symbol<unsafe extern "C" fn() -> &'static CClass> =
+            library.get(b"sluice_aqm").map_err(refuse)?;
+        Ok(Box::leak(Box::new(Class::read(entry())?)))
+    }
+}

@@ -1,0 +1,212 @@
+//! An AQM with its parameters set, at work behind a queue.
+
+use std::{fmt, ptr, sync::Arc};
+
+use crate::{
+    class::Class,
+    ffi::{Decide, Verdict, View, settle},
+    params::{ONE, ParamError, Value},
+};
+
+/// An AQM at work. One that a world did not compile itself (a Python class, say)
+/// implements this; the ones of `aqm/` are [`Running`].
+pub trait Aqm {
+    /// The settled verdict on an arriving packet: limit and marking included.
+    fn arrive(&mut self, view: &View) -> Verdict;
+
+    /// Whether `depart` decides anything.
+    fn watches_departures(&self) -> bool {
+        false
+    }
+
+    /// The verdict on a packet that leaves the queue: admit, mark or drop.
+    fn depart(&mut self, _view: &View) -> Verdict {
+        Verdict::Admit
+    }
+
+    /// How often `tick` wants to be called, ns; never if `None`.
+    fn tick_interval_ns(&self) -> Option<u64> {
+        None
+    }
+
+    /// Called every `tick_interval_ns`.
+    fn tick(&mut self, _view: &View) {}
+
+    /// Adds limit and marking to what an AQM says of an arrival.
+    fn settle(verdict: Verdict, view: &View) -> Verdict
+    where
+        Self: Sized,
+    {
+        settle(verdict, view)
+    }
+}
+
+impl<A: Aqm + ?Sized> Aqm for Box<A> {
+    fn arrive(&mut self, view: &View) -> Verdict {
+        (**self).arrive(view)
+    }
+    fn watches_departures(&self) -> bool {
+        (**self).watches_departures()
+    }
+    fn depart(&mut self, view: &View) -> Verdict {
+        (**self).depart(view)
+    }
+    fn tick_interval_ns(&self) -> Option<u64> {
+        (**self).tick_interval_ns()
+    }
+    fn tick(&mut self, view: &View) {
+        (**self).tick(view);
+    }
+}
+
+/// An AQM of `aqm/` (or of a user's header) with its parameters set. Cheap to clone.
+#[derive(Clone)]
+pub struct Configured(Arc<Inner>);
+
+struct Inner {
+    class: &'static Class,
+    values: Vec<f64>,
+    config: Memory,
+}
+
+/// Zeroed memory for a C struct, aligned for any of its fields.
+#[derive(Clone)]
+struct Memory(Box<[u64]>);
+
+impl Memory {
+    fn zeroed(bytes: u64) -> Self {
+        Self(vec![0; bytes.div_ceil(8).max(1) as usize].into())
+    }
+}
+
+impl fmt::Debug for Configured {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}{:?}", self.0.class.name, self.0.values)
+    }
+}
+
+impl Configured {
+    /// Sets the given parameters, and the class's defaults for the rest.
+    ///
+    /// # Errors
+    /// For an unknown name, a value outside its range, or values that break a rule.
+    pub fn new(class: &'static Class, given: &[(String, Value)]) -> Result<Self, ParamError> {
+        let values = class.values(given)?;
+        let scaled: Vec<i64> =
+            class.params.iter().zip(&values).map(|(param, value)| param.scaled(*value)).collect();
+        let mut config = Memory::zeroed(class.code.config_size);
+        let configure = class.code.configure.expect("AQM_CLASS sets configure");
+        // SAFETY: one integer per parameter, and config_size bytes to write to.
+        let rule = unsafe { configure(scaled.as_ptr(), config.0.as_mut_ptr().cast()) };
+        if rule != 0 {
+            return Err(class.broken(rule, &values));
+        }
+        Ok(Self(Arc::new(Inner { class, values, config })))
+    }
+
+    /// The class that is configured.
+    pub fn class(&self) -> &'static Class {
+        self.0.class
+    }
+
+    /// Name and value of every parameter, as a user would write them.
+    pub fn values(&self) -> impl Iterator<Item = (&str, Value)> {
+        let params = &self.0.class.params;
+        params.iter().zip(&self.0.values).map(|(param, value)| (&*param.name, param.show(*value)))
+    }
+
+    /// The drop probability at an average queue of `average` packets, where the AQM has a law.
+    pub fn drop_probability(&self, average: f64) -> Option<f64> {
+        let law = self.0.class.code.drop_probability?;
+        let average = (average * ONE as f64).round() as i64;
+        // SAFETY: the config is this class's own.
+        Some(unsafe { law(self.0.config.0.as_ptr().cast(), average) } as f64 / ONE as f64)
+    }
+
+    /// A fresh instance with a state of its own.
+    pub fn start(&self) -> Running {
+        let code = self.0.class.code;
+        Running {
+            arrive: code.arrive.expect("AQM_CLASS sets arrive"),
+            state: Memory::zeroed(code.state_size),
+            configured: self.clone(),
+        }
+    }
+}
+
+/// A configured AQM with its state.
+pub struct Running {
+    arrive: Decide,
+    state: Memory,
+    configured: Configured,
+}
+
+impl Running {
+    /// The average queue that the AQM holds, packets, where it holds one.
+    pub fn average(&self) -> Option<f64> {
+        let average = self.configured.0.class.code.average?;
+        // SAFETY: the state is this class's own.
+        Some(unsafe { average(self.state.0.as_ptr().cast()) } as f64 / ONE as f64)
+    }
+
+    #[inline]
+    fn decide(&mut self, decide: Decide, view: &View) -> Verdict {
+        let config = self.configured.0.config.0.as_ptr().cast();
+        // SAFETY: state and config are this class's own; the view outlives the call.
+        Verdict::from_code(unsafe { decide(self.state.0.as_mut_ptr().cast(), config, view) })
+    }
+}
+
+impl Aqm for Running {
+    #[inline]
+    fn arrive(&mut self, view: &View) -> Verdict {
+        self.decide(self.arrive, view)
+    }
+
+    fn watches_departures(&self) -> bool {
+        self.configured.0.class.code.depart.is_some()
+    }
+
+    fn depart(&mut self, view: &View) -> Verdict {
+        match self.configured.0.class.code.depart {
+            Some(depart) => self.decide(depart, view),
+            None => Verdict::Admit,
+        }
+    }
+
+    fn tick_interval_ns(&self) -> Option<u64> {
+        let interval = self.configured.0.class.code.tick_interval_ns?;
+        // SAFETY: the config is this class's own.
+        Some(unsafe { interval(self.configured.0.config.0.as_ptr().cast()) }.max(1))
+    }
+
+    fn tick(&mut self, view: &View) {
+        if let Some(tick) = self.configured.0.class.code.tick {
+            let config = self.configured.0.config.0.as_ptr().cast();
+            // SAFETY: as in `decide`.
+            unsafe { tick(self.state.0.as_mut_ptr().cast(), config, ptr::from_ref(view)) }
+        }
+    }
+}
+
+/// Which packet goes when the verdict is a drop.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Victim {
+    /// The one that arrives.
+    Tail,
+    /// The one at the head of the queue; the arriving one takes its place at the tail.
+    Front,
+    /// One of those waiting, each with the same probability; else as `Front`.
+    Random,
+}
+
+/// What is the queue's business, whatever the AQM.
+#[derive(Clone, Copy, Debug)]
+pub struct Discipline {
+    /// Waiting packets that the buffer holds, at least 1.
+    pub limit: u32,
+    /// Which packet goes.
+    pub victim: Victim,
+    /// Whether early drops of ECN-capable packets become marks.
+    pub ecn: bool,
+}

@@ -1,0 +1,135 @@
+//! The C side of the contract, as `aqm/aqm.h` lays it out.
+
+use std::ffi::{c_char, c_void};
+
+/// Everything that an AQM may see; field by field `struct aqm_view` of `aqm/aqm.h`.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct View {
+    /// The world's clock, ns.
+    pub now_ns: u64,
+    /// When server and queue fell empty, ns; meaningful only while `idle`.
+    pub idle_since_ns: u64,
+    /// For departures: how long this packet has waited, ns.
+    pub sojourn_ns: u64,
+    /// Rate of the link behind the queue, bits/s.
+    pub rate_bps: u64,
+    /// A fresh random word.
+    pub random: u64,
+    /// Bytes waiting, without the packet in service.
+    pub queue_bytes: u64,
+    /// Packets waiting, without the one in service.
+    pub queue_packets: u32,
+    /// The buffer, packets.
+    pub limit_packets: u32,
+    /// Size of the packet that arrives or departs, bytes.
+    pub packet_bytes: u32,
+    /// Hash of the packet's flow.
+    pub flow_hash: u32,
+    /// 1 while no packet waits and none is in service.
+    pub idle: u8,
+    /// 1 where the packet may be marked instead of dropped.
+    pub ecn_capable: u8,
+}
+
+/// What becomes of a packet, and why; `enum aqm_verdict`.
+#[repr(u32)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Verdict {
+    /// It joins the queue.
+    Admit,
+    /// Dropped by chance, before it must.
+    DropEarly,
+    /// Dropped because the law leaves no chance.
+    DropForced,
+    /// Dropped because the buffer is full.
+    DropOverflow,
+    /// Joins the queue with a congestion mark.
+    Mark,
+}
+
+impl Verdict {
+    /// How many verdicts there are.
+    pub const COUNT: usize = 5;
+
+    /// Reads what C returned; a number that is no verdict counts as an admission.
+    #[inline]
+    pub(crate) fn from_code(code: u32) -> Self {
+        match code {
+            1 => Self::DropEarly,
+            2 => Self::DropForced,
+            3 => Self::DropOverflow,
+            4 => Self::Mark,
+            _ => Self::Admit,
+        }
+    }
+
+    /// Whether the packet is lost.
+    #[inline]
+    pub fn is_drop(self) -> bool {
+        matches!(self, Self::DropEarly | Self::DropForced | Self::DropOverflow)
+    }
+}
+
+#[repr(C)]
+pub(crate) struct CParam {
+    pub name: *const c_char,
+    pub kind: *const c_char,
+    pub initial: f64,
+    pub least: f64,
+    pub greatest: f64,
+    pub when: *const c_char,
+    pub help: *const c_char,
+    pub source: *const c_char,
+}
+
+#[repr(C)]
+pub(crate) struct CRule {
+    pub left: *const c_char,
+    pub says: *const c_char,
+    pub right: *const c_char,
+}
+
+#[repr(C)]
+pub(crate) struct CDefault {
+    pub name: *const c_char,
+    pub value: f64,
+}
+
+pub(crate) type Decide = unsafe extern "C" fn(*mut c_void, *const c_void, *const View) -> u32;
+
+#[repr(C)]
+pub(crate) struct CClass {
+    pub name: *const c_char,
+    pub title: *const c_char,
+    pub source: *const c_char,
+    pub summary: *const c_char,
+    pub base: *const CClass,
+    pub defaults: *const CDefault,
+    pub defaults_count: u64,
+    pub params: *const CParam,
+    pub params_count: u64,
+    pub rules: *const CRule,
+    pub rules_count: u64,
+    pub config_size: u64,
+    pub state_size: u64,
+    pub configure: Option<unsafe extern "C" fn(*const i64, *mut c_void) -> u32>,
+    pub arrive: Option<Decide>,
+    pub depart: Option<Decide>,
+    pub tick: Option<unsafe extern "C" fn(*mut c_void, *const c_void, *const View)>,
+    pub tick_interval_ns: Option<unsafe extern "C" fn(*const c_void) -> u64>,
+    pub drop_probability: Option<unsafe extern "C" fn(*const c_void, i64) -> i64>,
+    pub average: Option<unsafe extern "C" fn(*const c_void) -> i64>,
+}
+
+unsafe extern "C" {
+    pub(crate) static aqm_classes_count: u64;
+    pub(crate) static aqm_classes: [*const CClass; 0];
+    fn aqm_settled(verdict: u32, view: *const View) -> u32;
+}
+
+/// `aqm_settle` of `aqm/aqm.h`: where the limit and marking are decided.
+pub fn settle(verdict: Verdict, view: &View) -> Verdict {
+    // SAFETY: reads the view and nothing else.
+    Verdict::from_code(unsafe { aqm_settled(verdict as u32, view) })
+}

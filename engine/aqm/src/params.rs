@@ -1,0 +1,166 @@
+//! Parameters: from what a user writes to the integers of `struct X_params`.
+
+use std::fmt;
+
+use thiserror::Error;
+
+/// 1 in Q31.32.
+pub const ONE: i64 = 1 << 32;
+
+/// How a parameter's value becomes an integer; the kind in its `P(...)` line.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Scale {
+    /// Q31.32 packets.
+    Packets,
+    /// Q31.32 without a unit.
+    Ratio,
+    /// Seconds, held as integer nanoseconds.
+    Seconds,
+    /// Bits/s, whole.
+    Rate,
+    /// A whole number.
+    Count,
+    /// Bytes, whole.
+    Bytes,
+    /// On or off.
+    Switch,
+    /// One of these words.
+    Choice(Vec<String>),
+}
+
+impl Scale {
+    pub(crate) fn parse(kind: &str) -> Option<Self> {
+        Some(match kind {
+            "PACKETS" => Self::Packets,
+            "RATIO" => Self::Ratio,
+            "SECONDS" => Self::Seconds,
+            "RATE" => Self::Rate,
+            "COUNT" => Self::Count,
+            "BYTES" => Self::Bytes,
+            "SWITCH" => Self::Switch,
+            _ => {
+                let words = kind.strip_prefix("CHOICE(")?.strip_suffix(')')?;
+                Self::Choice(words.split('|').map(|word| word.trim().to_owned()).collect())
+            }
+        })
+    }
+
+    /// The unit to print behind a value; empty where there is none.
+    pub fn unit(&self) -> &'static str {
+        match self {
+            Self::Packets => "packets",
+            Self::Seconds => "s",
+            Self::Rate => "bits/s",
+            Self::Bytes => "bytes",
+            Self::Ratio | Self::Count | Self::Switch | Self::Choice(_) => "",
+        }
+    }
+
+    fn steps_per_unit(&self) -> f64 {
+        match self {
+            Self::Packets | Self::Ratio => ONE as f64,
+            Self::Seconds => 1e9,
+            _ => 1.0,
+        }
+    }
+
+    fn is_whole(&self) -> bool {
+        matches!(self, Self::Rate | Self::Count | Self::Bytes)
+    }
+}
+
+/// A value as a user writes it.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Value {
+    /// In the parameter's unit.
+    Number(f64),
+    /// Of a choice.
+    Word(String),
+    /// Of a switch.
+    Switch(bool),
+}
+
+impl fmt::Display for Value {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Number(number) => write!(f, "{number}"),
+            Self::Word(word) => write!(f, "{word:?}"),
+            Self::Switch(on) => write!(f, "{on}"),
+        }
+    }
+}
+
+/// The descriptor of one parameter.
+#[derive(Clone, Debug)]
+pub struct Param {
+    /// As in the header and in a scenario.
+    pub name: String,
+    /// Kind and unit.
+    pub scale: Scale,
+    /// Default, in the unit; of a choice the index.
+    pub initial: f64,
+    /// Least allowed value.
+    pub least: f64,
+    /// Greatest allowed value.
+    pub greatest: f64,
+    /// Which other parameter's value it depends on, as `law=gentle|cubic`, or empty.
+    pub when: String,
+    /// One line.
+    pub help: String,
+    /// Where it is defined.
+    pub source: String,
+}
+
+/// Why parameters were refused; the text is meant for the user.
+#[derive(Clone, Debug, Error, PartialEq, Eq)]
+#[error("{0}")]
+pub struct ParamError(pub String);
+
+impl Param {
+    /// The value as a user would write it.
+    pub fn show(&self, number: f64) -> Value {
+        match &self.scale {
+            Scale::Switch => Value::Switch(number != 0.0),
+            Scale::Choice(words) => Value::Word(words[number as usize].clone()),
+            _ => Value::Number(number),
+        }
+    }
+
+    /// Checks a user's value; `owner` is the AQM's name, for the message.
+    pub(crate) fn read(&self, owner: &str, value: &Value) -> Result<f64, ParamError> {
+        let refuse =
+            |what: String| Err(ParamError(format!("{owner}.{} = {value} must {what}", self.name)));
+        match (&self.scale, value) {
+            (Scale::Switch, Value::Switch(on)) => Ok(f64::from(u8::from(*on))),
+            (Scale::Switch, _) => refuse("be true or false".into()),
+            (Scale::Choice(words), value) => {
+                let Value::Word(word) = value else {
+                    return refuse(format!("be one of {}", words.join(", ")));
+                };
+                match words.iter().position(|known| known == word) {
+                    Some(index) => Ok(index as f64),
+                    None => refuse(format!("be one of {}", words.join(", "))),
+                }
+            }
+            (_, Value::Number(number)) => self.read_number(*number).or_else(refuse),
+            _ => refuse("be a number".into()),
+        }
+    }
+
+    fn read_number(&self, number: f64) -> Result<f64, String> {
+        let unit = self.scale.unit();
+        if !(self.least..=self.greatest).contains(&number) {
+            let behind = if unit.is_empty() { String::new() } else { format!(" {unit}") };
+            return Err(format!("lie between {} and {}{behind}", self.least, self.greatest));
+        }
+        if self.scale.is_whole() && number.fract() != 0.0 {
+            return Err("be a whole number".into());
+        }
+        Ok(number)
+    }
+
+    /// The integer that C sees, rounded to the nearest step.
+    pub(crate) fn scaled(&self, number: f64) -> i64 {
+        (number * self.scale.steps_per_unit()).round() as i64
+    }
+}
