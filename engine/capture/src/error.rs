@@ -1,0 +1,79 @@
+//! What can be wrong with a capture.
+
+use std::path::PathBuf;
+
+/// Why a capture was refused. Packets are counted from 1, all frames included.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum CaptureError {
+    /// The operating system refused.
+    #[error("cannot read {}: {source}", path.display())]
+    Io {
+        /// The file.
+        path: PathBuf,
+        /// The system's answer.
+        source: std::io::Error,
+    },
+    /// The file has no bytes.
+    #[error("{} is empty, not a capture", path.display())]
+    Empty {
+        /// The file.
+        path: PathBuf,
+    },
+    /// The first bytes are neither pcap's nor pcapng's.
+    #[error("{} is not a capture: it starts with {head}, not with the mark of pcap or pcapng", path.display())]
+    NotACapture {
+        /// The file.
+        path: PathBuf,
+        /// Its first bytes, in hexadecimal.
+        head: String,
+    },
+    /// The file ends within, or has nonsense in, the header before the first packet.
+    #[error("{}: the file header is cut off or corrupt", path.display())]
+    FileHeader {
+        /// The file.
+        path: PathBuf,
+    },
+    /// The file ends within a record.
+    #[error("{}: packet {packet} is cut off (the file ends {bytes} bytes into its record)", path.display())]
+    CutOff {
+        /// The file.
+        path: PathBuf,
+        /// Number of the packet.
+        packet: u64,
+        /// How much of the record there is.
+        bytes: usize,
+    },
+    /// A record contradicts itself.
+    #[error("{}: packet {packet} is corrupt: {reason}", path.display())]
+    Corrupt {
+        /// The file.
+        path: PathBuf,
+        /// Number of the packet.
+        packet: u64,
+        /// What cannot be.
+        reason: String,
+    },
+    /// The frames are of a kind in which this crate does not look for IP.
+    #[error(
+        "{}: packet {packet} has link type {link_type}; supported are Ethernet (1), raw IP (12, \
+         101, 228, 229), Linux cooked (113, 276) and loopback (0, 108)",
+        path.display()
+    )]
+    LinkType {
+        /// The file.
+        path: PathBuf,
+        /// Number of the packet.
+        packet: u64,
+        /// Its LINKTYPE number.
+        link_type: i32,
+    },
+    /// There is nothing to work with.
+    #[error("{} holds no IP packet ({frames} other frames)", path.display())]
+    NoIp {
+        /// The file.
+        path: PathBuf,
+        /// Frames that are not IP.
+        frames: u64,
+    },
+}
