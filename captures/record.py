@@ -54,7 +54,7 @@ def main() -> None:
 
 
 def missing() -> list[str]:
-    """What this machine lacks, one line each."""
+    """Return what this machine lacks, one line each."""
     needs = [("ip", "iproute2"), ("tc", "iproute2"), ("tcpdump", "tcpdump")]
     lines = [f"no command {c} (Debian package {p})" for c, p in needs if not shutil.which(c)]
     if os.geteuid() != 0:
@@ -84,7 +84,7 @@ def record(out: Path, seconds: float, seed: int) -> None:
 
 @contextlib.contextmanager
 def network() -> Iterator[tuple[str, str, str]]:
-    """Sender, gateway and receiver: names of namespaces, removed at the end."""
+    """Make sender, gateway and receiver; yield their names; remove them at the end."""
     names = [f"sluice-{role}-{os.getpid()}" for role in ("sender", "gateway", "receiver")]
     with contextlib.ExitStack() as stack:
         for name in names:
@@ -104,7 +104,7 @@ def network() -> Iterator[tuple[str, str, str]]:
 
 
 def connect(end: str, address: str, gateway: str, port: str, gateway_address: str) -> None:
-    """A veth pair from `end` (named eth) to the gateway (named `port`), both addressed and up."""
+    """Join `end` (as eth) and the gateway (as `port`) by a veth pair, both addressed and up."""
     peer = ["peer", "name", port, "netns", gateway]
     run(["ip", "link", "add", "eth", "netns", end, "type", "veth", *peer])
     for name, device, ip in ((end, "eth", address), (gateway, port, gateway_address)):
@@ -114,7 +114,7 @@ def connect(end: str, address: str, gateway: str, port: str, gateway_address: st
 
 
 def inside(namespace: str, command: list[str]) -> list[str]:
-    """The command, to be run in a namespace."""
+    """Return the command that runs `command` in a namespace."""
     return ["ip", "netns", "exec", namespace, *command]
 
 
