@@ -26,35 +26,15 @@ fn main() {
     .unwrap();
 
     compile(&aqm, &table, "aqm_classes");
-    if env::var_os("CARGO_FEATURE_ARITHMETIC").is_some() {
-        arithmetic(&aqm, &out);
-    }
     headers(&aqm, &out);
     println!("cargo::rerun-if-changed={}", aqm.display());
-    println!("cargo::rerun-if-changed=src/arithmetic.c");
-}
-
-fn compiler(aqm: &Path) -> cc::Build {
-    let mut build = cc::Build::new();
-    build.std("gnu11").opt_level(2).define("AQM_HOSTED", None).include(aqm);
-    build.warnings(true).flag("-Wno-unused-function");
-    build
 }
 
 fn compile(aqm: &Path, source: &Path, library: &str) {
-    compiler(aqm).file(source).compile(library);
-}
-
-/// The same arithmetic twice, native and portable, so that tests can hold one against the other.
-fn arithmetic(aqm: &Path, out: &str) {
-    for (prefix, portable) in [("native", false), ("portable", true)] {
-        let mut build = compiler(aqm);
-        build.define("PREFIX", prefix).file("src/arithmetic.c");
-        if portable {
-            build.define("AQM_PORTABLE", None);
-        }
-        build.out_dir(Path::new(out).join(prefix)).compile(&format!("arithmetic_{prefix}"));
-    }
+    let mut build = cc::Build::new();
+    build.std("gnu11").opt_level(2).define("AQM_HOSTED", None).include(aqm);
+    build.warnings(true).flag("-Wno-unused-function");
+    build.file(source).compile(library);
 }
 
 /// Embeds the headers, so that a user's own AQM can be compiled against them anywhere.

@@ -1,0 +1,84 @@
+//! What several tests need: a C compiler, and random runs that repeat.
+
+#![allow(dead_code)] // each test binary uses a part
+
+use std::{
+    env, fs,
+    path::{Path, PathBuf},
+    process::Command,
+};
+
+use proptest::test_runner::{Config, RngSeed};
+use sluice_aqm::{Class, Configured, HEADERS, Value};
+
+/// Proptest with a seed of its own, so that every run tries the same cases.
+pub fn repeatable(cases: u32) -> Config {
+    Config {
+        cases,
+        rng_seed: RngSeed::Fixed(0x51_u64),
+        failure_persistence: None,
+        ..Config::default()
+    }
+}
+
+/// The AQM of that name.
+pub fn class(name: &str) -> &'static Class {
+    sluice_aqm::find(name).unwrap_or_else(|| panic!("no AQM {name}"))
+}
+
+/// Parameters as a user gives them.
+pub fn given(values: &[(&str, Value)]) -> Vec<(String, Value)> {
+    values.iter().map(|(name, value)| ((*name).to_owned(), value.clone())).collect()
+}
+
+/// A number, a word or a switch as a parameter's value.
+pub fn number(value: f64) -> Value {
+    Value::Number(value)
+}
+
+/// A word of a choice.
+pub fn word(value: &str) -> Value {
+    Value::Word(value.to_owned())
+}
+
+/// A configured AQM that the test knows to be valid.
+pub fn configured(name: &str, values: &[(&str, Value)]) -> Configured {
+    Configured::new(class(name), &given(values)).unwrap_or_else(|error| panic!("{error}"))
+}
+
+/// The headers of the crate, written to a folder of this test's own.
+pub fn headers(test: &str) -> PathBuf {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(test);
+    fs::create_dir_all(&folder).unwrap();
+    for (name, text) in HEADERS {
+        fs::write(folder.join(name), text).unwrap();
+    }
+    folder
+}
+
+/// Compiles one C file of `folder` to a shared library beside it.
+///
+/// The error says why there is none: no compiler, or what the compiler printed.
+pub fn shared_library(
+    folder: &Path,
+    source: &str,
+    name: &str,
+    flags: &[&str],
+) -> Result<PathBuf, String> {
+    let compiler = env::var("CC").unwrap_or_else(|_| "cc".into());
+    let library = folder.join(format!("{name}.so"));
+    let output = Command::new(&compiler)
+        .current_dir(folder)
+        .args(["-std=gnu11", "-O2", "-shared", "-fPIC", "-Wall", "-Wextra", "-Werror"])
+        .arg("-Wno-unused-function")
+        .args(flags)
+        .args([source, "-o"])
+        .arg(&library)
+        .output()
+        .map_err(|error| format!("no C compiler: {compiler}: {error}"))?;
+    if output.status.success() {
+        Ok(library)
+    } else {
+        Err(String::from_utf8_lossy(&output.stderr).into_owned())
+    }
+}
