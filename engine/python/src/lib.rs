@@ -1,1 +1,18 @@
-//! Being built.
+//! `sluicegate._engine`: converts and calls, nothing else.
+
+use pyo3::prelude::*;
+
+mod aqm;
+mod capture;
+mod foreign;
+mod slotted;
+mod traffic;
+
+#[pymodule]
+fn _engine(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    aqm::register(module)?;
+    foreign::register(module)?;
+    slotted::register(module)?;
+    capture::register(module)?;
+    traffic::register(module)
+}

@@ -1,1 +1,22 @@
-//! Being built.
+//! The slotted world: a discrete-time single-server queue behind any AQM.
+//!
+//! Within a slot the service may end first and the next packet starts; then packets arrive;
+//! one that finds the server idle starts at once and can end in the next slot at the earliest.
+//! The queue counts waiting packets, without the one in service, at the end of each slot.
+//! Domanska, Domanski & Czachorski 2008, section IV.
+
+mod arrivals;
+mod bernoulli;
+mod fifo;
+pub mod fgn;
+mod random;
+mod run;
+mod service;
+mod station;
+mod tally;
+mod warm_up;
+
+pub use arrivals::{ArrivalError, Arrivals, Trace};
+pub use run::{Control, Outcome, Plan, Unit, simulate};
+pub use service::Service;
+pub use tally::{Histogram, Tally};

@@ -1,0 +1,173 @@
+//! An AQM that is a Python object: slow, for a first idea.
+
+use std::sync::{Arc, Mutex};
+
+use pyo3::{exceptions::PyValueError, prelude::*};
+use sluice_aqm::{Aqm, Verdict, View};
+use sluice_slotted::Control;
+
+/// Everything that an AQM may see of the world; the fields of `struct aqm_view`.
+#[pyclass(frozen, name = "View")]
+struct PyView(View);
+
+#[pymethods]
+impl PyView {
+    #[getter]
+    fn now_ns(&self) -> u64 {
+        self.0.now_ns
+    }
+
+    #[getter]
+    fn idle_since_ns(&self) -> u64 {
+        self.0.idle_since_ns
+    }
+
+    #[getter]
+    fn sojourn_ns(&self) -> u64 {
+        self.0.sojourn_ns
+    }
+
+    #[getter]
+    fn rate_bps(&self) -> u64 {
+        self.0.rate_bps
+    }
+
+    #[getter]
+    fn random(&self) -> u64 {
+        self.0.random
+    }
+
+    /// The random word as a number in [0, 1).
+    #[getter]
+    fn uniform(&self) -> f64 {
+        (self.0.random >> 11) as f64 / (1_u64 << 53) as f64
+    }
+
+    #[getter]
+    fn queue_bytes(&self) -> u64 {
+        self.0.queue_bytes
+    }
+
+    #[getter]
+    fn queue_packets(&self) -> u32 {
+        self.0.queue_packets
+    }
+
+    #[getter]
+    fn limit_packets(&self) -> u32 {
+        self.0.limit_packets
+    }
+
+    #[getter]
+    fn packet_bytes(&self) -> u32 {
+        self.0.packet_bytes
+    }
+
+    #[getter]
+    fn flow_hash(&self) -> u32 {
+        self.0.flow_hash
+    }
+
+    #[getter]
+    fn idle(&self) -> bool {
+        self.0.idle != 0
+    }
+
+    #[getter]
+    fn ecn_capable(&self) -> bool {
+        self.0.ecn_capable != 0
+    }
+}
+
+/// Where the first exception of a Python AQM waits until the run has ended.
+pub type Failure = Arc<Mutex<Option<PyErr>>>;
+
+/// One Python object at work; it is asked under the GIL.
+pub struct Foreign {
+    object: Option<Py<PyAny>>,
+    watches_departures: bool,
+    tick_interval_ns: Option<u64>,
+    failure: Failure,
+    control: Arc<Control>,
+}
+
+impl Foreign {
+    /// Calls `factory` for a fresh AQM. An exception ends the run through `control`.
+    pub fn start(factory: &Py<PyAny>, failure: &Failure, control: &Arc<Control>) -> Self {
+        let mut foreign = Self {
+            object: None,
+            watches_departures: false,
+            tick_interval_ns: None,
+            failure: failure.clone(),
+            control: control.clone(),
+        };
+        let made = Python::attach(|py| {
+            let object = factory.bind(py).call0()?;
+            foreign.watches_departures = object.hasattr("depart")?;
+            if object.hasattr("tick")? {
+                let interval: u64 = object.getattr("tick_interval_ns")?.extract()?;
+                foreign.tick_interval_ns = Some(interval.max(1));
+            }
+            Ok(object.unbind())
+        });
+        foreign.object = made.map_err(|error| foreign.fail(error)).ok();
+        foreign
+    }
+
+    fn fail(&self, error: PyErr) {
+        self.failure.lock().unwrap().get_or_insert(error);
+        self.control.cancel();
+    }
+
+    fn ask(&self, method: &str, view: &View) -> Verdict {
+        let Some(object) = &self.object else { return Verdict::Admit };
+        let verdict = Python::attach(|py| {
+            let said = object.bind(py).call_method1(method, (PyView(*view),))?;
+            if said.is_none() {
+                return Ok(Verdict::Admit);
+            }
+            match said.extract::<u32>() {
+                Ok(0) => Ok(Verdict::Admit),
+                Ok(1) => Ok(Verdict::DropEarly),
+                Ok(2) => Ok(Verdict::DropForced),
+                _ => Err(PyValueError::new_err(format!(
+                    "{method} returned {}; it must return ADMIT, DROP_EARLY or DROP_FORCED",
+                    said.repr()?
+                ))),
+            }
+        });
+        verdict.unwrap_or_else(|error| {
+            self.fail(error);
+            Verdict::Admit
+        })
+    }
+}
+
+impl Aqm for Foreign {
+    fn arrive(&mut self, view: &View) -> Verdict {
+        Self::settle(self.ask("arrive", view), view)
+    }
+
+    fn watches_departures(&self) -> bool {
+        self.watches_departures
+    }
+
+    fn depart(&mut self, view: &View) -> Verdict {
+        self.ask("depart", view)
+    }
+
+    fn tick_interval_ns(&self) -> Option<u64> {
+        self.tick_interval_ns
+    }
+
+    fn tick(&mut self, view: &View) {
+        self.ask("tick", view);
+    }
+}
+
+pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add("ADMIT", Verdict::Admit as u32)?;
+    module.add("DROP_EARLY", Verdict::DropEarly as u32)?;
+    module.add("DROP_FORCED", Verdict::DropForced as u32)?;
+    module.add_class::<PyView>()
+}

@@ -1,0 +1,216 @@
+//! The slotted world.
+
+use std::{sync::Arc, time::Duration};
+
+use numpy::{PyArray1, PyReadonlyArray1};
+use pyo3::{exceptions::PyValueError, prelude::*, types::PyDict};
+use sluice_aqm::{Discipline, Victim};
+use sluice_slotted::{
+    Arrivals, Control, Outcome, Plan, Service, Tally, Trace, Unit, simulate as run,
+};
+
+use crate::{
+    aqm::PyConfigured,
+    foreign::{Failure, Foreign},
+};
+
+/// How often a waiting run looks for Ctrl-C and reports its progress.
+const POLL: Duration = Duration::from_millis(50);
+
+/// The packets of a capture as a source of arrivals.
+#[pyclass(frozen, name = "Trace")]
+struct PyTrace(Arc<Trace>);
+
+#[pymethods]
+impl PyTrace {
+    #[new]
+    fn new(
+        slots: PyReadonlyArray1<'_, u64>,
+        bytes: PyReadonlyArray1<'_, u32>,
+        flows: PyReadonlyArray1<'_, u32>,
+        ecn_capable: PyReadonlyArray1<'_, bool>,
+    ) -> PyResult<Self> {
+        Trace::new(slots.as_slice()?, bytes.as_slice()?, flows.as_slice()?, ecn_capable.as_slice()?)
+            .map(|trace| Self(Arc::new(trace)))
+            .map_err(|error| PyValueError::new_err(error.to_string()))
+    }
+}
+
+fn field<'py, T: FromPyObjectOwned<'py>>(table: &Bound<'py, PyDict>, name: &str) -> PyResult<T> {
+    let value = table
+        .get_item(name)?
+        .ok_or_else(|| PyValueError::new_err(format!("the plan lacks {name}")))?;
+    value.extract().map_err(Into::into)
+}
+
+fn arrivals(table: &Bound<'_, PyDict>) -> PyResult<Arrivals> {
+    Ok(match field::<String>(table, "kind")?.as_str() {
+        "geometric" => Arrivals::Geometric { rate: field(table, "rate")? },
+        "self-similar" => Arrivals::SelfSimilar {
+            a: field(table, "a")?,
+            q: field(table, "q")?,
+            states: field(table, "states")?,
+        },
+        "fgn" => Arrivals::Fgn {
+            rate: field(table, "rate")?,
+            deviation: field(table, "deviation")?,
+            hurst: field(table, "hurst")?,
+            frame: field(table, "frame")?,
+        },
+        "replay" => {
+            let trace: Py<PyTrace> = field(table, "trace")?;
+            Arrivals::Replay(trace.get().0.clone())
+        }
+        kind => return Err(PyValueError::new_err(format!("{kind} is not a law of arrivals"))),
+    })
+}
+
+fn service(table: &Bound<'_, PyDict>) -> PyResult<Service> {
+    Ok(match field::<String>(table, "kind")?.as_str() {
+        "geometric" => Service::Geometric { mu: field(table, "mu")? },
+        "deterministic" => Service::Deterministic { slots: field(table, "slots")? },
+        "packet-size" => Service::PacketSize { bytes_per_slot: field(table, "bytes_per_slot")? },
+        kind => return Err(PyValueError::new_err(format!("{kind} is not a law of service"))),
+    })
+}
+
+fn victim(name: &str) -> PyResult<Victim> {
+    match name {
+        "tail" => Ok(Victim::Tail),
+        "front" => Ok(Victim::Front),
+        "random" => Ok(Victim::Random),
+        _ => Err(PyValueError::new_err(format!("{name} is not a victim"))),
+    }
+}
+
+fn plan(table: &Bound<'_, PyDict>) -> PyResult<Plan> {
+    Ok(Plan {
+        arrivals: arrivals(&field(table, "arrivals")?)?,
+        service: service(&field(table, "service")?)?,
+        packet_bytes: field(table, "packet_bytes")?,
+        discipline: Discipline {
+            limit: field(table, "limit")?,
+            victim: victim(&field::<String>(table, "victim")?)?,
+            ecn: field(table, "ecn")?,
+        },
+        slots: field(table, "slots")?,
+        replications: field(table, "replications")?,
+        seed: field(table, "seed")?,
+        slot_ns: field(table, "slot_ns")?,
+    })
+}
+
+/// Runs a plan; the dictionary's fields are those of `sluice_slotted::Plan`.
+///
+/// `aqm` is a ConfiguredAqm or a callable that returns a fresh Python AQM. `watch(slots)` is
+/// called now and then with the slots done. Ctrl-C ends the run and keeps what is
+/// finished; `interrupted` then says so.
+#[pyfunction]
+fn simulate<'py>(
+    py: Python<'py>,
+    table: &Bound<'py, PyDict>,
+    aqm: &Bound<'py, PyAny>,
+    threads: Option<usize>,
+    watch: Option<Py<PyAny>>,
+) -> PyResult<Bound<'py, PyDict>> {
+    let plan = plan(table)?;
+    let (control, failure) = (Arc::new(Control::default()), Failure::default());
+    let outcome = if let Ok(configured) = aqm.cast::<PyConfigured>() {
+        let configured = configured.get().0.clone();
+        attended(py, &control, watch, || {
+            run(&plan, || configured.start(), threads, &control)
+        })?
+    } else {
+        let factory = aqm.clone().unbind();
+        attended(py, &control, watch, || {
+            run(&plan, || Foreign::start(&factory, &failure, &control), threads, &control)
+        })?
+    };
+    if let Some(error) = failure.lock().unwrap().take() {
+        return Err(error);
+    }
+    record(py, &outcome)
+}
+
+/// Runs `work` on a thread of its own while this one watches for signals and reports.
+fn attended(
+    py: Python<'_>,
+    control: &Control,
+    watch: Option<Py<PyAny>>,
+    work: impl FnOnce() -> Outcome + Send,
+) -> PyResult<Outcome> {
+    py.detach(|| {
+        std::thread::scope(|scope| {
+            let worker = scope.spawn(work);
+            let mut raised = None;
+            while !worker.is_finished() {
+                std::thread::park_timeout(POLL);
+                let looked = Python::attach(|py| {
+                    let signals = py.check_signals();
+                    if let Some(watch) = &watch {
+                        watch.call1(py, (control.done(),))?;
+                    }
+                    signals
+                });
+                if let Err(error) = looked {
+                    control.cancel();
+                    raised = Some(error);
+                }
+            }
+            let outcome = worker.join().expect("the simulation does not panic");
+            match raised {
+                Some(error) if !is_interrupt(&error) => Err(error),
+                _ => Ok(outcome),
+            }
+        })
+    })
+}
+
+fn is_interrupt(error: &PyErr) -> bool {
+    Python::attach(|py| error.is_instance_of::<pyo3::exceptions::PyKeyboardInterrupt>(py))
+}
+
+fn record<'py>(py: Python<'py>, outcome: &Outcome) -> PyResult<Bound<'py, PyDict>> {
+    let units: Vec<_> =
+        outcome.units.iter().map(|unit| counts(py, unit)).collect::<PyResult<_>>()?;
+    let table = PyDict::new(py);
+    table.set_item("units", units)?;
+    table.set_item("warm_up_slots", &outcome.warm_up_slots)?;
+    table.set_item("slots", outcome.slots)?;
+    table.set_item("interrupted", outcome.interrupted)?;
+    Ok(table)
+}
+
+fn counts<'py>(py: Python<'py>, unit: &Unit) -> PyResult<Bound<'py, PyDict>> {
+    let Tally {
+        slots,
+        idle_slots,
+        queue,
+        wait,
+        served,
+        served_bytes,
+        wait_sum,
+        wait_square_sum,
+        arrivals,
+        verdicts,
+    } = &unit.tally;
+    let table = PyDict::new(py);
+    table.set_item("replication", unit.replication)?;
+    table.set_item("slots", slots)?;
+    table.set_item("idle_slots", idle_slots)?;
+    table.set_item("queue", PyArray1::from_slice(py, queue))?;
+    table.set_item("wait", PyArray1::from_slice(py, wait.bins()))?;
+    table.set_item("wait_bin_slots", wait.width())?;
+    table.set_item("served", served)?;
+    table.set_item("served_bytes", served_bytes)?;
+    table.set_item("wait_sum", wait_sum)?;
+    table.set_item("wait_square_sum", wait_square_sum)?;
+    table.set_item("arrivals", arrivals)?;
+    table.set_item("verdicts", verdicts.to_vec())?;
+    Ok(table)
+}
+
+pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add_class::<PyTrace>()?;
+    module.add_function(wrap_pyfunction!(simulate, module)?)
+}

@@ -1,0 +1,284 @@
+//! Where packets come from: one source per law of arrivals.
+
+use std::sync::Arc;
+
+use thiserror::Error;
+
+use crate::{
+    bernoulli::BernoulliSlots,
+    fgn::fgn,
+    fifo::Packet,
+    random::{Stream, geometric, stream, uniform},
+};
+
+/// Law of the arrivals.
+#[derive(Clone, Debug)]
+pub enum Arrivals {
+    /// A packet in each slot with probability `rate`.
+    Geometric {
+        /// In [0, 1].
+        rate: f64,
+    },
+    /// The self-similar modulator of S. Robert: a packet in each slot that the chain spends in
+    /// state 0, which it leaves to state j with probability a^-j and reaches again from
+    /// there with (q/a)^j. Domanska, Domanski & Czachorski 2008, section III.
+    SelfSimilar {
+        /// Above 1; the sum of a^-j must stay below 1.
+        a: f64,
+        /// Above 0, at most `a`.
+        q: f64,
+        /// At least 2.
+        states: u32,
+    },
+    /// A packet in each slot with a probability that follows exact fractional Gaussian noise.
+    Fgn {
+        /// Mean of the probability.
+        rate: f64,
+        /// Its standard deviation before it is held within [0, 1].
+        deviation: f64,
+        /// Hurst parameter of the noise, in (0, 1).
+        hurst: f64,
+        /// Slots for which one value of the noise holds.
+        frame: u64,
+    },
+    /// The packets of a capture, each in its slot.
+    Replay(Arc<Trace>),
+}
+
+/// A recorded sequence of packets, in the order of their slots.
+#[derive(Clone, Debug, Default)]
+pub struct Trace(Vec<Packet>);
+
+/// Why a law of arrivals was refused.
+#[derive(Clone, Debug, Error, PartialEq, Eq)]
+#[error("{0}")]
+pub struct ArrivalError(String);
+
+impl Trace {
+    /// One packet per row of the columns, which must be of one length and sorted by slot.
+    ///
+    /// # Errors
+    /// When the columns differ in length or the slots go back.
+    pub fn new(
+        slots: &[u64],
+        bytes: &[u32],
+        flows: &[u32],
+        ecn_capable: &[bool],
+    ) -> Result<Self, ArrivalError> {
+        if [bytes.len(), flows.len(), ecn_capable.len()] != [slots.len(); 3] {
+            return Err(ArrivalError("the columns of a trace differ in length".into()));
+        }
+        if let Some(row) = slots.windows(2).position(|pair| pair[0] > pair[1]) {
+            return Err(ArrivalError(format!("packet {} comes before packet {row}", row + 1)));
+        }
+        let row = |k| Packet {
+            slot: slots[k],
+            bytes: bytes[k],
+            flow: flows[k],
+            ecn_capable: ecn_capable[k],
+        };
+        Ok(Self((0..slots.len()).map(row).collect()))
+    }
+}
+
+/// A source at work; its packets come in the order of their slots, `u64::MAX` meaning never.
+pub trait Source {
+    fn next(&mut self) -> Packet;
+}
+
+/// The sources that draw slots share this: all their packets look alike.
+pub struct Uniform<S> {
+    slots: S,
+    packet: Packet,
+}
+
+impl<S: SlotSource> Uniform<S> {
+    pub fn new(slots: S, packet_bytes: u32) -> Self {
+        let packet = Packet { slot: 0, bytes: packet_bytes, flow: 0, ecn_capable: true };
+        Self { slots, packet }
+    }
+}
+
+/// Draws the slots of arrivals, strictly rising.
+pub trait SlotSource {
+    fn next_slot(&mut self) -> u64;
+}
+
+impl<S: SlotSource> Source for Uniform<S> {
+    #[inline]
+    fn next(&mut self) -> Packet {
+        Packet { slot: self.slots.next_slot(), ..self.packet }
+    }
+}
+
+pub struct GeometricSlots {
+    slots: BernoulliSlots,
+    next: u64,
+}
+
+impl GeometricSlots {
+    pub fn new(rate: f64, seed: u64, replication: u64) -> Self {
+        let slots = BernoulliSlots::new(rate, stream(seed, "arrivals", replication));
+        Self { slots, next: 0 }
+    }
+}
+
+impl SlotSource for GeometricSlots {
+    #[inline]
+    fn next_slot(&mut self) -> u64 {
+        let slot = self.slots.first_from(self.next);
+        self.next = slot.saturating_add(1);
+        slot
+    }
+}
+
+/// The modulator, sojourn by sojourn: geometric ones in every state.
+pub struct ModulatedSlots {
+    random: Stream,
+    /// P(leave state 0 to one of the states 1 ..= j), by j.
+    leave: Vec<f64>,
+    ln_stay: f64,
+    /// ln P(stay in state j), by j - 1.
+    ln_away: Vec<f64>,
+    next: u64,
+    run: u64,
+}
+
+impl ModulatedSlots {
+    pub fn new(a: f64, q: f64, states: u32, seed: u64, replication: u64) -> Self {
+        let states = 1..states as i32;
+        let leave: Vec<f64> = states
+            .clone()
+            .scan(0.0, |sum, j| {
+                *sum += a.powi(-j);
+                Some(*sum)
+            })
+            .collect();
+        let mut random = stream(seed, "arrivals", replication);
+        let ln_stay = (-leave[leave.len() - 1]).ln_1p();
+        let run = geometric(&mut random, ln_stay);
+        let ln_away = states.map(|j| (-(q / a).powi(j)).ln_1p()).collect();
+        Self { random, leave, ln_stay, ln_away, next: 0, run }
+    }
+
+    /// The slots of one stay outside state 0.
+    fn away(&mut self) -> u64 {
+        let last = self.leave.len() - 1;
+        let point = uniform(&mut self.random) * self.leave[last];
+        let state = self.leave.iter().position(|sum| point <= *sum).unwrap_or(last);
+        geometric(&mut self.random, self.ln_away[state])
+    }
+}
+
+impl SlotSource for ModulatedSlots {
+    #[inline]
+    fn next_slot(&mut self) -> u64 {
+        if self.run == 0 {
+            self.next = self.next.saturating_add(self.away());
+            self.run = geometric(&mut self.random, self.ln_stay);
+        }
+        self.run -= 1;
+        let slot = self.next;
+        self.next = slot.saturating_add(1);
+        slot
+    }
+}
+
+/// Frames of noise drawn as one exact block; blocks are independent of each other.
+const BLOCK: usize = 1 << 17;
+
+pub struct FgnSlots {
+    law: (f64, f64, f64, u64),
+    noise: Stream,
+    coins: Stream,
+    block: Vec<f64>,
+    frame: usize,
+    next: u64,
+}
+
+impl FgnSlots {
+    pub fn new(law: (f64, f64, f64, u64), seed: u64, replication: u64) -> Self {
+        let noise = stream(seed, "arrivals-noise", replication);
+        let coins = stream(seed, "arrivals", replication);
+        Self { law, noise, coins, block: Vec::new(), frame: BLOCK, next: 0 }
+    }
+}
+
+impl SlotSource for FgnSlots {
+    fn next_slot(&mut self) -> u64 {
+        let (rate, deviation, hurst, frame) = self.law;
+        loop {
+            if self.next.is_multiple_of(frame) {
+                self.frame += 1;
+                if self.frame >= self.block.len() {
+                    self.block = fgn(hurst, BLOCK, &mut self.noise).expect("a checked H");
+                    self.frame = 0;
+                }
+            }
+            let probability = rate + deviation * self.block[self.frame];
+            let slot = self.next;
+            self.next += 1;
+            if uniform(&mut self.coins) <= probability {
+                return slot;
+            }
+        }
+    }
+}
+
+pub struct Replayed {
+    trace: Arc<Trace>,
+    row: usize,
+}
+
+impl Replayed {
+    pub fn new(trace: Arc<Trace>) -> Self {
+        Self { trace, row: 0 }
+    }
+}
+
+impl Source for Replayed {
+    #[inline]
+    fn next(&mut self) -> Packet {
+        let packet = self.trace.0.get(self.row).copied();
+        self.row += 1;
+        packet.unwrap_or(Packet { slot: u64::MAX, ..Packet::default() })
+    }
+}
+
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn share(source: &mut impl SlotSource, slots: u64) -> f64 {
+        (0..).take_while(|_| source.next_slot() < slots).count() as f64 / slots as f64
+    }
+
+    #[test]
+    fn the_modulator_has_its_mean() {
+        // alpha = 1 / (1 + sum of q^-j) = 1/2 for q = 1.9276 and 5 states
+        let (slots, runs) = (2_000_000, 16);
+        let shares: Vec<f64> = (0..runs)
+            .map(|k| share(&mut ModulatedSlots::new(8.0, 1.927_562, 5, 5, k), slots))
+            .collect();
+        let mean = shares.iter().sum::<f64>() / runs as f64;
+        let variance =
+            shares.iter().map(|x| (x - mean).powi(2)).sum::<f64>() / (runs * (runs - 1)) as f64;
+        assert!((mean - 0.5).abs() < 4.0 * variance.sqrt(), "{mean} +- {}", variance.sqrt());
+    }
+
+    #[test]
+    fn noise_without_deviation_is_geometric() {
+        let mut source = FgnSlots::new((0.3, 0.0, 0.8, 100), 5, 0);
+        let slots = 1_000_000;
+        let error = share(&mut source, slots) - 0.3;
+        assert!(error.abs() < 4.0 * (0.21 / slots as f64).sqrt(), "{error}");
+    }
+
+    #[test]
+    fn traces_must_be_sorted_and_of_one_length() {
+        let error = Trace::new(&[3, 2], &[1, 1], &[0, 0], &[true, true]).unwrap_err();
+        assert_eq!(error.to_string(), "packet 1 comes before packet 0");
+        assert!(Trace::new(&[3], &[1, 1], &[0], &[true]).is_err());
+    }
+}

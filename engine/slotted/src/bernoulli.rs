@@ -1,0 +1,92 @@
+//! Independent trials, one a slot, drawn 64 slots at a time.
+
+use rand::Rng;
+
+use crate::random::Stream;
+
+/// A success in each slot with the same probability, independently.
+pub struct BernoulliSlots {
+    random: Stream,
+    /// Probability in units of 2^-64; `None` for a certain success.
+    threshold: Option<u64>,
+    /// Slots `base .. base + 64` stand in `successes`, lowest bit first.
+    base: u64,
+    successes: u64,
+}
+
+impl BernoulliSlots {
+    /// `probability` in [0, 1].
+    pub fn new(probability: f64, random: Stream) -> Self {
+        let threshold = (probability < 1.0).then_some((probability * 2_f64.powi(64)) as u64);
+        let mut slots = Self { random, threshold, base: 0, successes: 0 };
+        slots.successes = slots.draw();
+        slots
+    }
+
+    /// The first slot with a success, at `slot` or later. `slot` must not go back.
+    #[inline]
+    pub fn first_from(&mut self, slot: u64) -> u64 {
+        if self.threshold == Some(0) {
+            return u64::MAX;
+        }
+        loop {
+            let skipped = slot.saturating_sub(self.base);
+            if skipped < 64 {
+                let left = self.successes & (u64::MAX << skipped);
+                if left != 0 {
+                    return self.base + u64::from(left.trailing_zeros());
+                }
+            }
+            self.base += 64;
+            self.successes = self.draw();
+        }
+    }
+
+    /// Compares 64 random binary fractions with the threshold, one bit of all of them per
+    /// random word, until every comparison is decided: about 7 words for 64 trials.
+    fn draw(&mut self) -> u64 {
+        let Some(mut bits) = self.threshold else { return u64::MAX };
+        let (mut below, mut undecided) = (0, u64::MAX);
+        while bits != 0 && undecided != 0 {
+            let word = self.random.next_u64();
+            if bits >> 63 == 1 {
+                below |= undecided & !word;
+                undecided &= word;
+            } else {
+                undecided &= !word;
+            }
+            bits <<= 1;
+        }
+        below
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::random::stream;
+
+    #[test]
+    fn the_share_of_successes_is_the_probability() {
+        for p in [0.001, 0.25, 0.3, 0.5, 0.9999] {
+            let mut slots = BernoulliSlots::new(p, stream(3, "test", 0));
+            let (n, mut slot, mut successes) = (2_000_000_u64, 0, 0_u64);
+            loop {
+                slot = slots.first_from(slot) + 1;
+                if slot > n {
+                    break;
+                }
+                successes += 1;
+            }
+            let error = successes as f64 / n as f64 - p;
+            assert!(error.abs() < 4.0 * (p * (1.0 - p) / n as f64).sqrt(), "{p}: {error}");
+        }
+    }
+
+    #[test]
+    fn certain_and_impossible() {
+        let mut always = BernoulliSlots::new(1.0, stream(3, "test", 0));
+        assert_eq!([always.first_from(0), always.first_from(1), always.first_from(200)], [0, 1, 200]);
+        assert_eq!(BernoulliSlots::new(0.0, stream(3, "test", 0)).first_from(5), u64::MAX);
+    }
+}

@@ -1,0 +1,74 @@
+//! How long the server works on a packet.
+
+use crate::{bernoulli::BernoulliSlots, random::stream};
+
+/// Law of the service time.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Service {
+    /// Ends in each slot with probability `mu`.
+    Geometric {
+        /// In (0, 1].
+        mu: f64,
+    },
+    /// Always this many slots.
+    Deterministic {
+        /// At least 1.
+        slots: u64,
+    },
+    /// By the packet's size, rounded up to whole slots.
+    PacketSize {
+        /// Above 0.
+        bytes_per_slot: f64,
+    },
+}
+
+impl Service {
+    /// Packets of `packet_bytes` that the server can finish per slot.
+    pub fn rate(&self, packet_bytes: f64) -> f64 {
+        match self {
+            Self::Geometric { mu } => *mu,
+            Self::Deterministic { slots } => 1.0 / *slots as f64,
+            Self::PacketSize { bytes_per_slot } => bytes_per_slot / packet_bytes,
+        }
+    }
+}
+
+/// A server at work.
+pub trait Server {
+    /// The slot in which the service of a packet ends that starts in slot `start`.
+    fn completion(&mut self, start: u64, bytes: u32) -> u64;
+}
+
+/// Coupled by slot: under one seed a slot ends a service or not, whatever the discipline.
+pub struct GeometricServer(BernoulliSlots);
+
+impl GeometricServer {
+    pub fn new(mu: f64, seed: u64, replication: u64) -> Self {
+        Self(BernoulliSlots::new(mu, stream(seed, "service", replication)))
+    }
+}
+
+impl Server for GeometricServer {
+    #[inline]
+    fn completion(&mut self, start: u64, _bytes: u32) -> u64 {
+        self.0.first_from(start + 1)
+    }
+}
+
+pub struct DeterministicServer(pub u64);
+
+impl Server for DeterministicServer {
+    #[inline]
+    fn completion(&mut self, start: u64, _bytes: u32) -> u64 {
+        start + self.0
+    }
+}
+
+pub struct PacketSizeServer(pub f64);
+
+impl Server for PacketSizeServer {
+    #[inline]
+    fn completion(&mut self, start: u64, bytes: u32) -> u64 {
+        start + ((f64::from(bytes) / self.0).ceil() as u64).max(1)
+    }
+}

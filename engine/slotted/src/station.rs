@@ -1,0 +1,199 @@
+//! One queue and one server, from event to event.
+//!
+//! Slots without an event cost nothing: the time that the queue holds a length is added when
+//! the length changes. Events of one slot keep the order of the model: the service
+//! ends first, then packets arrive.
+
+use rand::Rng;
+use sluice_aqm::{Aqm, Discipline, View, Victim};
+
+use crate::{
+    arrivals::Source,
+    fifo::{Fifo, Packet},
+    random::Stream,
+    service::Server,
+    tally::Tally,
+};
+
+const NEVER: u64 = u64::MAX;
+
+/// What a station needs to know beside its parts.
+#[derive(Clone, Copy, Debug)]
+pub struct Setting {
+    pub discipline: Discipline,
+    pub slot_ns: u64,
+    pub rate_bps: u64,
+}
+
+pub struct Station<A, S, Q> {
+    setting: Setting,
+    source: A,
+    server: S,
+    aqm: Q,
+    watches_departures: bool,
+    tick_interval_ns: u64,
+    next_tick_ns: u64,
+    random: Stream,
+    waiting: Fifo,
+    serving: Packet,
+    /// Slot in which the service ends; `NEVER` while the server is idle.
+    completion: u64,
+    arriving: Packet,
+    /// Up to here the queue's length has been counted.
+    counted: u64,
+    /// Up to here idle slots have been counted.
+    idle_counted: u64,
+    view: View,
+    tally: Tally,
+}
+
+impl<A: Source, S: Server, Q: Aqm> Station<A, S, Q> {
+    pub fn new(setting: Setting, mut source: A, server: S, aqm: Q, random: Stream) -> Self {
+        let interval = aqm.tick_interval_ns();
+        let view = View {
+            limit_packets: setting.discipline.limit,
+            rate_bps: setting.rate_bps,
+            ..View::default()
+        };
+        Self {
+            watches_departures: aqm.watches_departures(),
+            tick_interval_ns: interval.unwrap_or(0),
+            next_tick_ns: interval.unwrap_or(NEVER),
+            arriving: source.next(),
+            setting,
+            source,
+            server,
+            aqm,
+            random,
+            waiting: Fifo::new(),
+            serving: Packet::default(),
+            completion: NEVER,
+            counted: 0,
+            idle_counted: 0,
+            view,
+            tally: Tally::new(),
+        }
+    }
+
+    /// Runs to the end of slot `end - 1` and gives what happened since the last call.
+    pub fn run_until(&mut self, end: u64) -> Tally {
+        let start = self.counted;
+        while self.arriving.slot < end {
+            while self.completion <= self.arriving.slot {
+                self.complete();
+            }
+            self.arrive();
+            self.arriving = self.source.next();
+        }
+        while self.completion < end {
+            self.complete();
+        }
+        self.hold(end);
+        self.count_idle(end);
+        self.tally.slots = end - start;
+        std::mem::take(&mut self.tally)
+    }
+
+    /// Counts the queue's present length up to slot `now`, before it changes.
+    #[inline]
+    fn hold(&mut self, now: u64) {
+        self.tally.hold(self.waiting.len(), now - self.counted);
+        self.counted = now;
+    }
+
+    fn count_idle(&mut self, now: u64) {
+        if self.completion == NEVER {
+            self.tally.idle_slots += now - self.idle_counted;
+        }
+        self.idle_counted = now;
+    }
+
+    #[inline]
+    fn look(&mut self, now: u64, packet: Packet) {
+        self.view.now_ns = now * self.setting.slot_ns;
+        self.view.queue_packets = self.waiting.len() as u32;
+        self.view.queue_bytes = self.waiting.bytes();
+        self.view.random = self.random.next_u64();
+        self.view.packet_bytes = packet.bytes;
+        self.view.flow_hash = packet.flow;
+        self.view.ecn_capable = u8::from(self.setting.discipline.ecn && packet.ecn_capable);
+        self.view.idle = u8::from(self.completion == NEVER);
+        while self.view.now_ns >= self.next_tick_ns {
+            self.aqm.tick(&self.view);
+            self.next_tick_ns += self.tick_interval_ns;
+        }
+    }
+
+    #[inline]
+    fn arrive(&mut self) {
+        let packet = self.arriving;
+        self.look(packet.slot, packet);
+        let verdict = self.aqm.arrive(&self.view);
+        self.tally.arrivals += 1;
+        self.tally.verdicts[verdict as usize] += 1;
+        if verdict.is_drop() && !self.make_room() {
+            return;
+        }
+        if self.completion == NEVER {
+            self.count_idle(packet.slot);
+            self.serve(packet, packet.slot);
+        } else {
+            self.hold(packet.slot);
+            self.waiting.push(packet);
+        }
+    }
+
+    /// Drops the victim; false where that is the arriving packet itself.
+    fn make_room(&mut self) -> bool {
+        let waiting = self.waiting.len();
+        let index = match self.setting.discipline.victim {
+            Victim::Tail => return false,
+            Victim::Front => 0,
+            // the upper half of a product with a random word is uniform below `waiting`
+            Victim::Random => {
+                ((u128::from(self.random.next_u64()) * waiting as u128) >> 64) as usize
+            }
+        };
+        if waiting > 0 {
+            self.hold(self.arriving.slot);
+            self.waiting.remove(index);
+        }
+        waiting > 0
+    }
+
+    #[inline]
+    fn serve(&mut self, packet: Packet, now: u64) {
+        self.completion = self.server.completion(now, packet.bytes);
+        self.serving = packet;
+    }
+
+    #[inline]
+    fn complete(&mut self) {
+        let now = self.completion;
+        self.tally.serve(now - self.serving.slot, self.serving.bytes);
+        self.completion = NEVER;
+        self.idle_counted = now;
+        self.view.idle_since_ns = now * self.setting.slot_ns;
+        if self.waiting.len() > 0 {
+            self.hold(now);
+        }
+        while let Some(packet) = self.waiting.pop() {
+            if self.watches_departures && !self.may_depart(packet, now) {
+                continue;
+            }
+            self.serve(packet, now);
+            return;
+        }
+    }
+
+    /// Asks the AQM about a packet at the head of the queue, as its service would start.
+    fn may_depart(&mut self, packet: Packet, now: u64) -> bool {
+        self.look(now, packet);
+        self.view.sojourn_ns = (now - packet.slot) * self.setting.slot_ns;
+        let verdict = self.aqm.depart(&self.view);
+        if verdict as usize != 0 {
+            self.tally.verdicts[verdict as usize] += 1;
+        }
+        !verdict.is_drop()
+    }
+}
