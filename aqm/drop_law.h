@@ -7,10 +7,11 @@
  *                 Floyd & Jacobson 1993, section IV
  *   gentle        max_p u;  from max_th to 2 max_th a line from max_p to 1
  *                 Floyd, "Recommendation on using the gentle variant of RED", 2000
- *   double_slope  2 (1 - gamma) u below `middle`,  1 - gamma + 2 gamma (u - middle)
- *                 above;                             1 from max_th on
+ *   double_slope  a line from 0 to 1 - gamma at u = `middle`, then a line to 1
  *                 Zheng & Atiquzzaman 2000 (DSRED), with min_th = K_l, max_th = K_h
- *                 and middle = (K_m - K_l) / (K_h - K_l), usually 1/2
+ *                 and middle = (K_m - K_l) / (K_h - K_l). Its slopes 2 (1 - gamma) and
+ *                 2 gamma are those of middle = 1/2; with any other place of the bend
+ *                 they would make the law jump there, so each follows from its line
  *   cubic         max_p ((1 - c2 - c3) u + c2 u^2 + c3 u^3), held within [0, 1];
  *                                                    1 from max_th on
  *                 c2 = 1, c3 = 0: Zhou, Yeung & Li 2006 (NLRED); any cubic: Domanska,
@@ -26,8 +27,10 @@ enum drop_law { DROP_LAW_LINEAR, DROP_LAW_GENTLE, DROP_LAW_DOUBLE_SLOPE, DROP_LA
 
 struct drop_law_config {
 	s64 min_th, max_th;		/* Q31.32 packets */
-	s64 max_p, gamma, middle;	/* Q31.32 */
-	s64 c1, c2, c3;			/* Q31.32, max_p included */
+	s64 max_p;			/* Q31.32, as all that follow */
+	s64 middle, bend_p;		/* the bend, and the probability there */
+	s64 slope_below, slope_above;
+	s64 c1, c2, c3;			/* max_p included */
 	struct fixed_divisor range, max_th_divisor;
 	enum drop_law law;
 };
@@ -35,8 +38,8 @@ struct drop_law_config {
 static inline s64 drop_law_double_slope(const struct drop_law_config *c, s64 u)
 {
 	if (u < c->middle)
-		return 2 * fixed_mul(FIXED_ONE - c->gamma, u);
-	return FIXED_ONE - c->gamma + 2 * fixed_mul(c->gamma, u - c->middle);
+		return fixed_mul(c->slope_below, u);
+	return c->bend_p + fixed_mul(c->slope_above, u - c->middle);
 }
 
 static inline s64 drop_law_cubic(const struct drop_law_config *c, s64 u)

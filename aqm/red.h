@@ -119,8 +119,10 @@ static inline void red_configure_law(const struct red_params *p, struct drop_law
 	c->min_th = p->min_th;
 	c->max_th = p->max_th;
 	c->max_p = p->max_p;
-	c->gamma = p->gamma;
 	c->middle = p->middle;
+	c->bend_p = FIXED_ONE - p->gamma;
+	c->slope_below = fixed_div(c->bend_p, c->middle);
+	c->slope_above = fixed_div(p->gamma, FIXED_ONE - c->middle);
 	c->c1 = fixed_mul(p->max_p, FIXED_ONE - p->c2 - p->c3);
 	c->c2 = fixed_mul(p->max_p, p->c2);
 	c->c3 = fixed_mul(p->max_p, p->c3);
