@@ -75,7 +75,7 @@
 #define RED_RULES(R)                                                                      \
 	R(p->max_th > p->min_th, max_th, "must exceed", min_th)                           \
 	R(p->average != AVERAGE_DIFFERENCE ||                                             \
-	  p->a1 + p->a2 + p->a3 + p->b1 + p->b2 + p->b3 <= FIXED_ONE, a1,                 \
+	  red_left_for_b0(p) >= -RED_WEIGHTS_ROUNDING, a1,                                \
 	  "is too much: a1 + a2 + a3 + b1 + b2 + b3 must not exceed 1",)                  \
 	R(p->average != AVERAGE_DIFFERENCE || !p->idle_decay, idle_decay,                 \
 	  "is not defined with", average)
@@ -96,6 +96,14 @@ struct red_state {
 	u32 count;	/* packets since the last early drop */
 };
 
+/* Six weights, each off by half a step at most: together they may exceed 1 by this. */
+#define RED_WEIGHTS_ROUNDING 3
+
+static inline s64 red_left_for_b0(const struct red_params *p)
+{
+	return FIXED_ONE - p->a1 - p->a2 - p->a3 - p->b1 - p->b2 - p->b3;
+}
+
 static inline void red_configure_average(const struct red_params *p,
 					 struct average_config *c)
 {
@@ -104,7 +112,7 @@ static inline void red_configure_average(const struct red_params *p,
 	c->a[0] = p->a1;
 	c->a[1] = p->a2;
 	c->a[2] = p->a3;
-	c->b[0] = FIXED_ONE - p->a1 - p->a2 - p->a3 - p->b1 - p->b2 - p->b3;
+	c->b[0] = red_left_for_b0(p) > 0 ? red_left_for_b0(p) : 0;
 	c->b[1] = p->b1;
 	c->b[2] = p->b2;
 	c->b[3] = p->b3;
