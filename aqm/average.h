@@ -59,11 +59,18 @@ static inline void average_difference(struct average_state *s,
 	s->queue[0] = queue;
 }
 
+/* Over drop avoidance: true if this arrival ends, or follows the end of, a congestion. */
+static inline u32 average_is_over(struct average_state *s, const struct average_config *c,
+				  s64 queue)
+{
+	s->low = queue < c->low_queue ? s->low + 1 : 0;
+	return s->low >= c->low_arrivals && s->average[0] >= c->min_th;
+}
+
 static inline void average_lpf_oda(struct average_state *s, const struct average_config *c,
 				   s64 queue)
 {
-	s->low = queue < c->low_queue ? s->low + 1 : 0;
-	if (s->low >= c->low_arrivals && s->average[0] >= c->min_th)
+	if (average_is_over(s, c, queue))
 		s->average[0] >>= 1;
 	else
 		average_ewma(s, c, queue);
@@ -88,13 +95,16 @@ static inline s64 average_update(struct average_state *s, const struct average_c
 }
 
 /*
- * Floyd & Jacobson 1993, section IV: while the link was idle, m small packets could
- * have left; the average decays as if each had found an empty queue.
+ * An arrival that found the link idle. Floyd & Jacobson 1993, section IV: m small
+ * packets could have left meanwhile; the average decays as if each had found an empty
+ * queue. To LPF/ODA such an arrival is one more that found a low queue.
  */
 static inline void average_idle(struct average_state *s, const struct average_config *c,
 				u64 m)
 {
 	s->average[0] = fixed_mul(s->average[0], fixed_pow(FIXED_ONE - c->w, m));
+	if (c->filter == AVERAGE_LPF_ODA && average_is_over(s, c, 0))
+		s->average[0] >>= 1;
 }
 
 #endif
