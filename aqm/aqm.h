@@ -28,7 +28,8 @@
  *
  * What is not an AQM's business: which packet goes when the verdict is a drop, the
  * limit of the buffer, and whether an early drop becomes a mark. aqm_settle() below
- * is the one place where limit and marking are decided.
+ * is the one place where limit and marking are decided; a departure, which no limit
+ * concerns, takes its aqm_mark_instead().
  */
 #ifndef SLUICEGATE_AQM_H
 #define SLUICEGATE_AQM_H
@@ -67,11 +68,17 @@ enum aqm_verdict {
 	AQM_VERDICTS
 };
 
+/* An early drop becomes a mark where it can: on arrival and on departure alike. */
+static inline enum aqm_verdict
+aqm_mark_instead(enum aqm_verdict verdict, const struct aqm_view *view)
+{
+	return verdict == AQM_DROP_EARLY && view->ecn_capable ? AQM_MARK : verdict;
+}
+
 static inline enum aqm_verdict
 aqm_settle(enum aqm_verdict verdict, const struct aqm_view *view)
 {
-	if (verdict == AQM_DROP_EARLY && view->ecn_capable)
-		verdict = AQM_MARK;
+	verdict = aqm_mark_instead(verdict, view);
 	if ((verdict == AQM_ADMIT || verdict == AQM_MARK) &&
 	    view->queue_packets >= view->limit_packets)
 		verdict = AQM_DROP_OVERFLOW;
@@ -144,7 +151,7 @@ struct aqm_class {
 	u64 rules_count;
 	u64 config_size, state_size;
 	u32 (*configure)(const s64 *params, void *config);
-	/* X_arrive and aqm_settle() in one */
+	/* X_arrive and aqm_settle() in one, X_depart and aqm_mark_instead() in one */
 	u32 (*arrive)(void *state, const void *config, const struct aqm_view *view);
 	u32 (*depart)(void *state, const void *config, const struct aqm_view *view);
 	void (*tick)(void *state, const void *config, const struct aqm_view *view);
@@ -164,7 +171,7 @@ struct aqm_class {
 #define AQM_DEPART(x)                                                            \
 	static u32 x##_depart_any(void *s, const void *c, const struct aqm_view *v) \
 	{                                                                        \
-		return x##_depart(s, c, v);                                      \
+		return aqm_mark_instead(x##_depart(s, c, v), v);                 \
 	}
 #define AQM_TICK(x)                                                              \
 	static void x##_tick_any(void *s, const void *c, const struct aqm_view *v) \
