@@ -1,0 +1,1 @@
+"""Traffic: captures, their statistics, and the self-similar source fitted to them."""

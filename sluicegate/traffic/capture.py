@@ -29,6 +29,7 @@ class Capture:
         ecn_capable: Whether the packet carries ECT(0) or ECT(1).
         not_ip: Frames of the file that held no IP packet and are in no column.
         link_types: The link types met, in order of appearance.
+
     """
 
     path: Path
@@ -47,6 +48,7 @@ class Capture:
         Raises:
             SluiceError: The file cannot be read, is no capture, is cut off or corrupt (the packet
                 is named), has a link type without support, or holds no IP packet.
+
         """
         try:
             columns = _engine.read_capture(fspath(path))
@@ -83,6 +85,7 @@ class Capture:
 
         Raises:
             SluiceError: `bin_s` is under 1 ns, longer than the capture, or makes over 10^8 bins.
+
         """
         bin_ns = round(bin_s * _NS_PER_S) if np.isfinite(bin_s) else 0
         if bin_ns < 1:
@@ -93,7 +96,9 @@ class Capture:
                 f"bin_s = {bin_s} must not exceed the capture's length of {self.duration_s:.6g} s"
             )
         if bins > _MOST_BINS:
-            raise SluiceError(f"bin_s = {bin_s} makes {bins} bins; at most {_MOST_BINS} are allowed")
+            raise SluiceError(
+                f"bin_s = {bin_s} makes {bins} bins; at most {_MOST_BINS} are allowed"
+            )
         indices = (self.time_ns // np.uint64(bin_ns)).astype(np.int64)
         return np.bincount(indices, minlength=bins)[:bins].astype(np.int64)
 

@@ -17,6 +17,7 @@ from typing import Literal
 
 import numpy as np
 import pywt
+from numpy.polynomial import Polynomial
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import digamma, zeta
 
@@ -24,9 +25,13 @@ from sluicegate import _engine
 from sluicegate.errors import SluiceError
 
 FloatArray = NDArray[np.float64]
+PointsFunction = Callable[[FloatArray], tuple[NDArray[np.int64], FloatArray]]
 
 SHORTEST_SERIES = 512
-_LONGEST_CALIBRATED = 16384
+_LONGEST_CALIBRATED = 4096
+_CALIBRATION_PATHS = 1200
+_FIRST_OCTAVE = 3
+_LEAST_COEFFICIENTS = 8
 _Z95 = 1.959964
 
 
@@ -44,6 +49,7 @@ class HurstEstimate:
             mean rescaled range, or mean wavelet energy (packets^2).
         slope: Slope of the fitted line in log10-log10.
         intercept: log10 of the line at scale 1.
+
     """
 
     method: Literal["variance-time", "R/S", "wavelet"]
@@ -65,7 +71,7 @@ def variance_time(series: ArrayLike) -> HurstEstimate:
 
     Var(mean of m bins) grows as m^(2H-2) (Taqqu, Teverovsky and Willinger, Fractals 3 (1995),
     "aggregated variance"); sample variances of few blocks are too small, which the calibration
-    described in this module's docstring takes out. Series over 16,384 bins are first added up to
+    described in this module's docstring takes out. Series over 4,096 bins are first averaged over
     blocks that make them shorter; `scales` stay in bins of the series given.
 
     Args:
@@ -73,8 +79,9 @@ def variance_time(series: ArrayLike) -> HurstEstimate:
 
     Raises:
         SluiceError: The series is too short, constant, not one-dimensional, or not finite.
+
     """
-    return _calibrated("variance-time", checked(series), _variance_points, "variance")
+    return _calibrated("variance-time", checked(series), _variance_points)
 
 
 def rescaled_range(series: ArrayLike) -> HurstEstimate:
@@ -89,8 +96,9 @@ def rescaled_range(series: ArrayLike) -> HurstEstimate:
 
     Raises:
         SluiceError: The series is too short, constant, not one-dimensional, or not finite.
+
     """
-    return _calibrated("R/S", checked(series), _range_points, "range")
+    return _calibrated("R/S", checked(series), _range_points)
 
 
 def wavelet(series: ArrayLike) -> HurstEstimate:
@@ -107,6 +115,7 @@ def wavelet(series: ArrayLike) -> HurstEstimate:
 
     Raises:
         SluiceError: The series is too short, constant, not one-dimensional, or not finite.
+
     """
     octaves, energies, sizes = _octave_energies(checked(series))
     half = sizes / 2
@@ -183,7 +192,67 @@ def _mean_rescaled_range(x: FloatArray, d: int) -> FloatArray:
     return np.asarray(ratio.sum(axis=-1) / np.maximum(varies.sum(axis=-1), 1))
 
 
-_POINTS: dict[str, Callable[[FloatArray], tuple[NDArray[np.int64], FloatArray]]] = {
-    "variance": _variance_points,
-    "range": _range_points,
-}
+def _octave_energies(x: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Return octaves, mean squared wavelet coefficients, and their numbers, each of shape (k,)."""
+    db3 = pywt.Wavelet("db3")
+    taps = db3.dec_len
+    energies, sizes, approximation = [], [], x
+    while approximation.size >= taps:
+        # Of the transform padded with zeros, the part that no padding touches.
+        inner = slice(taps // 2 - 1, approximation.size // 2)
+        approximation, detail = (part[inner] for part in pywt.dwt(approximation, db3, mode="zero"))
+        energies.append(float((detail**2).mean()))
+        sizes.append(float(detail.size))
+    octaves = np.arange(1.0, len(sizes) + 1)
+    kept = (octaves >= _FIRST_OCTAVE) & (np.array(sizes) >= _LEAST_COEFFICIENTS)
+    octaves, energy = octaves[kept], np.array(energies)[kept]
+    _require_variation(2.0**octaves, energy)
+    return octaves, energy, np.array(sizes)[kept]
+
+
+def _require_variation(scales: FloatArray, values: FloatArray) -> None:
+    if not (values > 0).all():
+        raise SluiceError(f"the series does not vary over {scales[values <= 0][0]:g} bins")
+
+
+def _calibrated(
+    method: Literal["variance-time", "R/S"], x: FloatArray, points: PointsFunction
+) -> HurstEstimate:
+    """Turn the slope of log values against log scales into H by comparison with exact noise."""
+    block = -(-x.size // _LONGEST_CALIBRATED)
+    shortened = _blocks(x, block).mean(axis=-1)
+    scales, values = points(shortened)
+    _require_variation(scales.astype(np.float64) * block, values)
+    slope = float(_slopes(scales, values))
+    hurst_grid, curves = _slopes_on_noise(points, shortened.size)
+    high, hurst, low = (float(np.interp(slope, curve, hurst_grid)) for curve in curves)
+    in_bins = scales.astype(np.float64) * block
+    intercept = float((np.log10(values) - slope * np.log10(in_bins)).mean())
+    return HurstEstimate(method, hurst, low, high, in_bins, values, slope, intercept)
+
+
+def _slopes(scales: NDArray[np.int64], values: FloatArray) -> FloatArray:
+    """Return least-squares slopes of log10 values against log10 scales, over the last axis."""
+    x = np.log10(scales)
+    x = x - x.mean()
+    return np.asarray((np.log10(values) * x).sum(axis=-1) / (x**2).sum())
+
+
+@lru_cache(maxsize=32)
+def _slopes_on_noise(points: PointsFunction, n: int) -> tuple[FloatArray, FloatArray]:
+    """Return H on a fine grid (k,) and 2.5 % point, mean, 97.5 % point of the slope there (3, k).
+
+    From seeded paths of exact noise of length n at a few H: mean and standard deviation as smooth
+    functions of H, quantiles from the standardised slopes of all paths together.
+    """
+    grid = np.repeat(np.linspace(0.05, 0.97, 12), _CALIBRATION_PATHS // 12)
+    slopes = np.array(
+        [_slopes(*points(_engine.fgn(float(h), n, seed))) for seed, h in enumerate(grid)]
+    )
+    mean = Polynomial.fit(grid, slopes, 4)
+    residuals = slopes - mean(grid)
+    deviation = Polynomial.fit(grid, np.abs(residuals), 2)
+    low, high = np.quantile(residuals / deviation(grid), [0.025, 0.975])
+    fine = np.linspace(0.01, 0.99, 491)
+    shifts = np.array([[low], [0.0], [high]])
+    return fine, mean(fine) + shifts * deviation(fine)

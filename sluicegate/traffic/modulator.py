@@ -33,6 +33,7 @@ class Modulator:
         SluiceError: The parameters give no transition matrix: states < 2, q not in (0, a], or
             a so small that a^-1 + ... + a^-(n-1) exceeds 1; or the slowest state lasts over 10^12
             slots, where double precision ends.
+
     """
 
     a: float
@@ -97,6 +98,7 @@ class Modulator:
 
         Args:
             slots: Whole numbers of slots, at least 1, any shape; the result has that shape.
+
         """
         m = np.asarray(slots, dtype=np.float64)
         if not (np.isfinite(m).all() and (m >= 1).all() and (m == np.rint(m)).all()):
@@ -122,6 +124,7 @@ class Modulator:
         Args:
             shortest: Slots, at least 1.
             longest: Slots, at least twice `shortest`.
+
         """
         if not 1 <= shortest <= longest / 2:
             raise SluiceError(
@@ -184,6 +187,7 @@ class Modulator:
 
         Raises:
             SluiceError: A value is out of range, or no a reaches that Hurst parameter.
+
         """
         if not 0 < mean < 1:
             raise SluiceError(f"mean = {mean} must be above 0 and below 1 (packets per slot)")
