@@ -16,7 +16,7 @@ from functools import lru_cache
 from typing import Literal
 
 import numpy as np
-import pywt
+import pywt  # type: ignore[import-untyped]
 from numpy.polynomial import Polynomial
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import digamma, zeta
@@ -29,7 +29,7 @@ PointsFunction = Callable[[FloatArray], tuple[NDArray[np.int64], FloatArray]]
 
 SHORTEST_SERIES = 512
 _LONGEST_CALIBRATED = 4096
-_CALIBRATION_PATHS = 1200
+_CALIBRATION_PATHS = 2004
 _FIRST_OCTAVE = 3
 _LEAST_COEFFICIENTS = 8
 _Z95 = 1.959964
@@ -49,6 +49,8 @@ class HurstEstimate:
             mean rescaled range, or mean wavelet energy (packets^2).
         slope: Slope of the fitted line in log10-log10.
         intercept: log10 of the line at scale 1.
+        factors: Each value's 95 % interval runs from values / factors to values * factors, shape
+            (k,); None where the method knows no such interval.
 
     """
 
@@ -60,6 +62,7 @@ class HurstEstimate:
     values: FloatArray
     slope: float
     intercept: float
+    factors: FloatArray | None
 
     def line(self, scales: ArrayLike) -> FloatArray:
         """Return the fitted line at `scales` (bins), same shape."""
@@ -105,7 +108,7 @@ def wavelet(series: ArrayLike) -> HurstEstimate:
     """Estimate H from the energy of the wavelet coefficients at each octave.
 
     Abry and Veitch, IEEE Trans. Information Theory 44 (1998): log2 of the mean energy at octave j
-    grows as (2H - 1) j; weighted regression with the variances of log chi^2 (their section IV),
+    grows as (2H - 1) j; weighted regression with the variances of log chi^2,
     Daubechies wavelets with 3 vanishing moments, so that linear trends do not matter, octaves
     from 3 on, as the first two see the bins themselves. Coefficients that touch the ends of the
     series are left out.
@@ -138,6 +141,7 @@ def wavelet(series: ArrayLike) -> HurstEstimate:
         values=2.0**y,
         slope=slope,
         intercept=float(intercept),
+        factors=2 ** (_Z95 / np.sqrt(weights)),
     )
 
 
@@ -167,17 +171,17 @@ def _blocks(x: FloatArray, m: int) -> FloatArray:
     return x[..., : blocks * m].reshape(*x.shape[:-1], blocks, m)
 
 
-def _scales(least: int, most: int) -> NDArray[np.int64]:
-    return np.unique(np.rint(np.geomspace(least, most, 14)).astype(np.int64))
+def _scales(least: int, most: int, number: int) -> NDArray[np.int64]:
+    return np.unique(np.rint(np.geomspace(least, most, number)).astype(np.int64))
 
 
 def _variance_points(x: FloatArray) -> tuple[NDArray[np.int64], FloatArray]:
-    scales = _scales(1, x.shape[-1] // 16)
+    scales = _scales(1, x.shape[-1] // 16, 14)
     return scales, np.stack([variance_of_means(x, int(m)) for m in scales], axis=-1)
 
 
 def _range_points(x: FloatArray) -> tuple[NDArray[np.int64], FloatArray]:
-    scales = _scales(16, x.shape[-1] // 4)
+    scales = _scales(16, x.shape[-1] // 4, 10)
     return scales, np.stack([_mean_rescaled_range(x, int(d)) for d in scales], axis=-1)
 
 
@@ -228,7 +232,7 @@ def _calibrated(
     high, hurst, low = (float(np.interp(slope, curve, hurst_grid)) for curve in curves)
     in_bins = scales.astype(np.float64) * block
     intercept = float((np.log10(values) - slope * np.log10(in_bins)).mean())
-    return HurstEstimate(method, hurst, low, high, in_bins, values, slope, intercept)
+    return HurstEstimate(method, hurst, low, high, in_bins, values, slope, intercept, None)
 
 
 def _slopes(scales: NDArray[np.int64], values: FloatArray) -> FloatArray:

@@ -67,11 +67,11 @@ class Modulator:
 
     def _leave(self) -> FloatArray:
         """Probabilities a^-j of going from state 0 to j = 1..n-1, shape (n - 1,)."""
-        return self.a ** -np.arange(1.0, self.states)
+        return np.asarray(self.a ** -np.arange(1.0, self.states))
 
     def _return(self) -> FloatArray:
         """Probabilities (q / a)^j of going from j = 1..n-1 to state 0, shape (n - 1,)."""
-        return (self.q / self.a) ** np.arange(1.0, self.states)
+        return np.asarray((self.q / self.a) ** np.arange(1.0, self.states))
 
     def transition_matrix(self) -> FloatArray:
         """Return the probabilities of going from state i to j in one slot, shape (n, n)."""
@@ -83,7 +83,7 @@ class Modulator:
     def stationary(self) -> FloatArray:
         """Return the probabilities of the states, proportional to q^-j, shape (n,)."""
         weights = self.q ** -np.arange(0.0, self.states)
-        return weights / weights.sum()
+        return np.asarray(weights / weights.sum())
 
     @property
     def mean(self) -> float:
@@ -102,7 +102,7 @@ class Modulator:
         """
         m = np.asarray(slots, dtype=np.float64)
         if not (np.isfinite(m).all() and (m >= 1).all() and (m == np.rint(m)).all()):
-            raise SluiceError(f"slots = {slots} must be whole and at least 1")
+            raise SluiceError(f"slots = {slots!r} must be whole and at least 1")
         p = self.mean
         sums = _weighted_geometric(self._eigenvalues, m[..., None]) @ self._weights
         return m * p * (1 - p) + 2 * p * sums
