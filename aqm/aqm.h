@@ -78,10 +78,13 @@ aqm_mark_instead(enum aqm_verdict verdict, const struct aqm_view *view)
 static inline enum aqm_verdict
 aqm_settle(enum aqm_verdict verdict, const struct aqm_view *view)
 {
+	u32 is_drop;
+
 	verdict = aqm_mark_instead(verdict, view);
-	if ((verdict == AQM_ADMIT || verdict == AQM_MARK) &&
-	    view->queue_packets >= view->limit_packets)
-		verdict = AQM_DROP_OVERFLOW;
+	is_drop = verdict >= AQM_DROP_EARLY && verdict <= AQM_DROP_OVERFLOW;
+	/* whatever is no drop, even a number that is no verdict, needs room */
+	if (!is_drop && view->queue_packets >= view->limit_packets)
+		return AQM_DROP_OVERFLOW;
 	return verdict;
 }
 
