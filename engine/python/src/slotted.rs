@@ -187,10 +187,7 @@ fn counts<'py>(py: Python<'py>, unit: &Unit) -> PyResult<Bound<'py, PyDict>> {
         idle_slots,
         queue,
         wait,
-        served,
         served_bytes,
-        wait_sum,
-        wait_square_sum,
         arrivals,
         verdicts,
     } = &unit.tally;
@@ -199,12 +196,12 @@ fn counts<'py>(py: Python<'py>, unit: &Unit) -> PyResult<Bound<'py, PyDict>> {
     table.set_item("slots", slots)?;
     table.set_item("idle_slots", idle_slots)?;
     table.set_item("queue", PyArray1::from_slice(py, queue))?;
-    table.set_item("wait", PyArray1::from_slice(py, wait.bins()))?;
+    table.set_item("wait", PyArray1::from_vec(py, wait.bins()))?;
     table.set_item("wait_bin_slots", wait.width())?;
-    table.set_item("served", served)?;
+    table.set_item("served", wait.count())?;
     table.set_item("served_bytes", served_bytes)?;
-    table.set_item("wait_sum", wait_sum)?;
-    table.set_item("wait_square_sum", wait_square_sum)?;
+    table.set_item("wait_sum", wait.sum())?;
+    table.set_item("wait_square_sum", wait.square_sum())?;
     table.set_item("arrivals", arrivals)?;
     table.set_item("verdicts", verdicts.to_vec())?;
     Ok(table)

@@ -75,7 +75,7 @@ impl Trace {
             slot: slots[k],
             bytes: bytes[k],
             flow: flows[k],
-            ecn_capable: ecn_capable[k],
+            ecn_capable: u64::from(ecn_capable[k]),
         };
         Ok(Self((0..slots.len()).map(row).collect()))
     }
@@ -83,6 +83,9 @@ impl Trace {
 
 /// A source at work; its packets come in the order of their slots, `u64::MAX` meaning never.
 pub trait Source {
+    /// Whether at most one packet comes in a slot, all of them alike.
+    const ALIKE: bool;
+
     fn next(&mut self) -> Packet;
 }
 
@@ -94,7 +97,7 @@ pub struct Uniform<S> {
 
 impl<S: SlotSource> Uniform<S> {
     pub fn new(slots: S, packet_bytes: u32) -> Self {
-        let packet = Packet { slot: 0, bytes: packet_bytes, flow: 0, ecn_capable: true };
+        let packet = Packet { slot: 0, bytes: packet_bytes, flow: 0, ecn_capable: 1 };
         Self { slots, packet }
     }
 }
@@ -105,6 +108,8 @@ pub trait SlotSource {
 }
 
 impl<S: SlotSource> Source for Uniform<S> {
+    const ALIKE: bool = true;
+
     #[inline]
     fn next(&mut self) -> Packet {
         Packet { slot: self.slots.next_slot(), ..self.packet }
@@ -237,6 +242,8 @@ impl Replayed {
 }
 
 impl Source for Replayed {
+    const ALIKE: bool = false;
+
     #[inline]
     fn next(&mut self) -> Packet {
         let packet = self.trace.0.get(self.row).copied();

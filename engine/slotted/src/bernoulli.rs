@@ -42,6 +42,14 @@ impl BernoulliSlots {
         }
     }
 
+    /// The successes of the slots `base .. base + 32`, lowest bit first, `base` being a multiple
+    /// of 32; `first_from` must have come to these slots.
+    #[inline]
+    pub fn block(&self, base: u64) -> u32 {
+        debug_assert!(self.base <= base && base < self.base + 64);
+        (self.successes >> (base - self.base)) as u32
+    }
+
     /// Compares 64 random binary fractions with the threshold, one bit of all of them per
     /// random word, until every comparison is decided: about 7 words for 64 trials.
     fn draw(&mut self) -> u64 {

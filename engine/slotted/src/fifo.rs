@@ -9,8 +9,9 @@ pub struct Packet {
     pub bytes: u32,
     /// Hash of its flow.
     pub flow: u32,
-    /// Whether it can be marked.
-    pub ecn_capable: bool,
+    /// 1 if it can be marked. A word wide, so that the packet has no padding: a copy of
+    /// padding in odd pieces stalls the inner loop.
+    pub ecn_capable: u64,
 }
 
 /// A ring of packets that grows with the queue, up to the buffer's limit.

@@ -7,6 +7,7 @@
 
 mod arrivals;
 mod bernoulli;
+mod block;
 mod fifo;
 pub mod fgn;
 mod random;

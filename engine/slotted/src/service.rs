@@ -35,8 +35,17 @@ impl Service {
 
 /// A server at work.
 pub trait Server {
+    /// Whether `ends` is known: the slots in which services end do not depend on what is served.
+    const KNOWS_ENDS: bool = false;
+
     /// The slot in which the service of a packet ends that starts in slot `start`.
     fn completion(&mut self, start: u64, bytes: u32) -> u64;
+
+    /// Bit k: a service ends in slot `base + k`, if the server is busy. `base` is a multiple of
+    /// 32, and the last completion that was asked for lies in these slots.
+    fn ends(&self, _base: u64) -> u32 {
+        0
+    }
 }
 
 /// Coupled by slot: under one seed a slot ends a service or not, whatever the discipline.
@@ -49,9 +58,16 @@ impl GeometricServer {
 }
 
 impl Server for GeometricServer {
+    const KNOWS_ENDS: bool = true;
+
     #[inline]
     fn completion(&mut self, start: u64, _bytes: u32) -> u64 {
         self.0.first_from(start + 1)
+    }
+
+    #[inline]
+    fn ends(&self, base: u64) -> u32 {
+        self.0.block(base)
     }
 }
 

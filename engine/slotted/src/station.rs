@@ -9,13 +9,15 @@ use sluice_aqm::{Aqm, Discipline, View, Victim};
 
 use crate::{
     arrivals::Source,
+    block::BLOCK,
     fifo::{Fifo, Packet},
     random::Stream,
     service::Server,
     tally::Tally,
 };
 
-const NEVER: u64 = u64::MAX;
+/// A slot or time that does not come.
+pub const NEVER: u64 = u64::MAX;
 
 /// What a station needs to know beside its parts.
 #[derive(Clone, Copy, Debug)]
@@ -26,25 +28,26 @@ pub struct Setting {
 }
 
 pub struct Station<A, S, Q> {
-    setting: Setting,
-    source: A,
-    server: S,
-    aqm: Q,
-    watches_departures: bool,
+    pub(crate) setting: Setting,
+    pub(crate) source: A,
+    pub(crate) server: S,
+    pub(crate) aqm: Q,
+    pub(crate) watches_departures: bool,
     tick_interval_ns: u64,
-    next_tick_ns: u64,
-    random: Stream,
-    waiting: Fifo,
-    serving: Packet,
+    pub(crate) next_tick_ns: u64,
+    pub(crate) random: Stream,
+    pub(crate) waiting: Fifo,
+    /// Arrival and size of the packet in service.
+    pub(crate) serving: (u64, u32),
     /// Slot in which the service ends; `NEVER` while the server is idle.
-    completion: u64,
-    arriving: Packet,
+    pub(crate) completion: u64,
+    pub(crate) arriving: Packet,
     /// Up to here the queue's length has been counted.
-    counted: u64,
+    pub(crate) counted: u64,
     /// Up to here idle slots have been counted.
     idle_counted: u64,
-    view: View,
-    tally: Tally,
+    pub(crate) view: View,
+    pub(crate) tally: Tally,
 }
 
 impl<A: Source, S: Server, Q: Aqm> Station<A, S, Q> {
@@ -66,7 +69,7 @@ impl<A: Source, S: Server, Q: Aqm> Station<A, S, Q> {
             aqm,
             random,
             waiting: Fifo::new(),
-            serving: Packet::default(),
+            serving: (0, 0),
             completion: NEVER,
             counted: 0,
             idle_counted: 0,
@@ -78,6 +81,23 @@ impl<A: Source, S: Server, Q: Aqm> Station<A, S, Q> {
     /// Runs to the end of slot `end - 1` and gives what happened since the last call.
     pub fn run_until(&mut self, end: u64) -> Tally {
         let start = self.counted;
+        if self.allows_blocks() {
+            while self.counted < end {
+                let next = (self.counted / BLOCK + 1) * BLOCK;
+                let whole = self.counted.is_multiple_of(BLOCK) && next <= end;
+                if !(whole && self.try_block(self.counted)) {
+                    self.run_events(next.min(end));
+                }
+            }
+        } else {
+            self.run_events(end);
+        }
+        self.tally.slots = end - start;
+        std::mem::take(&mut self.tally)
+    }
+
+    /// Runs to the end of slot `end - 1`, one event after the other.
+    fn run_events(&mut self, end: u64) {
         while self.arriving.slot < end {
             while self.completion <= self.arriving.slot {
                 self.complete();
@@ -90,8 +110,6 @@ impl<A: Source, S: Server, Q: Aqm> Station<A, S, Q> {
         }
         self.hold(end);
         self.count_idle(end);
-        self.tally.slots = end - start;
-        std::mem::take(&mut self.tally)
     }
 
     /// Counts the queue's present length up to slot `now`, before it changes.
@@ -108,15 +126,13 @@ impl<A: Source, S: Server, Q: Aqm> Station<A, S, Q> {
         self.idle_counted = now;
     }
 
-    #[inline]
+    #[inline(always)]
     fn look(&mut self, now: u64, packet: Packet) {
         self.view.now_ns = now * self.setting.slot_ns;
         self.view.queue_packets = self.waiting.len() as u32;
         self.view.queue_bytes = self.waiting.bytes();
         self.view.random = self.random.next_u64();
-        self.view.packet_bytes = packet.bytes;
-        self.view.flow_hash = packet.flow;
-        self.view.ecn_capable = u8::from(self.setting.discipline.ecn && packet.ecn_capable);
+        self.describe(packet);
         self.view.idle = u8::from(self.completion == NEVER);
         while self.view.now_ns >= self.next_tick_ns {
             self.aqm.tick(&self.view);
@@ -124,7 +140,14 @@ impl<A: Source, S: Server, Q: Aqm> Station<A, S, Q> {
         }
     }
 
-    #[inline]
+    #[inline(always)]
+    pub(crate) fn describe(&mut self, packet: Packet) {
+        self.view.packet_bytes = packet.bytes;
+        self.view.flow_hash = packet.flow;
+        self.view.ecn_capable = u8::from(self.setting.discipline.ecn) & packet.ecn_capable as u8;
+    }
+
+    #[inline(always)]
     fn arrive(&mut self) {
         let packet = self.arriving;
         self.look(packet.slot, packet);
@@ -164,13 +187,13 @@ impl<A: Source, S: Server, Q: Aqm> Station<A, S, Q> {
     #[inline]
     fn serve(&mut self, packet: Packet, now: u64) {
         self.completion = self.server.completion(now, packet.bytes);
-        self.serving = packet;
+        self.serving = (packet.slot, packet.bytes);
     }
 
-    #[inline]
+    #[inline(always)]
     fn complete(&mut self) {
         let now = self.completion;
-        self.tally.serve(now - self.serving.slot, self.serving.bytes);
+        self.tally.serve(now - self.serving.0, self.serving.1);
         self.completion = NEVER;
         self.idle_counted = now;
         self.view.idle_since_ns = now * self.setting.slot_ns;

@@ -2,18 +2,48 @@
 
 use sluice_aqm::Verdict;
 
-/// Counts of whole numbers in at most 8192 bins, whose width doubles when a value needs it.
+/// Counts of whole numbers, their sum and the sum of their squares, all exact.
+///
+/// Values below 8192 have a bin each; for larger ones the width of all bins doubles until
+/// 8192 bins suffice.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Histogram {
-    bins: Vec<u64>,
+    /// Values below `BINS`, one bin each: the inner loop does nothing but count here.
+    near: Vec<u64>,
+    /// Larger values, in bins of `1 << shift`.
+    far: Vec<u64>,
     shift: u32,
+    far_sum: u128,
+    far_square_sum: u128,
 }
 
 const BINS: usize = 8192;
 
 impl Histogram {
     fn new() -> Self {
-        Self { bins: Vec::new(), shift: 0 }
+        Self { near: vec![0; BINS], far: Vec::new(), shift: 0, far_sum: 0, far_square_sum: 0 }
+    }
+
+    #[inline]
+    fn add(&mut self, value: u64) {
+        match self.near.get_mut(value as usize) {
+            Some(count) => *count += 1,
+            None => self.add_far(value),
+        }
+    }
+
+    fn add_far(&mut self, value: u64) {
+        while value >> self.shift >= BINS as u64 {
+            self.far = coarser(&self.far);
+            self.shift += 1;
+        }
+        let bin = (value >> self.shift) as usize;
+        if bin >= self.far.len() {
+            self.far.resize(bin + 1, 0);
+        }
+        self.far[bin] += 1;
+        self.far_sum += u128::from(value);
+        self.far_square_sum += u128::from(value) * u128::from(value);
     }
 
     /// Width of a bin.
@@ -21,48 +51,50 @@ impl Histogram {
         1 << self.shift
     }
 
-    /// Counts of `[k width, (k + 1) width)`.
-    pub fn bins(&self) -> &[u64] {
-        &self.bins
+    /// Counts of `[k width, (k + 1) width)`, up to the last that is not 0.
+    pub fn bins(&self) -> Vec<u64> {
+        let mut bins = self.near.clone();
+        (0..self.shift).for_each(|_| bins = coarser(&bins));
+        add_all(&mut bins, &self.far);
+        bins.truncate(bins.iter().rposition(|count| *count > 0).map_or(0, |last| last + 1));
+        bins
     }
 
-    #[inline]
-    fn add(&mut self, value: u64) {
-        let bin = (value >> self.shift) as usize;
-        match self.bins.get_mut(bin) {
-            Some(count) => *count += 1,
-            None => self.add_far(value),
-        }
+    /// How many values were counted.
+    pub fn count(&self) -> u64 {
+        self.near.iter().chain(&self.far).sum()
     }
 
-    #[cold]
-    fn add_far(&mut self, value: u64) {
-        while value >> self.shift >= BINS as u64 {
-            self.coarsen();
-        }
-        let bin = (value >> self.shift) as usize;
-        if bin >= self.bins.len() {
-            self.bins.resize(BINS.min((bin + 1).next_power_of_two()), 0);
-        }
-        self.bins[bin] += 1;
+    fn near_sum(&self, power: u32) -> u128 {
+        let term = |(value, count): (usize, &u64)| (value as u128).pow(power) * u128::from(*count);
+        self.near.iter().enumerate().map(term).sum()
     }
 
-    fn coarsen(&mut self) {
-        self.bins = self.bins.chunks(2).map(|pair| pair.iter().sum()).collect();
-        self.shift += 1;
+    /// Sum of the values.
+    pub fn sum(&self) -> u128 {
+        self.near_sum(1) + self.far_sum
+    }
+
+    /// Sum of their squares.
+    pub fn square_sum(&self) -> u128 {
+        self.near_sum(2) + self.far_square_sum
     }
 
     /// Adds the counts of `other`, at the coarser width of the two.
     pub fn merge(&mut self, other: &Self) {
-        while self.shift < other.shift {
-            self.coarsen();
-        }
-        let mut other = other.clone();
-        while other.shift < self.shift {
-            other.coarsen();
-        }
-        add_all(&mut self.bins, &other.bins);
+        let mut far = other.far.clone();
+        (other.shift..self.shift).for_each(|_| far = coarser(&far));
+        (self.shift..other.shift).for_each(|_| self.far = coarser(&self.far));
+        self.shift = self.shift.max(other.shift);
+        add_all(&mut self.far, &far);
+        add_all(&mut self.near, &other.near);
+        self.far_sum += other.far_sum;
+        self.far_square_sum += other.far_square_sum;
     }
+}
+
+fn coarser(bins: &[u64]) -> Vec<u64> {
+    bins.chunks(2).map(|pair| pair.iter().sum()).collect()
 }
 
 fn add_all(to: &mut Vec<u64>, from: &[u64]) {
@@ -83,14 +115,8 @@ pub struct Tally {
     pub queue: Vec<u64>,
     /// Time in the system (slots) of packets whose service ended.
     pub wait: Histogram,
-    /// Packets whose service ended.
-    pub served: u64,
     /// Their bytes.
     pub served_bytes: u64,
-    /// Sum of their times in the system, slots.
-    pub wait_sum: u64,
-    /// Sum of the squares.
-    pub wait_square_sum: u128,
     /// Packets that arrived.
     pub arrivals: u64,
     /// Verdicts, by [`Verdict`]; those at departure included.
@@ -105,10 +131,7 @@ impl Tally {
             idle_slots: 0,
             queue: Vec::new(),
             wait: Histogram::new(),
-            served: 0,
             served_bytes: 0,
-            wait_sum: 0,
-            wait_square_sum: 0,
             arrivals: 0,
             verdicts: [0; Verdict::COUNT],
         }
@@ -126,11 +149,8 @@ impl Tally {
     /// A packet's service ended after `wait` slots in the system.
     #[inline]
     pub(crate) fn serve(&mut self, wait: u64, bytes: u32) {
-        self.served += 1;
         self.served_bytes += u64::from(bytes);
         self.wait.add(wait);
-        self.wait_sum += wait;
-        self.wait_square_sum += u128::from(wait) * u128::from(wait);
     }
 
     /// Mean number of waiting packets.
@@ -146,10 +166,7 @@ impl Tally {
         self.idle_slots += other.idle_slots;
         add_all(&mut self.queue, &other.queue);
         self.wait.merge(&other.wait);
-        self.served += other.served;
         self.served_bytes += other.served_bytes;
-        self.wait_sum += other.wait_sum;
-        self.wait_square_sum += other.wait_square_sum;
         self.arrivals += other.arrivals;
         self.verdicts.iter_mut().zip(other.verdicts).for_each(|(to, from)| *to += from);
     }
@@ -180,11 +197,15 @@ mod tests {
             };
             let mut merged = fill(&first);
             merged.merge(&fill(&second));
-            let mut direct = vec![0; merged.bins().len()];
+            let (mut direct, mut sum, mut square_sum) = (vec![0; merged.bins().len()], 0, 0);
             for value in first.iter().chain(&second) {
                 direct[(value / merged.width()) as usize] += 1;
+                sum += u128::from(*value);
+                square_sum += u128::from(*value).pow(2);
             }
-            prop_assert_eq!(merged.bins(), &direct[..]);
+            prop_assert_eq!(merged.bins(), direct);
+            prop_assert_eq!(merged.count() as usize, first.len() + second.len());
+            prop_assert_eq!((merged.sum(), merged.square_sum()), (sum, square_sum));
             prop_assert!(merged.bins().len() <= BINS);
         }
     }
