@@ -1,6 +1,7 @@
 //! The table of AQMs: those compiled in, and those a user brings.
 
 use std::{
+    error::Error as _,
     ffi::{CStr, c_char},
     path::Path,
     sync::OnceLock,
@@ -90,6 +91,10 @@ impl Class {
                 param
                     .ok_or_else(|| LoadError(format!("{name}: no parameter {wanted}")))?
                     .initial = row.value;
+            }
+            for param in &params {
+                let refuse = |what| LoadError(format!("{name}.{}: {what}", param.name));
+                param.check().map_err(refuse)?;
             }
             let rules = table(code.rules, code.rules_count).iter().map(|rule| Rule {
                 left: text(rule.left),
@@ -186,7 +191,10 @@ pub fn find(name: &str) -> Option<&'static Class> {
 /// # Safety
 /// Runs the library's code.
 pub unsafe fn load(path: &Path) -> Result<&'static Class, LoadError> {
-    let refuse = |error: libloading::Error| LoadError(format!("{}: {error}", path.display()));
+    // the source is the linker's own message, which names the file
+    let refuse = |error: libloading::Error| {
+        LoadError(error.source().map_or_else(|| error.to_string(), ToString::to_string))
+    };
     unsafe {
         let library = Box::leak(Box::new(libloading::Library::new(path).map_err(refuse)?));
         let entry: libloading::Symbol<unsafe extern "C" fn() -> &'static CClass> =

@@ -65,7 +65,7 @@ impl Scale {
     }
 
     fn is_whole(&self) -> bool {
-        matches!(self, Self::Rate | Self::Count | Self::Bytes)
+        !matches!(self, Self::Packets | Self::Ratio | Self::Seconds)
     }
 }
 
@@ -124,6 +124,25 @@ impl Param {
             Scale::Choice(words) => Value::Word(words[number as usize].clone()),
             _ => Value::Number(number),
         }
+    }
+
+    /// Checks the descriptor itself: its integers must fit, its default must be a value.
+    pub(crate) fn check(&self) -> Result<(), String> {
+        let (least, greatest) = (self.least, self.greatest);
+        let fits = match &self.scale {
+            Scale::Switch => (least, greatest) == (0.0, 1.0),
+            Scale::Choice(words) => (least, greatest) == (0.0, words.len() as f64 - 1.0),
+            scale => {
+                let reach = i64::MAX as f64 / scale.steps_per_unit();
+                -reach <= least && greatest < reach
+            }
+        };
+        if !fits {
+            return Err(format!("the range {least} to {greatest} does not suit its kind"));
+        }
+        self.read_number(self.initial)
+            .map(drop)
+            .map_err(|what| format!("the default {} must {what}", self.initial))
     }
 
     /// Checks a user's value; `owner` is the AQM's name, for the message.
