@@ -17,7 +17,7 @@ from sluicegate.errors import SluiceError
 
 FloatArray = NDArray[np.float64]
 
-_LONGEST_STATE = 1e12
+_LONGEST_STATE = 1e9
 
 
 @dataclass(frozen=True)
@@ -31,8 +31,8 @@ class Modulator:
 
     Raises:
         SluiceError: The parameters give no transition matrix: states < 2, q not in (0, a], or
-            a so small that a^-1 + ... + a^-(n-1) exceeds 1; or the slowest state lasts over 10^12
-            slots, where double precision ends.
+            a so small that a^-1 + ... + a^-(n-1) exceeds 1; or the slowest state lasts over 10^9
+            slots, where the variance would lose more than 9 digits.
 
     """
 
@@ -55,7 +55,7 @@ class Modulator:
         if (slowest := (self.a / self.q) ** (self.states - 1)) > _LONGEST_STATE * (1 + 1e-9):
             raise SluiceError(
                 f"a = {self.a} is too large for q = {self.q} and {self.states} states: "
-                f"the slowest state would last {slowest:.3g} slots; at most 1e12 are allowed"
+                f"the slowest state would last {slowest:.3g} slots; at most 1e9 are allowed"
             )
         # The chain is reversible: with D = diag(sqrt(stationary)), D P D^-1 is symmetric, and
         # P^k[0, 0] = sum of weights * eigenvalues^k.
@@ -162,6 +162,23 @@ class Modulator:
         edges = np.arange(bins + 1) * slots_per_bin
         at_edges = np.interp(edges, np.concatenate(corners_time), np.concatenate(corners_packets))
         return np.diff(np.rint(at_edges)).astype(np.int64)
+
+    @classmethod
+    def of_mean(cls, mean: float, a: float, states: int = 5) -> Modulator:
+        """The modulator with this mean and this a; the mean alone fixes q.
+
+        Args:
+            mean: Packets per slot, in (0, 1).
+            a: Ratio of successive rates of leaving state 0.
+            states: Number of states n.
+
+        Raises:
+            SluiceError: A value is out of range, or a is too small for that mean.
+
+        """
+        if not 0 < mean < 1:
+            raise SluiceError(f"mean = {mean} must be above 0 and below 1 (packets per slot)")
+        return cls(a, _q_of_mean(mean, states), states)
 
     @classmethod
     def fit(
