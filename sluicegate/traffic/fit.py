@@ -270,7 +270,8 @@ def _slots_per_bin(mean: float) -> list[int]:
 def _scv(counts: NDArray[np.int64], blocks: NDArray[np.int64]) -> FloatArray:
     """Return variance / mean^2 of the packets in windows of `blocks` bins, shape of `blocks`."""
     x = counts.astype(np.float64)
-    return np.array([variance_of_means(x, int(m)) for m in blocks]) / x.mean() ** 2
+    variances = np.array([variance_of_means(x, int(m)) for m in blocks], dtype=np.float64)
+    return np.asarray(variances / x.mean() ** 2)
 
 
 def _expected_scv(

@@ -32,7 +32,7 @@ class Modulator:
     Raises:
         SluiceError: The parameters give no transition matrix: states < 2, q not in (0, a], or
             a so small that a^-1 + ... + a^-(n-1) exceeds 1; or the slowest state lasts over 10^9
-            slots, where the variance would lose more than 9 digits.
+            slots, where rounding would reach the 8th digit of the variance.
 
     """
 
