@@ -82,6 +82,14 @@ def test_fit_gives_mean_and_hurst(mean: float, hurst: float) -> None:
     assert source.local_hurst(10, 1e4) == pytest.approx(hurst, abs=1e-9)
 
 
+def test_of_mean_solves_for_q() -> None:
+    assert Modulator.of_mean(0.5, 31.0).q == pytest.approx(PAPER_Q, abs=5e-5)
+    for mean in (0.01, 0.4, 0.9):
+        assert Modulator.of_mean(mean, 40.0, 4).mean == pytest.approx(mean, rel=1e-12)
+    with pytest.raises(SluiceError, match=r"^mean = 0 must be above 0 and below 1"):
+        Modulator.of_mean(0, 31.0)
+
+
 def test_simulated_counts_have_the_exact_mean_and_variance() -> None:
     """400 independent records; both moments within 4 standard errors of the records' own."""
     source = Modulator(4.0, 1.5, 4)
@@ -133,8 +141,8 @@ def test_simulated_slots_are_stationary_from_the_first_and_hold_one_packet_at_mo
         (lambda: Modulator.fit(0.5, 0.7, 1), "states = 1 must be at least 2"),
         (
             lambda: Modulator.fit(0.5, 0.99, shortest=1, longest=1e9),
-            "hurst = 0.800 is out of reach for 2 states with mean 0.5 packets per slot over "
-            "1 to 1e+07 slots: it can be",
+            "hurst = 0.990 is out of reach for 5 states with mean 0.5 packets per slot over "
+            "1 to 1e+09 slots: it can be",
         ),
     ],
 )

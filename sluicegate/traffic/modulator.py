@@ -165,7 +165,7 @@ class Modulator:
 
     @classmethod
     def of_mean(cls, mean: float, a: float, states: int = 5) -> Modulator:
-        """The modulator with this mean and this a; the mean alone fixes q.
+        """Make the modulator with this mean and this a; the mean alone fixes q.
 
         Args:
             mean: Packets per slot, in (0, 1).
@@ -176,8 +176,6 @@ class Modulator:
             SluiceError: A value is out of range, or a is too small for that mean.
 
         """
-        if not 0 < mean < 1:
-            raise SluiceError(f"mean = {mean} must be above 0 and below 1 (packets per slot)")
         return cls(a, _q_of_mean(mean, states), states)
 
     @classmethod
@@ -206,8 +204,6 @@ class Modulator:
             SluiceError: A value is out of range, or no a reaches that Hurst parameter.
 
         """
-        if not 0 < mean < 1:
-            raise SluiceError(f"mean = {mean} must be above 0 and below 1 (packets per slot)")
         if not 0.5 < hurst < 1:
             raise SluiceError(f"hurst = {hurst} must be above 0.5 and below 1")
         q = _q_of_mean(mean, states)
@@ -250,6 +246,8 @@ def _q_of_mean(mean: float, states: int) -> float:
     """Solve mean = 1 / (1 + q^-1 + ... + q^-(n-1)) for q."""
     if states < 2:
         raise SluiceError(f"states = {states} must be at least 2")
+    if not 0 < mean < 1:
+        raise SluiceError(f"mean = {mean} must be above 0 and below 1 (packets per slot)")
     j = np.arange(1.0, states)
     others = 1 / mean - 1
 
