@@ -61,6 +61,52 @@ unsafe fn table<T>(pointer: *const T, count: u64) -> &'static [T] {
     unsafe { std::slice::from_raw_parts(pointer, count as usize) }
 }
 
+unsafe fn read_params(name: &str, entry: &CClass, code: &CClass) -> Result<Vec<Param>, LoadError> {
+    let refuse = |param: &str, what: &str| LoadError(format!("{name}.{param}: {what}"));
+    let mut params = Vec::new();
+    unsafe {
+        for row in table(code.params, code.params_count) {
+            let (param, kind) = (text(row.name), text(row.kind));
+            let scale = Scale::parse(&kind)
+                .ok_or_else(|| refuse(&param, &format!("{kind} is not a kind of parameter")))?;
+            params.push(Param {
+                name: param,
+                scale,
+                initial: row.initial,
+                least: row.least,
+                greatest: row.greatest,
+                when: text(row.when),
+                help: text(row.help),
+                source: text(row.source),
+            });
+        }
+        for row in table(entry.defaults, entry.defaults_count) {
+            let wanted = text(row.name);
+            let param = params.iter_mut().find(|param| param.name == wanted);
+            param.ok_or_else(|| refuse(&wanted, "a default for no parameter"))?.initial = row.value;
+        }
+    }
+    for param in &params {
+        param.check().map_err(|what| refuse(&param.name, &what))?;
+    }
+    Ok(params)
+}
+
+unsafe fn read_rules(name: &str, code: &CClass, params: &[Param]) -> Result<Vec<Rule>, LoadError> {
+    let mut rules = Vec::new();
+    for row in unsafe { table(code.rules, code.rules_count) } {
+        let [left, says, right] = [row.left, row.says, row.right].map(|word| unsafe { text(word) });
+        for named in [&left, &right] {
+            if !named.is_empty() && params.iter().all(|param| param.name != *named) {
+                let what = format!("{name}: a rule names {named}, which is no parameter");
+                return Err(LoadError(what));
+            }
+        }
+        rules.push(Rule { left, says, right });
+    }
+    Ok(rules)
+}
+
 impl Class {
     /// # Safety
     /// `entry` must be a table entry made by `AQM_CLASS` or `AQM_PRESET` that is never freed.
@@ -68,45 +114,13 @@ impl Class {
         unsafe {
             let name = text(entry.name);
             let code = entry.base.as_ref().unwrap_or(entry);
-            let mut params = Vec::new();
-            for row in table(code.params, code.params_count) {
-                let (param, kind) = (text(row.name), text(row.kind));
-                let scale = Scale::parse(&kind).ok_or_else(|| {
-                    LoadError(format!("{name}.{param}: {kind} is not a kind of parameter"))
-                })?;
-                params.push(Param {
-                    name: param,
-                    scale,
-                    initial: row.initial,
-                    least: row.least,
-                    greatest: row.greatest,
-                    when: text(row.when),
-                    help: text(row.help),
-                    source: text(row.source),
-                });
-            }
-            for row in table(entry.defaults, entry.defaults_count) {
-                let wanted = text(row.name);
-                let param = params.iter_mut().find(|param| param.name == wanted);
-                param
-                    .ok_or_else(|| LoadError(format!("{name}: no parameter {wanted}")))?
-                    .initial = row.value;
-            }
-            for param in &params {
-                let refuse = |what| LoadError(format!("{name}.{}: {what}", param.name));
-                param.check().map_err(refuse)?;
-            }
-            let rules = table(code.rules, code.rules_count).iter().map(|rule| Rule {
-                left: text(rule.left),
-                says: text(rule.says),
-                right: text(rule.right),
-            });
+            let params = read_params(&name, entry, code)?;
             Ok(Self {
                 title: text(entry.title),
                 source: text(entry.source),
                 summary: text(entry.summary),
                 base: entry.base.as_ref().map(|base| text(base.name)),
-                rules: rules.collect(),
+                rules: read_rules(&name, code, &params)?,
                 params,
                 name,
                 code,
