@@ -150,6 +150,10 @@ fn malformed_descriptors_are_refused() {
         let Some(class) = loaded("integrator", &INTEGRATOR.replace(was, is)) else { return };
         assert_eq!(class.err().as_deref(), Some(message));
     }
+    let unruly = SOJOURN_LIMIT.replace("patience, \"must exceed\"", "wait, \"must exceed\"");
+    let Some(class) = loaded("sojourn_limit", &unruly) else { return };
+    let message = "sojourn_limit: a rule names wait, which is no parameter";
+    assert_eq!(class.err().as_deref(), Some(message));
 }
 
 #[test]
