@@ -55,7 +55,7 @@ def main() -> None:
 
 def missing() -> list[str]:
     """Return what this machine lacks, one line each."""
-    needs = [("ip", "iproute2"), ("tc", "iproute2"), ("tcpdump", "tcpdump")]
+    needs = [("ip", "iproute2"), ("tc", "iproute2"), ("sysctl", "procps"), ("tcpdump", "tcpdump")]
     lines = [f"no command {c} (Debian package {p})" for c, p in needs if not shutil.which(c)]
     if os.geteuid() != 0:
         lines.append("not root: network namespaces need it")
@@ -69,7 +69,7 @@ def record(out: Path, seconds: float, seed: int) -> None:
         command += ["-Z", "root", "-c", str(PACKETS), "-w", str(out), "ip"]
         sniffer = subprocess.Popen(inside(gateway, command), stderr=subprocess.PIPE, text=True)
         assert sniffer.stderr is not None
-        sniffer.stderr.readline()  # "listening on ...": from here on nothing is missed
+        first_line = sniffer.stderr.readline()  # "listening on ...": now nothing is missed
         processes = [start(receiver, receive), start(sender, send, seconds, seed)]
         try:
             with contextlib.suppress(subprocess.TimeoutExpired):
@@ -79,7 +79,10 @@ def record(out: Path, seconds: float, seed: int) -> None:
                 process.kill()
                 process.join()
             sniffer.send_signal(signal.SIGINT)
-            print(sniffer.communicate()[1].strip(), file=sys.stderr)
+            said = first_line + sniffer.communicate()[1]
+    if sniffer.returncode:
+        sys.exit(f"record.py: tcpdump: {said.strip()}")
+    print(said.strip(), file=sys.stderr)
 
 
 @contextlib.contextmanager

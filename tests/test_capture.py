@@ -1,4 +1,5 @@
 import re
+import runpy
 import struct
 from collections.abc import Callable
 from pathlib import Path
@@ -206,3 +207,13 @@ def test_all_packets_at_one_instant_have_no_rate(tmp_path: Path) -> None:
     assert str(caught.value) == (
         f"{path}: a rate needs packets at two instants at least; here all 3 packets have one"
     )
+
+
+def test_the_recorder_names_what_it_lacks(monkeypatch: pytest.MonkeyPatch) -> None:
+    recorder = runpy.run_path(str(SHIPPED.parent / "record.py"))
+    monkeypatch.setattr("shutil.which", lambda command: None if command == "tcpdump" else command)
+    monkeypatch.setattr("os.geteuid", lambda: 1000)
+    assert recorder["missing"]() == [
+        "no command tcpdump (Debian package tcpdump)",
+        "not root: network namespaces need it",
+    ]

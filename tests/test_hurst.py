@@ -27,9 +27,18 @@ def test_intervals_hold_on_exact_noise(estimator, hurst: float) -> None:
     assert abs(values.mean() - hurst) < 0.01 + 4 * standard_error
 
 
+def test_wavelet_intervals_hold_on_long_series() -> None:
+    """As above; here the intervals are so short that a bias of 0.005 would show."""
+    paths = [_engine.fgn(0.9, 16_384, 1_000_000 + seed) for seed in range(PATHS)]
+    estimates = [wavelet(path) for path in paths]
+    covered = sum(e.low <= 0.9 <= e.high for e in estimates)
+    assert binom.ppf(0.001, PATHS, 0.92) <= covered <= binom.ppf(0.999, PATHS, 0.97)
+    assert abs(np.mean([e.hurst for e in estimates]) - 0.9) < 0.005
+
+
 @pytest.mark.parametrize("estimator", ESTIMATORS)
 def test_scale_and_level_do_not_matter(estimator) -> None:
-    noise = _engine.fgn(0.75, 2048, 3)
+    noise = _engine.fgn(0.75, LENGTH, 3)
     plain, moved = estimator(noise), estimator(40 + 1000 * noise)
     assert moved.hurst == pytest.approx(plain.hurst, abs=1e-9)
     assert moved.low == pytest.approx(plain.low, abs=1e-9)
@@ -46,7 +55,7 @@ def test_long_series_keep_scales_in_bins_of_the_series(estimator) -> None:
 
 @pytest.mark.parametrize("estimator", ESTIMATORS)
 def test_estimates_repeat(estimator) -> None:
-    noise = _engine.fgn(0.6, 600, 3)
+    noise = _engine.fgn(0.6, LENGTH, 3)
     first, second = estimator(noise), estimator(noise)
     assert (first.hurst, first.low, first.high) == (second.hurst, second.low, second.high)
 

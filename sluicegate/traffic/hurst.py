@@ -30,7 +30,7 @@ PointsFunction = Callable[[FloatArray], tuple[NDArray[np.int64], FloatArray]]
 SHORTEST_SERIES = 512
 _LONGEST_CALIBRATED = 4096
 _CALIBRATION_PATHS = 2004
-_FIRST_OCTAVE = 3
+_LONG_SERIES = 8192
 _LEAST_COEFFICIENTS = 8
 _Z95 = 1.959964
 
@@ -110,8 +110,9 @@ def wavelet(series: ArrayLike) -> HurstEstimate:
     Abry and Veitch, IEEE Trans. Information Theory 44 (1998): log2 of the mean energy at octave j
     grows as (2H - 1) j; weighted regression with the variances of log chi^2,
     Daubechies wavelets with 3 vanishing moments, so that linear trends do not matter, octaves
-    from 3 on, as the first two see the bins themselves. Coefficients that touch the ends of the
-    series are left out.
+    from 3 on, as the first two see the bins themselves; from 4 on in series over 8192 bins, whose
+    interval is so short that octave 3's bias of 0.005 would show. Coefficients that touch the ends
+    of the series are left out.
 
     Args:
         series: Packets per bin, shape (n,), n at least 512.
@@ -208,7 +209,8 @@ def _octave_energies(x: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]
         energies.append(float((detail**2).mean()))
         sizes.append(float(detail.size))
     octaves = np.arange(1.0, len(sizes) + 1)
-    kept = (octaves >= _FIRST_OCTAVE) & (np.array(sizes) >= _LEAST_COEFFICIENTS)
+    first_octave = 4 if x.size > _LONG_SERIES else 3
+    kept = (octaves >= first_octave) & (np.array(sizes) >= _LEAST_COEFFICIENTS)
     octaves, energy = octaves[kept], np.array(energies)[kept]
     _require_variation(2.0**octaves, energy)
     return octaves, energy, np.array(sizes)[kept]
