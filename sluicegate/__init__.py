@@ -1,1 +1,50 @@
 """Sluicegate: one AQM, written once, judged in every world where it matters."""
+
+from sluicegate._engine import ADMIT, DROP_EARLY, DROP_FORCED, View
+from sluicegate.aqm import Aqm, AqmClass, Param, PythonAqm, aqm, aqms
+from sluicegate.compare import Comparison, compare
+from sluicegate.errors import SluiceError
+from sluicegate.estimate import Measure
+from sluicegate.record import Record
+from sluicegate.scenario import (
+    DeterministicService,
+    Discipline,
+    FgnArrivals,
+    GeometricArrivals,
+    GeometricService,
+    PacketSizeService,
+    Queue,
+    ReplayArrivals,
+    Scenario,
+    SelfSimilarArrivals,
+)
+from sluicegate.simulate import simulate
+
+__all__ = [
+    "ADMIT",
+    "DROP_EARLY",
+    "DROP_FORCED",
+    "Aqm",
+    "AqmClass",
+    "Comparison",
+    "DeterministicService",
+    "Discipline",
+    "FgnArrivals",
+    "GeometricArrivals",
+    "GeometricService",
+    "Measure",
+    "PacketSizeService",
+    "Param",
+    "PythonAqm",
+    "Queue",
+    "Record",
+    "ReplayArrivals",
+    "Scenario",
+    "SelfSimilarArrivals",
+    "SluiceError",
+    "View",
+    "aqm",
+    "aqms",
+    "compare",
+    "simulate",
+]

@@ -4,9 +4,9 @@ use std::path::PathBuf;
 
 use numpy::{PyArray1, PyReadonlyArray1};
 use pyo3::{
-    exceptions::{PyTypeError, PyValueError},
+    exceptions::PyValueError,
     prelude::*,
-    types::PyDict,
+    types::{PyBool, PyDict},
 };
 use sluice_aqm::{Aqm, Class, Configured, Param, Scale, Value, View};
 
@@ -18,18 +18,13 @@ pub struct PyClass(&'static Class);
 #[pyclass(frozen, name = "ConfiguredAqm")]
 pub struct PyConfigured(pub Configured);
 
-fn to_value(value: &Bound<'_, PyAny>) -> PyResult<Value> {
+fn to_value(value: &Bound<'_, PyAny>) -> Option<Value> {
     // a Python bool is an int as well, so it must be asked for first
-    if let Ok(on) = value.cast::<pyo3::types::PyBool>() {
-        return Ok(Value::Switch(on.is_true()));
+    if let Ok(on) = value.cast::<PyBool>() {
+        return Some(Value::Switch(on.is_true()));
     }
-    if let Ok(word) = value.extract::<String>() {
-        return Ok(Value::Word(word));
-    }
-    match value.extract::<f64>() {
-        Ok(number) => Ok(Value::Number(number)),
-        Err(_) => Err(PyTypeError::new_err(format!("{} is not a parameter's value", value.repr()?))),
-    }
+    let word = value.extract().map(Value::Word);
+    word.or_else(|_| value.extract().map(Value::Number)).ok()
 }
 
 fn from_value(py: Python<'_>, value: Value) -> PyResult<Py<PyAny>> {
@@ -96,7 +91,15 @@ impl PyClass {
     fn configure(&self, given: &Bound<'_, PyDict>) -> PyResult<PyConfigured> {
         let mut values = Vec::new();
         for (name, value) in given {
-            values.push((name.extract()?, to_value(&value)?));
+            let name: String = name.extract()?;
+            let Some(read) = to_value(&value) else {
+                return Err(PyValueError::new_err(format!(
+                    "{}.{name} = {} must be a number, a word, true or false",
+                    self.0.name,
+                    value.repr()?
+                )));
+            };
+            values.push((name, read));
         }
         Configured::new(self.0, &values)
             .map(PyConfigured)

@@ -1,0 +1,63 @@
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+HEADERS: dict[str, str]
+ADMIT: int
+DROP_EARLY: int
+DROP_FORCED: int
+
+class AqmClass:
+    name: str
+    title: str
+    source: str
+    summary: str
+    base: str | None
+    params: list[dict[str, Any]]
+    def configure(self, given: dict[str, float | str | bool]) -> ConfiguredAqm: ...
+
+class ConfiguredAqm:
+    name: str
+    values: dict[str, float | str | bool]
+    def drop_probability(self, average: NDArray[np.float64]) -> NDArray[np.float64] | None: ...
+    def open_loop(
+        self, queue: NDArray[np.uint32], interval_ns: int
+    ) -> NDArray[np.float64] | None: ...
+
+class View:
+    now_ns: int
+    idle_since_ns: int
+    sojourn_ns: int
+    rate_bps: int
+    random: int
+    uniform: float
+    queue_bytes: int
+    queue_packets: int
+    limit_packets: int
+    packet_bytes: int
+    flow_hash: int
+    idle: bool
+    ecn_capable: bool
+
+class Trace:
+    def __init__(
+        self,
+        slots: NDArray[np.uint64],
+        bytes: NDArray[np.uint32],
+        flows: NDArray[np.uint32],
+        ecn_capable: NDArray[np.bool_],
+    ) -> None: ...
+
+def aqm_classes() -> list[AqmClass]: ...
+def load_aqm(path: str | Path) -> AqmClass: ...
+def simulate(
+    table: dict[str, Any],
+    aqm: ConfiguredAqm | Callable[[], object],
+    threads: int | None,
+    watch: Callable[[int], None] | None,
+) -> dict[str, Any]: ...
+def read_capture(path: str | Path) -> dict[str, Any]: ...
+def fgn(hurst: float, n: int, seed: int) -> NDArray[np.float64]: ...

@@ -1,0 +1,340 @@
+"""Scenarios: what is simulated, as TOML or as Python objects, checked before anything runs."""
+
+from __future__ import annotations
+
+import copy
+import difflib
+import tomllib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Annotated, Any, Literal, TypeAlias
+
+import pydantic
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, PrivateAttr, model_validator
+
+from sluicegate.aqm import Aqm, PythonAqm, aqm
+from sluicegate.errors import SluiceError
+from sluicegate.traffic import Capture, Modulator
+
+
+def _whole(value: object) -> object:
+    # 1e8 is a float in TOML, and how people write numbers of slots
+    return int(value) if isinstance(value, float) and value.is_integer() else value
+
+
+Whole: TypeAlias = Annotated[int, BeforeValidator(_whole)]
+Probability: TypeAlias = Annotated[float, Field(ge=0, le=1)]
+Positive: TypeAlias = Annotated[float, Field(gt=0, allow_inf_nan=False)]
+Victim: TypeAlias = Literal["tail", "front", "random"]
+
+
+class _Part(BaseModel):
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+
+
+class GeometricArrivals(_Part):
+    """A packet in each slot with probability `rate`, independently: the slotted Poisson."""
+
+    kind: Literal["geometric"] = "geometric"
+    rate: Probability
+
+    def plan(self) -> dict[str, Any]:
+        """The fields of the engine's plan."""
+        return {"kind": self.kind, "rate": self.rate}
+
+
+class SelfSimilarArrivals(_Part):
+    """The self-similar modulator with mean `rate` packets per slot; see `traffic.Modulator`."""
+
+    kind: Literal["self-similar"] = "self-similar"
+    rate: Annotated[float, Field(gt=0, lt=1)]
+    a: Annotated[float, Field(gt=1, allow_inf_nan=False)]
+    states: Annotated[Whole, Field(ge=2, le=20)] = 5
+
+    @model_validator(mode="after")
+    def _exists(self) -> SelfSimilarArrivals:
+        self.modulator()
+        return self
+
+    def modulator(self) -> Modulator:
+        """The modulator itself."""
+        return Modulator.of_mean(self.rate, self.a, self.states)
+
+    def plan(self) -> dict[str, Any]:
+        """The fields of the engine's plan."""
+        return {"kind": self.kind, "a": self.a, "q": self.modulator().q, "states": self.states}
+
+
+class FgnArrivals(_Part):
+    """A packet in each slot with a probability that follows exact fractional Gaussian noise.
+
+    `rate` is the mean of that probability, `deviation` its standard deviation (before it is held
+    within 0 and 1), `hurst` the noise's Hurst parameter, and each value holds for `frame` slots.
+    """
+
+    kind: Literal["fgn"] = "fgn"
+    rate: Probability
+    deviation: Annotated[float, Field(ge=0, le=10)]
+    hurst: Annotated[float, Field(gt=0, lt=1)]
+    frame: Annotated[Whole, Field(ge=1, le=10**12)] = 100
+
+    def plan(self) -> dict[str, Any]:
+        """The fields of the engine's plan."""
+        return self.model_dump()
+
+
+class ReplayArrivals(_Part):
+    """The packets of a capture, each in the slot of its time-stamp."""
+
+    kind: Literal["replay"] = "replay"
+    capture: str
+    _capture: Capture | None = PrivateAttr(None)
+
+    def load(self, folder: Path) -> None:
+        """Read the capture; a relative path starts at `folder`."""
+        self._capture = Capture.read(folder / self.capture)
+
+    @property
+    def packets(self) -> Capture:
+        """The capture's packets."""
+        if self._capture is None:
+            self.load(Path())
+        assert self._capture is not None
+        return self._capture
+
+
+Arrivals: TypeAlias = GeometricArrivals | SelfSimilarArrivals | FgnArrivals | ReplayArrivals
+
+
+class GeometricService(_Part):
+    """A service ends in each slot with probability `mu`."""
+
+    kind: Literal["geometric"] = "geometric"
+    mu: Annotated[float, Field(gt=0, le=1)]
+
+
+class DeterministicService(_Part):
+    """Every service takes `slots` slots."""
+
+    kind: Literal["deterministic"] = "deterministic"
+    slots: Annotated[Whole, Field(ge=1, le=10**9)]
+
+
+class PacketSizeService(_Part):
+    """A link of `rate_bps` bits/s: a packet takes its own time, rounded up to whole slots."""
+
+    kind: Literal["packet-size"] = "packet-size"
+    rate_bps: Annotated[float, Field(gt=0, le=1e15)]
+
+
+Service: TypeAlias = GeometricService | DeterministicService | PacketSizeService
+
+
+class Queue(_Part):
+    """The buffer: how many packets may wait, and which goes when one must be dropped."""
+
+    limit: Annotated[Whole, Field(ge=1, le=10**6)] = 250
+    victim: Victim = "tail"
+    ecn: bool = False
+
+
+class Discipline(_Part):
+    """An AQM with its parameters, and what the queue does when it drops.
+
+    `victim` and `ecn`, where given, go before those of the scenario's queue. `aqm` is a name, the
+    path of a C header, or a Python class.
+    """
+
+    model_config = ConfigDict(arbitrary_types_allowed=True)
+
+    aqm: str | type
+    params: dict[str, Any] = Field(default_factory=dict)
+    label: str = ""
+    victim: Victim | None = None
+    ecn: bool | None = None
+    _aqm: Aqm | PythonAqm | None = PrivateAttr(None)
+
+    def load(self, folder: Path) -> None:
+        """Configure the AQM; the relative path of a header starts at `folder`."""
+        name = self.aqm
+        where = folder / name if isinstance(name, str) and name.endswith(".h") else name
+        self._aqm = aqm(where, **self.params)
+
+    @property
+    def configured(self) -> Aqm | PythonAqm:
+        """The AQM with its parameters set."""
+        if self._aqm is None:
+            self.load(Path())
+        assert self._aqm is not None
+        return self._aqm
+
+    @property
+    def name(self) -> str:
+        """The label, or else the AQM's name with the parameters that were given."""
+        if self.label:
+            return self.label
+        shown = [f"{key}={value}" for key, value in self.params.items()]
+        shown += [f"drop from {self.victim}"] if self.victim else []
+        shown += ["ECN"] if self.ecn else []
+        return f"{self.configured.name} {', '.join(shown)}".rstrip()
+
+
+class Scenario(_Part):
+    """Everything that determines a comparison in the slotted world.
+
+    Attributes:
+        title: One line.
+        arrivals: Law of the arrivals.
+        service: Law of the service.
+        queue: The buffer.
+        disciplines: What is compared.
+        slots: Length of one replication; a replay defaults to the capture's length.
+        replications: Independent repetitions, all cores at work.
+        seed: Of every random stream; all disciplines see the same arrivals.
+        slot_s: Duration of a slot in seconds. Without it times are in slots, and an AQM's
+            clock takes a slot for a millisecond.
+        packet_bytes: Size of every packet that is not a capture's.
+    """
+
+    title: str = ""
+    arrivals: Annotated[Arrivals, Field(discriminator="kind")]
+    service: Annotated[Service, Field(discriminator="kind")]
+    queue: Queue = Queue()
+    disciplines: Annotated[list[Discipline], Field(min_length=1)]
+    slots: Annotated[Whole, Field(ge=1000, le=10**15)] | None = None
+    replications: Annotated[Whole, Field(ge=1, le=10_000)] = 8
+    seed: Annotated[Whole, Field(ge=0, lt=2**64)] = 1
+    slot_s: Annotated[float, Field(ge=1e-9, le=1e3)] | None = None
+    packet_bytes: Annotated[Whole, Field(ge=1, le=65_535)] = 500
+
+    @model_validator(mode="after")
+    def _complete(self) -> Scenario:
+        timed = isinstance(self.arrivals, ReplayArrivals) or isinstance(
+            self.service, PacketSizeService
+        )
+        if timed and self.slot_s is None:
+            raise SluiceError("slot_s is missing: a capture or a link's rate needs a slot's length")
+        if self.slots is None and not isinstance(self.arrivals, ReplayArrivals):
+            raise SluiceError("slots is missing: say how long a replication lasts")
+        names = [discipline.name for discipline in self.disciplines]
+        if doubles := {name for name in names if names.count(name) > 1}:
+            raise SluiceError(f"disciplines: two are called {doubles.pop()!r}; give each a label")
+        _ = self.duration_slots
+        return self
+
+    @property
+    def duration_slots(self) -> int:
+        """Slots of one replication."""
+        if not isinstance(self.arrivals, ReplayArrivals):
+            assert self.slots is not None
+            return self.slots
+        assert self.slot_s is not None
+        whole = int(self.arrivals.packets.duration_s / self.slot_s) + 1
+        if self.slots is not None and self.slots > whole:
+            raise SluiceError(
+                f"slots = {self.slots} must be at most {whole}, where the capture ends"
+            )
+        return self.slots or whole
+
+    @classmethod
+    def load(cls, path: str | Path) -> Scenario:
+        """Read a scenario from a TOML file; paths in it start at the file's folder.
+
+        Raises:
+            SluiceError: If the file is missing, is no TOML, or says what makes no sense; every
+                problem stands on a line of its own.
+        """
+        path = Path(path)
+        try:
+            table = tomllib.loads(path.read_text())
+        except OSError as error:
+            raise SluiceError(f"{path}: {error.strerror}") from None
+        except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+            raise SluiceError(f"{path}: not valid TOML: {error}") from None
+        return cls.parse(table, path.parent, str(path))
+
+    @classmethod
+    def parse(cls, table: dict[str, Any], folder: Path = Path(), origin: str = "") -> Scenario:
+        """Check a scenario given as a table of TOML's types; see `load`."""
+        with explained(origin):
+            return cls.model_validate(_placed(table, folder))
+
+
+def _placed(table: dict[str, Any], folder: Path) -> dict[str, Any]:
+    """A copy of `table` in which relative paths start at `folder`."""
+    table = copy.deepcopy(table)
+    arrivals, disciplines = table.get("arrivals"), table.get("disciplines")
+    if isinstance(arrivals, dict) and isinstance(path := arrivals.get("capture"), str):
+        arrivals["capture"] = str(folder / path)
+    for discipline in disciplines if isinstance(disciplines, list) else []:
+        name = discipline.get("aqm") if isinstance(discipline, dict) else None
+        if isinstance(name, str) and name.endswith(".h"):
+            discipline["aqm"] = str(folder / name)
+    return table
+
+
+@contextmanager
+def explained(origin: str) -> Iterator[None]:
+    """Turn what pydantic finds wrong into one SluiceError, a line per problem."""
+    prefix = f"{origin}: " if origin else ""
+    try:
+        yield
+    except pydantic.ValidationError as error:
+        lines = (prefix + line for line in _problems(error))
+        raise SluiceError("\n".join(dict.fromkeys(lines))) from None
+    except SluiceError as error:
+        raise SluiceError(prefix + str(error)) from None
+
+
+_WORDS = {
+    "greater_than_equal": "must be at least {ge:g}",
+    "greater_than": "must be above {gt:g}",
+    "less_than_equal": "must be at most {le:g}",
+    "less_than": "must be below {lt:g}",
+    "finite_number": "must be finite",
+    "literal_error": "must be one of {expected}",
+    "int_type": "must be a whole number",
+    "float_type": "must be a number",
+    "string_type": "must be text",
+    "list_type": "must be a list",
+    "model_type": "must be a table",
+    "model_attributes_type": "must be a table",
+    "dict_type": "must be a table",
+    "bool_type": "must be true or false",
+    "too_short": "must name at least one",
+}
+
+
+def _problems(error: pydantic.ValidationError) -> Iterator[str]:
+    for problem in error.errors():
+        # a union adds the tag or type that was tried to the path; TOML does not know it
+        place = ".".join(str(part) for part in problem["loc"] if str(part) not in _TAGS)
+        context = problem.get("ctx", {})
+        if problem["type"] == "value_error":
+            yield ": ".join(filter(None, [place, str(context["error"])]))
+        elif problem["type"] == "missing":
+            yield f"{place} is missing"
+        elif problem["type"] == "union_tag_invalid":
+            yield f"{place}.kind = {context['tag']!r} must be one of {context['expected_tags']}"
+        elif problem["type"] == "union_tag_not_found":
+            yield f"{place}.kind is missing"
+        elif problem["type"] == "extra_forbidden":
+            yield f"{place} is not a field{_nearest(place)}"
+        elif words := _WORDS.get(problem["type"]):
+            yield f"{place} = {problem['input']!r} {words.format(**context)}"
+        else:
+            yield f"{place} = {problem['input']!r}: {problem['msg']}"
+
+
+_TAGS = {"geometric", "self-similar", "fgn", "replay", "deterministic", "packet-size"}
+_FIELDS = {
+    name
+    for part in (Scenario, Queue, Discipline, *Arrivals.__args__, *Service.__args__)
+    for name in part.model_fields
+}
+
+
+def _nearest(place: str) -> str:
+    near = difflib.get_close_matches(place.rpartition(".")[2], _FIELDS, n=1)
+    return f"; did you mean {near[0]}?" if near else ""

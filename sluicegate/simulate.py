@@ -1,0 +1,180 @@
+"""The slotted world: from a scenario and a discipline to a record."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable
+from importlib.metadata import version
+from typing import Any
+
+import numpy as np
+
+from sluicegate import _engine, store
+from sluicegate.aqm import PythonAqm
+from sluicegate.errors import SluiceError
+from sluicegate.estimate import Counts, measures, unit_correlation
+from sluicegate.record import Record
+from sluicegate.scenario import (
+    DeterministicService,
+    Discipline,
+    GeometricService,
+    PacketSizeService,
+    ReplayArrivals,
+    Scenario,
+)
+
+Watch = Callable[[int, int], None]
+
+_CLOCK_NS = 1_000_000
+_CORRELATED = 0.3
+
+
+def simulate(
+    scenario: Scenario,
+    discipline: Discipline | None = None,
+    *,
+    threads: int | None = None,
+    watch: Watch | None = None,
+    fresh: bool = False,
+) -> Record:
+    """Run one discipline on a scenario, all replications, on all cores.
+
+    The result does not depend on the number of threads. A finished run is kept in the
+    store and not computed again. Ctrl-C ends the run; what is finished by then is returned in a
+    record that says `interrupted`.
+
+    Args:
+        scenario: What to run.
+        discipline: Which discipline; the scenario's only one if None.
+        threads: Threads to use; all cores if None.
+        watch: Called now and then with the slots done and the slots in all.
+        fresh: Run again even if the store has the run.
+
+    Raises:
+        SluiceError: If the scenario has several disciplines and none is named, or if it was
+            interrupted before anything was finished.
+        Exception: Whatever a Python AQM raises.
+    """
+    if discipline is None:
+        if len(scenario.disciplines) != 1:
+            raise SluiceError("the scenario has several disciplines; name one or use compare()")
+        discipline = scenario.disciplines[0]
+    run = describe(scenario, discipline)
+    identity = store.identity(run)
+    if not fresh and (known := store.find(identity)) is not None:
+        return known
+    total = scenario.duration_slots * scenario.replications
+    outcome = _engine.simulate(
+        _plan(scenario, discipline),
+        discipline.configured.engine,
+        threads,
+        None if watch is None else lambda done: watch(done, total),
+    )
+    record = _record(scenario, discipline, run, identity, outcome)
+    if not record.interrupted and not isinstance(discipline.configured, PythonAqm):
+        store.keep(record)
+    return record
+
+
+def describe(scenario: Scenario, discipline: Discipline) -> dict[str, Any]:
+    """Everything that determines a run, as types that JSON has."""
+    arrivals = scenario.arrivals.model_dump()
+    if isinstance(scenario.arrivals, ReplayArrivals):
+        capture = scenario.arrivals.packets
+        columns = (capture.time_ns, capture.bytes, capture.flow, capture.ecn_capable)
+        content = b"".join(column.tobytes() for column in columns)
+        arrivals = {"kind": "replay", "packets": hashlib.sha256(content).hexdigest()}
+    queue = _queue(scenario, discipline)
+    return {
+        "world": "slotted",
+        "version": version("sluicegate"),
+        "arrivals": arrivals,
+        "service": scenario.service.model_dump(),
+        "queue": queue,
+        "aqm": discipline.configured.fingerprint,
+        "label": discipline.name,
+        "slots": scenario.duration_slots,
+        "replications": scenario.replications,
+        "seed": scenario.seed,
+        "slot_s": scenario.slot_s,
+        "packet_bytes": scenario.packet_bytes,
+    }
+
+
+def _queue(scenario: Scenario, discipline: Discipline) -> dict[str, Any]:
+    own = {"victim": discipline.victim, "ecn": discipline.ecn}
+    given = {name: value for name, value in own.items() if value is not None}
+    return {**scenario.queue.model_dump(), **given}
+
+
+def _plan(scenario: Scenario, discipline: Discipline) -> dict[str, Any]:
+    slot_s = scenario.slot_s
+    return {
+        "arrivals": _arrivals(scenario),
+        "service": _service(scenario),
+        **_queue(scenario, discipline),
+        "slots": scenario.duration_slots,
+        "replications": scenario.replications,
+        "seed": scenario.seed,
+        "slot_ns": _CLOCK_NS if slot_s is None else max(1, round(slot_s * 1e9)),
+        "packet_bytes": scenario.packet_bytes,
+    }
+
+
+def _arrivals(scenario: Scenario) -> dict[str, Any]:
+    if not isinstance(scenario.arrivals, ReplayArrivals):
+        return scenario.arrivals.plan()
+    assert scenario.slot_s is not None
+    capture = scenario.arrivals.packets
+    slots = (capture.time_ns / (scenario.slot_s * 1e9)).astype(np.uint64)
+    trace = _engine.Trace(slots, capture.bytes, capture.flow, capture.ecn_capable)
+    return {"kind": "replay", "trace": trace}
+
+
+def _service(scenario: Scenario) -> dict[str, Any]:
+    match scenario.service:
+        case GeometricService() | DeterministicService() as service:
+            return service.model_dump()
+        case PacketSizeService(rate_bps=rate_bps):
+            assert scenario.slot_s is not None
+            return {"kind": "packet-size", "bytes_per_slot": rate_bps * scenario.slot_s / 8}
+
+
+def _record(
+    scenario: Scenario,
+    discipline: Discipline,
+    run: dict[str, Any],
+    identity: str,
+    outcome: dict[str, Any],
+) -> Record:
+    units = outcome["units"]
+    if not units:
+        raise SluiceError("interrupted before anything was finished")
+    total = Counts.of(units).total()
+    length = 1.0 if scenario.slot_s is None else scenario.slot_s
+    return Record(
+        identity=identity,
+        discipline=discipline.name,
+        run=run,
+        slots=outcome["slots"],
+        warm_up_slots=outcome["warm_up_slots"],
+        interrupted=outcome["interrupted"],
+        method=_method(units, outcome["warm_up_slots"]),
+        time_unit="slots" if scenario.slot_s is None else "s",
+        measures=measures(units, scenario.slot_s),
+        queue_distribution=total.queue[0] / total.slots[0],
+        wait_distribution=total.wait[0] / max(total.served[0], 1),
+        wait_bin=total.wait_bin_slots * length,
+    )
+
+
+def _method(units: list[dict[str, Any]], warm_up_slots: list[int]) -> str:
+    replications = len(warm_up_slots)
+    if len(units) == replications:
+        method = f"95 % intervals from {replications} replications"
+    else:
+        method = f"95 % intervals by batch means: {len(units)} units of {replications} replications"
+    correlation = unit_correlation(units)
+    if correlation is not None and correlation > _CORRELATED:
+        method += f"; neighbouring units are correlated ({correlation:.2f}): run longer"
+    return f"{method}; warm-up found by MSER"

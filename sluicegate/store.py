@@ -1,0 +1,49 @@
+"""The store of finished runs: what was computed once is not computed again."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import platformdirs
+
+from sluicegate import _engine
+from sluicegate.record import Record
+
+
+@cache
+def build() -> str:
+    """Hash of the engine that runs: another build is another run."""
+    return hashlib.sha256(Path(str(_engine.__file__)).read_bytes()).hexdigest()
+
+
+def identity(run: dict[str, Any]) -> str:
+    """Hash of everything that determines a run."""
+    text = json.dumps({"build": build(), "run": run}, sort_keys=True)
+    return hashlib.sha256(text.encode()).hexdigest()[:32]
+
+
+def folder() -> Path:
+    """Where finished runs are kept: `$SLUICE_RUNS`, or the user's cache."""
+    given = os.environ.get("SLUICE_RUNS")
+    return Path(given) if given else platformdirs.user_cache_path("sluicegate") / "runs"
+
+
+def find(name: str) -> Record | None:
+    """The finished run of that identity; None if there is none that can be read."""
+    path = folder() / f"{name}.parquet"
+    try:
+        return Record.read(path) if path.exists() else None
+    except Exception:  # whatever is wrong with the file, the run can be made again
+        path.unlink(missing_ok=True)
+        return None
+
+
+def keep(record: Record) -> None:
+    """Keep a finished run."""
+    folder().mkdir(parents=True, exist_ok=True)
+    record.write(folder() / f"{record.identity}.parquet")
