@@ -13,7 +13,7 @@ from sluicegate import _engine
 from sluicegate.errors import SluiceError
 
 _NS_PER_S = 1_000_000_000
-_MOST_BINS = 100_000_000
+_MOST_BINS = 10_000_000
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,7 +84,7 @@ class Capture:
             Packets per bin, shape (floor(duration_s / bin_s),).
 
         Raises:
-            SluiceError: `bin_s` is under 1 ns, longer than the capture, or makes over 10^8 bins.
+            SluiceError: `bin_s` is under 1 ns, longer than the capture, or makes over 10^7 bins.
 
         """
         bin_ns = round(bin_s * _NS_PER_S) if np.isfinite(bin_s) else 0

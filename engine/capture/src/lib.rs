@@ -1,7 +1,7 @@
 //! Reads a packet capture (pcap or pcapng) into columns.
 //!
-//! [`read`] is the only entry: it takes the records from the file ([`records`]), the IP packet
-//! from each record ([`headers`]), and gives one entry per IP packet, in order of time.
+//! [`read`] is the only entry: it takes the records from the file (`records.rs`), the IP packet
+//! from each record (`headers.rs`), and gives one entry per IP packet, in order of time.
 
 mod error;
 mod headers;
