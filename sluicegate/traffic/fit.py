@@ -162,7 +162,7 @@ class TrafficFit:
                 "source_scales_within",
                 source.scales_within,
                 f"of {k}",
-                "time-scales at which 95 % of its simulated records include the capture",
+                "time-scales at which the capture lies in the 95 % band of simulated records",
             ),
         ]
 
