@@ -1,0 +1,106 @@
+"""Measures as text, and the table of a comparison for the terminal and for a page."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from rich.table import Table
+
+from sluicegate.compare import Comparison
+from sluicegate.estimate import Measure
+from sluicegate.record import Record
+
+
+def measure_text(measure: Measure) -> str:
+    """Write a measure as `64.7 ± 0.9`.
+
+    The half width keeps one significant digit, or two if the first is a 1; the value stops at
+    the same place. Without a half width, or with one of 0, the value keeps four digits.
+    """
+    value, half_width = measure.value, measure.half_width
+    if not math.isfinite(value):
+        return "n/a"
+    if not half_width:
+        return f"{value:.4g}"
+    size = max(abs(value), half_width)
+    power = math.floor(math.log10(size))
+    if -4 <= power < 9:
+        return _to_place(value, half_width)
+    scale = 10.0**power
+    return f"({_to_place(value / scale, half_width / scale)})e{power}"
+
+
+def _to_place(value: float, half_width: float) -> str:
+    """Value and half width, both rounded to where the half width has its last digit."""
+    power = math.floor(math.log10(half_width))
+    one = half_width / 10.0**power < 1.95
+    decimals = (1 if one else 0) - power
+    shown = max(0, decimals)
+    return f"{round(value, decimals):.{shown}f} ± {round(half_width, decimals):.{shown}f}"
+
+
+@dataclass(frozen=True)
+class _Column:
+    measure: str
+    heading: str
+    scale: float = 1.0
+    unit: str = ""
+
+    def cell(self, record: Record) -> str:
+        measure = record[self.measure]
+        half_width = None if measure.half_width is None else measure.half_width * self.scale
+        return measure_text(Measure(measure.value * self.scale, half_width, self.unit))
+
+    @property
+    def header(self) -> str:
+        return f"{self.heading} ({self.unit})"
+
+
+def _columns(comparison: Comparison) -> list[_Column]:
+    times = (1000.0, "ms") if comparison.scenario.slot_s is not None else (1.0, "slots")
+    columns = [
+        _Column("wait_mean", "mean wait", *times),
+        _Column("wait_p99", "99 % wait less", *times),
+        _Column("queue_mean", "mean queue", 1.0, "packets"),
+        _Column("loss_ratio", "lost", 100.0, "%"),
+        _Column("utilization", "link busy", 100.0, "%"),
+    ]
+    if any(record["mark_ratio"].value > 0 for record in comparison.records):
+        columns.insert(4, _Column("mark_ratio", "marked", 100.0, "%"))
+    return columns
+
+
+def comparison_rows(comparison: Comparison) -> tuple[list[str], list[list[str]]]:
+    """Header and rows of a comparison's table, a row per discipline in the scenario's order."""
+    columns = _columns(comparison)
+    header = ["discipline", *(column.header for column in columns)]
+    rows = [
+        [record.discipline, *(column.cell(record) for column in columns)]
+        for record in comparison.records
+    ]
+    return header, rows
+
+
+def comparison_table(comparison: Comparison) -> Table:
+    """The same table for the terminal."""
+    header, rows = comparison_rows(comparison)
+    return terminal_table(header, rows)
+
+
+def terminal_table(header: list[str], rows: list[list[str]], title: str = "") -> Table:
+    """A plain table for the terminal: words to the left, numbers to the right."""
+    table = Table(title=title or None, title_justify="left", box=None, pad_edge=False)
+    for index, heading in enumerate(header):
+        table.add_column(heading, justify="right" if index else "left", overflow="fold")
+    for row in rows:
+        table.add_row(*row)
+    return table
+
+
+def record_rows(record: Record) -> tuple[list[str], list[list[str]]]:
+    """Header and rows of all of a record's measures."""
+    rows = [
+        [name, measure_text(measure), measure.unit] for name, measure in record.measures.items()
+    ]
+    return ["measure", "value", "unit"], rows
