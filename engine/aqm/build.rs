@@ -9,7 +9,10 @@ fn main() {
         .lines()
         .filter_map(|line| line.strip_prefix("#include \"")?.strip_suffix(".h\""))
         .collect();
-    let entries: String = names.iter().map(|name| format!("\t&{name}_class,\n")).collect();
+    let entries: String = names
+        .iter()
+        .map(|name| format!("\t&{name}_class,\n"))
+        .collect();
     let out = env::var("OUT_DIR").unwrap();
     let table = Path::new(&out).join("classes.c");
     let count = names.len();
@@ -32,7 +35,11 @@ fn main() {
 
 fn compile(aqm: &Path, source: &Path, library: &str) {
     let mut build = cc::Build::new();
-    build.std("gnu11").opt_level(2).define("AQM_HOSTED", None).include(aqm);
+    build
+        .std("gnu11")
+        .opt_level(2)
+        .define("AQM_HOSTED", None)
+        .include(aqm);
     build.warnings(true).flag("-Wno-unused-function");
     build.file(source).compile(library);
 }
@@ -49,7 +56,10 @@ fn headers(aqm: &Path, out: &str) {
         .iter()
         .map(|path| {
             let name = path.file_name().unwrap().to_str().unwrap();
-            format!("    ({name:?}, include_str!({:?})),\n", path.to_str().unwrap())
+            format!(
+                "    ({name:?}, include_str!({:?})),\n",
+                path.to_str().unwrap()
+            )
         })
         .collect();
     fs::write(

@@ -51,7 +51,9 @@ unsafe fn text(pointer: *const c_char) -> String {
     if pointer.is_null() {
         return String::new();
     }
-    unsafe { CStr::from_ptr(pointer) }.to_string_lossy().into_owned()
+    unsafe { CStr::from_ptr(pointer) }
+        .to_string_lossy()
+        .into_owned()
 }
 
 unsafe fn table<T>(pointer: *const T, count: u64) -> &'static [T] {
@@ -83,7 +85,9 @@ unsafe fn read_params(name: &str, entry: &CClass, code: &CClass) -> Result<Vec<P
         for row in table(entry.defaults, entry.defaults_count) {
             let wanted = text(row.name);
             let param = params.iter_mut().find(|param| param.name == wanted);
-            param.ok_or_else(|| refuse(&wanted, "a default for no parameter"))?.initial = row.value;
+            param
+                .ok_or_else(|| refuse(&wanted, "a default for no parameter"))?
+                .initial = row.value;
         }
     }
     for param in &params {
@@ -145,8 +149,15 @@ impl Class {
         if self.params.is_empty() {
             return format!("{own}.{name}: {own} has no parameters");
         }
-        let known: Vec<&str> = self.params.iter().map(|param| param.name.as_str()).collect();
-        format!("{own}.{name}: no such parameter; {own} has {}", known.join(", "))
+        let known: Vec<&str> = self
+            .params
+            .iter()
+            .map(|param| param.name.as_str())
+            .collect();
+        format!(
+            "{own}.{name}: no such parameter; {own} has {}",
+            known.join(", ")
+        )
     }
 
     /// The message for the rule (counted from 1) that the values break.
@@ -161,7 +172,10 @@ impl Class {
                 Value::Word(word) => word,
                 value => value.to_string(),
             };
-            Some((format!("{}.{name} = {shown}", self.name), param.scale.unit()))
+            Some((
+                format!("{}.{name} = {shown}", self.name),
+                param.scale.unit(),
+            ))
         };
         let (left, unit) = show(&rule.left).unwrap_or_default();
         let mut message = format!("{left} {}", rule.says);
@@ -180,9 +194,8 @@ pub fn all() -> &'static [Class] {
     static ALL: OnceLock<Vec<Class>> = OnceLock::new();
     ALL.get_or_init(|| {
         // SAFETY: build.rs writes the array and its length.
-        let entries = unsafe {
-            std::slice::from_raw_parts(aqm_classes.as_ptr(), aqm_classes_count as usize)
-        };
+        let entries =
+            unsafe { std::slice::from_raw_parts(aqm_classes.as_ptr(), aqm_classes_count as usize) };
         entries
             .iter()
             .map(|entry| unsafe { Class::read(&**entry) }.expect("aqm/registry.h"))
@@ -207,7 +220,11 @@ pub fn find(name: &str) -> Option<&'static Class> {
 pub unsafe fn load(path: &Path) -> Result<&'static Class, LoadError> {
     // the source is the linker's own message, which names the file
     let refuse = |error: libloading::Error| {
-        LoadError(error.source().map_or_else(|| error.to_string(), ToString::to_string))
+        LoadError(
+            error
+                .source()
+                .map_or_else(|| error.to_string(), ToString::to_string),
+        )
     };
     unsafe {
         let library = Box::leak(Box::new(libloading::Library::new(path).map_err(refuse)?));

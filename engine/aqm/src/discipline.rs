@@ -92,8 +92,12 @@ impl Configured {
     /// For an unknown name, a value outside its range, or values that break a rule.
     pub fn new(class: &'static Class, given: &[(String, Value)]) -> Result<Self, ParamError> {
         let values = class.values(given)?;
-        let scaled: Vec<i64> =
-            class.params.iter().zip(&values).map(|(param, value)| param.scaled(*value)).collect();
+        let scaled: Vec<i64> = class
+            .params
+            .iter()
+            .zip(&values)
+            .map(|(param, value)| param.scaled(*value))
+            .collect();
         let mut config = Memory::zeroed(class.code.config_size);
         let configure = class.code.configure.expect("AQM_CLASS sets configure");
         // SAFETY: one integer per parameter, and config_size bytes to write to.
@@ -101,7 +105,11 @@ impl Configured {
         if rule != 0 {
             return Err(class.broken(rule, &values));
         }
-        Ok(Self(Arc::new(Inner { class, values, config })))
+        Ok(Self(Arc::new(Inner {
+            class,
+            values,
+            config,
+        })))
     }
 
     /// The class that is configured.
@@ -112,7 +120,10 @@ impl Configured {
     /// Name and value of every parameter, as a user would write them.
     pub fn values(&self) -> impl Iterator<Item = (&str, Value)> {
         let params = &self.0.class.params;
-        params.iter().zip(&self.0.values).map(|(param, value)| (&*param.name, param.show(*value)))
+        params
+            .iter()
+            .zip(&self.0.values)
+            .map(|(param, value)| (&*param.name, param.show(*value)))
     }
 
     /// The drop probability at an average queue of `average` packets, where the AQM has a law.
@@ -184,7 +195,13 @@ impl Aqm for Running {
         if let Some(tick) = self.configured.0.class.code.tick {
             let config = self.configured.0.config.0.as_ptr().cast();
             // SAFETY: as in `decide`.
-            unsafe { tick(self.state.0.as_mut_ptr().cast(), config, ptr::from_ref(view)) }
+            unsafe {
+                tick(
+                    self.state.0.as_mut_ptr().cast(),
+                    config,
+                    ptr::from_ref(view),
+                )
+            }
         }
     }
 }

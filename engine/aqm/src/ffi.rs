@@ -67,7 +67,10 @@ impl Verdict {
     /// Whether the packet is lost.
     #[inline]
     pub fn is_drop(self) -> bool {
-        matches!(self, Self::DropEarly | Self::DropForced | Self::DropOverflow)
+        matches!(
+            self,
+            Self::DropEarly | Self::DropForced | Self::DropOverflow
+        )
     }
 }
 

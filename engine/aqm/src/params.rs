@@ -40,7 +40,12 @@ impl Scale {
             "SWITCH" => Self::Switch,
             _ => {
                 let words = kind.strip_prefix("CHOICE(")?.strip_suffix(')')?;
-                Self::Choice(words.split('|').map(|word| word.trim().to_owned()).collect())
+                Self::Choice(
+                    words
+                        .split('|')
+                        .map(|word| word.trim().to_owned())
+                        .collect(),
+                )
             }
         })
     }
@@ -138,7 +143,9 @@ impl Param {
             }
         };
         if !fits {
-            return Err(format!("the range {least} to {greatest} does not suit its kind"));
+            return Err(format!(
+                "the range {least} to {greatest} does not suit its kind"
+            ));
         }
         self.read_number(self.initial)
             .map(drop)
@@ -147,8 +154,12 @@ impl Param {
 
     /// Checks a user's value; `owner` is the AQM's name, for the message.
     pub(crate) fn read(&self, owner: &str, value: &Value) -> Result<f64, ParamError> {
-        let refuse =
-            |what: String| Err(ParamError(format!("{owner}.{} = {value} must {what}", self.name)));
+        let refuse = |what: String| {
+            Err(ParamError(format!(
+                "{owner}.{} = {value} must {what}",
+                self.name
+            )))
+        };
         match (&self.scale, value) {
             (Scale::Switch, Value::Switch(on)) => Ok(f64::from(u8::from(*on))),
             (Scale::Switch, _) => refuse("be true or false".into()),
@@ -169,8 +180,15 @@ impl Param {
     fn read_number(&self, number: f64) -> Result<f64, String> {
         let unit = self.scale.unit();
         if !(self.least..=self.greatest).contains(&number) {
-            let behind = if unit.is_empty() { String::new() } else { format!(" {unit}") };
-            return Err(format!("lie between {} and {}{behind}", self.least, self.greatest));
+            let behind = if unit.is_empty() {
+                String::new()
+            } else {
+                format!(" {unit}")
+            };
+            return Err(format!(
+                "lie between {} and {}{behind}",
+                self.least, self.greatest
+            ));
         }
         if self.scale.is_whole() && number.fract() != 0.0 {
             return Err("be a whole number".into());

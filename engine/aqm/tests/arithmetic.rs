@@ -49,7 +49,10 @@ impl Arithmetic {
 fn builds() -> &'static [Arithmetic; 2] {
     static BUILDS: OnceLock<[Arithmetic; 2]> = OnceLock::new();
     BUILDS.get_or_init(|| {
-        [Arithmetic::compile("native", &[]), Arithmetic::compile("portable", &["-DAQM_PORTABLE"])]
+        [
+            Arithmetic::compile("native", &[]),
+            Arithmetic::compile("portable", &["-DAQM_PORTABLE"]),
+        ]
     })
 }
 
@@ -57,7 +60,11 @@ fn builds() -> &'static [Arithmetic; 2] {
 fn both(operation: &str, a: i64, b: i64) -> i64 {
     let [native, portable] = builds();
     let result = native.call(operation, a, b);
-    assert_eq!(portable.call(operation, a, b), result, "portable {operation}({a}, {b})");
+    assert_eq!(
+        portable.call(operation, a, b),
+        result,
+        "portable {operation}({a}, {b})"
+    );
     result
 }
 

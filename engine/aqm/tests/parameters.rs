@@ -26,12 +26,24 @@ fn words(param: &Param) -> Vec<String> {
 #[test]
 fn classes_are_listed_once_and_described() {
     for class in all() {
-        assert!(!class.title.is_empty() && !class.source.is_empty(), "{}", class.name);
+        assert!(
+            !class.title.is_empty() && !class.source.is_empty(),
+            "{}",
+            class.name
+        );
         assert!(class.summary.ends_with('.'), "{}", class.name);
-        assert!(std::ptr::eq(find(&class.name).unwrap(), class), "{} comes twice", class.name);
+        assert!(
+            std::ptr::eq(find(&class.name).unwrap(), class),
+            "{} comes twice",
+            class.name
+        );
         if let Some(base) = &class.base {
             let names = |class: &Class| -> Vec<String> {
-                class.params.iter().map(|param| param.name.clone()).collect()
+                class
+                    .params
+                    .iter()
+                    .map(|param| param.name.clone())
+                    .collect()
             };
             assert_eq!(names(class), names(find(base).unwrap()));
         }
@@ -45,10 +57,21 @@ fn descriptors_are_sane() {
         for (index, param) in class.params.iter().enumerate() {
             let place = format!("{}.{}", class.name, param.name);
             assert!(param.least < param.greatest, "{place}");
-            assert!((param.least..=param.greatest).contains(&param.initial), "{place}");
-            assert!(!param.help.is_empty() && !param.help.ends_with('.'), "{place}");
+            assert!(
+                (param.least..=param.greatest).contains(&param.initial),
+                "{place}"
+            );
+            assert!(
+                !param.help.is_empty() && !param.help.ends_with('.'),
+                "{place}"
+            );
             assert!(!param.source.is_empty(), "{place}");
-            assert!(class.params[..index].iter().all(|other| other.name != param.name), "{place}");
+            assert!(
+                class.params[..index]
+                    .iter()
+                    .all(|other| other.name != param.name),
+                "{place}"
+            );
         }
     }
 }
@@ -62,7 +85,12 @@ fn conditions_name_existing_parameters_and_values() {
             assert_ne!(name, row.name);
             let known = words(param(class, name));
             for value in values.split('|') {
-                assert!(known.iter().any(|word| word == value), "{}: {}", row.name, row.when);
+                assert!(
+                    known.iter().any(|word| word == value),
+                    "{}: {}",
+                    row.name,
+                    row.when
+                );
                 seen += 1;
             }
         }
@@ -74,8 +102,10 @@ fn conditions_name_existing_parameters_and_values() {
 fn defaults_are_valid_and_shown_as_a_user_writes_them() {
     for class in all() {
         let configured = Configured::new(class, &[]).unwrap_or_else(|error| panic!("{error}"));
-        let defaults: Vec<(String, Value)> =
-            configured.values().map(|(name, value)| (name.to_owned(), value)).collect();
+        let defaults: Vec<(String, Value)> = configured
+            .values()
+            .map(|(name, value)| (name.to_owned(), value))
+            .collect();
         assert_eq!(defaults.len(), class.params.len());
         let again = Configured::new(class, &defaults).unwrap();
         assert!(configured.values().eq(again.values()));
@@ -86,18 +116,44 @@ fn defaults_are_valid_and_shown_as_a_user_writes_them() {
 #[test]
 fn presets_have_their_own_defaults() {
     for (name, own) in [
-        ("gentle_red", vec![("law", word("gentle")), ("max_p", number(0.1))]),
-        ("dsred", vec![("law", word("double_slope")), ("gamma", number(0.5))]),
-        ("nlred", vec![("law", word("cubic")), ("max_p", number(0.03)), ("c2", number(1.0))]),
-        ("redwm", vec![("average", word("difference")), ("idle_decay", Value::Switch(false))]),
+        (
+            "gentle_red",
+            vec![("law", word("gentle")), ("max_p", number(0.1))],
+        ),
+        (
+            "dsred",
+            vec![("law", word("double_slope")), ("gamma", number(0.5))],
+        ),
+        (
+            "nlred",
+            vec![
+                ("law", word("cubic")),
+                ("max_p", number(0.03)),
+                ("c2", number(1.0)),
+            ],
+        ),
+        (
+            "redwm",
+            vec![
+                ("average", word("difference")),
+                ("idle_decay", Value::Switch(false)),
+            ],
+        ),
         (
             "lpf_oda",
-            vec![("average", word("lpf_oda")), ("w", number(0.07)), ("max_th", number(20.0))],
+            vec![
+                ("average", word("lpf_oda")),
+                ("w", number(0.07)),
+                ("max_th", number(20.0)),
+            ],
         ),
     ] {
         let configured = Configured::new(class(name), &[]).unwrap();
         for (param, expected) in own {
-            let (_, value) = configured.values().find(|(name, _)| *name == param).unwrap();
+            let (_, value) = configured
+                .values()
+                .find(|(name, _)| *name == param)
+                .unwrap();
             assert_eq!(value, expected, "{name}.{param}");
         }
     }
@@ -105,10 +161,18 @@ fn presets_have_their_own_defaults() {
 
 #[test]
 fn given_values_replace_defaults() {
-    let given = given(&[("w", number(0.07)), ("law", word("gentle")), ("max_th", number(50.0))]);
+    let given = given(&[
+        ("w", number(0.07)),
+        ("law", word("gentle")),
+        ("max_th", number(50.0)),
+    ]);
     let configured = Configured::new(class("red"), &given).unwrap();
     for (name, value) in given {
-        assert!(configured.values().any(|shown| shown == (name.as_str(), value.clone())));
+        assert!(
+            configured
+                .values()
+                .any(|shown| shown == (name.as_str(), value.clone()))
+        );
     }
     let p = configured.drop_probability(75.0).unwrap();
     assert!((p - (0.02 + 0.98 * 0.5)).abs() < 1e-9, "{p}");
@@ -125,10 +189,30 @@ fn refusal(aqm: &str, values: &[(&str, Value)]) -> String {
 fn one_bad_value_is_refused_by_name_value_and_range() {
     let on = || Value::Switch(true);
     for (aqm, name, value, message) in [
-        ("red", "w", number(1.5), "red.w = 1.5 must lie between 0 and 1"),
-        ("red", "w", number(-0.1), "red.w = -0.1 must lie between 0 and 1"),
-        ("red", "w", number(f64::NAN), "red.w = NaN must lie between 0 and 1"),
-        ("red", "w", number(f64::INFINITY), "red.w = inf must lie between 0 and 1"),
+        (
+            "red",
+            "w",
+            number(1.5),
+            "red.w = 1.5 must lie between 0 and 1",
+        ),
+        (
+            "red",
+            "w",
+            number(-0.1),
+            "red.w = -0.1 must lie between 0 and 1",
+        ),
+        (
+            "red",
+            "w",
+            number(f64::NAN),
+            "red.w = NaN must lie between 0 and 1",
+        ),
+        (
+            "red",
+            "w",
+            number(f64::INFINITY),
+            "red.w = inf must lie between 0 and 1",
+        ),
         (
             "dsred",
             "min_th",
@@ -153,19 +237,49 @@ fn one_bad_value_is_refused_by_name_value_and_range() {
             number(2.5),
             "lpf_oda.low_arrivals = 2.5 must be a whole number",
         ),
-        ("red", "w", word("small"), "red.w = \"small\" must be a number"),
+        (
+            "red",
+            "w",
+            word("small"),
+            "red.w = \"small\" must be a number",
+        ),
         ("red", "min_th", on(), "red.min_th = true must be a number"),
-        ("red", "idle_decay", number(1.0), "red.idle_decay = 1 must be true or false"),
-        ("red", "idle_decay", word("yes"), "red.idle_decay = \"yes\" must be true or false"),
+        (
+            "red",
+            "idle_decay",
+            number(1.0),
+            "red.idle_decay = 1 must be true or false",
+        ),
+        (
+            "red",
+            "idle_decay",
+            word("yes"),
+            "red.idle_decay = \"yes\" must be true or false",
+        ),
         (
             "red",
             "law",
             word("steep"),
             "red.law = \"steep\" must be one of linear, gentle, double_slope, cubic",
         ),
-        ("red", "average", number(0.0), "red.average = 0 must be one of ewma, difference, lpf_oda"),
-        ("red", "spacing", on(), "red.spacing = true must be one of independent, uniformised"),
-        ("drop_tail", "w", number(0.1), "drop_tail.w: drop_tail has no parameters"),
+        (
+            "red",
+            "average",
+            number(0.0),
+            "red.average = 0 must be one of ewma, difference, lpf_oda",
+        ),
+        (
+            "red",
+            "spacing",
+            on(),
+            "red.spacing = true must be one of independent, uniformised",
+        ),
+        (
+            "drop_tail",
+            "w",
+            number(0.1),
+            "drop_tail.w: drop_tail has no parameters",
+        ),
         (
             "red",
             "weight",

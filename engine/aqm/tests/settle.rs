@@ -15,7 +15,10 @@ const TABLE: [(Verdict, [Verdict; 4]); 5] = [
     (Admit, [Admit, Admit, DropOverflow, DropOverflow]),
     (DropEarly, [DropEarly, Mark, DropEarly, DropOverflow]),
     (DropForced, [DropForced, DropForced, DropForced, DropForced]),
-    (DropOverflow, [DropOverflow, DropOverflow, DropOverflow, DropOverflow]),
+    (
+        DropOverflow,
+        [DropOverflow, DropOverflow, DropOverflow, DropOverflow],
+    ),
     (Mark, [Mark, Mark, DropOverflow, DropOverflow]),
 ];
 
@@ -32,7 +35,11 @@ fn situations() -> [View; 4] {
 fn every_verdict_settles_as_the_table_says() {
     for (verdict, settled) in TABLE {
         for (view, expected) in situations().iter().zip(settled) {
-            assert_eq!(Running::settle(verdict, view), expected, "{verdict:?} {view:?}");
+            assert_eq!(
+                Running::settle(verdict, view),
+                expected,
+                "{verdict:?} {view:?}"
+            );
         }
     }
 }
@@ -40,10 +47,18 @@ fn every_verdict_settles_as_the_table_says() {
 /// The same through an AQM: with w = 1 the average is the queue of 9 or 10 packets.
 #[test]
 fn arrivals_are_settled() {
-    let early = [("min_th", number(0.0)), ("max_th", number(11.0)), ("max_p", number(1.0))];
+    let early = [
+        ("min_th", number(0.0)),
+        ("max_th", number(11.0)),
+        ("max_p", number(1.0)),
+    ];
     let forced = [("min_th", number(0.0)), ("max_th", number(1.0))];
     let admit = [("min_th", number(100.0)), ("max_th", number(200.0))];
-    for (verdict, given) in [(DropEarly, &early[..]), (DropForced, &forced), (Admit, &admit)] {
+    for (verdict, given) in [
+        (DropEarly, &early[..]),
+        (DropForced, &forced),
+        (Admit, &admit),
+    ] {
         let (_, settled) = TABLE.iter().find(|row| row.0 == verdict).unwrap();
         let given = [given, &[("w", number(1.0))]].concat();
         for (view, expected) in situations().iter().zip(settled) {

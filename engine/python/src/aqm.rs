@@ -85,7 +85,11 @@ impl PyClass {
 
     #[getter]
     fn params<'py>(&self, py: Python<'py>) -> PyResult<Vec<Bound<'py, PyDict>>> {
-        self.0.params.iter().map(|param| describe(py, param)).collect()
+        self.0
+            .params
+            .iter()
+            .map(|param| describe(py, param))
+            .collect()
     }
 
     fn configure(&self, given: &Bound<'_, PyDict>) -> PyResult<PyConfigured> {
@@ -129,8 +133,11 @@ impl PyConfigured {
         py: Python<'py>,
         average: PyReadonlyArray1<'py, f64>,
     ) -> Option<Bound<'py, PyArray1<f64>>> {
-        let law: Option<Vec<f64>> =
-            average.as_array().iter().map(|packets| self.0.drop_probability(*packets)).collect();
+        let law: Option<Vec<f64>> = average
+            .as_array()
+            .iter()
+            .map(|packets| self.0.drop_probability(*packets))
+            .collect();
         law.map(|law| PyArray1::from_vec(py, law))
     }
 
@@ -143,7 +150,11 @@ impl PyConfigured {
         interval_ns: u64,
     ) -> Option<Bound<'py, PyArray1<f64>>> {
         let mut running = self.0.start();
-        let mut view = View { limit_packets: u32::MAX, random: u64::MAX, ..View::default() };
+        let mut view = View {
+            limit_packets: u32::MAX,
+            random: u64::MAX,
+            ..View::default()
+        };
         let mut averages = Vec::new();
         for queue_packets in queue.as_array() {
             view.queue_packets = *queue_packets;

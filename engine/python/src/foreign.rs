@@ -120,7 +120,9 @@ impl Foreign {
     }
 
     fn ask(&self, method: &str, view: &View) -> Verdict {
-        let Some(object) = &self.object else { return Verdict::Admit };
+        let Some(object) = &self.object else {
+            return Verdict::Admit;
+        };
         let verdict = Python::attach(|py| {
             let said = object.bind(py).call_method1(method, (PyView(*view),))?;
             if said.is_none() {

@@ -30,9 +30,14 @@ impl PyTrace {
         flows: PyReadonlyArray1<'_, u32>,
         ecn_capable: PyReadonlyArray1<'_, bool>,
     ) -> PyResult<Self> {
-        Trace::new(slots.as_slice()?, bytes.as_slice()?, flows.as_slice()?, ecn_capable.as_slice()?)
-            .map(|trace| Self(Arc::new(trace)))
-            .map_err(|error| PyValueError::new_err(error.to_string()))
+        Trace::new(
+            slots.as_slice()?,
+            bytes.as_slice()?,
+            flows.as_slice()?,
+            ecn_capable.as_slice()?,
+        )
+        .map(|trace| Self(Arc::new(trace)))
+        .map_err(|error| PyValueError::new_err(error.to_string()))
     }
 }
 
@@ -45,7 +50,9 @@ fn field<'py, T: FromPyObjectOwned<'py>>(table: &Bound<'py, PyDict>, name: &str)
 
 fn arrivals(table: &Bound<'_, PyDict>) -> PyResult<Arrivals> {
     Ok(match field::<String>(table, "kind")?.as_str() {
-        "geometric" => Arrivals::Geometric { rate: field(table, "rate")? },
+        "geometric" => Arrivals::Geometric {
+            rate: field(table, "rate")?,
+        },
         "self-similar" => Arrivals::SelfSimilar {
             a: field(table, "a")?,
             q: field(table, "q")?,
@@ -61,16 +68,30 @@ fn arrivals(table: &Bound<'_, PyDict>) -> PyResult<Arrivals> {
             let trace: Py<PyTrace> = field(table, "trace")?;
             Arrivals::Replay(trace.get().0.clone())
         }
-        kind => return Err(PyValueError::new_err(format!("{kind} is not a law of arrivals"))),
+        kind => {
+            return Err(PyValueError::new_err(format!(
+                "{kind} is not a law of arrivals"
+            )));
+        }
     })
 }
 
 fn service(table: &Bound<'_, PyDict>) -> PyResult<Service> {
     Ok(match field::<String>(table, "kind")?.as_str() {
-        "geometric" => Service::Geometric { mu: field(table, "mu")? },
-        "deterministic" => Service::Deterministic { slots: field(table, "slots")? },
-        "packet-size" => Service::PacketSize { bytes_per_slot: field(table, "bytes_per_slot")? },
-        kind => return Err(PyValueError::new_err(format!("{kind} is not a law of service"))),
+        "geometric" => Service::Geometric {
+            mu: field(table, "mu")?,
+        },
+        "deterministic" => Service::Deterministic {
+            slots: field(table, "slots")?,
+        },
+        "packet-size" => Service::PacketSize {
+            bytes_per_slot: field(table, "bytes_per_slot")?,
+        },
+        kind => {
+            return Err(PyValueError::new_err(format!(
+                "{kind} is not a law of service"
+            )));
+        }
     })
 }
 
@@ -123,7 +144,12 @@ fn simulate<'py>(
     } else {
         let factory = aqm.clone().unbind();
         attended(py, &control, watch, || {
-            run(&plan, || Foreign::start(&factory, &failure, &control), threads, &control)
+            run(
+                &plan,
+                || Foreign::start(&factory, &failure, &control),
+                threads,
+                &control,
+            )
         })?
     };
     if let Some(error) = failure.lock().unwrap().take() {
@@ -171,8 +197,11 @@ fn is_interrupt(error: &PyErr) -> bool {
 }
 
 fn record<'py>(py: Python<'py>, outcome: &Outcome) -> PyResult<Bound<'py, PyDict>> {
-    let units: Vec<_> =
-        outcome.units.iter().map(|unit| counts(py, unit)).collect::<PyResult<_>>()?;
+    let units: Vec<_> = outcome
+        .units
+        .iter()
+        .map(|unit| counts(py, unit))
+        .collect::<PyResult<_>>()?;
     let table = PyDict::new(py);
     table.set_item("units", units)?;
     table.set_item("warm_up_slots", &outcome.warm_up_slots)?;

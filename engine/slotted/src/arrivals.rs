@@ -66,10 +66,15 @@ impl Trace {
         ecn_capable: &[bool],
     ) -> Result<Self, ArrivalError> {
         if [bytes.len(), flows.len(), ecn_capable.len()] != [slots.len(); 3] {
-            return Err(ArrivalError("the columns of a trace differ in length".into()));
+            return Err(ArrivalError(
+                "the columns of a trace differ in length".into(),
+            ));
         }
         if let Some(row) = slots.windows(2).position(|pair| pair[0] > pair[1]) {
-            return Err(ArrivalError(format!("packet {} comes before packet {row}", row + 1)));
+            return Err(ArrivalError(format!(
+                "packet {} comes before packet {row}",
+                row + 1
+            )));
         }
         let row = |k| Packet {
             slot: slots[k],
@@ -97,7 +102,12 @@ pub struct Uniform<S> {
 
 impl<S: SlotSource> Uniform<S> {
     pub fn new(slots: S, packet_bytes: u32) -> Self {
-        let packet = Packet { slot: 0, bytes: packet_bytes, flow: 0, ecn_capable: 1 };
+        let packet = Packet {
+            slot: 0,
+            bytes: packet_bytes,
+            flow: 0,
+            ecn_capable: 1,
+        };
         Self { slots, packet }
     }
 }
@@ -112,7 +122,10 @@ impl<S: SlotSource> Source for Uniform<S> {
 
     #[inline]
     fn next(&mut self) -> Packet {
-        Packet { slot: self.slots.next_slot(), ..self.packet }
+        Packet {
+            slot: self.slots.next_slot(),
+            ..self.packet
+        }
     }
 }
 
@@ -163,14 +176,25 @@ impl ModulatedSlots {
         let ln_stay = (-leave[leave.len() - 1]).ln_1p();
         let run = geometric(&mut random, ln_stay);
         let ln_away = states.map(|j| (-(q / a).powi(j)).ln_1p()).collect();
-        Self { random, leave, ln_stay, ln_away, next: 0, run }
+        Self {
+            random,
+            leave,
+            ln_stay,
+            ln_away,
+            next: 0,
+            run,
+        }
     }
 
     /// The slots of one stay outside state 0.
     fn away(&mut self) -> u64 {
         let last = self.leave.len() - 1;
         let point = uniform(&mut self.random) * self.leave[last];
-        let state = self.leave.iter().position(|sum| point <= *sum).unwrap_or(last);
+        let state = self
+            .leave
+            .iter()
+            .position(|sum| point <= *sum)
+            .unwrap_or(last);
         geometric(&mut self.random, self.ln_away[state])
     }
 }
@@ -205,7 +229,14 @@ impl FgnSlots {
     pub fn new(law: (f64, f64, f64, u64), seed: u64, replication: u64) -> Self {
         let noise = stream(seed, "arrivals-noise", replication);
         let coins = stream(seed, "arrivals", replication);
-        Self { law, noise, coins, block: Vec::new(), frame: BLOCK, next: 0 }
+        Self {
+            law,
+            noise,
+            coins,
+            block: Vec::new(),
+            frame: BLOCK,
+            next: 0,
+        }
     }
 }
 
@@ -248,10 +279,12 @@ impl Source for Replayed {
     fn next(&mut self) -> Packet {
         let packet = self.trace.0.get(self.row).copied();
         self.row += 1;
-        packet.unwrap_or(Packet { slot: u64::MAX, ..Packet::default() })
+        packet.unwrap_or(Packet {
+            slot: u64::MAX,
+            ..Packet::default()
+        })
     }
 }
-
 
 #[cfg(test)]
 mod tests {
@@ -271,7 +304,11 @@ mod tests {
         let mean = shares.iter().sum::<f64>() / runs as f64;
         let variance =
             shares.iter().map(|x| (x - mean).powi(2)).sum::<f64>() / (runs * (runs - 1)) as f64;
-        assert!((mean - 0.5).abs() < 4.0 * variance.sqrt(), "{mean} +- {}", variance.sqrt());
+        assert!(
+            (mean - 0.5).abs() < 4.0 * variance.sqrt(),
+            "{mean} +- {}",
+            variance.sqrt()
+        );
     }
 
     #[test]

@@ -18,7 +18,12 @@ impl BernoulliSlots {
     /// `probability` in [0, 1].
     pub fn new(probability: f64, random: Stream) -> Self {
         let threshold = (probability < 1.0).then_some((probability * 2_f64.powi(64)) as u64);
-        let mut slots = Self { random, threshold, base: 0, successes: 0 };
+        let mut slots = Self {
+            random,
+            threshold,
+            base: 0,
+            successes: 0,
+        };
         slots.successes = slots.draw();
         slots
     }
@@ -53,7 +58,9 @@ impl BernoulliSlots {
     /// Compares 64 random binary fractions with the threshold, one bit of all of them per
     /// random word, until every comparison is decided: about 7 words for 64 trials.
     fn draw(&mut self) -> u64 {
-        let Some(mut bits) = self.threshold else { return u64::MAX };
+        let Some(mut bits) = self.threshold else {
+            return u64::MAX;
+        };
         let (mut below, mut undecided) = (0, u64::MAX);
         while bits != 0 && undecided != 0 {
             let word = self.random.next_u64();
@@ -87,14 +94,27 @@ mod tests {
                 successes += 1;
             }
             let error = successes as f64 / n as f64 - p;
-            assert!(error.abs() < 4.0 * (p * (1.0 - p) / n as f64).sqrt(), "{p}: {error}");
+            assert!(
+                error.abs() < 4.0 * (p * (1.0 - p) / n as f64).sqrt(),
+                "{p}: {error}"
+            );
         }
     }
 
     #[test]
     fn certain_and_impossible() {
         let mut always = BernoulliSlots::new(1.0, stream(3, "test", 0));
-        assert_eq!([always.first_from(0), always.first_from(1), always.first_from(200)], [0, 1, 200]);
-        assert_eq!(BernoulliSlots::new(0.0, stream(3, "test", 0)).first_from(5), u64::MAX);
+        assert_eq!(
+            [
+                always.first_from(0),
+                always.first_from(1),
+                always.first_from(200)
+            ],
+            [0, 1, 200]
+        );
+        assert_eq!(
+            BernoulliSlots::new(0.0, stream(3, "test", 0)).first_from(5),
+            u64::MAX
+        );
     }
 }

@@ -33,7 +33,11 @@ impl<A: Source, S: Server, Q: Aqm> Station<A, S, Q> {
         if self.completion == NEVER {
             return false;
         }
-        let ends = if self.completion < base + BLOCK { self.server.ends(base) } else { 0 };
+        let ends = if self.completion < base + BLOCK {
+            self.server.ends(base)
+        } else {
+            0
+        };
         if (self.waiting.len() as u32) < ends.count_ones() {
             return false;
         }
@@ -58,8 +62,7 @@ impl<A: Source, S: Server, Q: Aqm> Station<A, S, Q> {
             let ended = (ends & (u32::MAX >> (31 - bit))).count_ones();
             self.view.now_ns = slot * self.setting.slot_ns;
             self.view.queue_packets = waiting + packets - ended;
-            self.view.queue_bytes =
-                u64::from(self.view.queue_packets) * u64::from(packet.bytes);
+            self.view.queue_bytes = u64::from(self.view.queue_packets) * u64::from(packet.bytes);
             self.view.random = self.random.next_u64();
             let verdict = self.aqm.arrive(&self.view);
             self.tally.arrivals += 1;

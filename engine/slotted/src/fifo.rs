@@ -24,7 +24,12 @@ pub struct Fifo {
 
 impl Fifo {
     pub fn new() -> Self {
-        Self { ring: vec![Packet::default(); 256], head: 0, len: 0, bytes: 0 }
+        Self {
+            ring: vec![Packet::default(); 256],
+            head: 0,
+            len: 0,
+            bytes: 0,
+        }
     }
 
     #[inline]

@@ -8,8 +8,10 @@
 mod arrivals;
 mod bernoulli;
 mod block;
-mod fifo;
 pub mod fgn;
+mod fifo;
+#[cfg(test)]
+mod oracle;
 mod random;
 mod run;
 mod service;

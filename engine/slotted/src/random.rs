@@ -67,8 +67,9 @@ mod tests {
     fn geometric_has_its_mean_and_variance() {
         let (p, n) = (0.2_f64, 200_000);
         let mut random = stream(7, "test", 0);
-        let draws: Vec<f64> =
-            (0..n).map(|_| geometric(&mut random, (1.0 - p).ln()) as f64).collect();
+        let draws: Vec<f64> = (0..n)
+            .map(|_| geometric(&mut random, (1.0 - p).ln()) as f64)
+            .collect();
         let mean = draws.iter().sum::<f64>() / f64::from(n);
         let deviation = ((1.0 - p) / (p * p)).sqrt();
         assert!((mean - 1.0 / p).abs() < 4.0 * deviation / f64::from(n).sqrt());

@@ -87,7 +87,12 @@ const UNITS: u32 = 32;
 
 /// Runs `plan` with one AQM per replication from `start_aqm`, on `threads` threads (all cores
 /// if `None`). The result does not depend on the number of threads.
-pub fn simulate<Q, F>(plan: &Plan, start_aqm: F, threads: Option<usize>, control: &Control) -> Outcome
+pub fn simulate<Q, F>(
+    plan: &Plan,
+    start_aqm: F,
+    threads: Option<usize>,
+    control: &Control,
+) -> Outcome
 where
     Q: Aqm,
     F: Fn() -> Q + Sync,
@@ -97,11 +102,21 @@ where
         .build()
         .expect("threads to run on");
     let replicate = |number: u32| replicate(plan, start_aqm(), number, control);
-    let finished: Vec<Replication> =
-        pool.install(|| (0..plan.replications).into_par_iter().map(replicate).collect());
-    let mut outcome = Outcome { interrupted: control.is_cancelled(), ..Outcome::default() };
+    let finished: Vec<Replication> = pool.install(|| {
+        (0..plan.replications)
+            .into_par_iter()
+            .map(replicate)
+            .collect()
+    });
+    let mut outcome = Outcome {
+        interrupted: control.is_cancelled(),
+        ..Outcome::default()
+    };
     for (number, replication) in (0..).zip(finished) {
-        let units = replication.tallies.into_iter().map(|tally| Unit { replication: number, tally });
+        let units = replication.tallies.into_iter().map(|tally| Unit {
+            replication: number,
+            tally,
+        });
         outcome.units.extend(units);
         outcome.warm_up_slots.push(replication.warm_up_slots);
         outcome.slots += replication.slots;
@@ -120,19 +135,40 @@ fn replicate<Q: Aqm>(plan: &Plan, aqm: Q, number: u32, control: &Control) -> Rep
     match &plan.arrivals {
         Arrivals::Geometric { rate } => {
             let slots = GeometricSlots::new(*rate, seed, replication);
-            serve(plan, Uniform::new(slots, plan.packet_bytes), aqm, number, control)
+            serve(
+                plan,
+                Uniform::new(slots, plan.packet_bytes),
+                aqm,
+                number,
+                control,
+            )
         }
         Arrivals::SelfSimilar { a, q, states } => {
             let slots = ModulatedSlots::new(*a, *q, *states, seed, replication);
-            serve(plan, Uniform::new(slots, plan.packet_bytes), aqm, number, control)
+            serve(
+                plan,
+                Uniform::new(slots, plan.packet_bytes),
+                aqm,
+                number,
+                control,
+            )
         }
-        Arrivals::Fgn { rate, deviation, hurst, frame } => {
+        Arrivals::Fgn {
+            rate,
+            deviation,
+            hurst,
+            frame,
+        } => {
             let slots = FgnSlots::new((*rate, *deviation, *hurst, *frame), seed, replication);
-            serve(plan, Uniform::new(slots, plan.packet_bytes), aqm, number, control)
+            serve(
+                plan,
+                Uniform::new(slots, plan.packet_bytes),
+                aqm,
+                number,
+                control,
+            )
         }
-        Arrivals::Replay(trace) => {
-            serve(plan, Replayed::new(trace.clone()), aqm, number, control)
-        }
+        Arrivals::Replay(trace) => serve(plan, Replayed::new(trace.clone()), aqm, number, control),
     }
 }
 
@@ -148,12 +184,22 @@ fn serve<A: Source, Q: Aqm>(
             let server = GeometricServer::new(*mu, plan.seed, u64::from(number));
             batches(plan, source, server, aqm, number, control)
         }
-        Service::Deterministic { slots } => {
-            batches(plan, source, DeterministicServer(*slots), aqm, number, control)
-        }
-        Service::PacketSize { bytes_per_slot } => {
-            batches(plan, source, PacketSizeServer(*bytes_per_slot), aqm, number, control)
-        }
+        Service::Deterministic { slots } => batches(
+            plan,
+            source,
+            DeterministicServer(*slots),
+            aqm,
+            number,
+            control,
+        ),
+        Service::PacketSize { bytes_per_slot } => batches(
+            plan,
+            source,
+            PacketSizeServer(*bytes_per_slot),
+            aqm,
+            number,
+            control,
+        ),
     }
 }
 
@@ -188,7 +234,10 @@ fn batches<A: Source, S: Server, Q: Aqm>(
     let left_out = warm_up(&means);
     Replication {
         warm_up_slots: finished[..left_out].iter().map(|tally| tally.slots).sum(),
-        tallies: group(&finished[left_out..], UNITS.div_ceil(plan.replications) as usize),
+        tallies: group(
+            &finished[left_out..],
+            UNITS.div_ceil(plan.replications) as usize,
+        ),
         slots: from,
     }
 }

@@ -53,7 +53,10 @@ pub struct GeometricServer(BernoulliSlots);
 
 impl GeometricServer {
     pub fn new(mu: f64, seed: u64, replication: u64) -> Self {
-        Self(BernoulliSlots::new(mu, stream(seed, "service", replication)))
+        Self(BernoulliSlots::new(
+            mu,
+            stream(seed, "service", replication),
+        ))
     }
 }
 

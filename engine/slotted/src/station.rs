@@ -5,7 +5,7 @@
 //! ends first, then packets arrive.
 
 use rand::Rng;
-use sluice_aqm::{Aqm, Discipline, View, Victim};
+use sluice_aqm::{Aqm, Discipline, Victim, View};
 
 use crate::{
     arrivals::Source,
@@ -212,6 +212,7 @@ impl<A: Source, S: Server, Q: Aqm> Station<A, S, Q> {
     /// Asks the AQM about a packet at the head of the queue, as its service would start.
     fn may_depart(&mut self, packet: Packet, now: u64) -> bool {
         self.look(now, packet);
+        self.view.idle = 0;
         self.view.sojourn_ns = (now - packet.slot) * self.setting.slot_ns;
         let verdict = self.aqm.depart(&self.view);
         if verdict as usize != 0 {

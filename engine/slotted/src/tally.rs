@@ -21,7 +21,13 @@ const BINS: usize = 8192;
 
 impl Histogram {
     fn new() -> Self {
-        Self { near: vec![0; BINS], far: Vec::new(), shift: 0, far_sum: 0, far_square_sum: 0 }
+        Self {
+            near: vec![0; BINS],
+            far: Vec::new(),
+            shift: 0,
+            far_sum: 0,
+            far_square_sum: 0,
+        }
     }
 
     #[inline]
@@ -56,7 +62,11 @@ impl Histogram {
         let mut bins = self.near.clone();
         (0..self.shift).for_each(|_| bins = coarser(&bins));
         add_all(&mut bins, &self.far);
-        bins.truncate(bins.iter().rposition(|count| *count > 0).map_or(0, |last| last + 1));
+        bins.truncate(
+            bins.iter()
+                .rposition(|count| *count > 0)
+                .map_or(0, |last| last + 1),
+        );
         bins
     }
 
@@ -155,8 +165,12 @@ impl Tally {
 
     /// Mean number of waiting packets.
     pub fn queue_mean(&self) -> f64 {
-        let sum: u128 =
-            self.queue.iter().enumerate().map(|(k, slots)| k as u128 * u128::from(*slots)).sum();
+        let sum: u128 = self
+            .queue
+            .iter()
+            .enumerate()
+            .map(|(k, slots)| k as u128 * u128::from(*slots))
+            .sum();
         sum as f64 / self.slots as f64
     }
 
@@ -168,7 +182,10 @@ impl Tally {
         self.wait.merge(&other.wait);
         self.served_bytes += other.served_bytes;
         self.arrivals += other.arrivals;
-        self.verdicts.iter_mut().zip(other.verdicts).for_each(|(to, from)| *to += from);
+        self.verdicts
+            .iter_mut()
+            .zip(other.verdicts)
+            .for_each(|(to, from)| *to += from);
     }
 }
 

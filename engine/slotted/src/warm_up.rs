@@ -26,8 +26,9 @@ mod tests {
     #[test]
     fn cuts_the_transient_and_nothing_of_a_flat_run() {
         let noise = |k: usize| if k.is_multiple_of(2) { 0.1 } else { -0.1 };
-        let rising: Vec<f64> =
-            (0..64).map(|k| 10.0 * (1.0 - (-(k as f64) / 2.0).exp()) + noise(k)).collect();
+        let rising: Vec<f64> = (0..64)
+            .map(|k| 10.0 * (1.0 - (-(k as f64) / 2.0).exp()) + noise(k))
+            .collect();
         let cut = warm_up(&rising);
         assert!((5..=16).contains(&cut), "{cut}");
         let flat: Vec<f64> = (0..64).map(noise).collect();

@@ -34,8 +34,16 @@ fn arrivals(max_th: f64) -> impl Strategy<Value = Vec<Arrival>> {
     let run = (queue, idle, 1..30_usize, prop::collection::vec(random, 30)).prop_map(
         |(queue, idle, length, randoms)| {
             let idle_ns = (queue == 0).then_some(idle);
-            let arrival = move |random| Arrival { queue, idle_ns, random };
-            randoms.into_iter().take(length).map(arrival).collect::<Vec<_>>()
+            let arrival = move |random| Arrival {
+                queue,
+                idle_ns,
+                random,
+            };
+            randoms
+                .into_iter()
+                .take(length)
+                .map(arrival)
+                .collect::<Vec<_>>()
         },
     );
     prop::collection::vec(run, 1..20).prop_map(|runs| runs.concat())
@@ -49,12 +57,17 @@ struct Feed {
 
 impl Feed {
     fn of(configured: &Configured) -> Self {
-        Self { running: configured.start(), now_ns: 0 }
+        Self {
+            running: configured.start(),
+            now_ns: 0,
+        }
     }
 
     fn view(&mut self, arrival: Arrival) -> View {
         let idle_since_ns = self.now_ns;
-        self.now_ns = self.now_ns.saturating_add(arrival.idle_ns.unwrap_or(1_000_000));
+        self.now_ns = self
+            .now_ns
+            .saturating_add(arrival.idle_ns.unwrap_or(1_000_000));
         View {
             now_ns: self.now_ns,
             idle_since_ns,
@@ -81,11 +94,18 @@ fn compare(configured: &Configured, arrivals: &[Arrival]) -> Result<usize, TestC
         oracle.update(&view, average);
 
         let off = (average - oracle.average()).abs();
-        prop_assert!(off <= oracle.error(), "average {average}, oracle {}", oracle.average());
+        prop_assert!(
+            off <= oracle.error(),
+            "average {average}, oracle {}",
+            oracle.average()
+        );
 
         let p = configured.drop_probability(average).unwrap();
         let Interval { low, high } = oracle.probability();
-        prop_assert!(low <= p && p <= high, "p {p} not within {low}..{high} at {average}");
+        prop_assert!(
+            low <= p && p <= high,
+            "p {p} not within {low}..{high} at {average}"
+        );
 
         match oracle.expected(arrival.random) {
             Expected::Admit => prop_assert_eq!(verdict, Verdict::Admit),
@@ -137,10 +157,14 @@ fn weight() -> impl Strategy<Value = f64> {
 
 /// Six weights that leave something, or nothing, of 1.
 fn weights() -> impl Strategy<Value = [f64; 6]> {
-    ([share(), share(), share(), share(), share(), share()], share()).prop_map(|(parts, all)| {
-        let sum: f64 = parts.iter().sum();
-        parts.map(|part| if sum > 0.0 { part / sum * all } else { 0.0 })
-    })
+    (
+        [share(), share(), share(), share(), share(), share()],
+        share(),
+    )
+        .prop_map(|(parts, all)| {
+            let sum: f64 = parts.iter().sum();
+            parts.map(|part| if sum > 0.0 { part / sum * all } else { 0.0 })
+        })
 }
 
 /// Numbers for all parameters, and arrivals that suit their thresholds.
@@ -150,8 +174,14 @@ fn numbers() -> impl Strategy<Value = (Given, Vec<Arrival>)> {
         prop_oneof![0.1..200.0, select(vec![0.01, 10.0, 1e5])],
     );
     let low = (0.0..20.0, 1..5_u32);
-    let cubic = prop_oneof![[-3.0..3.0, -3.0..3.0], select(vec![[1.0, 0.0], [1e3, -1e3]])];
-    let bend = (share(), prop_oneof![4 => 0.01..0.99, 1 => select(vec![0.0, 1.0])]);
+    let cubic = prop_oneof![
+        [-3.0..3.0, -3.0..3.0],
+        select(vec![[1.0, 0.0], [1e3, -1e3]])
+    ];
+    let bend = (
+        share(),
+        prop_oneof![4 => 0.01..0.99, 1 => select(vec![0.0, 1.0])],
+    );
     (thresholds, share(), weight(), weights(), low, cubic, bend).prop_flat_map(
         |((min_th, range), max_p, w, weights, (low_queue, low_arrivals), [c2, c3], bend)| {
             let max_th = min_th + range;
@@ -167,8 +197,15 @@ fn numbers() -> impl Strategy<Value = (Given, Vec<Arrival>)> {
                 ("gamma", bend.0),
                 ("middle", bend.1),
             ];
-            given.extend(["a1", "a2", "a3", "b1", "b2", "b3"].into_iter().zip(weights));
-            let given = given.into_iter().map(|(name, value)| (name, number(value))).collect();
+            given.extend(
+                ["a1", "a2", "a3", "b1", "b2", "b3"]
+                    .into_iter()
+                    .zip(weights),
+            );
+            let given = given
+                .into_iter()
+                .map(|(name, value)| (name, number(value)))
+                .collect();
             (Just(given), arrivals(max_th))
         },
     )
@@ -202,7 +239,12 @@ fn presets_follow_the_oracle_and_the_bound_is_tight() {
             })
             .unwrap_or_else(|error| panic!("{}: {error}", class.name));
         assert!(decided.get() > 10_000);
-        assert!(open.get() * 1000 < decided.get(), "{}: {} open", class.name, open.get());
+        assert!(
+            open.get() * 1000 < decided.get(),
+            "{}: {} open",
+            class.name,
+            open.get()
+        );
     }
 }
 
@@ -212,10 +254,16 @@ fn drop_tail_admits_up_to_the_limit() {
     assert_eq!(configured.drop_probability(1e6), Some(0.0));
     let mut running = configured.start();
     assert_eq!(running.average(), None);
-    for (queue_packets, expected) in
-        [(0, Verdict::Admit), (9, Verdict::Admit), (10, Verdict::DropOverflow)]
-    {
-        let view = View { queue_packets, limit_packets: 10, ..View::default() };
+    for (queue_packets, expected) in [
+        (0, Verdict::Admit),
+        (9, Verdict::Admit),
+        (10, Verdict::DropOverflow),
+    ] {
+        let view = View {
+            queue_packets,
+            limit_packets: 10,
+            ..View::default()
+        };
         assert_eq!(running.arrive(&view), expected, "{queue_packets} waiting");
     }
 }

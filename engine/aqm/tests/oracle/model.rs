@@ -16,7 +16,12 @@ pub struct Params(HashMap<String, Value>);
 
 impl Params {
     pub fn of(configured: &Configured) -> Self {
-        Self(configured.values().map(|(name, value)| (name.to_owned(), value)).collect())
+        Self(
+            configured
+                .values()
+                .map(|(name, value)| (name.to_owned(), value))
+                .collect(),
+        )
     }
 
     pub fn number(&self, name: &str) -> f64 {
@@ -72,7 +77,11 @@ impl Law {
 
     /// From here on the law gives 1.
     pub fn end(&self) -> f64 {
-        if self.name == "gentle" { 2.0 * self.max_th } else { self.max_th }
+        if self.name == "gentle" {
+            2.0 * self.max_th
+        } else {
+            self.max_th
+        }
     }
 
     pub fn probability(&self, average: f64) -> f64 {
@@ -112,10 +121,16 @@ impl Law {
     /// Where the code's probability lies if its average is within `error` of `average`.
     pub fn within(&self, average: f64, error: f64) -> Interval {
         if average + error < self.min_th {
-            return Interval { low: 0.0, high: 0.0 };
+            return Interval {
+                low: 0.0,
+                high: 0.0,
+            };
         }
         if average - error >= self.end() {
-            return Interval { low: 1.0, high: 1.0 };
+            return Interval {
+                low: 1.0,
+                high: 1.0,
+            };
         }
         let range = (self.max_th - self.min_th).min(self.max_th);
         let slack = self.steepest() * (error / range + STEP + FLOAT) + 4.0 * STEP;
@@ -166,7 +181,11 @@ impl Average {
     /// as the end of a congestion: half the average, or else `otherwise`. Where the bound
     /// cannot tell average and min_th apart, `actual` shows which it was.
     fn over_drop_avoidance(&mut self, queue: f64, otherwise: f64, actual: f64) {
-        self.low = if queue < self.low_queue { self.low + 1 } else { 0 };
+        self.low = if queue < self.low_queue {
+            self.low + 1
+        } else {
+            0
+        };
         let half = self.average[0] / 2.0;
         let is_open = (self.average[0] - self.min_th).abs() <= self.error[0];
         let is_over = if is_open {
@@ -194,7 +213,10 @@ impl Average {
         let queues = [queue, self.queue[0], self.queue[1], self.queue[2]];
         let dot = |x: &[f64], y: &[f64]| x.iter().zip(y).map(|(x, y)| x * y).sum::<f64>();
         let average = dot(&self.a, &self.average) + dot(&self.b, &queues);
-        let greatest = queues.iter().chain(&self.average).fold(0.0, |a: f64, b| a.max(*b));
+        let greatest = queues
+            .iter()
+            .chain(&self.average)
+            .fold(0.0, |a: f64, b| a.max(*b));
         let error = dot(&self.a, &self.error) + 7.0 * STEP / 2.0 + FLOAT * greatest;
         self.average = [average, self.average[0], self.average[1]];
         self.error = [error, self.error[0], self.error[1]];
@@ -268,7 +290,8 @@ impl Red {
     pub fn update(&mut self, view: &View, actual: f64) {
         if view.idle == 1 && self.decays_while_idle {
             let packet_ns = self.mean_packet_bits * 1_000_000_000 / view.rate_bps;
-            self.average.idle((view.now_ns - view.idle_since_ns) / packet_ns, actual);
+            self.average
+                .idle((view.now_ns - view.idle_since_ns) / packet_ns, actual);
         } else {
             self.average.update(f64::from(view.queue_packets), actual);
         }
@@ -283,7 +306,11 @@ impl Red {
     pub fn expected(&self, random: u64) -> Expected {
         let r = (random >> 32) as f64 * STEP;
         let p = self.probability();
-        let [fewest, most] = if self.is_uniformised { self.count } else { [0; 2] };
+        let [fewest, most] = if self.is_uniformised {
+            self.count
+        } else {
+            [0; 2]
+        };
         if p.low == 1.0 || r * (1.0 - fewest as f64 * p.low) + STEP < p.low {
             Expected::Drop
         } else if r * (1.0 - most as f64 * p.high) - STEP >= p.high || p.high == 0.0 {

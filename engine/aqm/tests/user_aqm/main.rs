@@ -57,14 +57,22 @@ fn departure(now_ms: u64, sojourn_ms: u64, ecn_capable: u8) -> View {
 
 #[test]
 fn departures_are_decided() {
-    let Some(class) = loaded("sojourn_limit", SOJOURN_LIMIT) else { return };
+    let Some(class) = loaded("sojourn_limit", SOJOURN_LIMIT) else {
+        return;
+    };
     let class = class.unwrap();
-    assert_eq!((class.name.as_str(), class.params.len()), ("sojourn_limit", 2));
+    assert_eq!(
+        (class.name.as_str(), class.params.len()),
+        ("sojourn_limit", 2)
+    );
     let configured = Configured::new(class, &[]).unwrap();
     for (ecn_capable, expected) in [(0, Verdict::DropEarly), (1, Verdict::Mark)] {
         let mut running = configured.start();
         assert!(running.watches_departures());
-        assert_eq!((running.tick_interval_ns(), running.average()), (None, None));
+        assert_eq!(
+            (running.tick_interval_ns(), running.average()),
+            (None, None)
+        );
         assert_eq!(running.arrive(&departure(0, 0, 0)), Verdict::DropOverflow);
         let mut acted = Vec::new();
         for now_ms in 1..=350 {
@@ -80,9 +88,13 @@ fn departures_are_decided() {
 
 #[test]
 fn ticks_are_called_at_their_interval() {
-    let Some(class) = loaded("integrator", INTEGRATOR) else { return };
+    let Some(class) = loaded("integrator", INTEGRATOR) else {
+        return;
+    };
     let parameters = given(&[("wanted", number(10.0)), ("gain", number(0.125))]);
-    let mut running = Configured::new(class.unwrap(), &parameters).unwrap().start();
+    let mut running = Configured::new(class.unwrap(), &parameters)
+        .unwrap()
+        .start();
     assert_eq!(running.tick_interval_ns(), Some(15_000_000));
     assert!(!running.watches_departures());
     let view = |queue_packets, quarter: u64| View {
@@ -95,19 +107,35 @@ fn ticks_are_called_at_their_interval() {
     for _ in 0..2 {
         running.tick(&view(12, 0));
     }
-    let verdicts: Vec<Verdict> = (0..4).map(|quarter| running.arrive(&view(12, quarter))).collect();
+    let verdicts: Vec<Verdict> = (0..4)
+        .map(|quarter| running.arrive(&view(12, quarter)))
+        .collect();
     let (drop, admit) = (Verdict::DropEarly, Verdict::Admit);
-    assert_eq!(verdicts, [drop, drop, admit, admit], "p = 0.5 after two ticks");
+    assert_eq!(
+        verdicts,
+        [drop, drop, admit, admit],
+        "p = 0.5 after two ticks"
+    );
     running.tick(&view(0, 0));
     assert_eq!(running.arrive(&view(0, 0)), Verdict::Admit, "p is 0 again");
 }
 
 #[test]
 fn a_users_rules_and_ranges_hold() {
-    let Some(class) = loaded("sojourn_limit", SOJOURN_LIMIT) else { return };
+    let Some(class) = loaded("sojourn_limit", SOJOURN_LIMIT) else {
+        return;
+    };
     for (name, value, message) in [
-        ("target", 0.1, "sojourn_limit.patience = 0.1 must exceed sojourn_limit.target = 0.1 (s)"),
-        ("target", 11.0, "sojourn_limit.target = 11 must lie between 0 and 10 s"),
+        (
+            "target",
+            0.1,
+            "sojourn_limit.patience = 0.1 must exceed sojourn_limit.target = 0.1 (s)",
+        ),
+        (
+            "target",
+            11.0,
+            "sojourn_limit.target = 11 must lie between 0 and 10 s",
+        ),
     ] {
         let parameters = given(&[(name, number(value))]);
         let error = Configured::new(class.clone().unwrap(), &parameters).unwrap_err();
@@ -118,10 +146,16 @@ fn a_users_rules_and_ranges_hold() {
 #[test]
 fn a_number_that_is_no_verdict_counts_as_admitted_within_the_limit() {
     let odd = INTEGRATOR.replace("? AQM_DROP_EARLY : AQM_ADMIT", "? 99 : 99");
-    let Some(class) = loaded("integrator", &odd) else { return };
+    let Some(class) = loaded("integrator", &odd) else {
+        return;
+    };
     let mut running = Configured::new(class.unwrap(), &[]).unwrap().start();
     for (queue_packets, expected) in [(9, Verdict::Admit), (10, Verdict::DropOverflow)] {
-        let view = View { queue_packets, limit_packets: 10, ..View::default() };
+        let view = View {
+            queue_packets,
+            limit_packets: 10,
+            ..View::default()
+        };
         assert_eq!(running.arrive(&view), expected);
     }
 }
@@ -129,7 +163,11 @@ fn a_number_that_is_no_verdict_counts_as_admitted_within_the_limit() {
 #[test]
 fn malformed_descriptors_are_refused() {
     for (was, is, message) in [
-        ("PACKETS, 20", "LITRES, 20", "integrator.wanted: LITRES is not a kind of parameter"),
+        (
+            "PACKETS, 20",
+            "LITRES, 20",
+            "integrator.wanted: LITRES is not a kind of parameter",
+        ),
         (
             "PACKETS, 20, 0, 1e6",
             "PACKETS, 20, 0, 3e9",
@@ -147,11 +185,15 @@ fn malformed_descriptors_are_refused() {
         ),
     ] {
         assert!(INTEGRATOR.contains(was));
-        let Some(class) = loaded("integrator", &INTEGRATOR.replace(was, is)) else { return };
+        let Some(class) = loaded("integrator", &INTEGRATOR.replace(was, is)) else {
+            return;
+        };
         assert_eq!(class.err().as_deref(), Some(message));
     }
     let unruly = SOJOURN_LIMIT.replace("patience, \"must exceed\"", "wait, \"must exceed\"");
-    let Some(class) = loaded("sojourn_limit", &unruly) else { return };
+    let Some(class) = loaded("sojourn_limit", &unruly) else {
+        return;
+    };
     let message = "sojourn_limit: a rule names wait, which is no parameter";
     assert_eq!(class.err().as_deref(), Some(message));
 }
@@ -171,7 +213,10 @@ fn what_is_no_aqm_is_refused() {
         Err(error) => eprintln!("skipped: {error}"),
         Ok(library) => {
             // SAFETY: the library holds a number and nothing else.
-            let error = unsafe { sluice_aqm::load(&library) }.err().unwrap().to_string();
+            let error = unsafe { sluice_aqm::load(&library) }
+                .err()
+                .unwrap()
+                .to_string();
             assert!(error.contains("sluice_aqm"), "{error}");
         }
     }

@@ -1,0 +1,287 @@
+//! The model slot by slot, as plainly as it can be written, held against `Station`.
+
+use std::collections::VecDeque;
+
+use proptest::prelude::*;
+use rand::Rng;
+use sluice_aqm::{Aqm, Configured, Discipline, Running, Value, Verdict, Victim, View, find};
+
+use crate::{
+    arrivals::{GeometricSlots, ModulatedSlots, Replayed, Source, Trace, Uniform},
+    fifo::Packet,
+    random::stream,
+    service::{DeterministicServer, GeometricServer, PacketSizeServer, Server},
+    station::{Setting, Station},
+    tally::Tally,
+};
+
+const SLOT_NS: u64 = 1_000_000;
+
+fn red() -> Running {
+    let set = |name: &str, number| (name.to_owned(), Value::Number(number));
+    let mut given = vec![
+        set("min_th", 3.0),
+        set("max_th", 12.0),
+        set("w", 0.3),
+        set("max_p", 0.3),
+    ];
+    given.push(("idle_decay".to_owned(), Value::Switch(false)));
+    Configured::new(find("red").unwrap(), &given)
+        .unwrap()
+        .start()
+}
+
+fn setting(limit: u32, victim: Victim, ecn: bool) -> Setting {
+    let discipline = Discipline { limit, victim, ecn };
+    Setting {
+        discipline,
+        slot_ns: SLOT_NS,
+        rate_bps: 1_000_000,
+    }
+}
+
+/// One slot after the other: the service ends first, then packets arrive.
+fn plain<A: Source, S: Server, Q: Aqm>(
+    setting: Setting,
+    mut source: A,
+    mut server: S,
+    mut aqm: Q,
+    slots: u64,
+) -> Tally {
+    let mut random = stream(9, "aqm", 0);
+    let mut waiting: VecDeque<Packet> = VecDeque::new();
+    let mut serving: Option<(Packet, u64)> = None;
+    let mut idle_since = 0;
+    let mut next = source.next();
+    let mut tally = Tally::new();
+    for slot in 0..slots {
+        if let Some((packet, _)) = serving.filter(|(_, end)| *end == slot) {
+            tally.serve(slot - packet.slot, packet.bytes);
+            serving = None;
+            idle_since = slot;
+            while let Some(packet) = waiting.pop_front() {
+                if aqm.watches_departures() {
+                    random.next_u64();
+                    let sojourn_ns = (slot - packet.slot) * SLOT_NS;
+                    let verdict = aqm.depart(&View {
+                        sojourn_ns,
+                        ..View::default()
+                    });
+                    if verdict.is_drop() {
+                        tally.verdicts[verdict as usize] += 1;
+                        continue;
+                    }
+                }
+                serving = Some((packet, server.completion(slot, packet.bytes)));
+                break;
+            }
+        }
+        while next.slot == slot {
+            let view = View {
+                now_ns: slot * SLOT_NS,
+                idle_since_ns: idle_since * SLOT_NS,
+                rate_bps: setting.rate_bps,
+                random: random.next_u64(),
+                queue_bytes: waiting.iter().map(|packet| u64::from(packet.bytes)).sum(),
+                queue_packets: waiting.len() as u32,
+                limit_packets: setting.discipline.limit,
+                packet_bytes: next.bytes,
+                flow_hash: next.flow,
+                idle: u8::from(serving.is_none()),
+                ecn_capable: u8::from(setting.discipline.ecn && next.ecn_capable == 1),
+                ..View::default()
+            };
+            let verdict = aqm.arrive(&view);
+            tally.arrivals += 1;
+            tally.verdicts[verdict as usize] += 1;
+            let mut admitted = !verdict.is_drop();
+            if !admitted && setting.discipline.victim != Victim::Tail && !waiting.is_empty() {
+                let index = match setting.discipline.victim {
+                    Victim::Random => {
+                        let word = u128::from(random.next_u64());
+                        ((word * waiting.len() as u128) >> 64) as usize
+                    }
+                    _ => 0,
+                };
+                waiting.remove(index);
+                admitted = true;
+            } else if !admitted && setting.discipline.victim == Victim::Random {
+                random.next_u64();
+            }
+            if admitted && serving.is_none() {
+                serving = Some((next, server.completion(slot, next.bytes)));
+            } else if admitted {
+                waiting.push_back(next);
+            }
+            next = source.next();
+        }
+        tally.hold(waiting.len(), 1);
+        tally.slots += 1;
+        tally.idle_slots += u64::from(serving.is_none());
+    }
+    tally
+}
+
+/// What a run counts, without the spare room of its histograms.
+fn counts(tally: &Tally) -> (Vec<u64>, Vec<u64>, [u64; 4], [u64; Verdict::COUNT]) {
+    let mut queue = tally.queue.clone();
+    while queue.last() == Some(&0) {
+        queue.pop();
+    }
+    let scalars = [
+        tally.slots,
+        tally.idle_slots,
+        tally.served_bytes,
+        tally.arrivals,
+    ];
+    (queue, tally.wait.bins(), scalars, tally.verdicts)
+}
+
+/// Drops packets that have waited for more than a number of slots, as they leave the queue.
+struct Late(u64);
+
+impl Aqm for Late {
+    fn arrive(&mut self, view: &View) -> Verdict {
+        Self::settle(Verdict::Admit, view)
+    }
+    fn watches_departures(&self) -> bool {
+        true
+    }
+    fn depart(&mut self, view: &View) -> Verdict {
+        if view.sojourn_ns > self.0 * SLOT_NS {
+            Verdict::DropEarly
+        } else {
+            Verdict::Admit
+        }
+    }
+}
+
+/// Runs both, the station in stretches that begin and end anywhere.
+fn check<A: Source, S: Server, Q: Aqm>(
+    setting: Setting,
+    parts: impl Fn() -> (A, S),
+    start: impl Fn() -> Q,
+    cuts: &[u64],
+) -> Result<(), TestCaseError> {
+    let (source, server) = parts();
+    let end = cuts.iter().sum();
+    let expected = plain(setting, source, server, start(), end);
+    let (source, server) = parts();
+    let mut station = Station::new(setting, source, server, start(), stream(9, "aqm", 0));
+    let (mut merged, mut now) = (Tally::new(), 0);
+    for cut in cuts {
+        now += cut;
+        merged.merge(&station.run_until(now));
+    }
+    prop_assert_eq!(counts(&merged), counts(&expected));
+    Ok(())
+}
+
+fn victims() -> impl Strategy<Value = Victim> {
+    prop_oneof![
+        Just(Victim::Tail),
+        Just(Victim::Front),
+        Just(Victim::Random)
+    ]
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(200))]
+
+    #[test]
+    fn geometric_arrivals_and_service(
+        (rate, mu) in (0.01..1.0, 0.05..=1.0),
+        (limit, victim, ecn) in (1_u32..60, victims(), any::<bool>()),
+        seed: u64,
+        cuts in prop::collection::vec(1_u64..900, 1..6),
+    ) {
+        let parts = || {
+            let source = Uniform::new(GeometricSlots::new(rate, seed, 0), 500);
+            (source, GeometricServer::new(mu, seed, 0))
+        };
+        check(setting(limit, victim, ecn), parts, red, &cuts)?;
+    }
+
+    #[test]
+    fn bursts_and_fixed_service(
+        (a, service) in (2.5..20.0, 1_u64..9),
+        (limit, victim) in (1_u32..60, victims()),
+        seed: u64,
+        cuts in prop::collection::vec(1_u64..900, 1..6),
+    ) {
+        let parts = || {
+            let slots = ModulatedSlots::new(a, 1.9, 4, seed, 0);
+            (Uniform::new(slots, 500), DeterministicServer(service))
+        };
+        check(setting(limit, victim, false), parts, red, &cuts)?;
+    }
+
+    #[test]
+    fn drops_at_departure(
+        (rate, mu, late) in (0.01..1.0, 0.05..=1.0, 0_u64..40),
+        (limit, victim) in (1_u32..60, victims()),
+        seed: u64,
+        cuts in prop::collection::vec(1_u64..900, 1..6),
+    ) {
+        let parts = || {
+            let source = Uniform::new(GeometricSlots::new(rate, seed, 0), 500);
+            (source, GeometricServer::new(mu, seed, 0))
+        };
+        check(setting(limit, victim, false), parts, || Late(late), &cuts)?;
+    }
+
+    #[test]
+    fn a_capture_with_several_packets_a_slot(
+        packets in prop::collection::vec((0_u64..4, 40_u32..1500, any::<bool>()), 1..300),
+        (limit, victim, ecn) in (1_u32..20, victims(), any::<bool>()),
+        cuts in prop::collection::vec(1_u64..400, 1..4),
+    ) {
+        let mut now = 0;
+        let slots: Vec<u64> = packets.iter().map(|(gap, ..)| { now += gap; now }).collect();
+        let bytes: Vec<u32> = packets.iter().map(|(_, bytes, _)| *bytes).collect();
+        let ecn_capable: Vec<bool> = packets.iter().map(|(.., ecn)| *ecn).collect();
+        let trace = Trace::new(&slots, &bytes, &vec![0; slots.len()], &ecn_capable).unwrap();
+        let trace = std::sync::Arc::new(trace);
+        let parts = || (Replayed::new(trace.clone()), PacketSizeServer(500.0));
+        check(setting(limit, victim, ecn), parts, red, &cuts)?;
+    }
+}
+
+/// An AQM that wants ticks, never gets one, and so keeps the station from running in blocks.
+struct Ticking(Running);
+
+impl Aqm for Ticking {
+    fn arrive(&mut self, view: &View) -> Verdict {
+        self.0.arrive(view)
+    }
+    fn tick_interval_ns(&self) -> Option<u64> {
+        Some(u64::MAX - 1)
+    }
+}
+
+#[test]
+fn blocks_give_what_events_give() {
+    for (rate, mu, limit) in [
+        (0.5, 0.5, 250),
+        (0.5, 0.25, 250),
+        (0.9, 0.3, 20),
+        (0.3, 0.5, 250),
+    ] {
+        let setting = setting(limit, Victim::Tail, false);
+        let parts = || {
+            let source = Uniform::new(GeometricSlots::new(rate, 4, 0), 500);
+            (source, GeometricServer::new(mu, 4, 0))
+        };
+        let ((a, s), (b, t)) = (parts(), parts());
+        let random = || stream(4, "aqm", 0);
+        let mut blocks = Station::new(setting, a, s, red(), random());
+        let mut events = Station::new(setting, b, t, Ticking(red()), random());
+        assert!(blocks.allows_blocks() && !events.allows_blocks());
+        for end in [100_000, 100_001, 300_000] {
+            assert_eq!(
+                counts(&blocks.run_until(end)),
+                counts(&events.run_until(end))
+            );
+        }
+    }
+}
