@@ -1,16 +1,77 @@
 # Everything a developer runs. `make demo` and `make test` are the two commands of the README.
 PYTHON ?= python3
 BIN := .venv/bin
-SOURCES := $(shell find aqm engine -name '*.rs' -o -name '*.h' -o -name '*.c' -o -name Cargo.toml) Cargo.toml Cargo.lock
+REPORTS := sluice-report
+SOURCES := Cargo.toml Cargo.lock .cargo/config.toml \
+	$(shell find aqm engine -name '*.rs' -o -name '*.h' -o -name '*.c' -o -name Cargo.toml)
+export VIRTUAL_ENV := $(CURDIR)/.venv
+export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: build demo test lint bench docs clean
+.PHONY: build demo test lint bench docs lock clean tools
+.DELETE_ON_ERROR:
+
 build: .venv/built
 
-.venv/installed: requirements.lock
-	$(PYTHON) -m venv .venv
-	$(BIN)/pip install --quiet --require-hashes -r requirements.lock
-	touch $@
+.venv/installed: requirements.lock | tools
+	@echo "build: Python packages, as locked, into .venv"
+	@$(PYTHON) -m venv .venv
+	@$(BIN)/pip install --quiet --require-hashes --requirement requirements.lock
+	@touch $@
 
-.venv/built: .venv/installed pyproject.toml $(SOURCES)
-	$(BIN)/maturin develop --release --quiet
-	touch $@
+.venv/built: .venv/installed pyproject.toml $(SOURCES) | tools
+	@echo "build: the engine (Rust and C, optimised: about a minute the first time)"
+	@mkdir -p target
+	@$(BIN)/maturin develop --release --locked >target/build.log 2>&1 || { cat target/build.log; exit 1; }
+	@touch $@
+
+demo: build
+	@echo "demo: a real capture, replayed"
+	@$(BIN)/sluice compare scenarios/gateway.toml --out $(REPORTS)/gateway
+	@echo "demo: a self-similar source"
+	@$(BIN)/sluice compare scenarios/self-similar.toml --out $(REPORTS)/self-similar
+
+test: build
+	@echo "test: Rust"
+	@cargo test --quiet --locked --workspace --all-features
+	@echo "test: Python, and every example of the documentation"
+	@$(BIN)/pytest --quiet --numprocesses auto --dist loadfile
+
+lint: build
+	@echo "lint: Python"
+	@$(BIN)/ruff format --check --quiet .
+	@$(BIN)/ruff check --quiet .
+	@$(BIN)/mypy
+	@echo "lint: Rust"
+	@cargo fmt --all --check
+	@cargo clippy --quiet --locked --workspace --all-targets --all-features -- -D warnings
+	@echo "lint: C, in a program with an operating system, without one, and without 128 bits"
+	@for header in aqm/*.h; do for world in HOSTED FREESTANDING PORTABLE; do \
+		$(CC) -std=gnu11 -O2 -Wall -Wextra -Werror -DAQM_$$world -fsyntax-only \
+			-include $$header -x c /dev/null || exit 1; \
+	done; done
+
+bench: build
+	@$(BIN)/python bench/slotted.py
+
+docs: build
+	@echo "docs: into docs/_build/html"
+	@$(BIN)/sphinx-build --quiet --fail-on-warning --keep-going docs docs/_build/html
+
+lock:
+	@command -v uv >/dev/null || { echo "make lock needs uv (pip install uv)" >&2; exit 1; }
+	@uv pip compile --quiet --universal --python-version 3.11 --group dev --generate-hashes \
+		--no-emit-index-url --no-header --output-file requirements.lock pyproject.toml
+	@cargo update --workspace --quiet
+
+clean:
+	@rm -rf .venv target docs/_build docs/reference/generated $(REPORTS) bench/results.json
+
+tools:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
+		echo "sluicegate needs Python 3.11 or newer: install it, or say PYTHON=python3.12" >&2; exit 1; }
+	@$(PYTHON) -c 'import ensurepip' 2>/dev/null || { \
+		echo "sluicegate needs Python's venv (Debian, Ubuntu: apt install python3-venv)" >&2; exit 1; }
+	@command -v cc >/dev/null || { \
+		echo "sluicegate needs a C compiler named cc (Debian, Ubuntu: apt install gcc)" >&2; exit 1; }
+	@command -v cargo >/dev/null || { \
+		echo "sluicegate needs Rust 1.88 or newer: see https://rustup.rs" >&2; exit 1; }
