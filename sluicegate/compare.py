@@ -8,6 +8,7 @@ from typing import Any
 
 import polars as pl
 
+from sluicegate.errors import InterruptError
 from sluicegate.record import Record
 from sluicegate.scenario import Scenario
 from sluicegate.simulate import simulate
@@ -81,7 +82,7 @@ def compare(
         fresh: Run again even what the store has.
 
     Raises:
-        SluiceError: If it was interrupted before anything was finished.
+        InterruptError: If Ctrl-C came before anything was finished.
         Exception: Whatever a Python AQM raises.
     """
     records: list[Record] = []
@@ -92,9 +93,14 @@ def compare(
             if watch is not None:
                 watch(name, done, total)
 
-        record = simulate(scenario, discipline, threads=threads, watch=seen, fresh=fresh)
-        seen(record.slots, record.slots)
+        try:
+            record = simulate(scenario, discipline, threads=threads, watch=seen, fresh=fresh)
+            seen(record.slots, record.slots)
+        except (InterruptError, KeyboardInterrupt):
+            break
         records.append(record)
         if record.interrupted:
             break
+    if not records:
+        raise InterruptError("interrupted before anything was finished")
     return Comparison(scenario, records)

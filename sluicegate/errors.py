@@ -1,5 +1,9 @@
-"""The one error a user can cause."""
+"""What a user can cause: bad input, and Ctrl-C."""
 
 
 class SluiceError(ValueError):
     """Bad input: says what was wrong, where, and what would be right."""
+
+
+class InterruptError(SluiceError):
+    """Ctrl-C came before anything was finished."""

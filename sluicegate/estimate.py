@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import stats
+from scipy.special import stdtrit
 
 FloatArray = NDArray[np.float64]
 
@@ -230,7 +230,7 @@ def _half_width(value: float, left_out: FloatArray) -> float | None:
         return None
     pseudo = count * value - (count - 1) * left_out
     error = float(pseudo.std(ddof=1)) / np.sqrt(count)
-    return float(stats.t.ppf((1 + CONFIDENCE) / 2, count - 1) * error)
+    return float(stdtrit(count - 1, (1 + CONFIDENCE) / 2) * error)
 
 
 def unit_correlation(units: Sequence[dict[str, Any]]) -> float | None:

@@ -190,7 +190,8 @@ class Scenario(_Part):
         queue: The buffer.
         disciplines: What is compared.
         slots: Length of one replication; a replay defaults to the capture's length.
-        replications: Independent repetitions, all cores at work.
+        replications: Independent repetitions, all cores at work: 8 unless given. A capture is
+            replayed once, since every repetition would bring the same packets.
         seed: Of every random stream; all disciplines see the same arrivals.
         slot_s: Duration of a slot in seconds. Without it times are in slots, and an AQM's
             clock takes a slot for a millisecond.
@@ -203,7 +204,7 @@ class Scenario(_Part):
     queue: Queue = Queue()
     disciplines: Annotated[list[Discipline], Field(min_length=1)]
     slots: Annotated[Whole, Field(ge=1000, le=10**15)] | None = None
-    replications: Annotated[Whole, Field(ge=1, le=10_000)] = 8
+    replications: Annotated[Whole, Field(ge=1, le=10_000)] | None = None
     seed: Annotated[Whole, Field(ge=0, lt=2**64)] = 1
     slot_s: Annotated[float, Field(ge=1e-9, le=1e3)] | None = None
     packet_bytes: Annotated[Whole, Field(ge=1, le=65_535)] = 500
@@ -217,11 +218,22 @@ class Scenario(_Part):
             raise SluiceError("slot_s is missing: a capture or a link's rate needs a slot's length")
         if self.slots is None and not isinstance(self.arrivals, ReplayArrivals):
             raise SluiceError("slots is missing: say how long a replication lasts")
+        if isinstance(self.arrivals, ReplayArrivals) and self.runs != 1:
+            raise SluiceError(
+                f"replications = {self.runs} must be 1: a capture brings the same packets each time"
+            )
         names = [discipline.name for discipline in self.disciplines]
         if doubles := {name for name in names if names.count(name) > 1}:
             raise SluiceError(f"disciplines: two are called {doubles.pop()!r}; give each a label")
         _ = self.duration_slots
         return self
+
+    @property
+    def runs(self) -> int:
+        """Replications of each discipline."""
+        if self.replications is not None:
+            return self.replications
+        return 1 if isinstance(self.arrivals, ReplayArrivals) else 8
 
     @property
     def duration_slots(self) -> int:
@@ -246,19 +258,27 @@ class Scenario(_Part):
                 problem stands on a line of its own.
         """
         path = Path(path)
-        try:
-            table = tomllib.loads(path.read_text())
-        except OSError as error:
-            raise SluiceError(f"{path}: {error.strerror}") from None
-        except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-            raise SluiceError(f"{path}: not valid TOML: {error}") from None
-        return cls.parse(table, path.parent, str(path))
+        return cls.parse(read_toml(path), path.parent, str(path))
 
     @classmethod
     def parse(cls, table: dict[str, Any], folder: Path = Path(), origin: str = "") -> Scenario:
         """Check a scenario given as a table of TOML's types; see `load`."""
         with explained(origin):
             return cls.model_validate(_placed(table, folder))
+
+
+def read_toml(path: Path) -> dict[str, Any]:
+    """Read the table in a TOML file.
+
+    Raises:
+        SluiceError: If the file is missing or is no TOML.
+    """
+    try:
+        return tomllib.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise SluiceError(f"{path}: {error.strerror}") from None
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise SluiceError(f"{path}: not valid TOML: {error}") from None
 
 
 def _placed(table: dict[str, Any], folder: Path) -> dict[str, Any]:

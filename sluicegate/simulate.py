@@ -11,7 +11,7 @@ import numpy as np
 
 from sluicegate import _engine, store
 from sluicegate.aqm import PythonAqm
-from sluicegate.errors import SluiceError
+from sluicegate.errors import InterruptError, SluiceError
 from sluicegate.estimate import Counts, measures, unit_correlation
 from sluicegate.record import Record
 from sluicegate.scenario import (
@@ -51,8 +51,8 @@ def simulate(
         fresh: Run again even if the store has the run.
 
     Raises:
-        SluiceError: If the scenario has several disciplines and none is named, or if it was
-            interrupted before anything was finished.
+        SluiceError: If the scenario has several disciplines and none is named.
+        InterruptError: If Ctrl-C came before anything was finished.
         Exception: Whatever a Python AQM raises.
     """
     if discipline is None:
@@ -63,7 +63,7 @@ def simulate(
     identity = store.identity(run)
     if not fresh and (known := store.find(identity)) is not None:
         return known
-    total = scenario.duration_slots * scenario.replications
+    total = scenario.duration_slots * scenario.runs
     outcome = _engine.simulate(
         _plan(scenario, discipline),
         discipline.configured.engine,
@@ -94,7 +94,7 @@ def describe(scenario: Scenario, discipline: Discipline) -> dict[str, Any]:
         "aqm": discipline.configured.fingerprint,
         "label": discipline.name,
         "slots": scenario.duration_slots,
-        "replications": scenario.replications,
+        "replications": scenario.runs,
         "seed": scenario.seed,
         "slot_s": scenario.slot_s,
         "packet_bytes": scenario.packet_bytes,
@@ -114,7 +114,7 @@ def _plan(scenario: Scenario, discipline: Discipline) -> dict[str, Any]:
         "service": _service(scenario),
         **_queue(scenario, discipline),
         "slots": scenario.duration_slots,
-        "replications": scenario.replications,
+        "replications": scenario.runs,
         "seed": scenario.seed,
         "slot_ns": _CLOCK_NS if slot_s is None else max(1, round(slot_s * 1e9)),
         "packet_bytes": scenario.packet_bytes,
@@ -149,7 +149,7 @@ def _record(
 ) -> Record:
     units = outcome["units"]
     if not units:
-        raise SluiceError("interrupted before anything was finished")
+        raise InterruptError("interrupted before anything was finished")
     total = Counts.of(units).total()
     length = 1.0 if scenario.slot_s is None else scenario.slot_s
     return Record(
