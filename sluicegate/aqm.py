@@ -115,6 +115,11 @@ class Aqm:
         """What determines the AQM's behaviour."""
         return {"name": self.name, "code": self.of.fingerprint, "params": self.params}
 
+    @property
+    def has_law(self) -> bool:
+        """Whether the drop probability depends on the average queue alone."""
+        return self.engine.drop_probability(np.zeros(1)) is not None
+
     def drop_probability(self, average: ArrayLike) -> NDArray[np.float64]:
         """The drop law.
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
+from rich.console import JustifyMethod
 from rich.table import Table
 
 from sluicegate.compare import Comparison
@@ -15,16 +16,16 @@ from sluicegate.record import Record
 def measure_text(measure: Measure) -> str:
     """Write a measure as `64.7 ± 0.9`.
 
-    The half width keeps one significant digit, or two if the first is a 1; the value stops at
-    the same place. Without a half width, or with one of 0, the value keeps four digits.
+    The half width keeps one significant digit, or two if the first is a 1, and the value stops at
+    the same place. A value shows five digits at most, and a smaller half width is rounded up.
+    Without a half width, or with one of 0, the value keeps four digits.
     """
     value, half_width = measure.value, measure.half_width
     if not math.isfinite(value):
         return "n/a"
     if not half_width:
         return f"{value:.4g}"
-    size = max(abs(value), half_width)
-    power = math.floor(math.log10(size))
+    power = math.floor(math.log10(max(abs(value), half_width)))
     if -4 <= power < 9:
         return _to_place(value, half_width)
     scale = 10.0**power
@@ -34,8 +35,11 @@ def measure_text(measure: Measure) -> str:
 def _to_place(value: float, half_width: float) -> str:
     """Value and half width, both rounded to where the half width has its last digit."""
     power = math.floor(math.log10(half_width))
-    one = half_width / 10.0**power < 1.95
-    decimals = (1 if one else 0) - power
+    decimals = -power + (half_width < 1.95 * 10.0**power)
+    most = 4 - math.floor(math.log10(max(abs(value), half_width)))
+    if decimals > most:
+        decimals = most
+        half_width = math.ceil(half_width * 10.0**most) / 10.0**most
     shown = max(0, decimals)
     return f"{round(value, decimals):.{shown}f} ± {round(half_width, decimals):.{shown}f}"
 
@@ -48,9 +52,7 @@ class _Column:
     unit: str = ""
 
     def cell(self, record: Record) -> str:
-        measure = record[self.measure]
-        half_width = None if measure.half_width is None else measure.half_width * self.scale
-        return measure_text(Measure(measure.value * self.scale, half_width, self.unit))
+        return measure_text(record[self.measure].times(self.scale))
 
     @property
     def header(self) -> str:
@@ -92,7 +94,8 @@ def terminal_table(header: list[str], rows: list[list[str]], title: str = "") ->
     """A plain table for the terminal: words to the left, numbers to the right."""
     table = Table(title=title or None, title_justify="left", box=None, pad_edge=False)
     for index, heading in enumerate(header):
-        table.add_column(heading, justify="right" if index else "left", overflow="fold")
+        justify: JustifyMethod = "right" if index else "left"
+        table.add_column(heading, justify=justify, no_wrap=index > 0, overflow="fold")
     for row in rows:
         table.add_row(*row)
     return table
