@@ -169,11 +169,12 @@ def _record(
 
 
 def _method(units: list[dict[str, Any]], warm_up_slots: list[int]) -> str:
-    replications = len(warm_up_slots)
-    if len(units) == replications:
-        method = f"95 % intervals from {replications} replications"
+    runs = len(warm_up_slots)
+    if len(units) == runs:
+        method = f"95 % intervals from {runs} replications"
     else:
-        method = f"95 % intervals by batch means: {len(units)} units of {replications} replications"
+        method = f"95 % intervals by batch means: {len(units)} units of {runs} replication"
+        method += "s" * (runs > 1)
     correlation = unit_correlation(units)
     if correlation is not None and correlation > _CORRELATED:
         method += f"; neighbouring units are correlated ({correlation:.2f}): run longer"

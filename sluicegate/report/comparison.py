@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 
 from sluicegate.aqm import Aqm
@@ -9,7 +10,7 @@ from sluicegate.compare import Comparison
 from sluicegate.report import plots
 from sluicegate.report.laws import law_figure
 from sluicegate.report.page import Page
-from sluicegate.report.tables import comparison_rows, record_rows
+from sluicegate.report.tables import comparison_rows, record_rows, value_text
 from sluicegate.scenario import Discipline, Scenario
 
 
@@ -54,17 +55,17 @@ def comparison_page(comparison: Comparison) -> Page:
 
 
 def _in_short(scenario: Scenario) -> str:
-    disciplines = len(scenario.disciplines)
+    disciplines, runs = len(scenario.disciplines), scenario.runs
     return (
-        f"{disciplines} discipline{'s' if disciplines > 1 else ''}, "
-        f"{scenario.runs} times {scenario.duration_slots:,} slots each, seed {scenario.seed}"
+        f"{disciplines} discipline{'s' * (disciplines > 1)}, each in {runs} run{'s' * (runs > 1)} "
+        f"of {scenario.duration_slots:,} slots, seed {scenario.seed}"
     )
 
 
 def _reading(comparison: Comparison) -> str:
     return (
         "The wait is the time in the system, service included; the queue counts waiting packets, "
-        "without the one in service. Behind ± stands the half width of the 95 % confidence "
+        "without the one in service; 99 % of the packets wait less than the p99 wait. Behind ± stands the half width of the 95 % confidence "
         f"interval ({comparison.records[0].method})."
     )
 
@@ -89,7 +90,7 @@ def _add_figures(page: Page, comparison: Comparison) -> None:
     )
     page.figure(
         plots.wait_tail_figure(records),
-        "How many packets wait long",
+        "How long packets wait",
         "Of the packets that got through. Where a curve crosses the line 1 in 100 stands the "
         "time that 99 % of the packets stay under.",
     )
@@ -127,8 +128,5 @@ def _applying(discipline: Discipline) -> str:
     return _assignments(fields | {name: value for name, value in own.items() if value is not None})
 
 
-def _assignments(fields: dict[str, object]) -> str:
-    shown = {
-        name: f"{value:g}" if isinstance(value, float) else value for name, value in fields.items()
-    }
-    return ", ".join(f"{name} = {value}" for name, value in shown.items())
+def _assignments(fields: Mapping[str, object]) -> str:
+    return ", ".join(f"{name} = {value_text(value)}" for name, value in fields.items())

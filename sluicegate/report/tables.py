@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import math
+import re
 from dataclasses import dataclass
 
-from rich.console import JustifyMethod
+from rich.markup import escape
 from rich.table import Table
 
 from sluicegate.compare import Comparison
 from sluicegate.estimate import Measure
 from sluicegate.record import Record
+
+_NUMBER = re.compile(r"[-+(]?\d|n/a$")
 
 
 def measure_text(measure: Measure) -> str:
@@ -44,6 +47,13 @@ def _to_place(value: float, half_width: float) -> str:
     return f"{round(value, decimals):.{shown}f} ± {round(half_width, decimals):.{shown}f}"
 
 
+def value_text(value: object) -> str:
+    """Write a parameter's value as a scenario would."""
+    if isinstance(value, bool):
+        return str(value).lower()
+    return f"{value:.6g}" if isinstance(value, float) else str(value)
+
+
 @dataclass(frozen=True)
 class _Column:
     measure: str
@@ -56,14 +66,14 @@ class _Column:
 
     @property
     def header(self) -> str:
-        return f"{self.heading} ({self.unit})"
+        return f"{self.heading}\n({self.unit})"
 
 
 def _columns(comparison: Comparison) -> list[_Column]:
     times = (1000.0, "ms") if comparison.scenario.slot_s is not None else (1.0, "slots")
     columns = [
         _Column("wait_mean", "mean wait", *times),
-        _Column("wait_p99", "99 % wait less", *times),
+        _Column("wait_p99", "p99 wait", *times),
         _Column("queue_mean", "mean queue", 1.0, "packets"),
         _Column("loss_ratio", "lost", 100.0, "%"),
         _Column("utilization", "link busy", 100.0, "%"),
@@ -90,14 +100,29 @@ def comparison_table(comparison: Comparison) -> Table:
     return terminal_table(header, rows)
 
 
+def numeric_columns(header: list[str], rows: list[list[str]]) -> list[bool]:
+    """Which columns hold nothing but numbers, and so stand to the right."""
+    return [
+        bool(rows) and all(_NUMBER.match(row[place]) for row in rows if row[place])
+        for place in range(len(header))
+    ]
+
+
 def terminal_table(header: list[str], rows: list[list[str]], title: str = "") -> Table:
     """A plain table for the terminal: words to the left, numbers to the right."""
-    table = Table(title=title or None, title_justify="left", box=None, pad_edge=False)
-    for index, heading in enumerate(header):
-        justify: JustifyMethod = "right" if index else "left"
-        table.add_column(heading, justify=justify, no_wrap=index > 0, overflow="fold")
+    table = Table(title=title or None, title_justify="left", title_style="bold", box=None)
+    table.pad_edge = False
+    longest_name = max(len(word) for row in [header, *rows] for word in row[0].split())
+    for place, numeric in enumerate(numeric_columns(header, rows)):
+        table.add_column(
+            header[place],
+            justify="right" if numeric else "left",
+            no_wrap=numeric,
+            overflow="fold",
+            min_width=None if place else longest_name,
+        )
     for row in rows:
-        table.add_row(*row)
+        table.add_row(*map(escape, row))
     return table
 
 
