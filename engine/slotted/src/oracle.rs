@@ -31,6 +31,25 @@ fn red() -> Running {
         .start()
 }
 
+/// RED whose average is updated every `slots` slots, whatever arrives.
+fn red_by_clock(slots: u64) -> Running {
+    let interval = (slots * SLOT_NS) as f64 / 1e9;
+    let given = [
+        ("min_th", Value::Number(3.0)),
+        ("max_th", Value::Number(12.0)),
+        ("w", Value::Number(0.1)),
+        ("sampling", Value::Word("clock".to_owned())),
+        ("sampling_interval", Value::Number(interval)),
+        ("idle_decay", Value::Switch(false)),
+    ];
+    Configured::new(
+        find("red").unwrap(),
+        &given.map(|(name, value)| (name.to_owned(), value)),
+    )
+    .unwrap()
+    .start()
+}
+
 fn setting(limit: u32, victim: Victim, ecn: bool) -> Setting {
     let discipline = Discipline { limit, victim, ecn };
     Setting {
@@ -54,7 +73,15 @@ fn plain<A: Source, S: Server, Q: Aqm>(
     let mut idle_since = 0;
     let mut next = source.next();
     let mut tally = Tally::new();
+    let mut tick = aqm.tick_interval_ns().unwrap_or(u64::MAX);
     for slot in 0..slots {
+        while tick <= slot * SLOT_NS {
+            aqm.tick(&View {
+                queue_packets: waiting.len() as u32,
+                ..View::default()
+            });
+            tick += aqm.tick_interval_ns().unwrap_or(0);
+        }
         if let Some((packet, _)) = serving.filter(|(_, end)| *end == slot) {
             tally.serve(slot - packet.slot, packet.bytes);
             serving = None;
@@ -228,6 +255,20 @@ proptest! {
             (source, GeometricServer::new(mu, seed, 0))
         };
         check(setting(limit, victim, false), parts, || Late(late), &cuts)?;
+    }
+
+    #[test]
+    fn ticks_see_the_queue_of_their_instant(
+        (rate, mu, interval) in (0.01..1.0, 0.05..=1.0, 1_u64..5),
+        (limit, victim) in (1_u32..60, victims()),
+        seed: u64,
+        cuts in prop::collection::vec(1_u64..900, 1..6),
+    ) {
+        let parts = || {
+            let source = Uniform::new(GeometricSlots::new(rate, seed, 0), 500);
+            (source, GeometricServer::new(mu, seed, 0))
+        };
+        check(setting(limit, victim, false), parts, || red_by_clock(interval), &cuts)?;
     }
 
     #[test]
