@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
+from matplotlib.figure import Figure
 from rich.console import Console
 from rich.markup import escape
 
@@ -68,11 +69,21 @@ def _text(value: float | int | str) -> str:
 def _page(found: TrafficFit, rows: list[list[str]]) -> Page:
     page = Page(f"Traffic of {found.capture.path.name}", f"in bins of {found.bin_s:g} s")
     for figure in fit_figures(found).values():
-        title = figure.get_suptitle() or figure.axes[0].get_title()
-        page.figure(figure, title.partition("\n")[0])
+        title, _, caption = _take_title(figure).partition("\n")
+        page.figure(figure, title, caption)
     page.section("Figures")
     page.table(["figure", "value", "unit", "meaning"], rows)
     return page
+
+
+def _take_title(figure: Figure) -> str:
+    """The figure's title, which leaves it: on a page it stands above as text."""
+    if title := figure.get_suptitle():
+        figure.suptitle("")
+        return title
+    title = figure.axes[0].get_title()
+    figure.axes[0].set_title("")
+    return title
 
 
 def _print_arrivals(screen: Console, found: TrafficFit) -> None:

@@ -64,9 +64,10 @@ def _in_short(scenario: Scenario) -> str:
 
 def _reading(comparison: Comparison) -> str:
     return (
-        "The wait is the time in the system, service included; the queue counts waiting packets, "
-        "without the one in service; 99 % of the packets wait less than the p99 wait. Behind ± stands the half width of the 95 % confidence "
-        f"interval ({comparison.records[0].method})."
+        "The wait is the time in the system, service included, and 99 % of the packets take less "
+        "than the p99 wait; the queue counts waiting packets, without the one in service. Behind ± "
+        "stands the half width of the 95 % confidence interval "
+        f"({comparison.records[0].method})."
     )
 
 

@@ -112,14 +112,12 @@ def terminal_table(header: list[str], rows: list[list[str]], title: str = "") ->
     """A plain table for the terminal: words to the left, numbers to the right."""
     table = Table(title=title or None, title_justify="left", title_style="bold", box=None)
     table.pad_edge = False
-    longest_name = max(len(word) for row in [header, *rows] for word in row[0].split())
     for place, numeric in enumerate(numeric_columns(header, rows)):
         table.add_column(
             header[place],
             justify="right" if numeric else "left",
-            no_wrap=numeric,
+            no_wrap=numeric or not any(" " in row[place] for row in rows),
             overflow="fold",
-            min_width=None if place else longest_name,
         )
     for row in rows:
         table.add_row(*map(escape, row))
