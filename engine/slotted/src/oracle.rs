@@ -288,15 +288,14 @@ proptest! {
     }
 }
 
-/// An AQM that wants ticks, never gets one, and so keeps the station from running in blocks.
-struct Ticking(Running);
+/// A source that does not say that its packets are alike, which keeps the station from blocks.
+struct Unlike<A>(A);
 
-impl Aqm for Ticking {
-    fn arrive(&mut self, view: &View) -> Verdict {
-        self.0.arrive(view)
-    }
-    fn tick_interval_ns(&self) -> Option<u64> {
-        Some(u64::MAX - 1)
+impl<A: Source> Source for Unlike<A> {
+    const ALIKE: bool = false;
+
+    fn next(&mut self) -> Packet {
+        self.0.next()
     }
 }
 
@@ -308,21 +307,20 @@ fn blocks_give_what_events_give() {
         (0.9, 0.3, 20),
         (0.3, 0.5, 250),
     ] {
-        let setting = setting(limit, Victim::Tail, false);
-        let parts = || {
-            let source = Uniform::new(GeometricSlots::new(rate, 4, 0), 500);
-            (source, GeometricServer::new(mu, 4, 0))
-        };
-        let ((a, s), (b, t)) = (parts(), parts());
-        let random = || stream(4, "aqm", 0);
-        let mut blocks = Station::new(setting, a, s, red(), random());
-        let mut events = Station::new(setting, b, t, Ticking(red()), random());
-        assert!(blocks.allows_blocks() && !events.allows_blocks());
-        for end in [100_000, 100_001, 300_000] {
-            assert_eq!(
-                counts(&blocks.run_until(end)),
-                counts(&events.run_until(end))
-            );
+        for start in [red, || red_by_clock(1), || red_by_clock(3)] {
+            let setting = setting(limit, Victim::Tail, false);
+            let source = || Uniform::new(GeometricSlots::new(rate, 4, 0), 500);
+            let server = || GeometricServer::new(mu, 4, 0);
+            let random = || stream(4, "aqm", 0);
+            let mut blocks = Station::new(setting, source(), server(), start(), random());
+            let mut events = Station::new(setting, Unlike(source()), server(), start(), random());
+            assert!(blocks.allows_blocks() && !events.allows_blocks());
+            for end in [100_000, 100_001, 300_000] {
+                assert_eq!(
+                    counts(&blocks.run_until(end)),
+                    counts(&events.run_until(end))
+                );
+            }
         }
     }
 }

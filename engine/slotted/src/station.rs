@@ -130,11 +130,19 @@ impl<A: Source, S: Server, Q: Aqm> Station<A, S, Q> {
     /// before the queue changes.
     #[inline(always)]
     fn tick_until(&mut self, now: u64) {
-        while now * self.setting.slot_ns >= self.next_tick_ns {
-            self.view.now_ns = self.next_tick_ns;
+        if now * self.setting.slot_ns >= self.next_tick_ns {
             self.view.queue_packets = self.waiting.len() as u32;
             self.view.queue_bytes = self.waiting.bytes();
             self.view.idle = u8::from(self.completion == NEVER);
+            self.tick_due(now);
+        }
+    }
+
+    /// Ticks up to slot `now`, the queue in the view being that of all these ticks.
+    #[inline(always)]
+    pub(crate) fn tick_due(&mut self, now: u64) {
+        while self.next_tick_ns <= now * self.setting.slot_ns {
+            self.view.now_ns = self.next_tick_ns;
             self.aqm.tick(&self.view);
             self.next_tick_ns += self.tick_interval_ns;
         }
