@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import difflib
+import math
 import tomllib
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -21,6 +22,12 @@ from sluicegate.traffic import Capture, Modulator
 def _whole(value: object) -> object:
     # 1e8 is a float in TOML, and how people write numbers of slots
     return int(value) if isinstance(value, float) and value.is_integer() else value
+
+
+def _named(value: object) -> object:
+    if not isinstance(value, str | type):
+        raise SluiceError(f"{value!r} must be an AQM's name or the path of its C header")
+    return value
 
 
 Whole: TypeAlias = Annotated[int, BeforeValidator(_whole)]
@@ -148,7 +155,7 @@ class Discipline(_Part):
 
     model_config = ConfigDict(arbitrary_types_allowed=True)
 
-    aqm: str | type
+    aqm: Annotated[str | type, BeforeValidator(_named)]
     params: dict[str, Any] = Field(default_factory=dict)
     label: str = ""
     victim: Victim | None = None
@@ -222,6 +229,9 @@ class Scenario(_Part):
             raise SluiceError(
                 f"replications = {self.runs} must be 1: a capture brings the same packets each time"
             )
+        for place, discipline in enumerate(self.disciplines):
+            with explained(f"disciplines.{place}"):
+                _ = discipline.configured
         names = [discipline.name for discipline in self.disciplines]
         if doubles := {name for name in names if names.count(name) > 1}:
             raise SluiceError(f"disciplines: two are called {doubles.pop()!r}; give each a label")
@@ -341,10 +351,12 @@ def _problems(error: pydantic.ValidationError) -> Iterator[str]:
             yield f"{place}.kind is missing"
         elif problem["type"] == "extra_forbidden":
             yield f"{place} is not a field{_nearest(place)}"
+        elif isinstance(value := problem["input"], float) and math.isnan(value):
+            yield f"{place} = nan must be a number"
         elif words := _WORDS.get(problem["type"]):
-            yield f"{place} = {problem['input']!r} {words.format(**context)}"
+            yield f"{place} = {value!r} {words.format(**context)}"
         else:
-            yield f"{place} = {problem['input']!r}: {problem['msg']}"
+            yield f"{place} = {value!r}: {problem['msg']}"
 
 
 _TAGS = {"geometric", "self-similar", "fgn", "replay", "deterministic", "packet-size"}
@@ -356,5 +368,6 @@ _FIELDS = {
 
 
 def _nearest(place: str) -> str:
-    near = difflib.get_close_matches(place.rpartition(".")[2], _FIELDS, n=1)
+    name = place.rpartition(".")[2]
+    near = difflib.get_close_matches(name, _FIELDS - {name}, n=1)
     return f"; did you mean {near[0]}?" if near else ""
