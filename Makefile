@@ -27,8 +27,8 @@ build: .venv/built
 demo: build
 	@echo "demo: a real capture, replayed"
 	@$(BIN)/sluice compare scenarios/gateway.toml --out $(REPORTS)/gateway
-	@echo "demo: a self-similar source"
-	@$(BIN)/sluice compare scenarios/self-similar.toml --out $(REPORTS)/self-similar
+	@echo "demo: bursts at all time-scales"
+	@$(BIN)/sluice compare scenarios/bursty.toml --out $(REPORTS)/bursty
 
 test: build
 	@echo "test: Rust"
