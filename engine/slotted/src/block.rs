@@ -10,13 +10,11 @@ use sluice_aqm::{Aqm, Victim};
 
 use crate::{
     arrivals::Source,
+    bernoulli::BLOCK,
     fifo::Packet,
     service::Server,
     station::{NEVER, Station},
 };
-
-/// Slots of a block.
-pub const BLOCK: u64 = 32;
 
 impl<A: Source, S: Server, Q: Aqm> Station<A, S, Q> {
     /// Whether blocks are possible at all with these parts.

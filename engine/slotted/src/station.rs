@@ -9,7 +9,7 @@ use sluice_aqm::{Aqm, Discipline, Victim, View};
 
 use crate::{
     arrivals::Source,
-    block::BLOCK,
+    bernoulli::BLOCK,
     fifo::{Fifo, Packet},
     random::Stream,
     service::Server,
