@@ -108,6 +108,7 @@ def response_figure(averages: Mapping[str, Mapping[str, FloatArray]], min_th: fl
         ax.set_title(title, loc="left", fontsize=10)
         ax.set_xlim(left=1)
         ax.set_xscale("log")
+        ax.xaxis.set_major_formatter("{x:g}")
         ax.set_xlabel("arrivals since the congestion ended")
         ax.grid(alpha=0.25)
         ax.spines[["top", "right"]].set_visible(False)

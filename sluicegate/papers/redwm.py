@@ -14,6 +14,7 @@ from importlib.resources import files
 
 import polars as pl
 
+from sluicegate.estimate import Measure
 from sluicegate.papers import model
 from sluicegate.papers.campaign import Campaign, Watch
 from sluicegate.papers.comparison import Plot, Reproduction, Row, row_of
@@ -32,7 +33,7 @@ _PLACES = {
 }
 # equation (3) as the parameters of red have it; Q(n) gets what they leave
 _PARAMS = {"A(n-1)": "a1", "A(n-2)": "a2", "Q(n-1)": "b1"}
-_SUPPORTED = "roles swapped"
+_DRAWN = "roles swapped"
 _SLOTS = 20_000_000
 
 
@@ -98,7 +99,7 @@ def reproduce(
     return Reproduction(
         paper=PAPER,
         rows=_rows(scores),
-        findings=[_order(reading, scores) for reading in _PLACES],
+        findings=_findings(scores),
         choices=_choices(source.a),
         plots=list(_plots(scores)),
     )
@@ -116,25 +117,53 @@ def _rows(scores: Scores) -> list[Row]:
     ]
 
 
+def _findings(scores: Scores) -> list[str]:
+    distances = {reading: _distance(reading, scores) for reading in _PLACES}
+    nearest = min(distances, key=lambda reading: distances[reading])
+    shown = ", ".join(f"{100 * far:.1f} % '{reading}'" for reading, far in distances.items())
+    return [
+        *(_order(reading, scores) for reading in _PLACES),
+        f"As shares of classic RED's score, the published scores are nearest to '{nearest}': the "
+        f"largest distance from the published shares is {shown}.",
+    ]
+
+
 def _order(reading: str, scores: Scores) -> str:
     """Whether a reading gives the published order, beyond the intervals."""
     parts = []
     for mu in (0.25, 0.5):
-        waits = [
-            record["wait_mean"]
-            for (name, setting), record in scores.items()
-            if name == reading and setting.mu == mu and setting.score is not None
-        ]
+        waits = list(_printed(reading, mu, scores).values())
         falls = all(
             before.value - after.value > (before.half_width or 0) + (after.half_width or 0)
             for before, after in itertools.pairwise(waits)
         )
-        shown = " > " if falls else ", "
-        values = shown.join(f"{wait.value:.1f}" for wait in waits)
+        values = (" > " if falls else ", ").join(f"{wait.value:.1f}" for wait in waits)
         verdict = "the published order" if falls else "no order beyond the intervals"
         parts.append(f"{verdict} at mu = {mu:g} ({values})")
     places = ", ".join(f"{weight} weighs {place}" for weight, place in _PLACES[reading].items())
     return f"Reading '{reading}' ({places}): {' and '.join(parts)}."
+
+
+def _distance(reading: str, scores: Scores) -> float:
+    """How far scores are from the published ones, both as shares of classic RED's."""
+    distances = []
+    for mu in (0.25, 0.5):
+        waits = _printed(reading, mu, scores)
+        (classic, wait), *others = waits.items()
+        distances += [
+            abs(other.value / wait.value - (setting.score or 0) / (classic.score or 1))
+            for setting, other in others
+        ]
+    return max(distances)
+
+
+def _printed(reading: str, mu: float, scores: Scores) -> dict[Setting, Measure]:
+    """The mean waits of the settings with a published score, classic RED first."""
+    return {
+        setting: record["wait_mean"]
+        for (name, setting), record in scores.items()
+        if name == reading and setting.mu == mu and setting.score is not None
+    }
 
 
 def _choices(a: float) -> list[str]:
@@ -149,11 +178,11 @@ def _choices(a: float) -> list[str]:
 
 
 def _plots(scores: Scores) -> Iterator[Plot]:
-    """Figures 2 to 7 under the reading that the published figures support."""
+    """Figures 2 to 7 under the reading that is nearest to the published scores."""
     of = {
         (setting.mu, setting.name): record
         for (reading, setting), record in scores.items()
-        if reading == _SUPPORTED
+        if reading == _DRAWN
     }
     red, first = "[0.002, 0, 0]", "[0.004, 0.009, 0]"
     best, near = "[0.08, 0.0014, 0.001]", "[0.08, 0.002, 0]"
@@ -164,7 +193,7 @@ def _plots(scores: Scores) -> Iterator[Plot]:
     )
     for number, mu, names in shown:
         records = {name: of[mu, name] for name in names}
-        title = f"mu = {mu:g}, reading '{_SUPPORTED}'"
+        title = f"mu = {mu:g}, reading '{_DRAWN}'"
         queues = {name: record.queue_distribution for name, record in records.items()}
         waits = {name: record.wait_distribution for name, record in records.items()}
         yield Plot(
