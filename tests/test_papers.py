@@ -8,9 +8,10 @@ import pytest
 from rich.console import Console
 
 from sluicegate.errors import InterruptError
-from sluicegate.papers import drop_from_front, drop_from_front_words, lpf_oda, model, redwm
+from sluicegate.papers import drop_from_front, lpf_oda, model, redwm
 from sluicegate.papers.campaign import Campaign
 from sluicegate.papers.comparison import Row
+from sluicegate.papers.drop_from_front import reproduction, tables
 from sluicegate.scenario import SelfSimilarArrivals
 
 SOURCE = SelfSimilarArrivals(rate=0.5, a=31.5)
@@ -19,7 +20,7 @@ SOURCE = SelfSimilarArrivals(rate=0.5, a=31.5)
 def case(aqm, source, mu, w, gamma=None):
     (found,) = [
         case
-        for case in drop_from_front.published()
+        for case in tables.published()
         if (case.aqm, case.source, case.mu, case.w, case.gamma) == (aqm, source, mu, w, gamma)
     ]
     return found
@@ -33,7 +34,7 @@ def run(discipline, mu, slots, arrivals=model.GEOMETRIC):
 
 
 def test_all_24_rows_are_there_once():
-    cases = drop_from_front.published()
+    cases = tables.published()
     assert len(cases) == 24
     assert len({case.name for case in cases}) == 24
     printed = {(c.gamma, c.gamma_printed, c.w) for c in cases if c.gamma_printed is not None}
@@ -43,15 +44,15 @@ def test_all_24_rows_are_there_once():
 def test_published_geometric_rows_obey_littles_law_but_for_one():
     off = {
         case.name
-        for case in drop_from_front.published()
+        for case in tables.published()
         if case.source == "geometric"
-        and abs(case.queue_mean / drop_from_front_words.implied_queue_mean(case) - 1) > 2e-4
+        and abs(case.queue_mean / tables.implied_queue_mean(case) - 1) > 2e-4
     }
     assert off == {"DSRED gamma 0.5, geometric, mu 0.5, w 0.07"}
 
 
 def test_two_misprints_are_found_and_what_they_should_be():
-    found = drop_from_front_words.misprints(drop_from_front.published())
+    found = tables.misprints(tables.published())
     assert [(case.name, quantity) for case, quantity, _ in found] == [
         ("DSRED gamma 0.5, geometric, mu 0.5, w 0.07", "queue_mean"),
         ("DSRED gamma 0.5, geometric, mu 0.25, w 0.07", "wait_variance"),
@@ -117,11 +118,11 @@ def test_self_similar_rows_come_out_with_one_a():
 
 def test_drop_from_front_compares_every_published_figure_and_the_gains(monkeypatch):
     monkeypatch.setattr(model, "self_similar", lambda _: SOURCE)
-    monkeypatch.setattr(drop_from_front, "_SLOTS", dict.fromkeys(drop_from_front._SLOTS, 100_000))
-    monkeypatch.setattr(drop_from_front, "_PAIR_SLOTS", 100_000)
-    monkeypatch.setattr(drop_from_front, "_PAIR_SEEDS", range(1, 4))
+    monkeypatch.setattr(reproduction, "_SLOTS", dict.fromkeys(reproduction._SLOTS, 100_000))
+    monkeypatch.setattr(reproduction, "_PAIR_SLOTS", 100_000)
+    monkeypatch.setattr(reproduction, "_PAIR_SEEDS", range(1, 4))
     found = drop_from_front.reproduce()
-    cases = drop_from_front.published()
+    cases = tables.published()
     assert len(found.rows) == 24 * 6 + 4  # five figures and the gain, four more in brackets
     gains = {row.row: row for row in found.rows if row.quantity == "gain"}
     for chosen in cases:

@@ -132,7 +132,7 @@ def _order(reading: str, scores: Scores) -> str:
     """Whether a reading gives the published order, beyond the intervals."""
     parts = []
     for mu in (0.25, 0.5):
-        waits = list(_printed(reading, mu, scores).values())
+        waits = [wait for _, wait in _scored(reading, mu, scores)]
         falls = all(
             before.value - after.value > (before.half_width or 0) + (after.half_width or 0)
             for before, after in itertools.pairwise(waits)
@@ -148,22 +148,20 @@ def _distance(reading: str, scores: Scores) -> float:
     """How far scores are from the published ones, both as shares of classic RED's."""
     distances = []
     for mu in (0.25, 0.5):
-        waits = _printed(reading, mu, scores)
-        (classic, wait), *others = waits.items()
+        (classic, classic_wait), *others = _scored(reading, mu, scores)
         distances += [
-            abs(other.value / wait.value - (setting.score or 0) / (classic.score or 1))
-            for setting, other in others
+            abs(wait.value / classic_wait.value - score / classic) for score, wait in others
         ]
     return max(distances)
 
 
-def _printed(reading: str, mu: float, scores: Scores) -> dict[Setting, Measure]:
-    """The mean waits of the settings with a published score, classic RED first."""
-    return {
-        setting: record["wait_mean"]
+def _scored(reading: str, mu: float, scores: Scores) -> list[tuple[float, Measure]]:
+    """Published score and our mean wait wherever the paper prints one, classic RED first."""
+    return [
+        (setting.score, record["wait_mean"])
         for (name, setting), record in scores.items()
         if name == reading and setting.mu == mu and setting.score is not None
-    }
+    ]
 
 
 def _choices(a: float) -> list[str]:

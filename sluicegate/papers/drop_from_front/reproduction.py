@@ -1,24 +1,23 @@
 """Domanska, Domanski & Czachorski 2008: RED and DSRED that drop from the front, in 24 cases.
 
 Journal of Communications Software and Systems 4(1), sections III and IV, tables I to III and
-figures 1 to 7. The published figures stand in `drop_from_front.csv`.
+figures 1 to 7. The published figures stand in `tables.csv`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from importlib.resources import files
 
 import numpy as np
-import polars as pl
 from scipy import stats
 
 from sluicegate.estimate import CONFIDENCE, Measure
 from sluicegate.papers import model
 from sluicegate.papers.campaign import Campaign, Watch
 from sluicegate.papers.comparison import Plot, Reproduction, Row, row_of
-from sluicegate.papers.drop_from_front_words import choices, findings
+from sluicegate.papers.drop_from_front.findings import choices, findings
+from sluicegate.papers.drop_from_front.tables import Case, published
 from sluicegate.papers.figures import (
     FloatArray,
     Panel,
@@ -27,7 +26,7 @@ from sluicegate.papers.figures import (
     wait_figure,
 )
 from sluicegate.record import Record
-from sluicegate.scenario import Arrivals, Discipline, Victim
+from sluicegate.scenario import Arrivals, Victim
 
 PAPER = "Domanska, Domanski & Czachorski, Journal of Communications Software and Systems 4(1), 2008"
 # of a table's column, in records
@@ -50,37 +49,6 @@ _PAIR_SLOTS, _PAIR_REPLICATIONS, _PAIR_SEEDS = 5_000_000, 2, range(1, 6)
 
 
 @dataclass(frozen=True)
-class Case:
-    """One row of the paper's tables, as `drop_from_front.csv` describes its columns."""
-
-    aqm: str
-    gamma: float | None
-    gamma_printed: float | None
-    w: float
-    mu: float
-    source: str
-    queue_mean: float
-    queue_variance: float
-    loss: float
-    loss_bracketed: float | None
-    wait_mean: float
-    wait_variance: float
-    gain: float | None
-
-    @property
-    def name(self) -> str:
-        """The row's label."""
-        gamma = "" if self.gamma is None else f" gamma {self.gamma:g}"
-        return f"{self.aqm.upper()}{gamma}, {self.source}, mu {self.mu:g}, w {self.w:g}"
-
-    def discipline(self, victim: Victim) -> Discipline:
-        """What the row runs."""
-        if self.gamma is None:
-            return model.red({"w": self.w}, victim)
-        return model.dsred(self.w, self.gamma, victim)
-
-
-@dataclass(frozen=True)
 class Pair:
     """Dropping from the tail and from the front, under the same arrivals and services.
 
@@ -91,13 +59,6 @@ class Pair:
 
     gain: Measure
     waits: dict[str, FloatArray]
-
-
-def published() -> list[Case]:
-    """The 24 rows of the paper's tables."""
-    text = files("sluicegate.papers").joinpath("drop_from_front.csv").read_bytes()
-    table = pl.read_csv(text, comment_prefix="#", infer_schema_length=None)
-    return [Case(**row) for row in table.iter_rows(named=True)]
 
 
 def reproduce(

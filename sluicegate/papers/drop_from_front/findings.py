@@ -3,54 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 from sluicegate.papers.comparison import Row
-
-if TYPE_CHECKING:
-    from sluicegate.papers.drop_from_front import Case
-
-_LITTLE_TOLERANCE = 0.01
-_VARIANCE_TOLERANCE = 0.02
-
-
-def implied_queue_mean(case: Case) -> float:
-    """The mean queue that follows from the row's own loss and mean wait by Little's law.
-
-    N + P(busy) = lambda W, with lambda the packets admitted per slot and P(busy) = lambda / mu.
-    """
-    admitted = 0.5 * (1 - case.loss)
-    return admitted * (case.wait_mean - 1 / case.mu)
-
-
-def implied_wait_variance(case: Case) -> float:
-    """The variance of the wait that follows from the row's own queue under overload.
-
-    A wait is N + 1 geometric services, where N is the queue that the packet finds; with the
-    server always busy and geometric arrivals this N is distributed nearly as at any time:
-    Var W = (E N + 1) (1 - mu) / mu^2 + Var N / mu^2.
-    """
-    services = (case.queue_mean + 1) * (1 - case.mu)
-    return (services + case.queue_variance) / case.mu**2
-
-
-def misprints(cases: Sequence[Case]) -> list[tuple[Case, str, float]]:
-    """The published figures that contradict others of their own row.
-
-    Returns:
-        Row, quantity and the value that the row's other figures imply.
-    """
-    found = []
-    for case in cases:
-        if case.source != "geometric":
-            continue
-        if abs(case.queue_mean / (implied := implied_queue_mean(case)) - 1) > _LITTLE_TOLERANCE:
-            found.append((case, "queue_mean", implied))
-        if case.mu < 0.5:
-            implied = implied_wait_variance(case)
-            if abs(case.wait_variance / implied - 1) > _VARIANCE_TOLERANCE:
-                found.append((case, "wait_variance", implied))
-    return found
+from sluicegate.papers.drop_from_front.tables import Case, misprints
 
 
 def findings(cases: Sequence[Case], rows: Sequence[Row]) -> list[str]:
