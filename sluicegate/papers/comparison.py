@@ -111,7 +111,7 @@ class Reproduction:
 
     def page(self) -> Page:
         """The rows, the findings, the choices and the plots as a page."""
-        page = Page("What comes out of the paper", self.paper)
+        page = Page(self.paper, "Every published figure beside ours")
         page.section("What it shows")
         for sentence in self.findings:
             page.text(sentence)
@@ -121,6 +121,6 @@ class Reproduction:
         page.section("Figures drawn anew")
         for plot in self.plots:
             page.figure(plot.figure, plot.title, plot.caption)
-        page.section("Every published figure beside ours")
+        page.section("Figure by figure")
         page.table(_HEADER, [row.cells() for row in self.rows], _READING)
         return page

@@ -43,13 +43,22 @@ def wait_figure(panels: Sequence[Panel]) -> Figure:
     return _draw(panels, "time in the system (slots)", "share of packets per slot")
 
 
-def queue_figure(panels: Sequence[Panel], *, logarithmic: bool = False) -> Figure:
+def queue_figure(panels: Sequence[Panel]) -> Figure:
     """Draw distributions of the queue, panels side by side."""
-    figure = _draw(panels, "waiting packets", "share of time")
-    if logarithmic:
-        for ax in figure.axes:
-            ax.set_ylim(auto=True)
-            ax.set_yscale("log")
+    return _draw(panels, "waiting packets", "share of time")
+
+
+def rare_queue_figure(title: str, queue: FloatArray) -> Figure:
+    """Draw one distribution of the queue, shape (K,), down to what was seen but once."""
+    figure = Figure(figsize=(_WIDTH, _HEIGHT), layout="constrained")
+    ax = figure.subplots()
+    seen = np.flatnonzero(queue)
+    ax.semilogy(seen, queue[seen])
+    ax.set_title(title, loc="left", fontsize=10)
+    ax.set_xlabel("waiting packets")
+    ax.set_ylabel("share of time")
+    ax.grid(alpha=0.25)
+    ax.spines[["top", "right"]].set_visible(False)
     return figure
 
 

@@ -80,7 +80,7 @@ def scenario(
 
 # the figure of table II that `a` is fitted to: RED, mu = 0.5, w = 0.07, self-similar
 CALIBRATED_LOSS = 0.151645
-_CALIBRATION_SLOTS = 50_000_000
+_CALIBRATION_SLOTS = 100_000_000
 # of the four runs that the search usually takes
 CALIBRATION_ALL_SLOTS = 4 * REPLICATIONS * _CALIBRATION_SLOTS
 _A_TOLERANCE = 0.02

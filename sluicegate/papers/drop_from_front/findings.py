@@ -26,8 +26,11 @@ def findings(cases: Sequence[Case], rows: Sequence[Row]) -> list[str]:
             f"figures of its own row, which imply {implied:.4g}; we measure {row.measured:.4g}. "
             "We take it for a misprint and leave it out of the deviations above."
         )
-    sentences.append(_gains(cases, by_name))
-    return sentences
+    return [
+        *sentences,
+        _gains(cases, by_name),
+        "All rows of one source see the same arrivals: their deviations share most of their noise.",
+    ]
 
 
 def _agreement(rows: dict[tuple[str, str], Row]) -> str:
@@ -62,7 +65,7 @@ def _gains(cases: Sequence[Case], rows: dict[tuple[str, str], Row]) -> str:
 
 def choices(cases: Sequence[Case], a: float) -> list[str]:
     """What the paper leaves open, and what we took."""
-    relabelled = sorted({(case.gamma_printed, case.gamma) for case in cases if case.gamma_printed})
+    relabelled = {(case.gamma_printed, case.gamma) for case in cases if case.gamma_printed}
     labels = ", ".join(f"{printed:g} is taken for {gamma:g}" for printed, gamma in relabelled)
     return [
         "The average is updated at the end of every slot, not at every arrival: the paper says "
@@ -72,9 +75,9 @@ def choices(cases: Sequence[Case], a: float) -> list[str]:
         "with the self-similar source at mu = 0.5 and w = 0.07; all others are predictions. "
         "The paper's mean 0.5 and 5 states fix q.",
         "Two rows with different figures are printed with the same gamma, at either mu; the text "
-        f"names 0.15, 0.5 and 0.85. In the first of the two {labels}.",
+        f"names 0.15, 0.5 and 0.85. In the first of the two, {labels}.",
         "The text does not say to which gamma the gains 0.8 and 18.1 % belong; they stand beside "
-        "all three. Figures 3 to 7 have no legible captions; which case each shows is a guess.",
+        "all three. Which cases figures 4 to 7 show is taken from the text around them.",
         "The published wait is the time in the system, service included; the queue is without "
         "the packet in service. Both follow from Little's law on the published figures.",
     ]

@@ -22,7 +22,7 @@ from sluicegate.papers.figures import (
     FloatArray,
     Panel,
     mean_wait_distribution,
-    queue_figure,
+    rare_queue_figure,
     wait_figure,
 )
 from sluicegate.record import Record
@@ -42,8 +42,8 @@ MEASURES = {
 _SLOTS = {
     ("geometric", 0.5): 100_000_000,
     ("geometric", 0.25): 10_000_000,
-    ("self-similar", 0.5): 50_000_000,
-    ("self-similar", 0.25): 50_000_000,
+    ("self-similar", 0.5): 100_000_000,
+    ("self-similar", 0.25): 100_000_000,
 }
 _PAIR_SLOTS, _PAIR_REPLICATIONS, _PAIR_SEEDS = 5_000_000, 2, range(1, 6)
 
@@ -147,15 +147,16 @@ def _rows(case: Case, record: Record, pair: Pair) -> Iterator[Row]:
 
 
 def _first_figure(cases: Sequence[Case], records: Sequence[Record]) -> Plot:
-    of = {
-        (case.aqm, case.source, case.mu, case.w): r for case, r in zip(cases, records, strict=True)
-    }
-    record = of["red", "geometric", 0.25, 0.07]
-    panel = Panel("RED, geometric, mu = 0.25, w = 0.07", {"simulated": record.queue_distribution})
+    wanted = ("red", "geometric", 0.25, 0.07)
+    (record,) = (
+        record
+        for case, record in zip(cases, records, strict=True)
+        if (case.aqm, case.source, case.mu, case.w) == wanted
+    )
     return Plot(
-        queue_figure([panel], logarithmic=True),
+        rare_queue_figure("RED, geometric, mu 0.25, w 0.07", record.queue_distribution),
         "Figure 1: how the queue is distributed",
-        f"From {record.slots:,} slots; the paper's own simulation had 250 million packets.",
+        f"From {record.slots:,} slots. The paper's own simulation had 250 million packets.",
     )
 
 
