@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 from typer.exceptions import TyperException
 
-from sluicegate.cli import aqms, compare, fit, simulate
+from sluicegate.cli import aqms, compare, fit, reproduce, simulate
 from sluicegate.errors import InterruptError, SluiceError
 
 app = typer.Typer(
@@ -55,6 +55,12 @@ app.command(
         "sluice fit captures/gateway.pcap --bin 0.01 --json traffic.json",
     )
 )(fit.fit)
+app.command(
+    epilog=_examples(
+        "sluice reproduce drop-from-front --json rows.json",
+        "sluice reproduce redwm --out redwm",
+    )
+)(reproduce.reproduce)
 
 
 def _print_version(asked: bool) -> None:

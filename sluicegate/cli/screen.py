@@ -55,7 +55,7 @@ def progress(disciplines: int) -> Iterator[Watch]:
             place = len(names)
             bar.update(
                 task,
-                description=f"{name} ({place} of {disciplines})",
+                description=f"{name} ({place} of {disciplines})" if disciplines > 1 else name,
                 total=disciplines * total,
                 completed=(place - 1) * total + done,
             )
