@@ -80,7 +80,8 @@ def _draw_panel(ax: Axes, panel: Panel) -> None:
         ax.plot(at, share, color=colour[name], ls=dash(place), label=name)
     ax.set_title(panel.title, loc="left", fontsize=10)
     ax.set_xlim(0, last)
-    ax.set_ylim(bottom=0)
+    # an empty queue may be so much more frequent that it would flatten all the rest
+    ax.set_ylim(0, 1.15 * max(float(curve[1:].max()) for curve in panel.curves.values()))
     ax.grid(alpha=0.25)
     ax.spines[["top", "right"]].set_visible(False)
     ax.legend(frameon=False, fontsize=9)
