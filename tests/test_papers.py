@@ -11,7 +11,7 @@ from sluicegate.errors import InterruptError
 from sluicegate.papers import drop_from_front, lpf_oda, model, redwm
 from sluicegate.papers.campaign import Campaign
 from sluicegate.papers.comparison import Row
-from sluicegate.papers.drop_from_front import reproduction, tables
+from sluicegate.papers.drop_from_front import reproduction, source, tables
 from sluicegate.scenario import SelfSimilarArrivals
 
 SOURCE = SelfSimilarArrivals(rate=0.5, a=31.5)
@@ -117,7 +117,7 @@ def test_self_similar_rows_come_out_with_one_a():
 
 
 def test_drop_from_front_compares_every_published_figure_and_the_gains(monkeypatch):
-    monkeypatch.setattr(model, "self_similar", lambda _: SOURCE)
+    monkeypatch.setattr(reproduction, "self_similar", lambda _: SOURCE)
     monkeypatch.setattr(reproduction, "_SLOTS", dict.fromkeys(reproduction._SLOTS, 100_000))
     monkeypatch.setattr(reproduction, "_PAIR_SLOTS", 100_000)
     monkeypatch.setattr(reproduction, "_PAIR_SEEDS", range(1, 4))
@@ -136,9 +136,17 @@ def test_drop_from_front_compares_every_published_figure_and_the_gains(monkeypat
     assert sum("misprint" in sentence for sentence in found.findings) == 2
 
 
+def test_a_is_found_again_from_the_loss_that_it_gives(monkeypatch):
+    monkeypatch.setattr(source, "_SLOTS", 1_000_000)
+    red = case("red", "self-similar", 0.5, 0.07)
+    loss = run(red.discipline("tail"), 0.5, 1_000_000, SOURCE)["loss_ratio"].value
+    monkeypatch.setattr(source, "published", lambda: [dataclasses.replace(red, loss=loss)])
+    assert source.self_similar(Campaign("test", 0)).a == pytest.approx(SOURCE.a, abs=0.3)
+
+
 def test_redwm_gives_the_published_order_only_where_a1_weighs_the_queue(monkeypatch):
     monkeypatch.setattr(redwm, "_SLOTS", 1_000_000)
-    monkeypatch.setattr(model, "self_similar", lambda _: SOURCE)
+    monkeypatch.setattr(redwm, "self_similar", lambda _: SOURCE)
     found = redwm.reproduce()
     literal, *swapped, last = found.findings
     assert literal.count("no order beyond the intervals") == 2

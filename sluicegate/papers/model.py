@@ -7,9 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from scipy import optimize
-
-from sluicegate.papers.campaign import Campaign
 from sluicegate.scenario import (
     Arrivals,
     Discipline,
@@ -17,7 +14,6 @@ from sluicegate.scenario import (
     GeometricService,
     Queue,
     Scenario,
-    SelfSimilarArrivals,
     Victim,
 )
 
@@ -76,29 +72,3 @@ def scenario(
         replications=replications,
         seed=seed,
     )
-
-
-# the figure of table II that `a` is fitted to: RED, mu = 0.5, w = 0.07, self-similar
-CALIBRATED_LOSS = 0.151645
-_CALIBRATION_SLOTS = 100_000_000
-# of the four runs that the search usually takes
-CALIBRATION_ALL_SLOTS = 4 * REPLICATIONS * _CALIBRATION_SLOTS
-_A_TOLERANCE = 0.02
-
-
-def self_similar(campaign: Campaign) -> SelfSimilarArrivals:
-    """The self-similar source, its `a` fitted to one published figure.
-
-    The papers print n = 5 states and the mean 0.5, which fix q, and a "local" Hurst parameter
-    0.78 without its time-scales, which does not fix `a`. So `a` is the one at which the loss of
-    RED with mu = 0.5 and w = 0.07 is as printed. Of all the figures the losses at mu = 0.5
-    depend most on `a`: about 2 % for a step of 1. Every `a` is tried under the same seed.
-    """
-
-    def excess(a: float) -> float:
-        arrivals = SelfSimilarArrivals(rate=RATE, a=a)
-        record = campaign.run(scenario(arrivals, 0.5, red({"w": 0.07}), _CALIBRATION_SLOTS))
-        return record["loss_ratio"].value / CALIBRATED_LOSS - 1
-
-    root = optimize.root_scalar(excess, method="secant", x0=30.0, x1=33.0, xtol=_A_TOLERANCE)
-    return SelfSimilarArrivals(rate=RATE, a=round(root.root, 2))

@@ -17,6 +17,7 @@ import polars as pl
 from sluicegate.papers import model
 from sluicegate.papers.campaign import Campaign, Watch
 from sluicegate.papers.comparison import Plot, Reproduction, Row, row_of
+from sluicegate.papers.drop_from_front.source import SEARCH_SLOTS, self_similar
 from sluicegate.papers.figures import Panel, queue_figure, wait_figure
 from sluicegate.record import Record
 from sluicegate.scenario import Discipline
@@ -86,9 +87,9 @@ def reproduce(
     """
     settings = published()
     of_scores = len(_PLACES) * len(settings) * _SLOTS * model.REPLICATIONS
-    slots = model.CALIBRATION_ALL_SLOTS + of_scores
+    slots = SEARCH_SLOTS + of_scores
     campaign = Campaign("redwm", slots, threads=threads, watch=watch, fresh=fresh)
-    source = model.self_similar(campaign)
+    source = self_similar(campaign)
     scores = {
         (reading, setting): campaign.run(
             model.scenario(source, setting.mu, setting.discipline(reading), _SLOTS)

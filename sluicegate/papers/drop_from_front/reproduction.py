@@ -17,6 +17,7 @@ from sluicegate.papers import model
 from sluicegate.papers.campaign import Campaign, Watch
 from sluicegate.papers.comparison import Plot, Reproduction, Row, row_of
 from sluicegate.papers.drop_from_front.findings import choices, findings
+from sluicegate.papers.drop_from_front.source import SEARCH_SLOTS, self_similar
 from sluicegate.papers.drop_from_front.tables import Case, published
 from sluicegate.papers.figures import (
     FloatArray,
@@ -78,8 +79,8 @@ def reproduce(
     campaign = Campaign(
         "drop-from-front", _all_slots(cases), threads=threads, watch=watch, fresh=fresh
     )
-    self_similar = model.self_similar(campaign)
-    sources: dict[str, Arrivals] = {"geometric": model.GEOMETRIC, "self-similar": self_similar}
+    source = self_similar(campaign)
+    sources: dict[str, Arrivals] = {"geometric": model.GEOMETRIC, "self-similar": source}
     records = [_run_case(campaign, case, sources[case.source]) for case in cases]
     pairs = [_run_pair(campaign, case, sources[case.source]) for case in cases]
     rows = [
@@ -91,7 +92,7 @@ def reproduce(
         paper=PAPER,
         rows=rows,
         findings=findings(cases, rows),
-        choices=choices(cases, self_similar.a),
+        choices=choices(cases, source.a),
         plots=[_first_figure(cases, records), *_wait_figures(cases, pairs)],
     )
 
@@ -99,7 +100,7 @@ def reproduce(
 def _all_slots(cases: Sequence[Case]) -> int:
     of_tables = sum(_SLOTS[case.source, case.mu] for case in cases) * model.REPLICATIONS
     of_pairs = 2 * len(cases) * len(_PAIR_SEEDS) * _PAIR_SLOTS * _PAIR_REPLICATIONS
-    return model.CALIBRATION_ALL_SLOTS + of_tables + of_pairs
+    return SEARCH_SLOTS + of_tables + of_pairs
 
 
 def _run_case(campaign: Campaign, case: Case, arrivals: Arrivals) -> Record:
