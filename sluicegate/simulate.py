@@ -163,7 +163,7 @@ def _record(
         time_unit="slots" if scenario.slot_s is None else "s",
         measures=measures(units, scenario.slot_s),
         queue_distribution=np.trim_zeros(total.queue[0], "b") / total.slots[0],
-        wait_distribution=total.wait[0] / max(total.served[0], 1),
+        wait_distribution=np.trim_zeros(total.wait[0], "b") / max(total.served[0], 1),
         wait_bin=total.wait_bin_slots * length,
     )
 

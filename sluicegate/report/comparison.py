@@ -89,12 +89,13 @@ def _add_figures(page: Page, comparison: Comparison) -> None:
         "How often the queue is long",
         "The same, cumulated and on a logarithmic scale: what happens rarely.",
     )
-    page.figure(
-        plots.wait_tail_figure(records),
-        "How long packets wait",
-        "Of the packets that got through. Where a curve crosses the line 1 in 100 stands the "
-        "time that 99 % of the packets stay under.",
-    )
+    if any(record.wait_distribution.size for record in records):
+        page.figure(
+            plots.wait_tail_figure(records),
+            "How long packets wait",
+            "Of the packets that got through. Where a curve crosses the line 1 in 100 stands the "
+            "time that 99 % of the packets stay under.",
+        )
     laws = law_figure({each.name: each.configured for each in comparison.scenario.disciplines})
     if laws is not None:
         page.figure(laws, "Drop laws", "The drop probability that goes with an average queue.")

@@ -10,7 +10,7 @@ from matplotlib.ticker import FuncFormatter, MaxNLocator
 from numpy.typing import NDArray
 
 from sluicegate.aqm import Aqm, PythonAqm
-from sluicegate.report.plots import colours, dash, share_text
+from sluicegate.report.plots import WIDTH, colours, dash, height_for, label, share_text
 
 FloatArray = NDArray[np.float64]
 
@@ -30,12 +30,12 @@ def law_figure(disciplines: Mapping[str, Aqm | PythonAqm]) -> Figure | None:
     laws = {name: aqm for name, aqm in disciplines.items() if isinstance(aqm, Aqm) and aqm.has_law}
     if not laws:
         return None
-    figure = Figure(figsize=(8.4, 4.0), layout="constrained")
+    figure = Figure(figsize=(WIDTH, height_for(list(laws))), layout="constrained")
     ax = figure.subplots()
     averages = np.linspace(0, 1.1 * max(_settled(aqm) for aqm in laws.values()), 1000)
     for k, (name, aqm) in enumerate(laws.items()):
         law = aqm.drop_probability(averages)
-        ax.plot(averages, law, color=colour[name], ls=dash(k), label=name)
+        ax.plot(averages, law, color=colour[name], ls=dash(k), label=label(name))
     ax.set_xlim(0, averages[-1])
     ax.set_ylim(-0.02, 1.05)
     ax.yaxis.set_major_formatter(FuncFormatter(share_text))

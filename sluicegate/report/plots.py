@@ -6,6 +6,7 @@ makes them the colours of its text and its paper.
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -27,7 +28,7 @@ _COLOURS = ("#0072b2", "#d55e00", "#009e73", "#b8609a", "#3e9bd0", "#c08a00", "#
 # curves often lie on each other: the gaps of one show the other
 _DASHES: tuple[Dash, ...] = ("-", (0, (5, 2)), (0, (2, 1.5)), (0, (7, 2, 2, 2)))
 _GREY = "#8a8a8a"
-_WIDTH = 8.4
+WIDTH = 8.4
 _LEAST_SHOWN = 1e-6
 
 
@@ -39,6 +40,18 @@ def colours(names: Sequence[str]) -> dict[str, str]:
 def dash(place: int) -> Dash:
     """The line style of the discipline at that place of the list."""
     return _DASHES[place % len(_DASHES)]
+
+
+def label(name: str) -> str:
+    """A discipline's name as a figure shows it: short lines, no mathematics."""
+    lines = textwrap.wrap(name, 26, max_lines=3, placeholder=" …")
+    return "\n".join(lines).replace("$", r"\$")
+
+
+def height_for(names: Sequence[str]) -> float:
+    """Height (inches) of a figure beside which these names stand."""
+    lines = sum(label(name).count("\n") + 1 for name in names)
+    return max(4.4, 0.6 + 0.2 * lines)
 
 
 def share_text(share: float, _place: object = None) -> str:
@@ -59,13 +72,15 @@ def overview_figure(records: Sequence[Record]) -> Figure:
     """Draw mean wait and losses with their intervals, a row per discipline, least wait first."""
     best_first = sorted(records, key=lambda record: record["wait_mean"].value)
     colour = _colours(records)
-    figure = Figure(figsize=(_WIDTH, 0.6 + 0.4 * len(records)), layout="constrained")
+    lines = max(label(record.discipline).count("\n") + 1 for record in records)
+    row = max(0.4, 0.19 * lines)
+    figure = Figure(figsize=(WIDTH, 0.6 + row * len(records)), layout="constrained")
     left, right = figure.subplots(1, 2, sharey=True)
     scale, unit = _time_scale(records)
     for ax, name, factor in ((left, "wait_mean", scale), (right, "loss_ratio", 100.0)):
         bars = [record[name].times(factor) for record in best_first]
         _draw_bars(ax, bars, [colour[record.discipline] for record in best_first])
-    left.set_yticks(range(len(records)), [record.discipline for record in best_first])
+    left.set_yticks(range(len(records)), [label(record.discipline) for record in best_first])
     left.invert_yaxis()
     left.set_title(f"mean wait ({unit})", loc="left", fontsize=10)
     right.set_title("packets lost (%)", loc="left", fontsize=10)
@@ -91,7 +106,7 @@ def _draw_bars(ax: Axes, measures: list[Measure], bar_colours: list[str]) -> Non
 def queue_figure(records: Sequence[Record]) -> Figure:
     """Draw how the waiting packets are distributed, a strip per discipline."""
     colour = _colours(records)
-    figure = Figure(figsize=(_WIDTH, 0.6 + 0.7 * len(records)), layout="constrained")
+    figure = Figure(figsize=(WIDTH, 0.6 + 0.7 * len(records)), layout="constrained")
     strips = figure.subplots(len(records), 1, sharex=True, squeeze=False)[:, 0]
     last = 1 + max(_first_below(_tail(record.queue_distribution), 1e-3) for record in records)
     for ax, record in zip(strips, records, strict=True):
@@ -99,9 +114,8 @@ def queue_figure(records: Sequence[Record]) -> Figure:
         edges = np.arange(len(shares) + 1) - 0.5
         ax.stairs(shares, edges, fill=True, color=colour[record.discipline], alpha=0.7)
         ax.axvline(record["queue_mean"].value, color="black", lw=1.4)
-        ax.set_ylabel(
-            record.discipline, rotation=0, ha="right", va="center", color=colour[record.discipline]
-        )
+        ax.set_ylabel(label(record.discipline), color=colour[record.discipline])
+        ax.yaxis.label.set(rotation=0, ha="right", va="center")
         # an empty queue is often so much more frequent that it would flatten all the rest
         highest = float(np.max(shares[1:], initial=0.0)) or float(shares[0])
         ax.set_ylim(0, 1.2 * highest)
@@ -168,16 +182,26 @@ def wait_tail_figure(records: Sequence[Record]) -> Figure:
     return figure
 
 
+def _is_there(curve: _Tail) -> bool:
+    return curve.tail.size > 0
+
+
+def _reach(curve: _Tail) -> float:
+    """Where 1 % is left."""
+    return float(curve.at[_first_below(curve.tail, 1e-2) - 1])
+
+
 def _draw_tails(tails: Sequence[_Tail]) -> tuple[Figure, Axes]:
     """Draw falling curves on a logarithmic scale, named in the order of their reach."""
-    figure = Figure(figsize=(_WIDTH, 4.4), layout="constrained")
+    names = [curve.name for curve in tails]
+    figure = Figure(figsize=(WIDTH, height_for(names)), layout="constrained")
     ax = figure.subplots()
-    colour = colours([curve.name for curve in tails])
-    for curve in sorted(tails, key=lambda curve: -curve.at[_first_below(curve.tail, 1e-2) - 1]):
+    colour = colours(names)
+    for curve in sorted(filter(_is_there, tails), key=_reach, reverse=True):
         shown = np.flatnonzero(curve.tail > _LEAST_SHOWN)
         # the eye tells no more than some hundred points apart
         shown = shown[:: len(shown) // 600 + 1]
-        (line,) = ax.plot(curve.at[shown], curve.tail[shown], label=curve.name)
+        (line,) = ax.plot(curve.at[shown], curve.tail[shown], label=label(curve.name))
         line.set(color=colour[curve.name], linestyle=dash(tails.index(curve)))
     ax.set_yscale("log")
     ax.set_xlim(left=0)
