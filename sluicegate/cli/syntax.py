@@ -14,10 +14,11 @@ _OF_THE_QUEUE = ("victim", "ecn", "label")
 def value(text: str) -> Any:
     """A number, `true` or `false` as in TOML; anything else is text."""
     try:
-        found = tomllib.loads(f"it = {text}")["it"]
+        table = tomllib.loads(f"it = {text}")
     except tomllib.TOMLDecodeError:
         return text
-    return found if isinstance(found, int | float | str) else text
+    alone = len(table) == 1 and isinstance(table["it"], int | float | str)
+    return table["it"] if alone else text
 
 
 def assignment(text: str, where: str) -> tuple[str, Any]:
