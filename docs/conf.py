@@ -29,6 +29,7 @@ napoleon_numpy_docstring = False
 napoleon_use_ivar = True
 
 html_theme = "furo"
+html_show_copyright = False
 html_title = f"Sluicegate {version}"
 
 

@@ -59,7 +59,7 @@ def _aqm_page(aqm: sg.AqmClass) -> Iterator[str]:
         return
     yield "As it comes, these parameters apply:\n"
     defaults = {param.name: param.default for param in aqm.params}
-    header = ("parameter", "default", "values", "unit", "what it is", "source")
+    header = ("parameter", "what it is", "default", "values")
     yield from _table(header, [_row(p) for p in aqm.params if aqm.applies(p, defaults)])
     others = [param for param in aqm.params if not aqm.applies(param, defaults)]
     if others:
@@ -73,8 +73,8 @@ def _row(param: sg.Param) -> list[str]:
     if param.kind in ("choice", "switch"):
         values = ", ".join(_code(word) for word in param.range.split(" | "))
     else:
-        values = f"{_number(param.least)} to {_number(param.greatest)}"
-    return [_code(param.name), _code(default), values, param.unit, param.help, param.source]
+        values = f"{_number(param.least)} to {_number(param.greatest)} {param.unit}"
+    return [_code(param.name), f"{param.help} *({param.source})*", _code(default), values]
 
 
 def _scenario_page() -> Iterator[str]:
