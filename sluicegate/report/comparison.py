@@ -76,12 +76,12 @@ def _add_figures(page: Page, comparison: Comparison) -> None:
     page.figure(
         plots.overview_figure(records),
         "Wait and loss",
-        "Least wait first. The black line at the end of a bar is the 95 % confidence interval.",
+        "Least wait first. The thin line at the end of a bar is the 95 % confidence interval.",
     )
     page.figure(
         plots.queue_figure(records),
         "How long the queue is",
-        "The share of time with so many packets waiting; the black line is the mean. "
+        "The share of time with so many packets waiting; the upright line is the mean. "
         "Where the queue is mostly empty, the first bar is cut off.",
     )
     page.figure(

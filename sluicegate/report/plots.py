@@ -23,8 +23,8 @@ from sluicegate.report.tables import measure_text
 FloatArray = NDArray[np.float64]
 Dash = str | tuple[int, tuple[float, ...]]
 
-# Okabe & Ito's palette for every kind of colour vision, its light colours darkened, and grey
-_COLOURS = ("#0072b2", "#d55e00", "#009e73", "#b8609a", "#3e9bd0", "#c08a00", "#7f7f7f", "#8c5a2b")
+# after Okabe & Ito's palette for every kind of colour vision, readable on white and on black
+_COLOURS = ("#1b80c0", "#d55e00", "#009e73", "#b8609a", "#3e9bd0", "#c08a00", "#7f7f7f", "#a0682f")
 # curves often lie on each other: the gaps of one show the other
 _DASHES: tuple[Dash, ...] = ("-", (0, (5, 2)), (0, (2, 1.5)), (0, (7, 2, 2, 2)))
 _GREY = "#8a8a8a"
