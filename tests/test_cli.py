@@ -240,7 +240,7 @@ def test_reproduce_names_what_there_is(capsys):
 # --- Ctrl-C
 
 SLUICE = [sys.executable, "-c", "import sys; from sluicegate.cli import main; sys.exit(main())"]
-LONG = ["compare", "scenario.toml", "--slots", "1e7", "--replications", "4", "--json", "out.json"]
+LONG = ["compare", "scenario.toml", "--slots", "2e7", "--replications", "4", "--json", "out.json"]
 
 
 def start(folder, store, *arguments):
@@ -254,8 +254,10 @@ def records(folder):
 
 
 def wait_for_a_record(process, store):
+    """Returns while the second discipline runs."""
     while process.poll() is None and not any(store.glob("*.parquet")):
         time.sleep(0.01)
+    time.sleep(0.1)
 
 
 def test_after_ctrl_c_a_comparison_goes_on_where_it_stopped(folder, tmp_path, monkeypatch, capsys):
