@@ -156,7 +156,7 @@ fn replicate<Q: Aqm>(plan: &Plan, aqm: Q, number: u32, control: &Control) -> Rep
     let (seed, replication) = (plan.seed, u64::from(number));
     match &plan.arrivals {
         Arrivals::Geometric { rate } => {
-            let slots = GeometricSlots::new(*rate, seed, replication);
+            let slots = GeometricSlots::new(*rate, seed, replication, plan.slots);
             serve(
                 plan,
                 Uniform::new(slots, plan.packet_bytes),
@@ -181,7 +181,8 @@ fn replicate<Q: Aqm>(plan: &Plan, aqm: Q, number: u32, control: &Control) -> Rep
             hurst,
             frame,
         } => {
-            let slots = FgnSlots::new((*rate, *deviation, *hurst, *frame), seed, replication);
+            let law = (*rate, *deviation, *hurst, *frame);
+            let slots = FgnSlots::new(law, seed, replication, plan.slots);
             serve(
                 plan,
                 Uniform::new(slots, plan.packet_bytes),
@@ -203,7 +204,7 @@ fn serve<A: Source, Q: Aqm>(
 ) -> Replication {
     match &plan.service {
         Service::Geometric { mu } => {
-            let server = GeometricServer::new(*mu, plan.seed, u64::from(number));
+            let server = GeometricServer::new(*mu, plan.seed, u64::from(number), plan.slots);
             batches(plan, source, server, aqm, number, control)
         }
         Service::Deterministic { slots } => batches(
