@@ -279,6 +279,16 @@ def test_a_bad_command_is_refused_with_its_reason(command, message, tmp_path, mo
     assert capsys.readouterr() == ("", f"error: {message}\n")
 
 
+def test_a_report_that_cannot_be_written_says_where(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "good.toml").write_text(f"slots = 1e4\n{ARRIVALS}{SERVICE}{RED}")
+    (tmp_path / "out" / "measures.parquet").mkdir(parents=True)
+    assert main(["compare", "good.toml", "--out", "out"]) == 1
+    shown = capsys.readouterr().err
+    assert shown.startswith("error: ")
+    assert "out/measures.parquet" in shown
+
+
 def test_what_the_compiler_says_of_a_header_is_shown(tmp_path, capsys):
     path = tmp_path / "broken.h"
     path.write_text("int broken(void) { return no_such_thing; }\n")

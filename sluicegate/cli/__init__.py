@@ -105,7 +105,8 @@ def main(arguments: list[str] | None = None) -> int:
     except SluiceError as error:
         return _fail(str(error))
     except OSError as error:
-        return _fail(f"{error.filename}: {error.strerror}")
+        # not every library says which file it was
+        return _fail(f"{error.filename}: {error.strerror}" if error.filename else str(error))
     except TyperException as error:
         return _fail(error.format_message())
     return int(code or 0)
