@@ -96,7 +96,7 @@ def _print_arrivals(screen: Console, found: TrafficFit) -> None:
     """What to paste into a scenario, whose `slot_s` stands above all tables."""
     lines = ["", "For a scenario:", ""]
     if found.source is None:
-        lines += [f"# no source fits: {found.source_problem}", "[arrivals]"]
+        lines += [f"# no source fits: {found.source_problem}", "slot_s = 1e-5", "", "[arrivals]"]
         lines += ['kind = "replay"', f'capture = "{found.capture.path.as_posix()}"']
     else:
         modulator = found.source.modulator
