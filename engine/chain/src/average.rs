@@ -183,10 +183,9 @@ impl Levels {
         }
         let top = (count - 1) / counts;
         let mut moves = Vec::with_capacity(count * (limit + 1));
-        for level in 0..count {
+        for (level, packets) in average.iter().enumerate() {
             for waiting in 0..=limit {
-                let (exact, missing) =
-                    filter.update(average[level], level % counts, waiting as f64);
+                let (exact, missing) = filter.update(*packets, level % counts, waiting as f64);
                 let place = exact / step;
                 let low = (place.floor() as usize).min(top);
                 moves.push(Move {

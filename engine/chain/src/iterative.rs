@@ -9,8 +9,8 @@ use crate::{
     line::Line, sweep::Sweeper,
 };
 
-/// Steps of Arnoldi's method before it starts anew.
-const DIMENSION: usize = 16;
+/// Steps of Arnoldi's method after which it starts anew.
+const DIMENSION: usize = 32;
 /// Plain sweeps after each projection.
 const SMOOTHING: usize = 2;
 /// Cycles after which a chain counts as not solved.
@@ -46,7 +46,10 @@ pub(crate) fn solve(chain: &Chain, tolerance: f64) -> Result<Found, ChainError> 
     let mut second = 0.0_f64;
     for _ in 0..MOST_CYCLES {
         let before = found.error;
-        let projection = project(found.x, DIMENSION, |x| sweeper.sweep(x));
+        let projection = project(found.x, DIMENSION, |x| {
+            sweeper.sweep(x);
+            found.sweeps += 1;
+        });
         second = second.max(projection.second.min(1.0 - f64::EPSILON));
         found.x = projection.x;
         let mut change = 0.0;
@@ -56,7 +59,7 @@ pub(crate) fn solve(chain: &Chain, tolerance: f64) -> Result<Found, ChainError> 
             normalise(&mut found.x);
             change = distance(&last, &found.x);
         }
-        found.sweeps += DIMENSION + SMOOTHING;
+        found.sweeps += SMOOTHING;
         found.residual = distance(&found.x, &chain.step(&found.x));
         found.error = change / (1.0 - second);
         // rounding may keep the estimate above the tolerance: then it no longer falls

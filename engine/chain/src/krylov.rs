@@ -8,6 +8,11 @@
 
 use faer::Mat;
 
+use crate::elimination::{add_scaled, normalise};
+
+/// Residuals below are rounding.
+const ROUNDING: f64 = 1e-15;
+
 /// What a projection found.
 pub(crate) struct Projection {
     /// The best vector of the subspace; its entries sum to 1, none is negative.
@@ -26,10 +31,11 @@ pub(crate) fn project(
     let length = norm(&x);
     scale(&mut x, 1.0 / length);
     let mut basis = vec![x];
-    for column in 0..dimension {
+    let mut best = Refined::default();
+    while basis.len() <= dimension {
+        let column = basis.len() - 1;
         let mut next = basis[column].clone();
         map(&mut next);
-        let length = norm(&next);
         // orthogonalised twice: once loses what cancels
         for _ in 0..2 {
             for (row, vector) in basis.iter().enumerate() {
@@ -40,35 +46,40 @@ pub(crate) fn project(
         }
         let rest = norm(&next);
         hessenberg[(column + 1, column)] = rest;
-        // the subspace is invariant, as far as rounding lets us see
-        if rest <= 1e-14 * length {
+        best = refined(&hessenberg, column + 1);
+        if best.residual <= ROUNDING {
             break;
         }
         scale(&mut next, 1.0 / rest);
         basis.push(next);
     }
-    let columns = (basis.len() - 1).max(1);
-    let hessenberg = hessenberg.submatrix(0, 0, columns + 1, columns).to_owned();
     Projection {
-        x: combine(&basis, &refined(&hessenberg)),
-        second: second_modulus(&hessenberg),
+        second: second_modulus(&hessenberg, best.coordinates.len()),
+        x: combine(&basis, &best.coordinates),
     }
 }
 
-/// Coordinates of the vector with the least ||H v - v||.
-fn refined(hessenberg: &Mat<f64>) -> Vec<f64> {
-    let columns = hessenberg.ncols();
-    let mut shifted = hessenberg.clone();
+/// The vector v of length 1 in a Krylov subspace for which ||H v - v|| is least.
+#[derive(Default)]
+struct Refined {
+    coordinates: Vec<f64>,
+    residual: f64,
+}
+
+fn refined(hessenberg: &Mat<f64>, columns: usize) -> Refined {
+    let mut shifted = hessenberg.submatrix(0, 0, columns + 1, columns).to_owned();
     for k in 0..columns {
         shifted[(k, k)] -= 1.0;
     }
     let svd = shifted.thin_svd().expect("a small finite matrix");
-    let right = svd.V();
-    (0..columns).map(|row| right[(row, columns - 1)]).collect()
+    let (right, values) = (svd.V(), svd.S().column_vector());
+    Refined {
+        coordinates: (0..columns).map(|row| right[(row, columns - 1)]).collect(),
+        residual: values[columns - 1],
+    }
 }
 
-fn second_modulus(hessenberg: &Mat<f64>) -> f64 {
-    let columns = hessenberg.ncols();
+fn second_modulus(hessenberg: &Mat<f64>, columns: usize) -> f64 {
     let square = hessenberg.submatrix(0, 0, columns, columns).to_owned();
     let mut moduli: Vec<f64> = square
         .eigenvalues()
@@ -88,11 +99,9 @@ fn combine(basis: &[Vec<f64>], coordinates: &[f64]) -> Vec<f64> {
     }
     let sign = x.iter().sum::<f64>().signum();
     x.iter_mut().for_each(|x| *x = (*x * sign).max(0.0));
-    crate::elimination::normalise(&mut x);
+    normalise(&mut x);
     x
 }
-
-use crate::elimination::add_scaled;
 
 fn dot(a: &[f64], b: &[f64]) -> f64 {
     a.iter().zip(b).map(|(a, b)| a * b).sum()
