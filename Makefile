@@ -27,8 +27,8 @@ build: .venv/built
 demo: build
 	@echo "demo: a real capture, replayed"
 	@$(BIN)/sluice compare scenarios/gateway.toml --out $(REPORTS)/gateway
-	@echo "demo: a self-similar source"
-	@$(BIN)/sluice compare scenarios/self-similar.toml --out $(REPORTS)/self-similar
+	@echo "demo: bursts at all time-scales"
+	@$(BIN)/sluice compare scenarios/bursty.toml --out $(REPORTS)/bursty
 
 test: build
 	@echo "test: Rust"
@@ -72,6 +72,6 @@ tools:
 	@$(PYTHON) -c 'import ensurepip' 2>/dev/null || { \
 		echo "sluicegate needs Python's venv (Debian, Ubuntu: apt install python3-venv)" >&2; exit 1; }
 	@command -v cc >/dev/null || { \
-		echo "sluicegate needs a C compiler named cc (Debian, Ubuntu: apt install gcc)" >&2; exit 1; }
+		echo "sluicegate needs a C compiler named cc (Debian, Ubuntu: apt install build-essential)" >&2; exit 1; }
 	@command -v cargo >/dev/null || { \
 		echo "sluicegate needs Rust 1.88 or newer: see https://rustup.rs" >&2; exit 1; }

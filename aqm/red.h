@@ -6,8 +6,8 @@
  * S. Floyd, V. Jacobson, "Random early detection gateways for congestion avoidance",
  * IEEE/ACM Transactions on Networking 1(4), 1993.
  *
- * Each arrival updates the average queue and is dropped with a probability that the
- * law gives for it. Where the law gives 1, the drop is forced: it is no matter of
+ * Each arrival updates the average queue (or a clock does, at fixed intervals, whatever
+ * arrives) and is dropped with a probability that the law gives for it. Where the law gives 1, the drop is forced: it is no matter of
  * chance, and it is never turned into a mark.
  *
  * Spacing: `independent` drops each packet with probability p_b by itself, so gaps
@@ -33,6 +33,11 @@
 	  "drop probability as the average reaches max_th", "Floyd & Jacobson 1993, sec. IV") \
 	P(average, CHOICE(ewma|difference|lpf_oda), AVERAGE_EWMA, 0, 2, "",               \
 	  "filter that makes the average of the queue", "aqm/average.h")                  \
+	P(sampling, CHOICE(arrivals|clock), RED_AT_ARRIVALS, 0, 1, "",                    \
+	  "what updates the average: every arrival, or a clock",                          \
+	  "Floyd & Jacobson 1993, sec. IV; Domanska et al. 2008: every slot")             \
+	P(sampling_interval, SECONDS, 0.001, 1e-9, 100, "sampling=clock",                 \
+	  "time between two updates of the average", "Domanska et al. 2008")              \
 	P(w, RATIO, 0.002, 0, 1, "average=ewma|lpf_oda",                                  \
 	  "weight of the newest queue length in the average", "Floyd & Jacobson 1993, sec. IV") \
 	P(a1, RATIO, 0.998, 0, 1, "average=difference",                                   \
@@ -78,8 +83,11 @@
 	  red_left_for_b0(p) >= -RED_WEIGHTS_ROUNDING, a1,                                \
 	  "is too much: a1 + a2 + a3 + b1 + b2 + b3 must not exceed 1",)                  \
 	R(p->average != AVERAGE_DIFFERENCE || !p->idle_decay, idle_decay,                 \
-	  "is not defined with", average)
+	  "is not defined with", average)                                                 \
+	R(p->sampling != RED_BY_CLOCK || !p->idle_decay, idle_decay,                      \
+	  "is not defined with", sampling)
 
+enum red_sampling { RED_AT_ARRIVALS, RED_BY_CLOCK };
 enum red_spacing { RED_INDEPENDENT, RED_UNIFORMISED };
 
 AQM_PARAMS(red, RED_PARAMS)
@@ -88,6 +96,7 @@ struct red_config {
 	struct average_config average;
 	struct drop_law_config law;
 	u64 mean_packet_bits;
+	u64 sampling_interval_ns;	/* 0: at arrivals */
 	u32 uniformised, idle_decay;
 };
 
@@ -145,6 +154,8 @@ static inline u32 red_configure(const struct red_params *p, struct red_config *c
 	red_configure_law(p, &config->law);
 	config->uniformised = p->spacing == RED_UNIFORMISED;
 	config->idle_decay = p->idle_decay != 0;
+	config->sampling_interval_ns =
+		p->sampling == RED_BY_CLOCK ? (u64)p->sampling_interval : 0;
 	config->mean_packet_bits = 8 * (u64)p->mean_packet_bytes;
 	return 0;
 }
@@ -179,6 +190,19 @@ static inline u32 red_happens_uniformised(struct red_state *state, s64 p, u64 ra
 	return rest <= 0 || fixed_mul((s64)(random >> 32), rest) < p;
 }
 
+static inline u64 red_tick_interval_ns(const struct red_config *config)
+{
+	return config->sampling_interval_ns;
+}
+
+/* The average takes in the queue of this moment: at a tick, or as a packet arrives. */
+static inline void red_tick(struct red_state *state, const struct red_config *config,
+			    const struct aqm_view *view)
+{
+	average_update(&state->average, &config->average,
+		       fixed_from_u32(view->queue_packets));
+}
+
 static inline enum aqm_verdict red_arrive(struct red_state *state,
 					  const struct red_config *config,
 					  const struct aqm_view *view)
@@ -188,9 +212,8 @@ static inline enum aqm_verdict red_arrive(struct red_state *state,
 	if (view->idle && config->idle_decay)
 		average_idle(&state->average, &config->average,
 			     red_idle_packets(config, view));
-	else
-		average_update(&state->average, &config->average,
-			       fixed_from_u32(view->queue_packets));
+	else if (!config->sampling_interval_ns)
+		red_tick(state, config, view);
 
 	p = red_drop_probability(config, red_average(state));
 	if (p <= 0) {
@@ -209,6 +232,7 @@ static inline enum aqm_verdict red_arrive(struct red_state *state,
 }
 
 AQM_RULES(red, RED_RULES)
+AQM_TICK(red)
 AQM_LAW(red)
 AQM_AVERAGE(red)
 AQM_CLASS(red, RED_PARAMS,
@@ -216,6 +240,8 @@ AQM_CLASS(red, RED_PARAMS,
 	.source = "Floyd & Jacobson 1993",
 	.summary = "Drops with a probability that grows with the average queue.",
 	AQM_RULED(red),
+	.tick = red_tick_any,
+	.tick_interval_ns = red_tick_interval_any,
 	.drop_probability = red_drop_probability_any,
 	.average = red_average_any)
 

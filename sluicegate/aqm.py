@@ -73,7 +73,7 @@ class AqmClass:
     fingerprint: str
     _engine: _engine.AqmClass = field(repr=False)
 
-    def __call__(self, **params: Value) -> Aqm:
+    def __call__(self, /, **params: Value) -> Aqm:
         """Set parameters; the others keep their defaults.
 
         Raises:
@@ -114,6 +114,11 @@ class Aqm:
     def fingerprint(self) -> dict[str, Any]:
         """What determines the AQM's behaviour."""
         return {"name": self.name, "code": self.of.fingerprint, "params": self.params}
+
+    @property
+    def has_law(self) -> bool:
+        """Whether the drop probability depends on the average queue alone."""
+        return self.engine.drop_probability(np.zeros(1)) is not None
 
     def drop_probability(self, average: ArrayLike) -> NDArray[np.float64]:
         """The drop law.
@@ -213,7 +218,7 @@ def aqm_class(name: str | Path) -> AqmClass:
     return found
 
 
-def aqm(name: str | Path | type, **params: Value) -> Aqm | PythonAqm:
+def aqm(name: str | Path | type, /, **params: Value) -> Aqm | PythonAqm:
     """An AQM by name, by the path of its C header, or from a Python class.
 
     Args:
@@ -276,4 +281,6 @@ def compile_header(path: Path) -> AqmClass:
         text = path.read_text()
     except OSError as error:
         raise SluiceError(f"{path}: {error.strerror}") from None
+    except UnicodeDecodeError:
+        raise SluiceError(f"{path}: not a text file") from None
     return _compiled(path.stem, text)

@@ -63,6 +63,20 @@ class Comparison:
         missing = len(self.records) < len(self.scenario.disciplines)
         return missing or any(record.interrupted for record in self.records)
 
+    def notes(self) -> list[str]:
+        """What a reader must know of an interrupted comparison, a sentence each."""
+        finished = [record.discipline for record in self.records]
+        names = [discipline.name for discipline in self.scenario.disciplines]
+        total = self.scenario.duration_slots * self.scenario.runs
+        notes = [
+            f"{record.discipline} was stopped after {record.slots / total:.0%} of its slots."
+            for record in self.records
+            if record.interrupted
+        ]
+        if missing := [name for name in names if name not in finished]:
+            notes.append(f"Not run: {', '.join(missing)}.")
+        return notes
+
 
 def compare(
     scenario: Scenario,

@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import copy
-import difflib
 import tomllib
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypeAlias
 
-import pydantic
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, PrivateAttr, model_validator
+from pydantic import BeforeValidator, ConfigDict, Field, PrivateAttr, model_validator
 
 from sluicegate.aqm import Aqm, PythonAqm, aqm
+from sluicegate.checked import Checked, explained
 from sluicegate.errors import SluiceError
 from sluicegate.traffic import Capture, Modulator
 
@@ -23,17 +20,19 @@ def _whole(value: object) -> object:
     return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
+def _named(value: object) -> object:
+    if not isinstance(value, str | type):
+        raise SluiceError(f"{value!r} must be an AQM's name or the path of its C header")
+    return value
+
+
 Whole: TypeAlias = Annotated[int, BeforeValidator(_whole)]
 Probability: TypeAlias = Annotated[float, Field(ge=0, le=1)]
 Positive: TypeAlias = Annotated[float, Field(gt=0, allow_inf_nan=False)]
 Victim: TypeAlias = Literal["tail", "front", "random"]
 
 
-class _Part(BaseModel):
-    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
-
-
-class GeometricArrivals(_Part):
+class GeometricArrivals(Checked):
     """A packet in each slot with probability `rate`, independently: the slotted Poisson."""
 
     kind: Literal["geometric"] = "geometric"
@@ -44,7 +43,7 @@ class GeometricArrivals(_Part):
         return {"kind": self.kind, "rate": self.rate}
 
 
-class SelfSimilarArrivals(_Part):
+class SelfSimilarArrivals(Checked):
     """The self-similar modulator with mean `rate` packets per slot; see `traffic.Modulator`."""
 
     kind: Literal["self-similar"] = "self-similar"
@@ -66,7 +65,7 @@ class SelfSimilarArrivals(_Part):
         return {"kind": self.kind, "a": self.a, "q": self.modulator().q, "states": self.states}
 
 
-class FgnArrivals(_Part):
+class FgnArrivals(Checked):
     """A packet in each slot with a probability that follows exact fractional Gaussian noise.
 
     `rate` is the mean of that probability, `deviation` its standard deviation (before it is held
@@ -84,7 +83,7 @@ class FgnArrivals(_Part):
         return self.model_dump()
 
 
-class ReplayArrivals(_Part):
+class ReplayArrivals(Checked):
     """The packets of a capture, each in the slot of its time-stamp."""
 
     kind: Literal["replay"] = "replay"
@@ -107,21 +106,21 @@ class ReplayArrivals(_Part):
 Arrivals: TypeAlias = GeometricArrivals | SelfSimilarArrivals | FgnArrivals | ReplayArrivals
 
 
-class GeometricService(_Part):
+class GeometricService(Checked):
     """A service ends in each slot with probability `mu`."""
 
     kind: Literal["geometric"] = "geometric"
     mu: Annotated[float, Field(gt=0, le=1)]
 
 
-class DeterministicService(_Part):
+class DeterministicService(Checked):
     """Every service takes `slots` slots."""
 
     kind: Literal["deterministic"] = "deterministic"
     slots: Annotated[Whole, Field(ge=1, le=10**9)]
 
 
-class PacketSizeService(_Part):
+class PacketSizeService(Checked):
     """A link of `rate_bps` bits/s: a packet takes its own time, rounded up to whole slots."""
 
     kind: Literal["packet-size"] = "packet-size"
@@ -131,7 +130,7 @@ class PacketSizeService(_Part):
 Service: TypeAlias = GeometricService | DeterministicService | PacketSizeService
 
 
-class Queue(_Part):
+class Queue(Checked):
     """The buffer: how many packets may wait, and which goes when one must be dropped."""
 
     limit: Annotated[Whole, Field(ge=1, le=10**6)] = 250
@@ -139,7 +138,7 @@ class Queue(_Part):
     ecn: bool = False
 
 
-class Discipline(_Part):
+class Discipline(Checked):
     """An AQM with its parameters, and what the queue does when it drops.
 
     `victim` and `ecn`, where given, go before those of the scenario's queue. `aqm` is a name, the
@@ -148,7 +147,7 @@ class Discipline(_Part):
 
     model_config = ConfigDict(arbitrary_types_allowed=True)
 
-    aqm: str | type
+    aqm: Annotated[str | type, BeforeValidator(_named)]
     params: dict[str, Any] = Field(default_factory=dict)
     label: str = ""
     victim: Victim | None = None
@@ -180,7 +179,7 @@ class Discipline(_Part):
         return f"{self.configured.name} {', '.join(shown)}".rstrip()
 
 
-class Scenario(_Part):
+class Scenario(Checked):
     """Everything that determines a comparison in the slotted world.
 
     Attributes:
@@ -222,6 +221,9 @@ class Scenario(_Part):
             raise SluiceError(
                 f"replications = {self.runs} must be 1: a capture brings the same packets each time"
             )
+        for place, discipline in enumerate(self.disciplines):
+            with explained(f"disciplines.{place}"):
+                _ = discipline.configured
         names = [discipline.name for discipline in self.disciplines]
         if doubles := {name for name in names if names.count(name) > 1}:
             raise SluiceError(f"disciplines: two are called {doubles.pop()!r}; give each a label")
@@ -292,69 +294,3 @@ def _placed(table: dict[str, Any], folder: Path) -> dict[str, Any]:
         if isinstance(name, str) and name.endswith(".h"):
             discipline["aqm"] = str(folder / name)
     return table
-
-
-@contextmanager
-def explained(origin: str) -> Iterator[None]:
-    """Turn what pydantic finds wrong into one SluiceError, a line per problem."""
-    prefix = f"{origin}: " if origin else ""
-    try:
-        yield
-    except pydantic.ValidationError as error:
-        lines = (prefix + line for line in _problems(error))
-        raise SluiceError("\n".join(dict.fromkeys(lines))) from None
-    except SluiceError as error:
-        raise SluiceError(prefix + str(error)) from None
-
-
-_WORDS = {
-    "greater_than_equal": "must be at least {ge:g}",
-    "greater_than": "must be above {gt:g}",
-    "less_than_equal": "must be at most {le:g}",
-    "less_than": "must be below {lt:g}",
-    "finite_number": "must be finite",
-    "literal_error": "must be one of {expected}",
-    "int_type": "must be a whole number",
-    "float_type": "must be a number",
-    "string_type": "must be text",
-    "list_type": "must be a list",
-    "model_type": "must be a table",
-    "model_attributes_type": "must be a table",
-    "dict_type": "must be a table",
-    "bool_type": "must be true or false",
-    "too_short": "must name at least one",
-}
-
-
-def _problems(error: pydantic.ValidationError) -> Iterator[str]:
-    for problem in error.errors():
-        # a union adds the tag or type that was tried to the path; TOML does not know it
-        place = ".".join(str(part) for part in problem["loc"] if str(part) not in _TAGS)
-        context = problem.get("ctx", {})
-        if problem["type"] == "value_error":
-            yield ": ".join(filter(None, [place, str(context["error"])]))
-        elif problem["type"] == "missing":
-            yield f"{place} is missing"
-        elif problem["type"] == "union_tag_invalid":
-            yield f"{place}.kind = {context['tag']!r} must be one of {context['expected_tags']}"
-        elif problem["type"] == "union_tag_not_found":
-            yield f"{place}.kind is missing"
-        elif problem["type"] == "extra_forbidden":
-            yield f"{place} is not a field{_nearest(place)}"
-        elif words := _WORDS.get(problem["type"]):
-            yield f"{place} = {problem['input']!r} {words.format(**context)}"
-        else:
-            yield f"{place} = {problem['input']!r}: {problem['msg']}"
-
-
-_TAGS = {"geometric", "self-similar", "fgn", "replay", "deterministic", "packet-size"}
-_FIELDS = {
-    name
-    for part in (Scenario, Queue, Discipline, *Arrivals.__args__, *Service.__args__)
-    for name in part.model_fields
-}
-
-
-def _nearest(place: str) -> str:
-    near = difflib.get_close_matches(place.rpartition(".")[2], _FIELDS, n=1)
-    return f"; did you mean {near[0]}?" if near else ""

@@ -162,18 +162,19 @@ def _record(
         method=_method(units, outcome["warm_up_slots"]),
         time_unit="slots" if scenario.slot_s is None else "s",
         measures=measures(units, scenario.slot_s),
-        queue_distribution=total.queue[0] / total.slots[0],
-        wait_distribution=total.wait[0] / max(total.served[0], 1),
+        queue_distribution=np.trim_zeros(total.queue[0], "b") / total.slots[0],
+        wait_distribution=np.trim_zeros(total.wait[0], "b") / max(total.served[0], 1),
         wait_bin=total.wait_bin_slots * length,
     )
 
 
 def _method(units: list[dict[str, Any]], warm_up_slots: list[int]) -> str:
-    replications = len(warm_up_slots)
-    if len(units) == replications:
-        method = f"95 % intervals from {replications} replications"
+    runs = len(warm_up_slots)
+    if len(units) == runs:
+        method = f"95 % intervals from {runs} replications"
     else:
-        method = f"95 % intervals by batch means: {len(units)} units of {replications} replications"
+        method = f"95 % intervals by batch means: {len(units)} units of {runs} replication"
+        method += "s" * (runs > 1)
     correlation = unit_correlation(units)
     if correlation is not None and correlation > _CORRELATED:
         method += f"; neighbouring units are correlated ({correlation:.2f}): run longer"

@@ -11,6 +11,8 @@ import jinja2
 import matplotlib
 from matplotlib.figure import Figure
 
+from sluicegate.report.tables import numeric_columns
+
 _TEMPLATES = jinja2.Environment(
     loader=jinja2.PackageLoader("sluicegate.report", "."),
     autoescape=True,
@@ -19,7 +21,6 @@ _TEMPLATES = jinja2.Environment(
     lstrip_blocks=True,
 )
 _NO_METADATA = dict.fromkeys(("Creator", "Date", "Format", "Type"))
-_NUMBER = re.compile(r"[-+(]?\d")
 
 
 @dataclass(frozen=True)
@@ -44,11 +45,8 @@ class _Table:
     @property
     def alignment(self) -> list[str]:
         """`number` for each column of numbers, `word` for the others."""
-        columns = zip(*self.rows, strict=True) if self.rows else ([] for _ in self.header)
-        return [
-            "number" if all(_NUMBER.match(cell) for cell in column if cell) else "word"
-            for column in columns
-        ]
+        numeric = numeric_columns(self.header, self.rows)
+        return ["number" if column else "word" for column in numeric]
 
 
 @dataclass(frozen=True)

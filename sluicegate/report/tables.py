@@ -3,28 +3,32 @@
 from __future__ import annotations
 
 import math
+import re
 from dataclasses import dataclass
 
+from rich.markup import escape
 from rich.table import Table
 
 from sluicegate.compare import Comparison
 from sluicegate.estimate import Measure
 from sluicegate.record import Record
 
+_NUMBER = re.compile(r"[-+(]?\d|n/a$")
+
 
 def measure_text(measure: Measure) -> str:
     """Write a measure as `64.7 ± 0.9`.
 
-    The half width keeps one significant digit, or two if the first is a 1; the value stops at
-    the same place. Without a half width, or with one of 0, the value keeps four digits.
+    The half width keeps one significant digit, or two if the first is a 1, and the value stops at
+    the same place. A value shows five digits at most, and a smaller half width is rounded up.
+    Without a half width, or with one of 0, the value keeps four digits.
     """
     value, half_width = measure.value, measure.half_width
     if not math.isfinite(value):
         return "n/a"
     if not half_width:
         return f"{value:.4g}"
-    size = max(abs(value), half_width)
-    power = math.floor(math.log10(size))
+    power = math.floor(math.log10(max(abs(value), half_width)))
     if -4 <= power < 9:
         return _to_place(value, half_width)
     scale = 10.0**power
@@ -34,10 +38,20 @@ def measure_text(measure: Measure) -> str:
 def _to_place(value: float, half_width: float) -> str:
     """Value and half width, both rounded to where the half width has its last digit."""
     power = math.floor(math.log10(half_width))
-    one = half_width / 10.0**power < 1.95
-    decimals = (1 if one else 0) - power
+    decimals = -power + (half_width < 1.95 * 10.0**power)
+    most = 4 - math.floor(math.log10(max(abs(value), half_width)))
+    if decimals > most:
+        decimals = most
+        half_width = math.ceil(half_width * 10.0**most) / 10.0**most
     shown = max(0, decimals)
     return f"{round(value, decimals):.{shown}f} ± {round(half_width, decimals):.{shown}f}"
+
+
+def value_text(value: object) -> str:
+    """Write a parameter's value as a scenario would."""
+    if isinstance(value, bool):
+        return str(value).lower()
+    return f"{value:.6g}" if isinstance(value, float) else str(value)
 
 
 @dataclass(frozen=True)
@@ -48,20 +62,18 @@ class _Column:
     unit: str = ""
 
     def cell(self, record: Record) -> str:
-        measure = record[self.measure]
-        half_width = None if measure.half_width is None else measure.half_width * self.scale
-        return measure_text(Measure(measure.value * self.scale, half_width, self.unit))
+        return measure_text(record[self.measure].times(self.scale))
 
     @property
     def header(self) -> str:
-        return f"{self.heading} ({self.unit})"
+        return f"{self.heading}\n({self.unit})"
 
 
 def _columns(comparison: Comparison) -> list[_Column]:
     times = (1000.0, "ms") if comparison.scenario.slot_s is not None else (1.0, "slots")
     columns = [
         _Column("wait_mean", "mean wait", *times),
-        _Column("wait_p99", "99 % wait less", *times),
+        _Column("wait_p99", "p99 wait", *times),
         _Column("queue_mean", "mean queue", 1.0, "packets"),
         _Column("loss_ratio", "lost", 100.0, "%"),
         _Column("utilization", "link busy", 100.0, "%"),
@@ -88,13 +100,27 @@ def comparison_table(comparison: Comparison) -> Table:
     return terminal_table(header, rows)
 
 
+def numeric_columns(header: list[str], rows: list[list[str]]) -> list[bool]:
+    """Which columns hold nothing but numbers, and so stand to the right."""
+    return [
+        bool(rows) and all(_NUMBER.match(row[place]) for row in rows if row[place])
+        for place in range(len(header))
+    ]
+
+
 def terminal_table(header: list[str], rows: list[list[str]], title: str = "") -> Table:
     """A plain table for the terminal: words to the left, numbers to the right."""
-    table = Table(title=title or None, title_justify="left", box=None, pad_edge=False)
-    for index, heading in enumerate(header):
-        table.add_column(heading, justify="right" if index else "left", overflow="fold")
+    table = Table(title=title or None, title_justify="left", title_style="bold", box=None)
+    table.pad_edge = False
+    for place, numeric in enumerate(numeric_columns(header, rows)):
+        table.add_column(
+            header[place],
+            justify="right" if numeric else "left",
+            no_wrap=numeric or not any(" " in row[place] for row in rows),
+            overflow="fold",
+        )
     for row in rows:
-        table.add_row(*row)
+        table.add_row(*map(escape, row))
     return table
 
 

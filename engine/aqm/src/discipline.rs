@@ -188,7 +188,8 @@ impl Aqm for Running {
     fn tick_interval_ns(&self) -> Option<u64> {
         let interval = self.configured.0.class.code.tick_interval_ns?;
         // SAFETY: the config is this class's own.
-        Some(unsafe { interval(self.configured.0.config.0.as_ptr().cast()) }.max(1))
+        let interval = unsafe { interval(self.configured.0.config.0.as_ptr().cast()) };
+        (interval > 0).then_some(interval)
     }
 
     fn tick(&mut self, view: &View) {

@@ -11,7 +11,9 @@ const STEP: f64 = 1.0 / ONE as f64;
 
 fn law(name: &str, given: &[(&'static str, f64)]) -> Configured {
     let numbers = given.iter().map(|(name, value)| (*name, number(*value)));
-    let given: Vec<(&str, Value)> = std::iter::once(("law", word(name))).chain(numbers).collect();
+    let given: Vec<(&str, Value)> = std::iter::once(("law", word(name)))
+        .chain(numbers)
+        .collect();
     configured("red", &given)
 }
 
@@ -37,18 +39,36 @@ fn case(name: &'static str) -> impl Strategy<Value = Case> {
         let max_th = min_th + range;
         let thresholds = [("min_th", min_th), ("max_th", max_th), ("max_p", max_p)];
         let bend = [("gamma", gamma), ("middle", middle)];
-        let law = law(name, &[&thresholds[..], &bend, &[("c2", c2), ("c3", c3)]].concat());
+        let law = law(
+            name,
+            &[&thresholds[..], &bend, &[("c2", c2), ("c3", c3)]].concat(),
+        );
         let slope = match name {
             "double_slope" => f64::max((1.0 - gamma) / middle, gamma / (1.0 - middle)) / range,
             _ => f64::max(max_p / range, (1.0 - max_p) / max_th),
         };
-        let end = if name == "gentle" { 2.0 * max_th } else { max_th };
-        Case { law, min_th, max_th, end, slope }
+        let end = if name == "gentle" {
+            2.0 * max_th
+        } else {
+            max_th
+        };
+        Case {
+            law,
+            min_th,
+            max_th,
+            end,
+            slope,
+        }
     })
 }
 
 fn any_law() -> impl Strategy<Value = Case> {
-    prop_oneof![case("linear"), case("gentle"), case("double_slope"), case("cubic")]
+    prop_oneof![
+        case("linear"),
+        case("gentle"),
+        case("double_slope"),
+        case("cubic")
+    ]
 }
 
 proptest! {
@@ -115,12 +135,20 @@ proptest! {
 /// Floyd & Jacobson 1993: min_th <= avg < max_th is the region of chance, to the very step.
 #[test]
 fn laws_begin_and_end_at_their_thresholds() {
-    for (name, end) in [("linear", 20.0), ("cubic", 20.0), ("double_slope", 20.0), ("gentle", 40.0)]
-    {
+    for (name, end) in [
+        ("linear", 20.0),
+        ("cubic", 20.0),
+        ("double_slope", 20.0),
+        ("gentle", 40.0),
+    ] {
         let law = law(name, &[("min_th", 5.0), ("max_th", 20.0), ("max_p", 0.125)]);
         assert_eq!([p(&law, 5.0 - STEP), p(&law, 5.0)], [0.0, 0.0], "{name}");
         assert_eq!([p(&law, end), p(&law, end + STEP)], [1.0, 1.0], "{name}");
-        let before = if matches!(name, "linear" | "cubic") { 0.125 } else { 1.0 };
+        let before = if matches!(name, "linear" | "cubic") {
+            0.125
+        } else {
+            1.0
+        };
         assert!((p(&law, end - STEP) - before).abs() < 4.0 * STEP, "{name}");
     }
 }
@@ -129,7 +157,10 @@ fn laws_begin_and_end_at_their_thresholds() {
 #[test]
 fn double_slope_has_the_slopes_of_the_paper_with_the_bend_in_the_middle() {
     for gamma in [0.15, 0.5, 0.85] {
-        let dsred = law("double_slope", &[("min_th", 100.0), ("max_th", 200.0), ("gamma", gamma)]);
+        let dsred = law(
+            "double_slope",
+            &[("min_th", 100.0), ("max_th", 200.0), ("gamma", gamma)],
+        );
         for average in 100..200 {
             let average = f64::from(average);
             let paper = if average < 150.0 {
@@ -137,7 +168,10 @@ fn double_slope_has_the_slopes_of_the_paper_with_the_bend_in_the_middle() {
             } else {
                 1.0 - gamma + 2.0 * gamma / 100.0 * (average - 150.0)
             };
-            assert!((p(&dsred, average) - paper).abs() < 4.0 * STEP, "{gamma} {average}");
+            assert!(
+                (p(&dsred, average) - paper).abs() < 4.0 * STEP,
+                "{gamma} {average}"
+            );
         }
     }
 }
@@ -152,7 +186,10 @@ fn cubic_covers_the_basis_of_domanska() {
         for tenth in 0..100 {
             let u = f64::from(tenth) / 100.0;
             let paper = max_p * u + a1 * u * (1.0 - u) + a2 * u * u * (1.0 - u);
-            assert!((p(&law, 10.0 + 10.0 * u) - paper).abs() < 16.0 * STEP, "{a1} {a2} {u}");
+            assert!(
+                (p(&law, 10.0 + 10.0 * u) - paper).abs() < 16.0 * STEP,
+                "{a1} {a2} {u}"
+            );
         }
     }
 }
@@ -162,7 +199,10 @@ fn cubic_covers_the_basis_of_domanska() {
 fn nlred_has_the_area_of_red() {
     let area = |name: &str| {
         let law = configured(name, &[]);
-        (0..10_000).map(|i| p(&law, 5.0 + (f64::from(i) + 0.5) / 1000.0)).sum::<f64>() / 1000.0
+        (0..10_000)
+            .map(|i| p(&law, 5.0 + (f64::from(i) + 0.5) / 1000.0))
+            .sum::<f64>()
+            / 1000.0
     };
     assert!((area("nlred") - area("red")).abs() < 1e-6);
 }

@@ -284,9 +284,9 @@ fn one_bad_value_is_refused_by_name_value_and_range() {
             "red",
             "weight",
             number(0.1),
-            "red.weight: no such parameter; red has min_th, max_th, max_p, average, w, a1, a2, a3, \
-             b1, b2, b3, low_queue, low_arrivals, law, gamma, middle, c2, c3, spacing, idle_decay, \
-             mean_packet_bytes",
+            "red.weight: no such parameter; red has min_th, max_th, max_p, average, sampling, \
+             sampling_interval, w, a1, a2, a3, b1, b2, b3, low_queue, low_arrivals, law, gamma, \
+             middle, c2, c3, spacing, idle_decay, mean_packet_bytes",
         ),
     ] {
         assert_eq!(refusal(aqm, &[(name, value)]), message);
@@ -315,6 +315,10 @@ fn values_that_break_a_rule_are_refused_with_both_sides() {
     assert_eq!(
         refusal("red", &[("average", word("difference"))]),
         "red.idle_decay = true is not defined with red.average = difference"
+    );
+    assert_eq!(
+        refusal("red", &[("sampling", word("clock"))]),
+        "red.idle_decay = true is not defined with red.sampling = clock"
     );
     assert_eq!(
         refusal("redwm", &[("idle_decay", Value::Switch(true))]),

@@ -11,7 +11,13 @@ const STEP: f64 = 1.0 / ONE as f64;
 const NEVER_DROP: u64 = u64::MAX;
 
 fn arrival(queue_packets: u32, random: u64) -> View {
-    View { queue_packets, random, limit_packets: u32::MAX, rate_bps: 1, ..View::default() }
+    View {
+        queue_packets,
+        random,
+        limit_packets: u32::MAX,
+        rate_bps: 1,
+        ..View::default()
+    }
 }
 
 /// An arrival that finds the link idle for `packets` transmission times of 500 bytes.
@@ -73,9 +79,15 @@ fn chi_square(gaps: &[usize], shares: &[f64]) -> f64 {
 #[test]
 fn uniformised_gaps_are_uniform() {
     let gaps = gaps(&at_one_in_twenty("uniformised"), 50_000);
-    assert_eq!((gaps.iter().min(), gaps.iter().max()), (Some(&1), Some(&20)));
+    assert_eq!(
+        (gaps.iter().min(), gaps.iter().max()),
+        (Some(&1), Some(&20))
+    );
     let statistic = chi_square(&gaps, &[0.05; 20]);
-    assert!(statistic < 43.8, "{statistic}: the 99.9 % point of chi-square, 19 degrees");
+    assert!(
+        statistic < 43.8,
+        "{statistic}: the 99.9 % point of chi-square, 19 degrees"
+    );
 }
 
 /// Method 1: geometric, (1 - p_b)^(n - 1) p_b.
@@ -84,8 +96,14 @@ fn independent_gaps_are_geometric() {
     let gaps = gaps(&at_one_in_twenty("independent"), 50_000);
     let shares: Vec<f64> = (0..60).map(|n| 0.05 * 0.95_f64.powi(n)).collect();
     let statistic = chi_square(&gaps, &shares);
-    assert!(statistic < 99.6, "{statistic}: the 99.9 % point of chi-square, 60 degrees");
-    assert!(chi_square(&gaps, &[0.05; 20]) > 1e3, "the two spacings can be told apart");
+    assert!(
+        statistic < 99.6,
+        "{statistic}: the 99.9 % point of chi-square, 60 degrees"
+    );
+    assert!(
+        chi_square(&gaps, &[0.05; 20]) > 1e3,
+        "the two spacings can be told apart"
+    );
 }
 
 /// The upper half of the random word is R: a packet is dropped if, and only if, R < p_b.
@@ -93,10 +111,16 @@ fn independent_gaps_are_geometric() {
 fn independent_drops_are_those_below_the_probability() {
     let configured = at_one_in_twenty("independent");
     let p = (configured.drop_probability(5.0).unwrap() / STEP) as u64;
-    for (random, expected) in
-        [(p << 32, Verdict::Admit), ((p << 32) - 1, Verdict::DropEarly), (0, Verdict::DropEarly)]
-    {
-        assert_eq!(configured.start().arrive(&arrival(5, random)), expected, "{random}");
+    for (random, expected) in [
+        (p << 32, Verdict::Admit),
+        ((p << 32) - 1, Verdict::DropEarly),
+        (0, Verdict::DropEarly),
+    ] {
+        assert_eq!(
+            configured.start().arrive(&arrival(5, random)),
+            expected,
+            "{random}"
+        );
     }
 }
 
@@ -126,7 +150,10 @@ fn idle_time_decays_the_average_by_the_packets_that_could_have_left() {
                 let w = (w / STEP).round() * STEP;
                 let expected = before * (1.0 - w).powf(f64::from(m));
                 let off = (running.average().unwrap() - expected).abs();
-                assert!(off <= (before + 1.0) * STEP, "{filter} w = {w}, m = {m}: off by {off}");
+                assert!(
+                    off <= (before + 1.0) * STEP,
+                    "{filter} w = {w}, m = {m}: off by {off}"
+                );
             }
         }
     }
@@ -163,8 +190,15 @@ fn over_drop_avoidance_halves_after_three_low_arrivals_until_below_min_th() {
         running.arrive(&arrival(queue, NEVER_DROP));
         let after = running.average().unwrap();
         let halves = n >= 5 && before >= 5.0;
-        let expected = if halves { before / 2.0 } else { ewma(before, w, f64::from(queue)) };
-        assert!((after - expected).abs() < 16.0 * STEP, "arrival {n}: {after}, not {expected}");
+        let expected = if halves {
+            before / 2.0
+        } else {
+            ewma(before, w, f64::from(queue))
+        };
+        assert!(
+            (after - expected).abs() < 16.0 * STEP,
+            "arrival {n}: {after}, not {expected}"
+        );
         assert_eq!(halves, n == 5 || n == 6, "arrival {n} from {before}");
         before = after;
     }
@@ -185,7 +219,10 @@ fn an_arrival_that_finds_the_link_idle_is_a_low_one() {
         })
         .collect();
     assert!(averages[1] > 19.0, "two low arrivals: {averages:?}");
-    assert!((averages[2] - averages[1] / 2.0).abs() <= STEP, "the third: {averages:?}");
+    assert!(
+        (averages[2] - averages[1] / 2.0).abs() <= STEP,
+        "the third: {averages:?}"
+    );
     assert!(averages[4] < 5.0, "{averages:?}");
 }
 
@@ -201,7 +238,10 @@ fn over_drop_avoidance_recovers_sooner_than_the_low_pass_filter() {
             })
             .unwrap();
         let filter = (1..).find(|n| start * (1.0 - w).powi(*n) < 5.0).unwrap();
-        assert!(filter > sooner * arrivals, "w = {w}: {arrivals} against {filter} arrivals");
+        assert!(
+            filter > sooner * arrivals,
+            "w = {w}: {arrivals} against {filter} arrivals"
+        );
     }
 }
 
@@ -211,7 +251,13 @@ fn a_zeroed_state_is_valid() {
     for class in sluice_aqm::all() {
         let configured = Configured::new(class, &[]).unwrap();
         for random in [0, 1, u64::MAX] {
-            for view in [arrival(0, random), View { random, ..idle_arrival(1e9) }] {
+            for view in [
+                arrival(0, random),
+                View {
+                    random,
+                    ..idle_arrival(1e9)
+                },
+            ] {
                 let mut running = configured.start();
                 assert_eq!(running.average().unwrap_or(0.0), 0.0);
                 assert_eq!(running.arrive(&view), Verdict::Admit, "{}", class.name);
@@ -230,9 +276,19 @@ fn extreme_views_do_no_harm() {
                 for idle in [0, 1] {
                     let idle_since_ns = u64::MAX / 2;
                     let base = arrival(queue_packets, 1);
-                    running.arrive(&View { now_ns, rate_bps, idle, idle_since_ns, ..base });
+                    running.arrive(&View {
+                        now_ns,
+                        rate_bps,
+                        idle,
+                        idle_since_ns,
+                        ..base
+                    });
                     let average = running.average().unwrap_or(0.0);
-                    assert!((0.0..=f64::from(1 << 30)).contains(&average), "{}", class.name);
+                    assert!(
+                        (0.0..=f64::from(1 << 30)).contains(&average),
+                        "{}",
+                        class.name
+                    );
                 }
             }
         }
@@ -241,8 +297,15 @@ fn extreme_views_do_no_harm() {
 
 #[test]
 fn weights_that_sum_to_1_only_before_rounding_are_accepted() {
-    let given = [("a1", number(0.8)), ("a2", number(0.1)), ("b1", number(0.1))];
-    let common = [("average", word("difference")), ("idle_decay", Value::Switch(false))];
+    let given = [
+        ("a1", number(0.8)),
+        ("a2", number(0.1)),
+        ("b1", number(0.1)),
+    ];
+    let common = [
+        ("average", word("difference")),
+        ("idle_decay", Value::Switch(false)),
+    ];
     let mut running = configured("red", &[&given[..], &common].concat()).start();
     for _ in 0..200 {
         running.arrive(&arrival(100, NEVER_DROP));

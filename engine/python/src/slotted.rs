@@ -1,6 +1,9 @@
 //! The slotted world.
 
-use std::{sync::Arc, time::Duration};
+use std::{
+    sync::{Arc, mpsc},
+    time::Duration,
+};
 
 use numpy::{PyArray1, PyReadonlyArray1};
 use pyo3::{exceptions::PyValueError, prelude::*, types::PyDict};
@@ -167,10 +170,14 @@ fn attended(
 ) -> PyResult<Outcome> {
     py.detach(|| {
         std::thread::scope(|scope| {
-            let worker = scope.spawn(work);
+            let (ends, ended) = mpsc::channel::<()>();
+            let worker = scope.spawn(move || {
+                let outcome = work();
+                drop(ends);
+                outcome
+            });
             let mut raised = None;
-            while !worker.is_finished() {
-                std::thread::park_timeout(POLL);
+            while ended.recv_timeout(POLL) == Err(mpsc::RecvTimeoutError::Timeout) {
                 let looked = Python::attach(|py| {
                     let signals = py.check_signals();
                     if let Some(watch) = &watch {

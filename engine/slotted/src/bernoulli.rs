@@ -4,6 +4,9 @@ use rand::Rng;
 
 use crate::random::Stream;
 
+/// Slots whose outcomes `block` gives at once.
+pub const BLOCK: u64 = 32;
+
 /// A success in each slot with the same probability, independently.
 pub struct BernoulliSlots {
     random: Stream,

@@ -10,13 +10,11 @@ use sluice_aqm::{Aqm, Victim};
 
 use crate::{
     arrivals::Source,
+    bernoulli::BLOCK,
     fifo::Packet,
     service::Server,
     station::{NEVER, Station},
 };
-
-/// Slots of a block.
-pub const BLOCK: u64 = 32;
 
 impl<A: Source, S: Server, Q: Aqm> Station<A, S, Q> {
     /// Whether blocks are possible at all with these parts.
@@ -25,7 +23,6 @@ impl<A: Source, S: Server, Q: Aqm> Station<A, S, Q> {
             && S::KNOWS_ENDS
             && self.setting.discipline.victim == Victim::Tail
             && !self.watches_departures
-            && self.next_tick_ns == NEVER
     }
 
     /// Runs the slots `base .. base + 32`, or nothing at all if the server might run dry.
@@ -51,30 +48,52 @@ impl<A: Source, S: Server, Q: Aqm> Station<A, S, Q> {
 
     /// Decides on the block's arrivals; bit k of the result is an admission in slot k.
     fn admit_block(&mut self, base: u64, ends: u32) -> u32 {
-        let (waiting, mut admitted, mut packets) = (self.waiting.len() as u32, 0, 0);
+        let (mut admitted, mut ticked) = (0, base);
         let packet = self.arriving;
         self.describe(packet);
         self.view.idle = 0;
         while self.arriving.slot < base + BLOCK {
             let slot = self.arriving.slot;
             let bit = slot - base;
+            self.tick_block(&mut ticked, slot, base, ends);
             // services of this slot end before it: bits 0 ..= bit
             let ended = (ends & (u32::MAX >> (31 - bit))).count_ones();
+            self.see_queue(ended);
             self.view.now_ns = slot * self.setting.slot_ns;
-            self.view.queue_packets = waiting + packets - ended;
-            self.view.queue_bytes = u64::from(self.view.queue_packets) * u64::from(packet.bytes);
             self.view.random = self.random.next_u64();
             let verdict = self.aqm.arrive(&self.view);
             self.tally.arrivals += 1;
             self.tally.verdicts[verdict as usize] += 1;
             if !verdict.is_drop() {
                 admitted |= 1 << bit;
-                packets += 1;
                 self.waiting.push(Packet { slot, ..packet });
             }
             self.arriving = self.source.next();
         }
+        self.tick_block(&mut ticked, base + BLOCK - 1, base, ends);
         admitted
+    }
+
+    /// Shows the AQM the packets that wait but for the first `ended`, which are gone by now.
+    fn see_queue(&mut self, ended: u32) {
+        self.view.queue_packets = self.waiting.len() as u32 - ended;
+        self.view.queue_bytes =
+            u64::from(self.view.queue_packets) * u64::from(self.view.packet_bytes);
+    }
+
+    /// Delivers the ticks due by slot `last`; those before slot `ticked` have been delivered.
+    fn tick_block(&mut self, ticked: &mut u64, last: u64, base: u64, ends: u32) {
+        if self.next_tick_ns == NEVER {
+            return;
+        }
+        for slot in *ticked..=last {
+            // a tick comes before the slot's own service ends: bits 0 .. slot - base
+            if self.next_tick_ns <= slot * self.setting.slot_ns {
+                self.see_queue((ends & !(u32::MAX << (slot - base))).count_ones());
+                self.tick_due(slot);
+            }
+        }
+        *ticked = last + 1;
     }
 
     /// Counts the queue at the end of each slot.

@@ -31,6 +31,25 @@ fn red() -> Running {
         .start()
 }
 
+/// RED whose average is updated every `slots` slots, whatever arrives.
+fn red_by_clock(slots: u64) -> Running {
+    let interval = (slots * SLOT_NS) as f64 / 1e9;
+    let given = [
+        ("min_th", Value::Number(3.0)),
+        ("max_th", Value::Number(12.0)),
+        ("w", Value::Number(0.1)),
+        ("sampling", Value::Word("clock".to_owned())),
+        ("sampling_interval", Value::Number(interval)),
+        ("idle_decay", Value::Switch(false)),
+    ];
+    Configured::new(
+        find("red").unwrap(),
+        &given.map(|(name, value)| (name.to_owned(), value)),
+    )
+    .unwrap()
+    .start()
+}
+
 fn setting(limit: u32, victim: Victim, ecn: bool) -> Setting {
     let discipline = Discipline { limit, victim, ecn };
     Setting {
@@ -54,7 +73,15 @@ fn plain<A: Source, S: Server, Q: Aqm>(
     let mut idle_since = 0;
     let mut next = source.next();
     let mut tally = Tally::new();
+    let mut tick = aqm.tick_interval_ns().unwrap_or(u64::MAX);
     for slot in 0..slots {
+        while tick <= slot * SLOT_NS {
+            aqm.tick(&View {
+                queue_packets: waiting.len() as u32,
+                ..View::default()
+            });
+            tick += aqm.tick_interval_ns().unwrap_or(0);
+        }
         if let Some((packet, _)) = serving.filter(|(_, end)| *end == slot) {
             tally.serve(slot - packet.slot, packet.bytes);
             serving = None;
@@ -231,6 +258,20 @@ proptest! {
     }
 
     #[test]
+    fn ticks_see_the_queue_of_their_instant(
+        (rate, mu, interval) in (0.01..1.0, 0.05..=1.0, 1_u64..5),
+        (limit, victim) in (1_u32..60, victims()),
+        seed: u64,
+        cuts in prop::collection::vec(1_u64..900, 1..6),
+    ) {
+        let parts = || {
+            let source = Uniform::new(GeometricSlots::new(rate, seed, 0), 500);
+            (source, GeometricServer::new(mu, seed, 0))
+        };
+        check(setting(limit, victim, false), parts, || red_by_clock(interval), &cuts)?;
+    }
+
+    #[test]
     fn a_capture_with_several_packets_a_slot(
         packets in prop::collection::vec((0_u64..4, 40_u32..1500, any::<bool>()), 1..300),
         (limit, victim, ecn) in (1_u32..20, victims(), any::<bool>()),
@@ -247,15 +288,14 @@ proptest! {
     }
 }
 
-/// An AQM that wants ticks, never gets one, and so keeps the station from running in blocks.
-struct Ticking(Running);
+/// A source that does not say that its packets are alike, which keeps the station from blocks.
+struct Unlike<A>(A);
 
-impl Aqm for Ticking {
-    fn arrive(&mut self, view: &View) -> Verdict {
-        self.0.arrive(view)
-    }
-    fn tick_interval_ns(&self) -> Option<u64> {
-        Some(u64::MAX - 1)
+impl<A: Source> Source for Unlike<A> {
+    const ALIKE: bool = false;
+
+    fn next(&mut self) -> Packet {
+        self.0.next()
     }
 }
 
@@ -267,21 +307,20 @@ fn blocks_give_what_events_give() {
         (0.9, 0.3, 20),
         (0.3, 0.5, 250),
     ] {
-        let setting = setting(limit, Victim::Tail, false);
-        let parts = || {
-            let source = Uniform::new(GeometricSlots::new(rate, 4, 0), 500);
-            (source, GeometricServer::new(mu, 4, 0))
-        };
-        let ((a, s), (b, t)) = (parts(), parts());
-        let random = || stream(4, "aqm", 0);
-        let mut blocks = Station::new(setting, a, s, red(), random());
-        let mut events = Station::new(setting, b, t, Ticking(red()), random());
-        assert!(blocks.allows_blocks() && !events.allows_blocks());
-        for end in [100_000, 100_001, 300_000] {
-            assert_eq!(
-                counts(&blocks.run_until(end)),
-                counts(&events.run_until(end))
-            );
+        for start in [red, || red_by_clock(1), || red_by_clock(3)] {
+            let setting = setting(limit, Victim::Tail, false);
+            let source = || Uniform::new(GeometricSlots::new(rate, 4, 0), 500);
+            let server = || GeometricServer::new(mu, 4, 0);
+            let random = || stream(4, "aqm", 0);
+            let mut blocks = Station::new(setting, source(), server(), start(), random());
+            let mut events = Station::new(setting, Unlike(source()), server(), start(), random());
+            assert!(blocks.allows_blocks() && !events.allows_blocks());
+            for end in [100_000, 100_001, 300_000] {
+                assert_eq!(
+                    counts(&blocks.run_until(end)),
+                    counts(&events.run_until(end))
+                );
+            }
         }
     }
 }

@@ -9,7 +9,7 @@ use sluice_aqm::{Aqm, Discipline, Victim, View};
 
 use crate::{
     arrivals::Source,
-    block::BLOCK,
+    bernoulli::BLOCK,
     fifo::{Fifo, Packet},
     random::Stream,
     service::Server,
@@ -126,6 +126,28 @@ impl<A: Source, S: Server, Q: Aqm> Station<A, S, Q> {
         self.idle_counted = now;
     }
 
+    /// Delivers the ticks due by slot `now`, with the queue as it was at each: to be called
+    /// before the queue changes.
+    #[inline(always)]
+    fn tick_until(&mut self, now: u64) {
+        if now * self.setting.slot_ns >= self.next_tick_ns {
+            self.view.queue_packets = self.waiting.len() as u32;
+            self.view.queue_bytes = self.waiting.bytes();
+            self.view.idle = u8::from(self.completion == NEVER);
+            self.tick_due(now);
+        }
+    }
+
+    /// Ticks up to slot `now`, the queue in the view being that of all these ticks.
+    #[inline(always)]
+    pub(crate) fn tick_due(&mut self, now: u64) {
+        while self.next_tick_ns <= now * self.setting.slot_ns {
+            self.view.now_ns = self.next_tick_ns;
+            self.aqm.tick(&self.view);
+            self.next_tick_ns += self.tick_interval_ns;
+        }
+    }
+
     #[inline(always)]
     fn look(&mut self, now: u64, packet: Packet) {
         self.view.now_ns = now * self.setting.slot_ns;
@@ -134,10 +156,6 @@ impl<A: Source, S: Server, Q: Aqm> Station<A, S, Q> {
         self.view.random = self.random.next_u64();
         self.describe(packet);
         self.view.idle = u8::from(self.completion == NEVER);
-        while self.view.now_ns >= self.next_tick_ns {
-            self.aqm.tick(&self.view);
-            self.next_tick_ns += self.tick_interval_ns;
-        }
     }
 
     #[inline(always)]
@@ -150,6 +168,7 @@ impl<A: Source, S: Server, Q: Aqm> Station<A, S, Q> {
     #[inline(always)]
     fn arrive(&mut self) {
         let packet = self.arriving;
+        self.tick_until(packet.slot);
         self.look(packet.slot, packet);
         let verdict = self.aqm.arrive(&self.view);
         self.tally.arrivals += 1;
@@ -193,6 +212,7 @@ impl<A: Source, S: Server, Q: Aqm> Station<A, S, Q> {
     #[inline(always)]
     fn complete(&mut self) {
         let now = self.completion;
+        self.tick_until(now);
         self.tally.serve(now - self.serving.0, self.serving.1);
         self.completion = NEVER;
         self.idle_counted = now;

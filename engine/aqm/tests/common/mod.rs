@@ -28,7 +28,10 @@ pub fn class(name: &str) -> &'static Class {
 
 /// Parameters as a user gives them.
 pub fn given(values: &[(&str, Value)]) -> Vec<(String, Value)> {
-    values.iter().map(|(name, value)| ((*name).to_owned(), value.clone())).collect()
+    values
+        .iter()
+        .map(|(name, value)| ((*name).to_owned(), value.clone()))
+        .collect()
 }
 
 /// A number, a word or a switch as a parameter's value.
@@ -69,7 +72,15 @@ pub fn shared_library(
     let library = folder.join(format!("{name}.so"));
     let output = Command::new(&compiler)
         .current_dir(folder)
-        .args(["-std=gnu11", "-O2", "-shared", "-fPIC", "-Wall", "-Wextra", "-Werror"])
+        .args([
+            "-std=gnu11",
+            "-O2",
+            "-shared",
+            "-fPIC",
+            "-Wall",
+            "-Wextra",
+            "-Werror",
+        ])
         .arg("-Wno-unused-function")
         .args(flags)
         .args([source, "-o"])

@@ -1,0 +1,103 @@
+"""Tables that users write, checked: what is wrong is told in one SluiceError, a line each."""
+
+from __future__ import annotations
+
+import difflib
+import math
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+import pydantic
+from pydantic import BaseModel, ConfigDict
+
+from sluicegate.errors import SluiceError
+
+if TYPE_CHECKING:
+    from pydantic._internal._model_construction import ModelMetaclass
+else:
+    ModelMetaclass = type(BaseModel)
+
+
+class _Explained(ModelMetaclass):
+    def __call__(self, *args: Any, **fields: Any) -> Any:
+        with explained(""):
+            return super().__call__(*args, **fields)
+
+
+class Checked(BaseModel, metaclass=_Explained):
+    """A table with fixed fields and types.
+
+    Raises:
+        SluiceError: When made from what is wrong.
+    """
+
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+
+
+_WORDS = {
+    "greater_than_equal": "must be at least {ge:g}",
+    "greater_than": "must be above {gt:g}",
+    "less_than_equal": "must be at most {le:g}",
+    "less_than": "must be below {lt:g}",
+    "finite_number": "must be finite",
+    "literal_error": "must be one of {expected}",
+    "int_type": "must be a whole number",
+    "float_type": "must be a number",
+    "string_type": "must be text",
+    "list_type": "must be a list",
+    "model_type": "must be a table",
+    "model_attributes_type": "must be a table",
+    "dict_type": "must be a table",
+    "bool_type": "must be true or false",
+    "too_short": "must name at least one",
+}
+
+
+@contextmanager
+def explained(origin: str) -> Iterator[None]:
+    """Turn what pydantic finds wrong into one SluiceError, a line per problem."""
+    prefix = f"{origin}: " if origin else ""
+    try:
+        yield
+    except pydantic.ValidationError as error:
+        lines = (prefix + line for line in _problems(error))
+        raise SluiceError("\n".join(dict.fromkeys(lines))) from None
+    except SluiceError as error:
+        raise SluiceError(prefix + str(error)) from None
+
+
+def _problems(error: pydantic.ValidationError) -> Iterator[str]:
+    for problem in error.errors():
+        # a union adds the kind that was tried to the path; TOML does not know it
+        place = ".".join(str(part) for part in problem["loc"] if part not in _kinds())
+        context = problem.get("ctx", {})
+        if problem["type"] == "value_error":
+            yield ": ".join(filter(None, [place, str(context["error"])]))
+        elif problem["type"] == "missing":
+            yield f"{place} is missing"
+        elif problem["type"] == "union_tag_invalid":
+            yield f"{place}.kind = {context['tag']!r} must be one of {context['expected_tags']}"
+        elif problem["type"] == "union_tag_not_found":
+            yield f"{place}.kind is missing"
+        elif problem["type"] == "extra_forbidden":
+            yield f"{place} is not a field{_nearest(place)}"
+        elif isinstance(value := problem["input"], float) and math.isnan(value):
+            yield f"{place} = nan must be a number"
+        elif words := _WORDS.get(problem["type"]):
+            yield f"{place} = {value!r} {words.format(**context)}"
+        else:
+            yield f"{place} = {value!r}: {problem['msg']}"
+
+
+def _kinds() -> set[str]:
+    """The values of `kind` by which the tables of a union are told apart."""
+    fields = (table.model_fields.get("kind") for table in Checked.__subclasses__())
+    return {field.default for field in fields if field is not None}
+
+
+def _nearest(place: str) -> str:
+    name = place.rpartition(".")[2]
+    known = {field for table in Checked.__subclasses__() for field in table.model_fields}
+    near = difflib.get_close_matches(name, known - {name}, n=1)
+    return f"; did you mean {near[0]}?" if near else ""

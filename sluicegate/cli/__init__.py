@@ -1,0 +1,116 @@
+"""The command `sluice`."""
+
+from __future__ import annotations
+
+import sys
+from importlib.metadata import version
+from typing import Annotated
+
+import typer
+from typer.exceptions import TyperException
+
+from sluicegate.cli import aqms, compare, fit, reproduce, simulate
+from sluicegate.errors import InterruptError, SluiceError
+
+app = typer.Typer(
+    invoke_without_command=True,
+    add_completion=False,
+    rich_markup_mode="rich",
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+
+def _examples(*lines: str) -> str:
+    # a blank line between them keeps each on a line of its own
+    return "\n\n".join(["[bold]Examples[/]", *(line.replace("[", r"\[") for line in lines)])
+
+
+app.command(epilog=_examples("sluice aqms"))(aqms.aqms)
+app.command(
+    epilog=_examples(
+        "sluice aqm red",
+        "sluice aqm dsred --set gamma=0.3 --plot dsred.svg",
+        "sluice aqm my_idea.h",
+    )
+)(aqms.aqm)
+app.command(
+    epilog=_examples(
+        "sluice simulate scenarios/overload.toml --aqm red:w=0.07,max_p=0.2",
+        "sluice simulate --arrivals geometric:rate=0.5 --service geometric:mu=0.5 "
+        "--aqm red --slots 1e7",
+    )
+)(simulate.simulate)
+app.command(
+    epilog=_examples(
+        "sluice compare scenarios/gateway.toml",
+        "sluice compare scenarios/light.toml --aqm drop_tail --aqm red:w=0.07 "
+        "--aqm red:w=0.07,victim=front --out victims",
+        "sluice compare scenarios/light.toml --aqm my_idea.h --aqm red --slots 1e8",
+    )
+)(compare.compare)
+app.command(
+    epilog=_examples(
+        "sluice fit captures/gateway.pcap --html traffic.html",
+        "sluice fit captures/gateway.pcap --bin 0.01 --json traffic.json",
+    )
+)(fit.fit)
+app.command(
+    epilog=_examples(
+        "sluice reproduce drop-from-front --json rows.json",
+        "sluice reproduce redwm --out redwm",
+    )
+)(reproduce.reproduce)
+
+
+def _print_version(asked: bool) -> None:
+    if asked:
+        typer.echo(f"sluice {version('sluicegate')}")
+        raise typer.Exit
+
+
+@app.callback(
+    epilog=_examples(
+        "sluice compare scenarios/overload.toml",
+        "sluice aqm red",
+    )
+)
+def _sluice(
+    context: typer.Context,
+    version: Annotated[
+        bool,
+        typer.Option(
+            "--version", callback=_print_version, is_eager=True, help="Print the version."
+        ),
+    ] = False,
+) -> None:
+    """Judge queue disciplines: RED and its family on synthetic and on real traffic."""
+    if context.invoked_subcommand is None:
+        typer.echo(context.get_help())
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Run the command.
+
+    Args:
+        arguments: Those of the command line if None.
+
+    Returns:
+        The exit code: 0, 1 after an error of the user, 130 after Ctrl-C.
+    """
+    try:
+        code = app(args=arguments, prog_name="sluice", standalone_mode=False)
+    except InterruptError as error:
+        return _fail(str(error), 130)
+    except SluiceError as error:
+        return _fail(str(error))
+    except OSError as error:
+        return _fail(f"{error.filename}: {error.strerror}")
+    except TyperException as error:
+        return _fail(error.format_message())
+    return int(code or 0)
+
+
+def _fail(message: str, code: int = 1) -> int:
+    print(f"error: {message}", file=sys.stderr)
+    return code

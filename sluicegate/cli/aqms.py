@@ -1,0 +1,117 @@
+"""`sluice aqms` and `sluice aqm`: what there is, and what one of them does."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import numpy as np
+import typer
+from rich.console import Console
+from rich.markup import escape
+
+from sluicegate.aqm import Aqm, Param, aqm_class
+from sluicegate.aqm import aqms as all_aqms
+from sluicegate.cli import syntax
+from sluicegate.cli.screen import console
+from sluicegate.errors import SluiceError
+from sluicegate.report.laws import law_figure, law_table
+from sluicegate.report.tables import terminal_table, value_text
+
+_PLOTS = (".svg", ".png", ".pdf")
+
+
+def aqms() -> None:
+    """List the AQMs that come with Sluicegate."""
+    rows = [[each.name, each.title, each.source] for each in all_aqms().values()]
+    console().print(terminal_table(["name", "what it is", "source"], rows))
+
+
+def aqm(
+    name: Annotated[
+        str,
+        typer.Argument(
+            metavar="NAME|HEADER.h",
+            help="An AQM's name, or a C header of your own.",
+            show_default=False,
+        ),
+    ],
+    set_: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--set",
+            metavar="KEY=VALUE",
+            help="Set a parameter; may be repeated.",
+            show_default=False,
+        ),
+    ] = None,
+    plot: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="Draw the drop law into this .svg, .png or .pdf.",
+            show_default=False,
+        ),
+    ] = None,
+) -> None:
+    """Explain an AQM: its parameters with units, ranges and sources, and its drop law."""
+    params = dict(syntax.assignment(text, "--set") for text in set_ or [])
+    chosen = aqm_class(name)(**params)
+    if plot is not None:
+        _draw_law(chosen, plot)
+    screen = console()
+    _print_head(screen, chosen)
+    _print_parameters(screen, chosen)
+    if chosen.has_law:
+        _print_law(screen, chosen)
+    if plot is not None:
+        screen.print(f"\nplot: {escape(str(plot))}")
+
+
+def _print_head(screen: Console, chosen: Aqm) -> None:
+    of = chosen.of
+    screen.print(f"[bold]{escape(of.title)}[/]")
+    screen.print(f"{escape(of.summary)} ({escape(of.source)})")
+    if of.base is not None:
+        screen.print(f"{of.name} is {of.base} with defaults of its own.")
+
+
+def _print_parameters(screen: Console, chosen: Aqm) -> None:
+    """Those that apply first, then the others by what they wait for."""
+    groups: dict[str, list[Param]] = {}
+    for param in chosen.of.params:
+        applies = chosen.of.applies(param, chosen.params)
+        title = "parameters" if applies else f"only with {param.when.replace('|', ' or ')}"
+        groups.setdefault(title, []).append(param)
+    header = ["name", "value", "range", "meaning", "source"]
+    for title in sorted(groups, key=lambda title: title != "parameters"):
+        rows = [_parameter_row(chosen, param) for param in groups[title]]
+        screen.print()
+        screen.print(terminal_table(header, rows, title))
+
+
+def _parameter_row(chosen: Aqm, param: Param) -> list[str]:
+    value = chosen.params[param.name]
+    shown = f"{value_text(value)} {param.unit}".rstrip()
+    if value != param.default:
+        shown += f" (default {value_text(param.default)})"
+    return [param.name, shown, param.range, param.help, param.source]
+
+
+def _print_law(screen: Console, chosen: Aqm) -> None:
+    averages, law = law_table(chosen)
+    if np.ptp(law) == 0:
+        screen.print(f"\nThe drop probability is {law[0]:g} at every average queue.")
+        return
+    rows = [[f"{average:g}", f"{p:.4g}"] for average, p in zip(averages, law, strict=True)]
+    screen.print("\n[bold]drop law[/]")
+    screen.print(terminal_table(["average queue (packets)", "drop probability"], rows))
+
+
+def _draw_law(chosen: Aqm, path: Path) -> None:
+    if path.suffix not in _PLOTS:
+        raise SluiceError(f"--plot: {path} must end in {', '.join(_PLOTS)}")
+    figure = law_figure({chosen.name: chosen})
+    if figure is None:
+        raise SluiceError(f"--plot: {chosen.name} has no drop law that depends on an average alone")
+    figure.savefig(path)

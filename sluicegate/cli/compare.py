@@ -1,0 +1,69 @@
+"""`sluice compare`: several disciplines on one scenario, a table and a report."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.markup import escape
+
+from sluicegate.cli import options
+from sluicegate.cli.screen import console, progress, write_json
+from sluicegate.compare import Comparison
+from sluicegate.compare import compare as run
+from sluicegate.report.comparison import write_report
+from sluicegate.report.tables import comparison_table
+
+
+def compare(
+    scenario: options.ScenarioFile,
+    aqm: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME:KEY=VALUE,...",
+            help="A discipline; may be repeated. Those given replace the scenario's. "
+            "victim=, ecn= and label= set the queue's part and the name.",
+            show_default=False,
+        ),
+    ] = None,
+    out: Annotated[
+        Path, typer.Option(metavar="FOLDER", help="Where the report and its data go.")
+    ] = Path("sluice-report"),
+    slots: options.Slots = None,
+    replications: options.Replications = None,
+    seed: options.Seed = None,
+    threads: options.Threads = None,
+    json: options.Json = None,
+    fresh: options.Fresh = False,
+) -> None:
+    """Compare disciplines on one scenario: a table here, and a report with plots to open.
+
+    All disciplines see the same arrivals.
+
+    What is finished is kept: after Ctrl-C the same command goes on where it stopped.
+    """
+    changed = options.changes(aqm=aqm or [], slots=slots, replications=replications, seed=seed)
+    chosen = options.scenario(scenario, changed)
+    out.mkdir(parents=True, exist_ok=True)
+    with progress(len(chosen.disciplines)) as watch:
+        comparison = run(chosen, threads=threads, watch=watch, fresh=fresh)
+    report = write_report(comparison, out)
+    if json is not None:
+        write_json(json, comparison.summary())
+    _print(comparison, report)
+    if comparison.interrupted:
+        raise typer.Exit(130)
+
+
+def _print(comparison: Comparison, report: Path) -> None:
+    screen = console()
+    if title := comparison.scenario.title:
+        screen.print(f"[bold]{escape(title)}[/]")
+    screen.print(comparison_table(comparison))
+    for method in dict.fromkeys(record.method for record in comparison.records):
+        screen.print(escape(method), style="dim")
+    screen.print(f"report: {escape(str(report))}")
+    if comparison.interrupted:
+        notes = " ".join(["Interrupted.", *comparison.notes()])
+        console(stderr=True).print(f"{escape(notes)} The same command goes on from here.")

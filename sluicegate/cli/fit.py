@@ -1,0 +1,100 @@
+"""`sluice fit`: what a capture's traffic is like, and a source that imitates it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from matplotlib.figure import Figure
+from rich.console import Console
+from rich.markup import escape
+
+from sluicegate.cli.screen import console, write_json
+from sluicegate.report import Page
+from sluicegate.report.tables import terminal_table
+from sluicegate.traffic import Capture, TrafficFit, fit_capture
+from sluicegate.traffic.plots import fit_figures
+
+
+def fit(
+    capture: Annotated[
+        Path,
+        typer.Argument(metavar="CAPTURE", help="A pcap or pcapng file.", show_default=False),
+    ],
+    bin_s: Annotated[
+        float | None,
+        typer.Option(
+            "--bin",
+            metavar="SECONDS",
+            help="Length of the bins in which packets are counted; chosen if not given.",
+            show_default=False,
+        ),
+    ] = None,
+    json: Annotated[
+        Path | None,
+        typer.Option(
+            "--json", metavar="FILE", help="Write the figures here as JSON.", show_default=False
+        ),
+    ] = None,
+    html: Annotated[
+        Path | None,
+        typer.Option(
+            "--html", metavar="FILE", help="Write a page with plots here.", show_default=False
+        ),
+    ] = None,
+) -> None:
+    """Describe a capture's traffic, and fit the self-similar source to it.
+
+    Shows rate, burstiness, dispersion, and the Hurst parameter by three estimators.
+
+    Ends with the table of a scenario whose source has the same mean and variance over time.
+    """
+    found = fit_capture(Capture.read(capture), bin_s)
+    screen = console()
+    rows = [[row.name, _text(row.value), row.unit, row.meaning] for row in found.rows()]
+    screen.print(terminal_table(["figure", "value", "unit", "meaning"], rows))
+    if json is not None:
+        write_json(json, [row._asdict() for row in found.rows()])
+    if html is not None:
+        _page(found, rows).write(html)
+        screen.print(f"\npage: {escape(str(html))}")
+    _print_arrivals(screen, found)
+
+
+def _text(value: float | int | str) -> str:
+    return f"{value:.4g}" if isinstance(value, float) else str(value)
+
+
+def _page(found: TrafficFit, rows: list[list[str]]) -> Page:
+    page = Page(f"Traffic of {found.capture.path.name}", f"in bins of {found.bin_s:g} s")
+    for figure in fit_figures(found).values():
+        title, _, caption = _take_title(figure).partition("\n")
+        page.figure(figure, title, caption)
+    page.section("Figures")
+    page.table(["figure", "value", "unit", "meaning"], rows)
+    return page
+
+
+def _take_title(figure: Figure) -> str:
+    """The figure's title, which leaves it: on a page it stands above as text."""
+    if title := figure.get_suptitle():
+        figure.suptitle("")
+        return title
+    title = figure.axes[0].get_title()
+    figure.axes[0].set_title("")
+    return title
+
+
+def _print_arrivals(screen: Console, found: TrafficFit) -> None:
+    """What to paste into a scenario, whose `slot_s` stands above all tables."""
+    lines = ["", "For a scenario:", ""]
+    if found.source is None:
+        lines += [f"# no source fits: {found.source_problem}", "[arrivals]"]
+        lines += ['kind = "replay"', f'capture = "{found.capture.path.as_posix()}"']
+    else:
+        modulator = found.source.modulator
+        lines += [f"slot_s = {found.source.slot_s:.6g}", "", "[arrivals]", 'kind = "self-similar"']
+        lines += [f"rate = {modulator.mean:.6g}", f"a = {modulator.a:.6g}"]
+        lines += [f"states = {modulator.states}"]
+    screen.print("\n".join(map(escape, lines)), soft_wrap=True)

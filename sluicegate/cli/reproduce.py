@@ -1,0 +1,52 @@
+"""`sluice reproduce`: a paper's published figures beside ours."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.markup import escape
+
+from sluicegate.cli import options
+from sluicegate.cli.screen import console, progress, write_json
+from sluicegate.errors import SluiceError
+from sluicegate.papers import REPRODUCTIONS
+
+
+def reproduce(
+    name: Annotated[
+        str,
+        typer.Argument(
+            metavar="NAME", help=f"One of {', '.join(REPRODUCTIONS)}.", show_default=False
+        ),
+    ],
+    out: Annotated[
+        Path, typer.Option(metavar="FOLDER", help="Where the page NAME.html goes.")
+    ] = Path("sluice-report"),
+    threads: options.Threads = None,
+    json: Annotated[
+        Path | None,
+        typer.Option("--json", metavar="FILE", help="Write the rows as JSON.", show_default=False),
+    ] = None,
+    fresh: options.Fresh = False,
+) -> None:
+    """Repeat a paper: every published figure beside ours, with deviation and interval.
+
+    What is finished is kept: after Ctrl-C the same command goes on where it stopped.
+    """
+    if name not in REPRODUCTIONS:
+        raise SluiceError(f"{name} is not a reproduction; there are {', '.join(REPRODUCTIONS)}")
+    out.mkdir(parents=True, exist_ok=True)
+    with progress(1) as watch:
+        found = REPRODUCTIONS[name](threads=threads, watch=watch, fresh=fresh)
+    page = out / f"{name}.html"
+    found.page().write(page)
+    if json is not None:
+        write_json(json, found.summary())
+    screen = console()
+    screen.print(f"[bold]{escape(found.paper)}[/]")
+    screen.print(found.table())
+    for sentence in [*found.findings, *found.choices]:
+        screen.print(f"\n{escape(sentence)}")
+    screen.print(f"\nreport: {escape(str(page))}")

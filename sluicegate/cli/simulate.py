@@ -1,0 +1,86 @@
+"""`sluice simulate`: one discipline, all its measures."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.markup import escape
+
+from sluicegate.cli import options
+from sluicegate.cli.screen import console, progress, write_json
+from sluicegate.errors import SluiceError
+from sluicegate.report.tables import record_rows, terminal_table
+from sluicegate.scenario import Scenario
+from sluicegate.simulate import simulate as run
+
+
+def simulate(
+    scenario: Annotated[
+        Path | None,
+        typer.Argument(metavar="SCENARIO.toml", help="The scenario.", show_default=False),
+    ] = None,
+    aqm: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME:KEY=VALUE,...",
+            help="The discipline, in place of the scenario's. "
+            "victim= and ecn= set the queue's part.",
+            show_default=False,
+        ),
+    ] = None,
+    arrivals: Annotated[
+        str | None,
+        typer.Option(metavar="KIND:KEY=VALUE,...", help="The law of arrivals.", show_default=False),
+    ] = None,
+    service: Annotated[
+        str | None,
+        typer.Option(metavar="KIND:KEY=VALUE,...", help="The law of service.", show_default=False),
+    ] = None,
+    slots: options.Slots = None,
+    replications: options.Replications = None,
+    seed: options.Seed = None,
+    threads: options.Threads = None,
+    json: options.Json = None,
+    fresh: options.Fresh = False,
+) -> None:
+    """Run one discipline and print all measures with their 95 % confidence intervals."""
+    changed = options.changes(
+        aqm=[] if aqm is None else [aqm],
+        slots=slots,
+        replications=replications,
+        seed=seed,
+        arrivals=arrivals,
+        service=service,
+    )
+    chosen = _without_file(changed) if scenario is None else options.scenario(scenario, changed)
+    if (count := len(chosen.disciplines)) > 1:
+        raise SluiceError(
+            f"{scenario}: there are {count} disciplines; choose with --aqm, or use sluice compare"
+        )
+    name = chosen.disciplines[0].name
+    with progress(1) as watch:
+        record = run(
+            chosen,
+            threads=threads,
+            fresh=fresh,
+            watch=lambda done, total: watch(name, done, total),
+        )
+    screen = console()
+    screen.print(f"[bold]{escape(name)}[/]")
+    screen.print(terminal_table(*record_rows(record)))
+    screen.print(f"{record.method}; {record.slots:,} slots")
+    if json is not None:
+        write_json(json, record.summary())
+    if record.interrupted:
+        console(stderr=True).print("interrupted: these are the measures of what was finished")
+        raise typer.Exit(130)
+
+
+def _without_file(changed: dict[str, Any]) -> Scenario:
+    needed = {"arrivals": "--arrivals", "service": "--service", "disciplines": "--aqm"}
+    needed["slots"] = "--slots"
+    if missing := [option for name, option in needed.items() if name not in changed]:
+        raise SluiceError(f"without a scenario file {', '.join(missing)} must be given")
+    return Scenario.parse(changed)

@@ -1,0 +1,68 @@
+"""What users write in options: `kind:key=value,...` and single values."""
+
+from __future__ import annotations
+
+import tomllib
+from pathlib import Path
+from typing import Any
+
+from sluicegate.errors import SluiceError
+
+_OF_THE_QUEUE = ("victim", "ecn", "label")
+
+
+def value(text: str) -> Any:
+    """A number, `true` or `false` as in TOML; anything else is text."""
+    try:
+        table = tomllib.loads(f"it = {text}")
+    except tomllib.TOMLDecodeError:
+        return text
+    alone = len(table) == 1 and isinstance(table["it"], int | float | str)
+    return table["it"] if alone else text
+
+
+def assignment(text: str, where: str) -> tuple[str, Any]:
+    """Read `key=value`.
+
+    Raises:
+        SluiceError: If it is none; `where` names the option in the message.
+    """
+    key, equals, rest = text.partition("=")
+    if not (key.strip() and equals and rest.strip()):
+        raise SluiceError(f"{where}: {text!r} must be key=value")
+    return key.strip(), value(rest.strip())
+
+
+def kind_and_fields(text: str, where: str) -> tuple[str, dict[str, Any]]:
+    """Read `kind` or `kind:key=value,...`.
+
+    Raises:
+        SluiceError: If the kind is empty, a part is no assignment, or a key comes twice.
+    """
+    kind, _, rest = text.partition(":")
+    if not kind.strip():
+        raise SluiceError(f"{where}: {text!r} must be kind:key=value,...")
+    fields: dict[str, Any] = {}
+    for part in filter(None, rest.split(",")):
+        key, found = assignment(part, where)
+        if key in fields:
+            raise SluiceError(f"{where}: {key} is given twice in {text!r}")
+        fields[key] = found
+    return kind.strip(), fields
+
+
+def law(text: str, where: str) -> dict[str, Any]:
+    """The table of a scenario's arrivals or service."""
+    kind, fields = kind_and_fields(text, where)
+    if isinstance(capture := fields.get("capture"), str):
+        fields["capture"] = str(Path(capture).absolute())
+    return {"kind": kind, **fields}
+
+
+def discipline(text: str) -> dict[str, Any]:
+    """The table of a scenario's discipline: what is not the queue's is the AQM's."""
+    name, fields = kind_and_fields(text, "--aqm")
+    own = {key: fields.pop(key) for key in _OF_THE_QUEUE if key in fields}
+    if name.endswith(".h"):
+        name = str(Path(name).absolute())
+    return {"aqm": name, "params": fields, **own}

@@ -1,0 +1,126 @@
+"""A paper's figures beside ours: rows, what they show, and the plots that go with them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+from matplotlib.figure import Figure
+from rich.table import Table
+
+from sluicegate.estimate import Measure
+from sluicegate.report.page import Page
+from sluicegate.report.tables import measure_text, terminal_table
+
+_HEADER = ["row", "quantity", "published", "measured", "deviation"]
+_READING = (
+    "Queues in packets, times in slots, losses and gains as shares. Behind ± stands the half "
+    "width of the 95 % confidence interval of what we measure."
+)
+
+
+@dataclass(frozen=True)
+class Row:
+    """One figure of a paper and what we measure for it.
+
+    Attributes:
+        row: Which case.
+        quantity: What is compared, named as in records.
+        published: The paper's figure; None where it prints none.
+        measured: Ours.
+        half_width: Half width of our 95 % interval; None where there is no chance in it.
+    """
+
+    row: str
+    quantity: str
+    published: float | None
+    measured: float
+    half_width: float | None
+
+    @property
+    def deviation(self) -> float | None:
+        """How far ours lies above the published figure, as a share of the latter."""
+        return None if self.published is None else self.measured / self.published - 1
+
+    def summary(self) -> dict[str, Any]:
+        """The row as types that JSON has."""
+        return {
+            "row": self.row,
+            "quantity": self.quantity,
+            "published": self.published,
+            "measured": self.measured,
+            "half_width": self.half_width,
+            "deviation": self.deviation,
+        }
+
+    def cells(self) -> list[str]:
+        """The row as text."""
+        deviation = self.deviation
+        return [
+            self.row,
+            self.quantity,
+            "" if self.published is None else f"{self.published:.7g}",
+            measure_text(Measure(self.measured, self.half_width, "")),
+            "" if deviation is None else f"{100 * deviation:+.2f} %",
+        ]
+
+
+def row_of(case: str, quantity: str, published: float | None, measure: Measure) -> Row:
+    """The row that sets a measure of a record beside a published figure."""
+    return Row(case, quantity, published, measure.value, measure.half_width)
+
+
+class Plot(NamedTuple):
+    """A figure with what stands above and below it."""
+
+    figure: Figure
+    title: str
+    caption: str
+
+
+@dataclass(frozen=True)
+class Reproduction:
+    """What came of repeating a paper.
+
+    Attributes:
+        paper: The paper's authors, title and year.
+        rows: Every figure that was compared.
+        findings: What the rows show, a sentence or two each.
+        choices: What the paper leaves open, and what we took.
+        plots: The paper's figures, drawn anew.
+    """
+
+    paper: str
+    rows: Sequence[Row]
+    findings: Sequence[str]
+    choices: Sequence[str]
+    plots: Sequence[Plot] = field(repr=False)
+
+    def summary(self) -> list[dict[str, Any]]:
+        """Every row as types that JSON has."""
+        return [row.summary() for row in self.rows]
+
+    def table(self) -> Table:
+        """The rows for the terminal, each case named once."""
+        cells = [row.cells() for row in self.rows]
+        for before, row in reversed(list(zip(self.rows, cells[1:], strict=False))):
+            if row[0] == before.row:
+                row[0] = ""
+        return terminal_table(_HEADER, cells)
+
+    def page(self) -> Page:
+        """The rows, the findings, the choices and the plots as a page."""
+        page = Page(self.paper, "Every published figure beside ours")
+        page.section("What it shows")
+        for sentence in self.findings:
+            page.text(sentence)
+        page.section("What the paper leaves open")
+        for sentence in self.choices:
+            page.text(sentence)
+        page.section("Figures drawn anew")
+        for plot in self.plots:
+            page.figure(plot.figure, plot.title, plot.caption)
+        page.section("Figure by figure")
+        page.table(_HEADER, [row.cells() for row in self.rows], _READING)
+        return page

@@ -1,0 +1,134 @@
+"""The report of a comparison: what was run, the table, the plots, every measure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from sluicegate.aqm import Aqm
+from sluicegate.compare import Comparison
+from sluicegate.report import plots
+from sluicegate.report.laws import law_figure
+from sluicegate.report.page import Page
+from sluicegate.report.tables import comparison_rows, record_rows, value_text
+from sluicegate.scenario import Discipline, Scenario
+
+
+def write_report(comparison: Comparison, folder: Path) -> Path:
+    """Write `report.html`, `measures.parquet` and `distributions.parquet` into a folder.
+
+    Args:
+        comparison: With one record at least.
+        folder: Made if it is missing; files of these names in it are replaced.
+
+    Returns:
+        The path of the page.
+
+    Raises:
+        OSError: If the folder or a file cannot be written.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    comparison.frame().write_parquet(folder / "measures.parquet")
+    comparison.distributions().write_parquet(folder / "distributions.parquet")
+    path = folder / "report.html"
+    comparison_page(comparison).write(path)
+    return path
+
+
+def comparison_page(comparison: Comparison) -> Page:
+    """The page of a comparison."""
+    scenario = comparison.scenario
+    page = Page(scenario.title or "Comparison of queue disciplines", _in_short(scenario))
+    for note in comparison.notes():
+        page.text(note)
+    page.section("Result")
+    header, rows = comparison_rows(comparison)
+    page.table(header, rows, _reading(comparison))
+    _add_figures(page, comparison)
+    page.section("What was run")
+    page.table(["part", "setting"], _settings(scenario))
+    page.table(["discipline", "AQM", "parameters that apply"], _disciplines(scenario))
+    page.section("Every measure")
+    for record in comparison.records:
+        page.table(*record_rows(record), f"{record.discipline}: {record.method}.")
+    return page
+
+
+def _in_short(scenario: Scenario) -> str:
+    disciplines, runs = len(scenario.disciplines), scenario.runs
+    return (
+        f"{disciplines} discipline{'s' * (disciplines > 1)}, each in {runs} run{'s' * (runs > 1)} "
+        f"of {scenario.duration_slots:,} slots, seed {scenario.seed}"
+    )
+
+
+def _reading(comparison: Comparison) -> str:
+    return (
+        "The wait is the time in the system, service included, and 99 % of the packets take less "
+        "than the p99 wait; the queue counts waiting packets, without the one in service. Behind ± "
+        "stands the half width of the 95 % confidence interval "
+        f"({comparison.records[0].method})."
+    )
+
+
+def _add_figures(page: Page, comparison: Comparison) -> None:
+    records = comparison.records
+    page.figure(
+        plots.overview_figure(records),
+        "Wait and loss",
+        "Least wait first. The thin line at the end of a bar is the 95 % confidence interval.",
+    )
+    page.figure(
+        plots.queue_figure(records),
+        "How long the queue is",
+        "The share of time with so many packets waiting; the upright line is the mean. "
+        "Where the queue is mostly empty, the first bar is cut off.",
+    )
+    page.figure(
+        plots.queue_tail_figure(records),
+        "How often the queue is long",
+        "The same, cumulated and on a logarithmic scale: what happens rarely.",
+    )
+    if any(record.wait_distribution.size for record in records):
+        page.figure(
+            plots.wait_tail_figure(records),
+            "How long packets wait",
+            "Of the packets that got through. Where a curve crosses the line 1 in 100 stands the "
+            "time that 99 % of the packets stay under.",
+        )
+    laws = law_figure({each.name: each.configured for each in comparison.scenario.disciplines})
+    if laws is not None:
+        page.figure(laws, "Drop laws", "The drop probability that goes with an average queue.")
+
+
+def _settings(scenario: Scenario) -> list[list[str]]:
+    parts = {
+        "arrivals": scenario.arrivals.model_dump(),
+        "service": scenario.service.model_dump(),
+        "queue": scenario.queue.model_dump(),
+    }
+    rows = [[name, _assignments(fields)] for name, fields in parts.items()]
+    slot = "no duration: times are in slots" if scenario.slot_s is None else f"{scenario.slot_s} s"
+    return [
+        *rows,
+        ["slot", slot],
+        ["packet size (where not a capture's)", f"{scenario.packet_bytes} bytes"],
+    ]
+
+
+def _disciplines(scenario: Scenario) -> list[list[str]]:
+    return [[each.name, each.configured.name, _applying(each)] for each in scenario.disciplines]
+
+
+def _applying(discipline: Discipline) -> str:
+    """The parameters that have a meaning with the present choices, and the queue's part."""
+    fields: dict[str, object] = {}
+    if isinstance(aqm := discipline.configured, Aqm):
+        params = [p for p in aqm.of.params if aqm.of.applies(p, aqm.params)]
+        fields = {param.name: aqm.params[param.name] for param in params}
+    own = {"victim": discipline.victim, "ecn": discipline.ecn}
+    return _assignments(fields | {name: value for name, value in own.items() if value is not None})
+
+
+def _assignments(fields: Mapping[str, object]) -> str:
+    return ", ".join(f"{name} = {value_text(value)}" for name, value in fields.items())

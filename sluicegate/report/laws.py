@@ -1,0 +1,56 @@
+"""Drop laws: as a figure and as a table."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+from matplotlib.figure import Figure
+from matplotlib.ticker import FuncFormatter, MaxNLocator
+from numpy.typing import NDArray
+
+from sluicegate.aqm import Aqm, PythonAqm
+from sluicegate.report.plots import WIDTH, colours, dash, height_for, label, share_text
+
+FloatArray = NDArray[np.float64]
+
+_GREATEST_AVERAGE = 1e6
+
+
+def law_table(aqm: Aqm) -> tuple[FloatArray, FloatArray]:
+    """A handful of round averages (packets) that span the law, and its value at each."""
+    ticks = MaxNLocator(10, steps=[1, 2, 2.5, 5, 10]).tick_values(0, 1.1 * _settled(aqm))
+    averages = np.asarray(ticks, dtype=np.float64)
+    return averages, aqm.drop_probability(averages)
+
+
+def law_figure(disciplines: Mapping[str, Aqm | PythonAqm]) -> Figure | None:
+    """Draw the drop laws of those that have one; None where none has."""
+    colour = colours(list(disciplines))
+    laws = {name: aqm for name, aqm in disciplines.items() if isinstance(aqm, Aqm) and aqm.has_law}
+    if not laws:
+        return None
+    figure = Figure(figsize=(WIDTH, height_for(list(laws))), layout="constrained")
+    ax = figure.subplots()
+    averages = np.linspace(0, 1.1 * max(_settled(aqm) for aqm in laws.values()), 1000)
+    for k, (name, aqm) in enumerate(laws.items()):
+        law = aqm.drop_probability(averages)
+        ax.plot(averages, law, color=colour[name], ls=dash(k), label=label(name))
+    ax.set_xlim(0, averages[-1])
+    ax.set_ylim(-0.02, 1.05)
+    ax.yaxis.set_major_formatter(FuncFormatter(share_text))
+    ax.set_xlabel("average queue (packets)")
+    ax.set_ylabel("drop probability")
+    ax.grid(alpha=0.25)
+    ax.spines[["top", "right"]].set_visible(False)
+    if len(laws) > 1:
+        figure.legend(loc="outside right upper", labelcolor="linecolor", frameon=False)
+    return figure
+
+
+def _settled(aqm: Aqm) -> float:
+    """The average from which on the law changes no more; 1 where it never changes."""
+    averages = np.append(0.0, np.geomspace(1e-2, _GREATEST_AVERAGE, 4000))
+    law = aqm.drop_probability(averages)
+    changing = np.flatnonzero(law != law[-1])
+    return float(averages[changing[-1]]) if changing.size else 1.0

@@ -1,0 +1,215 @@
+"""The plots of a comparison: one look, one message each.
+
+A discipline has the same colour in every plot. Black and white are left to the page, which
+makes them the colours of its text and its paper.
+"""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.ticker import FuncFormatter
+from numpy.typing import NDArray
+
+from sluicegate.estimate import Measure
+from sluicegate.record import Record
+from sluicegate.report.tables import measure_text
+
+FloatArray = NDArray[np.float64]
+Dash = str | tuple[int, tuple[float, ...]]
+
+# after Okabe & Ito's palette for every kind of colour vision, readable on white and on black
+_COLOURS = ("#1b80c0", "#d55e00", "#009e73", "#b8609a", "#3e9bd0", "#c08a00", "#7f7f7f", "#a0682f")
+# curves often lie on each other: the gaps of one show the other
+_DASHES: tuple[Dash, ...] = ("-", (0, (5, 2)), (0, (2, 1.5)), (0, (7, 2, 2, 2)))
+_GREY = "#8a8a8a"
+WIDTH = 8.4
+_LEAST_SHOWN = 1e-6
+
+
+def colours(names: Sequence[str]) -> dict[str, str]:
+    """A colour for each discipline; from the ninth on they repeat."""
+    return {name: _COLOURS[k % len(_COLOURS)] for k, name in enumerate(names)}
+
+
+def dash(place: int) -> Dash:
+    """The line style of the discipline at that place of the list."""
+    return _DASHES[place % len(_DASHES)]
+
+
+def label(name: str) -> str:
+    """A discipline's name as a figure shows it: short lines, no mathematics."""
+    lines = textwrap.wrap(name, 26, max_lines=3, placeholder=" …")
+    return "\n".join(lines).replace("$", r"\$")
+
+
+def height_for(names: Sequence[str]) -> float:
+    """Height (inches) of a figure beside which these names stand."""
+    lines = sum(label(name).count("\n") + 1 for name in names)
+    return max(4.4, 0.6 + 0.2 * lines)
+
+
+def share_text(share: float, _place: object = None) -> str:
+    """A share as per cent, for the ticks of an axis."""
+    return f"{100 * share:g} %"
+
+
+def _colours(records: Sequence[Record]) -> dict[str, str]:
+    return colours([record.discipline for record in records])
+
+
+def _time_scale(records: Sequence[Record]) -> tuple[float, str]:
+    """Factor from the records' times to those shown, and their unit."""
+    return (1000.0, "ms") if records[0].time_unit == "s" else (1.0, "slots")
+
+
+def overview_figure(records: Sequence[Record]) -> Figure:
+    """Draw mean wait and losses with their intervals, a row per discipline, least wait first."""
+    best_first = sorted(records, key=lambda record: record["wait_mean"].value)
+    colour = _colours(records)
+    lines = max(label(record.discipline).count("\n") + 1 for record in records)
+    row = max(0.4, 0.19 * lines)
+    figure = Figure(figsize=(WIDTH, 0.6 + row * len(records)), layout="constrained")
+    left, right = figure.subplots(1, 2, sharey=True)
+    scale, unit = _time_scale(records)
+    for ax, name, factor in ((left, "wait_mean", scale), (right, "loss_ratio", 100.0)):
+        bars = [record[name].times(factor) for record in best_first]
+        _draw_bars(ax, bars, [colour[record.discipline] for record in best_first])
+    left.set_yticks(range(len(records)), [label(record.discipline) for record in best_first])
+    left.invert_yaxis()
+    left.set_title(f"mean wait ({unit})", loc="left", fontsize=10)
+    right.set_title("packets lost (%)", loc="left", fontsize=10)
+    return figure
+
+
+def _draw_bars(ax: Axes, measures: list[Measure], bar_colours: list[str]) -> None:
+    rows = np.arange(len(measures))
+    values = np.nan_to_num([measure.value for measure in measures])
+    spread = np.array([measure.half_width or 0.0 for measure in measures])
+    ax.barh(rows, values, height=0.62, color=bar_colours)
+    ax.errorbar(values, rows, xerr=spread, fmt="none", ecolor="black", elinewidth=1.2, capsize=3)
+    longest = max(float(np.max(values + spread)), 1e-12)
+    for row, measure in enumerate(measures):
+        place = values[row] + spread[row] + 0.02 * longest
+        ax.text(place, row, measure_text(measure), va="center", fontsize=9)
+    ax.set_xlim(0, 1.55 * longest)
+    ax.set_xticks([])
+    ax.tick_params(length=0)
+    ax.spines[:].set_visible(False)
+
+
+def queue_figure(records: Sequence[Record]) -> Figure:
+    """Draw how the waiting packets are distributed, a strip per discipline."""
+    colour = _colours(records)
+    figure = Figure(figsize=(WIDTH, 0.6 + 0.7 * len(records)), layout="constrained")
+    strips = figure.subplots(len(records), 1, sharex=True, squeeze=False)[:, 0]
+    last = 1 + max(_first_below(_tail(record.queue_distribution), 1e-3) for record in records)
+    for ax, record in zip(strips, records, strict=True):
+        shares = record.queue_distribution[: last + 1]
+        edges = np.arange(len(shares) + 1) - 0.5
+        ax.stairs(shares, edges, fill=True, color=colour[record.discipline], alpha=0.7)
+        ax.axvline(record["queue_mean"].value, color="black", lw=1.4)
+        ax.set_ylabel(label(record.discipline), color=colour[record.discipline])
+        ax.yaxis.label.set(rotation=0, ha="right", va="center")
+        # an empty queue is often so much more frequent that it would flatten all the rest
+        highest = float(np.max(shares[1:], initial=0.0)) or float(shares[0])
+        ax.set_ylim(0, 1.2 * highest)
+        ax.set_yticks([])
+        ax.spines[["top", "right", "left"]].set_visible(False)
+    strips[-1].set_xlim(-0.5, last + 0.5)
+    strips[-1].set_xlabel("waiting packets")
+    return figure
+
+
+def _tail(distribution: FloatArray) -> FloatArray:
+    """Probability of k or more, by k."""
+    return np.asarray(np.cumsum(distribution[::-1])[::-1], dtype=np.float64)
+
+
+def _first_below(tail: FloatArray, level: float) -> int:
+    return int(np.searchsorted(-tail, -level))
+
+
+@dataclass(frozen=True)
+class _Tail:
+    name: str
+    at: FloatArray
+    tail: FloatArray
+
+
+def queue_tail_figure(records: Sequence[Record]) -> Figure:
+    """Draw how often at least so many packets wait, on a logarithmic scale."""
+    tails = [
+        _Tail(
+            record.discipline,
+            np.arange(len(record.queue_distribution), dtype=np.float64),
+            _tail(record.queue_distribution),
+        )
+        for record in records
+    ]
+    figure, ax = _draw_tails(tails)
+    ax.set_xlabel("waiting packets")
+    ax.set_ylabel("share of time with so many or more")
+    return figure
+
+
+def wait_tail_figure(records: Sequence[Record]) -> Figure:
+    """Draw how many packets take so long or longer, on a logarithmic scale."""
+    scale, unit = _time_scale(records)
+    tails = [
+        _Tail(record.discipline, record.wait_times * scale, _tail(record.wait_distribution))
+        for record in records
+    ]
+    figure, ax = _draw_tails(tails)
+    for level, words in ((0.1, "1 in 10"), (0.01, "1 in 100"), (0.001, "1 in 1000")):
+        ax.axhline(level, color=_GREY, lw=0.9, ls=":", zorder=0)
+        ax.annotate(
+            words,
+            (0, level),
+            (4, -10),
+            xycoords=("axes fraction", "data"),
+            textcoords="offset points",
+            fontsize=8,
+            color=_GREY,
+        )
+    ax.set_xlabel(f"time in the system ({unit})")
+    ax.set_ylabel("share of packets that take so long or longer")
+    return figure
+
+
+def _is_there(curve: _Tail) -> bool:
+    return curve.tail.size > 0
+
+
+def _reach(curve: _Tail) -> float:
+    """Where 1 % is left."""
+    return float(curve.at[_first_below(curve.tail, 1e-2) - 1])
+
+
+def _draw_tails(tails: Sequence[_Tail]) -> tuple[Figure, Axes]:
+    """Draw falling curves on a logarithmic scale, named in the order of their reach."""
+    names = [curve.name for curve in tails]
+    figure = Figure(figsize=(WIDTH, height_for(names)), layout="constrained")
+    ax = figure.subplots()
+    colour = colours(names)
+    for curve in sorted(filter(_is_there, tails), key=_reach, reverse=True):
+        shown = np.flatnonzero(curve.tail > _LEAST_SHOWN)
+        # the eye tells no more than some hundred points apart
+        shown = shown[:: len(shown) // 600 + 1]
+        (line,) = ax.plot(curve.at[shown], curve.tail[shown], label=label(curve.name))
+        line.set(color=colour[curve.name], linestyle=dash(tails.index(curve)))
+    ax.set_yscale("log")
+    ax.set_xlim(left=0)
+    ax.set_ylim(top=1.3)
+    ax.yaxis.set_major_formatter(FuncFormatter(share_text))
+    ax.grid(which="major", alpha=0.25)
+    ax.spines[["top", "right"]].set_visible(False)
+    figure.legend(
+        loc="outside right upper", title="longest first", labelcolor="linecolor", frameon=False
+    )
+    return figure, ax

@@ -1,0 +1,38 @@
+import struct
+from pathlib import Path
+
+import pytest
+
+
+@pytest.fixture(autouse=True)
+def _own_store(tmp_path_factory, monkeypatch):
+    """Every test starts with an empty store of runs, and none touches the user's."""
+    monkeypatch.setenv("SLUICE_RUNS", str(tmp_path_factory.mktemp("runs")))
+
+
+@pytest.fixture(scope="session")
+def root():
+    """The folder of the repository."""
+    return Path(__file__).resolve().parent.parent
+
+
+@pytest.fixture(scope="session")
+def gateway(root):
+    """The capture that comes with the repository."""
+    return root / "captures" / "gateway.pcap"
+
+
+@pytest.fixture(scope="session")
+def write_pcap():
+    """Writes packets (ms, IP bytes) as a capture of raw IP, headers only."""
+
+    def write(path, packets):
+        blob = struct.pack("<IHHiIII", 0xA1B2C3D4, 2, 4, 0, 0, 65535, 101)
+        for ms, size in packets:
+            ip = struct.pack(">BBHIBBHII", 0x45, 0, size, 0, 64, 17, 0, 0x0A000001, 0x0A000002)
+            headers = ip + struct.pack(">HHHH", 1000, 2000, size - 20, 0)
+            seconds, rest_ms = divmod(ms, 1000)
+            blob += struct.pack("<IIII", seconds, rest_ms * 1000, len(headers), size) + headers
+        path.write_bytes(blob)
+
+    return write

@@ -1,0 +1,272 @@
+"""Bad input: each case with the exact message that a user sees."""
+
+import re
+import textwrap
+
+import pytest
+
+import sluicegate as sg
+from sluicegate.cli import main
+
+ARRIVALS = 'arrivals = { kind = "geometric", rate = 0.5 }\n'
+SERVICE = 'service = { kind = "geometric", mu = 0.5 }\n'
+RED = 'disciplines = [{ aqm = "red" }]\n'
+AQMS = "drop_tail, red, gentle_red, dsred, nlred, redwm, lpf_oda"
+
+
+def with_arrivals(table):
+    return f"slots = 1e5\narrivals = {{ {table} }}\n{SERVICE}{RED}"
+
+
+def with_service(table):
+    return f"slots = 1e5\nservice = {{ {table} }}\n{ARRIVALS}{RED}"
+
+
+def with_queue(table):
+    return f"slots = 1e5\nqueue = {{ {table} }}\n{ARRIVALS}{SERVICE}{RED}"
+
+
+def with_discipline(table):
+    return f"slots = 1e5\n{ARRIVALS}{SERVICE}disciplines = [{{ {table} }}]\n"
+
+
+def with_field(line):
+    return f"slots = 1e5\n{line}\n{ARRIVALS}{SERVICE}{RED}"
+
+
+def with_slots(value):
+    return f"slots = {value}\n{ARRIVALS}{SERVICE}{RED}"
+
+
+SCENARIOS = [
+    ("slots = = 1", "not valid TOML: Invalid value (at line 1, column 9)"),
+    (f"slots = 1e5\n{SERVICE}{RED}", "arrivals is missing"),
+    (f"slots = 1e5\n{ARRIVALS}{RED}", "service is missing"),
+    (f"slots = 1e5\n{ARRIVALS}{SERVICE}", "disciplines is missing"),
+    (ARRIVALS + SERVICE + RED, "slots is missing: say how long a replication lasts"),
+    (with_slots("999"), "slots = 999 must be at least 1000"),
+    (with_slots("1000.5"), "slots = 1000.5 must be a whole number"),
+    (with_slots("1e16"), "slots = 1e+16 must be at most 1e+15"),
+    (with_slots('"many"'), "slots = 'many' must be a whole number"),
+    (with_slots("inf"), "slots = inf must be a whole number"),
+    (with_field("seed = -1"), "seed = -1 must be at least 0"),
+    (with_field("replications = 0"), "replications = 0 must be at least 1"),
+    (with_field("slot_s = 0"), "slot_s = 0 must be at least 1e-09"),
+    (with_field("slot_s = nan"), "slot_s = nan must be a number"),
+    (with_field("packet_bytes = 70_000"), "packet_bytes = 70000 must be at most 65535"),
+    (with_field("slotz = 5"), "slotz is not a field; did you mean slots?"),
+    (with_field("title = 5"), "title = 5 must be text"),
+    (with_arrivals("rate = 0.5"), "arrivals.kind is missing"),
+    (
+        with_arrivals('kind = "poisson", rate = 0.5'),
+        "arrivals.kind = 'poisson' must be one of 'geometric', 'self-similar', 'fgn', 'replay'",
+    ),
+    (with_arrivals('kind = "geometric"'), "arrivals.rate is missing"),
+    (with_arrivals('kind = "geometric", rate = 1.5'), "arrivals.rate = 1.5 must be at most 1"),
+    (with_arrivals('kind = "geometric", rate = "½"'), "arrivals.rate = '½' must be a number"),
+    (with_arrivals('kind = "geometric", rate = 0.5, mu = 1'), "arrivals.mu is not a field"),
+    (
+        with_arrivals('kind = "self-similar", rate = 0.5, a = 1'),
+        "arrivals.a = 1 must be above 1",
+    ),
+    (
+        with_arrivals('kind = "self-similar", rate = 0.5, a = 31, states = 1'),
+        "arrivals.states = 1 must be at least 2",
+    ),
+    (
+        with_arrivals('kind = "fgn", rate = 0.5, deviation = 0.1, hurst = 1'),
+        "arrivals.hurst = 1 must be below 1",
+    ),
+    (
+        with_arrivals('kind = "replay", capture = "x.pcap"'),
+        "slot_s is missing: a capture or a link's rate needs a slot's length",
+    ),
+    (with_service('kind = "geometric", mu = 0'), "service.mu = 0 must be above 0"),
+    (with_service('kind = "geometric", mu = true'), "service.mu = True must be a number"),
+    (with_service('kind = "deterministic", slots = 0'), "service.slots = 0 must be at least 1"),
+    (
+        with_service('kind = "packet-size", rate_bps = 1e6'),
+        "slot_s is missing: a capture or a link's rate needs a slot's length",
+    ),
+    (with_queue("limit = 0"), "queue.limit = 0 must be at least 1"),
+    (
+        with_queue('victim = "head"'),
+        "queue.victim = 'head' must be one of 'tail', 'front' or 'random'",
+    ),
+    (with_queue('ecn = "yes"'), "queue.ecn = 'yes' must be true or false"),
+    (with_queue("limits = 5"), "queue.limits is not a field; did you mean limit?"),
+    (with_discipline('label = "x"'), "disciplines.0.aqm is missing"),
+    (
+        with_discipline("aqm = 3"),
+        "disciplines.0.aqm: 3 must be an AQM's name or the path of its C header",
+    ),
+    (
+        with_discipline('aqm = "blue"'),
+        f"disciplines.0: blue is not an AQM; there are {AQMS}, or give the path of a C header",
+    ),
+    (
+        with_discipline('aqm = "red", label = "x", params = { w = 2 }'),
+        "disciplines.0: red.w = 2 must lie between 0 and 1",
+    ),
+    (
+        with_discipline('aqm = "red", params = { w = nan }'),
+        "disciplines.0: red.w = NaN must lie between 0 and 1",
+    ),
+    (
+        with_discipline('aqm = "red", params = { w = [1] }'),
+        "disciplines.0: red.w = [1] must be a number, a word, true or false",
+    ),
+    (
+        with_discipline('aqm = "red", params = { min_th = 100, max_th = 50 }'),
+        "disciplines.0: red.max_th = 50 must exceed red.min_th = 100 (packets)",
+    ),
+    (
+        with_discipline('aqm = "red", params = { average = "mean" }'),
+        'disciplines.0: red.average = "mean" must be one of ewma, difference, lpf_oda',
+    ),
+    (
+        with_discipline('aqm = "drop_tail", params = { name = 5 }'),
+        "disciplines.0: drop_tail.name: drop_tail has no parameters",
+    ),
+    (
+        with_discipline('aqm = "red", params = 3'),
+        "disciplines.0.params = 3 must be a table",
+    ),
+    (
+        with_discipline('aqm = "red", param = { w = 0.1 }'),
+        "disciplines.0.param is not a field; did you mean params?",
+    ),
+    (
+        with_discipline('aqm = "my-idea.h"'),
+        "disciplines.0: {folder}/my-idea.h: the file's name must be the AQM's, a C identifier",
+    ),
+    (
+        with_discipline('aqm = "idea.h"'),
+        "disciplines.0: {folder}/idea.h: No such file or directory",
+    ),
+    (
+        with_discipline('aqm = "red" }, { aqm = "red"'),
+        "disciplines: two are called 'red'; give each a label",
+    ),
+]
+
+
+@pytest.mark.parametrize(("text", "message"), SCENARIOS)
+def test_a_bad_scenario_is_refused_with_its_reason(text, message, tmp_path):
+    path = tmp_path / "bad.toml"
+    path.write_text(text, encoding="utf-8")
+    with pytest.raises(sg.SluiceError) as refusal:
+        sg.Scenario.load(path)
+    assert str(refusal.value) == f"{path}: {message.replace('{folder}', str(tmp_path))}"
+
+
+def test_every_problem_is_told_at_once(tmp_path):
+    path = tmp_path / "bad.toml"
+    path.write_text(with_field("seed = -1\nreplications = 0"))
+    with pytest.raises(sg.SluiceError) as refusal:
+        sg.Scenario.load(path)
+    assert str(refusal.value).splitlines() == [
+        f"{path}: replications = 0 must be at least 1",
+        f"{path}: seed = -1 must be at least 0",
+    ]
+
+
+REPLAY = """
+    slot_s = 1e-3
+    arrivals = { kind = "replay", capture = "gateway.pcap" }
+    disciplines = [{ aqm = "red" }]
+""" + textwrap.indent(SERVICE, "    ")
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ("", "cannot read {folder}/gateway.pcap: No such file or directory (os error 2)"),
+        ("slots = 1e6", "slots = 1000000 must be at most 72891, where the capture ends"),
+        (
+            "replications = 8",
+            "replications = 8 must be 1: a capture brings the same packets each time",
+        ),
+    ],
+)
+def test_a_bad_replay_is_refused_with_its_reason(line, message, tmp_path, gateway):
+    if line:
+        (tmp_path / "gateway.pcap").symlink_to(gateway)
+    path = tmp_path / "bad.toml"
+    path.write_text(line + textwrap.dedent(REPLAY))
+    with pytest.raises(sg.SluiceError) as refusal:
+        sg.Scenario.load(path)
+    assert str(refusal.value) == f"{path}: {message.replace('{folder}', str(tmp_path))}"
+
+
+COMMANDS = [
+    ("aqms red", "Got unexpected extra argument(s) (red)"),
+    ("nonsense", "No such command 'nonsense'."),
+    ("compare", "Missing argument 'SCENARIO.toml'."),
+    ("compare none.toml", "none.toml: No such file or directory"),
+    ("compare .", ".: Is a directory"),
+    (
+        "compare good.toml --slot 5",
+        "No such option: --slot (Possible options: --json, --out, --slots)",
+    ),
+    ("compare good.toml --slots few", "good.toml: slots = 'few' must be a whole number"),
+    ("compare good.toml --seed -1", "good.toml: seed = -1 must be at least 0"),
+    (
+        "compare good.toml --threads 0",
+        "Invalid value for '--threads': Input should be greater than or equal to 1",
+    ),
+    ("compare good.toml --aqm :w=1", "--aqm: ':w=1' must be kind:key=value,..."),
+    ("compare good.toml --aqm red:w", "--aqm: 'w' must be key=value"),
+    ("compare good.toml --aqm red:w=1,w=1", "--aqm: w is given twice in 'red:w=1,w=1'"),
+    (
+        "compare good.toml --aqm red:w=2",
+        "good.toml: disciplines.0: red.w = 2 must lie between 0 and 1",
+    ),
+    (
+        "compare good.toml --aqm red:victim=back",
+        "good.toml: disciplines.0.victim = 'back' must be one of 'tail', 'front' or 'random'",
+    ),
+    ("compare good.toml --out good.toml", "good.toml: File exists"),
+    (
+        "simulate good.toml",
+        "good.toml: there are 2 disciplines; choose with --aqm, or use sluice compare",
+    ),
+    (
+        "simulate --slots 1e5 --aqm red",
+        "without a scenario file --arrivals, --service must be given",
+    ),
+    (
+        "simulate --slots 1e5 --aqm red --arrivals geometric:rate=2 --service geometric:mu=1",
+        "arrivals.rate = 2 must be at most 1",
+    ),
+    ("aqm blue", f"blue is not an AQM; there are {AQMS}, or give the path of a C header"),
+    ("aqm red --set w", "--set: 'w' must be key=value"),
+    ("aqm red --set w=x", 'red.w = "x" must be a number'),
+    ("aqm red --plot law.txt", "--plot: law.txt must end in .svg, .png, .pdf"),
+    ("aqm good.h", "good.h: not a text file"),
+    (
+        "fit good.toml",
+        "good.toml is not a capture: it starts with 73 6c 6f 74, "
+        "not with the mark of pcap or pcapng",
+    ),
+    ("fit none.pcap", "cannot read none.pcap: No such file or directory (os error 2)"),
+]
+
+
+@pytest.mark.parametrize(("command", "message"), COMMANDS)
+def test_a_bad_command_is_refused_with_its_reason(command, message, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    disciplines = 'disciplines = [{ aqm = "red" }, { aqm = "drop_tail" }]\n'
+    (tmp_path / "good.toml").write_text(f"slots = 1e5\n{ARRIVALS}{SERVICE}{disciplines}")
+    (tmp_path / "good.h").write_bytes(b"\xff\xfe")
+    assert main(command.split()) == 1
+    assert capsys.readouterr() == ("", f"error: {message}\n")
+
+
+def test_what_the_compiler_says_of_a_header_is_shown(tmp_path, capsys):
+    path = tmp_path / "broken.h"
+    path.write_text("int broken(void) { return no_such_thing; }\n")
+    assert main(["aqm", str(path)]) == 1
+    shown = capsys.readouterr().err
+    assert shown.startswith("error: broken.h does not compile as an AQM:\n")
+    assert re.search(r"broken\.h:1:\d+: error: .no_such_thing. undeclared", shown)

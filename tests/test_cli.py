@@ -1,0 +1,335 @@
+"""The command `sluice`, as a user meets it."""
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+import tomllib
+
+import pytest
+
+import sluicegate as sg
+from sluicegate import _engine, store
+from sluicegate.cli import main, syntax
+
+SCENARIO = """
+title = "Three of a kind"
+slots = 2e4
+replications = 2
+arrivals = { kind = "geometric", rate = 0.5 }
+service = { kind = "geometric", mu = 0.5 }
+queue = { limit = 30 }
+disciplines = [{ aqm = "drop_tail" }, { aqm = "red" }, { aqm = "red", victim = "front" }]
+"""
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    """A working folder with a scenario."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "scenario.toml").write_text(SCENARIO)
+    return tmp_path
+
+
+def run(capsys, *arguments):
+    """What a command prints; it must succeed and say nothing on standard error."""
+    assert main(list(arguments)) == 0
+    printed = capsys.readouterr()
+    assert printed.err == ""
+    return printed.out
+
+
+# --- help
+
+
+@pytest.mark.parametrize("command", ["", "aqms", "aqm", "simulate", "compare", "fit", "reproduce"])
+def test_every_command_explains_itself_with_examples(command, capsys):
+    shown = run(capsys, *command.split(), "--help")
+    assert f"Usage: sluice {command}".strip() in shown
+    assert re.search(r"Examples\s+sluice ", shown)
+
+
+def test_without_a_command_the_help_is_shown(capsys):
+    assert run(capsys).strip() == run(capsys, "--help").strip()
+
+
+def test_the_version_is_shown(capsys):
+    assert re.fullmatch(r"sluice \d+\.\d+\.\d+\n", run(capsys, "--version"))
+
+
+# --- what is written in options
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("3", 3),
+        ("1e7", 1e7),
+        ("-0.5", -0.5),
+        ("true", True),
+        ("double_slope", "double_slope"),
+        ('"quoted, text"', "quoted, text"),
+        ("a/b.pcap", "a/b.pcap"),
+        ("2024-01-01", "2024-01-01"),
+        ("[1]", "[1]"),
+        ("1\nb = 2", "1\nb = 2"),
+    ],
+)
+def test_values_are_tomls_or_text(text, value):
+    found = syntax.value(text)
+    assert (found, type(found)) == (value, type(value))
+
+
+def test_a_discipline_is_read_with_what_is_the_queues():
+    assert syntax.discipline("red:w=0.07,victim=front,ecn=true,label=mine") == {
+        "aqm": "red",
+        "params": {"w": 0.07},
+        "victim": "front",
+        "ecn": True,
+        "label": "mine",
+    }
+
+
+# --- the AQMs
+
+
+def test_aqms_lists_all(capsys):
+    shown = run(capsys, "aqms")
+    for each in sg.aqms().values():
+        assert each.name in shown
+        assert each.title in shown
+
+
+@pytest.mark.parametrize("name", sg.aqms())
+def test_aqm_shows_every_parameter(name, capsys):
+    shown = run(capsys, "aqm", name)
+    assert sg.aqms()[name].title in shown
+    for param in sg.aqms()[name].params:
+        assert re.search(rf"^{param.name} ", shown, re.MULTILINE), param.name
+
+
+def test_aqm_puts_first_what_applies(capsys):
+    shown = run(capsys, "aqm", "red", "--set", "law=double_slope")
+    applying, _, rest = shown.partition("only with")
+    assert re.search(r"^gamma ", applying, re.MULTILINE)
+    assert re.search(r"^law +double_slope", applying, re.MULTILINE)
+    assert "(default" in applying
+    assert re.search(r"^max_p ", rest, re.MULTILINE)
+
+
+def test_aqm_shows_the_drop_law(capsys):
+    shown = run(capsys, "aqm", "red", "--set", "min_th=10", "--set", "max_th=30")
+    assert re.search(r"^ +20 +0\.01$", shown.partition("drop law")[2], re.MULTILINE)
+
+
+@pytest.mark.parametrize(
+    ("name", "start"), [("law.svg", b"<?xml"), ("law.png", b"\x89PNG"), ("law.pdf", b"%PDF")]
+)
+def test_aqm_draws_the_drop_law(name, start, folder, capsys):
+    assert run(capsys, "aqm", "red", "--plot", name).endswith(f"plot: {name}\n")
+    assert (folder / name).read_bytes().startswith(start)
+
+
+def test_aqm_explains_a_users_header(root, capsys):
+    shown = run(capsys, "aqm", str(root / "tests" / "shorter.h"), "--set", "most=3")
+    assert "Shorter buffer" in shown
+    assert re.search(r"^most +3 \(default 10\) +0 to 1000 +packets that may wait", shown, re.M)
+
+
+# --- simulate
+
+
+def test_simulate_prints_every_measure_and_writes_json(folder, capsys):
+    shown = run(capsys, "simulate", "scenario.toml", "--aqm", "red:w=0.07", "--json", "out.json")
+    record = json.loads((folder / "out.json").read_text())
+    assert record["discipline"] == "red w=0.07"
+    for name, measure in record["measures"].items():
+        line = re.search(rf"^{re.escape(name)} .*$", shown, re.MULTILINE)
+        assert line is not None, name
+        assert line.group().rstrip().endswith(measure["unit"])
+
+
+def test_simulate_needs_no_file(folder, capsys):
+    options = "--arrivals geometric:rate=0.5 --service geometric:mu=0.5 --slots 2e4 --aqm red"
+    run(capsys, "simulate", *options.split(), "--replications", "2", "--json", "out.json")
+    record = json.loads((folder / "out.json").read_text())
+    assert record["slots"] == 40_000
+    assert record["run"]["service"] == {"kind": "geometric", "mu": 0.5}
+
+
+def test_what_is_no_number_is_null_in_json(folder, capsys):
+    options = "--arrivals geometric:rate=0 --service geometric:mu=0.5 --slots 2e4 --aqm red"
+    run(capsys, "simulate", *options.split(), "--json", "out.json")
+    text = (folder / "out.json").read_text()
+    assert json.loads(text)["measures"]["wait_mean"]["value"] is None
+    assert "NaN" not in text
+
+
+# --- compare
+
+
+def test_compare_prints_a_table_and_writes_the_report(folder, capsys):
+    shown = run(capsys, "compare", "scenario.toml", "--json", "out.json")
+    lines = shown.splitlines()
+    assert lines[0] == "Three of a kind"
+    assert lines[-1] == "report: sluice-report/report.html"
+    for name in ("drop_tail", "red", "red drop from front"):
+        assert re.search(rf"^{name} +\d", shown, re.MULTILINE)
+    written = {path.name for path in (folder / "sluice-report").iterdir()}
+    assert written == {"report.html", "measures.parquet", "distributions.parquet"}
+    summary = json.loads((folder / "out.json").read_text())
+    assert [record["discipline"] for record in summary["records"]] == [
+        "drop_tail",
+        "red",
+        "red drop from front",
+    ]
+
+
+def test_options_go_before_what_the_file_says(folder, capsys):
+    options = "--aqm red --aqm nlred:w=0.01 --slots 1e4 --replications 3 --seed 5 --out here"
+    run(capsys, "compare", "scenario.toml", *options.split(), "--json", "out.json")
+    records = json.loads((folder / "out.json").read_text())["records"]
+    assert [record["discipline"] for record in records] == ["red", "nlred w=0.01"]
+    assert {(record["run"]["slots"], record["run"]["seed"]) for record in records} == {(10**4, 5)}
+    assert records[0]["slots"] == 30_000
+    assert (folder / "here" / "report.html").exists()
+
+
+def test_a_users_header_is_found_from_the_working_folder(folder, root, capsys):
+    (folder / "shorter.h").write_text((root / "tests" / "shorter.h").read_text())
+    (folder / "elsewhere").mkdir()
+    (folder / "scenario.toml").rename(folder / "elsewhere" / "scenario.toml")
+    shown = run(capsys, "compare", "elsewhere/scenario.toml", "--aqm", "shorter.h:most=3")
+    assert re.search(r"^shorter most=3 +\d", shown, re.MULTILINE)
+
+
+# --- fit and reproduce
+
+
+def test_fit_ends_with_what_a_scenario_needs(folder, gateway, capsys):
+    options = ["--html", "traffic.html", "--json", "traffic.json"]
+    shown = run(capsys, "fit", str(gateway), *options)
+    rows = {row["name"]: row["value"] for row in json.loads((folder / "traffic.json").read_text())}
+    assert rows["packets"] == 12_500
+    assert (folder / "traffic.html").read_text().count("<svg") == 5
+    table = tomllib.loads(shown.partition("For a scenario:\n")[2])
+    table |= {"slots": 1e5, "service": {"kind": "geometric", "mu": 0.5}}
+    scenario = sg.Scenario.parse(table | {"disciplines": [{"aqm": "red"}]})
+    assert scenario.arrivals.rate == pytest.approx(rows["source_mean"], rel=1e-5)
+    assert scenario.slot_s == pytest.approx(rows["source_slot"], rel=1e-5)
+
+
+def test_reproduce_sets_ours_beside_the_published(folder, capsys):
+    shown = run(capsys, "reproduce", "lpf-oda", "--json", "rows.json", "--out", "here")
+    assert shown.splitlines()[-1] == "report: here/lpf-oda.html"
+    assert (folder / "here" / "lpf-oda.html").exists()
+    keys = {"row", "quantity", "published", "measured", "half_width", "deviation"}
+    rows = json.loads((folder / "rows.json").read_text())
+    assert all(set(row) == keys for row in rows)
+
+
+def test_reproduce_names_what_there_is(capsys):
+    assert main(["reproduce", "blue"]) == 1
+    message = "error: blue is not a reproduction; there are drop-from-front, redwm, lpf-oda\n"
+    assert capsys.readouterr().err == message
+
+
+# --- Ctrl-C
+
+SLUICE = [sys.executable, "-c", "import sys; from sluicegate.cli import main; sys.exit(main())"]
+LONG = ["compare", "scenario.toml", "--slots", "1e7", "--replications", "4", "--json", "out.json"]
+
+
+def start(folder, store, *arguments):
+    environment = os.environ | {"SLUICE_RUNS": str(store)}
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+    return subprocess.Popen([*SLUICE, *arguments], cwd=folder, env=environment, **pipes)
+
+
+def records(folder):
+    return json.loads((folder / "out.json").read_text())["records"]
+
+
+def wait_for_a_record(process, store):
+    while process.poll() is None and not any(store.glob("*.parquet")):
+        time.sleep(0.01)
+
+
+def test_after_ctrl_c_a_comparison_goes_on_where_it_stopped(folder, tmp_path, monkeypatch, capsys):
+    stopped = tmp_path / "stopped"
+    stopped.mkdir()
+    process = start(folder, stopped, *LONG)
+    wait_for_a_record(process, stopped)
+    process.send_signal(signal.SIGINT)
+    out, err = process.communicate(timeout=100)
+    assert process.returncode == 130, err
+    assert err.startswith("Interrupted. ")
+    assert "Not run: " in err
+    assert err.endswith("The same command goes on from here.\n")
+    assert "report: sluice-report/report.html" in out
+    assert "drop_tail" in (folder / "sluice-report" / "report.html").read_text()
+    finished = records(folder)[0]
+    assert (finished["discipline"], finished["interrupted"]) == ("drop_tail", False)
+    kept = {path: path.stat().st_mtime_ns for path in stopped.iterdir()}
+
+    monkeypatch.setenv("SLUICE_RUNS", str(stopped))
+    run(capsys, *LONG)
+    assert {path: path.stat().st_mtime_ns for path in kept} == kept
+    resumed = records(folder)
+    assert len(resumed) == 3
+
+    run(capsys, *LONG, "--fresh")
+    assert resumed == records(folder)
+
+
+def test_ctrl_c_between_disciplines_keeps_the_finished_ones(folder, monkeypatch, capsys):
+    keep, kept = store.keep, []
+
+    def interrupted_keep(record):
+        if kept:
+            raise KeyboardInterrupt
+        kept.append(record)
+        keep(record)
+
+    monkeypatch.setattr(store, "keep", interrupted_keep)
+    assert main(["compare", "scenario.toml"]) == 130
+    printed = capsys.readouterr()
+    assert re.search(r"^drop_tail +\d", printed.out, re.MULTILINE)
+    assert printed.err == (
+        "Interrupted. Not run: red, red drop from front. The same command goes on from here.\n"
+    )
+
+
+@pytest.mark.parametrize("command", ["compare scenario.toml", "simulate scenario.toml --aqm red"])
+def test_ctrl_c_before_anything_is_finished_says_so(command, folder, monkeypatch, capsys):
+    nothing = {"units": [], "warm_up_slots": [], "slots": 0, "interrupted": True}
+    monkeypatch.setattr(_engine, "simulate", lambda *_: nothing)
+    assert main(command.split()) == 130
+    printed = capsys.readouterr()
+    assert printed == ("", "error: interrupted before anything was finished\n")
+
+
+def test_ctrl_c_leaves_the_measures_of_what_was_finished(folder, monkeypatch, capsys):
+    simulate = _engine.simulate
+
+    def interrupted_run(table, aqm, threads, watch):
+        def ctrl_c(done):
+            if done:
+                os.kill(os.getpid(), signal.SIGINT)
+            watch(done)
+
+        return simulate(table, aqm, threads, ctrl_c)
+
+    monkeypatch.setattr(_engine, "simulate", interrupted_run)
+    command = "simulate scenario.toml --aqm red --slots 1e9 --json out.json"
+    assert main(command.split()) == 130
+    printed = capsys.readouterr()
+    record = json.loads((folder / "out.json").read_text())
+    assert record["interrupted"]
+    assert 0 < record["slots"] < 2e9
+    assert re.search(r"^queue_mean +\d", printed.out, re.MULTILINE)
+    assert printed.err == "interrupted: these are the measures of what was finished\n"
+    assert not list(store.folder().glob("*"))

@@ -1,0 +1,133 @@
+"""Every example of the documentation runs and prints what the page says; the pages build.
+
+How a block of a page is run, in order and all in one folder that holds `scenarios` and `captures`:
+
+- `python`: the blocks of a page share their names; one that starts with `>>>` is a doctest.
+- `console`: each `$ ` line is a command, and what follows it is what it must print (`...` stands
+  for anything; nothing stands for "not looked at"). It must succeed unless it prints `error:`.
+- `toml` and `c`: saved under the name that the first line starts with (`# first.toml`).
+"""
+
+import doctest
+import os
+import re
+import subprocess
+import sys
+from itertools import takewhile
+from pathlib import Path
+
+import pytest
+from sybil import Example, Sybil
+from sybil.parsers.myst import CodeBlockParser, PythonCodeBlockParser
+
+from sluicegate.estimate import MEASURES
+
+ROOT = Path(__file__).parent.parent
+COMMANDS = Path(sys.executable).parent
+GENERATED = ROOT / "docs" / "reference" / "generated"
+PAGES = [
+    ROOT / "README.md",
+    *sorted(page for page in (ROOT / "docs").rglob("*.md") if GENERATED not in page.parents),
+]
+FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
+
+
+def split_console(block: str) -> list[tuple[str, str]]:
+    """Pairs of a command and what it should print."""
+    lines = block.splitlines()
+    starts = [number for number, line in enumerate(lines) if line.startswith("$ ")]
+    return [
+        (
+            lines[start].removeprefix("$ "),
+            "\n".join(takewhile(lambda line: not line.startswith("$ "), lines[start + 1 :])),
+        )
+        for start in starts
+    ]
+
+
+def run_console(example: Example) -> str | None:
+    environment = os.environ | {
+        "PATH": f"{COMMANDS}{os.pathsep}{os.environ['PATH']}",
+        "COLUMNS": "100",
+        "NO_COLOR": "1",
+    }
+    for command, expected in split_console(example.parsed):
+        done = subprocess.run(
+            command, shell=True, env=environment, capture_output=True, text=True, check=False
+        )
+        printed = done.stdout + done.stderr
+        if done.returncode != ("error:" in expected):
+            return f"{command}: exit code {done.returncode}\n{printed}"
+        if expected and not doctest.OutputChecker().check_output(expected, printed, FLAGS):
+            return f"{command} printed\n{printed}\nnot\n{expected}"
+    return None
+
+
+def save_file(example: Example) -> None:
+    name = re.match(r"(?:#|/\*) ([\w-]+\.(?:toml|h))\b", example.parsed)
+    assert name, f"{example.path}:{example.line}: the first line must name the file"
+    Path(name[1]).write_text(example.parsed)
+
+
+EXAMPLES = Sybil(
+    parsers=[
+        PythonCodeBlockParser(doctest_optionflags=FLAGS),
+        CodeBlockParser(language="console", evaluator=run_console),
+        CodeBlockParser(language="toml", evaluator=save_file),
+        CodeBlockParser(language="c", evaluator=save_file),
+    ]
+)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_examples(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for folder in ("scenarios", "captures"):
+        (tmp_path / folder).symlink_to(ROOT / folder)
+    monkeypatch.chdir(tmp_path)
+    for example in EXAMPLES.parse(page).examples():
+        example.evaluate()
+
+
+def test_a_wrong_example_fails(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    page = tmp_path / "page.md"
+    for block in (
+        "```python\nassert 1 + 1 == 3\n```\n",
+        "```python\n>>> 1 + 1\n3\n```\n",
+        "```console\n$ echo two\nthree\n```\n",
+        "```console\n$ false\n```\n",
+        "```toml\nslots = 1\n```\n",
+    ):
+        page.write_text(block)
+        (example,) = EXAMPLES.parse(page).examples()
+        with pytest.raises(AssertionError):
+            example.evaluate()
+
+
+def test_every_measure_is_explained() -> None:
+    page = (ROOT / "docs" / "reference" / "measures.md").read_text()
+    assert [name for name in MEASURES if f"`{name}`" not in page] == []
+
+
+@pytest.mark.parametrize("page", ["README.md", "CONTRIBUTING.md", "CHANGELOG.md"])
+def test_links_lead_somewhere(page: str) -> None:
+    links = re.findall(r"\]\(([^)#]+)\)", (ROOT / page).read_text())
+    assert [link for link in links if "://" not in link and not (ROOT / link).exists()] == []
+
+
+def test_pages_build_without_warnings(tmp_path: Path) -> None:
+    options = ["--quiet", "--fail-on-warning", "--keep-going"]
+    done = subprocess.run(
+        [sys.executable, "-m", "sphinx", *options, ROOT / "docs", tmp_path],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    for name in (
+        "index",
+        "tutorial",
+        "reference/generated/aqms/red",
+        "reference/generated/scenario",
+    ):
+        assert (tmp_path / f"{name}.html").exists()

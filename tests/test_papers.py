@@ -1,0 +1,216 @@
+"""The reproductions: published data, what short runs must show, progress and Ctrl-C."""
+
+import dataclasses
+import io
+import json
+
+import pytest
+from rich.console import Console
+
+from sluicegate.errors import InterruptError
+from sluicegate.papers import drop_from_front, lpf_oda, model, redwm
+from sluicegate.papers.campaign import Campaign
+from sluicegate.papers.comparison import Row
+from sluicegate.papers.drop_from_front import reproduction, source, tables
+from sluicegate.scenario import SelfSimilarArrivals
+
+SOURCE = SelfSimilarArrivals(rate=0.5, a=31.5)
+
+
+def case(aqm, source, mu, w, gamma=None):
+    (found,) = [
+        case
+        for case in tables.published()
+        if (case.aqm, case.source, case.mu, case.w, case.gamma) == (aqm, source, mu, w, gamma)
+    ]
+    return found
+
+
+def run(discipline, mu, slots, arrivals=model.GEOMETRIC):
+    return Campaign("test", 0).run(model.scenario(arrivals, mu, discipline, slots))
+
+
+# ---- the published figures ----
+
+
+def test_all_24_rows_are_there_once():
+    cases = tables.published()
+    assert len(cases) == 24
+    assert len({case.name for case in cases}) == 24
+    printed = {(c.gamma, c.gamma_printed, c.w) for c in cases if c.gamma_printed is not None}
+    assert printed == {(0.5, 0.85, 0.07)}
+
+
+def test_published_geometric_rows_obey_littles_law_but_for_one():
+    off = {
+        case.name
+        for case in tables.published()
+        if case.source == "geometric"
+        and abs(case.queue_mean / tables.implied_queue_mean(case) - 1) > 2e-4
+    }
+    assert off == {"DSRED gamma 0.5, geometric, mu 0.5, w 0.07"}
+
+
+def test_two_misprints_are_found_and_what_they_should_be():
+    found = tables.misprints(tables.published())
+    assert [(case.name, quantity) for case, quantity, _ in found] == [
+        ("DSRED gamma 0.5, geometric, mu 0.5, w 0.07", "queue_mean"),
+        ("DSRED gamma 0.5, geometric, mu 0.25, w 0.07", "wait_variance"),
+    ]
+    assert [implied for *_, implied in found] == pytest.approx([54.09, 2452.8], abs=0.05)
+
+
+def test_published_scores_of_redwm_fall_at_either_load():
+    for mu in (0.25, 0.5):
+        scores = [s.score for s in redwm.published() if s.mu == mu and s.score is not None]
+        assert scores == sorted(scores, reverse=True)
+        assert len(scores) >= 2
+
+
+# ---- what short runs must show ----
+
+
+@pytest.mark.parametrize(
+    "chosen",
+    [
+        case("red", "geometric", 0.25, 0.07),
+        case("red", "geometric", 0.25, 0.002),
+        case("dsred", "geometric", 0.25, 0.07, 0.15),
+        case("dsred", "geometric", 0.25, 0.07, 0.85),
+        case("dsred", "geometric", 0.25, 0.002, 0.5),
+    ],
+    ids=lambda chosen: chosen.name,
+)
+def test_overloaded_rows_come_out_in_all_figures(chosen):
+    record = run(chosen.discipline("tail"), chosen.mu, 4_000_000)
+    assert record["queue_mean"].value == pytest.approx(chosen.queue_mean, rel=1e-3)
+    assert record["wait_mean"].value == pytest.approx(chosen.wait_mean, rel=2e-3)
+    assert record["loss_ratio"].value == pytest.approx(chosen.loss, rel=2e-3)
+    assert record["queue_variance"].value == pytest.approx(chosen.queue_variance, rel=0.03)
+    assert record["wait_variance"].value == pytest.approx(chosen.wait_variance, rel=0.03)
+
+
+@pytest.mark.parametrize(("w", "excess"), [(0.07, 0.25), (0.002, 0.5)])
+def test_an_average_updated_at_arrivals_does_not_give_the_published_variance(w, excess):
+    chosen = case("red", "geometric", 0.25, w)
+    discipline = model.red({"w": w, "sampling": "arrivals"})
+    variance = run(discipline, 0.25, 4_000_000)["queue_variance"].value
+    assert variance > (1 + excess) * chosen.queue_variance
+
+
+def test_the_row_printed_with_gamma_085_was_run_with_05():
+    chosen = case("dsred", "geometric", 0.25, 0.07, 0.5)
+    taken, printed = (
+        run(model.dsred(0.07, gamma), 0.25, 1_000_000)["queue_mean"].value
+        for gamma in (chosen.gamma, chosen.gamma_printed)
+    )
+    assert taken == pytest.approx(chosen.queue_mean, rel=2e-3)
+    assert printed > 1.1 * chosen.queue_mean
+
+
+def test_self_similar_rows_come_out_with_one_a():
+    for chosen in (case("red", "self-similar", 0.5, 0.07), case("red", "self-similar", 0.25, 0.07)):
+        record = run(chosen.discipline("tail"), chosen.mu, 4_000_000, SOURCE)
+        for measure, figure in (("wait_mean", chosen.wait_mean), ("loss_ratio", chosen.loss)):
+            found = record[measure]
+            assert abs(found.value - figure) < 0.02 * figure + 2 * found.half_width
+
+
+def test_drop_from_front_compares_every_published_figure_and_the_gains(monkeypatch):
+    monkeypatch.setattr(reproduction, "self_similar", lambda _: SOURCE)
+    monkeypatch.setattr(reproduction, "_SLOTS", dict.fromkeys(reproduction._SLOTS, 100_000))
+    monkeypatch.setattr(reproduction, "_PAIR_SLOTS", 100_000)
+    monkeypatch.setattr(reproduction, "_PAIR_SEEDS", range(1, 4))
+    found = drop_from_front.reproduce()
+    cases = tables.published()
+    assert len(found.rows) == 24 * 6 + 4  # five figures and the gain, four more in brackets
+    gains = {row.row: row for row in found.rows if row.quantity == "gain"}
+    for chosen in cases:
+        gain = gains[chosen.name]
+        if gain.published is not None and chosen.source == "geometric":
+            assert abs(gain.measured - gain.published) < 0.01
+        elif gain.published == 0.5:
+            assert gain.measured == pytest.approx(0.5, abs=gain.half_width + 0.05)
+        assert gain.measured > 0
+    assert len(found.plots) == 9
+    assert sum("misprint" in sentence for sentence in found.findings) == 2
+
+
+def test_a_is_found_again_from_the_loss_that_it_gives(monkeypatch):
+    monkeypatch.setattr(source, "_SLOTS", 1_000_000)
+    red = case("red", "self-similar", 0.5, 0.07)
+    loss = run(red.discipline("tail"), 0.5, 1_000_000, SOURCE)["loss_ratio"].value
+    monkeypatch.setattr(source, "published", lambda: [dataclasses.replace(red, loss=loss)])
+    assert source.self_similar(Campaign("test", 0)).a == pytest.approx(SOURCE.a, abs=0.3)
+
+
+def test_redwm_gives_the_published_order_only_where_a1_weighs_the_queue(monkeypatch):
+    monkeypatch.setattr(redwm, "_SLOTS", 1_000_000)
+    monkeypatch.setattr(redwm, "self_similar", lambda _: SOURCE)
+    found = redwm.reproduce()
+    literal, *swapped, last = found.findings
+    assert literal.count("no order beyond the intervals") == 2
+    assert [reading.count("the published order") for reading in swapped] == [2, 2]
+    assert "under 'all swapped' and 'only a1 swapped'" in last
+    assert len(found.rows) == 3 * len(redwm.published())
+    assert len(found.plots) == 6
+    for row in found.rows:
+        if not row.row.startswith("literal") and row.published is not None:
+            assert abs(row.deviation) < 0.06
+
+
+def test_lpf_oda_recovers_at_least_three_and_over_fifty_times_sooner():
+    ratios = {
+        w: len(lpf_oda.recovery("ewma", w)) / len(lpf_oda.recovery("lpf_oda", w))
+        for w in (0.07, 0.002)
+    }
+    assert ratios[0.07] >= 3
+    assert ratios[0.002] > 50
+    assert {row.row for row in lpf_oda.reproduce().rows} == {"w = 0.07", "w = 0.002"}
+
+
+# ---- rows, progress, Ctrl-C ----
+
+
+def test_rows_as_json_and_as_a_table():
+    found = lpf_oda.reproduce()
+    keys = ["row", "quantity", "published", "measured", "half_width", "deviation"]
+    assert all(list(row) == keys for row in found.summary())
+    assert json.loads(json.dumps(found.summary())) == found.summary()
+    screen = Console(width=120, file=io.StringIO())
+    screen.print(found.table())
+    assert screen.file.getvalue().count("w = 0.002") == 1
+    html = found.page().html()
+    assert all(sentence in html for sentence in found.choices)
+
+
+def test_a_deviation_is_relative_to_what_was_published():
+    row = Row("a", "b", 200.0, 201.0, 0.5)
+    assert row.deviation == pytest.approx(0.005)
+    assert dataclasses.replace(row, published=None).deviation is None
+    assert row.cells() == ["a", "b", "200", "201.0 ± 0.5", "+0.50 %"]
+
+
+def test_the_second_time_nothing_is_run():
+    scenario = model.scenario(model.GEOMETRIC, 0.25, model.red({"w": 0.07}), 100_000)
+    told = []
+    for _ in range(2):
+        campaign = Campaign("it", 800_000, watch=lambda *seen: told.append(seen))
+        first = campaign.run(scenario)
+        assert told[-1] == ("it", 800_000, 800_000)
+        told.clear()
+        again = campaign.run(scenario)
+        assert told == [("it", 1_600_000, 1_600_000)]
+        assert again.identity == first.identity
+
+
+def test_ctrl_c_says_that_it_goes_on(monkeypatch):
+    def interrupted(*_args, **_kwargs):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("sluicegate.papers.campaign.simulate", interrupted)
+    with pytest.raises(InterruptError) as error:
+        drop_from_front.reproduce()
+    assert str(error.value) == (
+        "drop-from-front: interrupted; the same command goes on from what is finished"
+    )

@@ -1,0 +1,266 @@
+"""Reports: text, tables, plots and pages."""
+
+from html.parser import HTMLParser
+
+import numpy as np
+import polars as pl
+import pytest
+from matplotlib.figure import Figure
+
+import sluicegate as sg
+from sluicegate.estimate import Measure
+from sluicegate.report import Page, plots
+from sluicegate.report.comparison import write_report
+from sluicegate.report.laws import law_figure, law_table
+from sluicegate.report.tables import comparison_rows, measure_text, numeric_columns, value_text
+
+VOID = {"meta", "br", "hr", "img", "link"}
+
+
+class Reader(HTMLParser):
+    """Collects what a test asks about, and fails on tags that do not close."""
+
+    def __init__(self):
+        super().__init__()
+        self.open, self.tags, self.text, self.attributes = [], [], [], []
+
+    def handle_starttag(self, tag, attrs):
+        self.tags.append(tag)
+        self.attributes += attrs
+        if tag not in VOID:
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag, attrs):
+        self.tags.append(tag)
+        self.attributes += attrs
+
+    def handle_endtag(self, tag):
+        assert self.open.pop() == tag
+
+    def handle_data(self, data):
+        self.text.append(data.strip())
+
+
+def read(html):
+    reader = Reader()
+    reader.feed(html)
+    reader.close()
+    assert reader.open == []
+    return reader
+
+
+# --- text
+
+
+@pytest.mark.parametrize(
+    ("value", "half_width", "text"),
+    [
+        (64.71, 0.93, "64.7 ± 0.9"),
+        (64.71, 0.96, "64.7 ± 1.0"),
+        (64.71, 1.23, "64.7 ± 1.2"),
+        (64.71, 23.0, "60 ± 20"),
+        (131_375.2, 1234.0, "131400 ± 1200"),
+        (0.0324, 0.00115, "0.0324 ± 0.0011"),
+        (249.5005, 0.0007, "249.50 ± 0.01"),
+        (3.2e-6, 4e-7, "(3.2 ± 0.4)e-6"),
+        (0.0, 1.5e-7, "(0.0 ± 1.5)e-7"),
+        (-5.43, 0.21, "-5.4 ± 0.2"),
+        (0.0, 0.0, "0"),
+        (5.0, None, "5"),
+        (5.43219, None, "5.432"),
+        (float("nan"), None, "n/a"),
+    ],
+)
+def test_a_value_stops_where_its_interval_begins(value, half_width, text):
+    assert measure_text(Measure(value, half_width, "")) == text
+
+
+def test_a_shown_half_width_is_never_under_two_thirds_of_the_true_one():
+    for half_width in np.geomspace(1e-6, 100, 997):
+        shown = measure_text(Measure(50.0, float(half_width), "")).rpartition("± ")[2]
+        assert float(shown) > 0.66 * half_width
+
+
+def test_values_are_written_as_a_scenario_would():
+    assert [value_text(value) for value in (True, 2e6, 0.1, "ewma", 3)] == [
+        "true",
+        "2e+06",
+        "0.1",
+        "ewma",
+        "3",
+    ]
+
+
+def test_columns_of_numbers_are_told_from_words():
+    rows = [["red", "1 ± 2", "", "3"], ["nlred", "n/a", "(1 ± 2)e-6", "x"]]
+    assert numeric_columns(["a", "b", "c", "d"], rows) == [False, True, True, False]
+    assert numeric_columns(["a"], []) == [False]
+
+
+# --- pages
+
+
+def figure():
+    drawn = Figure(figsize=(3, 2))
+    ax = drawn.subplots()
+    ax.plot([1, 2], [3, 4])
+    ax.set_xlabel("packets & bytes")
+    return drawn
+
+
+def test_a_page_shows_what_it_is_given_and_loads_nothing():
+    page = Page("A <b>title</b>", "below")
+    page.section("First & last")
+    page.text("if a < b")
+    page.table(["name", "value"], [["x", "1"], ["<y>", "2"]], "caption")
+    page.figure(figure(), 'The "figure"', "what it shows")
+    html = page.html()
+    shown = read(html)
+    for text in ("A <b>title</b>", "below", "First & last", "if a < b", "<y>", "caption"):
+        assert text in shown.text
+    assert "packets & bytes" in shown.text  # of the figure: text stays text
+    assert ("aria-label", 'The "figure". what it shows') in shown.attributes
+    assert ("class", "number") in shown.attributes
+    assert not {"script", "link", "img", "iframe"} & set(shown.tags)
+    loads = [value for name, value in shown.attributes if name in ("src", "href", "action")]
+    assert loads == []
+    assert "@import" not in html
+    assert "url(http" not in html
+
+
+def test_figures_take_the_pages_colours_and_no_names_of_their_own():
+    page = Page("Title")
+    page.figure(figure(), "one")
+    page.figure(figure(), "two")
+    html = page.html()
+    assert "currentColor" in html
+    assert "#000000" not in html.partition("</style>")[2]
+    groups = [value for name, value in read(html).attributes if name == "id"]
+    assert not any(name.startswith(("figure", "axes")) for name in groups)
+
+
+def test_a_page_is_the_same_each_time():
+    def page():
+        made = Page("Title")
+        made.figure(figure(), "one")
+        return made.html()
+
+    assert page() == page()
+
+
+def test_a_page_makes_its_folder(tmp_path):
+    path = tmp_path / "new" / "page.html"
+    Page("Grüße").write(path)
+    assert "Grüße" in path.read_text(encoding="utf-8")
+
+
+# --- comparisons
+
+TABLE = {
+    "title": "Small & quick",
+    "slots": 2e4,
+    "replications": 2,
+    "arrivals": {"kind": "geometric", "rate": 0.5},
+    "service": {"kind": "geometric", "mu": 0.5},
+    "queue": {"limit": 30},
+}
+
+
+def comparison(*disciplines, **changes):
+    table = TABLE | {"disciplines": list(disciplines)} | changes
+    return sg.compare(sg.Scenario.parse(table))
+
+
+class Never:
+    def arrive(self, view):
+        return sg.ADMIT
+
+
+def test_a_report_holds_every_discipline_and_measure(tmp_path):
+    compared = comparison({"aqm": "red"}, {"aqm": "red", "ecn": True}, {"aqm": Never})
+    path = write_report(compared, tmp_path / "out")
+    shown = read(path.read_text(encoding="utf-8"))
+    header, rows = comparison_rows(compared)
+    assert "marked\n(%)" in header
+    for text in ("Small & quick", "red ECN", "Never", rows[0][1], "queue_deviation"):
+        assert text in shown.text
+    assert shown.tags.count("svg") == 5
+    measures = pl.read_parquet(path.parent / "measures.parquet")
+    assert measures.equals(compared.frame())
+    distributions = pl.read_parquet(path.parent / "distributions.parquet")
+    sums = distributions.group_by("discipline", "distribution").agg(pl.col("probability").sum())
+    assert sums.height == 6
+    assert sums["probability"].to_list() == pytest.approx([1] * 6)
+
+
+def test_times_are_shown_in_ms_where_slots_have_a_duration():
+    header, rows = comparison_rows(comparison({"aqm": "red"}, slot_s=1e-3))
+    assert header[1] == "mean wait\n(ms)"
+    assert "marked\n(%)" not in header
+    assert float(rows[0][1].partition(" ")[0]) > 1
+
+
+@pytest.mark.parametrize(
+    ("disciplines", "changes"),
+    [
+        ([{"aqm": "drop_tail"}], {"arrivals": {"kind": "geometric", "rate": 0}}),
+        ([{"aqm": "drop_tail"}], {"arrivals": {"kind": "geometric", "rate": 1}, "slots": 1000}),
+        ([{"aqm": "drop_tail"}], {"slots": 1000, "replications": 1}),
+        ([{"aqm": Never}], {}),
+        ([{"aqm": "red", "label": f"{k} $\\frac$ &<\n" + 9 * "long "} for k in range(12)], {}),
+    ],
+    ids=["nothing arrives", "always full", "short", "no drop law", "many, oddly named"],
+)
+def test_whatever_is_compared_can_be_reported(disciplines, changes, tmp_path):
+    path = write_report(comparison(*disciplines, **changes), tmp_path)
+    read(path.read_text(encoding="utf-8"))
+
+
+def test_a_discipline_has_one_colour_in_every_plot():
+    compared = comparison({"aqm": "drop_tail"}, {"aqm": "red"}, {"aqm": "nlred"})
+    names = [record.discipline for record in compared.records]
+    expected = plots.colours(names)
+    assert len(set(expected.values())) == 3
+    for drawn in (
+        plots.queue_tail_figure(compared.records),
+        plots.wait_tail_figure(compared.records),
+    ):
+        lines = {line.get_label(): line.get_color() for line in drawn.axes[0].lines}
+        assert {name: lines[name] for name in names} == expected
+
+
+def test_the_overview_puts_the_least_wait_first():
+    overload = {"arrivals": {"kind": "geometric", "rate": 0.9}}
+    compared = comparison({"aqm": "drop_tail"}, {"aqm": "red"}, **overload)
+    ax = plots.overview_figure(compared.records).axes[0]
+    assert [label.get_text() for label in ax.get_yticklabels()] == ["red", "drop_tail"]
+    assert ax.yaxis_inverted()
+
+
+def test_the_tail_figure_shows_the_distribution():
+    (record,) = comparison({"aqm": "red"}).records
+    line = plots.queue_tail_figure([record]).axes[0].lines[0]
+    at, shares = line.get_data()
+    np.testing.assert_allclose(shares[0], 1)
+    for k, share in zip(at[:10].astype(int), shares[:10], strict=True):
+        assert share == pytest.approx(record.queue_distribution[k:].sum())
+
+
+# --- drop laws
+
+
+def test_a_law_table_spans_the_law():
+    averages, law = law_table(sg.aqm("red", min_th=10, max_th=30, max_p=0.1))
+    assert (averages[0], law[0]) == (0, 0)
+    assert averages[-1] > 30
+    assert law[-1] == 1
+    assert law[list(averages).index(20.0)] == pytest.approx(0.05)
+
+
+def test_laws_are_drawn_for_those_that_have_one():
+    red = sg.aqm("red")
+    drawn = law_figure({"never": sg.aqm(Never), "red": red})
+    (line,) = drawn.axes[0].lines
+    averages, law = line.get_data()
+    np.testing.assert_array_equal(law, red.drop_probability(averages))
+    assert law_figure({"never": sg.aqm(Never)}) is None

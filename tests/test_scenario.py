@@ -1,0 +1,133 @@
+"""Scenarios: from TOML to what is run."""
+
+import contextlib
+import copy
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import sluicegate as sg
+
+TABLE = {
+    "title": "A scenario",
+    "slots": 1e5,
+    "arrivals": {"kind": "geometric", "rate": 0.5},
+    "service": {"kind": "geometric", "mu": 0.5},
+    "queue": {"limit": 100, "victim": "tail", "ecn": False},
+    "disciplines": [{"aqm": "red", "params": {"w": 0.07}}, {"aqm": "drop_tail", "label": "none"}],
+}
+
+
+def scenario(**changes):
+    return sg.Scenario.parse(TABLE | changes)
+
+
+def test_floats_that_are_whole_count_as_whole_numbers():
+    assert scenario(slots=1e7).slots == 10_000_000
+
+
+def test_a_discipline_is_named_by_its_label_or_by_what_was_given():
+    disciplines = [
+        {"aqm": "red", "label": "mine"},
+        {"aqm": "red"},
+        {"aqm": "red", "params": {"w": 0.07, "max_p": 0.2}},
+        {"aqm": "red", "victim": "front", "ecn": True},
+    ]
+    names = [discipline.name for discipline in scenario(disciplines=disciplines).disciplines]
+    assert names == ["mine", "red", "red w=0.07, max_p=0.2", "red drop from front, ECN"]
+
+
+def test_replications_default_to_eight_and_to_one_for_a_capture(gateway):
+    replay = {"kind": "replay", "capture": str(gateway)}
+    assert scenario().runs == 8
+    assert scenario(replications=3).runs == 3
+    assert scenario(arrivals=replay, slot_s=1e-3, slots=None).runs == 1
+
+
+def test_a_replay_lasts_as_long_as_its_capture_unless_told_otherwise(gateway):
+    replay = {"kind": "replay", "capture": str(gateway)}
+    whole = scenario(arrivals=replay, slot_s=1e-3, slots=None)
+    assert whole.duration_slots == int(whole.arrivals.packets.duration_s * 1000) + 1
+    assert scenario(arrivals=replay, slot_s=1e-3, slots=5000).duration_slots == 5000
+
+
+def test_paths_in_a_file_start_at_the_files_folder(tmp_path, gateway, monkeypatch):
+    folder = tmp_path / "mine"
+    folder.mkdir()
+    (folder / "traffic.pcap").symlink_to(gateway)
+    (folder / "scenario.toml").write_text(
+        "slot_s = 1e-3\n"
+        'arrivals = { kind = "replay", capture = "traffic.pcap" }\n'
+        'service = { kind = "packet-size", rate_bps = 2e6 }\n'
+        'disciplines = [{ aqm = "red" }]\n'
+    )
+    monkeypatch.chdir(tmp_path)
+    assert sg.Scenario.load("mine/scenario.toml").arrivals.packets.packets == 12_500
+
+
+def test_a_table_is_left_as_it_was():
+    table = copy.deepcopy(TABLE)
+    sg.Scenario.parse(table, Path("elsewhere"))
+    assert table == TABLE
+
+
+def test_the_self_similar_source_has_the_mean_that_was_asked_for():
+    arrivals = sg.SelfSimilarArrivals(rate=0.3, a=12.0, states=4)
+    assert arrivals.modulator().mean == pytest.approx(0.3, rel=1e-9)
+
+
+def test_every_scenario_of_the_repository_can_be_run(root):
+    files = sorted((root / "scenarios").glob("*.toml"))
+    assert len(files) >= 4
+    for path in files:
+        loaded = sg.Scenario.load(path)
+        assert loaded.title
+        assert len(loaded.disciplines) >= 2
+
+
+ODD = st.one_of(
+    st.none(),
+    st.booleans(),
+    st.integers(),
+    st.floats(),
+    st.text(max_size=5),
+    st.just([]),
+    st.just({}),
+    st.lists(st.integers(), max_size=2),
+    st.dictionaries(st.sampled_from(["kind", "aqm", "rate", "name", "self"]), st.floats()),
+)
+PLACES = [
+    ("slots",),
+    ("seed",),
+    ("slot_s",),
+    ("title",),
+    ("arrivals",),
+    ("arrivals", "kind"),
+    ("arrivals", "rate"),
+    ("service", "mu"),
+    ("queue",),
+    ("queue", "limit"),
+    ("queue", "victim"),
+    ("disciplines",),
+    ("disciplines", 0),
+    ("disciplines", 0, "aqm"),
+    ("disciplines", 0, "params"),
+    ("disciplines", 0, "params", "w"),
+    ("disciplines", 0, "params", "name"),
+    ("disciplines", 1, "label"),
+    ("unheard_of",),
+]
+
+
+@given(st.sampled_from(PLACES), ODD)
+def test_whatever_stands_in_a_scenario_it_is_accepted_or_refused_in_words(place, value):
+    table = copy.deepcopy(TABLE)
+    *way, last = place
+    part = table
+    for step in way:
+        part = part[step]
+    part[last] = value
+    with contextlib.suppress(sg.SluiceError):
+        sg.Scenario.parse(table)
