@@ -4,8 +4,9 @@ use sluice_aqm::{Configured, Discipline};
 
 use crate::{
     arrivals::{Arrivals, Change, Modulator},
-    average::{Filter, Levels, Sampling},
     error::{ChainError, refuse},
+    filter::{Averaging, Sampling},
+    levels::Levels,
 };
 
 /// Everything that determines a chain.
@@ -19,8 +20,8 @@ pub struct Plan {
     pub discipline: Discipline,
     /// Drop-tail or a member of the RED family with independent drops and no idle rule.
     pub aqm: Configured,
-    /// When the average looks at the queue.
-    pub sampling: Sampling,
+    /// Length of a slot, ns: an average sampled by a clock must be sampled once in each.
+    pub slot_ns: u64,
     /// Step of the average's grid, packets.
     pub grid: f64,
 }
@@ -69,7 +70,7 @@ impl Chain {
             refuse!("grid = {grid} must be above 0 and at most the limit of {limit} packets");
         }
         let modulator = Modulator::new(&plan.arrivals)?;
-        let filter = Filter::new(&plan.aqm)?;
+        let Averaging { sampling, filter } = Averaging::new(&plan.aqm, plan.slot_ns)?;
         let states =
             Levels::count(filter, limit, grid) * (limit + 2) as f64 * modulator.states as f64;
         if states > MOST_STATES {
@@ -84,7 +85,7 @@ impl Chain {
             modulator,
             discipline: plan.discipline,
             mu,
-            sampling: plan.sampling,
+            sampling,
         };
         chain.levels.truncate(chain.reached());
         Ok(chain)

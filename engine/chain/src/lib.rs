@@ -9,14 +9,15 @@
 //! section IV.
 
 mod arrivals;
-mod average;
 mod chain;
 mod dense;
 mod direct;
 mod elimination;
 mod error;
+mod filter;
 mod iterative;
 mod krylov;
+mod levels;
 mod line;
 mod measures;
 #[cfg(test)]
@@ -25,7 +26,6 @@ mod solve;
 mod sweep;
 
 pub use arrivals::Arrivals;
-pub use average::Sampling;
 pub use chain::{Chain, Plan};
 pub use error::ChainError;
 pub use measures::{Fates, Measures};

@@ -1,8 +1,8 @@
 //! What the steady state says of queue, losses and waits.
 
 use crate::{
-    average::Sampling,
     chain::{Chain, Changed},
+    filter::Sampling,
 };
 
 /// What becomes of arrivals, packets per slot.

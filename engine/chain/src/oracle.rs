@@ -8,7 +8,7 @@ use num_rational::BigRational;
 use proptest::prelude::*;
 use sluice_aqm::{Configured, Discipline, Value, Victim, find};
 
-use crate::{Arrivals, Chain, Method, Plan, Sampling, iterative::distance};
+use crate::{Arrivals, Chain, Method, Plan, iterative::distance};
 
 const MEMORY: f64 = 1e9;
 
@@ -40,7 +40,7 @@ fn drop_tail(rate: f64, mu: f64, limit: u32) -> Plan {
             ecn: false,
         },
         aqm: Configured::new(find("drop_tail").unwrap(), &[]).unwrap(),
-        sampling: Sampling::Arrivals,
+        slot_ns: 1_000_000,
         grid: 0.25,
     }
 }
@@ -151,7 +151,7 @@ impl<'p> Oracle<'p> {
             for (next_phase, moved) in matrix[phase].iter().enumerate() {
                 let p = served * moved;
                 let arrived = next_phase == 0;
-                let by_clock = self.plan.sampling == Sampling::Clock;
+                let by_clock = self.params.get("sampling") == Some(&Value::Word("clock".into()));
                 let waiting = system.saturating_sub(1);
                 let judged = if arrived && !by_clock {
                     self.observe(average, count, waiting)
@@ -283,8 +283,11 @@ fn arrivals() -> impl Strategy<Value = Arrivals> {
 fn disciplines() -> impl Strategy<Value = Configured> {
     let thresholds = (0.5..3.0, 0.5..4.0);
     let numbers = (thresholds, 0.05..0.9, 0.05..1.0, 1.0..3.0, 1_u32..3);
-    (numbers, 0_usize..5).prop_map(|(((min_th, range), w, p, low_queue, low_arrivals), kind)| {
+    let choices = (0_usize..5, any::<bool>());
+    (numbers, choices).prop_map(|(numbers, (kind, by_clock))| {
+        let ((min_th, range), w, p, low_queue, low_arrivals) = numbers;
         let mut given = vec![
+            word("sampling", if by_clock { "clock" } else { "arrivals" }),
             number("min_th", min_th),
             number("max_th", min_th + range),
             number("w", w),
@@ -308,11 +311,10 @@ proptest! {
     #[test]
     fn both_methods_solve_the_model(
         (arrivals, mu, aqm) in (arrivals(), 0.1..1.0, disciplines()),
-        (limit, ecn, by_clock, grid) in (2_u32..7, any::<bool>(), any::<bool>(), 0.3..1.5),
+        (limit, ecn, grid) in (2_u32..7, any::<bool>(), 0.3..1.5),
     ) {
-        let sampling = if by_clock { Sampling::Clock } else { Sampling::Arrivals };
         let discipline = Discipline { limit, victim: Victim::Tail, ecn };
-        check(&Plan { arrivals, mu, discipline, aqm, sampling, grid })?;
+        check(&Plan { arrivals, mu, discipline, aqm, slot_ns: 1_000_000, grid })?;
     }
 }
 
@@ -516,8 +518,16 @@ fn what_no_chain_follows_is_refused_with_what_would_be_right() {
             "red.idle_decay must be false: the chain does not time idle periods",
         ),
         (
+            with(red(
+                "red",
+                &[word("sampling", "clock"), number("sampling_interval", 0.01)],
+            )),
+            "red.sampling_interval = 0.01 must be 0.001, the length of a slot (s): \
+             the chain samples once in each",
+        ),
+        (
             with(Configured::new(find("redwm").unwrap(), &[]).unwrap()),
-            "redwm.a2 = 0.001 must be 0: the chain remembers one average and no queue",
+            "redwm.a2 = 0.0014 must be 0: the chain remembers one average and no queue",
         ),
     ] {
         assert_eq!(refusal(&plan), message);
