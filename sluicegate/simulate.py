@@ -65,7 +65,7 @@ def simulate(
         return known
     total = scenario.duration_slots * scenario.runs
     outcome = _engine.simulate(
-        _plan(scenario, discipline),
+        engine_plan(scenario, discipline),
         discipline.configured.engine,
         threads,
         None if watch is None else lambda done: watch(done, total),
@@ -107,7 +107,8 @@ def _queue(scenario: Scenario, discipline: Discipline) -> dict[str, Any]:
     return {**scenario.queue.model_dump(), **given}
 
 
-def _plan(scenario: Scenario, discipline: Discipline) -> dict[str, Any]:
+def engine_plan(scenario: Scenario, discipline: Discipline) -> dict[str, Any]:
+    """What the engine needs to know of a run beside the AQM; its worlds read what concerns them."""
     slot_s = scenario.slot_s
     return {
         "arrivals": _arrivals(scenario),
