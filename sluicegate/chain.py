@@ -109,8 +109,8 @@ def extrapolate(
 
     The average on a grid is rounded, which adds diffusion. The differences of the three solutions
     tell the order of that error, and with it the limit (Aitken; Richardson where the order is
-    known). The half width of each measure is how far the limit lies from the finest solution,
-    or the largest difference between solutions where the differences show no order.
+    known). The half width of each measure is how far the limit lies from the finest solution, but
+    at least the last difference; the largest difference where the differences show no order.
 
     Args:
         scenario: What to solve.
@@ -143,11 +143,12 @@ def extrapolate(
 def _limit(values: list[float], unit: str) -> Measure:
     coarse, middle, fine = values
     first, second = middle - coarse, fine - middle
-    # an order between 1/2 and 3 of the error in the step; else the differences are something else
+    # an order between 1/2 and 3 of the error in the step; else the differences show none
     if second == 0 or not 2**0.5 <= first / second <= 2**3:
         return Measure(fine, max(abs(first), abs(second)), unit)
     shift = second / (first / second - 1)
-    return Measure(fine + shift, abs(shift), unit)
+    # where the order still falls, an error of first order would leave as much as `second`
+    return Measure(fine + shift, max(abs(shift), abs(second)), unit)
 
 
 def _only(scenario: Scenario) -> Discipline:

@@ -24,10 +24,12 @@ pub struct Plan {
     pub slot_ns: u64,
     /// Step of the average's grid, packets.
     pub grid: f64,
+    /// What building and solving the chain may take, bytes.
+    pub memory: f64,
 }
 
-/// States beyond which not even one vector of probabilities is sensible.
-const MOST_STATES: f64 = 1e9;
+/// Vectors of probabilities that any use of a chain takes.
+const VECTORS: f64 = 3.0;
 
 /// A chain ready to be solved.
 ///
@@ -40,6 +42,7 @@ pub struct Chain {
     pub(crate) levels: Levels,
     pub(crate) discipline: Discipline,
     pub(crate) mu: f64,
+    pub(crate) memory: f64,
     pub(crate) sampling: Sampling,
 }
 
@@ -60,7 +63,7 @@ impl Chain {
     ///
     /// # Errors
     /// For a parameter out of range, a discipline that no chain follows, or more states than
-    /// any memory holds.
+    /// the memory holds.
     pub fn new(plan: &Plan) -> Result<Self, ChainError> {
         let (mu, grid, limit) = (plan.mu, plan.grid, plan.discipline.limit as usize);
         if !(mu > 0.0 && mu <= 1.0) {
@@ -71,13 +74,15 @@ impl Chain {
         }
         let modulator = Modulator::new(&plan.arrivals)?;
         let Averaging { sampling, filter } = Averaging::new(&plan.aqm, plan.slot_ns)?;
-        let states =
-            Levels::count(filter, limit, grid) * (limit + 2) as f64 * modulator.states as f64;
-        if states > MOST_STATES {
+        let levels = Levels::count(filter, limit, grid);
+        let states = levels * (limit + 2) as f64 * modulator.states as f64;
+        let bytes = levels * Levels::bytes(limit) + VECTORS * states * size_of::<f64>() as f64;
+        if bytes > plan.memory {
             refuse!(
-                "grid = {grid} gives {states:.2e} states, {:.1} GB for each vector of \
-                 probabilities; at most {MOST_STATES:.0e} states are allowed: take a coarser grid",
-                states * 8e-9
+                "grid = {grid} gives {states:.2e} states, which take {:.1} GB at least; {:.1} GB \
+                 are there: take a coarser grid",
+                bytes / 1e9,
+                plan.memory / 1e9
             );
         }
         let mut chain = Self {
@@ -85,6 +90,7 @@ impl Chain {
             modulator,
             discipline: plan.discipline,
             mu,
+            memory: plan.memory,
             sampling,
         };
         chain.levels.truncate(chain.reached());
@@ -133,10 +139,10 @@ impl Chain {
         let law = self.levels.law[level];
         if size + 1 == self.sizes() {
             1.0
-        } else if self.discipline.ecn && law < 1.0 {
-            0.0
+        } else if self.discipline.ecn {
+            law.forced
         } else {
-            law
+            (law.early + law.forced).min(1.0)
         }
     }
 

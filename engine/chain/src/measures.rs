@@ -76,14 +76,16 @@ impl Chain {
             let fates = &mut measures.fates;
             fates.arrivals += packets;
             measures.admitted[size] += admitted;
-            if law >= 1.0 {
-                fates.forced += packets;
-            } else if self.discipline.ecn {
-                fates.marked += admitted * law;
-                fates.overflow += if is_full { packets } else { 0.0 };
-            } else {
-                fates.early += packets * law;
-                fates.overflow += if is_full { packets * (1.0 - law) } else { 0.0 };
+            fates.forced += packets * law.forced;
+            let chance = packets * law.early;
+            let rest = packets * (1.0 - law.forced - law.early).max(0.0);
+            match (self.discipline.ecn, is_full) {
+                (false, _) => fates.early += chance,
+                (true, false) => fates.marked += chance,
+                (true, true) => fates.overflow += chance,
+            }
+            if is_full {
+                fates.overflow += rest;
             }
         }
     }

@@ -58,20 +58,20 @@ impl Chain {
         }
     }
 
-    /// Solves the chain in at most `memory` bytes.
+    /// Solves the chain.
     ///
     /// # Errors
-    /// When the method takes more memory, does not suit the chain, or does not converge.
-    pub fn solve(&self, method: Method, memory: f64) -> Result<Solution, ChainError> {
+    /// When the method takes more memory than the plan allows, does not suit the chain, or does not converge.
+    pub fn solve(&self, method: Method) -> Result<Solution, ChainError> {
         let bytes = self.bytes(method);
-        if bytes > memory {
+        if bytes > self.memory {
             refuse!(
                 "the chain has {} states; the {} method takes {:.1} GB, and {:.1} GB are there: \
                  take a coarser grid{}",
                 self.states(),
                 method.name(),
                 bytes / 1e9,
-                memory / 1e9,
+                self.memory / 1e9,
                 if method == Method::Direct {
                     " or the iterative method"
                 } else {

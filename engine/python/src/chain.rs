@@ -73,12 +73,13 @@ fn solve_chain<'py>(
         aqm: aqm.0.clone(),
         slot_ns: field(table, "slot_ns")?,
         grid,
+        memory,
     };
     let chain = Chain::new(&plan).map_err(refused)?;
     let method = method(method_name, &chain)?;
     let (solution, measures, waits) = py
         .detach(|| {
-            let solution = chain.solve(method, memory)?;
+            let solution = chain.solve(method)?;
             let measures = chain.measures(&solution.probabilities);
             let waits = chain.waits(&measures.admitted, WAIT_REST);
             Ok((solution, measures, waits))

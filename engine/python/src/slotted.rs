@@ -44,7 +44,10 @@ impl PyTrace {
     }
 }
 
-pub(crate) fn field<'py, T: FromPyObjectOwned<'py>>(table: &Bound<'py, PyDict>, name: &str) -> PyResult<T> {
+pub(crate) fn field<'py, T: FromPyObjectOwned<'py>>(
+    table: &Bound<'py, PyDict>,
+    name: &str,
+) -> PyResult<T> {
     let value = table
         .get_item(name)?
         .ok_or_else(|| PyValueError::new_err(format!("the plan lacks {name}")))?;
