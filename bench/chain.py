@@ -45,6 +45,16 @@ def scenario(arrivals: dict[str, Any]) -> Any:
     )
 
 
+def drop_law(average: Any, grid: float) -> Any:
+    """RED's law, averaged over a step of the grid each side with falling weights."""
+    law = np.zeros(average.shape)
+    for off in (np.arange(-32, 32) + 0.5) / 32:
+        near = average + off * grid
+        p = np.clip(MAX_P * (near - MIN_TH) / (MAX_TH - MIN_TH), 0, None)
+        law += (1 - abs(off)) / 32 * np.where(near >= MAX_TH, 1.0, p)
+    return law
+
+
 def transition_matrix(grid: float) -> Any:
     """The geometric chain of the same RED, written with numpy: columns sum to 1."""
     from scipy.sparse import coo_matrix
@@ -70,9 +80,7 @@ def transition_matrix(grid: float) -> Any:
             (low, 1 - (place - low)),
             (np.minimum(low + 1, levels - 1), place - low),
         ):
-            seen = to_level * grid
-            law = np.clip(MAX_P * (seen - MIN_TH) / (MAX_TH - MIN_TH), 0, 1)
-            law = np.where(seen >= MAX_TH, 1.0, np.where(after == sizes - 1, 1.0, law))
+            law = np.where(after == sizes - 1, 1.0, drop_law(to_level * grid, grid))
             add(to_level, after, p_served * RATE * p_level * law)
             more = np.minimum(after + 1, sizes - 1)
             add(to_level, more, p_served * RATE * p_level * (1 - law))

@@ -31,8 +31,9 @@ class Solution:
 
     Attributes:
         record: The measures that every world gives; without intervals, since nothing is random.
-            Where packets are dropped from the front or at random, times in the system are not
-            known and their measures are NaN.
+            Of times in the system under drop from front only mean and variance are known (not
+            even these where a clock samples LPF/ODA), under random drop nothing: those measures
+            are NaN, and the distribution is empty.
         grid: Step of the average's grid, packets.
         states: Number of states of the chain.
         method: `direct` or `iterative`.
@@ -175,12 +176,6 @@ def _record(
     }
     run |= {"world": "chain", "version": version("sluicegate"), "grid": grid}
     found = measures([_unit(table, plan["packet_bytes"])], scenario.slot_s)
-    wait = table["wait"]
-    if plan["victim"] != "tail":
-        wait = np.zeros(0)
-        for name, measure in found.items():
-            if name.startswith("wait_"):
-                found[name] = Measure(np.nan, None, measure.unit)
     return Record(
         identity=store.identity(run),
         discipline=discipline.name,
@@ -193,14 +188,14 @@ def _record(
         time_unit="slots" if scenario.slot_s is None else "s",
         measures=found,
         queue_distribution=table["queue"],
-        wait_distribution=wait,
+        wait_distribution=table["wait"],
         wait_bin=1.0 if scenario.slot_s is None else scenario.slot_s,
     )
 
 
 def _unit(table: dict[str, Any], packet_bytes: int) -> dict[str, Any]:
     """The solution as the counts of one slot, of which the measures are made."""
-    served, slots = table["served"], np.arange(len(table["wait"]), dtype=np.float64)
+    served = table["served"]
     return {
         "replication": 0,
         "slots": 1.0,
@@ -210,8 +205,8 @@ def _unit(table: dict[str, Any], packet_bytes: int) -> dict[str, Any]:
         "wait_bin_slots": 1,
         "served": served,
         "served_bytes": served * packet_bytes,
-        "wait_sum": served * float(table["wait"] @ slots),
-        "wait_square_sum": served * float(table["wait"] @ slots**2),
+        "wait_sum": table["wait_sum"],
+        "wait_square_sum": table["wait_square_sum"],
         "arrivals": table["arrivals"],
         "verdicts": table["verdicts"],
     }

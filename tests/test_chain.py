@@ -23,10 +23,10 @@ def scenario(aqm="drop_tail", *, rate=0.5, mu=0.5, limit=15, slots=1000, **param
     )
 
 
-def red(aqm="red", *, limit=15, **params):
-    return scenario(
-        aqm, limit=limit, rate=0.6, **(RED | {"min_th": 3, "max_th": 9, "w": 0.2} | params)
-    )
+def red(aqm="red", *, limit=15, victim="tail", **params):
+    usual = RED | {"min_th": 3, "max_th": 9, "w": 0.2}
+    setting = scenario(aqm, limit=limit, rate=0.6, **(usual | params))
+    return setting.model_copy(update={"queue": sg.Queue(limit=limit, victim=victim)})
 
 
 @pytest.mark.parametrize(("rate", "mu"), [(0.2, 0.5), (0.5, 0.5), (0.5, 0.25)])
@@ -55,8 +55,17 @@ DISCIPLINES = [
     ("nlred", {"max_p": 0.5}),
     ("lpf_oda", {"max_p": 0.3, "low_queue": 2}),
     ("red", {"average": "difference", "a1": 0.7, "max_p": 0.4}),
+    ("red", {"max_p": 0.3, "victim": "front"}),
+    ("dsred", {"gamma": 0.8, "sampling": "clock", "victim": "front"}),
 ]
-MEASURES = ["queue_mean", "queue_variance", "wait_mean", "loss_ratio", "utilization"]
+MEASURES = [
+    "queue_mean",
+    "queue_variance",
+    "wait_mean",
+    "wait_variance",
+    "loss_ratio",
+    "utilization",
+]
 
 
 def test_simulation_covers_the_chain():
@@ -110,13 +119,17 @@ def test_little_and_the_sum_of_losses():
     assert record["queue_mean"].half_width is None
 
 
-def test_dropping_from_the_front_changes_no_queue():
-    tail = red(max_p=0.3)
-    front = tail.model_copy(update={"queue": sg.Queue(limit=15, victim="front")})
-    records = [sg.chain.solve(setting).record for setting in (tail, front)]
-    np.testing.assert_array_equal(*(record.queue_distribution for record in records))
-    assert np.isnan(records[1]["wait_mean"].value)
-    assert records[0].identity != records[1].identity
+def test_who_is_dropped_changes_no_queue():
+    tail, front, random = (
+        sg.chain.solve(red(max_p=0.3, victim=victim)).record
+        for victim in ("tail", "front", "random")
+    )
+    np.testing.assert_array_equal(tail.queue_distribution, front.queue_distribution)
+    np.testing.assert_array_equal(tail.queue_distribution, random.queue_distribution)
+    assert front["wait_mean"].value < tail["wait_mean"].value
+    assert np.isnan(front["wait_p99"].value)
+    assert np.isnan(random["wait_mean"].value)
+    assert len({tail.identity, front.identity, random.identity}) == 3
 
 
 def test_the_limit_of_the_grid_is_closer_than_the_finest_grid():

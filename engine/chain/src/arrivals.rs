@@ -35,7 +35,7 @@ pub(crate) struct Change {
 /// a discrete-time Markovian arrival process, as lists of their entries.
 ///
 /// State 0 is one that brings no packet (where there are several states), so that a long silence
-/// leads there from everywhere.
+/// leads there from everywhere; quiet changes lead to the same or an earlier state.
 #[derive(Clone, Debug)]
 pub(crate) struct Modulator {
     pub states: usize,

@@ -463,6 +463,62 @@ fn waits_obey_littles_law_and_losses_add_up() {
     }
 }
 
+/// Every packet that joins the line is served or goes from its front; the server tells how many
+/// are served. Where nothing is dropped, front and tail are the same.
+#[test]
+fn waits_under_drop_from_front() {
+    let given = [
+        number("min_th", 3.0),
+        number("max_th", 12.0),
+        number("w", 0.2),
+    ];
+    for sampling in ["arrivals", "clock"] {
+        let given = [&given[..], &[word("sampling", sampling)]].concat();
+        for arrivals in [
+            Arrivals::Geometric { rate: 0.6 },
+            Arrivals::SelfSimilar {
+                a: 5.0,
+                q: 1.9,
+                states: 3,
+            },
+        ] {
+            let plan = Plan {
+                arrivals,
+                aqm: red("red", &given),
+                ..drop_tail(0.6, 0.5, 10)
+            };
+            let chain = Chain::new(&plan).unwrap();
+            let solution = chain.solve(Method::Direct).unwrap();
+            let measures = chain.measures(&solution.probabilities);
+            let front = chain.front_waits(&solution.probabilities).unwrap();
+            let served = measures.utilization * plan.mu;
+            assert!((front.served - served).abs() < 1e-13, "{front:?}, {served}");
+            let system: f64 = (0..)
+                .zip(&measures.queue)
+                .map(|(k, p)| f64::from(k) * p)
+                .sum();
+            assert!(front.sum < system + measures.utilization);
+        }
+    }
+}
+
+#[test]
+fn front_and_tail_are_the_same_where_nothing_is_dropped() {
+    let chain = Chain::new(&drop_tail(0.1, 0.9, 40)).unwrap();
+    let solution = chain.solve(Method::Direct).unwrap();
+    let measures = chain.measures(&solution.probabilities);
+    let waits = chain.waits(&measures.admitted, 1e-18);
+    let front = chain.front_waits(&solution.probabilities).unwrap();
+    let moment = |power: i32| -> f64 {
+        (0..)
+            .zip(&waits)
+            .map(|(k, p)| f64::from(k).powi(power) * p)
+            .sum()
+    };
+    assert!((front.sum / front.served - moment(1)).abs() < 1e-12);
+    assert!((front.square_sum / front.served - moment(2)).abs() < 1e-12);
+}
+
 fn refusal(plan: &Plan) -> String {
     Chain::new(plan).unwrap_err().to_string()
 }

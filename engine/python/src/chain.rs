@@ -2,6 +2,7 @@
 
 use numpy::PyArray1;
 use pyo3::{exceptions::PyValueError, prelude::*, types::PyDict};
+use sluice_aqm::Victim;
 use sluice_chain::{Arrivals, Chain, ChainError, Measures, Method, Plan, Solution};
 
 use crate::{
@@ -81,11 +82,55 @@ fn solve_chain<'py>(
         .detach(|| {
             let solution = chain.solve(method)?;
             let measures = chain.measures(&solution.probabilities);
-            let waits = chain.waits(&measures.admitted, WAIT_REST);
+            let waits = Waits::of(&chain, plan.discipline.victim, &solution, &measures);
             Ok((solution, measures, waits))
         })
         .map_err(refused)?;
     result(py, &chain, &solution, &measures, waits)
+}
+
+/// Times in the system of the packets served: distribution (slots) where it is known, sums per slot.
+struct Waits {
+    distribution: Vec<f64>,
+    sum: f64,
+    square_sum: f64,
+}
+
+impl Waits {
+    fn of(chain: &Chain, victim: Victim, solution: &Solution, measures: &Measures) -> Self {
+        let unknown = Self {
+            distribution: Vec::new(),
+            sum: f64::NAN,
+            square_sum: f64::NAN,
+        };
+        match victim {
+            Victim::Tail => {
+                let distribution = chain.waits(&measures.admitted, WAIT_REST);
+                let served: f64 = measures.admitted.iter().sum();
+                let moment = |power| {
+                    let terms = (0..).zip(&distribution);
+                    terms
+                        .map(|(k, p)| f64::from(k).powi(power) * p)
+                        .sum::<f64>()
+                        * served
+                };
+                Self {
+                    sum: moment(1),
+                    square_sum: moment(2),
+                    distribution,
+                }
+            }
+            Victim::Front => match chain.front_waits(&solution.probabilities) {
+                Some(front) => Self {
+                    sum: front.sum,
+                    square_sum: front.square_sum,
+                    ..unknown
+                },
+                None => unknown,
+            },
+            Victim::Random => unknown,
+        }
+    }
 }
 
 fn result<'py>(
@@ -93,7 +138,7 @@ fn result<'py>(
     chain: &Chain,
     solution: &Solution,
     measures: &Measures,
-    waits: Vec<f64>,
+    waits: Waits,
 ) -> PyResult<Bound<'py, PyDict>> {
     let table = PyDict::new(py);
     table.set_item("method", solution.method.name())?;
@@ -104,7 +149,9 @@ fn result<'py>(
     table.set_item("levels", PyArray1::from_slice(py, chain.averages()))?;
     table.set_item("average", PyArray1::from_slice(py, &measures.average))?;
     table.set_item("queue", PyArray1::from_slice(py, &measures.queue))?;
-    table.set_item("wait", PyArray1::from_vec(py, waits))?;
+    table.set_item("wait", PyArray1::from_vec(py, waits.distribution))?;
+    table.set_item("wait_sum", waits.sum)?;
+    table.set_item("wait_square_sum", waits.square_sum)?;
     table.set_item("busy", measures.utilization)?;
     let fates = measures.fates;
     table.set_item("arrivals", fates.arrivals)?;
