@@ -57,7 +57,11 @@ class Param:
             return " | ".join(self.choices)
         if self.kind == "switch":
             return "true | false"
-        return f"{self.least:g} to {self.greatest:g}"
+        return f"{_plain(self.least)} to {_plain(self.greatest)}"
+
+
+def _plain(number: float) -> str:
+    return f"{number:,.0f}" if number.is_integer() else f"{number:g}"
 
 
 @dataclass(frozen=True)

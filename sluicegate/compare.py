@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -100,21 +101,19 @@ def compare(
         Exception: Whatever a Python AQM raises.
     """
     records: list[Record] = []
-    for discipline in scenario.disciplines:
-        name = discipline.name
+    with contextlib.suppress(InterruptError, KeyboardInterrupt):
+        for discipline in scenario.disciplines:
+            name = discipline.name
 
-        def seen(done: int, total: int, name: str = name) -> None:
-            if watch is not None:
-                watch(name, done, total)
+            def seen(done: int, total: int, name: str = name) -> None:
+                if watch is not None:
+                    watch(name, done, total)
 
-        try:
             record = simulate(scenario, discipline, threads=threads, watch=seen, fresh=fresh)
+            records.append(record)
             seen(record.slots, record.slots)
-        except (InterruptError, KeyboardInterrupt):
-            break
-        records.append(record)
-        if record.interrupted:
-            break
+            if record.interrupted:
+                break
     if not records:
         raise InterruptError("interrupted before anything was finished")
     return Comparison(scenario, records)

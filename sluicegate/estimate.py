@@ -42,10 +42,10 @@ class Measure:
         """Upper end of the interval."""
         return None if self.half_width is None else self.value + self.half_width
 
-    def times(self, factor: float, unit: str = "") -> Measure:
-        """The same in another unit: value and half width multiplied by `factor`."""
+    def times(self, factor: float) -> Measure:
+        """The same in another unit, left open: value and half width multiplied by `factor`."""
         half_width = None if self.half_width is None else self.half_width * factor
-        return Measure(self.value * factor, half_width, unit)
+        return Measure(self.value * factor, half_width, unit="")
 
 
 @dataclass(frozen=True)

@@ -37,7 +37,7 @@ class Record:
     discipline: str
     run: dict[str, Any]
     slots: int
-    warm_up_slots: list[int]
+    warm_up_slots: int
     interrupted: bool
     method: str
     time_unit: str

@@ -160,7 +160,7 @@ def _record(
         slots=outcome["slots"],
         warm_up_slots=outcome["warm_up_slots"],
         interrupted=outcome["interrupted"],
-        method=_method(units, outcome["warm_up_slots"]),
+        method=_method(units, scenario),
         time_unit="slots" if scenario.slot_s is None else "s",
         measures=measures(units, scenario.slot_s),
         queue_distribution=np.trim_zeros(total.queue[0], "b") / total.slots[0],
@@ -169,8 +169,8 @@ def _record(
     )
 
 
-def _method(units: list[dict[str, Any]], warm_up_slots: list[int]) -> str:
-    runs = len(warm_up_slots)
+def _method(units: list[dict[str, Any]], scenario: Scenario) -> str:
+    runs = scenario.runs
     if len(units) == runs:
         method = f"95 % intervals from {runs} replications"
     else:
@@ -178,5 +178,7 @@ def _method(units: list[dict[str, Any]], warm_up_slots: list[int]) -> str:
         method += "s" * (runs > 1)
     correlation = unit_correlation(units)
     if correlation is not None and correlation > _CORRELATED:
-        method += f"; neighbouring units are correlated ({correlation:.2f}): run longer"
+        method += f"; too narrow, as neighbouring units are correlated ({correlation:.2f})"
+    if isinstance(scenario.arrivals, ReplayArrivals):
+        return f"{method}; all of the capture counts"
     return f"{method}; warm-up found by MSER"

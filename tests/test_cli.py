@@ -240,7 +240,7 @@ def test_reproduce_names_what_there_is(capsys):
 # --- Ctrl-C
 
 SLUICE = [sys.executable, "-c", "import sys; from sluicegate.cli import main; sys.exit(main())"]
-LONG = ["compare", "scenario.toml", "--slots", "1e7", "--replications", "4", "--json", "out.json"]
+LONG = ["compare", "scenario.toml", "--slots", "2e7", "--replications", "4", "--json", "out.json"]
 
 
 def start(folder, store, *arguments):
@@ -254,8 +254,10 @@ def records(folder):
 
 
 def wait_for_a_record(process, store):
+    """Returns while the second discipline runs."""
     while process.poll() is None and not any(store.glob("*.parquet")):
         time.sleep(0.01)
+    time.sleep(0.1)
 
 
 def test_after_ctrl_c_a_comparison_goes_on_where_it_stopped(folder, tmp_path, monkeypatch, capsys):
@@ -305,7 +307,7 @@ def test_ctrl_c_between_disciplines_keeps_the_finished_ones(folder, monkeypatch,
 
 @pytest.mark.parametrize("command", ["compare scenario.toml", "simulate scenario.toml --aqm red"])
 def test_ctrl_c_before_anything_is_finished_says_so(command, folder, monkeypatch, capsys):
-    nothing = {"units": [], "warm_up_slots": [], "slots": 0, "interrupted": True}
+    nothing = {"units": [], "warm_up_slots": 0, "slots": 0, "interrupted": True}
     monkeypatch.setattr(_engine, "simulate", lambda *_: nothing)
     assert main(command.split()) == 130
     printed = capsys.readouterr()

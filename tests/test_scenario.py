@@ -5,7 +5,7 @@ import copy
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import sluicegate as sg
@@ -121,6 +121,7 @@ PLACES = [
 ]
 
 
+@settings(derandomize=True, deadline=None, database=None)
 @given(st.sampled_from(PLACES), ODD)
 def test_whatever_stands_in_a_scenario_it_is_accepted_or_refused_in_words(place, value):
     table = copy.deepcopy(TABLE)

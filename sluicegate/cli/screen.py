@@ -39,7 +39,7 @@ def progress(disciplines: int) -> Iterator[Watch]:
     """
     screen = console(stderr=True)
     columns = (
-        TextColumn("{task.description}"),
+        TextColumn("{task.description}", markup=False),
         BarColumn(),
         TextColumn("{task.percentage:>3.0f} %"),
         TimeRemainingColumn(),

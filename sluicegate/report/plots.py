@@ -24,7 +24,7 @@ FloatArray = NDArray[np.float64]
 Dash = str | tuple[int, tuple[float, ...]]
 
 # after Okabe & Ito's palette for every kind of colour vision, readable on white and on black
-_COLOURS = ("#1b80c0", "#d55e00", "#009e73", "#b8609a", "#3e9bd0", "#c08a00", "#7f7f7f", "#a0682f")
+_COLOURS = ("#1277b8", "#d55e00", "#009e73", "#b8609a", "#4aaee6", "#c08a00", "#7f7f7f", "#a0682f")
 # curves often lie on each other: the gaps of one show the other
 _DASHES: tuple[Dash, ...] = ("-", (0, (5, 2)), (0, (2, 1.5)), (0, (7, 2, 2, 2)))
 _GREY = "#8a8a8a"

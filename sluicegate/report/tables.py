@@ -110,7 +110,7 @@ def numeric_columns(header: list[str], rows: list[list[str]]) -> list[bool]:
 
 def terminal_table(header: list[str], rows: list[list[str]], title: str = "") -> Table:
     """A plain table for the terminal: words to the left, numbers to the right."""
-    table = Table(title=title or None, title_justify="left", title_style="bold", box=None)
+    table = Table(title=escape(title) or None, title_justify="left", title_style="bold", box=None)
     table.pad_edge = False
     for place, numeric in enumerate(numeric_columns(header, rows)):
         table.add_column(

@@ -218,7 +218,7 @@ fn record<'py>(py: Python<'py>, outcome: &Outcome) -> PyResult<Bound<'py, PyDict
         .collect::<PyResult<_>>()?;
     let table = PyDict::new(py);
     table.set_item("units", units)?;
-    table.set_item("warm_up_slots", &outcome.warm_up_slots)?;
+    table.set_item("warm_up_slots", outcome.warm_up_slots)?;
     table.set_item("slots", outcome.slots)?;
     table.set_item("interrupted", outcome.interrupted)?;
     Ok(table)

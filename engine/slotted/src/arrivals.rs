@@ -135,8 +135,8 @@ pub struct GeometricSlots {
 }
 
 impl GeometricSlots {
-    pub fn new(rate: f64, seed: u64, replication: u64) -> Self {
-        let slots = BernoulliSlots::new(rate, stream(seed, "arrivals", replication));
+    pub fn new(rate: f64, seed: u64, replication: u64, end: u64) -> Self {
+        let slots = BernoulliSlots::new(rate, stream(seed, "arrivals", replication), end);
         Self { slots, next: 0 }
     }
 }
@@ -223,10 +223,12 @@ pub struct FgnSlots {
     block: Vec<f64>,
     frame: usize,
     next: u64,
+    /// Where the run ends: no slot beyond is drawn, even if the probability stays at 0.
+    end: u64,
 }
 
 impl FgnSlots {
-    pub fn new(law: (f64, f64, f64, u64), seed: u64, replication: u64) -> Self {
+    pub fn new(law: (f64, f64, f64, u64), seed: u64, replication: u64, end: u64) -> Self {
         let noise = stream(seed, "arrivals-noise", replication);
         let coins = stream(seed, "arrivals", replication);
         Self {
@@ -236,6 +238,7 @@ impl FgnSlots {
             block: Vec::new(),
             frame: BLOCK,
             next: 0,
+            end,
         }
     }
 }
@@ -243,7 +246,7 @@ impl FgnSlots {
 impl SlotSource for FgnSlots {
     fn next_slot(&mut self) -> u64 {
         let (rate, deviation, hurst, frame) = self.law;
-        loop {
+        while self.next < self.end {
             if self.next.is_multiple_of(frame) {
                 self.frame += 1;
                 if self.frame >= self.block.len() {
@@ -258,6 +261,7 @@ impl SlotSource for FgnSlots {
                 return slot;
             }
         }
+        self.end
     }
 }
 
@@ -313,10 +317,16 @@ mod tests {
 
     #[test]
     fn noise_without_deviation_is_geometric() {
-        let mut source = FgnSlots::new((0.3, 0.0, 0.8, 100), 5, 0);
         let slots = 1_000_000;
+        let mut source = FgnSlots::new((0.3, 0.0, 0.8, 100), 5, 0, slots);
         let error = share(&mut source, slots) - 0.3;
         assert!(error.abs() < 4.0 * (0.21 / slots as f64).sqrt(), "{error}");
+    }
+
+    #[test]
+    fn noise_that_never_brings_a_packet_ends() {
+        let mut source = FgnSlots::new((0.0, 0.0, 0.8, 100), 5, 0, 10_000);
+        assert_eq!(source.next_slot(), 10_000);
     }
 
     #[test]

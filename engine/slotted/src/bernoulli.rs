@@ -15,28 +15,29 @@ pub struct BernoulliSlots {
     /// Slots `base .. base + 64` stand in `successes`, lowest bit first.
     base: u64,
     successes: u64,
+    /// Where the run ends: however rare successes are, none is looked for beyond.
+    end: u64,
 }
 
 impl BernoulliSlots {
-    /// `probability` in [0, 1].
-    pub fn new(probability: f64, random: Stream) -> Self {
+    /// `probability` in [0, 1], in the slots before `end`.
+    pub fn new(probability: f64, random: Stream, end: u64) -> Self {
         let threshold = (probability < 1.0).then_some((probability * 2_f64.powi(64)) as u64);
         let mut slots = Self {
             random,
             threshold,
             base: 0,
             successes: 0,
+            end,
         };
         slots.successes = slots.draw();
         slots
     }
 
-    /// The first slot with a success, at `slot` or later. `slot` must not go back.
+    /// The first slot with a success, at `slot` or later; some slot from `end` on if there is none
+    /// before. `slot` must not go back.
     #[inline]
     pub fn first_from(&mut self, slot: u64) -> u64 {
-        if self.threshold == Some(0) {
-            return u64::MAX;
-        }
         loop {
             let skipped = slot.saturating_sub(self.base);
             if skipped < 64 {
@@ -44,6 +45,9 @@ impl BernoulliSlots {
                 if left != 0 {
                     return self.base + u64::from(left.trailing_zeros());
                 }
+            }
+            if self.threshold == Some(0) || self.base + 64 >= self.end {
+                return self.end.max(slot);
             }
             self.base += 64;
             self.successes = self.draw();
@@ -84,10 +88,12 @@ mod tests {
     use super::*;
     use crate::random::stream;
 
+    const END: u64 = 1 << 40;
+
     #[test]
     fn the_share_of_successes_is_the_probability() {
         for p in [0.001, 0.25, 0.3, 0.5, 0.9999] {
-            let mut slots = BernoulliSlots::new(p, stream(3, "test", 0));
+            let mut slots = BernoulliSlots::new(p, stream(3, "test", 0), END);
             let (n, mut slot, mut successes) = (2_000_000_u64, 0, 0_u64);
             loop {
                 slot = slots.first_from(slot) + 1;
@@ -106,7 +112,7 @@ mod tests {
 
     #[test]
     fn certain_and_impossible() {
-        let mut always = BernoulliSlots::new(1.0, stream(3, "test", 0));
+        let mut always = BernoulliSlots::new(1.0, stream(3, "test", 0), END);
         assert_eq!(
             [
                 always.first_from(0),
@@ -116,8 +122,17 @@ mod tests {
             [0, 1, 200]
         );
         assert_eq!(
-            BernoulliSlots::new(0.0, stream(3, "test", 0)).first_from(5),
-            u64::MAX
+            BernoulliSlots::new(0.0, stream(3, "test", 0), END).first_from(5),
+            END
+        );
+    }
+
+    #[test]
+    fn what_hardly_ever_happens_is_not_waited_for() {
+        let mut rare = BernoulliSlots::new(1e-15, stream(3, "test", 0), 10_000);
+        assert_eq!(
+            [rare.first_from(0), rare.first_from(10_001)],
+            [10_000, 10_001]
         );
     }
 }

@@ -16,6 +16,8 @@ use crate::{
 };
 
 const SLOT_NS: u64 = 1_000_000;
+/// Later than any run here.
+const END: u64 = 1 << 40;
 
 fn red() -> Running {
     let set = |name: &str, number| (name.to_owned(), Value::Number(number));
@@ -223,8 +225,8 @@ proptest! {
         cuts in prop::collection::vec(1_u64..900, 1..6),
     ) {
         let parts = || {
-            let source = Uniform::new(GeometricSlots::new(rate, seed, 0), 500);
-            (source, GeometricServer::new(mu, seed, 0))
+            let source = Uniform::new(GeometricSlots::new(rate, seed, 0, END), 500);
+            (source, GeometricServer::new(mu, seed, 0, END))
         };
         check(setting(limit, victim, ecn), parts, red, &cuts)?;
     }
@@ -251,8 +253,8 @@ proptest! {
         cuts in prop::collection::vec(1_u64..900, 1..6),
     ) {
         let parts = || {
-            let source = Uniform::new(GeometricSlots::new(rate, seed, 0), 500);
-            (source, GeometricServer::new(mu, seed, 0))
+            let source = Uniform::new(GeometricSlots::new(rate, seed, 0, END), 500);
+            (source, GeometricServer::new(mu, seed, 0, END))
         };
         check(setting(limit, victim, false), parts, || Late(late), &cuts)?;
     }
@@ -265,8 +267,8 @@ proptest! {
         cuts in prop::collection::vec(1_u64..900, 1..6),
     ) {
         let parts = || {
-            let source = Uniform::new(GeometricSlots::new(rate, seed, 0), 500);
-            (source, GeometricServer::new(mu, seed, 0))
+            let source = Uniform::new(GeometricSlots::new(rate, seed, 0, END), 500);
+            (source, GeometricServer::new(mu, seed, 0, END))
         };
         check(setting(limit, victim, false), parts, || red_by_clock(interval), &cuts)?;
     }
@@ -309,8 +311,8 @@ fn blocks_give_what_events_give() {
     ] {
         for start in [red, || red_by_clock(1), || red_by_clock(3)] {
             let setting = setting(limit, Victim::Tail, false);
-            let source = || Uniform::new(GeometricSlots::new(rate, 4, 0), 500);
-            let server = || GeometricServer::new(mu, 4, 0);
+            let source = || Uniform::new(GeometricSlots::new(rate, 4, 0, END), 500);
+            let server = || GeometricServer::new(mu, 4, 0, END);
             let random = || stream(4, "aqm", 0);
             let mut blocks = Station::new(setting, source(), server(), start(), random());
             let mut events = Station::new(setting, Unlike(source()), server(), start(), random());

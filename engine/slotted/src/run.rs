@@ -72,16 +72,22 @@ pub struct Unit {
 pub struct Outcome {
     /// In the order of replications and time.
     pub units: Vec<Unit>,
-    /// Slots left out as warm-up, by replication.
-    pub warm_up_slots: Vec<u64>,
+    /// Slots left out as warm-up at the start of each replication.
+    pub warm_up_slots: u64,
     /// Slots simulated, warm-up included.
     pub slots: u64,
     /// Whether it was cancelled before its end.
     pub interrupted: bool,
 }
 
-/// Batches in which a replication runs: the grain of warm-up detection and of cancelling.
-const BATCHES: u64 = 64;
+/// Batches in which a replication runs: the grain of warm-up detection. Fewer where there are
+/// many replications, so that memory does not grow with both.
+fn batches_of(plan: &Plan) -> u64 {
+    (1024 / u64::from(plan.replications)).clamp(8, 64)
+}
+
+/// Slots after which a run looks whether it was cancelled.
+const STRETCH: u64 = 1 << 24;
 /// Units that a run gives at least, so that intervals have enough degrees of freedom.
 const UNITS: u32 = 32;
 
@@ -108,33 +114,49 @@ where
             .map(replicate)
             .collect()
     });
+    let left_out = match plan.arrivals {
+        // a capture is what it is, and every packet of it counts
+        Arrivals::Replay(_) => 0,
+        _ => warm_up(&common_means(&finished)),
+    };
     let mut outcome = Outcome {
         interrupted: control.is_cancelled(),
+        warm_up_slots: batch_end(plan, left_out as u64),
         ..Outcome::default()
     };
-    for (number, replication) in (0..).zip(finished) {
-        let units = replication.tallies.into_iter().map(|tally| Unit {
+    for (number, batches) in (0..).zip(&finished) {
+        let kept = batches.get(left_out..).unwrap_or_default();
+        let units = group(kept, UNITS.div_ceil(plan.replications) as usize);
+        outcome.units.extend(units.into_iter().map(|tally| Unit {
             replication: number,
             tally,
-        });
-        outcome.units.extend(units);
-        outcome.warm_up_slots.push(replication.warm_up_slots);
-        outcome.slots += replication.slots;
+        }));
+        outcome.slots += batches.iter().map(|tally| tally.slots).sum::<u64>();
     }
     outcome
 }
 
-struct Replication {
-    tallies: Vec<Tally>,
-    warm_up_slots: u64,
-    slots: u64,
+/// The batches that a replication finished, in time.
+type Replication = Vec<Tally>;
+
+/// The mean queue of each batch, over the replications, as far as all that started have come.
+fn common_means(finished: &[Replication]) -> Vec<f64> {
+    let started = || finished.iter().filter(|batches| !batches.is_empty());
+    let common = started().map(Vec::len).min().unwrap_or(0);
+    let mean = |batch: usize| {
+        started()
+            .map(|batches| batches[batch].queue_mean())
+            .sum::<f64>()
+            / started().count() as f64
+    };
+    (0..common).map(mean).collect()
 }
 
 fn replicate<Q: Aqm>(plan: &Plan, aqm: Q, number: u32, control: &Control) -> Replication {
     let (seed, replication) = (plan.seed, u64::from(number));
     match &plan.arrivals {
         Arrivals::Geometric { rate } => {
-            let slots = GeometricSlots::new(*rate, seed, replication);
+            let slots = GeometricSlots::new(*rate, seed, replication, plan.slots);
             serve(
                 plan,
                 Uniform::new(slots, plan.packet_bytes),
@@ -159,7 +181,8 @@ fn replicate<Q: Aqm>(plan: &Plan, aqm: Q, number: u32, control: &Control) -> Rep
             hurst,
             frame,
         } => {
-            let slots = FgnSlots::new((*rate, *deviation, *hurst, *frame), seed, replication);
+            let law = (*rate, *deviation, *hurst, *frame);
+            let slots = FgnSlots::new(law, seed, replication, plan.slots);
             serve(
                 plan,
                 Uniform::new(slots, plan.packet_bytes),
@@ -181,7 +204,7 @@ fn serve<A: Source, Q: Aqm>(
 ) -> Replication {
     match &plan.service {
         Service::Geometric { mu } => {
-            let server = GeometricServer::new(*mu, plan.seed, u64::from(number));
+            let server = GeometricServer::new(*mu, plan.seed, u64::from(number), plan.slots);
             batches(plan, source, server, aqm, number, control)
         }
         Service::Deterministic { slots } => batches(
@@ -219,27 +242,39 @@ fn batches<A: Source, S: Server, Q: Aqm>(
     let random = stream(plan.seed, "aqm", u64::from(number));
     let mut station = Station::new(setting, source, server, aqm, random);
     let mut finished = Vec::new();
-    let (mut from, mut means) = (0, Vec::new());
-    for batch in 1..=BATCHES {
-        if control.is_cancelled() {
-            break;
+    for batch in 0..batches_of(plan) {
+        match run_batch(&mut station, plan, batch, control) {
+            Some(tally) => finished.push(tally),
+            None => break,
         }
-        let end = (u128::from(plan.slots) * u128::from(batch) / u128::from(BATCHES)) as u64;
-        let tally = station.run_until(end);
-        control.done.fetch_add(end - from, Ordering::Relaxed);
-        from = end;
-        means.push(tally.queue_mean());
-        finished.push(tally);
     }
-    let left_out = warm_up(&means);
-    Replication {
-        warm_up_slots: finished[..left_out].iter().map(|tally| tally.slots).sum(),
-        tallies: group(
-            &finished[left_out..],
-            UNITS.div_ceil(plan.replications) as usize,
-        ),
-        slots: from,
+    finished
+}
+
+/// Runs one batch, or as much of it as comes before the run is cancelled: then nothing of it.
+fn run_batch<A: Source, S: Server, Q: Aqm>(
+    station: &mut Station<A, S, Q>,
+    plan: &Plan,
+    batch: u64,
+    control: &Control,
+) -> Option<Tally> {
+    let (mut from, end) = (batch_end(plan, batch), batch_end(plan, batch + 1));
+    let mut tally = Tally::new();
+    while from < end {
+        if control.is_cancelled() {
+            return None;
+        }
+        let next = end.min(from + STRETCH);
+        tally.merge(&station.run_until(next));
+        control.done.fetch_add(next - from, Ordering::Relaxed);
+        from = next;
     }
+    Some(tally)
+}
+
+/// The slot before which the first `batches` batches of a replication lie.
+fn batch_end(plan: &Plan, batches: u64) -> u64 {
+    (u128::from(plan.slots) * u128::from(batches) / u128::from(batches_of(plan))) as u64
 }
 
 /// The link's rate as an AQM sees it: packets per slot turned into bits per second.

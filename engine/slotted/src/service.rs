@@ -52,11 +52,9 @@ pub trait Server {
 pub struct GeometricServer(BernoulliSlots);
 
 impl GeometricServer {
-    pub fn new(mu: f64, seed: u64, replication: u64) -> Self {
-        Self(BernoulliSlots::new(
-            mu,
-            stream(seed, "service", replication),
-        ))
+    pub fn new(mu: f64, seed: u64, replication: u64, end: u64) -> Self {
+        let random = stream(seed, "service", replication);
+        Self(BernoulliSlots::new(mu, random, end))
     }
 }
 
@@ -88,6 +86,23 @@ pub struct PacketSizeServer(pub f64);
 impl Server for PacketSizeServer {
     #[inline]
     fn completion(&mut self, start: u64, bytes: u32) -> u64 {
-        start + ((f64::from(bytes) / self.0).ceil() as u64).max(1)
+        // a link may be too slow for one packet in any run: later than its end, but still a slot
+        start + ((f64::from(bytes) / self.0).ceil() as u64).clamp(1, u64::MAX / 4)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::station::NEVER;
+
+    #[test]
+    fn a_service_that_outlasts_every_run_still_has_an_end() {
+        let end = 10_000;
+        let mut rare = GeometricServer::new(1e-25, 3, 0, end);
+        let mut slow = PacketSizeServer(1e-20);
+        for completion in [rare.completion(5, 500), slow.completion(5, 500)] {
+            assert!((end..NEVER).contains(&completion), "{completion}");
+        }
     }
 }

@@ -22,7 +22,7 @@ const BINS: usize = 8192;
 impl Histogram {
     fn new() -> Self {
         Self {
-            near: vec![0; BINS],
+            near: Vec::new(),
             far: Vec::new(),
             shift: 0,
             far_sum: 0,
@@ -34,10 +34,19 @@ impl Histogram {
     fn add(&mut self, value: u64) {
         match self.near.get_mut(value as usize) {
             Some(count) => *count += 1,
+            None if value < BINS as u64 => self.add_new(value),
             None => self.add_far(value),
         }
     }
 
+    #[cold]
+    fn add_new(&mut self, value: u64) {
+        let length = (value as usize + 1).next_power_of_two();
+        self.near.resize(length, 0);
+        self.near[value as usize] += 1;
+    }
+
+    #[cold]
     fn add_far(&mut self, value: u64) {
         while value >> self.shift >= BINS as u64 {
             self.far = coarser(&self.far);
