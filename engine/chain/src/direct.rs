@@ -44,10 +44,9 @@ pub(crate) fn work(block: f64, sizes: f64) -> f64 {
     sizes * block * block * block
 }
 
-/// Bound on the sum of the errors: a few roundings for each state that is eliminated.
-///
-/// O'Cinneide 1993 bounds the relative error of each entry by about 2 N^2 roundings for N states;
-/// what is seen is far below, of the order of the number of eliminated blocks.
+/// Estimate of the sum of the errors: one rounding for each block that is eliminated, times the
+/// modulator's states. Elimination without a subtraction keeps every probability to a small
+/// multiple of the rounding (O'Cinneide 1993); the residual tells nothing smaller than that.
 pub(crate) fn error(chain: &Chain) -> f64 {
     f64::EPSILON * chain.sizes() as f64 * chain.modulator_states() as f64
 }
