@@ -16,7 +16,7 @@ from sluicegate.errors import SluiceError
 from sluicegate.estimate import Measure, measures
 from sluicegate.record import Record
 from sluicegate.scenario import Discipline, Scenario
-from sluicegate.simulate import describe, engine_plan
+from sluicegate.simulate import _plan, describe
 
 FloatArray = NDArray[np.float64]
 Method: TypeAlias = Literal["auto", "direct", "iterative"]
@@ -37,7 +37,7 @@ class Solution:
         grid: Step of the average's grid, packets.
         states: Number of states of the chain.
         method: `direct` or `iterative`.
-        residual: Sum of |x P - x| over all states.
+        residual: Sum of the absolute differences of x P and x over all states.
         error: Estimate of the sum of the errors of all probabilities, the grid's left out.
         sweeps: Sweeps over all states; 0 for the direct method.
         average_levels: The average at each level of the grid, packets, shape (M,), rising; LPF/ODA
@@ -85,7 +85,7 @@ def solve(
         raise SluiceError(f"{chosen.name} has no exact chain: it is a Python class")
     if scenario.arrivals.kind == "replay":
         raise SluiceError("arrivals.kind = replay has no exact chain: a capture is no Markov chain")
-    plan = engine_plan(scenario, chosen)
+    plan = _plan(scenario, chosen)
     memory = _SHARE_OF_MEMORY * _memory_bytes()
     try:
         table = _engine.solve_chain(plan, chosen.configured.engine, grid, method, memory)

@@ -25,7 +25,6 @@ from sluicegate.scenario import (
 
 Watch = Callable[[int, int], None]
 
-_CLOCK_NS = 1_000_000
 _CORRELATED = 0.3
 
 
@@ -65,7 +64,7 @@ def simulate(
         return known
     total = scenario.duration_slots * scenario.runs
     outcome = _engine.simulate(
-        engine_plan(scenario, discipline),
+        _plan(scenario, discipline),
         discipline.configured.engine,
         threads,
         None if watch is None else lambda done: watch(done, total),
@@ -107,9 +106,7 @@ def _queue(scenario: Scenario, discipline: Discipline) -> dict[str, Any]:
     return {**scenario.queue.model_dump(), **given}
 
 
-def engine_plan(scenario: Scenario, discipline: Discipline) -> dict[str, Any]:
-    """What the engine needs to know of a run beside the AQM; its worlds read what concerns them."""
-    slot_s = scenario.slot_s
+def _plan(scenario: Scenario, discipline: Discipline) -> dict[str, Any]:
     return {
         "arrivals": _arrivals(scenario),
         "service": _service(scenario),
@@ -117,7 +114,7 @@ def engine_plan(scenario: Scenario, discipline: Discipline) -> dict[str, Any]:
         "slots": scenario.duration_slots,
         "replications": scenario.runs,
         "seed": scenario.seed,
-        "slot_ns": _CLOCK_NS if slot_s is None else max(1, round(slot_s * 1e9)),
+        "slot_ns": scenario.slot_ns,
         "packet_bytes": scenario.packet_bytes,
     }
 
@@ -127,7 +124,7 @@ def _arrivals(scenario: Scenario) -> dict[str, Any]:
         return scenario.arrivals.plan()
     assert scenario.slot_s is not None
     capture = scenario.arrivals.packets
-    slots = (capture.time_ns / (scenario.slot_s * 1e9)).astype(np.uint64)
+    slots = scenario.arrivals.slots(scenario.slot_s)
     trace = _engine.Trace(slots, capture.bytes, capture.flow, capture.ecn_capable)
     return {"kind": "replay", "trace": trace}
 
