@@ -7,6 +7,8 @@ import tomllib
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypeAlias
 
+import numpy as np
+from numpy.typing import NDArray
 from pydantic import BeforeValidator, ConfigDict, Field, PrivateAttr, model_validator
 
 from sluicegate.aqm import Aqm, PythonAqm, aqm
@@ -30,6 +32,10 @@ Whole: TypeAlias = Annotated[int, BeforeValidator(_whole)]
 Probability: TypeAlias = Annotated[float, Field(ge=0, le=1)]
 Positive: TypeAlias = Annotated[float, Field(gt=0, allow_inf_nan=False)]
 Victim: TypeAlias = Literal["tail", "front", "random"]
+
+# what an AQM's clock takes a slot without duration for, and how far it counts
+_SLOT_NS = 1_000_000
+_MOST_NS = 2**63
 
 
 class GeometricArrivals(Checked):
@@ -102,6 +108,10 @@ class ReplayArrivals(Checked):
         assert self._capture is not None
         return self._capture
 
+    def slots(self, slot_s: float) -> NDArray[np.uint64]:
+        """The slot in which each packet comes, counted from the first packet's."""
+        return (self.packets.time_ns / (slot_s * 1e9)).astype(np.uint64)
+
 
 Arrivals: TypeAlias = GeometricArrivals | SelfSimilarArrivals | FgnArrivals | ReplayArrivals
 
@@ -133,7 +143,7 @@ Service: TypeAlias = GeometricService | DeterministicService | PacketSizeService
 class Queue(Checked):
     """The buffer: how many packets may wait, and which goes when one must be dropped."""
 
-    limit: Annotated[Whole, Field(ge=1, le=10**6)] = 250
+    limit: Annotated[Whole, Field(ge=1, le=100_000)] = 250
     victim: Victim = "tail"
     ecn: bool = False
 
@@ -203,7 +213,7 @@ class Scenario(Checked):
     queue: Queue = Queue()
     disciplines: Annotated[list[Discipline], Field(min_length=1)]
     slots: Annotated[Whole, Field(ge=1000, le=10**15)] | None = None
-    replications: Annotated[Whole, Field(ge=1, le=10_000)] | None = None
+    replications: Annotated[Whole, Field(ge=1, le=1000)] | None = None
     seed: Annotated[Whole, Field(ge=0, lt=2**64)] = 1
     slot_s: Annotated[float, Field(ge=1e-9, le=1e3)] | None = None
     packet_bytes: Annotated[Whole, Field(ge=1, le=65_535)] = 500
@@ -227,7 +237,11 @@ class Scenario(Checked):
         names = [discipline.name for discipline in self.disciplines]
         if doubles := {name for name in names if names.count(name) > 1}:
             raise SluiceError(f"disciplines: two are called {doubles.pop()!r}; give each a label")
-        _ = self.duration_slots
+        if self.duration_slots > (most := _MOST_NS // self.slot_ns):
+            raise SluiceError(
+                f"slots = {self.duration_slots} must be at most {most}: "
+                f"with {self.slot_ns} ns a slot an AQM's clock counts no further"
+            )
         return self
 
     @property
@@ -244,12 +258,17 @@ class Scenario(Checked):
             assert self.slots is not None
             return self.slots
         assert self.slot_s is not None
-        whole = int(self.arrivals.packets.duration_s / self.slot_s) + 1
+        whole = int(self.arrivals.slots(self.slot_s)[-1]) + 1
         if self.slots is not None and self.slots > whole:
             raise SluiceError(
                 f"slots = {self.slots} must be at most {whole}, where the capture ends"
             )
         return self.slots or whole
+
+    @property
+    def slot_ns(self) -> int:
+        """What an AQM's clock takes a slot for, ns."""
+        return _SLOT_NS if self.slot_s is None else round(self.slot_s * 1e9)
 
     @classmethod
     def load(cls, path: str | Path) -> Scenario:

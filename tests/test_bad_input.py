@@ -51,6 +51,17 @@ SCENARIOS = [
     (with_slots("inf"), "slots = inf must be a whole number"),
     (with_field("seed = -1"), "seed = -1 must be at least 0"),
     (with_field("replications = 0"), "replications = 0 must be at least 1"),
+    (with_field("replications = 1001"), "replications = 1001 must be at most 1000"),
+    (
+        with_slots("1e15"),
+        "slots = 1000000000000000 must be at most 9223372036854: "
+        "with 1000000 ns a slot an AQM's clock counts no further",
+    ),
+    (
+        with_slots("1e8\nslot_s = 1e3"),
+        "slots = 100000000 must be at most 9223372: "
+        "with 1000000000000 ns a slot an AQM's clock counts no further",
+    ),
     (with_field("slot_s = 0"), "slot_s = 0 must be at least 1e-09"),
     (with_field("slot_s = nan"), "slot_s = nan must be a number"),
     (with_field("packet_bytes = 70_000"), "packet_bytes = 70000 must be at most 65535"),
@@ -89,6 +100,7 @@ SCENARIOS = [
         "slot_s is missing: a capture or a link's rate needs a slot's length",
     ),
     (with_queue("limit = 0"), "queue.limit = 0 must be at least 1"),
+    (with_queue("limit = 1_000_000"), "queue.limit = 1000000 must be at most 100000"),
     (
         with_queue('victim = "head"'),
         "queue.victim = 'head' must be one of 'tail', 'front' or 'random'",

@@ -4,6 +4,7 @@ import contextlib
 import copy
 from pathlib import Path
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -51,6 +52,16 @@ def test_a_replay_lasts_as_long_as_its_capture_unless_told_otherwise(gateway):
     whole = scenario(arrivals=replay, slot_s=1e-3, slots=None)
     assert whole.duration_slots == int(whole.arrivals.packets.duration_s * 1000) + 1
     assert scenario(arrivals=replay, slot_s=1e-3, slots=5000).duration_slots == 5000
+
+
+def test_a_replay_brings_every_packet_whatever_the_slot_rounds_to(write_pcap, tmp_path):
+    path = tmp_path / "tenths.pcap"
+    write_pcap(path, [(100 * k, 100) for k in range(40)])
+    replay = {"kind": "replay", "capture": str(path)}
+    # in floating point 0.3 s / 0.1 s lies under 3
+    whole = scenario(arrivals=replay, slot_s=0.1, slots=None)
+    assert whole.duration_slots == 40
+    np.testing.assert_array_equal(whole.arrivals.slots(0.1), np.arange(40))
 
 
 def test_paths_in_a_file_start_at_the_files_folder(tmp_path, gateway, monkeypatch):

@@ -128,6 +128,35 @@ def test_what_a_python_class_raises_reaches_the_user():
         run(Talkative)
 
 
+class Stubborn:
+    calls = 0
+
+    def arrive(self, view):
+        Stubborn.calls += 1
+        raise RuntimeError("no more")
+
+
+class Timeless:
+    tick_interval_ns = 0
+
+    def arrive(self, view):
+        return sg.ADMIT
+
+    def tick(self, view):
+        pass
+
+
+def test_a_python_class_that_failed_is_asked_no_more():
+    with pytest.raises(RuntimeError, match="no more"):
+        run(Stubborn, replications=1)
+    assert Stubborn.calls == 1
+
+
+def test_a_python_class_cannot_tick_all_the_time():
+    with pytest.raises(ValueError, match=r"^tick_interval_ns = 0 must be at least 1 \(ns\)$"):
+        run(Timeless)
+
+
 def test_a_class_without_arrive_is_refused():
     with pytest.raises(sg.SluiceError, match=r"must be a class with a method arrive\(view\)$"):
         run(int)

@@ -106,7 +106,11 @@ impl Foreign {
             foreign.watches_departures = object.hasattr("depart")?;
             if object.hasattr("tick")? {
                 let interval: u64 = object.getattr("tick_interval_ns")?.extract()?;
-                foreign.tick_interval_ns = Some(interval.max(1));
+                if interval == 0 {
+                    let message = "tick_interval_ns = 0 must be at least 1 (ns)";
+                    return Err(PyValueError::new_err(message));
+                }
+                foreign.tick_interval_ns = Some(interval);
             }
             Ok(object.unbind())
         });
@@ -120,7 +124,12 @@ impl Foreign {
     }
 
     fn ask(&self, method: &str, view: &View) -> Verdict {
-        let Some(object) = &self.object else {
+        // of a cancelled run the rest is thrown away, and need not wait for Python
+        let Some(object) = self
+            .object
+            .as_ref()
+            .filter(|_| !self.control.is_cancelled())
+        else {
             return Verdict::Admit;
         };
         let verdict = Python::attach(|py| {

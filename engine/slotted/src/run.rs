@@ -53,7 +53,8 @@ impl Control {
         self.cancelled.store(true, Ordering::Relaxed);
     }
 
-    fn is_cancelled(&self) -> bool {
+    /// Whether `cancel` was called: what is simulated from then on is thrown away.
+    pub fn is_cancelled(&self) -> bool {
         self.cancelled.load(Ordering::Relaxed)
     }
 }
@@ -86,8 +87,9 @@ fn batches_of(plan: &Plan) -> u64 {
     (1024 / u64::from(plan.replications)).clamp(8, 64)
 }
 
-/// Slots after which a run looks whether it was cancelled.
-const STRETCH: u64 = 1 << 24;
+/// Slots, or ticks of an AQM where a slot has several, after which a run looks whether it was
+/// cancelled.
+const STRETCH: u64 = 1 << 20;
 /// Units that a run gives at least, so that intervals have enough degrees of freedom.
 const UNITS: u32 = 32;
 
@@ -240,10 +242,13 @@ fn batches<A: Source, S: Server, Q: Aqm>(
         rate_bps: rate_bps(plan),
     };
     let random = stream(plan.seed, "aqm", u64::from(number));
+    let ticks_per_slot = aqm.tick_interval_ns().map_or(0, |ns| plan.slot_ns / ns);
+    let stretch = (STRETCH / ticks_per_slot.max(1)).max(1);
     let mut station = Station::new(setting, source, server, aqm, random);
     let mut finished = Vec::new();
     for batch in 0..batches_of(plan) {
-        match run_batch(&mut station, plan, batch, control) {
+        let span = (batch_end(plan, batch), batch_end(plan, batch + 1));
+        match run_batch(&mut station, span, stretch, control) {
             Some(tally) => finished.push(tally),
             None => break,
         }
@@ -251,25 +256,24 @@ fn batches<A: Source, S: Server, Q: Aqm>(
     finished
 }
 
-/// Runs one batch, or as much of it as comes before the run is cancelled: then nothing of it.
+/// Runs the batch of these slots; none of it counts if the run is cancelled meanwhile.
 fn run_batch<A: Source, S: Server, Q: Aqm>(
     station: &mut Station<A, S, Q>,
-    plan: &Plan,
-    batch: u64,
+    (mut from, end): (u64, u64),
+    stretch: u64,
     control: &Control,
 ) -> Option<Tally> {
-    let (mut from, end) = (batch_end(plan, batch), batch_end(plan, batch + 1));
     let mut tally = Tally::new();
     while from < end {
         if control.is_cancelled() {
             return None;
         }
-        let next = end.min(from + STRETCH);
+        let next = end.min(from + stretch);
         tally.merge(&station.run_until(next));
         control.done.fetch_add(next - from, Ordering::Relaxed);
         from = next;
     }
-    Some(tally)
+    (!control.is_cancelled()).then_some(tally)
 }
 
 /// The slot before which the first `batches` batches of a replication lie.

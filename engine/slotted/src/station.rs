@@ -108,6 +108,8 @@ impl<A: Source, S: Server, Q: Aqm> Station<A, S, Q> {
         while self.completion < end {
             self.complete();
         }
+        // not left to the next event: in a long silence millions of ticks would fall due at once
+        self.tick_until(end - 1);
         self.hold(end);
         self.count_idle(end);
     }
