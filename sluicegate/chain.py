@@ -181,7 +181,7 @@ def _record(
         discipline=discipline.name,
         run=run,
         slots=0,
-        warm_up_slots=[],
+        warm_up_slots=0,
         interrupted=False,
         method=f"exact chain of {table['states']:,} states (average in steps of {grid:g} packets), "
         f"{table['method']} method, residual {table['residual']:.1e}",

@@ -25,6 +25,8 @@ mod measures;
 mod oracle;
 mod solve;
 mod sweep;
+#[cfg(test)]
+mod tests;
 
 pub use arrivals::Arrivals;
 pub use chain::{Chain, Plan};
