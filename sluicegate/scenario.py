@@ -53,7 +53,7 @@ class SelfSimilarArrivals(Checked):
     """The self-similar modulator with mean `rate` packets per slot; see `traffic.Modulator`."""
 
     kind: Literal["self-similar"] = "self-similar"
-    rate: Annotated[float, Field(gt=0, lt=1)]
+    rate: Annotated[float, Field(ge=1e-9, lt=1)]
     a: Annotated[float, Field(gt=1, allow_inf_nan=False)]
     states: Annotated[Whole, Field(ge=2, le=20)] = 5
 

@@ -26,6 +26,7 @@ from sluicegate.scenario import (
 Watch = Callable[[int, int], None]
 
 _CORRELATED = 0.3
+_MOST_THREADS = 256
 
 
 def simulate(
@@ -50,10 +51,13 @@ def simulate(
         fresh: Run again even if the store has the run.
 
     Raises:
-        SluiceError: If the scenario has several disciplines and none is named.
+        SluiceError: If the scenario has several disciplines and none is named, or if `threads`
+            is no number from 1 to 256.
         InterruptError: If Ctrl-C came before anything was finished.
         Exception: Whatever a Python AQM raises.
     """
+    if threads is not None and not 1 <= threads <= _MOST_THREADS:
+        raise SluiceError(f"threads = {threads} must be between 1 and {_MOST_THREADS}")
     if discipline is None:
         if len(scenario.disciplines) != 1:
             raise SluiceError("the scenario has several disciplines; name one or use compare()")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+from contextlib import suppress
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -17,8 +18,10 @@ from sluicegate.record import Record
 
 @cache
 def build() -> str:
-    """Hash of the engine that runs: another build is another run."""
-    return hashlib.sha256(Path(str(_engine.__file__)).read_bytes()).hexdigest()
+    """Hash of what makes a record: another engine, or other measures, is another run."""
+    here = Path(__file__).parent
+    parts = [Path(str(_engine.__file__)), here / "simulate.py", here / "estimate.py"]
+    return hashlib.sha256(b"".join(part.read_bytes() for part in parts)).hexdigest()
 
 
 def identity(run: dict[str, Any]) -> str:
@@ -44,6 +47,7 @@ def find(name: str) -> Record | None:
 
 
 def keep(record: Record) -> None:
-    """Keep a finished run."""
-    folder().mkdir(parents=True, exist_ok=True)
-    record.write(folder() / f"{record.identity}.parquet")
+    """Keep a finished run, if the folder can be written: a result is not given up for that."""
+    with suppress(OSError):
+        folder().mkdir(parents=True, exist_ok=True)
+        record.write(folder() / f"{record.identity}.parquet")

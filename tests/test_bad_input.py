@@ -77,6 +77,10 @@ SCENARIOS = [
     (with_arrivals('kind = "geometric", rate = "½"'), "arrivals.rate = '½' must be a number"),
     (with_arrivals('kind = "geometric", rate = 0.5, mu = 1'), "arrivals.mu is not a field"),
     (
+        with_arrivals('kind = "self-similar", rate = 1e-300, a = 31'),
+        "arrivals.rate = 1e-300 must be at least 1e-09",
+    ),
+    (
         with_arrivals('kind = "self-similar", rate = 0.5, a = 1'),
         "arrivals.a = 1 must be above 1",
     ),

@@ -136,7 +136,7 @@ def test_aqm_draws_the_drop_law(name, start, folder, capsys):
 def test_aqm_explains_a_users_header(root, capsys):
     shown = run(capsys, "aqm", str(root / "tests" / "shorter.h"), "--set", "most=3")
     assert "Shorter buffer" in shown
-    assert re.search(r"^most +3 \(default 10\) +0 to 1000 +packets that may wait", shown, re.M)
+    assert re.search(r"^most +3 \(default 10\) +0 to 1,000 +packets that may wait", shown, re.M)
 
 
 # --- simulate

@@ -9,9 +9,10 @@ from matplotlib.figure import Figure
 
 import sluicegate as sg
 from sluicegate.estimate import Measure
-from sluicegate.report import Page, plots
+from sluicegate.report import plots
 from sluicegate.report.comparison import write_report
 from sluicegate.report.laws import law_figure, law_table
+from sluicegate.report.page import Page
 from sluicegate.report.tables import comparison_rows, measure_text, numeric_columns, value_text
 
 VOID = {"meta", "br", "hr", "img", "link"}

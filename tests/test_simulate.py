@@ -73,6 +73,19 @@ def test_a_run_that_cannot_be_read_is_made_again(tmp_path, monkeypatch):
     same(first, sg.simulate(scenario(RED)))
 
 
+def test_a_store_that_cannot_be_written_costs_no_result(tmp_path, monkeypatch):
+    (tmp_path / "file").touch()
+    monkeypatch.setenv("SLUICE_RUNS", str(tmp_path / "file" / "runs"))
+    same(sg.simulate(scenario(RED)), sg.simulate(scenario(RED), fresh=True))
+
+
+@pytest.mark.parametrize("threads", [0, -1, 257])
+def test_threads_must_be_a_number_that_a_machine_has(threads):
+    with pytest.raises(sg.SluiceError) as refusal:
+        sg.simulate(scenario(RED), threads=threads)
+    assert str(refusal.value) == f"threads = {threads} must be between 1 and 256"
+
+
 def test_disciplines_of_one_seed_see_the_same_arrivals_and_services():
     never = {"aqm": "red", "params": {"min_th": 1000, "max_th": 2000}}
     run = scenario({"aqm": "drop_tail"}, never)

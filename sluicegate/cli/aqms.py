@@ -15,7 +15,6 @@ from sluicegate.aqm import aqms as all_aqms
 from sluicegate.cli import syntax
 from sluicegate.cli.screen import console
 from sluicegate.errors import SluiceError
-from sluicegate.report.laws import law_figure, law_table
 from sluicegate.report.tables import terminal_table, value_text
 
 _PLOTS = (".svg", ".png", ".pdf")
@@ -99,6 +98,8 @@ def _parameter_row(chosen: Aqm, param: Param) -> list[str]:
 
 
 def _print_law(screen: Console, chosen: Aqm) -> None:
+    from sluicegate.report.laws import law_table  # matplotlib takes a second to import
+
     averages, law = law_table(chosen)
     if np.ptp(law) == 0:
         screen.print(f"\nThe drop probability is {law[0]:g} at every average queue.")
@@ -109,6 +110,8 @@ def _print_law(screen: Console, chosen: Aqm) -> None:
 
 
 def _draw_law(chosen: Aqm, path: Path) -> None:
+    from sluicegate.report.laws import law_figure  # matplotlib takes a second to import
+
     if path.suffix not in _PLOTS:
         raise SluiceError(f"--plot: {path} must end in {', '.join(_PLOTS)}")
     figure = law_figure({chosen.name: chosen})

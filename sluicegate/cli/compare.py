@@ -12,7 +12,6 @@ from sluicegate.cli import options
 from sluicegate.cli.screen import console, progress, write_json
 from sluicegate.compare import Comparison
 from sluicegate.compare import compare as run
-from sluicegate.report.comparison import write_report
 from sluicegate.report.tables import comparison_table
 
 
@@ -43,6 +42,8 @@ def compare(
 
     What is finished is kept: after Ctrl-C the same command goes on where it stopped.
     """
+    from sluicegate.report.comparison import write_report  # matplotlib takes a second to import
+
     changed = options.changes(aqm=aqm or [], slots=slots, replications=replications, seed=seed)
     chosen = options.scenario(scenario, changed)
     out.mkdir(parents=True, exist_ok=True)

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
-from matplotlib.figure import Figure
 from rich.console import Console
 from rich.markup import escape
 
 from sluicegate.cli.screen import console, write_json
-from sluicegate.report import Page
 from sluicegate.report.tables import terminal_table
 from sluicegate.traffic import Capture, TrafficFit, fit_capture
-from sluicegate.traffic.plots import fit_figures
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+    from sluicegate.report.page import Page
 
 
 def fit(
@@ -67,6 +69,10 @@ def _text(value: float | int | str) -> str:
 
 
 def _page(found: TrafficFit, rows: list[list[str]]) -> Page:
+    # matplotlib takes a second to import
+    from sluicegate.report.page import Page
+    from sluicegate.traffic.plots import fit_figures
+
     page = Page(f"Traffic of {found.capture.path.name}", f"in bins of {found.bin_s:g} s")
     for figure in fit_figures(found).values():
         title, _, caption = _take_title(figure).partition("\n")

@@ -12,6 +12,7 @@ from sluicegate.cli import options
 from sluicegate.cli.screen import console, progress, write_json
 from sluicegate.errors import SluiceError
 from sluicegate.papers import REPRODUCTIONS
+from sluicegate.papers import reproduce as repeat
 
 
 def reproduce(
@@ -39,7 +40,7 @@ def reproduce(
         raise SluiceError(f"{name} is not a reproduction; there are {', '.join(REPRODUCTIONS)}")
     out.mkdir(parents=True, exist_ok=True)
     with progress(1) as watch:
-        found = REPRODUCTIONS[name](threads=threads, watch=watch, fresh=fresh)
+        found = repeat(name, threads=threads, watch=watch, fresh=fresh)
     page = out / f"{name}.html"
     found.page().write(page)
     if json is not None:

@@ -87,14 +87,14 @@ class Capture:
             SluiceError: `bin_s` is under 1 ns, longer than the capture, or makes over 10^7 bins.
 
         """
-        bin_ns = round(bin_s * _NS_PER_S) if np.isfinite(bin_s) else 0
-        if bin_ns < 1:
+        if not bin_s >= 1e-9:
             raise SluiceError(f"bin_s = {bin_s} must be at least 1e-9 (seconds)")
-        bins = int(self.time_ns[-1]) // bin_ns
-        if bins < 1:
+        if bin_s > self.duration_s:
             raise SluiceError(
                 f"bin_s = {bin_s} must not exceed the capture's length of {self.duration_s:.6g} s"
             )
+        bin_ns = round(bin_s * _NS_PER_S)
+        bins = int(self.time_ns[-1]) // bin_ns
         if bins > _MOST_BINS:
             raise SluiceError(
                 f"bin_s = {bin_s} makes {bins} bins; at most {_MOST_BINS} are allowed"

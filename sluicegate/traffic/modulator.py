@@ -7,11 +7,11 @@ is in state 0; from there it goes to state j with probability a^-j, and back wit
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.optimize import brentq
 
 from sluicegate.errors import SluiceError
 
@@ -225,7 +225,7 @@ class Modulator:
                 f"it can be {low:.3f} to {high:.3f}"
             )
         first = crossings[0]
-        log_a = brentq(excess, grid[first], grid[first + 1], xtol=1e-12)
+        log_a = _root(excess, grid[first], grid[first + 1])
         return cls(float(np.exp(log_a)), q, states)
 
 
@@ -242,6 +242,12 @@ def _weighted_geometric(ratio: FloatArray, m: FloatArray) -> FloatArray:
     return ratio * np.where(small, series, closed)
 
 
+def _root(function: Callable[[float], float], low: float, high: float) -> float:
+    from scipy.optimize import brentq  # takes half a second to import, and few need it
+
+    return float(brentq(function, low, high, xtol=1e-14))
+
+
 def _q_of_mean(mean: float, states: int) -> float:
     """Solve mean = 1 / (1 + q^-1 + ... + q^-(n-1)) for q."""
     if states < 2:
@@ -254,10 +260,10 @@ def _q_of_mean(mean: float, states: int) -> float:
     def excess(log_q: float) -> float:
         return float(np.log(np.exp(-j * log_q).sum()) - np.log(others))
 
-    return float(np.exp(brentq(excess, -60.0, 60.0, xtol=1e-14)))
+    return float(np.exp(_root(excess, -60.0, 60.0)))
 
 
 def _least_a(states: int) -> float:
     """Return the a at which a^-1 + ... + a^-(n-1) is 1."""
     j = np.arange(1.0, states)
-    return float(brentq(lambda a: float((a**-j).sum()) - 1.0, 1.0 - 1e-9, 2.0))
+    return _root(lambda a: float((a**-j).sum()) - 1.0, 1.0 - 1e-9, 2.0)

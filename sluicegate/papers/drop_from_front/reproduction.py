@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from scipy import stats
+from scipy.special import stdtrit
 
 from sluicegate.estimate import CONFIDENCE, Measure
 from sluicegate.papers import model
@@ -135,7 +135,7 @@ def _gain(tail: Sequence[Record], front: Sequence[Record]) -> Measure:
             for tail_run, front_run in zip(tail, front, strict=True)
         ]
     )
-    quantile = stats.t.ppf((1 + CONFIDENCE) / 2, len(gains) - 1)
+    quantile = stdtrit(len(gains) - 1, (1 + CONFIDENCE) / 2)
     half_width = float(quantile * gains.std(ddof=1) / np.sqrt(len(gains)))
     return Measure(float(gains.mean()), half_width, "")
 
