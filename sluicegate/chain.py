@@ -33,7 +33,7 @@ class Solution:
         record: The measures that every world gives; without intervals, since nothing is random.
             Of times in the system under drop from front only mean and variance are known (not
             even these where a clock samples LPF/ODA), under random drop nothing: those measures
-            are NaN, and the distribution is empty.
+            are NaN, and the distribution is empty, as it is where it has over 10^6 slots.
         grid: Step of the average's grid, packets.
         states: Number of states of the chain.
         method: `direct` or `iterative`.

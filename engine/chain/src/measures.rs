@@ -5,6 +5,9 @@ use crate::{
     filter::Sampling,
 };
 
+/// Slots up to which the distribution of waits is followed.
+const LONGEST_WAIT: usize = 1_000_000;
+
 /// What becomes of arrivals, packets per slot.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Fates {
@@ -91,11 +94,11 @@ impl Chain {
     }
 
     /// The time in the system (slots) of admitted packets under drop from tail: probability of
-    /// each number of slots, until less than `rest` is left.
+    /// each number of slots, until less than `rest` is left. `None` beyond a million slots.
     ///
     /// A packet that finds r others stays for r + 1 services, each geometric, the running one
     /// included since it has no memory: a mixture of negative binomial laws.
-    pub fn waits(&self, admitted: &[f64], rest: f64) -> Vec<f64> {
+    pub fn waits(&self, admitted: &[f64], rest: f64) -> Option<Vec<f64>> {
         let total: f64 = admitted.iter().sum();
         let mut left: Vec<f64> = admitted.iter().map(|x| x / total).collect();
         let mut waits = vec![0.0];
@@ -105,7 +108,22 @@ impl Chain {
                 let next = left.get(r + 1).copied().unwrap_or(0.0);
                 left[r] = self.stay(1) * left[r] + self.mu * next;
             }
+            if waits.len() > LONGEST_WAIT {
+                return None;
+            }
         }
-        waits
+        Some(waits)
+    }
+
+    /// Sum and sum of squares of these times, per slot.
+    pub fn wait_sums(&self, admitted: &[f64]) -> (f64, f64) {
+        let (mut sum, mut square_sum) = (0.0, 0.0);
+        for (services, packets) in (1..).map(f64::from).zip(admitted) {
+            let mean = services / self.mu;
+            let variance = services * (1.0 - self.mu) / (self.mu * self.mu);
+            sum += packets * mean;
+            square_sum += packets * (variance + mean * mean);
+        }
+        (sum, square_sum)
     }
 }

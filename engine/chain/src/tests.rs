@@ -138,10 +138,14 @@ fn waits_obey_littles_law_and_losses_add_up() {
         assert!((measures.utilization * plan.mu - admitted).abs() < 1e-14);
         assert_eq!((fates.early > 0.0, fates.marked > 0.0), (!ecn, ecn));
         assert!(fates.overflow > 0.0);
-        let waits = chain.waits(&measures.admitted, 1e-18);
+        let waits = chain.waits(&measures.admitted, 1e-18).unwrap();
         let mean = |p: &[f64]| -> f64 { p.iter().enumerate().map(|(k, p)| k as f64 * p).sum() };
         let system = mean(&measures.queue) + measures.utilization;
         assert!((mean(&waits) * admitted - system).abs() < 1e-12);
+        let squares = (0..).zip(&waits).map(|(k, p)| f64::from(k).powi(2) * p);
+        let (sum, square_sum) = chain.wait_sums(&measures.admitted);
+        assert!((sum - mean(&waits) * admitted).abs() < 1e-12);
+        assert!((square_sum - squares.sum::<f64>() * admitted).abs() < 1e-10);
         assert!((waits.iter().sum::<f64>() - 1.0).abs() < 1e-13);
     }
 }
@@ -190,7 +194,7 @@ fn front_and_tail_are_the_same_where_nothing_is_dropped() {
     let chain = Chain::new(&drop_tail(0.1, 0.9, 40)).unwrap();
     let solution = chain.solve(Method::Direct).unwrap();
     let measures = chain.measures(&solution.probabilities);
-    let waits = chain.waits(&measures.admitted, 1e-18);
+    let waits = chain.waits(&measures.admitted, 1e-18).unwrap();
     let front = chain.front_waits(&solution.probabilities).unwrap();
     let moment = |power: i32| -> f64 {
         (0..)
@@ -200,6 +204,18 @@ fn front_and_tail_are_the_same_where_nothing_is_dropped() {
     };
     assert!((front.sum / front.served - moment(1)).abs() < 1e-12);
     assert!((front.square_sum / front.served - moment(2)).abs() < 1e-12);
+}
+
+#[test]
+fn a_distribution_of_waits_without_end_is_not_followed() {
+    let chain = Chain::new(&drop_tail(0.5, 1e-6, 5)).unwrap();
+    let solution = chain.solve(Method::Direct).unwrap();
+    let measures = chain.measures(&solution.probabilities);
+    assert_eq!(chain.waits(&measures.admitted, 1e-16), None);
+    let admitted: f64 = measures.admitted.iter().sum();
+    // the buffer is all but always full
+    let mean = chain.wait_sums(&measures.admitted).0 / admitted;
+    assert!((mean / 6e6 - 1.0).abs() < 1e-5, "{mean}");
 }
 
 fn refusal(plan: &Plan) -> String {

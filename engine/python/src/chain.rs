@@ -105,19 +105,12 @@ impl Waits {
         };
         match victim {
             Victim::Tail => {
+                let (sum, square_sum) = chain.wait_sums(&measures.admitted);
                 let distribution = chain.waits(&measures.admitted, WAIT_REST);
-                let served: f64 = measures.admitted.iter().sum();
-                let moment = |power| {
-                    let terms = (0..).zip(&distribution);
-                    terms
-                        .map(|(k, p)| f64::from(k).powi(power) * p)
-                        .sum::<f64>()
-                        * served
-                };
                 Self {
-                    sum: moment(1),
-                    square_sum: moment(2),
-                    distribution,
+                    distribution: distribution.unwrap_or_default(),
+                    sum,
+                    square_sum,
                 }
             }
             Victim::Front => match chain.front_waits(&solution.probabilities) {
