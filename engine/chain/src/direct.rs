@@ -54,7 +54,8 @@ pub(crate) fn error(chain: &Chain) -> f64 {
 /// The steady state, as probabilities in the chain's order of states.
 pub(crate) fn solve(chain: &Chain) -> Vec<f64> {
     let (sizes, block) = (chain.sizes(), block_states(chain));
-    let mut inverses = Vec::with_capacity(sizes);
+    // by size from 1 on, column major; at once, so that the memory is what was said
+    let mut inverses = vec![0.0; (sizes - 1) * block * block];
     let mut here = blocks(chain, sizes - 1);
     let mut inner = Mat::<f64>::zeros(block, block);
     let mut ups = Vec::with_capacity(sizes);
@@ -66,8 +67,11 @@ pub(crate) fn solve(chain: &Chain) -> Vec<f64> {
         }
         dense::inverse(inner.as_mut(), &exit);
         let below = blocks(chain, size - 1);
-        let folded = fold(&below.up, &inner, &here.down);
-        inverses.push(std::mem::replace(&mut inner, folded));
+        let kept = &mut inverses[(size - 1) * block * block..][..block * block];
+        for (column, to) in kept.chunks_exact_mut(block).enumerate() {
+            to.copy_from_slice(inner.col_as_slice(column));
+        }
+        inner = fold(&below.up, &inner, &here.down);
         here = below;
         ups.push(std::mem::take(&mut here.up));
     }
@@ -76,8 +80,8 @@ pub(crate) fn solve(chain: &Chain) -> Vec<f64> {
         .map(|k| inner[(k / block, k % block)])
         .collect();
     let mut parts = vec![stationary(&mut rows, block)];
-    while let (Some(inverse), Some(up)) = (inverses.pop(), ups.pop()) {
-        let next = rise(parts.last().expect("size 0"), &up, &inverse);
+    for (inverse, up) in inverses.chunks_exact(block * block).zip(ups.iter().rev()) {
+        let next = rise(parts.last().expect("size 0"), up, inverse);
         parts.push(next);
         if parts
             .last()
@@ -149,16 +153,14 @@ fn fold(up: &[Entry], inverse: &Mat<f64>, down: &[Entry]) -> Mat<f64> {
 }
 
 /// Probabilities of the next larger size from those of one size.
-fn rise(x: &[f64], up: &[Entry], inverse: &Mat<f64>) -> Vec<f64> {
+fn rise(x: &[f64], up: &[Entry], inverse: &[f64]) -> Vec<f64> {
     let mut entering = vec![0.0; x.len()];
     for entry in up {
         entering[entry.column] += x[entry.row] * entry.probability;
     }
-    (0..x.len())
-        .map(|column| {
-            let inverse = inverse.col_as_slice(column);
-            entering.iter().zip(inverse).map(|(x, y)| x * y).sum()
-        })
+    inverse
+        .chunks_exact(x.len())
+        .map(|column| entering.iter().zip(column).map(|(x, y)| x * y).sum())
         .collect()
 }
 
