@@ -7,8 +7,9 @@
  * IEEE/ACM Transactions on Networking 1(4), 1993.
  *
  * Each arrival updates the average queue (or a clock does, at fixed intervals, whatever
- * arrives) and is dropped with a probability that the law gives for it. Where the law gives 1, the drop is forced: it is no matter of
- * chance, and it is never turned into a mark.
+ * arrives) and is dropped with a probability that the law gives for it. Where the law
+ * gives 1, the drop is forced: it is no matter of chance, and it is never turned into a
+ * mark.
  *
  * Spacing: `independent` drops each packet with probability p_b by itself, so gaps
  * between drops are geometric and drops come in clusters. `uniformised` drops with

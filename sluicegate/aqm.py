@@ -269,7 +269,8 @@ def _compiled(name: str, text: str) -> AqmClass:
             engine = _engine.load_aqm(str(library))
         except ValueError as error:
             raise SluiceError(f"{name}.h: {error}") from None
-    return _wrap(engine, hashlib.sha256(text.encode()).hexdigest())
+        # of the code itself, which headers that this one includes also make
+        return _wrap(engine, hashlib.sha256(library.read_bytes()).hexdigest())
 
 
 def compile_header(path: Path) -> AqmClass:

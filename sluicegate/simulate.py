@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable
+from dataclasses import replace
 from importlib.metadata import version
 from typing import Any
 
@@ -65,7 +66,7 @@ def simulate(
     run = describe(scenario, discipline)
     identity = store.identity(run)
     if not fresh and (known := store.find(identity)) is not None:
-        return known
+        return replace(known, discipline=discipline.name)
     total = scenario.duration_slots * scenario.runs
     outcome = _engine.simulate(
         _plan(scenario, discipline),
@@ -95,7 +96,6 @@ def describe(scenario: Scenario, discipline: Discipline) -> dict[str, Any]:
         "service": scenario.service.model_dump(),
         "queue": queue,
         "aqm": discipline.configured.fingerprint,
-        "label": discipline.name,
         "slots": scenario.duration_slots,
         "replications": scenario.runs,
         "seed": scenario.seed,

@@ -88,6 +88,8 @@ def test_of_mean_solves_for_q() -> None:
         assert Modulator.of_mean(mean, 40.0, 4).mean == pytest.approx(mean, rel=1e-12)
     with pytest.raises(SluiceError, match=r"^mean = 0 must be above 0 and below 1"):
         Modulator.of_mean(0, 31.0)
+    with pytest.raises(SluiceError, match=r"^mean = 1e-300 must be at least 1e-09 \(packets"):
+        Modulator.of_mean(1e-300, 31.0)
 
 
 def test_simulated_counts_have_the_exact_mean_and_variance() -> None:

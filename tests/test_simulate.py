@@ -61,6 +61,7 @@ def test_a_finished_run_is_not_computed_again(monkeypatch):
     again = sg.simulate(scenario(RED))
     same(first, again)
     assert again.summary() == first.summary()
+    assert sg.simulate(scenario(RED | {"label": "mine"})).discipline == "mine"
     with pytest.raises(TypeError):
         sg.simulate(scenario(RED), fresh=True)
 

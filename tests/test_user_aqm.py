@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import sluicegate as sg
+from sluicegate.aqm import _compiled
 
 LOAD = {
     "slots": 2e4,
@@ -49,6 +50,17 @@ def test_a_changed_header_is_another_run(tmp_path):
     second = run(str(path))
     assert second.identity != first.identity
     assert second["loss_ratio"].low > first["loss_ratio"].high
+
+
+def test_a_header_is_the_same_run_until_what_it_includes_changes(tmp_path):
+    path, included = tmp_path / "shorter.h", tmp_path / "most.h"
+    path.write_text(f'#include "{included}"\n' + HEADER.replace("COUNT, 10", "COUNT, MOST"))
+    identities = []
+    for most in (10, 10, 2):
+        included.write_text(f"#define MOST {most}\n")
+        _compiled.cache_clear()
+        identities.append(run(str(path)).identity)
+    assert identities[0] == identities[1] != identities[2]
 
 
 def test_the_parameters_of_a_header_are_checked(tmp_path):

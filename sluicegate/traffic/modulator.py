@@ -18,6 +18,8 @@ from sluicegate.errors import SluiceError
 FloatArray = NDArray[np.float64]
 
 _LONGEST_STATE = 1e9
+# with a smaller mean the slowest state lasts longer than that, whatever a
+_LEAST_MEAN = 1 / _LONGEST_STATE
 
 
 @dataclass(frozen=True)
@@ -254,6 +256,8 @@ def _q_of_mean(mean: float, states: int) -> float:
         raise SluiceError(f"states = {states} must be at least 2")
     if not 0 < mean < 1:
         raise SluiceError(f"mean = {mean} must be above 0 and below 1 (packets per slot)")
+    if mean < _LEAST_MEAN:
+        raise SluiceError(f"mean = {mean} must be at least {_LEAST_MEAN:g} (packets per slot)")
     j = np.arange(1.0, states)
     others = 1 / mean - 1
 

@@ -41,24 +41,6 @@ pub trait Aqm {
     }
 }
 
-impl<A: Aqm + ?Sized> Aqm for Box<A> {
-    fn arrive(&mut self, view: &View) -> Verdict {
-        (**self).arrive(view)
-    }
-    fn watches_departures(&self) -> bool {
-        (**self).watches_departures()
-    }
-    fn depart(&mut self, view: &View) -> Verdict {
-        (**self).depart(view)
-    }
-    fn tick_interval_ns(&self) -> Option<u64> {
-        (**self).tick_interval_ns()
-    }
-    fn tick(&mut self, view: &View) {
-        (**self).tick(view);
-    }
-}
-
 /// An AQM of `aqm/` (or of a user's header) with its parameters set. Cheap to clone.
 #[derive(Clone)]
 pub struct Configured(Arc<Inner>);
