@@ -1,5 +1,6 @@
 """Sluicegate: one AQM, written once, judged in every world where it matters."""
 
+from sluicegate import chain
 from sluicegate._engine import ADMIT, DROP_EARLY, DROP_FORCED, View
 from sluicegate.aqm import Aqm, AqmClass, Param, PythonAqm, aqm, aqms
 from sluicegate.compare import Comparison, compare
@@ -45,6 +46,7 @@ __all__ = [
     "View",
     "aqm",
     "aqms",
+    "chain",
     "compare",
     "simulate",
 ]

@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 from typer.exceptions import TyperException
 
-from sluicegate.cli import aqms, compare, fit, reproduce, simulate
+from sluicegate.cli import aqms, chain, compare, fit, reproduce, simulate
 from sluicegate.errors import InterruptError, SluiceError
 
 app = typer.Typer(
@@ -49,6 +49,13 @@ app.command(
         "sluice compare scenarios/light.toml --aqm my_idea.h --aqm red --slots 1e8",
     )
 )(compare.compare)
+app.command(
+    epilog=_examples(
+        "sluice chain scenarios/light.toml --aqm drop_tail",
+        "sluice chain scenarios/light.toml --limit "
+        "--aqm red:w=0.07,spacing=independent,idle_decay=false",
+    )
+)(chain.chain)
 app.command(
     epilog=_examples(
         "sluice fit captures/gateway.pcap --html traffic.html",

@@ -4,6 +4,7 @@ use pyo3::prelude::*;
 
 mod aqm;
 mod capture;
+mod chain;
 mod foreign;
 mod slotted;
 mod traffic;
@@ -14,5 +15,6 @@ fn _engine(module: &Bound<'_, PyModule>) -> PyResult<()> {
     foreign::register(module)?;
     slotted::register(module)?;
     capture::register(module)?;
+    chain::register(module)?;
     traffic::register(module)
 }

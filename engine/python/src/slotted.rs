@@ -44,7 +44,10 @@ impl PyTrace {
     }
 }
 
-fn field<'py, T: FromPyObjectOwned<'py>>(table: &Bound<'py, PyDict>, name: &str) -> PyResult<T> {
+pub(crate) fn field<'py, T: FromPyObjectOwned<'py>>(
+    table: &Bound<'py, PyDict>,
+    name: &str,
+) -> PyResult<T> {
     let value = table
         .get_item(name)?
         .ok_or_else(|| PyValueError::new_err(format!("the plan lacks {name}")))?;
@@ -107,16 +110,20 @@ fn victim(name: &str) -> PyResult<Victim> {
     }
 }
 
+pub(crate) fn discipline(table: &Bound<'_, PyDict>) -> PyResult<Discipline> {
+    Ok(Discipline {
+        limit: field(table, "limit")?,
+        victim: victim(&field::<String>(table, "victim")?)?,
+        ecn: field(table, "ecn")?,
+    })
+}
+
 fn plan(table: &Bound<'_, PyDict>) -> PyResult<Plan> {
     Ok(Plan {
         arrivals: arrivals(&field(table, "arrivals")?)?,
         service: service(&field(table, "service")?)?,
         packet_bytes: field(table, "packet_bytes")?,
-        discipline: Discipline {
-            limit: field(table, "limit")?,
-            victim: victim(&field::<String>(table, "victim")?)?,
-            ecn: field(table, "ecn")?,
-        },
+        discipline: discipline(table)?,
         slots: field(table, "slots")?,
         replications: field(table, "replications")?,
         seed: field(table, "seed")?,

@@ -1,0 +1,85 @@
+//! Elimination of states without a subtraction, after Grassmann, Taksar & Heyman 1985: every
+//! result is a sum of products of probabilities, so each entry has a small *relative* error.
+
+/// Solves `x = x P` for the stochastic matrix `p` (row major, `count` states, diagonal unused).
+/// The entries of the result sum to 1. State 0 must be reached from every other one.
+pub(crate) fn stationary(p: &mut [f64], count: usize) -> Vec<f64> {
+    for q in (1..count).rev() {
+        let (before, last) = p.split_at_mut(q * count);
+        let last = &last[..q];
+        let first = last.iter().position(|x| *x != 0.0).unwrap_or(q);
+        let leave: f64 = last.iter().sum();
+        for row in before.chunks_exact_mut(count) {
+            if row[q] != 0.0 {
+                row[q] /= leave;
+                let factor = row[q];
+                add_scaled(&mut row[first..q], factor, &last[first..]);
+            }
+        }
+    }
+    let mut x = vec![0.0; count];
+    x[0] = 1.0;
+    for q in 1..count {
+        x[q] = (0..q).map(|j| x[j] * p[j * count + q]).sum();
+    }
+    normalise(&mut x);
+    x
+}
+
+/// `(I - T)^-1` of the substochastic matrix `t` (row major, diagonal unused) whose rows leave
+/// its states with the probabilities `exit`; written over `t`.
+pub(crate) fn inverse(t: &mut [f64], exit: &mut [f64]) {
+    let count = exit.len();
+    // I - T = (I - U) diag(leave) (I - L), states eliminated from the last to the first
+    for q in (0..count).rev() {
+        let (before, last) = t.split_at_mut(q * count);
+        let leave = exit[q] + last[..q].iter().sum::<f64>();
+        for (row, exit_row) in before.chunks_exact_mut(count).zip(0..q) {
+            row[q] /= leave;
+            let factor = row[q];
+            exit[exit_row] += factor * exit[q];
+            add_scaled(&mut row[..q], factor, &last[..q]);
+        }
+        last[..q].iter_mut().for_each(|x| *x /= leave);
+        last[q] = 1.0 / leave;
+    }
+    // (I - U)^-1 in the upper triangle, diag(1 / leave) (I - U)^-1 after it, then (I - L)^-1
+    for q in (0..count).rev() {
+        let scale = t[q * count + q];
+        for j in (q + 1..count).rev() {
+            let mut sum = t[q * count + j];
+            for k in q + 1..j {
+                sum += t[q * count + k] * t[k * count + j] / t[k * count + k];
+            }
+            t[q * count + j] = sum;
+        }
+        for j in q + 1..count {
+            t[q * count + j] *= scale;
+        }
+    }
+    for q in 1..count {
+        let lower: Vec<f64> = t[q * count..q * count + q].to_vec();
+        t[q * count..q * count + q].fill(0.0);
+        for (j, factor) in lower.into_iter().enumerate() {
+            let (before, row) = t.split_at_mut(q * count);
+            add_scaled(
+                &mut row[..count],
+                factor,
+                &before[j * count..(j + 1) * count],
+            );
+        }
+    }
+}
+
+/// Divides by the sum.
+pub(crate) fn normalise(x: &mut [f64]) {
+    let total: f64 = x.iter().sum();
+    x.iter_mut().for_each(|x| *x /= total);
+}
+
+#[inline]
+pub(crate) fn add_scaled(to: &mut [f64], factor: f64, from: &[f64]) {
+    for (to, from) in to.iter_mut().zip(from) {
+        *to += factor * from;
+    }
+}

@@ -1,0 +1,81 @@
+//! The iterative method for large chains: projection on Krylov subspaces of the sweep.
+//!
+//! A sweep (see `sweep.rs`) treats queue and modulator exactly, however slow they are; Arnoldi's
+//! projection removes what is left, the slow modes of the average. Plain sweeps end each
+//! cycle: they make all probabilities positive again, and show how far the solution still moves.
+
+use crate::{
+    chain::Chain, elimination::normalise, error::ChainError, error::refuse, krylov::project,
+    line::Line, sweep::Sweeper,
+};
+
+/// Steps of Arnoldi's method after which it starts anew.
+const DIMENSION: usize = 32;
+/// Plain sweeps after each projection.
+const SMOOTHING: usize = 2;
+/// Cycles after which a chain counts as not solved.
+const MOST_CYCLES: usize = 200;
+
+/// What the iteration found.
+pub(crate) struct Found {
+    pub x: Vec<f64>,
+    pub residual: f64,
+    pub error: f64,
+    pub sweeps: usize,
+}
+
+/// Bytes that `solve` takes.
+pub(crate) fn bytes(chain: &Chain) -> f64 {
+    let vectors = (DIMENSION + 8) * chain.states() * size_of::<f64>();
+    vectors as f64 + chain.level_count() as f64 * Line::bytes(chain)
+}
+
+/// The steady state to a residual and an estimated error of at most `tolerance`.
+///
+/// The error is what all further sweeps together would still move: the last sweep's change
+/// over 1 - |second eigenvalue of the sweep|.
+pub(crate) fn solve(chain: &Chain, tolerance: f64) -> Result<Found, ChainError> {
+    let mut sweeper = Sweeper::new(chain);
+    let count = chain.states();
+    let mut found = Found {
+        x: vec![1.0 / count as f64; count],
+        residual: f64::INFINITY,
+        error: f64::INFINITY,
+        sweeps: 0,
+    };
+    let mut second = 0.0_f64;
+    for _ in 0..MOST_CYCLES {
+        let before = found.error;
+        let projection = project(found.x, DIMENSION, |x| {
+            sweeper.sweep(x);
+            found.sweeps += 1;
+        });
+        second = second.max(projection.second.min(1.0 - f64::EPSILON));
+        found.x = projection.x;
+        let mut change = 0.0;
+        for _ in 0..SMOOTHING {
+            let last = found.x.clone();
+            sweeper.sweep(&mut found.x);
+            normalise(&mut found.x);
+            change = distance(&last, &found.x);
+        }
+        found.sweeps += SMOOTHING;
+        found.residual = distance(&found.x, &chain.step(&found.x));
+        found.error = change / (1.0 - second);
+        // rounding may keep the estimate above the tolerance: then it no longer falls
+        let settled = found.error <= tolerance || found.error > before / 2.0;
+        if found.residual <= tolerance && settled {
+            return Ok(found);
+        }
+    }
+    refuse!(
+        "the chain of {count} states did not converge: residual {:.1e} after {} sweeps",
+        found.residual,
+        found.sweeps
+    )
+}
+
+/// Sum of absolute differences.
+pub(crate) fn distance(a: &[f64], b: &[f64]) -> f64 {
+    a.iter().zip(b).map(|(a, b)| (a - b).abs()).sum()
+}

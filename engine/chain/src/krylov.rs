@@ -1,0 +1,116 @@
+//! Projection on Krylov subspaces: the fixed vector of a linear map whose eigenvalue is known.
+//!
+//! Arnoldi's method gives an orthonormal basis V of span{x, Hx, ..., H^(m-1) x} and the Hessenberg
+//! matrix with H V_m = V_(m+1) H_m (Domanska, Domanski & Czachorski 2008, section IV). Since the
+//! eigenvalue is 1, the vector of the subspace with the least ||H v - v|| is the right singular
+//! vector of H_m - I for its smallest singular value: Jia 1997, "Refined iterative algorithms
+//! based on Arnoldi's process"; Golub & Greif 2006, for stationary vectors.
+
+use faer::Mat;
+
+use crate::elimination::{add_scaled, normalise};
+
+/// Residuals below are rounding.
+const ROUNDING: f64 = 1e-15;
+
+/// What a projection found.
+pub(crate) struct Projection {
+    /// The best vector of the subspace; its entries sum to 1, none is negative.
+    pub x: Vec<f64>,
+    /// Modulus of the map's second eigenvalue, as far as the subspace shows it.
+    pub second: f64,
+}
+
+/// Projects the problem `map(x) = x` on a Krylov subspace of at most `dimension`, from `x`.
+pub(crate) fn project(
+    mut x: Vec<f64>,
+    dimension: usize,
+    mut map: impl FnMut(&mut [f64]),
+) -> Projection {
+    let mut hessenberg = Mat::<f64>::zeros(dimension + 1, dimension);
+    let length = norm(&x);
+    scale(&mut x, 1.0 / length);
+    let mut basis = vec![x];
+    let mut best = Refined::default();
+    while basis.len() <= dimension {
+        let column = basis.len() - 1;
+        let mut next = basis[column].clone();
+        map(&mut next);
+        // orthogonalised twice: once loses what cancels
+        for _ in 0..2 {
+            for (row, vector) in basis.iter().enumerate() {
+                let along = dot(vector, &next);
+                hessenberg[(row, column)] += along;
+                add_scaled(&mut next, -along, vector);
+            }
+        }
+        let rest = norm(&next);
+        hessenberg[(column + 1, column)] = rest;
+        best = refined(&hessenberg, column + 1);
+        if best.residual <= ROUNDING {
+            break;
+        }
+        scale(&mut next, 1.0 / rest);
+        basis.push(next);
+    }
+    Projection {
+        second: second_modulus(&hessenberg, best.coordinates.len()),
+        x: combine(&basis, &best.coordinates),
+    }
+}
+
+/// The vector v of length 1 in a Krylov subspace for which ||H v - v|| is least.
+#[derive(Default)]
+struct Refined {
+    coordinates: Vec<f64>,
+    residual: f64,
+}
+
+fn refined(hessenberg: &Mat<f64>, columns: usize) -> Refined {
+    let mut shifted = hessenberg.submatrix(0, 0, columns + 1, columns).to_owned();
+    for k in 0..columns {
+        shifted[(k, k)] -= 1.0;
+    }
+    let svd = shifted.thin_svd().expect("a small finite matrix");
+    let (right, values) = (svd.V(), svd.S().column_vector());
+    Refined {
+        coordinates: (0..columns).map(|row| right[(row, columns - 1)]).collect(),
+        residual: values[columns - 1],
+    }
+}
+
+fn second_modulus(hessenberg: &Mat<f64>, columns: usize) -> f64 {
+    let square = hessenberg.submatrix(0, 0, columns, columns).to_owned();
+    let mut moduli: Vec<f64> = square
+        .eigenvalues()
+        .expect("a small finite matrix")
+        .into_iter()
+        .map(|value| value.re.hypot(value.im))
+        .collect();
+    moduli.sort_by(|a, b| b.total_cmp(a));
+    moduli.get(1).copied().unwrap_or(0.0)
+}
+
+/// The combination of basis vectors, as probabilities.
+fn combine(basis: &[Vec<f64>], coordinates: &[f64]) -> Vec<f64> {
+    let mut x = vec![0.0; basis[0].len()];
+    for (vector, coordinate) in basis.iter().zip(coordinates) {
+        add_scaled(&mut x, *coordinate, vector);
+    }
+    let sign = x.iter().sum::<f64>().signum();
+    x.iter_mut().for_each(|x| *x = (*x * sign).max(0.0));
+    normalise(&mut x);
+    x
+}
+
+fn dot(a: &[f64], b: &[f64]) -> f64 {
+    a.iter().zip(b).map(|(a, b)| a * b).sum()
+}
+
+fn norm(x: &[f64]) -> f64 {
+    dot(x, x).sqrt()
+}
+
+fn scale(x: &mut [f64], factor: f64) {
+    x.iter_mut().for_each(|x| *x *= factor);
+}

@@ -1,0 +1,36 @@
+//! The exact chain: the slotted queue behind an AQM of the RED family as a Markov chain, and its
+//! steady state.
+//!
+//! Within a slot the service may end first and the next packet starts; then a packet may
+//! arrive; one that finds the server idle starts at once and can end in the next slot at the
+//! earliest. The queue counts waiting packets, without the one in service, at the end of each
+//! slot. The average lives on a grid; where its exact value lies between two points it goes to
+//! one of them by chance, so that its mean is kept. Domanska, Domanski & Czachorski 2008,
+//! section IV.
+
+mod arrivals;
+mod chain;
+mod dense;
+mod direct;
+mod elimination;
+mod error;
+mod filter;
+mod front;
+mod iterative;
+mod krylov;
+mod levels;
+mod line;
+mod measures;
+#[cfg(test)]
+mod oracle;
+mod solve;
+mod sweep;
+#[cfg(test)]
+mod tests;
+
+pub use arrivals::Arrivals;
+pub use chain::{Chain, Plan};
+pub use error::ChainError;
+pub use front::FrontWaits;
+pub use measures::{Fates, Measures};
+pub use solve::{Method, Solution};

@@ -1,0 +1,121 @@
+//! The steady state of a chain, by one of two independent methods.
+
+use crate::{
+    chain::Chain,
+    direct,
+    error::{ChainError, refuse},
+    iterative::{self, distance},
+};
+
+/// How the steady state is computed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Method {
+    /// Elimination without a subtraction: full relative accuracy, work with the cube of the
+    /// number of levels.
+    Direct,
+    /// Krylov projection of block Gauss-Seidel sweeps: for chains of millions of states.
+    Iterative,
+}
+
+/// Residual and estimated error that the iterative method aims at.
+const TOLERANCE: f64 = 1e-12;
+/// Multiplications up to which the direct method takes a second or so.
+const MODERATE_WORK: f64 = 2e10;
+
+/// The steady state, and how far it can be trusted.
+#[derive(Clone, Debug)]
+pub struct Solution {
+    /// Probability of each state: by level of the average, size of the system, modulator.
+    pub probabilities: Vec<f64>,
+    /// Method that found it.
+    pub method: Method,
+    /// Sum of |x P - x|.
+    pub residual: f64,
+    /// Estimate of the sum of the errors of all probabilities.
+    pub error: f64,
+    /// Sweeps over all levels; 0 for the direct method.
+    pub sweeps: usize,
+}
+
+impl Chain {
+    /// The method that suits the chain's size.
+    pub fn suitable(&self) -> Method {
+        let block = (self.level_count() * self.modulator_states()) as f64;
+        let is_moderate = direct::work(block, self.sizes() as f64) <= MODERATE_WORK;
+        if is_moderate || self.level_count() == 1 {
+            Method::Direct
+        } else {
+            Method::Iterative
+        }
+    }
+
+    /// Bytes that a method takes, estimated before it starts.
+    pub fn bytes(&self, method: Method) -> f64 {
+        let block = (self.level_count() * self.modulator_states()) as f64;
+        match method {
+            Method::Direct => direct::bytes(block, self.sizes() as f64),
+            Method::Iterative => iterative::bytes(self),
+        }
+    }
+
+    /// Solves the chain.
+    ///
+    /// # Errors
+    /// When the method takes more memory than the plan allows, does not suit the chain, or does not converge.
+    pub fn solve(&self, method: Method) -> Result<Solution, ChainError> {
+        let bytes = self.bytes(method);
+        if bytes > self.memory {
+            refuse!(
+                "the chain has {} states; the {} method takes {:.1} GB, and {:.1} GB are there: \
+                 take a coarser grid{}",
+                self.states(),
+                method.name(),
+                bytes / 1e9,
+                self.memory / 1e9,
+                if method == Method::Direct {
+                    " or the iterative method"
+                } else {
+                    ""
+                }
+            );
+        }
+        match method {
+            Method::Direct => Ok(self.solve_directly()),
+            Method::Iterative if self.level_count() == 1 => {
+                refuse!("the iterative method needs an average that moves: take the direct method")
+            }
+            Method::Iterative => {
+                let found = iterative::solve(self, TOLERANCE)?;
+                Ok(Solution {
+                    probabilities: found.x,
+                    method,
+                    residual: found.residual,
+                    error: found.error,
+                    sweeps: found.sweeps,
+                })
+            }
+        }
+    }
+
+    fn solve_directly(&self) -> Solution {
+        let probabilities = direct::solve(self);
+        let residual = distance(&probabilities, &self.step(&probabilities));
+        Solution {
+            probabilities,
+            method: Method::Direct,
+            residual,
+            error: direct::error(self),
+            sweeps: 0,
+        }
+    }
+}
+
+impl Method {
+    /// As a user writes it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Direct => "direct",
+            Self::Iterative => "iterative",
+        }
+    }
+}

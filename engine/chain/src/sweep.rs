@@ -1,0 +1,89 @@
+//! Block Gauss-Seidel over the levels of the average, up and down in turn.
+//!
+//! Each level is solved exactly with what the others give it. Everything is a sum of products of
+//! probabilities; nothing is subtracted.
+
+use crate::{
+    chain::{Chain, Changed},
+    line::{Line, Room},
+};
+
+/// Every level of a chain factored, and room to sweep over them.
+pub(crate) struct Sweeper<'c> {
+    chain: &'c Chain,
+    lines: Vec<Line>,
+    /// What levels get from higher ones, and from lower ones.
+    from_above: Vec<f64>,
+    from_below: Vec<f64>,
+    room: Room,
+    changed: Changed,
+}
+
+impl<'c> Sweeper<'c> {
+    pub fn new(chain: &'c Chain) -> Self {
+        let states = chain.modulator_states();
+        Self {
+            lines: (0..chain.level_count())
+                .map(|level| Line::new(chain, level))
+                .collect(),
+            from_above: vec![0.0; chain.states()],
+            from_below: vec![0.0; chain.states()],
+            room: Room::new(states),
+            changed: Changed::new(states),
+            chain,
+        }
+    }
+
+    /// One sweep up and one down, from `x` to `x`.
+    pub fn sweep(&mut self, x: &mut [f64]) {
+        let levels = self.lines.len();
+        self.from_above.fill(0.0);
+        for level in 1..levels {
+            self.give(level, x, false);
+        }
+        self.from_below.fill(0.0);
+        for level in 0..levels {
+            self.solve(level, x);
+            self.give(level, x, true);
+        }
+        self.from_above.fill(0.0);
+        for level in (0..levels).rev() {
+            self.solve(level, x);
+            self.give(level, x, false);
+        }
+    }
+
+    fn solve(&mut self, level: usize, x: &mut [f64]) {
+        let width = self.chain.width();
+        let part = level * width..(level + 1) * width;
+        let x = &mut x[part.clone()];
+        for ((x, above), below) in x
+            .iter_mut()
+            .zip(&self.from_above[part.clone()])
+            .zip(&self.from_below[part])
+        {
+            *x = above + below;
+        }
+        self.lines[level].solve(self.chain, x, &mut self.room);
+    }
+
+    /// Adds what `level` gives to the levels above it (`up`) or below it.
+    fn give(&mut self, level: usize, x: &[f64], up: bool) {
+        let (width, states) = (self.chain.width(), self.chain.modulator_states());
+        let from = &x[level * width..(level + 1) * width];
+        let to = if up {
+            &mut self.from_below
+        } else {
+            &mut self.from_above
+        };
+        for size in 0..self.chain.sizes() {
+            self.changed.after_service(self.chain, from, size);
+            self.chain.jumps(level, size, |jump| {
+                if jump.level != level && (jump.level > level) == up {
+                    let at = jump.level * width + (size + jump.more) * states;
+                    self.changed.add(jump, &mut to[at..at + states]);
+                }
+            });
+        }
+    }
+}

@@ -1,0 +1,167 @@
+//! The exact chain.
+
+use numpy::PyArray1;
+use pyo3::{exceptions::PyValueError, prelude::*, types::PyDict};
+use sluice_aqm::Victim;
+use sluice_chain::{Arrivals, Chain, ChainError, Measures, Method, Plan, Solution};
+
+use crate::{
+    aqm::PyConfigured,
+    slotted::{discipline, field},
+};
+
+/// Waiting times are computed until less than this is left.
+const WAIT_REST: f64 = 1e-16;
+
+fn refused(error: ChainError) -> PyErr {
+    PyValueError::new_err(error.to_string())
+}
+
+fn arrivals(table: &Bound<'_, PyDict>) -> PyResult<Arrivals> {
+    Ok(match field::<String>(table, "kind")?.as_str() {
+        "geometric" => Arrivals::Geometric {
+            rate: field(table, "rate")?,
+        },
+        "self-similar" => Arrivals::SelfSimilar {
+            a: field(table, "a")?,
+            q: field(table, "q")?,
+            states: field(table, "states")?,
+        },
+        kind => {
+            return Err(PyValueError::new_err(format!(
+                "arrivals.kind = {kind} has no exact chain: it must be geometric or self-similar"
+            )));
+        }
+    })
+}
+
+fn mu(service: &Bound<'_, PyDict>) -> PyResult<f64> {
+    let kind: String = field(service, "kind")?;
+    if kind != "geometric" {
+        return Err(PyValueError::new_err(format!(
+            "service.kind = {kind} has no exact chain: it must be geometric"
+        )));
+    }
+    field(service, "mu")
+}
+
+fn method(name: &str, chain: &Chain) -> PyResult<Method> {
+    match name {
+        "auto" => Ok(chain.suitable()),
+        "direct" => Ok(Method::Direct),
+        "iterative" => Ok(Method::Iterative),
+        _ => Err(PyValueError::new_err(format!(
+            "method = {name} must be auto, direct or iterative"
+        ))),
+    }
+}
+
+/// Solves the chain of a plan, whose fields are those of `simulate`; `grid` is the step of the
+/// average in packets, `memory` what the solution may take in bytes.
+#[pyfunction]
+fn solve_chain<'py>(
+    py: Python<'py>,
+    table: &Bound<'py, PyDict>,
+    aqm: &PyConfigured,
+    grid: f64,
+    method_name: &str,
+    memory: f64,
+) -> PyResult<Bound<'py, PyDict>> {
+    let plan = Plan {
+        arrivals: arrivals(&field(table, "arrivals")?)?,
+        mu: mu(&field(table, "service")?)?,
+        discipline: discipline(table)?,
+        aqm: aqm.0.clone(),
+        slot_ns: field(table, "slot_ns")?,
+        grid,
+        memory,
+    };
+    let chain = Chain::new(&plan).map_err(refused)?;
+    let method = method(method_name, &chain)?;
+    let (solution, measures, waits) = py
+        .detach(|| {
+            let solution = chain.solve(method)?;
+            let measures = chain.measures(&solution.probabilities);
+            let waits = Waits::of(&chain, plan.discipline.victim, &solution, &measures);
+            Ok((solution, measures, waits))
+        })
+        .map_err(refused)?;
+    result(py, &chain, &solution, &measures, waits)
+}
+
+/// Times in the system of the packets served: distribution (slots) where it is known, sums per slot.
+struct Waits {
+    distribution: Vec<f64>,
+    sum: f64,
+    square_sum: f64,
+}
+
+impl Waits {
+    fn of(chain: &Chain, victim: Victim, solution: &Solution, measures: &Measures) -> Self {
+        let unknown = Self {
+            distribution: Vec::new(),
+            sum: f64::NAN,
+            square_sum: f64::NAN,
+        };
+        match victim {
+            Victim::Tail => {
+                let (sum, square_sum) = chain.wait_sums(&measures.admitted);
+                let distribution = chain.waits(&measures.admitted, WAIT_REST);
+                Self {
+                    distribution: distribution.unwrap_or_default(),
+                    sum,
+                    square_sum,
+                }
+            }
+            Victim::Front => match chain.front_waits(&solution.probabilities) {
+                Some(front) => Self {
+                    sum: front.sum,
+                    square_sum: front.square_sum,
+                    ..unknown
+                },
+                None => unknown,
+            },
+            Victim::Random => unknown,
+        }
+    }
+}
+
+fn result<'py>(
+    py: Python<'py>,
+    chain: &Chain,
+    solution: &Solution,
+    measures: &Measures,
+    waits: Waits,
+) -> PyResult<Bound<'py, PyDict>> {
+    let table = PyDict::new(py);
+    table.set_item("method", solution.method.name())?;
+    table.set_item("states", chain.states())?;
+    table.set_item("residual", solution.residual)?;
+    table.set_item("error", solution.error)?;
+    table.set_item("sweeps", solution.sweeps)?;
+    table.set_item("levels", PyArray1::from_slice(py, chain.averages()))?;
+    table.set_item("average", PyArray1::from_slice(py, &measures.average))?;
+    table.set_item("queue", PyArray1::from_slice(py, &measures.queue))?;
+    table.set_item("wait", PyArray1::from_vec(py, waits.distribution))?;
+    table.set_item("wait_sum", waits.sum)?;
+    table.set_item("wait_square_sum", waits.square_sum)?;
+    table.set_item("busy", measures.utilization)?;
+    let fates = measures.fates;
+    table.set_item("arrivals", fates.arrivals)?;
+    let lost = fates.early + fates.forced + fates.overflow;
+    let admitted: f64 = measures.admitted.iter().sum();
+    let verdicts = [
+        fates.arrivals - lost - fates.marked,
+        fates.early,
+        fates.forced,
+        fates.overflow,
+        fates.marked,
+    ];
+    table.set_item("verdicts", verdicts)?;
+    table.set_item("served", admitted)?;
+    Ok(table)
+}
+
+pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add_function(wrap_pyfunction!(solve_chain, module)?)
+}

@@ -1,0 +1,212 @@
+"""The chain: the slotted queue of a scenario solved exactly instead of simulated."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass, replace
+from importlib.metadata import version
+from typing import Any, Literal, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sluicegate import _engine, store
+from sluicegate.aqm import PythonAqm
+from sluicegate.errors import SluiceError
+from sluicegate.estimate import Measure, measures
+from sluicegate.record import Record
+from sluicegate.scenario import Discipline, Scenario
+from sluicegate.simulate import _plan, describe
+
+FloatArray = NDArray[np.float64]
+Method: TypeAlias = Literal["auto", "direct", "iterative"]
+
+# the system and other programs need some, too
+_SHARE_OF_MEMORY = 0.8
+
+
+@dataclass(frozen=True)
+class Solution:
+    """The steady state of one discipline on a scenario.
+
+    Attributes:
+        record: The measures that every world gives; without intervals, since nothing is random.
+            Of times in the system under drop from front only mean and variance are known (not
+            even these where a clock samples LPF/ODA), under random drop nothing: those measures
+            are NaN, and the distribution is empty, as it is where it has over 10^6 slots.
+        grid: Step of the average's grid, packets.
+        states: Number of states of the chain.
+        method: `direct` or `iterative`.
+        residual: Sum of the absolute differences of x P and x over all states.
+        error: Estimate of the sum of the errors of all probabilities, the grid's left out.
+        sweeps: Sweeps over all states; 0 for the direct method.
+        average_levels: The average at each level of the grid, packets, shape (M,), rising; LPF/ODA
+            has several levels for each.
+        average_distribution: Probability of each level, shape (M,).
+    """
+
+    record: Record
+    grid: float
+    states: int
+    method: str
+    residual: float
+    error: float
+    sweeps: int
+    average_levels: FloatArray
+    average_distribution: FloatArray
+
+
+def solve(
+    scenario: Scenario,
+    discipline: Discipline | None = None,
+    *,
+    grid: float = 0.25,
+    method: Method = "auto",
+) -> Solution:
+    """Solve the Markov chain of one discipline on a scenario.
+
+    The chain follows the queue, the average (on a grid, to which it is rounded by chance so that
+    its mean is kept) and the source. It exists for geometric and self-similar arrivals,
+    geometric service, drop-tail and the RED family with independent drops and no idle rule.
+
+    Args:
+        scenario: What to solve; its slots, replications and seed have no meaning here.
+        discipline: Which discipline; the scenario's only one if None.
+        grid: Step of the average's grid, packets.
+        method: `direct` (elimination without a subtraction: every probability to full relative
+            accuracy), `iterative` (for millions of states), or `auto`.
+
+    Raises:
+        SluiceError: If the scenario or the discipline has no such chain, if it needs more memory
+            than there is, or if the scenario has several disciplines and none is named.
+    """
+    chosen = _only(scenario) if discipline is None else discipline
+    if isinstance(chosen.configured, PythonAqm):
+        raise SluiceError(f"{chosen.name} has no exact chain: it is a Python class")
+    if scenario.arrivals.kind == "replay":
+        raise SluiceError("arrivals.kind = replay has no exact chain: a capture is no Markov chain")
+    plan = _plan(scenario, chosen)
+    memory = _SHARE_OF_MEMORY * _memory_bytes()
+    try:
+        table = _engine.solve_chain(plan, chosen.configured.engine, grid, method, memory)
+    except ValueError as error:
+        raise SluiceError(str(error)) from None
+    return Solution(
+        record=_record(scenario, chosen, plan, grid, table),
+        grid=grid,
+        average_levels=table["levels"],
+        average_distribution=table["average"],
+        **{name: table[name] for name in ("states", "method", "residual", "error", "sweeps")},
+    )
+
+
+def extrapolate(
+    scenario: Scenario,
+    discipline: Discipline | None = None,
+    *,
+    grid: float = 0.25,
+) -> Record:
+    """Solve the chain on three grids and take each measure to the limit of an infinitely fine one.
+
+    The average on a grid is rounded, which adds diffusion. The differences of the three solutions
+    tell the order of that error, and with it the limit (Aitken; Richardson where the order is
+    known). The half width of each measure is how far the limit lies from the finest solution, but
+    at least the last difference; the largest difference where the differences show no order.
+
+    Args:
+        scenario: What to solve.
+        discipline: Which discipline; the scenario's only one if None.
+        grid: Step of the finest of the three grids, packets; the others have twice and four
+            times that.
+
+    Raises:
+        SluiceError: As `solve`.
+    """
+    grids = [4 * grid, 2 * grid, grid]
+    records = [solve(scenario, discipline, grid=step).record for step in grids]
+    finest = records[-1]
+    limits = {
+        name: _limit([record[name].value for record in records], finest[name].unit)
+        for name in finest.measures
+    }
+    steps = ", ".join(f"{step:g}" for step in grids)
+    run = {**finest.run, "grid": grids}
+    return replace(
+        finest,
+        identity=store.identity(run),
+        run=run,
+        measures=limits,
+        method=f"exact chains with steps of {steps} packets, extrapolated; "
+        "distributions are those of the finest",
+    )
+
+
+def _limit(values: list[float], unit: str) -> Measure:
+    coarse, middle, fine = values
+    first, second = middle - coarse, fine - middle
+    # an order between 1/2 and 3 of the error in the step; else the differences show none
+    if second == 0 or not 2**0.5 <= first / second <= 2**3:
+        return Measure(fine, max(abs(first), abs(second)), unit)
+    shift = second / (first / second - 1)
+    # where the order still falls, an error of first order would leave as much as `second`
+    return Measure(fine + shift, max(abs(shift), abs(second)), unit)
+
+
+def _only(scenario: Scenario) -> Discipline:
+    if len(scenario.disciplines) != 1:
+        raise SluiceError("the scenario has several disciplines; name one")
+    return scenario.disciplines[0]
+
+
+def _memory_bytes() -> float:
+    return float(os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"))
+
+
+def _record(
+    scenario: Scenario,
+    discipline: Discipline,
+    plan: dict[str, Any],
+    grid: float,
+    table: dict[str, Any],
+) -> Record:
+    run = {
+        name: value
+        for name, value in describe(scenario, discipline).items()
+        if name not in ("slots", "replications", "seed")
+    }
+    run |= {"world": "chain", "version": version("sluicegate"), "grid": grid}
+    found = measures([_unit(table, plan["packet_bytes"])], scenario.slot_s)
+    return Record(
+        identity=store.identity(run),
+        discipline=discipline.name,
+        run=run,
+        slots=0,
+        warm_up_slots=0,
+        interrupted=False,
+        method=f"exact chain of {table['states']:,} states (average in steps of {grid:g} packets), "
+        f"{table['method']} method, residual {table['residual']:.1e}",
+        time_unit="slots" if scenario.slot_s is None else "s",
+        measures=found,
+        queue_distribution=table["queue"],
+        wait_distribution=table["wait"],
+        wait_bin=1.0 if scenario.slot_s is None else scenario.slot_s,
+    )
+
+
+def _unit(table: dict[str, Any], packet_bytes: int) -> dict[str, Any]:
+    """The solution as the counts of one slot, of which the measures are made."""
+    served = table["served"]
+    return {
+        "replication": 0,
+        "slots": 1.0,
+        "idle_slots": 1.0 - table["busy"],
+        "queue": table["queue"],
+        "wait": table["wait"] * served,
+        "wait_bin_slots": 1,
+        "served": served,
+        "served_bytes": served * packet_bytes,
+        "wait_sum": table["wait_sum"],
+        "wait_square_sum": table["wait_square_sum"],
+        "arrivals": table["arrivals"],
+        "verdicts": table["verdicts"],
+    }

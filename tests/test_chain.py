@@ -1,0 +1,210 @@
+"""The exact chain: against closed forms in fractions, against simulation, between methods."""
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from scipy.special import stdtrit
+
+import sluicegate as sg
+from sluicegate.cli import main
+from sluicegate.estimate import CONFIDENCE
+
+RED = {"spacing": "independent", "idle_decay": False}
+
+
+def scenario(aqm="drop_tail", *, rate=0.5, mu=0.5, limit=15, slots=1000, **params):
+    return sg.Scenario(
+        arrivals=sg.GeometricArrivals(rate=rate),
+        service=sg.GeometricService(mu=mu),
+        queue=sg.Queue(limit=limit),
+        disciplines=[sg.Discipline(aqm=aqm, params=params)],
+        slots=slots,
+    )
+
+
+def red(aqm="red", *, limit=15, victim="tail", **params):
+    usual = RED | {"min_th": 3, "max_th": 9, "w": 0.2}
+    setting = scenario(aqm, limit=limit, rate=0.6, **(usual | params))
+    return setting.model_copy(update={"queue": sg.Queue(limit=limit, victim=victim)})
+
+
+@pytest.mark.parametrize(("rate", "mu"), [(0.2, 0.5), (0.5, 0.5), (0.5, 0.25)])
+def test_geo_geo_1_k_in_fractions(rate, mu):
+    limit = 250
+    solution = sg.chain.solve(scenario(rate=rate, mu=mu, limit=limit))
+    alpha, end = Fraction(rate), Fraction(mu)
+    weights = [Fraction(1), alpha / (end * (1 - alpha))]
+    for _ in range(limit):
+        weights.append(weights[-1] * alpha * (1 - end) / (end * (1 - alpha)))
+    total = sum(weights)
+    queue = [(weights[0] + weights[1]) / total, *(w / total for w in weights[2:])]
+    found = solution.record.queue_distribution
+    assert len(found) == limit + 1
+    errors = [abs(Fraction(x) / p - 1) for x, p in zip(found.tolist(), queue, strict=True)]
+    assert max(errors) < Fraction(1, 10**12)
+    if rate == 0.2:
+        assert found[-1] < 1e-149
+
+
+DISCIPLINES = [
+    ("red", {"max_p": 0.3}),
+    ("red", {"max_p": 0.3, "sampling": "clock"}),
+    ("gentle_red", {"max_p": 0.2, "max_th": 6}),
+    ("dsred", {"gamma": 0.3}),
+    ("nlred", {"max_p": 0.5}),
+    ("lpf_oda", {"max_p": 0.3, "low_queue": 2}),
+    ("red", {"average": "difference", "a1": 0.7, "max_p": 0.4}),
+    ("red", {"max_p": 0.3, "victim": "front"}),
+    ("dsred", {"gamma": 0.8, "sampling": "clock", "victim": "front"}),
+]
+MEASURES = [
+    "queue_mean",
+    "queue_variance",
+    "wait_mean",
+    "wait_variance",
+    "loss_ratio",
+    "utilization",
+]
+
+
+def test_simulation_covers_the_chain():
+    """Family-wise 99 %: all intervals together, by Bonferroni, are wide enough by this factor."""
+    count = len(DISCIPLINES) * len(MEASURES)
+    units = 32
+    wider = stdtrit(units - 1, 1 - 0.01 / (2 * count)) / stdtrit(units - 1, (1 + CONFIDENCE) / 2)
+    for name, params in DISCIPLINES:
+        setting = red(name, **params).model_copy(update={"slots": 400_000})
+        simulated = sg.simulate(setting)
+        exact = sg.chain.solve(setting, grid=1 / 64).record
+        for measure in MEASURES:
+            found, expected = simulated[measure], exact[measure].value
+            off = abs(found.value - expected)
+            assert off <= wider * found.half_width, (name, params, measure, found, expected)
+
+
+def test_the_methods_agree_on_a_self_similar_source():
+    setting = sg.Scenario(
+        arrivals=sg.SelfSimilarArrivals(rate=0.5, a=12.0, states=4),
+        service=sg.GeometricService(mu=0.5),
+        queue=sg.Queue(limit=40),
+        disciplines=[
+            sg.Discipline(aqm="dsred", params=RED | {"min_th": 10, "max_th": 30, "w": 0.05})
+        ],
+        slots=1000,
+    )
+    direct, iterative = (
+        sg.chain.solve(setting, grid=2.0, method=method) for method in ("direct", "iterative")
+    )
+    assert (direct.method, iterative.method) == ("direct", "iterative")
+    assert max(direct.residual, iterative.residual) < 1e-12
+    assert iterative.error < 1e-11
+    assert iterative.sweeps > 0
+    for name, measure in direct.record.measures.items():
+        assert iterative.record[name].value == pytest.approx(measure.value, rel=1e-10), name
+    np.testing.assert_allclose(
+        iterative.average_distribution, direct.average_distribution, atol=1e-12
+    )
+
+
+def test_little_and_the_sum_of_losses():
+    record = sg.chain.solve(red(max_p=0.3)).record
+    admitted = 0.6 * (1 - record["loss_ratio"].value)
+    in_system = record["queue_mean"].value + record["utilization"].value
+    assert record["wait_mean"].value * admitted == pytest.approx(in_system, rel=1e-12)
+    parts = ("early_loss_ratio", "forced_loss_ratio", "overflow_loss_ratio")
+    lost = sum(record[name].value for name in parts)
+    assert lost == pytest.approx(record["loss_ratio"].value, rel=1e-12)
+    assert record.wait_distribution.sum() == pytest.approx(1, abs=1e-12)
+    assert record["queue_mean"].half_width is None
+
+
+def test_who_is_dropped_changes_no_queue():
+    tail, front, random = (
+        sg.chain.solve(red(max_p=0.3, victim=victim)).record
+        for victim in ("tail", "front", "random")
+    )
+    np.testing.assert_array_equal(tail.queue_distribution, front.queue_distribution)
+    np.testing.assert_array_equal(tail.queue_distribution, random.queue_distribution)
+    assert front["wait_mean"].value < tail["wait_mean"].value
+    assert np.isnan(front["wait_p99"].value)
+    assert np.isnan(random["wait_mean"].value)
+    assert len({tail.identity, front.identity, random.identity}) == 3
+
+
+def test_the_limit_of_the_grid_is_closer_than_the_finest_grid():
+    setting = red(max_p=0.3, w=0.05)
+    near = sg.chain.solve(setting, grid=1 / 128).record
+    finest = sg.chain.solve(setting, grid=1 / 8).record
+    limit = sg.chain.extrapolate(setting, grid=1 / 8)
+    for name in ("queue_mean", "queue_variance", "loss_ratio", "wait_mean"):
+        expected = near[name].value
+        off = abs(limit[name].value - expected)
+        assert off <= limit[name].half_width, name
+        assert off < abs(finest[name].value - expected), name
+
+
+@pytest.mark.parametrize(
+    ("setting", "given", "message"),
+    [
+        (
+            scenario("red"),
+            {},
+            'red.spacing must be "independent": the chain does not count packets',
+        ),
+        (
+            scenario("red", spacing="independent"),
+            {},
+            "red.idle_decay must be false: the chain does not time idle periods",
+        ),
+        (
+            red(sampling="clock", sampling_interval=0.5),
+            {},
+            "red.sampling_interval = 0.5 must be 0.001, the length of a slot (s): "
+            "the chain samples once in each",
+        ),
+        (red(), {"grid": 0}, "grid = 0 must be above 0 and at most the limit of 15 packets"),
+        (red(), {"method": "power"}, "method = power must be auto, direct or iterative"),
+        (
+            scenario(),
+            {"method": "iterative"},
+            "the iterative method needs an average that moves: take the direct method",
+        ),
+        (
+            scenario(rate=1.0),
+            {},
+            "arrivals.rate = 1 must lie between 0 and 1, both excluded: "
+            "else states of the chain never follow each other",
+        ),
+    ],
+)
+def test_what_has_no_chain_is_refused(setting, given, message):
+    with pytest.raises(sg.SluiceError) as caught:
+        sg.chain.solve(setting, **given)
+    assert str(caught.value) == message
+
+
+def test_a_chain_too_large_for_the_memory_says_so_first():
+    fine = red(limit=400, max_th=390)
+    with pytest.raises(sg.SluiceError, match=r"the direct method takes 2\d\d\.\d GB, and"):
+        sg.chain.solve(fine, grid=0.05, method="direct")
+    with pytest.raises(sg.SluiceError, match=r"grid = 0.000001 gives 1.61e11 states, which take"):
+        sg.chain.solve(fine, grid=1e-6)
+
+
+def test_laws_without_a_chain_are_named():
+    setting = scenario().model_copy(update={"service": sg.DeterministicService(slots=2)})
+    with pytest.raises(sg.SluiceError, match=r"service.kind = deterministic has no exact chain"):
+        sg.chain.solve(setting)
+
+
+def test_the_command(root, tmp_path, capsys):
+    out = tmp_path / "exact.json"
+    aqm = "red:w=0.1,spacing=independent,idle_decay=false"
+    light = str(root / "scenarios" / "light.toml")
+    assert main(["chain", light, "--aqm", "drop_tail", "--aqm", aqm, "--json", str(out)]) == 0
+    printed = capsys.readouterr().out
+    assert "exact chain of 52 states" in printed
+    assert '"world": "chain"' in out.read_text()
+    assert main(["chain", light]) == 1
+    assert "red.spacing must be" in capsys.readouterr().err
