@@ -16,7 +16,7 @@ from sluicegate.errors import SluiceError
 from sluicegate.estimate import Measure, measures
 from sluicegate.record import Record
 from sluicegate.scenario import Discipline, Scenario
-from sluicegate.simulate import _plan, describe
+from sluicegate.simulate import describe, engine_plan
 
 FloatArray = NDArray[np.float64]
 Method: TypeAlias = Literal["auto", "direct", "iterative"]
@@ -85,7 +85,7 @@ def solve(
         raise SluiceError(f"{chosen.name} has no exact chain: it is a Python class")
     if scenario.arrivals.kind == "replay":
         raise SluiceError("arrivals.kind = replay has no exact chain: a capture is no Markov chain")
-    plan = _plan(scenario, chosen)
+    plan = engine_plan(scenario, chosen)
     memory = _SHARE_OF_MEMORY * _memory_bytes()
     try:
         table = _engine.solve_chain(plan, chosen.configured.engine, grid, method, memory)

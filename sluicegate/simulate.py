@@ -69,7 +69,7 @@ def simulate(
         return replace(known, discipline=discipline.name)
     total = scenario.duration_slots * scenario.runs
     outcome = _engine.simulate(
-        _plan(scenario, discipline),
+        engine_plan(scenario, discipline),
         discipline.configured.engine,
         threads,
         None if watch is None else lambda done: watch(done, total),
@@ -110,7 +110,8 @@ def _queue(scenario: Scenario, discipline: Discipline) -> dict[str, Any]:
     return {**scenario.queue.model_dump(), **given}
 
 
-def _plan(scenario: Scenario, discipline: Discipline) -> dict[str, Any]:
+def engine_plan(scenario: Scenario, discipline: Discipline) -> dict[str, Any]:
+    """What the engine's worlds take a scenario and a discipline's queue as."""
     return {
         "arrivals": _arrivals(scenario),
         "service": _service(scenario),
