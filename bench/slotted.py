@@ -85,7 +85,7 @@ def against_baseline(slots: int = 200_000_000) -> dict[str, Any]:
     return {"unit": "slots per second of user CPU", "slots": slots, "pairs": pairs}
 
 
-def two_cores(slots: int = 25_000_000, replications: int = 8) -> dict[str, Any]:
+def two_cores(slots: int = 100_000_000, replications: int = 8) -> dict[str, Any]:
     """Wall time of the same run on one thread and on two, in turn."""
     pairs = []
     for _ in track(range(PAIRS), "two cores against one"):
