@@ -162,7 +162,7 @@ def _record(
         slots=outcome["slots"],
         warm_up_slots=outcome["warm_up_slots"],
         interrupted=outcome["interrupted"],
-        method=_method(units, scenario),
+        method=_method(units, scenario, outcome["interrupted"]),
         time_unit="slots" if scenario.slot_s is None else "s",
         measures=measures(units, scenario.slot_s),
         queue_distribution=np.trim_zeros(total.queue[0], "b") / total.slots[0],
@@ -171,8 +171,8 @@ def _record(
     )
 
 
-def _method(units: list[dict[str, Any]], scenario: Scenario) -> str:
-    runs = scenario.runs
+def _method(units: list[dict[str, Any]], scenario: Scenario, interrupted: bool) -> str:
+    runs = len({unit["replication"] for unit in units})
     if len(units) == runs:
         method = f"95 % intervals from {runs} replications"
     else:
@@ -182,5 +182,8 @@ def _method(units: list[dict[str, Any]], scenario: Scenario) -> str:
     if correlation is not None and correlation > _CORRELATED:
         method += f"; too narrow, as neighbouring units are correlated ({correlation:.2f})"
     if isinstance(scenario.arrivals, ReplayArrivals):
-        return f"{method}; all of the capture counts"
+        part = "the part that was replayed" if interrupted else "all of the capture"
+        return f"{method}; {part} counts"
+    if interrupted:
+        return f"{method}; interrupted, so that the warm-up was judged on what was finished"
     return f"{method}; warm-up found by MSER"

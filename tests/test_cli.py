@@ -331,6 +331,7 @@ def test_ctrl_c_leaves_the_measures_of_what_was_finished(folder, monkeypatch, ca
     printed = capsys.readouterr()
     record = json.loads((folder / "out.json").read_text())
     assert record["interrupted"]
+    assert record["method"].endswith("the warm-up was judged on what was finished")
     assert 0 < record["slots"] < 2e9
     assert re.search(r"^queue_mean +\d", printed.out, re.MULTILINE)
     assert printed.err == "interrupted: these are the measures of what was finished\n"
