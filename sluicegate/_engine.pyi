@@ -59,12 +59,12 @@ def simulate(
     threads: int | None,
     watch: Callable[[int], None] | None,
 ) -> dict[str, Any]: ...
-def solve_chain(
-    table: dict[str, Any],
-    aqm: ConfiguredAqm,
-    grid: float,
-    method_name: str,
-    memory: float,
-) -> dict[str, Any]: ...
+
+class Chain:
+    def __new__(
+        cls, plan: dict[str, Any], aqm: ConfiguredAqm, grid: float, memory: float
+    ) -> Chain: ...
+
+def solve_chain(chain: Chain, method: str) -> dict[str, Any]: ...
 def read_capture(path: str | Path) -> dict[str, Any]: ...
 def fgn(hurst: float, n: int, seed: int) -> NDArray[np.float64]: ...

@@ -1,9 +1,8 @@
-"""The chain: the slotted queue of a scenario solved exactly instead of simulated."""
+"""The steady state of a scenario's chain: the slotted queue solved exactly, not simulated."""
 
 from __future__ import annotations
 
-import os
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from importlib.metadata import version
 from typing import Any, Literal, TypeAlias
 
@@ -11,18 +10,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sluicegate import _engine, store
-from sluicegate.aqm import PythonAqm
+from sluicegate.chain.build import build, only
 from sluicegate.errors import SluiceError
-from sluicegate.estimate import Measure, measures
+from sluicegate.estimate import measures
 from sluicegate.record import Record
 from sluicegate.scenario import Discipline, Scenario
-from sluicegate.simulate import describe, engine_plan
+from sluicegate.simulate import describe
 
 FloatArray = NDArray[np.float64]
 Method: TypeAlias = Literal["auto", "direct", "iterative"]
-
-# the system and other programs need some, too
-_SHARE_OF_MEMORY = 0.8
 
 
 @dataclass(frozen=True)
@@ -80,19 +76,14 @@ def solve(
         SluiceError: If the scenario or the discipline has no such chain, if it needs more memory
             than there is, or if the scenario has several disciplines and none is named.
     """
-    chosen = _only(scenario) if discipline is None else discipline
-    if isinstance(chosen.configured, PythonAqm):
-        raise SluiceError(f"{chosen.name} has no exact chain: it is a Python class")
-    if scenario.arrivals.kind == "replay":
-        raise SluiceError("arrivals.kind = replay has no exact chain: a capture is no Markov chain")
-    plan = engine_plan(scenario, chosen)
-    memory = _SHARE_OF_MEMORY * _memory_bytes()
+    chosen = only(scenario, discipline)
+    chain = build(scenario, chosen, grid)
     try:
-        table = _engine.solve_chain(plan, chosen.configured.engine, grid, method, memory)
+        table = _engine.solve_chain(chain, method)
     except ValueError as error:
         raise SluiceError(str(error)) from None
     return Solution(
-        record=_record(scenario, chosen, plan, grid, table),
+        record=_record(scenario, chosen, grid, table),
         grid=grid,
         average_levels=table["levels"],
         average_distribution=table["average"],
@@ -100,72 +91,9 @@ def solve(
     )
 
 
-def extrapolate(
-    scenario: Scenario,
-    discipline: Discipline | None = None,
-    *,
-    grid: float = 0.25,
-) -> Record:
-    """Solve the chain on three grids and take each measure to the limit of an infinitely fine one.
-
-    The average on a grid is rounded, which adds diffusion. The differences of the three solutions
-    tell the order of that error, and with it the limit (Aitken; Richardson where the order is
-    known). The half width of each measure is how far the limit lies from the finest solution, but
-    at least the last difference; the largest difference where the differences show no order.
-
-    Args:
-        scenario: What to solve.
-        discipline: Which discipline; the scenario's only one if None.
-        grid: Step of the finest of the three grids, packets; the others have twice and four
-            times that.
-
-    Raises:
-        SluiceError: As `solve`.
-    """
-    grids = [4 * grid, 2 * grid, grid]
-    records = [solve(scenario, discipline, grid=step).record for step in grids]
-    finest = records[-1]
-    limits = {
-        name: _limit([record[name].value for record in records], finest[name].unit)
-        for name in finest.measures
-    }
-    steps = ", ".join(f"{step:g}" for step in grids)
-    run = {**finest.run, "grid": grids}
-    return replace(
-        finest,
-        identity=store.identity(run),
-        run=run,
-        measures=limits,
-        method=f"exact chains with steps of {steps} packets, extrapolated; "
-        "distributions are those of the finest",
-    )
-
-
-def _limit(values: list[float], unit: str) -> Measure:
-    coarse, middle, fine = values
-    first, second = middle - coarse, fine - middle
-    # an order between 1/2 and 3 of the error in the step; else the differences show none
-    if second == 0 or not 2**0.5 <= first / second <= 2**3:
-        return Measure(fine, max(abs(first), abs(second)), unit)
-    shift = second / (first / second - 1)
-    # where the order still falls, an error of first order would leave as much as `second`
-    return Measure(fine + shift, max(abs(shift), abs(second)), unit)
-
-
-def _only(scenario: Scenario) -> Discipline:
-    if len(scenario.disciplines) != 1:
-        raise SluiceError("the scenario has several disciplines; name one")
-    return scenario.disciplines[0]
-
-
-def _memory_bytes() -> float:
-    return float(os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"))
-
-
 def _record(
     scenario: Scenario,
     discipline: Discipline,
-    plan: dict[str, Any],
     grid: float,
     table: dict[str, Any],
 ) -> Record:
@@ -175,7 +103,7 @@ def _record(
         if name not in ("slots", "replications", "seed")
     }
     run |= {"world": "chain", "version": version("sluicegate"), "grid": grid}
-    found = measures([_unit(table, plan["packet_bytes"])], scenario.slot_s)
+    found = measures([_unit(table, scenario.packet_bytes)], scenario.slot_s)
     return Record(
         identity=store.identity(run),
         discipline=discipline.name,

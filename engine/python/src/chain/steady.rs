@@ -1,49 +1,14 @@
-//! The exact chain.
+//! The steady state.
 
 use numpy::PyArray1;
 use pyo3::{exceptions::PyValueError, prelude::*, types::PyDict};
 use sluice_aqm::Victim;
-use sluice_chain::{Arrivals, Chain, ChainError, Measures, Method, Plan, Solution};
+use sluice_chain::{Chain, Measures, Method, Solution};
 
-use crate::{
-    aqm::PyConfigured,
-    slotted::{discipline, field},
-};
+use super::{PyChain, refused};
 
 /// Waiting times are computed until less than this is left.
 const WAIT_REST: f64 = 1e-16;
-
-fn refused(error: ChainError) -> PyErr {
-    PyValueError::new_err(error.to_string())
-}
-
-fn arrivals(table: &Bound<'_, PyDict>) -> PyResult<Arrivals> {
-    Ok(match field::<String>(table, "kind")?.as_str() {
-        "geometric" => Arrivals::Geometric {
-            rate: field(table, "rate")?,
-        },
-        "self-similar" => Arrivals::SelfSimilar {
-            a: field(table, "a")?,
-            q: field(table, "q")?,
-            states: field(table, "states")?,
-        },
-        kind => {
-            return Err(PyValueError::new_err(format!(
-                "arrivals.kind = {kind} has no exact chain: it must be geometric or self-similar"
-            )));
-        }
-    })
-}
-
-fn mu(service: &Bound<'_, PyDict>) -> PyResult<f64> {
-    let kind: String = field(service, "kind")?;
-    if kind != "geometric" {
-        return Err(PyValueError::new_err(format!(
-            "service.kind = {kind} has no exact chain: it must be geometric"
-        )));
-    }
-    field(service, "mu")
-}
 
 fn method(name: &str, chain: &Chain) -> PyResult<Method> {
     match name {
@@ -56,37 +21,24 @@ fn method(name: &str, chain: &Chain) -> PyResult<Method> {
     }
 }
 
-/// Solves the chain of a plan, whose fields are those of `simulate`; `grid` is the step of the
-/// average in packets, `memory` what the solution may take in bytes.
+/// The steady state of a chain and its measures.
 #[pyfunction]
 fn solve_chain<'py>(
     py: Python<'py>,
-    table: &Bound<'py, PyDict>,
-    aqm: &PyConfigured,
-    grid: f64,
+    chain: &PyChain,
     method_name: &str,
-    memory: f64,
 ) -> PyResult<Bound<'py, PyDict>> {
-    let plan = Plan {
-        arrivals: arrivals(&field(table, "arrivals")?)?,
-        mu: mu(&field(table, "service")?)?,
-        discipline: discipline(table)?,
-        aqm: aqm.0.clone(),
-        slot_ns: field(table, "slot_ns")?,
-        grid,
-        memory,
-    };
-    let chain = Chain::new(&plan).map_err(refused)?;
-    let method = method(method_name, &chain)?;
+    let PyChain { chain, victim } = chain;
+    let method = method(method_name, chain)?;
     let (solution, measures, waits) = py
         .detach(|| {
             let solution = chain.solve(method)?;
             let measures = chain.measures(&solution.probabilities);
-            let waits = Waits::of(&chain, plan.discipline.victim, &solution, &measures);
+            let waits = Waits::of(chain, *victim, &solution, &measures);
             Ok((solution, measures, waits))
         })
         .map_err(refused)?;
-    result(py, &chain, &solution, &measures, waits)
+    result(py, chain, &solution, &measures, waits)
 }
 
 /// Times in the system of the packets served: distribution (slots) where it is known, sums per slot.

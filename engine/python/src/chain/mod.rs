@@ -1,0 +1,83 @@
+//! The exact chain: built once from a plan, then asked.
+
+mod steady;
+
+use pyo3::{exceptions::PyValueError, prelude::*, types::PyDict};
+use sluice_aqm::Victim;
+use sluice_chain::{Arrivals, Chain, ChainError, Plan};
+
+use crate::{
+    aqm::PyConfigured,
+    slotted::{discipline, field},
+};
+
+fn refused(error: ChainError) -> PyErr {
+    PyValueError::new_err(error.to_string())
+}
+
+fn arrivals(table: &Bound<'_, PyDict>) -> PyResult<Arrivals> {
+    Ok(match field::<String>(table, "kind")?.as_str() {
+        "geometric" => Arrivals::Geometric {
+            rate: field(table, "rate")?,
+        },
+        "self-similar" => Arrivals::SelfSimilar {
+            a: field(table, "a")?,
+            q: field(table, "q")?,
+            states: field(table, "states")?,
+        },
+        kind => {
+            return Err(PyValueError::new_err(format!(
+                "arrivals.kind = {kind} has no exact chain: it must be geometric or self-similar"
+            )));
+        }
+    })
+}
+
+fn mu(service: &Bound<'_, PyDict>) -> PyResult<f64> {
+    let kind: String = field(service, "kind")?;
+    if kind != "geometric" {
+        return Err(PyValueError::new_err(format!(
+            "service.kind = {kind} has no exact chain: it must be geometric"
+        )));
+    }
+    field(service, "mu")
+}
+
+/// The chain of a plan.
+#[pyclass(name = "Chain", module = "sluicegate._engine", frozen)]
+pub struct PyChain {
+    chain: Chain,
+    victim: Victim,
+}
+
+#[pymethods]
+impl PyChain {
+    /// Builds the chain of a plan, whose fields are those of `simulate`; `grid` is the step of
+    /// the average in packets, `memory` what building and solving may take in bytes.
+    #[new]
+    fn new(
+        py: Python<'_>,
+        table: &Bound<'_, PyDict>,
+        aqm: &PyConfigured,
+        grid: f64,
+        memory: f64,
+    ) -> PyResult<Self> {
+        let plan = Plan {
+            arrivals: arrivals(&field(table, "arrivals")?)?,
+            mu: mu(&field(table, "service")?)?,
+            discipline: discipline(table)?,
+            aqm: aqm.0.clone(),
+            slot_ns: field(table, "slot_ns")?,
+            grid,
+            memory,
+        };
+        let chain = py.detach(|| Chain::new(&plan)).map_err(refused)?;
+        let victim = plan.discipline.victim;
+        Ok(Self { chain, victim })
+    }
+}
+
+pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add_class::<PyChain>()?;
+    steady::register(module)
+}

@@ -1,0 +1,50 @@
+"""The chain of a scenario: which discipline, and the engine's chain of it."""
+
+from __future__ import annotations
+
+import os
+
+from sluicegate import _engine
+from sluicegate.aqm import PythonAqm
+from sluicegate.errors import SluiceError
+from sluicegate.scenario import Discipline, Scenario
+from sluicegate.simulate import engine_plan
+
+# the system and other programs need some, too
+_SHARE_OF_MEMORY = 0.8
+
+
+def only(scenario: Scenario, discipline: Discipline | None) -> Discipline:
+    """The discipline that is meant: the given one, or the scenario's only one.
+
+    Raises:
+        SluiceError: If none is given and the scenario has several.
+    """
+    if discipline is not None:
+        return discipline
+    if len(scenario.disciplines) != 1:
+        raise SluiceError("the scenario has several disciplines; name one")
+    return scenario.disciplines[0]
+
+
+def build(scenario: Scenario, discipline: Discipline, grid: float) -> _engine.Chain:
+    """The chain of one discipline on a scenario, ready to be asked.
+
+    Args:
+        scenario: Its arrivals, service and queue.
+        discipline: Drop-tail or a member of the RED family.
+        grid: Step of the average's grid, packets.
+
+    Raises:
+        SluiceError: If there is no such chain, or if it needs more memory than there is.
+    """
+    if isinstance(discipline.configured, PythonAqm):
+        raise SluiceError(f"{discipline.name} has no exact chain: it is a Python class")
+    if scenario.arrivals.kind == "replay":
+        raise SluiceError("arrivals.kind = replay has no exact chain: a capture is no Markov chain")
+    memory = _SHARE_OF_MEMORY * os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    plan = engine_plan(scenario, discipline)
+    try:
+        return _engine.Chain(plan, discipline.configured.engine, grid, memory)
+    except ValueError as error:
+        raise SluiceError(str(error)) from None
