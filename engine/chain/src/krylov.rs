@@ -21,41 +21,70 @@ pub(crate) struct Projection {
     pub second: f64,
 }
 
-/// Projects the problem `map(x) = x` on a Krylov subspace of at most `dimension`, from `x`.
-pub(crate) fn project(
-    mut x: Vec<f64>,
-    dimension: usize,
-    mut map: impl FnMut(&mut [f64]),
-) -> Projection {
-    let mut hessenberg = Mat::<f64>::zeros(dimension + 1, dimension);
-    let length = norm(&x);
-    scale(&mut x, 1.0 / length);
-    let mut basis = vec![x];
-    let mut best = Refined::default();
-    while basis.len() <= dimension {
-        let column = basis.len() - 1;
-        let mut next = basis[column].clone();
+/// Arnoldi's process: an orthonormal basis of a Krylov subspace, grown a vector at a time, and
+/// what the map does in it: `H V_m = V_(m+1) hessenberg`.
+pub(crate) struct Arnoldi {
+    pub basis: Vec<Vec<f64>>,
+    /// One row more than columns; columns from `columns` on are 0.
+    pub hessenberg: Mat<f64>,
+    pub columns: usize,
+}
+
+impl Arnoldi {
+    /// The basis of `start` alone, with room for `dimension` applications of the map.
+    pub fn new(mut start: Vec<f64>, dimension: usize) -> Self {
+        let length = norm(&start);
+        scale(&mut start, 1.0 / length);
+        Self {
+            basis: vec![start],
+            hessenberg: Mat::zeros(dimension + 1, dimension),
+            columns: 0,
+        }
+    }
+
+    /// Applies the map once more; returns the length of what leaves the subspace. Where that is 0
+    /// the subspace is invariant, and the basis does not grow.
+    pub fn extend(&mut self, map: impl FnOnce(&mut [f64])) -> f64 {
+        let column = self.columns;
+        let mut next = self.basis[column].clone();
         map(&mut next);
         // orthogonalised twice: once loses what cancels
         for _ in 0..2 {
-            for (row, vector) in basis.iter().enumerate() {
+            for (row, vector) in self.basis.iter().enumerate() {
                 let along = dot(vector, &next);
-                hessenberg[(row, column)] += along;
+                self.hessenberg[(row, column)] += along;
                 add_scaled(&mut next, -along, vector);
             }
         }
         let rest = norm(&next);
-        hessenberg[(column + 1, column)] = rest;
-        best = refined(&hessenberg, column + 1);
+        self.hessenberg[(column + 1, column)] = rest;
+        self.columns += 1;
+        if rest > 0.0 {
+            scale(&mut next, 1.0 / rest);
+            self.basis.push(next);
+        }
+        rest
+    }
+}
+
+/// Projects the problem `map(x) = x` on a Krylov subspace of at most `dimension`, from `x`.
+pub(crate) fn project(
+    x: Vec<f64>,
+    dimension: usize,
+    mut map: impl FnMut(&mut [f64]),
+) -> Projection {
+    let mut arnoldi = Arnoldi::new(x, dimension);
+    let mut best = Refined::default();
+    while arnoldi.columns < dimension {
+        arnoldi.extend(&mut map);
+        best = refined(&arnoldi.hessenberg, arnoldi.columns);
         if best.residual <= ROUNDING {
             break;
         }
-        scale(&mut next, 1.0 / rest);
-        basis.push(next);
     }
     Projection {
-        second: second_modulus(&hessenberg, best.coordinates.len()),
-        x: combine(&basis, &best.coordinates),
+        second: second_modulus(&arnoldi.hessenberg, best.coordinates.len()),
+        x: combine(&arnoldi.basis, &best.coordinates),
     }
 }
 
