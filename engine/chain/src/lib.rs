@@ -20,17 +20,26 @@ mod iterative;
 mod krylov;
 mod levels;
 mod line;
+mod losses;
+#[cfg(test)]
+mod losses_tests;
 mod measures;
 #[cfg(test)]
 mod oracle;
+mod quiet;
 mod solve;
 mod sweep;
 #[cfg(test)]
 mod tests;
+mod transient;
+#[cfg(test)]
+mod transient_tests;
 
 pub use arrivals::Arrivals;
 pub use chain::{Chain, Plan};
 pub use error::ChainError;
 pub use front::FrontWaits;
+pub use losses::Losses;
 pub use measures::{Fates, Measures};
 pub use solve::{Method, Solution};
+pub use transient::Transient;
