@@ -23,6 +23,9 @@ mod line;
 mod measures;
 #[cfg(test)]
 mod oracle;
+mod passage;
+mod resolve;
+mod set;
 mod solve;
 mod sweep;
 #[cfg(test)]
@@ -33,4 +36,6 @@ pub use chain::{Chain, Plan};
 pub use error::ChainError;
 pub use front::FrontWaits;
 pub use measures::{Fates, Measures};
+pub use passage::Passage;
+pub use set::{Bounds, Set};
 pub use solve::{Method, Solution};
