@@ -8,8 +8,10 @@ use faer::Mat;
 
 use crate::{
     chain::Chain,
+    control::Progress,
     dense,
     elimination::{normalise, stationary},
+    error::ChainError,
 };
 
 /// Above this, unnormalised probabilities are scaled down before they overflow.
@@ -52,7 +54,7 @@ pub(crate) fn error(chain: &Chain) -> f64 {
 }
 
 /// The steady state, as probabilities in the chain's order of states.
-pub(crate) fn solve(chain: &Chain) -> Vec<f64> {
+pub(crate) fn solve(chain: &Chain) -> Result<Vec<f64>, ChainError> {
     let (sizes, block) = (chain.sizes(), block_states(chain));
     // by size from 1 on, column major; at once, so that the memory is what was said
     let mut inverses = vec![0.0; (sizes - 1) * block * block];
@@ -60,6 +62,11 @@ pub(crate) fn solve(chain: &Chain) -> Vec<f64> {
     let mut inner = Mat::<f64>::zeros(block, block);
     let mut ups = Vec::with_capacity(sizes);
     for size in (1..sizes).rev() {
+        let eliminated = sizes - 1 - size;
+        chain.control.tell(Progress::Eliminated {
+            sizes: eliminated,
+            of: sizes,
+        })?;
         fill(&mut inner, &here.inside);
         let mut exit = vec![0.0; block];
         for entry in &here.down {
@@ -92,7 +99,7 @@ pub(crate) fn solve(chain: &Chain) -> Vec<f64> {
             parts.iter_mut().flatten().for_each(|x| *x /= LARGE);
         }
     }
-    arrange(chain, &parts)
+    Ok(arrange(chain, &parts))
 }
 
 fn blocks(chain: &Chain, size: usize) -> Blocks {

@@ -61,7 +61,8 @@ impl Chain {
     /// Solves the chain.
     ///
     /// # Errors
-    /// When the method takes more memory than the plan allows, does not suit the chain, or does not converge.
+    /// When the method takes more memory than the plan allows, does not suit the chain, does not
+    /// converge, or is cancelled.
     pub fn solve(&self, method: Method) -> Result<Solution, ChainError> {
         let bytes = self.bytes(method);
         if bytes > self.memory {
@@ -80,7 +81,7 @@ impl Chain {
             );
         }
         match method {
-            Method::Direct => Ok(self.solve_directly()),
+            Method::Direct => self.solve_directly(),
             Method::Iterative if self.level_count() == 1 => {
                 refuse!("the iterative method needs an average that moves: take the direct method")
             }
@@ -97,16 +98,16 @@ impl Chain {
         }
     }
 
-    fn solve_directly(&self) -> Solution {
-        let probabilities = direct::solve(self);
+    fn solve_directly(&self) -> Result<Solution, ChainError> {
+        let probabilities = direct::solve(self)?;
         let residual = distance(&probabilities, &self.step(&probabilities));
-        Solution {
+        Ok(Solution {
             probabilities,
             method: Method::Direct,
             residual,
             error: direct::error(self),
             sweeps: 0,
-        }
+        })
     }
 }
 
