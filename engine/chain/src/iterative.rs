@@ -6,6 +6,7 @@
 
 use crate::{
     chain::Chain,
+    control::Progress,
     elimination::{add_scaled, normalise},
     error::{ChainError, refuse},
     krylov::{correct, project},
@@ -55,10 +56,19 @@ pub(crate) fn solve(chain: &Chain, tolerance: f64) -> Result<Found, ChainError> 
     let mut second = 0.0_f64;
     for _ in 0..MOST_CYCLES {
         let before = found.error;
+        let mut going = Ok(());
         let projection = project(found.x, DIMENSION, |x| {
-            sweeper.sweep(x, None);
-            found.sweeps += 1;
+            // a map that does nothing ends the projection
+            if going.is_ok() {
+                sweeper.sweep(x, None);
+                found.sweeps += 1;
+                going = chain.control.tell(Progress::Swept {
+                    sweeps: found.sweeps,
+                    residual: found.residual,
+                });
+            }
         });
+        going?;
         second = second.max(projection.second.min(1.0 - f64::EPSILON));
         found.x = projection.x;
         let mut change = 0.0;
