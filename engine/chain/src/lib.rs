@@ -10,6 +10,7 @@
 
 mod arrivals;
 mod chain;
+mod control;
 mod dense;
 mod direct;
 mod elimination;
@@ -18,6 +19,7 @@ mod filter;
 mod front;
 mod iterative;
 mod krylov;
+mod law;
 mod levels;
 mod line;
 mod losses;
@@ -26,7 +28,11 @@ mod losses_tests;
 mod measures;
 #[cfg(test)]
 mod oracle;
+mod params;
+mod passage;
 mod quiet;
+mod resolve;
+mod set;
 mod solve;
 mod sweep;
 #[cfg(test)]
@@ -37,9 +43,12 @@ mod transient_tests;
 
 pub use arrivals::Arrivals;
 pub use chain::{Chain, Plan};
+pub use control::{Control, Progress};
 pub use error::ChainError;
 pub use front::FrontWaits;
 pub use losses::Losses;
 pub use measures::{Fates, Measures};
+pub use passage::Passage;
+pub use set::{Bounds, Set};
 pub use solve::{Method, Solution};
 pub use transient::Transient;

@@ -2,6 +2,7 @@
 
 use crate::{
     chain::{Chain, Changed},
+    error::{ChainError, refuse},
     quiet::Quiet,
 };
 
@@ -27,25 +28,32 @@ impl Chain {
     ///
     /// With Q, A and L the transitions of slots without an arrival, with one and no loss, and
     /// with a loss, the state at the k-th arrival after a loss is v ((I - Q)^-1 (A + L))^k.
-    pub fn losses(&self, probabilities: &[f64], lag: usize) -> Losses {
+    ///
+    /// # Errors
+    /// When no loss is seen, or when it is interrupted.
+    pub fn losses(&self, probabilities: &[f64], lag: usize) -> Result<Losses, ChainError> {
         let quiet = Quiet::new(self);
         let first = self.arrive(probabilities);
         let (lost, admitted) = (sum(&first.lost), sum(&first.admitted));
+        if lost == 0.0 {
+            refuse!("a loss is less probable than the smallest number that is told from 0");
+        }
         let mut state = first.lost;
         state.iter_mut().for_each(|x| *x /= lost);
         let mut again = Vec::with_capacity(lag);
         for _ in 0..lag {
+            self.control.going()?;
             quiet.follow(self, &mut state);
             let next = self.arrive(&state);
             again.push(sum(&next.lost));
             let parts = next.lost.iter().zip(&next.admitted);
             state = parts.map(|(lost, admitted)| lost + admitted).collect();
         }
-        Losses {
+        Ok(Losses {
             arrivals: lost + admitted,
             lost,
             again,
-        }
+        })
     }
 
     /// `vector` times the transitions of slots with an arrival.

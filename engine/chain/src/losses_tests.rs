@@ -13,7 +13,7 @@ fn geo_geo_1_k_loses_again_as_its_closed_form_says() {
     for (rate, mu) in [(0.2, 0.5), (0.9, 0.05)] {
         let chain = Chain::new(&drop_tail(rate, mu, 30)).unwrap();
         let solution = chain.solve(Method::Direct).unwrap();
-        let losses = chain.losses(&solution.probabilities, 400);
+        let losses = chain.losses(&solution.probabilities, 400).unwrap();
         let expected = rate * (1.0 - mu) / (1.0 - (1.0 - rate) * (1.0 - mu));
         assert!((losses.again[0] / expected - 1.0).abs() < 1e-13);
         let fates = chain.measures(&solution.probabilities).fates;

@@ -14,6 +14,7 @@
 use crate::{
     chain::Chain,
     elimination::add_scaled,
+    error::ChainError,
     krylov::{Arnoldi, norm},
 };
 
@@ -51,9 +52,13 @@ impl<'c> Transient<'c> {
 
     /// Goes on by `slots`; the projections add at most `tolerance` to the error in each, rounding
     /// apart.
-    pub fn advance(&mut self, slots: u64, tolerance: f64) {
+    ///
+    /// # Errors
+    /// When it is interrupted.
+    pub fn advance(&mut self, slots: u64, tolerance: f64) -> Result<(), ChainError> {
         let end = self.slot + slots;
         while self.slot < end {
+            self.chain.control.going()?;
             let left = end - self.slot;
             if left <= DIMENSION as u64 {
                 self.step();
@@ -61,6 +66,7 @@ impl<'c> Transient<'c> {
                 self.leap(left, tolerance);
             }
         }
+        Ok(())
     }
 
     /// One slot, by one multiplication: each probability is a sum of products of probabilities.

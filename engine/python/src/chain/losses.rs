@@ -3,7 +3,7 @@
 use numpy::PyArray1;
 use pyo3::{prelude::*, types::PyDict};
 
-use super::{PyChain, refused, steady::method};
+use super::{PyChain, steady::method};
 
 /// How losses follow each other in the steady state, up to `lag` arrivals apart.
 #[pyfunction]
@@ -13,15 +13,12 @@ fn chain_losses<'py>(
     method_name: &str,
     lag: usize,
 ) -> PyResult<Bound<'py, PyDict>> {
-    let PyChain { chain, .. } = chain;
-    let method = method(method_name, chain)?;
-    let (solution, losses) = py
-        .detach(|| {
-            let solution = chain.solve(method)?;
-            let losses = chain.losses(&solution.probabilities, lag);
-            Ok((solution, losses))
-        })
-        .map_err(refused)?;
+    let method = method(method_name, &chain.chain)?;
+    let (solution, losses) = chain.ask(py, None, |chain| {
+        let solution = chain.solve(method)?;
+        let losses = chain.losses(&solution.probabilities, lag)?;
+        Ok((solution, losses))
+    })?;
     let table = PyDict::new(py);
     table.set_item("error", solution.error)?;
     table.set_item("arrivals", losses.arrivals)?;
