@@ -18,6 +18,9 @@ from sluicegate.scenario import Discipline, Scenario
 from sluicegate.simulate import describe
 
 FloatArray = NDArray[np.float64]
+# the engine follows times in the system until 1e-20 is left
+_LEAST_WAIT_TAIL = 1e-16
+
 Method: TypeAlias = Literal["auto", "direct", "iterative"]
 
 
@@ -27,9 +30,9 @@ class Solution:
 
     Attributes:
         record: The measures that every world gives; without intervals, since nothing is random.
-            Of times in the system under drop from front only mean and variance are known (not
-            even these where a clock samples LPF/ODA), under random drop nothing: those measures
-            are NaN, and the distribution is empty, as it is where it has over 10^6 slots.
+            Of times in the system under drop from front only mean and variance are known, under
+            random drop nothing: the other measures are NaN, and the distribution is empty, as it
+            is where it has over 10^6 slots.
         grid: Step of the average's grid, packets.
         states: Number of states of the chain.
         method: `direct` or `iterative`.
@@ -50,6 +53,57 @@ class Solution:
     sweeps: int
     average_levels: FloatArray
     average_distribution: FloatArray
+
+    def queue_quantile(self, tail: float) -> int:
+        """The least number of packets which more wait than with probability `tail` at most.
+
+        Args:
+            tail: Probability, as small as the method tells it from 0: the direct method all, the
+                iterative one down to `error`.
+
+        Raises:
+            SluiceError: If the method does not resolve the tail.
+        """
+        self._check_tail(tail)
+        return _quantile(self.record.queue_distribution, tail)
+
+    def wait_quantile(self, tail: float) -> float:
+        """The least time in the system which a packet exceeds with probability `tail` at most.
+
+        Args:
+            tail: Probability, at least 10^-16, and at least `error` with the iterative method.
+
+        Returns:
+            The time in the record's `time_unit`.
+
+        Raises:
+            SluiceError: If the tail is not resolved, or the distribution is not known.
+        """
+        self._check_tail(tail)
+        waits = self.record.wait_distribution
+        if tail < _LEAST_WAIT_TAIL:
+            raise SluiceError(
+                f"tail = {tail:g} must be at least {_LEAST_WAIT_TAIL:g}: "
+                "times in the system are not followed further"
+            )
+        if len(waits) == 0:
+            raise SluiceError("the distribution of times in the system is not known here")
+        return _quantile(waits, tail) * self.record.wait_bin
+
+    def _check_tail(self, tail: float) -> None:
+        if not 0 < tail < 1:
+            raise SluiceError(f"tail = {tail:g} must lie between 0 and 1, both excluded")
+        if self.method == "iterative" and tail < self.error:
+            raise SluiceError(
+                f"tail = {tail:g} must be at least {self.error:.1e}, the error to which the "
+                "iterative method solved the chain; the direct method resolves every tail"
+            )
+
+
+def _quantile(distribution: FloatArray, tail: float) -> int:
+    # summed from the far end, where 1 - the sum so far would have cancelled
+    exceeded = np.append(np.cumsum(distribution[:0:-1])[::-1], 0.0)
+    return int(np.argmax(exceeded <= tail))
 
 
 def solve(
