@@ -66,7 +66,10 @@ class Chain:
     ) -> Chain: ...
 
 def solve_chain(
-    chain: Chain, method: str, watch: Callable[[str, int, float], None] | None = None
+    chain: Chain,
+    method: str,
+    watch: Callable[[str, int, float], None] | None = None,
+    front_waits: bool = False,
 ) -> dict[str, Any]: ...
 def chain_losses(chain: Chain, method: str, lag: int) -> dict[str, Any]: ...
 def chain_transient(
