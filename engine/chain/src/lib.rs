@@ -24,6 +24,8 @@ mod measures;
 #[cfg(test)]
 mod oracle;
 mod passage;
+#[cfg(test)]
+mod passage_tests;
 mod resolve;
 mod set;
 mod solve;
