@@ -1,9 +1,12 @@
 //! The chain itself: its states, and what one slot does to each.
 
+use std::sync::Arc;
+
 use sluice_aqm::{Configured, Discipline};
 
 use crate::{
     arrivals::{Arrivals, Change, Modulator},
+    control::Control,
     error::{ChainError, refuse},
     filter::{Averaging, Sampling},
     levels::Levels,
@@ -44,6 +47,7 @@ pub struct Chain {
     pub(crate) mu: f64,
     pub(crate) memory: f64,
     pub(crate) sampling: Sampling,
+    pub(crate) control: Arc<Control>,
 }
 
 /// What the average and the AQM make of a slot, after its service and the modulator.
@@ -92,11 +96,17 @@ impl Chain {
             mu,
             memory: plan.memory,
             sampling,
+            control: Arc::default(),
         };
         let highest = chain.reached().iter().rposition(|known| *known);
         let top = highest.expect("an empty system") / chain.sizes();
         chain.levels.truncate(top + 1);
         Ok(chain)
+    }
+
+    /// By which whoever solves the chain is watched and stopped.
+    pub fn control(&self) -> &Control {
+        &self.control
     }
 
     /// Number of states.

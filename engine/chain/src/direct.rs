@@ -7,7 +7,9 @@
 
 use faer::Mat;
 
-use crate::{chain::Chain, dense, elimination::add_scaled, set::Set};
+use crate::{
+    chain::Chain, control::Progress, dense, elimination::add_scaled, error::ChainError, set::Set,
+};
 
 /// Above this, a solution is scaled down before it overflows.
 const LARGE: f64 = 1e200;
@@ -61,7 +63,10 @@ pub(crate) struct Factor<'c> {
 
 impl<'c> Factor<'c> {
     /// Factors `chain`; some taboo state must be reached from every state.
-    pub fn new(chain: &'c Chain, taboo: Taboo) -> Self {
+    ///
+    /// # Errors
+    /// When the chain's control is cancelled.
+    pub fn new(chain: &'c Chain, taboo: Taboo) -> Result<Self, ChainError> {
         let (sizes, block) = (
             chain.sizes(),
             chain.level_count() * chain.modulator_states(),
@@ -75,6 +80,10 @@ impl<'c> Factor<'c> {
         let mut here = factor.blocks(sizes - 1);
         let mut inner = Mat::<f64>::zeros(block, block);
         for size in (0..sizes).rev() {
+            chain.control.tell(Progress::Eliminated {
+                sizes: sizes - 1 - size,
+                of: sizes,
+            })?;
             fill(&mut inner, &here.inside);
             let mut exit = here.lost.clone();
             for entry in &here.down {
@@ -92,7 +101,7 @@ impl<'c> Factor<'c> {
                 here = below;
             }
         }
-        factor
+        Ok(factor)
     }
 
     /// Solves `x = b + x T` up to a factor, which is 1 unless x overflows: `b` becomes x, the

@@ -10,6 +10,7 @@
 
 mod arrivals;
 mod chain;
+mod control;
 mod dense;
 mod direct;
 mod elimination;
@@ -35,6 +36,7 @@ mod tests;
 
 pub use arrivals::Arrivals;
 pub use chain::{Chain, Plan};
+pub use control::{Control, Progress};
 pub use error::ChainError;
 pub use front::FrontWaits;
 pub use measures::{Fates, Measures};

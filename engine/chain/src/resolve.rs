@@ -48,7 +48,7 @@ impl Chain {
     pub(crate) fn visits(&self, taboo: &Set, method: Method) -> Result<Resolver<'_>, ChainError> {
         self.check(method)?;
         let way = match method {
-            Method::Direct => Way::Direct(Factor::new(self, Taboo::Set(taboo.clone()))),
+            Method::Direct => Way::Direct(Factor::new(self, Taboo::Set(taboo.clone()))?),
             Method::Iterative => Way::Iterative(Sweeper::new(self, taboo.clone())),
         };
         Ok(Resolver {
@@ -63,20 +63,23 @@ impl Chain {
     ///
     /// The direct method makes the likeliest state taboo: what is then missing is a multiple of
     /// the steady state, and visits before a likely state is reached are few.
-    pub(crate) fn changes_of<'c>(&'c self, steady: &'c Solution) -> Resolver<'c> {
+    pub(crate) fn changes_of<'c>(
+        &'c self,
+        steady: &'c Solution,
+    ) -> Result<Resolver<'c>, ChainError> {
         let probabilities = &steady.probabilities;
         let likelier = |a: &usize, b: &usize| probabilities[*a].total_cmp(&probabilities[*b]);
         let likeliest = (0..probabilities.len()).max_by(likelier).unwrap_or(0);
         let way = match steady.method {
-            Method::Direct => Way::Direct(Factor::new(self, Taboo::State(likeliest))),
+            Method::Direct => Way::Direct(Factor::new(self, Taboo::State(likeliest))?),
             Method::Iterative => Way::Iterative(Sweeper::new(self, Set::NONE)),
         };
-        Resolver {
+        Ok(Resolver {
             chain: self,
             taboo: Set::NONE,
             steady: Some(probabilities),
             way,
-        }
+        })
     }
 }
 

@@ -86,11 +86,12 @@ impl Chain {
     /// Solves the chain.
     ///
     /// # Errors
-    /// When the method takes more memory than the plan allows, does not suit the chain, or does not converge.
+    /// When the method takes more memory than the plan allows, does not suit the chain, does not
+    /// converge, or is cancelled.
     pub fn solve(&self, method: Method) -> Result<Solution, ChainError> {
         self.check(method)?;
         match method {
-            Method::Direct => Ok(self.solve_directly()),
+            Method::Direct => self.solve_directly(),
             Method::Iterative => {
                 let found = iterative::solve(self, TOLERANCE)?;
                 Ok(Solution {
@@ -105,19 +106,19 @@ impl Chain {
     }
 
     /// Every state's probability is as its expected visits between two of the first state.
-    fn solve_directly(&self) -> Solution {
+    fn solve_directly(&self) -> Result<Solution, ChainError> {
         let mut probabilities = vec![0.0; self.states()];
         probabilities[0] = 1.0;
-        Factor::new(self, Taboo::State(0)).solve(&mut probabilities);
+        Factor::new(self, Taboo::State(0))?.solve(&mut probabilities);
         normalise(&mut probabilities);
         let residual = distance(&probabilities, &self.step(&probabilities));
-        Solution {
+        Ok(Solution {
             probabilities,
             method: Method::Direct,
             residual,
             error: direct::relative_error(self),
             sweeps: 0,
-        }
+        })
     }
 }
 

@@ -3,6 +3,7 @@
 use pyo3::prelude::*;
 
 mod aqm;
+mod attended;
 mod capture;
 mod chain;
 mod foreign;
