@@ -19,11 +19,13 @@ mod filter;
 mod front;
 mod iterative;
 mod krylov;
+mod law;
 mod levels;
 mod line;
 mod measures;
 #[cfg(test)]
 mod oracle;
+mod params;
 mod passage;
 #[cfg(test)]
 mod passage_tests;
