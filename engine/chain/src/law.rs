@@ -147,6 +147,8 @@ fn roots(polynomial: &[f64]) -> Vec<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use sluice_aqm::Value;
+
     use crate::oracle::{number, red, word};
 
     /// As its definition says, from many midpoints.

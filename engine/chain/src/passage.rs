@@ -125,9 +125,4 @@ impl Chain {
         normalise(&mut law);
         law
     }
-
-    /// The highest average that is ever reached, packets.
-    pub fn highest_average(&self) -> f64 {
-        *self.averages().last().expect("a level")
-    }
 }
