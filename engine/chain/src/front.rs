@@ -109,7 +109,7 @@ impl Chain {
         }
     }
 
-    fn place(&self, level: usize, size: usize) -> usize {
+    pub(crate) fn place(&self, level: usize, size: usize) -> usize {
         (level * self.sizes() + size) * self.modulator_states()
     }
 

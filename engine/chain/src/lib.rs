@@ -19,11 +19,16 @@ mod filter;
 mod front;
 mod iterative;
 mod krylov;
+mod law;
 mod levels;
 mod line;
 mod measures;
 #[cfg(test)]
 mod oracle;
+mod params;
+mod passage;
+mod resolve;
+mod set;
 mod solve;
 mod sweep;
 #[cfg(test)]
@@ -35,4 +40,6 @@ pub use control::{Control, Progress};
 pub use error::ChainError;
 pub use front::FrontWaits;
 pub use measures::{Fates, Measures};
+pub use passage::Passage;
+pub use set::{Bounds, Set};
 pub use solve::{Method, Solution};

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use proptest::prelude::*;
 use sluice_aqm::{Configured, Discipline, Value, Victim, find};
 
-use crate::{Arrivals, Chain, Method, Plan, iterative::distance};
+use crate::{Arrivals, Chain, Method, Plan, iterative::distance, law::Curve};
 
 pub(crate) const MEMORY: f64 = 1e9;
 
@@ -120,17 +120,11 @@ impl<'p> Oracle<'p> {
         ]
     }
 
-    /// Early and forced, averaged over a step each side with falling weights.
+    /// Early and forced; `law.rs` holds it against its definition.
     fn law(&self, average: usize) -> (f64, f64) {
-        let (mut early, mut forced) = (0.0, 0.0);
-        for k in 0..64 {
-            let off = (k as f64 - 31.5) / 32.0;
-            let packets = (average as f64 + off) * self.plan.grid;
-            let p = self.plan.aqm.drop_probability(packets.max(0.0)).unwrap();
-            let share = (1.0 - off.abs()) / 32.0;
-            *(if p < 1.0 { &mut early } else { &mut forced }) += share * p;
-        }
-        (early, forced)
+        let [low, level, high] = [-1.0, 0.0, 1.0].map(|k| (average as f64 + k) * self.plan.grid);
+        let law = Curve::new(&self.plan.aqm).unwrap().around(low, level, high);
+        (law.early, law.forced)
     }
 
     fn drop(&self, average: usize, system: usize) -> f64 {
