@@ -47,6 +47,7 @@ app.command(
         "sluice compare scenarios/light.toml --aqm drop_tail --aqm red:w=0.07 "
         "--aqm red:w=0.07,victim=front --out victims",
         "sluice compare scenarios/light.toml --aqm my_idea.h --aqm red --slots 1e8",
+        "sluice compare scenarios/light.toml --aqm drop_tail --world slotted --world chain",
     )
 )(compare.compare)
 app.command(
