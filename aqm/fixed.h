@@ -27,6 +27,14 @@ static inline s64 fixed_from_u32(u32 n)
 	return n > 0x7fffffffU ? FIXED_MAX : (s64)n << 32;
 }
 
+/* Nanoseconds as Q31.32 seconds, rounded down. */
+static inline s64 fixed_seconds(u64 ns)
+{
+	u64 whole = ns / 1000000000, rest = ns % 1000000000;
+
+	return whole >> 31 ? FIXED_MAX : (s64)(whole << 32 | (rest << 32) / 1000000000);
+}
+
 static inline s64 fixed_add(s64 a, s64 b)
 {
 	s64 sum = (s64)((u64)a + (u64)b);

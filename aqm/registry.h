@@ -7,3 +7,4 @@
 #include "nlred.h"
 #include "redwm.h"
 #include "lpf_oda.h"
+#include "pi.h"
