@@ -8,3 +8,4 @@
 #include "redwm.h"
 #include "lpf_oda.h"
 #include "pi.h"
+#include "rem.h"

@@ -263,4 +263,12 @@ proptest! {
         prop_assert!(a >= -34 * ONE || found == 0);
         prop_assert!(a < 31 * ONE || found == i64::MAX);
     }
+
+    #[test]
+    fn nanoseconds_become_seconds(ns in any::<u64>(), shift in 0..64_u32) {
+        let ns = ns >> shift;
+        let exact: BigInt = (BigInt::from(ns) << 32) / BigInt::from(1_000_000_000);
+        let found = both("seconds", ns as i64, 0);
+        prop_assert_eq!(big(found), exact.min(big(i64::MAX)));
+    }
 }
