@@ -9,3 +9,4 @@
 #include "lpf_oda.h"
 #include "pi.h"
 #include "rem.h"
+#include "avq.h"
