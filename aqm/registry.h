@@ -10,3 +10,4 @@
 #include "pi.h"
 #include "rem.h"
 #include "avq.h"
+#include "lred.h"
