@@ -11,3 +11,6 @@
 #include "rem.h"
 #include "avq.h"
 #include "lred.h"
+#include "blue.h"
+#include "ared.h"
+#include "self_configuring_red.h"
