@@ -91,8 +91,8 @@ static inline u32 ared_configure(const struct ared_params *p, struct ared_config
 		ared_set_automatically(&red, p);
 	broken = red_configure(&red, &config->red);
 	range = red.max_th - red.min_th;
-	config->target_low = red.min_th + range / 5 * 2;
-	config->target_high = red.min_th + range / 5 * 3;
+	config->target_low = red.min_th + (s64)((u64)range / 5 * 2);
+	config->target_high = red.min_th + (s64)((u64)range / 5 * 3);
 	config->increment = p->increment;
 	config->decrease = p->decrease;
 	config->max_p_least = p->max_p_least;

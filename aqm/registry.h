@@ -14,3 +14,4 @@
 #include "blue.h"
 #include "ared.h"
 #include "self_configuring_red.h"
+#include "pie.h"
