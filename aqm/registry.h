@@ -15,3 +15,4 @@
 #include "ared.h"
 #include "self_configuring_red.h"
 #include "pie.h"
+#include "codel.h"
