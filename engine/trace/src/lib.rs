@@ -22,9 +22,11 @@ use line::Line;
 use summary::Reader;
 
 /// Bytes read at once, and parsed by all cores together.
-const BLOCK: usize = 8 << 20;
+const BLOCK: usize = 2 << 20;
 /// Bytes that one core parses at a time.
-const PIECE: usize = 128 << 10;
+const PIECE: usize = 64 << 10;
+/// Bytes of a line that is rather short.
+const SHORT_LINE: usize = 40;
 
 /// Reads a trace. A last line without its newline was cut off; it does not count.
 ///
@@ -59,28 +61,41 @@ pub fn read(path: impl Into<PathBuf>) -> Result<Summary, TraceError> {
 }
 
 fn take_block(reader: &mut Reader, block: &[u8], path: &Path) -> Result<(), TraceError> {
-    let parsed: Vec<Vec<_>> = pieces(block)
-        .into_par_iter()
-        .map(|piece| {
-            piece
-                .split_inclusive(|byte| *byte == b'\n')
-                .map(parse)
-                .collect()
-        })
-        .collect();
-    for line in parsed.into_iter().flatten() {
-        line.and_then(|line| reader.take(&line))
-            .map_err(|what| TraceError::Line {
-                path: path.into(),
-                line: reader.lines() + 1,
-                what,
-            })?;
+    let parsed: Vec<_> = pieces(block).into_par_iter().map(parse).collect();
+    for (lines, wrong) in parsed {
+        for line in lines {
+            reader
+                .take(&line)
+                .map_err(|what| refused(reader, path, what))?;
+        }
+        if let Some(what) = wrong {
+            return Err(refused(reader, path, what));
+        }
     }
     Ok(())
 }
 
-fn parse(line: &[u8]) -> Result<Line<'_>, String> {
-    Line::parse(&line[..line.len() - 1])
+fn refused(reader: &Reader, path: &Path, what: String) -> TraceError {
+    TraceError::Line {
+        path: path.into(),
+        line: reader.lines() + 1,
+        what,
+    }
+}
+
+/// The lines of a piece up to the first that is wrong, and what is wrong with that one.
+fn parse(piece: &[u8]) -> (Vec<Line<'_>>, Option<String>) {
+    let mut lines = Vec::with_capacity(piece.len() / SHORT_LINE);
+    let mut start = 0;
+    for end in memchr::memchr_iter(b'\n', piece) {
+        let text = &piece[start..end];
+        match Line::parse(text) {
+            Ok(line) => lines.push(line),
+            Err(wrong) => return (lines, Some(wrong.explain(text))),
+        }
+        start = end + 1;
+    }
+    (lines, None)
 }
 
 /// Pieces of whole lines.
