@@ -33,6 +33,8 @@ mod measures;
 mod oracle;
 mod params;
 mod passage;
+#[cfg(test)]
+mod passage_tests;
 mod quiet;
 mod resolve;
 mod set;
