@@ -1,6 +1,5 @@
 """Losses in time: against fractions, against a simulation of its own, and what is refused."""
 
-from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
@@ -103,59 +102,3 @@ def test_refusals():
     with pytest.raises(sg.SluiceError, match=r"losses per slot are no more than the error of"):
         sg.chain.losses(setting, grid=2.0, method="iterative")
     assert sg.chain.losses(setting, grid=2.0, method="direct").slots_between > 1e20
-
-
-def tail(p, k):
-    return sum(p[k + 1 :])
-
-
-@pytest.mark.parametrize(("rate", "mu"), [(0.2, 0.5), (0.5, 0.5)])
-def test_quantiles_of_geo_geo_1_k_in_fractions(rate, mu):
-    limit = 100
-    solution = sg.chain.solve(scenario(rate=rate, mu=mu, limit=limit))
-    alpha, end = Fraction(rate), Fraction(mu)
-    weights = [Fraction(1), alpha / (end * (1 - alpha))]
-    for _ in range(limit):
-        weights.append(weights[-1] * alpha * (1 - end) / (end * (1 - alpha)))
-    total = sum(weights)
-    queue = [(weights[0] + weights[1]) / total, *(w / total for w in weights[2:])]
-    for exceeded in (0.5, 1e-3, 1e-9, 1e-12, 1e-40):
-        k = solution.queue_quantile(exceeded)
-        assert tail(queue, k) <= Fraction(exceeded)
-        assert k == 0 or tail(queue, k - 1) > Fraction(exceeded)
-    # an admitted packet that finds r others stays for r + 1 geometric services
-    seen = [w / total * (1 - end) for w in weights]
-    seen[0] = weights[0] / total
-    for r, w in enumerate(weights[1:]):
-        seen[r] += w / total * end
-    seen = [p / sum(seen[:-1]) for p in seen[:-1]]
-    longest = solution.wait_quantile(1e-12) + 1
-    left, waits = list(seen), [Fraction(1)]
-    while len(waits) <= longest:
-        # only so many binary digits as matter: fractions would grow without end
-        left = [
-            Fraction(round((p * (1 - end) + q * end) * 2**200), 2**200)
-            for p, q in zip(left, [*left[1:], Fraction(0)], strict=True)
-        ]
-        waits.append(sum(left))
-    for exceeded in (0.5, 1e-3, 1e-9, 1e-12):
-        k = int(solution.wait_quantile(exceeded))
-        assert waits[k] <= Fraction(exceeded) < waits[k - 1]
-
-
-def test_tails_that_are_not_resolved_are_refused():
-    setting = scenario("red", **RED, limit=60, min_th=3, max_th=9, w=0.2)
-    direct = sg.chain.solve(setting, method="direct")
-    iterative = sg.chain.solve(setting, method="iterative")
-    assert direct.queue_quantile(1e-30) > direct.queue_quantile(1e-9)
-    assert iterative.queue_quantile(1e-9) == direct.queue_quantile(1e-9)
-    assert iterative.wait_quantile(1e-9) == direct.wait_quantile(1e-9)
-    with pytest.raises(sg.SluiceError, match=r"tail = 1e-30 must be at least .*, the error to"):
-        iterative.queue_quantile(1e-30)
-    with pytest.raises(sg.SluiceError, match=r"tail = 1e-30 must be at least 1e-16: times"):
-        direct.wait_quantile(1e-30)
-    with pytest.raises(sg.SluiceError, match="tail = 0 must lie between 0 and 1"):
-        direct.queue_quantile(0)
-    unknown = replace(direct, record=replace(direct.record, wait_distribution=np.array([])))
-    with pytest.raises(sg.SluiceError, match="the distribution of times in the system is not"):
-        unknown.wait_quantile(1e-3)

@@ -16,10 +16,9 @@ from sluicegate.record import Record
 from sluicegate.scenario import Discipline, Scenario
 
 FloatArray = NDArray[np.float64]
-# the engine follows times in the system until 1e-20 is left
-_LEAST_WAIT_TAIL = 1e-16
-
 Method: TypeAlias = Literal["auto", "direct", "iterative"]
+
+_SAME_NAMES = ("states", "method", "residual", "error", "sweeps", "wait_error")
 
 
 @dataclass(frozen=True)
@@ -28,15 +27,16 @@ class Solution:
 
     Attributes:
         record: The measures that every world gives; without intervals, since nothing is random.
-            Of times in the system under drop from front only mean and variance are known, under
-            random drop nothing: the other measures are NaN, and the distribution is empty, as it
-            is where it has over 10^6 slots.
+            Of times in the system under drop from front only mean and variance are known without
+            `front_waits`, under random drop nothing: the other measures are NaN, and the
+            distribution is empty, as it is where it has over 10^6 slots.
         grid: Step of the average's grid, packets.
         states: Number of states of the chain.
         method: `direct` or `iterative`.
         residual: Sum of the absolute differences of x P and x over all states.
         error: Estimate of the sum of the errors of all probabilities, the grid's left out.
         sweeps: Sweeps over all states; 0 for the direct method.
+        wait_error: Bound of what is missing of `record.wait_distribution`.
         average_levels: The average at each level of the grid, packets, shape (M,), rising; LPF/ODA
             has several levels for each.
         average_distribution: Probability of each level, shape (M,).
@@ -49,6 +49,7 @@ class Solution:
     residual: float
     error: float
     sweeps: int
+    wait_error: float
     average_levels: FloatArray
     average_distribution: FloatArray
 
@@ -69,7 +70,8 @@ class Solution:
         """The least time in the system which a packet exceeds with probability `tail` at most.
 
         Args:
-            tail: Probability, at least 10^-16, and at least `error` with the iterative method.
+            tail: Probability, at least `wait_error`, and at least `error` with the iterative
+                method.
 
         Returns:
             The time in the record's `time_unit`.
@@ -78,14 +80,17 @@ class Solution:
             SluiceError: If the tail is not resolved, or the distribution is not known.
         """
         self._check_tail(tail)
-        waits = self.record.wait_distribution
-        if tail < _LEAST_WAIT_TAIL:
+        if tail < self.wait_error:
             raise SluiceError(
-                f"tail = {tail:g} must be at least {_LEAST_WAIT_TAIL:g}: "
+                f"tail = {tail:g} must be at least {self.wait_error:.1e}: "
                 "times in the system are not followed further"
             )
+        waits = self.record.wait_distribution
         if len(waits) == 0:
-            raise SluiceError("the distribution of times in the system is not known here")
+            raise SluiceError(
+                "the distribution of times in the system is not known: under drop from front "
+                "solve with front_waits = True; under random drop there is none"
+            )
         return _quantile(waits, tail) * self.record.wait_bin
 
     def _check_tail(self, tail: float) -> None:
@@ -110,6 +115,7 @@ def solve(
     *,
     grid: float = 0.25,
     method: Method = "auto",
+    front_waits: bool = False,
     tell: Tell | None = None,
 ) -> Solution:
     """Solve the Markov chain of one discipline on a scenario.
@@ -124,34 +130,43 @@ def solve(
         grid: Step of the average's grid, packets.
         method: `direct` (elimination without a subtraction: every probability to full relative
             accuracy), `iterative` (for millions of states), or `auto`.
+        front_waits: Follow packets under drop from front through time, for the distribution of
+            their times in the system; much more work than the solution.
         tell: Called now and then with what is done, what there is to do, and in words.
 
     Raises:
         SluiceError: If the scenario or the discipline has no such chain, if it needs more memory
-            than there is, or if the scenario has several disciplines and none is named.
+            than there is, if the scenario has several disciplines and none is named, or if
+            `front_waits` is asked of a queue that does not drop from the front.
     """
     chosen = only(scenario, discipline)
+    victim = chosen.victim or scenario.queue.victim
+    if front_waits and victim != "front":
+        raise SluiceError(f"front_waits: the queue's victim must be front, not {victim}")
     chain = build(scenario, chosen, grid)
     try:
-        table = _engine.solve_chain(chain, method, progress(tell))
+        table = _engine.solve_chain(chain, method, progress(tell), front_waits)
     except ValueError as error:
         raise SluiceError(str(error)) from None
     return Solution(
-        record=_record(scenario, chosen, grid, table),
+        record=_record(scenario, chosen, table, grid=grid, front_waits=front_waits),
         grid=grid,
         average_levels=table["levels"],
         average_distribution=table["average"],
-        **{name: table[name] for name in ("states", "method", "residual", "error", "sweeps")},
+        **{name: table[name] for name in _SAME_NAMES},
     )
 
 
 def _record(
     scenario: Scenario,
     discipline: Discipline,
-    grid: float,
     table: dict[str, Any],
+    *,
+    grid: float,
+    front_waits: bool,
 ) -> Record:
-    run = describe_chain(scenario, discipline, grid=grid)
+    followed = {"front_waits": True} if front_waits else {}
+    run = describe_chain(scenario, discipline, grid=grid, **followed)
     found = measures([_unit(table, scenario.packet_bytes)], scenario.slot_s)
     return Record(
         identity=store.identity(run),
