@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import os
 
+import numpy as np
+from numpy.typing import NDArray
+
 from sluicegate import _engine
 from sluicegate.aqm import PythonAqm
 from sluicegate.errors import SluiceError
@@ -27,13 +30,15 @@ def only(scenario: Scenario, discipline: Discipline | None) -> Discipline:
     return scenario.disciplines[0]
 
 
-def build(scenario: Scenario, discipline: Discipline, grid: float) -> _engine.Chain:
+def build(
+    scenario: Scenario, discipline: Discipline, grid: float | NDArray[np.float64]
+) -> _engine.Chain:
     """The chain of one discipline on a scenario, ready to be asked.
 
     Args:
         scenario: Its arrivals, service and queue.
         discipline: Drop-tail or a member of the RED family.
-        grid: Step of the average's grid, packets.
+        grid: Step of the average's grid, packets; or the averages on it.
 
     Raises:
         SluiceError: If there is no such chain, or if it needs more memory than there is.

@@ -30,7 +30,7 @@ class Solution:
             Of times in the system under drop from front only mean and variance are known (not
             even these where a clock samples LPF/ODA), under random drop nothing: those measures
             are NaN, and the distribution is empty, as it is where it has over 10^6 slots.
-        grid: Step of the average's grid, packets.
+        grid: Step of the average's grid, packets; or the averages on it.
         states: Number of states of the chain.
         method: `direct` or `iterative`.
         residual: Sum of the absolute differences of x P and x over all states.
@@ -42,7 +42,7 @@ class Solution:
     """
 
     record: Record
-    grid: float
+    grid: float | FloatArray
     states: int
     method: str
     residual: float
@@ -56,7 +56,7 @@ def solve(
     scenario: Scenario,
     discipline: Discipline | None = None,
     *,
-    grid: float = 0.25,
+    grid: float | FloatArray = 0.25,
     method: Method = "auto",
 ) -> Solution:
     """Solve the Markov chain of one discipline on a scenario.
@@ -68,7 +68,8 @@ def solve(
     Args:
         scenario: What to solve; its slots, replications and seed have no meaning here.
         discipline: Which discipline; the scenario's only one if None.
-        grid: Step of the average's grid, packets.
+        grid: Step of the average's grid, packets; or the averages on it, rising from 0 to the
+            limit or beyond.
         method: `direct` (elimination without a subtraction: every probability to full relative
             accuracy), `iterative` (for millions of states), or `auto`.
 
@@ -94,7 +95,7 @@ def solve(
 def _record(
     scenario: Scenario,
     discipline: Discipline,
-    grid: float,
+    grid: float | FloatArray,
     table: dict[str, Any],
 ) -> Record:
     run = {
@@ -102,7 +103,7 @@ def _record(
         for name, value in describe(scenario, discipline).items()
         if name not in ("slots", "replications", "seed")
     }
-    run |= {"world": "chain", "version": version("sluicegate"), "grid": grid}
+    run |= {"world": "chain", "version": version("sluicegate"), "grid": np.asarray(grid).tolist()}
     found = measures([_unit(table, scenario.packet_bytes)], scenario.slot_s)
     return Record(
         identity=store.identity(run),
@@ -111,7 +112,7 @@ def _record(
         slots=0,
         warm_up_slots=0,
         interrupted=False,
-        method=f"exact chain of {table['states']:,} states (average in steps of {grid:g} packets), "
+        method=f"exact chain of {table['states']:,} states (average {_steps(grid)}), "
         f"{table['method']} method, residual {table['residual']:.1e}",
         time_unit="slots" if scenario.slot_s is None else "s",
         measures=found,
@@ -119,6 +120,12 @@ def _record(
         wait_distribution=table["wait"],
         wait_bin=1.0 if scenario.slot_s is None else scenario.slot_s,
     )
+
+
+def _steps(grid: float | FloatArray) -> str:
+    if isinstance(grid, np.ndarray):
+        return f"on {len(grid):,} levels"
+    return f"in steps of {grid:g} packets"
 
 
 def _unit(table: dict[str, Any], packet_bytes: int) -> dict[str, Any]:

@@ -146,6 +146,8 @@ fn roots(polynomial: &[f64]) -> Vec<f64> {
 
 #[cfg(test)]
 mod tests {
+    use sluice_aqm::Value;
+
     use super::*;
     use crate::oracle::{number, red, word};
 
