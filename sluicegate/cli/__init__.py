@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 from typer.exceptions import TyperException
 
-from sluicegate.cli import aqms, chain, compare, fit, reproduce, simulate
+from sluicegate.cli import aqms, chain, compare, fit, reproduce, simulate, trace
 from sluicegate.errors import InterruptError, SluiceError
 
 app = typer.Typer(
@@ -63,6 +63,9 @@ app.command(
         "sluice fit captures/gateway.pcap --bin 0.01 --json traffic.json",
     )
 )(fit.fit)
+app.command(epilog=_examples("sluice trace out.tr", "sluice trace out.tr --html trace.html"))(
+    trace.trace
+)
 app.command(
     epilog=_examples(
         "sluice reproduce drop-from-front --json rows.json",

@@ -56,6 +56,14 @@ impl Control {
     /// After `cancel`.
     pub(crate) fn tell(&self, progress: Progress) -> Result<(), ChainError> {
         *self.progress.lock().expect("whoever holds it only copies") = Some(progress);
+        self.going()
+    }
+
+    /// Whether to go on.
+    ///
+    /// # Errors
+    /// After `cancel`.
+    pub(crate) fn going(&self) -> Result<(), ChainError> {
         if self.cancelled.load(Ordering::Relaxed) {
             refuse!("interrupted");
         }

@@ -47,10 +47,10 @@ pub(crate) fn work(block: f64, sizes: f64) -> f64 {
     sizes * block * block * block
 }
 
-/// Estimate of the relative error of every entry, where nothing is subtracted: one rounding for
+/// Estimate of the relative error of every entry, where nothing is subtracted: a few roundings for
 /// each block that is eliminated, times the modulator's states (O'Cinneide 1993).
 pub(crate) fn relative_error(chain: &Chain) -> f64 {
-    f64::EPSILON * chain.sizes() as f64 * chain.modulator_states() as f64
+    4.0 * f64::EPSILON * chain.sizes() as f64 * chain.modulator_states() as f64
 }
 
 /// `(I - T)^-1`, factored, T the transition matrix without the transitions into taboo states.
@@ -65,7 +65,7 @@ impl<'c> Factor<'c> {
     /// Factors `chain`; some taboo state must be reached from every state.
     ///
     /// # Errors
-    /// When cancelled.
+    /// When the chain's control is cancelled.
     pub fn new(chain: &'c Chain, taboo: Taboo) -> Result<Self, ChainError> {
         let (sizes, block) = (
             chain.sizes(),

@@ -6,7 +6,6 @@
 
 use crate::{
     chain::Chain,
-    control::Progress,
     elimination::{add_scaled, normalise},
     error::{ChainError, refuse},
     krylov::{correct, project},
@@ -56,19 +55,9 @@ pub(crate) fn solve(chain: &Chain, tolerance: f64) -> Result<Found, ChainError> 
     let mut second = 0.0_f64;
     for _ in 0..MOST_CYCLES {
         let before = found.error;
-        let mut going = Ok(());
-        let projection = project(found.x, DIMENSION, |x| {
-            // a map that does nothing ends the projection
-            if going.is_ok() {
-                sweeper.sweep(x, None);
-                found.sweeps += 1;
-                going = chain.control.tell(Progress::Swept {
-                    sweeps: found.sweeps,
-                    residual: found.residual,
-                });
-            }
-        });
-        going?;
+        // a map that does nothing any more ends the projection
+        let projection = project(found.x, DIMENSION, |x| sweeper.sweep(x, None));
+        sweeper.going()?;
         second = second.max(projection.second.min(1.0 - f64::EPSILON));
         found.x = projection.x;
         let mut change = 0.0;
@@ -78,8 +67,9 @@ pub(crate) fn solve(chain: &Chain, tolerance: f64) -> Result<Found, ChainError> 
             normalise(&mut found.x);
             change = distance(&last, &found.x);
         }
-        found.sweeps += SMOOTHING;
+        found.sweeps = sweeper.sweeps;
         found.residual = distance(&found.x, &chain.step(&found.x));
+        sweeper.residual = found.residual;
         found.error = change / (1.0 - second);
         // rounding may keep the estimate above the tolerance: then it no longer falls
         let settled = found.error <= tolerance || found.error > before / 2.0;
@@ -105,7 +95,7 @@ pub(crate) fn resolve(
     settle: impl Fn(&mut [f64]),
     residual: impl Fn(&[f64]) -> f64,
 ) -> Result<Found, ChainError> {
-    let aim = tolerance * sum(b);
+    let (aim, swept) = (tolerance * sum(b), sweeper.sweeps);
     let mut found = Found {
         x: vec![0.0; b.len()],
         residual: f64::INFINITY,
@@ -118,10 +108,9 @@ pub(crate) fn resolve(
         let mut left = found.x.clone();
         sweeper.sweep(&mut left, Some(b));
         add_scaled(&mut left, -1.0, &found.x);
-        let correction = correct(left, DIMENSION, CYCLE_TOLERANCE, |x| {
-            sweeper.sweep(x, None);
-            found.sweeps += 1;
-        });
+        let map = |x: &mut [f64]| sweeper.sweep(x, None);
+        let correction = correct(left, DIMENSION, CYCLE_TOLERANCE, map);
+        sweeper.going()?;
         largest = largest.max(correction.largest.min(1.0 - f64::EPSILON));
         add_scaled(&mut found.x, 1.0, &correction.x);
         let mut change = 0.0;
@@ -130,9 +119,10 @@ pub(crate) fn resolve(
             sweeper.sweep(&mut found.x, Some(b));
             change = distance(&last, &found.x);
         }
-        found.sweeps += SMOOTHING + 1;
         settle(&mut found.x);
+        found.sweeps = sweeper.sweeps - swept;
         found.residual = residual(&found.x);
+        sweeper.residual = found.residual / sum(b);
         found.error = change / (1.0 - largest);
         let aim = aim.max(ROUNDING * sum(&found.x));
         // rounding may keep either above its aim: then it no longer falls

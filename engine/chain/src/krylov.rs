@@ -16,6 +16,11 @@ use crate::elimination::{add_scaled, normalise};
 /// Residuals below are rounding.
 const ROUNDING: f64 = 1e-15;
 
+/// Where no more than this is left of a vector, it is orthogonalised again.
+const CANCELLED: f64 = 0.1;
+/// Sums that a scalar product keeps side by side, so that they need not wait for each other.
+const SUMS: usize = 8;
+
 /// What a projection found.
 pub(crate) struct Projection {
     /// The best vector of the subspace; its entries sum to 1, none is negative.
@@ -51,15 +56,20 @@ impl Arnoldi {
         let column = self.columns;
         let mut next = self.basis[column].clone();
         map(&mut next);
-        // orthogonalised twice: once loses what cancels
-        for _ in 0..2 {
+        let mut rest = norm(&next);
+        loop {
+            let before = rest;
             for (row, vector) in self.basis.iter().enumerate() {
                 let along = dot(vector, &next);
                 self.hessenberg[(row, column)] += along;
                 add_scaled(&mut next, -along, vector);
             }
+            rest = norm(&next);
+            // where most of a vector cancels, what is left is not orthogonal yet
+            if rest > CANCELLED * before || rest == 0.0 {
+                break;
+            }
         }
-        let rest = norm(&next);
         self.hessenberg[(column + 1, column)] = rest;
         self.columns += 1;
         if rest > 0.0 {
@@ -213,10 +223,20 @@ fn probabilities(mut x: Vec<f64>) -> Vec<f64> {
 }
 
 fn dot(a: &[f64], b: &[f64]) -> f64 {
-    a.iter().zip(b).map(|(a, b)| a * b).sum()
+    let (a, b) = (a.chunks_exact(SUMS), b.chunks_exact(SUMS));
+    let rest = a.remainder().iter().zip(b.remainder());
+    let mut total: f64 = rest.map(|(a, b)| a * b).sum();
+    let mut sums = [0.0; SUMS];
+    for (a, b) in a.zip(b) {
+        for (sum, (a, b)) in sums.iter_mut().zip(a.iter().zip(b)) {
+            *sum += a * b;
+        }
+    }
+    total += sums.iter().sum::<f64>();
+    total
 }
 
-fn norm(x: &[f64]) -> f64 {
+pub(crate) fn norm(x: &[f64]) -> f64 {
     dot(x, x).sqrt()
 }
 

@@ -48,7 +48,7 @@ pub(crate) fn drop_tail(rate: f64, mu: f64, limit: u32) -> Plan {
 pub(crate) type State = (usize, usize, usize, usize);
 
 /// The modulator's matrix as the paper prints it.
-fn modulator(arrivals: &Arrivals) -> Vec<Vec<f64>> {
+pub(crate) fn modulator(arrivals: &Arrivals) -> Vec<Vec<f64>> {
     match *arrivals {
         // state 0 has a packet, state 1 has none
         Arrivals::Geometric { rate } => vec![vec![rate, 1.0 - rate]; 2],

@@ -1,8 +1,11 @@
 //! First passages: how long until the chain reaches a set of states.
 
 use crate::{
-    chain::Chain, elimination::inverse, elimination::normalise, error::ChainError, error::refuse,
-    set::Set, solve::Method,
+    chain::Chain,
+    elimination::{inverse, normalise},
+    error::{ChainError, refuse},
+    set::Set,
+    solve::Method,
 };
 
 /// The slots until a set of states is reached; 0 where the start lies in it.
@@ -46,11 +49,14 @@ impl Chain {
         }
         let mut resolver = self.visits(set, method)?;
         let visits = resolver.solve(&outside)?;
-        let weighted = resolver.solve(&visits.x)?;
         let mean = visits.x.iter().sum::<f64>();
+        // over the mean, whose square may be beyond what the solve holds
+        let shares: Vec<f64> = visits.x.iter().map(|x| x / mean.max(1.0)).collect();
+        let weighted = resolver.solve(&shares)?;
+        let half = mean.max(1.0) * weighted.x.iter().sum::<f64>();
         Ok(Passage {
             mean,
-            variance: 2.0 * weighted.x.iter().sum::<f64>() - mean - mean * mean,
+            variance: 2.0 * half - mean - mean * mean,
             error: visits.error,
             residual: visits.residual.max(weighted.residual),
             method,
@@ -118,10 +124,5 @@ impl Chain {
         let mut law = t[..states].to_vec();
         normalise(&mut law);
         law
-    }
-
-    /// The highest average that is ever reached, packets.
-    pub fn highest_average(&self) -> f64 {
-        *self.averages().last().expect("a level")
     }
 }

@@ -117,7 +117,13 @@ impl Resolver<'_> {
             }
             Way::Iterative(sweeper) => {
                 let found = iterative::resolve(sweeper, b, TOLERANCE, settle, residual)?;
-                (found.x, found.residual, found.error, found.sweeps)
+                let rounding = direct::relative_error(chain) * sum(&found.x);
+                (
+                    found.x,
+                    found.residual,
+                    found.error + rounding,
+                    found.sweeps,
+                )
             }
         };
         Ok(Resolved {

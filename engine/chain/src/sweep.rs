@@ -5,7 +5,9 @@
 
 use crate::{
     chain::{Chain, Changed},
+    control::Progress,
     elimination::add_scaled,
+    error::ChainError,
     line::{Line, Room},
     set::Set,
 };
@@ -20,6 +22,11 @@ pub(crate) struct Sweeper<'c> {
     from_below: Vec<f64>,
     room: Room,
     changed: Changed,
+    going: Result<(), ChainError>,
+    /// Sweeps so far.
+    pub sweeps: usize,
+    /// The residual when it was last looked at.
+    pub residual: f64,
 }
 
 impl<'c> Sweeper<'c> {
@@ -35,12 +42,23 @@ impl<'c> Sweeper<'c> {
             changed: Changed::new(states),
             chain,
             taboo,
+            going: Ok(()),
+            sweeps: 0,
+            residual: f64::INFINITY,
         }
     }
 
     /// One sweep up and one down, from `x` to `x`, towards the solution of `x = b + x T`; b is
-    /// `right`, or 0.
+    /// `right`, or 0. Once the chain's control is cancelled it leaves x as it is.
     pub fn sweep(&mut self, x: &mut [f64], right: Option<&[f64]>) {
+        if self.going.is_err() {
+            return;
+        }
+        self.sweeps += 1;
+        self.going = self.chain.control.tell(Progress::Swept {
+            sweeps: self.sweeps,
+            residual: self.residual,
+        });
         let levels = self.lines.len();
         self.from_above.fill(0.0);
         for level in 1..levels {
@@ -56,6 +74,14 @@ impl<'c> Sweeper<'c> {
             self.solve(level, x, right);
             self.give(level, x, false);
         }
+    }
+
+    /// Whether all sweeps were made.
+    ///
+    /// # Errors
+    /// Once the chain's control is cancelled.
+    pub fn going(&self) -> Result<(), ChainError> {
+        self.going.clone()
     }
 
     fn solve(&mut self, level: usize, x: &mut [f64], right: Option<&[f64]>) {

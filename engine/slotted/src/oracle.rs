@@ -8,7 +8,7 @@ use sluice_aqm::{Aqm, Configured, Discipline, Running, Value, Verdict, Victim, V
 
 use crate::{
     arrivals::{GeometricSlots, ModulatedSlots, Replayed, Source, Trace, Uniform},
-    fifo::Packet,
+    packet::Packet,
     random::stream,
     service::{DeterministicServer, GeometricServer, PacketSizeServer, Server},
     station::{Setting, Station},

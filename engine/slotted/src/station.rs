@@ -6,13 +6,10 @@
 
 use rand::Rng;
 use sluice_aqm::{Aqm, Discipline, Victim, View};
+use sluice_queue::Fifo;
 
 use crate::{
-    arrivals::Source,
-    bernoulli::BLOCK,
-    fifo::{Fifo, Packet},
-    random::Stream,
-    service::Server,
+    arrivals::Source, bernoulli::BLOCK, packet::Packet, random::Stream, service::Server,
     tally::Tally,
 };
 
@@ -36,7 +33,7 @@ pub struct Station<A, S, Q> {
     tick_interval_ns: u64,
     pub(crate) next_tick_ns: u64,
     pub(crate) random: Stream,
-    pub(crate) waiting: Fifo,
+    pub(crate) waiting: Fifo<Packet>,
     /// Arrival and size of the packet in service.
     pub(crate) serving: (u64, u32),
     /// Slot in which the service ends; `NEVER` while the server is idle.
@@ -219,7 +216,7 @@ impl<A: Source, S: Server, Q: Aqm> Station<A, S, Q> {
         self.completion = NEVER;
         self.idle_counted = now;
         self.view.idle_since_ns = now * self.setting.slot_ns;
-        if self.waiting.len() > 0 {
+        if !self.waiting.is_empty() {
             self.hold(now);
         }
         while let Some(packet) = self.waiting.pop() {

@@ -1,6 +1,8 @@
 //! The exact chain: built once from a plan, then asked.
 
+mod losses;
 mod steady;
+mod transient;
 
 use pyo3::{exceptions::PyValueError, prelude::*, types::PyDict};
 use sluice_aqm::Victim;
@@ -110,5 +112,7 @@ impl PyChain {
 
 pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<PyChain>()?;
-    steady::register(module)
+    steady::register(module)?;
+    losses::register(module)?;
+    transient::register(module)
 }

@@ -8,9 +8,9 @@ use sluice_chain::{Chain, Measures, Method, Solution};
 use super::PyChain;
 
 /// Waiting times are computed until less than this is left.
-const WAIT_REST: f64 = 1e-16;
+const WAIT_REST: f64 = 1e-20;
 
-fn method(name: &str, chain: &Chain) -> PyResult<Method> {
+pub fn method(name: &str, chain: &Chain) -> PyResult<Method> {
     match name {
         "auto" => Ok(chain.suitable()),
         "direct" => Ok(Method::Direct),
@@ -65,14 +65,14 @@ impl Waits {
                     square_sum,
                 }
             }
-            Victim::Front => match chain.front_waits(&solution.probabilities) {
-                Some(front) => Self {
+            Victim::Front => {
+                let front = chain.front_waits(&solution.probabilities);
+                Self {
                     sum: front.sum,
                     square_sum: front.square_sum,
                     ..unknown
-                },
-                None => unknown,
-            },
+                }
+            }
             Victim::Random => unknown,
         }
     }
@@ -100,10 +100,9 @@ fn result<'py>(
     table.set_item("busy", measures.utilization)?;
     let fates = measures.fates;
     table.set_item("arrivals", fates.arrivals)?;
-    let lost = fates.early + fates.forced + fates.overflow;
     let admitted: f64 = measures.admitted.iter().sum();
     let verdicts = [
-        fates.arrivals - lost - fates.marked,
+        fates.arrivals - fates.lost() - fates.marked,
         fates.early,
         fates.forced,
         fates.overflow,
