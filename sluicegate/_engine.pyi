@@ -9,6 +9,7 @@ HEADERS: dict[str, str]
 ADMIT: int
 DROP_EARLY: int
 DROP_FORCED: int
+DROP_BOTH: int
 
 class AqmClass:
     name: str
@@ -39,6 +40,7 @@ class View:
     limit_packets: int
     packet_bytes: int
     flow_hash: int
+    candidate_flow_hash: int
     idle: bool
     ecn_capable: bool
 

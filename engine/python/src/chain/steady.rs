@@ -126,6 +126,7 @@ fn result<'py>(
         fates.forced,
         fates.overflow,
         fates.marked,
+        0.0,
     ];
     table.set_item("verdicts", verdicts)?;
     table.set_item("served", admitted)?;
