@@ -103,7 +103,7 @@ def _record(
         if name not in ("slots", "replications", "seed")
     }
     run |= {"world": "chain", "version": version("sluicegate"), "grid": grid}
-    found = measures([_unit(table, scenario.packet_bytes)], scenario.slot_s)
+    found = measures([counts(table, scenario.packet_bytes)], scenario.slot_s)
     return Record(
         identity=store.identity(run),
         discipline=discipline.name,
@@ -121,7 +121,7 @@ def _record(
     )
 
 
-def _unit(table: dict[str, Any], packet_bytes: int) -> dict[str, Any]:
+def counts(table: dict[str, Any], packet_bytes: int) -> dict[str, Any]:
     """The solution as the counts of one slot, of which the measures are made."""
     served = table["served"]
     return {

@@ -8,7 +8,7 @@ use crate::{
     arrivals::{Arrivals, Change, Modulator},
     control::Control,
     error::{ChainError, refuse},
-    filter::{Averaging, Sampling},
+    filter::{Averaging, Filter, Sampling},
     levels::Levels,
 };
 
@@ -47,6 +47,7 @@ pub struct Chain {
     pub(crate) mu: f64,
     pub(crate) memory: f64,
     pub(crate) sampling: Sampling,
+    pub(crate) filter: Filter,
     pub(crate) control: Arc<Control>,
 }
 
@@ -96,6 +97,7 @@ impl Chain {
             mu,
             memory: plan.memory,
             sampling,
+            filter,
             control: Arc::default(),
         };
         let highest = chain.reached().iter().rposition(|known| *known);
@@ -163,7 +165,7 @@ impl Chain {
     #[inline(always)]
     pub(crate) fn jumps(&self, level: usize, size: usize, mut each: impl FnMut(Jump)) {
         let mut jump = |active, level, more, probability| {
-            if probability > 0.0 {
+            if probability != 0.0 {
                 each(Jump {
                     active,
                     level,

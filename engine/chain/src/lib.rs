@@ -34,6 +34,9 @@ mod passage;
 mod passage_tests;
 mod quiet;
 mod resolve;
+mod sensitivity;
+#[cfg(test)]
+mod sensitivity_tests;
 mod set;
 mod solve;
 mod sweep;
@@ -51,6 +54,7 @@ pub use front::FrontWaits;
 pub use losses::Losses;
 pub use measures::{Fates, Measures};
 pub use passage::Passage;
+pub use sensitivity::{Derivative, Linear, Sensitivities};
 pub use set::{Bounds, Set};
 pub use solve::{Method, Solution};
 pub use transient::Transient;

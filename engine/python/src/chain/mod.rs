@@ -1,11 +1,12 @@
 //! The exact chain: built once from a plan, then asked.
 
 mod losses;
+mod passage;
+mod sensitivity;
 mod steady;
 mod transient;
 
 use pyo3::{exceptions::PyValueError, prelude::*, types::PyDict};
-use sluice_aqm::Victim;
 use sluice_chain::{Arrivals, Chain, ChainError, Plan, Progress};
 
 use crate::{
@@ -46,11 +47,23 @@ fn mu(service: &Bound<'_, PyDict>) -> PyResult<f64> {
     field(service, "mu")
 }
 
+fn plan(table: &Bound<'_, PyDict>, aqm: &PyConfigured, grid: f64, memory: f64) -> PyResult<Plan> {
+    Ok(Plan {
+        arrivals: arrivals(&field(table, "arrivals")?)?,
+        mu: mu(&field(table, "service")?)?,
+        discipline: discipline(table)?,
+        aqm: aqm.0.clone(),
+        slot_ns: field(table, "slot_ns")?,
+        grid,
+        memory,
+    })
+}
+
 /// The chain of a plan.
 #[pyclass(name = "Chain", module = "sluicegate._engine", frozen)]
 pub struct PyChain {
     chain: Chain,
-    victim: Victim,
+    plan: Plan,
 }
 
 #[pymethods]
@@ -65,18 +78,9 @@ impl PyChain {
         grid: f64,
         memory: f64,
     ) -> PyResult<Self> {
-        let plan = Plan {
-            arrivals: arrivals(&field(table, "arrivals")?)?,
-            mu: mu(&field(table, "service")?)?,
-            discipline: discipline(table)?,
-            aqm: aqm.0.clone(),
-            slot_ns: field(table, "slot_ns")?,
-            grid,
-            memory,
-        };
+        let plan = plan(table, aqm, grid, memory)?;
         let chain = py.detach(|| Chain::new(&plan)).map_err(refused)?;
-        let victim = plan.discipline.victim;
-        Ok(Self { chain, victim })
+        Ok(Self { chain, plan })
     }
 }
 
@@ -114,5 +118,7 @@ pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<PyChain>()?;
     steady::register(module)?;
     losses::register(module)?;
+    passage::register(module)?;
+    sensitivity::register(module)?;
     transient::register(module)
 }
