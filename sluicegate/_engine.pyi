@@ -87,6 +87,20 @@ def chain_transient(
     before: Chain | None = None,
     method: str = "auto",
 ) -> dict[str, Any]: ...
+def chain_passage(
+    chain: Chain,
+    queue_bounds: tuple[int | None, int | None],
+    average_bounds: tuple[float | None, float | None],
+    queue: int,
+    average: float,
+    before: Chain | None,
+    method: str,
+) -> dict[str, Any]: ...
+def chain_sensitivities(
+    chain: Chain,
+    parameters: list[tuple[float, list[tuple[dict[str, Any], ConfiguredAqm]]]],
+    method: str,
+) -> tuple[dict[str, Any], list[dict[str, Any]]]: ...
 def read_capture(path: str | Path) -> dict[str, Any]: ...
 def read_trace(path: str | Path) -> dict[str, Any]: ...
 def fgn(hurst: float, n: int, seed: int) -> NDArray[np.float64]: ...

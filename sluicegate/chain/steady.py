@@ -168,7 +168,7 @@ def _record(
 ) -> Record:
     followed = {"front_waits": True} if front_waits else {}
     run = describe_chain(scenario, discipline, grid=np.asarray(grid).tolist(), **followed)
-    found = measures([_unit(table, scenario.packet_bytes)], scenario.slot_s)
+    found = measures([counts(table, scenario.packet_bytes)], scenario.slot_s)
     return Record(
         identity=store.identity(run),
         discipline=discipline.name,
@@ -194,7 +194,7 @@ def _steps(grid: float | FloatArray) -> str:
     return f"in steps of {grid:g} packets"
 
 
-def _unit(table: dict[str, Any], packet_bytes: int) -> dict[str, Any]:
+def counts(table: dict[str, Any], packet_bytes: int) -> dict[str, Any]:
     """The solution as the counts of one slot, of which the measures are made."""
     served = table["served"]
     return {

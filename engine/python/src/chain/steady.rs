@@ -3,7 +3,7 @@
 use numpy::PyArray1;
 use pyo3::{exceptions::PyValueError, prelude::*, types::PyDict};
 use sluice_aqm::Victim;
-use sluice_chain::{Chain, ChainError, Measures, Method, Solution};
+use sluice_chain::{Chain, ChainError, Fates, Measures, Method, Solution};
 
 use super::PyChain;
 
@@ -33,7 +33,7 @@ fn solve_chain<'py>(
     front_waits: bool,
 ) -> PyResult<Bound<'py, PyDict>> {
     let method = method(method_name, &chain.chain)?;
-    let victim = chain.victim;
+    let victim = chain.plan.discipline.victim;
     let (solution, measures, waits) = chain.ask(py, watch, |chain| {
         let solution = chain.solve(method)?;
         let measures = chain.measures(&solution.probabilities);
@@ -120,17 +120,21 @@ fn result<'py>(
     let fates = measures.fates;
     table.set_item("arrivals", fates.arrivals)?;
     let admitted: f64 = measures.admitted.iter().sum();
-    let verdicts = [
+    table.set_item("verdicts", verdicts(&fates))?;
+    table.set_item("served", admitted)?;
+    Ok(table)
+}
+
+/// Packets per slot by verdict: admitted, dropped early, by force, for want of room, marked.
+pub(super) fn verdicts(fates: &Fates) -> [f64; 6] {
+    [
         fates.arrivals - fates.lost() - fates.marked,
         fates.early,
         fates.forced,
         fates.overflow,
         fates.marked,
         0.0,
-    ];
-    table.set_item("verdicts", verdicts)?;
-    table.set_item("served", admitted)?;
-    Ok(table)
+    ]
 }
 
 pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
