@@ -62,7 +62,11 @@ def simulate(
 
 class Chain:
     def __new__(
-        cls, plan: dict[str, Any], aqm: ConfiguredAqm, grid: float, memory: float
+        cls,
+        plan: dict[str, Any],
+        aqm: ConfiguredAqm,
+        grid: float | NDArray[np.float64],
+        memory: float,
     ) -> Chain: ...
 
 def solve_chain(

@@ -5,21 +5,14 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
 import polars as pl
 
 from sluicegate.errors import InterruptError, SluiceError
 from sluicegate.record import Record
 from sluicegate.scenario import Discipline, Scenario
-from sluicegate.worlds import World, world_named
-
-
-class Watch(Protocol):
-    """Is told how far something is."""
-
-    def __call__(self, name: str, done: float, total: float, stage: str = "", /) -> None:
-        """Take what is done of all there is to do under a name, and what that means in words."""
+from sluicegate.worlds import Watch, World, world_named
 
 
 @dataclass(frozen=True)

@@ -16,6 +16,13 @@ from sluicegate.scenario import Discipline, Scenario
 from sluicegate.simulate import simulate
 
 
+class Watch(Protocol):
+    """Is told how far something is."""
+
+    def __call__(self, name: str, done: float, total: float, stage: str = "", /) -> None:
+        """Take what is done of all there is to do under a name, and what that means in words."""
+
+
 class World(Protocol):
     """What a comparison needs of a world.
 
@@ -35,7 +42,7 @@ class World(Protocol):
         """
 
     def cost(self, scenario: Scenario) -> float:
-        """How long a discipline takes, against others in the same world."""
+        """How long a discipline takes: slots that would be simulated in about that time."""
 
     def run(
         self,
@@ -124,6 +131,7 @@ class Chain:
 
     name: ClassVar[str] = "chain"
     column: ClassVar[str] = "exact"
+    SLOTS_OF_THE_SAME_TIME: ClassVar[float] = 1e9
 
     grid: float = 0.25
     method: Method = "auto"
@@ -134,8 +142,8 @@ class Chain:
         build(scenario, discipline, self.grid)
 
     def cost(self, scenario: Scenario) -> float:
-        """One chain is like another."""
-        return 1.0
+        """That of a large chain: from what is there it cannot be told how fast it converges."""
+        return self.SLOTS_OF_THE_SAME_TIME
 
     def run(
         self,

@@ -30,7 +30,7 @@ class Solution:
             Of times in the system under drop from front only mean and variance are known without
             `front_waits`, under random drop nothing: the other measures are NaN, and the
             distribution is empty, as it is where it has over 10^6 slots.
-        grid: Step of the average's grid, packets.
+        grid: Step of the average's grid, packets; or the averages on it.
         states: Number of states of the chain.
         method: `direct` or `iterative`.
         residual: Sum of the absolute differences of x P and x over all states.
@@ -43,7 +43,7 @@ class Solution:
     """
 
     record: Record
-    grid: float
+    grid: float | FloatArray
     states: int
     method: str
     residual: float
@@ -113,7 +113,7 @@ def solve(
     scenario: Scenario,
     discipline: Discipline | None = None,
     *,
-    grid: float = 0.25,
+    grid: float | FloatArray = 0.25,
     method: Method = "auto",
     front_waits: bool = False,
     tell: Tell | None = None,
@@ -127,7 +127,8 @@ def solve(
     Args:
         scenario: What to solve; its slots, replications and seed have no meaning here.
         discipline: Which discipline; the scenario's only one if None.
-        grid: Step of the average's grid, packets.
+        grid: Step of the average's grid, packets; or the averages on it, rising from 0 to the
+            limit or beyond.
         method: `direct` (elimination without a subtraction: every probability to full relative
             accuracy), `iterative` (for millions of states), or `auto`.
         front_waits: Follow packets under drop from front through time, for the distribution of
@@ -162,11 +163,11 @@ def _record(
     discipline: Discipline,
     table: dict[str, Any],
     *,
-    grid: float,
+    grid: float | FloatArray,
     front_waits: bool,
 ) -> Record:
     followed = {"front_waits": True} if front_waits else {}
-    run = describe_chain(scenario, discipline, grid=grid, **followed)
+    run = describe_chain(scenario, discipline, grid=np.asarray(grid).tolist(), **followed)
     found = measures([_unit(table, scenario.packet_bytes)], scenario.slot_s)
     return Record(
         identity=store.identity(run),
@@ -175,7 +176,7 @@ def _record(
         slots=0,
         warm_up_slots=0,
         interrupted=False,
-        method=f"exact chain of {table['states']:,} states (average in steps of {grid:g} packets), "
+        method=f"exact chain of {table['states']:,} states (average {_steps(grid)}), "
         f"{table['method']} method, residual {table['residual']:.1e}",
         time_unit="slots" if scenario.slot_s is None else "s",
         measures=found,
@@ -185,6 +186,12 @@ def _record(
         # elimination without a subtraction resolves whatever a double holds
         resolution=0.0 if table["method"] == "direct" else table["error"],
     )
+
+
+def _steps(grid: float | FloatArray) -> str:
+    if isinstance(grid, np.ndarray):
+        return f"on {len(grid):,} levels"
+    return f"in steps of {grid:g} packets"
 
 
 def _unit(table: dict[str, Any], packet_bytes: int) -> dict[str, Any]:

@@ -12,7 +12,7 @@ from typing import Any
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
-from sluicegate.compare import Watch
+from sluicegate.worlds import Watch
 
 _WIDTH_OF_A_FILE = 120
 

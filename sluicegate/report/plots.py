@@ -19,7 +19,7 @@ from matplotlib.ticker import FuncFormatter
 from numpy.typing import NDArray
 
 from sluicegate.estimate import Measure
-from sluicegate.record import Record, names
+from sluicegate.record import Record
 from sluicegate.report.tables import measure_text
 
 FloatArray = NDArray[np.float64]
@@ -72,7 +72,7 @@ def _rare_text(share: float, _place: object = None) -> str:
 class _Look:
     """How a record is shown in every plot."""
 
-    name: str
+    text: str
     colour: str
     dash: Dash
 
@@ -81,18 +81,17 @@ def _looks(records: Sequence[Record]) -> list[_Look]:
     disciplines = list(dict.fromkeys(record.discipline for record in records))
     worlds = list(dict.fromkeys(record.world for record in records))
     colour = colours(disciplines)
-    return [
-        _Look(
-            name,
-            colour[record.discipline],
-            dash(
-                worlds.index(record.world)
-                if len(worlds) > 1
-                else disciplines.index(record.discipline)
-            ),
-        )
-        for name, record in zip(names(records), records, strict=True)
-    ]
+
+    def look(record: Record) -> _Look:
+        text = label(record.discipline)
+        if len(worlds) == 1:
+            place = disciplines.index(record.discipline)
+            return _Look(text, colour[record.discipline], dash(place))
+        # the world stands behind even where a long name is cut
+        place = worlds.index(record.world)
+        return _Look(f"{text} ({record.world})", colour[record.discipline], dash(place))
+
+    return [look(record) for record in records]
 
 
 def _time_scale(records: Sequence[Record]) -> tuple[float, str]:
@@ -104,7 +103,7 @@ def overview_figure(records: Sequence[Record]) -> Figure:
     """Draw mean wait and losses with their intervals, a row per discipline, least wait first."""
     looked = zip(records, _looks(records), strict=True)
     best_first = sorted(looked, key=lambda pair: _unknown_last(pair[0]["wait_mean"].value))
-    texts = [label(look.name) for _, look in best_first]
+    texts = [look.text for _, look in best_first]
     lines = max(text.count("\n") + 1 for text in texts)
     row = max(0.4, 0.19 * lines)
     figure = Figure(figsize=(WIDTH, 0.6 + row * len(records)), layout="constrained")
@@ -150,7 +149,7 @@ def queue_figure(records: Sequence[Record]) -> Figure:
         edges = np.arange(len(shares) + 1) - 0.5
         ax.stairs(shares, edges, fill=True, color=look.colour, alpha=0.7)
         ax.axvline(record["queue_mean"].value, color="black", lw=1.4)
-        ax.set_ylabel(label(look.name), color=look.colour)
+        ax.set_ylabel(look.text, color=look.colour)
         ax.yaxis.label.set(rotation=0, ha="right", va="center")
         # an empty queue is often so much more frequent that it would flatten all the rest
         highest = float(np.max(shares[1:], initial=0.0)) or float(shares[0])
@@ -231,14 +230,14 @@ def _reach(curve: _Tail) -> float:
 
 def _draw_tails(tails: Sequence[_Tail]) -> tuple[Figure, Axes]:
     """Draw falling curves on a logarithmic scale, named in the order of their reach."""
-    height = height_for([curve.look.name for curve in tails])
+    height = height_for([curve.look.text for curve in tails])
     figure = Figure(figsize=(WIDTH, height), layout="constrained")
     ax = figure.subplots()
     for curve in sorted(filter(_is_there, tails), key=_reach, reverse=True):
         shown = np.flatnonzero(curve.tail > max(curve.resolution, _LEAST_SHOWN))
         # the eye tells no more than some hundred points apart
         shown = shown[:: len(shown) // 600 + 1]
-        (line,) = ax.plot(curve.at[shown], curve.tail[shown], label=label(curve.look.name))
+        (line,) = ax.plot(curve.at[shown], curve.tail[shown], label=curve.look.text)
         line.set(color=curve.look.colour, linestyle=curve.look.dash)
     ax.set_yscale("log")
     ax.set_xlim(left=0)
