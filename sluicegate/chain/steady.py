@@ -132,7 +132,7 @@ def solve(
         method: `direct` (elimination without a subtraction: every probability to full relative
             accuracy), `iterative` (for millions of states), or `auto`.
         front_waits: Follow packets under drop from front through time, for the distribution of
-            their times in the system; much more work than the solution.
+            their times in the system; more work than the solution.
         tell: Called now and then with what is done, what there is to do, and in words.
 
     Raises:

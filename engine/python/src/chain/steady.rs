@@ -37,7 +37,7 @@ fn solve_chain<'py>(
     let (solution, measures, waits) = chain.ask(py, watch, |chain| {
         let solution = chain.solve(method)?;
         let measures = chain.measures(&solution.probabilities);
-        let mut waits = Waits::of(chain, victim, &solution, &measures);
+        let mut waits = Waits::of(chain, victim, &solution, &measures)?;
         if front_waits {
             waits.follow_front(chain, &solution)?;
         }
@@ -56,14 +56,19 @@ struct Waits {
 }
 
 impl Waits {
-    fn of(chain: &Chain, victim: Victim, solution: &Solution, measures: &Measures) -> Self {
+    fn of(
+        chain: &Chain,
+        victim: Victim,
+        solution: &Solution,
+        measures: &Measures,
+    ) -> Result<Self, ChainError> {
         let unknown = Self {
             distribution: Vec::new(),
             error: 0.0,
             sum: f64::NAN,
             square_sum: f64::NAN,
         };
-        match victim {
+        Ok(match victim {
             Victim::Tail => {
                 let (sum, square_sum) = chain.wait_sums(&measures.admitted);
                 let distribution = chain.waits(&measures.admitted, WAIT_REST);
@@ -75,7 +80,7 @@ impl Waits {
                 }
             }
             Victim::Front => {
-                let front = chain.front_waits(&solution.probabilities);
+                let front = chain.front_waits(&solution.probabilities)?;
                 Self {
                     sum: front.sum,
                     square_sum: front.square_sum,
@@ -83,7 +88,7 @@ impl Waits {
                 }
             }
             Victim::Random => unknown,
-        }
+        })
     }
 
     fn follow_front(&mut self, chain: &Chain, solution: &Solution) -> Result<(), ChainError> {
