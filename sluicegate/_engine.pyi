@@ -62,11 +62,18 @@ def simulate(
 
 class Chain:
     def __new__(
-        cls, plan: dict[str, Any], aqm: ConfiguredAqm, grid: float, memory: float
+        cls,
+        plan: dict[str, Any],
+        aqm: ConfiguredAqm,
+        grid: float | NDArray[np.float64],
+        memory: float,
     ) -> Chain: ...
 
 def solve_chain(
-    chain: Chain, method: str, watch: Callable[[str, int, float], None] | None = None
+    chain: Chain,
+    method: str,
+    watch: Callable[[str, int, float], None] | None = None,
+    front_waits: bool = False,
 ) -> dict[str, Any]: ...
 def chain_losses(chain: Chain, method: str, lag: int) -> dict[str, Any]: ...
 def chain_transient(

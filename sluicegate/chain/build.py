@@ -8,6 +8,9 @@ from collections.abc import Callable
 from importlib.metadata import version
 from typing import Any, TypeAlias
 
+import numpy as np
+from numpy.typing import NDArray
+
 from sluicegate import _engine
 from sluicegate.aqm import PythonAqm
 from sluicegate.errors import SluiceError
@@ -36,13 +39,15 @@ def only(scenario: Scenario, discipline: Discipline | None) -> Discipline:
     return scenario.disciplines[0]
 
 
-def build(scenario: Scenario, discipline: Discipline, grid: float) -> _engine.Chain:
+def build(
+    scenario: Scenario, discipline: Discipline, grid: float | NDArray[np.float64]
+) -> _engine.Chain:
     """The chain of one discipline on a scenario, ready to be asked.
 
     Args:
         scenario: Its arrivals, service and queue.
         discipline: Drop-tail or a member of the RED family.
-        grid: Step of the average's grid, packets.
+        grid: Step of the average's grid, packets; or the averages on it.
 
     Raises:
         SluiceError: If there is no such chain, or if it needs more memory than there is.
