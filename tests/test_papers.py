@@ -7,11 +7,11 @@ import json
 import pytest
 from rich.console import Console
 
-from sluicegate.errors import InterruptError
-from sluicegate.papers import lpf_oda, model, redwm
+from sluicegate.errors import InterruptError, SluiceError
+from sluicegate.papers import lpf_oda, model, redwm, reproduce
 from sluicegate.papers.campaign import Campaign
 from sluicegate.papers.comparison import Row
-from sluicegate.papers.drop_from_front import reproduction, simulated, source, tables
+from sluicegate.papers.drop_from_front import exact, reproduction, simulated, source, tables
 from sluicegate.scenario import SelfSimilarArrivals
 from sluicegate.worlds import Chain
 
@@ -142,6 +142,46 @@ def test_drop_from_front_compares_every_published_figure_and_the_gains(monkeypat
         assert gain.measured > 0
     assert len(found.plots) == 9
     assert sum("misprint" in sentence for sentence in found.findings) == 2
+
+
+def test_the_chain_repeats_drop_from_front_with_the_same_rows(monkeypatch):
+    monkeypatch.setattr(exact, "_self_similar", lambda _: SOURCE)
+    monkeypatch.setattr(exact, "_PAPERS_GRID", coarse := Chain(grid=10.0))
+    monkeypatch.setattr(exact, "_TABLE", dict.fromkeys(exact._TABLE, coarse))
+    small_first_figure(monkeypatch)
+    told = []
+    found = exact.reproduce(watch=lambda *seen: told.append(seen))
+    rows = {(row.row, row.quantity): row for row in found.rows}
+    assert len(rows) == len(found.rows) == 24 * 6 + 4
+    for chosen in tables.published():
+        gain = rows[chosen.name, "gain"].measured
+        if chosen.source == "geometric":
+            assert gain == pytest.approx(chosen.gain, abs=0.01)
+        assert gain > 0
+        if chosen.source == "self-similar":
+            loss = rows[chosen.name, "loss"]
+            assert loss.half_width is None
+            assert abs(loss.deviation) < 0.05
+    assert found.column == "exact"
+    assert "measured" not in found.page().html()
+    assert len(found.plots) == 9
+    assert {name for name, *_ in told} == {"drop-from-front"}
+
+
+def test_the_chain_finds_a_again_from_the_loss_that_it_gives(monkeypatch):
+    monkeypatch.setattr(exact, "_PAPERS_GRID", coarse := Chain(grid=10.0))
+    red = case("red", "self-similar", 0.5, 0.07)
+    campaign = Campaign("test", 1.0)
+    given = model.scenario(SOURCE, 0.5, red.discipline("tail"), 1000)
+    loss = campaign.run(given, world=coarse)["loss_ratio"].value
+    monkeypatch.setattr(source, "published", lambda: [dataclasses.replace(red, loss=loss)])
+    assert exact._self_similar(campaign).a == pytest.approx(SOURCE.a, rel=1e-6)
+
+
+def test_a_paper_is_repeated_only_where_it_can_be():
+    with pytest.raises(SluiceError) as refusal:
+        reproduce("redwm", world="chain")
+    assert str(refusal.value) == "world = chain: redwm is repeated in slotted only"
 
 
 def test_a_is_found_again_from_the_loss_that_it_gives(monkeypatch):
