@@ -117,8 +117,8 @@ SCENARIOS = [
         "disciplines.0.aqm: 3 must be an AQM's name or the path of its C header",
     ),
     (
-        with_discipline('aqm = "blue"'),
-        f"disciplines.0: blue is not an AQM; there are {AQMS}, or give the path of a C header",
+        with_discipline('aqm = "green"'),
+        f"disciplines.0: green is not an AQM; there are {AQMS}, or give the path of a C header",
     ),
     (
         with_discipline('aqm = "red", label = "x", params = { w = 2 }'),
@@ -255,7 +255,7 @@ COMMANDS = [
         "simulate --slots 1e5 --aqm red --arrivals geometric:rate=2 --service geometric:mu=1",
         "arrivals.rate = 2 must be at most 1",
     ),
-    ("aqm blue", f"blue is not an AQM; there are {AQMS}, or give the path of a C header"),
+    ("aqm green", f"green is not an AQM; there are {AQMS}, or give the path of a C header"),
     ("aqm red --set w", "--set: 'w' must be key=value"),
     ("aqm red --set w=x", 'red.w = "x" must be a number'),
     ("aqm red --plot law.txt", "--plot: law.txt must end in .svg, .png, .pdf"),
