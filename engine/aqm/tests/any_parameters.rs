@@ -105,9 +105,9 @@ fn any_view_gives_probabilities() {
                 queue_packets: edge() as u32 >> 2,
                 limit_packets: edge() as u32,
                 packet_bytes: edge() as u32,
-                flow_hash: 0,
                 idle: (edge() % 2) as u8,
                 ecn_capable: (edge() % 2) as u8,
+                ..View::default()
             };
             for event in [Event::Tick, Event::Arrive, Event::Depart] {
                 match event {
