@@ -204,19 +204,22 @@ static inline void red_tick(struct red_state *state, const struct red_config *co
 		       fixed_from_u32(view->queue_packets));
 }
 
-static inline enum aqm_verdict red_arrive(struct red_state *state,
-					  const struct red_config *config,
-					  const struct aqm_view *view)
+/* What an arrival tells the average. */
+static inline void red_observe(struct red_state *state, const struct red_config *config,
+			       const struct aqm_view *view)
 {
-	s64 p;
-
 	if (view->idle && config->idle_decay)
 		average_idle(&state->average, &config->average,
 			     red_idle_packets(config, view));
 	else if (!config->sampling_interval_ns)
 		red_tick(state, config, view);
+}
 
-	p = red_drop_probability(config, red_average(state));
+/* The verdict where the law gives p. */
+static inline enum aqm_verdict red_decide(struct red_state *state,
+					  const struct red_config *config, s64 p,
+					  const struct aqm_view *view)
+{
 	if (p <= 0) {
 		state->count = 0;
 		return AQM_ADMIT;
@@ -230,6 +233,14 @@ static inline enum aqm_verdict red_arrive(struct red_state *state,
 		return AQM_ADMIT;
 	state->count = 0;
 	return AQM_DROP_EARLY;
+}
+
+static inline enum aqm_verdict red_arrive(struct red_state *state,
+					  const struct red_config *config,
+					  const struct aqm_view *view)
+{
+	red_observe(state, config, view);
+	return red_decide(state, config, red_drop_probability(config, red_average(state)), view);
 }
 
 AQM_RULES(red, RED_RULES)

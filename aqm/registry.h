@@ -7,3 +7,6 @@
 #include "nlred.h"
 #include "redwm.h"
 #include "lpf_oda.h"
+#include "choke.h"
+#include "fred.h"
+#include "sred.h"
