@@ -19,6 +19,8 @@
  *      X_tick(state, config, view)          every X_tick_interval_ns      (AQM_TICK)
  *      X_drop_probability(config, average)  its drop law, Q31.32          (AQM_LAW)
  *      X_average(state)                     its average queue, Q31.32     (AQM_AVERAGE)
+ *      X_probability(state, config)         its drop probability of this  (AQM_PROBABILITY)
+ *                                           moment, Q31.32
  *      X_occupancy(state, config, view, change)  as a packet joins those  (AQM_OCCUPANCY)
  *                                           that wait (+1), or leaves them (-1) for
  *                                           whatever reason
@@ -109,6 +111,7 @@ static inline u32 aqm_happens(s64 p, u64 random)
  *   RATIO        Q31.32, no unit          RATE     integer bits/s
  *   COUNT        integer                  BYTES    integer bytes
  *   SWITCH       0 or 1                   CHOICE(a|b|c) the index of the word
+ *   GAIN         Q1.62, no unit, for gains that 32 bits behind the point hold too coarsely
  * `when` says, for help texts, on which other parameter's value it depends
  * ("law=gentle"), or is "".
  */
@@ -130,6 +133,7 @@ static inline u32 aqm_happens(s64 p, u64 random)
 #define AQM_TICK(x)
 #define AQM_LAW(x)
 #define AQM_AVERAGE(x)
+#define AQM_PROBABILITY(x)
 #define AQM_OCCUPANCY(x)
 #define AQM_CLASS(x, LIST, ...)
 #define AQM_PRESET(x, of, ...)
@@ -169,6 +173,7 @@ struct aqm_class {
 	u64 (*tick_interval_ns)(const void *config);
 	s64 (*drop_probability)(const void *config, s64 average);
 	s64 (*average)(const void *state);
+	s64 (*probability)(const void *state, const void *config);
 	void (*occupancy)(void *state, const void *config, const struct aqm_view *view,
 			  s64 change);
 	u64 wants_candidate;
@@ -205,6 +210,11 @@ struct aqm_class {
 	static s64 x##_average_any(const void *s)                                \
 	{                                                                        \
 		return x##_average(s);                                           \
+	}
+#define AQM_PROBABILITY(x)                                                       \
+	static s64 x##_probability_any(const void *s, const void *c)             \
+	{                                                                        \
+		return x##_probability(s, c);                                    \
 	}
 #define AQM_OCCUPANCY(x)                                                         \
 	static void x##_occupancy_any(void *s, const void *c,                    \

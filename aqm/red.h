@@ -171,6 +171,12 @@ static inline s64 red_average(const struct red_state *state)
 	return state->average.average[0];
 }
 
+static inline s64 red_probability(const struct red_state *state,
+				  const struct red_config *config)
+{
+	return red_drop_probability(config, red_average(state));
+}
+
 /* How many packets of the mean size could have left since the link fell idle. */
 static inline u64 red_idle_packets(const struct red_config *config,
 				   const struct aqm_view *view)
@@ -240,13 +246,14 @@ static inline enum aqm_verdict red_arrive(struct red_state *state,
 					  const struct aqm_view *view)
 {
 	red_observe(state, config, view);
-	return red_decide(state, config, red_drop_probability(config, red_average(state)), view);
+	return red_decide(state, config, red_probability(state, config), view);
 }
 
 AQM_RULES(red, RED_RULES)
 AQM_TICK(red)
 AQM_LAW(red)
 AQM_AVERAGE(red)
+AQM_PROBABILITY(red)
 AQM_CLASS(red, RED_PARAMS,
 	.title = "RED: Random Early Detection",
 	.source = "Floyd & Jacobson 1993",
@@ -255,6 +262,7 @@ AQM_CLASS(red, RED_PARAMS,
 	.tick = red_tick_any,
 	.tick_interval_ns = red_tick_interval_any,
 	.drop_probability = red_drop_probability_any,
-	.average = red_average_any)
+	.average = red_average_any,
+	.probability = red_probability_any)
 
 #endif

@@ -129,6 +129,7 @@ pub(crate) struct CClass {
     pub tick_interval_ns: Option<unsafe extern "C" fn(*const c_void) -> u64>,
     pub drop_probability: Option<unsafe extern "C" fn(*const c_void, i64) -> i64>,
     pub average: Option<unsafe extern "C" fn(*const c_void) -> i64>,
+    pub probability: Option<unsafe extern "C" fn(*const c_void, *const c_void) -> i64>,
     pub occupancy: Option<unsafe extern "C" fn(*mut c_void, *const c_void, *const View, i64)>,
     pub wants_candidate: u64,
 }
