@@ -57,9 +57,11 @@ static inline u32 choke_configure(const struct choke_params *p, struct choke_con
 	return red_configure(&red, &config->red);
 }
 
-static inline s64 choke_drop_probability(const struct choke_config *config, s64 average)
+/* Of a packet that met another flow. */
+static inline s64 choke_probability(const struct choke_state *state,
+				    const struct choke_config *config)
 {
-	return red_drop_probability(&config->red, average);
+	return red_probability(&state->red, &config->red);
 }
 
 static inline s64 choke_average(const struct choke_state *state)
@@ -71,25 +73,23 @@ static inline enum aqm_verdict choke_arrive(struct choke_state *state,
 					    const struct choke_config *config,
 					    const struct aqm_view *view)
 {
-	s64 average;
-
 	red_observe(&state->red, &config->red, view);
-	average = choke_average(state);
-	if (average > config->red.law.min_th && view->queue_packets &&
+	if (choke_average(state) > config->red.law.min_th && view->queue_packets &&
 	    view->candidate_flow_hash == view->flow_hash)
 		return AQM_DROP_BOTH;
-	return red_decide(&state->red, &config->red, choke_drop_probability(config, average),
-			  view);
+	return red_decide(&state->red, &config->red, choke_probability(state, config), view);
 }
 
 AQM_RULES(choke, CHOKE_RULES)
 AQM_AVERAGE(choke)
+AQM_PROBABILITY(choke)
 AQM_CLASS(choke, CHOKE_PARAMS,
 	.title = "CHOKe",
 	.source = "Pan, Prabhakar & Psounis 2000",
 	.summary = "RED that drops a packet together with a waiting one of its own flow.",
 	AQM_RULED(choke),
 	.average = choke_average_any,
+	.probability = choke_probability_any,
 	.wants_candidate = 1)
 
 #endif

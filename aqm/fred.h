@@ -97,6 +97,13 @@ static inline s64 fred_average(const struct fred_state *state)
 	return red_average(&state->red);
 }
 
+/* Of a packet whose flow has more than a few waiting. */
+static inline s64 fred_probability(const struct fred_state *state,
+				   const struct fred_config *config)
+{
+	return red_probability(&state->red, &config->red);
+}
+
 /* What each active flow has waiting on the average (avgcq), Q31.32 packets. */
 static inline s64 fred_share(const struct fred_state *state)
 {
@@ -142,7 +149,7 @@ static inline enum aqm_verdict fred_arrive(struct fred_state *state,
 		flow->strikes++;
 		return AQM_DROP_FORCED;
 	}
-	p = red_drop_probability(&config->red, fred_average(state));
+	p = fred_probability(state, config);
 	if (p > 0 && p < FIXED_ONE)
 		return fred_chance(state, config, p, fixed_from_u32(flow->packets), view);
 	state->red.count = 0;
@@ -171,6 +178,7 @@ static inline void fred_occupancy(struct fred_state *state, const struct fred_co
 
 AQM_RULES(fred, FRED_RULES)
 AQM_AVERAGE(fred)
+AQM_PROBABILITY(fred)
 AQM_OCCUPANCY(fred)
 AQM_CLASS(fred, FRED_PARAMS,
 	.title = "FRED: Flow Random Early Drop",
@@ -178,6 +186,7 @@ AQM_CLASS(fred, FRED_PARAMS,
 	.summary = "RED that spares flows with little waiting and holds back those with much.",
 	AQM_RULED(fred),
 	.average = fred_average_any,
+	.probability = fred_probability_any,
 	.occupancy = fred_occupancy_any)
 
 #endif
