@@ -105,15 +105,24 @@ fn any_view_gives_probabilities() {
                 queue_packets: edge() as u32 >> 2,
                 limit_packets: edge() as u32,
                 packet_bytes: edge() as u32,
+                flow_hash: edge() as u32,
                 idle: (edge() % 2) as u8,
                 ecn_capable: (edge() % 2) as u8,
                 ..View::default()
             };
-            for event in [Event::Tick, Event::Arrive, Event::Depart] {
+            for event in [
+                Event::Tick,
+                Event::Arrive,
+                Event::Join,
+                Event::Depart,
+                Event::Leave,
+            ] {
                 match event {
                     Event::Tick => running.tick(&view),
                     Event::Arrive => drop(running.arrive(&view)),
+                    Event::Join => running.occupancy(&view, 1),
                     Event::Depart => drop(running.depart(&view)),
+                    Event::Leave => running.occupancy(&view, -1),
                 }
                 assert_sane(&running, &configured);
             }

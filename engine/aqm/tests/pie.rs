@@ -186,6 +186,7 @@ fn follow(link: &Link, delay: &str, spacing: &str, numbers: &[(&'static str, f64
                     }
                 }
             }
+            Event::Join | Event::Leave => {}
         }
         greatest = greatest.max(model.p);
     });

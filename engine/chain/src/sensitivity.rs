@@ -83,7 +83,7 @@ impl Chain {
             .map(|(step, plans)| self.derivative(plan, *step, plans, &solution, &mut resolver))
             .collect::<Result<_, _>>()?;
         Ok(Sensitivities {
-            value: self.linear(&solution.probabilities),
+            value: self.linear(&solution.probabilities)?,
             method,
             derivatives,
         })
@@ -99,20 +99,20 @@ impl Chain {
     ) -> Result<Derivative, ChainError> {
         let x = &solution.probabilities;
         let mut right = vec![0.0; x.len()];
-        let mut direct = vec![0.0; self.linear(x).flat().len()];
+        let mut direct = vec![0.0; self.linear(x)?.flat().len()];
         for (plan, factor) in [plan].into_iter().chain(plans).zip(QUOTIENT) {
             // the mean of the derivatives to both sides, where they differ
             for lower in [false, true] {
                 let near = self.near(plan, lower)?;
                 add_scaled(&mut right, factor / (2.0 * step), &near.step(x));
-                add_scaled(&mut direct, factor / (2.0 * step), &near.linear(x).flat());
+                add_scaled(&mut direct, factor / (2.0 * step), &near.linear(x)?.flat());
             }
         }
         // rows of every transition matrix sum to 1: what is left is rounding
         let total: f64 = right.iter().sum();
         add_scaled(&mut right, -total, x);
         let change = resolver.solve(&right)?;
-        add_scaled(&mut direct, 1.0, &self.linear(&change.x).flat());
+        add_scaled(&mut direct, 1.0, &self.linear(&change.x)?.flat());
         Ok(Derivative {
             of: Linear::from_flat(&direct),
             residual: change.residual,
@@ -148,24 +148,24 @@ impl Chain {
         })
     }
 
-    fn linear(&self, x: &[f64]) -> Linear {
+    fn linear(&self, x: &[f64]) -> Result<Linear, ChainError> {
         let measures = self.measures(x);
         let (wait_sum, wait_square_sum) = match self.discipline.victim {
             Victim::Tail => self.wait_sums(&measures.admitted),
             Victim::Front => {
-                let waits = self.front_waits(x);
+                let waits = self.front_waits(x)?;
                 (waits.sum, waits.square_sum)
             }
             Victim::Random => (f64::NAN, f64::NAN),
         };
-        Linear {
+        Ok(Linear {
             queue: measures.queue,
             utilization: measures.utilization,
             fates: measures.fates,
             admitted: measures.admitted.iter().sum(),
             wait_sum,
             wait_square_sum,
-        }
+        })
     }
 }
 
