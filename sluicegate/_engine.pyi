@@ -9,6 +9,7 @@ HEADERS: dict[str, str]
 ADMIT: int
 DROP_EARLY: int
 DROP_FORCED: int
+DROP_BOTH: int
 
 class AqmClass:
     name: str
@@ -39,6 +40,7 @@ class View:
     limit_packets: int
     packet_bytes: int
     flow_hash: int
+    candidate_flow_hash: int
     idle: bool
     ecn_capable: bool
 
@@ -62,11 +64,18 @@ def simulate(
 
 class Chain:
     def __new__(
-        cls, plan: dict[str, Any], aqm: ConfiguredAqm, grid: float, memory: float
+        cls,
+        plan: dict[str, Any],
+        aqm: ConfiguredAqm,
+        grid: float | NDArray[np.float64],
+        memory: float,
     ) -> Chain: ...
 
 def solve_chain(
-    chain: Chain, method: str, watch: Callable[[str, int, float], None] | None = None
+    chain: Chain,
+    method: str,
+    watch: Callable[[str, int, float], None] | None = None,
+    front_waits: bool = False,
 ) -> dict[str, Any]: ...
 def chain_losses(chain: Chain, method: str, lag: int) -> dict[str, Any]: ...
 def chain_transient(
@@ -93,4 +102,5 @@ def chain_sensitivities(
     method: str,
 ) -> tuple[dict[str, Any], list[dict[str, Any]]]: ...
 def read_capture(path: str | Path) -> dict[str, Any]: ...
+def read_trace(path: str | Path) -> dict[str, Any]: ...
 def fgn(hurst: float, n: int, seed: int) -> NDArray[np.float64]: ...

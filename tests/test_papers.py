@@ -8,11 +8,12 @@ import pytest
 from rich.console import Console
 
 from sluicegate.errors import InterruptError
-from sluicegate.papers import drop_from_front, lpf_oda, model, redwm
+from sluicegate.papers import lpf_oda, model, redwm
 from sluicegate.papers.campaign import Campaign
 from sluicegate.papers.comparison import Row
-from sluicegate.papers.drop_from_front import reproduction, source, tables
+from sluicegate.papers.drop_from_front import reproduction, simulated, source, tables
 from sluicegate.scenario import SelfSimilarArrivals
+from sluicegate.worlds import Chain
 
 SOURCE = SelfSimilarArrivals(rate=0.5, a=31.5)
 
@@ -116,12 +117,19 @@ def test_self_similar_rows_come_out_with_one_a():
             assert abs(found.value - figure) < 0.02 * figure + 2 * found.half_width
 
 
+def small_first_figure(monkeypatch):
+    """Figure 1 from a short run and a coarse grid."""
+    monkeypatch.setattr(reproduction, "_FIRST_SLOTS", 10_000)
+    monkeypatch.setattr(reproduction, "_FIRST_CHAIN", Chain(grid=4.0, method="direct"))
+
+
 def test_drop_from_front_compares_every_published_figure_and_the_gains(monkeypatch):
-    monkeypatch.setattr(reproduction, "self_similar", lambda _: SOURCE)
-    monkeypatch.setattr(reproduction, "_SLOTS", dict.fromkeys(reproduction._SLOTS, 100_000))
-    monkeypatch.setattr(reproduction, "_PAIR_SLOTS", 100_000)
-    monkeypatch.setattr(reproduction, "_PAIR_SEEDS", range(1, 4))
-    found = drop_from_front.reproduce()
+    monkeypatch.setattr(simulated, "self_similar", lambda _: SOURCE)
+    monkeypatch.setattr(simulated, "_SLOTS", dict.fromkeys(simulated._SLOTS, 100_000))
+    small_first_figure(monkeypatch)
+    monkeypatch.setattr(simulated, "_PAIR_SLOTS", 100_000)
+    monkeypatch.setattr(simulated, "_PAIR_SEEDS", range(1, 4))
+    found = simulated.reproduce()
     cases = tables.published()
     assert len(found.rows) == 24 * 6 + 4  # five figures and the gain, four more in brackets
     gains = {row.row: row for row in found.rows if row.quantity == "gain"}
@@ -197,10 +205,10 @@ def test_the_second_time_nothing_is_run():
     for _ in range(2):
         campaign = Campaign("it", 800_000, watch=lambda *seen: told.append(seen))
         first = campaign.run(scenario)
-        assert told[-1] == ("it", 800_000, 800_000)
+        assert told[-1] == ("it", 800_000, 800_000, "")
         told.clear()
         again = campaign.run(scenario)
-        assert told == [("it", 1_600_000, 1_600_000)]
+        assert told == [("it", 1_600_000, 1_600_000, "")]
         assert again.identity == first.identity
 
 
@@ -208,9 +216,9 @@ def test_ctrl_c_says_that_it_goes_on(monkeypatch):
     def interrupted(*_args, **_kwargs):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("sluicegate.papers.campaign.simulate", interrupted)
+    monkeypatch.setattr("sluicegate.worlds.simulate", interrupted)
     with pytest.raises(InterruptError) as error:
-        drop_from_front.reproduce()
+        simulated.reproduce()
     assert str(error.value) == (
         "drop-from-front: interrupted; the same command goes on from what is finished"
     )

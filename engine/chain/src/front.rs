@@ -60,7 +60,7 @@ impl Chain {
 
     /// Packets per slot that join the line, by the state they make; all others are ahead of them.
     /// Size 1: their service starts at once.
-    fn joined(&self, probabilities: &[f64]) -> Vec<f64> {
+    pub(crate) fn joined(&self, probabilities: &[f64]) -> Vec<f64> {
         let (states, width) = (self.modulator_states(), self.width());
         let mut joined = vec![0.0; self.states()];
         let mut changed = Changed::new(states);

@@ -146,9 +146,9 @@ fn roots(polynomial: &[f64]) -> Vec<f64> {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use sluice_aqm::Value;
 
+    use super::*;
     use crate::oracle::{number, red, word};
 
     /// As its definition says, from many midpoints.

@@ -17,6 +17,9 @@ mod elimination;
 mod error;
 mod filter;
 mod front;
+mod front_times;
+#[cfg(test)]
+mod front_times_tests;
 mod iterative;
 mod krylov;
 mod law;
@@ -51,6 +54,7 @@ pub use chain::{Chain, Plan};
 pub use control::{Control, Progress};
 pub use error::ChainError;
 pub use front::FrontWaits;
+pub use front_times::FrontTimes;
 pub use losses::Losses;
 pub use measures::{Fates, Measures};
 pub use passage::Passage;

@@ -7,7 +7,7 @@ use thiserror::Error;
 use crate::{
     bernoulli::BernoulliSlots,
     fgn::fgn,
-    fifo::Packet,
+    packet::Packet,
     random::{Stream, geometric, stream, uniform},
 };
 

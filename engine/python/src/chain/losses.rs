@@ -20,6 +20,7 @@ fn chain_losses<'py>(
         Ok((solution, losses))
     })?;
     let table = PyDict::new(py);
+    table.set_item("method", solution.method.name())?;
     table.set_item("error", solution.error)?;
     table.set_item("arrivals", losses.arrivals)?;
     table.set_item("lost", losses.lost)?;

@@ -59,6 +59,13 @@ fn plan(table: &Bound<'_, PyDict>, aqm: &PyConfigured, grid: f64, memory: f64) -
     })
 }
 
+/// The grid of the average: its step, or the averages themselves (packets).
+#[derive(FromPyObject)]
+enum Grid {
+    Step(f64),
+    Levels(Vec<f64>),
+}
+
 /// The chain of a plan.
 #[pyclass(name = "Chain", module = "sluicegate._engine", frozen)]
 pub struct PyChain {
@@ -69,17 +76,27 @@ pub struct PyChain {
 #[pymethods]
 impl PyChain {
     /// Builds the chain of a plan, whose fields are those of `simulate`; `grid` is the step of
-    /// the average in packets, `memory` what building and solving may take in bytes.
+    /// the average or its levels in packets, `memory` what building and solving may take in bytes.
     #[new]
     fn new(
         py: Python<'_>,
         table: &Bound<'_, PyDict>,
         aqm: &PyConfigured,
-        grid: f64,
+        grid: Grid,
         memory: f64,
     ) -> PyResult<Self> {
-        let plan = plan(table, aqm, grid, memory)?;
-        let chain = py.detach(|| Chain::new(&plan)).map_err(refused)?;
+        let step = match grid {
+            Grid::Step(step) => step,
+            // no step: `Chain::on` is given the levels
+            Grid::Levels(_) => f64::NAN,
+        };
+        let plan = plan(table, aqm, step, memory)?;
+        let chain = py
+            .detach(|| match &grid {
+                Grid::Step(_) => Chain::new(&plan),
+                Grid::Levels(levels) => Chain::on(&plan, levels),
+            })
+            .map_err(refused)?;
         Ok(Self { chain, plan })
     }
 }
