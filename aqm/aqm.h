@@ -21,6 +21,10 @@
  *      X_average(state)                     its average queue, Q31.32     (AQM_AVERAGE)
  *      X_probability(state, config)         its drop probability of this  (AQM_PROBABILITY)
  *                                           moment, Q31.32
+ *      X_occupancy(state, config, view, change)  as a packet joins those  (AQM_OCCUPANCY)
+ *                                           that wait (+1), or leaves them (-1) for
+ *                                           whatever reason
+ *      and, in AQM_CLASS, `.wants_candidate = 1` if the view shall show a candidate
  *   7. AQM_CLASS(x, ...) at the end, which puts all of this into one table entry.
  *
  * These functions see the world only through the view. They read no clock, draw no
@@ -53,13 +57,14 @@ struct aqm_view {
 	u32 limit_packets;	/* the buffer */
 	u32 packet_bytes;	/* of the packet that arrives or departs */
 	u32 flow_hash;
+	u32 candidate_flow_hash; /* arrivals: of one of those waiting, drawn at random */
 	u8 idle;		/* neither a packet waiting nor one in service */
 	u8 ecn_capable;		/* the queue marks, and this packet can be marked */
 };
 
 /*
- * What becomes of a packet, and why. An AQM answers with the first three;
- * aqm_settle() adds the other two.
+ * What becomes of a packet, and why. An AQM answers with the first three, or, on an
+ * arrival, with the last, if it wants a candidate; aqm_settle() adds the other two.
  */
 enum aqm_verdict {
 	AQM_ADMIT,
@@ -67,6 +72,7 @@ enum aqm_verdict {
 	AQM_DROP_FORCED,	/* the law leaves no chance: never a mark */
 	AQM_DROP_OVERFLOW,	/* the buffer is full */
 	AQM_MARK,		/* admitted, with congestion experienced set */
+	AQM_DROP_BOTH,		/* this packet and the candidate: never a mark */
 	AQM_VERDICTS
 };
 
@@ -83,7 +89,8 @@ aqm_settle(enum aqm_verdict verdict, const struct aqm_view *view)
 	u32 is_drop;
 
 	verdict = aqm_mark_instead(verdict, view);
-	is_drop = verdict >= AQM_DROP_EARLY && verdict <= AQM_DROP_OVERFLOW;
+	is_drop = (verdict >= AQM_DROP_EARLY && verdict <= AQM_DROP_OVERFLOW) ||
+		  verdict == AQM_DROP_BOTH;
 	/* whatever is no drop, even a number that is no verdict, needs room */
 	if (!is_drop && view->queue_packets >= view->limit_packets)
 		return AQM_DROP_OVERFLOW;
@@ -127,6 +134,7 @@ static inline u32 aqm_happens(s64 p, u64 random)
 #define AQM_LAW(x)
 #define AQM_AVERAGE(x)
 #define AQM_PROBABILITY(x)
+#define AQM_OCCUPANCY(x)
 #define AQM_CLASS(x, LIST, ...)
 #define AQM_PRESET(x, of, ...)
 
@@ -166,6 +174,9 @@ struct aqm_class {
 	s64 (*drop_probability)(const void *config, s64 average);
 	s64 (*average)(const void *state);
 	s64 (*probability)(const void *state, const void *config);
+	void (*occupancy)(void *state, const void *config, const struct aqm_view *view,
+			  s64 change);
+	u64 wants_candidate;
 };
 
 #define AQM_DESCRIBE(name, kind, initial, least, greatest, when, help, source) \
@@ -204,6 +215,12 @@ struct aqm_class {
 	static s64 x##_probability_any(const void *s, const void *c)             \
 	{                                                                        \
 		return x##_probability(s, c);                                    \
+	}
+#define AQM_OCCUPANCY(x)                                                         \
+	static void x##_occupancy_any(void *s, const void *c,                    \
+				      const struct aqm_view *v, s64 change)      \
+	{                                                                        \
+		x##_occupancy(s, c, v, change);                                  \
 	}
 
 #define AQM_DESCRIBE_RULE(condition, left, says, right) { #left, says, #right },

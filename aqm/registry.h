@@ -16,3 +16,6 @@
 #include "self_configuring_red.h"
 #include "pie.h"
 #include "codel.h"
+#include "choke.h"
+#include "fred.h"
+#include "sred.h"

@@ -1,7 +1,7 @@
 """Sluicegate: one AQM, written once, judged in every world where it matters."""
 
 from sluicegate import chain
-from sluicegate._engine import ADMIT, DROP_EARLY, DROP_FORCED, View
+from sluicegate._engine import ADMIT, DROP_BOTH, DROP_EARLY, DROP_FORCED, View
 from sluicegate.aqm import Aqm, AqmClass, Param, PythonAqm, aqm, aqms
 from sluicegate.compare import Comparison, compare
 from sluicegate.errors import SluiceError
@@ -23,6 +23,7 @@ from sluicegate.simulate import simulate
 
 __all__ = [
     "ADMIT",
+    "DROP_BOTH",
     "DROP_EARLY",
     "DROP_FORCED",
     "Aqm",

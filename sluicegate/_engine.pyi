@@ -9,6 +9,7 @@ HEADERS: dict[str, str]
 ADMIT: int
 DROP_EARLY: int
 DROP_FORCED: int
+DROP_BOTH: int
 
 class AqmClass:
     name: str
@@ -39,6 +40,7 @@ class View:
     limit_packets: int
     packet_bytes: int
     flow_hash: int
+    candidate_flow_hash: int
     idle: bool
     ecn_capable: bool
 
@@ -85,6 +87,20 @@ def chain_transient(
     before: Chain | None = None,
     method: str = "auto",
 ) -> dict[str, Any]: ...
+def chain_passage(
+    chain: Chain,
+    queue_bounds: tuple[int | None, int | None],
+    average_bounds: tuple[float | None, float | None],
+    queue: int,
+    average: float,
+    before: Chain | None,
+    method: str,
+) -> dict[str, Any]: ...
+def chain_sensitivities(
+    chain: Chain,
+    parameters: list[tuple[float, list[tuple[dict[str, Any], ConfiguredAqm]]]],
+    method: str,
+) -> tuple[dict[str, Any], list[dict[str, Any]]]: ...
 def read_capture(path: str | Path) -> dict[str, Any]: ...
 def read_trace(path: str | Path) -> dict[str, Any]: ...
 def fgn(hurst: float, n: int, seed: int) -> NDArray[np.float64]: ...

@@ -165,7 +165,10 @@ class PythonAqm:
 
     The class has `arrive(view)` and, where it needs them, `depart(view)` and `tick(view)` with
     an attribute `tick_interval_ns`. `arrive` and `depart` return `ADMIT`, `DROP_EARLY` or
-    `DROP_FORCED`. Each replication gets an instance of its own.
+    `DROP_FORCED`. `occupancy(view, change)` is called as a packet joins those that wait
+    (`change` = 1) or leaves them (-1). With an attribute `wants_candidate = True`, the view of an
+    arrival has the `candidate_flow_hash` of a waiting packet drawn at random, and `arrive` may
+    return `DROP_BOTH`. Each replication gets an instance of its own.
     """
 
     def __init__(self, factory: Callable[[], object]) -> None:

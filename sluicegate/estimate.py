@@ -21,7 +21,7 @@ CONFIDENCE = 0.95
 QUANTILES = (0.5, 0.9, 0.99, 0.999)
 
 # positions in the engine's counts of verdicts
-_EARLY, _FORCED, _OVERFLOW, _MARK = 1, 2, 3, 4
+_EARLY, _FORCED, _OVERFLOW, _MARK, _BOTH = 1, 2, 3, 4, 5
 
 
 @dataclass(frozen=True)
@@ -60,7 +60,7 @@ class Counts:
         served_bytes: Their bytes.
         wait_sum: Sum of their times in the system, slots.
         wait_square_sum: Sum of the squares.
-        verdicts: By kind, shape (n, 5).
+        verdicts: By kind, shape (n, 6).
         queue: Slots at whose end k packets waited, shape (n, K).
         wait: Packets by time in the system, shape (n, W), in bins of `wait_bin_slots`.
         wait_bin_slots: Width of those bins, slots.
@@ -181,9 +181,9 @@ MEASURES: dict[str, tuple[Callable[[Counts], FloatArray], str, int]] = {
     "wait_mean": (_wait_mean, "", _SLOTS),
     "wait_variance": (_wait_variance, "", _SLOTS2),
     **{f"wait_p{100 * level:g}": (_wait_quantile(level), "", _SLOTS) for level in QUANTILES},
-    "loss_ratio": (_verdict_ratio(_EARLY, _FORCED, _OVERFLOW), "", 0),
+    "loss_ratio": (_verdict_ratio(_EARLY, _FORCED, _OVERFLOW, _BOTH), "", 0),
     "early_loss_ratio": (_verdict_ratio(_EARLY), "", 0),
-    "forced_loss_ratio": (_verdict_ratio(_FORCED), "", 0),
+    "forced_loss_ratio": (_verdict_ratio(_FORCED, _BOTH), "", 0),
     "overflow_loss_ratio": (_verdict_ratio(_OVERFLOW), "", 0),
     "mark_ratio": (_verdict_ratio(_MARK), "", 0),
     "utilization": (lambda c: _ratio(c.busy, c.slots), "", 0),

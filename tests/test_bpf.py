@@ -15,7 +15,7 @@ CLASSES = re.findall(r"^AQM_CLASS\((\w+),", TEXT, re.MULTILINE)
 
 def steps(name: str) -> list[str]:
     """The functions that the class makes known."""
-    known = re.findall(rf"^AQM_(TICK|DEPART)\({name}\)", TEXT, re.MULTILINE)
+    known = re.findall(rf"^AQM_(TICK|DEPART|OCCUPANCY)\({name}\)", TEXT, re.MULTILINE)
     return ["configure", "arrive", *(macro.lower() for macro in known)]
 
 
@@ -50,6 +50,12 @@ SECTION("{x}/tick") void bpf_{x}_tick(void) {{ {x}_tick(&{x}_state, &{x}_config,
 SECTION("{x}/depart") int bpf_{x}_depart(void)
 {{
     return aqm_mark_instead({x}_depart(&{x}_state, &{x}_config, &view), &view);
+}}
+""",
+    "occupancy": """
+SECTION("{x}/occupancy") void bpf_{x}_occupancy(void)
+{{
+    {x}_occupancy(&{x}_state, &{x}_config, &view, view.random & 1 ? 1 : -1);
 }}
 """,
 }

@@ -82,6 +82,8 @@ def test_refusals():
     cases = (
         ({"slots": []}, r"slots = \[\] must be whole numbers from 0 on, rising"),
         ({"slots": [5, 3]}, r"slots = \[5, 3\] must be whole numbers"),
+        ({"slots": [2.5]}, r"slots = \[2.5\] must be whole numbers"),
+        ({"slots": [5], "start_queue": -1}, "start_queue = -1 must be at least 0"),
         ({"slots": [5], "tolerance": 0}, "tolerance = 0 must lie between 0 and 1"),
         ({"slots": [5], "start_queue": 16}, "a start with queue = 16 must have at most 15"),
         ({"slots": [5], "start_average": 99.0}, "a start with average = 99 must have one from 0"),

@@ -132,7 +132,7 @@ def solve(
         method: `direct` (elimination without a subtraction: every probability to full relative
             accuracy), `iterative` (for millions of states), or `auto`.
         front_waits: Follow packets under drop from front through time, for the distribution of
-            their times in the system; much more work than the solution.
+            their times in the system; more work than the solution.
         tell: Called now and then with what is done, what there is to do, and in words.
 
     Raises:
@@ -168,7 +168,7 @@ def _record(
 ) -> Record:
     followed = {"front_waits": True} if front_waits else {}
     run = describe_chain(scenario, discipline, grid=np.asarray(grid).tolist(), **followed)
-    found = measures([_unit(table, scenario.packet_bytes)], scenario.slot_s)
+    found = measures([counts(table, scenario.packet_bytes)], scenario.slot_s)
     return Record(
         identity=store.identity(run),
         discipline=discipline.name,
@@ -194,7 +194,7 @@ def _steps(grid: float | FloatArray) -> str:
     return f"in steps of {grid:g} packets"
 
 
-def _unit(table: dict[str, Any], packet_bytes: int) -> dict[str, Any]:
+def counts(table: dict[str, Any], packet_bytes: int) -> dict[str, Any]:
     """The solution as the counts of one slot, of which the measures are made."""
     served = table["served"]
     return {

@@ -84,10 +84,14 @@ def transient(
             not exist, or if `start` has a chain of other states.
     """
     times = [int(slot) for slot in slots]
-    if not times or times[0] < 0 or times != sorted(times):
-        raise SluiceError(f"slots = {times} must be whole numbers from 0 on, rising, at least one")
+    if not times or times[0] < 0 or times != sorted(times) or times != list(slots):
+        raise SluiceError(
+            f"slots = {list(slots)} must be whole numbers from 0 on, rising, at least one"
+        )
     if not 0 < tolerance < 1:
         raise SluiceError(f"tolerance = {tolerance} must lie between 0 and 1")
+    if start_queue < 0:
+        raise SluiceError(f"start_queue = {start_queue} must be at least 0 (packets)")
     if start is not None and (start_queue, start_average) != (0, 0.0):
         raise SluiceError("start: give a scenario, or start_queue and start_average, not both")
     chosen = only(scenario, discipline)

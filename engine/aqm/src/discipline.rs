@@ -24,6 +24,20 @@ pub trait Aqm {
         Verdict::Admit
     }
 
+    /// Whether arrivals shall show it one of those waiting, drawn at random.
+    fn wants_candidate(&self) -> bool {
+        false
+    }
+
+    /// Whether `occupancy` does anything.
+    fn watches_occupancy(&self) -> bool {
+        false
+    }
+
+    /// Called as a packet joins those that wait (`change` = 1) or leaves them (-1), for whatever
+    /// reason; the view has its size and flow, and the queue without it.
+    fn occupancy(&mut self, _view: &View, _change: i64) {}
+
     /// How often `tick` wants to be called, ns; never if `None`.
     fn tick_interval_ns(&self) -> Option<u64> {
         None
@@ -172,6 +186,22 @@ impl Aqm for Running {
         match self.configured.0.class.code.depart {
             Some(depart) => self.decide(depart, view),
             None => Verdict::Admit,
+        }
+    }
+
+    fn wants_candidate(&self) -> bool {
+        self.configured.0.class.code.wants_candidate != 0
+    }
+
+    fn watches_occupancy(&self) -> bool {
+        self.configured.0.class.code.occupancy.is_some()
+    }
+
+    fn occupancy(&mut self, view: &View, change: i64) {
+        if let Some(occupancy) = self.configured.0.class.code.occupancy {
+            let config = self.configured.0.config.0.as_ptr().cast();
+            // SAFETY: as in `decide`.
+            unsafe { occupancy(self.state.0.as_mut_ptr().cast(), config, view, change) }
         }
     }
 

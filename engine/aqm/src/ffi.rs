@@ -26,6 +26,9 @@ pub struct View {
     pub packet_bytes: u32,
     /// Hash of the packet's flow.
     pub flow_hash: u32,
+    /// For arrivals at an AQM that wants a candidate: hash of the flow of one of the waiting
+    /// packets, drawn at random.
+    pub candidate_flow_hash: u32,
     /// 1 while no packet waits and none is in service.
     pub idle: u8,
     /// 1 where the packet may be marked instead of dropped.
@@ -46,11 +49,13 @@ pub enum Verdict {
     DropOverflow,
     /// Joins the queue with a congestion mark.
     Mark,
+    /// Dropped, and the candidate with it.
+    DropBoth,
 }
 
 impl Verdict {
     /// How many verdicts there are.
-    pub const COUNT: usize = 5;
+    pub const COUNT: usize = 6;
 
     /// Reads what C returned; a number that is no verdict counts as an admission.
     #[inline]
@@ -60,6 +65,7 @@ impl Verdict {
             2 => Self::DropForced,
             3 => Self::DropOverflow,
             4 => Self::Mark,
+            5 => Self::DropBoth,
             _ => Self::Admit,
         }
     }
@@ -69,7 +75,7 @@ impl Verdict {
     pub fn is_drop(self) -> bool {
         matches!(
             self,
-            Self::DropEarly | Self::DropForced | Self::DropOverflow
+            Self::DropEarly | Self::DropForced | Self::DropOverflow | Self::DropBoth
         )
     }
 }
@@ -124,6 +130,8 @@ pub(crate) struct CClass {
     pub drop_probability: Option<unsafe extern "C" fn(*const c_void, i64) -> i64>,
     pub average: Option<unsafe extern "C" fn(*const c_void) -> i64>,
     pub probability: Option<unsafe extern "C" fn(*const c_void, *const c_void) -> i64>,
+    pub occupancy: Option<unsafe extern "C" fn(*mut c_void, *const c_void, *const View, i64)>,
+    pub wants_candidate: u64,
 }
 
 unsafe extern "C" {

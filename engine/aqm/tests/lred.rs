@@ -91,7 +91,7 @@ fn follow(link: &Link, unit: &str, beta: f64, t_m: f64, m: f64, w_m: f64) {
                 }
                 model.count(weight, verdict != Verdict::Admit);
             }
-            Event::Depart => {}
+            _ => {}
         },
     );
     told.assert_telling();

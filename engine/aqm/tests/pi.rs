@@ -52,7 +52,7 @@ fn follow(link: &Link, unit: &str, a: f64, b: f64, q_ref: f64) {
         match event {
             Event::Tick => model.tick(q),
             Event::Arrive => told.chance(view, verdict, model.p * weight, 1e-8),
-            Event::Depart => {}
+            _ => {}
         }
         let off = running.probability().unwrap() - model.p;
         assert!(off.abs() < 1e-9, "{off} off {}", model.p);

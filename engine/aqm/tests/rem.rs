@@ -85,7 +85,7 @@ fn follow(link: &Link, congestion: Congestion, unit: &str, numbers: &[(&'static 
                 told.chance(view, verdict, model.probability() * weight, 3.0 * slack);
                 model.arrived += weight;
             }
-            Event::Depart => {}
+            _ => {}
         }
         let (p, expected) = (running.probability().unwrap(), model.probability());
         assert!((p - expected).abs() < slack, "{p}, not {expected}");

@@ -4,14 +4,14 @@ mod common;
 
 use sluice_aqm::{
     Aqm, Running,
-    Verdict::{self, Admit, DropEarly, DropForced, DropOverflow, Mark},
+    Verdict::{self, Admit, DropBoth, DropEarly, DropForced, DropOverflow, Mark},
     View,
 };
 
 use common::{configured, number};
 
 /// Verdict of the AQM; then what becomes of it: with room, with room and ECN, full, full and ECN.
-const TABLE: [(Verdict, [Verdict; 4]); 5] = [
+const TABLE: [(Verdict, [Verdict; 4]); Verdict::COUNT] = [
     (Admit, [Admit, Admit, DropOverflow, DropOverflow]),
     (DropEarly, [DropEarly, Mark, DropEarly, DropOverflow]),
     (DropForced, [DropForced, DropForced, DropForced, DropForced]),
@@ -20,6 +20,7 @@ const TABLE: [(Verdict, [Verdict; 4]); 5] = [
         [DropOverflow, DropOverflow, DropOverflow, DropOverflow],
     ),
     (Mark, [Mark, Mark, DropOverflow, DropOverflow]),
+    (DropBoth, [DropBoth, DropBoth, DropBoth, DropBoth]),
 ];
 
 fn situations() -> [View; 4] {

@@ -42,11 +42,14 @@ const VECTORS: f64 = 3.0;
 #[derive(Clone, Debug)]
 pub struct Chain {
     pub(crate) modulator: Modulator,
+    /// The averages on the grid, also those that are never reached.
+    pub(crate) grid: Vec<f64>,
     pub(crate) levels: Levels,
     pub(crate) discipline: Discipline,
     pub(crate) mu: f64,
     pub(crate) memory: f64,
     pub(crate) sampling: Sampling,
+    pub(crate) filter: Filter,
     pub(crate) control: Arc<Control>,
 }
 
@@ -126,11 +129,13 @@ impl Chain {
         let grid = if is_still { vec![0.0] } else { grid() };
         let mut chain = Self {
             levels: Levels::new(&plan.aqm, filter, limit, &grid)?,
+            grid,
             modulator,
             discipline: plan.discipline,
             mu,
             memory: plan.memory,
             sampling,
+            filter,
             control: Arc::default(),
         };
         let highest = chain.reached().iter().rposition(|known| *known);
@@ -198,7 +203,7 @@ impl Chain {
     #[inline(always)]
     pub(crate) fn jumps(&self, level: usize, size: usize, mut each: impl FnMut(Jump)) {
         let mut jump = |active, level, more, probability| {
-            if probability > 0.0 {
+            if probability != 0.0 {
                 each(Jump {
                     active,
                     level,

@@ -13,6 +13,7 @@
 
 use crate::{
     chain::{Chain, Changed},
+    error::ChainError,
     quiet::{Group, Quiet},
 };
 
@@ -34,7 +35,10 @@ pub struct FrontWaits {
 
 impl Chain {
     /// The times in the system of packets that are served, under drop from front.
-    pub fn front_waits(&self, probabilities: &[f64]) -> FrontWaits {
+    ///
+    /// # Errors
+    /// When it is interrupted.
+    pub fn front_waits(&self, probabilities: &[f64]) -> Result<FrontWaits, ChainError> {
         let quiet = Quiet::new(self);
         let joined = self.joined(probabilities);
         let empty = || vec![NOTHING; self.states()];
@@ -42,6 +46,7 @@ impl Chain {
         let mut columns = [empty(), empty(), empty()];
         let mut total = NOTHING;
         for ahead in 0..self.sizes() - 2 {
+            self.control.going()?;
             self.pass(ahead, &quiet, &mut columns);
             self.collect(ahead + 2, &joined, &columns[2], &mut total);
             columns.rotate_left(1);
@@ -51,11 +56,11 @@ impl Chain {
         let [served, sum, square_sum] = total;
         // with the service itself, geometric: mean 1 / mu, second moment (2 - mu) / mu^2
         let mu = self.mu;
-        FrontWaits {
+        Ok(FrontWaits {
             served,
             sum: sum + served / mu,
             square_sum: square_sum + 2.0 * sum / mu + served * (2.0 - mu) / (mu * mu),
-        }
+        })
     }
 
     /// Packets per slot that join the line, by the state they make; all others are ahead of them.

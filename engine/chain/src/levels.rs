@@ -20,6 +20,9 @@ pub(crate) struct Move {
     pub up: f64,
 }
 
+/// An exact value closer to a level than this, in steps, lies on it: the rest is rounding.
+const ON_A_LEVEL: f64 = 1e-9;
+
 /// Every level of the average and what happens there. Level 0 is where a long silence leads.
 #[derive(Clone, Debug)]
 pub(crate) struct Levels {
@@ -72,6 +75,34 @@ impl Levels {
     #[inline]
     pub fn seen(&self, level: usize, waiting: usize) -> Move {
         self.moves[level * self.waits + waiting]
+    }
+
+    /// The same levels with other parameters, `of` being those that they are close to: every
+    /// observation leads to the neighbours that it has in `of`, with the probabilities that keep
+    /// its mean even where its exact value has left them. So they are as smooth as the exact
+    /// value is. What lies on a level in `of` has two pairs of neighbours, and goes to the `lower`
+    /// or to the upper one.
+    pub fn beside(mut self, of: &Self, counts: usize, lower: bool) -> Self {
+        self.truncate(of.average.len());
+        let top = self.average.len() - 1;
+        for (own, at) in self.moves.iter_mut().zip(&of.moves) {
+            let (from, to) = (self.average[own.low], self.average[own.high]);
+            let exact = from + own.up * (to - from);
+            let (mut low, mut high) = (at.low, at.high);
+            if at.up < ON_A_LEVEL && lower && low >= counts {
+                (low, high) = (low - counts, low);
+            } else if at.up > 1.0 - ON_A_LEVEL && !lower && high + counts <= top {
+                (low, high) = (high, high + counts);
+            }
+            let width = self.average[high] - self.average[low];
+            let up = if width > 0.0 {
+                (exact - self.average[low]) / width
+            } else {
+                at.up
+            };
+            *own = Move { low, high, up };
+        }
+        self
     }
 
     /// Leaves out the levels from `count` on, which are never reached.

@@ -37,6 +37,9 @@ mod passage;
 mod passage_tests;
 mod quiet;
 mod resolve;
+mod sensitivity;
+#[cfg(test)]
+mod sensitivity_tests;
 mod set;
 mod solve;
 mod sweep;
@@ -55,6 +58,7 @@ pub use front_times::FrontTimes;
 pub use losses::Losses;
 pub use measures::{Fates, Measures};
 pub use passage::Passage;
+pub use sensitivity::{Derivative, Linear, Sensitivities};
 pub use set::{Bounds, Set};
 pub use solve::{Method, Solution};
 pub use transient::Transient;

@@ -177,7 +177,7 @@ fn waits_under_drop_from_front() {
             let chain = Chain::new(&plan).unwrap();
             let solution = chain.solve(Method::Direct).unwrap();
             let measures = chain.measures(&solution.probabilities);
-            let front = chain.front_waits(&solution.probabilities);
+            let front = chain.front_waits(&solution.probabilities).unwrap();
             let served = measures.utilization * plan.mu;
             assert!((front.served - served).abs() < 1e-13, "{front:?}, {served}");
             let system: f64 = (0..)
@@ -195,7 +195,7 @@ fn front_and_tail_are_the_same_where_nothing_is_dropped() {
     let solution = chain.solve(Method::Direct).unwrap();
     let measures = chain.measures(&solution.probabilities);
     let waits = chain.waits(&measures.admitted, 1e-18).unwrap();
-    let front = chain.front_waits(&solution.probabilities);
+    let front = chain.front_waits(&solution.probabilities).unwrap();
     let moment = |power: i32| -> f64 {
         (0..)
             .zip(&waits)

@@ -20,6 +20,8 @@ use crate::{
 
 /// Multiplications for each basis.
 const DIMENSION: usize = 40;
+/// Slots of the longest leap, a second or so of multiplications by the small matrix.
+const LONGEST_LEAP: u64 = 1_000_000;
 
 /// Bound of the 1-norm of the roundings of one multiplication: a handful for each probability.
 const STEP_ROUNDING: f64 = 4.0 * f64::EPSILON;
@@ -63,7 +65,7 @@ impl<'c> Transient<'c> {
             if left <= DIMENSION as u64 {
                 self.step();
             } else {
-                self.leap(left, tolerance);
+                self.leap(left.min(LONGEST_LEAP), tolerance);
             }
         }
         Ok(())
@@ -171,9 +173,9 @@ impl<'a> Projected<'a> {
     fn slot(&self, here: &[f64]) -> Vec<f64> {
         let columns = self.arnoldi.columns;
         let mut next = vec![0.0; columns + 1];
-        for column in 0..columns {
-            for row in 0..=column + 1 {
-                next[row] += self.arnoldi.hessenberg[(row, column)] * here[column];
+        for (column, factor) in here.iter().take(columns).enumerate() {
+            for (row, to) in next.iter_mut().take(column + 2).enumerate() {
+                *to += self.arnoldi.hessenberg[(row, column)] * factor;
             }
         }
         next

@@ -69,6 +69,11 @@ impl PyView {
     }
 
     #[getter]
+    fn candidate_flow_hash(&self) -> u32 {
+        self.0.candidate_flow_hash
+    }
+
+    #[getter]
     fn idle(&self) -> bool {
         self.0.idle != 0
     }
@@ -86,6 +91,8 @@ pub type Failure = Arc<Mutex<Option<PyErr>>>;
 pub struct Foreign {
     object: Option<Py<PyAny>>,
     watches_departures: bool,
+    watches_occupancy: bool,
+    wants_candidate: bool,
     tick_interval_ns: Option<u64>,
     failure: Failure,
     control: Arc<Control>,
@@ -97,6 +104,8 @@ impl Foreign {
         let mut foreign = Self {
             object: None,
             watches_departures: false,
+            watches_occupancy: false,
+            wants_candidate: false,
             tick_interval_ns: None,
             failure: failure.clone(),
             control: control.clone(),
@@ -104,6 +113,10 @@ impl Foreign {
         let made = Python::attach(|py| {
             let object = factory.bind(py).call0()?;
             foreign.watches_departures = object.hasattr("depart")?;
+            foreign.watches_occupancy = object.hasattr("occupancy")?;
+            if object.hasattr("wants_candidate")? {
+                foreign.wants_candidate = object.getattr("wants_candidate")?.extract()?;
+            }
             if object.hasattr("tick")? {
                 let interval: u64 = object.getattr("tick_interval_ns")?.extract()?;
                 if interval == 0 {
@@ -123,7 +136,8 @@ impl Foreign {
         self.control.cancel();
     }
 
-    fn ask(&self, method: &str, view: &View) -> Verdict {
+    /// What `call` gets from the object; an exception ends the run.
+    fn attached(&self, call: impl FnOnce(&Bound<'_, PyAny>) -> PyResult<Verdict>) -> Verdict {
         // of a cancelled run the rest is thrown away, and need not wait for Python
         let Some(object) = self
             .object
@@ -132,24 +146,29 @@ impl Foreign {
         else {
             return Verdict::Admit;
         };
-        let verdict = Python::attach(|py| {
-            let said = object.bind(py).call_method1(method, (PyView(*view),))?;
+        Python::attach(|py| call(object.bind(py))).unwrap_or_else(|error| {
+            self.fail(error);
+            Verdict::Admit
+        })
+    }
+
+    fn ask(&self, method: &str, view: &View) -> Verdict {
+        self.attached(|object| {
+            let said = object.call_method1(method, (PyView(*view),))?;
             if said.is_none() {
                 return Ok(Verdict::Admit);
             }
-            match said.extract::<u32>() {
-                Ok(0) => Ok(Verdict::Admit),
-                Ok(1) => Ok(Verdict::DropEarly),
-                Ok(2) => Ok(Verdict::DropForced),
-                _ => Err(PyValueError::new_err(format!(
-                    "{method} returned {}; it must return ADMIT, DROP_EARLY or DROP_FORCED",
-                    said.repr()?
-                ))),
-            }
-        });
-        verdict.unwrap_or_else(|error| {
-            self.fail(error);
-            Verdict::Admit
+            let words = match said.extract::<u32>() {
+                Ok(0) => return Ok(Verdict::Admit),
+                Ok(1) => return Ok(Verdict::DropEarly),
+                Ok(2) => return Ok(Verdict::DropForced),
+                Ok(5) if self.wants_candidate => return Ok(Verdict::DropBoth),
+                _ if self.wants_candidate => "ADMIT, DROP_EARLY, DROP_FORCED or DROP_BOTH",
+                _ => "ADMIT, DROP_EARLY or DROP_FORCED",
+            };
+            let said = said.repr()?;
+            let message = format!("{method} returned {said}; it must return {words}");
+            Err(PyValueError::new_err(message))
         })
     }
 }
@@ -167,6 +186,21 @@ impl Aqm for Foreign {
         self.ask("depart", view)
     }
 
+    fn wants_candidate(&self) -> bool {
+        self.wants_candidate
+    }
+
+    fn watches_occupancy(&self) -> bool {
+        self.watches_occupancy
+    }
+
+    fn occupancy(&mut self, view: &View, change: i64) {
+        self.attached(|object| {
+            object.call_method1("occupancy", (PyView(*view), change))?;
+            Ok(Verdict::Admit)
+        });
+    }
+
     fn tick_interval_ns(&self) -> Option<u64> {
         self.tick_interval_ns
     }
@@ -180,5 +214,6 @@ pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("ADMIT", Verdict::Admit as u32)?;
     module.add("DROP_EARLY", Verdict::DropEarly as u32)?;
     module.add("DROP_FORCED", Verdict::DropForced as u32)?;
+    module.add("DROP_BOTH", Verdict::DropBoth as u32)?;
     module.add_class::<PyView>()
 }

@@ -3,6 +3,7 @@
 use sluice_aqm::{Aqm, Verdict, View};
 
 use crate::{
+    below,
     fifo::Fifo,
     packet::{Packet, Waiting},
 };
@@ -11,9 +12,13 @@ pub struct Lane<P, A> {
     waiting: Fifo<Waiting<P>>,
     aqm: A,
     watches_departures: bool,
+    watches_occupancy: bool,
+    wants_candidate: bool,
     ecn: bool,
     /// Whether the link sends a packet of this lane.
     serving: bool,
+    /// Index of the waiting packet that the last arrival was judged with.
+    candidate: Option<usize>,
     view: View,
 }
 
@@ -22,9 +27,12 @@ impl<P: Packet, A: Aqm> Lane<P, A> {
         Self {
             waiting: Fifo::new(),
             watches_departures: aqm.watches_departures(),
+            watches_occupancy: aqm.watches_occupancy(),
+            wants_candidate: aqm.wants_candidate(),
             aqm,
             ecn,
             serving: false,
+            candidate: None,
             view: View {
                 limit_packets,
                 rate_bps,
@@ -61,13 +69,40 @@ impl<P: Packet, A: Aqm> Lane<P, A> {
 
     /// The settled verdict on a packet that arrives.
     #[inline]
-    pub fn judge(&mut self, now_ns: u64, packet: &P, random: u64) -> Verdict {
-        self.look_at(now_ns, packet, random);
+    pub fn judge(&mut self, now_ns: u64, packet: &P, random: &mut impl FnMut() -> u64) -> Verdict {
+        self.look_at(now_ns, packet, random());
+        if self.wants_candidate {
+            self.draw_candidate(random);
+        }
         self.aqm.arrive(&self.view)
+    }
+
+    fn draw_candidate(&mut self, random: &mut impl FnMut() -> u64) {
+        self.candidate = None;
+        if !self.waiting.is_empty() {
+            let index = below(random(), self.waiting.len());
+            self.candidate = Some(index);
+            let waiting = self.waiting.get(index).expect("below the number that wait");
+            self.view.candidate_flow_hash = waiting.packet.flow_hash();
+        }
+    }
+
+    /// Takes out the candidate that the last arrival was judged with, if there was one.
+    pub fn remove_candidate(&mut self, now_ns: u64) -> Option<P> {
+        let index = self.candidate.take()?;
+        self.remove(now_ns, index)
+    }
+
+    fn count(&mut self, now_ns: u64, packet: &P, change: i64) {
+        self.look_at(now_ns, packet, 0);
+        self.aqm.occupancy(&self.view, change);
     }
 
     #[inline]
     pub fn push(&mut self, now_ns: u64, packet: P) {
+        if self.watches_occupancy {
+            self.count(now_ns, &packet, 1);
+        }
         self.waiting.push(Waiting {
             packet,
             since_ns: now_ns,
@@ -76,9 +111,12 @@ impl<P: Packet, A: Aqm> Lane<P, A> {
 
     /// Takes out the packet at `index`, which is lost.
     pub fn remove(&mut self, now_ns: u64, index: usize) -> Option<P> {
-        let removed = self.waiting.remove(index)?;
+        let Waiting { packet, .. } = self.waiting.remove(index)?;
+        if self.watches_occupancy {
+            self.count(now_ns, &packet, -1);
+        }
         self.note_idle(now_ns);
-        Some(removed.packet)
+        Some(packet)
     }
 
     /// The packet at the head, which the link is to send, and the verdict on it: admit, mark or
@@ -87,6 +125,9 @@ impl<P: Packet, A: Aqm> Lane<P, A> {
     pub fn pop(&mut self, now_ns: u64, random: &mut impl FnMut() -> u64) -> Option<(P, Verdict)> {
         let Waiting { packet, since_ns } = self.waiting.pop()?;
         self.serving = true;
+        if self.watches_occupancy {
+            self.count(now_ns, &packet, -1);
+        }
         if !self.watches_departures {
             return Some((packet, Verdict::Admit));
         }

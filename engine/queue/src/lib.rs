@@ -15,3 +15,9 @@ pub use fifo::Fifo;
 pub use packet::{Bytes, Packet};
 pub use queue::Queue;
 pub use scheduler::Scheduler;
+
+/// Uniform on 0 .. `count` (0 if `count` is 0): the upper half of a random word's product with it.
+#[inline]
+pub fn below(random: u64, count: usize) -> usize {
+    ((u128::from(random) * count as u128) >> 64) as usize
+}

@@ -2,7 +2,7 @@
 
 use sluice_aqm::{Aqm, Discipline, Verdict, Victim};
 
-use crate::{lane::Lane, packet::Packet, scheduler::Scheduler};
+use crate::{below, lane::Lane, packet::Packet, scheduler::Scheduler};
 
 /// All that waits in front of one link, and the rules that it waits under.
 pub struct Queue<P, A> {
@@ -58,7 +58,7 @@ impl<P: Packet, A: Aqm> Queue<P, A> {
     }
 
     /// How often each verdict was given: one for every arrival, and one for every packet that was
-    /// marked or dropped as it left.
+    /// lost as a candidate, or marked or dropped as it left.
     pub fn verdicts(&self) -> &[u64; Verdict::COUNT] {
         &self.verdicts
     }
@@ -88,17 +88,21 @@ impl<P: Packet, A: Aqm> Queue<P, A> {
         lost: &mut impl FnMut(P, Verdict),
     ) -> Verdict {
         let own = 0;
-        let verdict = self.lanes[own].judge(now_ns, &packet, random());
+        let verdict = self.lanes[own].judge(now_ns, &packet, random);
         self.verdicts[verdict as usize] += 1;
         if verdict == Verdict::Mark {
             packet.mark();
         } else if verdict.is_drop() {
-            match self.take_victim(now_ns, own, random) {
-                Some(victim) => lost(victim, verdict),
-                None => {
-                    lost(packet, verdict);
-                    return verdict;
-                }
+            let victim = match verdict {
+                Verdict::DropBoth => self.take_candidate(now_ns, own),
+                _ => self.take_victim(now_ns, own, random),
+            };
+            if let Some(victim) = victim {
+                lost(victim, verdict);
+            }
+            if victim.is_none() || verdict == Verdict::DropBoth {
+                lost(packet, verdict);
+                return verdict;
             }
         }
         self.packets += 1;
@@ -122,6 +126,14 @@ impl<P: Packet, A: Aqm> Queue<P, A> {
         let victim = self.lanes[from].remove(now_ns, index)?;
         self.forget(&victim);
         Some(victim)
+    }
+
+    /// Takes the candidate out of lane `from`; it's counted here, as its companion is by `arrive`.
+    fn take_candidate(&mut self, now_ns: u64, from: usize) -> Option<P> {
+        let candidate = self.lanes[from].remove_candidate(now_ns)?;
+        self.forget(&candidate);
+        self.verdicts[Verdict::DropBoth as usize] += 1;
+        Some(candidate)
     }
 
     #[inline]
@@ -162,10 +174,4 @@ impl<P: Packet, A: Aqm> Queue<P, A> {
             return Some(packet);
         }
     }
-}
-
-/// Uniform on 0 .. `count`: the upper half of a random word's product with it.
-#[inline]
-fn below(random: u64, count: usize) -> usize {
-    ((u128::from(random) * count as u128) >> 64) as usize
 }

@@ -2,13 +2,13 @@
 
 mod common;
 
-use std::collections::VecDeque;
+use std::collections::{HashMap, VecDeque};
 
 use proptest::prelude::*;
 use sluice_aqm::{Aqm, Discipline, Verdict, Victim, View};
 use sluice_queue::{Queue, Scheduler};
 
-use common::{Both, Numbered, Step, disciplines, drop_tail, red, repeatable, steps, words};
+use common::{Everything, Numbered, Step, disciplines, drop_tail, red, repeatable, steps, words};
 
 const RATE_BPS: u64 = 8_000_000;
 const STEP_NS: u64 = 1_000_000;
@@ -16,11 +16,13 @@ const STEP_NS: u64 = 1_000_000;
 /// What becomes of packets, in the order in which it is known.
 type Fate = (Numbered, Option<Verdict>);
 
-fn aqm() -> Both {
+fn aqm() -> Everything {
     let thresholds = [("min_th", 2.0), ("max_th", 9.0), ("w", 0.3), ("max_p", 0.4)];
-    Both {
+    Everything {
         red: red(&thresholds),
+        most_of_a_flow: 4,
         late_ns: 12 * STEP_NS,
+        waiting_of: HashMap::new(),
     }
 }
 
@@ -47,29 +49,39 @@ fn plain(discipline: Discipline, steps: &[Step], mut random: impl FnMut() -> u64
         if let Step::Arrive(packet) = step {
             let idle = u8::from(!busy && waiting.is_empty());
             let word = random();
+            let mut pick = || ((u128::from(random()) * waiting.len() as u128) >> 64) as usize;
+            let candidate = (!waiting.is_empty()).then(&mut pick);
+            aqm.waiting_of.clear();
+            for (packet, _) in &waiting {
+                *aqm.waiting_of.entry(packet.flow).or_default() += 1;
+            }
+            let candidate_flow_hash = candidate.map_or(u32::MAX, |index| waiting[index].0.flow);
             let verdict = aqm.arrive(&View {
                 idle,
+                candidate_flow_hash,
                 ..view(&waiting, *packet, word)
             });
             let marked = verdict == Verdict::Mark;
             let index = match (verdict.is_drop(), discipline.victim) {
                 (false, _) => None,
+                _ if verdict == Verdict::DropBoth => candidate,
                 (true, Victim::Tail) => Some(waiting.len()),
                 (true, Victim::Front) => Some(0),
-                (true, Victim::Random) => {
-                    Some(((u128::from(random()) * waiting.len() as u128) >> 64) as usize)
-                }
+                (true, Victim::Random) => Some(pick()),
             };
             // the arriving packet is the last of those that may go
             waiting.push_back((Numbered { marked, ..*packet }, now_ns));
             if let Some((victim, _)) = index.and_then(|index| waiting.remove(index)) {
                 fates.push((victim, Some(verdict)));
             }
+            if verdict == Verdict::DropBoth {
+                fates.extend(waiting.pop_back().map(|(last, _)| (last, Some(verdict))));
+            }
             if busy {
                 continue;
             }
         }
-        busy = false;
+        let was_busy = std::mem::take(&mut busy);
         while let Some((mut packet, since_ns)) = waiting.pop_front() {
             let word = random();
             let sojourn_ns = now_ns - since_ns;
@@ -84,7 +96,7 @@ fn plain(discipline: Discipline, steps: &[Step], mut random: impl FnMut() -> u64
                 break;
             }
         }
-        if !busy {
+        if was_busy && !busy {
             idle_since_ns = now_ns;
         }
     }
@@ -162,7 +174,7 @@ fn verdicts_are_counted_once_an_arrival() {
             lost.push((packet, verdict))
         });
     }
-    assert_eq!(queue.verdicts(), &[3, 0, 0, 2, 0]);
+    assert_eq!(queue.verdicts(), &[3, 0, 0, 2, 0, 0]);
     let numbers: Vec<_> = lost
         .iter()
         .map(|(packet, verdict)| (packet.number, *verdict))

@@ -22,7 +22,7 @@ impl<A: Source, S: Server, Q: Aqm> Station<A, S, Q> {
         A::ALIKE
             && S::KNOWS_ENDS
             && self.setting.discipline.victim == Victim::Tail
-            && !self.watches_departures
+            && !self.asks_more()
     }
 
     /// Runs the slots `base .. base + 32`, or nothing at all if the server might run dry.

@@ -1,6 +1,6 @@
 //! The model slot by slot, as plainly as it can be written, held against `Station`.
 
-use std::collections::VecDeque;
+use std::collections::{HashMap, VecDeque};
 
 use proptest::prelude::*;
 use rand::Rng;
@@ -61,6 +61,15 @@ fn setting(limit: u32, victim: Victim, ecn: bool) -> Setting {
     }
 }
 
+/// A view of a packet as its place in the queue changes.
+fn of(packet: Packet) -> View {
+    View {
+        flow_hash: packet.flow,
+        packet_bytes: packet.bytes,
+        ..View::default()
+    }
+}
+
 /// One slot after the other: the service ends first, then packets arrive.
 fn plain<A: Source, S: Server, Q: Aqm>(
     setting: Setting,
@@ -89,6 +98,7 @@ fn plain<A: Source, S: Server, Q: Aqm>(
             serving = None;
             idle_since = slot;
             while let Some(packet) = waiting.pop_front() {
+                aqm.occupancy(&of(packet), -1);
                 if aqm.watches_departures() {
                     random.next_u64();
                     let sojourn_ns = (slot - packet.slot) * SLOT_NS;
@@ -120,11 +130,22 @@ fn plain<A: Source, S: Server, Q: Aqm>(
                 ecn_capable: u8::from(setting.discipline.ecn && next.ecn_capable == 1),
                 ..View::default()
             };
-            let verdict = aqm.arrive(&view);
+            let candidate = (aqm.wants_candidate() && !waiting.is_empty())
+                .then(|| ((u128::from(random.next_u64()) * waiting.len() as u128) >> 64) as usize);
+            let verdict = aqm.arrive(&View {
+                candidate_flow_hash: candidate.map_or(u32::MAX, |index| waiting[index].flow),
+                ..view
+            });
             tally.arrivals += 1;
             tally.verdicts[verdict as usize] += 1;
             let mut admitted = !verdict.is_drop();
-            if !admitted && setting.discipline.victim != Victim::Tail && !waiting.is_empty() {
+            if verdict == Verdict::DropBoth {
+                if let Some(gone) = candidate.and_then(|index| waiting.remove(index)) {
+                    tally.verdicts[verdict as usize] += 1;
+                    aqm.occupancy(&of(gone), -1);
+                }
+            } else if !admitted && setting.discipline.victim != Victim::Tail && !waiting.is_empty()
+            {
                 let index = match setting.discipline.victim {
                     Victim::Random => {
                         let word = u128::from(random.next_u64());
@@ -132,7 +153,8 @@ fn plain<A: Source, S: Server, Q: Aqm>(
                     }
                     _ => 0,
                 };
-                waiting.remove(index);
+                let gone = waiting.remove(index).unwrap();
+                aqm.occupancy(&of(gone), -1);
                 admitted = true;
             } else if !admitted && setting.discipline.victim == Victim::Random {
                 random.next_u64();
@@ -140,6 +162,7 @@ fn plain<A: Source, S: Server, Q: Aqm>(
             if admitted && serving.is_none() {
                 serving = Some((next, server.completion(slot, next.bytes)));
             } else if admitted {
+                aqm.occupancy(&of(next), 1);
                 waiting.push_back(next);
             }
             next = source.next();
@@ -182,6 +205,31 @@ impl Aqm for Late {
         } else {
             Verdict::Admit
         }
+    }
+}
+
+/// Lets no flow have more than three packets waiting; a flow that meets itself loses both.
+#[derive(Default)]
+struct Fair(HashMap<u32, i64>);
+
+impl Aqm for Fair {
+    fn arrive(&mut self, view: &View) -> Verdict {
+        let own = *self.0.entry(view.flow_hash).or_default();
+        let verdict = match view.queue_packets > 0 && view.candidate_flow_hash == view.flow_hash {
+            true => Verdict::DropBoth,
+            false if own > 2 => Verdict::DropForced,
+            false => Verdict::Admit,
+        };
+        Self::settle(verdict, view)
+    }
+    fn wants_candidate(&self) -> bool {
+        true
+    }
+    fn watches_occupancy(&self) -> bool {
+        true
+    }
+    fn occupancy(&mut self, view: &View, change: i64) {
+        *self.0.entry(view.flow_hash).or_default() += change;
     }
 }
 
@@ -275,18 +323,23 @@ proptest! {
 
     #[test]
     fn a_capture_with_several_packets_a_slot(
-        packets in prop::collection::vec((0_u64..4, 40_u32..1500, any::<bool>()), 1..300),
+        packets in prop::collection::vec(
+            (0_u64..4, 40_u32..1500, 0_u32..6, any::<bool>()),
+            1..300,
+        ),
         (limit, victim, ecn) in (1_u32..20, victims(), any::<bool>()),
         cuts in prop::collection::vec(1_u64..400, 1..4),
     ) {
         let mut now = 0;
         let slots: Vec<u64> = packets.iter().map(|(gap, ..)| { now += gap; now }).collect();
-        let bytes: Vec<u32> = packets.iter().map(|(_, bytes, _)| *bytes).collect();
+        let bytes: Vec<u32> = packets.iter().map(|(_, bytes, ..)| *bytes).collect();
+        let flows: Vec<u32> = packets.iter().map(|(.., flow, _)| *flow).collect();
         let ecn_capable: Vec<bool> = packets.iter().map(|(.., ecn)| *ecn).collect();
-        let trace = Trace::new(&slots, &bytes, &vec![0; slots.len()], &ecn_capable).unwrap();
+        let trace = Trace::new(&slots, &bytes, &flows, &ecn_capable).unwrap();
         let trace = std::sync::Arc::new(trace);
         let parts = || (Replayed::new(trace.clone()), PacketSizeServer(500.0));
         check(setting(limit, victim, ecn), parts, red, &cuts)?;
+        check(setting(limit, victim, ecn), parts, Fair::default, &cuts)?;
     }
 }
 

@@ -5,8 +5,8 @@
 //! ends first, then packets arrive.
 
 use rand::Rng;
-use sluice_aqm::{Aqm, Discipline, Victim, View};
-use sluice_queue::Fifo;
+use sluice_aqm::{Aqm, Discipline, Verdict, Victim, View};
+use sluice_queue::{Fifo, below};
 
 use crate::{
     arrivals::Source, bernoulli::BLOCK, packet::Packet, random::Stream, service::Server,
@@ -29,7 +29,9 @@ pub struct Station<A, S, Q> {
     pub(crate) source: A,
     pub(crate) server: S,
     pub(crate) aqm: Q,
-    pub(crate) watches_departures: bool,
+    watches_departures: bool,
+    watches_occupancy: bool,
+    wants_candidate: bool,
     tick_interval_ns: u64,
     pub(crate) next_tick_ns: u64,
     pub(crate) random: Stream,
@@ -57,6 +59,8 @@ impl<A: Source, S: Server, Q: Aqm> Station<A, S, Q> {
         };
         Self {
             watches_departures: aqm.watches_departures(),
+            watches_occupancy: aqm.watches_occupancy(),
+            wants_candidate: aqm.wants_candidate(),
             tick_interval_ns: interval.unwrap_or(0),
             next_tick_ns: interval.unwrap_or(NEVER),
             arriving: source.next(),
@@ -73,6 +77,11 @@ impl<A: Source, S: Server, Q: Aqm> Station<A, S, Q> {
             view,
             tally: Tally::new(),
         }
+    }
+
+    /// Whether the AQM does more than to decide on arrivals and to tick.
+    pub(crate) fn asks_more(&self) -> bool {
+        self.watches_departures || self.watches_occupancy || self.wants_candidate
     }
 
     /// Runs to the end of slot `end - 1` and gives what happened since the last call.
@@ -169,10 +178,11 @@ impl<A: Source, S: Server, Q: Aqm> Station<A, S, Q> {
         let packet = self.arriving;
         self.tick_until(packet.slot);
         self.look(packet.slot, packet);
+        let candidate = self.candidate();
         let verdict = self.aqm.arrive(&self.view);
         self.tally.arrivals += 1;
         self.tally.verdicts[verdict as usize] += 1;
-        if verdict.is_drop() && !self.make_room() {
+        if verdict.is_drop() && !self.make_room(verdict, candidate) {
             return;
         }
         if self.completion == NEVER {
@@ -180,26 +190,59 @@ impl<A: Source, S: Server, Q: Aqm> Station<A, S, Q> {
             self.serve(packet, packet.slot);
         } else {
             self.hold(packet.slot);
+            self.count(packet, 1);
             self.waiting.push(packet);
         }
     }
 
-    /// Drops the victim; false where that is the arriving packet itself.
-    fn make_room(&mut self) -> bool {
-        let waiting = self.waiting.len();
-        let index = match self.setting.discipline.victim {
-            Victim::Tail => return false,
-            Victim::Front => 0,
-            // the upper half of a product with a random word is uniform below `waiting`
-            Victim::Random => {
-                ((u128::from(self.random.next_u64()) * waiting as u128) >> 64) as usize
-            }
-        };
-        if waiting > 0 {
-            self.hold(self.arriving.slot);
-            self.waiting.remove(index);
+    /// Draws one of those waiting for the AQM to see, if it wants that, and gives its index.
+    #[inline(always)]
+    fn candidate(&mut self) -> Option<usize> {
+        if !self.wants_candidate || self.waiting.is_empty() {
+            return None;
         }
-        waiting > 0
+        let index = below(self.random.next_u64(), self.waiting.len());
+        self.view.candidate_flow_hash = self.waiting.get(index)?.flow;
+        Some(index)
+    }
+
+    /// Drops the victim, or the candidate; false where the arriving packet is lost.
+    fn make_room(&mut self, verdict: Verdict, candidate: Option<usize>) -> bool {
+        if verdict == Verdict::DropBoth {
+            if candidate.is_some_and(|index| self.lose(index)) {
+                self.tally.verdicts[verdict as usize] += 1;
+            }
+            return false;
+        }
+        match self.setting.discipline.victim {
+            Victim::Tail => false,
+            Victim::Front => self.lose(0),
+            Victim::Random => {
+                let index = below(self.random.next_u64(), self.waiting.len());
+                self.lose(index)
+            }
+        }
+    }
+
+    /// Drops the waiting packet at `index`, if there is one.
+    fn lose(&mut self, index: usize) -> bool {
+        self.hold(self.arriving.slot);
+        let lost = self.waiting.remove(index);
+        if let Some(packet) = lost {
+            self.count(packet, -1);
+        }
+        lost.is_some()
+    }
+
+    /// Tells the AQM that a packet joins those that wait, or has left them.
+    #[inline(always)]
+    fn count(&mut self, packet: Packet, change: i64) {
+        if self.watches_occupancy {
+            self.describe(packet);
+            self.view.queue_packets = self.waiting.len() as u32;
+            self.view.queue_bytes = self.waiting.bytes();
+            self.aqm.occupancy(&self.view, change);
+        }
     }
 
     #[inline]
@@ -220,6 +263,7 @@ impl<A: Source, S: Server, Q: Aqm> Station<A, S, Q> {
             self.hold(now);
         }
         while let Some(packet) = self.waiting.pop() {
+            self.count(packet, -1);
             if self.watches_departures && !self.may_depart(packet, now) {
                 continue;
             }

@@ -138,7 +138,7 @@ pub struct Tally {
     pub served_bytes: u64,
     /// Packets that arrived.
     pub arrivals: u64,
-    /// Verdicts, by [`Verdict`]; those at departure included.
+    /// Verdicts, by [`Verdict`]; those at departure included, and those on candidates.
     pub verdicts: [u64; Verdict::COUNT],
 }
 

@@ -13,6 +13,9 @@ pub enum Event {
     Tick,
     Arrive,
     Depart,
+    /// A packet joins those that wait; only of AQMs that follow that, as the next.
+    Join,
+    Leave,
 }
 
 /// A link whose load changes between nothing and five times its rate.
@@ -23,6 +26,8 @@ pub struct Link {
     pub ecn: bool,
     /// Sizes of packets, each as likely.
     pub packet_bytes: &'static [u32],
+    /// Hashes of the packets' flows, each as likely.
+    pub flows: &'static [u32],
     pub seed: u64,
 }
 
@@ -32,6 +37,7 @@ pub const LINK: Link = Link {
     limit: 200,
     ecn: false,
     packet_bytes: &[500],
+    flows: &[0],
     seed: 1,
 };
 
@@ -43,13 +49,25 @@ pub const MIXED: Link = Link {
     ..LINK
 };
 
+/// Eight flows, of which the first sends more than a third of the packets.
+pub const FLOWS: Link = Link {
+    flows: &[77, 77, 77, 77, 0, 1, 2, 3, 4, 5, 1 << 31],
+    ..MIXED
+};
+
+#[derive(Clone, Copy)]
+struct Packet {
+    arrived_ns: u64,
+    bytes: u32,
+    flow: u32,
+}
+
 struct Station<'a, W> {
     link: &'a Link,
     running: Running,
     watch: W,
     random: StdRng,
-    /// Time of arrival and size, the head first.
-    waiting: VecDeque<(u64, u32)>,
+    waiting: VecDeque<Packet>,
     completion_ns: u64,
     idle_since_ns: u64,
 }
@@ -61,7 +79,11 @@ impl<W: FnMut(Event, &View, Verdict, &Running)> Station<'_, W> {
             idle_since_ns: self.idle_since_ns,
             rate_bps: self.link.rate_bps,
             random: self.random.next_u64(),
-            queue_bytes: self.waiting.iter().map(|packet| u64::from(packet.1)).sum(),
+            queue_bytes: self
+                .waiting
+                .iter()
+                .map(|packet| u64::from(packet.bytes))
+                .sum(),
             queue_packets: self.waiting.len() as u32,
             limit_packets: self.link.limit,
             packet_bytes,
@@ -80,14 +102,51 @@ impl<W: FnMut(Event, &View, Verdict, &Running)> Station<'_, W> {
     fn arrive(&mut self, now_ns: u64) {
         let sizes = self.link.packet_bytes;
         let bytes = sizes[self.random.random_range(0..sizes.len())];
-        let view = self.view(now_ns, bytes);
+        let flow = self.draw(self.link.flows.len());
+        let packet = Packet {
+            arrived_ns: now_ns,
+            bytes,
+            flow: self.link.flows[flow],
+        };
+        let mut view = self.view(now_ns, bytes);
+        view.flow_hash = packet.flow;
+        let mut candidate = None;
+        if self.running.wants_candidate() && !self.waiting.is_empty() {
+            let index = self.draw(self.waiting.len());
+            view.candidate_flow_hash = self.waiting[index].flow;
+            candidate = Some(index);
+        }
         let verdict = self.running.arrive(&view);
         (self.watch)(Event::Arrive, &view, verdict, &self.running);
+        if verdict == Verdict::DropBoth {
+            let index = candidate.expect("only a candidate can be met");
+            self.waiting.remove(index);
+        }
         if !verdict.is_drop() {
-            self.waiting.push_back((now_ns, bytes));
+            self.count(now_ns, packet, Event::Join);
+            self.waiting.push_back(packet);
             if self.completion_ns == NEVER {
                 self.serve(now_ns);
             }
+        }
+    }
+
+    /// Below `count`; a choice of one takes no random word.
+    fn draw(&mut self, count: usize) -> usize {
+        if count > 1 {
+            self.random.random_range(0..count)
+        } else {
+            0
+        }
+    }
+
+    fn count(&mut self, now_ns: u64, packet: Packet, event: Event) {
+        if self.running.watches_occupancy() {
+            let change = if event == Event::Join { 1 } else { -1 };
+            let mut view = self.view(now_ns, packet.bytes);
+            view.flow_hash = packet.flow;
+            self.running.occupancy(&view, change);
+            (self.watch)(event, &view, Verdict::Admit, &self.running);
         }
     }
 
@@ -95,7 +154,11 @@ impl<W: FnMut(Event, &View, Verdict, &Running)> Station<'_, W> {
     fn serve(&mut self, now_ns: u64) {
         self.completion_ns = NEVER;
         self.idle_since_ns = now_ns;
-        while let Some((arrived_ns, bytes)) = self.waiting.pop_front() {
+        while let Some(packet) = self.waiting.pop_front() {
+            self.count(now_ns, packet, Event::Leave);
+            let Packet {
+                arrived_ns, bytes, ..
+            } = packet;
             let sojourn_ns = now_ns - arrived_ns;
             let view = View {
                 sojourn_ns,

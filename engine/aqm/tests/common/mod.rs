@@ -3,6 +3,7 @@
 #![allow(dead_code)] // each test binary uses a part
 
 pub mod link;
+pub mod red_float;
 
 use std::{
     env, fs,

@@ -1,11 +1,12 @@
 //! The exact chain: built once from a plan, then asked.
 
 mod losses;
+mod passage;
+mod sensitivity;
 mod steady;
 mod transient;
 
 use pyo3::{exceptions::PyValueError, prelude::*, types::PyDict};
-use sluice_aqm::Victim;
 use sluice_chain::{Arrivals, Chain, ChainError, Plan, Progress};
 
 use crate::{
@@ -53,11 +54,24 @@ enum Grid {
     Levels(Vec<f64>),
 }
 
+/// A plan with the average on a grid of steps of `grid`, packets.
+fn plan(table: &Bound<'_, PyDict>, aqm: &PyConfigured, grid: f64, memory: f64) -> PyResult<Plan> {
+    Ok(Plan {
+        arrivals: arrivals(&field(table, "arrivals")?)?,
+        mu: mu(&field(table, "service")?)?,
+        discipline: discipline(table)?,
+        aqm: aqm.0.clone(),
+        slot_ns: field(table, "slot_ns")?,
+        grid,
+        memory,
+    })
+}
+
 /// The chain of a plan.
 #[pyclass(name = "Chain", module = "sluicegate._engine", frozen)]
 pub struct PyChain {
     chain: Chain,
-    victim: Victim,
+    plan: Plan,
 }
 
 #[pymethods]
@@ -72,27 +86,19 @@ impl PyChain {
         grid: Grid,
         memory: f64,
     ) -> PyResult<Self> {
-        let plan = Plan {
-            arrivals: arrivals(&field(table, "arrivals")?)?,
-            mu: mu(&field(table, "service")?)?,
-            discipline: discipline(table)?,
-            aqm: aqm.0.clone(),
-            slot_ns: field(table, "slot_ns")?,
-            grid: match grid {
-                Grid::Step(step) => step,
-                // no step: `Chain::on` is given the levels
-                Grid::Levels(_) => f64::NAN,
-            },
-            memory,
+        let step = match grid {
+            Grid::Step(step) => step,
+            // no step: `Chain::on` is given the levels
+            Grid::Levels(_) => f64::NAN,
         };
+        let plan = plan(table, aqm, step, memory)?;
         let chain = py
             .detach(|| match &grid {
                 Grid::Step(_) => Chain::new(&plan),
                 Grid::Levels(levels) => Chain::on(&plan, levels),
             })
             .map_err(refused)?;
-        let victim = plan.discipline.victim;
-        Ok(Self { chain, victim })
+        Ok(Self { chain, plan })
     }
 }
 
@@ -130,5 +136,7 @@ pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<PyChain>()?;
     steady::register(module)?;
     losses::register(module)?;
+    passage::register(module)?;
+    sensitivity::register(module)?;
     transient::register(module)
 }

@@ -3,7 +3,7 @@
 use numpy::PyArray1;
 use pyo3::{exceptions::PyValueError, prelude::*, types::PyDict};
 use sluice_aqm::Victim;
-use sluice_chain::{Chain, ChainError, Measures, Method, Solution};
+use sluice_chain::{Chain, ChainError, Fates, Measures, Method, Solution};
 
 use super::PyChain;
 
@@ -33,11 +33,11 @@ fn solve_chain<'py>(
     front_waits: bool,
 ) -> PyResult<Bound<'py, PyDict>> {
     let method = method(method_name, &chain.chain)?;
-    let victim = chain.victim;
+    let victim = chain.plan.discipline.victim;
     let (solution, measures, waits) = chain.ask(py, watch, |chain| {
         let solution = chain.solve(method)?;
         let measures = chain.measures(&solution.probabilities);
-        let mut waits = Waits::of(chain, victim, &solution, &measures);
+        let mut waits = Waits::of(chain, victim, &solution, &measures)?;
         if front_waits {
             waits.follow_front(chain, &solution)?;
         }
@@ -56,14 +56,19 @@ struct Waits {
 }
 
 impl Waits {
-    fn of(chain: &Chain, victim: Victim, solution: &Solution, measures: &Measures) -> Self {
+    fn of(
+        chain: &Chain,
+        victim: Victim,
+        solution: &Solution,
+        measures: &Measures,
+    ) -> Result<Self, ChainError> {
         let unknown = Self {
             distribution: Vec::new(),
             error: 0.0,
             sum: f64::NAN,
             square_sum: f64::NAN,
         };
-        match victim {
+        Ok(match victim {
             Victim::Tail => {
                 let (sum, square_sum) = chain.wait_sums(&measures.admitted);
                 let distribution = chain.waits(&measures.admitted, WAIT_REST);
@@ -75,7 +80,7 @@ impl Waits {
                 }
             }
             Victim::Front => {
-                let front = chain.front_waits(&solution.probabilities);
+                let front = chain.front_waits(&solution.probabilities)?;
                 Self {
                     sum: front.sum,
                     square_sum: front.square_sum,
@@ -83,7 +88,7 @@ impl Waits {
                 }
             }
             Victim::Random => unknown,
-        }
+        })
     }
 
     fn follow_front(&mut self, chain: &Chain, solution: &Solution) -> Result<(), ChainError> {
@@ -120,16 +125,21 @@ fn result<'py>(
     let fates = measures.fates;
     table.set_item("arrivals", fates.arrivals)?;
     let admitted: f64 = measures.admitted.iter().sum();
-    let verdicts = [
+    table.set_item("verdicts", verdicts(&fates))?;
+    table.set_item("served", admitted)?;
+    Ok(table)
+}
+
+/// Packets per slot by verdict: admitted, dropped early, by force, for want of room, marked.
+pub(super) fn verdicts(fates: &Fates) -> [f64; 6] {
+    [
         fates.arrivals - fates.lost() - fates.marked,
         fates.early,
         fates.forced,
         fates.overflow,
         fates.marked,
-    ];
-    table.set_item("verdicts", verdicts)?;
-    table.set_item("served", admitted)?;
-    Ok(table)
+        0.0,
+    ]
 }
 
 pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {

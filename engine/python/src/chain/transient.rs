@@ -7,7 +7,7 @@ use sluice_chain::{Chain, Measures, Transient};
 use super::{PyChain, refused, steady::method};
 
 /// The steady state of `before` as a start for `chain`: the same states under other traffic.
-fn steady_start(
+pub(super) fn steady_start(
     py: Python<'_>,
     chain: &Chain,
     before: &PyChain,

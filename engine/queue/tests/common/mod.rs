@@ -2,6 +2,8 @@
 
 #![allow(dead_code)] // each test binary uses a part
 
+use std::collections::HashMap;
+
 use proptest::{
     prelude::*,
     test_runner::{Config, RngSeed},
@@ -60,14 +62,12 @@ pub fn words(seed: u64) -> impl FnMut() -> u64 {
     }
 }
 
-/// RED with these numbers, and no decay while idle.
+/// RED with these numbers.
 pub fn red(given: &[(&str, f64)]) -> Running {
-    let mut values = vec![("idle_decay".to_owned(), Value::Switch(false))];
-    values.extend(
-        given
-            .iter()
-            .map(|(name, number)| ((*name).to_owned(), Value::Number(*number))),
-    );
+    let values: Vec<_> = given
+        .iter()
+        .map(|(name, number)| ((*name).to_owned(), Value::Number(*number)))
+        .collect();
     Configured::new(find("red").unwrap(), &values)
         .unwrap()
         .start()
@@ -80,15 +80,37 @@ pub fn drop_tail() -> Running {
         .start()
 }
 
-/// RED on arrivals; marks or drops what has waited for more than `late_ns` as it leaves.
-pub struct Both {
+/// Uses all that the contract offers: RED on arrivals, but no flow has more than
+/// `most_of_a_flow` packets waiting, and a flow that meets itself loses both packets; what has
+/// waited for more than `late_ns` is marked or dropped as it leaves.
+pub struct Everything {
     pub red: Running,
+    pub most_of_a_flow: i64,
     pub late_ns: u64,
+    pub waiting_of: HashMap<u32, i64>,
 }
 
-impl Aqm for Both {
+impl Aqm for Everything {
     fn arrive(&mut self, view: &View) -> Verdict {
+        if *self.waiting_of.entry(view.flow_hash).or_default() >= self.most_of_a_flow {
+            return Verdict::DropForced;
+        }
+        if view.queue_packets > 5 && view.candidate_flow_hash == view.flow_hash {
+            return Verdict::DropBoth;
+        }
         self.red.arrive(view)
+    }
+
+    fn wants_candidate(&self) -> bool {
+        true
+    }
+
+    fn watches_occupancy(&self) -> bool {
+        true
+    }
+
+    fn occupancy(&mut self, view: &View, change: i64) {
+        *self.waiting_of.entry(view.flow_hash).or_default() += change;
     }
 
     fn watches_departures(&self) -> bool {
