@@ -2,6 +2,7 @@
 
 import re
 import textwrap
+from pathlib import Path
 
 import pytest
 
@@ -11,7 +12,8 @@ from sluicegate.cli import main
 ARRIVALS = 'arrivals = { kind = "geometric", rate = 0.5 }\n'
 SERVICE = 'service = { kind = "geometric", mu = 0.5 }\n'
 RED = 'disciplines = [{ aqm = "red" }]\n'
-AQMS = "drop_tail, red, gentle_red, dsred, nlred, redwm, lpf_oda"
+REGISTRY = Path(__file__).parent.parent / "aqm" / "registry.h"
+AQMS = ", ".join(re.findall(r'^#include "(\w+)\.h"', REGISTRY.read_text(), re.MULTILINE))
 
 
 def with_arrivals(table):
