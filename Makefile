@@ -52,6 +52,7 @@ lint: build
 
 bench: build
 	@$(BIN)/python bench/slotted.py
+	@$(BIN)/python bench/chain.py
 
 docs: build
 	@echo "docs: into docs/_build/html"
@@ -64,7 +65,7 @@ lock:
 	@cargo update --workspace --quiet
 
 clean:
-	@rm -rf .venv target docs/_build docs/reference/generated $(REPORTS) bench/results.json
+	@rm -rf .venv target docs/_build docs/reference/generated $(REPORTS) bench/results.json bench/chain.json bench/chain.png
 
 tools:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \

@@ -77,7 +77,7 @@ static inline enum aqm_verdict blue_arrive(struct blue_state *state,
 AQM_PROBABILITY(blue)
 AQM_CLASS(blue, BLUE_PARAMS,
 	.title = "BLUE",
-	.source = "Feng et al. 1999",
+	.source = "Feng et al. 1999 (CSE-TR-387-99)",
 	.summary = "Drops with a probability that rises by overflow and sinks by idleness.",
 	.probability = blue_probability_any)
 

@@ -134,10 +134,11 @@ static inline enum aqm_verdict pie_depart(struct pie_state *state,
 static inline s64 pie_delay(const struct pie_state *state, const struct pie_config *config,
 			    const struct aqm_view *view)
 {
+	s64 bytes = view->queue_bytes < FIXED_MAX ? (s64)view->queue_bytes : FIXED_MAX;
+
 	if (config->by_timestamps)
 		return state->sojourn;
-	return fixed_mul(state->dq_time,
-			 fixed_div((s64)view->queue_bytes, config->dq_threshold));
+	return fixed_mul(state->dq_time, fixed_div(bytes, config->dq_threshold));
 }
 
 /* Section 4.2: the binary logarithm of what divides the change. */

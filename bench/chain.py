@@ -1,171 +1,176 @@
-"""The chain against scipy's `splu` on the same chain; time and memory by number of states.
+"""The chain: against scipy's `splu`, its growth with the number of states, the paper's own chains.
 
-Each measurement runs in a process of its own, so that its peak of memory is its own.
+Prints tables and writes `bench/chain.json` and `bench/chain.png`. Each measurement runs in a
+process of its own, so that its peak of memory is its own. Run it on an otherwise idle machine.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import os
 import resource
 import subprocess
 import sys
 import time
+from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
-import numpy as np
+from rich.console import Console
+from rich.progress import track
+from rich.table import Table
 
-LIMIT, RATE, MU, W = 250, 0.5, 0.5, 0.07
-MIN_TH, MAX_TH, MAX_P = 100.0, 200.0, 0.1
-SELF_SIMILAR_A = 31.0
+HERE = Path(__file__).parent
+# with this `a` the published loss of one case comes out, as `sluice reproduce` finds it
+A = 31.46
+# geometric chains have 252 states for each of the limit's 250 / grid levels, self-similar ones 1260
+GROWTH = {
+    "geometric, direct": ("geometric", "direct", (6.25, 2.5, 1.0, 0.5, 0.25)),
+    "geometric, iterative": ("geometric", "iterative", (6.25, 2.5, 1.0, 0.25, 1 / 16)),
+    "self-similar, direct": ("self-similar", "direct", (12.5, 5.0, 2.5)),
+    "self-similar, iterative": ("self-similar", "iterative", (12.5, 4.0, 1.0, 0.25, 1 / 16)),
+}
+SPLU_GRID = 0.25
+PAPERS_GRID = 0.25
 
 
-def scenario(arrivals: dict[str, Any]) -> Any:
+def solve(scenario: Any, grid: float, method: str) -> dict[str, Any]:
+    """Solve a scenario's only discipline: states, seconds, residual and mean queue."""
     import sluicegate as sg
 
-    red = {
-        "aqm": "red",
-        "params": {
-            "min_th": MIN_TH,
-            "max_th": MAX_TH,
-            "max_p": MAX_P,
-            "w": W,
-            "spacing": "independent",
-            "idle_decay": False,
-        },
-    }
-    return sg.Scenario.parse(
-        {
-            "arrivals": arrivals,
-            "service": {"kind": "geometric", "mu": MU},
-            "queue": {"limit": LIMIT},
-            "disciplines": [red],
-            "slots": 1000,
-        }
-    )
-
-
-def drop_law(average: Any, grid: float) -> Any:
-    """RED's law, averaged over a step of the grid each side with falling weights."""
-    law = np.zeros(average.shape)
-    for off in (np.arange(-32, 32) + 0.5) / 32:
-        near = average + off * grid
-        p = np.clip(MAX_P * (near - MIN_TH) / (MAX_TH - MIN_TH), 0, None)
-        law += (1 - abs(off)) / 32 * np.where(near >= MAX_TH, 1.0, p)
-    return law
-
-
-def transition_matrix(grid: float) -> Any:
-    """The geometric chain of the same RED, written with numpy: columns sum to 1."""
-    from scipy.sparse import coo_matrix
-
-    levels, sizes = round(LIMIT / grid) + 1, LIMIT + 2
-    level, size = (part.ravel() for part in np.indices((levels, sizes)))
-    number = np.arange(levels * sizes)
-    rows, columns, values = [], [], []
-
-    def add(to_level: Any, to_size: Any, p: Any) -> None:
-        rows.append(to_level * sizes + to_size)
-        columns.append(number)
-        values.append(p)
-
-    for served in (0, 1):
-        after = size - served * (size > 0)
-        p_served = np.where(size > 0, MU if served else 1 - MU, 0 if served else 1)
-        add(level, after, p_served * (1 - RATE))
-        average = level * grid
-        place = (average + W * (np.maximum(after - 1, 0) - average)) / grid
-        low = np.minimum(np.floor(place).astype(int), levels - 1)
-        for to_level, p_level in (
-            (low, 1 - (place - low)),
-            (np.minimum(low + 1, levels - 1), place - low),
-        ):
-            law = np.where(after == sizes - 1, 1.0, drop_law(to_level * grid, grid))
-            add(to_level, after, p_served * RATE * p_level * law)
-            more = np.minimum(after + 1, sizes - 1)
-            add(to_level, more, p_served * RATE * p_level * (1 - law))
-    entries = (np.concatenate(values), (np.concatenate(rows), np.concatenate(columns)))
-    matrix = coo_matrix(entries, shape=(number.size, number.size)).tocsc()
-    matrix.eliminate_zeros()
-    return matrix
-
-
-def queue_mean(x: Any) -> float:
-    by_size = x.reshape(-1, LIMIT + 2).sum(axis=0)
-    return float(np.maximum(np.arange(LIMIT + 2) - 1, 0) @ by_size)
-
-
-def by_splu(grid: float) -> dict[str, float]:
-    """x (P - I) = 0 with its first equation replaced by x[0] = 1, then normalised."""
-    from scipy.sparse import identity
-    from scipy.sparse.linalg import splu
-
-    matrix = transition_matrix(grid)
     start = time.perf_counter()
-    singular = (matrix - identity(matrix.shape[0])).tocsc()
-    rest = splu(singular[1:, 1:].tocsc()).solve(-singular[1:, [0]].toarray().ravel())
-    x = np.concatenate(([1.0], rest))
-    x /= x.sum()
-    seconds = time.perf_counter() - start
-    residual = float(np.abs(matrix @ x - x).sum())
-    return {"states": x.size, "s": seconds, "residual": residual, "queue_mean": queue_mean(x)}
-
-
-def by_chain(grid: float, arrivals: dict[str, Any]) -> dict[str, float]:
-    import sluicegate as sg
-
-    wanted = scenario(arrivals)
-    start = time.perf_counter()
-    solution = sg.chain.solve(wanted, grid=grid, method="iterative")
-    seconds = time.perf_counter() - start
+    solution = sg.chain.solve(scenario, grid=grid, method=method)
     return {
         "states": solution.states,
-        "s": seconds,
+        "s": time.perf_counter() - start,
         "residual": solution.residual,
         "queue_mean": solution.record["queue_mean"].value,
     }
 
 
-def measure(kind: str, grid: float) -> dict[str, Any]:
-    """Run one measurement in a process of its own."""
-    done = subprocess.run(
-        [sys.executable, __file__, "--one", kind, "--grid", str(grid)],
-        capture_output=True,
-        text=True,
-        check=True,
+def by_chain(source: str, method: str, grid: float) -> dict[str, Any]:
+    """RED at w = 0.07, mu = 0.5, sampled at arrivals."""
+    import sluicegate as sg
+    from sluicegate.papers import model
+
+    arrivals = {
+        "geometric": model.GEOMETRIC,
+        "self-similar": sg.SelfSimilarArrivals(rate=model.RATE, a=A),
+    }
+    red = model.red({"w": 0.07, "sampling": "arrivals"})
+    return solve(model.scenario(arrivals[source], 0.5, red, 1000), grid, method)
+
+
+def papers_case(place: int) -> dict[str, Any]:
+    """A row of drop-from-front, dropping from the tail, on the paper's grid."""
+    import sluicegate as sg
+    from sluicegate.papers import model
+    from sluicegate.papers.drop_from_front.tables import published
+
+    case = published()[place]
+    arrivals = (
+        model.GEOMETRIC
+        if case.source == "geometric"
+        else sg.SelfSimilarArrivals(rate=model.RATE, a=A)
     )
-    return {"kind": kind, "grid": grid, **json.loads(done.stdout)}
+    scenario = model.scenario(arrivals, case.mu, case.discipline("tail"), 1000)
+    return {"case": case.name, **solve(scenario, PAPERS_GRID, "auto")}
 
 
-def one(kind: str, grid: float) -> dict[str, float]:
+def one(kind: str, arguments: list[Any]) -> dict[str, Any]:
+    """One measurement, with this process's peak of memory."""
     if kind == "splu":
-        result = by_splu(grid)
-    elif kind == "geometric":
-        result = by_chain(grid, {"kind": "geometric", "rate": RATE})
+        import splu
+
+        result = splu.solve(*arguments)
     else:
-        source = {"kind": "self-similar", "rate": RATE, "a": SELF_SIMILAR_A}
-        result = by_chain(grid, source)
+        result = {"chain": by_chain, "case": papers_case}[kind](*arguments)
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    return result | {"peak_mb": peak / 1024}
+    return result | {"peak_mib": peak / 1024}
+
+
+def apart(kind: str, *arguments: Any) -> dict[str, Any]:
+    """`one` in a process of its own."""
+    command = [sys.executable, __file__, "--one", kind, json.dumps(arguments)]
+    done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True)
+    result: dict[str, Any] = json.loads(done.stdout)
+    return result
+
+
+def against_splu() -> dict[str, Any]:
+    rows = {
+        "splu": apart("splu", SPLU_GRID),
+        "chain": apart("chain", "geometric", "iterative", SPLU_GRID),
+    }
+    ratios = {name: rows["splu"][name] / rows["chain"][name] for name in ("s", "peak_mib")}
+    return {**rows, "times_faster": ratios["s"], "times_less_memory": ratios["peak_mib"]}
+
+
+def growth() -> dict[str, list[dict[str, Any]]]:
+    return {
+        name: [apart("chain", source, method, grid) for grid in track(grids, name)]
+        for name, (source, method, grids) in GROWTH.items()
+    }
+
+
+def papers_cases() -> list[dict[str, Any]]:
+    """All 24 rows with drop from the tail."""
+    return [apart("case", place) for place in track(range(24), "the paper's chains")]
+
+
+def draw(curves: dict[str, list[dict[str, Any]]], path: Path) -> None:
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(9, 3.8), layout="constrained")
+    for ax, name, words in zip(
+        figure.subplots(1, 2), ("s", "peak_mib"), ("time (s)", "peak memory (MiB)"), strict=True
+    ):
+        for label, rows in curves.items():
+            ax.loglog(
+                [row["states"] for row in rows], [row[name] for row in rows], "o-", label=label
+            )
+        ax.set_xlabel("states")
+        ax.set_ylabel(words)
+        ax.grid(alpha=0.25)
+    figure.axes[0].legend(frameon=False, fontsize=8)
+    figure.savefig(path, dpi=150)
+
+
+def table(title: str, rows: Sequence[tuple[str, dict[str, Any]]]) -> Table:
+    columns = ("what", "states", "s", "MiB", "residual", "mean queue")
+    shown = Table(*columns, title=title, title_justify="left", box=None, pad_edge=False)
+    for name, row in rows:
+        shown.add_row(
+            name,
+            f"{row['states']:,}",
+            f"{row['s']:.2f}",
+            f"{row['peak_mib']:.0f}",
+            f"{row['residual']:.1e}",
+            f"{row['queue_mean']:.10f}",
+        )
+    return shown
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--one", choices=["splu", "geometric", "self-similar"])
-    parser.add_argument("--grid", type=float, default=0.25)
-    given = parser.parse_args()
-    if given.one:
-        print(json.dumps(one(given.one, given.grid)))
+    parser.add_argument("--one", nargs=2, metavar=("KIND", "ARGUMENTS"), help="in this process")
+    if given := parser.parse_args().one:
+        print(json.dumps(one(given[0], json.loads(given[1]))))
         return
-    print(f"{'what':14} {'grid':>6} {'states':>9} {'s':>8} {'MB':>7} {'residual':>9}  queue mean")
-    runs = [("splu", given.grid), ("geometric", given.grid)]
-    runs += [("self-similar", grid) for grid in (4.0, 1.0, 0.25, 0.0625)]
-    for kind, grid in runs:
-        row = measure(kind, grid)
-        print(
-            f"{kind:14} {grid:6g} {row['states']:9,} {row['s']:8.2f} {row['peak_mb']:7.0f} "
-            f"{row['residual']:9.1e}  {row['queue_mean']:.12f}"
-        )
+    results: dict[str, Any] = {"cores": os.cpu_count(), "load_before": os.getloadavg()[0]}
+    results |= {"against_splu": against_splu(), "growth": growth(), "paper": papers_cases()}
+    (HERE / "chain.json").write_text(json.dumps(results, indent=2) + "\n")
+    draw(results["growth"], HERE / "chain.png")
+    screen, against = Console(), results["against_splu"]
+    screen.print(table("Against splu", [(name, against[name]) for name in ("splu", "chain")]))
+    screen.print(
+        f"{against['times_faster']:.1f} times faster, "
+        f"{against['times_less_memory']:.1f} times less memory"
+    )
+    grown = [(name, row) for name, rows in results["growth"].items() for row in rows]
+    screen.print(table("Growth", grown))
+    screen.print(table("The paper's chains", [(row["case"], row) for row in results["paper"]]))
 
 
 if __name__ == "__main__":

@@ -64,9 +64,43 @@ def simulate(
 
 class Chain:
     def __new__(
-        cls, plan: dict[str, Any], aqm: ConfiguredAqm, grid: float, memory: float
+        cls,
+        plan: dict[str, Any],
+        aqm: ConfiguredAqm,
+        grid: float | NDArray[np.float64],
+        memory: float,
     ) -> Chain: ...
 
-def solve_chain(chain: Chain, method: str) -> dict[str, Any]: ...
+def solve_chain(
+    chain: Chain,
+    method: str,
+    watch: Callable[[str, int, float], None] | None = None,
+    front_waits: bool = False,
+) -> dict[str, Any]: ...
+def chain_losses(chain: Chain, method: str, lag: int) -> dict[str, Any]: ...
+def chain_transient(
+    chain: Chain,
+    slots: list[int],
+    tolerance: float,
+    queue: int,
+    average: float,
+    before: Chain | None = None,
+    method: str = "auto",
+) -> dict[str, Any]: ...
+def chain_passage(
+    chain: Chain,
+    queue_bounds: tuple[int | None, int | None],
+    average_bounds: tuple[float | None, float | None],
+    queue: int,
+    average: float,
+    before: Chain | None,
+    method: str,
+) -> dict[str, Any]: ...
+def chain_sensitivities(
+    chain: Chain,
+    parameters: list[tuple[float, list[tuple[dict[str, Any], ConfiguredAqm]]]],
+    method: str,
+) -> tuple[dict[str, Any], list[dict[str, Any]]]: ...
 def read_capture(path: str | Path) -> dict[str, Any]: ...
+def read_trace(path: str | Path) -> dict[str, Any]: ...
 def fgn(hurst: float, n: int, seed: int) -> NDArray[np.float64]: ...

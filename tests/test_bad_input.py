@@ -11,7 +11,7 @@ from sluicegate.cli import main
 ARRIVALS = 'arrivals = { kind = "geometric", rate = 0.5 }\n'
 SERVICE = 'service = { kind = "geometric", mu = 0.5 }\n'
 RED = 'disciplines = [{ aqm = "red" }]\n'
-AQMS = "drop_tail, red, gentle_red, dsred, nlred, redwm, lpf_oda"
+AQMS = ", ".join(sg.aqms())
 
 
 def with_arrivals(table):
@@ -117,8 +117,8 @@ SCENARIOS = [
         "disciplines.0.aqm: 3 must be an AQM's name or the path of its C header",
     ),
     (
-        with_discipline('aqm = "blue"'),
-        f"disciplines.0: blue is not an AQM; there are {AQMS}, or give the path of a C header",
+        with_discipline('aqm = "indigo"'),
+        f"disciplines.0: indigo is not an AQM; there are {AQMS}, or give the path of a C header",
     ),
     (
         with_discipline('aqm = "red", label = "x", params = { w = 2 }'),
@@ -255,7 +255,7 @@ COMMANDS = [
         "simulate --slots 1e5 --aqm red --arrivals geometric:rate=2 --service geometric:mu=1",
         "arrivals.rate = 2 must be at most 1",
     ),
-    ("aqm blue", f"blue is not an AQM; there are {AQMS}, or give the path of a C header"),
+    ("aqm indigo", f"indigo is not an AQM; there are {AQMS}, or give the path of a C header"),
     ("aqm red --set w", "--set: 'w' must be key=value"),
     ("aqm red --set w=x", 'red.w = "x" must be a number'),
     ("aqm red --plot law.txt", "--plot: law.txt must end in .svg, .png, .pdf"),
@@ -276,6 +276,126 @@ def test_a_bad_command_is_refused_with_its_reason(command, message, tmp_path, mo
     (tmp_path / "good.toml").write_text(f"slots = 1e5\n{ARRIVALS}{SERVICE}{disciplines}")
     (tmp_path / "good.h").write_bytes(b"\xff\xfe")
     assert main(command.split()) == 1
+    assert capsys.readouterr() == ("", f"error: {message}\n")
+
+
+CHAIN_RED = "red:spacing=independent,idle_decay=false"
+
+
+@pytest.mark.parametrize(
+    ("change", "options", "message"),
+    [
+        (
+            'arrivals = { kind = "geometric", rate = 1 }',
+            "",
+            "arrivals.rate = 1 must lie between 0 and 1, both excluded: "
+            "else states of the chain never follow each other",
+        ),
+        (
+            'arrivals = { kind = "geometric", rate = 0 }',
+            "",
+            "arrivals.rate = 0 must lie between 0 and 1, both excluded: "
+            "else states of the chain never follow each other",
+        ),
+        (
+            'arrivals = { kind = "geometric", rate = -0.1 }',
+            "",
+            "exact.toml: arrivals.rate = -0.1 must be at least 0",
+        ),
+        (
+            'service = { kind = "geometric", mu = 1.1 }',
+            "",
+            "exact.toml: service.mu = 1.1 must be at most 1",
+        ),
+        (
+            'arrivals = { kind = "fgn", rate = 0.5, deviation = 0.1, hurst = 0.8 }',
+            "",
+            "arrivals.kind = fgn has no exact chain: it must be geometric or self-similar",
+        ),
+        (
+            'slot_s = 1e-3\narrivals = { kind = "replay", capture = "gateway.pcap" }',
+            "",
+            "arrivals.kind = replay has no exact chain: a capture is no Markov chain",
+        ),
+        (
+            'service = { kind = "deterministic", slots = 2 }',
+            "",
+            "service.kind = deterministic has no exact chain: it must be geometric",
+        ),
+        (
+            "",
+            "--aqm red",
+            'red.spacing must be "independent": the chain does not count packets',
+        ),
+        (
+            "",
+            "--aqm red:spacing=independent",
+            "red.idle_decay must be false: the chain does not time idle periods",
+        ),
+        (
+            "",
+            f"--aqm {CHAIN_RED},average=difference,a1=0.5,a2=0.2",
+            "red.a2 = 0.2 must be 0: the chain remembers one average and no queue",
+        ),
+        (
+            "",
+            f"--aqm {CHAIN_RED},sampling=clock,sampling_interval=0.5",
+            "red.sampling_interval = 0.5 must be 0.001, the length of a slot (s): "
+            "the chain samples once in each",
+        ),
+        (
+            "",
+            "--aqm shorter.h",
+            "shorter has no exact chain: there is one for drop_tail and the RED family only",
+        ),
+        (
+            "",
+            f"--aqm {CHAIN_RED} --grid 0",
+            "grid = 0 must be above 0 and at most the limit of 250 packets",
+        ),
+        (
+            "",
+            f"--aqm {CHAIN_RED} --grid nan",
+            "grid = NaN must be above 0 and at most the limit of 250 packets",
+        ),
+        (
+            "",
+            f"--aqm {CHAIN_RED} --grid 251",
+            "grid = 251 must be above 0 and at most the limit of 250 packets",
+        ),
+        (
+            "",
+            f"--aqm {CHAIN_RED} --method iterativ",
+            "Invalid value for '--method': Value error, "
+            "'iterativ' is not one of 'auto', 'direct', 'iterative'.",
+        ),
+        (
+            "",
+            "--method iterative",
+            "the iterative method needs an average that moves: take the direct method",
+        ),
+        (
+            "",
+            "--grid fine",
+            "Invalid value for '--grid': Input should be a valid number, "
+            "unable to parse string as a number",
+        ),
+        ("", "--slots 1e6", "No such option: --slots (Possible options: --json, --out)"),
+    ],
+)
+def test_what_has_no_chain_is_refused(
+    change, options, message, root, gateway, tmp_path, monkeypatch, capsys
+):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "shorter.h").write_text((root / "tests" / "shorter.h").read_text())
+    (tmp_path / "gateway.pcap").symlink_to(gateway)
+    lines = {line.partition(" = ")[0]: line for line in (ARRIVALS.strip(), SERVICE.strip())}
+    lines |= {"slots": "slots = 1e4"}
+    for line in filter(None, change.split("\n")):
+        lines[line.partition(" = ")[0]] = line
+    disciplines = 'disciplines = [{ aqm = "drop_tail" }]'
+    (tmp_path / "exact.toml").write_text("\n".join([*lines.values(), disciplines]))
+    assert main(["chain", "exact.toml", *options.split()]) == 1
     assert capsys.readouterr() == ("", f"error: {message}\n")
 
 

@@ -1,14 +1,13 @@
-"""The exact chain: against closed forms in fractions, against simulation, between methods."""
+"""The exact chain: against closed forms in fractions, between methods and grids; refusals."""
 
 from fractions import Fraction
 
 import numpy as np
 import pytest
-from scipy.special import stdtrit
 
 import sluicegate as sg
+from sluicegate.chain.limit import levels_for
 from sluicegate.cli import main
-from sluicegate.estimate import CONFIDENCE
 
 RED = {"spacing": "independent", "idle_decay": False}
 
@@ -45,42 +44,6 @@ def test_geo_geo_1_k_in_fractions(rate, mu):
     assert max(errors) < Fraction(1, 10**12)
     if rate == 0.2:
         assert found[-1] < 1e-149
-
-
-DISCIPLINES = [
-    ("red", {"max_p": 0.3}),
-    ("red", {"max_p": 0.3, "sampling": "clock"}),
-    ("gentle_red", {"max_p": 0.2, "max_th": 6}),
-    ("dsred", {"gamma": 0.3}),
-    ("nlred", {"max_p": 0.5}),
-    ("lpf_oda", {"max_p": 0.3, "low_queue": 2}),
-    ("red", {"average": "difference", "a1": 0.7, "max_p": 0.4}),
-    ("red", {"max_p": 0.3, "victim": "front"}),
-    ("dsred", {"gamma": 0.8, "sampling": "clock", "victim": "front"}),
-]
-MEASURES = [
-    "queue_mean",
-    "queue_variance",
-    "wait_mean",
-    "wait_variance",
-    "loss_ratio",
-    "utilization",
-]
-
-
-def test_simulation_covers_the_chain():
-    """Family-wise 99 %: all intervals together, by Bonferroni, are wide enough by this factor."""
-    count = len(DISCIPLINES) * len(MEASURES)
-    units = 32
-    wider = stdtrit(units - 1, 1 - 0.01 / (2 * count)) / stdtrit(units - 1, (1 + CONFIDENCE) / 2)
-    for name, params in DISCIPLINES:
-        setting = red(name, **params).model_copy(update={"slots": 400_000})
-        simulated = sg.simulate(setting)
-        exact = sg.chain.solve(setting, grid=1 / 64).record
-        for measure in MEASURES:
-            found, expected = simulated[measure], exact[measure].value
-            off = abs(found.value - expected)
-            assert off <= wider * found.half_width, (name, params, measure, found, expected)
 
 
 def test_the_methods_agree_on_a_self_similar_source():
@@ -144,6 +107,36 @@ def test_the_limit_of_the_grid_is_closer_than_the_finest_grid():
         assert off < abs(finest[name].value - expected), name
 
 
+def test_the_grid_is_fine_where_the_average_stays():
+    """At the load 2 the average hovers at max_th."""
+    thresholds = {"min_th": 16, "max_th": 32, "max_p": 0.1, "w": 0.02}
+    setting = scenario("red", mu=0.25, limit=40, sampling="clock", **thresholds, **RED)
+    even = sg.chain.solve(setting, grid=1 / 4)
+    levels = levels_for(even, 161, 40)
+    assert (levels[0], levels[-1]) == (0, 40)
+    steps = np.diff(levels)
+    assert np.all(steps > 0)
+    assert steps.max() <= 2 / 4
+    assert 30 < levels[steps.argmin()] < 34
+    graded = sg.chain.solve(setting, grid=levels)
+    assert graded.states <= even.states + 42
+    expected = sg.chain.solve(setting, grid=1 / 64).record["queue_variance"].value
+    off = [abs(s.record["queue_variance"].value - expected) for s in (graded, even)]
+    assert off[0] < off[1] / 8
+
+
+def test_a_limit_that_is_not_within_its_tolerance_is_refined():
+    setting = red(max_p=0.3, w=0.05)
+    rough = sg.chain.extrapolate(setting, grid=1, tolerance=1)
+    fine = sg.chain.extrapolate(setting, grid=1, tolerance=1e-4)
+    assert rough.method.startswith("limit of 3 exact chains")
+    assert not fine.method.startswith("limit of 3 ")
+    assert rough.identity != fine.identity
+    for name in ("queue_mean", "queue_variance", "loss_ratio"):
+        assert fine[name].half_width <= 1e-4 * fine[name].value
+        assert abs(fine[name].value - rough[name].value) <= rough[name].half_width
+
+
 @pytest.mark.parametrize(
     ("setting", "given", "message"),
     [
@@ -164,6 +157,16 @@ def test_the_limit_of_the_grid_is_closer_than_the_finest_grid():
             "the chain samples once in each",
         ),
         (red(), {"grid": 0}, "grid = 0 must be above 0 and at most the limit of 15 packets"),
+        (
+            red(),
+            {"grid": np.array([0.0, 8.0, 8.0, 15.0])},
+            "grid must rise from 0 to the limit of 15 packets or beyond",
+        ),
+        (
+            red(),
+            {"grid": np.array([0.0, 8.0, 14.0])},
+            "grid must rise from 0 to the limit of 15 packets or beyond",
+        ),
         (red(), {"method": "power"}, "method = power must be auto, direct or iterative"),
         (
             scenario(),
@@ -202,9 +205,10 @@ def test_the_command(root, tmp_path, capsys):
     out = tmp_path / "exact.json"
     aqm = "red:w=0.1,spacing=independent,idle_decay=false"
     light = str(root / "scenarios" / "light.toml")
-    assert main(["chain", light, "--aqm", "drop_tail", "--aqm", aqm, "--json", str(out)]) == 0
+    given = ["--aqm", "drop_tail", "--aqm", aqm, "--json", str(out), "--out", str(tmp_path)]
+    assert main(["chain", light, *given]) == 0
     printed = capsys.readouterr().out
     assert "exact chain of 52 states" in printed
     assert '"world": "chain"' in out.read_text()
-    assert main(["chain", light]) == 1
+    assert main(["chain", light, "--out", str(tmp_path)]) == 1
     assert "red.spacing must be" in capsys.readouterr().err

@@ -7,12 +7,13 @@ import json
 import pytest
 from rich.console import Console
 
-from sluicegate.errors import InterruptError
-from sluicegate.papers import drop_from_front, lpf_oda, model, redwm
+from sluicegate.errors import InterruptError, SluiceError
+from sluicegate.papers import lpf_oda, model, redwm, reproduce
 from sluicegate.papers.campaign import Campaign
 from sluicegate.papers.comparison import Row
-from sluicegate.papers.drop_from_front import reproduction, source, tables
+from sluicegate.papers.drop_from_front import exact, reproduction, simulated, source, tables
 from sluicegate.scenario import SelfSimilarArrivals
+from sluicegate.worlds import Chain
 
 SOURCE = SelfSimilarArrivals(rate=0.5, a=31.5)
 
@@ -116,12 +117,19 @@ def test_self_similar_rows_come_out_with_one_a():
             assert abs(found.value - figure) < 0.02 * figure + 2 * found.half_width
 
 
+def small_first_figure(monkeypatch):
+    """Figure 1 from a short run and a coarse grid."""
+    monkeypatch.setattr(reproduction, "_FIRST_SLOTS", 10_000)
+    monkeypatch.setattr(reproduction, "_FIRST_CHAIN", Chain(grid=4.0, method="direct"))
+
+
 def test_drop_from_front_compares_every_published_figure_and_the_gains(monkeypatch):
-    monkeypatch.setattr(reproduction, "self_similar", lambda _: SOURCE)
-    monkeypatch.setattr(reproduction, "_SLOTS", dict.fromkeys(reproduction._SLOTS, 100_000))
-    monkeypatch.setattr(reproduction, "_PAIR_SLOTS", 100_000)
-    monkeypatch.setattr(reproduction, "_PAIR_SEEDS", range(1, 4))
-    found = drop_from_front.reproduce()
+    monkeypatch.setattr(simulated, "self_similar", lambda _: SOURCE)
+    monkeypatch.setattr(simulated, "_SLOTS", dict.fromkeys(simulated._SLOTS, 100_000))
+    small_first_figure(monkeypatch)
+    monkeypatch.setattr(simulated, "_PAIR_SLOTS", 100_000)
+    monkeypatch.setattr(simulated, "_PAIR_SEEDS", range(1, 4))
+    found = simulated.reproduce()
     cases = tables.published()
     assert len(found.rows) == 24 * 6 + 4  # five figures and the gain, four more in brackets
     gains = {row.row: row for row in found.rows if row.quantity == "gain"}
@@ -134,6 +142,46 @@ def test_drop_from_front_compares_every_published_figure_and_the_gains(monkeypat
         assert gain.measured > 0
     assert len(found.plots) == 9
     assert sum("misprint" in sentence for sentence in found.findings) == 2
+
+
+def test_the_chain_repeats_drop_from_front_with_the_same_rows(monkeypatch):
+    monkeypatch.setattr(exact, "_self_similar", lambda _: SOURCE)
+    monkeypatch.setattr(exact, "_PAPERS_GRID", coarse := Chain(grid=10.0))
+    monkeypatch.setattr(exact, "_TABLE", dict.fromkeys(exact._TABLE, coarse))
+    small_first_figure(monkeypatch)
+    told = []
+    found = exact.reproduce(watch=lambda *seen: told.append(seen))
+    rows = {(row.row, row.quantity): row for row in found.rows}
+    assert len(rows) == len(found.rows) == 24 * 6 + 4
+    for chosen in tables.published():
+        gain = rows[chosen.name, "gain"].measured
+        if chosen.source == "geometric":
+            assert gain == pytest.approx(chosen.gain, abs=0.01)
+        assert gain > 0
+        if chosen.source == "self-similar":
+            loss = rows[chosen.name, "loss"]
+            assert loss.half_width is None
+            assert abs(loss.deviation) < 0.05
+    assert found.column == "exact"
+    assert "measured" not in found.page().html()
+    assert len(found.plots) == 9
+    assert {name for name, *_ in told} == {"drop-from-front"}
+
+
+def test_the_chain_finds_a_again_from_the_loss_that_it_gives(monkeypatch):
+    monkeypatch.setattr(exact, "_PAPERS_GRID", coarse := Chain(grid=10.0))
+    red = case("red", "self-similar", 0.5, 0.07)
+    campaign = Campaign("test", 1.0)
+    given = model.scenario(SOURCE, 0.5, red.discipline("tail"), 1000)
+    loss = campaign.run(given, world=coarse)["loss_ratio"].value
+    monkeypatch.setattr(source, "published", lambda: [dataclasses.replace(red, loss=loss)])
+    assert exact._self_similar(campaign).a == pytest.approx(SOURCE.a, rel=1e-6)
+
+
+def test_a_paper_is_repeated_only_where_it_can_be():
+    with pytest.raises(SluiceError) as refusal:
+        reproduce("redwm", world="chain")
+    assert str(refusal.value) == "world = chain: redwm is repeated in slotted only"
 
 
 def test_a_is_found_again_from_the_loss_that_it_gives(monkeypatch):
@@ -197,10 +245,10 @@ def test_the_second_time_nothing_is_run():
     for _ in range(2):
         campaign = Campaign("it", 800_000, watch=lambda *seen: told.append(seen))
         first = campaign.run(scenario)
-        assert told[-1] == ("it", 800_000, 800_000)
+        assert told[-1] == ("it", 800_000, 800_000, "")
         told.clear()
         again = campaign.run(scenario)
-        assert told == [("it", 1_600_000, 1_600_000)]
+        assert told == [("it", 1_600_000, 1_600_000, "")]
         assert again.identity == first.identity
 
 
@@ -208,9 +256,9 @@ def test_ctrl_c_says_that_it_goes_on(monkeypatch):
     def interrupted(*_args, **_kwargs):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("sluicegate.papers.campaign.simulate", interrupted)
+    monkeypatch.setattr("sluicegate.worlds.simulate", interrupted)
     with pytest.raises(InterruptError) as error:
-        drop_from_front.reproduce()
+        simulated.reproduce()
     assert str(error.value) == (
         "drop-from-front: interrupted; the same command goes on from what is finished"
     )

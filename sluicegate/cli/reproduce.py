@@ -10,8 +10,7 @@ from rich.markup import escape
 
 from sluicegate.cli import options
 from sluicegate.cli.screen import console, progress, write_json
-from sluicegate.errors import SluiceError
-from sluicegate.papers import REPRODUCTIONS
+from sluicegate.papers import REPRODUCTIONS, check
 from sluicegate.papers import reproduce as repeat
 
 
@@ -22,9 +21,16 @@ def reproduce(
             metavar="NAME", help=f"One of {', '.join(REPRODUCTIONS)}.", show_default=False
         ),
     ],
-    out: Annotated[
-        Path, typer.Option(metavar="FOLDER", help="Where the page NAME.html goes.")
-    ] = Path("sluice-report"),
+    out: Annotated[Path, typer.Option(metavar="FOLDER", help="Where the page goes.")] = Path(
+        "sluice-report"
+    ),
+    world: Annotated[
+        str,
+        typer.Option(
+            metavar="NAME",
+            help="slotted simulates; chain, for drop-from-front, solves exactly.",
+        ),
+    ] = "slotted",
     threads: options.Threads = None,
     json: Annotated[
         Path | None,
@@ -36,12 +42,11 @@ def reproduce(
 
     What is finished is kept: after Ctrl-C the same command goes on where it stopped.
     """
-    if name not in REPRODUCTIONS:
-        raise SluiceError(f"{name} is not a reproduction; there are {', '.join(REPRODUCTIONS)}")
+    check(name, world)
     out.mkdir(parents=True, exist_ok=True)
     with progress(1) as watch:
-        found = repeat(name, threads=threads, watch=watch, fresh=fresh)
-    page = out / f"{name}.html"
+        found = repeat(name, world=world, threads=threads, watch=watch, fresh=fresh)
+    page = out / (f"{name}.html" if world == "slotted" else f"{name}-{world}.html")
     found.page().write(page)
     if json is not None:
         write_json(json, found.summary())

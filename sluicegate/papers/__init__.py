@@ -5,36 +5,61 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from sluicegate.papers.campaign import Watch
-    from sluicegate.papers.comparison import Reproduction
+from sluicegate.errors import SluiceError
 
-# name on the command line: module with a function `reproduce`
+if TYPE_CHECKING:
+    from sluicegate.papers.comparison import Reproduction
+    from sluicegate.worlds import Watch
+
+# name on the command line, and world: module with a function `reproduce`
 REPRODUCTIONS = {
-    "drop-from-front": "drop_from_front",
-    "redwm": "redwm",
-    "lpf-oda": "lpf_oda",
+    "drop-from-front": {
+        "slotted": "drop_from_front.simulated",
+        "chain": "drop_from_front.exact",
+    },
+    "redwm": {"slotted": "redwm"},
+    "lpf-oda": {"slotted": "lpf_oda"},
 }
 
 
+def check(name: str, world: str) -> None:
+    """Refuse what is not repeated, before anything is run.
+
+    Raises:
+        SluiceError: If there is no such reproduction, or not in that world.
+    """
+    if name not in REPRODUCTIONS:
+        raise SluiceError(f"{name} is not a reproduction; there are {', '.join(REPRODUCTIONS)}")
+    if world not in (worlds := REPRODUCTIONS[name]):
+        raise SluiceError(f"world = {world}: {name} is repeated in {', '.join(worlds)} only")
+
+
 def reproduce(
-    name: str, *, threads: int | None = None, watch: Watch | None = None, fresh: bool = False
+    name: str,
+    *,
+    world: str = "slotted",
+    threads: int | None = None,
+    watch: Watch | None = None,
+    fresh: bool = False,
 ) -> Reproduction:
     """Repeat a paper.
 
     Args:
         name: One of `REPRODUCTIONS`.
-        threads: Threads to use; all cores if None.
-        watch: Called now and then with a name, the slots done and the slots in all.
+        world: Where: `slotted` or, for drop-from-front, `chain`.
+        threads: Threads that a simulation uses; all cores if None.
+        watch: Called now and then; see `sluicegate.compare`.
         fresh: Run again even what the store has.
 
     Raises:
+        SluiceError: As `check`.
         InterruptError: After Ctrl-C; the next call goes on from what is finished.
     """
+    check(name, world)
     # a paper's module brings its plots along, which take seconds to import
-    module = import_module(f"sluicegate.papers.{REPRODUCTIONS[name]}")
+    module = import_module(f"sluicegate.papers.{REPRODUCTIONS[name][world]}")
     found: Reproduction = module.reproduce(threads=threads, watch=watch, fresh=fresh)
     return found
 
 
-__all__ = ["REPRODUCTIONS", "reproduce"]
+__all__ = ["REPRODUCTIONS", "check", "reproduce"]

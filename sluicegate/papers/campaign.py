@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 from sluicegate.errors import InterruptError
 from sluicegate.record import Record
 from sluicegate.scenario import Scenario
-from sluicegate.simulate import simulate
+from sluicegate.worlds import Slotted, Watch, World
 
-Watch = Callable[[str, int, int], None]
+_SLOTTED = Slotted()
 
 
 class Campaign:
@@ -17,53 +15,55 @@ class Campaign:
 
     Args:
         name: Shown with the progress.
-        slots: Slots of all runs together, as far as known beforehand.
-        threads: Threads to use; all cores if None.
-        watch: Called now and then with the name, the slots done and the slots in all.
+        cost: Of all runs together (see `sluicegate.worlds.World`), as far as known beforehand.
+        threads: Threads that a simulation uses; all cores if None.
+        watch: Called now and then with the name, the cost so far, in all, and what is done now.
         fresh: Run again even what the store has.
     """
 
     def __init__(
         self,
         name: str,
-        slots: int,
+        cost: float,
         *,
         threads: int | None = None,
         watch: Watch | None = None,
         fresh: bool = False,
     ) -> None:
         self._name = name
-        self._slots = slots
+        self._cost = cost
         self._threads = threads
         self._watch = watch
         self._fresh = fresh
-        self._done = 0
+        self._done = 0.0
 
-    def run(self, scenario: Scenario) -> Record:
-        """Run a scenario, or take it from the store.
+    def run(self, scenario: Scenario, world: World = _SLOTTED) -> Record:
+        """Run a scenario in a world, or take it from the store.
 
         Raises:
             InterruptError: After Ctrl-C; what was finished before is in the store.
         """
-        before = self._done
+        (discipline,) = scenario.disciplines
+        before, cost = self._done, world.cost(scenario)
         try:
-            record = simulate(
+            record = world.run(
                 scenario,
+                discipline,
                 threads=self._threads,
-                watch=lambda done, _: self._tell(before + done),
+                tell=lambda done, total, stage: self._tell(before + cost * done / total, stage),
                 fresh=self._fresh,
             )
         except (InterruptError, KeyboardInterrupt):
             raise self._interrupted() from None
         if record.interrupted:
             raise self._interrupted()
-        self._done += scenario.duration_slots * scenario.runs
-        self._tell(self._done)
+        self._done += cost
+        self._tell(self._done, "")
         return record
 
-    def _tell(self, done: int) -> None:
+    def _tell(self, done: float, stage: str) -> None:
         if self._watch is not None:
-            self._watch(self._name, done, max(done, self._slots))
+            self._watch(self._name, done, max(done, self._cost), stage)
 
     def _interrupted(self) -> InterruptError:
         return InterruptError(

@@ -13,11 +13,8 @@ from sluicegate.estimate import Measure
 from sluicegate.report.page import Page
 from sluicegate.report.tables import measure_text, terminal_table
 
-_HEADER = ["row", "quantity", "published", "measured", "deviation"]
-_READING = (
-    "Queues in packets, times in slots, losses and gains as shares. Behind ± stands the half "
-    "width of the 95 % confidence interval of what we measure."
-)
+_READING = "Queues in packets, times in slots, losses and gains as shares."
+INTERVALS = "Behind ± stands the half width of the 95 % confidence interval of what we measure."
 
 
 @dataclass(frozen=True)
@@ -29,7 +26,7 @@ class Row:
         quantity: What is compared, named as in records.
         published: The paper's figure; None where it prints none.
         measured: Ours.
-        half_width: Half width of our 95 % interval; None where there is no chance in it.
+        half_width: What stands behind ±; None where there is nothing to say.
     """
 
     row: str
@@ -89,6 +86,8 @@ class Reproduction:
         findings: What the rows show, a sentence or two each.
         choices: What the paper leaves open, and what we took.
         plots: The paper's figures, drawn anew.
+        column: What our figures are called.
+        spread: A sentence on what stands behind ±.
     """
 
     paper: str
@@ -96,6 +95,12 @@ class Reproduction:
     findings: Sequence[str]
     choices: Sequence[str]
     plots: Sequence[Plot] = field(repr=False)
+    column: str = "measured"
+    spread: str = INTERVALS
+
+    @property
+    def _header(self) -> list[str]:
+        return ["row", "quantity", "published", self.column, "deviation"]
 
     def summary(self) -> list[dict[str, Any]]:
         """Every row as types that JSON has."""
@@ -107,7 +112,7 @@ class Reproduction:
         for before, row in reversed(list(zip(self.rows, cells[1:], strict=False))):
             if row[0] == before.row:
                 row[0] = ""
-        return terminal_table(_HEADER, cells)
+        return terminal_table(self._header, cells)
 
     def page(self) -> Page:
         """The rows, the findings, the choices and the plots as a page."""
@@ -122,5 +127,6 @@ class Reproduction:
         for plot in self.plots:
             page.figure(plot.figure, plot.title, plot.caption)
         page.section("Figure by figure")
-        page.table(_HEADER, [row.cells() for row in self.rows], _READING)
+        cells = [row.cells() for row in self.rows]
+        page.table(self._header, cells, f"{_READING} {self.spread}")
         return page

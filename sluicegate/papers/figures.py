@@ -48,17 +48,20 @@ def queue_figure(panels: Sequence[Panel]) -> Figure:
     return _draw(panels, "waiting packets", "share of time")
 
 
-def rare_queue_figure(title: str, queue: FloatArray) -> Figure:
-    """Draw one distribution of the queue, shape (K,), down to what was seen but once."""
+def rare_queue_figure(title: str, curves: Curves) -> Figure:
+    """Draw distributions of the queue over each other, down to the rarest lengths."""
     figure = Figure(figsize=(_WIDTH, _HEIGHT), layout="constrained")
     ax = figure.subplots()
-    seen = np.flatnonzero(queue)
-    ax.semilogy(seen, queue[seen])
+    colour = colours(list(curves))
+    for place, (name, queue) in enumerate(curves.items()):
+        seen = np.flatnonzero(queue)
+        ax.semilogy(seen, queue[seen], color=colour[name], ls=dash(place), label=name)
     ax.set_title(title, loc="left", fontsize=10)
     ax.set_xlabel("waiting packets")
     ax.set_ylabel("share of time")
     ax.grid(alpha=0.25)
     ax.spines[["top", "right"]].set_visible(False)
+    ax.legend(frameon=False, fontsize=9)
     return figure
 
 

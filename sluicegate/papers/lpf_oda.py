@@ -10,9 +10,9 @@ from __future__ import annotations
 import numpy as np
 
 from sluicegate.aqm import Aqm, aqm
-from sluicegate.papers.campaign import Watch
 from sluicegate.papers.comparison import Plot, Reproduction, Row
 from sluicegate.papers.figures import FloatArray, response_figure
+from sluicegate.worlds import Watch
 
 PAPER = "Zheng & Atiquzzaman, International Journal of Communication Systems 15(10), 2002"
 MIN_TH, MAX_TH = 5, 20

@@ -15,12 +15,13 @@ from importlib.resources import files
 import polars as pl
 
 from sluicegate.papers import model
-from sluicegate.papers.campaign import Campaign, Watch
+from sluicegate.papers.campaign import Campaign
 from sluicegate.papers.comparison import Plot, Reproduction, Row, row_of
 from sluicegate.papers.drop_from_front.source import SEARCH_SLOTS, self_similar
 from sluicegate.papers.figures import Panel, queue_figure, wait_figure
 from sluicegate.record import Record
 from sluicegate.scenario import Discipline
+from sluicegate.worlds import Watch
 
 PAPER = (
     "Domanska et al., International Journal of Applied Mathematics and Computer Science 24(3), 2014"
@@ -79,7 +80,7 @@ def reproduce(
 
     Args:
         threads: Threads to use; all cores if None.
-        watch: Called now and then with a name, the slots done and the slots in all.
+        watch: Called now and then; see `sluicegate.compare`.
         fresh: Run again even what the store has.
 
     Raises:

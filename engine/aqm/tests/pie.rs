@@ -186,6 +186,7 @@ fn follow(link: &Link, delay: &str, spacing: &str, numbers: &[(&'static str, f64
                     }
                 }
             }
+            Event::Join | Event::Leave => {}
         }
         greatest = greatest.max(model.p);
     });
@@ -246,7 +247,7 @@ fn millisecond(running: &mut Running, now: u64, waiting: u32) -> Verdict {
         ..View::default()
     };
     running.depart(&view);
-    if now % 15 == 0 {
+    if now.is_multiple_of(15) {
         running.tick(&view);
     }
     running.arrive(&view)

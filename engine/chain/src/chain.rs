@@ -1,11 +1,14 @@
 //! The chain itself: its states, and what one slot does to each.
 
+use std::sync::Arc;
+
 use sluice_aqm::{Configured, Discipline};
 
 use crate::{
     arrivals::{Arrivals, Change, Modulator},
+    control::Control,
     error::{ChainError, refuse},
-    filter::{Averaging, Sampling},
+    filter::{Averaging, Filter, Sampling},
     levels::Levels,
 };
 
@@ -22,7 +25,7 @@ pub struct Plan {
     pub aqm: Configured,
     /// Length of a slot, ns: an average sampled by a clock must be sampled once in each.
     pub slot_ns: u64,
-    /// Step of the average's grid, packets.
+    /// Step of the average's grid, packets; `Chain::on` takes a grid without one.
     pub grid: f64,
     /// What building and solving the chain may take, bytes.
     pub memory: f64,
@@ -39,11 +42,15 @@ const VECTORS: f64 = 3.0;
 #[derive(Clone, Debug)]
 pub struct Chain {
     pub(crate) modulator: Modulator,
+    /// The averages on the grid, also those that are never reached.
+    pub(crate) grid: Vec<f64>,
     pub(crate) levels: Levels,
     pub(crate) discipline: Discipline,
     pub(crate) mu: f64,
     pub(crate) memory: f64,
     pub(crate) sampling: Sampling,
+    pub(crate) filter: Filter,
+    pub(crate) control: Arc<Control>,
 }
 
 /// What the average and the AQM make of a slot, after its service and the modulator.
@@ -65,36 +72,81 @@ impl Chain {
     /// For a parameter out of range, a discipline that no chain follows, or more states than
     /// the memory holds.
     pub fn new(plan: &Plan) -> Result<Self, ChainError> {
-        let (mu, grid, limit) = (plan.mu, plan.grid, plan.discipline.limit as usize);
+        let (step, limit) = (plan.grid, f64::from(plan.discipline.limit));
+        if !(step > 0.0 && step <= limit) {
+            refuse!("grid = {step} must be above 0 and at most the limit of {limit} packets");
+        }
+        let last = (limit / step).ceil();
+        Self::build(plan, &format!("grid = {step}"), last + 1.0, || {
+            let levels = (0..=last as usize).map(|level| level as f64 * step);
+            levels.collect()
+        })
+    }
+
+    /// Builds the chain of a plan on these averages instead of the multiples of `plan.grid`:
+    /// packets, rising, from 0 to the limit or beyond.
+    ///
+    /// # Errors
+    /// As `new`, and for averages that do not rise so.
+    pub fn on(plan: &Plan, grid: &[f64]) -> Result<Self, ChainError> {
+        let limit = f64::from(plan.discipline.limit);
+        let covers = grid.first() == Some(&0.0) && grid.last() >= Some(&limit);
+        if !(covers && grid.is_sorted_by(|a, b| a < b)) {
+            refuse!("grid must rise from 0 to the limit of {limit} packets or beyond");
+        }
+        let name = format!("a grid of {} levels", grid.len());
+        Self::build(plan, &name, grid.len() as f64, || grid.to_vec())
+    }
+
+    /// The chain on the `levels` averages of `grid`, called `name` where they are too many.
+    fn build(
+        plan: &Plan,
+        name: &str,
+        levels: f64,
+        grid: impl FnOnce() -> Vec<f64>,
+    ) -> Result<Self, ChainError> {
+        let (mu, limit) = (plan.mu, plan.discipline.limit as usize);
         if !(mu > 0.0 && mu <= 1.0) {
             refuse!("service.mu = {mu} must lie in (0, 1]");
         }
-        if !(grid > 0.0 && grid <= limit as f64) {
-            refuse!("grid = {grid} must be above 0 and at most the limit of {limit} packets");
-        }
         let modulator = Modulator::new(&plan.arrivals)?;
         let Averaging { sampling, filter } = Averaging::new(&plan.aqm, plan.slot_ns)?;
-        let levels = Levels::count(filter, limit, grid);
+        let is_still = filter == Filter::None;
+        let levels = if is_still {
+            1.0
+        } else {
+            levels * filter.counts() as f64
+        };
         let states = levels * (limit + 2) as f64 * modulator.states as f64;
         let bytes = levels * Levels::bytes(limit) + VECTORS * states * size_of::<f64>() as f64;
         if bytes > plan.memory {
             refuse!(
-                "grid = {grid} gives {states:.2e} states, which take {:.1} GB at least; {:.1} GB \
-                 are there: take a coarser grid",
+                "{name} gives {states:.2e} states, which take {:.1} GB at least; {:.1} GB                  are there: take a coarser grid",
                 bytes / 1e9,
                 plan.memory / 1e9
             );
         }
+        let grid = if is_still { vec![0.0] } else { grid() };
         let mut chain = Self {
-            levels: Levels::new(&plan.aqm, filter, limit, grid)?,
+            levels: Levels::new(&plan.aqm, filter, limit, &grid)?,
+            grid,
             modulator,
             discipline: plan.discipline,
             mu,
             memory: plan.memory,
             sampling,
+            filter,
+            control: Arc::default(),
         };
-        chain.levels.truncate(chain.reached());
+        let highest = chain.reached().iter().rposition(|known| *known);
+        let top = highest.expect("an empty system") / chain.sizes();
+        chain.levels.truncate(top + 1);
         Ok(chain)
+    }
+
+    /// By which whoever solves the chain is watched and stopped.
+    pub fn control(&self) -> &Control {
+        &self.control
     }
 
     /// Number of states.
@@ -151,7 +203,7 @@ impl Chain {
     #[inline(always)]
     pub(crate) fn jumps(&self, level: usize, size: usize, mut each: impl FnMut(Jump)) {
         let mut jump = |active, level, more, probability| {
-            if probability > 0.0 {
+            if probability != 0.0 {
                 each(Jump {
                     active,
                     level,
@@ -201,16 +253,14 @@ impl Chain {
         }
     }
 
-    /// One more than the highest level that is ever reached from an empty system.
-    fn reached(&self) -> usize {
+    /// Whether an empty system ever leads to each level and size, in this order of significance.
+    pub(crate) fn reached(&self) -> Vec<bool> {
         let sizes = self.sizes();
         let mut known = vec![false; self.level_count() * sizes];
         let mut open = vec![0];
         known[0] = true;
-        let mut highest = 0;
         while let Some(place) = open.pop() {
             let (level, size) = (place / sizes, place % sizes);
-            highest = highest.max(level);
             for after in size.saturating_sub(1)..=size {
                 self.jumps(level, after, |jump| {
                     let next = jump.level * sizes + after + jump.more;
@@ -220,7 +270,7 @@ impl Chain {
                 });
             }
         }
-        highest + 1
+        known
     }
 
     /// `vector` times the transition matrix: the probabilities one slot later.

@@ -1,10 +1,13 @@
 //! The average queue on a grid: its levels, where each observation takes it, the drop law there.
+//!
+//! The grid is any rising list of averages: it may be finer where the average stays.
 
 use sluice_aqm::Configured;
 
 use crate::{
-    error::{ChainError, refuse},
+    error::ChainError,
     filter::Filter,
+    law::{Curve, Law},
 };
 
 /// Where one observation takes the average: to the grid's neighbours of its exact value, with
@@ -17,43 +20,8 @@ pub(crate) struct Move {
     pub up: f64,
 }
 
-/// The probabilities with which the drop law decides on an arrival.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Law {
-    /// Dropped, or marked, by chance.
-    pub early: f64,
-    /// Dropped where the law leaves no chance.
-    pub forced: f64,
-}
-
-/// Points at which the drop law is looked at, each side of a level.
-const LAW_POINTS: i32 = 32;
-
-impl Law {
-    /// The law's mean around a level.
-    ///
-    /// Rounding by chance spreads an average to both neighbours on the grid, so a level stands for
-    /// all averages within a step of it, the less the further they are. The mean with these
-    /// weights keeps the grid's error of second order even where the law jumps (RED at max_th);
-    /// the law at the level alone would shift the jump by half a step.
-    fn around(aqm: &Configured, level: f64, step: f64) -> Option<Self> {
-        let (mut law, mut total) = (Self::default(), 0.0);
-        for point in (-LAW_POINTS..LAW_POINTS).map(|k| (f64::from(k) + 0.5) / f64::from(LAW_POINTS))
-        {
-            let weight = 1.0 - point.abs();
-            let p = aqm.drop_probability((level + point * step).max(0.0))?;
-            if p < 1.0 {
-                law.early += weight * p;
-            } else {
-                law.forced += weight;
-            }
-            total += weight;
-        }
-        law.early /= total;
-        law.forced /= total;
-        Some(law)
-    }
-}
+/// An exact value closer to a level than this, in steps, lies on it: the rest is rounding.
+const ON_A_LEVEL: f64 = 1e-9;
 
 /// Every level of the average and what happens there. Level 0 is where a long silence leads.
 #[derive(Clone, Debug)]
@@ -68,61 +36,73 @@ pub(crate) struct Levels {
 }
 
 impl Levels {
-    /// How many levels a grid of `step` packets has, whether they can be reached or not.
-    pub fn count(filter: Filter, limit: usize, step: f64) -> f64 {
-        if filter == Filter::None {
-            return 1.0;
-        }
-        ((limit as f64 / step).ceil() + 1.0) * filter.counts() as f64
-    }
-
     /// Bytes that each level takes.
     pub fn bytes(limit: usize) -> f64 {
         ((limit + 1) * size_of::<Move>()) as f64
     }
 
+    /// Levels at the averages of `grid`, packets, rising from 0.
     pub fn new(
         aqm: &Configured,
         filter: Filter,
         limit: usize,
-        step: f64,
+        grid: &[f64],
     ) -> Result<Self, ChainError> {
-        let (count, counts) = (Self::count(filter, limit, step) as usize, filter.counts());
-        let average: Vec<f64> = (0..count)
-            .map(|level| (level / counts) as f64 * step)
-            .collect();
-        let mut law = Vec::with_capacity(count);
-        for packets in average.iter().step_by(counts) {
-            match Law::around(aqm, *packets, step) {
-                Some(here) => law.extend(std::iter::repeat_n(here, counts)),
-                None => refuse!("{} has no drop law", aqm.class().name),
-            }
-        }
-        let top = (count - 1) / counts;
-        let mut moves = Vec::with_capacity(count * (limit + 1));
-        for (level, packets) in average.iter().enumerate() {
-            for waiting in 0..=limit {
-                let (exact, missing) = filter.update(*packets, level % counts, waiting as f64);
-                let place = exact / step;
-                let low = (place.floor() as usize).min(top);
-                moves.push(Move {
-                    low: low * counts + missing,
-                    high: (low + 1).min(top) * counts + missing,
-                    up: (place - low as f64).clamp(0.0, 1.0),
-                });
-            }
-        }
-        Ok(Self {
-            average,
-            law,
-            moves,
+        let counts = filter.counts();
+        let count = grid.len() * counts;
+        let mut levels = Self {
+            average: Vec::with_capacity(count),
+            law: Vec::with_capacity(count),
+            moves: Vec::with_capacity(count * (limit + 1)),
             waits: limit + 1,
-        })
+        };
+        let curve = Curve::new(aqm)?;
+        for (place, packets) in grid.iter().enumerate() {
+            let [low, high] = neighbours(grid, place);
+            let here = curve.around(low, *packets, high);
+            for missing in 0..counts {
+                levels.average.push(*packets);
+                levels.law.push(here);
+                for waiting in 0..=limit {
+                    let (exact, missing) = filter.update(*packets, missing, waiting as f64);
+                    levels.moves.push(rounded(grid, exact, missing, counts));
+                }
+            }
+        }
+        Ok(levels)
     }
 
     #[inline]
     pub fn seen(&self, level: usize, waiting: usize) -> Move {
         self.moves[level * self.waits + waiting]
+    }
+
+    /// The same levels with other parameters, `of` being those that they are close to: every
+    /// observation leads to the neighbours that it has in `of`, with the probabilities that keep
+    /// its mean even where its exact value has left them. So they are as smooth as the exact
+    /// value is. What lies on a level in `of` has two pairs of neighbours, and goes to the `lower`
+    /// or to the upper one.
+    pub fn beside(mut self, of: &Self, counts: usize, lower: bool) -> Self {
+        self.truncate(of.average.len());
+        let top = self.average.len() - 1;
+        for (own, at) in self.moves.iter_mut().zip(&of.moves) {
+            let (from, to) = (self.average[own.low], self.average[own.high]);
+            let exact = from + own.up * (to - from);
+            let (mut low, mut high) = (at.low, at.high);
+            if at.up < ON_A_LEVEL && lower && low >= counts {
+                (low, high) = (low - counts, low);
+            } else if at.up > 1.0 - ON_A_LEVEL && !lower && high + counts <= top {
+                (low, high) = (high, high + counts);
+            }
+            let width = self.average[high] - self.average[low];
+            let up = if width > 0.0 {
+                (exact - self.average[low]) / width
+            } else {
+                at.up
+            };
+            *own = Move { low, high, up };
+        }
+        self
     }
 
     /// Leaves out the levels from `count` on, which are never reached.
@@ -135,5 +115,58 @@ impl Levels {
             seen.low = seen.low.min(count - 1);
             seen.high = seen.high.min(count - 1);
         }
+    }
+}
+
+/// The averages beside one on the grid; at an end as far from it as on its other side.
+fn neighbours(grid: &[f64], place: usize) -> [f64; 2] {
+    let here = grid[place];
+    let below = place.checked_sub(1).map(|below| here - grid[below]);
+    let above = grid.get(place + 1).map(|above| above - here);
+    // a grid of one level belongs to drop-tail, whose law is the same everywhere
+    let either = below.or(above).unwrap_or(1.0);
+    [
+        here - below.unwrap_or(either),
+        here + above.unwrap_or(either),
+    ]
+}
+
+/// Where `exact` goes: the rounding of `Move`.
+fn rounded(grid: &[f64], exact: f64, missing: usize, counts: usize) -> Move {
+    let above = grid.partition_point(|level| *level <= exact);
+    let (low, high) = (above.saturating_sub(1), above.min(grid.len() - 1));
+    let up = if low < high {
+        (exact - grid[low]) / (grid[high] - grid[low])
+    } else {
+        0.0
+    };
+    Move {
+        low: low * counts + missing,
+        high: high * counts + missing,
+        up,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rounding_keeps_the_mean_on_any_grid() {
+        let grid = [0.0, 0.1, 0.5, 2.0, 3.0, 10.0];
+        for exact in [0.0, 0.05, 0.1, 0.4, 1.999, 2.0, 7.3, 10.0] {
+            let Move { low, high, up } = rounded(&grid, exact, 0, 1);
+            assert!(high <= low + 1 && (0.0..=1.0).contains(&up));
+            let mean = (1.0 - up) * grid[low] + up * grid[high];
+            assert!((mean - exact).abs() < 1e-15, "{exact}: {mean}");
+        }
+    }
+
+    #[test]
+    fn an_end_has_a_neighbour_beyond_it() {
+        let grid = [0.0, 0.5, 2.0];
+        assert_eq!(neighbours(&grid, 0), [-0.5, 0.5]);
+        assert_eq!(neighbours(&grid, 1), [0.0, 2.0]);
+        assert_eq!(neighbours(&grid, 2), [0.5, 3.5]);
     }
 }

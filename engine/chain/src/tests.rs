@@ -12,7 +12,7 @@ use crate::{
 };
 
 /// x as a fraction, exactly.
-fn exact(x: f64) -> BigRational {
+pub(crate) fn exact(x: f64) -> BigRational {
     BigRational::from_float(x).unwrap()
 }
 
@@ -49,14 +49,14 @@ fn geo_geo_1_k_has_its_closed_form_down_to_1e_150() {
 }
 
 /// |found - expected| / expected, to 30 decimal places.
-fn relative_error(found: f64, expected: &BigRational) -> f64 {
+pub(crate) fn relative_error(found: f64, expected: &BigRational) -> f64 {
     let off = (exact(found) - expected) / expected;
     let scaled = (off * BigInt::from(10).pow(30)).to_integer();
     scaled.to_string().parse::<f64>().unwrap().abs() * 1e-30
 }
 
 /// Grassmann, Taksar & Heyman's elimination in exact arithmetic.
-fn exact_stationary(rows: &[Vec<(usize, f64)>]) -> Vec<BigRational> {
+pub(crate) fn exact_stationary(rows: &[Vec<(usize, f64)>]) -> Vec<BigRational> {
     let n = rows.len();
     let zero = || exact(0.0);
     let mut p = vec![vec![zero(); n]; n];
@@ -159,7 +159,7 @@ fn waits_under_drop_from_front() {
         number("max_th", 12.0),
         number("w", 0.2),
     ];
-    for sampling in ["arrivals", "clock"] {
+    for (class, sampling) in [("red", "arrivals"), ("red", "clock"), ("lpf_oda", "clock")] {
         let given = [&given[..], &[word("sampling", sampling)]].concat();
         for arrivals in [
             Arrivals::Geometric { rate: 0.6 },
@@ -171,7 +171,7 @@ fn waits_under_drop_from_front() {
         ] {
             let plan = Plan {
                 arrivals,
-                aqm: red("red", &given),
+                aqm: red(class, &given),
                 ..drop_tail(0.6, 0.5, 10)
             };
             let chain = Chain::new(&plan).unwrap();

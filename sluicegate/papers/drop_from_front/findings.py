@@ -23,14 +23,10 @@ def findings(cases: Sequence[Case], rows: Sequence[Row]) -> list[str]:
         row = by_name[case.name, quantity]
         sentences.append(
             f"{case.name}: the published {quantity} {row.published:g} contradicts the other "
-            f"figures of its own row, which imply {implied:.4g}; we measure {row.measured:.4g}. "
+            f"figures of its own row, which imply {implied:.4g}; ours is {row.measured:.4g}. "
             "We take it for a misprint and leave it out of the deviations above."
         )
-    return [
-        *sentences,
-        _gains(cases, by_name),
-        "All rows of one source see the same arrivals: their deviations share most of their noise.",
-    ]
+    return [*sentences, _gains(cases, by_name)]
 
 
 def _agreement(rows: dict[tuple[str, str], Row]) -> str:

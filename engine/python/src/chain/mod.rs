@@ -1,13 +1,17 @@
 //! The exact chain: built once from a plan, then asked.
 
+mod losses;
+mod passage;
+mod sensitivity;
 mod steady;
+mod transient;
 
 use pyo3::{exceptions::PyValueError, prelude::*, types::PyDict};
-use sluice_aqm::Victim;
-use sluice_chain::{Arrivals, Chain, ChainError, Plan};
+use sluice_chain::{Arrivals, Chain, ChainError, Plan, Progress};
 
 use crate::{
     aqm::PyConfigured,
+    attended::attended,
     slotted::{discipline, field},
 };
 
@@ -43,41 +47,96 @@ fn mu(service: &Bound<'_, PyDict>) -> PyResult<f64> {
     field(service, "mu")
 }
 
+/// The grid of the average: its step, or the averages themselves (packets).
+#[derive(FromPyObject)]
+enum Grid {
+    Step(f64),
+    Levels(Vec<f64>),
+}
+
+/// A plan with the average on a grid of steps of `grid`, packets.
+fn plan(table: &Bound<'_, PyDict>, aqm: &PyConfigured, grid: f64, memory: f64) -> PyResult<Plan> {
+    Ok(Plan {
+        arrivals: arrivals(&field(table, "arrivals")?)?,
+        mu: mu(&field(table, "service")?)?,
+        discipline: discipline(table)?,
+        aqm: aqm.0.clone(),
+        slot_ns: field(table, "slot_ns")?,
+        grid,
+        memory,
+    })
+}
+
 /// The chain of a plan.
 #[pyclass(name = "Chain", module = "sluicegate._engine", frozen)]
 pub struct PyChain {
     chain: Chain,
-    victim: Victim,
+    plan: Plan,
 }
 
 #[pymethods]
 impl PyChain {
     /// Builds the chain of a plan, whose fields are those of `simulate`; `grid` is the step of
-    /// the average in packets, `memory` what building and solving may take in bytes.
+    /// the average or its levels in packets, `memory` what building and solving may take in bytes.
     #[new]
     fn new(
         py: Python<'_>,
         table: &Bound<'_, PyDict>,
         aqm: &PyConfigured,
-        grid: f64,
+        grid: Grid,
         memory: f64,
     ) -> PyResult<Self> {
-        let plan = Plan {
-            arrivals: arrivals(&field(table, "arrivals")?)?,
-            mu: mu(&field(table, "service")?)?,
-            discipline: discipline(table)?,
-            aqm: aqm.0.clone(),
-            slot_ns: field(table, "slot_ns")?,
-            grid,
-            memory,
+        let step = match grid {
+            Grid::Step(step) => step,
+            // no step: `Chain::on` is given the levels
+            Grid::Levels(_) => f64::NAN,
         };
-        let chain = py.detach(|| Chain::new(&plan)).map_err(refused)?;
-        let victim = plan.discipline.victim;
-        Ok(Self { chain, victim })
+        let plan = plan(table, aqm, step, memory)?;
+        let chain = py
+            .detach(|| match &grid {
+                Grid::Step(_) => Chain::new(&plan),
+                Grid::Levels(levels) => Chain::on(&plan, levels),
+            })
+            .map_err(refused)?;
+        Ok(Self { chain, plan })
+    }
+}
+
+impl PyChain {
+    /// What `question` finds. Ctrl-C ends it; `watch(method, done, all)` is called now and then:
+    /// with `direct`, the sizes eliminated and all sizes, or with `iterative`, the sweeps done and
+    /// the residual.
+    fn ask<T: Send>(
+        &self,
+        py: Python<'_>,
+        watch: Option<Py<PyAny>>,
+        question: impl FnOnce(&Chain) -> Result<T, ChainError> + Send,
+    ) -> PyResult<T> {
+        let (chain, control) = (&self.chain, self.chain.control());
+        control.start();
+        let report = |py: Python<'_>| {
+            let (Some(watch), Some(progress)) = (&watch, control.progress()) else {
+                return Ok(());
+            };
+            match progress {
+                Progress::Eliminated { sizes, of } => watch.call1(py, ("direct", sizes, of)),
+                Progress::Swept { sweeps, residual } => {
+                    watch.call1(py, ("iterative", sweeps, residual))
+                }
+            }
+            .map(drop)
+        };
+        let (found, raised) = attended(py, || control.cancel(), report, || question(chain));
+        raised?;
+        found.map_err(refused)
     }
 }
 
 pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<PyChain>()?;
-    steady::register(module)
+    steady::register(module)?;
+    losses::register(module)?;
+    passage::register(module)?;
+    sensitivity::register(module)?;
+    transient::register(module)
 }

@@ -3,14 +3,14 @@
 use numpy::PyArray1;
 use pyo3::{exceptions::PyValueError, prelude::*, types::PyDict};
 use sluice_aqm::Victim;
-use sluice_chain::{Chain, Measures, Method, Solution};
+use sluice_chain::{Chain, ChainError, Fates, Measures, Method, Solution};
 
-use super::{PyChain, refused};
+use super::PyChain;
 
 /// Waiting times are computed until less than this is left.
-const WAIT_REST: f64 = 1e-16;
+const WAIT_REST: f64 = 1e-20;
 
-fn method(name: &str, chain: &Chain) -> PyResult<Method> {
+pub fn method(name: &str, chain: &Chain) -> PyResult<Method> {
     match name {
         "auto" => Ok(chain.suitable()),
         "direct" => Ok(Method::Direct),
@@ -21,60 +21,83 @@ fn method(name: &str, chain: &Chain) -> PyResult<Method> {
     }
 }
 
-/// The steady state of a chain and its measures.
+/// The steady state of a chain and its measures; `watch` as in `PyChain::ask`. With `front_waits`
+/// also the distribution of times in the system under drop from front.
 #[pyfunction]
+#[pyo3(signature = (chain, method_name, watch=None, front_waits=false))]
 fn solve_chain<'py>(
     py: Python<'py>,
     chain: &PyChain,
     method_name: &str,
+    watch: Option<Py<PyAny>>,
+    front_waits: bool,
 ) -> PyResult<Bound<'py, PyDict>> {
-    let PyChain { chain, victim } = chain;
-    let method = method(method_name, chain)?;
-    let (solution, measures, waits) = py
-        .detach(|| {
-            let solution = chain.solve(method)?;
-            let measures = chain.measures(&solution.probabilities);
-            let waits = Waits::of(chain, *victim, &solution, &measures);
-            Ok((solution, measures, waits))
-        })
-        .map_err(refused)?;
-    result(py, chain, &solution, &measures, waits)
+    let method = method(method_name, &chain.chain)?;
+    let victim = chain.plan.discipline.victim;
+    let (solution, measures, waits) = chain.ask(py, watch, |chain| {
+        let solution = chain.solve(method)?;
+        let measures = chain.measures(&solution.probabilities);
+        let mut waits = Waits::of(chain, victim, &solution, &measures)?;
+        if front_waits {
+            waits.follow_front(chain, &solution)?;
+        }
+        Ok((solution, measures, waits))
+    })?;
+    result(py, &chain.chain, &solution, &measures, waits)
 }
 
-/// Times in the system of the packets served: distribution (slots) where it is known, sums per slot.
+/// Times in the system of the packets served: distribution (slots) where it is known and the bound
+/// of its error, sums per slot.
 struct Waits {
     distribution: Vec<f64>,
+    error: f64,
     sum: f64,
     square_sum: f64,
 }
 
 impl Waits {
-    fn of(chain: &Chain, victim: Victim, solution: &Solution, measures: &Measures) -> Self {
+    fn of(
+        chain: &Chain,
+        victim: Victim,
+        solution: &Solution,
+        measures: &Measures,
+    ) -> Result<Self, ChainError> {
         let unknown = Self {
             distribution: Vec::new(),
+            error: 0.0,
             sum: f64::NAN,
             square_sum: f64::NAN,
         };
-        match victim {
+        Ok(match victim {
             Victim::Tail => {
                 let (sum, square_sum) = chain.wait_sums(&measures.admitted);
                 let distribution = chain.waits(&measures.admitted, WAIT_REST);
                 Self {
                     distribution: distribution.unwrap_or_default(),
+                    error: WAIT_REST,
                     sum,
                     square_sum,
                 }
             }
-            Victim::Front => match chain.front_waits(&solution.probabilities) {
-                Some(front) => Self {
+            Victim::Front => {
+                let front = chain.front_waits(&solution.probabilities)?;
+                Self {
                     sum: front.sum,
                     square_sum: front.square_sum,
                     ..unknown
-                },
-                None => unknown,
-            },
+                }
+            }
             Victim::Random => unknown,
-        }
+        })
+    }
+
+    fn follow_front(&mut self, chain: &Chain, solution: &Solution) -> Result<(), ChainError> {
+        let mut times = chain.front_times(&solution.probabilities)?;
+        let total: f64 = times.served.iter().sum();
+        times.served.iter_mut().for_each(|x| *x /= total);
+        self.distribution = times.served;
+        self.error = times.unknown / total;
+        Ok(())
     }
 }
 
@@ -95,24 +118,28 @@ fn result<'py>(
     table.set_item("average", PyArray1::from_slice(py, &measures.average))?;
     table.set_item("queue", PyArray1::from_slice(py, &measures.queue))?;
     table.set_item("wait", PyArray1::from_vec(py, waits.distribution))?;
+    table.set_item("wait_error", waits.error)?;
     table.set_item("wait_sum", waits.sum)?;
     table.set_item("wait_square_sum", waits.square_sum)?;
     table.set_item("busy", measures.utilization)?;
     let fates = measures.fates;
     table.set_item("arrivals", fates.arrivals)?;
-    let lost = fates.early + fates.forced + fates.overflow;
     let admitted: f64 = measures.admitted.iter().sum();
-    let verdicts = [
-        fates.arrivals - lost - fates.marked,
+    table.set_item("verdicts", verdicts(&fates))?;
+    table.set_item("served", admitted)?;
+    Ok(table)
+}
+
+/// Packets per slot by verdict: admitted, dropped early, by force, for want of room, marked.
+pub(super) fn verdicts(fates: &Fates) -> [f64; 6] {
+    [
+        fates.arrivals - fates.lost() - fates.marked,
         fates.early,
         fates.forced,
         fates.overflow,
         fates.marked,
         0.0,
-    ];
-    table.set_item("verdicts", verdicts)?;
-    table.set_item("served", admitted)?;
-    Ok(table)
+    ]
 }
 
 pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {

@@ -1,0 +1,226 @@
+//! Derivatives of the steady state and of what is measured in it with respect to a parameter.
+//!
+//! With P' the derivative of the transition matrix, x' = x' P + x P': one more solve of the chain,
+//! with the right side b = x P' (Golub & Meyer 1986). Whatever is linear in the probabilities,
+//! m = c x, then has the derivative c' x + c x'. The derivatives of P and c come from chains at
+//! five values of the parameter, applied to x as it is: nothing that was solved is differenced.
+
+use sluice_aqm::Victim;
+
+use crate::{
+    arrivals::Modulator,
+    chain::{Chain, Plan},
+    elimination::add_scaled,
+    error::{ChainError, refuse},
+    filter::{Averaging, Filter},
+    levels::Levels,
+    measures::Fates,
+    resolve::Resolver,
+    solve::{Method, Solution},
+};
+
+/// Difference quotient on five points to one side, times the step; exact for polynomials up to
+/// the fourth degree (Abramowitz & Stegun 1964, table 25.2).
+const QUOTIENT: [f64; 5] = [-25.0 / 12.0, 4.0, -3.0, 4.0 / 3.0, -1.0 / 4.0];
+
+/// What is linear in the probabilities of the states, and what all other measures are made of.
+#[derive(Clone, Debug)]
+pub struct Linear {
+    /// Probability that k packets wait at the end of a slot.
+    pub queue: Vec<f64>,
+    /// Probability that the server is busy at the end of a slot.
+    pub utilization: f64,
+    /// What becomes of arrivals.
+    pub fates: Fates,
+    /// Packets per slot that are admitted.
+    pub admitted: f64,
+    /// Sum of the times in the system of the packets served, per slot (slots); NaN where packets
+    /// are dropped at random.
+    pub wait_sum: f64,
+    /// Sum of the squares.
+    pub wait_square_sum: f64,
+}
+
+/// A steady state and its derivatives.
+#[derive(Clone, Debug)]
+pub struct Sensitivities {
+    /// What is linear in the probabilities.
+    pub value: Linear,
+    /// Method that solved the chain.
+    pub method: Method,
+    /// By parameter.
+    pub derivatives: Vec<Derivative>,
+}
+
+/// Derivatives with respect to one parameter.
+#[derive(Clone, Debug)]
+pub struct Derivative {
+    /// Of what is linear in the probabilities.
+    pub of: Linear,
+    /// The solve's sum of |b + x' P - x'|, over the sum of |b|.
+    pub residual: f64,
+    /// Estimate of the sum of the errors of all states' derivatives that the solve makes.
+    pub error: f64,
+}
+
+impl Chain {
+    /// The steady state, and the derivatives with respect to each of `parameters`.
+    ///
+    /// A parameter is given by a step and the chain's plans one to four steps away.
+    ///
+    /// # Errors
+    /// As `solve`; if such a plan is refused; if a parameter has no derivative on a grid.
+    pub fn sensitivities(
+        &self,
+        plan: &Plan,
+        parameters: &[(f64, [Plan; 4])],
+        method: Method,
+    ) -> Result<Sensitivities, ChainError> {
+        let solution = self.solve(method)?;
+        let mut resolver = self.changes_of(&solution)?;
+        let derivatives = parameters
+            .iter()
+            .map(|(step, plans)| self.derivative(plan, *step, plans, &solution, &mut resolver))
+            .collect::<Result<_, _>>()?;
+        Ok(Sensitivities {
+            value: self.linear(&solution.probabilities)?,
+            method,
+            derivatives,
+        })
+    }
+
+    fn derivative(
+        &self,
+        plan: &Plan,
+        step: f64,
+        plans: &[Plan; 4],
+        solution: &Solution,
+        resolver: &mut Resolver<'_>,
+    ) -> Result<Derivative, ChainError> {
+        let x = &solution.probabilities;
+        let mut right = vec![0.0; x.len()];
+        let mut direct = vec![0.0; self.linear(x)?.flat().len()];
+        for (plan, factor) in [plan].into_iter().chain(plans).zip(QUOTIENT) {
+            // the mean of the derivatives to both sides, where they differ
+            for lower in [false, true] {
+                let near = self.near(plan, lower)?;
+                add_scaled(&mut right, factor / (2.0 * step), &near.step(x));
+                add_scaled(&mut direct, factor / (2.0 * step), &near.linear(x)?.flat());
+            }
+        }
+        // rows of every transition matrix sum to 1: what is left is rounding
+        let total: f64 = right.iter().sum();
+        add_scaled(&mut right, -total, x);
+        let change = resolver.solve(&right)?;
+        add_scaled(&mut direct, 1.0, &self.linear(&change.x)?.flat());
+        Ok(Derivative {
+            of: Linear::from_flat(&direct),
+            residual: change.residual,
+            error: change.error,
+        })
+    }
+
+    /// The chain of a plan close to this one's, on the same levels; `lower` as in `Levels::beside`.
+    fn near(&self, plan: &Plan, lower: bool) -> Result<Self, ChainError> {
+        let Averaging { sampling, filter } = Averaging::new(&plan.aqm, plan.slot_ns)?;
+        if !acts_alike(filter, self.filter) {
+            refuse!(
+                "low_queue, and min_th where the average is lpf_oda, have no derivative: on a grid \
+                 the average is halved from one level on or from the next"
+            );
+        }
+        let levels = Levels::new(
+            &plan.aqm,
+            filter,
+            plan.discipline.limit as usize,
+            &self.grid,
+        )?;
+        Ok(Self {
+            grid: self.grid.clone(),
+            modulator: Modulator::new(&plan.arrivals)?,
+            levels: levels.beside(&self.levels, filter.counts(), lower),
+            discipline: self.discipline,
+            mu: plan.mu,
+            memory: self.memory,
+            sampling,
+            filter,
+            control: self.control.clone(),
+        })
+    }
+
+    fn linear(&self, x: &[f64]) -> Result<Linear, ChainError> {
+        let measures = self.measures(x);
+        let (wait_sum, wait_square_sum) = match self.discipline.victim {
+            Victim::Tail => self.wait_sums(&measures.admitted),
+            Victim::Front => {
+                let waits = self.front_waits(x)?;
+                (waits.sum, waits.square_sum)
+            }
+            Victim::Random => (f64::NAN, f64::NAN),
+        };
+        Ok(Linear {
+            queue: measures.queue,
+            utilization: measures.utilization,
+            fates: measures.fates,
+            admitted: measures.admitted.iter().sum(),
+            wait_sum,
+            wait_square_sum,
+        })
+    }
+}
+
+/// Whether two filters differ in weights alone.
+fn acts_alike(a: Filter, b: Filter) -> bool {
+    let weightless = |filter| match filter {
+        Filter::LpfOda {
+            low_queue,
+            low_arrivals,
+            min_th,
+            ..
+        } => Filter::LpfOda {
+            w: 0.0,
+            low_queue,
+            low_arrivals,
+            min_th,
+        },
+        Filter::Ewma { .. } => Filter::Ewma { w: 0.0 },
+        Filter::None => Filter::None,
+    };
+    weightless(a) == weightless(b)
+}
+
+impl Linear {
+    fn flat(&self) -> Vec<f64> {
+        let fates = self.fates;
+        let mut flat = vec![
+            self.utilization,
+            fates.arrivals,
+            fates.early,
+            fates.forced,
+            fates.overflow,
+            fates.marked,
+            self.admitted,
+            self.wait_sum,
+            self.wait_square_sum,
+        ];
+        flat.extend_from_slice(&self.queue);
+        flat
+    }
+
+    fn from_flat(flat: &[f64]) -> Self {
+        Self {
+            utilization: flat[0],
+            fates: Fates {
+                arrivals: flat[1],
+                early: flat[2],
+                forced: flat[3],
+                overflow: flat[4],
+                marked: flat[5],
+            },
+            admitted: flat[6],
+            wait_sum: flat[7],
+            wait_square_sum: flat[8],
+            queue: flat[9..].to_vec(),
+        }
+    }
+}

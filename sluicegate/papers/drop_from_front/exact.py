@@ -1,0 +1,100 @@
+"""The paper repeated by its own means, the Markov chain, without its limits of size."""
+
+from __future__ import annotations
+
+from scipy import optimize
+
+from sluicegate.estimate import Measure
+from sluicegate.papers import model
+from sluicegate.papers.campaign import Campaign
+from sluicegate.papers.comparison import Reproduction
+from sluicegate.papers.drop_from_front.reproduction import Pair, repeat
+from sluicegate.papers.drop_from_front.source import calibration_case
+from sluicegate.papers.drop_from_front.tables import Case, published
+from sluicegate.record import Record
+from sluicegate.scenario import Arrivals, SelfSimilarArrivals, Victim
+from sluicegate.worlds import Chain, Watch, World
+
+# the paper's grid, with which the self-similar chains have 1.1 to 1.3 million states
+_PAPERS_GRID = Chain(grid=0.25)
+_LIMIT = Chain(grid=0.25, limit=True)
+_TABLE: dict[str, World] = {"geometric": _LIMIT, "self-similar": _PAPERS_GRID}
+_TOLERANCE = 1e-6
+# a chain has no slots, but a scenario must say how many
+_SLOTS = 1000
+
+
+class Exact:
+    """The runs of the chain."""
+
+    world: World = Chain()
+    spread = (
+        "Behind ± stands how far the exact figure may lie off the limit of the average's grid; "
+        "figures without it are those of the paper's grid of 1/4 packet."
+    )
+
+    def __init__(self, campaign: Campaign) -> None:
+        self.campaign = campaign
+        self.source = _self_similar(campaign)
+
+    def _solve(self, case: Case, victim: Victim, world: World) -> Record:
+        arrivals: Arrivals = model.GEOMETRIC if case.source == "geometric" else self.source
+        scenario = model.scenario(arrivals, case.mu, case.discipline(victim), _SLOTS)
+        return self.campaign.run(scenario, world=world)
+
+    def record(self, case: Case) -> Record:
+        """Geometric cases in the limit of the grid, self-similar ones on the paper's."""
+        return self._solve(case, "tail", _TABLE[case.source])
+
+    def pair(self, case: Case) -> Pair:
+        """Both victims on the paper's grid."""
+        tail, front = (self._solve(case, victim, _PAPERS_GRID) for victim in ("tail", "front"))
+        gain = 1 - front["wait_mean"].value / tail["wait_mean"].value
+        waits = {"tail": tail.wait_distribution, "front": front.wait_distribution}
+        known = {victim: wait for victim, wait in waits.items() if wait.size}
+        return Pair(Measure(gain, None, ""), known)
+
+    def remarks(self) -> list[str]:
+        """Which grid was taken where."""
+        return [
+            "Geometric rows are taken to the limit of an infinitely fine grid of the average; "
+            "self-similar rows and all gains are those of the paper's grid of 1/4 packet. There "
+            "is no chance in any of them."
+        ]
+
+
+def _self_similar(campaign: Campaign) -> SelfSimilarArrivals:
+    """The source with which the chain's loss in one case is as published, and its `a`."""
+    case = calibration_case()
+
+    def excess(a: float) -> float:
+        arrivals = SelfSimilarArrivals(rate=model.RATE, a=a)
+        scenario = model.scenario(arrivals, case.mu, case.discipline("tail"), _SLOTS)
+        return campaign.run(scenario, world=_PAPERS_GRID)["loss_ratio"].value / case.loss - 1
+
+    root = optimize.root_scalar(excess, method="secant", x0=31.0, x1=32.0, xtol=_TOLERANCE)
+    return SelfSimilarArrivals(rate=model.RATE, a=root.root)
+
+
+def reproduce(
+    *, threads: int | None = None, watch: Watch | None = None, fresh: bool = False
+) -> Reproduction:
+    """Solve the chains of all 24 cases, with either victim.
+
+    Args:
+        threads: As in the simulated reproduction; a chain takes all cores.
+        watch: Called now and then; see `sluicegate.compare`.
+        fresh: Solve again even what the store has.
+
+    Raises:
+        InterruptError: After Ctrl-C; the next call goes on from what is finished.
+    """
+    chains = 4 + 3 * len(published())
+    campaign = Campaign(
+        "drop-from-front",
+        chains * Chain.SLOTS_OF_THE_SAME_TIME,
+        threads=threads,
+        watch=watch,
+        fresh=fresh,
+    )
+    return repeat(Exact(campaign))

@@ -1,0 +1,115 @@
+"""First passages: closed forms in fractions, repeated counting, LPF/ODA against EWMA, refusals."""
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+import sluicegate as sg
+
+RED = {"spacing": "independent", "idle_decay": False}
+
+
+def scenario(aqm="drop_tail", *, rate=0.5, mu=0.5, limit=40, **params):
+    return sg.Scenario(
+        arrivals=sg.GeometricArrivals(rate=rate),
+        service=sg.GeometricService(mu=mu),
+        queue=sg.Queue(limit=limit),
+        disciplines=[sg.Discipline(aqm=aqm, params=params)],
+        slots=1000,
+    )
+
+
+def test_the_plain_queue_empties_as_its_closed_form_says():
+    """From s to s - 1 packets takes m(s) = (1 + up m(s + 1)) / down slots in the mean."""
+    rate, mu, limit = Fraction(0.5), Fraction(0.625), 40
+    up, down = (1 - mu) * rate, mu * (1 - rate)
+    step = expected = 1 / down
+    for _ in range(limit - 1):
+        step = (1 + up * step) / down
+        expected += step
+    plain = scenario(rate=0.5, mu=0.625)
+    found = sg.chain.first_passage(plain, queue_below=1, start_queue=limit)
+    assert abs(Fraction(found.mean) / expected - 1) < Fraction(1, 10**13)
+    assert found.residual < 1e-13
+    assert found.error < 1e-10
+    assert (found.method, found.states) == ("direct", limit + 2)
+
+
+def test_the_deviation_is_that_of_a_geometric_law():
+    """The first packet comes after a geometric number of slots."""
+    found = sg.chain.first_passage(scenario(rate=0.25, limit=3), queue_at_least=1, start_queue=0)
+    # then a second one before the first has gone: P(that) is one up against one down
+    up, down = 0.5 * 0.25, 0.5 * 0.75
+    leave = up + down
+    mean_visits = (down + up) / up
+    mean = mean_visits * (4 + 1 / leave)
+    assert found.mean == pytest.approx(mean, rel=1e-13)
+    first, second = 0.75 / 0.25**2, (1 - leave) / leave**2
+    of_visits = (1 - up / leave) / (up / leave) ** 2
+    variance = mean_visits * (first + second) + of_visits * (4 + 1 / leave) ** 2
+    assert found.deviation == pytest.approx(np.sqrt(variance), rel=1e-12)
+
+
+@pytest.mark.parametrize("w", [0.07, 0.02])
+def test_over_drop_avoidance_ends_a_congestion_sooner(w):
+    """From a full queue, the load having fallen to 0.2, until the average is below min_th."""
+    thresholds = {"min_th": 10, "max_th": 25, "w": w, **RED}
+    ewma = scenario("red", rate=0.2, limit=30, **thresholds)
+    oda = scenario("lpf_oda", rate=0.2, limit=30, low_queue=5, **thresholds)
+    slow, fast = (
+        sg.chain.first_passage(
+            setting, average_below=10, start_queue=30, start_average=25, grid=0.5
+        )
+        for setting in (ewma, oda)
+    )
+    assert fast.mean < slow.mean
+    assert max(slow.residual, fast.residual) < 1e-12
+    other = sg.chain.first_passage(
+        ewma, average_below=10, start_queue=30, start_average=25, grid=0.5, method="iterative"
+    )
+    assert other.mean == pytest.approx(slow.mean, rel=1e-10)
+    assert other.deviation == pytest.approx(slow.deviation, rel=1e-9)
+
+
+def test_a_step_of_the_load_starts_in_the_steady_state():
+    busy, quiet = (
+        scenario("red", rate=rate, limit=20, min_th=3, max_th=9, w=0.2, **RED)
+        for rate in (0.6, 0.2)
+    )
+    step = sg.chain.first_passage(quiet, average_below=1, start=busy, grid=0.5)
+    same = sg.chain.first_passage(quiet, average_below=1, start=quiet, grid=0.5)
+    assert same.mean < step.mean
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        (
+            {},
+            "until when? give queue_below, queue_at_least, average_below or average_at_least",
+        ),
+        (
+            {"queue_at_least": 41},
+            "the set is never reached: an empty system leads to no state with queue >= 41; the "
+            "queue has at most 40 packets, and the average reaches 0",
+        ),
+        (
+            {"queue_below": 1, "start_queue": 41},
+            "a start with queue = 41 must have at most 40 packets, the limit",
+        ),
+        (
+            {"queue_below": 1, "start_average": 5},
+            "a start with average = 5 must have one from 0 to 0 packets, the highest that is "
+            "reached",
+        ),
+        (
+            {"queue_below": 1, "start_queue": 4, "start": scenario()},
+            "start: give a scenario, or start_queue and start_average, not both",
+        ),
+    ],
+)
+def test_what_makes_no_sense_is_refused(given, message):
+    with pytest.raises(sg.SluiceError) as caught:
+        sg.chain.first_passage(scenario(), **given)
+    assert str(caught.value) == message

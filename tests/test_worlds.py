@@ -1,0 +1,238 @@
+"""Comparisons in the chain and in several worlds: records, reports, store, progress, Ctrl-C."""
+
+import json
+import os
+import signal
+import threading
+
+import numpy as np
+import polars as pl
+import pytest
+
+import sluicegate as sg
+from sluicegate import _engine, store, worlds
+from sluicegate.cli import main
+from sluicegate.report import plots
+from sluicegate.report.comparison import comparison_page, write_report
+from sluicegate.report.tables import comparison_rows, record_rows
+from sluicegate.worlds import Chain
+
+RED = {"min_th": 3, "max_th": 9, "w": 0.2, "spacing": "independent", "idle_decay": False}
+BOTH = ("slotted", "chain")
+
+
+def scenario(*disciplines, **changes):
+    table = {
+        "slots": 2e4,
+        "arrivals": {"kind": "geometric", "rate": 0.5},
+        "service": {"kind": "geometric", "mu": 0.5},
+        "queue": {"limit": 15},
+        "disciplines": list(disciplines) or [{"aqm": "drop_tail"}, {"aqm": "red", "params": RED}],
+    }
+    return sg.Scenario.parse(table | changes)
+
+
+def large():
+    """A chain that the direct method works on for a minute or more."""
+    params = RED | {"min_th": 100, "max_th": 200, "w": 0.002}
+    return scenario({"aqm": "red", "params": params}, queue={"limit": 250})
+
+
+def no_solve(*_):
+    raise AssertionError("solved again")
+
+
+# --- records and names
+
+
+def test_the_chain_gives_what_solve_gives():
+    given = scenario()
+    found = sg.compare(given, world="chain")
+    assert [record.world for record in found.records] == ["chain", "chain"]
+    for discipline, record in zip(given.disciplines, found.records, strict=True):
+        solved = sg.chain.solve(given, discipline).record
+        assert record.measures == solved.measures
+        np.testing.assert_array_equal(record.wait_distribution, solved.wait_distribution)
+    assert not found.interrupted
+
+
+def test_two_worlds_stand_side_by_side():
+    found = sg.compare(scenario(), world=BOTH)
+    header, rows = comparison_rows(found)
+    first, *_ = (row[0] for row in rows)
+    assert first == "drop_tail (slotted)"
+    assert [row[0].rpartition(" ")[2] for row in rows] == 2 * ["(slotted)", "(chain)"]
+    assert header[0] == "discipline"
+    frame = found.frame()
+    assert frame.columns[:2] == ["discipline", "world"]
+    queues = frame.filter(pl.col("measure") == "queue_mean")
+    assert queues["world"].to_list() == 2 * list(BOTH)
+    exact = queues.filter(pl.col("world") == "chain")
+    assert exact["half_width"].null_count() == 2
+    assert found.distributions()["world"].unique().sort().to_list() == sorted(BOTH)
+
+
+def test_the_worlds_agree_within_three_half_widths():
+    found = sg.compare(scenario(slots=200_000), world=(Chain(grid=1 / 64), "slotted"))
+    for exact, simulated in zip(found.records[::2], found.records[1::2], strict=True):
+        for name in ("queue_mean", "wait_mean", "loss_ratio"):
+            off = abs(exact[name].value - simulated[name].value)
+            assert off < 3 * simulated[name].half_width, name
+
+
+def test_every_digit_of_an_exact_measure_is_shown_but_not_of_a_simulated_one():
+    simulated, exact = sg.compare(scenario({"aqm": "drop_tail"}), world=BOTH).records
+    (_, shown), (_, rounded) = (record_rows(record) for record in (exact, simulated))
+    assert shown[0][1] == f"{exact['queue_mean'].value:.10g}"
+    assert "±" in rounded[0][1]
+
+
+# --- reports
+
+
+def test_a_report_of_the_chain_says_nothing_of_slots_and_intervals(tmp_path):
+    html = write_report(sg.compare(scenario(), world="chain"), tmp_path).read_text()
+    assert "each solved exactly as a Markov chain" in html
+    assert "no chance is in them" in html
+    assert "confidence" not in html
+    assert "seed" not in html
+
+
+def test_a_report_of_both_says_what_each_figure_is():
+    html = comparison_page(sg.compare(scenario(), world=BOTH)).html()
+    assert "95 % confidence interval" in html
+    assert "no chance is in them" in html
+    assert "simulated in 8 runs of 20,000 slots, seed 1 and solved exactly" in html
+
+
+def test_waits_that_are_not_known_are_named():
+    (record,) = sg.compare(scenario({"aqm": "red", "params": RED}), world="chain").records
+    unknown = scenario({"aqm": "red", "params": RED, "victim": "random"})
+    found = sg.compare(unknown, world="chain")
+    assert record.wait_distribution.size
+    assert "Not known of red" in comparison_page(sg.compare(unknown, world=BOTH)).html()
+    assert comparison_rows(found)[1][0][1] == "n/a"
+
+
+def test_a_world_has_a_line_style_and_a_discipline_a_colour():
+    labelled = [{"aqm": "drop_tail"}, {"aqm": "red", "params": RED, "label": "long " * 30}]
+    found = sg.compare(scenario(*labelled), world=BOTH)
+    (ax,) = plots.queue_tail_figure(found.records).axes
+    looks = {}
+    for line in ax.lines:
+        name, _, world = line.get_label().rpartition(" ")
+        looks[name.split()[0], world] = (line.get_color(), line.get_linestyle())
+    assert set(looks) == {(name, f"({w})") for name in ("drop_tail", "long") for w in BOTH}
+    for name in ("drop_tail", "long"):
+        assert looks[name, "(slotted)"][0] == looks[name, "(chain)"][0]
+    for world in ("(slotted)", "(chain)"):
+        assert looks["drop_tail", world][1] == looks["long", world][1]
+    assert len(set(looks.values())) == 4
+
+
+def test_exact_tails_go_on_where_the_simulation_ends():
+    light = scenario({"aqm": "drop_tail"}, arrivals={"kind": "geometric", "rate": 0.3})
+    found = sg.compare(light, world=BOTH)
+    simulated, exact = (
+        line.get_ydata() for line in plots.queue_tail_figure(found.records).axes[0].lines
+    )
+    low, high = sorted((simulated.min(), exact.min()))
+    assert high > 1e-6
+    assert low == pytest.approx(found.records[1].queue_distribution[15], rel=1e-12)
+
+
+# --- the store
+
+
+@pytest.mark.parametrize("world", ["chain", Chain(grid=1.0, limit=True)])
+def test_the_second_time_nothing_is_solved(world, monkeypatch):
+    first = sg.compare(scenario(), world=world)
+    monkeypatch.setattr(_engine, "solve_chain", no_solve)
+    again = sg.compare(scenario(seed=7, slots=5e4), world=world)
+    assert [record.summary() for record in again.records] == [
+        record.summary() for record in first.records
+    ]
+    with pytest.raises(AssertionError):
+        sg.compare(scenario(), world=world, fresh=True)
+
+
+def test_another_grid_or_method_is_another_run():
+    kept = [
+        sg.compare(scenario(), world=world).records[1].identity
+        for world in (Chain(), Chain(grid=0.5), Chain(method="direct"), Chain(limit=True))
+    ]
+    assert len(set(kept)) == 4
+
+
+# --- progress and Ctrl-C
+
+
+def told_by(method, grid):
+    told = []
+    given = scenario(
+        {"aqm": "red", "params": RED | {"min_th": 20, "max_th": 80}}, queue={"limit": 99}
+    )
+    sg.compare(given, world=Chain(grid=grid, method=method), watch=lambda *seen: told.append(seen))
+    return told
+
+
+def test_progress_is_told_in_words_and_numbers():
+    told = told_by("direct", 0.1)
+    assert told[-1] == (told[0][0], 1, 1, "")
+    stages = [stage for *_, stage in told[:-1]]
+    assert stages
+    assert all(stage.endswith("of 101 sizes eliminated") for stage in stages)
+
+
+def test_ctrl_c_ends_a_solve():
+    threading.Timer(0.5, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
+    with pytest.raises(KeyboardInterrupt):
+        sg.chain.solve(large(), method="direct")
+
+
+def test_ctrl_c_leaves_what_is_finished(monkeypatch, tmp_path, capsys):
+    solve, solved = worlds.solve, []
+
+    def stopped(*given, **more):
+        if solved:
+            raise KeyboardInterrupt
+        solved.append(1)
+        return solve(*given, **more)
+
+    monkeypatch.setattr(worlds, "solve", stopped)
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "it.toml").write_text(
+        "slots = 1000\n"
+        'arrivals = { kind = "geometric", rate = 0.5 }\n'
+        'service = { kind = "geometric", mu = 0.5 }\n'
+        'disciplines = [{ aqm = "drop_tail" }, { aqm = "drop_tail", ecn = true }]\n'
+    )
+    assert main(["chain", "it.toml", "--json", "out.json"]) == 130
+    assert "Not run: drop_tail ECN." in capsys.readouterr().err
+    assert len(json.loads((tmp_path / "out.json").read_text())["records"]) == 1
+    assert len(list(store.folder().glob("*.parquet"))) == 1
+
+
+# --- what is refused
+
+
+def test_what_a_world_cannot_judge_is_told_before_anything_is_run(monkeypatch):
+    monkeypatch.setattr(worlds, "simulate", no_solve)
+    with pytest.raises(sg.SluiceError, match=r"red\.spacing must be"):
+        sg.compare(scenario({"aqm": "drop_tail"}, {"aqm": "red"}), world=BOTH)
+
+
+@pytest.mark.parametrize(
+    ("world", "message"),
+    [
+        ("moon", "world = moon must be one of slotted, chain"),
+        ((), "world = [] must name one world or more, each once"),
+        (("chain", Chain()), "world = ['chain', 'chain'] must name one world or more, each once"),
+        (Chain(grid=-1), "grid = -1 must be above 0 and at most the limit of 15 packets"),
+        (Chain(method="power"), "method = power must be auto, direct or iterative"),
+    ],
+)
+def test_worlds_that_do_not_exist_are_refused(world, message):
+    with pytest.raises(sg.SluiceError) as refusal:
+        sg.compare(scenario({"aqm": "red", "params": RED}), world=world)
+    assert str(refusal.value) == message
