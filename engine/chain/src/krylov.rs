@@ -89,9 +89,9 @@ pub(crate) fn project(
     let mut arnoldi = Arnoldi::new(x, dimension);
     let mut best = Refined::default();
     while arnoldi.columns < dimension {
-        arnoldi.extend(&mut map);
+        let rest = arnoldi.extend(&mut map);
         best = refined(&arnoldi.hessenberg, arnoldi.columns);
-        if best.residual <= ROUNDING {
+        if rest == 0.0 || best.residual <= ROUNDING {
             break;
         }
     }
