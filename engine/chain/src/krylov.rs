@@ -105,8 +105,8 @@ pub(crate) fn project(
 pub(crate) struct Correction {
     /// The vector of the subspace that comes closest to the solution.
     pub x: Vec<f64>,
-    /// Largest modulus of the map's eigenvalues, as far as the subspace shows it.
-    pub largest: f64,
+    /// Moduli of the map's eigenvalues, as far as the subspace shows them, falling.
+    pub moduli: Vec<f64>,
 }
 
 /// Solves `x - map(x) = right` in a Krylov subspace of at most `dimension`, which stops growing
@@ -130,7 +130,7 @@ pub(crate) fn correct(
     }
     Correction {
         x: combine(&arnoldi.basis, &best),
-        largest: *moduli(&arnoldi).first().unwrap_or(&0.0),
+        moduli: moduli(&arnoldi),
     }
 }
 

@@ -5,7 +5,7 @@ use sluice_aqm::{Aqm, Verdict, View};
 use crate::{
     below,
     fifo::Fifo,
-    packet::{Packet, Waiting},
+    packet::{Bytes, Packet, Waiting},
 };
 
 pub struct Lane<P, A> {
@@ -44,6 +44,17 @@ impl<P: Packet, A: Aqm> Lane<P, A> {
     #[inline]
     pub fn packets(&self) -> usize {
         self.waiting.len()
+    }
+
+    #[inline]
+    pub fn bytes(&self) -> u64 {
+        self.waiting.bytes()
+    }
+
+    /// Size of the packet at the head.
+    #[inline]
+    pub fn head_bytes(&self) -> Option<u32> {
+        self.waiting.get(0).map(Bytes::bytes)
     }
 
     pub fn aqm(&self) -> &A {

@@ -5,11 +5,15 @@
 //! it takes what [`Queue::depart`] gives. It calls `depart` as each transmission ends, too: a
 //! `None` is how the queue learns that the link has fallen idle.
 
+mod classify;
+mod drr;
 mod fifo;
+mod fq;
 mod lane;
 mod packet;
 mod queue;
 mod scheduler;
+mod sfq;
 
 pub use fifo::Fifo;
 pub use packet::{Bytes, Packet};

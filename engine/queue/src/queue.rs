@@ -2,12 +2,21 @@
 
 use sluice_aqm::{Aqm, Discipline, Verdict, Victim};
 
-use crate::{below, lane::Lane, packet::Packet, scheduler::Scheduler};
+use crate::{
+    below,
+    classify::Classifier,
+    lane::Lane,
+    packet::Packet,
+    scheduler::{Order, Scheduler},
+};
 
 /// All that waits in front of one link, and the rules that it waits under.
 pub struct Queue<P, A> {
     discipline: Discipline,
+    /// The scheduler's queues.
     lanes: Vec<Lane<P, A>>,
+    classifier: Classifier,
+    order: Order,
     /// The lane whose packet the link sends.
     serving: Option<usize>,
     packets: usize,
@@ -25,14 +34,13 @@ impl<P: Packet, A: Aqm> Queue<P, A> {
         rate_bps: u64,
     ) -> Self {
         let Discipline { limit, ecn, .. } = discipline;
-        let lanes = match scheduler {
-            Scheduler::Fifo => 1,
-        };
         Self {
             discipline,
-            lanes: (0..lanes)
+            lanes: (0..scheduler.queues())
                 .map(|_| Lane::new(start_aqm(), limit, rate_bps, ecn))
                 .collect(),
+            classifier: Classifier::new(scheduler.queues(), scheduler.perturbation_ns()),
+            order: Order::new(scheduler),
             serving: None,
             packets: 0,
             bytes: 0,
@@ -87,15 +95,25 @@ impl<P: Packet, A: Aqm> Queue<P, A> {
         random: &mut impl FnMut() -> u64,
         lost: &mut impl FnMut(P, Verdict),
     ) -> Verdict {
-        let own = 0;
-        let verdict = self.lanes[own].judge(now_ns, &packet, random);
+        let own = match self.order {
+            Order::Fifo => 0,
+            _ => self.classifier.queue(now_ns, packet.flow_hash(), random),
+        };
+        let mut verdict = self.lanes[own].judge(now_ns, &packet, random);
+        if !verdict.is_drop() && self.packets >= self.discipline.limit as usize {
+            verdict = Verdict::DropOverflow;
+        }
         self.verdicts[verdict as usize] += 1;
         if verdict == Verdict::Mark {
             packet.mark();
         } else if verdict.is_drop() {
             let victim = match verdict {
                 Verdict::DropBoth => self.take_candidate(now_ns, own),
-                _ => self.take_victim(now_ns, own, random),
+                Verdict::DropOverflow => {
+                    let longest = self.longest(own, &packet);
+                    self.take_victim(now_ns, longest, longest == own, random)
+                }
+                _ => self.take_victim(now_ns, own, true, random),
             };
             if let Some(victim) = victim {
                 lost(victim, verdict);
@@ -108,18 +126,44 @@ impl<P: Packet, A: Aqm> Queue<P, A> {
         self.packets += 1;
         self.bytes += u64::from(packet.bytes());
         self.lanes[own].push(now_ns, packet);
+        self.order.wake(own);
         verdict
     }
 
-    /// Takes the victim out of lane `from`; `None` where it is the arriving packet.
+    /// The longest lane, `arriving` counted as the last packet of lane `own`.
+    fn longest(&self, own: usize, arriving: &P) -> usize {
+        if self.lanes.len() == 1 {
+            return own;
+        }
+        let length = |index: usize| {
+            let lane = &self.lanes[index];
+            let extra = if index == own { Some(arriving) } else { None };
+            match self.order.counts_bytes() {
+                true => lane.bytes() + extra.map_or(0, |packet| u64::from(packet.bytes())),
+                false => lane.packets() as u64 + u64::from(extra.is_some()),
+            }
+        };
+        let mut longest = own;
+        for index in self.order.queues() {
+            if length(index) > length(longest) {
+                longest = index;
+            }
+        }
+        longest
+    }
+
+    /// Takes the victim out of lane `from`; `None` where it is the arriving packet, which is that
+    /// lane's last if it `is_own`.
     fn take_victim(
         &mut self,
         now_ns: u64,
         from: usize,
+        is_own: bool,
         random: &mut impl FnMut() -> u64,
     ) -> Option<P> {
         let index = match self.discipline.victim {
-            Victim::Tail => return None,
+            Victim::Tail if is_own => return None,
+            Victim::Tail => self.lanes[from].packets() - 1,
             Victim::Front => 0,
             Victim::Random => below(random(), self.lanes[from].packets()),
         };
@@ -157,7 +201,7 @@ impl<P: Packet, A: Aqm> Queue<P, A> {
             self.lanes[lane].end_service(now_ns);
         }
         loop {
-            let next = 0;
+            let next = self.order.next(|lane| self.lanes[lane].head_bytes())?;
             let (mut packet, verdict) = self.lanes[next].pop(now_ns, random)?;
             self.forget(&packet);
             if verdict != Verdict::Admit {
@@ -170,6 +214,8 @@ impl<P: Packet, A: Aqm> Queue<P, A> {
             if verdict == Verdict::Mark {
                 packet.mark();
             }
+            self.order
+                .sent(next, packet.bytes(), self.lanes[next].packets() == 0);
             self.serving = Some(next);
             return Some(packet);
         }

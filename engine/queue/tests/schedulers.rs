@@ -1,0 +1,292 @@
+//! All schedulers: nothing is lost twice or forgotten, limits hold, flows are served fairly.
+
+mod common;
+
+use std::{
+    cell::RefCell,
+    collections::{BTreeMap, HashMap},
+};
+
+use proptest::prelude::*;
+use sluice_aqm::{Configured, Discipline, Running, Victim, find};
+use sluice_queue::{Queue, Scheduler};
+
+use common::{Everything, Numbered, Step, disciplines, drop_tail, red, repeatable, steps, words};
+
+const RATE_BPS: u64 = 8_000_000;
+const STEP_NS: u64 = 1_000_000;
+
+fn schedulers() -> impl Strategy<Value = Scheduler> {
+    let sfq = (1_u32..9, 0_u64..50).prop_map(|(queues, steps)| Scheduler::Sfq {
+        queues,
+        perturbation_ns: steps * STEP_NS,
+    });
+    let drr = (1_u32..9, 1_u32..3000).prop_map(|(queues, quantum_bytes)| Scheduler::Drr {
+        queues,
+        quantum_bytes,
+    });
+    let fq = (1_u32..9, 1_u32..3000).prop_map(|(queues, quantum_bytes)| Scheduler::Fq {
+        queues,
+        quantum_bytes,
+    });
+    prop_oneof![sfq, drr, fq]
+}
+
+/// One AQM that uses all of the contract in each queue.
+fn everything() -> Everything {
+    Everything {
+        red: red(&[("min_th", 2.0), ("max_th", 9.0), ("w", 0.3)]),
+        most_of_a_flow: 4,
+        late_ns: 12 * STEP_NS,
+        waiting_of: HashMap::new(),
+    }
+}
+
+fn started(name: &str) -> Running {
+    Configured::new(find(name).unwrap(), &[]).unwrap().start()
+}
+
+proptest! {
+    #![proptest_config(repeatable(300))]
+
+    #[test]
+    fn packets_are_conserved_and_the_limit_holds(
+        (discipline, scheduler) in (disciplines(), schedulers()),
+        steps in steps(20),
+        seed: u64,
+    ) {
+        let mut random = words(seed);
+        let gone = RefCell::new(BTreeMap::new());
+        let mut lost = |packet: Numbered, _| {
+            assert!(gone.borrow_mut().insert(packet.number, packet.bytes).is_none());
+        };
+        let mut queue = Queue::new(discipline, scheduler, everything, RATE_BPS);
+        let (mut busy, mut arrived, mut bytes) = (false, 0, 0);
+        for (count, step) in steps.iter().enumerate() {
+            let now_ns = count as u64 * STEP_NS;
+            if let Step::Arrive(packet) = step {
+                queue.arrive(now_ns, *packet, &mut random, &mut lost);
+                arrived += 1;
+                bytes += u64::from(packet.bytes);
+            }
+            if !busy || matches!(step, Step::Sent) {
+                let sent = queue.depart(now_ns, &mut random, &mut lost);
+                busy = sent.is_some();
+                prop_assert!(busy || queue.packets() == 0, "an idle link beside waiting packets");
+                if let Some(packet) = sent {
+                    let again = gone.borrow_mut().insert(packet.number, packet.bytes);
+                    prop_assert!(again.is_none());
+                }
+            }
+            let gone = gone.borrow();
+            prop_assert_eq!(queue.packets(), arrived - gone.len());
+            prop_assert_eq!(queue.bytes(), bytes - gone.values().map(|b| u64::from(*b)).sum::<u64>());
+            prop_assert!(queue.packets() <= discipline.limit as usize);
+        }
+    }
+
+    /// A flow's packets keep their order while no salt is drawn anew.
+    #[test]
+    fn no_flow_is_reordered(
+        (discipline, scheduler) in (disciplines(), schedulers()),
+        steps in steps(20),
+        seed: u64,
+    ) {
+        let scheduler = match scheduler {
+            Scheduler::Sfq { queues, .. } => Scheduler::Sfq { queues, perturbation_ns: 0 },
+            other => other,
+        };
+        let mut random = words(seed);
+        let mut queue = Queue::new(discipline, scheduler, drop_tail, RATE_BPS);
+        let mut last = HashMap::new();
+        for (count, step) in steps.iter().enumerate() {
+            let now_ns = count as u64 * STEP_NS;
+            if let Step::Arrive(packet) = step {
+                queue.arrive(now_ns, *packet, &mut random, &mut |_, _| ());
+            } else if let Some(packet) = queue.depart(now_ns, &mut random, &mut |_, _| ()) {
+                let before = last.insert(packet.flow, packet.number);
+                prop_assert!(before < Some(packet.number));
+            }
+        }
+    }
+}
+
+const ROOMY: Discipline = Discipline {
+    limit: 1000,
+    victim: Victim::Tail,
+    ecn: false,
+};
+
+fn packet(number: usize, flow: u32, bytes: u32) -> Numbered {
+    Numbered {
+        number,
+        flow,
+        bytes,
+        ..Numbered::default()
+    }
+}
+
+/// Shreedhar & Varghese 1995, section 3: flows that always have packets waiting differ by no
+/// more than a quantum and a packet in what they have sent. RFC 8290's credits give the same.
+#[test]
+fn flows_share_the_link_by_bytes() {
+    let sizes = [40_u32, 1500, 576, 300, 1499];
+    for quantum_bytes in [100, 300, 1500, 4000] {
+        let queues = 1024;
+        for scheduler in [
+            Scheduler::Drr {
+                queues,
+                quantum_bytes,
+            },
+            Scheduler::Fq {
+                queues,
+                quantum_bytes,
+            },
+        ] {
+            let mut random = words(5);
+            let mut queue = Queue::new(ROOMY, scheduler, drop_tail, RATE_BPS);
+            let mut lost = |_, _| panic!("the limit is far");
+            for flow in 0..sizes.len() * 3 {
+                let flow = flow % sizes.len();
+                queue.arrive(
+                    0,
+                    packet(0, flow as u32, sizes[flow]),
+                    &mut random,
+                    &mut lost,
+                );
+            }
+            let mut sent = vec![0_u64; sizes.len()];
+            for now_ns in 1..20_000 {
+                let gone = queue.depart(now_ns, &mut random, &mut lost).unwrap();
+                sent[gone.flow as usize] += u64::from(gone.bytes);
+                queue.arrive(now_ns, gone, &mut random, &mut lost);
+                let spread = sent.iter().max().unwrap() - sent.iter().min().unwrap();
+                assert!(
+                    spread <= u64::from(quantum_bytes) + 1500,
+                    "{scheduler:?}: {sent:?}"
+                );
+            }
+        }
+    }
+}
+
+/// Sent by each flow when flow 0 sends five packets for each of the others' one, of 100 bytes.
+fn shares(scheduler: Scheduler) -> Vec<usize> {
+    let mut random = words(6);
+    let discipline = Discipline { limit: 60, ..ROOMY };
+    let mut queue = Queue::new(discipline, scheduler, drop_tail, RATE_BPS);
+    let mut sent = vec![0; 4];
+    for round in 0..10_000 {
+        for flow in [0, 0, 1, 0, 2, 0, 3, 0] {
+            queue.arrive(round, packet(0, flow, 100), &mut random, &mut |_, _| ());
+        }
+        for _ in 0..4 {
+            let gone = queue.depart(round, &mut random, &mut |_, _| ()).unwrap();
+            sent[gone.flow as usize] += 1;
+        }
+    }
+    sent
+}
+
+/// With a link for four packets a round, each of four flows has one; a FIFO gives by demand.
+#[test]
+fn a_greedy_flow_takes_nothing_from_the_others() {
+    let (queues, quantum_bytes, perturbation_ns) = (256, 100, 0);
+    for scheduler in [
+        Scheduler::Sfq {
+            queues,
+            perturbation_ns,
+        },
+        Scheduler::Drr {
+            queues,
+            quantum_bytes,
+        },
+        Scheduler::Fq {
+            queues,
+            quantum_bytes,
+        },
+    ] {
+        let sent = shares(scheduler);
+        assert!(
+            sent.iter().all(|count| count.abs_diff(10_000) < 60),
+            "{scheduler:?}: {sent:?}"
+        );
+    }
+    let sent = shares(Scheduler::Fifo);
+    assert!(sent[0] > 2 * sent[1], "{sent:?}");
+}
+
+/// RFC 8290, section 3: a flow that had nothing waiting goes before one that has much.
+#[test]
+fn a_sparse_flow_goes_first_with_fq() {
+    let (queues, quantum_bytes) = (1024, 1514);
+    for (scheduler, ahead) in [
+        (
+            Scheduler::Fq {
+                queues,
+                quantum_bytes,
+            },
+            0,
+        ),
+        (
+            Scheduler::Drr {
+                queues,
+                quantum_bytes,
+            },
+            2,
+        ),
+        (Scheduler::Fifo, 99),
+    ] {
+        let (mut random, mut lost) = (words(7), |_, _| panic!("the limit is far"));
+        let mut queue = Queue::new(ROOMY, scheduler, drop_tail, RATE_BPS);
+        for number in 0..100 {
+            queue.arrive(0, packet(number, 1, 500), &mut random, &mut lost);
+        }
+        // its first quantum lasts for four packets (three fit with DRR): the queue becomes old
+        for _ in 0..4 {
+            queue.depart(0, &mut random, &mut lost);
+        }
+        for number in 100..103 {
+            queue.arrive(0, packet(number, 1, 500), &mut random, &mut lost);
+        }
+        queue.arrive(0, packet(200, 2, 100), &mut random, &mut lost);
+        let before = (0..)
+            .take_while(|_| queue.depart(0, &mut random, &mut lost).unwrap().flow != 2)
+            .count();
+        assert_eq!(before, ahead, "{scheduler:?}");
+    }
+}
+
+/// FQ-CoDel on a link of 1 packet a millisecond, flow 1 offering twice its rate, flow 2 a packet
+/// each 20 ms: CoDel drops flow 1's as they leave, and flow 2 loses nothing and goes first.
+#[test]
+fn fq_with_codel_spares_the_sparse_flow() {
+    let (mut random, lost_of) = (words(8), RefCell::new([0; 3]));
+    let mut lost = |gone: Numbered, _| lost_of.borrow_mut()[gone.flow as usize] += 1;
+    let scheduler = Scheduler::Fq {
+        queues: 1024,
+        quantum_bytes: 1514,
+    };
+    let discipline = Discipline {
+        victim: Victim::Front,
+        ..ROOMY
+    };
+    let mut queue = Queue::new(discipline, scheduler, || started("codel"), RATE_BPS);
+    let mut longest = 0;
+    for ms in 0..5_000_usize {
+        let now_ns = ms as u64 * STEP_NS;
+        for _ in 0..2 {
+            queue.arrive(now_ns, packet(ms, 1, 1000), &mut random, &mut lost);
+        }
+        if ms % 20 == 19 {
+            queue.arrive(now_ns, packet(ms, 2, 100), &mut random, &mut lost);
+        }
+        let gone = queue.depart(now_ns, &mut random, &mut lost).unwrap();
+        if gone.flow == 2 {
+            longest = longest.max(ms - gone.number);
+        }
+    }
+    let lost_of = lost_of.into_inner();
+    assert_eq!((lost_of[2], longest), (0, 0));
+    assert!(lost_of[1] > 100, "{lost_of:?}");
+}

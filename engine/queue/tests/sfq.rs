@@ -1,0 +1,112 @@
+//! SFQ, held against a plain model of it.
+
+mod common;
+
+use std::{cell::RefCell, collections::VecDeque};
+
+use proptest::prelude::*;
+use sluice_aqm::{Discipline, Victim};
+use sluice_queue::{Queue, Scheduler};
+
+use common::{Numbered, Step, disciplines, drop_tail, repeatable, steps, words};
+
+/// McKenney 1990, as plainly as it can be written.
+struct Plain {
+    discipline: Discipline,
+    buckets: Vec<VecDeque<Numbered>>,
+    turns: Vec<usize>,
+    salt: Option<u64>,
+}
+
+impl Plain {
+    fn bucket(&self, flow: u32) -> usize {
+        let word = u64::from(flow) ^ self.salt.unwrap();
+        let word = (word ^ (word >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        let word = (word ^ (word >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        let word = word ^ (word >> 31);
+        ((u128::from(word) * self.buckets.len() as u128) >> 64) as usize
+    }
+
+    /// Takes the packet in; gives what is lost.
+    fn arrive(&mut self, packet: Numbered, random: &mut impl FnMut() -> u64) -> Option<Numbered> {
+        let own = self.bucket(packet.flow);
+        self.buckets[own].push_back(packet);
+        random(); // what the AQM would use
+        let mut lost = None;
+        let total: usize = self.buckets.iter().map(VecDeque::len).sum();
+        if total > self.discipline.limit as usize {
+            let longest = self.buckets.iter().map(VecDeque::len).max().unwrap();
+            let is_longest = |queue: &usize| self.buckets[*queue].len() == longest;
+            let from = Some(own).filter(is_longest);
+            let from = from
+                .or_else(|| self.turns.iter().copied().find(is_longest))
+                .unwrap();
+            let bucket = &mut self.buckets[from];
+            // of the arriving packet's bucket, it goes only if it must
+            let waiting = bucket.len() - usize::from(from == own);
+            let index = match self.discipline.victim {
+                Victim::Tail => bucket.len() - 1,
+                Victim::Front => 0,
+                Victim::Random => ((u128::from(random()) * waiting as u128) >> 64) as usize,
+            };
+            lost = bucket.remove(index);
+        }
+        if lost != Some(packet) && !self.turns.contains(&own) {
+            self.turns.push(own);
+        }
+        lost
+    }
+
+    fn depart(&mut self) -> Option<Numbered> {
+        while !self.turns.is_empty() {
+            let bucket = self.turns.remove(0);
+            if let Some(packet) = self.buckets[bucket].pop_front() {
+                if !self.buckets[bucket].is_empty() {
+                    self.turns.push(bucket);
+                }
+                return Some(packet);
+            }
+        }
+        None
+    }
+}
+
+proptest! {
+    #![proptest_config(repeatable(400))]
+
+    #[test]
+    fn sfq_is_the_plain_model(
+        discipline in disciplines(),
+        queues in 1_u32..12,
+        perturbation_ns in prop_oneof![Just(0), 1_u64..400],
+        steps in steps(15),
+        seed: u64,
+    ) {
+        let scheduler = Scheduler::Sfq { queues, perturbation_ns };
+        let mut queue = Queue::new(discipline, scheduler, drop_tail, 1_000_000);
+        let mut plain = Plain {
+            discipline,
+            buckets: vec![VecDeque::new(); queues as usize],
+            turns: Vec::new(),
+            salt: None,
+        };
+        let (mut random, mut plain_random) = (words(seed), words(seed));
+        let (lost, mut epoch) = (RefCell::new(None), 0);
+        for (now_ns, step) in (0_u64..).zip(steps) {
+            if let Step::Arrive(packet) = step {
+                let now_epoch = now_ns.checked_div(perturbation_ns).unwrap_or(0);
+                if plain.salt.is_none() || now_epoch != epoch {
+                    plain.salt = Some(plain_random());
+                    epoch = now_epoch;
+                }
+                queue.arrive(now_ns, packet, &mut random, &mut |gone, _| {
+                    assert!(lost.replace(Some(gone)).is_none());
+                });
+                prop_assert_eq!(lost.take(), plain.arrive(packet, &mut plain_random));
+            } else {
+                let sent = queue.depart(now_ns, &mut random, &mut |_, _| ());
+                prop_assert_eq!(sent, plain.depart());
+            }
+        }
+    }
+}
