@@ -1,0 +1,1 @@
+//! TCP endpoints without a network: senders and receivers as pure state machines.
