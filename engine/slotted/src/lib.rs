@@ -12,7 +12,6 @@ pub mod fgn;
 mod fifo;
 #[cfg(test)]
 mod oracle;
-mod random;
 mod run;
 mod service;
 mod station;

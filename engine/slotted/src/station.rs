@@ -6,12 +6,12 @@
 
 use rand::Rng;
 use sluice_aqm::{Aqm, Discipline, Victim, View};
+use sluice_random::Stream;
 
 use crate::{
     arrivals::Source,
     bernoulli::BLOCK,
     fifo::{Fifo, Packet},
-    random::Stream,
     service::Server,
     tally::Tally,
 };
