@@ -1,0 +1,33 @@
+//! Tahoe: fast retransmit, then slow start from the lost packet (Jacobson 1988).
+
+use crate::segment::{Ack, Segment};
+use crate::sender::{DUPLICATE_THRESHOLD, Moment, Phase, Sender};
+
+pub(crate) fn on_ack<F: FnMut(Segment)>(sender: &mut Sender, moment: &mut Moment<F>, ack: &Ack) {
+    if ack.next > sender.una {
+        sender.acknowledge(moment, ack);
+        sender.grow(moment.config, ack);
+    } else if sender.is_duplicate(ack) {
+        sender.duplicates += 1;
+        if sender.duplicates == DUPLICATE_THRESHOLD {
+            restart(sender, moment);
+        } else if sender.duplicates < DUPLICATE_THRESHOLD {
+            sender.limited_transmit(moment);
+        }
+    }
+    sender.send_window(moment, u32::MAX);
+}
+
+/// Goes back to the first packet not acknowledged, with a window of one.
+fn restart<F: FnMut(Segment)>(sender: &mut Sender, moment: &mut Moment<F>) {
+    if sender.is_recovered() {
+        sender.recover = sender.max;
+        sender.halve_window(moment.config);
+    } else if sender.phase != Phase::Marked {
+        return;
+    }
+    sender.phase = Phase::Recovery;
+    sender.window.cwnd = 1.0;
+    sender.limited = 0;
+    sender.go_back(moment);
+}
