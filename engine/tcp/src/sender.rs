@@ -148,17 +148,16 @@ impl Sender {
             now_ns,
             send,
         };
-        self.timeouts += 1;
-        self.duplicates = 0;
         self.inflation = 0;
-        self.limited = 0;
-        // RFC 5681, section 3.1: a packet lost again says nothing new about the path.
-        let again = config.halving == Halving::Flight && self.rto.is_backed_off();
-        if self.phase != Phase::Marked && !again {
-            self.window.lower_threshold(self.used(config));
+        if self.una < self.max {
+            self.timeouts += 1;
+            self.lower_threshold(config);
+            self.rto.back_off(config);
         }
         self.window.cwnd = 1.0;
         self.reduced = config.ecn;
+        self.duplicates = 0;
+        self.limited = 0;
         self.phase = Phase::TimedOut;
         self.partial_seen = false;
         self.recover = self.max;
@@ -235,6 +234,17 @@ impl Sender {
         let used = self.used(config);
         self.window.halve(config, used);
         self.reduced = config.ecn;
+    }
+
+    /// Lowers the threshold for a time-out, unless the same loss did so before.
+    fn lower_threshold(&mut self, config: &Config) {
+        // RFC 5681, section 3.1: a packet lost again says nothing new about the path.
+        let lost_again = config.halving == Halving::Flight && self.rto.is_backed_off();
+        let marked = self.phase == Phase::Marked && self.una < self.recover;
+        if !lost_again && !marked {
+            let used = self.used(config);
+            self.window.lower_threshold(used);
+        }
     }
 
     /// Reacts to an ECN echo, once a window of data (RFC 3168, section 6.1.2).
