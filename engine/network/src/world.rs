@@ -200,8 +200,9 @@ impl<'a> World<'a> {
             return;
         }
         receiver.entered_ns = NEVER;
-        if let Some(ack) = receiver.endpoint.on_timer(now) {
-            let bytes = self.ends.kinds[receiver.kind as usize].ack_bytes;
+        let kind = &self.ends.kinds[receiver.kind as usize];
+        if let Some(ack) = receiver.endpoint.on_timer(&kind.config, now) {
+            let bytes = kind.ack_bytes;
             let reply = Packet::ack(flow, receiver.way, bytes, &ack, &mut self.network.sacks);
             self.network.send(now, reply);
         }

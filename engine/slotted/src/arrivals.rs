@@ -5,7 +5,7 @@ use std::sync::Arc;
 use sluice_random::{Stream, geometric, stream, uniform};
 use thiserror::Error;
 
-use crate::{bernoulli::BernoulliSlots, fgn::fgn, fifo::Packet};
+use crate::{bernoulli::BernoulliSlots, fgn::fgn, packet::Packet};
 
 /// Law of the arrivals.
 #[derive(Clone, Debug)]

@@ -11,7 +11,7 @@ use sluice_aqm::{Aqm, Victim};
 use crate::{
     arrivals::Source,
     bernoulli::BLOCK,
-    fifo::Packet,
+    packet::Packet,
     service::Server,
     station::{NEVER, Station},
 };

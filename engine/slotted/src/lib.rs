@@ -9,9 +9,9 @@ mod arrivals;
 mod bernoulli;
 mod block;
 pub mod fgn;
-mod fifo;
 #[cfg(test)]
 mod oracle;
+mod packet;
 mod run;
 mod service;
 mod station;

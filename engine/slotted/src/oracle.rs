@@ -9,7 +9,7 @@ use sluice_random::stream;
 
 use crate::{
     arrivals::{GeometricSlots, ModulatedSlots, Replayed, Source, Trace, Uniform},
-    fifo::Packet,
+    packet::Packet,
     service::{DeterministicServer, GeometricServer, PacketSizeServer, Server},
     station::{Setting, Station},
     tally::Tally,

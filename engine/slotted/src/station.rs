@@ -6,15 +6,10 @@
 
 use rand::Rng;
 use sluice_aqm::{Aqm, Discipline, Victim, View};
+use sluice_queue::Fifo;
 use sluice_random::Stream;
 
-use crate::{
-    arrivals::Source,
-    bernoulli::BLOCK,
-    fifo::{Fifo, Packet},
-    service::Server,
-    tally::Tally,
-};
+use crate::{arrivals::Source, bernoulli::BLOCK, packet::Packet, service::Server, tally::Tally};
 
 /// A slot or time that does not come.
 pub const NEVER: u64 = u64::MAX;
@@ -36,7 +31,7 @@ pub struct Station<A, S, Q> {
     tick_interval_ns: u64,
     pub(crate) next_tick_ns: u64,
     pub(crate) random: Stream,
-    pub(crate) waiting: Fifo,
+    pub(crate) waiting: Fifo<Packet>,
     /// Arrival and size of the packet in service.
     pub(crate) serving: (u64, u32),
     /// Slot in which the service ends; `NEVER` while the server is idle.
@@ -219,7 +214,7 @@ impl<A: Source, S: Server, Q: Aqm> Station<A, S, Q> {
         self.completion = NEVER;
         self.idle_counted = now;
         self.view.idle_since_ns = now * self.setting.slot_ns;
-        if self.waiting.len() > 0 {
+        if !self.waiting.is_empty() {
             self.hold(now);
         }
         while let Some(packet) = self.waiting.pop() {

@@ -16,6 +16,13 @@ pub enum Variant {
     NewReno,
 }
 
+impl Variant {
+    /// Whether receivers report what arrived out of order (RFC 2018).
+    pub fn uses_sack(self) -> bool {
+        false
+    }
+}
+
 /// Which window is halved when a loss is found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Halving {

@@ -37,7 +37,7 @@ impl Receiver {
             return None;
         }
         self.held_until_ns = None;
-        Some(self.acknowledge())
+        Some(self.acknowledge(config))
     }
 
     /// When `on_timer` is due, ns; none: no ACK is held back.
@@ -46,9 +46,9 @@ impl Receiver {
     }
 
     /// Sends the ACK held back, if it is due.
-    pub fn on_timer(&mut self, now_ns: u64) -> Option<Ack> {
+    pub fn on_timer(&mut self, config: &Config, now_ns: u64) -> Option<Ack> {
         self.held_until_ns.take_if(|until_ns| *until_ns <= now_ns)?;
-        Some(self.acknowledge())
+        Some(self.acknowledge(config))
     }
 
     /// Packets received in sequence, the SYN among them.
@@ -56,10 +56,12 @@ impl Receiver {
         self.next
     }
 
-    fn acknowledge(&self) -> Ack {
+    fn acknowledge(&self, config: &Config) -> Ack {
         let mut sack = [Block::default(); 3];
-        for (reported, block) in sack.iter_mut().zip(&self.ahead) {
-            *reported = *block;
+        if config.variant.uses_sack() {
+            for (reported, block) in sack.iter_mut().zip(&self.ahead) {
+                *reported = *block;
+            }
         }
         Ack {
             next: self.next,

@@ -1,0 +1,34 @@
+//! What a queue needs to know of a packet.
+
+/// Something with a size.
+pub trait Bytes {
+    /// Size, bytes.
+    fn bytes(&self) -> u32;
+}
+
+/// A packet of a world.
+pub trait Packet: Bytes + Copy {
+    /// A hash of what identifies its flow.
+    fn flow_hash(&self) -> u32;
+
+    /// Whether it can be marked (ECT).
+    fn ecn_capable(&self) -> bool;
+
+    /// Sets congestion experienced.
+    fn mark(&mut self);
+}
+
+/// A packet that waits.
+#[derive(Clone, Copy)]
+pub struct Waiting<P> {
+    pub packet: P,
+    /// When it joined the queue, ns.
+    pub since_ns: u64,
+}
+
+impl<P: Bytes> Bytes for Waiting<P> {
+    #[inline]
+    fn bytes(&self) -> u32 {
+        self.packet.bytes()
+    }
+}

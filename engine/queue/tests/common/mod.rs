@@ -1,0 +1,144 @@
+//! What several tests need: packets, AQMs and random words that repeat.
+
+#![allow(dead_code)] // each test binary uses a part
+
+use proptest::{
+    prelude::*,
+    test_runner::{Config, RngSeed},
+};
+use sluice_aqm::{Aqm, Configured, Discipline, Running, Value, Verdict, Victim, View, find};
+use sluice_queue::{Bytes, Packet};
+
+/// A packet that is known by its number.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Numbered {
+    pub number: usize,
+    pub flow: u32,
+    pub bytes: u32,
+    pub ecn_capable: bool,
+    pub marked: bool,
+}
+
+impl Bytes for Numbered {
+    fn bytes(&self) -> u32 {
+        self.bytes
+    }
+}
+
+impl Packet for Numbered {
+    fn flow_hash(&self) -> u32 {
+        self.flow
+    }
+
+    fn ecn_capable(&self) -> bool {
+        self.ecn_capable
+    }
+
+    fn mark(&mut self) {
+        self.marked = true;
+    }
+}
+
+/// Proptest with a seed of its own, so that every run tries the same cases.
+pub fn repeatable(cases: u32) -> Config {
+    Config {
+        cases,
+        rng_seed: RngSeed::Fixed(0x51_u64),
+        failure_persistence: None,
+        ..Config::default()
+    }
+}
+
+/// SplitMix64 (Steele, Lea & Flood 2014).
+pub fn words(seed: u64) -> impl FnMut() -> u64 {
+    let mut state = seed;
+    move || {
+        state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let word = (state ^ (state >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        let word = (word ^ (word >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        word ^ (word >> 31)
+    }
+}
+
+/// RED with these numbers, and no decay while idle.
+pub fn red(given: &[(&str, f64)]) -> Running {
+    let mut values = vec![("idle_decay".to_owned(), Value::Switch(false))];
+    values.extend(
+        given
+            .iter()
+            .map(|(name, number)| ((*name).to_owned(), Value::Number(*number))),
+    );
+    Configured::new(find("red").unwrap(), &values)
+        .unwrap()
+        .start()
+}
+
+/// Drop-tail.
+pub fn drop_tail() -> Running {
+    Configured::new(find("drop_tail").unwrap(), &[])
+        .unwrap()
+        .start()
+}
+
+/// RED on arrivals; marks or drops what has waited for more than `late_ns` as it leaves.
+pub struct Both {
+    pub red: Running,
+    pub late_ns: u64,
+}
+
+impl Aqm for Both {
+    fn arrive(&mut self, view: &View) -> Verdict {
+        self.red.arrive(view)
+    }
+
+    fn watches_departures(&self) -> bool {
+        true
+    }
+
+    fn depart(&mut self, view: &View) -> Verdict {
+        match view.sojourn_ns > self.late_ns {
+            false => Verdict::Admit,
+            true if view.ecn_capable == 1 => Verdict::Mark,
+            true => Verdict::DropEarly,
+        }
+    }
+}
+
+/// What happens at the queue.
+#[derive(Clone, Copy, Debug)]
+pub enum Step {
+    /// A packet arrives.
+    Arrive(Numbered),
+    /// The link has sent its packet.
+    Sent,
+}
+
+/// Arrivals of `flows` flows and ends of transmissions, in about equal number.
+pub fn steps(flows: u32) -> impl Strategy<Value = Vec<Step>> {
+    let packet = (0..flows, 40_u32..1500, any::<bool>());
+    let step = prop_oneof![
+        5 => packet.prop_map(|(flow, bytes, ecn_capable)| Step::Arrive(Numbered {
+            number: 0,
+            flow,
+            bytes,
+            ecn_capable,
+            marked: false,
+        })),
+        4 => Just(Step::Sent),
+    ];
+    prop::collection::vec(step, 1..1500).prop_map(|mut steps| {
+        for (count, step) in steps.iter_mut().enumerate() {
+            if let Step::Arrive(packet) = step {
+                packet.number = count;
+            }
+        }
+        steps
+    })
+}
+
+/// Any limit below 40 packets, any victim, marking or not.
+pub fn disciplines() -> impl Strategy<Value = Discipline> {
+    let victims = vec![Victim::Tail, Victim::Front, Victim::Random];
+    (1_u32..40, prop::sample::select(victims), any::<bool>())
+        .prop_map(|(limit, victim, ecn)| Discipline { limit, victim, ecn })
+}

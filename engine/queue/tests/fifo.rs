@@ -1,0 +1,174 @@
+//! The queue with one FIFO, held against a plain model of it.
+
+mod common;
+
+use std::collections::VecDeque;
+
+use proptest::prelude::*;
+use sluice_aqm::{Aqm, Discipline, Verdict, Victim, View};
+use sluice_queue::{Queue, Scheduler};
+
+use common::{Both, Numbered, Step, disciplines, drop_tail, red, repeatable, steps, words};
+
+const RATE_BPS: u64 = 8_000_000;
+const STEP_NS: u64 = 1_000_000;
+
+/// What becomes of packets, in the order in which it is known.
+type Fate = (Numbered, Option<Verdict>);
+
+fn aqm() -> Both {
+    let thresholds = [("min_th", 2.0), ("max_th", 9.0), ("w", 0.3), ("max_p", 0.4)];
+    Both {
+        red: red(&thresholds),
+        late_ns: 12 * STEP_NS,
+    }
+}
+
+/// One queue and one link, as plainly as they can be written.
+fn plain(discipline: Discipline, steps: &[Step], mut random: impl FnMut() -> u64) -> Vec<Fate> {
+    let (mut aqm, mut fates) = (aqm(), Vec::new());
+    let mut waiting: VecDeque<(Numbered, u64)> = VecDeque::new();
+    let (mut busy, mut idle_since_ns) = (false, 0);
+    for (count, step) in steps.iter().enumerate() {
+        let now_ns = count as u64 * STEP_NS;
+        let view = |waiting: &VecDeque<(Numbered, u64)>, packet: Numbered, random| View {
+            now_ns,
+            idle_since_ns,
+            rate_bps: RATE_BPS,
+            random,
+            queue_bytes: waiting.iter().map(|(p, _)| u64::from(p.bytes)).sum(),
+            queue_packets: waiting.len() as u32,
+            limit_packets: discipline.limit,
+            packet_bytes: packet.bytes,
+            flow_hash: packet.flow,
+            ecn_capable: u8::from(discipline.ecn && packet.ecn_capable),
+            ..View::default()
+        };
+        if let Step::Arrive(packet) = step {
+            let idle = u8::from(!busy && waiting.is_empty());
+            let word = random();
+            let verdict = aqm.arrive(&View {
+                idle,
+                ..view(&waiting, *packet, word)
+            });
+            let marked = verdict == Verdict::Mark;
+            let index = match (verdict.is_drop(), discipline.victim) {
+                (false, _) => None,
+                (true, Victim::Tail) => Some(waiting.len()),
+                (true, Victim::Front) => Some(0),
+                (true, Victim::Random) => {
+                    Some(((u128::from(random()) * waiting.len() as u128) >> 64) as usize)
+                }
+            };
+            // the arriving packet is the last of those that may go
+            waiting.push_back((Numbered { marked, ..*packet }, now_ns));
+            if let Some((victim, _)) = index.and_then(|index| waiting.remove(index)) {
+                fates.push((victim, Some(verdict)));
+            }
+            if busy {
+                continue;
+            }
+        }
+        busy = false;
+        while let Some((mut packet, since_ns)) = waiting.pop_front() {
+            let word = random();
+            let sojourn_ns = now_ns - since_ns;
+            let verdict = aqm.depart(&View {
+                sojourn_ns,
+                ..view(&waiting, packet, word)
+            });
+            packet.marked |= verdict == Verdict::Mark;
+            fates.push((packet, verdict.is_drop().then_some(verdict)));
+            if !verdict.is_drop() {
+                busy = true;
+                break;
+            }
+        }
+        if !busy {
+            idle_since_ns = now_ns;
+        }
+    }
+    fates
+}
+
+/// The same through a `Queue`.
+fn real(discipline: Discipline, steps: &[Step], mut random: impl FnMut() -> u64) -> Vec<Fate> {
+    let fates = std::cell::RefCell::new(Vec::new());
+    let mut lost = |packet, verdict| fates.borrow_mut().push((packet, Some(verdict)));
+    let mut queue = Queue::new(discipline, Scheduler::Fifo, aqm, RATE_BPS);
+    let (mut busy, mut arrived, mut bytes) = (false, 0, 0);
+    for (count, step) in steps.iter().enumerate() {
+        let now_ns = count as u64 * STEP_NS;
+        if let Step::Arrive(packet) = step {
+            queue.arrive(now_ns, *packet, &mut random, &mut lost);
+            arrived += 1;
+            bytes += u64::from(packet.bytes);
+        }
+        if !busy || matches!(step, Step::Sent) {
+            let sent = queue.depart(now_ns, &mut random, &mut lost);
+            busy = sent.is_some();
+            fates.borrow_mut().extend(sent.map(|packet| (packet, None)));
+        }
+        let fates = fates.borrow();
+        let gone: u64 = fates
+            .iter()
+            .map(|(packet, _)| u64::from(packet.bytes))
+            .sum();
+        assert_eq!(
+            queue.packets(),
+            arrived - fates.len(),
+            "packets are conserved"
+        );
+        assert_eq!(queue.bytes(), bytes - gone);
+        assert!(queue.packets() <= discipline.limit as usize);
+    }
+    fates.into_inner()
+}
+
+proptest! {
+    #![proptest_config(repeatable(300))]
+
+    #[test]
+    fn one_queue_is_the_plain_model(
+        discipline in disciplines(),
+        steps in steps(5),
+        seed: u64,
+    ) {
+        prop_assert_eq!(
+            real(discipline, &steps, words(seed)),
+            plain(discipline, &steps, words(seed))
+        );
+    }
+}
+
+#[test]
+fn verdicts_are_counted_once_an_arrival() {
+    let discipline = Discipline {
+        limit: 3,
+        victim: Victim::Front,
+        ecn: false,
+    };
+    let mut queue = Queue::new(discipline, Scheduler::Fifo, drop_tail, RATE_BPS);
+    let (mut random, mut lost) = (words(1), Vec::new());
+    for number in 0..5 {
+        let packet = Numbered {
+            number,
+            flow: 0,
+            bytes: 500,
+            ecn_capable: false,
+            marked: false,
+        };
+        queue.arrive(0, packet, &mut random, &mut |packet, verdict| {
+            lost.push((packet, verdict))
+        });
+    }
+    assert_eq!(queue.verdicts(), &[3, 0, 0, 2, 0]);
+    let numbers: Vec<_> = lost
+        .iter()
+        .map(|(packet, verdict)| (packet.number, *verdict))
+        .collect();
+    assert_eq!(
+        numbers,
+        [(0, Verdict::DropOverflow), (1, Verdict::DropOverflow)]
+    );
+}
