@@ -156,7 +156,10 @@ impl Sender {
         }
         self.window.cwnd = 1.0;
         self.reduced = config.ecn;
-        self.duplicates = 0;
+        // Tahoe counts on, in ns-2, to the next new ACK.
+        if config.variant != Variant::Tahoe {
+            self.duplicates = 0;
+        }
         self.limited = 0;
         self.phase = Phase::TimedOut;
         self.partial_seen = false;
@@ -318,14 +321,14 @@ impl Sender {
     }
 
     /// Whether three duplicate ACKs mean a new loss, and none that the last reduction covers
-    /// (RFC 6582, section 3.2, step 2). Before the first reduction they always do.
-    pub(crate) fn is_recovered(&self) -> bool {
-        self.una > self.recover || self.recover == 0
+    /// (RFC 6582, section 3.2, step 2). For the first data packet they always do.
+    pub(crate) fn is_recovered(&self, config: &Config) -> bool {
+        self.una > self.recover || self.una <= u32::from(config.syn)
     }
 
     /// Begins fast recovery: the timer anew, half the window, the lost packet once more.
     pub(crate) fn fast_retransmit<F: FnMut(Segment)>(&mut self, moment: &mut Moment<F>) {
-        if self.is_recovered() {
+        if self.is_recovered(moment.config) {
             self.recover = self.max;
             self.halve_window(moment.config);
         } else if self.phase != Phase::Marked {

@@ -20,7 +20,7 @@ pub(crate) fn on_ack<F: FnMut(Segment)>(sender: &mut Sender, moment: &mut Moment
 
 /// Goes back to the first packet not acknowledged, with a window of one.
 fn restart<F: FnMut(Segment)>(sender: &mut Sender, moment: &mut Moment<F>) {
-    if sender.is_recovered() {
+    if sender.is_recovered(moment.config) {
         sender.recover = sender.max;
         sender.halve_window(moment.config);
     } else if sender.phase != Phase::Marked {

@@ -18,8 +18,7 @@ pub enum Event {
     },
 }
 
-/// The way there and back. The lists count the packets that enter, from 0; those marked are
-/// counted without those lost.
+/// The way there and back. The lists count the packets that enter, from 0.
 #[derive(Clone, Debug)]
 pub struct Channel {
     pub rate_bps: u64,
@@ -82,7 +81,6 @@ pub fn run(channel: &Channel, config: &Config, mut sender: Sender, until_ns: u64
     let mut data = Link::<Segment>::new(channel);
     let mut acks = Link::<Ack>::new(channel);
     let mut events = vec![];
-    let mut markable = 0;
     let mut now_ns = 0;
     let mut sent = vec![];
     sender.start(config, now_ns, &mut |segment| sent.push(segment));
@@ -92,11 +90,10 @@ pub fn run(channel: &Channel, config: &Config, mut sender: Sender, until_ns: u64
                 time_ns: now_ns,
                 seq: segment.seq,
             });
+            segment.ce = segment.ect && channel.data_marked.contains(&data.entered);
             if data.is_hit(&channel.data_lost) {
                 continue;
             }
-            segment.ce = segment.ect && channel.data_marked.contains(&markable);
-            markable += 1;
             let bytes = if segment.syn {
                 HEADER_BYTES
             } else {
