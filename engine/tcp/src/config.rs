@@ -14,12 +14,14 @@ pub enum Variant {
     Reno,
     /// Fast recovery through partial ACKs (RFC 6582).
     NewReno,
+    /// Recovery by selective acknowledgements (RFC 6675).
+    Sack,
 }
 
 impl Variant {
     /// Whether receivers report what arrived out of order (RFC 2018).
     pub fn uses_sack(self) -> bool {
-        false
+        matches!(self, Variant::Sack)
     }
 }
 
@@ -42,6 +44,16 @@ pub enum FullAck {
     /// It stays where partial ACKs left it, and grows as by any new ACK (ns-2 without
     /// `exit_recovery_fix_`).
     Grow,
+}
+
+/// How a sender with selective acknowledgements counts the packets in the network.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Pipe {
+    /// Anew from the scoreboard at each ACK (RFC 6675, section 4, SetPipe).
+    Scoreboard,
+    /// One more for each packet sent, one less for each ACK, two less for a partial one (ns-2's
+    /// `Sack1`); the scoreboard lasts for one recovery only.
+    Count,
 }
 
 /// The parameters of a TCP connection, shared by all flows of one kind.
@@ -78,6 +90,8 @@ pub struct Config {
     pub halving: Halving,
     /// What ends recovery does to cwnd.
     pub full_ack: FullAck,
+    /// How packets in the network are counted.
+    pub pipe: Pipe,
 }
 
 impl Config {
@@ -101,6 +115,7 @@ impl Config {
             ecn_on_retransmission: false,
             halving: Halving::Flight,
             full_ack: FullAck::Deflate,
+            pipe: Pipe::Scoreboard,
         }
     }
 
@@ -119,6 +134,7 @@ impl Config {
             ecn_on_retransmission: true,
             halving: Halving::Window,
             full_ack: FullAck::Grow,
+            pipe: Pipe::Count,
             ..Config::rfc(variant)
         }
     }

@@ -9,7 +9,7 @@
 //! the SYN and carries no data.
 //!
 //! One file holds one idea: [`config`](Config), [`segment`](Segment), the [`sender`](Sender) with
-//! what all variants share, one file a variant's loss recovery (`tahoe`, `reno`, `newreno`), the
+//! what all variants share, one file a variant's loss recovery (`tahoe`, `reno`, `newreno`, `sack`), the
 //! window, the retransmission timeout, and the [`receiver`](Receiver).
 
 mod config;
@@ -17,12 +17,14 @@ mod newreno;
 mod receiver;
 mod reno;
 mod rto;
+mod sack;
+mod scoreboard;
 mod segment;
 mod sender;
 mod tahoe;
 mod window;
 
-pub use config::{Config, ConfigError, FullAck, Halving, Variant};
+pub use config::{Config, ConfigError, FullAck, Halving, Pipe, Variant};
 pub use receiver::Receiver;
 pub use segment::{Ack, Block, Segment};
 pub use sender::{GREEDY, Sender};

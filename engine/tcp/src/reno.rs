@@ -25,7 +25,9 @@ pub(crate) fn on_duplicate<F: FnMut(Segment)>(sender: &mut Sender, moment: &mut 
     if sender.duplicates < DUPLICATE_THRESHOLD {
         sender.limited_transmit(moment);
     } else if sender.duplicates == DUPLICATE_THRESHOLD {
-        sender.fast_retransmit(moment);
+        if sender.fast_retransmit(moment) {
+            sender.inflation = DUPLICATE_THRESHOLD;
+        }
     } else if sender.phase == Phase::Recovery {
         sender.inflation += 1;
     }

@@ -1,10 +1,11 @@
 //! The sender: what all variants share.
 
-use crate::config::{Config, FullAck, Halving, Variant};
+use crate::config::{Config, FullAck, Halving, Pipe, Variant};
 use crate::rto::Rto;
+use crate::scoreboard::Scoreboard;
 use crate::segment::{Ack, Segment};
 use crate::window::Window;
-use crate::{newreno, reno, tahoe};
+use crate::{newreno, reno, sack, tahoe};
 
 /// Packets to send when the application never runs dry.
 pub const GREEDY: u32 = u32::MAX;
@@ -55,6 +56,11 @@ pub struct Sender {
     pub(crate) limited: u32,
     pub(crate) phase: Phase,
     pub(crate) partial_seen: bool,
+    pub(crate) scoreboard: Scoreboard,
+    /// Packets thought to be in the network during recovery by selective acknowledgements.
+    pub(crate) pipe: i64,
+    /// A time-out made duplicate ACKs worthless, up to the next new ACK (ns-2's `Sack1`).
+    pub(crate) deaf: bool,
     /// CWR stands on the next packet (RFC 3168, section 6.1.2).
     reduced: bool,
     pub(crate) window: Window,
@@ -84,6 +90,9 @@ impl Sender {
             limited: 0,
             phase: Phase::Open,
             partial_seen: false,
+            scoreboard: Scoreboard::default(),
+            pipe: 0,
+            deaf: false,
             reduced: false,
             window: Window::new(config),
             rto: Rto::new(config),
@@ -130,6 +139,7 @@ impl Sender {
             Variant::Tahoe => tahoe::on_ack(self, moment, ack),
             Variant::Reno => reno::on_ack(self, moment, ack),
             Variant::NewReno => newreno::on_ack(self, moment, ack),
+            Variant::Sack => sack::on_ack(self, moment, ack),
         }
     }
 
@@ -163,6 +173,8 @@ impl Sender {
         self.limited = 0;
         self.phase = Phase::TimedOut;
         self.partial_seen = false;
+        self.scoreboard.clear();
+        self.deaf = config.pipe == Pipe::Count;
         self.recover = self.max;
         self.go_back(moment);
         self.send_window(moment, u32::MAX);
@@ -326,21 +338,36 @@ impl Sender {
         self.una > self.recover || self.una <= u32::from(config.syn)
     }
 
-    /// Begins fast recovery: the timer anew, half the window, the lost packet once more.
-    pub(crate) fn fast_retransmit<F: FnMut(Segment)>(&mut self, moment: &mut Moment<F>) {
-        if self.is_recovered(moment.config) {
+    /// Halves the window for a loss told by duplicate ACKs, unless an ECN echo of the same window
+    /// did. Returns whether the loss is new.
+    pub(crate) fn enter_recovery(&mut self, config: &Config) -> bool {
+        if self.is_recovered(config) {
             self.recover = self.max;
-            self.halve_window(moment.config);
+            self.halve_window(config);
         } else if self.phase != Phase::Marked {
-            return;
+            return false;
         }
-        // After an ECN echo of the same window the reduction is done already.
         self.phase = Phase::Recovery;
         self.limited = 0;
-        self.restart_timer(moment);
-        self.timed = None;
-        self.transmit(moment, self.una);
-        self.inflation = DUPLICATE_THRESHOLD;
+        true
+    }
+
+    /// Begins fast recovery and sends the lost packet once more, if the loss is new; returns
+    /// whether it is.
+    pub(crate) fn fast_retransmit<F: FnMut(Segment)>(&mut self, moment: &mut Moment<F>) -> bool {
+        let begins = self.enter_recovery(moment.config);
+        if begins {
+            self.timed = None;
+            self.restart_timer(moment);
+            self.transmit(moment, self.una);
+        }
+        begins
+    }
+
+    /// Files an ACK's selective acknowledgements; returns whether they told anything new.
+    pub(crate) fn learn(&mut self, ack: &Ack) -> bool {
+        self.scoreboard.advance(self.una);
+        self.scoreboard.update(self.una, self.max, ack)
     }
 
     /// Ends recovery by an ACK of all that flew when it began.
@@ -383,6 +410,7 @@ impl Sender {
             .saturating_add(self.allowed(moment.config))
             .min(self.end);
         for _ in 0..burst {
+            self.next = self.scoreboard.first_unsacked(self.next);
             if self.next >= limit {
                 break;
             }

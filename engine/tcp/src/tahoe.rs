@@ -1,7 +1,7 @@
 //! Tahoe: fast retransmit, then slow start from the lost packet (Jacobson 1988).
 
 use crate::segment::{Ack, Segment};
-use crate::sender::{DUPLICATE_THRESHOLD, Moment, Phase, Sender};
+use crate::sender::{DUPLICATE_THRESHOLD, Moment, Sender};
 
 pub(crate) fn on_ack<F: FnMut(Segment)>(sender: &mut Sender, moment: &mut Moment<F>, ack: &Ack) {
     if ack.next > sender.una {
@@ -20,14 +20,8 @@ pub(crate) fn on_ack<F: FnMut(Segment)>(sender: &mut Sender, moment: &mut Moment
 
 /// Goes back to the first packet not acknowledged, with a window of one.
 fn restart<F: FnMut(Segment)>(sender: &mut Sender, moment: &mut Moment<F>) {
-    if sender.is_recovered(moment.config) {
-        sender.recover = sender.max;
-        sender.halve_window(moment.config);
-    } else if sender.phase != Phase::Marked {
-        return;
+    if sender.enter_recovery(moment.config) {
+        sender.window.cwnd = 1.0;
+        sender.go_back(moment);
     }
-    sender.phase = Phase::Recovery;
-    sender.window.cwnd = 1.0;
-    sender.limited = 0;
-    sender.go_back(moment);
 }
