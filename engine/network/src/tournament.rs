@@ -8,14 +8,23 @@
 //! instant. A fixed order would always favour the same link, and in networks whose delays are
 //! whole multiples of a packet's transmission such ties are the rule, not the exception.
 
+use std::hint::select_unpredictable;
+
 /// A time that does not come.
 pub const NEVER: u64 = u64::MAX;
 
-/// Due times of events `0..count`. A node is time (64 bits), lot (32) and event (32) in one word.
+/// Bits of the lot that decides between events of one instant: in one tie of 64 it does not,
+/// and the lower number goes first.
+const LOT_BITS: u32 = 6;
+
+/// Due times of events `0..count`.
 pub struct Tournament {
-    /// Node 1 is the root, nodes `leaves..` are the events.
-    nodes: Vec<u128>,
+    /// Node 1 is the root, nodes `leaves..` are the events. A node holds in one word, from the
+    /// top, the winner's due time, its lot and its number.
+    nodes: Vec<u64>,
     leaves: usize,
+    /// Of lot and number together.
+    bits: u32,
 }
 
 impl Tournament {
@@ -23,19 +32,30 @@ impl Tournament {
     pub fn new(count: usize) -> Self {
         let leaves = count.next_power_of_two().max(2);
         Self {
-            nodes: vec![u128::MAX; 2 * leaves],
+            nodes: vec![NEVER; 2 * leaves],
             leaves,
+            bits: LOT_BITS + leaves.trailing_zeros(),
         }
+    }
+
+    /// From here all times count as [`NEVER`].
+    pub fn end_ns(&self) -> u64 {
+        NEVER >> self.bits
     }
 
     /// Event `event` is due at `due_ns`, whatever was said of it before.
     #[inline]
     pub fn set(&mut self, event: usize, due_ns: u64) {
+        let mut winner = NEVER;
+        if due_ns < self.end_ns() {
+            winner = due_ns << self.bits | self.lot(event, due_ns) | event as u64;
+        }
         let mut node = self.leaves + event;
-        let mut winner = word(event, due_ns);
         self.nodes[node] = winner;
         while node > 1 {
-            winner = winner.min(self.nodes[node ^ 1]);
+            let other = self.nodes[node ^ 1];
+            // no pattern for a branch predictor
+            winner = select_unpredictable(other < winner, other, winner);
             node >>= 1;
             self.nodes[node] = winner;
         }
@@ -45,15 +65,20 @@ impl Tournament {
     #[inline]
     pub fn first(&self) -> (u64, usize) {
         let winner = self.nodes[1];
-        ((winner >> 64) as u64, winner as u32 as usize)
+        if winner == NEVER {
+            return (NEVER, 0);
+        }
+        let event = winner & (self.leaves as u64 - 1);
+        (winner >> self.bits, event as usize)
     }
-}
 
-#[inline]
-fn word(event: usize, due_ns: u64) -> u128 {
-    let lot = (due_ns ^ (event as u64) << 40).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-    let lot = (lot ^ (lot >> 32)).wrapping_mul(0xbf58_476d_1ce4_e5b9) >> 32;
-    u128::from(due_ns) << 64 | u128::from(lot) << 32 | event as u128
+    /// The lot of an event at an instant, in its place in the word.
+    #[inline]
+    fn lot(&self, event: usize, due_ns: u64) -> u64 {
+        let word = (due_ns ^ (event as u64) << 48).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        let word = (word ^ word >> 32).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        word >> (64 - LOT_BITS) << (self.bits - LOT_BITS)
+    }
 }
 
 #[cfg(test)]
