@@ -23,11 +23,13 @@ impl Receiver {
     }
 
     /// Takes a packet and answers with an ACK, unless it may wait for a second packet (RFC 5681,
-    /// section 4.2): never when the packet is a SYN, out of order or next to a gap.
+    /// section 4.2): never when the packet is a SYN, out of order or next to a gap. The last packet
+    /// in order may wait again when it comes again.
     pub fn on_segment(&mut self, config: &Config, now_ns: u64, segment: &Segment) -> Option<Ack> {
         self.echo = (self.echo && !segment.cwr) || segment.ce;
-        let in_order = segment.seq == self.next && self.ahead.is_empty();
+        let no_gap = self.ahead.is_empty();
         self.insert(segment.seq);
+        let in_order = no_gap && segment.seq + 1 == self.next;
         if let Some(delay_ns) = config.delayed_ack_ns
             && in_order
             && !segment.syn

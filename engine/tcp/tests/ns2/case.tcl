@@ -24,10 +24,6 @@ model $ns $sender_node $sink_node $data_lost false
 model $ns $sender_node $sink_node $data_marked true
 model $ns $sink_node $sender_node $acks_lost false
 
-# The sender's clock gets a random phase when it is made: draw it beforehand to know it.
-$defaultRNG seed 1500
-set phase [$defaultRNG uniform 0 [Agent/TCP set tcpTick_]]
-$defaultRNG seed 1500
 set tcp [new Agent/TCP$variant]
 $tcp set packetSize_ 460
 $tcp set window_ $window
@@ -43,6 +39,11 @@ set variables [open $env(VARIABLES) w]
 $tcp attach $variables
 $tcp trace cwnd_
 $tcp trace ssthresh_
+
+# The sender's clock gets a random phase when the run begins: draw it beforehand to know it.
+$defaultRNG seed 1500
+set phase [$defaultRNG uniform 0 [Agent/TCP set tcpTick_]]
+$defaultRNG seed 1500
 
 puts "# ns-2.35 variant=TCP$variant sink=TCPSink$sink window=$window packets=$packets seconds=$seconds\
     lost=[join $data_lost ,] acks_lost=[join $acks_lost ,] marked=[join $data_marked ,]\
