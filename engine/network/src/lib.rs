@@ -10,8 +10,10 @@
 //! endpoints.
 
 mod agenda;
+mod ahead;
 mod endpoints;
 mod error;
+mod line;
 mod network;
 mod packet;
 mod plan;

@@ -5,14 +5,13 @@
 //! same other link is *follows on* from that one: its packets come in the order in which
 //! they set out there, so their arrival at its end is known at once, too.
 
-use std::collections::VecDeque;
-
 use rand::Rng;
 use sluice_aqm::{Running, Verdict};
 use sluice_queue::Queue;
 use sluice_random::{Stream, stream};
 
 use crate::{
+    line::{Blocks, Line},
     packet::Packet,
     routes::{END, Routes},
     sacks::Sacks,
@@ -31,8 +30,7 @@ struct Wire {
     known: (u16, u64),
     follows_on: bool,
     port: Option<usize>,
-    /// Packets with the times at which they come out, in order.
-    on_way: VecDeque<(u64, Packet)>,
+    line: Line,
 }
 
 impl Wire {
@@ -80,6 +78,7 @@ pub struct Network {
     routes: Routes,
     /// Events `0..links` are the ends of links, events from there on the ports' transmissions.
     events: Tournament,
+    blocks: Blocks,
     pub sacks: Sacks,
 }
 
@@ -96,7 +95,7 @@ impl Network {
                 known: (0, 1),
                 follows_on: link.port.is_none() && routes.follows_on(index),
                 port: link.port.as_ref().map(|_| ports.len()),
-                on_way: VecDeque::new(),
+                line: Line::default(),
             });
             if let Some(port) = &link.port {
                 ports.push(Port {
@@ -121,6 +120,7 @@ impl Network {
             wires,
             ports,
             routes,
+            blocks: Blocks::default(),
             sacks: Sacks::default(),
         }
     }
@@ -138,14 +138,22 @@ impl Network {
             self.end_transmission(now, event - self.wires.len());
             return None;
         };
-        let (_, packet) = wire.on_way.pop_front().expect("an event has a packet");
-        let next_ns = wire.on_way.front().map_or(NEVER, |(due, _)| *due);
-        self.events.set(event, next_ns);
+        let packet = wire
+            .line
+            .pop(&mut self.blocks)
+            .expect("an event has a packet");
+        self.events.set(event, wire.line.due_ns().unwrap_or(NEVER));
         if self.routes.link(packet.hop) == END {
             return Some(packet);
         }
         self.send(now, packet);
         None
+    }
+
+    /// The packet that comes out of a link after `ahead` others.
+    #[inline]
+    pub fn on_way(&self, link: usize, ahead: usize) -> Option<&Packet> {
+        self.wires[link].line.get(ahead)
     }
 
     /// A packet enters the next link of its way.
@@ -168,11 +176,11 @@ impl Network {
             packet.hop += 1;
             let next = self.routes.link(packet.hop);
             if next == END || !self.wires[next].follows_on {
-                let on_way = &mut self.wires[link].on_way;
-                on_way.push_back((due, packet));
-                if on_way.len() == 1 {
+                let line = &mut self.wires[link].line;
+                if line.is_empty() {
                     self.events.set(link, due);
                 }
+                line.push(&mut self.blocks, due, packet);
                 return;
             }
             (now, link) = (due, next);

@@ -4,6 +4,7 @@ use sluice_tcp::{Ack, Segment};
 
 use crate::{
     agenda::{Agenda, Task},
+    ahead::prefetch,
     endpoints::Endpoints,
     network::Network,
     packet::{Kind, Packet},
@@ -28,7 +29,7 @@ pub struct World<'a> {
 impl<'a> World<'a> {
     pub fn new(plan: &'a Plan, routes: Routes, replication: u32, control: &'a Control) -> Self {
         let streams = (plan.seed, u64::from(replication));
-        let mut agenda = Agenda::default();
+        let mut agenda = Agenda::new();
         let ends = Endpoints::new(&plan.groups, &routes, streams, &mut agenda);
         let network = Network::new(&plan.topology, routes, streams.0, streams.1);
         for (port, interval_ns) in network.ticks() {
@@ -66,6 +67,7 @@ impl<'a> World<'a> {
             } else if event_ns >= end_ns {
                 break;
             } else if let Some(packet) = self.network.step(event_ns, event) {
+                self.fetch_ahead(event);
                 self.deliver(event_ns, packet);
             }
         }
@@ -95,6 +97,19 @@ impl<'a> World<'a> {
             Kind::Data => self.receive(now, packet),
             Kind::Ack => self.acknowledge(now, packet),
             Kind::Datagram => self.ends.datagrams[packet.flow as usize].received += 1,
+        }
+    }
+
+    /// Asks for the memory of the flow of a packet that will soon come out of this link: with
+    /// many flows it lies in no cache.
+    #[inline]
+    fn fetch_ahead(&self, link: usize) {
+        if let Some(packet) = self.network.on_way(link, AHEAD) {
+            match packet.kind {
+                Kind::Data => prefetch(&self.ends.receivers[packet.flow as usize]),
+                Kind::Ack => prefetch(&self.ends.senders[packet.flow as usize]),
+                Kind::Datagram => {}
+            }
         }
     }
 
@@ -245,6 +260,9 @@ impl<'a> World<'a> {
         });
     }
 }
+
+/// How many packets ahead memory is asked for.
+const AHEAD: usize = 2;
 
 /// What makes a sender act.
 enum Stimulus {
