@@ -14,7 +14,6 @@ pub(crate) fn on_ack<F: FnMut(Segment)>(sender: &mut Sender, moment: &mut Moment
             sender.acknowledge(moment, ack);
             sender.grow(moment.config, ack);
         } else if ack.next >= sender.recover {
-            sender.partial_seen = false;
             sender.end_recovery(moment, ack);
         } else {
             on_partial_ack(sender, moment, ack);

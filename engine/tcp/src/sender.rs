@@ -63,6 +63,8 @@ pub struct Sender {
     pub(crate) deaf: bool,
     /// CWR stands on the next packet (RFC 3168, section 6.1.2).
     reduced: bool,
+    /// The last mark found a window of one packet.
+    closed_by_mark: bool,
     pub(crate) window: Window,
     pub(crate) rto: Rto,
     /// Packet being timed and when it was sent (RFC 6298, section 3: at least one a round trip).
@@ -94,6 +96,7 @@ impl Sender {
             pipe: 0,
             deaf: false,
             reduced: false,
+            closed_by_mark: false,
             window: Window::new(config),
             rto: Rto::new(config),
             timed: None,
@@ -133,7 +136,7 @@ impl Sender {
             send,
         };
         if config.ecn && ack.ece {
-            self.on_echo(moment, ack);
+            self.on_echo(config, ack);
         }
         match config.variant {
             Variant::Tahoe => tahoe::on_ack(self, moment, ack),
@@ -251,31 +254,42 @@ impl Sender {
         self.reduced = config.ecn;
     }
 
-    /// Lowers the threshold for a time-out, unless the same loss did so before.
+    /// Lowers the threshold for a time-out, unless the same loss or a mark did so before.
     fn lower_threshold(&mut self, config: &Config) {
-        // RFC 5681, section 3.1: a packet lost again says nothing new about the path.
-        let lost_again = config.halving == Halving::Flight && self.rto.is_backed_off();
-        let marked = self.phase == Phase::Marked && self.una < self.recover;
-        if !lost_again && !marked {
+        let marked = self.phase == Phase::Marked;
+        let lowered = match config.halving {
+            // RFC 5681, section 3.1: a packet lost again says nothing new about the path.
+            Halving::Flight => self.rto.is_backed_off() || (marked && self.una < self.recover),
+            Halving::Window => marked,
+        };
+        if !lowered {
             let used = self.used(config);
             self.window.lower_threshold(used);
         }
     }
 
-    /// Reacts to an ECN echo, once a window of data (RFC 3168, section 6.1.2).
-    fn on_echo<F: FnMut(Segment)>(&mut self, moment: &mut Moment<F>, ack: &Ack) {
-        if ack.next > self.recover || self.phase == Phase::TimedOut {
-            self.recover = self.max;
-            self.phase = Phase::Marked;
-            self.halve_window(moment.config);
+    /// Reacts to an ECN echo, once a window of data (RFC 3168, section 6.1.2). Below one packet
+    /// the window lets nothing go before the timer; if marks go on, the timer backs off.
+    fn on_echo(&mut self, config: &Config, ack: &Ack) {
+        if ack.next <= self.recover && self.phase != Phase::TimedOut {
+            return;
         }
+        self.recover = self.max;
+        self.phase = Phase::Marked;
+        if self.closed_by_mark {
+            self.rto.back_off(config);
+        }
+        self.closed_by_mark = self.window.cwnd <= 1.0;
+        self.halve_window(config);
     }
 
     /// Takes note of an ACK of new data: position, round-trip time, timer.
     pub(crate) fn acknowledge<F>(&mut self, moment: &mut Moment<F>, ack: &Ack) {
         self.advance(ack);
         self.duplicates = 0;
+        self.inflation = 0;
         self.limited = 0;
+        self.partial_seen = false;
         if let Some((seq, sent_ns)) = self.timed
             && ack.next > seq
         {
@@ -285,6 +299,7 @@ impl Sender {
                 .sample(moment.config, ticks(moment.now_ns) - ticks(sent_ns));
             self.timed = None;
         }
+        self.closed_by_mark &= ack.ece;
         self.restart_timer(moment);
     }
 
@@ -327,9 +342,9 @@ impl Sender {
         };
     }
 
-    /// Whether an ACK repeats the last one while packets are on their way (RFC 5681, section 2).
+    /// Whether an ACK repeats the last one (RFC 5681, section 2).
     pub(crate) fn is_duplicate(&self, ack: &Ack) -> bool {
-        ack.next == self.una && self.una < self.max
+        ack.next == self.una
     }
 
     /// Whether three duplicate ACKs mean a new loss, and none that the last reduction covers
@@ -341,6 +356,9 @@ impl Sender {
     /// Halves the window for a loss told by duplicate ACKs, unless an ECN echo of the same window
     /// did. Returns whether the loss is new.
     pub(crate) fn enter_recovery(&mut self, config: &Config) -> bool {
+        if self.una == self.max {
+            return false;
+        }
         if self.is_recovered(config) {
             self.recover = self.max;
             self.halve_window(config);
@@ -373,7 +391,6 @@ impl Sender {
     /// Ends recovery by an ACK of all that flew when it began.
     pub(crate) fn end_recovery<F>(&mut self, moment: &mut Moment<F>, ack: &Ack) {
         self.phase = Phase::Open;
-        self.inflation = 0;
         self.acknowledge(moment, ack);
         match moment.config.full_ack {
             FullAck::Deflate => {

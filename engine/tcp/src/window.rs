@@ -38,7 +38,9 @@ impl Window {
     pub fn halve(&mut self, config: &Config, used: f64) {
         self.lower_threshold(used);
         self.cwnd = match config.halving {
-            Halving::Flight => self.ssthresh,
+            // RFC 3168, section 6.1.2: of a window of one nothing is left.
+            Halving::Flight if self.cwnd <= 1.0 => self.cwnd / 2.0,
+            Halving::Flight => self.ssthresh.min(self.cwnd),
             Halving::Window => used / 2.0,
         };
     }

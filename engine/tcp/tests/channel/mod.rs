@@ -117,16 +117,18 @@ pub fn run(channel: &Channel, config: &Config, mut sender: Sender, until_ns: u64
             return events;
         }
         let send = &mut |segment| sent.push(segment);
-        let reply = if acks.arrival_ns() == now_ns {
-            sender.on_ack(config, now_ns, &acks.take(), send);
-            None
-        } else if data.arrival_ns() == now_ns {
-            receiver.on_segment(config, now_ns, &data.take())
-        } else if held_ns == now_ns {
-            receiver.on_timer(config, now_ns)
-        } else {
+        // Of events at one time the one set up first comes first, as in ns-2: timers wait longer
+        // than packets fly.
+        let reply = if timer_ns == now_ns {
             sender.on_timer(config, now_ns, send);
             None
+        } else if held_ns == now_ns {
+            receiver.on_timer(config, now_ns)
+        } else if acks.arrival_ns() == now_ns {
+            sender.on_ack(config, now_ns, &acks.take(), send);
+            None
+        } else {
+            receiver.on_segment(config, now_ns, &data.take())
         };
         if let Some(ack) = reply
             && !acks.is_hit(&channel.acks_lost)
