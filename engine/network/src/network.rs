@@ -11,8 +11,8 @@ use sluice_queue::Queue;
 use sluice_random::{Stream, stream};
 
 use crate::{
-    line::{Blocks, Line},
-    packet::Packet,
+    line::Line,
+    packet::{Packet, Transit},
     routes::{END, Routes},
     sacks::Sacks,
     tally::Tally,
@@ -48,7 +48,7 @@ impl Wire {
 /// What stands before a link, at work.
 struct Port {
     link: usize,
-    queue: Queue<Packet, Running>,
+    queue: Queue<Transit, Running>,
     random: Stream,
     busy: bool,
     /// Up to here the queue's length, and while the link is idle its idle time, are counted.
@@ -78,7 +78,6 @@ pub struct Network {
     routes: Routes,
     /// Events `0..links` are the ends of links, events from there on the ports' transmissions.
     events: Tournament,
-    blocks: Blocks,
     pub sacks: Sacks,
 }
 
@@ -120,7 +119,6 @@ impl Network {
             wires,
             ports,
             routes,
-            blocks: Blocks::default(),
             sacks: Sacks::default(),
         }
     }
@@ -138,15 +136,12 @@ impl Network {
             self.end_transmission(now, event - self.wires.len());
             return None;
         };
-        let packet = wire
-            .line
-            .pop(&mut self.blocks)
-            .expect("an event has a packet");
+        let Transit { packet, hop } = wire.line.pop().expect("an event has a packet");
         self.events.set(event, wire.line.due_ns().unwrap_or(NEVER));
-        if self.routes.link(packet.hop) == END {
+        if self.routes.link(hop) == END {
             return Some(packet);
         }
-        self.send(now, packet);
+        self.send(now, hop, packet);
         None
     }
 
@@ -156,39 +151,39 @@ impl Network {
         self.wires[link].line.get(ahead)
     }
 
-    /// A packet enters the next link of its way.
+    /// A packet enters the link at `hop` of the table of hops.
     #[inline]
-    pub fn send(&mut self, now: u64, packet: Packet) {
-        let link = self.routes.link(packet.hop);
-        match self.wires[link].port {
-            None => self.carry(now, link, packet),
-            Some(port) => self.join(now, port, packet),
+    pub fn send(&mut self, now: u64, hop: u32, packet: Packet) {
+        match self.wires[self.routes.link(hop)].port {
+            None => self.carry(now, hop, packet),
+            Some(port) => self.join(now, port, Transit { packet, hop }),
         }
     }
 
     /// Transmits a packet as soon as the link is free, and on over the links that follow on.
     #[inline]
-    fn carry(&mut self, mut now: u64, mut link: usize, mut packet: Packet) {
+    fn carry(&mut self, mut now: u64, mut hop: u32, packet: Packet) {
+        let mut link = self.routes.link(hop);
         loop {
             let wire = &mut self.wires[link];
             wire.free_ns = now.max(wire.free_ns) + wire.transmission_ns(packet.bytes);
-            let due = wire.free_ns + wire.delay_ns;
-            packet.hop += 1;
-            let next = self.routes.link(packet.hop);
+            now = wire.free_ns + wire.delay_ns;
+            hop += 1;
+            let next = self.routes.link(hop);
             if next == END || !self.wires[next].follows_on {
-                let line = &mut self.wires[link].line;
-                if line.is_empty() {
-                    self.events.set(link, due);
-                }
-                line.push(&mut self.blocks, due, packet);
-                return;
+                break;
             }
-            (now, link) = (due, next);
+            link = next;
         }
+        let line = &mut self.wires[link].line;
+        if line.is_empty() {
+            self.events.set(link, now);
+        }
+        line.push(now, Transit { packet, hop });
     }
 
     #[inline]
-    fn join(&mut self, now: u64, index: usize, packet: Packet) {
+    fn join(&mut self, now: u64, index: usize, transit: Transit) {
         let port = &mut self.ports[index];
         port.count(now);
         port.tally.arrivals += 1;
@@ -196,9 +191,9 @@ impl Network {
         let sacks = &mut self.sacks;
         port.queue.arrive(
             now,
-            packet,
+            transit,
             &mut || random.next_u64(),
-            &mut |lost: Packet, _| sacks.forget(lost.sack),
+            &mut |lost: Transit, _| sacks.forget(lost.packet.sack),
         );
         if !port.busy {
             self.begin_transmission(now, index);
@@ -219,11 +214,11 @@ impl Network {
         let sacks = &mut self.sacks;
         let next = port
             .queue
-            .depart(now, &mut || random.next_u64(), &mut |lost: Packet, _| {
-                sacks.forget(lost.sack)
+            .depart(now, &mut || random.next_u64(), &mut |lost: Transit, _| {
+                sacks.forget(lost.packet.sack)
             });
         let event = self.wires.len() + index;
-        let Some(packet) = next else {
+        let Some(Transit { packet, hop }) = next else {
             self.events.set(event, NEVER);
             return;
         };
@@ -231,7 +226,7 @@ impl Network {
         port.tally.sent += 1;
         port.tally.sent_bytes += u64::from(packet.bytes);
         let link = port.link;
-        self.carry(now, link, packet);
+        self.carry(now, hop, packet);
         self.events.set(event, self.wires[link].free_ns);
     }
 

@@ -5,13 +5,11 @@ use sluice_tcp::{Ack, Segment};
 
 use crate::sacks::Sacks;
 
-/// A packet: 20 bytes, since millions can be on their way.
+/// A packet: 16 bytes, since millions can be on their way.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Packet {
     /// Whose it is: an index among the TCP flows, or among the datagram flows.
     pub flow: u32,
-    /// The next hop of its way, in the table of hops.
-    pub hop: u32,
     /// Sequence number in packets; of an ACK, the next that the receiver expects.
     pub number: u32,
     /// Of an ACK: where its SACK blocks are kept, 0 if it has none.
@@ -43,9 +41,9 @@ const CWR: u8 = 16;
 const ECE: u8 = 32;
 
 impl Packet {
-    /// A segment of a flow that sets out on the way that starts at `hop`.
+    /// A segment of a flow.
     #[inline]
-    pub fn data(flow: u32, hop: u32, bytes: u16, segment: Segment) -> Self {
+    pub fn data(flow: u32, bytes: u16, segment: Segment) -> Self {
         let flags = flag(segment.syn, SYN)
             | flag(segment.retransmitted, RETRANSMITTED)
             | flag(segment.ect, ECN_CAPABLE)
@@ -53,7 +51,6 @@ impl Packet {
             | flag(segment.cwr, CWR);
         Self {
             flow,
-            hop,
             number: segment.seq,
             sack: 0,
             bytes,
@@ -64,10 +61,9 @@ impl Packet {
 
     /// An acknowledgement; its SACK blocks go to `sacks`.
     #[inline]
-    pub fn ack(flow: u32, hop: u32, bytes: u16, ack: &Ack, sacks: &mut Sacks) -> Self {
+    pub fn ack(flow: u32, bytes: u16, ack: &Ack, sacks: &mut Sacks) -> Self {
         Self {
             flow,
-            hop,
             number: ack.next,
             sack: sacks.keep(ack.sack),
             bytes,
@@ -77,10 +73,9 @@ impl Packet {
     }
 
     /// A datagram.
-    pub fn datagram(flow: u32, hop: u32, bytes: u16) -> Self {
+    pub fn datagram(flow: u32, bytes: u16) -> Self {
         Self {
             flow,
-            hop,
             number: 0,
             sack: 0,
             bytes,
@@ -123,28 +118,39 @@ fn flag(on: bool, flag: u8) -> u8 {
     if on { flag } else { 0 }
 }
 
-impl Bytes for Packet {
+/// A packet with its place on its way. The place changes at each link and the packet does not:
+/// together in one struct they would be copied in pieces other than those just written, for
+/// which a processor waits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Transit {
+    /// What is on its way.
+    pub packet: Packet,
+    /// Its place in the table of hops: the next link.
+    pub hop: u32,
+}
+
+impl Bytes for Transit {
     #[inline]
     fn bytes(&self) -> u32 {
-        u32::from(self.bytes)
+        u32::from(self.packet.bytes)
     }
 }
 
-impl Queued for Packet {
+impl Queued for Transit {
     /// ACKs of a flow are another flow than its data, and datagram flows are numbered apart.
     #[inline]
     fn flow_hash(&self) -> u32 {
-        let word = u64::from(self.flow) << 2 | self.kind as u64;
+        let word = u64::from(self.packet.flow) << 2 | self.packet.kind as u64;
         (word.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32) as u32
     }
 
     #[inline]
     fn ecn_capable(&self) -> bool {
-        self.has(ECN_CAPABLE)
+        self.packet.has(ECN_CAPABLE)
     }
 
     #[inline]
     fn mark(&mut self) {
-        self.flags |= MARKED;
+        self.packet.flags |= MARKED;
     }
 }

@@ -122,8 +122,8 @@ impl<'a> World<'a> {
             .on_segment(&kind.config, now, &packet.segment());
         if let Some(ack) = answer {
             let sacks = &mut self.network.sacks;
-            let reply = Packet::ack(packet.flow, receiver.way, kind.ack_bytes, &ack, sacks);
-            self.network.send(now, reply);
+            let reply = Packet::ack(packet.flow, kind.ack_bytes, &ack, sacks);
+            self.network.send(now, receiver.way, reply);
         }
         self.arm_receiver(packet.flow);
     }
@@ -146,7 +146,7 @@ impl<'a> World<'a> {
             } else {
                 kind.packet_bytes
             };
-            network.send(now, Packet::data(flow, way, bytes, segment));
+            network.send(now, way, Packet::data(flow, bytes, segment));
         };
         match stimulus {
             Stimulus::Start => sender.endpoint.start(config, now, &mut send),
@@ -218,8 +218,8 @@ impl<'a> World<'a> {
         let kind = &self.ends.kinds[receiver.kind as usize];
         if let Some(ack) = receiver.endpoint.on_timer(&kind.config, now) {
             let bytes = kind.ack_bytes;
-            let reply = Packet::ack(flow, receiver.way, bytes, &ack, &mut self.network.sacks);
-            self.network.send(now, reply);
+            let reply = Packet::ack(flow, bytes, &ack, &mut self.network.sacks);
+            self.network.send(now, receiver.way, reply);
         }
         self.arm_receiver(flow);
     }
@@ -227,11 +227,11 @@ impl<'a> World<'a> {
     fn send_datagram(&mut self, now: u64, flow: u32) {
         let sender = &mut self.ends.datagrams[flow as usize];
         sender.sent += 1;
-        let packet = Packet::datagram(flow, sender.way, sender.bytes);
+        let (way, packet) = (sender.way, Packet::datagram(flow, sender.bytes));
         if let Some(next_ns) = sender.pacer.next(now) {
             self.enter(next_ns, Task::Datagram(flow));
         }
-        self.network.send(now, packet);
+        self.network.send(now, way, packet);
     }
 
     /// Ends a stretch of the run: what was counted in it is kept.
