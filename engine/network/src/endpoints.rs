@@ -1,12 +1,12 @@
 //! The flows' two ends at work.
 
-use sluice_random::stream;
+use sluice_random::{Stream, stream};
 use sluice_tcp::{Receiver, Sender};
 
 use crate::{
     agenda::{Agenda, Task},
     routes::Routes,
-    sources::{Group, Pacer, Source, TcpFlow, TcpKind},
+    sources::{Group, Pacer, Source, TcpFlow, TcpKind, spread},
     tournament::NEVER,
 };
 
@@ -66,11 +66,13 @@ impl Endpoints {
                 match &group.source {
                     Source::Long(long) => {
                         let flow = long.draw(&mut random);
-                        all.add_tcp(index, group, routes, &long.kind, flow, agenda);
+                        let add = (index, group, &long.kind, flow);
+                        all.add_tcp(add, routes, &mut random, agenda);
                     }
                     Source::Short(short) => {
                         for flow in short.draw(&mut random) {
-                            all.add_tcp(index, group, routes, &short.kind, flow, agenda);
+                            let add = (index, group, &short.kind, flow);
+                            all.add_tcp(add, routes, &mut random, agenda);
                         }
                     }
                     Source::Datagrams(datagrams) => {
@@ -95,11 +97,9 @@ impl Endpoints {
 
     fn add_tcp(
         &mut self,
-        index: usize,
-        group: &Group,
+        (index, group, kind, flow): (usize, &Group, &TcpKind, TcpFlow),
         routes: &Routes,
-        kind: &TcpKind,
-        flow: TcpFlow,
+        random: &mut Stream,
         agenda: &mut Agenda,
     ) {
         if self.tcp_groups.last() != Some(&(index as u32)) {
@@ -111,9 +111,10 @@ impl Endpoints {
             agenda.add(flow.stop_ns, Task::Stop(number));
         }
         let kind_index = self.kinds.len() as u32 - 1;
-        // hosts' clocks tick at different instants; ns-2's start with the simulation
+        // hosts' clocks tick at different instants
+        let clock_phase_ns = spread(kind.config.tick_ns, random);
         self.senders.push(TcpSender {
-            endpoint: Sender::new(&kind.config, flow.packets, 0),
+            endpoint: Sender::new(&kind.config, flow.packets, clock_phase_ns),
             entered_ns: NEVER,
             way: routes.start(group.from, group.to),
             kind: kind_index,

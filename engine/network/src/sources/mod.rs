@@ -8,6 +8,7 @@ mod tcp;
 pub use datagrams::{Datagrams, Pace, Pacer};
 pub use law::Law;
 pub use short::ShortTcp;
+pub(crate) use tcp::spread;
 pub use tcp::{LongTcp, TcpFlow, TcpKind};
 
 /// What the flows of a group send.
