@@ -19,6 +19,8 @@
  *      X_tick(state, config, view)          every X_tick_interval_ns      (AQM_TICK)
  *      X_drop_probability(config, average)  its drop law, Q31.32          (AQM_LAW)
  *      X_average(state)                     its average queue, Q31.32     (AQM_AVERAGE)
+ *      X_probability(state, config)         its drop probability of this  (AQM_PROBABILITY)
+ *                                           moment, Q31.32
  *   7. AQM_CLASS(x, ...) at the end, which puts all of this into one table entry.
  *
  * These functions see the world only through the view. They read no clock, draw no
@@ -102,6 +104,7 @@ static inline u32 aqm_happens(s64 p, u64 random)
  *   RATIO        Q31.32, no unit          RATE     integer bits/s
  *   COUNT        integer                  BYTES    integer bytes
  *   SWITCH       0 or 1                   CHOICE(a|b|c) the index of the word
+ *   GAIN         Q1.62, no unit, for gains that 32 bits behind the point hold too coarsely
  * `when` says, for help texts, on which other parameter's value it depends
  * ("law=gentle"), or is "".
  */
@@ -123,6 +126,7 @@ static inline u32 aqm_happens(s64 p, u64 random)
 #define AQM_TICK(x)
 #define AQM_LAW(x)
 #define AQM_AVERAGE(x)
+#define AQM_PROBABILITY(x)
 #define AQM_CLASS(x, LIST, ...)
 #define AQM_PRESET(x, of, ...)
 
@@ -161,6 +165,7 @@ struct aqm_class {
 	u64 (*tick_interval_ns)(const void *config);
 	s64 (*drop_probability)(const void *config, s64 average);
 	s64 (*average)(const void *state);
+	s64 (*probability)(const void *state, const void *config);
 };
 
 #define AQM_DESCRIBE(name, kind, initial, least, greatest, when, help, source) \
@@ -194,6 +199,11 @@ struct aqm_class {
 	static s64 x##_average_any(const void *s)                                \
 	{                                                                        \
 		return x##_average(s);                                           \
+	}
+#define AQM_PROBABILITY(x)                                                       \
+	static s64 x##_probability_any(const void *s, const void *c)             \
+	{                                                                        \
+		return x##_probability(s, c);                                    \
 	}
 
 #define AQM_DESCRIBE_RULE(condition, left, says, right) { #left, says, #right },

@@ -27,6 +27,14 @@ static inline s64 fixed_from_u32(u32 n)
 	return n > 0x7fffffffU ? FIXED_MAX : (s64)n << 32;
 }
 
+/* Nanoseconds as Q31.32 seconds, rounded down. */
+static inline s64 fixed_seconds(u64 ns)
+{
+	u64 whole = ns / 1000000000, rest = ns % 1000000000;
+
+	return whole >> 31 ? FIXED_MAX : (s64)(whole << 32 | (rest << 32) / 1000000000);
+}
+
 static inline s64 fixed_add(s64 a, s64 b)
 {
 	s64 sum = (s64)((u64)a + (u64)b);
@@ -175,6 +183,71 @@ static inline s64 fixed_pow(s64 base, u64 n)
 		power = fixed_wide(power, power, &low);
 	}
 	return (s64)((result >> 32) + (result >> 31 & 1));
+}
+
+/* The square root to the nearest step; of what is not positive, 0. */
+static inline s64 fixed_sqrt(s64 a)
+{
+	u64 above = (u64)a >> 32, below = (u64)a << 32;	/* a 2^32, in 128 bits */
+	u64 root = 0, high, low;
+	u32 bit;
+
+	if (a <= 0)
+		return 0;
+	for (bit = 48; bit > 0; bit--) {
+		u64 larger = root | 1ULL << (bit - 1);
+
+		high = fixed_wide(larger, larger, &low);
+		if (high < above || (high == above && low <= below))
+			root = larger;
+	}
+	/* (root + 1/2)^2 is root (root + 1) + 1/4 */
+	high = fixed_wide(root, root + 1, &low);
+	return (s64)(root + (high < above || (high == above && low < below)));
+}
+
+#define FIXED_LN2 0xb17217f7d1cf79acULL	/* ln 2, Q0.64 */
+
+/* 2^a; below 2^26 within one step. */
+static inline s64 fixed_exp2(s64 a)
+{
+	s64 whole = a >> 32;
+	u64 low, y = fixed_wide((u64)a << 32, FIXED_LN2, &low);	/* fraction ln 2, Q0.64 */
+	u64 power = 1ULL << 62;
+	u32 n, shift;
+
+	if (whole >= 31)
+		return FIXED_MAX;
+	if (whole < -33)
+		return 0;
+	/* e^y = 1 + y (1 + y/2 (1 + y/3 (...))), Q2.62; y^20 / 20! is below 2^-71 */
+	for (n = 19; n > 0; n--)
+		power = (1ULL << 62) + fixed_wide(y, power, &low) / n;
+	shift = (u32)(30 - whole);
+	return shift ? (s64)(((power >> (shift - 1)) + 1) >> 1) : (s64)power;
+}
+
+/* The logarithm to base 2 within one step; of what is not positive, FIXED_MIN. */
+static inline s64 fixed_log2(s64 a)
+{
+	u64 mantissa = (u64)a, fraction = 0, low;
+	s64 whole = 31;
+	u32 bit;
+
+	if (a <= 0)
+		return FIXED_MIN;
+	for (bit = 0; bit < 63 && !(mantissa >> 63); bit++) {
+		mantissa <<= 1;
+		whole--;
+	}
+	/* squaring doubles the logarithm, and so brings out its next bit */
+	for (bit = 0; bit < 33; bit++) {
+		mantissa = fixed_wide(mantissa, mantissa, &low);
+		fraction = fraction << 1 | mantissa >> 63;
+		if (!(mantissa >> 63))
+			mantissa <<= 1;
+	}
+	return whole * FIXED_ONE + (s64)((fraction + 1) >> 1);
 }
 
 #endif

@@ -171,6 +171,12 @@ static inline s64 red_average(const struct red_state *state)
 	return state->average.average[0];
 }
 
+static inline s64 red_probability(const struct red_state *state,
+				  const struct red_config *config)
+{
+	return red_drop_probability(config, red_average(state));
+}
+
 /* How many packets of the mean size could have left since the link fell idle. */
 static inline u64 red_idle_packets(const struct red_config *config,
 				   const struct aqm_view *view)
@@ -204,19 +210,22 @@ static inline void red_tick(struct red_state *state, const struct red_config *co
 		       fixed_from_u32(view->queue_packets));
 }
 
-static inline enum aqm_verdict red_arrive(struct red_state *state,
-					  const struct red_config *config,
-					  const struct aqm_view *view)
+/* What an arrival tells the average. */
+static inline void red_observe(struct red_state *state, const struct red_config *config,
+			       const struct aqm_view *view)
 {
-	s64 p;
-
 	if (view->idle && config->idle_decay)
 		average_idle(&state->average, &config->average,
 			     red_idle_packets(config, view));
 	else if (!config->sampling_interval_ns)
 		red_tick(state, config, view);
+}
 
-	p = red_drop_probability(config, red_average(state));
+/* The verdict where the law gives p. */
+static inline enum aqm_verdict red_decide(struct red_state *state,
+					  const struct red_config *config, s64 p,
+					  const struct aqm_view *view)
+{
 	if (p <= 0) {
 		state->count = 0;
 		return AQM_ADMIT;
@@ -232,10 +241,19 @@ static inline enum aqm_verdict red_arrive(struct red_state *state,
 	return AQM_DROP_EARLY;
 }
 
+static inline enum aqm_verdict red_arrive(struct red_state *state,
+					  const struct red_config *config,
+					  const struct aqm_view *view)
+{
+	red_observe(state, config, view);
+	return red_decide(state, config, red_probability(state, config), view);
+}
+
 AQM_RULES(red, RED_RULES)
 AQM_TICK(red)
 AQM_LAW(red)
 AQM_AVERAGE(red)
+AQM_PROBABILITY(red)
 AQM_CLASS(red, RED_PARAMS,
 	.title = "RED: Random Early Detection",
 	.source = "Floyd & Jacobson 1993",
@@ -244,6 +262,7 @@ AQM_CLASS(red, RED_PARAMS,
 	.tick = red_tick_any,
 	.tick_interval_ns = red_tick_interval_any,
 	.drop_probability = red_drop_probability_any,
-	.average = red_average_any)
+	.average = red_average_any,
+	.probability = red_probability_any)
 
 #endif

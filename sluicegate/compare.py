@@ -1,20 +1,25 @@
-"""Comparisons: several disciplines on one scenario."""
+"""Comparisons: several disciplines on one scenario, in one world or in several."""
 
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 import polars as pl
 
-from sluicegate.errors import InterruptError
+from sluicegate.errors import InterruptError, SluiceError
 from sluicegate.record import Record
-from sluicegate.scenario import Scenario
-from sluicegate.simulate import simulate
+from sluicegate.scenario import Discipline, Scenario
+from sluicegate.worlds import World, world_named
 
-Watch = Callable[[str, int, int], None]
+
+class Watch(Protocol):
+    """Is told how far something is."""
+
+    def __call__(self, name: str, done: float, total: float, stage: str = "", /) -> None:
+        """Take what is done of all there is to do under a name, and what that means in words."""
 
 
 @dataclass(frozen=True)
@@ -23,17 +28,21 @@ class Comparison:
 
     Attributes:
         scenario: What was run.
-        records: One per discipline that was finished, in the scenario's order.
+        worlds: Where.
+        records: One per discipline and world that was finished: discipline after discipline in the
+            scenario's order, each in the worlds' order.
     """
 
     scenario: Scenario
+    worlds: Sequence[World]
     records: list[Record]
 
     def frame(self) -> pl.DataFrame:
-        """A row per discipline and measure: discipline, measure, value, half_width, unit."""
+        """A row per record and measure: discipline, world, measure, value, half_width, unit."""
         rows = [
             {
                 "discipline": record.discipline,
+                "world": record.world,
                 "measure": name,
                 "value": measure.value,
                 "half_width": measure.half_width,
@@ -45,9 +54,13 @@ class Comparison:
         return pl.DataFrame(rows, schema_overrides={"half_width": pl.Float64})
 
     def distributions(self) -> pl.DataFrame:
-        """All distributions: discipline, distribution, at, probability."""
+        """All distributions: discipline, world, distribution, at, probability."""
         return pl.concat(
-            record.frame().select(pl.lit(record.discipline).alias("discipline"), pl.all())
+            record.frame().select(
+                pl.lit(record.discipline).alias("discipline"),
+                pl.lit(record.world).alias("world"),
+                pl.all(),
+            )
             for record in self.records
         )
 
@@ -61,59 +74,86 @@ class Comparison:
     @property
     def interrupted(self) -> bool:
         """Whether something is missing or shorter than planned."""
-        missing = len(self.records) < len(self.scenario.disciplines)
-        return missing or any(record.interrupted for record in self.records)
+        planned = len(self.scenario.disciplines) * len(self.worlds)
+        return len(self.records) < planned or any(record.interrupted for record in self.records)
 
     def notes(self) -> list[str]:
         """What a reader must know of an interrupted comparison, a sentence each."""
-        finished = [record.discipline for record in self.records]
-        names = [discipline.name for discipline in self.scenario.disciplines]
         total = self.scenario.duration_slots * self.scenario.runs
         notes = [
             f"{record.discipline} was stopped after {record.slots / total:.0%} of its slots."
             for record in self.records
             if record.interrupted
         ]
-        if missing := [name for name in names if name not in finished]:
+        planned = _tasks(self.scenario, self.worlds)
+        if missing := [name for name, *_ in planned[len(self.records) :]]:
             notes.append(f"Not run: {', '.join(missing)}.")
         return notes
+
+
+def _tasks(scenario: Scenario, worlds: Sequence[World]) -> list[tuple[str, Discipline, World]]:
+    """Name, discipline and world of every run, in order."""
+    return [
+        (each.name if len(worlds) == 1 else f"{each.name} ({world.name})", each, world)
+        for each in scenario.disciplines
+        for world in worlds
+    ]
+
+
+def _chosen(world: str | World | Sequence[str | World]) -> list[World]:
+    given = [world] if isinstance(world, str) or not isinstance(world, Sequence) else world
+    worlds = [world_named(each) if isinstance(each, str) else each for each in given]
+    names = [each.name for each in worlds]
+    if len(set(names)) != len(names) or not names:
+        raise SluiceError(f"world = {names} must name one world or more, each once")
+    return worlds
 
 
 def compare(
     scenario: Scenario,
     *,
+    world: str | World | Sequence[str | World] = "slotted",
     threads: int | None = None,
     watch: Watch | None = None,
     fresh: bool = False,
 ) -> Comparison:
-    """Run every discipline of a scenario; all see the same arrivals.
+    """Judge every discipline of a scenario; all see the same arrivals.
 
     Ctrl-C ends the comparison with what is finished by then.
 
     Args:
         scenario: What to run.
-        threads: Threads to use; all cores if None.
-        watch: Called now and then with a discipline's name, its slots done and its slots in all.
+        world: `slotted` simulates, `chain` solves exactly (see `sluicegate.chain`); several give
+            each discipline once in each. A world with settings of its own is an object, such as
+            `sluicegate.worlds.Chain(grid=0.125)`.
+        threads: Threads that a simulation uses; all cores if None.
+        watch: Called now and then with a name, what is done, what there is to do (slots, or as far
+            as a solution goes), and what that means in words.
         fresh: Run again even what the store has.
 
     Raises:
+        SluiceError: If there is no such world, or if one cannot judge a discipline; before
+            anything is run.
         InterruptError: If Ctrl-C came before anything was finished.
         Exception: Whatever a Python AQM raises.
     """
+    worlds = _chosen(world)
+    tasks = _tasks(scenario, worlds)
+    for _, discipline, where in tasks:
+        where.check(scenario, discipline)
     records: list[Record] = []
     with contextlib.suppress(InterruptError, KeyboardInterrupt):
-        for discipline in scenario.disciplines:
-            name = discipline.name
+        for name, discipline, where in tasks:
 
-            def seen(done: int, total: int, name: str = name) -> None:
+            def tell(done: float, total: float, stage: str = "", name: str = name) -> None:
                 if watch is not None:
-                    watch(name, done, total)
+                    watch(name, done, total, stage)
 
-            record = simulate(scenario, discipline, threads=threads, watch=seen, fresh=fresh)
+            record = where.run(scenario, discipline, threads=threads, tell=tell, fresh=fresh)
             records.append(record)
-            seen(record.slots, record.slots)
+            tell(1, 1)
             if record.interrupted:
                 break
     if not records:
         raise InterruptError("interrupted before anything was finished")
-    return Comparison(scenario, records)
+    return Comparison(scenario, worlds, records)

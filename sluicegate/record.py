@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -31,6 +32,7 @@ class Record:
         queue_distribution: Probability that k packets wait, shape (K,).
         wait_distribution: Probability of each bin of the time in the system, shape (W,).
         wait_bin: Width of those bins in `time_unit`; bin k starts at k widths.
+        resolution: Probabilities below are chance, or the solution's error.
     """
 
     identity: str
@@ -45,6 +47,17 @@ class Record:
     queue_distribution: NDArray[np.float64]
     wait_distribution: NDArray[np.float64]
     wait_bin: float
+    resolution: float
+
+    @property
+    def world(self) -> str:
+        """The world that gave it."""
+        return str(self.run["world"])
+
+    @property
+    def is_exact(self) -> bool:
+        """Whether it was computed, with no chance in it."""
+        return self.slots == 0
 
     def __getitem__(self, name: str) -> Measure:
         """The measure of that name."""
@@ -67,6 +80,7 @@ class Record:
             "method": self.method,
             "time_unit": self.time_unit,
             "wait_bin": self.wait_bin,
+            "resolution": self.resolution,
             "measures": {
                 name: {"value": m.value, "half_width": m.half_width, "unit": m.unit}
                 for name, m in self.measures.items()
@@ -110,3 +124,10 @@ class Record:
             queue_distribution=distribution("queue"),
             wait_distribution=distribution("wait"),
         )
+
+
+def names(records: Sequence[Record]) -> list[str]:
+    """What tells records apart: the discipline, and the world where there are several."""
+    if len({record.world for record in records}) < 2:
+        return [record.discipline for record in records]
+    return [f"{record.discipline} ({record.world})" for record in records]

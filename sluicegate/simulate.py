@@ -168,6 +168,7 @@ def _record(
         queue_distribution=np.trim_zeros(total.queue[0], "b") / total.slots[0],
         wait_distribution=np.trim_zeros(total.wait[0], "b") / max(total.served[0], 1),
         wait_bin=total.wait_bin_slots * length,
+        resolution=1 / float(total.slots[0]),
     )
 
 

@@ -15,12 +15,15 @@ import platformdirs
 from sluicegate import _engine
 from sluicegate.record import Record
 
+_CHAIN = ("chain/build.py", "chain/steady.py", "chain/limit.py")
+
 
 @cache
 def build() -> str:
     """Hash of what makes a record: another engine, or other measures, is another run."""
     here = Path(__file__).parent
-    parts = [Path(str(_engine.__file__)), here / "simulate.py", here / "estimate.py"]
+    parts = [Path(str(_engine.__file__))]
+    parts += [here / name for name in ("simulate.py", "estimate.py", *_CHAIN)]
     return hashlib.sha256(b"".join(part.read_bytes() for part in parts)).hexdigest()
 
 

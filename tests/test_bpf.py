@@ -9,28 +9,50 @@ import pytest
 
 AQM = Path(__file__).parent.parent / "aqm"
 HEADERS = sorted(header.name for header in AQM.glob("*.h"))
-CLASSES = [
-    name
-    for header in HEADERS
-    for name in re.findall(r"^AQM_CLASS\((\w+),", (AQM / header).read_text(), re.MULTILINE)
-]
+TEXT = "".join((AQM / header).read_text() for header in HEADERS)
+CLASSES = re.findall(r"^AQM_CLASS\((\w+),", TEXT, re.MULTILINE)
+
+
+def steps(name: str) -> list[str]:
+    """The functions that the class makes known."""
+    known = re.findall(rf"^AQM_(TICK|DEPART)\({name}\)", TEXT, re.MULTILINE)
+    return ["configure", "arrive", *(macro.lower() for macro in known)]
+
+
 LEAST_INSTRUCTIONS = {"drop_tail": 2, "red": 200}
+SIGNED_DIVISION = re.compile(r" s[/%]= ")
 
 PROGRAM = """
 #include "registry.h"
 #define SECTION(name) __attribute__((section(name), used))
 struct aqm_view view;
 """
-FUNCTIONS = """
+FUNCTIONS = {
+    "configure": """
 struct {x}_params {x}_params;
 struct {x}_config {x}_config;
 struct {x}_state {x}_state;
-SECTION("{x}_configure") int {x}_set(void) {{ return {x}_configure(&{x}_params, &{x}_config); }}
-SECTION("{x}_arrive") int {x}_decide(void)
+SECTION("{x}/configure") int bpf_{x}_configure(void)
+{{
+    return {x}_configure(&{x}_params, &{x}_config);
+}}
+""",
+    "arrive": """
+SECTION("{x}/arrive") int bpf_{x}_arrive(void)
 {{
     return aqm_settle({x}_arrive(&{x}_state, &{x}_config, &view), &view);
 }}
-"""
+""",
+    "tick": """
+SECTION("{x}/tick") void bpf_{x}_tick(void) {{ {x}_tick(&{x}_state, &{x}_config, &view); }}
+""",
+    "depart": """
+SECTION("{x}/depart") int bpf_{x}_depart(void)
+{{
+    return aqm_mark_instead({x}_depart(&{x}_state, &{x}_config, &view), &view);
+}}
+""",
+}
 
 needs_clang = pytest.mark.skipif(
     not (shutil.which("clang-19") and shutil.which("llvm-objdump-19")),
@@ -49,6 +71,7 @@ def compile_for_bpf(folder: Path, program: str) -> str:
     source, built = folder / "program.c", folder / "program.o"
     source.write_text(program)
     options = ["-target", "bpf", "-O2", "-Wall", "-Wextra", "-Werror", "-I", str(AQM)]
+    options += ["-mllvm", "-inline-threshold=100000"]  # each function in its own section, whole
     run("clang-19", *options, "-c", str(source), "-o", str(built))
     return str(built)
 
@@ -60,7 +83,8 @@ def instructions(built: str, section: str) -> list[str]:
 
 @pytest.fixture(scope="module")
 def built(tmp_path_factory: pytest.TempPathFactory) -> str:
-    program = PROGRAM + "".join(FUNCTIONS.format(x=name) for name in CLASSES)
+    functions = [FUNCTIONS[step].format(x=name) for name in CLASSES for step in steps(name)]
+    program = PROGRAM + "".join(functions)
     return compile_for_bpf(tmp_path_factory.mktemp("bpf"), program)
 
 
@@ -77,9 +101,9 @@ def test_header_compiles_by_itself(header: str, tmp_path: Path) -> None:
 @needs_clang
 @pytest.mark.parametrize("name", CLASSES)
 def test_class_becomes_code_without_signed_division(name: str, built: str) -> None:
-    code = instructions(built, f"{name}_configure") + instructions(built, f"{name}_arrive")
+    code = [line for step in steps(name) for line in instructions(built, f"{name}/{step}")]
     assert len(code) >= LEAST_INSTRUCTIONS.get(name, 2)
-    assert [line for line in code if re.search(r" s[/%]= ", line)] == []
+    assert [line for line in code if SIGNED_DIVISION.search(line)] == []
 
 
 @needs_clang
@@ -89,8 +113,8 @@ def test_no_call_leaves_the_program(built: str) -> None:
     code = [
         line
         for name in CLASSES
-        for step in ("configure", "arrive")
-        for line in instructions(built, f"{name}_{step}")
+        for step in steps(name)
+        for line in instructions(built, f"{name}/{step}")
     ]
     assert [line for line in code if line.startswith("call")] == []
 

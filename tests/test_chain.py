@@ -202,9 +202,10 @@ def test_the_command(root, tmp_path, capsys):
     out = tmp_path / "exact.json"
     aqm = "red:w=0.1,spacing=independent,idle_decay=false"
     light = str(root / "scenarios" / "light.toml")
-    assert main(["chain", light, "--aqm", "drop_tail", "--aqm", aqm, "--json", str(out)]) == 0
+    given = ["--aqm", "drop_tail", "--aqm", aqm, "--json", str(out), "--out", str(tmp_path)]
+    assert main(["chain", light, *given]) == 0
     printed = capsys.readouterr().out
     assert "exact chain of 52 states" in printed
     assert '"world": "chain"' in out.read_text()
-    assert main(["chain", light]) == 1
+    assert main(["chain", light, "--out", str(tmp_path)]) == 1
     assert "red.spacing must be" in capsys.readouterr().err

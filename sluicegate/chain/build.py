@@ -1,17 +1,26 @@
-"""The chain of a scenario: which discipline, and the engine's chain of it."""
+"""The chain of a scenario: which discipline, the engine's chain of it, how far its solution is."""
 
 from __future__ import annotations
 
+import math
 import os
+from collections.abc import Callable
+from importlib.metadata import version
+from typing import Any, TypeAlias
 
 from sluicegate import _engine
 from sluicegate.aqm import PythonAqm
 from sluicegate.errors import SluiceError
 from sluicegate.scenario import Discipline, Scenario
-from sluicegate.simulate import engine_plan
+from sluicegate.simulate import describe, engine_plan
+
+# what is done, what there is to do, and what that means in words
+Tell: TypeAlias = Callable[[float, float, str], None]
 
 # the system and other programs need some, too
 _SHARE_OF_MEMORY = 0.8
+# digits of the residual that the iterative method aims at
+_DIGITS = 12.0
 
 
 def only(scenario: Scenario, discipline: Discipline | None) -> Discipline:
@@ -48,3 +57,28 @@ def build(scenario: Scenario, discipline: Discipline, grid: float) -> _engine.Ch
         return _engine.Chain(plan, discipline.configured.engine, grid, memory)
     except ValueError as error:
         raise SluiceError(str(error)) from None
+
+
+def describe_chain(
+    scenario: Scenario, discipline: Discipline, **settings: float | str | bool
+) -> dict[str, Any]:
+    """Everything that determines a chain and its solution, as types that JSON has."""
+    run = describe(scenario, discipline)
+    for name in ("slots", "replications", "seed"):
+        del run[name]
+    return {**run, "world": "chain", "version": version("sluicegate"), **settings}
+
+
+def progress(tell: Tell | None) -> Callable[[str, int, float], None] | None:
+    """What the engine tells of its progress, as what `tell` takes."""
+    if tell is None:
+        return None
+
+    def told(method: str, done: int, rest: float) -> None:
+        if method == "direct":
+            tell(done, rest, f"{done} of {rest:.0f} sizes eliminated")
+        else:
+            digits = min(max(-math.log10(rest), 0.0), _DIGITS)
+            tell(digits, _DIGITS, f"{done} sweeps, residual {rest:.0e}")
+
+    return told

@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from importlib.metadata import version
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sluicegate import _engine, store
-from sluicegate.chain.build import build, only
+from sluicegate.chain.build import Tell, build, describe_chain, only, progress
 from sluicegate.errors import SluiceError
 from sluicegate.estimate import measures
 from sluicegate.record import Record
 from sluicegate.scenario import Discipline, Scenario
-from sluicegate.simulate import describe
 
 FloatArray = NDArray[np.float64]
 Method: TypeAlias = Literal["auto", "direct", "iterative"]
@@ -58,6 +56,7 @@ def solve(
     *,
     grid: float = 0.25,
     method: Method = "auto",
+    tell: Tell | None = None,
 ) -> Solution:
     """Solve the Markov chain of one discipline on a scenario.
 
@@ -71,6 +70,7 @@ def solve(
         grid: Step of the average's grid, packets.
         method: `direct` (elimination without a subtraction: every probability to full relative
             accuracy), `iterative` (for millions of states), or `auto`.
+        tell: Called now and then with what is done, what there is to do, and in words.
 
     Raises:
         SluiceError: If the scenario or the discipline has no such chain, if it needs more memory
@@ -79,7 +79,7 @@ def solve(
     chosen = only(scenario, discipline)
     chain = build(scenario, chosen, grid)
     try:
-        table = _engine.solve_chain(chain, method)
+        table = _engine.solve_chain(chain, method, progress(tell))
     except ValueError as error:
         raise SluiceError(str(error)) from None
     return Solution(
@@ -97,12 +97,7 @@ def _record(
     grid: float,
     table: dict[str, Any],
 ) -> Record:
-    run = {
-        name: value
-        for name, value in describe(scenario, discipline).items()
-        if name not in ("slots", "replications", "seed")
-    }
-    run |= {"world": "chain", "version": version("sluicegate"), "grid": grid}
+    run = describe_chain(scenario, discipline, grid=grid)
     found = measures([_unit(table, scenario.packet_bytes)], scenario.slot_s)
     return Record(
         identity=store.identity(run),
@@ -118,6 +113,8 @@ def _record(
         queue_distribution=table["queue"],
         wait_distribution=table["wait"],
         wait_bin=1.0 if scenario.slot_s is None else scenario.slot_s,
+        # elimination without a subtraction resolves whatever a double holds
+        resolution=0.0 if table["method"] == "direct" else table["error"],
     )
 
 

@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 from typer.exceptions import TyperException
 
-from sluicegate.cli import aqms, chain, compare, fit, reproduce, simulate
+from sluicegate.cli import aqms, chain, compare, fit, reproduce, simulate, trace
 from sluicegate.errors import InterruptError, SluiceError
 
 app = typer.Typer(
@@ -47,6 +47,7 @@ app.command(
         "sluice compare scenarios/light.toml --aqm drop_tail --aqm red:w=0.07 "
         "--aqm red:w=0.07,victim=front --out victims",
         "sluice compare scenarios/light.toml --aqm my_idea.h --aqm red --slots 1e8",
+        "sluice compare scenarios/light.toml --aqm drop_tail --world slotted --world chain",
     )
 )(compare.compare)
 app.command(
@@ -62,6 +63,9 @@ app.command(
         "sluice fit captures/gateway.pcap --bin 0.01 --json traffic.json",
     )
 )(fit.fit)
+app.command(epilog=_examples("sluice trace out.tr", "sluice trace out.tr --html trace.html"))(
+    trace.trace
+)
 app.command(
     epilog=_examples(
         "sluice reproduce drop-from-front --json rows.json",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
 
@@ -13,22 +14,23 @@ from sluicegate.cli.screen import console, progress, write_json
 from sluicegate.compare import Comparison
 from sluicegate.compare import compare as run
 from sluicegate.report.tables import comparison_table
+from sluicegate.scenario import Scenario
+from sluicegate.worlds import World, world_named
 
 
 def compare(
     scenario: options.ScenarioFile,
-    aqm: Annotated[
+    aqm: options.Aqms = None,
+    world: Annotated[
         list[str] | None,
         typer.Option(
-            metavar="NAME:KEY=VALUE,...",
-            help="A discipline; may be repeated. Those given replace the scenario's. "
-            "victim=, ecn= and label= set the queue's part and the name.",
+            metavar="NAME",
+            help="slotted simulates, chain solves exactly; give both for both in one picture. "
+            "slotted if not given.",
             show_default=False,
         ),
     ] = None,
-    out: Annotated[
-        Path, typer.Option(metavar="FOLDER", help="Where the report and its data go.")
-    ] = Path("sluice-report"),
+    out: options.Out = options.REPORT,
     slots: options.Slots = None,
     replications: options.Replications = None,
     seed: options.Seed = None,
@@ -42,13 +44,27 @@ def compare(
 
     What is finished is kept: after Ctrl-C the same command goes on where it stopped.
     """
-    from sluicegate.report.comparison import write_report  # matplotlib takes a second to import
-
     changed = options.changes(aqm=aqm or [], slots=slots, replications=replications, seed=seed)
     chosen = options.scenario(scenario, changed)
+    worlds = [world_named(name) for name in world or ["slotted"]]
+    show(chosen, worlds, out, json, threads=threads, fresh=fresh)
+
+
+def show(
+    scenario: Scenario,
+    worlds: Sequence[World],
+    out: Path,
+    json: Path | None,
+    *,
+    threads: int | None = None,
+    fresh: bool = False,
+) -> None:
+    """Compare, print the table, write the report and, where a file is given, the measures."""
+    from sluicegate.report.comparison import write_report  # matplotlib takes a second to import
+
     out.mkdir(parents=True, exist_ok=True)
-    with progress(len(chosen.disciplines)) as watch:
-        comparison = run(chosen, threads=threads, watch=watch, fresh=fresh)
+    with progress(len(scenario.disciplines) * len(worlds)) as watch:
+        comparison = run(scenario, world=worlds, threads=threads, watch=watch, fresh=fresh)
     report = write_report(comparison, out)
     if json is not None:
         write_json(json, comparison.summary())

@@ -13,6 +13,15 @@ from sluicegate.scenario import Scenario, read_toml
 ScenarioFile = Annotated[
     Path, typer.Argument(metavar="SCENARIO.toml", help="The scenario.", show_default=False)
 ]
+Aqms = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="NAME:KEY=VALUE,...",
+        help="A discipline; may be repeated. Those given replace the scenario's. "
+        "victim=, ecn= and label= set the queue's part and the name.",
+        show_default=False,
+    ),
+]
 Slots = Annotated[
     str | None,
     typer.Option(metavar="N", help="Slots of one replication, such as 1e7.", show_default=False),
@@ -37,6 +46,8 @@ Json = Annotated[
         "--json", metavar="FILE", help="Write the measures here as JSON.", show_default=False
     ),
 ]
+REPORT = Path("sluice-report")
+Out = Annotated[Path, typer.Option(metavar="FOLDER", help="Where the report and its data go.")]
 Fresh = Annotated[
     bool,
     typer.Option("--fresh", help="Run again even what was run before."),

@@ -35,7 +35,7 @@ def progress(disciplines: int) -> Iterator[Watch]:
         disciplines: How many will be run, one after the other, each as long as the others.
 
     Yields:
-        What a comparison calls with a discipline's name, its slots done and its slots in all.
+        What a comparison calls; see `sluicegate.compare`.
     """
     screen = console(stderr=True)
     columns = (
@@ -49,13 +49,14 @@ def progress(disciplines: int) -> Iterator[Watch]:
         task = bar.add_task("starting", total=None)
         names: list[str] = []
 
-        def watch(name: str, done: int, total: int) -> None:
+        def watch(name: str, done: float, total: float, stage: str = "", /) -> None:
             if name not in names:
                 names.append(name)
             place = len(names)
+            which = f" ({place} of {disciplines})" if disciplines > 1 else ""
             bar.update(
                 task,
-                description=f"{name} ({place} of {disciplines})" if disciplines > 1 else name,
+                description=f"{name}{which}{f': {stage}' if stage else ''}",
                 total=disciplines * total,
                 completed=(place - 1) * total + done,
             )

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from sluicegate.aqm import Aqm
 from sluicegate.compare import Comparison
+from sluicegate.record import Record, names
 from sluicegate.report import plots
 from sluicegate.report.laws import law_figure
 from sluicegate.report.page import Page
@@ -38,7 +39,7 @@ def write_report(comparison: Comparison, folder: Path) -> Path:
 def comparison_page(comparison: Comparison) -> Page:
     """The page of a comparison."""
     scenario = comparison.scenario
-    page = Page(scenario.title or "Comparison of queue disciplines", _in_short(scenario))
+    page = Page(scenario.title or "Comparison of queue disciplines", _in_short(comparison))
     for note in comparison.notes():
         page.text(note)
     page.section("Result")
@@ -49,25 +50,26 @@ def comparison_page(comparison: Comparison) -> Page:
     page.table(["part", "setting"], _settings(scenario))
     page.table(["discipline", "AQM", "parameters that apply"], _disciplines(scenario))
     page.section("Every measure")
-    for record in comparison.records:
-        page.table(*record_rows(record), f"{record.discipline}: {record.method}.")
+    for name, record in zip(names(comparison.records), comparison.records, strict=True):
+        page.table(*record_rows(record), f"{name}: {record.method}.")
     return page
 
 
-def _in_short(scenario: Scenario) -> str:
-    disciplines, runs = len(scenario.disciplines), scenario.runs
-    return (
-        f"{disciplines} discipline{'s' * (disciplines > 1)}, each in {runs} run{'s' * (runs > 1)} "
-        f"of {scenario.duration_slots:,} slots, seed {scenario.seed}"
-    )
+def _in_short(comparison: Comparison) -> str:
+    disciplines = len(comparison.scenario.disciplines)
+    how = " and ".join(world.in_short(comparison.scenario) for world in comparison.worlds)
+    return f"{disciplines} discipline{'s' * (disciplines > 1)}, each {how}"
 
 
 def _reading(comparison: Comparison) -> str:
     return (
         "The wait is the time in the system, service included, and 99 % of the packets take less "
-        "than the p99 wait; the queue counts waiting packets, without the one in service. Behind ± "
-        "stands the half width of the 95 % confidence interval "
-        f"({comparison.records[0].method})."
+        "than the p99 wait; the queue counts waiting packets, without the one in service. "
+        + " ".join(
+            world.reading(records)
+            for world in comparison.worlds
+            if (records := [each for each in comparison.records if each.world == world.name])
+        )
     )
 
 
@@ -76,7 +78,7 @@ def _add_figures(page: Page, comparison: Comparison) -> None:
     page.figure(
         plots.overview_figure(records),
         "Wait and loss",
-        "Least wait first. The thin line at the end of a bar is the 95 % confidence interval.",
+        "Least wait first. The thin line at the end of a bar is what stands behind ±.",
     )
     page.figure(
         plots.queue_figure(records),
@@ -87,18 +89,26 @@ def _add_figures(page: Page, comparison: Comparison) -> None:
     page.figure(
         plots.queue_tail_figure(records),
         "How often the queue is long",
-        "The same, cumulated and on a logarithmic scale: what happens rarely.",
+        "The same, cumulated and on a logarithmic scale: what happens rarely. A curve ends where "
+        "chance, or the solution's error, begins.",
     )
     if any(record.wait_distribution.size for record in records):
         page.figure(
             plots.wait_tail_figure(records),
             "How long packets wait",
             "Of the packets that got through. Where a curve crosses the line 1 in 100 stands the "
-            "time that 99 % of the packets stay under.",
+            f"time that 99 % of the packets stay under.{_without_waits(records)}",
         )
     laws = law_figure({each.name: each.configured for each in comparison.scenario.disciplines})
     if laws is not None:
         page.figure(laws, "Drop laws", "The drop probability that goes with an average queue.")
+
+
+def _without_waits(records: Sequence[Record]) -> str:
+    """A sentence that names those whose times in the system have no known distribution."""
+    named = zip(names(records), records, strict=True)
+    missing = [name for name, record in named if not record.wait_distribution.size]
+    return f" Not known of {', '.join(missing)}." if missing else ""
 
 
 def _settings(scenario: Scenario) -> list[list[str]]:

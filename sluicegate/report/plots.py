@@ -1,11 +1,13 @@
 """The plots of a comparison: one look, one message each.
 
-A discipline has the same colour in every plot. Black and white are left to the page, which
+A discipline has the same colour in every plot, and a world, where there are several, the same
+line style. Black and white are left to the page, which
 makes them the colours of its text and its paper.
 """
 
 from __future__ import annotations
 
+import math
 import textwrap
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -17,7 +19,7 @@ from matplotlib.ticker import FuncFormatter
 from numpy.typing import NDArray
 
 from sluicegate.estimate import Measure
-from sluicegate.record import Record
+from sluicegate.record import Record, names
 from sluicegate.report.tables import measure_text
 
 FloatArray = NDArray[np.float64]
@@ -29,7 +31,9 @@ _COLOURS = ("#1277b8", "#d55e00", "#009e73", "#b8609a", "#4aaee6", "#c08a00", "#
 _DASHES: tuple[Dash, ...] = ("-", (0, (5, 2)), (0, (2, 1.5)), (0, (7, 2, 2, 2)))
 _GREY = "#8a8a8a"
 WIDTH = 8.4
-_LEAST_SHOWN = 1e-6
+# rarer than this is nothing that the eye could use beside the rest
+_LEAST_SHOWN = 1e-15
+_LEAST_PERCENTAGE = 1e-4
 
 
 def colours(names: Sequence[str]) -> dict[str, str]:
@@ -48,9 +52,9 @@ def label(name: str) -> str:
     return "\n".join(lines).replace("$", r"\$")
 
 
-def height_for(names: Sequence[str]) -> float:
+def height_for(shown: Sequence[str]) -> float:
     """Height (inches) of a figure beside which these names stand."""
-    lines = sum(label(name).count("\n") + 1 for name in names)
+    lines = sum(label(name).count("\n") + 1 for name in shown)
     return max(4.4, 0.6 + 0.2 * lines)
 
 
@@ -59,8 +63,36 @@ def share_text(share: float, _place: object = None) -> str:
     return f"{100 * share:g} %"
 
 
-def _colours(records: Sequence[Record]) -> dict[str, str]:
-    return colours([record.discipline for record in records])
+def _rare_text(share: float, _place: object = None) -> str:
+    """A share as per cent, or as a power of ten where that would be mostly zeros."""
+    return share_text(share) if share >= _LEAST_PERCENTAGE else f"{share:.0e}"
+
+
+@dataclass(frozen=True)
+class _Look:
+    """How a record is shown in every plot."""
+
+    name: str
+    colour: str
+    dash: Dash
+
+
+def _looks(records: Sequence[Record]) -> list[_Look]:
+    disciplines = list(dict.fromkeys(record.discipline for record in records))
+    worlds = list(dict.fromkeys(record.world for record in records))
+    colour = colours(disciplines)
+    return [
+        _Look(
+            name,
+            colour[record.discipline],
+            dash(
+                worlds.index(record.world)
+                if len(worlds) > 1
+                else disciplines.index(record.discipline)
+            ),
+        )
+        for name, record in zip(names(records), records, strict=True)
+    ]
 
 
 def _time_scale(records: Sequence[Record]) -> tuple[float, str]:
@@ -70,21 +102,26 @@ def _time_scale(records: Sequence[Record]) -> tuple[float, str]:
 
 def overview_figure(records: Sequence[Record]) -> Figure:
     """Draw mean wait and losses with their intervals, a row per discipline, least wait first."""
-    best_first = sorted(records, key=lambda record: record["wait_mean"].value)
-    colour = _colours(records)
-    lines = max(label(record.discipline).count("\n") + 1 for record in records)
+    looked = zip(records, _looks(records), strict=True)
+    best_first = sorted(looked, key=lambda pair: _unknown_last(pair[0]["wait_mean"].value))
+    texts = [label(look.name) for _, look in best_first]
+    lines = max(text.count("\n") + 1 for text in texts)
     row = max(0.4, 0.19 * lines)
     figure = Figure(figsize=(WIDTH, 0.6 + row * len(records)), layout="constrained")
     left, right = figure.subplots(1, 2, sharey=True)
     scale, unit = _time_scale(records)
     for ax, name, factor in ((left, "wait_mean", scale), (right, "loss_ratio", 100.0)):
-        bars = [record[name].times(factor) for record in best_first]
-        _draw_bars(ax, bars, [colour[record.discipline] for record in best_first])
-    left.set_yticks(range(len(records)), [label(record.discipline) for record in best_first])
+        bars = [record[name].times(factor) for record, _ in best_first]
+        _draw_bars(ax, bars, [look.colour for _, look in best_first])
+    left.set_yticks(range(len(records)), texts)
     left.invert_yaxis()
     left.set_title(f"mean wait ({unit})", loc="left", fontsize=10)
     right.set_title("packets lost (%)", loc="left", fontsize=10)
     return figure
+
+
+def _unknown_last(value: float) -> tuple[bool, float]:
+    return (math.isnan(value), value)
 
 
 def _draw_bars(ax: Axes, measures: list[Measure], bar_colours: list[str]) -> None:
@@ -105,16 +142,15 @@ def _draw_bars(ax: Axes, measures: list[Measure], bar_colours: list[str]) -> Non
 
 def queue_figure(records: Sequence[Record]) -> Figure:
     """Draw how the waiting packets are distributed, a strip per discipline."""
-    colour = _colours(records)
     figure = Figure(figsize=(WIDTH, 0.6 + 0.7 * len(records)), layout="constrained")
     strips = figure.subplots(len(records), 1, sharex=True, squeeze=False)[:, 0]
     last = 1 + max(_first_below(_tail(record.queue_distribution), 1e-3) for record in records)
-    for ax, record in zip(strips, records, strict=True):
+    for ax, record, look in zip(strips, records, _looks(records), strict=True):
         shares = record.queue_distribution[: last + 1]
         edges = np.arange(len(shares) + 1) - 0.5
-        ax.stairs(shares, edges, fill=True, color=colour[record.discipline], alpha=0.7)
+        ax.stairs(shares, edges, fill=True, color=look.colour, alpha=0.7)
         ax.axvline(record["queue_mean"].value, color="black", lw=1.4)
-        ax.set_ylabel(label(record.discipline), color=colour[record.discipline])
+        ax.set_ylabel(label(look.name), color=look.colour)
         ax.yaxis.label.set(rotation=0, ha="right", va="center")
         # an empty queue is often so much more frequent that it would flatten all the rest
         highest = float(np.max(shares[1:], initial=0.0)) or float(shares[0])
@@ -137,20 +173,22 @@ def _first_below(tail: FloatArray, level: float) -> int:
 
 @dataclass(frozen=True)
 class _Tail:
-    name: str
+    look: _Look
     at: FloatArray
     tail: FloatArray
+    resolution: float
 
 
 def queue_tail_figure(records: Sequence[Record]) -> Figure:
     """Draw how often at least so many packets wait, on a logarithmic scale."""
     tails = [
         _Tail(
-            record.discipline,
+            look,
             np.arange(len(record.queue_distribution), dtype=np.float64),
             _tail(record.queue_distribution),
+            record.resolution,
         )
-        for record in records
+        for record, look in zip(records, _looks(records), strict=True)
     ]
     figure, ax = _draw_tails(tails)
     ax.set_xlabel("waiting packets")
@@ -162,8 +200,8 @@ def wait_tail_figure(records: Sequence[Record]) -> Figure:
     """Draw how many packets take so long or longer, on a logarithmic scale."""
     scale, unit = _time_scale(records)
     tails = [
-        _Tail(record.discipline, record.wait_times * scale, _tail(record.wait_distribution))
-        for record in records
+        _Tail(look, record.wait_times * scale, _tail(record.wait_distribution), record.resolution)
+        for record, look in zip(records, _looks(records), strict=True)
     ]
     figure, ax = _draw_tails(tails)
     for level, words in ((0.1, "1 in 10"), (0.01, "1 in 100"), (0.001, "1 in 1000")):
@@ -193,20 +231,19 @@ def _reach(curve: _Tail) -> float:
 
 def _draw_tails(tails: Sequence[_Tail]) -> tuple[Figure, Axes]:
     """Draw falling curves on a logarithmic scale, named in the order of their reach."""
-    names = [curve.name for curve in tails]
-    figure = Figure(figsize=(WIDTH, height_for(names)), layout="constrained")
+    height = height_for([curve.look.name for curve in tails])
+    figure = Figure(figsize=(WIDTH, height), layout="constrained")
     ax = figure.subplots()
-    colour = colours(names)
     for curve in sorted(filter(_is_there, tails), key=_reach, reverse=True):
-        shown = np.flatnonzero(curve.tail > _LEAST_SHOWN)
+        shown = np.flatnonzero(curve.tail > max(curve.resolution, _LEAST_SHOWN))
         # the eye tells no more than some hundred points apart
         shown = shown[:: len(shown) // 600 + 1]
-        (line,) = ax.plot(curve.at[shown], curve.tail[shown], label=label(curve.name))
-        line.set(color=colour[curve.name], linestyle=dash(tails.index(curve)))
+        (line,) = ax.plot(curve.at[shown], curve.tail[shown], label=label(curve.look.name))
+        line.set(color=curve.look.colour, linestyle=curve.look.dash)
     ax.set_yscale("log")
     ax.set_xlim(left=0)
     ax.set_ylim(top=1.3)
-    ax.yaxis.set_major_formatter(FuncFormatter(share_text))
+    ax.yaxis.set_major_formatter(FuncFormatter(_rare_text))
     ax.grid(which="major", alpha=0.25)
     ax.spines[["top", "right"]].set_visible(False)
     figure.legend(

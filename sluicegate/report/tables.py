@@ -11,23 +11,24 @@ from rich.table import Table
 
 from sluicegate.compare import Comparison
 from sluicegate.estimate import Measure
-from sluicegate.record import Record
+from sluicegate.record import Record, names
 
+_EXACT_DIGITS = 10
 _NUMBER = re.compile(r"[-+(]?\d|n/a$")
 
 
-def measure_text(measure: Measure) -> str:
+def measure_text(measure: Measure, digits: int = 4) -> str:
     """Write a measure as `64.7 ± 0.9`.
 
     The half width keeps one significant digit, or two if the first is a 1, and the value stops at
     the same place. A value shows five digits at most, and a smaller half width is rounded up.
-    Without a half width, or with one of 0, the value keeps four digits.
+    Without a half width, or with one of 0, the value keeps `digits` digits.
     """
     value, half_width = measure.value, measure.half_width
     if not math.isfinite(value):
         return "n/a"
     if not half_width:
-        return f"{value:.4g}"
+        return f"{value:.{digits}g}"
     power = math.floor(math.log10(max(abs(value), half_width)))
     if -4 <= power < 9:
         return _to_place(value, half_width)
@@ -88,8 +89,8 @@ def comparison_rows(comparison: Comparison) -> tuple[list[str], list[list[str]]]
     columns = _columns(comparison)
     header = ["discipline", *(column.header for column in columns)]
     rows = [
-        [record.discipline, *(column.cell(record) for column in columns)]
-        for record in comparison.records
+        [name, *(column.cell(record) for column in columns)]
+        for name, record in zip(names(comparison.records), comparison.records, strict=True)
     ]
     return header, rows
 
@@ -126,7 +127,9 @@ def terminal_table(header: list[str], rows: list[list[str]], title: str = "") ->
 
 def record_rows(record: Record) -> tuple[list[str], list[list[str]]]:
     """Header and rows of all of a record's measures."""
+    digits = _EXACT_DIGITS if record.is_exact else 4
     rows = [
-        [name, measure_text(measure), measure.unit] for name, measure in record.measures.items()
+        [name, measure_text(measure, digits), measure.unit]
+        for name, measure in record.measures.items()
     ]
     return ["measure", "value", "unit"], rows

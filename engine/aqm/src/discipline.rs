@@ -142,6 +142,14 @@ impl Running {
         Some(unsafe { average(self.state.0.as_ptr().cast()) } as f64 / ONE as f64)
     }
 
+    /// The drop probability of this moment, where the AQM holds one.
+    pub fn probability(&self) -> Option<f64> {
+        let probability = self.configured.0.class.code.probability?;
+        let config = self.configured.0.config.0.as_ptr().cast();
+        // SAFETY: state and config are this class's own.
+        Some(unsafe { probability(self.state.0.as_ptr().cast(), config) } as f64 / ONE as f64)
+    }
+
     #[inline]
     fn decide(&mut self, decide: Decide, view: &View) -> Verdict {
         let config = self.configured.0.config.0.as_ptr().cast();

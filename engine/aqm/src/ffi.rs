@@ -123,6 +123,7 @@ pub(crate) struct CClass {
     pub tick_interval_ns: Option<unsafe extern "C" fn(*const c_void) -> u64>,
     pub drop_probability: Option<unsafe extern "C" fn(*const c_void, i64) -> i64>,
     pub average: Option<unsafe extern "C" fn(*const c_void) -> i64>,
+    pub probability: Option<unsafe extern "C" fn(*const c_void, *const c_void) -> i64>,
 }
 
 unsafe extern "C" {

@@ -14,6 +14,8 @@ pub enum Scale {
     Packets,
     /// Q31.32 without a unit.
     Ratio,
+    /// Q1.62 without a unit.
+    Gain,
     /// Seconds, held as integer nanoseconds.
     Seconds,
     /// Bits/s, whole.
@@ -33,6 +35,7 @@ impl Scale {
         Some(match kind {
             "PACKETS" => Self::Packets,
             "RATIO" => Self::Ratio,
+            "GAIN" => Self::Gain,
             "SECONDS" => Self::Seconds,
             "RATE" => Self::Rate,
             "COUNT" => Self::Count,
@@ -57,20 +60,24 @@ impl Scale {
             Self::Seconds => "s",
             Self::Rate => "bits/s",
             Self::Bytes => "bytes",
-            Self::Ratio | Self::Count | Self::Switch | Self::Choice(_) => "",
+            Self::Ratio | Self::Gain | Self::Count | Self::Switch | Self::Choice(_) => "",
         }
     }
 
     fn steps_per_unit(&self) -> f64 {
         match self {
             Self::Packets | Self::Ratio => ONE as f64,
+            Self::Gain => (1_u64 << 62) as f64,
             Self::Seconds => 1e9,
             _ => 1.0,
         }
     }
 
     fn is_whole(&self) -> bool {
-        !matches!(self, Self::Packets | Self::Ratio | Self::Seconds)
+        !matches!(
+            self,
+            Self::Packets | Self::Ratio | Self::Gain | Self::Seconds
+        )
     }
 }
 

@@ -113,6 +113,38 @@ fn power(base: i64, n: u64) -> BigInt {
     result
 }
 
+/// 2^a for 0 <= a < 1 (Q0.32) in steps of 2^-160, too low by less than 64 of them: the
+/// product of 2^(1/2), 2^(1/4), ... for the bits of a that are set.
+fn fractional_exponential(a: u32) -> BigInt {
+    static ROOTS: OnceLock<Vec<BigInt>> = OnceLock::new();
+    let roots = ROOTS.get_or_init(|| {
+        let halve = |root: &BigInt| Some((root << 160_u32).sqrt());
+        std::iter::successors(Some(BigInt::from(2) << 160), halve)
+            .skip(1)
+            .take(32)
+            .collect()
+    });
+    (0..32).fold(BigInt::from(1) << 160, |product, bit| {
+        if a >> (31 - bit) & 1 == 1 {
+            (product * &roots[bit]) >> 160
+        } else {
+            product
+        }
+    })
+}
+
+/// 2^a (Q31.32, |a| < 64) in steps of 2^-96, too low by less than one.
+fn exponential(a: i64) -> BigInt {
+    let (whole, fraction) = (a >> 32, a as u32);
+    (fractional_exponential(fraction) << 64_u32) >> (128 - whole) as u32
+}
+
+/// A word whose power of 2 fits, or almost.
+fn exponent() -> impl Strategy<Value = i64> {
+    let near = (-36..=32_i64, -2..=2_i64).prop_map(|(whole, off)| whole * ONE + off);
+    prop_oneof![4 => -36 * ONE..=32 * ONE, 1 => near]
+}
+
 #[test]
 fn the_two_builds_differ() {
     let [native, portable] = builds();
@@ -185,5 +217,58 @@ proptest! {
         let result = both("power", base, n as i64);
         prop_assert!((0..=ONE).contains(&result));
         prop_assert!(n == 0 || result <= base);
+    }
+
+    #[test]
+    fn roots_round_to_the_nearest_step(a in word()) {
+        let root = big(both("root", a, 0));
+        let twice = 2 * &root;
+        // (root - 1/2)^2 <= a 2^32 < (root + 1/2)^2, four times as much
+        let four_times = big(a.max(0)) << 34;
+        prop_assert!(a <= 0 || (&twice - 1) * (&twice - 1) <= four_times);
+        prop_assert!(four_times < (&twice + 1) * (&twice + 1));
+        prop_assert!(a > 0 || root == big(0));
+    }
+
+    #[test]
+    fn exponentials_are_within_a_step_up_to_2_to_the_26th(a in exponent()) {
+        let found = both("exponential", a, 0);
+        let exact = exponential(a);
+        if a >= 31 * ONE {
+            prop_assert_eq!(found, i64::MAX);
+        } else {
+            let off: BigInt = (big(found) << 64) - &exact;
+            let slack: BigInt = (BigInt::from(1) << 64) + (exact >> 59);
+            prop_assert!(off.magnitude() <= slack.magnitude(), "2^{a}: {found}");
+        }
+        prop_assert!(a % ONE != 0 || a >= 31 * ONE || a < -32 * ONE || found.count_ones() == 1);
+    }
+
+    #[test]
+    fn logarithms_are_within_a_step(a in word()) {
+        let found = both("logarithm", a, 0);
+        if a <= 0 {
+            prop_assert_eq!(found, i64::MIN);
+        } else {
+            prop_assert!(exponential(found - 1) < big(a) << 64, "{found}");
+            prop_assert!(big(a) << 64 < exponential(found + 1), "{found}");
+        }
+        prop_assert!(a <= 0 || a.count_ones() != 1 || found % ONE == 0);
+    }
+
+    #[test]
+    fn extreme_exponents_saturate(a in word()) {
+        let found = both("exponential", a, 0);
+        prop_assert!(found >= 0);
+        prop_assert!(a >= -34 * ONE || found == 0);
+        prop_assert!(a < 31 * ONE || found == i64::MAX);
+    }
+
+    #[test]
+    fn nanoseconds_become_seconds(ns in any::<u64>(), shift in 0..64_u32) {
+        let ns = ns >> shift;
+        let exact: BigInt = (BigInt::from(ns) << 32) / BigInt::from(1_000_000_000);
+        let found = both("seconds", ns as i64, 0);
+        prop_assert_eq!(big(found), exact.min(big(i64::MAX)));
     }
 }

@@ -1,9 +1,12 @@
 //! The chain itself: its states, and what one slot does to each.
 
+use std::sync::Arc;
+
 use sluice_aqm::{Configured, Discipline};
 
 use crate::{
     arrivals::{Arrivals, Change, Modulator},
+    control::Control,
     error::{ChainError, refuse},
     filter::{Averaging, Sampling},
     levels::Levels,
@@ -44,6 +47,7 @@ pub struct Chain {
     pub(crate) mu: f64,
     pub(crate) memory: f64,
     pub(crate) sampling: Sampling,
+    pub(crate) control: Arc<Control>,
 }
 
 /// What the average and the AQM make of a slot, after its service and the modulator.
@@ -92,9 +96,17 @@ impl Chain {
             mu,
             memory: plan.memory,
             sampling,
+            control: Arc::default(),
         };
-        chain.levels.truncate(chain.reached());
+        let highest = chain.reached().iter().rposition(|known| *known);
+        let top = highest.expect("an empty system") / chain.sizes();
+        chain.levels.truncate(top + 1);
         Ok(chain)
+    }
+
+    /// By which whoever solves the chain is watched and stopped.
+    pub fn control(&self) -> &Control {
+        &self.control
     }
 
     /// Number of states.
@@ -201,16 +213,14 @@ impl Chain {
         }
     }
 
-    /// One more than the highest level that is ever reached from an empty system.
-    fn reached(&self) -> usize {
+    /// Whether an empty system ever leads to each level and size, in this order of significance.
+    pub(crate) fn reached(&self) -> Vec<bool> {
         let sizes = self.sizes();
         let mut known = vec![false; self.level_count() * sizes];
         let mut open = vec![0];
         known[0] = true;
-        let mut highest = 0;
         while let Some(place) = open.pop() {
             let (level, size) = (place / sizes, place % sizes);
-            highest = highest.max(level);
             for after in size.saturating_sub(1)..=size {
                 self.jumps(level, after, |jump| {
                     let next = jump.level * sizes + after + jump.more;
@@ -220,7 +230,7 @@ impl Chain {
                 });
             }
         }
-        highest + 1
+        known
     }
 
     /// `vector` times the transition matrix: the probabilities one slot later.

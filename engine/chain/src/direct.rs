@@ -2,18 +2,24 @@
 //!
 //! The size moves by one packet at most, so the transition matrix is block tridiagonal with
 //! one block per size (average and modulator within it). Censoring out one size after the other
-//! needs no subtraction, so every probability comes with full relative accuracy.
+//! needs no subtraction, so with b >= 0 every entry of the solution of x = b + x T comes with
+//! full relative accuracy.
 
 use faer::Mat;
 
 use crate::{
-    chain::Chain,
-    dense,
-    elimination::{normalise, stationary},
+    chain::Chain, control::Progress, dense, elimination::add_scaled, error::ChainError, set::Set,
 };
 
-/// Above this, unnormalised probabilities are scaled down before they overflow.
+/// Above this, a solution is scaled down before it overflows.
 const LARGE: f64 = 1e200;
+
+/// The states that T leads to no more.
+pub(crate) enum Taboo {
+    /// One, by its place in the chain's order.
+    State(usize),
+    Set(Set),
+}
 
 /// One entry of a sparse block.
 struct Entry {
@@ -22,114 +28,206 @@ struct Entry {
     probability: f64,
 }
 
-/// The transitions from one size of the system: to the next smaller, the same, the next larger.
+/// The transitions from one size of the system: to the next smaller, the same, the next larger,
+/// and, by row, into taboo states.
 struct Blocks {
     down: Vec<Entry>,
     inside: Vec<Entry>,
     up: Vec<Entry>,
+    lost: Vec<f64>,
 }
 
-/// States of one size of the system: rows of a block.
-fn block_states(chain: &Chain) -> usize {
-    chain.level_count() * chain.modulator_states()
-}
-
-/// Bytes that `solve` takes.
+/// Bytes that a factored chain takes.
 pub(crate) fn bytes(block: f64, sizes: f64) -> f64 {
-    (sizes + 5.0) * block * block * size_of::<f64>() as f64
+    (sizes + 6.0) * block * block * size_of::<f64>() as f64
 }
 
-/// Multiplications that `solve` takes.
+/// Multiplications that factoring takes.
 pub(crate) fn work(block: f64, sizes: f64) -> f64 {
     sizes * block * block * block
 }
 
-/// Estimate of the sum of the errors: one rounding for each block that is eliminated, times the
-/// modulator's states. Elimination without a subtraction keeps every probability to a small
-/// multiple of the rounding (O'Cinneide 1993); the residual tells nothing smaller than that.
-pub(crate) fn error(chain: &Chain) -> f64 {
-    f64::EPSILON * chain.sizes() as f64 * chain.modulator_states() as f64
+/// Estimate of the relative error of every entry, where nothing is subtracted: a few roundings for
+/// each block that is eliminated, times the modulator's states (O'Cinneide 1993).
+pub(crate) fn relative_error(chain: &Chain) -> f64 {
+    4.0 * f64::EPSILON * chain.sizes() as f64 * chain.modulator_states() as f64
 }
 
-/// The steady state, as probabilities in the chain's order of states.
-pub(crate) fn solve(chain: &Chain) -> Vec<f64> {
-    let (sizes, block) = (chain.sizes(), block_states(chain));
-    // by size from 1 on, column major; at once, so that the memory is what was said
-    let mut inverses = vec![0.0; (sizes - 1) * block * block];
-    let mut here = blocks(chain, sizes - 1);
-    let mut inner = Mat::<f64>::zeros(block, block);
-    let mut ups = Vec::with_capacity(sizes);
-    for size in (1..sizes).rev() {
-        fill(&mut inner, &here.inside);
-        let mut exit = vec![0.0; block];
-        for entry in &here.down {
-            exit[entry.row] += entry.probability;
-        }
-        dense::inverse(inner.as_mut(), &exit);
-        let below = blocks(chain, size - 1);
-        let kept = &mut inverses[(size - 1) * block * block..][..block * block];
-        for (column, to) in kept.chunks_exact_mut(block).enumerate() {
-            to.copy_from_slice(inner.col_as_slice(column));
-        }
-        inner = fold(&below.up, &inner, &here.down);
-        here = below;
-        ups.push(std::mem::take(&mut here.up));
-    }
-    fill(&mut inner, &here.inside);
-    let mut rows: Vec<f64> = (0..block * block)
-        .map(|k| inner[(k / block, k % block)])
-        .collect();
-    let mut parts = vec![stationary(&mut rows, block)];
-    for (inverse, up) in inverses.chunks_exact(block * block).zip(ups.iter().rev()) {
-        let next = rise(parts.last().expect("size 0"), up, inverse);
-        parts.push(next);
-        if parts
-            .last()
-            .expect("just pushed")
-            .iter()
-            .any(|x| *x > LARGE)
-        {
-            parts.iter_mut().flatten().for_each(|x| *x /= LARGE);
-        }
-    }
-    arrange(chain, &parts)
+/// `(I - T)^-1`, factored, T the transition matrix without the transitions into taboo states.
+pub(crate) struct Factor<'c> {
+    chain: &'c Chain,
+    taboo: Taboo,
+    /// By size, column major: inverse of what is left when all larger sizes are eliminated.
+    inverses: Vec<f64>,
 }
 
-fn blocks(chain: &Chain, size: usize) -> Blocks {
-    let states = chain.modulator_states();
-    let mut blocks = Blocks {
-        down: Vec::new(),
-        inside: Vec::new(),
-        up: Vec::new(),
-    };
-    for level in 0..chain.level_count() {
-        let mut serve = |after: usize, served: f64| {
-            chain.jumps(level, after, |jump| {
-                let to = match (after + jump.more + 1) - size {
-                    0 => &mut blocks.down,
-                    1 => &mut blocks.inside,
-                    _ => &mut blocks.up,
-                };
-                for change in chain.changes(jump.active) {
-                    to.push(Entry {
-                        row: level * states + change.from,
-                        column: jump.level * states + change.to,
-                        probability: served * jump.probability * change.probability,
-                    });
-                }
-            });
+impl<'c> Factor<'c> {
+    /// Factors `chain`; some taboo state must be reached from every state.
+    ///
+    /// # Errors
+    /// When the chain's control is cancelled.
+    pub fn new(chain: &'c Chain, taboo: Taboo) -> Result<Self, ChainError> {
+        let (sizes, block) = (
+            chain.sizes(),
+            chain.level_count() * chain.modulator_states(),
+        );
+        let mut factor = Self {
+            chain,
+            taboo,
+            // at once, so that the memory is what was said
+            inverses: vec![0.0; sizes * block * block],
         };
-        serve(size, chain.stay(size));
-        if size > 0 {
-            serve(size - 1, chain.mu);
+        let mut here = factor.blocks(sizes - 1);
+        let mut inner = Mat::<f64>::zeros(block, block);
+        for size in (0..sizes).rev() {
+            chain.control.tell(Progress::Eliminated {
+                sizes: sizes - 1 - size,
+                of: sizes,
+            })?;
+            fill(&mut inner, &here.inside);
+            let mut exit = here.lost.clone();
+            for entry in &here.down {
+                exit[entry.row] += entry.probability;
+            }
+            dense::inverse(inner.as_mut(), &exit);
+            let kept = &mut factor.inverses[size * block * block..][..block * block];
+            for (column, to) in kept.chunks_exact_mut(block).enumerate() {
+                to.copy_from_slice(inner.col_as_slice(column));
+            }
+            if size > 0 {
+                let mut below = factor.blocks(size - 1);
+                lose(&mut below, &inner, &here.lost);
+                inner = fold(&below.up, &inner, &here.down);
+                here = below;
+            }
+        }
+        Ok(factor)
+    }
+
+    /// Solves `x = b + x T` up to a factor, which is 1 unless x overflows: `b` becomes x, the
+    /// factor is returned. Both are in the chain's order of states.
+    pub fn solve(&self, b: &mut [f64]) -> f64 {
+        let mut parts = self.by_size(b);
+        let sizes = parts.len();
+        for size in (1..sizes).rev() {
+            let (below, here) = parts.split_at_mut(size);
+            if here[0].iter().any(|x| *x != 0.0) {
+                let visits = self.times_inverse(size, &here[0]);
+                pass(&visits, &self.blocks(size).down, &mut below[size - 1]);
+            }
+        }
+        let mut scale = 1.0;
+        for size in 0..sizes {
+            let (below, here) = parts.split_at_mut(size);
+            if let Some(last) = below.last() {
+                pass(last, &self.blocks(size - 1).up, &mut here[0]);
+            }
+            here[0] = self.times_inverse(size, &here[0]);
+            if here[0].iter().any(|x| x.abs() > LARGE) {
+                parts.iter_mut().flatten().for_each(|x| *x /= LARGE);
+                scale /= LARGE;
+            }
+        }
+        self.arrange(&parts, b);
+        scale
+    }
+
+    /// A row times the inverse kept for `size`.
+    fn times_inverse(&self, size: usize, row: &[f64]) -> Vec<f64> {
+        let block = row.len();
+        self.inverses[size * block * block..][..block * block]
+            .chunks_exact(block)
+            .map(|column| row.iter().zip(column).map(|(x, y)| x * y).sum())
+            .collect()
+    }
+
+    fn blocks(&self, size: usize) -> Blocks {
+        let (chain, states) = (self.chain, self.chain.modulator_states());
+        let mut blocks = Blocks {
+            down: Vec::new(),
+            inside: Vec::new(),
+            up: Vec::new(),
+            lost: vec![0.0; chain.level_count() * states],
+        };
+        for level in 0..chain.level_count() {
+            let mut serve = |after: usize, served: f64| {
+                chain.jumps(level, after, |jump| {
+                    let next = after + jump.more;
+                    let to = match (next + 1) - size {
+                        0 => &mut blocks.down,
+                        1 => &mut blocks.inside,
+                        _ => &mut blocks.up,
+                    };
+                    for change in chain.changes(jump.active) {
+                        let row = level * states + change.from;
+                        let probability = served * jump.probability * change.probability;
+                        if self.is_taboo(jump.level, next, change.to) {
+                            blocks.lost[row] += probability;
+                        } else {
+                            to.push(Entry {
+                                row,
+                                column: jump.level * states + change.to,
+                                probability,
+                            });
+                        }
+                    }
+                });
+            };
+            serve(size, chain.stay(size));
+            if size > 0 {
+                serve(size - 1, chain.mu);
+            }
+        }
+        blocks
+    }
+
+    fn is_taboo(&self, level: usize, size: usize, state: usize) -> bool {
+        match &self.taboo {
+            Taboo::State(place) => self.chain.place(level, size) + state == *place,
+            Taboo::Set(set) => set.contains(level, size),
         }
     }
-    blocks
+
+    /// From the chain's order of states to one vector for each size.
+    fn by_size(&self, x: &[f64]) -> Vec<Vec<f64>> {
+        let states = self.chain.modulator_states();
+        let part = |size| {
+            (0..self.chain.level_count())
+                .flat_map(|level| &x[self.chain.place(level, size)..][..states])
+                .copied()
+                .collect()
+        };
+        (0..self.chain.sizes()).map(part).collect()
+    }
+
+    /// The reverse.
+    fn arrange(&self, parts: &[Vec<f64>], x: &mut [f64]) {
+        let states = self.chain.modulator_states();
+        for (size, part) in parts.iter().enumerate() {
+            for (level, from) in part.chunks_exact(states).enumerate() {
+                x[self.chain.place(level, size)..][..states].copy_from_slice(from);
+            }
+        }
+    }
 }
 
 fn fill(matrix: &mut Mat<f64>, entries: &[Entry]) {
     for entry in entries {
         matrix[(entry.row, entry.column)] += entry.probability;
+    }
+}
+
+/// Adds to what `below` loses what it loses by way of the size above, whose `inverse` is given.
+fn lose(below: &mut Blocks, inverse: &Mat<f64>, lost: &[f64]) {
+    if lost.iter().all(|x| *x == 0.0) {
+        return;
+    }
+    let mut through = vec![0.0; lost.len()];
+    for (column, lost) in lost.iter().enumerate() {
+        add_scaled(&mut through, *lost, inverse.col_as_slice(column));
+    }
+    for entry in &below.up {
+        below.lost[entry.row] += entry.probability * through[entry.column];
     }
 }
 
@@ -140,7 +238,7 @@ fn fold(up: &[Entry], inverse: &Mat<f64>, down: &[Entry]) -> Mat<f64> {
     for entry in down {
         let from = inverse.col_as_slice(entry.row);
         let to: &mut [f64] = through.col_as_slice_mut(entry.column);
-        crate::elimination::add_scaled(to, entry.probability, from);
+        add_scaled(to, entry.probability, from);
     }
     for column in 0..block {
         let from: &[f64] = through.col_as_slice(column);
@@ -152,28 +250,9 @@ fn fold(up: &[Entry], inverse: &Mat<f64>, down: &[Entry]) -> Mat<f64> {
     folded
 }
 
-/// Probabilities of the next larger size from those of one size.
-fn rise(x: &[f64], up: &[Entry], inverse: &[f64]) -> Vec<f64> {
-    let mut entering = vec![0.0; x.len()];
-    for entry in up {
-        entering[entry.column] += x[entry.row] * entry.probability;
+/// Adds what `entries` take from `x`.
+fn pass(x: &[f64], entries: &[Entry], to: &mut [f64]) {
+    for entry in entries {
+        to[entry.column] += x[entry.row] * entry.probability;
     }
-    inverse
-        .chunks_exact(x.len())
-        .map(|column| entering.iter().zip(column).map(|(x, y)| x * y).sum())
-        .collect()
-}
-
-/// From parts by size to the chain's order, and to a sum of 1.
-fn arrange(chain: &Chain, parts: &[Vec<f64>]) -> Vec<f64> {
-    let (sizes, states) = (chain.sizes(), chain.modulator_states());
-    let mut x = vec![0.0; chain.states()];
-    for (size, part) in parts.iter().enumerate() {
-        for (level, from) in part.chunks_exact(states).enumerate() {
-            let at = (level * sizes + size) * states;
-            x[at..at + states].copy_from_slice(from);
-        }
-    }
-    normalise(&mut x);
-    x
 }

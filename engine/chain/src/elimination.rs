@@ -1,31 +1,6 @@
 //! Elimination of states without a subtraction, after Grassmann, Taksar & Heyman 1985: every
 //! result is a sum of products of probabilities, so each entry has a small *relative* error.
 
-/// Solves `x = x P` for the stochastic matrix `p` (row major, `count` states, diagonal unused).
-/// The entries of the result sum to 1. State 0 must be reached from every other one.
-pub(crate) fn stationary(p: &mut [f64], count: usize) -> Vec<f64> {
-    for q in (1..count).rev() {
-        let (before, last) = p.split_at_mut(q * count);
-        let last = &last[..q];
-        let first = last.iter().position(|x| *x != 0.0).unwrap_or(q);
-        let leave: f64 = last.iter().sum();
-        for row in before.chunks_exact_mut(count) {
-            if row[q] != 0.0 {
-                row[q] /= leave;
-                let factor = row[q];
-                add_scaled(&mut row[first..q], factor, &last[first..]);
-            }
-        }
-    }
-    let mut x = vec![0.0; count];
-    x[0] = 1.0;
-    for q in 1..count {
-        x[q] = (0..q).map(|j| x[j] * p[j * count + q]).sum();
-    }
-    normalise(&mut x);
-    x
-}
-
 /// `(I - T)^-1` of the substochastic matrix `t` (row major, diagonal unused) whose rows leave
 /// its states with the probabilities `exit`; written over `t`.
 pub(crate) fn inverse(t: &mut [f64], exit: &mut [f64]) {

@@ -2,7 +2,10 @@
 
 use sluice_aqm::{Configured, Value};
 
-use crate::error::{ChainError, refuse};
+use crate::{
+    error::{ChainError, refuse},
+    params::Params,
+};
 
 /// When the average looks at the queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -36,32 +39,6 @@ pub(crate) struct Averaging {
     pub filter: Filter,
 }
 
-/// The parameters of a configured AQM by name.
-struct Params<'a> {
-    owner: &'a str,
-    values: Vec<(&'a str, Value)>,
-}
-
-impl Params<'_> {
-    fn get(&self, name: &str) -> Option<&Value> {
-        let mut values = self.values.iter();
-        values
-            .find(|(known, _)| *known == name)
-            .map(|(_, value)| value)
-    }
-
-    fn number(&self, name: &str) -> f64 {
-        match self.get(name) {
-            Some(Value::Number(number)) => *number,
-            _ => unreachable!("{}.{name} is a number of the RED family", self.owner),
-        }
-    }
-
-    fn is(&self, name: &str, word: &str) -> bool {
-        matches!(self.get(name), Some(Value::Word(known)) if known == word)
-    }
-}
-
 impl Averaging {
     /// The averaging of a configured AQM in a world whose slots last `slot_ns`.
     ///
@@ -82,8 +59,7 @@ impl Averaging {
                 "{owner} has no exact chain: there is one for drop_tail and the RED family only"
             ),
         }
-        let values = aqm.values().collect();
-        let params = Params { owner, values };
+        let params = Params::of(aqm);
         if !params.is("spacing", "independent") {
             refuse!("{owner}.spacing must be \"independent\": the chain does not count packets");
         }

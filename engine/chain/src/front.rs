@@ -8,10 +8,13 @@
 //!   f_j = P_0 f_j + P_1 f_(j-1) + P_2 f_(j-2),
 //!
 //! where P_i are the transitions that take i packets. P_0 serves no packet and drops none: the
-//! size stays or grows, and at one size the average only comes closer to it. So I - P_0
-//! is triangular in that order, and each j is one pass over the states.
+//! size grows, or the slot is a quiet one. So each j is one pass over the sizes from the largest
+//! down, and at each size over the groups of levels of `quiet.rs`.
 
-use crate::chain::{Chain, Changed};
+use crate::{
+    chain::{Chain, Changed},
+    quiet::{Group, Quiet},
+};
 
 /// P(served), E[T; served] and E[T^2; served], T the slots until the service starts.
 type Moments = [f64; 3];
@@ -31,21 +34,15 @@ pub struct FrontWaits {
 
 impl Chain {
     /// The times in the system of packets that are served, under drop from front.
-    ///
-    /// `None` where one observation can take the average past the queue (LPF/ODA by a clock, or
-    /// by a clock a grid on which whole packets do not lie): then I - P_0 is not triangular.
-    pub fn front_waits(&self, probabilities: &[f64]) -> Option<FrontWaits> {
-        let sizes = self.sizes();
-        let order: Vec<Vec<usize>> = (0..sizes)
-            .map(|size| self.towards(size))
-            .collect::<Option<_>>()?;
+    pub fn front_waits(&self, probabilities: &[f64]) -> FrontWaits {
+        let quiet = Quiet::new(self);
         let joined = self.joined(probabilities);
         let empty = || vec![NOTHING; self.states()];
         // of packets with two fewer ahead, with one fewer, with as many
         let mut columns = [empty(), empty(), empty()];
         let mut total = NOTHING;
-        for ahead in 0..sizes - 2 {
-            self.pass(ahead, &order, &mut columns);
+        for ahead in 0..self.sizes() - 2 {
+            self.pass(ahead, &quiet, &mut columns);
             self.collect(ahead + 2, &joined, &columns[2], &mut total);
             columns.rotate_left(1);
         }
@@ -54,28 +51,11 @@ impl Chain {
         let [served, sum, square_sum] = total;
         // with the service itself, geometric: mean 1 / mu, second moment (2 - mu) / mu^2
         let mu = self.mu;
-        Some(FrontWaits {
+        FrontWaits {
             served,
             sum: sum + served / mu,
             square_sum: square_sum + 2.0 * sum / mu + served * (2.0 - mu) / (mu * mu),
-        })
-    }
-
-    /// The levels from the closest to the queue of a system of `size` outwards, if no quiet slot
-    /// leads to one further out.
-    fn towards(&self, size: usize) -> Option<Vec<usize>> {
-        let waiting = size.saturating_sub(1) as f64;
-        let distance = |level: usize| (self.averages()[level] - waiting).abs();
-        let mut order: Vec<usize> = (0..self.level_count()).collect();
-        order.sort_by(|a, b| distance(*a).total_cmp(&distance(*b)));
-        let mut comes_closer = true;
-        for &level in &order {
-            self.jumps(level, size, |jump| {
-                let stays = jump.active || jump.level == level;
-                comes_closer &= stays || distance(jump.level) < distance(level);
-            });
         }
-        comes_closer.then_some(order)
     }
 
     /// Packets per slot that join the line, by the state they make; all others are ahead of them.
@@ -109,28 +89,38 @@ impl Chain {
         }
     }
 
-    fn place(&self, level: usize, size: usize) -> usize {
+    pub(crate) fn place(&self, level: usize, size: usize) -> usize {
         (level * self.sizes() + size) * self.modulator_states()
     }
 
     /// Finds the column of packets with `ahead` waiting ahead of them.
-    fn pass(&self, ahead: usize, order: &[Vec<usize>], columns: &mut [Vec<Moments>; 3]) {
-        let mut slot = Slot::new(self.modulator_states());
+    fn pass(&self, ahead: usize, quiet: &Quiet, columns: &mut [Vec<Moments>; 3]) {
+        let states = self.modulator_states();
+        let mut slot = Slot::new(states);
+        let mut known = Vec::new();
         for size in (ahead + 2..self.sizes()).rev() {
-            for &level in &order[size] {
-                self.look_ahead(ahead, level, size, columns, &mut slot);
-                let at = self.place(level, size);
-                slot.solve(self, &mut columns[2][at..]);
+            for group in quiet.at(size) {
+                known.clear();
+                for &level in &group.levels {
+                    self.look_ahead(ahead, level, size, group, columns, &mut slot);
+                    slot.collect(self, &mut known);
+                }
+                let moments = solve(group, &known);
+                for (level, moments) in group.levels.iter().zip(moments.chunks_exact(states)) {
+                    columns[2][self.place(*level, size)..][..states].copy_from_slice(moments);
+                }
             }
         }
     }
 
-    /// What one slot makes of a packet with `ahead` waiting ahead of it.
+    /// What one slot makes of a packet with `ahead` waiting ahead of it; quiet ones that stay
+    /// within the size's `group` of levels left out.
     fn look_ahead(
         &self,
         ahead: usize,
         level: usize,
         size: usize,
+        group: &Group,
         columns: &[Vec<Moments>; 3],
         slot: &mut Slot,
     ) {
@@ -138,11 +128,10 @@ impl Chain {
         let mut follow = |after: usize, probability: f64, gone: usize| {
             self.jumps(level, after, |jump| {
                 let gone = gone + usize::from(jump.active && jump.more == 0);
-                let share = probability * jump.probability;
-                if gone == 0 && !jump.active && jump.level == level {
-                    slot.same += share;
-                } else if gone <= ahead {
+                let stays = gone == 0 && !jump.active && group.levels.contains(&jump.level);
+                if gone <= ahead && !stays {
                     let at = self.place(jump.level, after + jump.more);
+                    let share = probability * jump.probability;
                     slot.add(jump.active, share, &columns[2 - gone][at..]);
                 }
             });
@@ -158,8 +147,6 @@ impl Chain {
 
 /// What a slot leads to from one level and size, before the modulator's change is known.
 struct Slot {
-    /// Probability that nothing but the modulator changes.
-    same: f64,
     /// Probability that the packet's service starts.
     started: f64,
     quiet: Vec<Moments>,
@@ -169,7 +156,6 @@ struct Slot {
 impl Slot {
     fn new(states: usize) -> Self {
         Self {
-            same: 0.0,
             started: 0.0,
             quiet: vec![NOTHING; states],
             active: vec![NOTHING; states],
@@ -177,7 +163,7 @@ impl Slot {
     }
 
     fn clear(&mut self) {
-        (self.same, self.started) = (0.0, 0.0);
+        self.started = 0.0;
         self.quiet.fill(NOTHING);
         self.active.fill(NOTHING);
     }
@@ -193,32 +179,32 @@ impl Slot {
         }
     }
 
-    /// Solves for the moments at this level and size, by state of the modulator. Quiet changes
-    /// lead to the same or an earlier state: see `Modulator`.
-    fn solve(&self, chain: &Chain, column: &mut [Moments]) {
-        for state in 0..self.quiet.len() {
-            let (mut known, mut back) = ([self.started, 0.0, 0.0], 0.0);
-            let from = |change: &&crate::arrivals::Change| change.from == state;
-            for change in chain.changes(true).iter().filter(from) {
-                add(&mut known, change.probability, &self.active[change.to]);
+    /// Appends the mean over the modulator's change, by the state before it.
+    fn collect(&self, chain: &Chain, known: &mut Vec<Moments>) {
+        let first = known.len();
+        known.resize(first + self.quiet.len(), [self.started, 0.0, 0.0]);
+        for (active, column) in [(false, &self.quiet), (true, &self.active)] {
+            for change in chain.changes(active) {
+                let to = &mut known[first + change.from];
+                add(to, change.probability, &column[change.to]);
             }
-            for change in chain.changes(false).iter().filter(from) {
-                let probability = change.probability;
-                add(&mut known, probability, &self.quiet[change.to]);
-                if change.to == state {
-                    back += self.same * probability;
-                } else {
-                    add(&mut known, self.same * probability, &column[change.to]);
-                }
-            }
-            // T is one slot more than from the next slot on
-            let leave = 1.0 - back;
-            let served = known[0] / leave;
-            let mean = (known[1] + served) / leave;
-            let square = (known[2] + 2.0 * mean - served) / leave;
-            column[state] = [served, mean, square];
         }
     }
+}
+
+/// The moments at a group's levels from what is known of them.
+fn solve(group: &Group, known: &[Moments]) -> Vec<Moments> {
+    let column = |power: usize| known.iter().map(move |moments| moments[power]);
+    // T is one slot more than from the next slot on
+    let served = group.times_column(&column(0).collect::<Vec<_>>());
+    let right: Vec<f64> = column(1).zip(&served).map(|(x, y)| x + y).collect();
+    let mean = group.times_column(&right);
+    let right = column(2).zip(&mean).zip(&served);
+    let right: Vec<f64> = right.map(|((x, y), z)| x + 2.0 * y - z).collect();
+    let square = group.times_column(&right);
+    (0..known.len())
+        .map(|k| [served[k], mean[k], square[k]])
+        .collect()
 }
 
 #[inline]

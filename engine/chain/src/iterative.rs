@@ -5,14 +5,23 @@
 //! cycle: they make all probabilities positive again, and show how far the solution still moves.
 
 use crate::{
-    chain::Chain, elimination::normalise, error::ChainError, error::refuse, krylov::project,
-    line::Line, sweep::Sweeper,
+    chain::Chain,
+    elimination::{add_scaled, normalise},
+    error::{ChainError, refuse},
+    krylov::{correct, project},
+    line::Line,
+    set::Set,
+    sweep::Sweeper,
 };
 
 /// Steps of Arnoldi's method after which it starts anew.
 const DIMENSION: usize = 32;
 /// Plain sweeps after each projection.
 const SMOOTHING: usize = 2;
+/// What a system is solved to within a cycle, of what was left before it.
+const CYCLE_TOLERANCE: f64 = 1e-13;
+/// Residuals below this share of the solution are rounding.
+const ROUNDING: f64 = 4.0 * f64::EPSILON;
 /// Cycles after which a chain counts as not solved.
 const MOST_CYCLES: usize = 200;
 
@@ -35,7 +44,7 @@ pub(crate) fn bytes(chain: &Chain) -> f64 {
 /// The error is what all further sweeps together would still move: the last sweep's change
 /// over 1 - |second eigenvalue of the sweep|.
 pub(crate) fn solve(chain: &Chain, tolerance: f64) -> Result<Found, ChainError> {
-    let mut sweeper = Sweeper::new(chain);
+    let mut sweeper = Sweeper::new(chain, Set::NONE);
     let count = chain.states();
     let mut found = Found {
         x: vec![1.0 / count as f64; count],
@@ -46,21 +55,21 @@ pub(crate) fn solve(chain: &Chain, tolerance: f64) -> Result<Found, ChainError> 
     let mut second = 0.0_f64;
     for _ in 0..MOST_CYCLES {
         let before = found.error;
-        let projection = project(found.x, DIMENSION, |x| {
-            sweeper.sweep(x);
-            found.sweeps += 1;
-        });
+        // a map that does nothing any more ends the projection
+        let projection = project(found.x, DIMENSION, |x| sweeper.sweep(x, None));
+        sweeper.going()?;
         second = second.max(projection.second.min(1.0 - f64::EPSILON));
         found.x = projection.x;
         let mut change = 0.0;
         for _ in 0..SMOOTHING {
             let last = found.x.clone();
-            sweeper.sweep(&mut found.x);
+            sweeper.sweep(&mut found.x, None);
             normalise(&mut found.x);
             change = distance(&last, &found.x);
         }
-        found.sweeps += SMOOTHING;
+        found.sweeps = sweeper.sweeps;
         found.residual = distance(&found.x, &chain.step(&found.x));
+        sweeper.residual = found.residual;
         found.error = change / (1.0 - second);
         // rounding may keep the estimate above the tolerance: then it no longer falls
         let settled = found.error <= tolerance || found.error > before / 2.0;
@@ -73,6 +82,67 @@ pub(crate) fn solve(chain: &Chain, tolerance: f64) -> Result<Found, ChainError> 
         found.residual,
         found.sweeps
     )
+}
+
+/// Solves `x = b + x T` to a residual of `tolerance` of b, or to rounding.
+///
+/// `residual` gives the sum of |b + x T - x|, `settle` takes from x what the system leaves open.
+/// The error is estimated as that of `solve`.
+pub(crate) fn resolve(
+    sweeper: &mut Sweeper<'_>,
+    b: &[f64],
+    tolerance: f64,
+    settle: impl Fn(&mut [f64]),
+    residual: impl Fn(&[f64]) -> f64,
+) -> Result<Found, ChainError> {
+    let (aim, swept) = (tolerance * sum(b), sweeper.sweeps);
+    let mut found = Found {
+        x: vec![0.0; b.len()],
+        residual: f64::INFINITY,
+        error: f64::INFINITY,
+        sweeps: 0,
+    };
+    let mut largest = 0.0_f64;
+    for _ in 0..MOST_CYCLES {
+        let before = (found.residual, found.error);
+        let mut left = found.x.clone();
+        sweeper.sweep(&mut left, Some(b));
+        add_scaled(&mut left, -1.0, &found.x);
+        let map = |x: &mut [f64]| sweeper.sweep(x, None);
+        let correction = correct(left, DIMENSION, CYCLE_TOLERANCE, map);
+        sweeper.going()?;
+        largest = largest.max(correction.largest.min(1.0 - f64::EPSILON));
+        add_scaled(&mut found.x, 1.0, &correction.x);
+        let mut change = 0.0;
+        for _ in 0..SMOOTHING {
+            let last = found.x.clone();
+            sweeper.sweep(&mut found.x, Some(b));
+            change = distance(&last, &found.x);
+        }
+        settle(&mut found.x);
+        found.sweeps = sweeper.sweeps - swept;
+        found.residual = residual(&found.x);
+        sweeper.residual = found.residual / sum(b);
+        found.error = change / (1.0 - largest);
+        let aim = aim.max(ROUNDING * sum(&found.x));
+        // rounding may keep either above its aim: then it no longer falls
+        let stalls = found.error > before.1 / 2.0 && found.residual > before.0 / 2.0;
+        let is_exact = found.error <= tolerance * sum(&found.x);
+        if found.residual <= aim && (is_exact || stalls) {
+            return Ok(found);
+        }
+    }
+    refuse!(
+        "the system of {} states did not converge: residual {:.1e} after {} sweeps",
+        b.len(),
+        found.residual / sum(b),
+        found.sweeps
+    )
+}
+
+/// Sum of absolute values.
+pub(crate) fn sum(x: &[f64]) -> f64 {
+    x.iter().map(|x| x.abs()).sum()
 }
 
 /// Sum of absolute differences.

@@ -1,10 +1,13 @@
-//! Projection on Krylov subspaces: the fixed vector of a linear map whose eigenvalue is known.
+//! Projection on Krylov subspaces: what a linear map leaves as it is, and what it brings back.
 //!
 //! Arnoldi's method gives an orthonormal basis V of span{x, Hx, ..., H^(m-1) x} and the Hessenberg
-//! matrix with H V_m = V_(m+1) H_m (Domanska, Domanski & Czachorski 2008, section IV). Since the
-//! eigenvalue is 1, the vector of the subspace with the least ||H v - v|| is the right singular
-//! vector of H_m - I for its smallest singular value: Jia 1997, "Refined iterative algorithms
-//! based on Arnoldi's process"; Golub & Greif 2006, for stationary vectors.
+//! matrix with H V_m = V_(m+1) H_m (Domanska, Domanski & Czachorski 2008, section IV).
+//!
+//! For the fixed vector the eigenvalue is known to be 1, so the vector of the subspace with the
+//! least ||H v - v|| is the right singular vector of H_m - I for its smallest singular value:
+//! Jia 1997, "Refined iterative algorithms based on Arnoldi's process"; Golub & Greif 2006, for
+//! stationary vectors. For the system v - H v = r the vector with the least residual solves
+//! a least squares problem with the same H_m - I: Saad & Schultz 1986 (GMRES).
 
 use faer::Mat;
 
@@ -12,6 +15,11 @@ use crate::elimination::{add_scaled, normalise};
 
 /// Residuals below are rounding.
 const ROUNDING: f64 = 1e-15;
+
+/// Where no more than this is left of a vector, it is orthogonalised again.
+const CANCELLED: f64 = 0.1;
+/// Sums that a scalar product keeps side by side, so that they need not wait for each other.
+const SUMS: usize = 8;
 
 /// What a projection found.
 pub(crate) struct Projection {
@@ -21,42 +29,145 @@ pub(crate) struct Projection {
     pub second: f64,
 }
 
+/// Arnoldi's process: an orthonormal basis of a Krylov subspace, grown a vector at a time, and
+/// what the map does in it: `H V_m = V_(m+1) hessenberg`.
+pub(crate) struct Arnoldi {
+    pub basis: Vec<Vec<f64>>,
+    /// One row more than columns; columns from `columns` on are 0.
+    pub hessenberg: Mat<f64>,
+    pub columns: usize,
+}
+
+impl Arnoldi {
+    /// The basis of `start` alone, with room for `dimension` applications of the map.
+    pub fn new(mut start: Vec<f64>, dimension: usize) -> Self {
+        let length = norm(&start);
+        scale(&mut start, 1.0 / length);
+        Self {
+            basis: vec![start],
+            hessenberg: Mat::zeros(dimension + 1, dimension),
+            columns: 0,
+        }
+    }
+
+    /// Applies the map once more; returns the length of what leaves the subspace. Where that is 0
+    /// the subspace is invariant, and the basis does not grow.
+    pub fn extend(&mut self, map: impl FnOnce(&mut [f64])) -> f64 {
+        let column = self.columns;
+        let mut next = self.basis[column].clone();
+        map(&mut next);
+        let mut rest = norm(&next);
+        loop {
+            let before = rest;
+            for (row, vector) in self.basis.iter().enumerate() {
+                let along = dot(vector, &next);
+                self.hessenberg[(row, column)] += along;
+                add_scaled(&mut next, -along, vector);
+            }
+            rest = norm(&next);
+            // where most of a vector cancels, what is left is not orthogonal yet
+            if rest > CANCELLED * before || rest == 0.0 {
+                break;
+            }
+        }
+        self.hessenberg[(column + 1, column)] = rest;
+        self.columns += 1;
+        if rest > 0.0 {
+            scale(&mut next, 1.0 / rest);
+            self.basis.push(next);
+        }
+        rest
+    }
+}
+
 /// Projects the problem `map(x) = x` on a Krylov subspace of at most `dimension`, from `x`.
 pub(crate) fn project(
-    mut x: Vec<f64>,
+    x: Vec<f64>,
     dimension: usize,
     mut map: impl FnMut(&mut [f64]),
 ) -> Projection {
-    let mut hessenberg = Mat::<f64>::zeros(dimension + 1, dimension);
-    let length = norm(&x);
-    scale(&mut x, 1.0 / length);
-    let mut basis = vec![x];
+    let mut arnoldi = Arnoldi::new(x, dimension);
     let mut best = Refined::default();
-    while basis.len() <= dimension {
-        let column = basis.len() - 1;
-        let mut next = basis[column].clone();
-        map(&mut next);
-        // orthogonalised twice: once loses what cancels
-        for _ in 0..2 {
-            for (row, vector) in basis.iter().enumerate() {
-                let along = dot(vector, &next);
-                hessenberg[(row, column)] += along;
-                add_scaled(&mut next, -along, vector);
-            }
-        }
-        let rest = norm(&next);
-        hessenberg[(column + 1, column)] = rest;
-        best = refined(&hessenberg, column + 1);
+    while arnoldi.columns < dimension {
+        arnoldi.extend(&mut map);
+        best = refined(&arnoldi.hessenberg, arnoldi.columns);
         if best.residual <= ROUNDING {
             break;
         }
-        scale(&mut next, 1.0 / rest);
-        basis.push(next);
     }
     Projection {
-        second: second_modulus(&hessenberg, best.coordinates.len()),
-        x: combine(&basis, &best.coordinates),
+        second: *moduli(&arnoldi).get(1).unwrap_or(&0.0),
+        x: probabilities(combine(&arnoldi.basis, &best.coordinates)),
     }
+}
+
+/// What GMRES found.
+pub(crate) struct Correction {
+    /// The vector of the subspace that comes closest to the solution.
+    pub x: Vec<f64>,
+    /// Largest modulus of the map's eigenvalues, as far as the subspace shows it.
+    pub largest: f64,
+}
+
+/// Solves `x - map(x) = right` in a Krylov subspace of at most `dimension`, which stops growing
+/// once what is left is below `tolerance` of `right` (in the 2-norm).
+pub(crate) fn correct(
+    right: Vec<f64>,
+    dimension: usize,
+    tolerance: f64,
+    mut map: impl FnMut(&mut [f64]),
+) -> Correction {
+    let length = norm(&right);
+    let mut arnoldi = Arnoldi::new(right, dimension);
+    let mut best = Vec::new();
+    while arnoldi.columns < dimension {
+        let rest = arnoldi.extend(&mut map);
+        let (coordinates, left) = least_squares(&arnoldi.hessenberg, arnoldi.columns, length);
+        best = coordinates;
+        if rest == 0.0 || left <= tolerance * length {
+            break;
+        }
+    }
+    Correction {
+        x: combine(&arnoldi.basis, &best),
+        largest: *moduli(&arnoldi).first().unwrap_or(&0.0),
+    }
+}
+
+/// The y that makes the length of `length e_1 - (I - hessenberg) y` least, and that length.
+fn least_squares(hessenberg: &Mat<f64>, columns: usize, length: f64) -> (Vec<f64>, f64) {
+    let svd = shifted(hessenberg, columns)
+        .thin_svd()
+        .expect("a small finite matrix");
+    let (left, values, right) = (svd.U(), svd.S().column_vector(), svd.V());
+    // in the singular vectors' coordinates; columns of the map that is singular count for nothing
+    let along: Vec<f64> = (0..columns).map(|k| length * left[(0, k)]).collect();
+    let scaled: Vec<f64> = (0..columns)
+        .map(|k| {
+            if values[k] > ROUNDING {
+                -along[k] / values[k]
+            } else {
+                0.0
+            }
+        })
+        .collect();
+    let y = (0..columns)
+        .map(|row| (0..columns).map(|k| right[(row, k)] * scaled[k]).sum())
+        .collect();
+    let reached: f64 = (0..columns)
+        .filter(|k| values[*k] > ROUNDING)
+        .map(|k| along[k] * along[k])
+        .sum();
+    (y, (length * length - reached).max(0.0).sqrt())
+}
+
+/// `hessenberg - I`, the last row below the identity.
+fn shifted(hessenberg: &Mat<f64>, columns: usize) -> Mat<f64> {
+    let mut shifted = hessenberg.submatrix(0, 0, columns + 1, columns).to_owned();
+    for k in 0..columns {
+        shifted[(k, k)] -= 1.0;
+    }
+    shifted
 }
 
 /// The vector v of length 1 in a Krylov subspace for which ||H v - v|| is least.
@@ -67,11 +178,9 @@ struct Refined {
 }
 
 fn refined(hessenberg: &Mat<f64>, columns: usize) -> Refined {
-    let mut shifted = hessenberg.submatrix(0, 0, columns + 1, columns).to_owned();
-    for k in 0..columns {
-        shifted[(k, k)] -= 1.0;
-    }
-    let svd = shifted.thin_svd().expect("a small finite matrix");
+    let svd = shifted(hessenberg, columns)
+        .thin_svd()
+        .expect("a small finite matrix");
     let (right, values) = (svd.V(), svd.S().column_vector());
     Refined {
         coordinates: (0..columns).map(|row| right[(row, columns - 1)]).collect(),
@@ -79,8 +188,13 @@ fn refined(hessenberg: &Mat<f64>, columns: usize) -> Refined {
     }
 }
 
-fn second_modulus(hessenberg: &Mat<f64>, columns: usize) -> f64 {
-    let square = hessenberg.submatrix(0, 0, columns, columns).to_owned();
+/// Moduli of the map's eigenvalues in the subspace, falling.
+fn moduli(arnoldi: &Arnoldi) -> Vec<f64> {
+    let columns = arnoldi.columns;
+    let square = arnoldi
+        .hessenberg
+        .submatrix(0, 0, columns, columns)
+        .to_owned();
     let mut moduli: Vec<f64> = square
         .eigenvalues()
         .expect("a small finite matrix")
@@ -88,15 +202,20 @@ fn second_modulus(hessenberg: &Mat<f64>, columns: usize) -> f64 {
         .map(|value| value.re.hypot(value.im))
         .collect();
     moduli.sort_by(|a, b| b.total_cmp(a));
-    moduli.get(1).copied().unwrap_or(0.0)
+    moduli
 }
 
-/// The combination of basis vectors, as probabilities.
+/// The combination of basis vectors.
 fn combine(basis: &[Vec<f64>], coordinates: &[f64]) -> Vec<f64> {
     let mut x = vec![0.0; basis[0].len()];
     for (vector, coordinate) in basis.iter().zip(coordinates) {
         add_scaled(&mut x, *coordinate, vector);
     }
+    x
+}
+
+/// Of the right sign, none negative, to a sum of 1.
+fn probabilities(mut x: Vec<f64>) -> Vec<f64> {
     let sign = x.iter().sum::<f64>().signum();
     x.iter_mut().for_each(|x| *x = (*x * sign).max(0.0));
     normalise(&mut x);
@@ -104,10 +223,20 @@ fn combine(basis: &[Vec<f64>], coordinates: &[f64]) -> Vec<f64> {
 }
 
 fn dot(a: &[f64], b: &[f64]) -> f64 {
-    a.iter().zip(b).map(|(a, b)| a * b).sum()
+    let (a, b) = (a.chunks_exact(SUMS), b.chunks_exact(SUMS));
+    let rest = a.remainder().iter().zip(b.remainder());
+    let mut total: f64 = rest.map(|(a, b)| a * b).sum();
+    let mut sums = [0.0; SUMS];
+    for (a, b) in a.zip(b) {
+        for (sum, (a, b)) in sums.iter_mut().zip(a.iter().zip(b)) {
+            *sum += a * b;
+        }
+    }
+    total += sums.iter().sum::<f64>();
+    total
 }
 
-fn norm(x: &[f64]) -> f64 {
+pub(crate) fn norm(x: &[f64]) -> f64 {
     dot(x, x).sqrt()
 }
 

@@ -3,8 +3,9 @@
 use sluice_aqm::Configured;
 
 use crate::{
-    error::{ChainError, refuse},
+    error::ChainError,
     filter::Filter,
+    law::{Curve, Law},
 };
 
 /// Where one observation takes the average: to the grid's neighbours of its exact value, with
@@ -15,44 +16,6 @@ pub(crate) struct Move {
     pub high: usize,
     /// Probability of `high`.
     pub up: f64,
-}
-
-/// The probabilities with which the drop law decides on an arrival.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Law {
-    /// Dropped, or marked, by chance.
-    pub early: f64,
-    /// Dropped where the law leaves no chance.
-    pub forced: f64,
-}
-
-/// Points at which the drop law is looked at, each side of a level.
-const LAW_POINTS: i32 = 32;
-
-impl Law {
-    /// The law's mean around a level.
-    ///
-    /// Rounding by chance spreads an average to both neighbours on the grid, so a level stands for
-    /// all averages within a step of it, the less the further they are. The mean with these
-    /// weights keeps the grid's error of second order even where the law jumps (RED at max_th);
-    /// the law at the level alone would shift the jump by half a step.
-    fn around(aqm: &Configured, level: f64, step: f64) -> Option<Self> {
-        let (mut law, mut total) = (Self::default(), 0.0);
-        for point in (-LAW_POINTS..LAW_POINTS).map(|k| (f64::from(k) + 0.5) / f64::from(LAW_POINTS))
-        {
-            let weight = 1.0 - point.abs();
-            let p = aqm.drop_probability((level + point * step).max(0.0))?;
-            if p < 1.0 {
-                law.early += weight * p;
-            } else {
-                law.forced += weight;
-            }
-            total += weight;
-        }
-        law.early /= total;
-        law.forced /= total;
-        Some(law)
-    }
 }
 
 /// Every level of the average and what happens there. Level 0 is where a long silence leads.
@@ -91,12 +54,11 @@ impl Levels {
         let average: Vec<f64> = (0..count)
             .map(|level| (level / counts) as f64 * step)
             .collect();
+        let curve = Curve::new(aqm)?;
         let mut law = Vec::with_capacity(count);
         for packets in average.iter().step_by(counts) {
-            match Law::around(aqm, *packets, step) {
-                Some(here) => law.extend(std::iter::repeat_n(here, counts)),
-                None => refuse!("{} has no drop law", aqm.class().name),
-            }
+            let here = curve.around(packets - step, *packets, packets + step);
+            law.extend(std::iter::repeat_n(here, counts));
         }
         let top = (count - 1) / counts;
         let mut moves = Vec::with_capacity(count * (limit + 1));

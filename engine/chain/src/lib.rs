@@ -10,6 +10,7 @@
 
 mod arrivals;
 mod chain;
+mod control;
 mod dense;
 mod direct;
 mod elimination;
@@ -18,19 +19,38 @@ mod filter;
 mod front;
 mod iterative;
 mod krylov;
+mod law;
 mod levels;
 mod line;
+mod losses;
+#[cfg(test)]
+mod losses_tests;
 mod measures;
 #[cfg(test)]
 mod oracle;
+mod params;
+mod passage;
+#[cfg(test)]
+mod passage_tests;
+mod quiet;
+mod resolve;
+mod set;
 mod solve;
 mod sweep;
 #[cfg(test)]
 mod tests;
+mod transient;
+#[cfg(test)]
+mod transient_tests;
 
 pub use arrivals::Arrivals;
 pub use chain::{Chain, Plan};
+pub use control::{Control, Progress};
 pub use error::ChainError;
 pub use front::FrontWaits;
+pub use losses::Losses;
 pub use measures::{Fates, Measures};
+pub use passage::Passage;
+pub use set::{Bounds, Set};
 pub use solve::{Method, Solution};
+pub use transient::Transient;

@@ -8,9 +8,11 @@ use crate::{
     arrivals::{Change, Modulator},
     chain::Chain,
     elimination::inverse,
+    set::Set,
 };
 
-/// What stays within the level, by size of the system after the service.
+/// What stays within the level outside the taboo states, by size of the system after the service;
+/// and what does not.
 #[derive(Clone, Copy, Default)]
 struct Within {
     quiet: f64,
@@ -20,7 +22,8 @@ struct Within {
     active_out: f64,
 }
 
-/// `(I - T)^-1` for the part T of the transition matrix that keeps one level, factored.
+/// `(I - T)^-1` for the part T of the transition matrix that keeps one level and leads to no taboo
+/// state, factored.
 pub(crate) struct Line {
     within: Vec<Within>,
     /// By size: inverse of what is left when all larger sizes are eliminated, row major.
@@ -28,11 +31,13 @@ pub(crate) struct Line {
 }
 
 impl Line {
-    pub fn new(chain: &Chain, level: usize) -> Self {
+    pub fn new(chain: &Chain, level: usize, taboo: &Set) -> Self {
         let (sizes, states) = (chain.sizes(), chain.modulator_states());
         let block = states * states;
         let mut line = Self {
-            within: (0..sizes).map(|size| within(chain, level, size)).collect(),
+            within: (0..sizes)
+                .map(|size| within(chain, level, size, taboo))
+                .collect(),
             inverses: vec![0.0; sizes * block],
         };
         // what the sizes above add to this one's block, and how they leave the level from here
@@ -168,10 +173,11 @@ impl Room {
     }
 }
 
-fn within(chain: &Chain, level: usize, size: usize) -> Within {
+fn within(chain: &Chain, level: usize, size: usize, taboo: &Set) -> Within {
     let mut within = Within::default();
     chain.jumps(level, size, |jump| {
-        let share = match (jump.level == level, jump.active, jump.more) {
+        let stays = jump.level == level && !taboo.contains(level, size + jump.more);
+        let share = match (stays, jump.active, jump.more) {
             (true, false, _) => &mut within.quiet,
             (true, true, 0) => &mut within.active,
             (true, true, _) => &mut within.active_more,

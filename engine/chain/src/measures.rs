@@ -23,7 +23,14 @@ pub struct Fates {
     pub marked: f64,
 }
 
-/// The measures of a steady state.
+impl Fates {
+    /// Packets that are lost, for whatever reason.
+    pub fn lost(&self) -> f64 {
+        self.early + self.forced + self.overflow
+    }
+}
+
+/// The measures of a distribution over the states, mostly the steady state.
 #[derive(Clone, Debug)]
 pub struct Measures {
     /// Probability that k packets wait at the end of a slot.

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use proptest::prelude::*;
 use sluice_aqm::{Configured, Discipline, Value, Victim, find};
 
-use crate::{Arrivals, Chain, Method, Plan, iterative::distance};
+use crate::{Arrivals, Chain, Method, Plan, iterative::distance, law::Curve};
 
 pub(crate) const MEMORY: f64 = 1e9;
 
@@ -48,7 +48,7 @@ pub(crate) fn drop_tail(rate: f64, mu: f64, limit: u32) -> Plan {
 pub(crate) type State = (usize, usize, usize, usize);
 
 /// The modulator's matrix as the paper prints it.
-fn modulator(arrivals: &Arrivals) -> Vec<Vec<f64>> {
+pub(crate) fn modulator(arrivals: &Arrivals) -> Vec<Vec<f64>> {
     match *arrivals {
         // state 0 has a packet, state 1 has none
         Arrivals::Geometric { rate } => vec![vec![rate, 1.0 - rate]; 2],
@@ -120,17 +120,11 @@ impl<'p> Oracle<'p> {
         ]
     }
 
-    /// Early and forced, averaged over a step each side with falling weights.
+    /// Early and forced; `law.rs` holds it against its definition.
     fn law(&self, average: usize) -> (f64, f64) {
-        let (mut early, mut forced) = (0.0, 0.0);
-        for k in 0..64 {
-            let off = (k as f64 - 31.5) / 32.0;
-            let packets = (average as f64 + off) * self.plan.grid;
-            let p = self.plan.aqm.drop_probability(packets.max(0.0)).unwrap();
-            let share = (1.0 - off.abs()) / 32.0;
-            *(if p < 1.0 { &mut early } else { &mut forced }) += share * p;
-        }
-        (early, forced)
+        let [low, level, high] = [-1.0, 0.0, 1.0].map(|k| (average as f64 + k) * self.plan.grid);
+        let law = Curve::new(&self.plan.aqm).unwrap().around(low, level, high);
+        (law.early, law.forced)
     }
 
     fn drop(&self, average: usize, system: usize) -> f64 {

@@ -2,7 +2,8 @@
 
 use crate::{
     chain::Chain,
-    direct,
+    direct::{self, Factor, Taboo},
+    elimination::normalise,
     error::{ChainError, refuse},
     iterative::{self, distance},
 };
@@ -18,7 +19,7 @@ pub enum Method {
 }
 
 /// Residual and estimated error that the iterative method aims at.
-const TOLERANCE: f64 = 1e-12;
+pub(crate) const TOLERANCE: f64 = 1e-12;
 /// Multiplications up to which the direct method takes a second or so.
 const MODERATE_WORK: f64 = 2e10;
 
@@ -58,11 +59,8 @@ impl Chain {
         }
     }
 
-    /// Solves the chain.
-    ///
-    /// # Errors
-    /// When the method takes more memory than the plan allows, does not suit the chain, or does not converge.
-    pub fn solve(&self, method: Method) -> Result<Solution, ChainError> {
+    /// Refuses a method that takes more memory than the plan allows or does not suit the chain.
+    pub(crate) fn check(&self, method: Method) -> Result<(), ChainError> {
         let bytes = self.bytes(method);
         if bytes > self.memory {
             refuse!(
@@ -79,11 +77,21 @@ impl Chain {
                 }
             );
         }
+        if method == Method::Iterative && self.level_count() == 1 {
+            refuse!("the iterative method needs an average that moves: take the direct method");
+        }
+        Ok(())
+    }
+
+    /// Solves the chain.
+    ///
+    /// # Errors
+    /// When the method takes more memory than the plan allows, does not suit the chain, does not
+    /// converge, or is cancelled.
+    pub fn solve(&self, method: Method) -> Result<Solution, ChainError> {
+        self.check(method)?;
         match method {
-            Method::Direct => Ok(self.solve_directly()),
-            Method::Iterative if self.level_count() == 1 => {
-                refuse!("the iterative method needs an average that moves: take the direct method")
-            }
+            Method::Direct => self.solve_directly(),
             Method::Iterative => {
                 let found = iterative::solve(self, TOLERANCE)?;
                 Ok(Solution {
@@ -97,16 +105,20 @@ impl Chain {
         }
     }
 
-    fn solve_directly(&self) -> Solution {
-        let probabilities = direct::solve(self);
+    /// Every state's probability is as its expected visits between two of the first state.
+    fn solve_directly(&self) -> Result<Solution, ChainError> {
+        let mut probabilities = vec![0.0; self.states()];
+        probabilities[0] = 1.0;
+        Factor::new(self, Taboo::State(0))?.solve(&mut probabilities);
+        normalise(&mut probabilities);
         let residual = distance(&probabilities, &self.step(&probabilities));
-        Solution {
+        Ok(Solution {
             probabilities,
             method: Method::Direct,
             residual,
-            error: direct::error(self),
+            error: direct::relative_error(self),
             sweeps: 0,
-        }
+        })
     }
 }
 

@@ -1,41 +1,64 @@
 //! Block Gauss-Seidel over the levels of the average, up and down in turn.
 //!
-//! Each level is solved exactly with what the others give it. Everything is a sum of products of
-//! probabilities; nothing is subtracted.
+//! Each level is solved exactly with what the others give it. Nothing is subtracted: a sweep of
+//! nonnegative numbers is a sum of products of nonnegative numbers.
 
 use crate::{
     chain::{Chain, Changed},
+    control::Progress,
+    elimination::add_scaled,
+    error::ChainError,
     line::{Line, Room},
+    set::Set,
 };
 
 /// Every level of a chain factored, and room to sweep over them.
 pub(crate) struct Sweeper<'c> {
     chain: &'c Chain,
+    taboo: Set,
     lines: Vec<Line>,
     /// What levels get from higher ones, and from lower ones.
     from_above: Vec<f64>,
     from_below: Vec<f64>,
     room: Room,
     changed: Changed,
+    going: Result<(), ChainError>,
+    /// Sweeps so far.
+    pub sweeps: usize,
+    /// The residual when it was last looked at.
+    pub residual: f64,
 }
 
 impl<'c> Sweeper<'c> {
-    pub fn new(chain: &'c Chain) -> Self {
+    pub fn new(chain: &'c Chain, taboo: Set) -> Self {
         let states = chain.modulator_states();
         Self {
             lines: (0..chain.level_count())
-                .map(|level| Line::new(chain, level))
+                .map(|level| Line::new(chain, level, &taboo))
                 .collect(),
             from_above: vec![0.0; chain.states()],
             from_below: vec![0.0; chain.states()],
             room: Room::new(states),
             changed: Changed::new(states),
             chain,
+            taboo,
+            going: Ok(()),
+            sweeps: 0,
+            residual: f64::INFINITY,
         }
     }
 
-    /// One sweep up and one down, from `x` to `x`.
-    pub fn sweep(&mut self, x: &mut [f64]) {
+    /// One sweep up and one down, from `x` to `x`, towards the solution of `x = b + x T`; b is
+    /// `right`, or 0. Once the chain's control is cancelled it leaves x as it is.
+    pub fn sweep(&mut self, x: &mut [f64], right: Option<&[f64]>) {
+        if self.going.is_err() {
+            return;
+        }
+        self.sweeps += 1;
+        self.going = self.chain.control.tell(Progress::Swept {
+            sweeps: self.sweeps,
+            residual: self.residual,
+        });
         let levels = self.lines.len();
         self.from_above.fill(0.0);
         for level in 1..levels {
@@ -43,26 +66,37 @@ impl<'c> Sweeper<'c> {
         }
         self.from_below.fill(0.0);
         for level in 0..levels {
-            self.solve(level, x);
+            self.solve(level, x, right);
             self.give(level, x, true);
         }
         self.from_above.fill(0.0);
         for level in (0..levels).rev() {
-            self.solve(level, x);
+            self.solve(level, x, right);
             self.give(level, x, false);
         }
     }
 
-    fn solve(&mut self, level: usize, x: &mut [f64]) {
+    /// Whether all sweeps were made.
+    ///
+    /// # Errors
+    /// Once the chain's control is cancelled.
+    pub fn going(&self) -> Result<(), ChainError> {
+        self.going.clone()
+    }
+
+    fn solve(&mut self, level: usize, x: &mut [f64], right: Option<&[f64]>) {
         let width = self.chain.width();
         let part = level * width..(level + 1) * width;
         let x = &mut x[part.clone()];
         for ((x, above), below) in x
             .iter_mut()
             .zip(&self.from_above[part.clone()])
-            .zip(&self.from_below[part])
+            .zip(&self.from_below[part.clone()])
         {
             *x = above + below;
+        }
+        if let Some(right) = right {
+            add_scaled(x, 1.0, &right[part]);
         }
         self.lines[level].solve(self.chain, x, &mut self.room);
     }
@@ -79,8 +113,10 @@ impl<'c> Sweeper<'c> {
         for size in 0..self.chain.sizes() {
             self.changed.after_service(self.chain, from, size);
             self.chain.jumps(level, size, |jump| {
-                if jump.level != level && (jump.level > level) == up {
-                    let at = jump.level * width + (size + jump.more) * states;
+                let next = size + jump.more;
+                let leaves = jump.level != level && (jump.level > level) == up;
+                if leaves && !self.taboo.contains(jump.level, next) {
+                    let at = jump.level * width + next * states;
                     self.changed.add(jump, &mut to[at..at + states]);
                 }
             });

@@ -12,7 +12,7 @@ use crate::{
 };
 
 /// x as a fraction, exactly.
-fn exact(x: f64) -> BigRational {
+pub(crate) fn exact(x: f64) -> BigRational {
     BigRational::from_float(x).unwrap()
 }
 
@@ -49,14 +49,14 @@ fn geo_geo_1_k_has_its_closed_form_down_to_1e_150() {
 }
 
 /// |found - expected| / expected, to 30 decimal places.
-fn relative_error(found: f64, expected: &BigRational) -> f64 {
+pub(crate) fn relative_error(found: f64, expected: &BigRational) -> f64 {
     let off = (exact(found) - expected) / expected;
     let scaled = (off * BigInt::from(10).pow(30)).to_integer();
     scaled.to_string().parse::<f64>().unwrap().abs() * 1e-30
 }
 
 /// Grassmann, Taksar & Heyman's elimination in exact arithmetic.
-fn exact_stationary(rows: &[Vec<(usize, f64)>]) -> Vec<BigRational> {
+pub(crate) fn exact_stationary(rows: &[Vec<(usize, f64)>]) -> Vec<BigRational> {
     let n = rows.len();
     let zero = || exact(0.0);
     let mut p = vec![vec![zero(); n]; n];
@@ -159,7 +159,7 @@ fn waits_under_drop_from_front() {
         number("max_th", 12.0),
         number("w", 0.2),
     ];
-    for sampling in ["arrivals", "clock"] {
+    for (class, sampling) in [("red", "arrivals"), ("red", "clock"), ("lpf_oda", "clock")] {
         let given = [&given[..], &[word("sampling", sampling)]].concat();
         for arrivals in [
             Arrivals::Geometric { rate: 0.6 },
@@ -171,13 +171,13 @@ fn waits_under_drop_from_front() {
         ] {
             let plan = Plan {
                 arrivals,
-                aqm: red("red", &given),
+                aqm: red(class, &given),
                 ..drop_tail(0.6, 0.5, 10)
             };
             let chain = Chain::new(&plan).unwrap();
             let solution = chain.solve(Method::Direct).unwrap();
             let measures = chain.measures(&solution.probabilities);
-            let front = chain.front_waits(&solution.probabilities).unwrap();
+            let front = chain.front_waits(&solution.probabilities);
             let served = measures.utilization * plan.mu;
             assert!((front.served - served).abs() < 1e-13, "{front:?}, {served}");
             let system: f64 = (0..)
@@ -195,7 +195,7 @@ fn front_and_tail_are_the_same_where_nothing_is_dropped() {
     let solution = chain.solve(Method::Direct).unwrap();
     let measures = chain.measures(&solution.probabilities);
     let waits = chain.waits(&measures.admitted, 1e-18).unwrap();
-    let front = chain.front_waits(&solution.probabilities).unwrap();
+    let front = chain.front_waits(&solution.probabilities);
     let moment = |power: i32| -> f64 {
         (0..)
             .zip(&waits)

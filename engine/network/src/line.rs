@@ -37,7 +37,7 @@ impl Line {
     #[inline]
     pub fn push(&mut self, due_ns: u64, transit: Transit) {
         if self.len == self.ring.len() {
-            self.grow(transit);
+            self.grow();
         }
         let place = self.place(self.len);
         self.ring[place] = (due_ns, transit);
@@ -46,11 +46,11 @@ impl Line {
     }
 
     #[cold]
-    fn grow(&mut self, filler: Transit) {
+    fn grow(&mut self) {
         self.ring.rotate_left(self.head);
         self.head = 0;
         let room = (2 * self.ring.len()).max(LEAST_ROOM);
-        self.ring.resize(room, (0, filler));
+        self.ring.resize(room, Entry::default());
     }
 
     /// Takes the first packet out.

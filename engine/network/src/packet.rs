@@ -6,7 +6,7 @@ use sluice_tcp::{Ack, Segment};
 use crate::sacks::Sacks;
 
 /// A packet: 16 bytes, since millions can be on their way.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Packet {
     /// Whose it is: an index among the TCP flows, or among the datagram flows.
     pub flow: u32,
@@ -23,9 +23,10 @@ pub struct Packet {
 }
 
 /// What a packet carries.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Kind {
     /// A TCP segment.
+    #[default]
     Data,
     /// A TCP acknowledgement.
     Ack,
@@ -121,7 +122,7 @@ fn flag(on: bool, flag: u8) -> u8 {
 /// A packet with its place on its way. The place changes at each link and the packet does not:
 /// together in one struct they would be copied in pieces other than those just written, for
 /// which a processor waits.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Transit {
     /// What is on its way.
     pub packet: Packet,

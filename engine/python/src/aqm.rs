@@ -41,7 +41,7 @@ fn describe<'py>(py: Python<'py>, param: &Param) -> PyResult<Bound<'py, PyDict>>
         Scale::Switch => ("switch", vec![]),
         Scale::Choice(words) => ("choice", words.clone()),
         Scale::Rate | Scale::Count | Scale::Bytes => ("integer", vec![]),
-        Scale::Packets | Scale::Ratio | Scale::Seconds => ("number", vec![]),
+        Scale::Packets | Scale::Ratio | Scale::Gain | Scale::Seconds => ("number", vec![]),
     };
     row.set_item("name", &param.name)?;
     row.set_item("kind", kind)?;

@@ -3,10 +3,12 @@
 use pyo3::prelude::*;
 
 mod aqm;
+mod attended;
 mod capture;
 mod chain;
 mod foreign;
 mod slotted;
+mod trace;
 mod traffic;
 
 #[pymodule]
@@ -16,5 +18,6 @@ fn _engine(module: &Bound<'_, PyModule>) -> PyResult<()> {
     slotted::register(module)?;
     capture::register(module)?;
     chain::register(module)?;
+    trace::register(module)?;
     traffic::register(module)
 }

@@ -1,12 +1,13 @@
 //! The slotted world.
 
-use std::{
-    sync::{Arc, mpsc},
-    time::Duration,
-};
+use std::sync::Arc;
 
 use numpy::{PyArray1, PyReadonlyArray1};
-use pyo3::{exceptions::PyValueError, prelude::*, types::PyDict};
+use pyo3::{
+    exceptions::{PyKeyboardInterrupt, PyValueError},
+    prelude::*,
+    types::PyDict,
+};
 use sluice_aqm::{Discipline, Victim};
 use sluice_slotted::{
     Arrivals, Control, Outcome, Plan, Service, Tally, Trace, Unit, simulate as run,
@@ -14,11 +15,9 @@ use sluice_slotted::{
 
 use crate::{
     aqm::PyConfigured,
+    attended::attended,
     foreign::{Failure, Foreign},
 };
-
-/// How often a waiting run looks for Ctrl-C and reports its progress.
-const POLL: Duration = Duration::from_millis(50);
 
 /// The packets of a capture as a source of arrivals.
 #[pyclass(frozen, name = "Trace")]
@@ -148,12 +147,12 @@ fn simulate<'py>(
     let (control, failure) = (Arc::new(Control::default()), Failure::default());
     let outcome = if let Ok(configured) = aqm.cast::<PyConfigured>() {
         let configured = configured.get().0.clone();
-        attended(py, &control, watch, || {
+        stopped_by_ctrl_c(py, &control, watch, || {
             run(&plan, || configured.start(), threads, &control)
         })?
     } else {
         let factory = aqm.clone().unbind();
-        attended(py, &control, watch, || {
+        stopped_by_ctrl_c(py, &control, watch, || {
             run(
                 &plan,
                 || Foreign::start(&factory, &failure, &control),
@@ -168,46 +167,21 @@ fn simulate<'py>(
     record(py, &outcome)
 }
 
-/// Runs `work` on a thread of its own while this one watches for signals and reports.
-fn attended(
+/// Runs `work`; after Ctrl-C its outcome is what was finished by then.
+fn stopped_by_ctrl_c(
     py: Python<'_>,
     control: &Control,
     watch: Option<Py<PyAny>>,
     work: impl FnOnce() -> Outcome + Send,
 ) -> PyResult<Outcome> {
-    py.detach(|| {
-        std::thread::scope(|scope| {
-            let (ends, ended) = mpsc::channel::<()>();
-            let worker = scope.spawn(move || {
-                let outcome = work();
-                drop(ends);
-                outcome
-            });
-            let mut raised = None;
-            while ended.recv_timeout(POLL) == Err(mpsc::RecvTimeoutError::Timeout) {
-                let looked = Python::attach(|py| {
-                    let signals = py.check_signals();
-                    if let Some(watch) = &watch {
-                        watch.call1(py, (control.done(),))?;
-                    }
-                    signals
-                });
-                if let Err(error) = looked {
-                    control.cancel();
-                    raised = Some(error);
-                }
-            }
-            let outcome = worker.join().expect("the simulation does not panic");
-            match raised {
-                Some(error) if !is_interrupt(&error) => Err(error),
-                _ => Ok(outcome),
-            }
-        })
-    })
-}
-
-fn is_interrupt(error: &PyErr) -> bool {
-    Python::attach(|py| error.is_instance_of::<pyo3::exceptions::PyKeyboardInterrupt>(py))
+    let report = |py: Python<'_>| match &watch {
+        Some(watch) => watch.call1(py, (control.done(),)).map(drop),
+        None => Ok(()),
+    };
+    match attended(py, || control.cancel(), report, work) {
+        (_, Err(error)) if !error.is_instance_of::<PyKeyboardInterrupt>(py) => Err(error),
+        (outcome, _) => Ok(outcome),
+    }
 }
 
 fn record<'py>(py: Python<'py>, outcome: &Outcome) -> PyResult<Bound<'py, PyDict>> {

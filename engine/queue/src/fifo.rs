@@ -54,12 +54,12 @@ impl<T> Fifo<T> {
     }
 }
 
-impl<T: Bytes + Copy> Fifo<T> {
+impl<T: Bytes + Copy + Default> Fifo<T> {
     /// Puts a packet at the tail.
     #[inline]
     pub fn push(&mut self, packet: T) {
         if self.len == self.ring.len() {
-            self.grow(packet);
+            self.grow();
         }
         let place = self.place(self.len);
         self.ring[place] = packet;
@@ -101,11 +101,11 @@ impl<T: Bytes + Copy> Fifo<T> {
     }
 
     #[cold]
-    fn grow(&mut self, filler: T) {
+    fn grow(&mut self) {
         self.ring.rotate_left(self.head);
         self.head = 0;
         let room = (2 * self.ring.len()).max(LEAST_ROOM);
-        self.ring.resize(room, filler);
+        self.ring.resize(room, T::default());
     }
 }
 
@@ -123,7 +123,7 @@ mod tests {
 
     use super::*;
 
-    #[derive(Clone, Copy, Debug, PartialEq)]
+    #[derive(Clone, Copy, Debug, Default, PartialEq)]
     struct Numbered {
         number: usize,
         bytes: u32,

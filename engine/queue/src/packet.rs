@@ -7,7 +7,7 @@ pub trait Bytes {
 }
 
 /// A packet of a world.
-pub trait Packet: Bytes + Copy {
+pub trait Packet: Bytes + Copy + Default {
     /// A hash of what identifies its flow.
     fn flow_hash(&self) -> u32;
 
@@ -19,7 +19,7 @@ pub trait Packet: Bytes + Copy {
 }
 
 /// A packet that waits.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Default)]
 pub struct Waiting<P> {
     pub packet: P,
     /// When it joined the queue, ns.

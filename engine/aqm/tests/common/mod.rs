@@ -2,6 +2,8 @@
 
 #![allow(dead_code)] // each test binary uses a part
 
+pub mod link;
+
 use std::{
     env, fs,
     path::{Path, PathBuf},
@@ -47,6 +49,14 @@ pub fn word(value: &str) -> Value {
 /// A configured AQM that the test knows to be valid.
 pub fn configured(name: &str, values: &[(&str, Value)]) -> Configured {
     Configured::new(class(name), &given(values)).unwrap_or_else(|error| panic!("{error}"))
+}
+
+/// A parameter's value, where it is a number.
+pub fn value(configured: &Configured, name: &str) -> f64 {
+    match configured.values().find(|(known, _)| *known == name) {
+        Some((_, Value::Number(number))) => number,
+        other => panic!("{name}: {other:?}"),
+    }
 }
 
 /// The headers of the crate, written to a folder of this test's own.

@@ -1,13 +1,16 @@
 //! The exact chain: built once from a plan, then asked.
 
+mod losses;
 mod steady;
+mod transient;
 
 use pyo3::{exceptions::PyValueError, prelude::*, types::PyDict};
 use sluice_aqm::Victim;
-use sluice_chain::{Arrivals, Chain, ChainError, Plan};
+use sluice_chain::{Arrivals, Chain, ChainError, Plan, Progress};
 
 use crate::{
     aqm::PyConfigured,
+    attended::attended,
     slotted::{discipline, field},
 };
 
@@ -77,7 +80,39 @@ impl PyChain {
     }
 }
 
+impl PyChain {
+    /// What `question` finds. Ctrl-C ends it; `watch(method, done, all)` is called now and then:
+    /// with `direct`, the sizes eliminated and all sizes, or with `iterative`, the sweeps done and
+    /// the residual.
+    fn ask<T: Send>(
+        &self,
+        py: Python<'_>,
+        watch: Option<Py<PyAny>>,
+        question: impl FnOnce(&Chain) -> Result<T, ChainError> + Send,
+    ) -> PyResult<T> {
+        let (chain, control) = (&self.chain, self.chain.control());
+        control.start();
+        let report = |py: Python<'_>| {
+            let (Some(watch), Some(progress)) = (&watch, control.progress()) else {
+                return Ok(());
+            };
+            match progress {
+                Progress::Eliminated { sizes, of } => watch.call1(py, ("direct", sizes, of)),
+                Progress::Swept { sweeps, residual } => {
+                    watch.call1(py, ("iterative", sweeps, residual))
+                }
+            }
+            .map(drop)
+        };
+        let (found, raised) = attended(py, || control.cancel(), report, || question(chain));
+        raised?;
+        found.map_err(refused)
+    }
+}
+
 pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<PyChain>()?;
-    steady::register(module)
+    steady::register(module)?;
+    losses::register(module)?;
+    transient::register(module)
 }

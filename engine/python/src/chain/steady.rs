@@ -5,12 +5,12 @@ use pyo3::{exceptions::PyValueError, prelude::*, types::PyDict};
 use sluice_aqm::Victim;
 use sluice_chain::{Chain, Measures, Method, Solution};
 
-use super::{PyChain, refused};
+use super::PyChain;
 
 /// Waiting times are computed until less than this is left.
-const WAIT_REST: f64 = 1e-16;
+const WAIT_REST: f64 = 1e-20;
 
-fn method(name: &str, chain: &Chain) -> PyResult<Method> {
+pub fn method(name: &str, chain: &Chain) -> PyResult<Method> {
     match name {
         "auto" => Ok(chain.suitable()),
         "direct" => Ok(Method::Direct),
@@ -21,24 +21,24 @@ fn method(name: &str, chain: &Chain) -> PyResult<Method> {
     }
 }
 
-/// The steady state of a chain and its measures.
+/// The steady state of a chain and its measures; `watch` as in `PyChain::ask`.
 #[pyfunction]
+#[pyo3(signature = (chain, method_name, watch=None))]
 fn solve_chain<'py>(
     py: Python<'py>,
     chain: &PyChain,
     method_name: &str,
+    watch: Option<Py<PyAny>>,
 ) -> PyResult<Bound<'py, PyDict>> {
-    let PyChain { chain, victim } = chain;
-    let method = method(method_name, chain)?;
-    let (solution, measures, waits) = py
-        .detach(|| {
-            let solution = chain.solve(method)?;
-            let measures = chain.measures(&solution.probabilities);
-            let waits = Waits::of(chain, *victim, &solution, &measures);
-            Ok((solution, measures, waits))
-        })
-        .map_err(refused)?;
-    result(py, chain, &solution, &measures, waits)
+    let method = method(method_name, &chain.chain)?;
+    let victim = chain.victim;
+    let (solution, measures, waits) = chain.ask(py, watch, |chain| {
+        let solution = chain.solve(method)?;
+        let measures = chain.measures(&solution.probabilities);
+        let waits = Waits::of(chain, victim, &solution, &measures);
+        Ok((solution, measures, waits))
+    })?;
+    result(py, &chain.chain, &solution, &measures, waits)
 }
 
 /// Times in the system of the packets served: distribution (slots) where it is known, sums per slot.
@@ -65,14 +65,14 @@ impl Waits {
                     square_sum,
                 }
             }
-            Victim::Front => match chain.front_waits(&solution.probabilities) {
-                Some(front) => Self {
+            Victim::Front => {
+                let front = chain.front_waits(&solution.probabilities);
+                Self {
                     sum: front.sum,
                     square_sum: front.square_sum,
                     ..unknown
-                },
-                None => unknown,
-            },
+                }
+            }
             Victim::Random => unknown,
         }
     }
@@ -100,10 +100,9 @@ fn result<'py>(
     table.set_item("busy", measures.utilization)?;
     let fates = measures.fates;
     table.set_item("arrivals", fates.arrivals)?;
-    let lost = fates.early + fates.forced + fates.overflow;
     let admitted: f64 = measures.admitted.iter().sum();
     let verdicts = [
-        fates.arrivals - lost - fates.marked,
+        fates.arrivals - fates.lost() - fates.marked,
         fates.early,
         fates.forced,
         fates.overflow,

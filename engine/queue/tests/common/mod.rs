@@ -10,7 +10,7 @@ use sluice_aqm::{Aqm, Configured, Discipline, Running, Value, Verdict, Victim, V
 use sluice_queue::{Bytes, Packet};
 
 /// A packet that is known by its number.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Numbered {
     pub number: usize,
     pub flow: u32,

@@ -1,0 +1,145 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * CoDel: Controlled Delay.
+ *
+ * K. Nichols, V. Jacobson, A. McGregor, J. Iyengar, RFC 8289, 2018.
+ *
+ * A packet that leaves after waiting `target` or longer, while more than one packet's
+ * bytes remain, is above. Once packets have been above for a whole interval, one is
+ * dropped, then one more each interval / sqrt(count), count being the drops so far, until
+ * a packet is not above. If that state comes back soon, count goes on near where it was.
+ *
+ * The RFC dequeues in a loop; here the world asks for each packet and, after a drop, for
+ * the next one at the same time. So where the RFC looks at the packet behind the dropped
+ * one before it sets the time of the next drop, `is_due` keeps that for the next question.
+ * A mark lets its packet go and sets that time at once (Linux, codel_impl.h).
+ */
+#ifndef SLUICEGATE_CODEL_H
+#define SLUICEGATE_CODEL_H
+
+#include "fixed.h"
+
+#define CODEL_PARAMS(P)                                                                   \
+	P(target, SECONDS, 0.005, 0, 10, "",                                              \
+	  "delay that may stand", "RFC 8289, sec. 4.2")                                   \
+	P(interval, SECONDS, 0.1, 1e-6, 100, "",                                          \
+	  "how long the delay must stand before a drop: a long round trip",               \
+	  "RFC 8289, sec. 4.2")
+
+#define CODEL_RULES(R) \
+	R(p->interval > p->target, interval, "must exceed", target)
+
+AQM_PARAMS(codel, CODEL_PARAMS)
+
+struct codel_config {
+	u64 target_ns, interval_ns;
+};
+
+struct codel_state {
+	u64 first_above_ns;	/* when an interval above will have passed; 0: not above */
+	u64 drop_next_ns;
+	u32 count, last_count;	/* drops since dropping began, and at the start of that */
+	u32 max_packet_bytes;	/* the largest seen */
+	u8 is_dropping;
+	u8 is_due;		/* drop_next_ns is yet to be moved on */
+};
+
+static inline u32 codel_configure(const struct codel_params *p, struct codel_config *config)
+{
+	AQM_OBEY(CODEL_RULES);
+	config->target_ns = (u64)p->target;
+	config->interval_ns = (u64)p->interval;
+	return 0;
+}
+
+/* RFC 8289, section 5.4: t + interval / sqrt(count). */
+static inline u64 codel_control_law(const struct codel_state *state,
+				    const struct codel_config *config, u64 t)
+{
+	s64 root = fixed_sqrt(fixed_from_u32(state->count));
+
+	/* whole nanoseconds times a Q31.32 number are whole nanoseconds */
+	return t + (u64)fixed_mul((s64)config->interval_ns, fixed_div(FIXED_ONE, root));
+}
+
+/* RFC 8289, section 5.5, dodequeue(). */
+static inline u32 codel_is_ok_to_drop(struct codel_state *state,
+				      const struct codel_config *config,
+				      const struct aqm_view *view)
+{
+	if (view->packet_bytes > state->max_packet_bytes)
+		state->max_packet_bytes = view->packet_bytes;
+	if (view->sojourn_ns < config->target_ns ||
+	    view->queue_bytes <= state->max_packet_bytes) {
+		state->first_above_ns = 0;
+		return 0;
+	}
+	if (!state->first_above_ns) {
+		state->first_above_ns = view->now_ns + config->interval_ns;
+		return 0;
+	}
+	return view->now_ns >= state->first_above_ns;
+}
+
+/* RFC 8289, section 5.6: a drop rate that was right not long ago is a good one to start with. */
+static inline void codel_begin(struct codel_state *state, const struct codel_config *config,
+			       u64 now_ns)
+{
+	u32 delta = state->count - state->last_count;
+	s64 since = (s64)(now_ns - state->drop_next_ns);
+
+	state->count = delta > 1 && since < (s64)(16 * config->interval_ns) ? delta : 1;
+	state->last_count = state->count;
+	state->drop_next_ns = codel_control_law(state, config, now_ns);
+	state->is_dropping = 1;
+	state->is_due = 0;
+}
+
+static inline void codel_go_on(struct codel_state *state, const struct codel_config *config)
+{
+	state->drop_next_ns = codel_control_law(state, config, state->drop_next_ns);
+	state->is_due = 0;
+}
+
+/* RFC 8289, section 5.6, deque(), one packet of it. */
+static inline enum aqm_verdict codel_depart(struct codel_state *state,
+					    const struct codel_config *config,
+					    const struct aqm_view *view)
+{
+	if (!codel_is_ok_to_drop(state, config, view)) {
+		state->is_dropping = 0;
+		return AQM_ADMIT;
+	}
+	if (!state->is_dropping) {
+		codel_begin(state, config, view->now_ns);
+		return AQM_DROP_EARLY;
+	}
+	if (state->is_due)
+		codel_go_on(state, config);
+	if (view->now_ns < state->drop_next_ns)
+		return AQM_ADMIT;
+	state->count++;
+	state->is_due = 1;
+	if (view->ecn_capable)
+		codel_go_on(state, config);
+	return AQM_DROP_EARLY;
+}
+
+static inline enum aqm_verdict codel_arrive(struct codel_state *state,
+					    const struct codel_config *config,
+					    const struct aqm_view *view)
+{
+	(void)state, (void)config, (void)view;
+	return AQM_ADMIT;
+}
+
+AQM_RULES(codel, CODEL_RULES)
+AQM_DEPART(codel)
+AQM_CLASS(codel, CODEL_PARAMS,
+	.title = "CoDel: Controlled Delay",
+	.source = "RFC 8289",
+	.summary = "Drops ever more often at departure while packets wait too long for too long.",
+	AQM_RULED(codel),
+	.depart = codel_depart_any)
+
+#endif

@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * RED whose max_p is moved by a controller: what ared.h and self_configuring_red.h share.
+ *
+ * The average is an EWMA, the law linear or gentle, and max_p a part of the state.
+ */
+#ifndef SLUICEGATE_MOVING_RED_H
+#define SLUICEGATE_MOVING_RED_H
+
+#include "red.h"
+
+/* `when` is that of the thresholds and of w. */
+#define MOVING_RED_PARAMS(P, law_, when)                                                  \
+	P(min_th, PACKETS, 5, 0, 1e6, when,                                               \
+	  "average queue below which no packet is dropped", "Floyd & Jacobson 1993, sec. IV") \
+	P(max_th, PACKETS, 15, 0, 1e6, when,                                              \
+	  "average queue as the drop probability reaches max_p",                          \
+	  "Floyd & Jacobson 1993, sec. IV")                                               \
+	P(max_p, RATIO, 0.1, 1e-6, 1, "",                                                 \
+	  "max_p to start from", "Floyd, \"RED: Discussions of setting parameters\", 1997") \
+	P(w, RATIO, 0.002, 0, 1, when,                                                    \
+	  "weight of the newest queue length in the average", "Floyd & Jacobson 1993, sec. IV") \
+	P(law, CHOICE(linear|gentle), law_, 0, 1, "",                                     \
+	  "law from the average queue to the drop probability", "aqm/drop_law.h")         \
+	P(spacing, CHOICE(independent|uniformised), RED_UNIFORMISED, 0, 1, "",            \
+	  "how drops are spaced", "Floyd & Jacobson 1993, sec. VI")                       \
+	P(idle_decay, SWITCH, 1, 0, 1, "",                                                \
+	  "let the average decay while the link is idle", "Floyd & Jacobson 1993, sec. IV") \
+	P(mean_packet_bytes, BYTES, 500, 1, 65535, "idle_decay=true",                     \
+	  "packet size that turns idle time into packets", "Floyd & Jacobson 1993, sec. IV")
+
+/* The parameters of the RED to start from. */
+#define MOVING_RED_START(p)                                                               \
+	((struct red_params){                                                             \
+		.min_th = (p)->min_th, .max_th = (p)->max_th, .max_p = (p)->max_p,        \
+		.average = AVERAGE_EWMA, .w = (p)->w, .sampling = RED_AT_ARRIVALS,        \
+		.law = (p)->law, .spacing = (p)->spacing,                                 \
+		.idle_decay = (p)->idle_decay,                                            \
+		.mean_packet_bytes = (p)->mean_packet_bytes })
+
+struct moving_red_state {
+	struct red_state red;
+	s64 moved;	/* max_p less the one to start from, Q31.32 */
+};
+
+static inline s64 moving_red_max_p(const struct moving_red_state *state,
+				   const struct red_config *config)
+{
+	return config->law.max_p + state->moved;
+}
+
+static inline void moving_red_set_max_p(struct moving_red_state *state,
+					const struct red_config *config, s64 max_p)
+{
+	state->moved = (max_p < FIXED_ONE ? max_p : FIXED_ONE) - config->law.max_p;
+}
+
+static inline s64 moving_red_probability(const struct moving_red_state *state,
+					 const struct red_config *config)
+{
+	struct drop_law_config law = config->law;
+
+	law.max_p = moving_red_max_p(state, config);
+	return drop_law_probability(&law, red_average(&state->red));
+}
+
+#endif

@@ -1,0 +1,206 @@
+//! CoDel: against the pseudocode of RFC 8289, which dequeues in a loop, in floating point.
+
+mod common;
+
+use sluice_aqm::{Aqm, Verdict, View};
+
+use common::{
+    configured,
+    link::{Event, LINK, Link, MIXED},
+    number,
+};
+
+/// RFC 8289, sections 5.3 to 5.6; with marks as in Linux.
+struct Model<'a> {
+    target_ns: u64,
+    interval_ns: f64,
+    /// The packets as they left the queue, and what the model says of them.
+    views: &'a [View],
+    verdicts: Vec<Verdict>,
+    first_above_ns: u64,
+    drop_next_ns: i64,
+    count: u64,
+    last_count: u64,
+    dropping: bool,
+    max_packet: u32,
+}
+
+impl Model<'_> {
+    fn control_law(&self, t: i64) -> i64 {
+        t + (self.interval_ns / (self.count as f64).sqrt()).round() as i64
+    }
+
+    /// Of the next packet: whether it may be dropped.
+    fn dodequeue(&mut self) -> bool {
+        let view = self.views[self.verdicts.len()];
+        self.max_packet = self.max_packet.max(view.packet_bytes);
+        let below = view.sojourn_ns < self.target_ns;
+        if below || view.queue_bytes <= u64::from(self.max_packet) {
+            self.first_above_ns = 0;
+        } else if self.first_above_ns == 0 {
+            self.first_above_ns = view.now_ns + self.interval_ns as u64;
+        } else {
+            return view.now_ns >= self.first_above_ns;
+        }
+        false
+    }
+
+    fn is_markable(&self) -> bool {
+        self.views[self.verdicts.len()].ecn_capable == 1
+    }
+
+    /// Says what becomes of the packets until one is sent.
+    fn deque(&mut self) {
+        let now = self.views[self.verdicts.len()].now_ns as i64;
+        let mut ok = self.dodequeue();
+        let mut sent = Verdict::Admit;
+        if self.dropping {
+            if !ok {
+                self.dropping = false;
+            }
+            while self.dropping && now >= self.drop_next_ns {
+                self.count += 1;
+                if self.is_markable() {
+                    sent = Verdict::Mark;
+                    self.drop_next_ns = self.control_law(self.drop_next_ns);
+                    break;
+                }
+                self.verdicts.push(Verdict::DropEarly);
+                ok = self.dodequeue();
+                if ok {
+                    self.drop_next_ns = self.control_law(self.drop_next_ns);
+                } else {
+                    self.dropping = false;
+                }
+            }
+        } else if ok {
+            if self.is_markable() {
+                sent = Verdict::Mark;
+            } else {
+                self.verdicts.push(Verdict::DropEarly);
+                self.dodequeue();
+            }
+            self.dropping = true;
+            let delta = self.count - self.last_count;
+            let recently = now - self.drop_next_ns < 16 * self.interval_ns as i64;
+            self.count = if delta > 1 && recently { delta } else { 1 };
+            self.drop_next_ns = self.control_law(now);
+            self.last_count = self.count;
+        }
+        self.verdicts.push(sent);
+    }
+}
+
+fn follow(link: &Link, target: f64, interval: f64) {
+    let given = [("target", number(target)), ("interval", number(interval))];
+    let (mut views, mut verdicts) = (Vec::new(), Vec::new());
+    link.drive(
+        &configured("codel", &given),
+        60_000,
+        |event, view, verdict, _| {
+            if event == Event::Depart {
+                views.push(*view);
+                verdicts.push(verdict);
+            }
+        },
+    );
+    let mut model = Model {
+        target_ns: (target * 1e9) as u64,
+        interval_ns: interval * 1e9,
+        views: &views,
+        verdicts: Vec::new(),
+        first_above_ns: 0,
+        drop_next_ns: 0,
+        count: 0,
+        last_count: 0,
+        dropping: false,
+        max_packet: 0,
+    };
+    while model.verdicts.len() < views.len() {
+        model.deque();
+    }
+    for (index, verdict) in verdicts.iter().enumerate() {
+        assert_eq!(
+            *verdict, model.verdicts[index],
+            "{index}: {:?}",
+            views[index]
+        );
+    }
+    let count = |wanted| {
+        verdicts
+            .iter()
+            .filter(|verdict| **verdict == wanted)
+            .count()
+    };
+    let dropped_in_a_row = verdicts
+        .windows(2)
+        .filter(|two| *two == [Verdict::DropEarly; 2])
+        .count();
+    assert!(count(Verdict::DropEarly) > 200);
+    // only a short interval makes two drops fall due at one departure
+    assert_eq!(dropped_in_a_row > 100, interval < 0.05);
+    assert_eq!(count(Verdict::Mark) > 200, link.ecn);
+}
+
+#[test]
+fn codel_follows_the_rfc() {
+    let wide = Link {
+        limit: 1000,
+        ..LINK
+    };
+    let mixed = Link {
+        limit: 1000,
+        ..MIXED
+    };
+    follow(&wide, 0.005, 0.1);
+    follow(&wide, 0.001, 0.005);
+    follow(&mixed, 0.005, 0.1);
+    follow(&mixed, 0.0, 0.02);
+}
+
+/// Under a standing queue the first drop comes an interval after the delay was first too long,
+/// and drop n + 1 follows drop n after interval / sqrt(n).
+#[test]
+fn drops_come_ever_more_often() {
+    let mut codel = configured("codel", &[]).start();
+    let mut is_drop = |us: u64| {
+        let view = View {
+            now_ns: us * 1000,
+            sojourn_ns: 20_000_000,
+            queue_bytes: 100_000,
+            queue_packets: 100,
+            packet_bytes: 1000,
+            ..View::default()
+        };
+        codel.depart(&view).is_drop()
+    };
+    let drops: Vec<u64> = (1..5_000_000)
+        .step_by(10)
+        .filter(|us| is_drop(*us))
+        .collect();
+    assert!(drops.len() > 400);
+    // the grid of 10 us, and a rounding to whole nanoseconds a drop
+    let mut expected = 100_001.0;
+    for (n, us) in drops.iter().enumerate() {
+        assert!(
+            (*us as f64 - expected).abs() <= 10.5,
+            "drop {n}: {us}, not {expected}"
+        );
+        expected += 100_000.0 / ((n + 1) as f64).sqrt();
+    }
+}
+
+#[test]
+fn a_short_queue_is_left_alone() {
+    let mut codel = configured("codel", &[]).start();
+    for ms in 0..10_000 {
+        let view = View {
+            now_ns: ms * 1_000_000,
+            sojourn_ns: 1_000_000_000,
+            queue_bytes: 1500,
+            packet_bytes: 1500,
+            ..View::default()
+        };
+        assert_eq!(codel.depart(&view), Verdict::Admit);
+    }
+}

@@ -1,0 +1,209 @@
+//! A loaded link with an AQM behind it: what a world is to an AQM, small enough for a test.
+
+use std::collections::VecDeque;
+
+use rand::{Rng, RngExt, SeedableRng, rngs::StdRng};
+use sluice_aqm::{Aqm, Configured, ONE, Running, Verdict, View};
+
+const NEVER: u64 = u64::MAX;
+
+/// What the AQM was asked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Event {
+    Tick,
+    Arrive,
+    Depart,
+}
+
+/// A link whose load changes between nothing and five times its rate.
+#[derive(Clone, Copy, Debug)]
+pub struct Link {
+    pub rate_bps: u64,
+    pub limit: u32,
+    pub ecn: bool,
+    /// Sizes of packets, each as likely.
+    pub packet_bytes: &'static [u32],
+    pub seed: u64,
+}
+
+/// 10 Mbit/s, 200 packets of 500 bytes: the bottleneck of the LRED paper.
+pub const LINK: Link = Link {
+    rate_bps: 10_000_000,
+    limit: 200,
+    ecn: false,
+    packet_bytes: &[500],
+    seed: 1,
+};
+
+/// Packets of many sizes, some of which can be marked.
+pub const MIXED: Link = Link {
+    ecn: true,
+    packet_bytes: &[40, 500, 1500],
+    seed: 2,
+    ..LINK
+};
+
+struct Station<'a, W> {
+    link: &'a Link,
+    running: Running,
+    watch: W,
+    random: StdRng,
+    /// Time of arrival and size, the head first.
+    waiting: VecDeque<(u64, u32)>,
+    completion_ns: u64,
+    idle_since_ns: u64,
+}
+
+impl<W: FnMut(Event, &View, Verdict, &Running)> Station<'_, W> {
+    fn view(&mut self, now_ns: u64, packet_bytes: u32) -> View {
+        View {
+            now_ns,
+            idle_since_ns: self.idle_since_ns,
+            rate_bps: self.link.rate_bps,
+            random: self.random.next_u64(),
+            queue_bytes: self.waiting.iter().map(|packet| u64::from(packet.1)).sum(),
+            queue_packets: self.waiting.len() as u32,
+            limit_packets: self.link.limit,
+            packet_bytes,
+            idle: u8::from(self.completion_ns == NEVER),
+            ecn_capable: u8::from(self.link.ecn && self.random.random_bool(0.5)),
+            ..View::default()
+        }
+    }
+
+    fn tick(&mut self, now_ns: u64) {
+        let view = self.view(now_ns, 0);
+        self.running.tick(&view);
+        (self.watch)(Event::Tick, &view, Verdict::Admit, &self.running);
+    }
+
+    fn arrive(&mut self, now_ns: u64) {
+        let sizes = self.link.packet_bytes;
+        let bytes = sizes[self.random.random_range(0..sizes.len())];
+        let view = self.view(now_ns, bytes);
+        let verdict = self.running.arrive(&view);
+        (self.watch)(Event::Arrive, &view, verdict, &self.running);
+        if !verdict.is_drop() {
+            self.waiting.push_back((now_ns, bytes));
+            if self.completion_ns == NEVER {
+                self.serve(now_ns);
+            }
+        }
+    }
+
+    /// Sends the first packet that the AQM lets go.
+    fn serve(&mut self, now_ns: u64) {
+        self.completion_ns = NEVER;
+        self.idle_since_ns = now_ns;
+        while let Some((arrived_ns, bytes)) = self.waiting.pop_front() {
+            let sojourn_ns = now_ns - arrived_ns;
+            let view = View {
+                sojourn_ns,
+                idle: 0,
+                ..self.view(now_ns, bytes)
+            };
+            let verdict = self.running.depart(&view);
+            (self.watch)(Event::Depart, &view, verdict, &self.running);
+            if !verdict.is_drop() {
+                self.completion_ns = now_ns + u64::from(bytes) * 8_000_000_000 / self.link.rate_bps;
+                return;
+            }
+        }
+    }
+}
+
+impl Link {
+    /// Offers `packets` packets; `watch` sees each event once the AQM has answered.
+    ///
+    /// The load is drawn anew every 400 packets on average, and at times it falls silent.
+    pub fn drive(
+        &self,
+        configured: &Configured,
+        packets: usize,
+        watch: impl FnMut(Event, &View, Verdict, &Running),
+    ) {
+        let mut station = Station {
+            link: self,
+            running: configured.start(),
+            watch,
+            random: StdRng::seed_from_u64(self.seed),
+            waiting: VecDeque::new(),
+            completion_ns: NEVER,
+            idle_since_ns: 0,
+        };
+        let interval_ns = station.running.tick_interval_ns();
+        let mean_bytes =
+            self.packet_bytes.iter().sum::<u32>() as f64 / self.packet_bytes.len() as f64;
+        let packet_ns = mean_bytes * 8e9 / self.rate_bps as f64;
+        let (mut arrival_ns, mut tick_ns, mut gap_ns) = (0, interval_ns.unwrap_or(NEVER), 0.0);
+        for packet in 0..packets {
+            if packet == 0 || station.random.random_bool(1.0 / 400.0) {
+                let loads = [0.2, 0.8, 1.0, 1.2, 2.0, 5.0];
+                gap_ns = packet_ns / loads[station.random.random_range(0..loads.len())];
+                let silence = [0, 0, 0, 50_000_000, 3_000_000_000];
+                arrival_ns += silence[station.random.random_range(0..silence.len())];
+            }
+            let uniform: f64 = station.random.random();
+            arrival_ns += (-gap_ns * (1.0 - uniform).ln()) as u64;
+            while station.completion_ns.min(tick_ns) <= arrival_ns {
+                if tick_ns <= station.completion_ns {
+                    station.tick(tick_ns);
+                    tick_ns += interval_ns.expect("or there is no tick");
+                } else {
+                    station.serve(station.completion_ns);
+                }
+            }
+            station.arrive(arrival_ns);
+        }
+    }
+}
+
+/// Counts which verdicts an oracle could tell.
+#[derive(Debug, Default)]
+pub struct Told {
+    pub drops: usize,
+    pub admissions: usize,
+    /// The random word was too near to the probability.
+    pub open: usize,
+}
+
+impl Told {
+    /// Holds a settled verdict against the probability `p`, known but for `slack`, that the
+    /// AQM drops this packet by chance.
+    pub fn chance(&mut self, view: &View, verdict: Verdict, p: f64, slack: f64) {
+        let r = (view.random >> 32) as f64 / ONE as f64;
+        let expected = if r < p - slack {
+            self.drops += 1;
+            Verdict::DropEarly
+        } else if r >= p + slack {
+            self.admissions += 1;
+            Verdict::Admit
+        } else {
+            self.open += 1;
+            return;
+        };
+        assert_eq!(
+            verdict,
+            Running::settle(expected, view),
+            "p = {p}, {view:?}"
+        );
+    }
+
+    /// The run tried both verdicts often, and left hardly one open.
+    pub fn assert_telling(&self) {
+        let told = self.drops.min(self.admissions);
+        assert!(told > 500 && self.open <= 1 + told / 1000, "{self:?}");
+    }
+}
+
+/// The queue in packets, or in bytes over the mean size; and the packet's weight likewise.
+pub fn in_unit(view: &View, unit: &str, mean_packet_bytes: f64) -> (f64, f64) {
+    if unit == "bytes" {
+        (
+            view.queue_bytes as f64 / mean_packet_bytes,
+            f64::from(view.packet_bytes) / mean_packet_bytes,
+        )
+    } else {
+        (f64::from(view.queue_packets), 1.0)
+    }
+}

@@ -1,0 +1,244 @@
+//! The drop law, and its mean around a level of the average.
+
+use sluice_aqm::Configured;
+
+use crate::{
+    error::{ChainError, refuse},
+    params::Params,
+};
+
+/// The probabilities with which the drop law decides on an arrival.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(crate) struct Law {
+    /// Dropped, or marked, by chance.
+    pub early: f64,
+    /// Dropped where the law leaves no chance.
+    pub forced: f64,
+}
+
+/// Nodes and weights of Gauss-Legendre on [-1, 1], exact up to the fifth degree: a cubic law times
+/// a linear weight has the fourth.
+const NODES: [(f64, f64); 3] = [
+    (-0.774_596_669_241_483_4, 5.0 / 9.0),
+    (0.0, 8.0 / 9.0),
+    (0.774_596_669_241_483_4, 5.0 / 9.0),
+];
+
+/// The drop law of a configured AQM as a function of the average.
+pub(crate) struct Curve<'a> {
+    aqm: &'a Configured,
+    /// Averages at which the law jumps or bends, rising; a polynomial in between.
+    breaks: Vec<f64>,
+}
+
+impl<'a> Curve<'a> {
+    pub fn new(aqm: &'a Configured) -> Result<Self, ChainError> {
+        let params = Params::of(aqm);
+        if aqm.drop_probability(0.0).is_none() {
+            refuse!("{} has no drop law", params.owner);
+        }
+        Ok(Self {
+            aqm,
+            breaks: breaks(&params),
+        })
+    }
+
+    /// The law's mean around `level`, with weights that fall to 0 at its neighbours `low` and
+    /// `high`.
+    ///
+    /// Rounding by chance spreads an average to both neighbours on the grid, so a level stands for
+    /// all averages between its own neighbours, the less the further they are. The mean with
+    /// these weights keeps the grid's error of second order even where the law jumps (RED at
+    /// max_th); the law at the level alone would shift the jump by half a step. The integral is
+    /// exact but for the law's own rounding, so it changes with the law's parameters
+    /// without a jump.
+    pub fn around(&self, low: f64, level: f64, high: f64) -> Law {
+        let (mut law, mut total) = (Law::default(), 0.0);
+        for far in [low, high] {
+            let (from, to) = (far.min(level), far.max(level));
+            let inside = self.breaks.iter().filter(|at| from < **at && **at < to);
+            let mut start = from;
+            for end in inside.copied().chain([to]) {
+                for (node, share) in NODES {
+                    let average = start + (end - start) * (1.0 + node) / 2.0;
+                    let weight = share * (end - start) * (average - far) / (level - far);
+                    match self.at(average) {
+                        p if p < 1.0 => law.early += weight * p,
+                        _ => law.forced += weight,
+                    }
+                    total += weight;
+                }
+                start = end;
+            }
+        }
+        law.early /= total;
+        law.forced /= total;
+        law
+    }
+
+    fn at(&self, average: f64) -> f64 {
+        let p = self.aqm.drop_probability(average.max(0.0));
+        p.expect("looked for before")
+    }
+}
+
+/// See `aqm/drop_law.h`.
+fn breaks(params: &Params<'_>) -> Vec<f64> {
+    if params.get("law").is_none() {
+        return Vec::new();
+    }
+    let (min_th, max_th) = (params.number("min_th"), params.number("max_th"));
+    let at = |u: f64| min_th + u * (max_th - min_th);
+    let mut breaks = vec![min_th];
+    if params.is("law", "double_slope") {
+        breaks.push(at(params.number("middle")));
+    }
+    if params.is("law", "cubic") {
+        breaks.extend(held(params).into_iter().map(at));
+    }
+    breaks.push(max_th);
+    if params.is("law", "gentle") {
+        breaks.push(2.0 * max_th);
+    }
+    breaks
+}
+
+/// Where the cubic law comes to be held at 0 or at 1, as parts of the way to max_th, rising.
+fn held(params: &Params<'_>) -> Vec<f64> {
+    let [max_p, c2, c3] = ["max_p", "c2", "c3"].map(|name| params.number(name));
+    let cubic = |constant: f64| [constant, max_p * (1.0 - c2 - c3), max_p * c2, max_p * c3];
+    let mut places = [roots(&cubic(0.0)), roots(&cubic(-1.0))].concat();
+    places.sort_by(f64::total_cmp);
+    places
+}
+
+/// Where a polynomial, its constant first, changes its sign within (0, 1).
+fn roots(polynomial: &[f64]) -> Vec<f64> {
+    if polynomial.len() < 2 {
+        return Vec::new();
+    }
+    let at = |x: f64| polynomial.iter().rev().fold(0.0, |sum, c| sum * x + c);
+    let slope: Vec<f64> = (1..)
+        .map(f64::from)
+        .zip(&polynomial[1..])
+        .map(|(k, c)| k * c)
+        .collect();
+    // monotone between the places where the slope changes its sign
+    let turns = [vec![0.0], roots(&slope), vec![1.0]].concat();
+    let mut found = Vec::new();
+    for turn in turns.windows(2) {
+        let (mut low, mut high) = (turn[0], turn[1]);
+        if at(low) * at(high) >= 0.0 {
+            continue;
+        }
+        for _ in 0..f64::MANTISSA_DIGITS {
+            let middle = (low + high) / 2.0;
+            if at(low) * at(middle) > 0.0 {
+                low = middle;
+            } else {
+                high = middle;
+            }
+        }
+        found.push(high);
+    }
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use sluice_aqm::Value;
+
+    use crate::oracle::{number, red, word};
+
+    /// As its definition says, from many midpoints.
+    fn by_midpoints(aqm: &Configured, low: f64, level: f64, high: f64) -> Law {
+        const POINTS: i32 = 400_000;
+        let (mut law, mut total) = (Law::default(), 0.0);
+        for point in (0..POINTS).map(|k| (f64::from(k) + 0.5) / f64::from(POINTS)) {
+            let average = low + point * (high - low);
+            let far = if average < level { low } else { high };
+            let weight = (average - far) / (level - far);
+            let p = aqm.drop_probability(average.max(0.0)).unwrap();
+            *(if p < 1.0 {
+                &mut law.early
+            } else {
+                &mut law.forced
+            }) += weight * p;
+            total += weight;
+        }
+        law.early /= total;
+        law.forced /= total;
+        law
+    }
+
+    #[test]
+    fn the_mean_around_a_level_is_the_integral() {
+        let thresholds = [number("min_th", 3.2), number("max_th", 7.7)];
+        let with =
+            |class: &str, given: &[(String, Value)]| red(class, &[&thresholds[..], given].concat());
+        // this cubic is held at 1, comes back, and is held at 0
+        let held = [
+            word("law", "cubic"),
+            number("max_p", 1.0),
+            number("c2", -27.0),
+            number("c3", 18.0),
+        ];
+        for aqm in [
+            with("red", &[number("max_p", 0.3)]),
+            with("gentle_red", &[number("max_p", 0.3)]),
+            with("dsred", &[number("gamma", 0.2), number("middle", 0.3)]),
+            with("nlred", &[number("max_p", 0.9)]),
+            with("red", &held),
+        ] {
+            let curve = Curve::new(&aqm).unwrap();
+            for (low, level, high) in [
+                (-1.0, 0.0, 2.0),
+                (3.0, 3.5, 4.5),
+                (2.0, 7.0, 20.0),
+                (7.6, 7.7, 7.9),
+                (9.0, 12.0, 18.0),
+            ] {
+                let (found, expected) = (
+                    curve.around(low, level, high),
+                    by_midpoints(&aqm, low, level, high),
+                );
+                // midpoints miss a jump by one of them at most
+                assert!(
+                    (found.early - expected.early).abs() < 5e-6,
+                    "{aqm:?} {level}"
+                );
+                assert!(
+                    (found.forced - expected.forced).abs() < 5e-6,
+                    "{aqm:?} {level}"
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn the_mean_changes_with_a_threshold_without_a_jump() {
+        let mean = |max_th: f64| {
+            let aqm = red("red", &[number("min_th", 3.0), number("max_th", max_th)]);
+            Curve::new(&aqm).unwrap().around(6.0, 7.0, 8.0)
+        };
+        let slope = |at: f64| (mean(at + 1e-4).forced - mean(at - 1e-4).forced) / 2e-4;
+        // the hat itself: 1 at the level, 0 at its neighbours
+        for (max_th, hat) in [(6.1, 0.1), (6.9, 0.9), (7.4, 0.6), (7.9, 0.1)] {
+            assert!(
+                (slope(max_th) + hat).abs() < 1e-7,
+                "{max_th}: {}",
+                slope(max_th)
+            );
+        }
+    }
+
+    #[test]
+    fn roots_of_a_cubic() {
+        // (x - 1/4) (x - 1/2) (x - 2)
+        let found = roots(&[-0.25, 1.625, -2.75, 1.0]);
+        assert_eq!(found.len(), 2);
+        assert!((found[0] - 0.25).abs() < 1e-14 && (found[1] - 0.5).abs() < 1e-14);
+        assert!(roots(&[1.0, 0.0, 0.0, 0.0]).is_empty());
+    }
+}

@@ -1,0 +1,128 @@
+//! First passages: how long until the chain reaches a set of states.
+
+use crate::{
+    chain::Chain,
+    elimination::{inverse, normalise},
+    error::{ChainError, refuse},
+    set::Set,
+    solve::Method,
+};
+
+/// The slots until a set of states is reached; 0 where the start lies in it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Passage {
+    /// Mean, slots.
+    pub mean: f64,
+    /// Variance, slots^2.
+    pub variance: f64,
+    /// Estimate of the mean's error, slots.
+    pub error: f64,
+    /// The larger of both systems' residuals, relative to their right sides.
+    pub residual: f64,
+    /// Method that found it.
+    pub method: Method,
+    /// Sweeps over all levels; 0 for the direct method.
+    pub sweeps: usize,
+}
+
+impl Chain {
+    /// Mean and variance of the slots until `set` is reached from the distribution `start`.
+    ///
+    /// With T the transitions that do not lead into the set, P(time > t) = start T^t 1. So the
+    /// visits x = start (I - T)^-1 sum to E[time], and x (I - T)^-1 sums to
+    /// E[time (time + 1)] / 2 (Kemeny & Snell 1960, theorem 3.3.3).
+    ///
+    /// # Errors
+    /// As `solve`, and for a mean beyond 1e200 slots.
+    pub fn first_passage(
+        &self,
+        start: &[f64],
+        set: &Set,
+        method: Method,
+    ) -> Result<Passage, ChainError> {
+        let (sizes, states) = (self.sizes(), self.modulator_states());
+        let mut outside = start.to_vec();
+        for (cell, part) in outside.chunks_exact_mut(states).enumerate() {
+            if set.contains(cell / sizes, cell % sizes) {
+                part.fill(0.0);
+            }
+        }
+        let mut resolver = self.visits(set, method)?;
+        let visits = resolver.solve(&outside)?;
+        let mean = visits.x.iter().sum::<f64>();
+        // over the mean, whose square may be beyond what the solve holds
+        let shares: Vec<f64> = visits.x.iter().map(|x| x / mean.max(1.0)).collect();
+        let weighted = resolver.solve(&shares)?;
+        let half = mean.max(1.0) * weighted.x.iter().sum::<f64>();
+        Ok(Passage {
+            mean,
+            variance: 2.0 * half - mean - mean * mean,
+            error: visits.error,
+            residual: visits.residual.max(weighted.residual),
+            method,
+            sweeps: visits.sweeps + weighted.sweeps,
+        })
+    }
+
+    /// The distribution of a start with `queue` packets waiting (a packet in service, too, unless
+    /// there are none) and the average at `average`: on a grid it goes to both neighbours, so that
+    /// its mean is kept. The modulator has its own steady state. LPF/ODA takes a queue for
+    /// one that was long, and an empty one for one that was empty for long.
+    ///
+    /// # Errors
+    /// If the queue exceeds the limit, or the average all that it ever reaches.
+    pub fn start(&self, queue: u32, average: f64) -> Result<Vec<f64>, ChainError> {
+        let (averages, limit) = (self.averages(), self.discipline.limit);
+        let top = *averages.last().expect("a level");
+        if queue > limit {
+            refuse!("a start with queue = {queue} must have at most {limit} packets, the limit");
+        }
+        if !(average >= 0.0 && average <= top) {
+            refuse!(
+                "a start with average = {average} must have one from 0 to {top} packets, the \
+                 highest that is reached"
+            );
+        }
+        let level_of = |packets: f64| {
+            let after = averages.partition_point(|level| *level <= packets);
+            let first = averages.partition_point(|level| *level < packets);
+            if queue > 0 { after - 1 } else { first }
+        };
+        let below = averages[averages.partition_point(|level| *level <= average) - 1];
+        let above = averages[averages.partition_point(|level| *level < average)];
+        let up = if above > below {
+            (average - below) / (above - below)
+        } else {
+            0.0
+        };
+        let size = if queue > 0 { queue as usize + 1 } else { 0 };
+        let mut start = vec![0.0; self.states()];
+        for (packets, share) in [(below, 1.0 - up), (above, up)] {
+            let place = self.place(level_of(packets), size);
+            for (state, probability) in self.modulator_law().iter().enumerate() {
+                start[place + state] += share * probability;
+            }
+        }
+        Ok(start)
+    }
+
+    /// The modulator's own steady state: visits to each state between two of its first.
+    fn modulator_law(&self) -> Vec<f64> {
+        let states = self.modulator_states();
+        let (mut t, mut back) = (vec![0.0; states * states], vec![0.0; states]);
+        for change in [true, false]
+            .iter()
+            .flat_map(|active| self.changes(*active))
+        {
+            if change.to == 0 {
+                back[change.from] += change.probability;
+            } else {
+                t[change.from * states + change.to] += change.probability;
+            }
+        }
+        inverse(&mut t, &mut back);
+        let mut law = t[..states].to_vec();
+        normalise(&mut law);
+        law
+    }
+}

@@ -1,0 +1,162 @@
+//! Extra solves of a chain: systems x = b + x T, with what either method has at hand.
+//!
+//! T is the transition matrix P without the transitions into a set of taboo states; x is then the
+//! expected number of visits to each state before the set is reached, from the start b.
+//!
+//! Without such a set I - P is singular. Where b sums to 0 the system still has solutions, which
+//! differ by multiples of the steady state; the one that sums to 0 is b times the group inverse of
+//! I - P (Meyer 1975), the change of the steady state that a change b / x of the chain makes.
+
+use crate::{
+    chain::Chain,
+    direct::{self, Factor, Taboo},
+    elimination::add_scaled,
+    error::{ChainError, refuse},
+    iterative::{self, distance, sum},
+    set::Set,
+    solve::{Method, Solution, TOLERANCE},
+    sweep::Sweeper,
+};
+
+/// A solution of `x = b + x T`.
+pub(crate) struct Resolved {
+    pub x: Vec<f64>,
+    /// Sum of |b + x T - x|, over the sum of |b|.
+    pub residual: f64,
+    /// Estimate of the sum of the errors of all entries.
+    pub error: f64,
+    /// Sweeps over all levels; 0 for the direct method.
+    pub sweeps: usize,
+}
+
+/// A chain made ready for any number of right sides b.
+pub(crate) struct Resolver<'c> {
+    chain: &'c Chain,
+    taboo: Set,
+    /// Where nothing is taboo: the steady state, off which solutions are taken to sum to 0.
+    steady: Option<&'c [f64]>,
+    way: Way<'c>,
+}
+
+enum Way<'c> {
+    Direct(Factor<'c>),
+    Iterative(Sweeper<'c>),
+}
+
+impl Chain {
+    /// Solves for visits before `taboo` is reached, a set from `Chain::set`.
+    pub(crate) fn visits(&self, taboo: &Set, method: Method) -> Result<Resolver<'_>, ChainError> {
+        self.check(method)?;
+        let way = match method {
+            Method::Direct => Way::Direct(Factor::new(self, Taboo::Set(taboo.clone()))?),
+            Method::Iterative => Way::Iterative(Sweeper::new(self, taboo.clone())),
+        };
+        Ok(Resolver {
+            chain: self,
+            taboo: taboo.clone(),
+            steady: None,
+            way,
+        })
+    }
+
+    /// Solves for changes of a steady state, by the method that found it.
+    ///
+    /// The direct method makes the likeliest state taboo: what is then missing is a multiple of
+    /// the steady state, and visits before a likely state is reached are few.
+    pub(crate) fn changes_of<'c>(
+        &'c self,
+        steady: &'c Solution,
+    ) -> Result<Resolver<'c>, ChainError> {
+        let probabilities = &steady.probabilities;
+        let likelier = |a: &usize, b: &usize| probabilities[*a].total_cmp(&probabilities[*b]);
+        let likeliest = (0..probabilities.len()).max_by(likelier).unwrap_or(0);
+        let way = match steady.method {
+            Method::Direct => Way::Direct(Factor::new(self, Taboo::State(likeliest))?),
+            Method::Iterative => Way::Iterative(Sweeper::new(self, Set::NONE)),
+        };
+        Ok(Resolver {
+            chain: self,
+            taboo: Set::NONE,
+            steady: Some(probabilities),
+            way,
+        })
+    }
+}
+
+impl Resolver<'_> {
+    /// Solves `x = b + x T`; b must be 0 in taboo states, and sum to 0 where none is.
+    pub fn solve(&mut self, b: &[f64]) -> Result<Resolved, ChainError> {
+        let Self {
+            chain,
+            taboo,
+            steady,
+            way,
+        } = self;
+        if b.iter().all(|b| *b == 0.0) {
+            return Ok(Resolved {
+                x: b.to_vec(),
+                residual: 0.0,
+                error: 0.0,
+                sweeps: 0,
+            });
+        }
+        let steady = *steady;
+        let settle = |x: &mut [f64]| {
+            if let Some(steady) = steady {
+                let total: f64 = x.iter().sum();
+                add_scaled(x, -total, steady);
+            }
+        };
+        let residual = |x: &[f64]| distance(x, &chain.once_more(b, x, taboo));
+        let (x, residual, error, sweeps) = match way {
+            Way::Direct(factor) => {
+                let (mut x, error) = directly(factor, b)?;
+                settle(&mut x);
+                let residual = residual(&x);
+                (x, residual, error * direct::relative_error(chain), 0)
+            }
+            Way::Iterative(sweeper) => {
+                let found = iterative::resolve(sweeper, b, TOLERANCE, settle, residual)?;
+                let rounding = direct::relative_error(chain) * sum(&found.x);
+                (
+                    found.x,
+                    found.residual,
+                    found.error + rounding,
+                    found.sweeps,
+                )
+            }
+        };
+        Ok(Resolved {
+            x,
+            residual: residual / sum(b),
+            error,
+            sweeps,
+        })
+    }
+}
+
+/// The solution, and the sum of what it would be without any cancellation.
+fn directly(factor: &Factor<'_>, b: &[f64]) -> Result<(Vec<f64>, f64), ChainError> {
+    let mut x = b.to_vec();
+    let mut moduli: Vec<f64> = b.iter().map(|b| b.abs()).collect();
+    if factor.solve(&mut moduli) != 1.0 {
+        refuse!("the set is reached after more than 1e200 slots in the mean");
+    }
+    factor.solve(&mut x);
+    Ok((x, sum(&moduli)))
+}
+
+impl Chain {
+    /// `b + x T`.
+    fn once_more(&self, b: &[f64], x: &[f64], taboo: &Set) -> Vec<f64> {
+        let mut next = self.step(x);
+        let (sizes, states) = (self.sizes(), self.modulator_states());
+        for (cell, part) in next.chunks_exact_mut(states).enumerate() {
+            if taboo.contains(cell / sizes, cell % sizes) {
+                part.fill(0.0);
+            }
+        }
+        add_scaled(&mut next, 1.0, b);
+        next
+    }
+}

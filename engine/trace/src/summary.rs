@@ -1,0 +1,305 @@
+//! What a trace says of its flows and links.
+
+use std::collections::HashMap;
+
+use rustc_hash::FxBuildHasher;
+
+use crate::{
+    line::{Address, Event, FlowKey, Line},
+    series::{FIRST_BIN_S, MOST_BINS, Series},
+};
+
+/// Packets of one type, id, source and destination.
+#[derive(Clone, Debug)]
+pub struct Flow {
+    /// As ns-2 names it: `tcp`, `ack`, `cbr` and so on.
+    pub kind: String,
+    /// `fid_`.
+    pub id: u32,
+    /// Where its packets start.
+    pub source: Address,
+    /// Where they end.
+    pub destination: Address,
+    /// Packets that left the source.
+    pub sent: u64,
+    /// Packets that came to the destination.
+    pub received: u64,
+    /// Packets dropped or corrupted on the way.
+    pub lost: u64,
+    /// Bytes that came to the destination.
+    pub received_bytes: u64,
+    /// When the first packet left, s; NaN if none did.
+    pub first_sent_s: f64,
+    /// When the last packet came, s; NaN if none did.
+    pub last_received_s: f64,
+    /// Packets of which the delay is known: those that left the source within the trace.
+    pub delays: u64,
+    /// Sum of their delays from source to destination, s.
+    pub delay_sum_s: f64,
+    /// The shortest, s.
+    pub delay_min_s: f64,
+    /// The longest, s.
+    pub delay_max_s: f64,
+    /// Sum of the absolute differences of successive packets' delays, s.
+    pub delay_change_sum_s: f64,
+    /// Bytes received in each bin.
+    pub course: Vec<f64>,
+    last_delay_s: f64,
+    series: Series,
+}
+
+/// One direction of a link and the queue in front of it.
+#[derive(Clone, Debug)]
+pub struct Link {
+    /// Node that sends.
+    pub from: u32,
+    /// Node that receives.
+    pub to: u32,
+    /// Packets that came to the queue.
+    pub arrivals: u64,
+    /// Packets that left it onto the link.
+    pub departures: u64,
+    /// Packets that the queue dropped.
+    pub drops: u64,
+    /// Packets that the link corrupted.
+    pub corrupted: u64,
+    /// Bytes that left onto the link.
+    pub departed_bytes: u64,
+    /// The longest queue, packets.
+    pub queue_max: u64,
+    /// Integral of the queue over time, packets times s.
+    pub queue_area: f64,
+    /// The same for each bin.
+    pub course: Vec<f64>,
+    queue: u64,
+    changed_s: f64,
+    series: Series,
+}
+
+/// All that a trace says.
+#[derive(Debug, Default)]
+pub struct Summary {
+    /// In the order of their first packets.
+    pub flows: Vec<Flow>,
+    /// In the order of their first packets.
+    pub links: Vec<Link>,
+    /// Lines that count.
+    pub lines: u64,
+    /// Whether the file ends within a line, which does not count.
+    pub cut_off: bool,
+    /// Time of the first line, s.
+    pub start_s: f64,
+    /// Time of the last line, s.
+    pub end_s: f64,
+    /// Length of the bins of each course, s; the first starts at 0.
+    pub bin_s: f64,
+}
+
+/// A summary that grows with each line.
+#[derive(Default)]
+pub(crate) struct Reader {
+    summary: Summary,
+    known_flows: HashMap<FlowKey<'static>, usize, FxBuildHasher>,
+    known_links: HashMap<(u32, u32), usize, FxBuildHasher>,
+    /// Flow and start of packets between source and destination, by id.
+    on_the_way: HashMap<u64, (usize, f64), FxBuildHasher>,
+}
+
+impl Reader {
+    pub fn lines(&self) -> u64 {
+        self.summary.lines
+    }
+
+    /// Takes in the next line; `Err` says why it cannot be the next one.
+    pub fn take(&mut self, line: &Line<'_>) -> Result<(), String> {
+        let now = line.time_s;
+        let summary = &mut self.summary;
+        if summary.lines == 0 {
+            (summary.start_s, summary.bin_s) = (now, FIRST_BIN_S);
+        } else if now < summary.end_s {
+            return Err(format!("time goes back from {} to {now} s", summary.end_s));
+        }
+        summary.end_s = now;
+        summary.lines += 1;
+        while now / summary.bin_s >= MOST_BINS as f64 {
+            summary.bin_s *= 2.0;
+            summary
+                .flows
+                .iter_mut()
+                .for_each(|flow| flow.series.halve());
+            summary
+                .links
+                .iter_mut()
+                .for_each(|link| link.series.halve());
+        }
+        let link = self.link(line);
+        let bin_s = self.summary.bin_s;
+        self.summary.links[link].take(line, bin_s);
+        match line.event {
+            Event::Arrive if line.from == line.flow.source.node => self.send(line),
+            Event::Receive if line.to == line.flow.destination.node => self.receive(line),
+            Event::Drop | Event::Corrupt => self.lose(line),
+            _ => {}
+        }
+        Ok(())
+    }
+
+    pub fn finish(mut self, cut_off: bool) -> Summary {
+        let (end_s, bin_s) = (self.summary.end_s, self.summary.bin_s);
+        for link in &mut self.summary.links {
+            link.hold(end_s, bin_s);
+            link.course = std::mem::take(&mut link.series.0);
+        }
+        for flow in &mut self.summary.flows {
+            flow.course = std::mem::take(&mut flow.series.0);
+        }
+        self.summary.cut_off = cut_off;
+        self.summary
+    }
+
+    fn link(&mut self, line: &Line<'_>) -> usize {
+        let links = &mut self.summary.links;
+        *self
+            .known_links
+            .entry((line.from, line.to))
+            .or_insert_with(|| {
+                links.push(Link::new(line.from, line.to, line.time_s));
+                links.len() - 1
+            })
+    }
+
+    fn flow(&mut self, key: &FlowKey<'_>) -> usize {
+        if let Some(place) = self.known_flows.get(key) {
+            return *place;
+        }
+        // a few short names, kept for good
+        let kind: &'static [u8] = Box::leak(key.kind.into());
+        self.known_flows
+            .insert(FlowKey { kind, ..*key }, self.summary.flows.len());
+        self.summary.flows.push(Flow::new(key));
+        self.summary.flows.len() - 1
+    }
+
+    fn send(&mut self, line: &Line<'_>) {
+        let place = self.flow(&line.flow);
+        let flow = &mut self.summary.flows[place];
+        if flow.sent == 0 {
+            flow.first_sent_s = line.time_s;
+        }
+        flow.sent += 1;
+        self.on_the_way.insert(line.packet, (place, line.time_s));
+    }
+
+    fn receive(&mut self, line: &Line<'_>) {
+        let known = self.on_the_way.remove(&line.packet);
+        let place = known.map_or_else(|| self.flow(&line.flow), |(place, _)| place);
+        let bin_s = self.summary.bin_s;
+        let flow = &mut self.summary.flows[place];
+        flow.received += 1;
+        flow.received_bytes += u64::from(line.bytes);
+        flow.last_received_s = line.time_s;
+        flow.series.add(f64::from(line.bytes), line.time_s, bin_s);
+        if let Some((_, sent_s)) = known {
+            flow.delay(line.time_s - sent_s);
+        }
+    }
+
+    fn lose(&mut self, line: &Line<'_>) {
+        let known = self.on_the_way.remove(&line.packet);
+        let place = known.map_or_else(|| self.flow(&line.flow), |(place, _)| place);
+        self.summary.flows[place].lost += 1;
+    }
+}
+
+impl Flow {
+    fn new(key: &FlowKey<'_>) -> Self {
+        Self {
+            kind: String::from_utf8_lossy(key.kind).into_owned(),
+            id: key.id,
+            source: key.source,
+            destination: key.destination,
+            sent: 0,
+            received: 0,
+            lost: 0,
+            received_bytes: 0,
+            first_sent_s: f64::NAN,
+            last_received_s: f64::NAN,
+            delays: 0,
+            delay_sum_s: 0.0,
+            delay_min_s: f64::INFINITY,
+            delay_max_s: 0.0,
+            delay_change_sum_s: 0.0,
+            course: Vec::new(),
+            last_delay_s: 0.0,
+            series: Series::default(),
+        }
+    }
+
+    fn delay(&mut self, delay_s: f64) {
+        if self.delays > 0 {
+            self.delay_change_sum_s += (delay_s - self.last_delay_s).abs();
+        }
+        self.delays += 1;
+        self.last_delay_s = delay_s;
+        self.delay_sum_s += delay_s;
+        self.delay_min_s = self.delay_min_s.min(delay_s);
+        self.delay_max_s = self.delay_max_s.max(delay_s);
+    }
+}
+
+impl Link {
+    fn new(from: u32, to: u32, now_s: f64) -> Self {
+        Self {
+            from,
+            to,
+            arrivals: 0,
+            departures: 0,
+            drops: 0,
+            corrupted: 0,
+            departed_bytes: 0,
+            queue_max: 0,
+            queue_area: 0.0,
+            course: Vec::new(),
+            queue: 0,
+            changed_s: now_s,
+            series: Series::default(),
+        }
+    }
+
+    fn take(&mut self, line: &Line<'_>, bin_s: f64) {
+        match line.event {
+            Event::Receive => {}
+            Event::Corrupt => self.corrupted += 1,
+            Event::Arrive => {
+                self.arrivals += 1;
+                self.change(self.queue + 1, line.time_s, bin_s);
+            }
+            Event::Depart => {
+                self.departures += 1;
+                self.departed_bytes += u64::from(line.bytes);
+                self.change(self.queue.saturating_sub(1), line.time_s, bin_s);
+            }
+            Event::Drop => {
+                self.drops += 1;
+                self.change(self.queue.saturating_sub(1), line.time_s, bin_s);
+            }
+        }
+    }
+
+    fn change(&mut self, queue: u64, now_s: f64, bin_s: f64) {
+        self.hold(now_s, bin_s);
+        self.queue = queue;
+    }
+
+    /// Counts the queue as it was up to now. Only a queue that lasted counts for the longest: one
+    /// packet too many is in it for no time before it is dropped or sent.
+    fn hold(&mut self, now_s: f64, bin_s: f64) {
+        if now_s > self.changed_s {
+            let queue = self.queue as f64;
+            self.queue_max = self.queue_max.max(self.queue);
+            self.queue_area += queue * (now_s - self.changed_s);
+            self.series.hold(queue, self.changed_s, now_s, bin_s);
+            self.changed_s = now_s;
+        }
+    }
+}

@@ -1,0 +1,191 @@
+"""The worlds: each judges a discipline on a scenario in its own way; all give the same record."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import ClassVar, Protocol
+
+from sluicegate import store
+from sluicegate.chain.build import Tell, build, describe_chain
+from sluicegate.chain.limit import extrapolate
+from sluicegate.chain.steady import Method, solve
+from sluicegate.errors import SluiceError
+from sluicegate.record import Record
+from sluicegate.scenario import Discipline, Scenario
+from sluicegate.simulate import simulate
+
+
+class World(Protocol):
+    """What a comparison needs of a world.
+
+    Attributes:
+        name: As a user writes it.
+        column: What its results are called over a column of figures.
+    """
+
+    name: ClassVar[str]
+    column: ClassVar[str]
+
+    def check(self, scenario: Scenario, discipline: Discipline) -> None:
+        """Refuse what the world cannot judge, before anything is run.
+
+        Raises:
+            SluiceError: With the reason.
+        """
+
+    def cost(self, scenario: Scenario) -> float:
+        """How long a discipline takes, against others in the same world."""
+
+    def run(
+        self,
+        scenario: Scenario,
+        discipline: Discipline,
+        *,
+        threads: int | None,
+        tell: Tell,
+        fresh: bool,
+    ) -> Record:
+        """Judge a discipline, or take what the store has.
+
+        Args:
+            scenario: Its arrivals, service and queue.
+            discipline: What is judged.
+            threads: Threads that a simulation uses; all cores if None.
+            tell: Called now and then.
+            fresh: Whether to leave aside what the store has.
+
+        Raises:
+            SluiceError: As `check`.
+            InterruptError: If Ctrl-C came before anything was finished.
+        """
+
+    def in_short(self, scenario: Scenario) -> str:
+        """What is done with each discipline, as part of a sentence."""
+
+    def reading(self, records: Sequence[Record]) -> str:
+        """A sentence on what stands behind the figures of the world's records."""
+
+
+@dataclass(frozen=True)
+class Slotted:
+    """The simulated queue of discrete time."""
+
+    name: ClassVar[str] = "slotted"
+    column: ClassVar[str] = "measured"
+
+    def check(self, scenario: Scenario, discipline: Discipline) -> None:
+        """Every scenario can be simulated."""
+
+    def cost(self, scenario: Scenario) -> float:
+        """Slots of all replications."""
+        return scenario.duration_slots * scenario.runs
+
+    def run(
+        self,
+        scenario: Scenario,
+        discipline: Discipline,
+        *,
+        threads: int | None,
+        tell: Tell,
+        fresh: bool,
+    ) -> Record:
+        """Simulate; see `sluicegate.simulate`."""
+        return simulate(
+            scenario,
+            discipline,
+            threads=threads,
+            watch=lambda done, total: tell(done, total, ""),
+            fresh=fresh,
+        )
+
+    def in_short(self, scenario: Scenario) -> str:
+        """Runs, slots and seed."""
+        runs = f"{scenario.runs} run{'s' * (scenario.runs > 1)}"
+        return f"simulated in {runs} of {scenario.duration_slots:,} slots, seed {scenario.seed}"
+
+    def reading(self, records: Sequence[Record]) -> str:
+        """How the intervals were made."""
+        return (
+            f"Behind ± stands the half width of the 95 % confidence interval ({records[0].method})."
+        )
+
+
+@dataclass(frozen=True)
+class Chain:
+    """The same queue as a Markov chain, solved exactly.
+
+    Attributes:
+        grid: Step of the average's grid, packets.
+        method: How the chain is solved; see `sluicegate.chain.solve`.
+        limit: Whether to go to the limit of an infinitely fine grid; see
+            `sluicegate.chain.extrapolate`.
+    """
+
+    name: ClassVar[str] = "chain"
+    column: ClassVar[str] = "exact"
+
+    grid: float = 0.25
+    method: Method = "auto"
+    limit: bool = False
+
+    def check(self, scenario: Scenario, discipline: Discipline) -> None:
+        """Build the chain and throw it away: what is wrong with it is told then."""
+        build(scenario, discipline, self.grid)
+
+    def cost(self, scenario: Scenario) -> float:
+        """One chain is like another."""
+        return 1.0
+
+    def run(
+        self,
+        scenario: Scenario,
+        discipline: Discipline,
+        *,
+        threads: int | None,
+        tell: Tell,
+        fresh: bool,
+    ) -> Record:
+        """Solve, or go to the limit; `threads` has no meaning here."""
+        run = describe_chain(
+            scenario, discipline, grid=self.grid, method=self.method, limit=self.limit
+        )
+        identity = store.identity(run)
+        if not fresh and (known := store.find(identity)) is not None:
+            return replace(known, discipline=discipline.name)
+        if self.limit:
+            found = extrapolate(scenario, discipline, grid=self.grid)
+        else:
+            found = solve(
+                scenario, discipline, grid=self.grid, method=self.method, tell=tell
+            ).record
+        record = replace(found, identity=identity, run=run)
+        store.keep(record)
+        return record
+
+    def in_short(self, scenario: Scenario) -> str:
+        """That there is no chance in it."""
+        return "solved exactly as a Markov chain"
+
+    def reading(self, records: Sequence[Record]) -> str:
+        """Which error is left."""
+        if self.limit:
+            return "Behind ± stands how far the exact figure may lie off the grid's limit."
+        return (
+            f"Exact figures are those of the chain with the average in steps of {self.grid:g} "
+            "packets: no chance is in them."
+        )
+
+
+WORLDS: dict[str, type[Slotted | Chain]] = {world.name: world for world in (Slotted, Chain)}
+
+
+def world_named(name: str) -> World:
+    """The world of that name, with its usual settings.
+
+    Raises:
+        SluiceError: If there is none.
+    """
+    if name not in WORLDS:
+        raise SluiceError(f"world = {name} must be one of {', '.join(WORLDS)}")
+    return WORLDS[name]()

@@ -1,0 +1,109 @@
+"""Traces of ns-2: against the plain awk script, and as files that are broken."""
+
+import json
+import shutil
+import subprocess
+
+import numpy as np
+import pytest
+
+import sluicegate as sg
+from sluicegate.cli import main
+from sluicegate.trace import Trace
+
+
+@pytest.fixture
+def small(root):
+    """Written by ns-2: three TCP flows and one of UDP through a queue of 20 packets."""
+    return root / "tests" / "data" / "ns2.tr"
+
+
+def plainly(root, path):
+    """What the awk script says, by flow and by link."""
+    if (awk := shutil.which("awk")) is None:
+        pytest.skip("awk is missing")
+    script = root / "bench" / "trace.awk"
+    lines = subprocess.run([awk, "-f", script, path], capture_output=True, text=True, check=True)
+    flows, links = {}, {}
+    for line in lines.stdout.splitlines():
+        what, *fields = line.split()
+        if what == "flow":
+            flows[tuple(fields[:4])] = [float(field) for field in fields[4:]]
+        else:
+            links[tuple(map(int, fields[:2]))] = [float(field) for field in fields[2:]]
+    return flows, links
+
+
+def test_as_awk_has_it(root, small):
+    trace = Trace.read(small)
+    flows, links = plainly(root, small)
+    assert len(flows) == trace.flows.height
+    for row in trace.flows.iter_rows(named=True):
+        key = (row["type"], str(row["id"]), row["source"], row["destination"])
+        names = ("sent", "received", "lost", "throughput_bps", "delay_mean_s", "jitter_s")
+        # a jitter without queues is rounding alone
+        found = [row[name] for name in names]
+        np.testing.assert_allclose(found, flows[key], rtol=1e-8, atol=1e-12)
+    assert len(links) == trace.links.height
+    for row in trace.links.iter_rows(named=True):
+        found = [row["arrivals"], row["drops"], row["queue_mean"]]
+        np.testing.assert_allclose(found, links[row["from"], row["to"]], rtol=1e-8, atol=1e-12)
+    assert trace.links["drops"].sum() > 0
+
+
+def test_courses_add_up(small):
+    trace = Trace.read(small)
+    bins = trace.flow_course.shape[1]
+    lengths = np.full(bins, trace.bin_s)
+    lengths[-1] = trace.end_s - (bins - 1) * trace.bin_s
+    span = trace.end_s - trace.start_s
+    np.testing.assert_allclose(
+        (trace.link_course * lengths).sum(axis=1) / span, trace.links["queue_mean"], rtol=1e-9
+    )
+    assert trace.link_course.max() <= trace.links["queue_max"].max() * (1 + 1e-9)
+    bits = (trace.flow_course * lengths).sum()
+    with small.open() as lines:
+        fields = [line.split() for line in lines]
+    received = sum(8 * int(f[5]) for f in fields if f[0] == "r" and f[3] == f[9].split(".")[0])
+    assert bits == pytest.approx(received, rel=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda text: "", " has no whole line: it must be a trace of ns-2"),
+        (lambda text: text.replace("+ ", "x ", 1), ': line 1: field 1 (event) is "x" and must be'),
+        (lambda text: text.replace(" 0 ", " -1 ", 1), ': line 1: field 2 (time) is "-1" and must'),
+        (lambda text: text.replace(" tcp ", " ", 1), ": line 1: "),
+        (lambda text: text + "+ 0 0 1 tcp 40\n", ": 6 of 12 fields"),
+        (lambda text: text + text.splitlines()[0] + "\n", ": time goes back from "),
+        (lambda text: "\x00\x01\x02\n", ': line 1: field 1 (event) is "'),
+    ],
+)
+def test_what_is_no_trace_is_refused(small, tmp_path, change, message):
+    path = tmp_path / "broken.tr"
+    path.write_text(change(small.read_text()))
+    with pytest.raises(sg.SluiceError) as caught:
+        Trace.read(path)
+    assert str(caught.value).startswith(str(path))
+    assert message in str(caught.value)
+
+
+def test_a_trace_that_ends_within_a_line(small, tmp_path, capsys):
+    path = tmp_path / "cut.tr"
+    path.write_text(small.read_text()[:-7])
+    assert Trace.read(path).lines == Trace.read(small).lines - 1
+    assert main(["trace", str(path)]) == 0
+    assert "the last line is cut off and does not count" in capsys.readouterr().out
+
+
+def test_the_command(small, tmp_path, capsys):
+    out, page = tmp_path / "trace.json", tmp_path / "trace.html"
+    assert main(["trace", str(small), "--json", str(out), "--html", str(page)]) == 0
+    printed = capsys.readouterr().out
+    assert "throughput_bps" in printed
+    assert "lines, from 0 to" in printed
+    assert json.loads(out.read_text())["lines"] == Trace.read(small).lines
+    assert page.read_text().count("<svg") == 2
+    assert main(["trace", str(tmp_path / "missing.tr")]) == 1
+    assert "cannot read" in capsys.readouterr().err
