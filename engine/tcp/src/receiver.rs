@@ -10,8 +10,10 @@ pub struct Receiver {
     next: u32,
     /// Runs that arrived out of order, the most recent first (RFC 2018, section 4).
     ahead: Vec<Block>,
-    /// Congestion was experienced and the sender has not answered with CWR (RFC 3168, 6.1.3).
+    /// Congestion was reported and the sender has not answered with CWR (RFC 3168, 6.1.3).
     echo: bool,
+    /// Congestion was experienced since the last ACK: no CWR can answer that.
+    congested: bool,
     /// When the ACK held back is due, ns.
     held_until_ns: Option<u64>,
 }
@@ -26,7 +28,8 @@ impl Receiver {
     /// section 4.2): never when the packet is a SYN, out of order or next to a gap. The last packet
     /// in order may wait again when it comes again.
     pub fn on_segment(&mut self, config: &Config, now_ns: u64, segment: &Segment) -> Option<Ack> {
-        self.echo = (self.echo && !segment.cwr) || segment.ce;
+        self.echo &= !segment.cwr;
+        self.congested |= segment.ce;
         let no_gap = self.ahead.is_empty();
         self.insert(segment.seq);
         let in_order = no_gap && segment.seq + 1 == self.next;
@@ -58,7 +61,9 @@ impl Receiver {
         self.next
     }
 
-    fn acknowledge(&self, config: &Config) -> Ack {
+    fn acknowledge(&mut self, config: &Config) -> Ack {
+        self.echo |= self.congested;
+        self.congested = false;
         let mut sack = [Block::default(); 3];
         if config.variant.uses_sack() {
             for (reported, block) in sack.iter_mut().zip(&self.ahead) {

@@ -167,8 +167,7 @@ impl Sender {
             self.lower_threshold(config);
             self.rto.back_off(config);
         }
-        self.window.cwnd = 1.0;
-        self.reduced = config.ecn;
+        self.close_window(config);
         // Tahoe counts on, in ns-2, to the next new ACK.
         if config.variant != Variant::Tahoe {
             self.duplicates = 0;
@@ -254,6 +253,12 @@ impl Sender {
         self.reduced = config.ecn;
     }
 
+    /// Leaves a window of one packet, as after a time-out.
+    pub(crate) fn close_window(&mut self, config: &Config) {
+        self.window.cwnd = 1.0;
+        self.reduced = config.ecn;
+    }
+
     /// Lowers the threshold for a time-out, unless the same loss or a mark did so before.
     fn lower_threshold(&mut self, config: &Config) {
         let marked = self.phase == Phase::Marked;
@@ -294,7 +299,9 @@ impl Sender {
             && ack.next > seq
         {
             let ticks = |time_ns| (time_ns + self.clock_phase_ns) / moment.config.tick_ns;
-            self.rto.end_backoff();
+            if !(self.closed_by_mark && ack.ece) {
+                self.rto.end_backoff();
+            }
             self.rto
                 .sample(moment.config, ticks(moment.now_ns) - ticks(sent_ns));
             self.timed = None;

@@ -21,7 +21,7 @@ pub(crate) fn on_ack<F: FnMut(Segment)>(sender: &mut Sender, moment: &mut Moment
 /// Goes back to the first packet not acknowledged, with a window of one.
 fn restart<F: FnMut(Segment)>(sender: &mut Sender, moment: &mut Moment<F>) {
     if sender.enter_recovery(moment.config) {
-        sender.window.cwnd = 1.0;
+        sender.close_window(moment.config);
         sender.go_back(moment);
     }
 }

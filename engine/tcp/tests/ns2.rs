@@ -56,7 +56,7 @@ fn read(text: &str) -> Case {
     );
     let channel = Channel {
         rate_bps: 1_000_000,
-        delay_ns: 50_000_000,
+        delay_ns: 47_310_000,
         data_bytes: 500,
         data_lost: list(field("lost")),
         data_marked: list(field("marked")),

@@ -5,10 +5,12 @@
 # Lost and marked packets are counted as they enter the link, from 0 (the SYN).
 lassign $argv variant sink window packets seconds data_lost acks_lost data_marked
 
+# The delay keeps time-outs and ACKs from falling on the same instant, where ns-2's order hangs on
+# the rounding of its times.
 set ns [new Simulator]
 set sender_node [$ns node]
 set sink_node [$ns node]
-$ns duplex-link $sender_node $sink_node 1Mb 50ms DropTail
+$ns duplex-link $sender_node $sink_node 1Mb 47.31ms DropTail
 $ns queue-limit $sender_node $sink_node 10000
 
 proc model {ns from to list mark} {
