@@ -16,23 +16,26 @@ pub enum Variant {
     NewReno,
     /// Recovery by selective acknowledgements (RFC 6675).
     Sack,
+    /// CUBIC's window (RFC 9438) with recovery by selective acknowledgements.
+    Cubic,
 }
 
 impl Variant {
     /// Whether receivers report what arrived out of order (RFC 2018).
     pub fn uses_sack(self) -> bool {
-        matches!(self, Variant::Sack)
+        matches!(self, Variant::Sack | Variant::Cubic)
     }
 }
 
-/// Which window is halved when a loss is found.
+/// Which window is halved when a loss is found (by CUBIC: multiplied by 0.7).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Halving {
-    /// What is in flight, in whole packets; after a repeated time-out of one packet the threshold
-    /// stays (RFC 5681, equation 4).
+    /// What is in flight (RFC 5681, equation 4); the threshold stays after a repeated time-out of
+    /// one packet, and after a time-out of what an ECN echo answered for.
     Flight,
-    /// The window allowed, min(cwnd, receiver window); cwnd keeps its fraction (ns-2's
-    /// `precisionReduce_`).
+    /// The window allowed, min(cwnd, receiver window): the threshold in whole packets, cwnd with
+    /// its fraction (ns-2's `precisionReduce_`); the threshold stays after a time-out if an ECN
+    /// echo made the last reduction.
     Window,
 }
 

@@ -10,9 +10,10 @@
 //!
 //! One file holds one idea: [`config`](Config), [`segment`](Segment), the [`sender`](Sender) with
 //! what all variants share, one file a variant's loss recovery (`tahoe`, `reno`, `newreno`, `sack`), the
-//! window, the retransmission timeout, and the [`receiver`](Receiver).
+//! window and `cubic`, the retransmission timeout, and the [`receiver`](Receiver).
 
 mod config;
+mod cubic;
 mod newreno;
 mod receiver;
 mod reno;

@@ -11,8 +11,7 @@ const RECOVERY_BURST: u32 = 2;
 pub(crate) fn on_ack<F: FnMut(Segment)>(sender: &mut Sender, moment: &mut Moment<F>, ack: &Ack) {
     if ack.next > sender.una {
         if sender.phase != Phase::Recovery {
-            sender.acknowledge(moment, ack);
-            sender.grow(moment.config, ack);
+            sender.accept(moment, ack);
         } else if ack.next >= sender.recover {
             sender.end_recovery(moment, ack);
         } else {

@@ -8,8 +8,7 @@ pub(crate) fn on_ack<F: FnMut(Segment)>(sender: &mut Sender, moment: &mut Moment
         if sender.phase == Phase::Recovery {
             sender.end_recovery(moment, ack);
         } else {
-            sender.acknowledge(moment, ack);
-            sender.grow(moment.config, ack);
+            sender.accept(moment, ack);
         }
     } else if sender.is_duplicate(ack) {
         on_duplicate(sender, moment);

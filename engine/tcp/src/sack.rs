@@ -11,8 +11,8 @@ pub(crate) fn on_ack<F: FnMut(Segment)>(sender: &mut Sender, moment: &mut Moment
         return;
     }
     if ack.next > sender.una {
-        accept(sender, moment, ack);
-        sender.grow(moment.config, ack);
+        sender.accept(moment, ack);
+        renew_scoreboard(sender, moment.config, ack);
     } else if sender.is_duplicate(ack) {
         on_duplicate(sender, moment, ack);
     }
@@ -21,11 +21,10 @@ pub(crate) fn on_ack<F: FnMut(Segment)>(sender: &mut Sender, moment: &mut Moment
     }
 }
 
-/// Takes note of an ACK of new data outside recovery; ns-2 starts a new scoreboard.
-fn accept<F>(sender: &mut Sender, moment: &mut Moment<F>, ack: &Ack) {
-    sender.acknowledge(moment, ack);
+/// Brings the scoreboard up to an ACK of new data; ns-2 starts a new one.
+fn renew_scoreboard(sender: &mut Sender, config: &Config, ack: &Ack) {
     sender.deaf = false;
-    match moment.config.pipe {
+    match config.pipe {
         Pipe::Scoreboard => {
             sender.learn(ack);
         }
@@ -68,7 +67,8 @@ fn on_ack_in_recovery<F: FnMut(Segment)>(sender: &mut Sender, moment: &mut Momen
         sender.phase = Phase::Open;
         // What is found lost from now on is a new loss.
         sender.recover = 0;
-        accept(sender, moment, ack);
+        sender.acknowledge(moment, ack);
+        renew_scoreboard(sender, moment.config, ack);
         sender.send_window(moment, u32::MAX);
         return;
     }

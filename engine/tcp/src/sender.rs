@@ -142,7 +142,7 @@ impl Sender {
             Variant::Tahoe => tahoe::on_ack(self, moment, ack),
             Variant::Reno => reno::on_ack(self, moment, ack),
             Variant::NewReno => newreno::on_ack(self, moment, ack),
-            Variant::Sack => sack::on_ack(self, moment, ack),
+            Variant::Sack | Variant::Cubic => sack::on_ack(self, moment, ack),
         }
     }
 
@@ -237,7 +237,7 @@ impl Sender {
             .min(config.receiver_window)
     }
 
-    /// The window that a loss found now halves.
+    /// The window that a loss found now reduces.
     pub(crate) fn used(&self, config: &Config) -> f64 {
         match config.halving {
             // RFC 5681, section 3.2, step 2: without what limited transmit sent.
@@ -247,9 +247,9 @@ impl Sender {
         }
     }
 
-    pub(crate) fn halve_window(&mut self, config: &Config) {
+    pub(crate) fn reduce_window(&mut self, config: &Config) {
         let used = self.used(config);
-        self.window.halve(config, used);
+        self.window.reduce(config, used);
         self.reduced = config.ecn;
     }
 
@@ -269,7 +269,7 @@ impl Sender {
         };
         if !lowered {
             let used = self.used(config);
-            self.window.lower_threshold(used);
+            self.window.time_out(config, used);
         }
     }
 
@@ -285,11 +285,19 @@ impl Sender {
             self.rto.back_off(config);
         }
         self.closed_by_mark = self.window.cwnd <= 1.0;
-        self.halve_window(config);
+        self.reduce_window(config);
     }
 
-    /// Takes note of an ACK of new data: position, round-trip time, timer.
-    pub(crate) fn acknowledge<F>(&mut self, moment: &mut Moment<F>, ack: &Ack) {
+    /// Takes note of an ACK of new data, outside recovery: all of it and the window grows.
+    pub(crate) fn accept<F>(&mut self, moment: &mut Moment<F>, ack: &Ack) {
+        let acked = self.acknowledge(moment, ack);
+        self.grow(moment, ack, acked);
+    }
+
+    /// Takes note of an ACK of new data: position, round-trip time, timer. Returns how many
+    /// packets it acknowledges.
+    pub(crate) fn acknowledge<F>(&mut self, moment: &mut Moment<F>, ack: &Ack) -> u32 {
+        let acked = ack.next - self.una;
         self.advance(ack);
         self.duplicates = 0;
         self.inflation = 0;
@@ -308,6 +316,7 @@ impl Sender {
         }
         self.closed_by_mark &= ack.ece;
         self.restart_timer(moment);
+        acked
     }
 
     pub(crate) fn advance(&mut self, ack: &Ack) {
@@ -327,7 +336,8 @@ impl Sender {
 
     /// Lets the window grow by an ACK of new data; the SYN's gives the initial window. An ACK that
     /// carries an ECN echo lets nothing grow.
-    pub(crate) fn grow(&mut self, config: &Config, ack: &Ack) {
+    fn grow<F>(&mut self, moment: &Moment<F>, ack: &Ack, acked: u32) {
+        let config = moment.config;
         if config.syn && ack.next == 1 {
             // RFC 5681, section 3.1: one packet if the SYN was lost.
             self.window.cwnd = if self.timeouts > 0 {
@@ -336,7 +346,8 @@ impl Sender {
                 config.initial_window
             };
         } else if !(config.ecn && ack.ece) {
-            self.window.open();
+            let srtt_ns = self.rto.srtt_ns(config);
+            self.window.open(config, moment.now_ns, srtt_ns, acked);
         }
     }
 
@@ -360,7 +371,7 @@ impl Sender {
         self.una > self.recover || self.una <= u32::from(config.syn)
     }
 
-    /// Halves the window for a loss told by duplicate ACKs, unless an ECN echo of the same window
+    /// Reduces the window for a loss told by duplicate ACKs, unless an ECN echo of the same window
     /// did. Returns whether the loss is new.
     pub(crate) fn enter_recovery(&mut self, config: &Config) -> bool {
         if self.una == self.max {
@@ -368,7 +379,7 @@ impl Sender {
         }
         if self.is_recovered(config) {
             self.recover = self.max;
-            self.halve_window(config);
+            self.reduce_window(config);
         } else if self.phase != Phase::Marked {
             return false;
         }
@@ -398,13 +409,13 @@ impl Sender {
     /// Ends recovery by an ACK of all that flew when it began.
     pub(crate) fn end_recovery<F>(&mut self, moment: &mut Moment<F>, ack: &Ack) {
         self.phase = Phase::Open;
-        self.acknowledge(moment, ack);
+        let acked = self.acknowledge(moment, ack);
         match moment.config.full_ack {
             FullAck::Deflate => {
                 let flight = f64::from(self.max - self.una);
                 self.window.cwnd = self.window.ssthresh.min(flight.max(1.0) + 1.0);
             }
-            FullAck::Grow => self.grow(moment.config, ack),
+            FullAck::Grow => self.grow(moment, ack, acked),
         }
     }
 

@@ -5,8 +5,7 @@ use crate::sender::{DUPLICATE_THRESHOLD, Moment, Sender};
 
 pub(crate) fn on_ack<F: FnMut(Segment)>(sender: &mut Sender, moment: &mut Moment<F>, ack: &Ack) {
     if ack.next > sender.una {
-        sender.acknowledge(moment, ack);
-        sender.grow(moment.config, ack);
+        sender.accept(moment, ack);
     } else if sender.is_duplicate(ack) {
         sender.duplicates += 1;
         if sender.duplicates == DUPLICATE_THRESHOLD {
