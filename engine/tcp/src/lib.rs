@@ -9,13 +9,15 @@
 //! the SYN and carries no data.
 //!
 //! One file holds one idea: [`config`](Config), [`segment`](Segment), the [`sender`](Sender) with
-//! what all variants share, one file a variant's loss recovery (`tahoe`, `reno`, `newreno`, `sack`), the
-//! window and `cubic`, the retransmission timeout, and the [`receiver`](Receiver).
+//! what all variants share, `recovery` with what most of them do on duplicate ACKs, a file for
+//! each way to recover (`tahoe`, `reno`, `newreno`, `sack`), the window and `cubic`, the
+//! retransmission timeout `rto`, and the [`receiver`](Receiver).
 
 mod config;
 mod cubic;
 mod newreno;
 mod receiver;
+mod recovery;
 mod reno;
 mod rto;
 mod sack;

@@ -1,8 +1,9 @@
 //! NewReno: fast recovery that lasts until all that flew at the loss is acknowledged (RFC 6582).
 
+use crate::recovery::DUPLICATE_THRESHOLD;
 use crate::reno;
 use crate::segment::{Ack, Segment};
-use crate::sender::{DUPLICATE_THRESHOLD, Moment, Phase, Sender};
+use crate::sender::{Moment, Phase, Sender};
 
 /// Most packets that one ACK releases during recovery (ns-2; RFC 6582, section 3.2, step 3, asks
 /// for a limit of that kind).

@@ -1,7 +1,8 @@
 //! Reno: fast recovery that the first new ACK ends (RFC 5681, section 3.2).
 
+use crate::recovery::DUPLICATE_THRESHOLD;
 use crate::segment::{Ack, Segment};
-use crate::sender::{DUPLICATE_THRESHOLD, Moment, Phase, Sender};
+use crate::sender::{Moment, Phase, Sender};
 
 pub(crate) fn on_ack<F: FnMut(Segment)>(sender: &mut Sender, moment: &mut Moment<F>, ack: &Ack) {
     if ack.next > sender.una {

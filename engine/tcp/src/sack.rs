@@ -2,8 +2,9 @@
 //! ns-2's `Sack1` does it.
 
 use crate::config::{Config, Pipe};
+use crate::recovery::DUPLICATE_THRESHOLD;
 use crate::segment::{Ack, Segment};
-use crate::sender::{DUPLICATE_THRESHOLD, Moment, Phase, Sender};
+use crate::sender::{Moment, Phase, Sender};
 
 pub(crate) fn on_ack<F: FnMut(Segment)>(sender: &mut Sender, moment: &mut Moment<F>, ack: &Ack) {
     if sender.phase == Phase::Recovery {

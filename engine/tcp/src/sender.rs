@@ -1,6 +1,6 @@
 //! The sender: what all variants share.
 
-use crate::config::{Config, FullAck, Halving, Pipe, Variant};
+use crate::config::{Config, Halving, Pipe, Variant};
 use crate::rto::Rto;
 use crate::scoreboard::Scoreboard;
 use crate::segment::{Ack, Segment};
@@ -9,9 +9,6 @@ use crate::{newreno, reno, sack, tahoe};
 
 /// Packets to send when the application never runs dry.
 pub const GREEDY: u32 = u32::MAX;
-
-/// Duplicate ACKs taken for a loss (RFC 5681, section 3.2).
-pub(crate) const DUPLICATE_THRESHOLD: u32 = 3;
 
 /// Why the window was last reduced.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -68,7 +65,7 @@ pub struct Sender {
     pub(crate) window: Window,
     pub(crate) rto: Rto,
     /// Packet being timed and when it was sent (RFC 6298, section 3: at least one a round trip).
-    timed: Option<(u32, u64)>,
+    pub(crate) timed: Option<(u32, u64)>,
     deadline_ns: Option<u64>,
     clock_phase_ns: u64,
     retransmissions: u32,
@@ -336,7 +333,7 @@ impl Sender {
 
     /// Lets the window grow by an ACK of new data; the SYN's gives the initial window. An ACK that
     /// carries an ECN echo lets nothing grow.
-    fn grow<F>(&mut self, moment: &Moment<F>, ack: &Ack, acked: u32) {
+    pub(crate) fn grow<F>(&mut self, moment: &Moment<F>, ack: &Ack, acked: u32) {
         let config = moment.config;
         if config.syn && ack.next == 1 {
             // RFC 5681, section 3.1: one packet if the SYN was lost.
@@ -360,63 +357,10 @@ impl Sender {
         };
     }
 
-    /// Whether an ACK repeats the last one (RFC 5681, section 2).
-    pub(crate) fn is_duplicate(&self, ack: &Ack) -> bool {
-        ack.next == self.una
-    }
-
-    /// Whether three duplicate ACKs mean a new loss, and none that the last reduction covers
-    /// (RFC 6582, section 3.2, step 2). For the first data packet they always do.
-    pub(crate) fn is_recovered(&self, config: &Config) -> bool {
-        self.una > self.recover || self.una <= u32::from(config.syn)
-    }
-
-    /// Reduces the window for a loss told by duplicate ACKs, unless an ECN echo of the same window
-    /// did. Returns whether the loss is new.
-    pub(crate) fn enter_recovery(&mut self, config: &Config) -> bool {
-        if self.una == self.max {
-            return false;
-        }
-        if self.is_recovered(config) {
-            self.recover = self.max;
-            self.reduce_window(config);
-        } else if self.phase != Phase::Marked {
-            return false;
-        }
-        self.phase = Phase::Recovery;
-        self.limited = 0;
-        true
-    }
-
-    /// Begins fast recovery and sends the lost packet once more, if the loss is new; returns
-    /// whether it is.
-    pub(crate) fn fast_retransmit<F: FnMut(Segment)>(&mut self, moment: &mut Moment<F>) -> bool {
-        let begins = self.enter_recovery(moment.config);
-        if begins {
-            self.timed = None;
-            self.restart_timer(moment);
-            self.transmit(moment, self.una);
-        }
-        begins
-    }
-
     /// Files an ACK's selective acknowledgements; returns whether they told anything new.
     pub(crate) fn learn(&mut self, ack: &Ack) -> bool {
         self.scoreboard.advance(self.una);
         self.scoreboard.update(self.una, self.max, ack)
-    }
-
-    /// Ends recovery by an ACK of all that flew when it began.
-    pub(crate) fn end_recovery<F>(&mut self, moment: &mut Moment<F>, ack: &Ack) {
-        self.phase = Phase::Open;
-        let acked = self.acknowledge(moment, ack);
-        match moment.config.full_ack {
-            FullAck::Deflate => {
-                let flight = f64::from(self.max - self.una);
-                self.window.cwnd = self.window.ssthresh.min(flight.max(1.0) + 1.0);
-            }
-            FullAck::Grow => self.grow(moment, ack, acked),
-        }
     }
 
     /// Goes back to the first packet not acknowledged: all after it is sent again as the window
@@ -425,17 +369,6 @@ impl Sender {
         self.next = self.una;
         self.timed = None;
         self.restart_timer(moment);
-    }
-
-    /// Sends a new packet on the first and the second duplicate ACK (RFC 3042).
-    pub(crate) fn limited_transmit<F: FnMut(Segment)>(&mut self, moment: &mut Moment<F>) {
-        let allowed = (self.window.cwnd as u32).saturating_add(self.duplicates);
-        let room = self.next - self.una < allowed.min(moment.config.receiver_window);
-        if moment.config.limited_transmit && room && self.next < self.end {
-            self.transmit(moment, self.next);
-            self.next += 1;
-            self.limited += 1;
-        }
     }
 
     /// Sends what the window allows, at most `burst` packets.

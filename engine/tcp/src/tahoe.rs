@@ -1,7 +1,8 @@
 //! Tahoe: fast retransmit, then slow start from the lost packet (Jacobson 1988).
 
+use crate::recovery::DUPLICATE_THRESHOLD;
 use crate::segment::{Ack, Segment};
-use crate::sender::{DUPLICATE_THRESHOLD, Moment, Sender};
+use crate::sender::{Moment, Sender};
 
 pub(crate) fn on_ack<F: FnMut(Segment)>(sender: &mut Sender, moment: &mut Moment<F>, ack: &Ack) {
     if ack.next > sender.una {
