@@ -46,6 +46,7 @@ fn main() {
         topology: dumbbell(port, number(2, "100") * 1_000_000 * scale, scale),
         groups: (0..5).map(|pair| group(pair, flows)).collect(),
         duration_ns: number(3, "200") * 1000 * MS,
+        warm_up_ns: number(3, "200") * 500 * MS,
         sample_ns: 10 * MS,
         replications: 1,
         seed: number(5, "1"),

@@ -25,8 +25,8 @@ pub enum Task {
     Tick(u32),
     /// The queues are sampled.
     Sample,
-    /// The first half of the run is over.
-    Half,
+    /// The warm-up is over.
+    WarmedUp,
 }
 
 /// Due time, order of entry, task.

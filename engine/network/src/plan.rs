@@ -16,6 +16,8 @@ pub struct Plan {
     pub groups: Vec<Group>,
     /// Simulated time of one replication.
     pub duration_ns: u64,
+    /// At this time the counts so far are put aside and begin anew; below the duration.
+    pub warm_up_ns: u64,
     /// Between two samples of all queues.
     pub sample_ns: u64,
     /// Independent replications.
@@ -43,6 +45,12 @@ impl Plan {
             return refuse(format!(
                 "duration = {} must lie between 2 and {MOST_DURATION_NS} ns",
                 self.duration_ns
+            ));
+        }
+        if self.warm_up_ns >= self.duration_ns {
+            return refuse(format!(
+                "warm_up = {} must be below duration = {} (ns)",
+                self.warm_up_ns, self.duration_ns
             ));
         }
         if self.sample_ns == 0 || self.duration_ns / self.sample_ns > MOST_SAMPLES {

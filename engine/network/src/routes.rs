@@ -11,7 +11,7 @@ use crate::{
 pub const END: usize = u32::MAX as usize;
 
 /// A way's links stand one after the other in the table; a packet holds its place in it.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub struct Routes {
     hops: Vec<u32>,
     /// Where the way between two nodes starts.

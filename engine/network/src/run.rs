@@ -61,7 +61,7 @@ impl Counts {
     }
 }
 
-/// One half of a replication.
+/// What was counted in a stretch of a replication.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Stretch {
     /// By port, in the order of the links that have one.
@@ -73,7 +73,7 @@ pub struct Stretch {
 /// What one replication gives.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Replication {
-    /// First and second half.
+    /// The warm-up, if there was one, and the rest.
     pub stretches: Vec<Stretch>,
     /// Of each TCP flow: data packets acknowledged in sequence.
     pub acknowledged: Vec<u32>,
@@ -97,7 +97,7 @@ pub fn simulate(
     threads: Option<usize>,
     control: &Control,
 ) -> Result<Vec<Replication>, NetworkError> {
-    plan.routes()?;
+    let routes = plan.routes()?;
     let pool = rayon::ThreadPoolBuilder::new()
         .num_threads(threads.unwrap_or(0))
         .build()
@@ -105,10 +105,7 @@ pub fn simulate(
     let finished: Vec<Option<Replication>> = pool.install(|| {
         (0..plan.replications)
             .into_par_iter()
-            .map(|number| {
-                let routes = plan.routes().expect("checked above");
-                World::new(plan, routes, number, control).run()
-            })
+            .map(|number| World::new(plan, routes.clone(), number, control).run())
             .collect()
     });
     Ok(finished.into_iter().flatten().collect())

@@ -38,7 +38,9 @@ impl<'a> World<'a> {
             }
         }
         agenda.add(0, Task::Sample);
-        agenda.add(plan.duration_ns / 2, Task::Half);
+        if plan.warm_up_ns > 0 {
+            agenda.add(plan.warm_up_ns, Task::WarmedUp);
+        }
         Self {
             plan,
             network,
@@ -205,7 +207,7 @@ impl<'a> World<'a> {
                 self.reported_ns = now;
                 self.enter(now + self.plan.sample_ns, task);
             }
-            Task::Half => self.finish(now),
+            Task::WarmedUp => self.finish(now),
         }
     }
 
