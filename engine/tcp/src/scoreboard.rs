@@ -106,3 +106,80 @@ impl Scoreboard {
         to.saturating_sub(from) - self.sacked.iter().map(within).sum::<u32>()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    /// RFC 6675's text, packet by packet.
+    struct ByTheText {
+        una: u32,
+        max: u32,
+        sacked: Vec<bool>,
+        high_rxt: u32,
+    }
+
+    impl ByTheText {
+        fn is_lost(&self, seq: u32) -> bool {
+            let above = &self.sacked[seq as usize..];
+            above.iter().filter(|sacked| **sacked).count() > 2
+        }
+
+        /// SetPipe; HighRxt here is one past RFC 6675's.
+        fn pipe(&self) -> u32 {
+            let mut pipe = 0;
+            for seq in self.una..self.max {
+                if !self.sacked[seq as usize] {
+                    pipe += u32::from(!self.is_lost(seq)) + u32::from(seq < self.high_rxt);
+                }
+            }
+            pipe
+        }
+
+        /// Rule 1 and 3 of NextSeg, without the question whether the packet is lost.
+        fn next_hole(&self) -> Option<u32> {
+            let from = self.una.max(self.high_rxt);
+            (from..self.max).find(|seq| {
+                let index = *seq as usize;
+                !self.sacked[index] && self.sacked[index..].contains(&true)
+            })
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn it_agrees_with_the_text(
+            blocks in prop::collection::vec((0u32..60, 1u32..6), 0..30),
+            una in 0u32..60,
+            ahead in 0u32..20,
+        ) {
+            let max = 60;
+            let mut board = Scoreboard::default();
+            let mut text = ByTheText { una: 0, max, sacked: vec![false; 60], high_rxt: 0 };
+            for (start, length) in blocks {
+                let end = (start + length).min(max);
+                let mut ack = Ack::default();
+                ack.sack[0] = Block { start, end };
+                let unknown = text.sacked[start as usize..end as usize].contains(&false);
+                prop_assert_eq!(board.update(0, max, &ack), unknown);
+                text.sacked[start as usize..end as usize].fill(true);
+            }
+            let una = board.first_unsacked(una);
+            board.advance(una);
+            text.una = una;
+            text.sacked[..una as usize].fill(false);
+            if una + ahead < max {
+                board.begin(una + ahead);
+                text.high_rxt = una + ahead + 1;
+            }
+            prop_assert_eq!(board.next_hole(una), text.next_hole());
+            prop_assert_eq!(board.pipe(una, max), text.pipe());
+            for seq in una..max {
+                if !text.sacked[seq as usize] {
+                    prop_assert_eq!(seq < board.lost_below(), text.is_lost(seq));
+                }
+            }
+        }
+    }
+}
