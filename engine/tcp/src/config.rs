@@ -27,15 +27,16 @@ impl Variant {
     }
 }
 
-/// Which window is halved when a loss is found (by CUBIC: multiplied by 0.7).
+/// How much a loss or a mark takes off the window (half of it; by CUBIC three tenths), and when it
+/// counts as a new one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Halving {
-    /// What is in flight (RFC 5681, equation 4); the threshold stays after a repeated time-out of
-    /// one packet, and after a time-out of what an ECN echo answered for.
+pub enum Reduction {
+    /// Of what is in flight (RFC 5681, equation 4). A time-out leaves the threshold if the packet
+    /// timed out before, or if an ECN echo of the same window lowered it.
     Flight,
-    /// The window allowed, min(cwnd, receiver window): the threshold in whole packets, cwnd with
-    /// its fraction (ns-2's `precisionReduce_`); the threshold stays after a time-out if an ECN
-    /// echo made the last reduction.
+    /// Of the window allowed, min(cwnd, receiver window), as in ns-2 with `precisionReduce_`: the
+    /// threshold in whole packets, cwnd with its fraction. A time-out leaves the threshold if an
+    /// ECN echo made the last reduction, however long ago; after a time-out every echo counts.
     Window,
 }
 
@@ -89,8 +90,8 @@ pub struct Config {
     /// Retransmissions too are ECN-capable and carry CWR, as in ns-2 and against RFC 3168,
     /// section 6.1.5.
     pub ecn_on_retransmission: bool,
-    /// Which window a loss halves.
-    pub halving: Halving,
+    /// What a loss or a mark takes off the window.
+    pub reduction: Reduction,
     /// What ends recovery does to cwnd.
     pub full_ack: FullAck,
     /// How packets in the network are counted.
@@ -116,7 +117,7 @@ impl Config {
             delayed_ack_ns: Some(100 * MS),
             ecn: false,
             ecn_on_retransmission: false,
-            halving: Halving::Flight,
+            reduction: Reduction::Flight,
             full_ack: FullAck::Deflate,
             pipe: Pipe::Scoreboard,
         }
@@ -135,7 +136,7 @@ impl Config {
             min_rto_ns: 200 * MS,
             delayed_ack_ns: None,
             ecn_on_retransmission: true,
-            halving: Halving::Window,
+            reduction: Reduction::Window,
             full_ack: FullAck::Grow,
             pipe: Pipe::Count,
             ..Config::rfc(variant)

@@ -9,15 +9,16 @@
 //! the SYN and carries no data.
 //!
 //! One file holds one idea: [`config`](Config), [`segment`](Segment), the [`sender`](Sender) with
-//! what all variants share, `recovery` with what most of them do on duplicate ACKs, a file for
-//! each way to recover (`tahoe`, `reno`, `newreno`, `sack`), the window and `cubic`, the
-//! retransmission timeout `rto`, and the [`receiver`](Receiver).
+//! what all variants share, `reduction` of the window, `recovery` with what most do on duplicate
+//! ACKs, a file for each way to recover (`tahoe`, `reno`, `newreno`, `sack`), the window and
+//! `cubic`, the retransmission timeout `rto`, and the [`receiver`](Receiver).
 
 mod config;
 mod cubic;
 mod newreno;
 mod receiver;
 mod recovery;
+mod reduction;
 mod reno;
 mod rto;
 mod sack;
@@ -27,7 +28,7 @@ mod sender;
 mod tahoe;
 mod window;
 
-pub use config::{Config, ConfigError, FullAck, Halving, Pipe, Variant};
+pub use config::{Config, ConfigError, FullAck, Pipe, Reduction, Variant};
 pub use receiver::Receiver;
 pub use segment::{Ack, Block, Segment};
 pub use sender::{GREEDY, Sender};

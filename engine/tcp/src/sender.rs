@@ -1,6 +1,6 @@
 //! The sender: what all variants share.
 
-use crate::config::{Config, Halving, Pipe, Variant};
+use crate::config::{Config, Pipe, Variant};
 use crate::rto::Rto;
 use crate::scoreboard::Scoreboard;
 use crate::segment::{Ack, Segment};
@@ -59,9 +59,9 @@ pub struct Sender {
     /// A time-out made duplicate ACKs worthless, up to the next new ACK (ns-2's `Sack1`).
     pub(crate) deaf: bool,
     /// CWR stands on the next packet (RFC 3168, section 6.1.2).
-    reduced: bool,
+    pub(crate) reduced: bool,
     /// The last mark found a window of one packet.
-    closed_by_mark: bool,
+    pub(crate) closed_by_mark: bool,
     pub(crate) window: Window,
     pub(crate) rto: Rto,
     /// Packet being timed and when it was sent (RFC 6298, section 3: at least one a round trip).
@@ -232,57 +232,6 @@ impl Sender {
         (self.window.cwnd as u32)
             .saturating_add(self.inflation)
             .min(config.receiver_window)
-    }
-
-    /// The window that a loss found now reduces.
-    pub(crate) fn used(&self, config: &Config) -> f64 {
-        match config.halving {
-            // RFC 5681, section 3.2, step 2: without what limited transmit sent.
-            Halving::Flight => f64::from(self.next - self.una - self.limited),
-            Halving::Window => (self.window.cwnd + f64::from(self.inflation))
-                .min(f64::from(config.receiver_window)),
-        }
-    }
-
-    pub(crate) fn reduce_window(&mut self, config: &Config) {
-        let used = self.used(config);
-        self.window.reduce(config, used);
-        self.reduced = config.ecn;
-    }
-
-    /// Leaves a window of one packet, as after a time-out.
-    pub(crate) fn close_window(&mut self, config: &Config) {
-        self.window.cwnd = 1.0;
-        self.reduced = config.ecn;
-    }
-
-    /// Lowers the threshold for a time-out, unless the same loss or a mark did so before.
-    fn lower_threshold(&mut self, config: &Config) {
-        let marked = self.phase == Phase::Marked;
-        let lowered = match config.halving {
-            // RFC 5681, section 3.1: a packet lost again says nothing new about the path.
-            Halving::Flight => self.rto.is_backed_off() || (marked && self.una < self.recover),
-            Halving::Window => marked,
-        };
-        if !lowered {
-            let used = self.used(config);
-            self.window.time_out(config, used);
-        }
-    }
-
-    /// Reacts to an ECN echo, once a window of data (RFC 3168, section 6.1.2). Below one packet
-    /// the window lets nothing go before the timer; if marks go on, the timer backs off.
-    fn on_echo(&mut self, config: &Config, ack: &Ack) {
-        if ack.next <= self.recover && self.phase != Phase::TimedOut {
-            return;
-        }
-        self.recover = self.max;
-        self.phase = Phase::Marked;
-        if self.closed_by_mark {
-            self.rto.back_off(config);
-        }
-        self.closed_by_mark = self.window.cwnd <= 1.0;
-        self.reduce_window(config);
     }
 
     /// Takes note of an ACK of new data, outside recovery: all of it and the window grows.

@@ -1,6 +1,6 @@
 //! The congestion window and its threshold.
 
-use crate::config::{Config, Halving, Variant};
+use crate::config::{Config, Reduction, Variant};
 use crate::cubic::{self, Cubic};
 
 /// Least slow-start threshold, packets (RFC 5681, equation 4).
@@ -43,11 +43,11 @@ impl Window {
     pub fn reduce(&mut self, config: &Config, used: f64) {
         self.cubic.reduce(self.cwnd);
         self.lower_threshold(config, used);
-        self.cwnd = match config.halving {
+        self.cwnd = match config.reduction {
             // RFC 3168, section 6.1.2: of a window of one nothing is left.
-            Halving::Flight if self.cwnd <= 1.0 => self.cwnd / 2.0,
-            Halving::Flight => self.ssthresh.min(self.cwnd),
-            Halving::Window => used * factor(config),
+            Reduction::Flight if self.cwnd <= 1.0 => self.cwnd / 2.0,
+            Reduction::Flight => self.ssthresh.min(self.cwnd),
+            Reduction::Window => used * factor(config),
         };
     }
 
@@ -59,9 +59,9 @@ impl Window {
 
     fn lower_threshold(&mut self, config: &Config, used: f64) {
         let reduced = used * factor(config);
-        self.ssthresh = match config.halving {
-            Halving::Flight => reduced.max(MIN_SSTHRESH),
-            Halving::Window => reduced.floor().max(MIN_SSTHRESH),
+        self.ssthresh = match config.reduction {
+            Reduction::Flight => reduced.max(MIN_SSTHRESH),
+            Reduction::Window => reduced.floor().max(MIN_SSTHRESH),
         };
     }
 }
