@@ -22,6 +22,7 @@ TABLES: dict[str, tuple[type[BaseModel], ...]] = {
     "[service]": (sg.GeometricService, sg.DeterministicService, sg.PacketSizeService),
     "[queue]": (sg.Queue,),
     "[[disciplines]]": (sg.Discipline,),
+    "[disciplines.scheduler]": (sg.Fifo, sg.Sfq, sg.Drr, sg.Fq),
 }
 
 
@@ -98,13 +99,14 @@ def _fields(model: type[BaseModel]) -> Iterator[str]:
         for name, meaning in re.findall(r"^    (\w+): (.*(?:\n {8}.*)*)", attributes, re.M)
     }
     yield text.strip() + "\n"
+    own_tables = {table.strip("[]").rpartition(".")[2] for table in TABLES}
     schema = model.model_json_schema()
     required = schema.get("required", [])
     rows = [
         [_code(name), _allowed(field), "required" if name in required else _default(field)]
         + ([meanings[name]] if meanings else [])
         for name, field in schema["properties"].items()
-        if name != "kind" and f"[{name}]" not in TABLES and f"[[{name}]]" not in TABLES
+        if name != "kind" and name not in own_tables
     ]
     header = ["field", "values", "default"] + (["what it is"] if meanings else [])
     yield from _table(header, rows)

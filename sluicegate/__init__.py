@@ -19,6 +19,7 @@ from sluicegate.scenario import (
     Scenario,
     SelfSimilarArrivals,
 )
+from sluicegate.scheduler import Drr, Fifo, Fq, Sfq
 from sluicegate.simulate import simulate
 
 __all__ = [
@@ -31,7 +32,10 @@ __all__ = [
     "Comparison",
     "DeterministicService",
     "Discipline",
+    "Drr",
     "FgnArrivals",
+    "Fifo",
+    "Fq",
     "GeometricArrivals",
     "GeometricService",
     "Measure",
@@ -43,6 +47,7 @@ __all__ = [
     "ReplayArrivals",
     "Scenario",
     "SelfSimilarArrivals",
+    "Sfq",
     "SluiceError",
     "View",
     "aqm",

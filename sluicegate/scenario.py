@@ -14,6 +14,7 @@ from pydantic import BeforeValidator, ConfigDict, Field, PrivateAttr, model_vali
 from sluicegate.aqm import Aqm, PythonAqm, aqm
 from sluicegate.checked import Checked, explained
 from sluicegate.errors import SluiceError
+from sluicegate.scheduler import Fifo, Scheduler
 from sluicegate.traffic import Capture, Modulator
 
 
@@ -149,10 +150,11 @@ class Queue(Checked):
 
 
 class Discipline(Checked):
-    """An AQM with its parameters, and what the queue does when it drops.
+    """An AQM with its parameters, and what the queue does with it.
 
-    `victim` and `ecn`, where given, go before those of the scenario's queue. `aqm` is a name, the
-    path of a C header, or a Python class.
+    With a scheduler that has several queues, which only the network world has, each of them gets
+    this AQM. `victim` and `ecn`, where given, go before those of the scenario's queue. `aqm` is a
+    name, the path of a C header, or a Python class.
     """
 
     model_config = ConfigDict(arbitrary_types_allowed=True)
@@ -160,6 +162,7 @@ class Discipline(Checked):
     aqm: Annotated[str | type, BeforeValidator(_named)]
     params: dict[str, Any] = Field(default_factory=dict)
     label: str = ""
+    scheduler: Scheduler = Fifo()
     victim: Victim | None = None
     ecn: bool | None = None
     _aqm: Aqm | PythonAqm | None = PrivateAttr(None)
@@ -184,6 +187,7 @@ class Discipline(Checked):
         if self.label:
             return self.label
         shown = [f"{key}={value}" for key, value in self.params.items()]
+        shown += [self.scheduler.kind] if self.scheduler.kind != "fifo" else []
         shown += [f"drop from {self.victim}"] if self.victim else []
         shown += ["ECN"] if self.ecn else []
         return f"{self.configured.name} {', '.join(shown)}".rstrip()
@@ -234,6 +238,11 @@ class Scenario(Checked):
         for place, discipline in enumerate(self.disciplines):
             with explained(f"disciplines.{place}"):
                 _ = discipline.configured
+                if (kind := discipline.scheduler.kind) != "fifo":
+                    raise SluiceError(
+                        f"scheduler.kind = {kind!r} must be 'fifo' in this world: "
+                        "only the network world has schedulers"
+                    )
         names = [discipline.name for discipline in self.disciplines]
         if doubles := {name for name in names if names.count(name) > 1}:
             raise SluiceError(f"disciplines: two are called {doubles.pop()!r}; give each a label")

@@ -7,6 +7,7 @@ mod attended;
 mod capture;
 mod chain;
 mod foreign;
+mod network;
 mod slotted;
 mod trace;
 mod traffic;
@@ -18,6 +19,7 @@ fn _engine(module: &Bound<'_, PyModule>) -> PyResult<()> {
     slotted::register(module)?;
     capture::register(module)?;
     chain::register(module)?;
+    network::register(module)?;
     trace::register(module)?;
     traffic::register(module)
 }

@@ -2,14 +2,10 @@
 
 use std::sync::Arc;
 
+use sluice_random::{Stream, geometric, stream, uniform};
 use thiserror::Error;
 
-use crate::{
-    bernoulli::BernoulliSlots,
-    fgn::fgn,
-    packet::Packet,
-    random::{Stream, geometric, stream, uniform},
-};
+use crate::{bernoulli::BernoulliSlots, fgn::fgn, packet::Packet};
 
 /// Law of the arrivals.
 #[derive(Clone, Debug)]

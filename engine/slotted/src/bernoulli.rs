@@ -2,7 +2,7 @@
 
 use rand::Rng;
 
-use crate::random::Stream;
+use sluice_random::Stream;
 
 /// Slots whose outcomes `block` gives at once.
 pub const BLOCK: u64 = 32;
@@ -86,7 +86,7 @@ impl BernoulliSlots {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::random::stream;
+    use sluice_random::stream;
 
     const END: u64 = 1 << 40;
 

@@ -12,7 +12,6 @@ pub mod fgn;
 #[cfg(test)]
 mod oracle;
 mod packet;
-mod random;
 mod run;
 mod service;
 mod station;

@@ -5,11 +5,11 @@ use std::collections::{HashMap, VecDeque};
 use proptest::prelude::*;
 use rand::Rng;
 use sluice_aqm::{Aqm, Configured, Discipline, Running, Value, Verdict, Victim, View, find};
+use sluice_random::stream;
 
 use crate::{
     arrivals::{GeometricSlots, ModulatedSlots, Replayed, Source, Trace, Uniform},
     packet::Packet,
-    random::stream,
     service::{DeterministicServer, GeometricServer, PacketSizeServer, Server},
     station::{Setting, Station},
     tally::Tally,

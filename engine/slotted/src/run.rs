@@ -4,10 +4,10 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use rayon::prelude::*;
 use sluice_aqm::{Aqm, Discipline};
+use sluice_random::stream;
 
 use crate::{
     arrivals::{Arrivals, FgnSlots, GeometricSlots, ModulatedSlots, Replayed, Source, Uniform},
-    random::stream,
     service::{DeterministicServer, GeometricServer, PacketSizeServer, Server, Service},
     station::{Setting, Station},
     tally::Tally,

@@ -1,6 +1,8 @@
 //! How long the server works on a packet.
 
-use crate::{bernoulli::BernoulliSlots, random::stream};
+use sluice_random::stream;
+
+use crate::bernoulli::BernoulliSlots;
 
 /// Law of the service time.
 #[derive(Clone, Debug, PartialEq)]

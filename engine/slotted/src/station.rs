@@ -7,11 +7,9 @@
 use rand::Rng;
 use sluice_aqm::{Aqm, Discipline, Verdict, Victim, View};
 use sluice_queue::{Fifo, below};
+use sluice_random::Stream;
 
-use crate::{
-    arrivals::Source, bernoulli::BLOCK, packet::Packet, random::Stream, service::Server,
-    tally::Tally,
-};
+use crate::{arrivals::Source, bernoulli::BLOCK, packet::Packet, service::Server, tally::Tally};
 
 /// A slot or time that does not come.
 pub const NEVER: u64 = u64::MAX;

@@ -1,4 +1,4 @@
-//! One named stream of random words per source of chance and replication.
+//! One named stream of random words per source of chance and replication, for all worlds.
 
 use rand::{Rng, SeedableRng, rngs::Xoshiro256PlusPlus};
 

@@ -1,0 +1,14 @@
+//! Memory asked for ahead of its use: with a million packets on their way it lies in no cache.
+
+/// Has the processor fetch `wanted`, and goes on.
+#[inline]
+pub fn prefetch<T>(wanted: &T) {
+    #[cfg(target_arch = "x86_64")]
+    for line in (0..size_of::<T>()).step_by(64) {
+        use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
+        // SAFETY: a prefetch reads nothing, and the address lies within `wanted`.
+        unsafe { _mm_prefetch::<_MM_HINT_T0>(std::ptr::from_ref(wanted).byte_add(line).cast()) };
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    let _ = wanted;
+}

@@ -1,0 +1,137 @@
+//! The flows' two ends at work.
+
+use sluice_random::{Stream, stream};
+use sluice_tcp::{Receiver, Sender};
+
+use crate::{
+    agenda::{Agenda, Task},
+    routes::Routes,
+    sources::{Group, Pacer, Source, TcpFlow, TcpKind, spread},
+    tournament::NEVER,
+};
+
+/// The sending end of a TCP flow.
+pub struct TcpSender {
+    pub endpoint: Sender,
+    /// The earliest entry for its timer in the agenda. A timer that moves to a later time keeps
+    /// its entry, and is entered again once that comes up.
+    pub entered_ns: u64,
+    /// Start of its way, and of its receiver's way back.
+    pub way: u32,
+    /// Index of its kind.
+    pub kind: u32,
+}
+
+/// The receiving end.
+pub struct TcpReceiver {
+    pub endpoint: Receiver,
+    pub entered_ns: u64,
+    pub way: u32,
+    pub kind: u32,
+}
+
+/// A flow of datagrams, both ends.
+pub struct DatagramFlow {
+    pub pacer: Pacer,
+    pub way: u32,
+    pub bytes: u16,
+    pub sent: u64,
+    pub received: u64,
+}
+
+/// All flows of a run, in the order of their groups.
+#[derive(Default)]
+pub struct Endpoints {
+    pub kinds: Vec<TcpKind>,
+    pub senders: Vec<TcpSender>,
+    pub receivers: Vec<TcpReceiver>,
+    pub datagrams: Vec<DatagramFlow>,
+    /// The group of each TCP flow, and of each datagram flow.
+    pub tcp_groups: Vec<u32>,
+    pub datagram_groups: Vec<u32>,
+}
+
+impl Endpoints {
+    /// Draws the flows of one replication and enters their starts in the agenda.
+    pub fn new(
+        groups: &[Group],
+        routes: &Routes,
+        (seed, replication): (u64, u64),
+        agenda: &mut Agenda,
+    ) -> Self {
+        let mut all = Self::default();
+        for (index, group) in groups.iter().enumerate() {
+            for number in 0..group.count {
+                let mut random = stream(seed, &format!("flow {index}.{number}"), replication);
+                match &group.source {
+                    Source::Long(long) => {
+                        let flow = long.draw(&mut random);
+                        let add = (index, group, &long.kind, flow);
+                        all.add_tcp(add, routes, &mut random, agenda);
+                    }
+                    Source::Short(short) => {
+                        for flow in short.draw(&mut random) {
+                            let add = (index, group, &short.kind, flow);
+                            all.add_tcp(add, routes, &mut random, agenda);
+                        }
+                    }
+                    Source::Datagrams(datagrams) => {
+                        let (pacer, first_ns) = datagrams.start(random);
+                        if first_ns < datagrams.stop_ns {
+                            agenda.add(first_ns, Task::Datagram(all.datagrams.len() as u32));
+                        }
+                        all.datagram_groups.push(index as u32);
+                        all.datagrams.push(DatagramFlow {
+                            pacer,
+                            way: routes.start(group.from, group.to),
+                            bytes: datagrams.bytes,
+                            sent: 0,
+                            received: 0,
+                        });
+                    }
+                }
+            }
+        }
+        all
+    }
+
+    fn add_tcp(
+        &mut self,
+        (index, group, kind, flow): (usize, &Group, &TcpKind, TcpFlow),
+        routes: &Routes,
+        random: &mut Stream,
+        agenda: &mut Agenda,
+    ) {
+        if self.tcp_groups.last() != Some(&(index as u32)) {
+            self.kinds.push(kind.clone());
+        }
+        let number = self.senders.len() as u32;
+        agenda.add(flow.start_ns, Task::Start(number));
+        if flow.stop_ns != NEVER {
+            agenda.add(flow.stop_ns, Task::Stop(number));
+        }
+        let kind_index = self.kinds.len() as u32 - 1;
+        // hosts' clocks tick at different instants
+        let clock_phase_ns = spread(kind.config.tick_ns, random);
+        self.senders.push(TcpSender {
+            endpoint: Sender::new(&kind.config, flow.packets, clock_phase_ns),
+            entered_ns: NEVER,
+            way: routes.start(group.from, group.to),
+            kind: kind_index,
+        });
+        self.receivers.push(TcpReceiver {
+            endpoint: Receiver::new(),
+            entered_ns: NEVER,
+            way: routes.start(group.to, group.from),
+            kind: kind_index,
+        });
+        self.tcp_groups.push(index as u32);
+    }
+
+    /// Data packets of a TCP flow that were acknowledged, in sequence.
+    pub fn acknowledged(&self, flow: usize) -> u32 {
+        let sender = &self.senders[flow];
+        let syn = u32::from(self.kinds[sender.kind as usize].config.syn);
+        sender.endpoint.acknowledged().saturating_sub(syn)
+    }
+}

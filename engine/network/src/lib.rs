@@ -1,0 +1,35 @@
+//! The network world: packets, links with disciplines, TCP and UDP flows, from event to event.
+//!
+//! All times are whole nanoseconds, and nothing depends on threads, so a seed gives one result to
+//! the bit. One replication runs on one thread.
+//!
+//! A packet's way is a list of links (`routes`). A link keeps what is on its way in a ring, and
+//! only the head of each ring is an event (`tournament`), so that the cost of an event depends on
+//! the number of links, not of packets or flows (`network`). What is due at a time of its own,
+//! timers above all, stands in the `agenda`. The `world` moves packets between network and
+//! endpoints.
+
+mod agenda;
+mod ahead;
+mod endpoints;
+mod error;
+mod line;
+mod network;
+mod packet;
+mod plan;
+mod routes;
+mod run;
+mod sacks;
+mod sources;
+mod tally;
+mod topology;
+mod tournament;
+mod world;
+
+pub use error::NetworkError;
+pub use plan::Plan;
+pub use run::{Control, Counts, Replication, Stretch, simulate};
+pub use sources::{Datagrams, Group, Law, LongTcp, Pace, ShortTcp, Source, TcpFlow, TcpKind};
+pub use tally::Tally;
+pub use topology::{Link, Port, Topology};
+pub use tournament::NEVER;

@@ -1,0 +1,273 @@
+//! Everything between the endpoints: links, what is on its way on them, and the ports before them.
+//!
+//! A link without a port has an unlimited FIFO before it, so when a packet leaves it is known as
+//! it enters, and nothing happens in between. A link that all packets reach over one and the
+//! same other link is *follows on* from that one: its packets come in the order in which
+//! they set out there, so their arrival at its end is known at once, too.
+
+use rand::Rng;
+use sluice_aqm::{Running, Verdict};
+use sluice_queue::Queue;
+use sluice_random::{Stream, stream};
+
+use crate::{
+    line::Line,
+    packet::{Packet, Transit},
+    routes::{END, Routes},
+    sacks::Sacks,
+    tally::Tally,
+    topology::Topology,
+    tournament::{NEVER, Tournament},
+};
+
+/// A link at work.
+struct Wire {
+    rate_bps: u64,
+    delay_ns: u64,
+    /// When the transmission of all that was handed to it ends.
+    free_ns: u64,
+    /// A size and its transmission time: most packets on a link are of one size.
+    known: (u16, u64),
+    follows_on: bool,
+    port: Option<usize>,
+    line: Line,
+}
+
+impl Wire {
+    /// Time to send so many bytes, rounded to the nearest ns, at least 1.
+    #[inline]
+    fn transmission_ns(&mut self, bytes: u16) -> u64 {
+        if self.known.0 != bytes {
+            let bits = 8_000_000_000 * u64::from(bytes);
+            self.known = (bytes, ((bits + self.rate_bps / 2) / self.rate_bps).max(1));
+        }
+        self.known.1
+    }
+}
+
+/// What stands before a link, at work.
+struct Port {
+    link: usize,
+    queue: Queue<Transit, Running>,
+    random: Stream,
+    busy: bool,
+    /// Up to here the queue's length, and while the link is idle its idle time, are counted.
+    counted_ns: u64,
+    /// The queue's verdicts up to the tally's start.
+    earlier: [u64; Verdict::COUNT],
+    tally: Tally,
+    samples: Vec<u32>,
+}
+
+impl Port {
+    #[inline]
+    fn count(&mut self, now: u64) {
+        let ns = now - self.counted_ns;
+        self.tally.hold(self.queue.packets(), ns);
+        if !self.busy {
+            self.tally.idle_ns += ns;
+        }
+        self.counted_ns = now;
+    }
+}
+
+/// Links, ports and packets on their way.
+pub struct Network {
+    wires: Vec<Wire>,
+    ports: Vec<Port>,
+    routes: Routes,
+    /// Events `0..links` are the ends of links, events from there on the ports' transmissions.
+    events: Tournament,
+    pub sacks: Sacks,
+}
+
+impl Network {
+    /// An empty network; `replication` of `seed` names the streams of the AQMs.
+    pub fn new(topology: &Topology, routes: Routes, seed: u64, replication: u64) -> Self {
+        let mut wires = Vec::new();
+        let mut ports = Vec::new();
+        for (index, link) in topology.links.iter().enumerate() {
+            wires.push(Wire {
+                rate_bps: link.rate_bps,
+                delay_ns: link.delay_ns,
+                free_ns: 0,
+                known: (0, 1),
+                follows_on: link.port.is_none() && routes.follows_on(index),
+                port: link.port.as_ref().map(|_| ports.len()),
+                line: Line::default(),
+            });
+            if let Some(port) = &link.port {
+                ports.push(Port {
+                    link: index,
+                    queue: Queue::new(
+                        port.discipline,
+                        port.scheduler,
+                        || port.aqm.start(),
+                        link.rate_bps,
+                    ),
+                    random: stream(seed, &format!("aqm {index}"), replication),
+                    busy: false,
+                    counted_ns: 0,
+                    earlier: [0; Verdict::COUNT],
+                    tally: Tally::default(),
+                    samples: Vec::new(),
+                });
+            }
+        }
+        Self {
+            events: Tournament::new(wires.len() + ports.len()),
+            wires,
+            ports,
+            routes,
+            sacks: Sacks::default(),
+        }
+    }
+
+    /// The next event and its time; [`NEVER`] if nothing moves.
+    #[inline]
+    pub fn first(&self) -> (u64, usize) {
+        self.events.first()
+    }
+
+    /// Lets the event that is due happen. Gives the packet that has come to the end of its way.
+    #[inline]
+    pub fn step(&mut self, now: u64, event: usize) -> Option<Packet> {
+        let Some(wire) = self.wires.get_mut(event) else {
+            self.end_transmission(now, event - self.wires.len());
+            return None;
+        };
+        let Transit { packet, hop } = wire.line.pop().expect("an event has a packet");
+        self.events.set(event, wire.line.due_ns().unwrap_or(NEVER));
+        if self.routes.link(hop) == END {
+            return Some(packet);
+        }
+        self.send(now, hop, packet);
+        None
+    }
+
+    /// The packet that comes out of a link after `ahead` others.
+    #[inline]
+    pub fn on_way(&self, link: usize, ahead: usize) -> Option<&Packet> {
+        self.wires[link].line.get(ahead)
+    }
+
+    /// A packet enters the link at `hop` of the table of hops.
+    #[inline]
+    pub fn send(&mut self, now: u64, hop: u32, packet: Packet) {
+        match self.wires[self.routes.link(hop)].port {
+            None => self.carry(now, hop, packet),
+            Some(port) => self.join(now, port, Transit { packet, hop }),
+        }
+    }
+
+    /// Transmits a packet as soon as the link is free, and on over the links that follow on.
+    #[inline]
+    fn carry(&mut self, mut now: u64, mut hop: u32, packet: Packet) {
+        let mut link = self.routes.link(hop);
+        loop {
+            let wire = &mut self.wires[link];
+            wire.free_ns = now.max(wire.free_ns) + wire.transmission_ns(packet.bytes);
+            now = wire.free_ns + wire.delay_ns;
+            hop += 1;
+            let next = self.routes.link(hop);
+            if next == END || !self.wires[next].follows_on {
+                break;
+            }
+            link = next;
+        }
+        let line = &mut self.wires[link].line;
+        if line.is_empty() {
+            self.events.set(link, now);
+        }
+        line.push(now, Transit { packet, hop });
+    }
+
+    #[inline]
+    fn join(&mut self, now: u64, index: usize, transit: Transit) {
+        let port = &mut self.ports[index];
+        port.count(now);
+        port.tally.arrivals += 1;
+        let random = &mut port.random;
+        let sacks = &mut self.sacks;
+        port.queue.arrive(
+            now,
+            transit,
+            &mut || random.next_u64(),
+            &mut |lost: Transit, _| sacks.forget(lost.packet.sack),
+        );
+        if !port.busy {
+            self.begin_transmission(now, index);
+        }
+    }
+
+    #[inline]
+    fn end_transmission(&mut self, now: u64, index: usize) {
+        self.ports[index].count(now);
+        self.ports[index].busy = false;
+        self.begin_transmission(now, index);
+    }
+
+    #[inline]
+    fn begin_transmission(&mut self, now: u64, index: usize) {
+        let port = &mut self.ports[index];
+        let random = &mut port.random;
+        let sacks = &mut self.sacks;
+        let next = port
+            .queue
+            .depart(now, &mut || random.next_u64(), &mut |lost: Transit, _| {
+                sacks.forget(lost.packet.sack)
+            });
+        let event = self.wires.len() + index;
+        let Some(Transit { packet, hop }) = next else {
+            self.events.set(event, NEVER);
+            return;
+        };
+        port.busy = true;
+        port.tally.sent += 1;
+        port.tally.sent_bytes += u64::from(packet.bytes);
+        let link = port.link;
+        self.carry(now, hop, packet);
+        self.events.set(event, self.wires[link].free_ns);
+    }
+
+    /// Ports, in the order of their links, and how often their AQMs want a tick, ns.
+    pub fn ticks(&self) -> impl Iterator<Item = (usize, Option<u64>)> {
+        let interval = |port: &Port| port.queue.tick_interval_ns();
+        self.ports.iter().map(interval).enumerate()
+    }
+
+    /// Ticks the AQMs of a port and gives the interval to the next tick.
+    pub fn tick(&mut self, now: u64, port: usize) -> Option<u64> {
+        let queue = &mut self.ports[port].queue;
+        queue.tick(now);
+        queue.tick_interval_ns()
+    }
+
+    /// Notes the length of every queue.
+    pub fn sample(&mut self) {
+        for port in &mut self.ports {
+            port.samples.push(port.queue.packets() as u32);
+        }
+    }
+
+    /// What each port has counted since it was last asked.
+    pub fn take_tallies(&mut self, now: u64) -> Vec<Tally> {
+        let take = |port: &mut Port| {
+            port.count(now);
+            let all = *port.queue.verdicts();
+            let mut tally = std::mem::take(&mut port.tally);
+            for (verdict, count) in tally.verdicts.iter_mut().enumerate() {
+                *count = all[verdict] - port.earlier[verdict];
+            }
+            port.earlier = all;
+            tally.duration_ns = tally.queue_ns.iter().sum();
+            tally
+        };
+        self.ports.iter_mut().map(take).collect()
+    }
+
+    /// The samples of each port.
+    pub fn into_samples(self) -> Vec<Vec<u32>> {
+        self.ports.into_iter().map(|port| port.samples).collect()
+    }
+}

@@ -1,0 +1,157 @@
+//! What the network carries.
+
+use sluice_queue::{Bytes, Packet as Queued};
+use sluice_tcp::{Ack, Segment};
+
+use crate::sacks::Sacks;
+
+/// A packet: 16 bytes, since millions can be on their way.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Packet {
+    /// Whose it is: an index among the TCP flows, or among the datagram flows.
+    pub flow: u32,
+    /// Sequence number in packets; of an ACK, the next that the receiver expects.
+    pub number: u32,
+    /// Of an ACK: where its SACK blocks are kept, 0 if it has none.
+    pub sack: u32,
+    /// On the wire.
+    pub bytes: u16,
+    /// What it carries.
+    pub kind: Kind,
+    /// Those of the constants below that hold.
+    flags: u8,
+}
+
+/// What a packet carries.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Kind {
+    /// A TCP segment.
+    #[default]
+    Data,
+    /// A TCP acknowledgement.
+    Ack,
+    /// A datagram that nobody answers.
+    Datagram,
+}
+
+const SYN: u8 = 1;
+const RETRANSMITTED: u8 = 2;
+const ECN_CAPABLE: u8 = 4;
+const MARKED: u8 = 8;
+const CWR: u8 = 16;
+const ECE: u8 = 32;
+
+impl Packet {
+    /// A segment of a flow.
+    #[inline]
+    pub fn data(flow: u32, bytes: u16, segment: Segment) -> Self {
+        let flags = flag(segment.syn, SYN)
+            | flag(segment.retransmitted, RETRANSMITTED)
+            | flag(segment.ect, ECN_CAPABLE)
+            | flag(segment.ce, MARKED)
+            | flag(segment.cwr, CWR);
+        Self {
+            flow,
+            number: segment.seq,
+            sack: 0,
+            bytes,
+            kind: Kind::Data,
+            flags,
+        }
+    }
+
+    /// An acknowledgement; its SACK blocks go to `sacks`.
+    #[inline]
+    pub fn ack(flow: u32, bytes: u16, ack: &Ack, sacks: &mut Sacks) -> Self {
+        Self {
+            flow,
+            number: ack.next,
+            sack: sacks.keep(ack.sack),
+            bytes,
+            kind: Kind::Ack,
+            flags: flag(ack.ece, ECE),
+        }
+    }
+
+    /// A datagram.
+    pub fn datagram(flow: u32, bytes: u16) -> Self {
+        Self {
+            flow,
+            number: 0,
+            sack: 0,
+            bytes,
+            kind: Kind::Datagram,
+            flags: 0,
+        }
+    }
+
+    /// The segment that it carries.
+    #[inline]
+    pub fn segment(&self) -> Segment {
+        Segment {
+            seq: self.number,
+            syn: self.has(SYN),
+            retransmitted: self.has(RETRANSMITTED),
+            ect: self.has(ECN_CAPABLE),
+            ce: self.has(MARKED),
+            cwr: self.has(CWR),
+        }
+    }
+
+    /// The acknowledgement that it carries; its SACK blocks leave `sacks`.
+    #[inline]
+    pub fn acknowledgement(&self, sacks: &mut Sacks) -> Ack {
+        Ack {
+            next: self.number,
+            ece: self.has(ECE),
+            sack: sacks.take(self.sack),
+        }
+    }
+
+    #[inline]
+    fn has(&self, flag: u8) -> bool {
+        self.flags & flag != 0
+    }
+}
+
+#[inline]
+fn flag(on: bool, flag: u8) -> u8 {
+    if on { flag } else { 0 }
+}
+
+/// A packet with its place on its way. The place changes at each link and the packet does not:
+/// together in one struct they would be copied in pieces other than those just written, for
+/// which a processor waits.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Transit {
+    /// What is on its way.
+    pub packet: Packet,
+    /// Its place in the table of hops: the next link.
+    pub hop: u32,
+}
+
+impl Bytes for Transit {
+    #[inline]
+    fn bytes(&self) -> u32 {
+        u32::from(self.packet.bytes)
+    }
+}
+
+impl Queued for Transit {
+    /// ACKs of a flow are another flow than its data, and datagram flows are numbered apart.
+    #[inline]
+    fn flow_hash(&self) -> u32 {
+        let word = u64::from(self.packet.flow) << 2 | self.packet.kind as u64;
+        (word.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32) as u32
+    }
+
+    #[inline]
+    fn ecn_capable(&self) -> bool {
+        self.packet.has(ECN_CAPABLE)
+    }
+
+    #[inline]
+    fn mark(&mut self) {
+        self.packet.flags |= MARKED;
+    }
+}

@@ -1,0 +1,102 @@
+//! Everything that determines a run.
+
+use crate::{
+    error::NetworkError,
+    routes::Routes,
+    sources::{Group, Pace, Source},
+    topology::Topology,
+};
+
+/// Everything that determines a run.
+#[derive(Clone, Debug)]
+pub struct Plan {
+    /// Nodes, links and what stands before the links.
+    pub topology: Topology,
+    /// Who sends what to whom.
+    pub groups: Vec<Group>,
+    /// Simulated time of one replication.
+    pub duration_ns: u64,
+    /// At this time the counts so far are put aside and begin anew; below the duration.
+    pub warm_up_ns: u64,
+    /// Between two samples of all queues.
+    pub sample_ns: u64,
+    /// Independent replications.
+    pub replications: u32,
+    /// Of every random stream.
+    pub seed: u64,
+}
+
+/// Longest simulated time: 1000 days.
+const MOST_DURATION_NS: u64 = 86_400_000_000_000_000;
+/// Most samples of a queue in one replication.
+const MOST_SAMPLES: u64 = 100_000_000;
+/// Shortest gap between datagrams of one flow.
+const LEAST_GAP_NS: u64 = 1;
+
+impl Plan {
+    /// Checks the plan and finds the ways of all flows.
+    ///
+    /// # Errors
+    /// Says what makes no sense: rates, delays, flows without a way, times out of range.
+    pub(crate) fn routes(&self) -> Result<Routes, NetworkError> {
+        let refuse = |what: String| Err(NetworkError(what));
+        self.topology.check()?;
+        if !(2..=MOST_DURATION_NS).contains(&self.duration_ns) {
+            return refuse(format!(
+                "duration = {} must lie between 2 and {MOST_DURATION_NS} ns",
+                self.duration_ns
+            ));
+        }
+        if self.warm_up_ns >= self.duration_ns {
+            return refuse(format!(
+                "warm_up = {} must be below duration = {} (ns)",
+                self.warm_up_ns, self.duration_ns
+            ));
+        }
+        if self.sample_ns == 0 || self.duration_ns / self.sample_ns > MOST_SAMPLES {
+            return refuse(format!(
+                "sample = {} must be at least {} ns: a queue is sampled {MOST_SAMPLES} times at most",
+                self.sample_ns,
+                (self.duration_ns / MOST_SAMPLES).max(1)
+            ));
+        }
+        for (index, group) in self.groups.iter().enumerate() {
+            let nodes = self.topology.nodes.len();
+            if group.from >= nodes || group.to >= nodes {
+                return refuse(format!("flows.{index} must join two of the {nodes} nodes"));
+            }
+            if let Err(what) = check(&group.source) {
+                return refuse(format!("flows.{index}: {what}"));
+            }
+        }
+        let pairs = self.groups.iter().flat_map(|group| match group.source {
+            Source::Datagrams(_) => vec![(group.from, group.to)],
+            // the acknowledgements need a way, too
+            _ => vec![(group.from, group.to), (group.to, group.from)],
+        });
+        Routes::new(&self.topology, pairs)
+    }
+}
+
+fn check(source: &Source) -> Result<(), String> {
+    match source {
+        Source::Long(long) => long.kind.check(),
+        Source::Short(short) => {
+            short.kind.check()?;
+            short.gaps.check()?;
+            short.duration.check()
+        }
+        Source::Datagrams(datagrams) => {
+            if datagrams.bytes == 0 {
+                return Err("packet_bytes = 0 must be at least 1".into());
+            }
+            match datagrams.pace {
+                Pace::Gaps(law) => law.check(),
+                Pace::OnOff { gap_ns, .. } if gap_ns < LEAST_GAP_NS => {
+                    Err(format!("a gap must be at least {LEAST_GAP_NS} ns"))
+                }
+                Pace::OnOff { on, off, .. } => on.check().and(off.check()),
+            }
+        }
+    }
+}

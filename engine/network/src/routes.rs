@@ -1,0 +1,90 @@
+//! The ways that packets take, in one table.
+
+use std::collections::BTreeMap;
+
+use crate::{
+    error::NetworkError,
+    topology::{Topology, Ways},
+};
+
+/// Stands in the table of hops behind the last link of a way.
+pub const END: usize = u32::MAX as usize;
+
+/// A way's links stand one after the other in the table; a packet holds its place in it.
+#[derive(Clone, Default)]
+pub struct Routes {
+    hops: Vec<u32>,
+    /// Where the way between two nodes starts.
+    starts: BTreeMap<(usize, usize), u32>,
+    /// For each link the one before it on all ways, `None` if they differ or if ways start with it.
+    before: Vec<Option<usize>>,
+}
+
+impl Routes {
+    /// The shortest ways between these pairs of nodes.
+    ///
+    /// # Errors
+    /// If there is none, or if both nodes of a pair are the same.
+    pub fn new(
+        topology: &Topology,
+        pairs: impl IntoIterator<Item = (usize, usize)>,
+    ) -> Result<Self, NetworkError> {
+        let mut routes = Self::default();
+        let mut ways: BTreeMap<usize, Ways<'_>> = BTreeMap::new();
+        for (from, to) in pairs {
+            if from == to {
+                return Err(NetworkError(format!(
+                    "a flow must lead to another node, not from {0} to {0}",
+                    topology.nodes[from]
+                )));
+            }
+            if routes.starts.contains_key(&(from, to)) {
+                continue;
+            }
+            let ways = ways.entry(from).or_insert_with(|| topology.ways_from(from));
+            routes.starts.insert((from, to), routes.hops.len() as u32);
+            routes
+                .hops
+                .extend(ways.to(to)?.iter().map(|link| *link as u32));
+            routes.hops.push(END as u32);
+        }
+        routes.find_common_predecessors(topology.links.len());
+        Ok(routes)
+    }
+
+    fn find_common_predecessors(&mut self, links: usize) {
+        let mut seen = vec![false; links];
+        self.before = vec![None; links];
+        let mut before = None;
+        for hop in &self.hops {
+            let link = *hop as usize;
+            if link == END {
+                before = None;
+                continue;
+            }
+            if !seen[link] {
+                self.before[link] = before;
+            } else if self.before[link] != before {
+                self.before[link] = None;
+            }
+            seen[link] = true;
+            before = Some(link);
+        }
+    }
+
+    /// Where the way between two nodes of the pairs given starts.
+    pub fn start(&self, from: usize, to: usize) -> u32 {
+        self.starts[&(from, to)]
+    }
+
+    /// The link at a place of the table, or [`END`].
+    #[inline]
+    pub fn link(&self, hop: u32) -> usize {
+        self.hops[hop as usize] as usize
+    }
+
+    /// Whether all ways that lead over this link come from one and the same other link.
+    pub fn follows_on(&self, link: usize) -> bool {
+        self.before[link].is_some()
+    }
+}

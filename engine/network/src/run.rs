@@ -1,0 +1,112 @@
+//! A run: independent replications on all cores.
+
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+
+use rayon::prelude::*;
+
+use crate::{error::NetworkError, plan::Plan, tally::Tally, world::World};
+
+/// Watched and set from outside while a run goes on.
+#[derive(Debug, Default)]
+pub struct Control {
+    done_ns: AtomicU64,
+    cancelled: AtomicBool,
+}
+
+impl Control {
+    /// Time simulated so far, of all replications together.
+    pub fn done_ns(&self) -> u64 {
+        self.done_ns.load(Ordering::Relaxed)
+    }
+
+    /// Ends the run; replications that are finished by then are kept.
+    pub fn cancel(&self) {
+        self.cancelled.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether `cancel` was called.
+    pub fn is_cancelled(&self) -> bool {
+        self.cancelled.load(Ordering::Relaxed)
+    }
+
+    pub(crate) fn add(&self, ns: u64) {
+        self.done_ns.fetch_add(ns, Ordering::Relaxed);
+    }
+}
+
+/// What the endpoints counted.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counts {
+    /// Data packets acknowledged in sequence, each once: the goodput.
+    pub acknowledged: u64,
+    /// Data packets sent again.
+    pub retransmissions: u64,
+    /// Expiries of retransmission timers.
+    pub timeouts: u64,
+    /// Datagrams sent.
+    pub datagrams_sent: u64,
+    /// Datagrams that arrived.
+    pub datagrams_received: u64,
+}
+
+impl Counts {
+    pub(crate) fn without(&self, earlier: &Self) -> Self {
+        Self {
+            acknowledged: self.acknowledged - earlier.acknowledged,
+            retransmissions: self.retransmissions - earlier.retransmissions,
+            timeouts: self.timeouts - earlier.timeouts,
+            datagrams_sent: self.datagrams_sent - earlier.datagrams_sent,
+            datagrams_received: self.datagrams_received - earlier.datagrams_received,
+        }
+    }
+}
+
+/// What was counted in a stretch of a replication.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Stretch {
+    /// By port, in the order of the links that have one.
+    pub ports: Vec<Tally>,
+    /// All flows together.
+    pub counts: Counts,
+}
+
+/// What one replication gives.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Replication {
+    /// The warm-up, if there was one, and the rest.
+    pub stretches: Vec<Stretch>,
+    /// Of each TCP flow: data packets acknowledged in sequence.
+    pub acknowledged: Vec<u32>,
+    /// Of each TCP flow: its group.
+    pub tcp_groups: Vec<u32>,
+    /// Of each datagram flow: datagrams received.
+    pub received: Vec<u64>,
+    /// Of each datagram flow: its group.
+    pub datagram_groups: Vec<u32>,
+    /// Waiting packets of each port, every `sample_ns` from 0 on.
+    pub samples: Vec<Vec<u32>>,
+}
+
+/// Runs all replications of `plan` on `threads` threads (all cores if `None`); the result does
+/// not depend on their number. Gives those that were finished, in order.
+///
+/// # Errors
+/// If the plan makes no sense.
+pub fn simulate(
+    plan: &Plan,
+    threads: Option<usize>,
+    control: &Control,
+) -> Result<Vec<Replication>, NetworkError> {
+    let routes = plan.routes()?;
+    let pool = rayon::ThreadPoolBuilder::new()
+        .num_threads(threads.unwrap_or(0))
+        .build()
+        .expect("threads to run on");
+    let finished: Vec<Option<Replication>> = pool.install(|| {
+        (0..plan.replications)
+            .into_par_iter()
+            .map(|number| World::new(plan, routes.clone(), number, control).run())
+            .collect()
+    });
+    Ok(finished.into_iter().flatten().collect())
+}

@@ -1,0 +1,82 @@
+//! Laws of times: how long something lasts, or what lies between two arrivals.
+
+use sluice_random::{Stream, uniform};
+
+/// A law of a time; all times in ns.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Law {
+    /// Always the same.
+    Constant(u64),
+    /// Uniform between the two.
+    Uniform(u64, u64),
+    /// Exponential with this mean.
+    Exponential(u64),
+    /// Pareto: P(T > t) = (least / t)^shape, with `shape` above 1 and this mean.
+    Pareto {
+        /// Mean.
+        mean: u64,
+        /// The smaller, the heavier the tail.
+        shape: f64,
+    },
+}
+
+impl Law {
+    /// One draw, ns.
+    pub fn draw(&self, random: &mut Stream) -> u64 {
+        match *self {
+            Self::Constant(time) => time,
+            Self::Uniform(least, greatest) => {
+                least + ((greatest - least) as f64 * uniform(random)) as u64
+            }
+            Self::Exponential(mean) => (-uniform(random).ln() * mean as f64) as u64,
+            Self::Pareto { mean, shape } => {
+                let least = mean as f64 * (shape - 1.0) / shape;
+                (least * uniform(random).powf(-1.0 / shape)) as u64
+            }
+        }
+    }
+
+    /// What is wrong with the law, if anything.
+    pub fn check(&self) -> Result<(), String> {
+        match *self {
+            Self::Uniform(least, greatest) if least > greatest => Err(format!(
+                "least = {least} must not exceed greatest = {greatest} (ns)"
+            )),
+            Self::Pareto { shape, .. } if !(shape > 1.0 && shape.is_finite()) => Err(format!(
+                "shape = {shape} must exceed 1, or there is no mean"
+            )),
+            _ => Ok(()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use sluice_random::stream;
+
+    use super::*;
+
+    #[test]
+    fn every_law_has_its_mean() {
+        let laws = [
+            (Law::Constant(1000), 1000.0),
+            (Law::Uniform(500, 1500), 1000.0),
+            (Law::Exponential(1000), 1000.0),
+            (
+                Law::Pareto {
+                    mean: 1000,
+                    shape: 3.0,
+                },
+                1000.0,
+            ),
+        ];
+        for (law, wanted) in laws {
+            let mut random = stream(5, "law", 0);
+            let count = 400_000;
+            let sum: u64 = (0..count).map(|_| law.draw(&mut random)).sum();
+            let mean = sum as f64 / f64::from(count);
+            // the widest, the exponential, has a standard error of 1.6
+            assert!((mean - wanted).abs() < 6.0, "{law:?}: {mean}");
+        }
+    }
+}

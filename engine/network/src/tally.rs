@@ -1,0 +1,45 @@
+//! What a port counts.
+
+use sluice_aqm::Verdict;
+
+/// Exact counts of one port over a stretch of a run.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Tally {
+    /// Length of the stretch.
+    pub duration_ns: u64,
+    /// Time in which the link sent nothing.
+    pub idle_ns: u64,
+    /// Time during which k packets waited, by k, ns; the packet being sent does not wait.
+    pub queue_ns: Vec<u64>,
+    /// Packets that arrived.
+    pub arrivals: u64,
+    /// Verdicts, by [`Verdict`]; those at departure included.
+    pub verdicts: [u64; Verdict::COUNT],
+    /// Packets whose transmission began.
+    pub sent: u64,
+    /// Their bytes.
+    pub sent_bytes: u64,
+}
+
+impl Tally {
+    /// `waiting` packets waited for `ns`.
+    #[inline]
+    pub(crate) fn hold(&mut self, waiting: usize, ns: u64) {
+        if waiting >= self.queue_ns.len() {
+            self.queue_ns.resize((waiting + 1).next_power_of_two(), 0);
+        }
+        self.queue_ns[waiting] += ns;
+    }
+
+    /// Packets lost.
+    pub fn lost(&self) -> u64 {
+        [
+            Verdict::DropEarly,
+            Verdict::DropForced,
+            Verdict::DropOverflow,
+        ]
+        .map(|verdict| self.verdicts[verdict as usize])
+        .iter()
+        .sum()
+    }
+}

@@ -1,0 +1,275 @@
+//! One run: endpoints, network and agenda, from event to event.
+
+use sluice_tcp::{Ack, Segment};
+
+use crate::{
+    agenda::{Agenda, Task},
+    ahead::prefetch,
+    endpoints::Endpoints,
+    network::Network,
+    packet::{Kind, Packet},
+    plan::Plan,
+    routes::Routes,
+    run::{Control, Counts, Replication, Stretch},
+    tournament::NEVER,
+};
+
+pub struct World<'a> {
+    plan: &'a Plan,
+    network: Network,
+    ends: Endpoints,
+    agenda: Agenda,
+    /// When the agenda's first task is due.
+    task_ns: u64,
+    control: &'a Control,
+    reported_ns: u64,
+    finished: Vec<Stretch>,
+}
+
+impl<'a> World<'a> {
+    pub fn new(plan: &'a Plan, routes: Routes, replication: u32, control: &'a Control) -> Self {
+        let streams = (plan.seed, u64::from(replication));
+        let mut agenda = Agenda::new();
+        let ends = Endpoints::new(&plan.groups, &routes, streams, &mut agenda);
+        let network = Network::new(&plan.topology, routes, streams.0, streams.1);
+        for (port, interval_ns) in network.ticks() {
+            if let Some(interval_ns) = interval_ns {
+                agenda.add(interval_ns, Task::Tick(port as u32));
+            }
+        }
+        agenda.add(0, Task::Sample);
+        if plan.warm_up_ns > 0 {
+            agenda.add(plan.warm_up_ns, Task::WarmedUp);
+        }
+        Self {
+            plan,
+            network,
+            ends,
+            task_ns: agenda.due_ns(),
+            agenda,
+            control,
+            reported_ns: 0,
+            finished: Vec::new(),
+        }
+    }
+
+    /// Runs to the end; `None` if the run was cancelled meanwhile.
+    pub fn run(mut self) -> Option<Replication> {
+        let end_ns = self.plan.duration_ns;
+        loop {
+            let (event_ns, event) = self.network.first();
+            if self.task_ns <= event_ns {
+                if self.task_ns >= end_ns {
+                    break;
+                }
+                self.work(self.task_ns);
+                if self.control.is_cancelled() {
+                    return None;
+                }
+            } else if event_ns >= end_ns {
+                break;
+            } else if let Some(packet) = self.network.step(event_ns, event) {
+                self.fetch_ahead(event);
+                self.deliver(event_ns, packet);
+            }
+        }
+        self.control.add(end_ns - self.reported_ns);
+        self.finish(end_ns);
+        Some(Replication {
+            stretches: self.finished,
+            acknowledged: (0..self.ends.senders.len())
+                .map(|flow| self.ends.acknowledged(flow))
+                .collect(),
+            received: self
+                .ends
+                .datagrams
+                .iter()
+                .map(|flow| flow.received)
+                .collect(),
+            tcp_groups: self.ends.tcp_groups,
+            datagram_groups: self.ends.datagram_groups,
+            samples: self.network.into_samples(),
+        })
+    }
+
+    /// A packet has come to the end of its way.
+    #[inline]
+    fn deliver(&mut self, now: u64, packet: Packet) {
+        match packet.kind {
+            Kind::Data => self.receive(now, packet),
+            Kind::Ack => self.acknowledge(now, packet),
+            Kind::Datagram => self.ends.datagrams[packet.flow as usize].received += 1,
+        }
+    }
+
+    /// Asks for the memory of the flow of a packet that will soon come out of this link: with
+    /// many flows it lies in no cache.
+    #[inline]
+    fn fetch_ahead(&self, link: usize) {
+        if let Some(packet) = self.network.on_way(link, AHEAD) {
+            match packet.kind {
+                Kind::Data => prefetch(&self.ends.receivers[packet.flow as usize]),
+                Kind::Ack => prefetch(&self.ends.senders[packet.flow as usize]),
+                Kind::Datagram => {}
+            }
+        }
+    }
+
+    #[inline]
+    fn receive(&mut self, now: u64, packet: Packet) {
+        let receiver = &mut self.ends.receivers[packet.flow as usize];
+        let kind = &self.ends.kinds[receiver.kind as usize];
+        let answer = receiver
+            .endpoint
+            .on_segment(&kind.config, now, &packet.segment());
+        if let Some(ack) = answer {
+            let sacks = &mut self.network.sacks;
+            let reply = Packet::ack(packet.flow, kind.ack_bytes, &ack, sacks);
+            self.network.send(now, receiver.way, reply);
+        }
+        self.arm_receiver(packet.flow);
+    }
+
+    #[inline]
+    fn acknowledge(&mut self, now: u64, packet: Packet) {
+        let ack = packet.acknowledgement(&mut self.network.sacks);
+        self.drive(now, packet.flow, Stimulus::Ack(ack));
+    }
+
+    /// Lets a sender act, sends what it sends, and sees to its timer.
+    #[inline]
+    fn drive(&mut self, now: u64, flow: u32, stimulus: Stimulus) {
+        let sender = &mut self.ends.senders[flow as usize];
+        let kind = &self.ends.kinds[sender.kind as usize];
+        let (config, network, way) = (&kind.config, &mut self.network, sender.way);
+        let mut send = |segment: Segment| {
+            let bytes = if segment.syn {
+                kind.ack_bytes
+            } else {
+                kind.packet_bytes
+            };
+            network.send(now, way, Packet::data(flow, bytes, segment));
+        };
+        match stimulus {
+            Stimulus::Start => sender.endpoint.start(config, now, &mut send),
+            Stimulus::Ack(ack) => sender.endpoint.on_ack(config, now, &ack, &mut send),
+            Stimulus::Timer => sender.endpoint.on_timer(config, now, &mut send),
+            Stimulus::Stop => sender.endpoint.stop(),
+        }
+        if let Some(due_ns) = sender.endpoint.deadline()
+            && due_ns < sender.entered_ns
+        {
+            sender.entered_ns = due_ns;
+            self.enter(due_ns, Task::SenderTimer(flow));
+        }
+    }
+
+    #[inline]
+    fn arm_receiver(&mut self, flow: u32) {
+        let receiver = &mut self.ends.receivers[flow as usize];
+        if let Some(due_ns) = receiver.endpoint.deadline()
+            && due_ns < receiver.entered_ns
+        {
+            receiver.entered_ns = due_ns;
+            self.enter(due_ns, Task::ReceiverTimer(flow));
+        }
+    }
+
+    fn enter(&mut self, due_ns: u64, task: Task) {
+        self.agenda.add(due_ns, task);
+        self.task_ns = self.task_ns.min(due_ns);
+    }
+
+    /// Does the agenda's first task.
+    fn work(&mut self, now: u64) {
+        let task = self.agenda.pop().expect("a task is due");
+        self.task_ns = self.agenda.due_ns();
+        match task {
+            Task::Start(flow) => self.drive(now, flow, Stimulus::Start),
+            Task::Stop(flow) => self.drive(now, flow, Stimulus::Stop),
+            Task::SenderTimer(flow) => {
+                let sender = &mut self.ends.senders[flow as usize];
+                if sender.entered_ns == now {
+                    sender.entered_ns = NEVER;
+                    self.drive(now, flow, Stimulus::Timer);
+                }
+            }
+            Task::ReceiverTimer(flow) => self.receiver_timer(now, flow),
+            Task::Datagram(flow) => self.send_datagram(now, flow),
+            Task::Tick(port) => {
+                if let Some(interval_ns) = self.network.tick(now, port as usize) {
+                    self.enter(now + interval_ns, task);
+                }
+            }
+            Task::Sample => {
+                self.network.sample();
+                self.control.add(now - self.reported_ns);
+                self.reported_ns = now;
+                self.enter(now + self.plan.sample_ns, task);
+            }
+            Task::WarmedUp => self.finish(now),
+        }
+    }
+
+    fn receiver_timer(&mut self, now: u64, flow: u32) {
+        let receiver = &mut self.ends.receivers[flow as usize];
+        if receiver.entered_ns != now {
+            return;
+        }
+        receiver.entered_ns = NEVER;
+        let kind = &self.ends.kinds[receiver.kind as usize];
+        if let Some(ack) = receiver.endpoint.on_timer(&kind.config, now) {
+            let bytes = kind.ack_bytes;
+            let reply = Packet::ack(flow, bytes, &ack, &mut self.network.sacks);
+            self.network.send(now, receiver.way, reply);
+        }
+        self.arm_receiver(flow);
+    }
+
+    fn send_datagram(&mut self, now: u64, flow: u32) {
+        let sender = &mut self.ends.datagrams[flow as usize];
+        sender.sent += 1;
+        let (way, packet) = (sender.way, Packet::datagram(flow, sender.bytes));
+        if let Some(next_ns) = sender.pacer.next(now) {
+            self.enter(next_ns, Task::Datagram(flow));
+        }
+        self.network.send(now, way, packet);
+    }
+
+    /// Ends a stretch of the run: what was counted in it is kept.
+    fn finish(&mut self, now: u64) {
+        let sum = |count: fn(&sluice_tcp::Sender) -> u32| {
+            let senders = self.ends.senders.iter();
+            senders
+                .map(|sender| u64::from(count(&sender.endpoint)))
+                .sum()
+        };
+        let mut counts = Counts {
+            acknowledged: (0..self.ends.senders.len())
+                .map(|flow| u64::from(self.ends.acknowledged(flow)))
+                .sum(),
+            retransmissions: sum(sluice_tcp::Sender::retransmissions),
+            timeouts: sum(sluice_tcp::Sender::timeouts),
+            datagrams_sent: self.ends.datagrams.iter().map(|flow| flow.sent).sum(),
+            datagrams_received: self.ends.datagrams.iter().map(|flow| flow.received).sum(),
+        };
+        for earlier in &self.finished {
+            counts = counts.without(&earlier.counts);
+        }
+        self.finished.push(Stretch {
+            ports: self.network.take_tallies(now),
+            counts,
+        });
+    }
+}
+
+/// How many packets ahead memory is asked for.
+const AHEAD: usize = 2;
+
+/// What makes a sender act.
+enum Stimulus {
+    Start,
+    Ack(Ack),
+    Timer,
+    Stop,
+}

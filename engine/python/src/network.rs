@@ -1,0 +1,279 @@
+//! The network world.
+
+use numpy::PyArray1;
+use pyo3::{
+    exceptions::{PyKeyboardInterrupt, PyValueError},
+    prelude::*,
+    types::PyDict,
+};
+use sluice_network::{
+    Control, Counts, Datagrams, Group, Law, Link, LongTcp, Pace, Plan, Port, Replication, ShortTcp,
+    Source, Stretch, Tally, TcpFlow, TcpKind, Topology, simulate,
+};
+use sluice_queue::Scheduler;
+use sluice_tcp::{Config, GREEDY, Variant};
+
+use crate::{
+    aqm::PyConfigured,
+    attended::attended,
+    slotted::{discipline, field},
+};
+
+fn unknown<T>(kind: &str, what: &str) -> PyResult<T> {
+    Err(PyValueError::new_err(format!("{kind} is not {what}")))
+}
+
+fn scheduler(table: &Bound<'_, PyDict>) -> PyResult<Scheduler> {
+    Ok(match field::<String>(table, "kind")?.as_str() {
+        "fifo" => Scheduler::Fifo,
+        "sfq" => Scheduler::Sfq {
+            queues: field(table, "queues")?,
+            perturbation_ns: field(table, "perturbation_ns")?,
+        },
+        "drr" => Scheduler::Drr {
+            queues: field(table, "queues")?,
+            quantum_bytes: field(table, "quantum_bytes")?,
+        },
+        "fq" => Scheduler::Fq {
+            queues: field(table, "queues")?,
+            quantum_bytes: field(table, "quantum_bytes")?,
+        },
+        kind => return unknown(kind, "a scheduler"),
+    })
+}
+
+fn port(table: &Bound<'_, PyDict>) -> PyResult<Port> {
+    let aqm: Py<PyConfigured> = field(table, "aqm")?;
+    Ok(Port {
+        discipline: discipline(table)?,
+        scheduler: scheduler(&field(table, "scheduler")?)?,
+        aqm: aqm.get().0.clone(),
+    })
+}
+
+/// A link with `queue` gets the plan's discipline.
+fn link(table: &Bound<'_, PyDict>, port: &Port) -> PyResult<Link> {
+    let queue: bool = field(table, "queue")?;
+    Ok(Link {
+        from: field(table, "from")?,
+        to: field(table, "to")?,
+        rate_bps: field(table, "rate_bps")?,
+        delay_ns: field(table, "delay_ns")?,
+        port: queue.then(|| port.clone()),
+    })
+}
+
+fn law(table: &Bound<'_, PyDict>) -> PyResult<Law> {
+    Ok(match field::<String>(table, "kind")?.as_str() {
+        "constant" => Law::Constant(field(table, "mean_ns")?),
+        "uniform" => Law::Uniform(field(table, "least_ns")?, field(table, "greatest_ns")?),
+        "exponential" => Law::Exponential(field(table, "mean_ns")?),
+        "pareto" => Law::Pareto {
+            mean: field(table, "mean_ns")?,
+            shape: field(table, "shape")?,
+        },
+        kind => return unknown(kind, "a law of times"),
+    })
+}
+
+fn tcp_kind(table: &Bound<'_, PyDict>) -> PyResult<TcpKind> {
+    let variant = match field::<String>(table, "variant")?.as_str() {
+        "tahoe" => Variant::Tahoe,
+        "reno" => Variant::Reno,
+        "newreno" => Variant::NewReno,
+        "sack" => Variant::Sack,
+        kind => return unknown(kind, "a variant of TCP"),
+    };
+    let receiver_window = field(table, "receiver_window")?;
+    let mut config = match field::<String>(table, "like")?.as_str() {
+        "rfc" => Config::rfc(variant),
+        "ns2" => Config::ns2(variant, receiver_window),
+        kind => return unknown(kind, "a way of TCP"),
+    };
+    config.receiver_window = receiver_window;
+    config.ecn = field(table, "ecn")?;
+    let given: Bound<'_, PyDict> = field(table, "given")?;
+    for (name, value) in given {
+        match name.extract::<String>()?.as_str() {
+            "initial_window" => config.initial_window = value.extract()?,
+            "min_rto_ns" => config.min_rto_ns = value.extract()?,
+            "initial_rto_ns" => config.initial_rto_ns = value.extract()?,
+            "tick_ns" => config.tick_ns = value.extract()?,
+            "delayed_ack_ns" => config.delayed_ack_ns = value.extract()?,
+            name => return unknown(name, "a setting of TCP"),
+        }
+    }
+    Ok(TcpKind {
+        config,
+        packet_bytes: field(table, "packet_bytes")?,
+        ack_bytes: field(table, "ack_bytes")?,
+    })
+}
+
+fn source(table: &Bound<'_, PyDict>) -> PyResult<Source> {
+    Ok(match field::<String>(table, "kind")?.as_str() {
+        "tcp" => Source::Long(LongTcp {
+            kind: tcp_kind(&field(table, "tcp")?)?,
+            flow: TcpFlow {
+                packets: field::<Option<u32>>(table, "packets")?.unwrap_or(GREEDY),
+                start_ns: field(table, "start_ns")?,
+                stop_ns: field(table, "stop_ns")?,
+            },
+            spread_ns: field(table, "spread_ns")?,
+        }),
+        "short-tcp" => Source::Short(ShortTcp {
+            kind: tcp_kind(&field(table, "tcp")?)?,
+            gaps: law(&field(table, "gaps")?)?,
+            from_ns: field(table, "start_ns")?,
+            to_ns: field(table, "stop_ns")?,
+            duration: law(&field(table, "duration")?)?,
+        }),
+        "datagrams" => Source::Datagrams(Datagrams {
+            bytes: field(table, "packet_bytes")?,
+            pace: match field::<Option<Bound<'_, PyDict>>>(table, "on")? {
+                None => Pace::Gaps(law(&field(table, "gaps")?)?),
+                Some(on) => Pace::OnOff {
+                    gap_ns: field(&field(table, "gaps")?, "mean_ns")?,
+                    on: law(&on)?,
+                    off: law(&field(table, "off")?)?,
+                },
+            },
+            start_ns: field(table, "start_ns")?,
+            spread_ns: field(table, "spread_ns")?,
+            stop_ns: field(table, "stop_ns")?,
+        }),
+        kind => return unknown(kind, "a source"),
+    })
+}
+
+fn group(table: &Bound<'_, PyDict>) -> PyResult<Group> {
+    Ok(Group {
+        from: field(table, "from")?,
+        to: field(table, "to")?,
+        count: field(table, "count")?,
+        source: source(table)?,
+    })
+}
+
+fn plan(table: &Bound<'_, PyDict>) -> PyResult<Plan> {
+    let port = port(table)?;
+    let links: Vec<Bound<'_, PyDict>> = field(table, "links")?;
+    let groups: Vec<Bound<'_, PyDict>> = field(table, "groups")?;
+    Ok(Plan {
+        topology: Topology {
+            nodes: field(table, "nodes")?,
+            links: links
+                .iter()
+                .map(|table| link(table, &port))
+                .collect::<PyResult<_>>()?,
+        },
+        groups: groups.iter().map(group).collect::<PyResult<_>>()?,
+        duration_ns: field(table, "duration_ns")?,
+        warm_up_ns: field(table, "warm_up_ns")?,
+        sample_ns: field(table, "sample_ns")?,
+        replications: field(table, "replications")?,
+        seed: field(table, "seed")?,
+    })
+}
+
+/// Runs a plan; the dictionary's fields are those of `sluice_network::Plan`. Gives a dictionary
+/// for each replication that was finished; Ctrl-C ends the run. `watch(done_ns)` is called now and
+/// then with the time simulated so far, of all replications together.
+#[pyfunction]
+fn simulate_network<'py>(
+    py: Python<'py>,
+    table: &Bound<'py, PyDict>,
+    threads: Option<usize>,
+    watch: Option<Py<PyAny>>,
+) -> PyResult<Vec<Bound<'py, PyDict>>> {
+    let plan = plan(table)?;
+    let control = Control::default();
+    let report = |py: Python<'_>| match &watch {
+        Some(watch) => watch.call1(py, (control.done_ns(),)).map(drop),
+        None => Ok(()),
+    };
+    let run = || simulate(&plan, threads, &control);
+    let (outcome, raised) = attended(py, || control.cancel(), report, run);
+    if let Err(error) = raised
+        && !error.is_instance_of::<PyKeyboardInterrupt>(py)
+    {
+        return Err(error);
+    }
+    outcome
+        .map_err(|error| PyValueError::new_err(error.to_string()))?
+        .iter()
+        .map(|run| replication(py, run))
+        .collect()
+}
+
+fn replication<'py>(py: Python<'py>, run: &Replication) -> PyResult<Bound<'py, PyDict>> {
+    let table = PyDict::new(py);
+    let stretches: Vec<_> = run
+        .stretches
+        .iter()
+        .map(|part| stretch(py, part))
+        .collect::<PyResult<_>>()?;
+    table.set_item("stretches", stretches)?;
+    table.set_item("acknowledged", PyArray1::from_slice(py, &run.acknowledged))?;
+    table.set_item("tcp_groups", PyArray1::from_slice(py, &run.tcp_groups))?;
+    table.set_item("received", PyArray1::from_slice(py, &run.received))?;
+    table.set_item(
+        "datagram_groups",
+        PyArray1::from_slice(py, &run.datagram_groups),
+    )?;
+    let samples: Vec<_> = run
+        .samples
+        .iter()
+        .map(|port| PyArray1::from_slice(py, port))
+        .collect();
+    table.set_item("samples", samples)?;
+    Ok(table)
+}
+
+fn stretch<'py>(py: Python<'py>, part: &Stretch) -> PyResult<Bound<'py, PyDict>> {
+    let Counts {
+        acknowledged,
+        retransmissions,
+        timeouts,
+        datagrams_sent,
+        datagrams_received,
+    } = part.counts;
+    let table = PyDict::new(py);
+    let ports: Vec<_> = part
+        .ports
+        .iter()
+        .map(|port| tally(py, port))
+        .collect::<PyResult<_>>()?;
+    table.set_item("ports", ports)?;
+    table.set_item("acknowledged", acknowledged)?;
+    table.set_item("retransmissions", retransmissions)?;
+    table.set_item("timeouts", timeouts)?;
+    table.set_item("datagrams_sent", datagrams_sent)?;
+    table.set_item("datagrams_received", datagrams_received)?;
+    Ok(table)
+}
+
+fn tally<'py>(py: Python<'py>, port: &Tally) -> PyResult<Bound<'py, PyDict>> {
+    let Tally {
+        duration_ns,
+        idle_ns,
+        queue_ns,
+        arrivals,
+        verdicts,
+        sent,
+        sent_bytes,
+    } = port;
+    let table = PyDict::new(py);
+    table.set_item("duration_ns", duration_ns)?;
+    table.set_item("idle_ns", idle_ns)?;
+    table.set_item("queue_ns", PyArray1::from_slice(py, queue_ns))?;
+    table.set_item("arrivals", arrivals)?;
+    table.set_item("verdicts", verdicts.to_vec())?;
+    table.set_item("sent", sent)?;
+    table.set_item("sent_bytes", sent_bytes)?;
+    Ok(table)
+}
+
+pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add_function(wrap_pyfunction!(simulate_network, module)?)
+}

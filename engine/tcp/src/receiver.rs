@@ -1,0 +1,103 @@
+//! The receiver: acknowledges what arrives.
+
+use crate::config::Config;
+use crate::segment::{Ack, Block, Segment};
+
+/// The receiving endpoint of one flow.
+#[derive(Clone, Debug, Default)]
+pub struct Receiver {
+    /// The next packet expected.
+    next: u32,
+    /// Runs that arrived out of order, the most recent first (RFC 2018, section 4).
+    ahead: Vec<Block>,
+    /// Congestion was reported and the sender has not answered with CWR (RFC 3168, 6.1.3).
+    echo: bool,
+    /// Congestion was experienced since the last ACK: no CWR can answer that.
+    congested: bool,
+    /// When the ACK held back is due, ns.
+    held_until_ns: Option<u64>,
+}
+
+impl Receiver {
+    /// A receiver that expects packet 0.
+    pub fn new() -> Receiver {
+        Receiver::default()
+    }
+
+    /// Takes a packet and answers with an ACK, unless it may wait for a second packet (RFC 5681,
+    /// section 4.2): never when the packet is a SYN, out of order or next to a gap. The last packet
+    /// in order may wait again when it comes again.
+    pub fn on_segment(&mut self, config: &Config, now_ns: u64, segment: &Segment) -> Option<Ack> {
+        self.echo &= !segment.cwr;
+        self.congested |= segment.ce;
+        let no_gap = self.ahead.is_empty();
+        self.insert(segment.seq);
+        let in_order = no_gap && segment.seq + 1 == self.next;
+        if let Some(delay_ns) = config.delayed_ack_ns
+            && in_order
+            && !segment.syn
+            && self.held_until_ns.is_none()
+        {
+            self.held_until_ns = Some(now_ns + delay_ns);
+            return None;
+        }
+        self.held_until_ns = None;
+        Some(self.acknowledge(config))
+    }
+
+    /// When `on_timer` is due, ns; none: no ACK is held back.
+    pub fn deadline(&self) -> Option<u64> {
+        self.held_until_ns
+    }
+
+    /// Sends the ACK held back, if it is due.
+    pub fn on_timer(&mut self, config: &Config, now_ns: u64) -> Option<Ack> {
+        self.held_until_ns.take_if(|until_ns| *until_ns <= now_ns)?;
+        Some(self.acknowledge(config))
+    }
+
+    /// Packets received in sequence, the SYN among them.
+    pub fn received(&self) -> u32 {
+        self.next
+    }
+
+    fn acknowledge(&mut self, config: &Config) -> Ack {
+        self.echo |= self.congested;
+        self.congested = false;
+        let mut sack = [Block::default(); 3];
+        if config.variant.uses_sack() {
+            for (reported, block) in sack.iter_mut().zip(&self.ahead) {
+                *reported = *block;
+            }
+        }
+        Ack {
+            next: self.next,
+            ece: self.echo,
+            sack,
+        }
+    }
+
+    /// Files a packet; one that arrived before changes nothing but what is reported first.
+    fn insert(&mut self, seq: u32) {
+        if seq < self.next {
+            return;
+        }
+        let mut run = Block {
+            start: seq,
+            end: seq + 1,
+        };
+        self.ahead.retain(|block| {
+            let apart = block.end < run.start || run.end < block.start;
+            if !apart {
+                run.start = run.start.min(block.start);
+                run.end = run.end.max(block.end);
+            }
+            apart
+        });
+        if run.start == self.next {
+            self.next = run.end;
+        } else {
+            self.ahead.insert(0, run);
+        }
+    }
+}

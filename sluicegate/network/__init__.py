@@ -1,0 +1,38 @@
+"""The network world: packets from end to end, with TCP that reacts, from event to event."""
+
+from sluicegate.network.flows import (
+    Constant,
+    DatagramFlows,
+    Exponential,
+    Pareto,
+    ShortTcpFlows,
+    Tcp,
+    TcpFlows,
+    Uniform,
+)
+from sluicegate.network.measures import response_time_s
+from sluicegate.network.record import NetworkRecord, PortRecord
+from sluicegate.network.scenario import NetworkScenario
+from sluicegate.network.simulate import simulate
+from sluicegate.network.topology import Dumbbell, Graph, Link, ParkingLot, Star
+
+__all__ = [
+    "Constant",
+    "DatagramFlows",
+    "Dumbbell",
+    "Exponential",
+    "Graph",
+    "Link",
+    "NetworkRecord",
+    "NetworkScenario",
+    "Pareto",
+    "ParkingLot",
+    "PortRecord",
+    "ShortTcpFlows",
+    "Star",
+    "Tcp",
+    "TcpFlows",
+    "Uniform",
+    "response_time_s",
+    "simulate",
+]

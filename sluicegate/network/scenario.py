@@ -1,0 +1,119 @@
+"""Scenarios of the network world, as TOML or as Python objects."""
+
+from __future__ import annotations
+
+import copy
+from pathlib import Path
+from typing import Annotated, Any
+
+from pydantic import Field, model_validator
+
+from sluicegate.aqm import PythonAqm
+from sluicegate.checked import Checked, explained
+from sluicegate.errors import SluiceError
+from sluicegate.network.flows import DatagramFlows, Duration, ShortTcpFlows, TcpFlows, Time
+from sluicegate.network.topology import Dumbbell, Graph, Pair, ParkingLot, Star
+from sluicegate.scenario import Discipline, Queue, Whole, read_toml
+
+AnyTopology = Annotated[Dumbbell | ParkingLot | Star | Graph, Field(discriminator="kind")]
+AnyFlows = Annotated[TcpFlows | ShortTcpFlows | DatagramFlows, Field(discriminator="kind")]
+
+
+class NetworkScenario(Checked):
+    """Everything that determines a comparison in the network world.
+
+    Attributes:
+        title: One line.
+        topology: Nodes and links.
+        flows: Groups of flows.
+        queue: The buffer of each link that has the discipline.
+        disciplines: What is compared.
+        duration_s: Simulated time of a replication.
+        warm_up_s: What is left out of the measures; None: half of the duration.
+        sample_s: Between two samples of every queue.
+        replications: Independent repetitions, which the intervals rest on.
+        seed: Of every random stream; all disciplines see the same flows.
+    """
+
+    title: str = ""
+    topology: AnyTopology
+    flows: Annotated[list[AnyFlows], Field(min_length=1)]
+    queue: Queue = Queue()
+    disciplines: Annotated[list[Discipline], Field(min_length=1)]
+    duration_s: Duration
+    warm_up_s: Time | None = None
+    sample_s: Duration = 0.01
+    replications: Annotated[Whole, Field(ge=1, le=10_000)] = 8
+    seed: Annotated[Whole, Field(ge=0, lt=2**64)] = 1
+
+    @model_validator(mode="after")
+    def _complete(self) -> NetworkScenario:
+        if self.warm_up >= self.duration_s:
+            raise SluiceError(
+                f"warm_up_s = {self.warm_up:g} must be below duration_s = {self.duration_s:g}"
+            )
+        if not any(wire.queue for wire in self.topology.wires()):
+            raise SluiceError("topology.links: at least one must have queue = true")
+        for place, flows in enumerate(self.flows):
+            with explained(f"flows.{place}"):
+                self.pairs(flows)
+        for place, discipline in enumerate(self.disciplines):
+            with explained(f"disciplines.{place}"):
+                if isinstance(discipline.configured, PythonAqm):
+                    raise SluiceError("a Python AQM runs in the slotted world only")
+        names = [discipline.name for discipline in self.disciplines]
+        if doubles := {name for name in names if names.count(name) > 1}:
+            raise SluiceError(f"disciplines: two are called {doubles.pop()!r}; give each a label")
+        return self
+
+    @property
+    def warm_up(self) -> float:
+        """What is left out of the measures, s."""
+        return self.duration_s / 2 if self.warm_up_s is None else self.warm_up_s
+
+    @property
+    def nodes(self) -> list[str]:
+        """Names of the nodes, in the order in which the links name them."""
+        wires = self.topology.wires()
+        return list(dict.fromkeys(node for wire in wires for node in (wire.source, wire.sink)))
+
+    def pairs(self, flows: AnyFlows) -> list[Pair]:
+        """The pairs of nodes that a group's flows are dealt out to.
+
+        Raises:
+            SluiceError: If the topology has no such way or no such node.
+        """
+        ways = self.topology.ways()
+        if flows.source is None or flows.sink is None:
+            if not ways:
+                raise SluiceError("source and sink are missing: this topology names no ways")
+            way = next(iter(ways)) if flows.way is None else flows.way
+            if way not in ways:
+                raise SluiceError(f"way = {way} must be one of {', '.join(ways)}")
+            return ways[way]
+        for name in (flows.source, flows.sink):
+            if name not in self.nodes:
+                raise SluiceError(f"{name} is no node of the topology")
+        return [(flows.source, flows.sink)]
+
+    @classmethod
+    def load(cls, path: str | Path) -> NetworkScenario:
+        """Read a scenario from a TOML file; paths of headers in it start at the file's folder.
+
+        Raises:
+            SluiceError: If the file is missing, is no TOML, or says what makes no sense; every
+                problem stands on a line of its own.
+        """
+        path = Path(path)
+        table = copy.deepcopy(read_toml(path))
+        for discipline in table.get("disciplines", []):
+            name = discipline.get("aqm") if isinstance(discipline, dict) else None
+            if isinstance(name, str) and name.endswith(".h"):
+                discipline["aqm"] = str(path.parent / name)
+        return cls.parse(table, str(path))
+
+    @classmethod
+    def parse(cls, table: dict[str, Any], origin: str = "") -> NetworkScenario:
+        """Check a scenario given as a table of TOML's types; see `load`."""
+        with explained(origin):
+            return cls.model_validate(table)

@@ -1,0 +1,78 @@
+"""Schedulers and flow-aware AQMs in the network world: who gets the link."""
+
+from typing import Any
+
+import pytest
+
+import sluicegate as sg
+from sluicegate import network
+
+# five TCP flows, and datagrams that alone would fill the link of 10 Mbit/s
+FLOWS = [
+    {"kind": "tcp", "count": 5, "tcp": {"variant": "newreno", "packet_bytes": 500}},
+    {"kind": "datagrams", "count": 1, "rate_bps": 10e6, "packet_bytes": 500},
+]
+
+
+def goodput_of_tcp(**discipline: object) -> float:
+    """Share of what got through that is TCP's: 5/6 would be fair."""
+    scenario = network.NetworkScenario.parse(
+        {
+            "topology": {"kind": "dumbbell", "client_delays_s": [0.005]},
+            "flows": FLOWS,
+            "queue": {"limit": 100},
+            "disciplines": [discipline],
+            "duration_s": 20.0,
+            "replications": 2,
+        }
+    )
+    flows = network.simulate(scenario).flows
+    tcp = flows.filter(flows["group"] == 0)["packets"].sum()
+    return float(tcp / flows["packets"].sum())
+
+
+FAIR = [
+    {"aqm": "drop_tail", "scheduler": {"kind": "sfq"}},
+    {"aqm": "red", "scheduler": {"kind": "sfq", "queues": 64, "perturbation_s": 5.0}},
+    {"aqm": "drop_tail", "scheduler": {"kind": "drr"}},
+    {"aqm": "codel", "victim": "front", "scheduler": {"kind": "fq"}},
+]
+
+
+@pytest.mark.parametrize("discipline", FAIR, ids=lambda d: f"{d['aqm']}-{d['scheduler']['kind']}")
+def test_datagrams_get_no_more_than_their_part(discipline: dict[str, object]) -> None:
+    assert goodput_of_tcp(**discipline) > 0.75
+
+
+def test_flow_aware_aqms_leave_tcp_more_than_drop_tail() -> None:
+    assert goodput_of_tcp(aqm="drop_tail") < 0.3
+    assert goodput_of_tcp(aqm="fred", params={"min_th": 25, "max_th": 50}) > 0.5
+    choke = {"min_th": 20, "max_th": 80, "w": 0.02}
+    red = {**choke, "max_p": 0.02}
+    assert goodput_of_tcp(aqm="choke", params=choke) > goodput_of_tcp(aqm="red", params=red) + 0.1
+
+
+def test_other_worlds_refuse_schedulers() -> None:
+    with pytest.raises(
+        sg.SluiceError, match=r"disciplines\.0: scheduler\.kind = 'sfq' must be 'fifo'"
+    ):
+        sg.Scenario(
+            arrivals=sg.GeometricArrivals(rate=0.4),
+            service=sg.GeometricService(mu=0.5),
+            disciplines=[sg.Discipline(aqm="red", scheduler=sg.Sfq())],
+            slots=10_000,
+        )
+
+
+@pytest.mark.parametrize(
+    ("scheduler", "message"),
+    [
+        ({"kind": "wfq"}, r"scheduler\.kind = 'wfq' must be one of 'fifo', 'sfq', 'drr', 'fq'"),
+        ({"kind": "sfq", "queues": 0}, r"queues = 0 must be at least 1"),
+        ({"kind": "drr", "quantum_bytes": 1}, r"quantum_bytes = 1 must be at least 64"),
+        ({"kind": "fq", "quantum": 300}, r"quantum is not a field; did you mean quantum_bytes\?"),
+    ],
+)
+def test_bad_schedulers_are_refused(scheduler: Any, message: str) -> None:
+    with pytest.raises(sg.SluiceError, match=message):
+        sg.Discipline(aqm="red", scheduler=scheduler)
