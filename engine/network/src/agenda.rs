@@ -110,8 +110,10 @@ impl Agenda {
         }
     }
 
-    /// Takes out the first task, which `due` has told.
+    /// Takes out the first task.
     pub fn pop(&mut self) -> Option<Task> {
+        // the first may still lie in a bucket
+        self.due();
         self.near.pop().map(|Reverse((.., task))| task)
     }
 }
@@ -136,7 +138,9 @@ mod tests {
                     agenda.add(due, Task::Tick(number as u32));
                     model.push(Reverse((due, number, Task::Tick(number as u32))));
                 } else if let Some(Reverse((due, _, task))) = model.pop() {
-                    prop_assert_eq!(agenda.due(), due);
+                    if number % 2 == 0 {
+                        prop_assert_eq!(agenda.due(), due);
+                    }
                     prop_assert_eq!(agenda.pop(), Some(task));
                     now = due;
                 } else {
