@@ -197,7 +197,8 @@ impl<'a> World<'a> {
             Task::Start(flow) => self.drive(now, flow, Stimulus::Start),
             Task::Stop(flow) => self.drive(now, flow, Stimulus::Stop),
             Task::SenderTimer(flow) => {
-                if self.ends.senders[flow as usize].timer.comes_up(now) {
+                let timer = &mut self.ends.senders[flow as usize].timer;
+                if let Some(now) = timer.comes_up(now) {
                     self.drive(now, flow, Stimulus::Timer);
                 }
             }
@@ -220,9 +221,9 @@ impl<'a> World<'a> {
 
     fn receiver_timer(&mut self, now: Instant, flow: u32) {
         let receiver = &mut self.ends.receivers[flow as usize];
-        if !receiver.timer.comes_up(now) {
+        let Some(now) = receiver.timer.comes_up(now) else {
             return;
-        }
+        };
         let kind = &self.ends.kinds[receiver.kind as usize];
         if let Some(ack) = receiver.endpoint.on_timer(&kind.config, now.ns) {
             let bytes = kind.ack_bytes;
