@@ -56,10 +56,10 @@ QUEUE_PACKETS = 5.0
 
 def scenario(aqm: str, flows: int, access_bps: float, seeds: int) -> Any:
     """The dumb-bell with one discipline."""
-    import sluicegate as sg
+    from sluicegate.network import NetworkScenario
 
     chosen = AQMS[aqm]
-    return sg.network.NetworkScenario.parse(
+    return NetworkScenario.parse(
         {
             "topology": {"kind": "dumbbell", "access_rate_bps": access_bps},
             "flows": [
@@ -81,11 +81,11 @@ def scenario(aqm: str, flows: int, access_bps: float, seeds: int) -> Any:
 
 def ours(aqm: str, flows: int, access_bps: float, seeds: int) -> dict[str, Any]:
     """Figures of every seed, shape (seeds,) each, and the speed."""
-    import sluicegate as sg
+    from sluicegate.network import simulate
 
     setting = scenario(aqm, flows, access_bps, seeds)
     before = resource.getrusage(resource.RUSAGE_SELF).ru_utime
-    record = sg.network.simulate(setting, threads=1)
+    record = simulate(setting, threads=1)
     cpu_s = resource.getrusage(resource.RUSAGE_SELF).ru_utime - before
     rows = record.replications
     throughput = rows["throughput_bps"].to_numpy()
