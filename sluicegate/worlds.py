@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from typing import ClassVar, Protocol
 
 from sluicegate import store
@@ -127,6 +127,8 @@ class Chain:
         method: How the chain is solved; see `sluicegate.chain.solve`.
         limit: Whether to go to the limit of an infinitely fine grid; see
             `sluicegate.chain.extrapolate`.
+        front_waits: Whether to follow packets under drop from front through time, for the
+            distribution of their waits.
     """
 
     name: ClassVar[str] = "chain"
@@ -136,9 +138,13 @@ class Chain:
     grid: float = 0.25
     method: Method = "auto"
     limit: bool = False
+    front_waits: bool = False
 
     def check(self, scenario: Scenario, discipline: Discipline) -> None:
         """Build the chain and throw it away: what is wrong with it is told then."""
+        for name, usual in (("method", "auto"), ("front_waits", False)):
+            if self.limit and (given := getattr(self, name)) != usual:
+                raise SluiceError(f"{name} = {given} has no meaning where limit is set")
         build(scenario, discipline, self.grid)
 
     def cost(self, scenario: Scenario) -> float:
@@ -155,17 +161,20 @@ class Chain:
         fresh: bool,
     ) -> Record:
         """Solve, or go to the limit; `threads` has no meaning here."""
-        run = describe_chain(
-            scenario, discipline, grid=self.grid, method=self.method, limit=self.limit
-        )
+        run = describe_chain(scenario, discipline, **asdict(self))
         identity = store.identity(run)
         if not fresh and (known := store.find(identity)) is not None:
             return replace(known, discipline=discipline.name)
         if self.limit:
-            found = extrapolate(scenario, discipline, grid=self.grid)
+            found = extrapolate(scenario, discipline, grid=self.grid, tell=tell)
         else:
             found = solve(
-                scenario, discipline, grid=self.grid, method=self.method, tell=tell
+                scenario,
+                discipline,
+                grid=self.grid,
+                method=self.method,
+                front_waits=self.front_waits and run["queue"]["victim"] == "front",
+                tell=tell,
             ).record
         record = replace(found, identity=identity, run=run)
         store.keep(record)

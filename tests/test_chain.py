@@ -125,6 +125,26 @@ def test_the_grid_is_fine_where_the_average_stays():
     assert off[0] < off[1] / 8
 
 
+@pytest.mark.parametrize("w", [0.07, 0.01])
+def test_the_limit_has_the_moments_of_a_linear_law(w):
+    """At the load 2 queue and average stay where DSRED's law is one line: moments are closed.
+
+    With p = (A - 5) / 60 the queue's second moments about 35 follow from those a slot earlier:
+    E[x'^2], E[x' y'] and E[y'^2] of x' = x - y / 120 + noise, y' = (1 - w) y + w x'.
+    """
+    thresholds = {"min_th": 5, "max_th": 65, "gamma": 0.5, "sampling": "clock"}
+    setting = scenario("dsred", rate=0.5, mu=0.25, limit=70, w=w, **thresholds, **RED)
+    slope = 0.5 / 60
+    both = (0.25 * 0.75 * 2) / (2 * slope)
+    average = (2 - w) * both / (2 - w + (1 - w) * slope)
+    queue = both + (1 - w) * slope / w * average
+    found = sg.chain.extrapolate(setting)
+    assert found["queue_mean"].value == pytest.approx(35, rel=1e-7)
+    variance = found["queue_variance"]
+    assert variance.half_width <= 1e-3 * variance.value
+    assert abs(variance.value - queue) <= variance.half_width + 1e-6
+
+
 def test_a_limit_that_is_not_within_its_tolerance_is_refined():
     setting = red(max_p=0.3, w=0.05)
     rough = sg.chain.extrapolate(setting, grid=1, tolerance=1)

@@ -114,6 +114,19 @@ def test_waits_that_are_not_known_are_named():
     assert comparison_rows(found)[1][0][1] == "n/a"
 
 
+def test_waits_under_drop_from_front_are_followed_on_request():
+    front = {"aqm": "red", "params": RED, "victim": "front"}
+    given = scenario({"aqm": "drop_tail"}, front)
+    (_, unknown), (tail, known) = (
+        sg.compare(given, world=Chain(grid=1.0, front_waits=asked)).records
+        for asked in (False, True)
+    )
+    assert not unknown.wait_distribution.size
+    assert known.wait_distribution.sum() == pytest.approx(1, abs=1e-12)
+    assert known["wait_mean"].value == pytest.approx(unknown["wait_mean"].value, rel=1e-9)
+    assert tail.wait_distribution.size
+
+
 def test_a_world_has_a_line_style_and_a_discipline_a_colour():
     labelled = [{"aqm": "drop_tail"}, {"aqm": "red", "params": RED, "label": "long " * 30}]
     found = sg.compare(scenario(*labelled), world=BOTH)
@@ -229,6 +242,10 @@ def test_what_a_world_cannot_judge_is_told_before_anything_is_run(monkeypatch):
         ((), "world = [] must name one world or more, each once"),
         (("chain", Chain()), "world = ['chain', 'chain'] must name one world or more, each once"),
         (Chain(grid=-1), "grid = -1 must be above 0 and at most the limit of 15 packets"),
+        (
+            Chain(limit=True, method="direct"),
+            "method = direct has no meaning where limit is set",
+        ),
         (Chain(method="power"), "method = power must be auto, direct or iterative"),
     ],
 )

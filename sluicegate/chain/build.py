@@ -24,6 +24,7 @@ Tell: TypeAlias = Callable[[float, float, str], None]
 _SHARE_OF_MEMORY = 0.8
 # digits of the residual that the iterative method aims at
 _DIGITS = 12.0
+_LEAST = 10.0**-_DIGITS
 
 
 def only(scenario: Scenario, discipline: Discipline | None) -> Discipline:
@@ -83,7 +84,7 @@ def progress(tell: Tell | None) -> Callable[[str, int, float], None] | None:
         if method == "direct":
             tell(done, rest, f"{done} of {rest:.0f} sizes eliminated")
         else:
-            digits = min(max(-math.log10(rest), 0.0), _DIGITS)
+            digits = max(-math.log10(max(rest, _LEAST)), 0.0)
             tell(digits, _DIGITS, f"{done} sweeps, residual {rest:.0e}")
 
     return told

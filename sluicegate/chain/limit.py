@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sluicegate import store
+from sluicegate.chain.build import Tell
 from sluicegate.chain.steady import Solution, solve
 from sluicegate.estimate import Measure
 from sluicegate.record import Record
@@ -27,6 +28,7 @@ def extrapolate(
     *,
     grid: float = 0.25,
     tolerance: float = 1e-3,
+    tell: Tell | None = None,
 ) -> Record:
     """Solve the chain on finer and finer grids and take each measure to their limit.
 
@@ -45,17 +47,18 @@ def extrapolate(
         discipline: Which discipline; the scenario's only one if None.
         grid: The third grid has as many levels as one with this step has, packets.
         tolerance: Half width over value that is small enough.
+        tell: Called now and then, as by `solve`: how far the grid at hand is.
 
     Raises:
         SluiceError: As `solve`.
     """
-    solution = solve(scenario, discipline, grid=4 * grid)
+    solution = solve(scenario, discipline, grid=4 * grid, tell=tell)
     levels = round(scenario.queue.limit / (4 * grid)) + 1
     records: list[Record] = []
     while True:
         if len(solution.average_levels) > 1:
             places = levels_for(solution, levels, scenario.queue.limit)
-            solution = solve(scenario, discipline, grid=places)
+            solution = solve(scenario, discipline, grid=places, tell=tell)
         records.append(solution.record)
         levels = 2 * levels - 1
         if len(records) < 3:

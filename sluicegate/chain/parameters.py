@@ -52,6 +52,7 @@ class Parameter:
         if self._param is not None:
             params = {**self._discipline.params, self.name: value}
             changed = Discipline(**{**dict(self._discipline), "params": params})
+            _ = changed.configured
             return self._scenario, changed
         where = "service" if self.name == "mu" else "arrivals"
         part = getattr(self._scenario, where)
@@ -66,8 +67,8 @@ class Parameter:
         way at most (the gentle law bends at twice max_th).
         """
         if self._param is None:
-            up = 1 if self.name == "a" else -1
-            return up * self.value * _TRAFFIC_SHARE / STEPS
+            change = self.value if self.name == "a" else -self.value
+            return change * _TRAFFIC_SHARE / STEPS
         if self._param.unit == "packets":
             beyond = self.value / grid % 1.0
             room = -beyond if beyond > 0.5 else 1.0 - beyond

@@ -31,6 +31,13 @@ def chain(
             "--limit", help="Go to the limit of an infinitely fine grid; ± is what that leaves."
         ),
     ] = False,
+    front_waits: Annotated[
+        bool,
+        typer.Option(
+            "--front-waits",
+            help="Follow packets under drop from front, for the distribution of their waits.",
+        ),
+    ] = False,
     out: options.Out = options.REPORT,
     json: options.Json = None,
     fresh: options.Fresh = False,
@@ -42,5 +49,5 @@ def chain(
     Slots, replications and seed of the scenario have no meaning here.
     """
     changed = options.changes(aqm=aqm or [], slots=None, replications=None, seed=None)
-    world = Chain(grid=grid, method=method, limit=limit)
+    world = Chain(grid=grid, method=method, limit=limit, front_waits=front_waits)
     show(options.scenario(scenario, changed), [world], out, json, fresh=fresh)

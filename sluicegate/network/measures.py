@@ -76,7 +76,7 @@ def flow_measures(stretches: Sequence[Mapping[str, Any]]) -> dict[str, float]:
     seconds = sum(stretch["ports"][0]["duration_ns"] for stretch in stretches) / 1e9
 
     def rate(name: str) -> float:
-        return float(sum(stretch[name] for stretch in stretches)) / seconds
+        return float(sum(stretch[name] for stretch in stretches) / seconds)
 
     return {
         "goodput": rate("acknowledged"),

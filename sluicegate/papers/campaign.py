@@ -54,9 +54,9 @@ class Campaign:
                 fresh=self._fresh,
             )
         except (InterruptError, KeyboardInterrupt):
-            raise self._interrupted() from None
+            raise self.interrupted() from None
         if record.interrupted:
-            raise self._interrupted()
+            raise self.interrupted()
         self._done += cost
         self._tell(self._done, "")
         return record
@@ -65,7 +65,8 @@ class Campaign:
         if self._watch is not None:
             self._watch(self._name, done, max(done, self._cost), stage)
 
-    def _interrupted(self) -> InterruptError:
+    def interrupted(self) -> InterruptError:
+        """What to raise after Ctrl-C."""
         return InterruptError(
             f"{self._name}: interrupted; the same command goes on from what is finished"
         )

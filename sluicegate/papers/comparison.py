@@ -13,6 +13,8 @@ from sluicegate.estimate import Measure
 from sluicegate.report.page import Page
 from sluicegate.report.tables import measure_text, terminal_table
 
+# of figures without a half width: as many as the papers print
+_DIGITS = 6
 _READING = "Queues in packets, times in slots, losses and gains as shares."
 INTERVALS = "Behind ± stands the half width of the 95 % confidence interval of what we measure."
 
@@ -58,7 +60,7 @@ class Row:
             self.row,
             self.quantity,
             "" if self.published is None else f"{self.published:.7g}",
-            measure_text(Measure(self.measured, self.half_width, "")),
+            measure_text(Measure(self.measured, self.half_width, ""), _DIGITS),
             "" if deviation is None else f"{100 * deviation:+.2f} %",
         ]
 

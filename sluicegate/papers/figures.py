@@ -18,6 +18,8 @@ Curves = Mapping[str, FloatArray]
 
 _WIDTH, _HEIGHT = 8.4, 3.4
 _BINS = 150
+# twice as many decades as a long run shows
+_LEAST_SHOWN = 1e-20
 
 
 @dataclass(frozen=True)
@@ -49,12 +51,12 @@ def queue_figure(panels: Sequence[Panel]) -> Figure:
 
 
 def rare_queue_figure(title: str, curves: Curves) -> Figure:
-    """Draw distributions of the queue over each other, down to the rarest lengths."""
+    """Draw distributions of the queue over each other, down to lengths of 1e-20."""
     figure = Figure(figsize=(_WIDTH, _HEIGHT), layout="constrained")
     ax = figure.subplots()
     colour = colours(list(curves))
     for place, (name, queue) in enumerate(curves.items()):
-        seen = np.flatnonzero(queue)
+        seen = np.flatnonzero(queue > _LEAST_SHOWN)
         ax.semilogy(seen, queue[seen], color=colour[name], ls=dash(place), label=name)
     ax.set_title(title, loc="left", fontsize=10)
     ax.set_xlabel("waiting packets")

@@ -42,8 +42,6 @@ const VECTORS: f64 = 3.0;
 #[derive(Clone, Debug)]
 pub struct Chain {
     pub(crate) modulator: Modulator,
-    /// The averages on the grid, also those that are never reached.
-    pub(crate) grid: Vec<f64>,
     pub(crate) levels: Levels,
     pub(crate) discipline: Discipline,
     pub(crate) mu: f64,
@@ -129,7 +127,6 @@ impl Chain {
         let grid = if is_still { vec![0.0] } else { grid() };
         let mut chain = Self {
             levels: Levels::new(&plan.aqm, filter, limit, &grid)?,
-            grid,
             modulator,
             discipline: plan.discipline,
             mu,

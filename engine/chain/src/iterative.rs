@@ -22,6 +22,8 @@ const SMOOTHING: usize = 2;
 const CYCLE_TOLERANCE: f64 = 1e-13;
 /// Residuals below this share of the solution are rounding.
 const ROUNDING: f64 = 4.0 * f64::EPSILON;
+/// A modulus above is the eigenvalue 1 of a chain without taboo states, brought in by rounding.
+const ONE: f64 = 1.0 - 1e-12;
 /// Cycles after which a chain counts as not solved.
 const MOST_CYCLES: usize = 200;
 
@@ -111,7 +113,8 @@ pub(crate) fn resolve(
         let map = |x: &mut [f64]| sweeper.sweep(x, None);
         let correction = correct(left, DIMENSION, CYCLE_TOLERANCE, map);
         sweeper.going()?;
-        largest = largest.max(correction.largest.min(1.0 - f64::EPSILON));
+        let mut slow = correction.moduli.iter().filter(|modulus| **modulus < ONE);
+        largest = largest.max(*slow.next().unwrap_or(&0.0));
         add_scaled(&mut found.x, 1.0, &correction.x);
         let mut change = 0.0;
         for _ in 0..SMOOTHING {

@@ -89,9 +89,9 @@ pub(crate) fn project(
     let mut arnoldi = Arnoldi::new(x, dimension);
     let mut best = Refined::default();
     while arnoldi.columns < dimension {
-        arnoldi.extend(&mut map);
+        let rest = arnoldi.extend(&mut map);
         best = refined(&arnoldi.hessenberg, arnoldi.columns);
-        if best.residual <= ROUNDING {
+        if rest == 0.0 || best.residual <= ROUNDING {
             break;
         }
     }
@@ -105,8 +105,8 @@ pub(crate) fn project(
 pub(crate) struct Correction {
     /// The vector of the subspace that comes closest to the solution.
     pub x: Vec<f64>,
-    /// Largest modulus of the map's eigenvalues, as far as the subspace shows it.
-    pub largest: f64,
+    /// Moduli of the map's eigenvalues, as far as the subspace shows them, falling.
+    pub moduli: Vec<f64>,
 }
 
 /// Solves `x - map(x) = right` in a Krylov subspace of at most `dimension`, which stops growing
@@ -130,7 +130,7 @@ pub(crate) fn correct(
     }
     Correction {
         x: combine(&arnoldi.basis, &best),
-        largest: *moduli(&arnoldi).first().unwrap_or(&0.0),
+        moduli: moduli(&arnoldi),
     }
 }
 

@@ -83,8 +83,7 @@ impl Levels {
     /// value is. What lies on a level in `of` has two pairs of neighbours, and goes to the `lower`
     /// or to the upper one.
     pub fn beside(mut self, of: &Self, counts: usize, lower: bool) -> Self {
-        self.truncate(of.average.len());
-        let top = self.average.len() - 1;
+        let top = of.average.len() - 1;
         for (own, at) in self.moves.iter_mut().zip(&of.moves) {
             let (from, to) = (self.average[own.low], self.average[own.high]);
             let exact = from + own.up * (to - from);
@@ -102,6 +101,7 @@ impl Levels {
             };
             *own = Move { low, high, up };
         }
+        self.truncate(of.average.len());
         self
     }
 

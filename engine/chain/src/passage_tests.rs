@@ -9,24 +9,25 @@ use crate::{
     tests::{exact, exact_stationary, relative_error},
 };
 
+/// Few states, and numbers that are short in binary where they can be.
 fn small(arrivals: Arrivals, given: &[(String, sluice_aqm::Value)]) -> Plan {
     let usual = [
         number("min_th", 0.5),
         number("max_th", 2.5),
-        number("w", 0.3),
+        number("w", 0.25),
     ];
     Plan {
         arrivals,
         aqm: red("red", &[&usual, given].concat()),
         grid: 1.0,
-        ..drop_tail(0.5, 0.4, 3)
+        ..drop_tail(0.5, 0.375, 3)
     }
 }
 
-const GEOMETRIC: Arrivals = Arrivals::Geometric { rate: 0.3 };
+const GEOMETRIC: Arrivals = Arrivals::Geometric { rate: 0.25 };
 const SELF_SIMILAR: Arrivals = Arrivals::SelfSimilar {
     a: 4.0,
-    q: 1.8,
+    q: 2.0,
     states: 2,
 };
 

@@ -129,14 +129,15 @@ impl Chain {
                  the average is halved from one level on or from the next"
             );
         }
-        let levels = Levels::new(
-            &plan.aqm,
-            filter,
-            plan.discipline.limit as usize,
-            &self.grid,
-        )?;
+        // one level more: a change may lead past the highest
+        let mut grid = self.averages().to_vec();
+        grid.dedup();
+        if let [.., below, top] = grid[..] {
+            grid.push(2.0 * top - below);
+        }
+        let limit = self.discipline.limit as usize;
+        let levels = Levels::new(&plan.aqm, filter, limit, &grid)?;
         Ok(Self {
-            grid: self.grid.clone(),
             modulator: Modulator::new(&plan.arrivals)?,
             levels: levels.beside(&self.levels, filter.counts(), lower),
             discipline: self.discipline,

@@ -91,10 +91,10 @@ fn dumbbell(port: Port, access_bps: u64, scale: u64) -> Topology {
         link(1, 0, 10_000_000 * scale, 2_500_000),
     ];
     links[0].port = Some(port);
-    for pair in 0..5 {
+    for (pair, delay_ms) in DELAYS_MS.into_iter().enumerate() {
         let (client, server) = (2 + pair, 7 + pair);
-        links.push(link(client, 0, access_bps, DELAYS_MS[pair] * MS));
-        links.push(link(0, client, access_bps, DELAYS_MS[pair] * MS));
+        links.push(link(client, 0, access_bps, delay_ms * MS));
+        links.push(link(0, client, access_bps, delay_ms * MS));
         links.push(link(1, server, access_bps, 2_500_000));
         links.push(link(server, 1, access_bps, 2_500_000));
     }

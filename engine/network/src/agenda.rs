@@ -6,7 +6,7 @@
 
 use std::{cmp::Reverse, collections::BinaryHeap};
 
-use crate::tournament::NEVER;
+use crate::{clock::Ticks, tournament::NEVER};
 
 /// What there is to do; the index says for whom.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -30,10 +30,10 @@ pub enum Task {
 }
 
 /// Due time, order of entry, task.
-type Entry = Reverse<(u64, u64, Task)>;
+type Entry = Reverse<(Ticks, u64, Task)>;
 
-/// Width of a bucket, as a power of two: about a millisecond.
-const BUCKET_BITS: u32 = 20;
+/// Width of a bucket, as a power of two: about a millisecond of the finest clock.
+const BUCKET_BITS: u32 = 40;
 /// Buckets: about four seconds.
 const BUCKETS: u64 = 4096;
 
@@ -41,7 +41,7 @@ const BUCKETS: u64 = 4096;
 pub struct Agenda {
     /// All that is due before the end of bucket `present`.
     near: BinaryHeap<Entry>,
-    /// Bucket of every time, `due_ns >> BUCKET_BITS`, behind the present one.
+    /// Bucket of every time, `due >> BUCKET_BITS`, behind the present one.
     buckets: Vec<Vec<Entry>>,
     in_buckets: usize,
     /// All that lies beyond the buckets.
@@ -64,10 +64,10 @@ impl Agenda {
     }
 
     /// Enters a task.
-    pub fn add(&mut self, due_ns: u64, task: Task) {
-        let entry = Reverse((due_ns, self.entered, task));
+    pub fn add(&mut self, due: Ticks, task: Task) {
+        let entry = Reverse((due, self.entered, task));
         self.entered += 1;
-        let bucket = due_ns >> BUCKET_BITS;
+        let bucket = due >> BUCKET_BITS;
         if bucket <= self.present {
             self.near.push(entry);
         } else if bucket < self.present + BUCKETS {
@@ -79,7 +79,7 @@ impl Agenda {
     }
 
     /// When the first task is due; [`NEVER`] if there is none.
-    pub fn due_ns(&mut self) -> u64 {
+    pub fn due(&mut self) -> Ticks {
         while self.near.is_empty() {
             let Some(next) = self.next_bucket() else {
                 return NEVER;
@@ -88,8 +88,8 @@ impl Agenda {
             let bucket = &mut self.buckets[(next % BUCKETS) as usize];
             self.in_buckets -= bucket.len();
             self.near.extend(bucket.drain(..));
-            while let Some(Reverse((due_ns, ..))) = self.far.peek()
-                && due_ns >> BUCKET_BITS <= next
+            while let Some(Reverse((due, ..))) = self.far.peek()
+                && due >> BUCKET_BITS <= next
             {
                 self.near.extend(self.far.pop());
             }
@@ -110,8 +110,10 @@ impl Agenda {
         }
     }
 
-    /// Takes out the first task, which `due_ns` has told.
+    /// Takes out the first task.
     pub fn pop(&mut self) -> Option<Task> {
+        // the first may still lie in a bucket
+        self.due();
         self.near.pop().map(|Reverse((.., task))| task)
     }
 }
@@ -125,22 +127,24 @@ mod tests {
     proptest! {
         #[test]
         fn keeps_the_order_of_one_heap(
-            steps in prop::collection::vec((0_u32..3, 0_u64..10_000_000_000), 1..400),
+            steps in prop::collection::vec((0_u32..3, 0_u64..1 << 54), 1..400),
         ) {
             let (mut agenda, mut model) = (Agenda::new(), BinaryHeap::new());
             let mut now = 0;
             for (number, (step, ahead)) in steps.into_iter().enumerate() {
                 if step > 0 {
                     // near, bucketed and far entries, many of them at the same time
-                    let due = now + [ahead % 3, ahead % 5_000_000, ahead][number % 3];
+                    let due = now + [ahead % 3, ahead % (1 << 42), ahead][number % 3];
                     agenda.add(due, Task::Tick(number as u32));
                     model.push(Reverse((due, number, Task::Tick(number as u32))));
                 } else if let Some(Reverse((due, _, task))) = model.pop() {
-                    prop_assert_eq!(agenda.due_ns(), due);
+                    if number % 2 == 0 {
+                        prop_assert_eq!(agenda.due(), due);
+                    }
                     prop_assert_eq!(agenda.pop(), Some(task));
                     now = due;
                 } else {
-                    prop_assert_eq!(agenda.due_ns(), NEVER);
+                    prop_assert_eq!(agenda.due(), NEVER);
                 }
             }
         }

@@ -5,17 +5,17 @@ use sluice_tcp::{Receiver, Sender};
 
 use crate::{
     agenda::{Agenda, Task},
+    clock::Clock,
     routes::Routes,
     sources::{Group, Pacer, Source, TcpFlow, TcpKind, spread},
+    timer::Timer,
     tournament::NEVER,
 };
 
 /// The sending end of a TCP flow.
 pub struct TcpSender {
     pub endpoint: Sender,
-    /// The earliest entry for its timer in the agenda. A timer that moves to a later time keeps
-    /// its entry, and is entered again once that comes up.
-    pub entered_ns: u64,
+    pub timer: Timer,
     /// Start of its way, and of its receiver's way back.
     pub way: u32,
     /// Index of its kind.
@@ -25,7 +25,7 @@ pub struct TcpSender {
 /// The receiving end.
 pub struct TcpReceiver {
     pub endpoint: Receiver,
-    pub entered_ns: u64,
+    pub timer: Timer,
     pub way: u32,
     pub kind: u32,
 }
@@ -57,6 +57,7 @@ impl Endpoints {
         groups: &[Group],
         routes: &Routes,
         (seed, replication): (u64, u64),
+        clock: Clock,
         agenda: &mut Agenda,
     ) -> Self {
         let mut all = Self::default();
@@ -67,18 +68,21 @@ impl Endpoints {
                     Source::Long(long) => {
                         let flow = long.draw(&mut random);
                         let add = (index, group, &long.kind, flow);
-                        all.add_tcp(add, routes, &mut random, agenda);
+                        all.add_tcp(add, routes, &mut random, (clock, agenda));
                     }
                     Source::Short(short) => {
                         for flow in short.draw(&mut random) {
                             let add = (index, group, &short.kind, flow);
-                            all.add_tcp(add, routes, &mut random, agenda);
+                            all.add_tcp(add, routes, &mut random, (clock, agenda));
                         }
                     }
                     Source::Datagrams(datagrams) => {
                         let (pacer, first_ns) = datagrams.start(random);
                         if first_ns < datagrams.stop_ns {
-                            agenda.add(first_ns, Task::Datagram(all.datagrams.len() as u32));
+                            agenda.add(
+                                clock.ticks(first_ns),
+                                Task::Datagram(all.datagrams.len() as u32),
+                            );
                         }
                         all.datagram_groups.push(index as u32);
                         all.datagrams.push(DatagramFlow {
@@ -100,28 +104,28 @@ impl Endpoints {
         (index, group, kind, flow): (usize, &Group, &TcpKind, TcpFlow),
         routes: &Routes,
         random: &mut Stream,
-        agenda: &mut Agenda,
+        (clock, agenda): (Clock, &mut Agenda),
     ) {
         if self.tcp_groups.last() != Some(&(index as u32)) {
             self.kinds.push(kind.clone());
         }
         let number = self.senders.len() as u32;
-        agenda.add(flow.start_ns, Task::Start(number));
+        agenda.add(clock.ticks(flow.start_ns), Task::Start(number));
         if flow.stop_ns != NEVER {
-            agenda.add(flow.stop_ns, Task::Stop(number));
+            agenda.add(clock.ticks(flow.stop_ns), Task::Stop(number));
         }
         let kind_index = self.kinds.len() as u32 - 1;
         // hosts' clocks tick at different instants
         let clock_phase_ns = spread(kind.config.tick_ns, random);
         self.senders.push(TcpSender {
             endpoint: Sender::new(&kind.config, flow.packets, clock_phase_ns),
-            entered_ns: NEVER,
+            timer: Timer::new(),
             way: routes.start(group.from, group.to),
             kind: kind_index,
         });
         self.receivers.push(TcpReceiver {
             endpoint: Receiver::new(),
-            entered_ns: NEVER,
+            timer: Timer::new(),
             way: routes.start(group.to, group.from),
             kind: kind_index,
         });

@@ -1,7 +1,8 @@
 //! The network world: packets, links with disciplines, TCP and UDP flows, from event to event.
 //!
-//! All times are whole nanoseconds, and nothing depends on threads, so a seed gives one result to
-//! the bit. One replication runs on one thread.
+//! All times are whole numbers, of nanoseconds or, within the network, of finer ticks (`clock`),
+//! and nothing depends on threads, so a seed gives one result to the bit. One replication runs on
+//! one thread.
 //!
 //! A packet's way is a list of links (`routes`). A link keeps what is on its way in a ring, and
 //! only the head of each ring is an event (`tournament`), so that the cost of an event depends on
@@ -11,6 +12,7 @@
 
 mod agenda;
 mod ahead;
+mod clock;
 mod endpoints;
 mod error;
 mod line;
@@ -22,6 +24,7 @@ mod run;
 mod sacks;
 mod sources;
 mod tally;
+mod timer;
 mod topology;
 mod tournament;
 mod world;

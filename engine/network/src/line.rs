@@ -2,11 +2,12 @@
 
 use crate::{
     ahead::prefetch,
+    clock::Ticks,
     packet::{Packet, Transit},
 };
 
 /// When a packet comes out, and the packet.
-type Entry = (u64, Transit);
+type Entry = (Ticks, Transit);
 
 /// How many places ahead memory is asked for, to read and to write.
 const AHEAD: usize = 8;
@@ -33,14 +34,14 @@ impl Line {
         (self.head + index) & (self.ring.len() - 1)
     }
 
-    /// A packet that comes out at `due_ns`, after all others.
+    /// A packet that comes out at `due`, after all others.
     #[inline]
-    pub fn push(&mut self, due_ns: u64, transit: Transit) {
+    pub fn push(&mut self, due: Ticks, transit: Transit) {
         if self.len == self.ring.len() {
             self.grow();
         }
         let place = self.place(self.len);
-        self.ring[place] = (due_ns, transit);
+        self.ring[place] = (due, transit);
         self.len += 1;
         prefetch(&self.ring[self.place(self.len + AHEAD)]);
     }
@@ -68,7 +69,7 @@ impl Line {
 
     /// When the first packet comes out.
     #[inline]
-    pub fn due_ns(&self) -> Option<u64> {
+    pub fn due(&self) -> Option<Ticks> {
         (self.len > 0).then(|| self.ring[self.head].0)
     }
 
@@ -99,7 +100,7 @@ mod tests {
                     line.push(number as u64, transit);
                     model.push_back((number as u64, transit));
                 } else {
-                    prop_assert_eq!(line.due_ns(), model.front().map(|entry| entry.0));
+                    prop_assert_eq!(line.due(), model.front().map(|entry| entry.0));
                     prop_assert_eq!(line.pop(), model.pop_front().map(|entry| entry.1));
                 }
                 prop_assert_eq!(line.is_empty(), model.is_empty());

@@ -5,12 +5,15 @@
 //! same other link is *follows on* from that one: its packets come in the order in which
 //! they set out there, so their arrival at its end is known at once, too.
 
+use std::cmp::Reverse;
+
 use rand::Rng;
 use sluice_aqm::{Running, Verdict};
 use sluice_queue::Queue;
 use sluice_random::{Stream, stream};
 
 use crate::{
+    clock::{Clock, Ticks, spare},
     line::Line,
     packet::{Packet, Transit},
     routes::{END, Routes},
@@ -20,28 +23,47 @@ use crate::{
     tournament::{NEVER, Tournament},
 };
 
+/// What a packet of some bytes takes, in ticks with some zeros at the end.
+#[derive(Clone, Copy, Default)]
+struct Times {
+    bytes: u16,
+    spare: u32,
+    transmission: Ticks,
+    with_delay: Ticks,
+}
+
 /// A link at work.
 struct Wire {
-    rate_bps: u64,
-    delay_ns: u64,
+    rate_bps: f64,
+    delay_s: f64,
     /// When the transmission of all that was handed to it ends.
-    free_ns: u64,
-    /// A size and its transmission time: most packets on a link are of one size.
-    known: (u16, u64),
+    free: Ticks,
+    /// Times of the last packet. Most packets on a link are of one size.
+    times: Times,
+    /// Number of the event that a packet comes out.
+    event: usize,
     follows_on: bool,
     port: Option<usize>,
     line: Line,
 }
 
 impl Wire {
-    /// Time to send so many bytes, rounded to the nearest ns, at least 1.
+    /// Sends so many bytes at `now`, or when the link is free. Gives when they come out.
     #[inline]
-    fn transmission_ns(&mut self, bytes: u16) -> u64 {
-        if self.known.0 != bytes {
-            let bits = 8_000_000_000 * u64::from(bytes);
-            self.known = (bytes, ((bits + self.rate_bps / 2) / self.rate_bps).max(1));
+    fn send(&mut self, clock: Clock, now: Ticks, bytes: u16) -> Ticks {
+        let start = now.max(self.free);
+        let spare = spare(start);
+        if (self.times.bytes, self.times.spare) != (bytes, spare) {
+            let seconds = 8.0 * f64::from(bytes) / self.rate_bps;
+            self.times = Times {
+                bytes,
+                spare,
+                transmission: clock.rounded(seconds, spare).max(1),
+                with_delay: clock.rounded(seconds + self.delay_s, spare).max(1),
+            };
         }
-        self.known.1
+        self.free = start.saturating_add(self.times.transmission);
+        start.saturating_add(self.times.with_delay)
     }
 }
 
@@ -51,7 +73,7 @@ struct Port {
     queue: Queue<Transit, Running>,
     random: Stream,
     busy: bool,
-    /// Up to here the queue's length, and while the link is idle its idle time, are counted.
+    /// Up to here (ns) the queue's length, and while the link is idle its idle time, are counted.
     counted_ns: u64,
     /// The queue's verdicts up to the tally's start.
     earlier: [u64; Verdict::COUNT],
@@ -61,13 +83,13 @@ struct Port {
 
 impl Port {
     #[inline]
-    fn count(&mut self, now: u64) {
-        let ns = now - self.counted_ns;
+    fn count(&mut self, now_ns: u64) {
+        let ns = now_ns - self.counted_ns;
         self.tally.hold(self.queue.packets(), ns);
         if !self.busy {
             self.tally.idle_ns += ns;
         }
-        self.counted_ns = now;
+        self.counted_ns = now_ns;
     }
 }
 
@@ -76,22 +98,33 @@ pub struct Network {
     wires: Vec<Wire>,
     ports: Vec<Port>,
     routes: Routes,
-    /// Events `0..links` are the ends of links, events from there on the ports' transmissions.
+    clock: Clock,
+    /// Events `0..links` are the ends of links, events from there on the ports' transmissions. The
+    /// longer a link, the lower its number: of packets that come out at the same tick the one
+    /// that set out first goes first.
     events: Tournament,
+    /// The link of each event.
+    links: Vec<usize>,
     pub sacks: Sacks,
 }
 
 impl Network {
     /// An empty network; `replication` of `seed` names the streams of the AQMs.
-    pub fn new(topology: &Topology, routes: Routes, seed: u64, replication: u64) -> Self {
+    pub fn new(
+        topology: &Topology,
+        routes: Routes,
+        clock: Clock,
+        (seed, replication): (u64, u64),
+    ) -> Self {
         let mut wires = Vec::new();
         let mut ports = Vec::new();
         for (index, link) in topology.links.iter().enumerate() {
             wires.push(Wire {
-                rate_bps: link.rate_bps,
-                delay_ns: link.delay_ns,
-                free_ns: 0,
-                known: (0, 1),
+                rate_bps: link.rate_bps as f64,
+                delay_s: link.delay_ns as f64 / 1e9,
+                free: 0,
+                times: Times::default(),
+                event: 0,
                 follows_on: link.port.is_none() && routes.follows_on(index),
                 port: link.port.as_ref().map(|_| ports.len()),
                 line: Line::default(),
@@ -114,7 +147,14 @@ impl Network {
                 });
             }
         }
+        let mut links: Vec<usize> = (0..wires.len()).collect();
+        links.sort_by_key(|link| Reverse(topology.links[*link].delay_ns));
+        for (event, link) in links.iter().enumerate() {
+            wires[*link].event = event;
+        }
         Self {
+            clock,
+            links,
             events: Tournament::new(wires.len() + ports.len()),
             wires,
             ports,
@@ -123,21 +163,27 @@ impl Network {
         }
     }
 
+    /// The clock that all times of the network's events are of.
+    pub fn clock(&self) -> Clock {
+        self.clock
+    }
+
     /// The next event and its time; [`NEVER`] if nothing moves.
     #[inline]
-    pub fn first(&self) -> (u64, usize) {
+    pub fn first(&self) -> (Ticks, usize) {
         self.events.first()
     }
 
     /// Lets the event that is due happen. Gives the packet that has come to the end of its way.
     #[inline]
-    pub fn step(&mut self, now: u64, event: usize) -> Option<Packet> {
-        let Some(wire) = self.wires.get_mut(event) else {
-            self.end_transmission(now, event - self.wires.len());
+    pub fn step(&mut self, now: Ticks, event: usize) -> Option<Packet> {
+        let Some(link) = self.links.get(event) else {
+            self.end_transmission(now, event - self.links.len());
             return None;
         };
+        let wire = &mut self.wires[*link];
         let Transit { packet, hop } = wire.line.pop().expect("an event has a packet");
-        self.events.set(event, wire.line.due_ns().unwrap_or(NEVER));
+        self.events.set(event, wire.line.due().unwrap_or(NEVER));
         if self.routes.link(hop) == END {
             return Some(packet);
         }
@@ -145,15 +191,15 @@ impl Network {
         None
     }
 
-    /// The packet that comes out of a link after `ahead` others.
+    /// The packet whose coming out will be an event after `ahead` others of the same kind.
     #[inline]
-    pub fn on_way(&self, link: usize, ahead: usize) -> Option<&Packet> {
-        self.wires[link].line.get(ahead)
+    pub fn on_way(&self, event: usize, ahead: usize) -> Option<&Packet> {
+        self.wires[self.links[event]].line.get(ahead)
     }
 
     /// A packet enters the link at `hop` of the table of hops.
     #[inline]
-    pub fn send(&mut self, now: u64, hop: u32, packet: Packet) {
+    pub fn send(&mut self, now: Ticks, hop: u32, packet: Packet) {
         match self.wires[self.routes.link(hop)].port {
             None => self.carry(now, hop, packet),
             Some(port) => self.join(now, port, Transit { packet, hop }),
@@ -162,12 +208,11 @@ impl Network {
 
     /// Transmits a packet as soon as the link is free, and on over the links that follow on.
     #[inline]
-    fn carry(&mut self, mut now: u64, mut hop: u32, packet: Packet) {
+    fn carry(&mut self, mut now: Ticks, mut hop: u32, packet: Packet) {
         let mut link = self.routes.link(hop);
         loop {
             let wire = &mut self.wires[link];
-            wire.free_ns = now.max(wire.free_ns) + wire.transmission_ns(packet.bytes);
-            now = wire.free_ns + wire.delay_ns;
+            now = wire.send(self.clock, now, packet.bytes);
             hop += 1;
             let next = self.routes.link(hop);
             if next == END || !self.wires[next].follows_on {
@@ -175,22 +220,23 @@ impl Network {
             }
             link = next;
         }
-        let line = &mut self.wires[link].line;
-        if line.is_empty() {
-            self.events.set(link, now);
+        let wire = &mut self.wires[link];
+        if wire.line.is_empty() {
+            self.events.set(wire.event, now);
         }
-        line.push(now, Transit { packet, hop });
+        wire.line.push(now, Transit { packet, hop });
     }
 
     #[inline]
-    fn join(&mut self, now: u64, index: usize, transit: Transit) {
+    fn join(&mut self, now: Ticks, index: usize, transit: Transit) {
+        let now_ns = self.clock.ns(now);
         let port = &mut self.ports[index];
-        port.count(now);
+        port.count(now_ns);
         port.tally.arrivals += 1;
         let random = &mut port.random;
         let sacks = &mut self.sacks;
         port.queue.arrive(
-            now,
+            now_ns,
             transit,
             &mut || random.next_u64(),
             &mut |lost: Transit, _| sacks.forget(lost.packet.sack),
@@ -201,22 +247,23 @@ impl Network {
     }
 
     #[inline]
-    fn end_transmission(&mut self, now: u64, index: usize) {
-        self.ports[index].count(now);
+    fn end_transmission(&mut self, now: Ticks, index: usize) {
+        self.ports[index].count(self.clock.ns(now));
         self.ports[index].busy = false;
         self.begin_transmission(now, index);
     }
 
     #[inline]
-    fn begin_transmission(&mut self, now: u64, index: usize) {
+    fn begin_transmission(&mut self, now: Ticks, index: usize) {
+        let now_ns = self.clock.ns(now);
         let port = &mut self.ports[index];
         let random = &mut port.random;
         let sacks = &mut self.sacks;
-        let next = port
-            .queue
-            .depart(now, &mut || random.next_u64(), &mut |lost: Transit, _| {
-                sacks.forget(lost.packet.sack)
-            });
+        let next = port.queue.depart(
+            now_ns,
+            &mut || random.next_u64(),
+            &mut |lost: Transit, _| sacks.forget(lost.packet.sack),
+        );
         let event = self.wires.len() + index;
         let Some(Transit { packet, hop }) = next else {
             self.events.set(event, NEVER);
@@ -227,7 +274,7 @@ impl Network {
         port.tally.sent_bytes += u64::from(packet.bytes);
         let link = port.link;
         self.carry(now, hop, packet);
-        self.events.set(event, self.wires[link].free_ns);
+        self.events.set(event, self.wires[link].free);
     }
 
     /// Ports, in the order of their links, and how often their AQMs want a tick, ns.
@@ -237,9 +284,9 @@ impl Network {
     }
 
     /// Ticks the AQMs of a port and gives the interval to the next tick.
-    pub fn tick(&mut self, now: u64, port: usize) -> Option<u64> {
+    pub fn tick(&mut self, now_ns: u64, port: usize) -> Option<u64> {
         let queue = &mut self.ports[port].queue;
-        queue.tick(now);
+        queue.tick(now_ns);
         queue.tick_interval_ns()
     }
 
@@ -251,9 +298,9 @@ impl Network {
     }
 
     /// What each port has counted since it was last asked.
-    pub fn take_tallies(&mut self, now: u64) -> Vec<Tally> {
+    pub fn take_tallies(&mut self, now_ns: u64) -> Vec<Tally> {
         let take = |port: &mut Port| {
-            port.count(now);
+            port.count(now_ns);
             let all = *port.queue.verdicts();
             let mut tally = std::mem::take(&mut port.tally);
             for (verdict, count) in tally.verdicts.iter_mut().enumerate() {

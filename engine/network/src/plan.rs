@@ -1,10 +1,12 @@
 //! Everything that determines a run.
 
 use crate::{
+    clock::Clock,
     error::NetworkError,
     routes::Routes,
     sources::{Group, Pace, Source},
     topology::Topology,
+    tournament::Tournament,
 };
 
 /// Everything that determines a run.
@@ -34,11 +36,29 @@ const MOST_SAMPLES: u64 = 100_000_000;
 const LEAST_GAP_NS: u64 = 1;
 
 impl Plan {
-    /// Checks the plan and finds the ways of all flows.
+    /// Checks the plan, finds the ways of all flows and the clock to run by.
     ///
     /// # Errors
     /// Says what makes no sense: rates, delays, flows without a way, times out of range.
-    pub(crate) fn routes(&self) -> Result<Routes, NetworkError> {
+    pub(crate) fn check(&self) -> Result<(Routes, Clock), NetworkError> {
+        let routes = self.routes()?;
+        let ports = self
+            .topology
+            .links
+            .iter()
+            .filter(|link| link.port.is_some());
+        let events = self.topology.links.len() + ports.count();
+        let clock = Clock::new(self.duration_ns, Tournament::room(events)).ok_or_else(|| {
+            let links = self.topology.links.len();
+            NetworkError(format!(
+                "duration = {} ns is too long for a network of {links} links",
+                self.duration_ns
+            ))
+        })?;
+        Ok((routes, clock))
+    }
+
+    fn routes(&self) -> Result<Routes, NetworkError> {
         let refuse = |what: String| Err(NetworkError(what));
         self.topology.check()?;
         if !(2..=MOST_DURATION_NS).contains(&self.duration_ns) {

@@ -97,7 +97,7 @@ pub fn simulate(
     threads: Option<usize>,
     control: &Control,
 ) -> Result<Vec<Replication>, NetworkError> {
-    let routes = plan.routes()?;
+    let (routes, clock) = plan.check()?;
     let pool = rayon::ThreadPoolBuilder::new()
         .num_threads(threads.unwrap_or(0))
         .build()
@@ -105,7 +105,7 @@ pub fn simulate(
     let finished: Vec<Option<Replication>> = pool.install(|| {
         (0..plan.replications)
             .into_par_iter()
-            .map(|number| World::new(plan, routes.clone(), number, control).run())
+            .map(|number| World::new(plan, routes.clone(), clock, number, control).run())
             .collect()
     });
     Ok(finished.into_iter().flatten().collect())

@@ -4,51 +4,54 @@
 //! event, the next packet to come out, however many are on their way. A tree of winners over the
 //! links finds the earliest in log2(links) comparisons without a branch that depends on data.
 //!
-//! Events due in the same nanosecond come in an order that is drawn, by a hash, anew for each
-//! instant. A fixed order would always favour the same link, and in networks whose delays are
-//! whole multiples of a packet's transmission such ties are the rule, not the exception.
+//! Of events due at the same tick, the one with the lower number comes first.
 
 use std::hint::select_unpredictable;
+
+use crate::clock::Ticks;
 
 /// A time that does not come.
 pub const NEVER: u64 = u64::MAX;
 
-/// Bits of the lot that decides between events of one instant: in one tie of 64 it does not,
-/// and the lower number goes first.
-const LOT_BITS: u32 = 6;
-
 /// Due times of events `0..count`.
 pub struct Tournament {
     /// Node 1 is the root, nodes `leaves..` are the events. A node holds in one word, from the
-    /// top, the winner's due time, its lot and its number.
+    /// top, the winner's due time and its number.
     nodes: Vec<u64>,
     leaves: usize,
-    /// Of lot and number together.
-    bits: u32,
 }
 
 impl Tournament {
     /// None of the `count` events is due.
     pub fn new(count: usize) -> Self {
-        let leaves = count.next_power_of_two().max(2);
+        let leaves = Self::leaves(count);
         Self {
             nodes: vec![NEVER; 2 * leaves],
             leaves,
-            bits: LOT_BITS + leaves.trailing_zeros(),
         }
     }
 
-    /// From here all times count as [`NEVER`].
-    pub fn end_ns(&self) -> u64 {
-        NEVER >> self.bits
+    fn leaves(count: usize) -> usize {
+        count.next_power_of_two().max(2)
     }
 
-    /// Event `event` is due at `due_ns`, whatever was said of it before.
+    /// Bits that are left for times beside the number of one of `count` events.
+    pub fn room(count: usize) -> u32 {
+        u64::BITS - Self::leaves(count).trailing_zeros()
+    }
+
     #[inline]
-    pub fn set(&mut self, event: usize, due_ns: u64) {
+    fn bits(&self) -> u32 {
+        self.leaves.trailing_zeros()
+    }
+
+    /// Event `event` is due at `due`, whatever was said of it before. What does not fit into
+    /// the room for times is never due.
+    #[inline]
+    pub fn set(&mut self, event: usize, due: Ticks) {
         let mut winner = NEVER;
-        if due_ns < self.end_ns() {
-            winner = due_ns << self.bits | self.lot(event, due_ns) | event as u64;
+        if due < NEVER >> self.bits() {
+            winner = due << self.bits() | event as u64;
         }
         let mut node = self.leaves + event;
         self.nodes[node] = winner;
@@ -63,21 +66,13 @@ impl Tournament {
 
     /// The earliest event and when it is due; [`NEVER`] if none is.
     #[inline]
-    pub fn first(&self) -> (u64, usize) {
+    pub fn first(&self) -> (Ticks, usize) {
         let winner = self.nodes[1];
         if winner == NEVER {
             return (NEVER, 0);
         }
         let event = winner & (self.leaves as u64 - 1);
-        (winner >> self.bits, event as usize)
-    }
-
-    /// The lot of an event at an instant, in its place in the word.
-    #[inline]
-    fn lot(&self, event: usize, due_ns: u64) -> u64 {
-        let word = (due_ns ^ (event as u64) << 48).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-        let word = (word ^ word >> 32).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        word >> (64 - LOT_BITS) << (self.bits - LOT_BITS)
+        (winner >> self.bits(), event as usize)
     }
 }
 
@@ -100,22 +95,11 @@ mod tests {
                 let time = if time < 5 { NEVER } else { time };
                 tournament.set(event, time);
                 due[event] = time;
-                let (first_ns, first) = tournament.first();
-                prop_assert_eq!(first_ns, *due.iter().min().unwrap());
-                prop_assert!(first_ns == NEVER || due[first] == first_ns);
+                let (first_due, first) = tournament.first();
+                prop_assert_eq!(first_due, *due.iter().min().unwrap());
+                let earliest = due.iter().position(|time| *time == first_due);
+                prop_assert!(first_due == NEVER || earliest == Some(first));
             }
         }
-    }
-
-    #[test]
-    fn ties_favour_nobody() {
-        let mut tournament = Tournament::new(3);
-        let mut wins = [0; 3];
-        for time in 0..3000 {
-            (0..3).for_each(|event| tournament.set(event, 400_000 * time));
-            wins[tournament.first().1] += 1;
-        }
-        // 1000 each; the standard deviation is 26
-        assert!(wins.iter().all(|won| (870..1130).contains(won)), "{wins:?}");
     }
 }

@@ -5,13 +5,13 @@ use sluice_tcp::{Ack, Segment};
 use crate::{
     agenda::{Agenda, Task},
     ahead::prefetch,
+    clock::{Clock, Instant, Ticks},
     endpoints::Endpoints,
     network::Network,
     packet::{Kind, Packet},
     plan::Plan,
     routes::Routes,
     run::{Control, Counts, Replication, Stretch},
-    tournament::NEVER,
 };
 
 pub struct World<'a> {
@@ -20,32 +20,38 @@ pub struct World<'a> {
     ends: Endpoints,
     agenda: Agenda,
     /// When the agenda's first task is due.
-    task_ns: u64,
+    task_due: Ticks,
     control: &'a Control,
     reported_ns: u64,
     finished: Vec<Stretch>,
 }
 
 impl<'a> World<'a> {
-    pub fn new(plan: &'a Plan, routes: Routes, replication: u32, control: &'a Control) -> Self {
+    pub fn new(
+        plan: &'a Plan,
+        routes: Routes,
+        clock: Clock,
+        replication: u32,
+        control: &'a Control,
+    ) -> Self {
         let streams = (plan.seed, u64::from(replication));
         let mut agenda = Agenda::new();
-        let ends = Endpoints::new(&plan.groups, &routes, streams, &mut agenda);
-        let network = Network::new(&plan.topology, routes, streams.0, streams.1);
+        let ends = Endpoints::new(&plan.groups, &routes, streams, clock, &mut agenda);
+        let network = Network::new(&plan.topology, routes, clock, streams);
         for (port, interval_ns) in network.ticks() {
             if let Some(interval_ns) = interval_ns {
-                agenda.add(interval_ns, Task::Tick(port as u32));
+                agenda.add(clock.ticks(interval_ns), Task::Tick(port as u32));
             }
         }
         agenda.add(0, Task::Sample);
         if plan.warm_up_ns > 0 {
-            agenda.add(plan.warm_up_ns, Task::WarmedUp);
+            agenda.add(clock.ticks(plan.warm_up_ns), Task::WarmedUp);
         }
         Self {
             plan,
             network,
             ends,
-            task_ns: agenda.due_ns(),
+            task_due: agenda.due(),
             agenda,
             control,
             reported_ns: 0,
@@ -56,21 +62,23 @@ impl<'a> World<'a> {
     /// Runs to the end; `None` if the run was cancelled meanwhile.
     pub fn run(mut self) -> Option<Replication> {
         let end_ns = self.plan.duration_ns;
+        let clock = self.network.clock();
+        let end = clock.ticks(end_ns);
         loop {
-            let (event_ns, event) = self.network.first();
-            if self.task_ns <= event_ns {
-                if self.task_ns >= end_ns {
+            let (event_due, event) = self.network.first();
+            if self.task_due <= event_due {
+                if self.task_due >= end {
                     break;
                 }
-                self.work(self.task_ns);
+                self.work(clock.at(self.task_due));
                 if self.control.is_cancelled() {
                     return None;
                 }
-            } else if event_ns >= end_ns {
+            } else if event_due >= end {
                 break;
-            } else if let Some(packet) = self.network.step(event_ns, event) {
+            } else if let Some(packet) = self.network.step(event_due, event) {
                 self.fetch_ahead(event);
-                self.deliver(event_ns, packet);
+                self.deliver(clock.at(event_due), packet);
             }
         }
         self.control.add(end_ns - self.reported_ns);
@@ -94,7 +102,7 @@ impl<'a> World<'a> {
 
     /// A packet has come to the end of its way.
     #[inline]
-    fn deliver(&mut self, now: u64, packet: Packet) {
+    fn deliver(&mut self, now: Instant, packet: Packet) {
         match packet.kind {
             Kind::Data => self.receive(now, packet),
             Kind::Ack => self.acknowledge(now, packet),
@@ -116,29 +124,29 @@ impl<'a> World<'a> {
     }
 
     #[inline]
-    fn receive(&mut self, now: u64, packet: Packet) {
+    fn receive(&mut self, now: Instant, packet: Packet) {
         let receiver = &mut self.ends.receivers[packet.flow as usize];
         let kind = &self.ends.kinds[receiver.kind as usize];
         let answer = receiver
             .endpoint
-            .on_segment(&kind.config, now, &packet.segment());
+            .on_segment(&kind.config, now.ns, &packet.segment());
         if let Some(ack) = answer {
             let sacks = &mut self.network.sacks;
             let reply = Packet::ack(packet.flow, kind.ack_bytes, &ack, sacks);
-            self.network.send(now, receiver.way, reply);
+            self.network.send(now.ticks, receiver.way, reply);
         }
-        self.arm_receiver(packet.flow);
+        self.arm_receiver(now, packet.flow);
     }
 
     #[inline]
-    fn acknowledge(&mut self, now: u64, packet: Packet) {
+    fn acknowledge(&mut self, now: Instant, packet: Packet) {
         let ack = packet.acknowledgement(&mut self.network.sacks);
         self.drive(now, packet.flow, Stimulus::Ack(ack));
     }
 
     /// Lets a sender act, sends what it sends, and sees to its timer.
     #[inline]
-    fn drive(&mut self, now: u64, flow: u32, stimulus: Stimulus) {
+    fn drive(&mut self, now: Instant, flow: u32, stimulus: Stimulus) {
         let sender = &mut self.ends.senders[flow as usize];
         let kind = &self.ends.kinds[sender.kind as usize];
         let (config, network, way) = (&kind.config, &mut self.network, sender.way);
@@ -148,96 +156,95 @@ impl<'a> World<'a> {
             } else {
                 kind.packet_bytes
             };
-            network.send(now, way, Packet::data(flow, bytes, segment));
+            network.send(now.ticks, way, Packet::data(flow, bytes, segment));
         };
         match stimulus {
-            Stimulus::Start => sender.endpoint.start(config, now, &mut send),
-            Stimulus::Ack(ack) => sender.endpoint.on_ack(config, now, &ack, &mut send),
-            Stimulus::Timer => sender.endpoint.on_timer(config, now, &mut send),
+            Stimulus::Start => sender.endpoint.start(config, now.ns, &mut send),
+            Stimulus::Ack(ack) => sender.endpoint.on_ack(config, now.ns, &ack, &mut send),
+            Stimulus::Timer => sender.endpoint.on_timer(config, now.ns, &mut send),
             Stimulus::Stop => sender.endpoint.stop(),
         }
-        if let Some(due_ns) = sender.endpoint.deadline()
-            && due_ns < sender.entered_ns
-        {
-            sender.entered_ns = due_ns;
-            self.enter(due_ns, Task::SenderTimer(flow));
+        let clock = self.network.clock();
+        let deadline = sender.endpoint.deadline();
+        if let Some(due) = sender.timer.follow(clock, now, deadline) {
+            self.enter(due, Task::SenderTimer(flow));
         }
     }
 
     #[inline]
-    fn arm_receiver(&mut self, flow: u32) {
+    fn arm_receiver(&mut self, now: Instant, flow: u32) {
         let receiver = &mut self.ends.receivers[flow as usize];
-        if let Some(due_ns) = receiver.endpoint.deadline()
-            && due_ns < receiver.entered_ns
-        {
-            receiver.entered_ns = due_ns;
-            self.enter(due_ns, Task::ReceiverTimer(flow));
+        let deadline = receiver.endpoint.deadline();
+        if let Some(due) = receiver.timer.follow(self.network.clock(), now, deadline) {
+            self.enter(due, Task::ReceiverTimer(flow));
         }
     }
 
-    fn enter(&mut self, due_ns: u64, task: Task) {
-        self.agenda.add(due_ns, task);
-        self.task_ns = self.task_ns.min(due_ns);
+    fn enter(&mut self, due: Ticks, task: Task) {
+        self.agenda.add(due, task);
+        self.task_due = self.task_due.min(due);
+    }
+
+    fn enter_at(&mut self, due_ns: u64, task: Task) {
+        self.enter(self.network.clock().ticks(due_ns), task);
     }
 
     /// Does the agenda's first task.
-    fn work(&mut self, now: u64) {
+    fn work(&mut self, now: Instant) {
         let task = self.agenda.pop().expect("a task is due");
-        self.task_ns = self.agenda.due_ns();
+        self.task_due = self.agenda.due();
         match task {
             Task::Start(flow) => self.drive(now, flow, Stimulus::Start),
             Task::Stop(flow) => self.drive(now, flow, Stimulus::Stop),
             Task::SenderTimer(flow) => {
-                let sender = &mut self.ends.senders[flow as usize];
-                if sender.entered_ns == now {
-                    sender.entered_ns = NEVER;
+                let timer = &mut self.ends.senders[flow as usize].timer;
+                if let Some(now) = timer.comes_up(now) {
                     self.drive(now, flow, Stimulus::Timer);
                 }
             }
             Task::ReceiverTimer(flow) => self.receiver_timer(now, flow),
             Task::Datagram(flow) => self.send_datagram(now, flow),
             Task::Tick(port) => {
-                if let Some(interval_ns) = self.network.tick(now, port as usize) {
-                    self.enter(now + interval_ns, task);
+                if let Some(interval_ns) = self.network.tick(now.ns, port as usize) {
+                    self.enter_at(now.ns + interval_ns, task);
                 }
             }
             Task::Sample => {
                 self.network.sample();
-                self.control.add(now - self.reported_ns);
-                self.reported_ns = now;
-                self.enter(now + self.plan.sample_ns, task);
+                self.control.add(now.ns - self.reported_ns);
+                self.reported_ns = now.ns;
+                self.enter_at(now.ns + self.plan.sample_ns, task);
             }
-            Task::WarmedUp => self.finish(now),
+            Task::WarmedUp => self.finish(now.ns),
         }
     }
 
-    fn receiver_timer(&mut self, now: u64, flow: u32) {
+    fn receiver_timer(&mut self, now: Instant, flow: u32) {
         let receiver = &mut self.ends.receivers[flow as usize];
-        if receiver.entered_ns != now {
+        let Some(now) = receiver.timer.comes_up(now) else {
             return;
-        }
-        receiver.entered_ns = NEVER;
+        };
         let kind = &self.ends.kinds[receiver.kind as usize];
-        if let Some(ack) = receiver.endpoint.on_timer(&kind.config, now) {
+        if let Some(ack) = receiver.endpoint.on_timer(&kind.config, now.ns) {
             let bytes = kind.ack_bytes;
             let reply = Packet::ack(flow, bytes, &ack, &mut self.network.sacks);
-            self.network.send(now, receiver.way, reply);
+            self.network.send(now.ticks, receiver.way, reply);
         }
-        self.arm_receiver(flow);
+        self.arm_receiver(now, flow);
     }
 
-    fn send_datagram(&mut self, now: u64, flow: u32) {
+    fn send_datagram(&mut self, now: Instant, flow: u32) {
         let sender = &mut self.ends.datagrams[flow as usize];
         sender.sent += 1;
         let (way, packet) = (sender.way, Packet::datagram(flow, sender.bytes));
-        if let Some(next_ns) = sender.pacer.next(now) {
-            self.enter(next_ns, Task::Datagram(flow));
+        if let Some(next_ns) = sender.pacer.next(now.ns) {
+            self.enter_at(next_ns, Task::Datagram(flow));
         }
-        self.network.send(now, way, packet);
+        self.network.send(now.ticks, way, packet);
     }
 
     /// Ends a stretch of the run: what was counted in it is kept.
-    fn finish(&mut self, now: u64) {
+    fn finish(&mut self, now_ns: u64) {
         let sum = |count: fn(&sluice_tcp::Sender) -> u32| {
             let senders = self.ends.senders.iter();
             senders
@@ -257,7 +264,7 @@ impl<'a> World<'a> {
             counts = counts.without(&earlier.counts);
         }
         self.finished.push(Stretch {
-            ports: self.network.take_tallies(now),
+            ports: self.network.take_tallies(now_ns),
             counts,
         });
     }

@@ -56,7 +56,7 @@ pub enum Pipe {
     /// Anew from the scoreboard at each ACK (RFC 6675, section 4, SetPipe).
     Scoreboard,
     /// One more for each packet sent, one less for each ACK, two less for a partial one (ns-2's
-    /// `Sack1`); the scoreboard lasts for one recovery only.
+    /// `Sack1`); the scoreboard lasts for one recovery only, and an ECN echo prolongs it.
     Count,
 }
 

@@ -1,6 +1,6 @@
 //! What makes a sender reduce its window: losses, time-outs and marks, each once a window of data.
 
-use crate::config::{Config, Reduction};
+use crate::config::{Config, Pipe, Reduction};
 use crate::segment::Ack;
 use crate::sender::{Phase, Sender};
 
@@ -49,7 +49,11 @@ impl Sender {
             return;
         }
         self.recover = self.max;
-        self.phase = Phase::Marked;
+        // The echo comes with the ACK that would end a recovery: ns-2's `Sack1` goes on with it.
+        let counts = config.variant.uses_sack() && config.pipe == Pipe::Count;
+        if !(counts && self.phase == Phase::Recovery) {
+            self.phase = Phase::Marked;
+        }
         if self.closed_by_mark {
             self.rto.back_off(config);
         }

@@ -32,12 +32,18 @@ def first_figure(simulated: Record, exact: Record) -> Plot:
         rare_queue_figure("RED, geometric, mu 0.25, w 0.07", curves),
         "Figure 1: how the queue is distributed",
         "The simulation ends where nothing more was seen; the paper's own had 250 million "
-        "packets. The chain goes on.",
+        "packets. The chain goes on: an empty queue has the probability "
+        f"{exact.queue_distribution[0]:.0e}.",
     )
 
 
+def is_drawn(case: Case) -> bool:
+    """Whether a figure shows the case's waits: DSRED with gamma 0.5 only, run at both w."""
+    return (case.source, case.mu, case.w) in _WAITS and case.gamma in (None, 0.5)
+
+
 def wait_figures(cases: Sequence[Case], waits: Sequence[Curves]) -> Iterator[Plot]:
-    """RED and DSRED side by side, as the paper has them; DSRED with gamma 0.5, run at both w.
+    """RED and DSRED side by side, as the paper has them.
 
     Args:
         cases: All of the paper's rows.
@@ -48,7 +54,7 @@ def wait_figures(cases: Sequence[Case], waits: Sequence[Curves]) -> Iterator[Plo
         panels = [
             Panel(case.name, {f"drop from {victim}": wait for victim, wait in curves.items()})
             for case, curves in by_case.items()
-            if (case.source, case.mu, case.w) == (source, mu, w) and case.gamma in (None, 0.5)
+            if (case.source, case.mu, case.w) == (source, mu, w) and is_drawn(case)
         ]
         yield Plot(
             wait_figure(panels),

@@ -1,0 +1,106 @@
+//! The network's clock.
+//!
+//! In networks whose delays are whole multiples of a packet's transmission, packets of different
+//! ways arrive at the same instant again and again, and the order in which they are let into a
+//! full queue decides who gets through: phase effects (Floyd & Jacobson 1992). ns-2 keeps
+//! seconds in double precision, so there the rounding of each link's delay to 53 bits decides, always
+//! the same way until the time passes the next power of two. To meet the same phase effects
+//! this clock counts in fractions of a nanosecond and rounds every sum to 53 significant bits.
+
+/// A time of the network's clock, in ticks. Its tick is a power of two of a second, below a
+/// nanosecond.
+pub type Ticks = u64;
+
+/// Bits of a double's significand.
+const SIGNIFICANT: u32 = 53;
+/// Ticks in a second at most, and at least, as powers of two.
+const FINEST: u32 = 50;
+const COARSEST: u32 = 31;
+
+/// How many ticks a second has.
+#[derive(Clone, Copy, Debug)]
+pub struct Clock {
+    /// As a power of two.
+    bits: u32,
+}
+
+impl Clock {
+    /// The finest clock that counts to `duration_ns` in `room` bits; `None` if there is none.
+    pub fn new(duration_ns: u64, room: u32) -> Option<Self> {
+        let seconds = duration_ns / 1_000_000_000 + 1;
+        let bits = room
+            .checked_sub(u64::BITS - seconds.leading_zeros())?
+            .min(FINEST);
+        (bits >= COARSEST).then_some(Self { bits })
+    }
+
+    /// The first tick that is not before `ns`.
+    pub fn ticks(self, ns: u64) -> Ticks {
+        (u128::from(ns) << self.bits).div_ceil(1_000_000_000) as u64
+    }
+
+    /// The moment at a time.
+    #[inline]
+    pub fn at(self, ticks: Ticks) -> Instant {
+        Instant {
+            ticks,
+            ns: self.ns(ticks),
+        }
+    }
+
+    /// The whole nanoseconds of a time; of `ticks(ns)` they are `ns`.
+    #[inline]
+    pub fn ns(self, ticks: Ticks) -> u64 {
+        ((u128::from(ticks) * 1_000_000_000) >> self.bits) as u64
+    }
+
+    /// Seconds in ticks, with `spare` zeros at the end: what a double adds to a time that it holds
+    /// to no more than that.
+    pub fn rounded(self, seconds: f64, spare: u32) -> Ticks {
+        // a power of two loses nothing, and a cast saturates
+        let units = seconds * 2_f64.powi(self.bits as i32 - spare as i32);
+        (units.round_ties_even() as u64).saturating_mul(1 << spare)
+    }
+}
+
+/// A moment, to the network and to the endpoints.
+#[derive(Clone, Copy, Debug)]
+pub struct Instant {
+    pub ticks: Ticks,
+    pub ns: u64,
+}
+
+/// Bits at the end of a time that a double has no room for.
+#[inline]
+pub fn spare(time: Ticks) -> u32 {
+    (u64::BITS - SIGNIFICANT).saturating_sub(time.leading_zeros())
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        #[test]
+        fn nanoseconds_survive(ns in 0_u64..200_000_000_000, room in 40_u32..60) {
+            let clock = Clock::new(200_000_000_000, room).unwrap();
+            prop_assert_eq!(clock.ns(clock.ticks(ns)), ns);
+        }
+
+        #[test]
+        fn sums_are_those_of_doubles(now in 1_u64 << 53..1 << 57, time in 1e-6..1_f64) {
+            let clock = Clock::new(100_000_000_000, 60).unwrap();
+            let second = 2_f64.powi(clock.bits as i32);
+            // a time that a double holds
+            let now = now >> spare(now) << spare(now);
+            let double = (now as f64 / second + time) * second;
+            let sum = now + clock.rounded(time, spare(now));
+            // not where the sum passes a power of two, nor at a half, which rounds to even
+            let passes = spare(sum) != spare(now);
+            let half = (time * second / (1_u64 << spare(now)) as f64).fract() == 0.5;
+            prop_assert!(passes || half || sum as f64 == double, "{} {}", sum, double);
+        }
+    }
+}

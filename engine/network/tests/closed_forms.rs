@@ -1,0 +1,71 @@
+//! Cases whose answer is known.
+
+mod common;
+
+use common::{MS, SECOND, datagrams, link, plan, port, run, tcp, topology};
+use sluice_network::{Control, Law, Source, Topology, simulate};
+
+fn one_link(rate_bps: u64, limit: u32) -> Topology {
+    let mut there = link(0, 1, rate_bps, 10 * MS);
+    there.port = Some(port("drop_tail", limit));
+    topology(2, vec![there, link(1, 0, rate_bps, 10 * MS)])
+}
+
+#[test]
+fn a_constant_rate_below_the_links_never_waits() {
+    let groups = vec![datagrams(0, 1, 1, Law::Constant(5 * MS), 10 * SECOND)];
+    let run = run(&plan(one_link(1_000_000, 5), groups, 11 * SECOND));
+    let port = &run.stretches[0].ports[0];
+    assert_eq!((port.lost(), port.queue_ns[0]), (0, 11 * SECOND));
+    // 500 bytes take 4 ms, of which a double knows about 1e-15 s less or more
+    let busy_ns = 11 * SECOND - port.idle_ns;
+    assert!(busy_ns.abs_diff(port.sent * 4 * MS) <= 2 * port.sent);
+    assert_eq!(run.stretches[0].counts.datagrams_received, port.sent);
+}
+
+#[test]
+fn a_constant_rate_above_the_links_loses_the_difference() {
+    let groups = vec![datagrams(0, 1, 1, Law::Constant(2 * MS), 20 * SECOND)];
+    let run = run(&plan(one_link(1_000_000, 5), groups, 20 * SECOND));
+    let port = &run.stretches[0].ports[0];
+    // half of it, but for what fills the buffer at first
+    assert!((port.arrivals / 2 - port.lost()) <= 6, "{}", port.lost());
+}
+
+#[test]
+fn a_window_per_round_trip_limits_a_flow() {
+    let mut group = tcp(0, 1, 1, u32::MAX);
+    let Source::Long(long) = &mut group.source else {
+        unreachable!()
+    };
+    long.kind.config.receiver_window = 20;
+    long.kind.config.delayed_ack_ns = None;
+    let mut plan = plan(one_link(100_000_000, 100), vec![group], 20 * SECOND);
+    plan.warm_up_ns = 10 * SECOND;
+    let run = run(&plan);
+    // 500 bytes there take 40 us, 40 bytes back 3.2 us, both links 10 ms: 20 packets each
+    let round_trip_ns = 20 * MS + 40_000 + 3_200;
+    let wanted = 20 * 10 * SECOND / round_trip_ns;
+    let found = run.stretches[1].counts.acknowledged;
+    assert!(found.abs_diff(wanted) <= 20, "{found} against {wanted}");
+}
+
+#[test]
+fn a_seed_gives_one_result_on_any_number_of_threads() {
+    let mut plan = plan(
+        one_link(2_000_000, 20),
+        vec![
+            tcp(0, 1, 30, u32::MAX),
+            datagrams(0, 1, 3, Law::Exponential(20 * MS), 20 * SECOND),
+        ],
+        20 * SECOND,
+    );
+    plan.replications = 6;
+    plan.topology.links[0].port = Some(port("red", 20));
+    let on = |threads| simulate(&plan, Some(threads), &Control::default()).unwrap();
+    let alone = on(1);
+    assert_eq!(alone, on(3));
+    assert_ne!(alone[0], alone[1]);
+    plan.seed = 2;
+    assert_ne!(alone, simulate(&plan, None, &Control::default()).unwrap());
+}

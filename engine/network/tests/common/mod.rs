@@ -1,0 +1,103 @@
+//! Small networks to test with.
+
+#![allow(dead_code)]
+
+use sluice_aqm::{Configured, Discipline, Victim, find};
+use sluice_network::{
+    Control, Datagrams, Group, Law, Link, LongTcp, NEVER, NetworkError, Pace, Plan, Port,
+    Replication, Source, TcpFlow, TcpKind, Topology, simulate,
+};
+use sluice_queue::Scheduler;
+use sluice_tcp::{Config, Variant};
+
+pub const MS: u64 = 1_000_000;
+pub const SECOND: u64 = 1000 * MS;
+
+pub fn port(aqm: &str, limit: u32) -> Port {
+    Port {
+        discipline: Discipline {
+            limit,
+            victim: Victim::Tail,
+            ecn: false,
+        },
+        scheduler: Scheduler::Fifo,
+        aqm: Configured::new(find(aqm).unwrap(), &[]).unwrap(),
+    }
+}
+
+pub fn link(from: usize, to: usize, rate_bps: u64, delay_ns: u64) -> Link {
+    Link {
+        from,
+        to,
+        rate_bps,
+        delay_ns,
+        port: None,
+    }
+}
+
+pub fn topology(nodes: usize, links: Vec<Link>) -> Topology {
+    Topology {
+        nodes: (0..nodes).map(|node| format!("n{node}")).collect(),
+        links,
+    }
+}
+
+/// `count` TCP flows of `packets` packets each, which start within the first 100 ms.
+pub fn tcp(from: usize, to: usize, count: u32, packets: u32) -> Group {
+    Group {
+        from,
+        to,
+        count,
+        source: Source::Long(LongTcp {
+            kind: TcpKind {
+                config: Config::rfc(Variant::NewReno),
+                packet_bytes: 500,
+                ack_bytes: 40,
+            },
+            flow: TcpFlow {
+                packets,
+                start_ns: 0,
+                stop_ns: NEVER,
+            },
+            spread_ns: 100 * MS,
+        }),
+    }
+}
+
+/// Datagrams of 500 bytes with these gaps, until `stop_ns`.
+pub fn datagrams(from: usize, to: usize, count: u32, gaps: Law, stop_ns: u64) -> Group {
+    Group {
+        from,
+        to,
+        count,
+        source: Source::Datagrams(Datagrams {
+            bytes: 500,
+            pace: Pace::Gaps(gaps),
+            start_ns: 0,
+            spread_ns: 100 * MS,
+            stop_ns,
+        }),
+    }
+}
+
+pub fn plan(topology: Topology, groups: Vec<Group>, duration_ns: u64) -> Plan {
+    Plan {
+        topology,
+        groups,
+        duration_ns,
+        warm_up_ns: 0,
+        sample_ns: 10 * MS,
+        replications: 1,
+        seed: 1,
+    }
+}
+
+pub fn run(plan: &Plan) -> Replication {
+    let mut runs = simulate(plan, Some(1), &Control::default()).unwrap();
+    runs.pop().unwrap()
+}
+
+pub fn refusal(plan: &Plan) -> String {
+    let NetworkError(what) = simulate(plan, Some(1), &Control::default()).unwrap_err();
+    what
+}

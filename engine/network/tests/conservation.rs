@@ -1,0 +1,93 @@
+//! Nothing is lost but at queues, whatever the network.
+
+mod common;
+
+use common::{MS, SECOND, datagrams, link, plan, port, run, tcp, topology};
+use proptest::prelude::*;
+use sluice_network::{Law, Link, Topology};
+
+/// A ring of nodes, both directions, with chords; every other link has a port.
+fn network() -> impl Strategy<Value = Topology> {
+    let ends = (
+        0_usize..8,
+        0_usize..8,
+        100_000_u64..50_000_000,
+        0_u64..20 * MS,
+    );
+    (2_usize..8, prop::collection::vec(ends, 0..10), 1_u32..30).prop_map(
+        |(nodes, chords, limit)| {
+            let mut links: Vec<Link> = Vec::new();
+            for node in 0..nodes {
+                let next = (node + 1) % nodes;
+                links.push(link(node, next, 2_000_000, 5 * MS));
+                links.push(link(next, node, 3_000_000, 3 * MS));
+            }
+            for (from, to, rate_bps, delay_ns) in chords {
+                if from < nodes && to < nodes && from != to {
+                    links.push(link(from, to, rate_bps, delay_ns));
+                }
+            }
+            for (index, link) in links.iter_mut().enumerate() {
+                let aqm = ["drop_tail", "red"][index / 2 % 2];
+                link.port = (index % 2 == 0).then(|| port(aqm, limit));
+            }
+            topology(nodes, links)
+        },
+    )
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(60))]
+
+    #[test]
+    fn every_datagram_arrives_or_is_counted_as_lost(
+        network in network(),
+        flows in prop::collection::vec((0_usize..8, 0_usize..8, 1_u64..20), 1..6),
+    ) {
+        let nodes = network.nodes.len();
+        let groups: Vec<_> = flows
+            .into_iter()
+            .map(|(from, to, gap_ms)| (from % nodes, to % nodes, gap_ms))
+            .filter(|(from, to, _)| from != to)
+            .map(|(from, to, gap_ms)| {
+                datagrams(from, to, 3, Law::Exponential(gap_ms * MS), 2 * SECOND)
+            })
+            .collect();
+        // what the slowest link still has to send after 2 s takes less than 30
+        let run = run(&plan(network, groups, 40 * SECOND));
+        let stretch = &run.stretches[0];
+        let lost: u64 = stretch.ports.iter().map(|port| port.lost()).sum();
+        prop_assert_eq!(stretch.counts.datagrams_received + lost, stretch.counts.datagrams_sent);
+        prop_assert_eq!(run.received.iter().sum::<u64>(), stretch.counts.datagrams_received);
+        for port in &stretch.ports {
+            prop_assert_eq!(port.arrivals, port.sent + port.lost());
+            prop_assert_eq!(port.queue_ns.iter().sum::<u64>(), 40 * SECOND);
+            prop_assert!(port.idle_ns <= port.duration_ns);
+        }
+    }
+
+    #[test]
+    fn every_transfer_ends_whole(network in network(), ends in (0_usize..8, 1_usize..8)) {
+        let nodes = network.nodes.len();
+        let (from, ahead) = ends;
+        let to = (from % nodes + 1 + ahead % (nodes - 1)) % nodes;
+        let run = run(&plan(network, vec![tcp(from % nodes, to, 4, 50)], 600 * SECOND));
+        prop_assert_eq!(&run.acknowledged, &vec![50; 4]);
+    }
+}
+
+#[test]
+fn thousands_of_flows_share_a_buffer_of_one_packet() {
+    let mut bottleneck = link(0, 1, 10_000_000, MS);
+    bottleneck.port = Some(port("drop_tail", 1));
+    let network = topology(2, vec![bottleneck, link(1, 0, 10_000_000, MS)]);
+    let run = run(&plan(network, vec![tcp(0, 1, 3000, u32::MAX)], 10 * SECOND));
+    let stretch = &run.stretches[0];
+    let port = &stretch.ports[0];
+    assert_eq!(port.queue_ns.iter().skip(2).sum::<u64>(), 0);
+    // one packet waits at the end, if any
+    assert!(port.arrivals - port.sent - port.lost() <= 1);
+    // the others keep trying while some get through
+    assert!((1..=port.sent).contains(&stretch.counts.acknowledged));
+    assert!(port.lost() > port.sent);
+}

@@ -1,0 +1,78 @@
+//! Plans that make no sense are refused, with the reason.
+
+mod common;
+
+use common::{MS, SECOND, datagrams, link, plan, port, refusal, tcp, topology};
+use sluice_network::{Law, Plan};
+
+fn good() -> Plan {
+    let mut there = link(0, 1, 1_000_000, MS);
+    there.port = Some(port("drop_tail", 5));
+    let network = topology(3, vec![there, link(1, 0, 1_000_000, MS)]);
+    plan(network, vec![tcp(0, 1, 1, 10)], SECOND)
+}
+
+type Spoil = fn(&mut Plan);
+
+#[test]
+fn each_with_its_reason() {
+    let cases: [(&str, Spoil); 10] = [
+        ("no route from n0 to n2", |plan| plan.groups[0].to = 2),
+        (
+            "a flow must lead to another node, not from n0 to n0",
+            |plan| {
+                plan.groups[0].to = 0;
+            },
+        ),
+        ("flows.0 must join two of the 3 nodes", |plan| {
+            plan.groups[0].to = 3;
+        }),
+        (
+            "link n0 -> n1: rate = 0 must lie between 1 and 100000000000000 bits/s",
+            |plan| plan.topology.links[0].rate_bps = 0,
+        ),
+        (
+            "link n1 -> n0: delay = 18446744073709551615 must be at most 3600000000000 ns",
+            |plan| plan.topology.links[1].delay_ns = u64::MAX,
+        ),
+        (
+            "link n0 -> n1: limit = 0 must be at least 1 packet",
+            |plan| {
+                plan.topology.links[0]
+                    .port
+                    .as_mut()
+                    .unwrap()
+                    .discipline
+                    .limit = 0;
+            },
+        ),
+        ("link 1 must join two of the 3 nodes", |plan| {
+            plan.topology.links[1].to = 1;
+        }),
+        (
+            "warm_up = 1000000000 must be below duration = 1000000000 (ns)",
+            |plan| {
+                plan.warm_up_ns = SECOND;
+            },
+        ),
+        (
+            "sample = 1 must be at least 10 ns: a queue is sampled 100000000 times at most",
+            |plan| plan.sample_ns = 1,
+        ),
+        (
+            "flows.1: shape = 1 must exceed 1, or there is no mean",
+            |plan| {
+                let law = Law::Pareto {
+                    mean: MS,
+                    shape: 1.0,
+                };
+                plan.groups.push(datagrams(0, 1, 1, law, SECOND));
+            },
+        ),
+    ];
+    for (reason, spoil) in cases {
+        let mut plan = good();
+        spoil(&mut plan);
+        assert_eq!(refusal(&plan), reason);
+    }
+}

@@ -1,0 +1,190 @@
+"""The network world in the package: closed forms, repeatability, scenarios, bad input."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import sluicegate as sg
+from sluicegate import network
+
+SCENARIOS = Path(__file__).parent.parent / "scenarios"
+DROP_TAIL = [sg.Discipline(aqm="drop_tail")]
+
+
+def one_link(*flows, limit=250, rate_bps=1e6, duration_s=10.0, **fields):
+    link = network.Link(source="a", sink="b", rate_bps=rate_bps, delay_s=0.001, queue=True)
+    return network.NetworkScenario(
+        topology=network.Graph(links=[link]),
+        flows=list(flows),
+        queue=sg.Queue(limit=limit),
+        duration_s=duration_s,
+        **{"disciplines": DROP_TAIL, **fields},
+    )
+
+
+def datagrams(**fields):
+    return network.DatagramFlows(**{"source": "a", "sink": "b", "rate_bps": 5e5, **fields})
+
+
+def test_poisson_datagrams_wait_as_pollaczek_and_khinchine_say():
+    scenario = one_link(
+        datagrams(rate_bps=0.7e6, gaps="exponential"),
+        limit=10_000,
+        duration_s=1000.0,
+        warm_up_s=50.0,
+        replications=16,
+    )
+    record = network.simulate(scenario)
+    load, packet_s = 0.7, 8 * 500 / 1e6
+    waiting = load**2 / (2 * (1 - load))
+    for name, wanted in (
+        ("queue_mean", waiting),
+        ("wait_mean", waiting / (load / packet_s)),
+        ("utilization", load),
+    ):
+        # twice the 95 % interval: one seed in ten thousand lies outside
+        assert abs(record[name].value - wanted) < 2 * record[name].half_width, name
+    assert record["loss_ratio"].value == 0
+
+
+def test_on_off_datagrams_send_their_share_of_the_time():
+    half = network.Exponential(mean_s=0.5)
+    scenario = one_link(
+        datagrams(count=20, rate_bps=4e4, on=half, off=network.Exponential(mean_s=1.5)),
+        duration_s=500.0,
+        replications=4,
+    )
+    record = network.simulate(scenario)
+    wanted = 20 * 4e4 / 8 / 500 / 4
+    found = record["datagram_goodput"]
+    assert abs(found.value - wanted) < 2 * found.half_width
+
+
+def test_two_equal_flows_share_fairly_and_fill_the_link():
+    scenario = one_link(
+        network.TcpFlows(source="a", sink="b", count=2), limit=20, duration_s=100.0, replications=2
+    )
+    record = network.simulate(scenario)
+    assert record["utilization"].value > 0.95
+    assert record["fairness"].value > 0.9
+    assert record["goodput"].value == pytest.approx(250, rel=0.05)
+    assert record.flows.height == 4
+
+
+def test_short_flows_come_and_go():
+    short = network.ShortTcpFlows(
+        source="a",
+        sink="b",
+        gaps=network.Exponential(mean_s=0.1),
+        duration=network.Uniform(least_s=0.1, greatest_s=0.3),
+        start_s=2.0,
+        stop_s=6.0,
+    )
+    record = network.simulate(one_link(short, warm_up_s=0.0, replications=1))
+    queue = record.ports[0].samples[0]
+    assert queue[:200].max() == 0
+    assert queue[200:600].max() > 0
+    # 40 are expected; Poisson's standard deviation is 6
+    assert 16 < record.flows.height < 64
+
+
+def test_threads_change_nothing():
+    scenario = network.NetworkScenario.load(SCENARIOS / "dumbbell.toml")
+    short = scenario.model_copy(update={"duration_s": 5.0, "warm_up_s": 1.0, "replications": 3})
+    alone, many = (network.simulate(short, short.disciplines[1], threads=n) for n in (1, 3))
+    assert alone.measures == many.measures
+    assert np.array_equal(alone.ports[0].samples, many.ports[0].samples)
+    assert alone.flows.equals(many.flows)
+
+
+def test_ecn_marks_instead_of_dropping():
+    tcp = network.Tcp(ecn=True)
+    red = sg.Discipline(aqm="red", params={"min_th": 5, "max_th": 60, "w": 0.02}, ecn=True)
+    scenario = one_link(
+        network.TcpFlows(source="a", sink="b", count=5, tcp=tcp),
+        disciplines=[red],
+        duration_s=30.0,
+        replications=2,
+    )
+    record = network.simulate(scenario)
+    assert record["mark_ratio"].value > 0
+    assert record["early_loss_ratio"].value == 0
+
+
+@pytest.mark.parametrize(
+    "topology", [network.ParkingLot(), network.Star(), network.Dumbbell(two_way=True)]
+)
+def test_ready_made_topologies_run_on_all_their_ways(topology):
+    flows = [network.TcpFlows(way=way, count=4) for way in topology.ways()]
+    scenario = network.NetworkScenario(
+        topology=topology, flows=flows, disciplines=DROP_TAIL, duration_s=5.0, replications=1
+    )
+    record = network.simulate(scenario)
+    assert [port.name for port in record.ports] == [
+        f"{wire.source} -> {wire.sink}" for wire in topology.wires() if wire.queue
+    ]
+    assert (record.flows["packets"] > 0).all()
+
+
+def test_response_time_is_when_the_trailing_mean_stays_near():
+    rising = np.concatenate([np.zeros(1000), np.full(3000, 100)])
+    # the mean over 5 s reaches half of 100 when half of its window has passed the step
+    assert network.response_time_s(rising, 0.01, 100) == pytest.approx(12.49, abs=0.011)
+    assert network.response_time_s(np.zeros(4000), 0.01, 100) == np.inf
+    assert network.response_time_s(np.full(500, 100), 0.01, 100) == np.inf
+
+
+BAD = [
+    ({"rate_bps": 0.0}, "rate_bps = 0.0 must be at least 1"),
+    ({"delay_s": -1.0}, "delay_s = -1.0 must be at least 0"),
+    ({"sink": "a"}, "links.0.sink = a must differ from its source"),
+    ({"queue": False}, "topology.links: at least one must have queue = true"),
+]
+
+
+@pytest.mark.parametrize(("fields", "reason"), BAD)
+def test_impossible_links_are_refused(fields, reason):
+    link = {"source": "a", "sink": "b", "rate_bps": 1e6, "delay_s": 0.01, "queue": True}
+    table = {
+        "topology": {"kind": "graph", "links": [link | fields]},
+        "flows": [{"kind": "tcp", "source": "a", "sink": "b"}],
+        "disciplines": [{"aqm": "drop_tail"}],
+        "duration_s": 1.0,
+    }
+    with pytest.raises(sg.SluiceError) as told:
+        network.NetworkScenario.parse(table)
+    assert reason in str(told.value)
+
+
+def test_what_is_no_scenario_is_refused():
+    tcp = network.TcpFlows(source="a", sink="b")
+    cases = [
+        (lambda: one_link(tcp, warm_up_s=10.0), "warm_up_s = 10 must be below duration_s = 10"),
+        (lambda: one_link(datagrams(source="c")), "c is no node of the topology"),
+        (lambda: one_link(datagrams(source=None, sink=None)), "this topology names no ways"),
+        (lambda: datagrams(sink=None), "source and sink must be given both or neither"),
+        (lambda: datagrams(way="x"), "way = x and source = a exclude each other"),
+        (lambda: datagrams(stop_s=1.0, start_s=2.0), "stop_s = 1 must exceed start_s = 2"),
+        (lambda: datagrams(on=network.Constant(mean_s=1.0)), "on and off must be given both"),
+        (lambda: network.Pareto(mean_s=1.0, shape=1.0), "shape = 1.0 must be above 1"),
+        (lambda: network.Tcp(variant="vegas"), "must be one of"),
+    ]
+    for make, reason in cases:
+        with pytest.raises(sg.SluiceError) as told:
+            make()
+        assert reason in str(told.value)
+
+
+def test_flows_without_a_route_are_refused():
+    link = network.Link(
+        source="a", sink="b", rate_bps=1e6, delay_s=0.0, queue=True, both_ways=False
+    )
+    scenario = network.NetworkScenario(
+        topology=network.Graph(links=[link]),
+        flows=[network.TcpFlows(source="a", sink="b")],
+        disciplines=DROP_TAIL,
+        duration_s=1.0,
+    )
+    with pytest.raises(sg.SluiceError, match="no route from b to a"):
+        network.simulate(scenario)
