@@ -157,6 +157,36 @@ def test_a_limit_that_is_not_within_its_tolerance_is_refined():
         assert abs(fine[name].value - rough[name].value) <= rough[name].half_width
 
 
+@pytest.mark.parametrize("w", [1.0, 1e-7])
+def test_levels_stay_apart_where_the_average_stays_at_one_value(w):
+    """With w = 1 the average is a number of packets, with 1e-7 it all but stays at max_th."""
+    solution = sg.chain.solve(red(w=w), grid=1.0)
+    for count in (31, 61, 121, 241):
+        levels = levels_for(solution, count, 15)
+        assert np.diff(levels).min() > 15 / count / 1000
+        solution = sg.chain.solve(red(w=w), grid=levels)
+    for measure in solution.record.measures.values():
+        assert np.isfinite(measure.value)
+
+
+def test_an_empty_system_too_rare_for_a_double_hides_no_other_state():
+    setting = red(w=1e-6)
+    direct, iterative = (
+        sg.chain.solve(setting, grid=1 / 16, method=method) for method in ("direct", "iterative")
+    )
+    assert 0 <= direct.average_distribution[0] < 1e-300
+    assert direct.residual < 1e-15
+    np.testing.assert_allclose(
+        direct.average_distribution, iterative.average_distribution, atol=1e-12
+    )
+
+
+@pytest.mark.parametrize(("grid", "tolerance"), [(4, 1e-3), (float("nan"), 1e-3), (0.25, 0)])
+def test_settings_of_a_limit_are_checked(grid, tolerance):
+    with pytest.raises(sg.SluiceError, match="must be above 0"):
+        sg.chain.extrapolate(red(), grid=grid, tolerance=tolerance)
+
+
 @pytest.mark.parametrize(
     ("setting", "given", "message"),
     [
@@ -185,6 +215,11 @@ def test_a_limit_that_is_not_within_its_tolerance_is_refined():
         (
             red(),
             {"grid": np.array([0.0, 8.0, 14.0])},
+            "grid must rise from 0 to the limit of 15 packets or beyond",
+        ),
+        (
+            red(),
+            {"grid": [0.0, 8.0, float("inf")]},
             "grid must rise from 0 to the limit of 15 packets or beyond",
         ),
         (red(), {"method": "power"}, "method = power must be auto, direct or iterative"),

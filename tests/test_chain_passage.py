@@ -82,6 +82,20 @@ def test_a_step_of_the_load_starts_in_the_steady_state():
     assert same.mean < step.mean
 
 
+def test_the_iterative_method_says_how_far_off_a_long_passage_is():
+    def passage(rate, method):
+        setting = scenario("red", rate=rate, limit=30, min_th=5, max_th=20, w=0.2, **RED)
+        return sg.chain.first_passage(setting, queue_at_least=25, grid=1.0, method=method)
+
+    direct, iterative = (passage(0.4, method) for method in ("direct", "iterative"))
+    assert direct.mean > 1e7
+    assert abs(iterative.mean - direct.mean) <= iterative.error + direct.error
+    assert iterative.error < 1e-6 * direct.mean
+    assert passage(0.2, "direct").mean > 1e17
+    with pytest.raises(sg.SluiceError, match="too many for the iterative method: take the direct"):
+        passage(0.2, "iterative")
+
+
 @pytest.mark.parametrize(
     ("given", "message"),
     [
@@ -93,6 +107,18 @@ def test_a_step_of_the_load_starts_in_the_steady_state():
             {"queue_at_least": 41},
             "the set is never reached: an empty system leads to no state with queue >= 41; the "
             "queue has at most 40 packets, and the average reaches 0",
+        ),
+        (
+            {"average_at_least": float("nan")},
+            "average >= NaN: a bound must be a number",
+        ),
+        (
+            {"queue_below": -1},
+            "queue_below = -1 must be a whole number from 0 to 4294967295",
+        ),
+        (
+            {"queue_below": 1, "start_queue": 1.5},
+            "start_queue = 1.5 must be a whole number from 0 to 4294967295",
         ),
         (
             {"queue_below": 1, "start_queue": 41},

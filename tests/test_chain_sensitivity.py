@@ -128,3 +128,5 @@ def test_what_is_no_parameter_is_refused():
         found.derivative("wait_p50", "w")
     with pytest.raises(sg.SluiceError, match="loss_ratio = 2 is not reached"):
         sg.chain.solve_for(red(), parameter="w", measure="loss_ratio", target=2.0, grid=1.0)
+    with pytest.raises(sg.SluiceError, match="target = inf must be finite, and tolerance = 1e-09"):
+        sg.chain.solve_for(red(), parameter="w", measure="loss_ratio", target=float("inf"))

@@ -22,6 +22,8 @@ Tell: TypeAlias = Callable[[float, float, str], None]
 
 # the system and other programs need some, too
 _SHARE_OF_MEMORY = 0.8
+# the engine counts in 32 bits
+_LARGEST = 2**32 - 1
 # digits of the residual that the iterative method aims at
 _DIGITS = 12.0
 _LEAST = 10.0**-_DIGITS
@@ -63,6 +65,36 @@ def build(
         return _engine.Chain(plan, discipline.configured.engine, grid, memory)
     except ValueError as error:
         raise SluiceError(str(error)) from None
+
+
+def build_start(
+    start: Scenario | None,
+    discipline: Discipline,
+    grid: float,
+    start_queue: int,
+    start_average: float,
+) -> _engine.Chain | None:
+    """The chain in whose steady state to start; None for a start by queue and average.
+
+    Raises:
+        SluiceError: As `build`; if both are given.
+    """
+    if start is None:
+        return None
+    if (start_queue, start_average) != (0, 0.0):
+        raise SluiceError("start: give a scenario, or start_queue and start_average, not both")
+    return build(start, discipline, grid)
+
+
+def whole(name: str, value: float, least: int = 0) -> int:
+    """The value, if it is a whole number that the engine takes.
+
+    Raises:
+        SluiceError: If it is none.
+    """
+    if not (least <= value <= _LARGEST and value == int(value)):
+        raise SluiceError(f"{name} = {value} must be a whole number from {least} to {_LARGEST}")
+    return int(value)
 
 
 def describe_chain(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import polars as pl
@@ -62,6 +63,8 @@ def solve_for(
     Raises:
         SluiceError: As `sensitivity`; if the target is not reached within 20 steps.
     """
+    if not (math.isfinite(target) and tolerance > 0):
+        raise SluiceError(f"target = {target} must be finite, and tolerance = {tolerance} above 0")
     chosen = only(scenario, discipline)
     steps: list[dict[str, float]] = []
     while len(steps) < _MOST_STEPS:

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from sluicegate import store
 from sluicegate.chain.build import Tell
 from sluicegate.chain.steady import Solution, solve
+from sluicegate.errors import SluiceError
 from sluicegate.estimate import Measure
 from sluicegate.record import Record
 from sluicegate.scenario import Discipline, Scenario
@@ -20,6 +21,9 @@ FloatArray = NDArray[np.float64]
 _LEADING = ("queue_mean", "queue_variance", "loss_ratio")
 # the next grid would have twice as many
 _MOST_STATES = 2_000_000
+# how many times as dense as even ones levels are at most: an average that stays at one value
+# would draw all levels there, closer than rounding
+_FINEST = 1000
 
 
 def extrapolate(
@@ -50,14 +54,22 @@ def extrapolate(
         tell: Called now and then, as by `solve`: how far the grid at hand is.
 
     Raises:
-        SluiceError: As `solve`.
+        SluiceError: As `solve`; if `grid` is above a quarter of the limit, with which the first
+            of its grids would have no level between; if `tolerance` is not above 0.
     """
+    limit = scenario.queue.limit
+    if not 0 < grid <= limit / 4:
+        raise SluiceError(
+            f"grid = {grid:g} must be above 0 and at most a quarter of the limit of {limit} packets"
+        )
+    if not tolerance > 0:
+        raise SluiceError(f"tolerance = {tolerance:g} must be above 0")
     solution = solve(scenario, discipline, grid=4 * grid, tell=tell)
-    levels = round(scenario.queue.limit / (4 * grid)) + 1
+    levels = round(limit / (4 * grid)) + 1
     records: list[Record] = []
     while True:
         if len(solution.average_levels) > 1:
-            places = levels_for(solution, levels, scenario.queue.limit)
+            places = levels_for(solution, levels, limit)
             solution = solve(scenario, discipline, grid=places, tell=tell)
         records.append(solution.record)
         levels = 2 * levels - 1
@@ -98,7 +110,8 @@ def levels_for(solution: Solution, count: int, limit: int) -> FloatArray:
     widths = np.convolve(gaps, [0.5, 0.5])
     dense = np.cbrt(np.bincount(place, solution.average_distribution) / widths)
     by_mass = gaps * (dense[1:] + dense[:-1])
-    shares = by_mass / by_mass.sum() + gaps / gaps.sum()
+    evenly = gaps / gaps.sum()
+    shares = np.minimum(by_mass / by_mass.sum(), _FINEST * evenly) + evenly
     below = np.concatenate(([0.0], np.cumsum(shares)))
     levels = np.interp(np.linspace(0, below[-1], count), below, known)
     return levels if levels[-1] >= limit else np.append(levels, float(limit))

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sluicegate import _engine
-from sluicegate.chain.build import build, only
+from sluicegate.chain.build import build, only, whole
 from sluicegate.chain.steady import Method
 from sluicegate.errors import SluiceError
 from sluicegate.scenario import Discipline, Scenario
@@ -70,11 +70,9 @@ def losses(
     Raises:
         SluiceError: As `solve`; if `lag` is below 1; or if losses are too rare for the method.
     """
-    if lag < 1:
-        raise SluiceError(f"lag = {lag} must be at least 1")
     chain = build(scenario, only(scenario, discipline), grid)
     try:
-        table = _engine.chain_losses(chain, method, lag)
+        table = _engine.chain_losses(chain, method, whole("lag", lag, least=1))
     except ValueError as error:
         raise SluiceError(str(error)) from None
     lost, off = table["lost"], table["error"]

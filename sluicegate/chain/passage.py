@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from sluicegate import _engine
-from sluicegate.chain.build import build, only
+from sluicegate.chain.build import build, build_start, only, whole
 from sluicegate.chain.steady import Method
 from sluicegate.errors import SluiceError
 from sluicegate.scenario import Discipline, Scenario
@@ -69,26 +69,29 @@ def first_passage(
 
     Raises:
         SluiceError: As `solve`; without any bound; if bounds can never hold, so that the mean
-            would be infinite; if a named start does not exist, or `start` has a chain of other
-            states.
+            would be infinite; if the mean is beyond what the method resolves (1e200 slots for the
+            direct one, about 1e11 for the iterative one); if a named start does not exist, or
+            `start` has a chain of other states.
     """
-    queue, average = (queue_below, queue_at_least), (average_below, average_at_least)
+    queue = (_bound("queue_below", queue_below), _bound("queue_at_least", queue_at_least))
+    average = (average_below, average_at_least)
     if all(bound is None for bound in queue + average):
         raise SluiceError(
             "until when? give queue_below, queue_at_least, average_below or average_at_least"
         )
-    if start is not None and (start_queue, start_average) != (0, 0.0):
-        raise SluiceError("start: give a scenario, or start_queue and start_average, not both")
     chosen = only(scenario, discipline)
     chain = build(scenario, chosen, grid)
-    before = None if start is None else build(start, chosen, grid)
+    before = build_start(start, chosen, grid, start_queue, start_average)
+    packets = whole("start_queue", start_queue)
     try:
-        table = _engine.chain_passage(
-            chain, queue, average, start_queue, start_average, before, method
-        )
-    except (ValueError, OverflowError) as error:
+        table = _engine.chain_passage(chain, queue, average, packets, start_average, before, method)
+    except ValueError as error:
         raise SluiceError(str(error)) from None
     return Passage(
         deviation=float(np.sqrt(max(table["variance"], 0.0))),
         **{name: table[name] for name in ("mean", "error", "states", "method", "residual")},
     )
+
+
+def _bound(name: str, packets: int | None) -> int | None:
+    return None if packets is None else whole(name, packets)

@@ -189,8 +189,8 @@ def _record(
 
 
 def _steps(grid: float | FloatArray) -> str:
-    if isinstance(grid, np.ndarray):
-        return f"on {len(grid):,} levels"
+    if np.ndim(grid) > 0:
+        return f"on {np.size(grid):,} levels"
     return f"in steps of {grid:g} packets"
 
 

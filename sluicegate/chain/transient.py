@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sluicegate import _engine
-from sluicegate.chain.build import build, only
+from sluicegate.chain.build import build, build_start, only, whole
 from sluicegate.chain.steady import Method
 from sluicegate.errors import SluiceError
 from sluicegate.scenario import Discipline, Scenario
@@ -83,28 +83,25 @@ def transient(
         SluiceError: As `solve`; if `slots` or `tolerance` make no sense, if a named state does
             not exist, or if `start` has a chain of other states.
     """
-    times = [int(slot) for slot in slots]
-    if not times or times[0] < 0 or times != sorted(times) or times != list(slots):
+    times = list(slots)
+    if not times or times != sorted(times) or not all(map(_is_time, times)):
         raise SluiceError(
-            f"slots = {list(slots)} must be whole numbers from 0 on, rising, at least one"
+            f"slots = {times} must be whole numbers from 0 on, rising, below 2^63, at least one"
         )
     if not 0 < tolerance < 1:
         raise SluiceError(f"tolerance = {tolerance} must lie between 0 and 1")
-    if start_queue < 0:
-        raise SluiceError(f"start_queue = {start_queue} must be at least 0 (packets)")
-    if start is not None and (start_queue, start_average) != (0, 0.0):
-        raise SluiceError("start: give a scenario, or start_queue and start_average, not both")
     chosen = only(scenario, discipline)
     chain = build(scenario, chosen, grid)
-    before = None if start is None else build(start, chosen, grid)
+    before = build_start(start, chosen, grid, start_queue, start_average)
+    packets = whole("start_queue", start_queue)
     try:
         table = _engine.chain_transient(
-            chain, times, tolerance, start_queue, start_average, before, method
+            chain, list(map(int, times)), tolerance, packets, start_average, before, method
         )
-    except (ValueError, OverflowError) as error:
+    except ValueError as error:
         raise SluiceError(str(error)) from None
     return Transient(
-        slots=np.array(times),
+        slots=np.array(times, dtype=np.int64),
         queue_distribution=table["queue"],
         average_levels=table["levels"],
         average_distribution=table["average"],
@@ -112,3 +109,7 @@ def transient(
         error=table["error"],
         multiplications=table["multiplications"],
     )
+
+
+def _is_time(slot: float) -> bool:
+    return 0 <= slot < 2**63 and slot == int(slot)

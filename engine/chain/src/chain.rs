@@ -89,7 +89,8 @@ impl Chain {
     pub fn on(plan: &Plan, grid: &[f64]) -> Result<Self, ChainError> {
         let limit = f64::from(plan.discipline.limit);
         let covers = grid.first() == Some(&0.0) && grid.last() >= Some(&limit);
-        if !(covers && grid.is_sorted_by(|a, b| a < b)) {
+        let is_finite = grid.iter().all(|average| average.is_finite());
+        if !(covers && is_finite && grid.is_sorted_by(|a, b| a < b)) {
             refuse!("grid must rise from 0 to the limit of {limit} packets or beyond");
         }
         let name = format!("a grid of {} levels", grid.len());
@@ -119,7 +120,8 @@ impl Chain {
         let bytes = levels * Levels::bytes(limit) + VECTORS * states * size_of::<f64>() as f64;
         if bytes > plan.memory {
             refuse!(
-                "{name} gives {states:.2e} states, which take {:.1} GB at least; {:.1} GB                  are there: take a coarser grid",
+                "{name} gives {states:.2e} states, which take {:.1} GB at least, and {:.1} GB are \
+                 there: take a coarser grid",
                 bytes / 1e9,
                 plan.memory / 1e9
             );

@@ -40,7 +40,7 @@ impl Chain {
         }
         let mut state = first.lost;
         state.iter_mut().for_each(|x| *x /= lost);
-        let mut again = Vec::with_capacity(lag);
+        let mut again = Vec::new();
         for _ in 0..lag {
             self.control.going()?;
             quiet.follow(self, &mut state);

@@ -14,7 +14,7 @@ use crate::{
     error::{ChainError, refuse},
     iterative::{self, distance, sum},
     set::Set,
-    solve::{Method, Solution, TOLERANCE},
+    solve::{Method, Solution, TOLERANCE, likeliest},
     sweep::Sweeper,
 };
 
@@ -68,10 +68,11 @@ impl Chain {
         steady: &'c Solution,
     ) -> Result<Resolver<'c>, ChainError> {
         let probabilities = &steady.probabilities;
-        let likelier = |a: &usize, b: &usize| probabilities[*a].total_cmp(&probabilities[*b]);
-        let likeliest = (0..probabilities.len()).max_by(likelier).unwrap_or(0);
         let way = match steady.method {
-            Method::Direct => Way::Direct(Factor::new(self, Taboo::State(likeliest))?),
+            Method::Direct => {
+                let home = likeliest(probabilities);
+                Way::Direct(Factor::new(self, Taboo::State(home))?)
+            }
             Method::Iterative => Way::Iterative(Sweeper::new(self, Set::NONE)),
         };
         Ok(Resolver {
@@ -117,13 +118,20 @@ impl Resolver<'_> {
             }
             Way::Iterative(sweeper) => {
                 let found = iterative::resolve(sweeper, b, TOLERANCE, settle, residual)?;
-                let rounding = direct::relative_error(chain) * sum(&found.x);
-                (
-                    found.x,
-                    found.residual,
-                    found.error + rounding,
-                    found.sweeps,
-                )
+                let total = sum(&found.x);
+                let mut error = found.error + direct::relative_error(chain) * total;
+                if steady.is_none() {
+                    // what is left over is visited as long as the start is, about
+                    let left = found.residual / sum(b);
+                    if left > MOST_LEFT {
+                        refuse!(
+                            "the set is reached after {total:.0e} slots in the mean or more, too \
+                             many for the iterative method: take the direct method"
+                        );
+                    }
+                    error += left * total;
+                }
+                (found.x, found.residual, error, found.sweeps)
             }
         };
         Ok(Resolved {
@@ -135,11 +143,15 @@ impl Resolver<'_> {
     }
 }
 
+/// Share of the right side that may be left over in a first passage: rounding leaves more of it
+/// the longer the passage takes.
+const MOST_LEFT: f64 = 1e-4;
+
 /// The solution, and the sum of what it would be without any cancellation.
 fn directly(factor: &Factor<'_>, b: &[f64]) -> Result<(Vec<f64>, f64), ChainError> {
     let mut x = b.to_vec();
     let mut moduli: Vec<f64> = b.iter().map(|b| b.abs()).collect();
-    if factor.solve(&mut moduli) != 1.0 {
+    if factor.solve(&mut moduli) != 1.0 || !sum(&moduli).is_finite() {
         refuse!("the set is reached after more than 1e200 slots in the mean");
     }
     factor.solve(&mut x);

@@ -44,8 +44,12 @@ impl Chain {
     /// The states within all of the bounds.
     ///
     /// # Errors
-    /// If there is none that an empty system ever leads to.
+    /// If there is none that an empty system ever leads to, or if a bound is not a number.
     pub fn set(&self, bounds: &Bounds) -> Result<Set, ChainError> {
+        let averages = [bounds.average_below, bounds.average_at_least];
+        if averages.into_iter().flatten().any(f64::is_nan) {
+            refuse!("{}: a bound must be a number", bounds.text());
+        }
         let averages = self.averages();
         let levels_below = |average: f64| averages.partition_point(|level| *level < average);
         // a system of size s has s - 1 waiting, an idle one none

@@ -5,7 +5,7 @@ use crate::{
     direct::{self, Factor, Taboo},
     elimination::normalise,
     error::{ChainError, refuse},
-    iterative::{self, distance},
+    iterative::{self, distance, sum},
 };
 
 /// How the steady state is computed.
@@ -20,6 +20,8 @@ pub enum Method {
 
 /// Residual and estimated error that the iterative method aims at.
 pub(crate) const TOLERANCE: f64 = 1e-12;
+/// What a solution that only tells likely states from rare ones is solved to.
+const ROUGH: f64 = 1e-3;
 /// Multiplications up to which the direct method takes a second or so.
 const MODERATE_WORK: f64 = 2e10;
 
@@ -105,11 +107,14 @@ impl Chain {
         }
     }
 
-    /// Every state's probability is as its expected visits between two of the first state.
+    /// Every state's probability is as its expected visits between two of some state: the empty
+    /// one, or where that is too rare for a double to hold the visits, a likely one.
     fn solve_directly(&self) -> Result<Solution, ChainError> {
-        let mut probabilities = vec![0.0; self.states()];
-        probabilities[0] = 1.0;
-        Factor::new(self, Taboo::State(0))?.solve(&mut probabilities);
+        let mut probabilities = self.visits_between(0)?;
+        if !sum(&probabilities).is_finite() {
+            let rough = iterative::solve(self, ROUGH)?;
+            probabilities = self.visits_between(likeliest(&rough.x))?;
+        }
         normalise(&mut probabilities);
         let residual = distance(&probabilities, &self.step(&probabilities));
         Ok(Solution {
@@ -120,6 +125,20 @@ impl Chain {
             sweeps: 0,
         })
     }
+
+    /// Expected visits to each state between two of `home`, up to a factor.
+    fn visits_between(&self, home: usize) -> Result<Vec<f64>, ChainError> {
+        let mut visits = vec![0.0; self.states()];
+        visits[home] = 1.0;
+        Factor::new(self, Taboo::State(home))?.solve(&mut visits);
+        Ok(visits)
+    }
+}
+
+/// Place of the largest probability.
+pub(crate) fn likeliest(probabilities: &[f64]) -> usize {
+    let likelier = |a: &usize, b: &usize| probabilities[*a].total_cmp(&probabilities[*b]);
+    (0..probabilities.len()).max_by(likelier).unwrap_or(0)
 }
 
 impl Method {
