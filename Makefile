@@ -7,7 +7,7 @@ SOURCES := Cargo.toml Cargo.lock .cargo/config.toml \
 export VIRTUAL_ENV := $(CURDIR)/.venv
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: build demo test lint bench docs lock clean tools
+.PHONY: build demo test lint bench bench-peers docs lock clean tools
 .DELETE_ON_ERROR:
 
 build: .venv/built
@@ -53,6 +53,11 @@ lint: build
 bench: build
 	@$(BIN)/python bench/slotted.py
 	@$(BIN)/python bench/chain.py
+
+bench-peers: build
+	@command -v ns >/dev/null || { [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null && \
+		apt-get install -qq -y ns2 >/dev/null; } || true
+	@$(BIN)/python bench/peers/agreement.py
 
 docs: build
 	@echo "docs: into docs/_build/html"

@@ -1,6 +1,6 @@
 """Sluicegate: one AQM, written once, judged in every world where it matters."""
 
-from sluicegate import chain
+from sluicegate import chain, network, trace
 from sluicegate._engine import ADMIT, DROP_BOTH, DROP_EARLY, DROP_FORCED, View
 from sluicegate.aqm import Aqm, AqmClass, Param, PythonAqm, aqm, aqms
 from sluicegate.compare import Comparison, compare
@@ -54,5 +54,7 @@ __all__ = [
     "aqms",
     "chain",
     "compare",
+    "network",
     "simulate",
+    "trace",
 ]

@@ -89,6 +89,16 @@ def test_what_is_no_trace_is_refused(small, tmp_path, change, message):
     assert message in str(caught.value)
 
 
+@pytest.mark.parametrize("end", ["0", "0.01", "0.0102", "1"])
+def test_a_trace_may_end_with_a_bin(tmp_path, end):
+    path = tmp_path / "tiny.tr"
+    packet = "0 1 cbr 500 ------- 0 0.0 1.0 0 0\n"
+    path.write_text(f"+ 0 {packet}- 0 {packet}r {end} {packet}")
+    trace = Trace.read(path)
+    length = trace.bin_s if end == "0" else min(trace.bin_s, float(end))
+    assert trace.flow_course.sum() == pytest.approx(4000 / length, rel=1e-6)
+
+
 def test_a_trace_that_ends_within_a_line(small, tmp_path, capsys):
     path = tmp_path / "cut.tr"
     path.write_text(small.read_text()[:-7])

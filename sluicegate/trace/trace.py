@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from os import PathLike, fspath
 from pathlib import Path
@@ -62,10 +63,10 @@ class Trace:
         except ValueError as error:
             raise SluiceError(str(error)) from None
         duration_s = table["end_s"] - table["start_s"]
-        bins = int(table["end_s"] / table["bin_s"]) + 1
+        bins = max(1, math.ceil(table["end_s"] / table["bin_s"]))
         # the last bin is full only up to the end of the trace
         lengths_s = np.full(bins, table["bin_s"])
-        lengths_s[-1] = max(table["end_s"] - (bins - 1) * table["bin_s"], np.finfo(float).tiny)
+        lengths_s[-1] = table["end_s"] - (bins - 1) * table["bin_s"] or table["bin_s"]
         return cls(
             path=Path(path),
             flows=_flows(table["flows"]),
@@ -134,5 +135,7 @@ def _ratio(part: pl.Expr, whole: pl.Expr) -> pl.Expr:
 def _matrix(courses: list[NDArray[np.float64]], bins: int) -> NDArray[np.float64]:
     matrix = np.zeros((len(courses), bins))
     for row, course in zip(matrix, courses, strict=True):
-        row[: len(course)] = course
+        row[: len(course)] = course[:bins]
+        # what happens just as the last bin ends
+        row[-1] += course[bins:].sum()
     return matrix
