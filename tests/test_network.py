@@ -8,7 +8,7 @@ import pytest
 import sluicegate as sg
 from sluicegate import network
 
-SCENARIOS = Path(__file__).parent.parent / "scenarios"
+SCENARIOS = Path(__file__).parent.parent / "scenarios" / "network"
 DROP_TAIL = [sg.Discipline(aqm="drop_tail")]
 
 

@@ -148,7 +148,7 @@ def test_the_chain_repeats_drop_from_front_with_the_same_rows(monkeypatch):
     monkeypatch.setattr(exact, "_self_similar", lambda _: SOURCE)
     monkeypatch.setattr(exact, "_PAPERS_GRID", coarse := Chain(grid=10.0))
     monkeypatch.setattr(exact, "_TABLE", dict.fromkeys(exact._TABLE, coarse))
-    monkeypatch.setattr(exact, "_FOLLOWED_W", None)  # it takes minutes
+    monkeypatch.setattr(exact, "_FOLLOWED_W", -1.0)  # it takes minutes
     small_first_figure(monkeypatch)
     told = []
     found = exact.reproduce(watch=lambda *seen: told.append(seen))

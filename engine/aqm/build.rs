@@ -37,7 +37,7 @@ fn compile(aqm: &Path, source: &Path, library: &str) {
     let mut build = cc::Build::new();
     build
         .std("gnu11")
-        .opt_level(2)
+        .opt_level(3)
         .define("AQM_HOSTED", None)
         .include(aqm);
     build.warnings(true).flag("-Wno-unused-function");

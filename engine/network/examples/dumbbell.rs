@@ -1,7 +1,7 @@
 //! How fast the dumb-bell of the LRED paper (section 6) runs: N long-lived NewReno flows, five
 //! clients, five servers, the link between the routers scaled along with N if asked.
 //!
-//! `cargo run --release --example dumbbell -- [flows] [aqm] [access Mb/s] [seconds] [scale]`
+//! `cargo run --release --example dumbbell -- [flows] [aqm] [access Mb/s] [seconds] [scale] [seed]`
 
 use std::{env, time::Instant};
 

@@ -85,9 +85,10 @@ impl Agenda {
                 return NEVER;
             };
             self.present = next;
-            let bucket = &mut self.buckets[(next % BUCKETS) as usize];
+            // its memory is given back: the buckets together would hold several times what is due
+            let bucket = std::mem::take(&mut self.buckets[(next % BUCKETS) as usize]);
             self.in_buckets -= bucket.len();
-            self.near.extend(bucket.drain(..));
+            self.near.extend(bucket);
             while let Some(Reverse((due, ..))) = self.far.peek()
                 && due >> BUCKET_BITS <= next
             {

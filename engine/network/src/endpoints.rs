@@ -61,6 +61,14 @@ impl Endpoints {
         agenda: &mut Agenda,
     ) -> Self {
         let mut all = Self::default();
+        let is_long = |group: &&Group| matches!(group.source, Source::Long(_));
+        let long: usize = groups
+            .iter()
+            .filter(is_long)
+            .map(|group| group.count as usize)
+            .sum();
+        all.senders.reserve_exact(long);
+        all.receivers.reserve_exact(long);
         for (index, group) in groups.iter().enumerate() {
             for number in 0..group.count {
                 let mut random = stream(seed, &format!("flow {index}.{number}"), replication);

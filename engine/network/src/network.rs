@@ -2,7 +2,7 @@
 //!
 //! A link without a port has an unlimited FIFO before it, so when a packet leaves it is known as
 //! it enters, and nothing happens in between. A link that all packets reach over one and the
-//! same other link is *follows on* from that one: its packets come in the order in which
+//! same other link *follows on* from that one: its packets come in the order in which
 //! they set out there, so their arrival at its end is known at once, too.
 
 use std::cmp::Reverse;

@@ -104,17 +104,8 @@ impl<P: Packet, A: Aqm> Queue<P, A> {
             verdict = Verdict::DropOverflow;
         }
         self.verdicts[verdict as usize] += 1;
-        if verdict == Verdict::Mark {
-            packet.mark();
-        } else if verdict.is_drop() {
-            let victim = match verdict {
-                Verdict::DropBoth => self.take_candidate(now_ns, own),
-                Verdict::DropOverflow => {
-                    let longest = self.longest(own, &packet);
-                    self.take_victim(now_ns, longest, longest == own, random)
-                }
-                _ => self.take_victim(now_ns, own, true, random),
-            };
+        if verdict.is_drop() {
+            let victim = self.take_victim(now_ns, own, packet.bytes(), verdict, random);
             if let Some(victim) = victim {
                 lost(victim, verdict);
             }
@@ -122,6 +113,8 @@ impl<P: Packet, A: Aqm> Queue<P, A> {
                 lost(packet, verdict);
                 return verdict;
             }
+        } else if verdict == Verdict::Mark {
+            packet.mark();
         }
         self.packets += 1;
         self.bytes += u64::from(packet.bytes());
@@ -130,17 +123,21 @@ impl<P: Packet, A: Aqm> Queue<P, A> {
         verdict
     }
 
-    /// The longest lane, `arriving` counted as the last packet of lane `own`.
-    fn longest(&self, own: usize, arriving: &P) -> usize {
+    /// The longest lane, a packet of `arriving_bytes` counted as the last of lane `own`.
+    fn longest(&self, own: usize, arriving_bytes: u32) -> usize {
         if self.lanes.len() == 1 {
             return own;
         }
         let length = |index: usize| {
             let lane = &self.lanes[index];
-            let extra = if index == own { Some(arriving) } else { None };
+            let (arriving, bytes) = if index == own {
+                (1, arriving_bytes)
+            } else {
+                (0, 0)
+            };
             match self.order.counts_bytes() {
-                true => lane.bytes() + extra.map_or(0, |packet| u64::from(packet.bytes())),
-                false => lane.packets() as u64 + u64::from(extra.is_some()),
+                true => lane.bytes() + u64::from(bytes),
+                false => lane.packets() as u64 + arriving,
             }
         };
         let mut longest = own;
@@ -152,17 +149,24 @@ impl<P: Packet, A: Aqm> Queue<P, A> {
         longest
     }
 
-    /// Takes the victim out of lane `from`; `None` where it is the arriving packet, which is that
-    /// lane's last if it `is_own`.
+    /// Takes out the waiting packet that `verdict` on an arrival at lane `own` makes the victim;
+    /// `None` where that is the arriving packet, of `arriving_bytes`.
+    #[inline(never)]
     fn take_victim(
         &mut self,
         now_ns: u64,
-        from: usize,
-        is_own: bool,
+        own: usize,
+        arriving_bytes: u32,
+        verdict: Verdict,
         random: &mut impl FnMut() -> u64,
     ) -> Option<P> {
+        let from = match verdict {
+            Verdict::DropBoth => return self.take_candidate(now_ns, own),
+            Verdict::DropOverflow => self.longest(own, arriving_bytes),
+            _ => own,
+        };
         let index = match self.discipline.victim {
-            Victim::Tail if is_own => return None,
+            Victim::Tail if from == own => return None,
             Victim::Tail => self.lanes[from].packets() - 1,
             Victim::Front => 0,
             Victim::Random => below(random(), self.lanes[from].packets()),

@@ -1,0 +1,129 @@
+# The dumb-bell of "LRED" (section 6) in ns-2: N long-lived TCP flows from 5 clients to 5 servers.
+# usage: ns dumbbell.tcl key=value ...
+array set opt {
+	aqm DropTail flows 100 seed 1 duration 200 limit 200 q_ref 100 access_bps 100e6
+	spread 1.0 variant Newreno sample 0.01 window 10000 delays_ms {10 50 100 150 200}
+}
+foreach word $argv {
+	set parts [split $word =]
+	set opt([lindex $parts 0]) [join [lrange $parts 1 end] =]
+}
+foreach delay [split $opt(delays_ms) ,] { lappend delays $delay }
+if {[llength $delays] == 1} { set delays [lindex $delays 0] }
+
+proc cpu_seconds {} {
+	set file [open /proc/self/stat]
+	set fields [split [read $file]]
+	close $file
+	expr {([lindex $fields 13] + [lindex $fields 14]) / 100.0}
+}
+
+remove-all-packet-headers
+add-packet-header IP TCP Flags
+ns-random [expr {$opt(seed) * 7919 + 1}]
+set ns [new Simulator]
+$ns use-scheduler Calendar
+
+Agent/TCP set packetSize_ 460
+Agent/TCP set window_ $opt(window)
+
+set aqm $opt(aqm)
+switch $aqm {
+	DropTail { set queue DropTail }
+	RED { set queue RED }
+	ARED {
+		set queue RED
+		Queue/RED set adaptive_ 1
+		Queue/RED set bytes_ false
+		Queue/RED set queue_in_bytes_ false
+		Queue/RED set thresh_ [expr {$opt(q_ref) / 2.0}]
+		Queue/RED set maxthresh_ [expr {1.5 * $opt(q_ref)}]
+		Queue/RED set q_weight_ -1
+	}
+	PI {
+		set queue PI
+		Queue/PI set qref_ $opt(q_ref)
+		Queue/PI set bytes_ false
+		Queue/PI set queue_in_bytes_ false
+		Queue/PI set a_ 0.00001822
+		Queue/PI set b_ 0.00001816
+		Queue/PI set w_ 170
+		Queue/PI set mean_pktsize_ 500
+	}
+	REM {
+		set queue REM
+		Queue/REM set gamma_ 0.001
+		Queue/REM set phi_ 1.001
+		Queue/REM set pupdtime_ 0.002
+		Queue/REM set mean_pktsize_ 500
+		Queue/REM set pbo_ $opt(q_ref)
+	}
+	default { puts stderr "unknown aqm $aqm"; exit 2 }
+}
+set queue_class $queue
+
+set r1 [$ns node]
+set r2 [$ns node]
+$ns simplex-link $r1 $r2 10Mb 2.5ms $queue_class
+$ns simplex-link $r2 $r1 10Mb 2.5ms DropTail
+$ns queue-limit $r1 $r2 $opt(limit)
+$ns queue-limit $r2 $r1 100000
+for {set i 0} {$i < 5} {incr i} {
+	set client($i) [$ns node]
+	set server($i) [$ns node]
+	$ns duplex-link $client($i) $r1 $opt(access_bps) [lindex $delays $i]ms DropTail
+	$ns duplex-link $r2 $server($i) $opt(access_bps) 2.5ms DropTail
+	foreach {a b} [list $client($i) $r1 $r1 $client($i) $r2 $server($i) $server($i) $r2] {
+		$ns queue-limit $a $b 1000000
+	}
+}
+set uniform [new RandomVariable/Uniform]
+$uniform set min_ 0
+$uniform set max_ $opt(spread)
+for {set i 0} {$i < $opt(flows)} {incr i} {
+	set tcp($i) [new Agent/TCP/$opt(variant)]
+	set sink($i) [new Agent/TCPSink[expr {$opt(variant) eq "Sack1" ? "/Sack1" : ""}]]
+	$ns attach-agent $client([expr {$i % 5}]) $tcp($i)
+	$ns attach-agent $server([expr {$i % 5}]) $sink($i)
+	$ns connect $tcp($i) $sink($i)
+	set ftp [new Application/FTP]
+	$ftp attach-agent $tcp($i)
+	$ns at [$uniform value] "$ftp start"
+}
+
+set monitor [$ns monitor-queue $r1 $r2 ""]
+set samples {}
+proc sample {} {
+	global ns monitor samples opt
+	lappend samples [$monitor set pkts_]
+	$ns at [expr {[$ns now] + $opt(sample)}] sample
+}
+proc counts {} {
+	global monitor tcp opt
+	set acked 0
+	for {set i 0} {$i < $opt(flows)} {incr i} { incr acked [expr {[$tcp($i) set ack_] + 1}] }
+	list [$monitor set parrivals_] [$monitor set pdepartures_] [$monitor set pdrops_] $acked
+}
+if {$opt(sample) > 0} { $ns at 0 sample }
+$ns at [expr {$opt(duration) / 2.0}] { set half [counts] }
+proc finish {} {
+	global half samples started opt tcp
+	set end [counts]
+	set retransmits 0
+	set timeouts 0
+	set per_flow {}
+	for {set i 0} {$i < $opt(flows)} {incr i} {
+		incr retransmits [$tcp($i) set nrexmitpack_]
+		incr timeouts [$tcp($i) set nrexmit_]
+		lappend per_flow [expr {[$tcp($i) set ack_] + 1}]
+	}
+	set all [cpu_seconds]
+	puts "{\"half\": \[[join $half ,]\], \"end\": \[[join $end ,]\],"
+	puts "\"retransmits\": $retransmits, \"timeouts\": $timeouts, \"acked\": \[[join $per_flow ,]\],"
+	puts "\"cpu_s\": $all, \"loop_cpu_s\": [expr {$all - $started}],"
+	puts "\"queue\": \[[join $samples ,]\]}"
+	exit 0
+}
+$ns at $opt(duration) finish
+set started [cpu_seconds]
+$ns run
