@@ -75,7 +75,9 @@ def sensitivity(
     Solved is x' = x' P + x P' for the derivative x' of the steady state x; nothing that was
     solved is differenced. The derivative P' of the transition matrix is a difference quotient of
     fourth order: exact but for rounding (ten digits or so) for traffic and weights. An AQM counts
-    in steps of 2^-32, which leaves about eight digits for its probabilities, six for thresholds.
+    in steps of 2^-32, which leaves about seven digits for its probabilities and six for thresholds;
+    four or five where a bend of the law passes a level of the grid within the difference (a cubic
+    law held at 0 or 1, gentle's at twice max_th).
 
     With self-similar arrivals `rate` is the mean rate at a fixed `a`, and `a` changes at a fixed
     mean rate; `q` follows. Quantiles are whole slots and have no derivative. Where averages come
@@ -92,7 +94,8 @@ def sensitivity(
 
     Raises:
         SluiceError: As `solve`; for a name that is no real parameter; for parameters that act in
-            steps on a grid (LPF/ODA's `low_queue` and `min_th`).
+            steps on a grid (LPF/ODA's `low_queue` and `min_th`); where values beside the parameter
+            are out of range; for a weight at which the average never moves.
     """
     chosen = only(scenario, discipline)
     if not parameters:
@@ -122,7 +125,14 @@ def _nearby(
 ) -> tuple[float, list[tuple[dict[str, Any], _engine.ConfiguredAqm]]]:
     """A step, and what the engine builds chains of one to four such steps away."""
     step = parameter.step(grid)
-    places = [parameter.at(parameter.value + k * step) for k in range(1, STEPS + 1)]
+    try:
+        places = [parameter.at(parameter.value + k * step) for k in range(1, STEPS + 1)]
+    except ValueError as error:
+        # pydantic's and the AQM's refusals alike
+        raise SluiceError(
+            f"{parameter.name} = {parameter.value:g} has no derivative with this grid, which takes "
+            f"values up to {parameter.value + STEPS * step:g}: {error}"
+        ) from None
     plans = [
         (engine_plan(scenario, discipline), discipline.configured.engine)
         for scenario, discipline in places

@@ -3,6 +3,7 @@
 use crate::{
     chain::{Chain, Changed},
     error::{ChainError, refuse},
+    iterative::sum,
     quiet::Quiet,
 };
 
@@ -80,8 +81,4 @@ impl Chain {
         }
         arrived
     }
-}
-
-fn sum(x: &[f64]) -> f64 {
-    x.iter().sum()
 }

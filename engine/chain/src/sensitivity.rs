@@ -129,6 +129,10 @@ impl Chain {
                  the average is halved from one level on or from the next"
             );
         }
+        let moves = |filter: Filter| filter.update(0.0, 0, 1.0).0 > 0.0;
+        if moves(filter) != moves(self.filter) {
+            refuse!("an average that stays at 0 has no derivative: with any weight it leaves 0");
+        }
         // one level more: a change may lead past the highest
         let mut grid = self.averages().to_vec();
         grid.dedup();

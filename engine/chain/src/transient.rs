@@ -15,6 +15,7 @@ use crate::{
     chain::Chain,
     elimination::add_scaled,
     error::ChainError,
+    iterative::sum,
     krylov::{Arnoldi, norm},
 };
 
@@ -125,7 +126,7 @@ struct Projected<'a> {
 
 impl<'a> Projected<'a> {
     fn new(arnoldi: &'a Arnoldi) -> Self {
-        let lengths: Vec<f64> = arnoldi.basis.iter().map(|x| absolute_sum(x)).collect();
+        let lengths: Vec<f64> = arnoldi.basis.iter().map(|x| sum(x)).collect();
         let moved = |column: usize| {
             let along = |row: usize| arnoldi.hessenberg[(row, column)].abs() * lengths[row];
             lengths[column] + (0..=column).map(along).sum::<f64>()
@@ -180,8 +181,4 @@ impl<'a> Projected<'a> {
         }
         next
     }
-}
-
-fn absolute_sum(x: &[f64]) -> f64 {
-    x.iter().map(|x| x.abs()).sum()
 }
