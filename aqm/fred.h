@@ -131,7 +131,7 @@ static inline enum aqm_verdict fred_chance(struct fred_state *state,
 {
 	if (own >= config->min_q && own >= fred_share(state))
 		return red_decide(&state->red, &config->red, p, view);
-	if (state->red.count < 1U << 30)	/* as in red_happens_uniformised() */
+	if (state->red.count < 1U << 30)	/* as in red_happens() */
 		state->red.count++;
 	return AQM_ADMIT;
 }

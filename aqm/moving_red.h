@@ -22,8 +22,9 @@
 	  "weight of the newest queue length in the average", "Floyd & Jacobson 1993, sec. IV") \
 	P(law, CHOICE(linear|gentle), law_, 0, 1, "",                                     \
 	  "law from the average queue to the drop probability", "aqm/drop_law.h")         \
-	P(spacing, CHOICE(independent|uniformised), RED_UNIFORMISED, 0, 1, "",            \
-	  "how drops are spaced", "Floyd & Jacobson 1993, sec. VI")                       \
+	P(spacing, CHOICE(independent|uniformised|waiting), RED_UNIFORMISED, 0, 2, "",    \
+	  "gaps between drops: geometric, uniform up to 1/p, uniform from 1/p to 2/p",    \
+	  "Floyd & Jacobson 1993, sec. VI; waiting: ns-2, red.cc")                        \
 	P(idle_decay, SWITCH, 1, 0, 1, "",                                                \
 	  "let the average decay while the link is idle", "Floyd & Jacobson 1993, sec. IV") \
 	P(mean_packet_bytes, BYTES, 500, 1, 65535, "idle_decay=true",                     \

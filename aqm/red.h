@@ -14,7 +14,11 @@
  * Spacing: `independent` drops each packet with probability p_b by itself, so gaps
  * between drops are geometric and drops come in clusters. `uniformised` drops with
  * p_a = p_b / (1 - count p_b), count being the packets since the last drop: gaps are
- * uniform on 1 .. 1/p_b (Floyd & Jacobson 1993, section VI).
+ * uniform on 1 .. 1/p_b (Floyd & Jacobson 1993, section VI). `waiting` lets packets pass
+ * until n p_b reaches 1, n counting this packet too, and then drops with
+ * p_b / (2 - n p_b): gaps are uniform on 1/p_b .. 2/p_b - 1, so that where p_b
+ * is small 2 p_b / 3 of the packets go. ns-2 does so unless told otherwise (red.cc,
+ * modify_p, wait_).
  *
  * The other members of the family are presets of this class, with defaults of
  * their own: gentle_red.h, dsred.h, nlred.h, redwm.h, lpf_oda.h.
@@ -71,8 +75,9 @@
 	  "share of u^2 in the law", "Zhou et al. 2006; Domanska et al. 2012")            \
 	P(c3, RATIO, 0, -1000, 1000, "law=cubic",                                         \
 	  "share of u^3 in the law; u gets 1 - c2 - c3", "Domanska et al. 2012")          \
-	P(spacing, CHOICE(independent|uniformised), RED_UNIFORMISED, 0, 1, "",            \
-	  "how drops are spaced", "Floyd & Jacobson 1993, sec. VI")                       \
+	P(spacing, CHOICE(independent|uniformised|waiting), RED_UNIFORMISED, 0, 2, "",    \
+	  "gaps between drops: geometric, uniform up to 1/p, uniform from 1/p to 2/p",    \
+	  "Floyd & Jacobson 1993, sec. VI; waiting: ns-2, red.cc")                        \
 	P(idle_decay, SWITCH, 1, 0, 1, "average=ewma|lpf_oda",                            \
 	  "let the average decay while the link is idle", "Floyd & Jacobson 1993, sec. IV") \
 	P(mean_packet_bytes, BYTES, 500, 1, 65535, "idle_decay=true",                     \
@@ -89,7 +94,7 @@
 	  "is not defined with", sampling)
 
 enum red_sampling { RED_AT_ARRIVALS, RED_BY_CLOCK };
-enum red_spacing { RED_INDEPENDENT, RED_UNIFORMISED };
+enum red_spacing { RED_INDEPENDENT, RED_UNIFORMISED, RED_WAITING };
 
 AQM_PARAMS(red, RED_PARAMS)
 
@@ -98,7 +103,8 @@ struct red_config {
 	struct drop_law_config law;
 	u64 mean_packet_bits;
 	u64 sampling_interval_ns;	/* 0: at arrivals */
-	u32 uniformised, idle_decay;
+	enum red_spacing spacing;
+	u32 idle_decay;
 };
 
 struct red_state {
@@ -153,7 +159,7 @@ static inline u32 red_configure(const struct red_params *p, struct red_config *c
 	AQM_OBEY(RED_RULES);
 	red_configure_average(p, &config->average);
 	red_configure_law(p, &config->law);
-	config->uniformised = p->spacing == RED_UNIFORMISED;
+	config->spacing = (enum red_spacing)p->spacing;
 	config->idle_decay = p->idle_decay != 0;
 	config->sampling_interval_ns =
 		p->sampling == RED_BY_CLOCK ? (u64)p->sampling_interval : 0;
@@ -187,13 +193,21 @@ static inline u64 red_idle_packets(const struct red_config *config,
 	return (view->now_ns - view->idle_since_ns) / (packet_ns ? packet_ns : 1);
 }
 
-/* Floyd & Jacobson 1993, section VI: R < p_b / (1 - count p_b), without the division. */
-static inline u32 red_happens_uniformised(struct red_state *state, s64 p, u64 random)
+/* R < p_b / (1 - count p_b), or p_b / (2 - n p_b), without the division. */
+static inline u32 red_happens(struct red_state *state, const struct red_config *config,
+			      s64 p, u64 random)
 {
 	s64 rest = FIXED_ONE - (s64)state->count * p;
 
+	if (config->spacing == RED_INDEPENDENT)
+		return aqm_happens(p, random);
 	if (state->count < 1U << 30)	/* keeps count * p within 64 bits */
 		state->count++;
+	if (config->spacing == RED_WAITING) {
+		if (rest > p)	/* n p < 1, n = count + 1 */
+			return 0;
+		rest += FIXED_ONE - p;
+	}
 	return rest <= 0 || fixed_mul((s64)(random >> 32), rest) < p;
 }
 
@@ -234,8 +248,7 @@ static inline enum aqm_verdict red_decide(struct red_state *state,
 		state->count = 0;
 		return AQM_DROP_FORCED;
 	}
-	if (config->uniformised ? !red_happens_uniformised(state, p, view->random)
-				: !aqm_happens(p, view->random))
+	if (!red_happens(state, config, p, view->random))
 		return AQM_ADMIT;
 	state->count = 0;
 	return AQM_DROP_EARLY;

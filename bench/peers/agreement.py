@@ -27,8 +27,9 @@ HERE = Path(__file__).parent
 DURATION_S, SAMPLE_S, Q_REF = 200.0, 0.01, 100.0
 
 # In ns-2 a buffer of 200 holds 199 waiting packets, but for PI's. RED is set there as it is by
-# default for 2500 packets/s of 500 bytes: thresholds 6.25 and 18.75, w = 1 - exp(-1/2500).
-_RED = {"w": 4e-4, "mean_packet_bytes": 500}
+# default for 2500 packets/s of 500 bytes: thresholds 6.25 and 18.75, w = 1 - exp(-1/2500), and
+# its wait_ is on.
+_RED = {"w": 4e-4, "mean_packet_bytes": 500, "spacing": "waiting"}
 AQMS: dict[str, dict[str, Any]] = {
     "DropTail": {"aqm": "drop_tail", "limit": 199},
     "RED": {

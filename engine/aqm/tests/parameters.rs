@@ -272,7 +272,7 @@ fn one_bad_value_is_refused_by_name_value_and_range() {
             "red",
             "spacing",
             on(),
-            "red.spacing = true must be one of independent, uniformised",
+            "red.spacing = true must be one of independent, uniformised, waiting",
         ),
         (
             "drop_tail",

@@ -5,7 +5,11 @@ mod common;
 use rand::{Rng, SeedableRng, rngs::StdRng};
 use sluice_aqm::{Aqm, Configured, ONE, Running, Value, Verdict, View};
 
-use common::{configured, number, word};
+use common::{
+    configured,
+    link::{Event, LINK, Told},
+    number, word,
+};
 
 const STEP: f64 = 1.0 / ONE as f64;
 const NEVER_DROP: u64 = u64::MAX;
@@ -88,6 +92,61 @@ fn uniformised_gaps_are_uniform() {
         statistic < 43.8,
         "{statistic}: the 99.9 % point of chi-square, 19 degrees"
     );
+}
+
+/// ns-2's red.cc, modify_p with wait_: uniform on 1/p_b .. 2/p_b - 1.
+#[test]
+fn waiting_gaps_are_uniform_from_1_to_2_over_p() {
+    let gaps = gaps(&at_one_in_twenty("waiting"), 50_000);
+    let shares: Vec<f64> = (1..=39)
+        .map(|gap| if gap < 20 { 0.0 } else { 0.05 })
+        .collect();
+    assert_eq!(
+        (gaps.iter().min(), gaps.iter().max()),
+        (Some(&20), Some(&39))
+    );
+    let statistic = chi_square(&gaps, &shares);
+    assert!(
+        statistic < 43.8,
+        "{statistic}: the 99.9 % point of chi-square, 19 degrees"
+    );
+}
+
+/// The same in floating point as ns-2 has it, where the probability changes between drops.
+#[test]
+fn waiting_follows_modify_p_on_a_loaded_link() {
+    let given = [
+        ("min_th", number(20.0)),
+        ("max_th", number(80.0)),
+        ("max_p", number(0.1)),
+        ("w", number(0.02)),
+        ("law", word("gentle")),
+        ("spacing", word("waiting")),
+    ];
+    let (mut n, mut told) = (0.0, Told::default());
+    LINK.drive(
+        &configured("red", &given),
+        200_000,
+        |event, view, verdict, running| {
+            let p = running.probability().unwrap();
+            if event != Event::Arrive {
+                return;
+            }
+            n += 1.0;
+            if 0.0 < p && p < 1.0 {
+                let p_a = match n * p {
+                    sum if sum < 1.0 => 0.0,
+                    sum if sum < 2.0 => p / (2.0 - sum),
+                    _ => 1.0,
+                };
+                told.chance(view, verdict, p_a, if p_a > 0.0 { 1e-7 } else { 0.0 });
+            }
+            if p == 0.0 || matches!(verdict, Verdict::DropEarly | Verdict::DropForced) {
+                n = 0.0;
+            }
+        },
+    );
+    told.assert_telling();
 }
 
 /// Method 1: geometric, (1 - p_b)^(n - 1) p_b.

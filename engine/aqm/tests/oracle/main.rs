@@ -121,7 +121,7 @@ fn compare(configured: &Configured, arrivals: &[Arrival]) -> Result<usize, TestC
 
 const AVERAGES: [&str; 3] = ["ewma", "difference", "lpf_oda"];
 const LAWS: [&str; 4] = ["linear", "gentle", "double_slope", "cubic"];
-const SPACINGS: [&str; 2] = ["independent", "uniformised"];
+const SPACINGS: [&str; 3] = ["independent", "uniformised", "waiting"];
 
 type Given = Vec<(&'static str, Value)>;
 

@@ -258,7 +258,7 @@ pub enum Expected {
 pub struct Red {
     average: Average,
     pub law: Law,
-    is_uniformised: bool,
+    spacing: String,
     decays_while_idle: bool,
     mean_packet_bits: u64,
     /// Packets since the last drop: the fewest and the most that the bound allows.
@@ -271,7 +271,7 @@ impl Red {
         Self {
             average: Average::of(&params),
             law: Law::of(&params),
-            is_uniformised: params.word("spacing") == "uniformised",
+            spacing: params.word("spacing").to_owned(),
             decays_while_idle: params.is_on("idle_decay"),
             mean_packet_bits: 8 * params.number("mean_packet_bytes") as u64,
             count: [0; 2],
@@ -302,18 +302,21 @@ impl Red {
     }
 
     /// Drop if R < p / (1 - count p), Floyd & Jacobson 1993, section VI; independent drops
-    /// are those with count = 0.
+    /// are those with count = 0. Waiting, with n = count + 1: if n p >= 1 and R < p / (2 - n p).
     pub fn expected(&self, random: u64) -> Expected {
         let r = (random >> 32) as f64 * STEP;
         let p = self.probability();
-        let [fewest, most] = if self.is_uniformised {
-            self.count
-        } else {
-            [0; 2]
+        let [fewest, most] = self.count.map(|count| count as f64);
+        let (whole, fewest, most) = match self.spacing.as_str() {
+            "independent" => (1.0, 0.0, 0.0),
+            "uniformised" => (1.0, fewest, most),
+            _ => (2.0, fewest + 1.0, most + 1.0),
         };
-        if p.low == 1.0 || r * (1.0 - fewest as f64 * p.low) + STEP < p.low {
+        let may_wait = whole == 2.0 && fewest * p.low < 1.0;
+        let must_wait = whole == 2.0 && most * p.high < 1.0;
+        if p.low == 1.0 || !may_wait && r * (whole - fewest * p.low) + STEP < p.low {
             Expected::Drop
-        } else if r * (1.0 - most as f64 * p.high) - STEP >= p.high || p.high == 0.0 {
+        } else if p.high == 0.0 || must_wait || r * (whole - most * p.high) - STEP >= p.high {
             Expected::Admit
         } else {
             Expected::Either
