@@ -125,7 +125,7 @@ def test_what_is_no_parameter_is_refused():
         sg.chain.sensitivity(red(aqm="lpf_oda", low_queue=2), None, "min_th")
     with pytest.raises(sg.SluiceError, match="an average that stays at 0 has no derivative"):
         sg.chain.sensitivity(red(w=0), None, "w")
-    with pytest.raises(sg.SluiceError, match="max_th = 3.8 has no derivative with this grid, "):
+    with pytest.raises(sg.SluiceError, match=r"max_th = 3.8 has no derivative with this grid, "):
         sg.chain.sensitivity(red(min_th=3.75, max_th=3.8), None, "max_th", grid=1.0)
     found = sg.chain.sensitivity(red(), None, "w", grid=1.0)
     with pytest.raises(sg.SluiceError, match="measure = wait_p50 must be one of queue_mean, "):
