@@ -16,9 +16,9 @@
  * p_a = p_b / (1 - count p_b), count being the packets since the last drop: gaps are
  * uniform on 1 .. 1/p_b (Floyd & Jacobson 1993, section VI). `waiting` lets packets pass
  * until n p_b reaches 1, n counting this packet too, and then drops with
- * p_b / (2 - n p_b): gaps are uniform on 1/p_b .. 2/p_b - 1, so that where p_b
- * is small 2 p_b / 3 of the packets go. ns-2 does so unless told otherwise (red.cc,
- * modify_p, wait_).
+ * p_b / (2 - n p_b): gaps are uniform on 1/p_b .. 2/p_b - 1, and of all packets about
+ * 2 p_b / 3 are dropped. A packet that finds none waiting passes, and the wait begins
+ * anew. So does ns-2 by default (red.cc: enque, and modify_p with wait_).
  *
  * The other members of the family are presets of this class, with defaults of
  * their own: gentle_red.h, dsred.h, nlred.h, redwm.h, lpf_oda.h.
@@ -235,12 +235,19 @@ static inline void red_observe(struct red_state *state, const struct red_config 
 		red_tick(state, config, view);
 }
 
+/* Below min_th every packet passes; with `waiting`, into an empty queue too (ns-2). */
+static inline u32 red_passes(const struct red_config *config, s64 p,
+			     const struct aqm_view *view)
+{
+	return p <= 0 || (config->spacing == RED_WAITING && !view->queue_packets);
+}
+
 /* The verdict where the law gives p. */
 static inline enum aqm_verdict red_decide(struct red_state *state,
 					  const struct red_config *config, s64 p,
 					  const struct aqm_view *view)
 {
-	if (p <= 0) {
+	if (red_passes(config, p, view)) {
 		state->count = 0;
 		return AQM_ADMIT;
 	}

@@ -26,20 +26,21 @@ from rich.table import Table
 HERE = Path(__file__).parent
 DURATION_S, SAMPLE_S, Q_REF = 200.0, 0.01, 100.0
 
-# In ns-2 a buffer of 200 holds 199 waiting packets, but for PI's. RED is set there as it is by
-# default for 2500 packets/s of 500 bytes: thresholds 6.25 and 18.75, w = 1 - exp(-1/2500), and
-# its wait_ is on.
+# In ns-2 a buffer of 200 holds 199 waiting packets, with PI and RED 200. RED is set there as by
+# default for 2500 packets/s of 500 bytes: thresholds 6.25 and 18.75, w = 1 - exp(-1/2500), wait_.
+# Its adaptive RED computes the slope of the gentle law once, from the first max_p: with 500 flows
+# max_p climbs to 0.5 without effect and the queue to 180; ours follows max_p, and they differ.
 _RED = {"w": 4e-4, "mean_packet_bytes": 500, "spacing": "waiting"}
 AQMS: dict[str, dict[str, Any]] = {
     "DropTail": {"aqm": "drop_tail", "limit": 199},
     "RED": {
         "aqm": "gentle_red",
-        "limit": 199,
+        "limit": 200,
         "params": {**_RED, "min_th": 6.25, "max_th": 18.75, "max_p": 0.1},
     },
     "ARED": {
         "aqm": "ared",
-        "limit": 199,
+        "limit": 200,
         "params": {**_RED, "min_th": 50, "max_th": 150, "max_p": 0.1},
     },
     "PI": {"aqm": "pi", "limit": 200, "params": {"q_ref": Q_REF}},

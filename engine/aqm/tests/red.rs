@@ -123,7 +123,7 @@ fn waiting_follows_modify_p_on_a_loaded_link() {
         ("law", word("gentle")),
         ("spacing", word("waiting")),
     ];
-    let (mut n, mut told) = (0.0, Told::default());
+    let (mut n, mut told, mut spared) = (0.0, Told::default(), 0);
     LINK.drive(
         &configured("red", &given),
         200_000,
@@ -133,7 +133,11 @@ fn waiting_follows_modify_p_on_a_loaded_link() {
                 return;
             }
             n += 1.0;
-            if 0.0 < p && p < 1.0 {
+            let is_empty = view.queue_packets == 0;
+            if is_empty {
+                assert_eq!(verdict, Verdict::Admit);
+                spared += usize::from(n * p >= 1.0);
+            } else if 0.0 < p && p < 1.0 {
                 let p_a = match n * p {
                     sum if sum < 1.0 => 0.0,
                     sum if sum < 2.0 => p / (2.0 - sum),
@@ -141,12 +145,13 @@ fn waiting_follows_modify_p_on_a_loaded_link() {
                 };
                 told.chance(view, verdict, p_a, if p_a > 0.0 { 1e-7 } else { 0.0 });
             }
-            if p == 0.0 || matches!(verdict, Verdict::DropEarly | Verdict::DropForced) {
+            if is_empty || p == 0.0 || matches!(verdict, Verdict::DropEarly | Verdict::DropForced) {
                 n = 0.0;
             }
         },
     );
     told.assert_telling();
+    assert!(spared > 0, "no packet that met an empty queue was due");
 }
 
 /// Method 1: geometric, (1 - p_b)^(n - 1) p_b.

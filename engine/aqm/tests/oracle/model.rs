@@ -259,6 +259,8 @@ pub struct Red {
     average: Average,
     pub law: Law,
     spacing: String,
+    /// With waiting, a packet that finds none waiting passes, and the wait begins anew.
+    passes: bool,
     decays_while_idle: bool,
     mean_packet_bits: u64,
     /// Packets since the last drop: the fewest and the most that the bound allows.
@@ -272,6 +274,7 @@ impl Red {
             average: Average::of(&params),
             law: Law::of(&params),
             spacing: params.word("spacing").to_owned(),
+            passes: false,
             decays_while_idle: params.is_on("idle_decay"),
             mean_packet_bits: 8 * params.number("mean_packet_bytes") as u64,
             count: [0; 2],
@@ -288,6 +291,7 @@ impl Red {
 
     /// Updates the average; `actual` is what the code made of this arrival.
     pub fn update(&mut self, view: &View, actual: f64) {
+        self.passes = self.spacing == "waiting" && view.queue_packets == 0;
         if view.idle == 1 && self.decays_while_idle {
             let packet_ns = self.mean_packet_bits * 1_000_000_000 / view.rate_bps;
             self.average
@@ -312,6 +316,9 @@ impl Red {
             "uniformised" => (1.0, fewest, most),
             _ => (2.0, fewest + 1.0, most + 1.0),
         };
+        if self.passes {
+            return Expected::Admit;
+        }
         let may_wait = whole == 2.0 && fewest * p.low < 1.0;
         let must_wait = whole == 2.0 && most * p.high < 1.0;
         if p.low == 1.0 || !may_wait && r * (whole - fewest * p.low) + STEP < p.low {
@@ -328,7 +335,7 @@ impl Red {
         let p = self.probability();
         let [fewest, most] = self.count;
         self.count = match verdict {
-            Verdict::Admit if p.high <= 0.0 => [0; 2],
+            Verdict::Admit if p.high <= 0.0 || self.passes => [0; 2],
             Verdict::Admit if p.low > 0.0 => [fewest + 1, most + 1],
             Verdict::Admit => [0, most + 1],
             _ => [0; 2],
