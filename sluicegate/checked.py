@@ -35,6 +35,7 @@ class Checked(BaseModel, metaclass=_Explained):
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
 
 
+_MOST_THREADS = 256
 _WORDS = {
     "greater_than_equal": "must be at least {ge:g}",
     "greater_than": "must be above {gt:g}",
@@ -101,3 +102,13 @@ def _nearest(place: str) -> str:
     known = {field for table in Checked.__subclasses__() for field in table.model_fields}
     near = difflib.get_close_matches(name, known - {name}, n=1)
     return f"; did you mean {near[0]}?" if near else ""
+
+
+def check_threads(threads: int | None) -> None:
+    """Check how many threads a simulation is given; None means all cores.
+
+    Raises:
+        SluiceError: If it is no number from 1 to 256.
+    """
+    if threads is not None and not 1 <= threads <= _MOST_THREADS:
+        raise SluiceError(f"threads = {threads} must be between 1 and {_MOST_THREADS}")

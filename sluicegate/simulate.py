@@ -12,6 +12,7 @@ import numpy as np
 
 from sluicegate import _engine, store
 from sluicegate.aqm import PythonAqm
+from sluicegate.checked import check_threads
 from sluicegate.errors import InterruptError, SluiceError
 from sluicegate.estimate import Counts, measures, unit_correlation
 from sluicegate.record import Record
@@ -27,7 +28,6 @@ from sluicegate.scenario import (
 Watch = Callable[[int, int], None]
 
 _CORRELATED = 0.3
-_MOST_THREADS = 256
 
 
 def simulate(
@@ -57,8 +57,7 @@ def simulate(
         InterruptError: If Ctrl-C came before anything was finished.
         Exception: Whatever a Python AQM raises.
     """
-    if threads is not None and not 1 <= threads <= _MOST_THREADS:
-        raise SluiceError(f"threads = {threads} must be between 1 and {_MOST_THREADS}")
+    check_threads(threads)
     if discipline is None:
         if len(scenario.disciplines) != 1:
             raise SluiceError("the scenario has several disciplines; name one or use compare()")

@@ -98,6 +98,13 @@ def test_threads_change_nothing():
     assert alone.flows.equals(many.flows)
 
 
+@pytest.mark.parametrize("threads", [0, -1, 257])
+def test_threads_are_1_to_256(threads):
+    setting = one_link(datagrams())
+    with pytest.raises(sg.SluiceError, match=f"threads = {threads} must be between 1 and 256"):
+        network.simulate(setting, threads=threads)
+
+
 def test_ecn_marks_instead_of_dropping():
     tcp = network.Tcp(ecn=True)
     red = sg.Discipline(aqm="red", params={"min_th": 5, "max_th": 60, "w": 0.02}, ecn=True)

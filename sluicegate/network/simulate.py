@@ -11,6 +11,7 @@ import polars as pl
 
 from sluicegate import _engine
 from sluicegate.aqm import Aqm
+from sluicegate.checked import check_threads
 from sluicegate.errors import InterruptError, SluiceError
 from sluicegate.network import measures
 from sluicegate.network.flows import ns
@@ -40,10 +41,11 @@ def simulate(
         watch: Called now and then with the seconds simulated and the seconds in all.
 
     Raises:
-        SluiceError: If the scenario has several disciplines and none is named, or if flows have
-            no route.
+        SluiceError: If the scenario has several disciplines and none is named, if flows have no
+            route, or if `threads` is no number from 1 to 256.
         InterruptError: If Ctrl-C came before a replication was finished.
     """
+    check_threads(threads)
     if discipline is None:
         if len(scenario.disciplines) != 1:
             raise SluiceError("the scenario has several disciplines; name one")
