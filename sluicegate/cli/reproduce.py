@@ -36,7 +36,9 @@ def reproduce(
     threads: options.Threads = None,
     json: Annotated[
         Path | None,
-        typer.Option("--json", metavar="FILE", help="Write the rows as JSON.", show_default=False),
+        typer.Option(
+            "--json", metavar="FILE", help="Write rows and claims as JSON.", show_default=False
+        ),
     ] = None,
     fresh: options.Fresh = False,
 ) -> None:
@@ -55,6 +57,8 @@ def reproduce(
     screen = console()
     screen.print(f"[bold]{escape(found.paper)}[/]")
     screen.print(found.table())
+    if found.claims:
+        screen.print(found.claims_table())
     for sentence in [*found.findings, *found.choices]:
         screen.print(f"\n{escape(sentence)}")
     screen.print(f"\nreport: {escape(str(page))}")

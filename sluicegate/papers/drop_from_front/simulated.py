@@ -4,10 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import numpy as np
-from scipy.special import stdtrit
-
-from sluicegate.estimate import CONFIDENCE, Measure
+from sluicegate.estimate import Measure, student
 from sluicegate.papers import model
 from sluicegate.papers.campaign import Campaign
 from sluicegate.papers.comparison import INTERVALS, Reproduction
@@ -78,15 +75,12 @@ class Simulated:
 
 def _gain(tail: Sequence[Record], front: Sequence[Record]) -> Measure:
     """The mean over the seeds of 1 - front / tail, with Student's interval."""
-    gains = np.array(
+    return student(
         [
             1 - front_run["wait_mean"].value / tail_run["wait_mean"].value
             for tail_run, front_run in zip(tail, front, strict=True)
         ]
     )
-    quantile = stdtrit(len(gains) - 1, (1 + CONFIDENCE) / 2)
-    half_width = float(quantile * gains.std(ddof=1) / np.sqrt(len(gains)))
-    return Measure(float(gains.mean()), half_width, "")
 
 
 def _all_slots() -> int:
