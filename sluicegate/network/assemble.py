@@ -53,8 +53,7 @@ def record(
         discipline=discipline,
         run=run,
         done=len(runs) / scenario.replications,
-        method=f"95 % intervals from {len(runs)} replication{'s' * (len(runs) > 1)}; "
-        f"the first {scenario.warm_up:g} s of each left out",
+        method=_method(scenario, len(runs)),
         time_unit="s",
         measures=_intervals(rows),
         queue_distribution=ports[0].queue_distribution,
@@ -68,6 +67,15 @@ def record(
         replications=pl.DataFrame(rows),
         series=_stacked([{"time_s": _times(scenario, each)} for each in runs]),
     )
+
+
+def _method(scenario: NetworkScenario, runs: int) -> str:
+    counted = "all of each counts"
+    if scenario.warm_up:
+        counted = f"the first {scenario.warm_up:g} s of each left out"
+    if runs == 1:
+        return f"no intervals from 1 replication; {counted}"
+    return f"95 % intervals from {runs} replications; {counted}"
 
 
 def _ports(

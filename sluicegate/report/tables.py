@@ -16,6 +16,7 @@ from sluicegate.network.record import NetworkRecord
 from sluicegate.record import Record, names
 
 _EXACT_DIGITS = 10
+_MAY_BE_ABSENT = ("mark_ratio", "goodput", "datagram_goodput")
 _NUMBER = re.compile(r"[-+(]?\d|n/a$")
 
 
@@ -64,6 +65,14 @@ class _Column:
     scale: float = 1.0
     unit: str = ""
 
+    def is_shown(self, records: Sequence[Record]) -> bool:
+        """Whether all have it and, where it may be absent, one has some of it."""
+        if any(self.measure not in record.measures for record in records):
+            return False
+        return self.measure not in _MAY_BE_ABSENT or any(
+            record[self.measure].value > 0 for record in records
+        )
+
     def cell(self, record: Record) -> str:
         return measure_text(record[self.measure].times(self.scale))
 
@@ -73,26 +82,22 @@ class _Column:
 
 
 def _columns(records: Sequence[Record]) -> list[_Column]:
-    """What matters most of what all records have, without marks where there are none."""
+    """What matters most of what the records have."""
     times = (1000.0, "ms") if records[0].time_unit == "s" else (1.0, "slots")
-    under_tcp = isinstance(records[0], NetworkRecord)
+    of_networks = isinstance(records[0], NetworkRecord)
     columns = [
         _Column("wait_mean", "mean wait", *times),
         _Column("wait_p99", "p99 wait", *times),
         _Column("queue_mean", "mean queue", 1.0, "packets"),
-        *[_Column("queue_deviation", "deviation", 1.0, "packets")] * under_tcp,
+        *[_Column("queue_deviation", "deviation", 1.0, "packets")] * of_networks,
         _Column("loss_ratio", "lost", 100.0, "%"),
         _Column("mark_ratio", "marked", 100.0, "%"),
-        *[_Column("goodput", "goodput", 1.0, "packets/s")] * under_tcp,
-        *[_Column("fairness", "fairness")] * under_tcp,
+        _Column("goodput", "goodput", 1.0, "packets/s"),
+        _Column("datagram_goodput", "datagrams", 1.0, "packets/s"),
+        *[_Column("fairness", "fairness")] * of_networks,
         _Column("utilization", "link busy", 100.0, "%"),
     ]
-    marked = any(record["mark_ratio"].value > 0 for record in records)
-    return [
-        column
-        for column in columns
-        if column.measure in records[0].measures and (marked or column.measure != "mark_ratio")
-    ]
+    return [column for column in columns if column.is_shown(records)]
 
 
 def comparison_rows(comparison: Comparison) -> tuple[list[str], list[list[str]]]:
