@@ -102,6 +102,7 @@ def _plan(scenario: NetworkScenario, discipline: Discipline) -> dict[str, Any]:
         "duration_ns": ns(scenario.duration_s),
         "warm_up_ns": ns(scenario.warm_up),
         "sample_ns": ns(scenario.sample_s),
+        "windows": scenario.windows,
         "replications": scenario.replications,
         "seed": scenario.seed,
     }
@@ -117,8 +118,9 @@ def _flows(scenario: NetworkScenario, runs: list[dict[str, Any]]) -> pl.DataFram
     group_of = _group_numbers(scenario)
     frames = []
     for number, run in enumerate(runs):
-        groups = np.concatenate([run["tcp_groups"], run["datagram_groups"]])
-        packets = np.concatenate([run["acknowledged"].astype(np.uint64), run["received"]])
+        tcp, datagrams = run["tcp"], run["datagrams"]
+        groups = np.concatenate([tcp["group"], datagrams["group"]])
+        packets = np.concatenate([tcp["acknowledged"].astype(np.uint64), datagrams["received"]])
         frames.append(
             pl.DataFrame(
                 {
@@ -146,7 +148,7 @@ def _record(
             measures=_intervals(_port_rows(after, place)),
             whole=_intervals(_port_rows(whole, place)),
             queue_distribution=_distribution(after, place),
-            samples=np.array([run["samples"][place] for run in runs]),
+            samples=np.array([run["ports"][place]["queue"] for run in runs]),
             sample_s=scenario.sample_s,
         )
         for place, name in enumerate(names)
