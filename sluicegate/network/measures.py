@@ -31,6 +31,7 @@ UNITS = {
     "overflow_loss_ratio": "",
     "mark_ratio": "",
     "utilization": "",
+    "throughput": "packets/s",
     "throughput_bps": "bits/s",
     "goodput": "packets/s",
     "datagram_goodput": "packets/s",
@@ -73,6 +74,7 @@ def port_measures(tallies: Sequence[Mapping[str, Any]]) -> dict[str, float]:
         "overflow_loss_ratio": ratio(_OVERFLOW),
         "mark_ratio": ratio(_MARK),
         "utilization": 1 - sum(tally["idle_ns"] for tally in tallies) / duration_ns,
+        "throughput": 1e9 * sum(tally["sent"] for tally in tallies) / duration_ns,
         "throughput_bps": 8e9 * sum(tally["sent_bytes"] for tally in tallies) / duration_ns,
     }
 
