@@ -123,16 +123,19 @@ pub(crate) fn parse(text: &[u8]) -> Result<(Header, Line), Wrong> {
     let mut words = text
         .split(u8::is_ascii_whitespace)
         .filter(|word| !word.is_empty());
-    let mut fields = [&text[..0]; FIELDS];
+    // what starts with no event is hardly a line of a trace that is short
+    let event = words.next().ok_or(Wrong::Short(0))?;
+    let event = Event::parse(event).ok_or(Wrong::Field(0))?;
+    let mut fields = [&text[..0]; FIELDS - 1];
     for (count, field) in fields.iter_mut().enumerate() {
-        *field = words.next().ok_or(Wrong::Short(count))?;
+        *field = words.next().ok_or(Wrong::Short(count + 1))?;
     }
     if words.next().is_some() {
         return Err(Wrong::Long);
     }
-    let [event, time, header @ .., _sequence_number, packet] = fields;
+    let [time, header @ .., _sequence_number, packet] = fields;
     let line = Line {
-        event: Event::parse(event).ok_or(Wrong::Field(0))?,
+        event,
         time_s: seconds(time, 0..time.len()).ok_or(Wrong::Field(1))?,
         packet: whole(packet, 0..packet.len()).ok_or(Wrong::Field(11))?,
     };
