@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from sluicegate.estimate import Measure, student
 from sluicegate.network import measures
 from sluicegate.network.flows import ns
-from sluicegate.network.record import NetworkRecord, PortRecord
+from sluicegate.network.record import NetworkRecord, PortRecord, lasting
 from sluicegate.network.scenario import NetworkScenario
 from sluicegate.record import FloatArray
 
@@ -43,9 +43,10 @@ def record(
     after = [each["stretches"][-1:] for each in runs]
     whole = [each["stretches"] for each in runs]
     ports = _ports(scenario, runs, after, whole)
+    lasts = lasting(flows, run)
     fair = [
-        measures.fairness(rows["packets"].to_numpy())
-        for rows in flows.partition_by("replication", maintain_order=True)
+        measures.fairness(lasts.filter(replication=number)["packets"].to_numpy())
+        for number in range(len(runs))
     ]
     rows = _all_rows(runs, after, fair, scenario.warm_up)
     arrivals = sum(stretch["ports"][0]["arrivals"] for each in after for stretch in each)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from rich.markup import escape
@@ -73,12 +73,20 @@ class _Column:
             record[self.measure].value > 0 for record in records
         )
 
-    def cell(self, record: Record) -> str:
-        return measure_text(record[self.measure].times(self.scale))
+    def text(self, measures: Mapping[str, Measure]) -> str:
+        return measure_text(measures[self.measure].times(self.scale))
 
     @property
     def header(self) -> str:
         return f"{self.heading}\n({self.unit})" if self.unit else self.heading
+
+
+_OF_A_QUEUE = (
+    _Column("queue_mean", "mean queue", 1.0, "packets"),
+    _Column("queue_deviation", "deviation", 1.0, "packets"),
+    _Column("loss_ratio", "lost", 100.0, "%"),
+    _Column("utilization", "link busy", 100.0, "%"),
+)
 
 
 def _columns(records: Sequence[Record]) -> list[_Column]:
@@ -105,10 +113,22 @@ def comparison_rows(comparison: Comparison) -> tuple[list[str], list[list[str]]]
     columns = _columns(comparison.records)
     header = ["discipline", *(column.header for column in columns)]
     rows = [
-        [name, *(column.cell(record) for column in columns)]
+        [name, *(column.text(record.measures) for column in columns)]
         for name, record in zip(names(comparison.records), comparison.records, strict=True)
     ]
     return header, rows
+
+
+def port_rows(records: Sequence[NetworkRecord]) -> tuple[list[str], list[list[str]]]:
+    """Header and rows of a table of every queue: port after port, each with all disciplines."""
+    columns = [_Column("wait_mean", "mean wait", 1000.0, "ms"), *_OF_A_QUEUE]
+    rows = [
+        [port.name, record.discipline, *(column.text(port.measures) for column in columns)]
+        for place in range(len(records[0].ports))
+        for record in records
+        for port in [record.ports[place]]
+    ]
+    return ["queue", "discipline", *(column.header for column in columns)], rows
 
 
 def comparison_table(comparison: Comparison) -> Table:
