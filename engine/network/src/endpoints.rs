@@ -6,8 +6,9 @@ use sluice_tcp::{Receiver, Sender};
 use crate::{
     agenda::{Agenda, Task},
     clock::Clock,
+    plan::Plan,
     routes::Routes,
-    sources::{Group, Pacer, Source, TcpFlow, TcpKind, spread},
+    sources::{DatagramSource, Group, Source, TcpFlow, TcpKind, spread},
     timer::Timer,
     tournament::NEVER,
 };
@@ -30,11 +31,17 @@ pub struct TcpReceiver {
     pub kind: u32,
 }
 
-/// A flow of datagrams, both ends.
-pub struct DatagramFlow {
-    pub pacer: Pacer,
+/// Sends the datagrams of one or several flows.
+pub struct DatagramSender {
+    pub source: DatagramSource,
     pub way: u32,
-    pub bytes: u16,
+    /// Index of its first flow.
+    pub first: u32,
+}
+
+/// A flow of datagrams.
+#[derive(Clone, Copy, Default)]
+pub struct DatagramFlow {
     pub sent: u64,
     pub received: u64,
 }
@@ -45,6 +52,7 @@ pub struct Endpoints {
     pub kinds: Vec<TcpKind>,
     pub senders: Vec<TcpSender>,
     pub receivers: Vec<TcpReceiver>,
+    pub datagram_senders: Vec<DatagramSender>,
     pub datagrams: Vec<DatagramFlow>,
     /// The group of each TCP flow, and of each datagram flow.
     pub tcp_groups: Vec<u32>,
@@ -54,12 +62,13 @@ pub struct Endpoints {
 impl Endpoints {
     /// Draws the flows of one replication and enters their starts in the agenda.
     pub fn new(
-        groups: &[Group],
+        plan: &Plan,
         routes: &Routes,
-        (seed, replication): (u64, u64),
+        replication: u64,
         clock: Clock,
         agenda: &mut Agenda,
     ) -> Self {
+        let (groups, end_ns) = (&plan.groups, plan.duration_ns);
         let mut all = Self::default();
         let is_long = |group: &&Group| matches!(group.source, Source::Long(_));
         let long: usize = groups
@@ -71,7 +80,7 @@ impl Endpoints {
         all.receivers.reserve_exact(long);
         for (index, group) in groups.iter().enumerate() {
             for number in 0..group.count {
-                let mut random = stream(seed, &format!("flow {index}.{number}"), replication);
+                let mut random = stream(plan.seed, &format!("flow {index}.{number}"), replication);
                 match &group.source {
                     Source::Long(long) => {
                         let flow = long.draw(&mut random);
@@ -79,27 +88,18 @@ impl Endpoints {
                         all.add_tcp(add, routes, &mut random, (clock, agenda));
                     }
                     Source::Short(short) => {
-                        for flow in short.draw(&mut random) {
+                        for flow in short.draw(&mut random, end_ns) {
                             let add = (index, group, &short.kind, flow);
                             all.add_tcp(add, routes, &mut random, (clock, agenda));
                         }
                     }
                     Source::Datagrams(datagrams) => {
-                        let (pacer, first_ns) = datagrams.start(random);
-                        if first_ns < datagrams.stop_ns {
-                            agenda.add(
-                                clock.ticks(first_ns),
-                                Task::Datagram(all.datagrams.len() as u32),
-                            );
-                        }
-                        all.datagram_groups.push(index as u32);
-                        all.datagrams.push(DatagramFlow {
-                            pacer,
-                            way: routes.start(group.from, group.to),
-                            bytes: datagrams.bytes,
-                            sent: 0,
-                            received: 0,
-                        });
+                        let sender = datagrams.start(random, end_ns);
+                        all.add_datagrams((index, group, sender), routes, (clock, agenda));
+                    }
+                    Source::Replay(replay) => {
+                        let sender = replay.start(random, end_ns);
+                        all.add_datagrams((index, group, sender), routes, (clock, agenda));
                     }
                 }
             }
@@ -138,6 +138,26 @@ impl Endpoints {
             kind: kind_index,
         });
         self.tcp_groups.push(index as u32);
+    }
+
+    fn add_datagrams(
+        &mut self,
+        (index, group, (source, first_ns)): (usize, &Group, (DatagramSource, Option<u64>)),
+        routes: &Routes,
+        (clock, agenda): (Clock, &mut Agenda),
+    ) {
+        if let Some(first_ns) = first_ns {
+            let number = self.datagram_senders.len() as u32;
+            agenda.add(clock.ticks(first_ns), Task::Datagram(number));
+        }
+        let flows = self.datagrams.len() + source.flows() as usize;
+        self.datagram_senders.push(DatagramSender {
+            source,
+            way: routes.start(group.from, group.to),
+            first: self.datagrams.len() as u32,
+        });
+        self.datagrams.resize(flows, DatagramFlow::default());
+        self.datagram_groups.resize(flows, index as u32);
     }
 
     /// Data packets of a TCP flow that were acknowledged, in sequence.

@@ -32,7 +32,10 @@ mod world;
 pub use error::NetworkError;
 pub use plan::Plan;
 pub use run::{Control, Counts, Replication, Stretch, simulate};
-pub use sources::{Datagrams, Group, Law, LongTcp, Pace, ShortTcp, Source, TcpFlow, TcpKind};
+pub use sources::{
+    Datagrams, Extent, Group, Law, LongTcp, Noise, Pace, Recording, Replay, ShortTcp, Size, Source,
+    TcpFlow, TcpKind,
+};
 pub use tally::Tally;
 pub use topology::{Link, Port, Topology};
 pub use tournament::NEVER;

@@ -74,14 +74,14 @@ impl Packet {
     }
 
     /// A datagram.
-    pub fn datagram(flow: u32, bytes: u16) -> Self {
+    pub fn datagram(flow: u32, bytes: u16, ecn_capable: bool) -> Self {
         Self {
             flow,
             number: 0,
             sack: 0,
             bytes,
             kind: Kind::Datagram,
-            flags: 0,
+            flags: flag(ecn_capable, ECN_CAPABLE),
         }
     }
 

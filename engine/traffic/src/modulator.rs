@@ -16,6 +16,12 @@ pub struct Modulator {
 }
 
 impl Modulator {
+    /// Packets per slot: 1 / (1 + q^-1 + ... + q^-(states - 1)).
+    pub fn mean(&self) -> f64 {
+        let weights = (0..self.states as i32).map(|j| self.q.powi(-j));
+        1.0 / weights.sum::<f64>()
+    }
+
     /// What is wrong with the law, if anything.
     ///
     /// # Errors
