@@ -74,14 +74,22 @@ impl Packet {
     }
 
     /// A datagram.
-    pub fn datagram(flow: u32, bytes: u16, ecn_capable: bool) -> Self {
+    pub fn datagram(flow: u32, bytes: u16) -> Self {
         Self {
             flow,
             number: 0,
             sack: 0,
             bytes,
             kind: Kind::Datagram,
-            flags: flag(ecn_capable, ECN_CAPABLE),
+            flags: 0,
+        }
+    }
+
+    /// The same, and whether a queue may mark it.
+    pub fn with_ecn(self, capable: bool) -> Self {
+        Self {
+            flags: self.flags | flag(capable, ECN_CAPABLE),
+            ..self
         }
     }
 

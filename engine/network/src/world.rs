@@ -241,7 +241,7 @@ impl<'a> World<'a> {
         if let Some(next_ns) = next_ns {
             self.enter_at(next_ns, Task::Datagram(number));
         }
-        let packet = Packet::datagram(flow, datagram.bytes, datagram.ecn_capable);
+        let packet = Packet::datagram(flow, datagram.bytes).with_ecn(datagram.ecn_capable);
         self.network.send(now.ticks, way, packet);
     }
 

@@ -106,7 +106,6 @@ fn law(table: &Bound<'_, PyDict>) -> PyResult<Law> {
 fn size(table: &Bound<'_, PyDict>) -> PyResult<Size> {
     Ok(match field::<String>(table, "kind")?.as_str() {
         "constant" => Size::Constant(field(table, "packets")?),
-        "uniform" => Size::Uniform(field(table, "least")?, field(table, "greatest")?),
         "geometric" => Size::Geometric(field(table, "mean")?),
         "pareto" => Size::Pareto {
             mean: field(table, "mean")?,
@@ -203,7 +202,10 @@ fn source(table: &Bound<'_, PyDict>) -> PyResult<Source> {
             stop_ns: field(table, "stop_ns")?,
         }),
         "replay" => Source::Replay(Replay {
-            recording: field::<Py<PyRecording>>(table, "recording")?.get().0.clone(),
+            recording: field::<Py<PyRecording>>(table, "recording")?
+                .get()
+                .0
+                .clone(),
             start_ns: field(table, "start_ns")?,
             spread_ns: field(table, "spread_ns")?,
             stop_ns: field(table, "stop_ns")?,

@@ -160,3 +160,115 @@ impl Pacer {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use sluice_random::stream;
+    use sluice_traffic::autocovariance;
+
+    use super::*;
+
+    /// Arrivals in each frame of one path.
+    fn counts(pace: Pace, path: u64, frames: usize, frame_ns: u64) -> Vec<f64> {
+        let mut random = stream(5, "pace", path);
+        let end_ns = frames as u64 * frame_ns;
+        let mut pacer = Pacer::new(pace, &mut random, 0, end_ns);
+        let mut counts = vec![0.0; frames];
+        let mut now = pacer.after(&mut random, 0);
+        while now < end_ns {
+            counts[(now / frame_ns) as usize] += 1.0;
+            now = pacer.after(&mut random, now);
+        }
+        counts
+    }
+
+    /// Mean and its standard error.
+    fn mean(values: &[f64]) -> (f64, f64) {
+        let count = values.len() as f64;
+        let mean = values.iter().sum::<f64>() / count;
+        let squares: f64 = values.iter().map(|x| (x - mean).powi(2)).sum();
+        (mean, (squares / (count * (count - 1.0))).sqrt())
+    }
+
+    #[test]
+    fn counts_have_the_covariance_of_the_noise() {
+        const FRAMES: usize = 40;
+        let (per_frame, deviation, frame_ns) = (50.0, 0.2, 1_000_000);
+        for hurst in [0.5, 0.8] {
+            let pace = Pace::Noisy {
+                mean_gap_ns: 20_000,
+                noise: Noise {
+                    hurst,
+                    deviation,
+                    frame_ns,
+                },
+            };
+            let paths: Vec<_> = (0..3000)
+                .map(|path| counts(pace, path, FRAMES, frame_ns))
+                .collect();
+            for lag in [0, 1, 5, 30] {
+                let products: Vec<f64> = paths
+                    .iter()
+                    .map(|path| {
+                        let pairs = path.iter().zip(&path[lag..]);
+                        let sum: f64 = pairs.map(|(a, b)| (a - per_frame) * (b - per_frame)).sum();
+                        sum / (FRAMES - lag) as f64
+                    })
+                    .collect();
+                let (found, error) = mean(&products);
+                // a Poisson count of a random mean: its variance is the mean and that of the mean
+                let own = if lag == 0 { per_frame } else { 0.0 };
+                let scale = (per_frame * deviation).powi(2);
+                let exact = own + scale * autocovariance(hurst, lag);
+                assert!(
+                    (found - exact).abs() < 4.5 * error,
+                    "H {hurst} lag {lag}: {found} +- {error}, exact {exact}"
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn every_pace_has_its_mean() {
+        let half = Law::Exponential(500_000);
+        let paces = [
+            Pace::Gaps(Law::Exponential(2_000)),
+            Pace::OnOff {
+                gap_ns: 1_000,
+                on: half,
+                off: Law::Pareto {
+                    mean: 1_500_000,
+                    shape: 3.0,
+                },
+            },
+            Pace::Noisy {
+                mean_gap_ns: 2_000,
+                noise: Noise {
+                    hurst: 0.7,
+                    deviation: 0.3,
+                    frame_ns: 100_000,
+                },
+            },
+            Pace::Modulated {
+                slot_ns: 1_000,
+                law: Modulator {
+                    a: 8.0,
+                    q: 1.9,
+                    states: 5,
+                },
+            },
+        ];
+        for pace in paces {
+            let frame_ns = 100_000_000;
+            let rates: Vec<f64> = (0..24)
+                .map(|path| counts(pace, path, 1, frame_ns)[0] / frame_ns as f64)
+                .collect();
+            let (found, error) = mean(&rates);
+            let wanted = 1.0 / pace.mean_gap_ns();
+            assert!(
+                (found - wanted).abs() < 4.0 * error,
+                "{pace:?}: {found} +- {error}, wanted {wanted}"
+            );
+        }
+    }
+}

@@ -8,8 +8,6 @@ use sluice_tcp::GREEDY;
 pub enum Size {
     /// Always the same.
     Constant(u32),
-    /// Each number between the two is as likely.
-    Uniform(u32, u32),
     /// Geometric on 1, 2, ... with this mean.
     Geometric(f64),
     /// Pareto, P(X > x) = (least / x)^shape with `shape` above 1, rounded up or down at random so
@@ -30,10 +28,6 @@ impl Size {
     pub fn draw(&self, random: &mut Stream) -> u32 {
         let packets = match *self {
             Self::Constant(packets) => u64::from(packets),
-            Self::Uniform(least, greatest) => {
-                let numbers = f64::from(greatest - least) + 1.0;
-                u64::from(least) + ((1.0 - uniform(random)) * numbers) as u64
-            }
             Self::Geometric(mean) => geometric(random, (-1.0 / mean).ln_1p()),
             Self::Pareto { mean, shape } => {
                 let size = least(mean, shape) * uniform(random).powf(-1.0 / shape);
@@ -46,12 +40,7 @@ impl Size {
     /// What is wrong with the law, if anything.
     pub fn check(&self) -> Result<(), String> {
         match *self {
-            Self::Constant(0) | Self::Uniform(0, _) => {
-                Err("a size must be at least 1 packet".into())
-            }
-            Self::Uniform(least, greatest) if least > greatest => Err(format!(
-                "least = {least} must not exceed greatest = {greatest} (packets)"
-            )),
+            Self::Constant(0) => Err("a size must be at least 1 packet".into()),
             Self::Geometric(mean) if !(mean >= 1.0 && mean.is_finite()) => {
                 Err(format!("mean = {mean} must be at least 1 (packets)"))
             }
@@ -86,7 +75,6 @@ mod tests {
         let pareto = |mean, shape| Size::Pareto { mean, shape };
         let laws = [
             (Size::Constant(7), 7.0, 7),
-            (Size::Uniform(3, 12), 7.5, 3),
             (Size::Geometric(4.0), 4.0, 1),
             (Size::Geometric(1.0), 1.0, 1),
             (pareto(12.0, 3.0), 12.0, 8),
