@@ -174,9 +174,12 @@ impl<'a> World<'a> {
 
     #[inline]
     fn arm_receiver(&mut self, now: Instant, flow: u32) {
-        let receiver = &mut self.ends.receivers[flow as usize];
-        let deadline = receiver.endpoint.deadline();
-        if let Some(due) = receiver.timer.follow(self.network.clock(), now, deadline) {
+        let deadline = self.ends.receivers[flow as usize].endpoint.deadline();
+        if deadline.is_none() {
+            return;
+        }
+        let timer = &mut self.ends.receiver_timers[flow as usize];
+        if let Some(due) = timer.follow(self.network.clock(), now, deadline) {
             self.enter(due, Task::ReceiverTimer(flow));
         }
     }
@@ -229,10 +232,11 @@ impl<'a> World<'a> {
     }
 
     fn receiver_timer(&mut self, now: Instant, flow: u32) {
-        let receiver = &mut self.ends.receivers[flow as usize];
-        let Some(now) = receiver.timer.comes_up(now) else {
+        let timer = &mut self.ends.receiver_timers[flow as usize];
+        let Some(now) = timer.comes_up(now) else {
             return;
         };
+        let receiver = &mut self.ends.receivers[flow as usize];
         let kind = &self.ends.kinds[receiver.kind as usize];
         if let Some(ack) = receiver.endpoint.on_timer(&kind.config, now.ns) {
             let bytes = kind.bytes_of(&ack);
@@ -282,7 +286,7 @@ impl<'a> World<'a> {
 }
 
 /// How many packets ahead memory is asked for.
-const AHEAD: usize = 2;
+const AHEAD: u32 = 2;
 
 /// What makes a sender act.
 enum Stimulus {
