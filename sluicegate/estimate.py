@@ -228,6 +228,21 @@ def _unit(unit: str, power: int, time_unit: str) -> str:
     return time_unit if power == 1 else f"{time_unit}^{power}"
 
 
+def student(values: Sequence[float] | FloatArray, unit: str = "") -> Measure:
+    """The mean of independent values with Student's interval.
+
+    Args:
+        values: One per replication, shape (n,).
+        unit: Of the values.
+    """
+    rows = np.asarray(values, dtype=np.float64)
+    half_width = None
+    if len(rows) > 1 and np.isfinite(rows).all():
+        factor = float(stdtrit(len(rows) - 1, (1 + CONFIDENCE) / 2))
+        half_width = factor * float(rows.std(ddof=1)) / float(np.sqrt(len(rows)))
+    return Measure(float(rows.mean()), half_width, unit)
+
+
 def _half_width(value: float, left_out: FloatArray) -> float | None:
     """Half width of the jackknife interval, from the values without each of the units."""
     count = len(left_out)
