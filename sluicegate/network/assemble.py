@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from sluicegate.estimate import Measure, student
 from sluicegate.network import measures
-from sluicegate.network.flows import ns
+from sluicegate.network.laws import ns
 from sluicegate.network.record import NetworkRecord, PortRecord
 from sluicegate.network.scenario import NetworkScenario
 from sluicegate.record import FloatArray
