@@ -91,15 +91,21 @@ def _problems(error: pydantic.ValidationError) -> Iterator[str]:
             yield f"{place} = {value!r}: {problem['msg']}"
 
 
+def _tables(of: type[Checked]) -> Iterator[type[Checked]]:
+    for table in of.__subclasses__():
+        yield table
+        yield from _tables(table)
+
+
 def _kinds() -> set[str]:
     """The values of `kind` by which the tables of a union are told apart."""
-    fields = (table.model_fields.get("kind") for table in Checked.__subclasses__())
+    fields = (table.model_fields.get("kind") for table in _tables(Checked))
     return {field.default for field in fields if field is not None}
 
 
 def _nearest(place: str) -> str:
     name = place.rpartition(".")[2]
-    known = {field for table in Checked.__subclasses__() for field in table.model_fields}
+    known = {field for table in _tables(Checked) for field in table.model_fields}
     near = difflib.get_close_matches(name, known - {name}, n=1)
     return f"; did you mean {near[0]}?" if near else ""
 

@@ -294,7 +294,7 @@ class Scenario(Checked):
     def parse(cls, table: dict[str, Any], folder: Path = Path(), origin: str = "") -> Scenario:
         """Check a scenario given as a table of TOML's types; see `load`."""
         with explained(origin):
-            return cls.model_validate(_placed(table, folder))
+            return cls.model_validate(placed(table, folder))
 
 
 def read_toml(path: Path) -> dict[str, Any]:
@@ -311,7 +311,7 @@ def read_toml(path: Path) -> dict[str, Any]:
         raise SluiceError(f"{path}: not valid TOML: {error}") from None
 
 
-def _placed(table: dict[str, Any], folder: Path) -> dict[str, Any]:
+def placed(table: dict[str, Any], folder: Path) -> dict[str, Any]:
     """A copy of `table` in which relative paths start at `folder`."""
     table = copy.deepcopy(table)
     arrivals, disciplines = table.get("arrivals"), table.get("disciplines")

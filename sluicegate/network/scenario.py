@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import copy
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Self
 
 from pydantic import Field, model_validator
 
@@ -13,7 +12,7 @@ from sluicegate.checked import Checked, explained
 from sluicegate.errors import SluiceError
 from sluicegate.network.flows import DatagramFlows, Duration, ShortTcpFlows, TcpFlows, Time
 from sluicegate.network.topology import Dumbbell, Graph, Pair, ParkingLot, Star
-from sluicegate.scenario import Discipline, Queue, Whole, read_toml
+from sluicegate.scenario import Discipline, Queue, Whole, placed, read_toml
 
 AnyTopology = Annotated[Dumbbell | ParkingLot | Star | Graph, Field(discriminator="kind")]
 AnyFlows = Annotated[TcpFlows | ShortTcpFlows | DatagramFlows, Field(discriminator="kind")]
@@ -105,15 +104,10 @@ class NetworkScenario(Checked):
                 problem stands on a line of its own.
         """
         path = Path(path)
-        table = copy.deepcopy(read_toml(path))
-        for discipline in table.get("disciplines", []):
-            name = discipline.get("aqm") if isinstance(discipline, dict) else None
-            if isinstance(name, str) and name.endswith(".h"):
-                discipline["aqm"] = str(path.parent / name)
-        return cls.parse(table, str(path))
+        return cls.parse(read_toml(path), path.parent, str(path))
 
     @classmethod
-    def parse(cls, table: dict[str, Any], origin: str = "") -> NetworkScenario:
+    def parse(cls, table: dict[str, Any], folder: Path = Path(), origin: str = "") -> Self:
         """Check a scenario given as a table of TOML's types; see `load`."""
         with explained(origin):
-            return cls.model_validate(table)
+            return cls.model_validate(placed(table, folder))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from rich.markup import escape
@@ -11,6 +12,7 @@ from rich.table import Table
 
 from sluicegate.compare import Comparison
 from sluicegate.estimate import Measure
+from sluicegate.network.record import NetworkRecord
 from sluicegate.record import Record, names
 
 _EXACT_DIGITS = 10
@@ -67,26 +69,35 @@ class _Column:
 
     @property
     def header(self) -> str:
-        return f"{self.heading}\n({self.unit})"
+        return f"{self.heading}\n({self.unit})" if self.unit else self.heading
 
 
-def _columns(comparison: Comparison) -> list[_Column]:
-    times = (1000.0, "ms") if comparison.scenario.slot_s is not None else (1.0, "slots")
+def _columns(records: Sequence[Record]) -> list[_Column]:
+    """What matters most of what all records have, without marks where there are none."""
+    times = (1000.0, "ms") if records[0].time_unit == "s" else (1.0, "slots")
+    under_tcp = isinstance(records[0], NetworkRecord)
     columns = [
         _Column("wait_mean", "mean wait", *times),
         _Column("wait_p99", "p99 wait", *times),
         _Column("queue_mean", "mean queue", 1.0, "packets"),
+        *[_Column("queue_deviation", "deviation", 1.0, "packets")] * under_tcp,
         _Column("loss_ratio", "lost", 100.0, "%"),
+        _Column("mark_ratio", "marked", 100.0, "%"),
+        *[_Column("goodput", "goodput", 1.0, "packets/s")] * under_tcp,
+        *[_Column("fairness", "fairness")] * under_tcp,
         _Column("utilization", "link busy", 100.0, "%"),
     ]
-    if any(record["mark_ratio"].value > 0 for record in comparison.records):
-        columns.insert(4, _Column("mark_ratio", "marked", 100.0, "%"))
-    return columns
+    marked = any(record["mark_ratio"].value > 0 for record in records)
+    return [
+        column
+        for column in columns
+        if column.measure in records[0].measures and (marked or column.measure != "mark_ratio")
+    ]
 
 
 def comparison_rows(comparison: Comparison) -> tuple[list[str], list[list[str]]]:
     """Header and rows of a comparison's table, a row per discipline in the scenario's order."""
-    columns = _columns(comparison)
+    columns = _columns(comparison.records)
     header = ["discipline", *(column.header for column in columns)]
     rows = [
         [name, *(column.cell(record) for column in columns)]

@@ -13,7 +13,7 @@ from sluicegate.papers.drop_from_front.source import SEARCH_SLOTS, self_similar
 from sluicegate.papers.drop_from_front.tables import Case, published
 from sluicegate.papers.figures import mean_wait_distribution
 from sluicegate.record import Record
-from sluicegate.scenario import Arrivals, Victim
+from sluicegate.scenario import Arrivals, Scenario, Victim
 from sluicegate.worlds import Slotted, Watch, World
 
 # near the load 1 the queue wanders slowly, at the load 2 it hardly moves
@@ -29,7 +29,7 @@ _PAIR_SLOTS, _PAIR_REPLICATIONS, _PAIR_SEEDS = 5_000_000, 2, range(1, 6)
 class Simulated:
     """The runs of the simulation."""
 
-    world: World = Slotted()
+    world: World[Scenario] = Slotted()
     spread = INTERVALS
 
     def __init__(self, campaign: Campaign) -> None:
