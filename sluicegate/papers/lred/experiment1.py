@@ -40,7 +40,7 @@ from sluicegate.scenario import Discipline
 FLOWS = tuple(range(100, 1001, 100))
 # in the other readings, and in the table
 FEW_FLOWS = (100, 500, 1000)
-READINGS = (SLOW_ACCESS, OLD_TIMERS)
+READINGS: tuple[Reading, ...] = (SLOW_ACCESS, OLD_TIMERS)
 _WHERE = "6.1, experiment 1"
 _ANALYSED = "5.2"
 _LATE_S = 50.0
@@ -103,7 +103,7 @@ def claims(records: Records) -> list[Claim]:
     return [
         *_of_losses(records, responses, p0),
         *_of_bounds(responses, p0, gaps),
-        *_of_lred(responses),
+        *_of_lred(responses, p0),
     ]
 
 

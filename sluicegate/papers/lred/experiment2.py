@@ -37,7 +37,7 @@ from sluicegate.papers.lred.scenarios import (
 )
 from sluicegate.scenario import Discipline
 
-READINGS = (SMALL_WINDOW, OLD_TIMERS, SLOW_ACCESS)
+READINGS: tuple[Reading, ...] = (SMALL_WINDOW, OLD_TIMERS, SLOW_ACCESS)
 _WHERE = "6.1, experiment 2"
 _ALL = ("LRED", *RIVALS)
 

@@ -23,12 +23,12 @@ _MEASURES = ("goodput", "queue_mean", "queue_deviation", "loss_ratio")
 
 def scenarios(reading: Reading) -> Scenarios:
     """By q0; AVQ has none."""
-    four = {
+    four: Scenarios = {
         (q_ref, discipline.name): dumbbell([long_lived(FLOWS, reading)], discipline, reading)
         for q_ref in TARGETS
         for discipline in regulating(FLOWS, R_MAX, q_ref)
     }
-    beside = {
+    beside: Scenarios = {
         (q_ref, "RED"): dumbbell([long_lived(FLOWS, reading)], red(q_ref), reading)
         for q_ref in SHOWN
     }
@@ -163,5 +163,4 @@ def plots(records: Records) -> Iterator[Plot]:
             q_ref,
             f"Figure 8 ({panel}): the queue, q0 = {q_ref}",
             "The paper shows PI far above q0 for most of the run, the others at q0.",
-            q_ref=q_ref,
         )

@@ -43,7 +43,7 @@ from sluicegate.scenario import Discipline
 DENSITIES = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9)
 # in the other readings, and in the table
 FEW_DENSITIES = (0.1, 0.5, 0.9)
-READINGS = (HALF_ON_RATE, SLOW_ACCESS)
+READINGS: tuple[Reading, ...] = (HALF_ON_RATE, SLOW_ACCESS)
 FLOWS, R_MAX = 100, 0.45
 COME_S, GO_S = 50.0, 150.0
 _DATAGRAM_FLOWS = 100
@@ -204,4 +204,5 @@ def plots(records: Records) -> Iterator[Plot]:
             f"Figure 10 ({panel}): the queue, r = {density:g}",
             "Datagrams from 50 s to 150 s. The paper shows PI and PI* full for long after 50 s and "
             "empty for long after 150 s, REM for a while, LRED hardly.",
+            changes_s=(COME_S, GO_S),
         )

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import Literal
 
 from sluicegate.network import Exponential, NetworkScenario, Pareto, ShortTcpFlows, Uniform
+from sluicegate.network.scenario import AnyFlows
 from sluicegate.papers.claims import Claim, judge, less, more, within
 from sluicegate.papers.comparison import Plot, Row
 from sluicegate.papers.lred.figures import sweep_figure
@@ -81,7 +82,7 @@ def scenarios(reading: Reading) -> Scenarios:
     """By the arrival rate (1/s); the greatest one also with Pareto laws."""
 
     def found(rate: float, discipline: Discipline, law: Law = "Poisson") -> NetworkScenario:
-        flows = [long_lived(FLOWS, reading), short_flows(rate, reading, law)]
+        flows: list[AnyFlows] = [long_lived(FLOWS, reading), short_flows(rate, reading, law)]
         return dumbbell(flows, discipline, reading)
 
     small = [lred(q_ref, label=_small(q_ref)) for q_ref in SMALL_TARGETS]
@@ -257,6 +258,7 @@ def plots(records: Records) -> Iterator[Plot]:
             rate,
             f"Figure 12 ({panel}): the queue, {rate} short flows a second",
             f"{come_and_go} The paper shows LRED closest to q0 throughout.",
+            changes_s=(COME_S, GO_S),
         )
     yield Plot(
         sweep_figure(
@@ -272,4 +274,5 @@ def plots(records: Records) -> Iterator[Plot]:
         _PARETO,
         f"Figure 14: the queue, {RATES[-1]} short flows a second, Pareto laws",
         f"{come_and_go} The paper shows a picture like that of figure 12 (b).",
+        changes_s=(COME_S, GO_S),
     )

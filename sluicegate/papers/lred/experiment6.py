@@ -7,6 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from sluicegate.network import PortRecord
+from sluicegate.network.scenario import AnyFlows
 from sluicegate.papers.claims import Claim, judge, less, more, within
 from sluicegate.papers.comparison import Plot, Row
 from sluicegate.papers.lred.experiment5 import short_flows
@@ -39,7 +40,7 @@ _TRAFFIC = {"reverse": "short flows", "forward": "persistent flows"}
 
 def scenarios(reading: Reading) -> Scenarios:
     """By the buffer, packets."""
-    flows = [
+    flows: list[AnyFlows] = [
         long_lived(_PERSISTENT, reading, way="reverse"),
         short_flows(_SHORT_RATE, reading, start_s=0.0, stop_s=DURATION_S, way="forward"),
     ]
@@ -206,7 +207,7 @@ def _large_buffer(records: Records) -> Iterator[Claim]:
 
 
 def _half(port: PortRecord) -> int:
-    return port.samples.shape[1] // 2
+    return len(port.times_s) // 2
 
 
 def rows(records: Records) -> Iterator[Row]:
@@ -226,7 +227,7 @@ def plots(records: Records) -> Iterator[Plot]:
     """Figures 15 and 16."""
     shown = {
         200: "The paper shows overshoots of all in both directions, LRED's the smallest.",
-        400: "The paper shows PI and PI* far above q0 for long, REM often below it, LRED around it.",
+        400: "The paper shows PI and PI* far above q0 for long, REM often below, LRED around it.",
     }
     for number, (limit, caption) in zip((15, 16), shown.items(), strict=True):
         for panel, (way, place) in zip("ab", _PORT.items(), strict=True):

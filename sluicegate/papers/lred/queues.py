@@ -1,13 +1,12 @@
-"""Queues in time."""
+"""Queues in time, LRED and its rivals in one picture."""
 
 from __future__ import annotations
 
-from matplotlib.figure import Figure
+from collections.abc import Sequence
 
 from sluicegate.papers.comparison import Plot
 from sluicegate.papers.lred.measured import RIVALS, Records
-from sluicegate.papers.lred.scenarios import Q_REF
-from sluicegate.report.plots import WIDTH, colours
+from sluicegate.report.series import queue_series_figure, reading
 
 
 def queue_plot(
@@ -16,14 +15,19 @@ def queue_plot(
     title: str,
     caption: str,
     *,
-    q_ref: float = Q_REF,
     port: int = 0,
+    changes_s: Sequence[float] = (),
 ) -> Plot:
-    """The queue of LRED, PI*, PI and REM in one case."""
-    names = ("LRED", *RIVALS)
-    figure = Figure(figsize=(WIDTH, 6), layout="constrained")
-    for ax, name in zip(figure.subplots(4, 1, sharex=True, sharey=True), names, strict=True):
-        shown = records[case, name].ports[port]
-        ax.plot(shown.times_s, shown.samples[0], lw=0.7, color=colours(names)[name])
-        ax.axhline(q_ref)
-    return Plot(figure, title, caption)
+    """The queue of LRED, PI*, PI and REM against time in one case.
+
+    Args:
+        records: By case and discipline.
+        case: Which case.
+        title: Of the figure.
+        caption: What the paper shows.
+        port: Place of the port in the records.
+        changes_s: Times to be marked.
+    """
+    shown = [records[case, name] for name in ("LRED", *RIVALS)]
+    figure = queue_series_figure(shown, port=port, changes_s=changes_s)
+    return Plot(figure, title, f"{caption} {reading(shown[0])}")

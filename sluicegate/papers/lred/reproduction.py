@@ -20,6 +20,7 @@ from sluicegate.papers.lred import (
     experiment4,
     experiment5,
     experiment6,
+    extensions,
     parameters,
 )
 from sluicegate.papers.lred.findings import CHOICES, UNITS, findings
@@ -37,7 +38,7 @@ class Experiment(Protocol):
         READINGS: In which it is repeated besides the main one.
     """
 
-    READINGS: Sequence[Reading]
+    READINGS: tuple[Reading, ...]
 
     def scenarios(self, reading: Reading) -> Scenarios:
         """All runs, by what is varied and by discipline."""
@@ -60,6 +61,7 @@ EXPERIMENTS: tuple[Experiment, ...] = (
     experiment4,
     experiment5,
     experiment6,
+    extensions,
 )
 
 
