@@ -41,12 +41,14 @@ def response_figure(
     for name, measures in simulated.items():
         _draw_curve(ax, across, measures, name, colour[name], "-")
     for name, bounds in analytical.items():
-        ax.plot(across, bounds, color=colour[name], ls="--", lw=1, label=f"{name}, bound")
+        ax.plot(across, bounds, color=colour[name], ls="--", lw=1)
     ax.set_yscale("log")
     ax.yaxis.set_major_formatter("{x:g}")
     ax.set_xlabel("loss ratio")
     ax.set_ylabel("response time (s)")
-    _finish(figure, ax)
+    ax.grid(alpha=0.25)
+    ax.spines[["top", "right"]].set_visible(False)
+    figure.legend(loc="outside right upper", frameon=False, fontsize=9)
     return figure
 
 
@@ -134,9 +136,3 @@ def _draw_curve(
     values = np.array([each.value for each in measures])
     half = np.array([each.half_width or 0.0 for each in measures])
     ax.errorbar(across, values, yerr=half, color=colour, ls=line, lw=1.4, capsize=2, label=name)
-
-
-def _finish(figure: Figure, ax: Axes) -> None:
-    ax.grid(alpha=0.25)
-    ax.spines[["top", "right"]].set_visible(False)
-    figure.legend(loc="outside right upper", frameon=False, fontsize=9)

@@ -27,6 +27,7 @@ FOUR = {
     "queue_deviation": "queue deviation",
     "loss_ratio": "loss ratio",
 }
+_ALL_BUT = 0.05
 RIVALS = ("PI*", "PI", "REM")
 
 
@@ -109,13 +110,16 @@ def undershoot_s(port: PortRecord, since_s: float = 0.0, until_s: float = np.inf
 
 
 def full_s(port: PortRecord, since_s: float = 0.0, until_s: float = np.inf) -> FloatArray:
-    """How long the buffer was full, one value per seed, s."""
-    return seconds(port, stretch(port, since_s, until_s) >= LIMIT)
+    """How long the buffer of 200 was all but full, one value per seed, s.
+
+    All but: where packets are lost for want of room, the queue is at the limit or just below.
+    """
+    return seconds(port, stretch(port, since_s, until_s) >= (1 - _ALL_BUT) * LIMIT)
 
 
 def empty_s(port: PortRecord, since_s: float = 0.0, until_s: float = np.inf) -> FloatArray:
-    """How long nothing waited, one value per seed, s."""
-    return seconds(port, stretch(port, since_s, until_s) == 0)
+    """How long it was all but empty, one value per seed, s."""
+    return seconds(port, stretch(port, since_s, until_s) <= _ALL_BUT * LIMIT)
 
 
 def response_s(port: PortRecord, since_s: float = 0.0) -> FloatArray:
