@@ -29,7 +29,9 @@ class NetworkScenario(Checked):
         disciplines: What is compared.
         duration_s: Simulated time of a replication.
         warm_up_s: What is left out of the measures; None: half of the duration.
-        sample_s: Between two samples of every queue.
+        sample_s: Between two samples of all series.
+        windows: Whether the series have the mean congestion window: it takes a look at every flow
+            at each sample.
         replications: Independent repetitions, which the intervals rest on.
         seed: Of every random stream; all disciplines see the same flows.
     """
@@ -42,6 +44,7 @@ class NetworkScenario(Checked):
     duration_s: Duration
     warm_up_s: Time | None = None
     sample_s: Duration = 0.01
+    windows: bool = False
     replications: Annotated[Whole, Field(ge=1, le=10_000)] = 8
     seed: Annotated[Whole, Field(ge=0, lt=2**64)] = 1
 

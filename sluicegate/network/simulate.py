@@ -122,6 +122,7 @@ def _plan(scenario: NetworkScenario, discipline: Discipline) -> dict[str, Any]:
         "duration_ns": ns(scenario.duration_s),
         "warm_up_ns": ns(scenario.warm_up),
         "sample_ns": ns(scenario.sample_s),
+        "windows": scenario.windows,
         "replications": scenario.replications,
         "seed": scenario.seed,
     }

@@ -1,12 +1,13 @@
 //! The flows' two ends at work.
 
 use sluice_random::{Stream, stream};
-use sluice_tcp::{Receiver, Sender};
+use sluice_tcp::{Config, Receiver, Sender};
 
 use crate::{
     agenda::{Agenda, Task},
     clock::Clock,
     routes::Routes,
+    run::{DatagramOutcome, TcpOutcome},
     sources::{Group, Pacer, Source, TcpFlow, TcpKind, spread},
     timer::Timer,
     tournament::NEVER,
@@ -22,6 +23,15 @@ pub struct TcpSender {
     pub kind: u32,
 }
 
+impl TcpSender {
+    /// Data packets acknowledged, in sequence.
+    #[inline]
+    pub fn acknowledged(&self, config: &Config) -> u32 {
+        let syn = u32::from(config.syn);
+        self.endpoint.acknowledged().saturating_sub(syn)
+    }
+}
+
 /// The receiving end.
 pub struct TcpReceiver {
     pub endpoint: Receiver,
@@ -35,6 +45,8 @@ pub struct DatagramFlow {
     pub pacer: Pacer,
     pub way: u32,
     pub bytes: u16,
+    /// When it sends first; [`NEVER`] if it does not.
+    pub start_ns: u64,
     pub sent: u64,
     pub received: u64,
 }
@@ -46,6 +58,11 @@ pub struct Endpoints {
     pub senders: Vec<TcpSender>,
     pub receivers: Vec<TcpReceiver>,
     pub datagrams: Vec<DatagramFlow>,
+    /// When each TCP flow starts, and when it finished ([`NEVER`] if it did not).
+    pub starts_ns: Vec<u64>,
+    pub ends_ns: Vec<u64>,
+    /// Data packets of all TCP flows that were acknowledged, in sequence.
+    pub acknowledged: u64,
     /// The group of each TCP flow, and of each datagram flow.
     pub tcp_groups: Vec<u32>,
     pub datagram_groups: Vec<u32>,
@@ -97,6 +114,11 @@ impl Endpoints {
                             pacer,
                             way: routes.start(group.from, group.to),
                             bytes: datagrams.bytes,
+                            start_ns: if first_ns < datagrams.stop_ns {
+                                first_ns
+                            } else {
+                                NEVER
+                            },
                             sent: 0,
                             received: 0,
                         });
@@ -138,12 +160,55 @@ impl Endpoints {
             kind: kind_index,
         });
         self.tcp_groups.push(index as u32);
+        self.starts_ns.push(flow.start_ns);
+        self.ends_ns.push(NEVER);
     }
 
-    /// Data packets of a TCP flow that were acknowledged, in sequence.
-    pub fn acknowledged(&self, flow: usize) -> u32 {
-        let sender = &self.senders[flow];
-        let syn = u32::from(self.kinds[sender.kind as usize].config.syn);
-        sender.endpoint.acknowledged().saturating_sub(syn)
+    /// Takes note that nothing of a TCP flow is left to send or to wait for.
+    pub fn note_end(&mut self, flow: u32, now_ns: u64) {
+        let end_ns = &mut self.ends_ns[flow as usize];
+        // one that was stopped before it sent anything did not finish
+        if *end_ns == NEVER && self.senders[flow as usize].endpoint.acknowledged() > 0 {
+            *end_ns = now_ns;
+        }
+    }
+
+    /// Mean congestion window of the TCP flows under way, packets; NaN if there are none.
+    pub fn mean_window(&self, now_ns: u64) -> f64 {
+        let (mut sum, mut count) = (0.0, 0.0);
+        for (sender, start_ns) in self.senders.iter().zip(&self.starts_ns) {
+            if *start_ns <= now_ns && !sender.endpoint.is_done() {
+                sum += sender.endpoint.cwnd();
+                count += 1.0;
+            }
+        }
+        sum / count
+    }
+
+    /// What became of each TCP flow.
+    pub fn tcp_outcomes(&self) -> Vec<TcpOutcome> {
+        let outcome = |(flow, sender): (usize, &TcpSender)| {
+            let (start_ns, end_ns) = (self.starts_ns[flow], self.ends_ns[flow]);
+            TcpOutcome {
+                group: self.tcp_groups[flow],
+                acknowledged: sender.acknowledged(&self.kinds[sender.kind as usize].config),
+                retransmissions: sender.endpoint.retransmissions(),
+                timeouts: sender.endpoint.timeouts(),
+                start_ns,
+                completion_ns: (end_ns != NEVER).then(|| end_ns - start_ns),
+            }
+        };
+        self.senders.iter().enumerate().map(outcome).collect()
+    }
+
+    /// What became of each datagram flow.
+    pub fn datagram_outcomes(&self) -> Vec<DatagramOutcome> {
+        let outcome = |(flow, group): (&DatagramFlow, &u32)| DatagramOutcome {
+            group: *group,
+            received: flow.received,
+            start_ns: (flow.start_ns != NEVER).then_some(flow.start_ns),
+        };
+        let flows = self.datagrams.iter().zip(&self.datagram_groups);
+        flows.map(outcome).collect()
     }
 }

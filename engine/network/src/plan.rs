@@ -4,6 +4,7 @@ use crate::{
     clock::Clock,
     error::NetworkError,
     routes::Routes,
+    series::{FLOW_BYTES, PORT_BYTES},
     sources::{Group, Pace, Source},
     topology::Topology,
     tournament::Tournament,
@@ -20,8 +21,10 @@ pub struct Plan {
     pub duration_ns: u64,
     /// At this time the counts so far are put aside and begin anew; below the duration.
     pub warm_up_ns: u64,
-    /// Between two samples of all queues.
+    /// Between two samples of all ports and flows.
     pub sample_ns: u64,
+    /// Whether each sample takes the congestion windows, of all TCP flows.
+    pub windows: bool,
     /// Independent replications.
     pub replications: u32,
     /// Of every random stream.
@@ -30,8 +33,8 @@ pub struct Plan {
 
 /// Longest simulated time: 1000 days.
 const MOST_DURATION_NS: u64 = 86_400_000_000_000_000;
-/// Most samples of a queue in one replication.
-const MOST_SAMPLES: u64 = 100_000_000;
+/// Most bytes that the series of all replications may take.
+const MOST_SERIES_BYTES: u64 = 1_000_000_000;
 /// Shortest gap between datagrams of one flow.
 const LEAST_GAP_NS: u64 = 1;
 
@@ -58,6 +61,17 @@ impl Plan {
         Ok((routes, clock))
     }
 
+    /// Samples of a replication for which there is room; one at least.
+    fn most_samples(&self) -> u64 {
+        let ports = self
+            .topology
+            .links
+            .iter()
+            .filter_map(|link| link.port.as_ref());
+        let bytes = ports.count() as u64 * PORT_BYTES + FLOW_BYTES;
+        (MOST_SERIES_BYTES / (bytes * u64::from(self.replications).max(1))).max(1)
+    }
+
     fn routes(&self) -> Result<Routes, NetworkError> {
         let refuse = |what: String| Err(NetworkError(what));
         self.topology.check()?;
@@ -73,11 +87,13 @@ impl Plan {
                 self.warm_up_ns, self.duration_ns
             ));
         }
-        if self.sample_ns == 0 || self.duration_ns / self.sample_ns > MOST_SAMPLES {
+        let most_samples = self.most_samples();
+        if self.sample_ns == 0 || self.duration_ns / self.sample_ns >= most_samples {
             return refuse(format!(
-                "sample = {} must be at least {} ns: a queue is sampled {MOST_SAMPLES} times at most",
+                "sample = {} must be at least {} ns: the samples of all ports and replications \
+                 may take {MOST_SERIES_BYTES} bytes",
                 self.sample_ns,
-                (self.duration_ns / MOST_SAMPLES).max(1)
+                self.duration_ns / most_samples + 1
             ));
         }
         for (index, group) in self.groups.iter().enumerate() {

@@ -12,6 +12,7 @@ use crate::{
     plan::Plan,
     routes::Routes,
     run::{Control, Counts, Replication, Stretch},
+    series::FlowSeries,
 };
 
 pub struct World<'a> {
@@ -24,6 +25,7 @@ pub struct World<'a> {
     control: &'a Control,
     reported_ns: u64,
     finished: Vec<Stretch>,
+    series: FlowSeries,
 }
 
 impl<'a> World<'a> {
@@ -56,6 +58,7 @@ impl<'a> World<'a> {
             control,
             reported_ns: 0,
             finished: Vec::new(),
+            series: FlowSeries::default(),
         }
     }
 
@@ -85,18 +88,10 @@ impl<'a> World<'a> {
         self.finish(end_ns);
         Some(Replication {
             stretches: self.finished,
-            acknowledged: (0..self.ends.senders.len())
-                .map(|flow| self.ends.acknowledged(flow))
-                .collect(),
-            received: self
-                .ends
-                .datagrams
-                .iter()
-                .map(|flow| flow.received)
-                .collect(),
-            tcp_groups: self.ends.tcp_groups,
-            datagram_groups: self.ends.datagram_groups,
-            samples: self.network.into_samples(),
+            tcp: self.ends.tcp_outcomes(),
+            datagrams: self.ends.datagram_outcomes(),
+            ports: self.network.into_series(),
+            flows: self.series,
         })
     }
 
@@ -160,7 +155,11 @@ impl<'a> World<'a> {
         };
         match stimulus {
             Stimulus::Start => sender.endpoint.start(config, now.ns, &mut send),
-            Stimulus::Ack(ack) => sender.endpoint.on_ack(config, now.ns, &ack, &mut send),
+            Stimulus::Ack(ack) => {
+                let before = sender.acknowledged(config);
+                sender.endpoint.on_ack(config, now.ns, &ack, &mut send);
+                self.ends.acknowledged += u64::from(sender.acknowledged(config) - before);
+            }
             Stimulus::Timer => sender.endpoint.on_timer(config, now.ns, &mut send),
             Stimulus::Stop => sender.endpoint.stop(),
         }
@@ -168,6 +167,8 @@ impl<'a> World<'a> {
         let deadline = sender.endpoint.deadline();
         if let Some(due) = sender.timer.follow(clock, now, deadline) {
             self.enter(due, Task::SenderTimer(flow));
+        } else if deadline.is_none() {
+            self.ends.note_end(flow, now.ns);
         }
     }
 
@@ -210,12 +211,20 @@ impl<'a> World<'a> {
                 }
             }
             Task::Sample => {
-                self.network.sample();
+                self.sample(now.ns);
                 self.control.add(now.ns - self.reported_ns);
                 self.reported_ns = now.ns;
                 self.enter_at(now.ns + self.plan.sample_ns, task);
             }
             Task::WarmedUp => self.finish(now.ns),
+        }
+    }
+
+    fn sample(&mut self, now_ns: u64) {
+        self.network.sample();
+        self.series.acknowledged.push(self.ends.acknowledged);
+        if self.plan.windows {
+            self.series.window.push(self.ends.mean_window(now_ns));
         }
     }
 
@@ -252,9 +261,7 @@ impl<'a> World<'a> {
                 .sum()
         };
         let mut counts = Counts {
-            acknowledged: (0..self.ends.senders.len())
-                .map(|flow| u64::from(self.ends.acknowledged(flow)))
-                .sum(),
+            acknowledged: self.ends.acknowledged,
             retransmissions: sum(sluice_tcp::Sender::retransmissions),
             timeouts: sum(sluice_tcp::Sender::timeouts),
             datagrams_sent: self.ends.datagrams.iter().map(|flow| flow.sent).sum(),

@@ -56,7 +56,8 @@ fn each_with_its_reason() {
             },
         ),
         (
-            "sample = 1 must be at least 10 ns: a queue is sampled 100000000 times at most",
+            "sample = 1 must be at least 61 ns: the samples of all ports and replications may take \
+             1000000000 bytes",
             |plan| plan.sample_ns = 1,
         ),
         (

@@ -21,4 +21,4 @@ mod warm_up;
 pub use arrivals::{ArrivalError, Arrivals, Trace};
 pub use run::{Control, Outcome, Plan, Unit, simulate};
 pub use service::Service;
-pub use tally::{Histogram, Tally};
+pub use tally::Tally;

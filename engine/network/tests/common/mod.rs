@@ -87,6 +87,7 @@ pub fn plan(topology: Topology, groups: Vec<Group>, duration_ns: u64) -> Plan {
         duration_ns,
         warm_up_ns: 0,
         sample_ns: 10 * MS,
+        windows: false,
         replications: 1,
         seed: 1,
     }
