@@ -60,5 +60,3 @@ def test_bounds_are_when_a_full_buffer_has_raised_the_probability():
         price = bound_s * 500 * 0.1 * 0.001 * 100
         # equation 40 takes phi^-u for its first two terms
         assert p == pytest.approx(price * np.log(1.001))
-
-

@@ -128,7 +128,7 @@ def response_s(port: PortRecord, since_s: float = 0.0) -> FloatArray:
     Where the queue does not settle, the time that was left: a lower bound.
     """
     left_s = port.samples.shape[1] * port.sample_s - since_s
-    return np.minimum(port.response_times_s(Q_REF, since_s), left_s)
+    return np.asarray(np.minimum(port.response_times_s(Q_REF, since_s), left_s))
 
 
 def row(case: str, quantity: str, values: FloatArray, published: float | None = None) -> Row:

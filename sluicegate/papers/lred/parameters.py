@@ -42,7 +42,7 @@ READINGS: tuple[Reading, ...] = ()
 # near the printed loss ratio 0.12 of figure 2
 _FLOWS = 200
 _FINE_S = 0.02
-_PERIODS_S, _BUFFERS = (0.2, 1.0, 5.0), (150, 400)
+_PERIODS_S, _BUFFERS = (0.2, 1.0, 5.0), (200, 400)
 _LOSSES = ("figure 2", "LRED")
 _STEEP, _TAIL = ("beta = 10", "LRED"), ("beta = 10", "drop-tail")
 _SETTLED_S = DURATION_S / 2
@@ -243,7 +243,7 @@ def _of_beta(records: Records) -> Iterator[Claim]:
                 low=0.95,
             )
         ],
-        "After the first 10 s; almost is taken for 95 % of the time.",
+        "After the first 10 s; almost is taken for 95 % of the time. At q = q0 equation 3 gives l.",
     )
     yield judge(
         "With beta = 10 the queue stays below 100.",
