@@ -197,7 +197,7 @@ def plots(records: Records) -> Iterator[Plot]:
         "Figure 9: the four measures over the density of the datagrams",
         "The paper shows LRED ahead in all four, the more so the greater r, and REM before PI.",
     )
-    for panel, density in zip("ab", (0.5, 0.9), strict=True):
+    for panel, density in zip("ab", FEW_DENSITIES[-2:], strict=True):
         yield queue_plot(
             records,
             density,
