@@ -10,12 +10,13 @@ from pydantic import Field, model_validator
 from sluicegate.aqm import PythonAqm
 from sluicegate.checked import Checked, explained
 from sluicegate.errors import SluiceError
-from sluicegate.network.flows import DatagramFlows, Duration, ShortTcpFlows, TcpFlows, Time
+from sluicegate.network.flows import Flows
+from sluicegate.network.laws import Duration, Time
 from sluicegate.network.topology import Dumbbell, Graph, Pair, ParkingLot, Star
 from sluicegate.scenario import Discipline, Queue, Whole, placed, read_toml
 
 AnyTopology = Annotated[Dumbbell | ParkingLot | Star | Graph, Field(discriminator="kind")]
-AnyFlows = Annotated[TcpFlows | ShortTcpFlows | DatagramFlows, Field(discriminator="kind")]
+AnyFlows = Annotated[Flows, Field(discriminator="kind")]
 
 
 class NetworkScenario(Checked):
@@ -100,7 +101,7 @@ class NetworkScenario(Checked):
 
     @classmethod
     def load(cls, path: str | Path) -> NetworkScenario:
-        """Read a scenario from a TOML file; paths of headers in it start at the file's folder.
+        """Read a scenario from a TOML file; paths in it start at the file's folder.
 
         Raises:
             SluiceError: If the file is missing, is no TOML, or says what makes no sense; every

@@ -6,21 +6,23 @@ use sluice_tcp::{Config, Receiver, Sender};
 use crate::{
     agenda::{Agenda, Task},
     clock::Clock,
+    plan::Plan,
     routes::Routes,
     run::{DatagramOutcome, TcpOutcome},
-    sources::{Group, Pacer, Source, TcpFlow, TcpKind, spread},
+    sources::{DatagramSource, Group, Source, TcpFlow, TcpKind, spread},
     timer::Timer,
     tournament::NEVER,
 };
 
-/// The sending end of a TCP flow.
+/// The sending end of a TCP flow, in four cache lines of which most ACKs need three.
+#[repr(C, align(64))]
 pub struct TcpSender {
-    pub endpoint: Sender,
     pub timer: Timer,
     /// Start of its way, and of its receiver's way back.
     pub way: u32,
     /// Index of its kind.
     pub kind: u32,
+    pub endpoint: Sender,
 }
 
 impl TcpSender {
@@ -32,21 +34,31 @@ impl TcpSender {
     }
 }
 
-/// The receiving end.
+const _: () = assert!(size_of::<TcpSender>() == 256);
+
+/// The receiving end, in one cache line; its timer is elsewhere, since few need it.
+#[repr(align(64))]
 pub struct TcpReceiver {
     pub endpoint: Receiver,
-    pub timer: Timer,
     pub way: u32,
     pub kind: u32,
 }
 
-/// A flow of datagrams, both ends.
-pub struct DatagramFlow {
-    pub pacer: Pacer,
+const _: () = assert!(size_of::<TcpReceiver>() == 64);
+
+/// Sends the datagrams of one or several flows.
+pub struct DatagramSender {
+    pub source: DatagramSource,
     pub way: u32,
-    pub bytes: u16,
-    /// When it sends first; [`NEVER`] if it does not.
-    pub start_ns: u64,
+    /// Index of its first flow.
+    pub first: u32,
+}
+
+/// A flow of datagrams.
+#[derive(Clone, Copy, Default)]
+pub struct DatagramFlow {
+    /// When it sent first.
+    pub start_ns: Option<u64>,
     pub sent: u64,
     pub received: u64,
 }
@@ -57,6 +69,8 @@ pub struct Endpoints {
     pub kinds: Vec<TcpKind>,
     pub senders: Vec<TcpSender>,
     pub receivers: Vec<TcpReceiver>,
+    pub receiver_timers: Vec<Timer>,
+    pub datagram_senders: Vec<DatagramSender>,
     pub datagrams: Vec<DatagramFlow>,
     /// When each TCP flow starts, and when it finished ([`NEVER`] if it did not).
     pub starts_ns: Vec<u64>,
@@ -71,12 +85,13 @@ pub struct Endpoints {
 impl Endpoints {
     /// Draws the flows of one replication and enters their starts in the agenda.
     pub fn new(
-        groups: &[Group],
+        plan: &Plan,
         routes: &Routes,
-        (seed, replication): (u64, u64),
+        replication: u64,
         clock: Clock,
         agenda: &mut Agenda,
     ) -> Self {
+        let (groups, end_ns) = (&plan.groups, plan.duration_ns);
         let mut all = Self::default();
         let is_long = |group: &&Group| matches!(group.source, Source::Long(_));
         let long: usize = groups
@@ -86,9 +101,10 @@ impl Endpoints {
             .sum();
         all.senders.reserve_exact(long);
         all.receivers.reserve_exact(long);
+        all.receiver_timers.reserve_exact(long);
         for (index, group) in groups.iter().enumerate() {
             for number in 0..group.count {
-                let mut random = stream(seed, &format!("flow {index}.{number}"), replication);
+                let mut random = stream(plan.seed, &format!("flow {index}.{number}"), replication);
                 match &group.source {
                     Source::Long(long) => {
                         let flow = long.draw(&mut random);
@@ -96,32 +112,18 @@ impl Endpoints {
                         all.add_tcp(add, routes, &mut random, (clock, agenda));
                     }
                     Source::Short(short) => {
-                        for flow in short.draw(&mut random) {
+                        for flow in short.draw(&mut random, end_ns) {
                             let add = (index, group, &short.kind, flow);
                             all.add_tcp(add, routes, &mut random, (clock, agenda));
                         }
                     }
                     Source::Datagrams(datagrams) => {
-                        let (pacer, first_ns) = datagrams.start(random);
-                        if first_ns < datagrams.stop_ns {
-                            agenda.add(
-                                clock.ticks(first_ns),
-                                Task::Datagram(all.datagrams.len() as u32),
-                            );
-                        }
-                        all.datagram_groups.push(index as u32);
-                        all.datagrams.push(DatagramFlow {
-                            pacer,
-                            way: routes.start(group.from, group.to),
-                            bytes: datagrams.bytes,
-                            start_ns: if first_ns < datagrams.stop_ns {
-                                first_ns
-                            } else {
-                                NEVER
-                            },
-                            sent: 0,
-                            received: 0,
-                        });
+                        let sender = datagrams.start(random, end_ns);
+                        all.add_datagrams((index, group, sender), routes, (clock, agenda));
+                    }
+                    Source::Replay(replay) => {
+                        let sender = replay.start(random, end_ns);
+                        all.add_datagrams((index, group, sender), routes, (clock, agenda));
                     }
                 }
             }
@@ -155,13 +157,33 @@ impl Endpoints {
         });
         self.receivers.push(TcpReceiver {
             endpoint: Receiver::new(),
-            timer: Timer::new(),
             way: routes.start(group.to, group.from),
             kind: kind_index,
         });
+        self.receiver_timers.push(Timer::new());
         self.tcp_groups.push(index as u32);
         self.starts_ns.push(flow.start_ns);
         self.ends_ns.push(NEVER);
+    }
+
+    fn add_datagrams(
+        &mut self,
+        (index, group, (source, first_ns)): (usize, &Group, (DatagramSource, Option<u64>)),
+        routes: &Routes,
+        (clock, agenda): (Clock, &mut Agenda),
+    ) {
+        if let Some(first_ns) = first_ns {
+            let number = self.datagram_senders.len() as u32;
+            agenda.add(clock.ticks(first_ns), Task::Datagram(number));
+        }
+        let flows = self.datagrams.len() + source.flows() as usize;
+        self.datagram_senders.push(DatagramSender {
+            source,
+            way: routes.start(group.from, group.to),
+            first: self.datagrams.len() as u32,
+        });
+        self.datagrams.resize(flows, DatagramFlow::default());
+        self.datagram_groups.resize(flows, index as u32);
     }
 
     /// Takes note that nothing of a TCP flow is left to send or to wait for.
@@ -206,7 +228,7 @@ impl Endpoints {
         let outcome = |(flow, group): (&DatagramFlow, &u32)| DatagramOutcome {
             group: *group,
             received: flow.received,
-            start_ns: (flow.start_ns != NEVER).then_some(flow.start_ns),
+            start_ns: flow.start_ns,
         };
         let flows = self.datagrams.iter().zip(&self.datagram_groups);
         flows.map(outcome).collect()

@@ -5,7 +5,7 @@ use crate::{
     error::NetworkError,
     routes::Routes,
     series::{FLOW_BYTES, PORT_BYTES},
-    sources::{Group, Pace, Source},
+    sources::Group,
     topology::Topology,
     tournament::Tournament,
 };
@@ -35,8 +35,6 @@ pub struct Plan {
 const MOST_DURATION_NS: u64 = 86_400_000_000_000_000;
 /// Most bytes that the series of all replications may take.
 const MOST_SERIES_BYTES: u64 = 1_000_000_000;
-/// Shortest gap between datagrams of one flow.
-const LEAST_GAP_NS: u64 = 1;
 
 impl Plan {
     /// Checks the plan, finds the ways of all flows and the clock to run by.
@@ -101,38 +99,18 @@ impl Plan {
             if group.from >= nodes || group.to >= nodes {
                 return refuse(format!("flows.{index} must join two of the {nodes} nodes"));
             }
-            if let Err(what) = check(&group.source) {
+            if let Err(what) = group.check(self.duration_ns) {
                 return refuse(format!("flows.{index}: {what}"));
             }
         }
-        let pairs = self.groups.iter().flat_map(|group| match group.source {
-            Source::Datagrams(_) => vec![(group.from, group.to)],
-            // the acknowledgements need a way, too
-            _ => vec![(group.from, group.to), (group.to, group.from)],
-        });
+        let pairs = self
+            .groups
+            .iter()
+            .flat_map(|group| match group.is_one_way() {
+                true => vec![(group.from, group.to)],
+                // the acknowledgements need a way, too
+                false => vec![(group.from, group.to), (group.to, group.from)],
+            });
         Routes::new(&self.topology, pairs)
-    }
-}
-
-fn check(source: &Source) -> Result<(), String> {
-    match source {
-        Source::Long(long) => long.kind.check(),
-        Source::Short(short) => {
-            short.kind.check()?;
-            short.gaps.check()?;
-            short.duration.check()
-        }
-        Source::Datagrams(datagrams) => {
-            if datagrams.bytes == 0 {
-                return Err("packet_bytes = 0 must be at least 1".into());
-            }
-            match datagrams.pace {
-                Pace::Gaps(law) => law.check(),
-                Pace::OnOff { gap_ns, .. } if gap_ns < LEAST_GAP_NS => {
-                    Err(format!("a gap must be at least {LEAST_GAP_NS} ns"))
-                }
-                Pace::OnOff { on, off, .. } => on.check().and(off.check()),
-            }
-        }
     }
 }

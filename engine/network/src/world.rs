@@ -38,7 +38,7 @@ impl<'a> World<'a> {
     ) -> Self {
         let streams = (plan.seed, u64::from(replication));
         let mut agenda = Agenda::new();
-        let ends = Endpoints::new(&plan.groups, &routes, streams, clock, &mut agenda);
+        let ends = Endpoints::new(plan, &routes, streams.1, clock, &mut agenda);
         let network = Network::new(&plan.topology, routes, clock, streams);
         for (port, interval_ns) in network.ticks() {
             if let Some(interval_ns) = interval_ns {
@@ -127,7 +127,7 @@ impl<'a> World<'a> {
             .on_segment(&kind.config, now.ns, &packet.segment());
         if let Some(ack) = answer {
             let sacks = &mut self.network.sacks;
-            let reply = Packet::ack(packet.flow, kind.ack_bytes, &ack, sacks);
+            let reply = Packet::ack(packet.flow, kind.bytes_of(&ack), &ack, sacks);
             self.network.send(now.ticks, receiver.way, reply);
         }
         self.arm_receiver(now, packet.flow);
@@ -174,9 +174,12 @@ impl<'a> World<'a> {
 
     #[inline]
     fn arm_receiver(&mut self, now: Instant, flow: u32) {
-        let receiver = &mut self.ends.receivers[flow as usize];
-        let deadline = receiver.endpoint.deadline();
-        if let Some(due) = receiver.timer.follow(self.network.clock(), now, deadline) {
+        let deadline = self.ends.receivers[flow as usize].endpoint.deadline();
+        if deadline.is_none() {
+            return;
+        }
+        let timer = &mut self.ends.receiver_timers[flow as usize];
+        if let Some(due) = timer.follow(self.network.clock(), now, deadline) {
             self.enter(due, Task::ReceiverTimer(flow));
         }
     }
@@ -204,7 +207,7 @@ impl<'a> World<'a> {
                 }
             }
             Task::ReceiverTimer(flow) => self.receiver_timer(now, flow),
-            Task::Datagram(flow) => self.send_datagram(now, flow),
+            Task::Datagram(number) => self.send_datagram(now, number),
             Task::Tick(port) => {
                 if let Some(interval_ns) = self.network.tick(now.ns, port as usize) {
                     self.enter_at(now.ns + interval_ns, task);
@@ -229,26 +232,31 @@ impl<'a> World<'a> {
     }
 
     fn receiver_timer(&mut self, now: Instant, flow: u32) {
-        let receiver = &mut self.ends.receivers[flow as usize];
-        let Some(now) = receiver.timer.comes_up(now) else {
+        let timer = &mut self.ends.receiver_timers[flow as usize];
+        let Some(now) = timer.comes_up(now) else {
             return;
         };
+        let receiver = &mut self.ends.receivers[flow as usize];
         let kind = &self.ends.kinds[receiver.kind as usize];
         if let Some(ack) = receiver.endpoint.on_timer(&kind.config, now.ns) {
-            let bytes = kind.ack_bytes;
+            let bytes = kind.bytes_of(&ack);
             let reply = Packet::ack(flow, bytes, &ack, &mut self.network.sacks);
             self.network.send(now.ticks, receiver.way, reply);
         }
         self.arm_receiver(now, flow);
     }
 
-    fn send_datagram(&mut self, now: Instant, flow: u32) {
-        let sender = &mut self.ends.datagrams[flow as usize];
-        sender.sent += 1;
-        let (way, packet) = (sender.way, Packet::datagram(flow, sender.bytes));
-        if let Some(next_ns) = sender.pacer.next(now.ns) {
-            self.enter_at(next_ns, Task::Datagram(flow));
+    fn send_datagram(&mut self, now: Instant, number: u32) {
+        let sender = &mut self.ends.datagram_senders[number as usize];
+        let (datagram, next_ns) = sender.source.send(now.ns);
+        let (way, flow) = (sender.way, sender.first + datagram.flow);
+        let at = &mut self.ends.datagrams[flow as usize];
+        at.sent += 1;
+        at.start_ns.get_or_insert(now.ns);
+        if let Some(next_ns) = next_ns {
+            self.enter_at(next_ns, Task::Datagram(number));
         }
+        let packet = Packet::datagram(flow, datagram.bytes).with_ecn(datagram.ecn_capable);
         self.network.send(now.ticks, way, packet);
     }
 
@@ -278,7 +286,7 @@ impl<'a> World<'a> {
 }
 
 /// How many packets ahead memory is asked for.
-const AHEAD: usize = 2;
+const AHEAD: u32 = 2;
 
 /// What makes a sender act.
 enum Stimulus {

@@ -1,15 +1,17 @@
 //! The network world.
 
-use numpy::{Element, PyArray1};
+use std::sync::Arc;
+
+use numpy::{Element, PyArray1, PyReadonlyArray1};
 use pyo3::{
     exceptions::{PyKeyboardInterrupt, PyValueError},
     prelude::*,
     types::PyDict,
 };
 use sluice_network::{
-    Control, Counts, DatagramOutcome, Datagrams, FlowSeries, Group, Law, Link, LongTcp, Pace, Plan,
-    Port, PortSeries, Replication, ShortTcp, Source, Stretch, Tally, TcpFlow, TcpKind, TcpOutcome,
-    Topology, simulate,
+    Control, Counts, DatagramOutcome, Datagrams, Extent, FlowSeries, Group, Law, Link, LongTcp,
+    Noise, Pace, Plan, Port, PortSeries, Recording, Replay, Replication, ShortTcp, Size, Source,
+    Stretch, Tally, TcpFlow, TcpKind, TcpOutcome, Topology, simulate,
 };
 use sluice_queue::Scheduler;
 use sluice_tcp::{Config, GREEDY, Variant};
@@ -17,8 +19,32 @@ use sluice_tcp::{Config, GREEDY, Variant};
 use crate::{
     aqm::PyConfigured,
     attended::attended,
-    slotted::{discipline, field},
+    slotted::{discipline, field, modulator},
 };
+
+/// The packets of a capture as a source of datagrams.
+#[pyclass(frozen, name = "Recording")]
+struct PyRecording(Arc<Recording>);
+
+#[pymethods]
+impl PyRecording {
+    #[new]
+    fn new(
+        time_ns: PyReadonlyArray1<'_, u64>,
+        bytes: PyReadonlyArray1<'_, u32>,
+        flows: PyReadonlyArray1<'_, u32>,
+        ecn_capable: PyReadonlyArray1<'_, bool>,
+    ) -> PyResult<Self> {
+        Recording::new(
+            time_ns.as_slice()?,
+            bytes.as_slice()?,
+            flows.as_slice()?,
+            ecn_capable.as_slice()?,
+        )
+        .map(|recording| Self(Arc::new(recording)))
+        .map_err(|error| PyValueError::new_err(error.to_string()))
+    }
+}
 
 fn unknown<T>(kind: &str, what: &str) -> PyResult<T> {
     Err(PyValueError::new_err(format!("{kind} is not {what}")))
@@ -77,12 +103,48 @@ fn law(table: &Bound<'_, PyDict>) -> PyResult<Law> {
     })
 }
 
+fn size(table: &Bound<'_, PyDict>) -> PyResult<Size> {
+    Ok(match field::<String>(table, "kind")?.as_str() {
+        "constant" => Size::Constant(field(table, "packets")?),
+        "geometric" => Size::Geometric(field(table, "mean")?),
+        "pareto" => Size::Pareto {
+            mean: field(table, "mean")?,
+            shape: field(table, "shape")?,
+        },
+        kind => return unknown(kind, "a law of sizes"),
+    })
+}
+
+fn pace(table: &Bound<'_, PyDict>) -> PyResult<Pace> {
+    Ok(match field::<String>(table, "kind")?.as_str() {
+        "on-off" => Pace::OnOff {
+            gap_ns: field(table, "gap_ns")?,
+            on: law(&field(table, "on")?)?,
+            off: law(&field(table, "off")?)?,
+        },
+        "fgn" => Pace::Noisy {
+            mean_gap_ns: field(table, "mean_ns")?,
+            noise: Noise {
+                hurst: field(table, "hurst")?,
+                deviation: field(table, "deviation")?,
+                frame_ns: field(table, "frame_ns")?,
+            },
+        },
+        "self-similar" => Pace::Modulated {
+            slot_ns: field(table, "slot_ns")?,
+            law: modulator(table)?,
+        },
+        _ => Pace::Gaps(law(table)?),
+    })
+}
+
 fn tcp_kind(table: &Bound<'_, PyDict>) -> PyResult<TcpKind> {
     let variant = match field::<String>(table, "variant")?.as_str() {
         "tahoe" => Variant::Tahoe,
         "reno" => Variant::Reno,
         "newreno" => Variant::NewReno,
         "sack" => Variant::Sack,
+        "cubic" => Variant::Cubic,
         kind => return unknown(kind, "a variant of TCP"),
     };
     let receiver_window = field(table, "receiver_window")?;
@@ -124,21 +186,26 @@ fn source(table: &Bound<'_, PyDict>) -> PyResult<Source> {
         }),
         "short-tcp" => Source::Short(ShortTcp {
             kind: tcp_kind(&field(table, "tcp")?)?,
-            gaps: law(&field(table, "gaps")?)?,
+            arrivals: pace(&field(table, "arrivals")?)?,
             from_ns: field(table, "start_ns")?,
             to_ns: field(table, "stop_ns")?,
-            duration: law(&field(table, "duration")?)?,
+            extent: match field::<Option<Bound<'_, PyDict>>>(table, "packets")? {
+                Some(packets) => Extent::Packets(size(&packets)?),
+                None => Extent::Duration(law(&field(table, "duration")?)?),
+            },
         }),
         "datagrams" => Source::Datagrams(Datagrams {
             bytes: field(table, "packet_bytes")?,
-            pace: match field::<Option<Bound<'_, PyDict>>>(table, "on")? {
-                None => Pace::Gaps(law(&field(table, "gaps")?)?),
-                Some(on) => Pace::OnOff {
-                    gap_ns: field(&field(table, "gaps")?, "mean_ns")?,
-                    on: law(&on)?,
-                    off: law(&field(table, "off")?)?,
-                },
-            },
+            pace: pace(&field(table, "pace")?)?,
+            start_ns: field(table, "start_ns")?,
+            spread_ns: field(table, "spread_ns")?,
+            stop_ns: field(table, "stop_ns")?,
+        }),
+        "replay" => Source::Replay(Replay {
+            recording: field::<Py<PyRecording>>(table, "recording")?
+                .get()
+                .0
+                .clone(),
             start_ns: field(table, "start_ns")?,
             spread_ns: field(table, "spread_ns")?,
             stop_ns: field(table, "stop_ns")?,
@@ -348,5 +415,6 @@ fn tally<'py>(py: Python<'py>, port: &Tally) -> PyResult<Bound<'py, PyDict>> {
 }
 
 pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add_class::<PyRecording>()?;
     module.add_function(wrap_pyfunction!(simulate_network, module)?)
 }

@@ -8,7 +8,6 @@
 mod arrivals;
 mod bernoulli;
 mod block;
-pub mod fgn;
 #[cfg(test)]
 mod oracle;
 mod packet;

@@ -7,6 +7,7 @@ use crate::cubic::{self, Cubic};
 const MIN_SSTHRESH: f64 = 2.0;
 
 #[derive(Clone, Debug)]
+#[repr(C)]
 pub(crate) struct Window {
     /// Congestion window, packets.
     pub cwnd: f64,
