@@ -50,7 +50,8 @@ pub struct Endpoints {
     pub kinds: Vec<TcpKind>,
     pub senders: Vec<TcpSender>,
     pub receivers: Vec<TcpReceiver>,
-    pub receiver_timers: Vec<Timer>,
+    /// The receivers' timers; empty as long as none needs one.
+    receiver_timers: Vec<Timer>,
     pub datagrams: Vec<DatagramFlow>,
     /// The group of each TCP flow, and of each datagram flow.
     pub tcp_groups: Vec<u32>,
@@ -75,7 +76,6 @@ impl Endpoints {
             .sum();
         all.senders.reserve_exact(long);
         all.receivers.reserve_exact(long);
-        all.receiver_timers.reserve_exact(long);
         for (index, group) in groups.iter().enumerate() {
             for number in 0..group.count {
                 let mut random = stream(seed, &format!("flow {index}.{number}"), replication);
@@ -143,8 +143,16 @@ impl Endpoints {
             way: routes.start(group.to, group.from),
             kind: kind_index,
         });
-        self.receiver_timers.push(Timer::new());
         self.tcp_groups.push(index as u32);
+    }
+
+    /// The timer of a receiver.
+    #[inline]
+    pub fn receiver_timer(&mut self, flow: u32) -> &mut Timer {
+        if self.receiver_timers.is_empty() {
+            self.receiver_timers = vec![Timer::new(); self.receivers.len()];
+        }
+        &mut self.receiver_timers[flow as usize]
     }
 
     /// Data packets of a TCP flow that were acknowledged, in sequence.
