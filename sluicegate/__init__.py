@@ -6,7 +6,7 @@ from sluicegate.aqm import Aqm, AqmClass, Param, PythonAqm, aqm, aqms
 from sluicegate.compare import Comparison, compare
 from sluicegate.errors import SluiceError
 from sluicegate.estimate import Measure
-from sluicegate.record import Record
+from sluicegate.record import Record, SlottedRecord
 from sluicegate.scenario import (
     DeterministicService,
     Discipline,
@@ -48,6 +48,7 @@ __all__ = [
     "Scenario",
     "SelfSimilarArrivals",
     "Sfq",
+    "SlottedRecord",
     "SluiceError",
     "View",
     "aqm",

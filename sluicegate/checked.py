@@ -70,8 +70,7 @@ def explained(origin: str) -> Iterator[None]:
 
 def _problems(error: pydantic.ValidationError) -> Iterator[str]:
     for problem in error.errors():
-        # a union adds the kind that was tried to the path; TOML does not know it
-        place = ".".join(str(part) for part in problem["loc"] if part not in _kinds())
+        place = ".".join(_place(problem["loc"]))
         context = problem.get("ctx", {})
         if problem["type"] == "value_error":
             yield ": ".join(filter(None, [place, str(context["error"])]))
@@ -91,15 +90,31 @@ def _problems(error: pydantic.ValidationError) -> Iterator[str]:
             yield f"{place} = {value!r}: {problem['msg']}"
 
 
+def _place(path: tuple[int | str, ...]) -> Iterator[str]:
+    """The parts of a path but the kinds that a union adds behind a field, which TOML has not."""
+    may_be_kind = False
+    for part in path:
+        may_be_kind = may_be_kind and part in _kinds()
+        if not may_be_kind:
+            yield str(part)
+        may_be_kind = not may_be_kind
+
+
+def _tables(of: type[Checked]) -> Iterator[type[Checked]]:
+    for table in of.__subclasses__():
+        yield table
+        yield from _tables(table)
+
+
 def _kinds() -> set[str]:
     """The values of `kind` by which the tables of a union are told apart."""
-    fields = (table.model_fields.get("kind") for table in Checked.__subclasses__())
+    fields = (table.model_fields.get("kind") for table in _tables(Checked))
     return {field.default for field in fields if field is not None}
 
 
 def _nearest(place: str) -> str:
     name = place.rpartition(".")[2]
-    known = {field for table in Checked.__subclasses__() for field in table.model_fields}
+    known = {field for table in _tables(Checked) for field in table.model_fields}
     near = difflib.get_close_matches(name, known - {name}, n=1)
     return f"; did you mean {near[0]}?" if near else ""
 

@@ -5,14 +5,16 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeAlias
 
 import polars as pl
 
 from sluicegate.errors import InterruptError, SluiceError
 from sluicegate.record import Record
 from sluicegate.scenario import Discipline, Scenario
-from sluicegate.worlds import Watch, World, world_named
+from sluicegate.worlds import AnyScenario, Watch, World, world_named, worlds_of
+
+AnyWorld: TypeAlias = World[Any]
 
 
 @dataclass(frozen=True)
@@ -26,8 +28,8 @@ class Comparison:
             scenario's order, each in the worlds' order.
     """
 
-    scenario: Scenario
-    worlds: Sequence[World]
+    scenario: AnyScenario
+    worlds: Sequence[AnyWorld]
     records: list[Record]
 
     def frame(self) -> pl.DataFrame:
@@ -72,9 +74,8 @@ class Comparison:
 
     def notes(self) -> list[str]:
         """What a reader must know of an interrupted comparison, a sentence each."""
-        total = self.scenario.duration_slots * self.scenario.runs
         notes = [
-            f"{record.discipline} was stopped after {record.slots / total:.0%} of its slots."
+            f"{record.discipline} was stopped after {record.done:.0%} of its run."
             for record in self.records
             if record.interrupted
         ]
@@ -84,7 +85,9 @@ class Comparison:
         return notes
 
 
-def _tasks(scenario: Scenario, worlds: Sequence[World]) -> list[tuple[str, Discipline, World]]:
+def _tasks(
+    scenario: AnyScenario, worlds: Sequence[AnyWorld]
+) -> list[tuple[str, Discipline, AnyWorld]]:
     """Name, discipline and world of every run, in order."""
     return [
         (each.name if len(worlds) == 1 else f"{each.name} ({world.name})", each, world)
@@ -93,19 +96,32 @@ def _tasks(scenario: Scenario, worlds: Sequence[World]) -> list[tuple[str, Disci
     ]
 
 
-def _chosen(world: str | World | Sequence[str | World]) -> list[World]:
+def _chosen(
+    scenario: AnyScenario, world: str | AnyWorld | Sequence[str | AnyWorld] | None
+) -> list[AnyWorld]:
+    if world is None:
+        world = worlds_of(scenario)[0]
     given = [world] if isinstance(world, str) or not isinstance(world, Sequence) else world
     worlds = [world_named(each) if isinstance(each, str) else each for each in given]
     names = [each.name for each in worlds]
     if len(set(names)) != len(names) or not names:
         raise SluiceError(f"world = {names} must name one world or more, each once")
+    for each in worlds:
+        if not isinstance(scenario, each.takes):
+            tables = "[topology] and [[flows]]"
+            if isinstance(scenario, Scenario):
+                tables = "[arrivals] and [service]"
+            raise SluiceError(
+                f"world = {each.name} must be {' or '.join(worlds_of(scenario))}: "
+                f"the scenario has {tables}"
+            )
     return worlds
 
 
 def compare(
-    scenario: Scenario,
+    scenario: AnyScenario,
     *,
-    world: str | World | Sequence[str | World] = "slotted",
+    world: str | AnyWorld | Sequence[str | AnyWorld] | None = None,
     threads: int | None = None,
     watch: Watch | None = None,
     fresh: bool = False,
@@ -116,21 +132,22 @@ def compare(
 
     Args:
         scenario: What to run.
-        world: `slotted` simulates, `chain` solves exactly (see `sluicegate.chain`); several give
-            each discipline once in each. A world with settings of its own is an object, such as
-            `sluicegate.worlds.Chain(grid=0.125)`.
+        world: `slotted` simulates, `chain` solves exactly (see `sluicegate.chain`), `network`
+            simulates a network scenario; several give each discipline once in each. A world with
+            settings of its own is an object, such as `sluicegate.worlds.Chain(grid=0.125)`. None:
+            the one that simulates such a scenario.
         threads: Threads that a simulation uses; all cores if None.
-        watch: Called now and then with a name, what is done, what there is to do (slots, or as far
-            as a solution goes), and what that means in words.
+        watch: Called now and then with a name, what is done, what there is to do (slots, seconds,
+            or as far as a solution goes), and what that means in words.
         fresh: Run again even what the store has.
 
     Raises:
-        SluiceError: If there is no such world, or if one cannot judge a discipline; before
-            anything is run.
+        SluiceError: If there is no such world, or if one cannot judge such a scenario or a
+            discipline; before anything is run.
         InterruptError: If Ctrl-C came before anything was finished.
         Exception: Whatever a Python AQM raises.
     """
-    worlds = _chosen(world)
+    worlds = _chosen(scenario, world)
     tasks = _tasks(scenario, worlds)
     for _, discipline, where in tasks:
         where.check(scenario, discipline)

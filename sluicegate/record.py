@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import io
 import json
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
+from zipfile import ZipFile
 
 import numpy as np
 import polars as pl
@@ -14,18 +16,21 @@ from numpy.typing import NDArray
 
 from sluicegate.estimate import Measure
 
+FloatArray = NDArray[np.float64]
+Frames = Mapping[str, pl.DataFrame]
+
+_SUMMARY = "record.json"
+
 
 @dataclass(frozen=True)
 class Record:
-    """One discipline on one scenario.
+    """One discipline on one scenario; worlds that know more give a subclass.
 
     Attributes:
         identity: Hash of everything that determines the run.
         discipline: Its name, for tables and legends.
         run: What was run: scenario, discipline with all parameters, seed, version.
-        slots: Slots simulated, all replications together, warm-up included.
-        warm_up_slots: Slots left out at the start of each replication.
-        interrupted: Whether the run was stopped before its end.
+        done: Share of the run that was finished: 1 unless it was interrupted.
         method: How the intervals were made.
         time_unit: `slots` or `s`, of everything that is a time.
         measures: By name; see `sluicegate.estimate.MEASURES`.
@@ -38,14 +43,12 @@ class Record:
     identity: str
     discipline: str
     run: dict[str, Any]
-    slots: int
-    warm_up_slots: int
-    interrupted: bool
+    done: float
     method: str
     time_unit: str
     measures: dict[str, Measure]
-    queue_distribution: NDArray[np.float64]
-    wait_distribution: NDArray[np.float64]
+    queue_distribution: FloatArray
+    wait_distribution: FloatArray
     wait_bin: float
     resolution: float
 
@@ -55,75 +58,123 @@ class Record:
         return str(self.run["world"])
 
     @property
+    def interrupted(self) -> bool:
+        """Whether the run was stopped before its end."""
+        return self.done < 1
+
+    @property
     def is_exact(self) -> bool:
         """Whether it was computed, with no chance in it."""
-        return self.slots == 0
+        return "seed" not in self.run
 
     def __getitem__(self, name: str) -> Measure:
         """The measure of that name."""
         return self.measures[name]
 
     @property
-    def wait_times(self) -> NDArray[np.float64]:
+    def wait_times(self) -> FloatArray:
         """Where the bins of `wait_distribution` start, in `time_unit`."""
         return np.arange(len(self.wait_distribution), dtype=np.float64) * self.wait_bin
 
     def summary(self) -> dict[str, Any]:
-        """Everything but the distributions, as types that JSON has."""
+        """Everything that is no table, as types that JSON has."""
         return {
             "identity": self.identity,
             "discipline": self.discipline,
             "run": self.run,
-            "slots": self.slots,
-            "warm_up_slots": self.warm_up_slots,
-            "interrupted": self.interrupted,
+            "done": self.done,
             "method": self.method,
             "time_unit": self.time_unit,
             "wait_bin": self.wait_bin,
             "resolution": self.resolution,
-            "measures": {
-                name: {"value": m.value, "half_width": m.half_width, "unit": m.unit}
-                for name, m in self.measures.items()
-            },
+            "measures": measure_rows(self.measures),
         }
 
     def frame(self) -> pl.DataFrame:
         """The distributions, a row each: distribution, at (packets or time), probability."""
-        at_queue = np.arange(len(self.queue_distribution), dtype=np.float64)
-        parts = [
-            ("queue", at_queue, self.queue_distribution),
-            ("wait", self.wait_times, self.wait_distribution),
-        ]
-        return pl.concat(
-            pl.DataFrame({"at": at, "probability": probability}).select(
-                pl.lit(name).alias("distribution"), pl.all()
-            )
-            for name, at, probability in parts
-        )
+        return distribution_frame(self.queue_distribution, self.wait_distribution, self.wait_bin)
+
+    def frames(self) -> dict[str, pl.DataFrame]:
+        """Everything that is a table, by name."""
+        return {"distributions": self.frame()}
 
     def write(self, path: Path) -> None:
-        """Write to one Parquet file: the distributions as rows, all else as its metadata."""
+        """Write to one file: a zip archive of `record.json` and a Parquet file for each table."""
         part = path.with_suffix(".part")
-        self.frame().write_parquet(part, metadata={"sluicegate": json.dumps(self.summary())})
+        with ZipFile(part, "w") as archive:
+            archive.writestr(_SUMMARY, json.dumps(self.summary()))
+            for name, frame in self.frames().items():
+                content = io.BytesIO()
+                frame.write_parquet(content)
+                archive.writestr(f"{name}.parquet", content.getvalue())
         part.replace(path)
 
     @classmethod
-    def read(cls, path: Path) -> Record:
+    def read(cls, path: Path) -> Self:
         """Read what `write` wrote."""
-        summary = json.loads(pl.read_parquet_metadata(path)["sluicegate"])
-        frame = pl.read_parquet(path)
+        with ZipFile(path) as archive:
+            summary = json.loads(archive.read(_SUMMARY))
+            frames = {
+                name.removesuffix(".parquet"): pl.read_parquet(archive.read(name))
+                for name in archive.namelist()
+                if name != _SUMMARY
+            }
+        return cls(**cls._fields(summary, frames))
 
-        def distribution(name: str) -> NDArray[np.float64]:
-            rows = frame.filter(pl.col("distribution") == name)
-            return rows["probability"].to_numpy()
-
-        measures = {name: Measure(**row) for name, row in summary.pop("measures").items()}
-        return cls(
+    @classmethod
+    def _fields(cls, summary: dict[str, Any], frames: Frames) -> dict[str, Any]:
+        """The fields of a record from what `summary` and `frames` gave."""
+        return {
             **summary,
-            measures=measures,
-            queue_distribution=distribution("queue"),
-            wait_distribution=distribution("wait"),
+            "measures": measures_of(summary["measures"]),
+            **distributions_of(frames["distributions"]),
+        }
+
+
+@dataclass(frozen=True)
+class SlottedRecord(Record):
+    """A record of the slotted world.
+
+    Attributes:
+        slots: Slots simulated, all replications together, warm-up included.
+        warm_up_slots: Slots left out at the start of each replication.
+    """
+
+    slots: int
+    warm_up_slots: int
+
+    def summary(self) -> dict[str, Any]:
+        """Everything that is no table, as types that JSON has."""
+        return super().summary() | {"slots": self.slots, "warm_up_slots": self.warm_up_slots}
+
+
+def measure_rows(measures: Mapping[str, Measure]) -> dict[str, dict[str, Any]]:
+    """Measures as types that JSON has."""
+    return {name: asdict(measure) for name, measure in measures.items()}
+
+
+def measures_of(rows: Mapping[str, Mapping[str, Any]]) -> dict[str, Measure]:
+    """What `measure_rows` was given."""
+    return {name: Measure(**row) for name, row in rows.items()}
+
+
+def distribution_frame(queue: FloatArray, wait: FloatArray, wait_bin: float) -> pl.DataFrame:
+    """Distributions as rows: distribution (`queue`, `wait`), at (packets or time), probability."""
+    parts = [("queue", queue, 1.0), ("wait", wait, wait_bin)]
+    return pl.concat(
+        pl.DataFrame({"at": np.arange(len(share)) * width, "probability": share}).select(
+            pl.lit(name).alias("distribution"), pl.all()
         )
+        for name, share, width in parts
+    )
+
+
+def distributions_of(frame: pl.DataFrame) -> dict[str, FloatArray]:
+    """`queue_distribution` and `wait_distribution` from the rows of `distribution_frame`."""
+    return {
+        f"{name}_distribution": frame.filter(distribution=name)["probability"].to_numpy()
+        for name in ("queue", "wait")
+    }
 
 
 def names(records: Sequence[Record]) -> list[str]:

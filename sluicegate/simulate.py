@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Callable
 from dataclasses import replace
 from importlib.metadata import version
@@ -15,7 +14,7 @@ from sluicegate.aqm import PythonAqm
 from sluicegate.checked import check_threads
 from sluicegate.errors import InterruptError, SluiceError
 from sluicegate.estimate import Counts, measures, unit_correlation
-from sluicegate.record import Record
+from sluicegate.record import SlottedRecord
 from sluicegate.scenario import (
     DeterministicService,
     Discipline,
@@ -37,7 +36,7 @@ def simulate(
     threads: int | None = None,
     watch: Watch | None = None,
     fresh: bool = False,
-) -> Record:
+) -> SlottedRecord:
     """Run one discipline on a scenario, all replications, on all cores.
 
     The result does not depend on the number of threads. A finished run is kept in the
@@ -64,7 +63,7 @@ def simulate(
         discipline = scenario.disciplines[0]
     run = describe(scenario, discipline)
     identity = store.identity(run)
-    if not fresh and (known := store.find(identity)) is not None:
+    if not fresh and (known := store.find(identity, SlottedRecord)) is not None:
         return replace(known, discipline=discipline.name)
     total = scenario.duration_slots * scenario.runs
     outcome = _engine.simulate(
@@ -83,10 +82,7 @@ def describe(scenario: Scenario, discipline: Discipline) -> dict[str, Any]:
     """Everything that determines a run, as types that JSON has."""
     arrivals = scenario.arrivals.model_dump()
     if isinstance(scenario.arrivals, ReplayArrivals):
-        capture = scenario.arrivals.packets
-        columns = (capture.time_ns, capture.bytes, capture.flow, capture.ecn_capable)
-        content = b"".join(column.tobytes() for column in columns)
-        arrivals = {"kind": "replay", "packets": hashlib.sha256(content).hexdigest()}
+        arrivals = {"kind": "replay", "packets": scenario.arrivals.packets.fingerprint}
     queue = _queue(scenario, discipline)
     return {
         "world": "slotted",
@@ -148,19 +144,19 @@ def _record(
     run: dict[str, Any],
     identity: str,
     outcome: dict[str, Any],
-) -> Record:
+) -> SlottedRecord:
     units = outcome["units"]
     if not units:
         raise InterruptError("interrupted before anything was finished")
     total = Counts.of(units).total()
     length = 1.0 if scenario.slot_s is None else scenario.slot_s
-    return Record(
+    return SlottedRecord(
         identity=identity,
         discipline=discipline.name,
         run=run,
         slots=outcome["slots"],
         warm_up_slots=outcome["warm_up_slots"],
-        interrupted=outcome["interrupted"],
+        done=outcome["slots"] / (scenario.duration_slots * scenario.runs),
         method=_method(units, scenario, outcome["interrupted"]),
         time_unit="slots" if scenario.slot_s is None else "s",
         measures=measures(units, scenario.slot_s),

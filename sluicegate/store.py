@@ -8,12 +8,14 @@ import os
 from contextlib import suppress
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import platformdirs
 
 from sluicegate import _engine
 from sluicegate.record import Record
+
+R = TypeVar("R", bound=Record)
 
 _CHAIN = ("chain/build.py", "chain/steady.py", "chain/limit.py")
 
@@ -23,7 +25,8 @@ def build() -> str:
     """Hash of what makes a record: another engine, or other measures, is another run."""
     here = Path(__file__).parent
     parts = [Path(str(_engine.__file__))]
-    parts += [here / name for name in ("simulate.py", "estimate.py", *_CHAIN)]
+    parts += [here / name for name in ("record.py", "simulate.py", "estimate.py", *_CHAIN)]
+    parts += sorted((here / "network").glob("*.py"))
     return hashlib.sha256(b"".join(part.read_bytes() for part in parts)).hexdigest()
 
 
@@ -39,11 +42,20 @@ def folder() -> Path:
     return Path(given) if given else platformdirs.user_cache_path("sluicegate") / "runs"
 
 
-def find(name: str) -> Record | None:
-    """The finished run of that identity; None if there is none that can be read."""
-    path = folder() / f"{name}.parquet"
+def _path(name: str) -> Path:
+    return folder() / f"{name}.zip"
+
+
+def find(name: str, kind: type[R]) -> R | None:
+    """The finished run of that identity; None if there is none that can be read.
+
+    Args:
+        name: The identity.
+        kind: Of record; the world knows it.
+    """
+    path = _path(name)
     try:
-        return Record.read(path) if path.exists() else None
+        return kind.read(path) if path.exists() else None
     except Exception:  # whatever is wrong with the file, the run can be made again
         path.unlink(missing_ok=True)
         return None
@@ -53,4 +65,4 @@ def keep(record: Record) -> None:
     """Keep a finished run, if the folder can be written: a result is not given up for that."""
     with suppress(OSError):
         folder().mkdir(parents=True, exist_ok=True)
-        record.write(folder() / f"{record.identity}.parquet")
+        record.write(_path(record.identity))

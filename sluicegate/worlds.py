@@ -1,19 +1,28 @@
-"""The worlds: each judges a discipline on a scenario in its own way; all give the same record."""
+"""The worlds: each judges a discipline on a scenario in its own way; all give records."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
-from typing import ClassVar, Protocol
+from typing import Any, ClassVar, Protocol, TypeAlias, TypeVar
 
 from sluicegate import store
 from sluicegate.chain.build import Tell, build, describe_chain
 from sluicegate.chain.limit import extrapolate
 from sluicegate.chain.steady import Method, solve
 from sluicegate.errors import SluiceError
-from sluicegate.record import Record
+from sluicegate.network.record import NetworkRecord
+from sluicegate.network.scenario import NetworkScenario
+from sluicegate.network.simulate import simulate as simulate_network
+from sluicegate.record import Record, SlottedRecord
 from sluicegate.scenario import Discipline, Scenario
 from sluicegate.simulate import simulate
+
+AnyScenario: TypeAlias = Scenario | NetworkScenario
+S = TypeVar("S", contravariant=True)
+
+_INTERVALS = "Behind ± stands the half width of the 95 % confidence interval ({})."
+_PACKET_BITS = 4000
 
 
 class Watch(Protocol):
@@ -23,30 +32,32 @@ class Watch(Protocol):
         """Take what is done of all there is to do under a name, and what that means in words."""
 
 
-class World(Protocol):
+class World(Protocol[S]):
     """What a comparison needs of a world.
 
     Attributes:
         name: As a user writes it.
         column: What its results are called over a column of figures.
+        takes: The kind of its scenarios.
     """
 
     name: ClassVar[str]
     column: ClassVar[str]
+    takes: ClassVar[type[AnyScenario]]
 
-    def check(self, scenario: Scenario, discipline: Discipline) -> None:
+    def check(self, scenario: S, discipline: Discipline) -> None:
         """Refuse what the world cannot judge, before anything is run.
 
         Raises:
             SluiceError: With the reason.
         """
 
-    def cost(self, scenario: Scenario) -> float:
+    def cost(self, scenario: S) -> float:
         """How long a discipline takes: slots that would be simulated in about that time."""
 
     def run(
         self,
-        scenario: Scenario,
+        scenario: S,
         discipline: Discipline,
         *,
         threads: int | None,
@@ -56,7 +67,7 @@ class World(Protocol):
         """Judge a discipline, or take what the store has.
 
         Args:
-            scenario: Its arrivals, service and queue.
+            scenario: What it is judged on.
             discipline: What is judged.
             threads: Threads that a simulation uses; all cores if None.
             tell: Called now and then.
@@ -67,7 +78,7 @@ class World(Protocol):
             InterruptError: If Ctrl-C came before anything was finished.
         """
 
-    def in_short(self, scenario: Scenario) -> str:
+    def in_short(self, scenario: S) -> str:
         """What is done with each discipline, as part of a sentence."""
 
     def reading(self, records: Sequence[Record]) -> str:
@@ -80,6 +91,7 @@ class Slotted:
 
     name: ClassVar[str] = "slotted"
     column: ClassVar[str] = "measured"
+    takes: ClassVar[type[AnyScenario]] = Scenario
 
     def check(self, scenario: Scenario, discipline: Discipline) -> None:
         """Every scenario can be simulated."""
@@ -96,7 +108,7 @@ class Slotted:
         threads: int | None,
         tell: Tell,
         fresh: bool,
-    ) -> Record:
+    ) -> SlottedRecord:
         """Simulate; see `sluicegate.simulate`."""
         return simulate(
             scenario,
@@ -113,9 +125,7 @@ class Slotted:
 
     def reading(self, records: Sequence[Record]) -> str:
         """How the intervals were made."""
-        return (
-            f"Behind ± stands the half width of the 95 % confidence interval ({records[0].method})."
-        )
+        return _INTERVALS.format(records[0].method)
 
 
 @dataclass(frozen=True)
@@ -133,6 +143,7 @@ class Chain:
 
     name: ClassVar[str] = "chain"
     column: ClassVar[str] = "exact"
+    takes: ClassVar[type[AnyScenario]] = Scenario
     SLOTS_OF_THE_SAME_TIME: ClassVar[float] = 1e9
 
     grid: float = 0.25
@@ -163,7 +174,7 @@ class Chain:
         """Solve, or go to the limit; `threads` has no meaning here."""
         run = describe_chain(scenario, discipline, **asdict(self))
         identity = store.identity(run)
-        if not fresh and (known := store.find(identity)) is not None:
+        if not fresh and (known := store.find(identity, Record)) is not None:
             return replace(known, discipline=discipline.name)
         if self.limit:
             found = extrapolate(scenario, discipline, grid=self.grid, tell=tell)
@@ -194,10 +205,56 @@ class Chain:
         )
 
 
-WORLDS: dict[str, type[Slotted | Chain]] = {world.name: world for world in (Slotted, Chain)}
+@dataclass(frozen=True)
+class Network:
+    """Packets from end to end, with TCP that reacts."""
+
+    name: ClassVar[str] = "network"
+    column: ClassVar[str] = "measured"
+    takes: ClassVar[type[AnyScenario]] = NetworkScenario
+    SLOTS_OF_A_PACKET: ClassVar[float] = 20
+
+    def check(self, scenario: NetworkScenario, discipline: Discipline) -> None:
+        """Every scenario can be simulated that could be made, but for routes."""
+
+    def cost(self, scenario: NetworkScenario) -> float:
+        """Packets that all links with the discipline can send; each takes as long as some slots."""
+        rate_bps = sum(wire.rate_bps for wire in scenario.topology.wires() if wire.queue)
+        seconds = scenario.duration_s * scenario.replications
+        return self.SLOTS_OF_A_PACKET * seconds * rate_bps / _PACKET_BITS
+
+    def run(
+        self,
+        scenario: NetworkScenario,
+        discipline: Discipline,
+        *,
+        threads: int | None,
+        tell: Tell,
+        fresh: bool,
+    ) -> NetworkRecord:
+        """Simulate; see `sluicegate.network.simulate`."""
+        return simulate_network(
+            scenario,
+            discipline,
+            threads=threads,
+            watch=lambda done_s, total_s: tell(done_s, total_s, f"{done_s:,.0f} simulated s"),
+            fresh=fresh,
+        )
+
+    def in_short(self, scenario: NetworkScenario) -> str:
+        """Runs, seconds and seed."""
+        runs = f"{scenario.replications} run{'s' * (scenario.replications > 1)}"
+        return f"simulated in {runs} of {scenario.duration_s:,g} s, seed {scenario.seed}"
+
+    def reading(self, records: Sequence[Record]) -> str:
+        """How the intervals were made."""
+        return _INTERVALS.format(records[0].method)
 
 
-def world_named(name: str) -> World:
+WORLDS: dict[str, type[World[Any]]] = {world.name: world for world in (Slotted, Chain, Network)}
+
+
+def world_named(name: str) -> World[Any]:
     """The world of that name, with its usual settings.
 
     Raises:
@@ -206,3 +263,8 @@ def world_named(name: str) -> World:
     if name not in WORLDS:
         raise SluiceError(f"world = {name} must be one of {', '.join(WORLDS)}")
     return WORLDS[name]()
+
+
+def worlds_of(scenario: AnyScenario) -> list[str]:
+    """Names of the worlds that take such a scenario, the usual one first."""
+    return [name for name, world in WORLDS.items() if isinstance(scenario, world.takes)]

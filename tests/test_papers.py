@@ -224,7 +224,8 @@ def test_lpf_oda_recovers_at_least_three_and_over_fifty_times_sooner():
 def test_rows_as_json_and_as_a_table():
     found = lpf_oda.reproduce()
     keys = ["row", "quantity", "published", "measured", "half_width", "deviation"]
-    assert all(list(row) == keys for row in found.summary())
+    assert all(list(row) == keys for row in found.summary()["rows"])
+    assert found.summary()["claims"] == []
     assert json.loads(json.dumps(found.summary())) == found.summary()
     screen = Console(width=120, file=io.StringIO())
     screen.print(found.table())

@@ -223,7 +223,7 @@ def test_ctrl_c_leaves_what_is_finished(monkeypatch, tmp_path, capsys):
     assert main(["chain", "it.toml", "--json", "out.json"]) == 130
     assert "Not run: drop_tail ECN." in capsys.readouterr().err
     assert len(json.loads((tmp_path / "out.json").read_text())["records"]) == 1
-    assert len(list(store.folder().glob("*.parquet"))) == 1
+    assert len(list(store.folder().glob("*.zip"))) == 1
 
 
 # --- what is refused
@@ -238,7 +238,7 @@ def test_what_a_world_cannot_judge_is_told_before_anything_is_run(monkeypatch):
 @pytest.mark.parametrize(
     ("world", "message"),
     [
-        ("moon", "world = moon must be one of slotted, chain"),
+        ("moon", "world = moon must be one of slotted, chain, network"),
         ((), "world = [] must name one world or more, each once"),
         (("chain", Chain()), "world = ['chain', 'chain'] must name one world or more, each once"),
         (Chain(grid=-1), "grid = -1 must be above 0 and at most the limit of 15 packets"),

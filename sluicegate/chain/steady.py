@@ -173,9 +173,7 @@ def _record(
         identity=store.identity(run),
         discipline=discipline.name,
         run=run,
-        slots=0,
-        warm_up_slots=0,
-        interrupted=False,
+        done=1.0,
         method=f"exact chain of {table['states']:,} states (average {_steps(grid)}), "
         f"{table['method']} method, residual {table['residual']:.1e}",
         time_unit="slots" if scenario.slot_s is None else "s",

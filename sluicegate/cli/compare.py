@@ -11,11 +11,10 @@ from rich.markup import escape
 
 from sluicegate.cli import options
 from sluicegate.cli.screen import console, progress, write_json
-from sluicegate.compare import Comparison
+from sluicegate.compare import AnyWorld, Comparison
 from sluicegate.compare import compare as run
 from sluicegate.report.tables import comparison_table
-from sluicegate.scenario import Scenario
-from sluicegate.worlds import World, world_named
+from sluicegate.worlds import AnyScenario, world_named, worlds_of
 
 
 def compare(
@@ -26,7 +25,7 @@ def compare(
         typer.Option(
             metavar="NAME",
             help="slotted simulates, chain solves exactly; give both for both in one picture. "
-            "slotted if not given.",
+            "network is for scenarios with a topology. If not given: that which simulates.",
             show_default=False,
         ),
     ] = None,
@@ -34,6 +33,7 @@ def compare(
     slots: options.Slots = None,
     replications: options.Replications = None,
     seed: options.Seed = None,
+    duration: options.Duration = None,
     threads: options.Threads = None,
     json: options.Json = None,
     fresh: options.Fresh = False,
@@ -44,15 +44,17 @@ def compare(
 
     What is finished is kept: after Ctrl-C the same command goes on where it stopped.
     """
-    changed = options.changes(aqm=aqm or [], slots=slots, replications=replications, seed=seed)
+    changed = options.changes(
+        aqm=aqm or [], slots=slots, replications=replications, seed=seed, duration=duration
+    )
     chosen = options.scenario(scenario, changed)
-    worlds = [world_named(name) for name in world or ["slotted"]]
+    worlds = [world_named(name) for name in world or worlds_of(chosen)[:1]]
     show(chosen, worlds, out, json, threads=threads, fresh=fresh)
 
 
 def show(
-    scenario: Scenario,
-    worlds: Sequence[World],
+    scenario: AnyScenario,
+    worlds: Sequence[AnyWorld],
     out: Path,
     json: Path | None,
     *,

@@ -8,7 +8,10 @@ from typing import Annotated, Any
 import typer
 
 from sluicegate.cli import syntax
+from sluicegate.errors import SluiceError
+from sluicegate.network import NetworkScenario
 from sluicegate.scenario import Scenario, read_toml
+from sluicegate.worlds import AnyScenario
 
 ScenarioFile = Annotated[
     Path, typer.Argument(metavar="SCENARIO.toml", help="The scenario.", show_default=False)
@@ -40,6 +43,12 @@ Threads = Annotated[
         min=1, metavar="N", help="Threads to use; all cores if not given.", show_default=False
     ),
 ]
+Duration = Annotated[
+    str | None,
+    typer.Option(
+        metavar="S", help="Simulated seconds of a network's replication.", show_default=False
+    ),
+]
 Json = Annotated[
     Path | None,
     typer.Option(
@@ -60,12 +69,14 @@ def changes(
     slots: str | None,
     replications: str | None,
     seed: str | None,
+    duration: str | None = None,
     arrivals: str | None = None,
     service: str | None = None,
 ) -> dict[str, Any]:
     """The fields of a scenario that options replace."""
     table: dict[str, Any] = {}
-    for name, text in (("slots", slots), ("replications", replications), ("seed", seed)):
+    numbers = {"slots": slots, "replications": replications, "seed": seed, "duration_s": duration}
+    for name, text in numbers.items():
         if text is not None:
             table[name] = syntax.value(text)
     for name, text in (("arrivals", arrivals), ("service", service)):
@@ -76,6 +87,17 @@ def changes(
     return table
 
 
-def scenario(path: Path, changed: dict[str, Any]) -> Scenario:
-    """The scenario of a file, some of its fields replaced."""
-    return Scenario.parse(read_toml(path) | changed, path.parent, str(path))
+def scenario(path: Path, changed: dict[str, Any]) -> AnyScenario:
+    """The scenario of a file, some of its fields replaced.
+
+    Raises:
+        SluiceError: If the file is refused, or if a field is none of such a scenario.
+    """
+    table = read_toml(path)
+    kind: type[AnyScenario] = NetworkScenario if "topology" in table else Scenario
+    for name in changed:
+        if name not in kind.model_fields:
+            option = f"--{name.removesuffix('_s')}"
+            others = "network scenarios" if kind is Scenario else "scenarios without [topology]"
+            raise SluiceError(f"{path}: {option} is for {others} only")
+    return kind.parse(table | changed, path.parent, str(path))

@@ -10,7 +10,7 @@ from rich.markup import escape
 
 from sluicegate.cli import options
 from sluicegate.cli.screen import console, progress, write_json
-from sluicegate.papers import REPRODUCTIONS, check
+from sluicegate.papers import REPRODUCTIONS, world_of
 from sluicegate.papers import reproduce as repeat
 
 
@@ -25,16 +25,20 @@ def reproduce(
         "sluice-report"
     ),
     world: Annotated[
-        str,
+        str | None,
         typer.Option(
             metavar="NAME",
-            help="slotted simulates; chain, for drop-from-front, solves exactly.",
+            help="Where a paper is repeated in several worlds: chain, for drop-from-front, solves "
+            "exactly instead of simulating.",
+            show_default=False,
         ),
-    ] = "slotted",
+    ] = None,
     threads: options.Threads = None,
     json: Annotated[
         Path | None,
-        typer.Option("--json", metavar="FILE", help="Write the rows as JSON.", show_default=False),
+        typer.Option(
+            "--json", metavar="FILE", help="Write rows and claims as JSON.", show_default=False
+        ),
     ] = None,
     fresh: options.Fresh = False,
 ) -> None:
@@ -42,17 +46,19 @@ def reproduce(
 
     What is finished is kept: after Ctrl-C the same command goes on where it stopped.
     """
-    check(name, world)
+    chosen = world_of(name, world)
     out.mkdir(parents=True, exist_ok=True)
     with progress(1) as watch:
-        found = repeat(name, world=world, threads=threads, watch=watch, fresh=fresh)
-    page = out / (f"{name}.html" if world == "slotted" else f"{name}-{world}.html")
+        found = repeat(name, world=chosen, threads=threads, watch=watch, fresh=fresh)
+    page = out / (f"{name}.html" if chosen == world_of(name, None) else f"{name}-{chosen}.html")
     found.page().write(page)
     if json is not None:
         write_json(json, found.summary())
     screen = console()
     screen.print(f"[bold]{escape(found.paper)}[/]")
     screen.print(found.table())
+    if found.claims:
+        screen.print(found.claims_table())
     for sentence in [*found.findings, *found.choices]:
         screen.print(f"\n{escape(sentence)}")
     screen.print(f"\nreport: {escape(str(page))}")

@@ -10,10 +10,10 @@ from rich.markup import escape
 
 from sluicegate.cli import options
 from sluicegate.cli.screen import console, progress, write_json
+from sluicegate.compare import compare
 from sluicegate.errors import SluiceError
 from sluicegate.report.tables import record_rows, terminal_table
 from sluicegate.scenario import Scenario
-from sluicegate.simulate import simulate as run
 
 
 def simulate(
@@ -41,6 +41,7 @@ def simulate(
     slots: options.Slots = None,
     replications: options.Replications = None,
     seed: options.Seed = None,
+    duration: options.Duration = None,
     threads: options.Threads = None,
     json: options.Json = None,
     fresh: options.Fresh = False,
@@ -51,6 +52,7 @@ def simulate(
         slots=slots,
         replications=replications,
         seed=seed,
+        duration=duration,
         arrivals=arrivals,
         service=service,
     )
@@ -59,18 +61,13 @@ def simulate(
         raise SluiceError(
             f"{scenario}: there are {count} disciplines; choose with --aqm, or use sluice compare"
         )
-    name = chosen.disciplines[0].name
     with progress(1) as watch:
-        record = run(
-            chosen,
-            threads=threads,
-            fresh=fresh,
-            watch=lambda done, total: watch(name, done, total),
-        )
+        comparison = compare(chosen, threads=threads, watch=watch, fresh=fresh)
+    (record,), (world,) = comparison.records, comparison.worlds
     screen = console()
-    screen.print(f"[bold]{escape(name)}[/]")
+    screen.print(f"[bold]{escape(record.discipline)}[/]")
     screen.print(terminal_table(*record_rows(record)))
-    screen.print(f"{record.method}; {record.slots:,} slots")
+    screen.print(f"{record.method}; {world.in_short(chosen)}")
     if json is not None:
         write_json(json, record.summary())
     if record.interrupted:

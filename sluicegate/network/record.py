@@ -11,6 +11,27 @@ from numpy.typing import NDArray
 
 from sluicegate.estimate import Measure
 from sluicegate.network.measures import response_time_s
+from sluicegate.record import (
+    FloatArray,
+    Frames,
+    Record,
+    distribution_frame,
+    distributions_of,
+    measure_rows,
+    measures_of,
+)
+
+_TABLES = ("flows", "replications", "series")
+
+
+def lasting(flows: pl.DataFrame, run: dict[str, Any]) -> pl.DataFrame:
+    """The flows that have no end of their own: not those that come and go or have a size."""
+    endless = [
+        number
+        for number, group in enumerate(run["flows"])
+        if group["kind"] in ("tcp", "datagrams") and group.get("packets") is None
+    ]
+    return flows.filter(pl.col("group").is_in(endless))
 
 
 @dataclass(frozen=True)
@@ -22,55 +43,131 @@ class PortRecord:
         measures: After the warm-up, by name.
         whole: Of the whole run, warm-up included.
         queue_distribution: Share of time, after the warm-up, in which k packets waited, shape (K,).
-        samples: Waiting packets, a row per replication, shape (R, T).
+        wait_distribution: Share of the packets sent after the warm-up, by bins of their time in
+            the system, from arrival to the end of the transmission, shape (W,).
+        wait_bin_s: Width of those bins; bin k starts at k widths.
         sample_s: Time between two samples.
+        series: A row per replication and sample: replication; time_s; queue (packets that wait);
+            since the start of the run arrivals, losses (packets), and sent_bytes (of the packets
+            whose transmission began); average (the AQM's average queue, packets) and probability
+            (its drop probability), both of this moment, null where the AQM holds none or the
+            scheduler has several queues, each with an AQM of its own.
     """
 
     name: str
     measures: dict[str, Measure]
     whole: dict[str, Measure]
-    queue_distribution: NDArray[np.float64]
-    samples: NDArray[np.uint32]
+    queue_distribution: FloatArray
+    wait_distribution: FloatArray
+    wait_bin_s: float
     sample_s: float
+    series: pl.DataFrame
 
     @property
-    def times_s(self) -> NDArray[np.float64]:
-        """When the samples were taken, shape (T,)."""
-        return np.arange(self.samples.shape[1], dtype=np.float64) * self.sample_s
+    def samples(self) -> NDArray[np.uint32]:
+        """Waiting packets, a row per replication, shape (R, T)."""
+        return self.series["queue"].to_numpy().reshape(self.series["replication"].n_unique(), -1)
 
-    def response_times_s(self, target: float) -> NDArray[np.float64]:
-        """Response time of each replication to a target queue; see `response_time_s`."""
-        times = [response_time_s(row, self.sample_s, target) for row in self.samples]
+    @property
+    def times_s(self) -> FloatArray:
+        """When the samples were taken, shape (T,)."""
+        return self.series.filter(replication=0)["time_s"].to_numpy()
+
+    def response_times_s(self, target: float, since_s: float = 0.0) -> FloatArray:
+        """Response time of each replication, shape (R,), s; see `response_time_s`.
+
+        Args:
+            target: Queue to come to, packets.
+            since_s: When the change was that the queue responds to.
+        """
+        times = [response_time_s(row, self.sample_s, target, since_s) for row in self.samples]
         return np.asarray(times, dtype=np.float64)
+
+    def summary(self) -> dict[str, Any]:
+        """Everything that is no table, as types that JSON has."""
+        return {
+            "name": self.name,
+            "wait_bin_s": self.wait_bin_s,
+            "sample_s": self.sample_s,
+            "measures": measure_rows(self.measures),
+            "whole": measure_rows(self.whole),
+        }
+
+    def frames(self) -> dict[str, pl.DataFrame]:
+        """Everything that is a table, by name."""
+        distributions = distribution_frame(
+            self.queue_distribution, self.wait_distribution, self.wait_bin_s
+        )
+        return {"distributions": distributions, "series": self.series}
+
+    @classmethod
+    def of(cls, summary: dict[str, Any], frames: Frames) -> PortRecord:
+        """The port that `summary` and `frames` are of."""
+        fields = {
+            **summary,
+            "measures": measures_of(summary["measures"]),
+            "whole": measures_of(summary["whole"]),
+            **distributions_of(frames["distributions"]),
+        }
+        return cls(**fields, series=frames["series"])
 
 
 @dataclass(frozen=True)
-class NetworkRecord:
-    """One discipline on one scenario.
+class NetworkRecord(Record):
+    """A record of the network world; its distributions are those of the first port.
 
     Attributes:
-        discipline: Its name, for tables and legends.
-        run: What was run: scenario, discipline with all parameters, seed, version.
-        interrupted: Whether replications are missing.
-        method: How the intervals were made.
         measures: Of all flows together after the warm-up, by name, and those of the first port.
         whole: The same of the whole run, warm-up included.
         ports: Links with the discipline, in the topology's order.
         flows: A row per replication and flow: replication, group, packets (acknowledged in
-            sequence, or received), goodput (packets/s over the whole run).
+            sequence, or received), goodput (packets/s over the whole run), retransmissions and
+            timeouts (null for datagrams), start_s (null if it had nothing to send), completion_s
+            (from its start until its application had ended and all that it sent was acknowledged;
+            null if it did not come to that, and for datagrams).
         replications: A row per replication: all measures after the warm-up.
+        series: A row per replication and sample: replication; time_s; acknowledged (data packets of
+            all TCP flows since the start of the run); window (mean congestion window of the TCP
+            flows that have started and not finished, packets; null if there are none, or if the
+            scenario does not say `windows = true`).
     """
 
-    discipline: str
-    run: dict[str, Any]
-    interrupted: bool
-    method: str
-    measures: dict[str, Measure]
     whole: dict[str, Measure]
     ports: list[PortRecord]
     flows: pl.DataFrame
     replications: pl.DataFrame
+    series: pl.DataFrame
 
-    def __getitem__(self, name: str) -> Measure:
-        """The measure of that name, after the warm-up."""
-        return self.measures[name]
+    @property
+    def lasting_flows(self) -> pl.DataFrame:
+        """The rows of `flows` whose flows have no end of their own."""
+        return lasting(self.flows, self.run)
+
+    def summary(self) -> dict[str, Any]:
+        """Everything that is no table, as types that JSON has."""
+        return super().summary() | {
+            "whole": measure_rows(self.whole),
+            "ports": [port.summary() for port in self.ports],
+        }
+
+    def frames(self) -> dict[str, pl.DataFrame]:
+        """Everything that is a table, by name; those of the ports as `port0/series`."""
+        frames = super().frames() | {name: getattr(self, name) for name in _TABLES}
+        for place, port in enumerate(self.ports):
+            frames |= {f"port{place}/{name}": frame for name, frame in port.frames().items()}
+        return frames
+
+    @classmethod
+    def _fields(cls, summary: dict[str, Any], frames: Frames) -> dict[str, Any]:
+        ports = [
+            PortRecord.of(
+                port,
+                {name: frames[f"port{place}/{name}"] for name in ("distributions", "series")},
+            )
+            for place, port in enumerate(summary["ports"])
+        ]
+        return super()._fields(summary, frames) | {
+            "whole": measures_of(summary["whole"]),
+            "ports": ports,
+            **{name: frames[name] for name in _TABLES},
+        }

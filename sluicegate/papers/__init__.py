@@ -11,33 +11,36 @@ if TYPE_CHECKING:
     from sluicegate.papers.comparison import Reproduction
     from sluicegate.worlds import Watch
 
-# name on the command line, and world: module with a function `reproduce`
+# name on the command line, and world: module with a function `reproduce`; the usual world first
 REPRODUCTIONS = {
     "drop-from-front": {
         "slotted": "drop_from_front.simulated",
         "chain": "drop_from_front.exact",
     },
     "redwm": {"slotted": "redwm"},
+    "lred": {"network": "lred.reproduction"},
     "lpf-oda": {"slotted": "lpf_oda"},
 }
 
 
-def check(name: str, world: str) -> None:
-    """Refuse what is not repeated, before anything is run.
+def world_of(name: str, world: str | None) -> str:
+    """The world that a paper is repeated in: the one named, or its usual one.
 
     Raises:
         SluiceError: If there is no such reproduction, or not in that world.
     """
     if name not in REPRODUCTIONS:
         raise SluiceError(f"{name} is not a reproduction; there are {', '.join(REPRODUCTIONS)}")
-    if world not in (worlds := REPRODUCTIONS[name]):
+    worlds = REPRODUCTIONS[name]
+    if world is not None and world not in worlds:
         raise SluiceError(f"world = {world}: {name} is repeated in {', '.join(worlds)} only")
+    return world or next(iter(worlds))
 
 
 def reproduce(
     name: str,
     *,
-    world: str = "slotted",
+    world: str | None = None,
     threads: int | None = None,
     watch: Watch | None = None,
     fresh: bool = False,
@@ -46,20 +49,20 @@ def reproduce(
 
     Args:
         name: One of `REPRODUCTIONS`.
-        world: Where: `slotted` or, for drop-from-front, `chain`.
+        world: Where: one of its worlds in `REPRODUCTIONS`; the first if None.
         threads: Threads that a simulation uses; all cores if None.
         watch: Called now and then; see `sluicegate.compare`.
         fresh: Run again even what the store has.
 
     Raises:
-        SluiceError: As `check`.
+        SluiceError: As `world_of`.
         InterruptError: After Ctrl-C; the next call goes on from what is finished.
     """
-    check(name, world)
+    place = REPRODUCTIONS[name][world_of(name, world)]
     # a paper's module brings its plots along, which take seconds to import
-    module = import_module(f"sluicegate.papers.{REPRODUCTIONS[name][world]}")
+    module = import_module(f"sluicegate.papers.{place}")
     found: Reproduction = module.reproduce(threads=threads, watch=watch, fresh=fresh)
     return found
 
 
-__all__ = ["REPRODUCTIONS", "check", "reproduce"]
+__all__ = ["REPRODUCTIONS", "reproduce", "world_of"]

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Any, overload
+
 from sluicegate.errors import InterruptError
+from sluicegate.network.record import NetworkRecord
+from sluicegate.network.scenario import NetworkScenario
 from sluicegate.record import Record
 from sluicegate.scenario import Scenario
-from sluicegate.worlds import Slotted, Watch, World
+from sluicegate.worlds import AnyScenario, Network, Slotted, Watch, World
 
 _SLOTTED = Slotted()
 
@@ -37,7 +41,13 @@ class Campaign:
         self._fresh = fresh
         self._done = 0.0
 
-    def run(self, scenario: Scenario, world: World = _SLOTTED) -> Record:
+    @overload
+    def run(self, scenario: Scenario, world: World[Scenario] = ...) -> Record: ...
+
+    @overload
+    def run(self, scenario: NetworkScenario, world: Network) -> NetworkRecord: ...
+
+    def run(self, scenario: AnyScenario, world: World[Any] = _SLOTTED) -> Record:
         """Run a scenario in a world, or take it from the store.
 
         Raises:

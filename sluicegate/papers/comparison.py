@@ -10,12 +10,13 @@ from matplotlib.figure import Figure
 from rich.table import Table
 
 from sluicegate.estimate import Measure
+from sluicegate.papers.claims import CLAIMS_HEADER, HOW_CLAIMS_ARE_JUDGED, Claim
 from sluicegate.report.page import Page
 from sluicegate.report.tables import measure_text, terminal_table
 
 # of figures without a half width: as many as the papers print
 _DIGITS = 6
-_READING = "Queues in packets, times in slots, losses and gains as shares."
+SLOTTED_UNITS = "Queues in packets, times in slots, losses and gains as shares."
 INTERVALS = "Behind ± stands the half width of the 95 % confidence interval of what we measure."
 
 
@@ -90,6 +91,8 @@ class Reproduction:
         plots: The paper's figures, drawn anew.
         column: What our figures are called.
         spread: A sentence on what stands behind ±.
+        units: A sentence on the units of the rows.
+        claims: What the paper says in words, each with a verdict.
     """
 
     paper: str
@@ -99,14 +102,19 @@ class Reproduction:
     plots: Sequence[Plot] = field(repr=False)
     column: str = "measured"
     spread: str = INTERVALS
+    units: str = SLOTTED_UNITS
+    claims: Sequence[Claim] = ()
 
     @property
     def _header(self) -> list[str]:
         return ["row", "quantity", "published", self.column, "deviation"]
 
-    def summary(self) -> list[dict[str, Any]]:
-        """Every row as types that JSON has."""
-        return [row.summary() for row in self.rows]
+    def summary(self) -> dict[str, Any]:
+        """Every row and every claim as types that JSON has."""
+        return {
+            "rows": [row.summary() for row in self.rows],
+            "claims": [claim.summary() for claim in self.claims],
+        }
 
     def table(self) -> Table:
         """The rows for the terminal, each case named once."""
@@ -116,12 +124,21 @@ class Reproduction:
                 row[0] = ""
         return terminal_table(self._header, cells)
 
+    def claims_table(self) -> Table:
+        """The claims for the terminal."""
+        cells = [claim.cells() for claim in self.claims]
+        return terminal_table(CLAIMS_HEADER, cells, "Claims of the text")
+
     def page(self) -> Page:
-        """The rows, the findings, the choices and the plots as a page."""
+        """The claims, the rows, the findings, the choices and the plots as a page."""
         page = Page(self.paper, "Every published figure beside ours")
         page.section("What it shows")
         for sentence in self.findings:
             page.text(sentence)
+        if self.claims:
+            page.section("Claims of the text")
+            cells = [claim.cells() for claim in self.claims]
+            page.table(CLAIMS_HEADER, cells, HOW_CLAIMS_ARE_JUDGED)
         page.section("What the paper leaves open")
         for sentence in self.choices:
             page.text(sentence)
@@ -130,5 +147,5 @@ class Reproduction:
             page.figure(plot.figure, plot.title, plot.caption)
         page.section("Figure by figure")
         cells = [row.cells() for row in self.rows]
-        page.table(self._header, cells, f"{_READING} {self.spread}")
+        page.table(self._header, cells, f"{self.units} {self.spread}")
         return page

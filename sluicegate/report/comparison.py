@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
-from sluicegate.aqm import Aqm
 from sluicegate.compare import Comparison
+from sluicegate.network.record import NetworkRecord
 from sluicegate.record import Record, names
 from sluicegate.report import plots
 from sluicegate.report.laws import law_figure
+from sluicegate.report.network import add_network
 from sluicegate.report.page import Page
-from sluicegate.report.tables import comparison_rows, record_rows, value_text
-from sluicegate.scenario import Discipline, Scenario
+from sluicegate.report.settings import discipline_rows, setting_rows
+from sluicegate.report.tables import comparison_rows, record_rows
 
 
 def write_report(comparison: Comparison, folder: Path) -> Path:
@@ -47,8 +48,8 @@ def comparison_page(comparison: Comparison) -> Page:
     page.table(header, rows, _reading(comparison))
     _add_figures(page, comparison)
     page.section("What was run")
-    page.table(["part", "setting"], _settings(scenario))
-    page.table(["discipline", "AQM", "parameters that apply"], _disciplines(scenario))
+    page.table(["part", "setting"], setting_rows(scenario))
+    page.table(["discipline", "AQM", "parameters that apply"], discipline_rows(scenario))
     page.section("Every measure")
     for name, record in zip(names(comparison.records), comparison.records, strict=True):
         page.table(*record_rows(record), f"{name}: {record.method}.")
@@ -75,11 +76,14 @@ def _reading(comparison: Comparison) -> str:
 
 def _add_figures(page: Page, comparison: Comparison) -> None:
     records = comparison.records
+    networks = [record for record in records if isinstance(record, NetworkRecord)]
     page.figure(
         plots.overview_figure(records),
         "Wait and loss",
         "Least wait first. The thin line at the end of a bar is what stands behind ±.",
     )
+    if networks:
+        add_network(page, networks)
     page.figure(
         plots.queue_figure(records),
         "How long the queue is",
@@ -109,36 +113,3 @@ def _without_waits(records: Sequence[Record]) -> str:
     named = zip(names(records), records, strict=True)
     missing = [name for name, record in named if not record.wait_distribution.size]
     return f" Not known of {', '.join(missing)}." if missing else ""
-
-
-def _settings(scenario: Scenario) -> list[list[str]]:
-    parts = {
-        "arrivals": scenario.arrivals.model_dump(),
-        "service": scenario.service.model_dump(),
-        "queue": scenario.queue.model_dump(),
-    }
-    rows = [[name, _assignments(fields)] for name, fields in parts.items()]
-    slot = "no duration: times are in slots" if scenario.slot_s is None else f"{scenario.slot_s} s"
-    return [
-        *rows,
-        ["slot", slot],
-        ["packet size (where not a capture's)", f"{scenario.packet_bytes} bytes"],
-    ]
-
-
-def _disciplines(scenario: Scenario) -> list[list[str]]:
-    return [[each.name, each.configured.name, _applying(each)] for each in scenario.disciplines]
-
-
-def _applying(discipline: Discipline) -> str:
-    """The parameters that have a meaning with the present choices, and the queue's part."""
-    fields: dict[str, object] = {}
-    if isinstance(aqm := discipline.configured, Aqm):
-        params = [p for p in aqm.of.params if aqm.of.applies(p, aqm.params)]
-        fields = {param.name: aqm.params[param.name] for param in params}
-    own = {"victim": discipline.victim, "ecn": discipline.ecn}
-    return _assignments(fields | {name: value for name, value in own.items() if value is not None})
-
-
-def _assignments(fields: Mapping[str, object]) -> str:
-    return ", ".join(f"{name} = {value_text(value)}" for name, value in fields.items())

@@ -24,8 +24,9 @@ _WAITS = {
 
 def first_figure(simulated: Record, exact: Record) -> Plot:
     """The rare lengths of the queue, by simulation and by the chain."""
+    slots = simulated.run["slots"] * simulated.run["replications"]
     curves = {
-        f"{simulated.slots:.0e} slots": simulated.queue_distribution,
+        f"{slots:.0e} slots": simulated.queue_distribution,
         "exact chain": exact.queue_distribution,
     }
     return Plot(

@@ -20,7 +20,7 @@ from sluicegate.papers.drop_from_front.findings import choices, findings
 from sluicegate.papers.drop_from_front.tables import Case, published
 from sluicegate.papers.figures import Curves
 from sluicegate.record import Record
-from sluicegate.scenario import SelfSimilarArrivals
+from sluicegate.scenario import Scenario, SelfSimilarArrivals
 from sluicegate.worlds import Chain, World
 
 PAPER = "Domanska, Domanski & Czachorski, Journal of Communications Software and Systems 4(1), 2008"
@@ -61,7 +61,7 @@ class Runs(Protocol):
         spread: A sentence on what stands behind ±.
     """
 
-    world: World
+    world: World[Scenario]
     spread: str
     campaign: Campaign
     source: SelfSimilarArrivals

@@ -4,10 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import numpy as np
-from scipy.special import stdtrit
-
-from sluicegate.estimate import CONFIDENCE, Measure
+from sluicegate.estimate import Measure, student
 from sluicegate.papers import model
 from sluicegate.papers.campaign import Campaign
 from sluicegate.papers.comparison import INTERVALS, Reproduction
@@ -16,7 +13,7 @@ from sluicegate.papers.drop_from_front.source import SEARCH_SLOTS, self_similar
 from sluicegate.papers.drop_from_front.tables import Case, published
 from sluicegate.papers.figures import mean_wait_distribution
 from sluicegate.record import Record
-from sluicegate.scenario import Arrivals, Victim
+from sluicegate.scenario import Arrivals, Scenario, Victim
 from sluicegate.worlds import Slotted, Watch, World
 
 # near the load 1 the queue wanders slowly, at the load 2 it hardly moves
@@ -32,7 +29,7 @@ _PAIR_SLOTS, _PAIR_REPLICATIONS, _PAIR_SEEDS = 5_000_000, 2, range(1, 6)
 class Simulated:
     """The runs of the simulation."""
 
-    world: World = Slotted()
+    world: World[Scenario] = Slotted()
     spread = INTERVALS
 
     def __init__(self, campaign: Campaign) -> None:
@@ -78,15 +75,12 @@ class Simulated:
 
 def _gain(tail: Sequence[Record], front: Sequence[Record]) -> Measure:
     """The mean over the seeds of 1 - front / tail, with Student's interval."""
-    gains = np.array(
+    return student(
         [
             1 - front_run["wait_mean"].value / tail_run["wait_mean"].value
             for tail_run, front_run in zip(tail, front, strict=True)
         ]
     )
-    quantile = stdtrit(len(gains) - 1, (1 + CONFIDENCE) / 2)
-    half_width = float(quantile * gains.std(ddof=1) / np.sqrt(len(gains)))
-    return Measure(float(gains.mean()), half_width, "")
 
 
 def _all_slots() -> int:

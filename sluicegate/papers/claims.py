@@ -1,0 +1,132 @@
+"""What a paper says in words, held against what is measured.
+
+A claim rests on checks. A check takes one value per seed and asks whether their mean lies within
+bounds: yes if its whole 95 % interval does, no if none of it does, undecided otherwise. Runs under
+one seed see the same flows, so two disciplines are compared by their differences seed by seed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import Literal, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sluicegate.estimate import Measure, student
+from sluicegate.report.tables import measure_text
+
+FloatArray = NDArray[np.float64]
+Verdict: TypeAlias = Literal["holds", "fails", "undecided"]
+
+CLAIMS_HEADER = ["claim", "where", "verdict", "evidence"]
+HOW_CLAIMS_ARE_JUDGED = (
+    "A claim holds if everything it rests on does, with the whole 95 % interval over the seeds; it "
+    "fails if anything it rests on is refuted so; else it is undecided."
+)
+# so many comparisons are told in full; of more, those that do not hold
+_TOLD = 6
+
+
+@dataclass(frozen=True)
+class Claim:
+    """A sentence of a paper and what became of it.
+
+    Attributes:
+        text: What the paper says.
+        where: Section, experiment or figure.
+        verdict: Whether it came out.
+        evidence: Our figures.
+    """
+
+    text: str
+    where: str
+    verdict: Verdict
+    evidence: str
+
+    def summary(self) -> dict[str, str]:
+        """The claim as types that JSON has."""
+        return asdict(self)
+
+    def cells(self) -> list[str]:
+        """The claim as text, in the order of `CLAIMS_HEADER`."""
+        return [self.text, self.where, self.verdict, self.evidence]
+
+
+@dataclass(frozen=True)
+class Check:
+    """One comparison, its verdict and its figures in words."""
+
+    verdict: Verdict
+    evidence: str
+
+
+def within(
+    name: str, values: Sequence[float] | FloatArray, low: float = -np.inf, high: float = np.inf
+) -> Check:
+    """Whether the mean of values lies between two bounds.
+
+    Args:
+        name: What the values are, for the evidence.
+        values: One per seed, shape (n,); undecided if one is no finite number.
+        low: Lower bound.
+        high: Upper bound.
+    """
+    found = student(values)
+    return Check(_verdict(found, low, high), f"{name} {measure_text(found)}")
+
+
+def less(names: str, few: FloatArray, many: FloatArray) -> Check:
+    """Whether values are on average below others, seed by seed.
+
+    Args:
+        names: What is compared, for the evidence, as `response (s), LRED against PI`.
+        few: Those that should be less, one per seed, shape (n,).
+        many: The others, in the same order of seeds.
+    """
+    return _compared(names, few, many, many - few)
+
+
+def more(names: str, many: FloatArray, few: FloatArray) -> Check:
+    """Whether values are on average above others; see `less`."""
+    return _compared(names, many, few, many - few)
+
+
+def _compared(names: str, one: FloatArray, other: FloatArray, gain: FloatArray) -> Check:
+    evidence = f"{names}: {measure_text(student(one))} against {measure_text(student(other))}"
+    return Check(_verdict(student(gain), 0.0, np.inf), evidence)
+
+
+def _verdict(found: Measure, low: float, high: float) -> Verdict:
+    if found.low is None or found.high is None:
+        return "undecided"
+    if low < found.low and found.high < high:
+        return "holds"
+    return "fails" if found.high < low or high < found.low else "undecided"
+
+
+def judge(text: str, where: str, checks: Sequence[Check], note: str = "") -> Claim:
+    """The claim that rests on all these checks.
+
+    Args:
+        text: What the paper says.
+        where: Section, experiment or figure.
+        checks: What it rests on, at least one.
+        note: What else belongs to the evidence; a sentence.
+    """
+    verdicts = [check.verdict for check in checks]
+    verdict: Verdict = "undecided"
+    if "fails" in verdicts:
+        verdict = "fails"
+    elif set(verdicts) == {"holds"}:
+        verdict = "holds"
+    return Claim(text, where, verdict, f"{_told(checks)}. {note}".strip())
+
+
+def _told(checks: Sequence[Check]) -> str:
+    if len(checks) <= _TOLD:
+        return "; ".join(check.evidence for check in checks)
+    others = [check for check in checks if check.verdict != "holds"]
+    held = f"{len(checks) - len(others)} of {len(checks)} comparisons hold"
+    return "; ".join([held, *(f"{check.verdict}: {check.evidence}" for check in others)])

@@ -1,0 +1,277 @@
+"""Records of networks: on disk, in the store, in campaigns and in comparisons."""
+
+import dataclasses
+import itertools
+import json
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+
+import sluicegate as sg
+from sluicegate import _engine, network, store
+from sluicegate.cli import main
+from sluicegate.errors import InterruptError
+from sluicegate.network.record import NetworkRecord
+from sluicegate.papers.campaign import Campaign
+from sluicegate.worlds import Network
+
+DUMBBELL = Path(__file__).parent.parent / "scenarios" / "network" / "dumbbell.toml"
+PI = sg.Discipline(aqm="pi", params={"q_ref": 20})
+
+
+def scenario(**changes):
+    fields = {
+        "topology": network.Dumbbell(rate_bps=1e6, client_delays_s=[0.01, 0.05], two_way=True),
+        "flows": [
+            network.TcpFlows(count=4, spread_s=0.5),
+            network.DatagramFlows(way="reverse", rate_bps=1e5),
+        ],
+        "queue": sg.Queue(limit=50),
+        "disciplines": [sg.Discipline(aqm="drop_tail"), PI],
+        "duration_s": 8.0,
+        "replications": 3,
+    }
+    return network.NetworkScenario(**(fields | changes))
+
+
+def alone(**changes):
+    return scenario(disciplines=[PI], **changes)
+
+
+def same(one, other):
+    """Whether two records hold the same, bit by bit."""
+    return (
+        json.dumps(one.summary()) == json.dumps(other.summary())
+        and one.frames().keys() == other.frames().keys()
+        and all(frame.equals(other.frames()[name]) for name, frame in one.frames().items())
+    )
+
+
+def no_run(*_):
+    raise AssertionError("simulated again")
+
+
+# --- on disk
+
+
+def test_a_record_comes_back_from_disk_as_it_was(tmp_path):
+    record = network.simulate(alone())
+    record.write(tmp_path / "it.zip")
+    back = NetworkRecord.read(tmp_path / "it.zip")
+    assert same(record, back)
+    assert back.measures == record.measures
+    assert [port.name for port in back.ports] == ["left -> right", "right -> left"]
+    for port, again in zip(record.ports, back.ports, strict=True):
+        assert port.whole == again.whole
+        np.testing.assert_array_equal(port.samples, again.samples)
+        np.testing.assert_array_equal(port.queue_distribution, again.queue_distribution)
+        np.testing.assert_array_equal(port.response_times_s(20), again.response_times_s(20))
+
+
+def test_the_first_port_gives_the_distributions_of_the_record():
+    record = network.simulate(alone())
+    np.testing.assert_array_equal(record.queue_distribution, record.ports[0].queue_distribution)
+    assert record.queue_distribution.sum() == pytest.approx(1)
+    assert record.time_unit == "s"
+    assert not record.is_exact
+
+
+def test_series_have_a_row_per_replication_and_sample():
+    given = alone(sample_s=0.5)
+    record = network.simulate(given)
+    series = record.ports[0].series
+    assert series["replication"].to_list() == [0] * 16 + [1] * 16 + [2] * 16
+    np.testing.assert_allclose(record.ports[0].times_s, np.arange(16) * 0.5)
+    assert record.ports[0].samples.shape == (3, 16)
+    assert series.filter(replication=1)["queue"].to_list() == record.ports[0].samples[1].tolist()
+    assert record.series.height == 48
+    assert record.flows.group_by("replication").len()["len"].to_list() == [5, 5, 5]
+
+
+# --- the store
+
+
+def test_a_run_is_made_once(monkeypatch):
+    first = network.simulate(scenario(), PI)
+    monkeypatch.setattr(_engine, "simulate_network", no_run)
+    labelled = PI.model_copy(update={"label": "mine"})
+    again = network.simulate(scenario(title="another"), labelled)
+    assert again.discipline == "mine"
+    assert same(first, dataclasses.replace(again, discipline=first.discipline))
+    with pytest.raises(AssertionError):
+        network.simulate(scenario(), PI, fresh=True)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"seed": 2},
+        {"duration_s": 9.0},
+        {"warm_up_s": 1.0},
+        {"sample_s": 0.1},
+        {"replications": 2},
+        {"queue": sg.Queue(limit=51)},
+        {"topology": network.Dumbbell(rate_bps=1e6)},
+        {"flows": [network.TcpFlows(count=5)]},
+        {"flows": [network.TcpFlows(count=5, tcp=network.Tcp(variant="sack"))]},
+    ],
+)
+def test_another_scenario_is_another_run(change):
+    first, other = (network.simulate(each) for each in (alone(), alone(**change)))
+    assert first.identity != other.identity
+
+
+def test_another_discipline_is_another_run():
+    disciplines = [
+        PI,
+        sg.Discipline(aqm="pi", params={"q_ref": 21}),
+        sg.Discipline(aqm="pi", params={"q_ref": 20}, ecn=True),
+        sg.Discipline(aqm="pi", params={"q_ref": 20}, victim="front"),
+        sg.Discipline(aqm="pi", params={"q_ref": 20}, scheduler=sg.Sfq()),
+    ]
+    kept = {network.simulate(scenario(duration_s=1.0), each).identity for each in disciplines}
+    assert len(kept) == len(disciplines)
+
+
+def interrupted_after(replications, monkeypatch):
+    run = _engine.simulate_network
+    monkeypatch.setattr(_engine, "simulate_network", lambda *given: run(*given)[:replications])
+
+
+def test_an_interrupted_run_is_not_kept(monkeypatch):
+    interrupted_after(2, monkeypatch)
+    record = network.simulate(alone())
+    assert record.interrupted
+    assert record.done == pytest.approx(2 / 3)
+    assert not list(store.folder().glob("*"))
+    interrupted_after(0, monkeypatch)
+    with pytest.raises(InterruptError, match="interrupted before anything was finished"):
+        network.simulate(alone())
+
+
+def test_a_damaged_file_is_made_again():
+    record = network.simulate(alone())
+    (path,) = store.folder().glob("*.zip")
+    path.write_bytes(path.read_bytes()[:1000])
+    assert same(record, network.simulate(alone()))
+
+
+# --- campaigns
+
+
+def test_a_campaign_runs_networks_and_tells_how_far_it_is():
+    told = []
+    cost = Network().cost(alone())
+    campaign = Campaign("two", 2 * cost, watch=lambda *seen: told.append(seen))
+    records = [campaign.run(alone(seed=seed), Network()) for seed in (1, 2)]
+    assert all(isinstance(record, NetworkRecord) for record in records)
+    assert told[-1] == ("two", 2 * cost, 2 * cost, "")
+    assert all(earlier[1] <= later[1] for earlier, later in itertools.pairwise(told))
+
+
+def test_a_campaign_stops_at_an_interrupted_run(monkeypatch):
+    interrupted_after(1, monkeypatch)
+    with pytest.raises(InterruptError, match="the same command goes on"):
+        Campaign("one", 1).run(alone(), Network())
+
+
+# --- comparisons
+
+
+def test_a_comparison_takes_the_network_for_a_network():
+    found = sg.compare(scenario(duration_s=2.0))
+    assert [record.world for record in found.records] == ["network", "network"]
+    assert [record.discipline for record in found.records] == ["drop_tail", "pi q_ref=20"]
+    assert {"goodput", "fairness", "queue_mean"} <= set(found.frame()["measure"])
+    assert not found.interrupted
+
+
+def test_an_interrupted_comparison_says_how_far_it_came(monkeypatch):
+    interrupted_after(1, monkeypatch)
+    found = sg.compare(scenario())
+    assert found.notes() == [
+        "drop_tail was stopped after 33% of its run.",
+        "Not run: pi q_ref=20.",
+    ]
+
+
+@pytest.mark.parametrize("world", ["slotted", "chain", ("network", "slotted")])
+def test_other_worlds_refuse_networks(world):
+    with pytest.raises(sg.SluiceError) as told:
+        sg.compare(scenario(), world=world)
+    name = "chain" if world == "chain" else "slotted"
+    assert str(told.value) == (
+        f"world = {name} must be network: the scenario has [topology] and [[flows]]"
+    )
+
+
+def test_the_network_refuses_scenarios_without_a_topology():
+    slotted = sg.Scenario(
+        arrivals=sg.GeometricArrivals(rate=0.5),
+        service=sg.GeometricService(mu=0.5),
+        disciplines=[PI],
+        slots=1000,
+    )
+    with pytest.raises(sg.SluiceError) as told:
+        sg.compare(slotted, world="network")
+    assert str(told.value) == (
+        "world = network must be slotted or chain: the scenario has [arrivals] and [service]"
+    )
+
+
+# --- the commands
+
+
+SHORT = ["--duration", "4", "--replications", "2"]
+
+
+def test_compare_takes_a_network_as_it_stands(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    for more in ([], ["--world", "network"]):
+        assert main(["compare", str(DUMBBELL), *SHORT, "--json", "out.json", *more]) == 0
+        shown = capsys.readouterr().out
+        assert "A hundred TCP flows over one link" in shown
+        assert "goodput" in shown
+        assert "fairness" in shown
+    records = json.loads(Path("out.json").read_text())["records"]
+    assert [record["discipline"] for record in records] == ["drop-tail", "RED"]
+    frame = pl.read_parquet("sluice-report/measures.parquet")
+    assert frame.filter(measure="goodput")["value"].min() > 0
+
+
+def test_simulate_takes_one_discipline_of_a_network(capsys):
+    assert main(["simulate", str(DUMBBELL), *SHORT, "--aqm", "rem", "--seed", "3"]) == 0
+    shown = capsys.readouterr().out
+    assert shown.startswith("rem\n")
+    assert "simulated in 2 runs of 4 s, seed 3" in shown
+
+
+@pytest.mark.parametrize(
+    ("command", "reason"),
+    [
+        ("compare {network} --slots 1e6", "--slots is for scenarios without [topology] only"),
+        ("compare {slotted} --duration 5", "--duration is for network scenarios only"),
+        (
+            "simulate {network} --aqm red --service geometric:mu=0.5",
+            "--service is for scenarios without [topology] only",
+        ),
+        (
+            "compare {network} --world slotted",
+            "world = slotted must be network: the scenario has [topology] and [[flows]]",
+        ),
+        (
+            "compare {slotted} --world network",
+            "world = network must be slotted or chain: the scenario has [arrivals] and [service]",
+        ),
+        ("compare {network} --duration 0", "duration_s = 0 must be at least 1e-09"),
+        ("compare {network} --duration soon", "duration_s = 'soon' must be a number"),
+    ],
+)
+def test_options_that_do_not_apply_are_refused(command, reason, root, capsys):
+    slotted = root / "scenarios" / "light.toml"
+    assert main(command.format(network=DUMBBELL, slotted=slotted).split()) == 1
+    shown = capsys.readouterr().err
+    assert reason in shown
+    assert shown.startswith("error: ")
