@@ -165,6 +165,15 @@ impl Endpoints {
         self.ends_ns.push(NEVER);
     }
 
+    /// The timer of a receiver.
+    #[inline]
+    pub fn receiver_timer(&mut self, flow: u32) -> &mut Timer {
+        if self.receiver_timers.is_empty() {
+            self.receiver_timers = vec![Timer::new(); self.receivers.len()];
+        }
+        &mut self.receiver_timers[flow as usize]
+    }
+
     fn add_datagrams(
         &mut self,
         (index, group, (source, first_ns)): (usize, &Group, (DatagramSource, Option<u64>)),
@@ -231,14 +240,5 @@ impl Endpoints {
         };
         let flows = self.datagrams.iter().zip(&self.datagram_groups);
         flows.map(outcome).collect()
-    }
-
-    /// The timer of a receiver.
-    #[inline]
-    pub fn receiver_timer(&mut self, flow: u32) -> &mut Timer {
-        if self.receiver_timers.is_empty() {
-            self.receiver_timers = vec![Timer::new(); self.receivers.len()];
-        }
-        &mut self.receiver_timers[flow as usize]
     }
 }

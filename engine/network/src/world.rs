@@ -88,9 +88,10 @@ impl<'a> World<'a> {
         self.finish(end_ns);
         Some(Replication {
             stretches: self.finished,
+            // first, which gives back the network's memory
+            ports: self.network.into_series(),
             tcp: self.ends.tcp_outcomes(),
             datagrams: self.ends.datagram_outcomes(),
-            ports: self.network.into_series(),
             flows: self.series,
         })
     }
