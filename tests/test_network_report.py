@@ -84,7 +84,7 @@ def test_goodputs_are_those_of_all_flows_that_last(comparison):
 
 def test_short_flows_have_no_goodput_to_be_drawn():
     short = network.ShortTcpFlows(
-        gaps=network.Exponential(mean_s=0.2), duration=network.Constant(mean_s=0.1), stop_s=2.0
+        gaps=network.Exponential(mean_s=0.2), duration=network.Constant(mean_s=0.1)
     )
     only = DISCIPLINES[:1]
     alone = network.simulate(scenario(flows=[short], disciplines=only, duration_s=2.0))
