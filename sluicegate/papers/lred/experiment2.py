@@ -7,8 +7,10 @@ from typing import NamedTuple
 
 import numpy as np
 
+from sluicegate.network import PortRecord
 from sluicegate.papers.claims import Claim, judge, less, within
 from sluicegate.papers.comparison import Plot, Row
+from sluicegate.papers.lred.losses import measured_loss
 from sluicegate.papers.lred.measured import (
     RIVALS,
     FloatArray,
@@ -29,6 +31,7 @@ from sluicegate.papers.lred.scenarios import (
     Q_REF,
     SLOW_ACCESS,
     SMALL_WINDOW,
+    T_M_S,
     Reading,
     dumbbell,
     long_lived,
@@ -40,6 +43,7 @@ from sluicegate.scenario import Discipline
 READINGS: tuple[Reading, ...] = (SMALL_WINDOW, OLD_TIMERS, SLOW_ACCESS)
 _WHERE = "6.1, experiment 2"
 _ALL = ("LRED", *RIVALS)
+_COUPLE = 5.0
 
 
 class Extreme(NamedTuple):
@@ -89,6 +93,7 @@ def claims(records: Records) -> list[Claim]:
         *_against_pi_star(records, response),
         *_heavy(records, response),
         *_light(records, response),
+        *_of_loss(records),
     ]
 
 
@@ -227,6 +232,31 @@ def _light(records: Records, response: dict[tuple[str, str], FloatArray]) -> Ite
         ],
         "Comparable is taken for twice as long at most.",
     )
+
+
+def _of_loss(records: Records) -> Iterator[Claim]:
+    rounds = {case: _rounds(records[case, "LRED"].ports[0]) for case in EXTREMES}
+    yield judge(
+        "Under heavy traffic the loss ratio is accurately estimated within a couple of "
+        "measurements.",
+        "5.2",
+        [within("measurements until l(k) is near its late mean", rounds["heavy"], high=_COUPLE)],
+        f"Near is within a tenth, a couple at most {_COUPLE:g}; l(k) is computed anew from "
+        "equations 1 and 2.",
+    )
+    yield judge(
+        "Under light traffic it needs more rounds.",
+        f"5.2; {_WHERE}",
+        [less("measurements, heavy against light", rounds["heavy"], rounds["light"])],
+    )
+
+
+def _rounds(port: PortRecord) -> FloatArray:
+    """The first k at which l(k) is within a tenth of its mean in the second half."""
+    loss = measured_loss(port, T_M_S)
+    late = loss[:, loss.shape[1] // 2 :].mean(axis=1, keepdims=True)
+    near = np.abs(loss / late - 1) < 0.1
+    return near.argmax(axis=1).astype(np.float64)
 
 
 def rows(records: Records) -> Iterator[Row]:

@@ -31,6 +31,7 @@ from sluicegate.papers.lred.scenarios import (
     LINK_BPS,
     MAIN,
     PACKET_BYTES,
+    Q_REF,
     SLOW_ACCESS,
     Reading,
     dumbbell,
@@ -138,6 +139,20 @@ def _of_queues(records: Records) -> Iterator[Claim]:
             for name in RIVALS
         ],
         "Means over all densities; much is taken for half.",
+    )
+    yield judge(
+        "When r increases, LRED still regulates the queue to the expected value.",
+        _WHERE,
+        [
+            within(
+                f"mean queue over q0, r = {density:g}",
+                measure(records[density, "LRED"], "queue_mean") / Q_REF,
+                0.9,
+                1.1,
+            )
+            for density in cases(records)
+        ],
+        "Within a tenth over the whole run.",
     )
     full = {name: full_s(port[name], COME_S, GO_S) for name in _ALL}
     empty = {name: empty_s(port[name], GO_S) for name in _ALL}

@@ -166,6 +166,20 @@ def _of_avq(records: Records) -> Iterator[Claim]:
             ],
             "Means over all arrival rates.",
         )
+    yield judge(
+        "AVQ is effective in achieving high link utilisation.",
+        _WHERE,
+        [
+            within(
+                f"utilisation, alpha = {alpha:g}",
+                mean_over(records, AVQ_RATES, f"AVQ {alpha:g}", "utilization"),
+                0.96,
+                1.0,
+            )
+            for alpha in ALPHAS
+        ],
+        "Means over all arrival rates; 0.98 is expected, 0.96 taken for enough.",
+    )
     for text, q_ref, rates in (
         ("below", 20, [rate for rate in AVQ_RATES if rate < _CROSSING]),
         ("above", 10, [rate for rate in AVQ_RATES if rate > _CROSSING]),
