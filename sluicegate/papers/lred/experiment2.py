@@ -256,7 +256,7 @@ def _rounds(port: PortRecord) -> FloatArray:
     loss = measured_loss(port, T_M_S)
     late = loss[:, loss.shape[1] // 2 :].mean(axis=1, keepdims=True)
     near = np.abs(loss / late - 1) < 0.1
-    return near.argmax(axis=1).astype(np.float64)
+    return np.asarray(near.argmax(axis=1), dtype=np.float64)
 
 
 def rows(records: Records) -> Iterator[Row]:
