@@ -19,6 +19,7 @@ from sluicegate.papers.lred.measured import (
     Records,
     Scenarios,
     deviation,
+    distance,
     full_s,
     overshoot_s,
     response_s,
@@ -57,11 +58,6 @@ def scenarios(reading: Reading) -> Scenarios:
 
 def _port(records: Records, limit: int, direction: str, name: str) -> PortRecord:
     return records[limit, name].ports[_PORT[direction]]
-
-
-def _distance(port: PortRecord) -> FloatArray:
-    """Mean distance of the queue from q0, one value per seed, packets."""
-    return np.asarray(np.abs(port.samples.astype(np.float64) - Q_REF).mean(axis=1))
 
 
 def _loss(port: PortRecord) -> FloatArray:
@@ -108,8 +104,8 @@ def _small_buffer(records: Records) -> Iterator[Claim]:
         [
             less(
                 f"mean distance from q0, LRED against {name}, {way}",
-                _distance(of(way, "LRED")),
-                _distance(of(way, name)),
+                distance(of(way, "LRED")),
+                distance(of(way, name)),
             )
             for way in _PORT
             for name in RIVALS
@@ -216,8 +212,8 @@ def _large_buffer(records: Records) -> Iterator[Claim]:
         [
             less(
                 f"mean distance from q0, LRED against {name}, {way}",
-                _distance(of(way, "LRED")),
-                _distance(of(way, name)),
+                distance(of(way, "LRED")),
+                distance(of(way, name)),
             )
             for way in _PORT
             for name in RIVALS

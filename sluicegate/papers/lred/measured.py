@@ -48,7 +48,7 @@ def measure(record: NetworkRecord, name: str) -> FloatArray:
     if name == "goodput":
         return (rows["goodput"] + rows["datagram_goodput"]).to_numpy()
     if name == "queue_error":
-        return np.abs(rows["queue_mean"].to_numpy() - Q_REF)
+        return np.asarray(np.abs(rows["queue_mean"].to_numpy() - Q_REF))
     return rows[name].to_numpy()
 
 
@@ -85,6 +85,11 @@ def deviation(samples: NDArray[Any]) -> FloatArray:
     """Mean absolute deviation from the mean, one value per seed, packets."""
     means = samples.mean(axis=1, keepdims=True)
     return np.asarray(np.abs(samples - means).mean(axis=1))
+
+
+def distance(port: PortRecord) -> FloatArray:
+    """Mean distance of the queue from q0 over the run, one value per seed, packets."""
+    return np.asarray(np.abs(port.samples.astype(np.float64) - Q_REF).mean(axis=1))
 
 
 def seconds(port: PortRecord, which: NDArray[np.bool_]) -> FloatArray:
