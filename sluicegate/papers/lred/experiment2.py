@@ -28,6 +28,7 @@ from sluicegate.papers.lred.queues import queue_plot
 from sluicegate.papers.lred.scenarios import (
     DURATION_S,
     MAIN,
+    NS2_REM,
     OLD_TIMERS,
     Q_REF,
     SLOW_ACCESS,
@@ -41,7 +42,7 @@ from sluicegate.papers.lred.scenarios import (
 )
 from sluicegate.scenario import Discipline
 
-READINGS: tuple[Reading, ...] = (SMALL_WINDOW, OLD_TIMERS, SLOW_ACCESS)
+READINGS: tuple[Reading, ...] = (SMALL_WINDOW, OLD_TIMERS, SLOW_ACCESS, NS2_REM)
 _WHERE = "6.1, experiment 2"
 _ALL = ("LRED", *RIVALS)
 _COUPLE = 5.0
@@ -76,7 +77,7 @@ def scenarios(reading: Reading) -> Scenarios:
 
 
 def _disciplines(case: Extreme, reading: Reading) -> list[Discipline]:
-    four = regulating(case.flows, case.r_max)
+    four = regulating(reading, case.flows, case.r_max)
     return [*four, *others()] if reading == MAIN else four
 
 

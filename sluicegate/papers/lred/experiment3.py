@@ -28,7 +28,7 @@ def scenarios(reading: Reading) -> Scenarios:
     four: Scenarios = {
         (q_ref, discipline.name): dumbbell([long_lived(FLOWS, reading)], discipline, reading)
         for q_ref in TARGETS
-        for discipline in regulating(FLOWS, R_MAX, q_ref)
+        for discipline in regulating(reading, FLOWS, R_MAX, q_ref)
     }
     beside: Scenarios = {
         (q_ref, "RED"): dumbbell([long_lived(FLOWS, reading)], red(q_ref), reading)

@@ -30,6 +30,7 @@ from sluicegate.papers.lred.scenarios import (
     HALF_ON_RATE,
     LINK_BPS,
     MAIN,
+    NS2_REM,
     PACKET_BYTES,
     Q_REF,
     SLOW_ACCESS,
@@ -44,7 +45,7 @@ from sluicegate.scenario import Discipline
 DENSITIES = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9)
 # in the other readings, and in the table
 FEW_DENSITIES = (0.1, 0.5, 0.9)
-READINGS: tuple[Reading, ...] = (HALF_ON_RATE, SLOW_ACCESS)
+READINGS: tuple[Reading, ...] = (HALF_ON_RATE, SLOW_ACCESS, NS2_REM)
 FLOWS, R_MAX = 100, 0.45
 COME_S, GO_S = 50.0, 150.0
 _DATAGRAM_FLOWS = 100
@@ -80,7 +81,7 @@ def scenarios(reading: Reading) -> Scenarios:
 
 
 def _disciplines(density: float, reading: Reading) -> list[Discipline]:
-    four = regulating(FLOWS, R_MAX)
+    four = regulating(reading, FLOWS, R_MAX)
     return [*four, *others()] if reading == MAIN and density in FEW_DENSITIES else four
 
 

@@ -86,7 +86,7 @@ def scenarios(reading: Reading) -> Scenarios:
         return dumbbell(flows, discipline, reading)
 
     small = [lred(q_ref, label=_small(q_ref)) for q_ref in SMALL_TARGETS]
-    four = regulating(FLOWS, R_MAX)
+    four = regulating(reading, FLOWS, R_MAX)
     return {
         **{(rate, each.name): found(rate, each) for rate in RATES for each in four},
         **{(rate, "RED"): found(rate, red()) for rate in AVQ_RATES},

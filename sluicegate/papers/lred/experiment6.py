@@ -52,7 +52,7 @@ def scenarios(reading: Reading) -> Scenarios:
             flows, discipline, reading, limit=limit, duration_s=DURATION_S, two_way=True
         )
         for limit in LIMITS
-        for discipline in [*regulating(_N_MIN, _R_MAX), red()]
+        for discipline in [*regulating(reading, _N_MIN, _R_MAX), red()]
     }
 
 
