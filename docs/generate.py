@@ -4,7 +4,7 @@ import inspect
 import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 from pydantic import BaseModel
 from typer.testing import CliRunner
@@ -12,41 +12,36 @@ from typer.testing import CliRunner
 import sluicegate as sg
 from sluicegate import network
 from sluicegate.cli import app
+from sluicegate.network.laws import Law
+from sluicegate.network.scenario import AnyFlows, AnyTopology
+from sluicegate.scenario import Arrivals, Service
+from sluicegate.scheduler import Scheduler
 
 Tables = dict[str, tuple[type[BaseModel], ...]]
+
+
+def _members(union: Any) -> tuple[type[BaseModel], ...]:
+    """The tables of a union that are told apart by their `kind`."""
+    return get_args(get_args(union)[0])
+
 
 _OF_A_QUEUE: Tables = {
     "[queue]": (sg.Queue,),
     "[[disciplines]]": (sg.Discipline,),
-    "[disciplines.scheduler]": (sg.Fifo, sg.Sfq, sg.Drr, sg.Fq),
+    "[disciplines.scheduler]": _members(Scheduler),
 }
 _SLOTTED: Tables = {
-    "[arrivals]": (
-        sg.GeometricArrivals,
-        sg.SelfSimilarArrivals,
-        sg.FgnArrivals,
-        sg.ReplayArrivals,
-    ),
-    "[service]": (sg.GeometricService, sg.DeterministicService, sg.PacketSizeService),
+    "[arrivals]": get_args(Arrivals),
+    "[service]": get_args(Service),
     **_OF_A_QUEUE,
 }
 _NETWORK: Tables = {
-    "[topology]": (network.Dumbbell, network.ParkingLot, network.Star, network.Graph),
+    "[topology]": _members(AnyTopology),
     "[[topology.links]]": (network.Link,),
-    "[[flows]]": (
-        network.TcpFlows,
-        network.ShortTcpFlows,
-        network.DatagramFlows,
-        network.ReplayFlows,
-    ),
+    "[[flows]]": _members(AnyFlows),
     "[flows.tcp]": (network.Tcp,),
-    "[flows.gaps], [flows.duration], [flows.on], [flows.off]": (
-        network.Constant,
-        network.Uniform,
-        network.Exponential,
-        network.Pareto,
-    ),
-    "[flows.packets]": (network.Sizes,),
+    "[flows.gaps], [flows.duration], [flows.on], [flows.off], [flows.think]": _members(Law),
+    "[flows.packets], [flows.objects]": (network.Sizes,),
     "[flows.fgn]": (network.Fgn,),
     "[flows.self_similar]": (network.SelfSimilar,),
     **_OF_A_QUEUE,
