@@ -53,6 +53,7 @@ lint: build
 bench: build
 	@$(BIN)/python bench/slotted.py
 	@$(BIN)/python bench/chain.py
+	@$(BIN)/python bench/trace.py
 
 bench-peers: build
 	@dpkg -s ns2 libns3-dev >/dev/null 2>&1 || { \

@@ -1,13 +1,20 @@
 """The network world: packets from end to end, with TCP that reacts, from event to event."""
 
 from sluicegate.network.flows import (
-    Constant,
     DatagramFlows,
-    Exponential,
-    Pareto,
+    ReplayFlows,
     ShortTcpFlows,
     Tcp,
     TcpFlows,
+    WebFlows,
+)
+from sluicegate.network.laws import (
+    Constant,
+    Exponential,
+    Fgn,
+    Pareto,
+    SelfSimilar,
+    Sizes,
     Uniform,
 )
 from sluicegate.network.measures import response_time_s
@@ -21,6 +28,7 @@ __all__ = [
     "DatagramFlows",
     "Dumbbell",
     "Exponential",
+    "Fgn",
     "Graph",
     "Link",
     "NetworkRecord",
@@ -28,11 +36,15 @@ __all__ = [
     "Pareto",
     "ParkingLot",
     "PortRecord",
+    "ReplayFlows",
+    "SelfSimilar",
     "ShortTcpFlows",
+    "Sizes",
     "Star",
     "Tcp",
     "TcpFlows",
     "Uniform",
+    "WebFlows",
     "response_time_s",
     "simulate",
 ]

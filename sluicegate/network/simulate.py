@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import replace
 from importlib.metadata import version
@@ -12,7 +13,7 @@ from sluicegate.aqm import Aqm
 from sluicegate.checked import check_threads
 from sluicegate.errors import InterruptError, SluiceError
 from sluicegate.network.assemble import record
-from sluicegate.network.flows import ns
+from sluicegate.network.laws import ns
 from sluicegate.network.record import NetworkRecord
 from sluicegate.network.scenario import NetworkScenario
 from sluicegate.scenario import Discipline
@@ -63,7 +64,7 @@ def simulate(
             None if watch is None else lambda done_ns: watch(done_ns / 1e9, total_s),
         )
     except ValueError as error:
-        raise SluiceError(str(error)) from None
+        raise SluiceError(_in_words_of(scenario, str(error))) from None
     if not outcome:
         raise InterruptError("interrupted before anything was finished")
     found = record(scenario, outcome, identity=identity, discipline=discipline.name, run=run)
@@ -72,13 +73,20 @@ def simulate(
     return found
 
 
+def _in_words_of(scenario: NetworkScenario, reason: str) -> str:
+    """The engine's reason with its groups of flows numbered as in the scenario."""
+    numbers = scenario.group_numbers
+    return re.sub(r"^flows\.(\d+)", lambda found: f"flows.{numbers[int(found[1])]}", reason)
+
+
 def describe(scenario: NetworkScenario, discipline: Discipline) -> dict[str, Any]:
     """Everything that determines a run, as types that JSON has."""
-    described = scenario.model_dump(exclude={"title", "disciplines", "queue"})
+    described = scenario.model_dump(exclude={"title", "disciplines", "queue", "flows"})
     return {
         "world": "network",
         "version": version("sluicegate"),
         **described,
+        "flows": [flows.described() for flows in scenario.flows],
         "queue": _queue(scenario, discipline),
         "aqm": discipline.configured.fingerprint,
     }
@@ -122,6 +130,7 @@ def _plan(scenario: NetworkScenario, discipline: Discipline) -> dict[str, Any]:
         "duration_ns": ns(scenario.duration_s),
         "warm_up_ns": ns(scenario.warm_up),
         "sample_ns": ns(scenario.sample_s),
+        "windows": scenario.windows,
         "replications": scenario.replications,
         "seed": scenario.seed,
     }

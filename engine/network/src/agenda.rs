@@ -15,11 +15,13 @@ pub enum Task {
     Start(u32),
     /// A TCP flow's application has no more to send.
     Stop(u32),
+    /// A user of the web fetches an object over this TCP flow.
+    Fetch(u32),
     /// A sender's timer may have run out.
     SenderTimer(u32),
     /// A receiver's timer may have run out.
     ReceiverTimer(u32),
-    /// A datagram flow sends.
+    /// A sender of datagrams sends.
     Datagram(u32),
     /// The AQM of a port wants its tick.
     Tick(u32),

@@ -1,14 +1,18 @@
 //! The network world.
 
-use numpy::PyArray1;
+mod outcome;
+
+use std::sync::Arc;
+
+use numpy::PyReadonlyArray1;
 use pyo3::{
     exceptions::{PyKeyboardInterrupt, PyValueError},
     prelude::*,
     types::PyDict,
 };
 use sluice_network::{
-    Control, Counts, Datagrams, Group, Law, Link, LongTcp, Pace, Plan, Port, Replication, ShortTcp,
-    Source, Stretch, Tally, TcpFlow, TcpKind, Topology, simulate,
+    Control, Datagrams, Extent, Group, Law, Link, LongTcp, Noise, Pace, Plan, Port, Recording,
+    Replay, ShortTcp, Size, Source, TcpFlow, TcpKind, Topology, Web, simulate,
 };
 use sluice_queue::Scheduler;
 use sluice_tcp::{Config, GREEDY, Variant};
@@ -16,8 +20,32 @@ use sluice_tcp::{Config, GREEDY, Variant};
 use crate::{
     aqm::PyConfigured,
     attended::attended,
-    slotted::{discipline, field},
+    slotted::{discipline, field, modulator},
 };
+
+/// The packets of a capture as a source of datagrams.
+#[pyclass(frozen, name = "Recording")]
+struct PyRecording(Arc<Recording>);
+
+#[pymethods]
+impl PyRecording {
+    #[new]
+    fn new(
+        time_ns: PyReadonlyArray1<'_, u64>,
+        bytes: PyReadonlyArray1<'_, u32>,
+        flows: PyReadonlyArray1<'_, u32>,
+        ecn_capable: PyReadonlyArray1<'_, bool>,
+    ) -> PyResult<Self> {
+        Recording::new(
+            time_ns.as_slice()?,
+            bytes.as_slice()?,
+            flows.as_slice()?,
+            ecn_capable.as_slice()?,
+        )
+        .map(|recording| Self(Arc::new(recording)))
+        .map_err(|error| PyValueError::new_err(error.to_string()))
+    }
+}
 
 fn unknown<T>(kind: &str, what: &str) -> PyResult<T> {
     Err(PyValueError::new_err(format!("{kind} is not {what}")))
@@ -76,12 +104,48 @@ fn law(table: &Bound<'_, PyDict>) -> PyResult<Law> {
     })
 }
 
+fn size(table: &Bound<'_, PyDict>) -> PyResult<Size> {
+    Ok(match field::<String>(table, "kind")?.as_str() {
+        "constant" => Size::Constant(field(table, "packets")?),
+        "geometric" => Size::Geometric(field(table, "mean")?),
+        "pareto" => Size::Pareto {
+            mean: field(table, "mean")?,
+            shape: field(table, "shape")?,
+        },
+        kind => return unknown(kind, "a law of sizes"),
+    })
+}
+
+fn pace(table: &Bound<'_, PyDict>) -> PyResult<Pace> {
+    Ok(match field::<String>(table, "kind")?.as_str() {
+        "on-off" => Pace::OnOff {
+            gap_ns: field(table, "gap_ns")?,
+            on: law(&field(table, "on")?)?,
+            off: law(&field(table, "off")?)?,
+        },
+        "fgn" => Pace::Noisy {
+            mean_gap_ns: field(table, "mean_ns")?,
+            noise: Noise {
+                hurst: field(table, "hurst")?,
+                deviation: field(table, "deviation")?,
+                frame_ns: field(table, "frame_ns")?,
+            },
+        },
+        "self-similar" => Pace::Modulated {
+            slot_ns: field(table, "slot_ns")?,
+            law: modulator(table)?,
+        },
+        _ => Pace::Gaps(law(table)?),
+    })
+}
+
 fn tcp_kind(table: &Bound<'_, PyDict>) -> PyResult<TcpKind> {
     let variant = match field::<String>(table, "variant")?.as_str() {
         "tahoe" => Variant::Tahoe,
         "reno" => Variant::Reno,
         "newreno" => Variant::NewReno,
         "sack" => Variant::Sack,
+        "cubic" => Variant::Cubic,
         kind => return unknown(kind, "a variant of TCP"),
     };
     let receiver_window = field(table, "receiver_window")?;
@@ -123,21 +187,34 @@ fn source(table: &Bound<'_, PyDict>) -> PyResult<Source> {
         }),
         "short-tcp" => Source::Short(ShortTcp {
             kind: tcp_kind(&field(table, "tcp")?)?,
-            gaps: law(&field(table, "gaps")?)?,
+            arrivals: pace(&field(table, "arrivals")?)?,
             from_ns: field(table, "start_ns")?,
             to_ns: field(table, "stop_ns")?,
-            duration: law(&field(table, "duration")?)?,
+            extent: match field::<Option<Bound<'_, PyDict>>>(table, "packets")? {
+                Some(packets) => Extent::Packets(size(&packets)?),
+                None => Extent::Duration(law(&field(table, "duration")?)?),
+            },
+        }),
+        "web" => Source::Web(Web {
+            kind: tcp_kind(&field(table, "tcp")?)?,
+            objects: size(&field(table, "objects")?)?,
+            think: law(&field(table, "think")?)?,
+            start_ns: field(table, "start_ns")?,
+            spread_ns: field(table, "spread_ns")?,
+            stop_ns: field(table, "stop_ns")?,
         }),
         "datagrams" => Source::Datagrams(Datagrams {
             bytes: field(table, "packet_bytes")?,
-            pace: match field::<Option<Bound<'_, PyDict>>>(table, "on")? {
-                None => Pace::Gaps(law(&field(table, "gaps")?)?),
-                Some(on) => Pace::OnOff {
-                    gap_ns: field(&field(table, "gaps")?, "mean_ns")?,
-                    on: law(&on)?,
-                    off: law(&field(table, "off")?)?,
-                },
-            },
+            pace: pace(&field(table, "pace")?)?,
+            start_ns: field(table, "start_ns")?,
+            spread_ns: field(table, "spread_ns")?,
+            stop_ns: field(table, "stop_ns")?,
+        }),
+        "replay" => Source::Replay(Replay {
+            recording: field::<Py<PyRecording>>(table, "recording")?
+                .get()
+                .0
+                .clone(),
             start_ns: field(table, "start_ns")?,
             spread_ns: field(table, "spread_ns")?,
             stop_ns: field(table, "stop_ns")?,
@@ -171,6 +248,7 @@ fn plan(table: &Bound<'_, PyDict>) -> PyResult<Plan> {
         duration_ns: field(table, "duration_ns")?,
         warm_up_ns: field(table, "warm_up_ns")?,
         sample_ns: field(table, "sample_ns")?,
+        windows: field(table, "windows")?,
         replications: field(table, "replications")?,
         seed: field(table, "seed")?,
     })
@@ -201,79 +279,12 @@ fn simulate_network<'py>(
     }
     outcome
         .map_err(|error| PyValueError::new_err(error.to_string()))?
-        .iter()
-        .map(|run| replication(py, run))
+        .into_iter()
+        .map(|run| outcome::replication(py, run))
         .collect()
 }
 
-fn replication<'py>(py: Python<'py>, run: &Replication) -> PyResult<Bound<'py, PyDict>> {
-    let table = PyDict::new(py);
-    let stretches: Vec<_> = run
-        .stretches
-        .iter()
-        .map(|part| stretch(py, part))
-        .collect::<PyResult<_>>()?;
-    table.set_item("stretches", stretches)?;
-    table.set_item("acknowledged", PyArray1::from_slice(py, &run.acknowledged))?;
-    table.set_item("tcp_groups", PyArray1::from_slice(py, &run.tcp_groups))?;
-    table.set_item("received", PyArray1::from_slice(py, &run.received))?;
-    table.set_item(
-        "datagram_groups",
-        PyArray1::from_slice(py, &run.datagram_groups),
-    )?;
-    let samples: Vec<_> = run
-        .samples
-        .iter()
-        .map(|port| PyArray1::from_slice(py, port))
-        .collect();
-    table.set_item("samples", samples)?;
-    Ok(table)
-}
-
-fn stretch<'py>(py: Python<'py>, part: &Stretch) -> PyResult<Bound<'py, PyDict>> {
-    let Counts {
-        acknowledged,
-        retransmissions,
-        timeouts,
-        datagrams_sent,
-        datagrams_received,
-    } = part.counts;
-    let table = PyDict::new(py);
-    let ports: Vec<_> = part
-        .ports
-        .iter()
-        .map(|port| tally(py, port))
-        .collect::<PyResult<_>>()?;
-    table.set_item("ports", ports)?;
-    table.set_item("acknowledged", acknowledged)?;
-    table.set_item("retransmissions", retransmissions)?;
-    table.set_item("timeouts", timeouts)?;
-    table.set_item("datagrams_sent", datagrams_sent)?;
-    table.set_item("datagrams_received", datagrams_received)?;
-    Ok(table)
-}
-
-fn tally<'py>(py: Python<'py>, port: &Tally) -> PyResult<Bound<'py, PyDict>> {
-    let Tally {
-        duration_ns,
-        idle_ns,
-        queue_ns,
-        arrivals,
-        verdicts,
-        sent,
-        sent_bytes,
-    } = port;
-    let table = PyDict::new(py);
-    table.set_item("duration_ns", duration_ns)?;
-    table.set_item("idle_ns", idle_ns)?;
-    table.set_item("queue_ns", PyArray1::from_slice(py, queue_ns))?;
-    table.set_item("arrivals", arrivals)?;
-    table.set_item("verdicts", verdicts.to_vec())?;
-    table.set_item("sent", sent)?;
-    table.set_item("sent_bytes", sent_bytes)?;
-    Ok(table)
-}
-
 pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add_class::<PyRecording>()?;
     module.add_function(wrap_pyfunction!(simulate_network, module)?)
 }
