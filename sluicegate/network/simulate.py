@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 from importlib.metadata import version
+from os import PathLike, fspath
 from typing import Any
 
 from sluicegate import _engine, store
@@ -27,6 +28,7 @@ def simulate(
     threads: int | None = None,
     watch: Watch | None = None,
     fresh: bool = False,
+    trace: str | PathLike[str] | None = None,
 ) -> NetworkRecord:
     """Run one discipline on a scenario, all replications, on all cores.
 
@@ -40,10 +42,14 @@ def simulate(
         threads: Threads to use; all cores if None.
         watch: Called now and then with the seconds simulated and the seconds in all.
         fresh: Run again even if the store has the run.
+        trace: File to write the packets to, while the run goes on. Its suffix says as what: `.tr`
+            as ns-2 does, every packet on every link, or `.pcapng` with what the links that have
+            the discipline sent. Then one replication is run, the first, whether the store has it
+            or not.
 
     Raises:
         SluiceError: If the scenario has several disciplines and none is named, if flows have no
-            route, or if `threads` is no number from 1 to 256.
+            route, if `threads` is no number from 1 to 256, or if the trace cannot be written.
         InterruptError: If Ctrl-C came before a replication was finished.
     """
     check_threads(threads)
@@ -51,17 +57,24 @@ def simulate(
         if len(scenario.disciplines) != 1:
             raise SluiceError("the scenario has several disciplines; name one or use compare()")
         discipline = scenario.disciplines[0]
+    if trace is not None:
+        scenario = scenario.model_copy(update={"replications": 1})
     run = describe(scenario, discipline)
     identity = store.identity(run)
-    if not fresh and (known := store.find(identity, NetworkRecord)) is not None:
+    if not fresh and trace is None and (known := store.find(identity, NetworkRecord)) is not None:
         return replace(known, discipline=discipline.name)
     total_s = scenario.duration_s * scenario.replications
+    plan = _plan(scenario, discipline)
+
+    def report(done_ns: int) -> None:
+        if watch is not None:
+            watch(done_ns / 1e9, total_s)
+
     try:
-        outcome = _engine.simulate_network(
-            _plan(scenario, discipline),
-            threads,
-            None if watch is None else lambda done_ns: watch(done_ns / 1e9, total_s),
-        )
+        if trace is None:
+            outcome = _engine.simulate_network(plan, threads, report)
+        else:
+            outcome = _engine.record_network(plan, fspath(trace), report)
     except ValueError as error:
         raise SluiceError(str(error)) from None
     if not outcome:
