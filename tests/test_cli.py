@@ -227,7 +227,7 @@ def test_reproduce_sets_ours_beside_the_published(folder, capsys):
     assert shown.splitlines()[-1] == "report: here/lpf-oda.html"
     assert (folder / "here" / "lpf-oda.html").exists()
     keys = {"row", "quantity", "published", "measured", "half_width", "deviation"}
-    rows = json.loads((folder / "rows.json").read_text())
+    rows = json.loads((folder / "rows.json").read_text())["rows"]
     assert all(set(row) == keys for row in rows)
 
 

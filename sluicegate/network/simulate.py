@@ -44,12 +44,13 @@ def simulate(
         fresh: Run again even if the store has the run.
         trace: File to write the packets to, while the run goes on. Its suffix says as what: `.tr`
             as ns-2 does, every packet on every link, or `.pcapng` with what the links that have
-            the discipline sent. Then one replication is run, the first, whether the store has it
-            or not.
+            the discipline sent. The scenario must have one replication, which is then run whether
+            the store has it or not.
 
     Raises:
         SluiceError: If the scenario has several disciplines and none is named, if flows have no
-            route, if `threads` is no number from 1 to 256, or if the trace cannot be written.
+            route, if `threads` is no number from 1 to 256, if a trace of several replications is
+            asked for, or if it cannot be written.
         InterruptError: If Ctrl-C came before a replication was finished.
     """
     check_threads(threads)
@@ -57,8 +58,8 @@ def simulate(
         if len(scenario.disciplines) != 1:
             raise SluiceError("the scenario has several disciplines; name one or use compare()")
         discipline = scenario.disciplines[0]
-    if trace is not None:
-        scenario = scenario.model_copy(update={"replications": 1})
+    if trace is not None and scenario.replications != 1:
+        raise SluiceError(f"replications = {scenario.replications} must be 1: a trace is of one")
     run = describe(scenario, discipline)
     identity = store.identity(run)
     if not fresh and trace is None and (known := store.find(identity, NetworkRecord)) is not None:

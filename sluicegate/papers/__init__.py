@@ -18,6 +18,7 @@ REPRODUCTIONS = {
         "chain": "drop_from_front.exact",
     },
     "redwm": {"slotted": "redwm"},
+    "lred": {"network": "lred.reproduction"},
     "lpf-oda": {"slotted": "lpf_oda"},
 }
 

@@ -8,9 +8,9 @@ from pathlib import Path
 from sluicegate.compare import Comparison
 from sluicegate.network.record import NetworkRecord
 from sluicegate.record import Record, names
-from sluicegate.report import plots, series
-from sluicegate.report.goodput import goodput_figure
+from sluicegate.report import plots
 from sluicegate.report.laws import law_figure
+from sluicegate.report.network import add_network
 from sluicegate.report.page import Page
 from sluicegate.report.settings import discipline_rows, setting_rows
 from sluicegate.report.tables import comparison_rows, record_rows
@@ -83,7 +83,7 @@ def _add_figures(page: Page, comparison: Comparison) -> None:
         "Least wait first. The thin line at the end of a bar is what stands behind ±.",
     )
     if networks:
-        _add_series(page, networks)
+        add_network(page, networks)
     page.figure(
         plots.queue_figure(records),
         "How long the queue is",
@@ -106,21 +106,6 @@ def _add_figures(page: Page, comparison: Comparison) -> None:
     laws = law_figure({each.name: each.configured for each in comparison.scenario.disciplines})
     if laws is not None:
         page.figure(laws, "Drop laws", "The drop probability that goes with an average queue.")
-
-
-def _add_series(page: Page, records: Sequence[NetworkRecord]) -> None:
-    page.figure(
-        series.queue_series_figure(records),
-        "The queue in time",
-        f"{series.reading(records[0])} Dotted: the queue that the AQM is to hold.",
-    )
-    if (shared := goodput_figure(records)) is not None:
-        page.figure(
-            shared,
-            "How evenly flows are served",
-            "Of all flows that last. The steeper a curve, the more alike the flows; under TCP "
-            "those with long round trips get less.",
-        )
 
 
 def _without_waits(records: Sequence[Record]) -> str:

@@ -69,7 +69,8 @@ pub struct Endpoints {
     pub kinds: Vec<TcpKind>,
     pub senders: Vec<TcpSender>,
     pub receivers: Vec<TcpReceiver>,
-    pub receiver_timers: Vec<Timer>,
+    /// The receivers' timers; empty as long as none needs one.
+    receiver_timers: Vec<Timer>,
     pub datagram_senders: Vec<DatagramSender>,
     pub datagrams: Vec<DatagramFlow>,
     /// When each TCP flow starts, and when it finished ([`NEVER`] if it did not).
@@ -101,7 +102,6 @@ impl Endpoints {
             .sum();
         all.senders.reserve_exact(long);
         all.receivers.reserve_exact(long);
-        all.receiver_timers.reserve_exact(long);
         for (index, group) in groups.iter().enumerate() {
             for number in 0..group.count {
                 let mut random = stream(plan.seed, &format!("flow {index}.{number}"), replication);
@@ -160,7 +160,6 @@ impl Endpoints {
             way: routes.start(group.to, group.from),
             kind: kind_index,
         });
-        self.receiver_timers.push(Timer::new());
         self.tcp_groups.push(index as u32);
         self.starts_ns.push(flow.start_ns);
         self.ends_ns.push(NEVER);
@@ -232,5 +231,14 @@ impl Endpoints {
         };
         let flows = self.datagrams.iter().zip(&self.datagram_groups);
         flows.map(outcome).collect()
+    }
+
+    /// The timer of a receiver.
+    #[inline]
+    pub fn receiver_timer(&mut self, flow: u32) -> &mut Timer {
+        if self.receiver_timers.is_empty() {
+            self.receiver_timers = vec![Timer::new(); self.receivers.len()];
+        }
+        &mut self.receiver_timers[flow as usize]
     }
 }

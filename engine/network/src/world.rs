@@ -183,7 +183,7 @@ impl<'a, T: Trace> World<'a, T> {
         if deadline.is_none() {
             return;
         }
-        let timer = &mut self.ends.receiver_timers[flow as usize];
+        let timer = self.ends.receiver_timer(flow);
         if let Some(due) = timer.follow(self.network.clock(), now, deadline) {
             self.enter(due, Task::ReceiverTimer(flow));
         }
@@ -237,8 +237,7 @@ impl<'a, T: Trace> World<'a, T> {
     }
 
     fn receiver_timer(&mut self, now: Instant, flow: u32) {
-        let timer = &mut self.ends.receiver_timers[flow as usize];
-        let Some(now) = timer.comes_up(now) else {
+        let Some(now) = self.ends.receiver_timer(flow).comes_up(now) else {
             return;
         };
         let receiver = &mut self.ends.receivers[flow as usize];
