@@ -169,3 +169,63 @@ fn sack_option(numbers: &Numbers, blocks: &[Block; 3]) -> Vec<TcpOptionElement> 
         TcpOptionElement::SelectiveAcknowledgement(first, others),
     ]
 }
+
+#[cfg(test)]
+mod tests {
+    use sluice_tcp::{Config, Variant};
+
+    use super::*;
+
+    fn kind(packet_bytes: u16, receiver_window: u32) -> TcpKind {
+        TcpKind {
+            config: Config::ns2(Variant::Sack, receiver_window),
+            packet_bytes,
+            ack_bytes: 40,
+        }
+    }
+
+    #[test]
+    fn bytes_are_counted_from_the_syn_on_and_wrap_around() {
+        let numbers = Numbers::new(&kind(1040, 20));
+        assert_eq!(
+            [0, 1, 2, 5].map(|packet| numbers.byte(packet)),
+            [0, 1, 1001, 4001]
+        );
+        // 2^32 = 4294967296
+        assert_eq!(numbers.byte(4_294_968), 4_294_967_001);
+        assert_eq!(numbers.byte(4_294_969), 705);
+        let open = Numbers {
+            first: 0,
+            ..numbers
+        };
+        assert_eq!([0, 1].map(|packet| open.byte(packet)), [1, 1001]);
+    }
+
+    #[test]
+    fn a_window_is_shifted_no_more_than_it_must() {
+        for (packets, wanted) in [
+            (65, (65_000, 0)),
+            (66, (66_000, 1)),
+            (10_000, (10_000_000, 8)),
+            (u32::MAX, (4_294_967_295_000, 14)),
+        ] {
+            assert_eq!(window(&kind(1040, packets)), wanted);
+        }
+    }
+
+    #[test]
+    fn all_blocks_stand_in_the_option() {
+        let numbers = Numbers::new(&kind(1040, 20));
+        let block = |start, end| Block { start, end };
+        let none = Block::default();
+        assert_eq!(sack_option(&numbers, &[none; 3]), []);
+        let options = sack_option(&numbers, &[block(5, 7), block(2, 3), none]);
+        assert_eq!(
+            options[2],
+            TcpOptionElement::SelectiveAcknowledgement(
+                (4001, 6001),
+                [Some((1001, 2001)), None, None]
+            )
+        );
+    }
+}

@@ -168,6 +168,3 @@ impl<F: Format> Trace for Tap<'_, F> {
         }
     }
 }
-
-#[cfg(test)]
-mod tests;

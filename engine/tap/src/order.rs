@@ -62,3 +62,31 @@ impl PartialEq for Numbered {
 }
 
 impl Eq for Numbered {}
+
+#[cfg(test)]
+mod tests {
+    use sluice_network::{Packet, Step};
+
+    use super::*;
+
+    #[test]
+    fn times_do_not_go_back_and_equal_ones_keep_their_order() {
+        let mut order = Order::default();
+        for (id, at_ns) in [30, 10, 20, 10, 30, 5].into_iter().enumerate() {
+            order.add(Event {
+                at_ns,
+                step: Step::Receive,
+                link: 0,
+                id: id as u32,
+                packet: Packet::default(),
+                blocks: Default::default(),
+            });
+        }
+        let mut before = |end_ns| -> Vec<u32> {
+            std::iter::from_fn(|| order.next_before(end_ns).map(|event| event.id)).collect()
+        };
+        assert_eq!(before(20), [5, 1, 3]);
+        assert_eq!(before(20), []);
+        assert_eq!(before(31), [2, 0, 4]);
+    }
+}
