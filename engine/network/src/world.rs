@@ -90,9 +90,10 @@ impl<'a, T: Trace> World<'a, T> {
         self.finish(end_ns);
         Some(Replication {
             stretches: self.finished,
+            // first, which gives back the network's memory
+            ports: self.network.into_series(),
             tcp: self.ends.tcp_outcomes(),
             datagrams: self.ends.datagram_outcomes(),
-            ports: self.network.into_series(),
             flows: self.series,
         })
     }
@@ -167,13 +168,20 @@ impl<'a, T: Trace> World<'a, T> {
             }
             Stimulus::Timer => sender.endpoint.on_timer(config, now.ns, &mut send),
             Stimulus::Stop => sender.endpoint.stop(),
+            Stimulus::More { packets, idle_ns } => {
+                sender
+                    .endpoint
+                    .resume(config, now.ns, packets, idle_ns, &mut send);
+            }
         }
         let clock = self.network.clock();
         let deadline = sender.endpoint.deadline();
         if let Some(due) = sender.timer.follow(clock, now, deadline) {
             self.enter(due, Task::SenderTimer(flow));
-        } else if deadline.is_none() {
-            self.ends.note_end(flow, now.ns);
+        } else if deadline.is_none()
+            && let Some(due_ns) = self.ends.note_end(flow, now.ns)
+        {
+            self.enter_at(due_ns, Task::Fetch(flow));
         }
     }
 
@@ -205,6 +213,11 @@ impl<'a, T: Trace> World<'a, T> {
         match task {
             Task::Start(flow) => self.drive(now, flow, Stimulus::Start),
             Task::Stop(flow) => self.drive(now, flow, Stimulus::Stop),
+            Task::Fetch(flow) => {
+                let user = self.ends.users.get_mut(&flow).expect("a user's flow");
+                let (packets, idle_ns) = user.fetch(now.ns);
+                self.drive(now, flow, Stimulus::More { packets, idle_ns });
+            }
             Task::SenderTimer(flow) => {
                 let timer = &mut self.ends.senders[flow as usize].timer;
                 if let Some(now) = timer.comes_up(now) {
@@ -300,4 +313,5 @@ enum Stimulus {
     Ack(Ack),
     Timer,
     Stop,
+    More { packets: u32, idle_ns: u64 },
 }

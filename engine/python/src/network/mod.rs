@@ -12,7 +12,7 @@ use pyo3::{
 };
 use sluice_network::{
     Control, Datagrams, Extent, Group, Law, Link, LongTcp, Noise, Pace, Plan, Port, Recording,
-    Replay, ShortTcp, Size, Source, TcpFlow, TcpKind, Topology, simulate,
+    Replay, ShortTcp, Size, Source, TcpFlow, TcpKind, Topology, Web, simulate,
 };
 use sluice_queue::Scheduler;
 use sluice_tap::record;
@@ -195,6 +195,14 @@ fn source(table: &Bound<'_, PyDict>) -> PyResult<Source> {
                 Some(packets) => Extent::Packets(size(&packets)?),
                 None => Extent::Duration(law(&field(table, "duration")?)?),
             },
+        }),
+        "web" => Source::Web(Web {
+            kind: tcp_kind(&field(table, "tcp")?)?,
+            objects: size(&field(table, "objects")?)?,
+            think: law(&field(table, "think")?)?,
+            start_ns: field(table, "start_ns")?,
+            spread_ns: field(table, "spread_ns")?,
+            stop_ns: field(table, "stop_ns")?,
         }),
         "datagrams" => Source::Datagrams(Datagrams {
             bytes: field(table, "packet_bytes")?,
