@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use sluice_network::{Group, Kind, Packet, Plan, Source, TcpKind};
+use sluice_network::{Group, Kind, Packet, Plan, TcpKind};
 
 /// A flow's two ends; its data goes from the first to the second.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -80,10 +80,6 @@ impl Flows {
 
     /// What TCP flows of its kind have in common; `None` if it is none.
     pub fn tcp(&self, flow: &Flow) -> Option<&TcpKind> {
-        match &self.groups[flow.group as usize].source {
-            Source::Long(long) => Some(&long.kind),
-            Source::Short(short) => Some(&short.kind),
-            Source::Datagrams(_) | Source::Replay(_) => None,
-        }
+        self.groups[flow.group as usize].source.tcp()
     }
 }
