@@ -21,7 +21,7 @@ const BLOCK: u32 = 32;
 pub struct Store {
     /// Block after block.
     entries: Vec<Entry>,
-    /// Of each block the one that goes on with its line.
+    /// Of each block the one that goes on with its line; itself if none does.
     next: Vec<u32>,
     /// Blocks that no line holds. What was read last is written next, while it lies in a cache.
     free: Vec<u32>,
@@ -39,11 +39,6 @@ impl Store {
             block
         })
     }
-
-    #[inline]
-    fn next(&self, block: u32) -> u32 {
-        self.next[block as usize]
-    }
 }
 
 /// The packets on one link, which hold blocks of the store.
@@ -51,6 +46,8 @@ impl Store {
 pub struct Line {
     /// Place of the first packet.
     head: u32,
+    /// The block behind the first packet's; that one itself if it is the last.
+    after: u32,
     /// The place behind the last packet; at the end of a block none is held for the next packet.
     end: u32,
     len: u32,
@@ -77,11 +74,16 @@ impl Line {
     #[inline(never)]
     fn lengthen(&mut self, store: &mut Store) {
         let block = store.take();
+        store.next[block as usize] = block;
         if self.len == 0 {
             self.head = block * BLOCK;
+            self.after = block;
         } else {
             let last = (self.end - 1) / BLOCK;
             store.next[last as usize] = block;
+            if last == self.head / BLOCK {
+                self.after = block;
+            }
         }
         self.end = block * BLOCK;
     }
@@ -94,6 +96,8 @@ impl Line {
     pub fn pop(&mut self, store: &mut Store) -> Transit {
         assert!(!self.is_empty(), "a packet is on its way");
         let place = self.head;
+        // a block ahead
+        prefetch(&store.entries[(self.after * BLOCK + place % BLOCK) as usize]);
         self.head += 1;
         self.len -= 1;
         if self.head.is_multiple_of(BLOCK) {
@@ -110,14 +114,8 @@ impl Line {
             self.end = 0;
             return;
         }
-        let next = store.next(block);
-        self.head = next * BLOCK;
-        if self.len > BLOCK {
-            let start = (store.next(next) * BLOCK) as usize;
-            store.entries[start..start + BLOCK as usize]
-                .iter()
-                .for_each(prefetch);
-        }
+        self.head = self.after * BLOCK;
+        self.after = store.next[self.after as usize];
     }
 
     /// When the first packet comes out.
@@ -134,7 +132,7 @@ impl Line {
         }
         let mut place = self.head + ahead;
         if place / BLOCK != self.head / BLOCK {
-            place = store.next(self.head / BLOCK) * BLOCK + place % BLOCK;
+            place = self.after * BLOCK + place % BLOCK;
         }
         Some(&store.entries[place as usize].1.packet)
     }

@@ -112,6 +112,10 @@ impl Receiver {
                 self.ahead = SmallVec::new();
             }
         } else {
+            if self.ahead.len() == self.ahead.capacity() {
+                // not twice as much: in a burst of losses all flows need it at once
+                self.ahead.grow(self.ahead.len() + 4);
+            }
             self.ahead.insert(0, run);
         }
     }
