@@ -9,7 +9,7 @@ import pytest
 from rich.console import Console
 
 from sluicegate.papers import lpf_oda
-from sluicegate.papers.claims import judge, less, within
+from sluicegate.papers.claims import judge, less, more, within
 
 SEEDS = np.arange(10.0)
 
@@ -39,6 +39,10 @@ def test_runs_are_compared_seed_by_seed():
     assert less("wait", SEEDS + 0.1, SEEDS).verdict == "fails"
     assert less("wait", SEEDS, SEEDS).verdict == "undecided"
     assert less("wait", SEEDS, SEEDS[::-1].copy()).verdict == "undecided"
+    gain = more("goodput, A against B", SEEDS + 1, SEEDS)
+    assert gain.verdict == "holds"
+    assert gain.evidence == "goodput, A against B: 6 ± 2 against 4 ± 2"
+    assert more("goodput", SEEDS, SEEDS + 1).verdict == "fails"
 
 
 @pytest.mark.parametrize("values", [[1.0], [1.0, np.inf, 2.0], [np.nan, 1.0]])

@@ -85,9 +85,17 @@ def less(names: str, few: FloatArray, many: FloatArray) -> Check:
         few: Those that should be less, one per seed, shape (n,).
         many: The others, in the same order of seeds.
     """
-    verdict = _verdict(student(many - few), 0.0, np.inf)
-    evidence = f"{names}: {measure_text(student(few))} against {measure_text(student(many))}"
-    return Check(verdict, evidence)
+    return _compared(names, few, many, many - few)
+
+
+def more(names: str, many: FloatArray, few: FloatArray) -> Check:
+    """Whether values are on average above others; see `less`."""
+    return _compared(names, many, few, many - few)
+
+
+def _compared(names: str, one: FloatArray, other: FloatArray, gain: FloatArray) -> Check:
+    evidence = f"{names}: {measure_text(student(one))} against {measure_text(student(other))}"
+    return Check(_verdict(student(gain), 0.0, np.inf), evidence)
 
 
 def _verdict(found: Measure, low: float, high: float) -> Verdict:
