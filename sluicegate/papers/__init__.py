@@ -18,7 +18,8 @@ REPRODUCTIONS = {
         "chain": "drop_from_front.exact",
     },
     "redwm": {"slotted": "redwm"},
-    "lpf-oda": {"slotted": "lpf_oda"},
+    "lpf-oda": {"network": "lpf_oda.closed_loop", "slotted": "lpf_oda.open_loop"},
+    "red-sfq-rem": {"network": "red_sfq_rem.reproduction"},
 }
 
 
