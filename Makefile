@@ -53,6 +53,7 @@ lint: build
 bench: build
 	@$(BIN)/python bench/slotted.py
 	@$(BIN)/python bench/chain.py
+	@$(BIN)/python bench/trace.py
 
 bench-peers: build
 	@command -v ns >/dev/null || { [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null && \

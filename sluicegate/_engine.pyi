@@ -104,6 +104,16 @@ def chain_sensitivities(
 def read_capture(path: str | Path) -> dict[str, Any]: ...
 def read_trace(path: str | Path) -> dict[str, Any]: ...
 def fgn(hurst: float, n: int, seed: int) -> NDArray[np.float64]: ...
+
+class Recording:
+    def __init__(
+        self,
+        time_ns: NDArray[np.uint64],
+        bytes: NDArray[np.uint32],
+        flows: NDArray[np.uint32],
+        ecn_capable: NDArray[np.bool_],
+    ) -> None: ...
+
 def simulate_network(
     table: dict[str, Any],
     threads: int | None,

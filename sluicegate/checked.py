@@ -70,8 +70,7 @@ def explained(origin: str) -> Iterator[None]:
 
 def _problems(error: pydantic.ValidationError) -> Iterator[str]:
     for problem in error.errors():
-        # a union adds the kind that was tried to the path; TOML does not know it
-        place = ".".join(str(part) for part in problem["loc"] if part not in _kinds())
+        place = ".".join(_place(problem["loc"]))
         context = problem.get("ctx", {})
         if problem["type"] == "value_error":
             yield ": ".join(filter(None, [place, str(context["error"])]))
@@ -89,6 +88,16 @@ def _problems(error: pydantic.ValidationError) -> Iterator[str]:
             yield f"{place} = {value!r} {words.format(**context)}"
         else:
             yield f"{place} = {value!r}: {problem['msg']}"
+
+
+def _place(path: tuple[int | str, ...]) -> Iterator[str]:
+    """The parts of a path but the kinds that a union adds behind a field, which TOML has not."""
+    may_be_kind = False
+    for part in path:
+        may_be_kind = may_be_kind and part in _kinds()
+        if not may_be_kind:
+            yield str(part)
+        may_be_kind = not may_be_kind
 
 
 def _tables(of: type[Checked]) -> Iterator[type[Checked]]:

@@ -82,7 +82,7 @@ class Counts:
     def of(cls, units: Sequence[dict[str, Any]]) -> Counts:
         """One row per unit, histograms padded to one length and one width of bins."""
         width = max(unit["wait_bin_slots"] for unit in units)
-        waits = [_coarsen(unit["wait"], width // unit["wait_bin_slots"]) for unit in units]
+        waits = [coarsen(unit["wait"], width // unit["wait_bin_slots"]) for unit in units]
 
         def column(name: str) -> FloatArray:
             return np.array([float(unit[name]) for unit in units])
@@ -116,7 +116,8 @@ class Counts:
         return self._map(lambda rows: rows.sum(axis=0, keepdims=True) - rows)
 
 
-def _coarsen(bins: NDArray[np.uint64], factor: int) -> NDArray[np.uint64]:
+def coarsen(bins: NDArray[np.uint64], factor: int) -> NDArray[np.uint64]:
+    """The same counts in bins `factor` times as wide."""
     padded = np.pad(bins, (0, -len(bins) % factor))
     return np.asarray(padded.reshape(-1, factor).sum(axis=1))
 
@@ -154,18 +155,22 @@ def _wait_variance(c: Counts) -> FloatArray:
 
 def _wait_quantile(level: float) -> Callable[[Counts], FloatArray]:
     def quantile(c: Counts) -> FloatArray:
-        cumulated = np.cumsum(c.wait, axis=1)
-        values = np.full(len(cumulated), np.nan)
-        for row, counts in enumerate(cumulated):
-            if (wanted := level * counts[-1]) > 0:
-                bin_ = int(np.searchsorted(counts, wanted))
-                below = counts[bin_ - 1] if bin_ else 0.0
-                inside = (wanted - below) / (counts[bin_] - below)
-                # a bin of width 1 holds one value; a wider one is filled evenly
-                values[row] = (bin_ + inside) * c.wait_bin_slots - 0.5
-        return values
+        return np.array([bin_quantile(bins, c.wait_bin_slots, level) for bins in c.wait])
 
     return quantile
+
+
+def bin_quantile(bins: NDArray[Any], width: int, level: float) -> float:
+    """A quantile of whole numbers that were counted in bins of `width`; NaN if there are none."""
+    cumulated = np.cumsum(bins)
+    wanted = level * cumulated[-1] if len(bins) else 0.0
+    if not wanted:
+        return float("nan")
+    bin_ = int(np.searchsorted(cumulated, wanted))
+    below = cumulated[bin_ - 1] if bin_ else 0
+    inside = (wanted - below) / (cumulated[bin_] - below)
+    # a bin of width 1 holds one value; a wider one is filled evenly
+    return float((bin_ + inside) * width - 0.5)
 
 
 def _verdict_ratio(*kinds: int) -> Callable[[Counts], FloatArray]:

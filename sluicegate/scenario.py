@@ -314,11 +314,16 @@ def read_toml(path: Path) -> dict[str, Any]:
 def placed(table: dict[str, Any], folder: Path) -> dict[str, Any]:
     """A copy of `table` in which relative paths start at `folder`."""
     table = copy.deepcopy(table)
-    arrivals, disciplines = table.get("arrivals"), table.get("disciplines")
-    if isinstance(arrivals, dict) and isinstance(path := arrivals.get("capture"), str):
-        arrivals["capture"] = str(folder / path)
-    for discipline in disciplines if isinstance(disciplines, list) else []:
-        name = discipline.get("aqm") if isinstance(discipline, dict) else None
+    for source in [table.get("arrivals"), *_tables(table.get("flows"))]:
+        if isinstance(source, dict) and isinstance(path := source.get("capture"), str):
+            source["capture"] = str(folder / path)
+    for discipline in _tables(table.get("disciplines")):
+        name = discipline.get("aqm")
         if isinstance(name, str) and name.endswith(".h"):
             discipline["aqm"] = str(folder / name)
     return table
+
+
+def _tables(rows: object) -> list[dict[str, Any]]:
+    """The tables of an array of tables; none if it is no array."""
+    return [row for row in rows if isinstance(row, dict)] if isinstance(rows, list) else []

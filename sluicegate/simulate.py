@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Callable
 from dataclasses import replace
 from importlib.metadata import version
@@ -83,10 +82,7 @@ def describe(scenario: Scenario, discipline: Discipline) -> dict[str, Any]:
     """Everything that determines a run, as types that JSON has."""
     arrivals = scenario.arrivals.model_dump()
     if isinstance(scenario.arrivals, ReplayArrivals):
-        capture = scenario.arrivals.packets
-        columns = (capture.time_ns, capture.bytes, capture.flow, capture.ecn_capable)
-        content = b"".join(column.tobytes() for column in columns)
-        arrivals = {"kind": "replay", "packets": hashlib.sha256(content).hexdigest()}
+        arrivals = {"kind": "replay", "packets": scenario.arrivals.packets.fingerprint}
     queue = _queue(scenario, discipline)
     return {
         "world": "slotted",

@@ -1,13 +1,19 @@
 """The network world: packets from end to end, with TCP that reacts, from event to event."""
 
 from sluicegate.network.flows import (
-    Constant,
     DatagramFlows,
-    Exponential,
-    Pareto,
+    ReplayFlows,
     ShortTcpFlows,
     Tcp,
     TcpFlows,
+)
+from sluicegate.network.laws import (
+    Constant,
+    Exponential,
+    Fgn,
+    Pareto,
+    SelfSimilar,
+    Sizes,
     Uniform,
 )
 from sluicegate.network.measures import response_time_s
@@ -21,6 +27,7 @@ __all__ = [
     "DatagramFlows",
     "Dumbbell",
     "Exponential",
+    "Fgn",
     "Graph",
     "Link",
     "NetworkRecord",
@@ -28,7 +35,10 @@ __all__ = [
     "Pareto",
     "ParkingLot",
     "PortRecord",
+    "ReplayFlows",
+    "SelfSimilar",
     "ShortTcpFlows",
+    "Sizes",
     "Star",
     "Tcp",
     "TcpFlows",

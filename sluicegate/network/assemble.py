@@ -9,8 +9,9 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from sluicegate.estimate import Measure
+from sluicegate.estimate import Measure, student
 from sluicegate.network import measures
+from sluicegate.network.flows import ns
 from sluicegate.network.record import NetworkRecord, PortRecord
 from sluicegate.network.scenario import NetworkScenario
 from sluicegate.record import FloatArray
@@ -46,7 +47,7 @@ def record(
         measures.fairness(rows["packets"].to_numpy())
         for rows in flows.partition_by("replication", maintain_order=True)
     ]
-    rows = _all_rows(after, fair)
+    rows = _all_rows(runs, after, fair, scenario.warm_up)
     arrivals = sum(stretch["ports"][0]["arrivals"] for each in after for stretch in each)
     return NetworkRecord(
         identity=identity,
@@ -62,11 +63,11 @@ def record(
         wait_bin=ports[0].wait_bin_s,
         # what happened once lasted about as long as a packet
         resolution=1 / max(arrivals, 1),
-        whole=_intervals(_all_rows(whole, fair)),
+        whole=_intervals(_all_rows(runs, whole, fair, 0.0)),
         ports=ports,
         flows=flows,
         replications=pl.DataFrame(rows),
-        series=_stacked([{"time_s": _times(scenario, each)} for each in runs]),
+        series=_stacked([_sampled(scenario, each["flows"]) for each in runs]),
     )
 
 
@@ -74,37 +75,51 @@ def _ports(
     scenario: NetworkScenario, runs: Sequence[Run], after: Stretches, whole: Stretches
 ) -> list[PortRecord]:
     names = [f"{wire.source} -> {wire.sink}" for wire in scenario.topology.wires() if wire.queue]
-    return [
-        PortRecord(
+    ports = []
+    for place, name in enumerate(names):
+        tallies = [stretch["ports"][place] for stretches in after for stretch in stretches]
+        waits, bin_ns = measures.waits(tallies)
+        port = PortRecord(
             name=name,
             measures=_intervals(_port_rows(after, place)),
             whole=_intervals(_port_rows(whole, place)),
-            queue_distribution=_distribution(after, place),
-            wait_distribution=np.zeros(0),
-            wait_bin_s=1.0,
+            queue_distribution=_shares(measures.sum_padded([each["queue_ns"] for each in tallies])),
+            wait_distribution=_shares(waits),
+            wait_bin_s=bin_ns / 1e9,
             sample_s=scenario.sample_s,
-            series=_stacked([_port_series(scenario, each, place) for each in runs]),
+            series=_stacked([_sampled(scenario, each["ports"][place]) for each in runs]),
         )
-        for place, name in enumerate(names)
+        ports.append(port)
+    return ports
+
+
+def _shares(counts: FloatArray) -> FloatArray:
+    """Counts as shares of all, up to the last that is not 0; empty if there are none."""
+    counts = np.trim_zeros(counts, "b")
+    return np.asarray(counts / max(counts.sum(), 1))
+
+
+def _sampled(scenario: NetworkScenario, series: Mapping[str, NDArray[Any]]) -> pl.DataFrame:
+    """What was noted at each sample of a replication; null where there is nothing to note."""
+    length = max(map(len, series.values()))
+    columns = {
+        name: pl.Series(values, nan_to_null=True) if len(values) else _nothing(length)
+        for name, values in series.items()
+    }
+    return pl.DataFrame({"time_s": np.arange(length) * scenario.sample_s, **columns})
+
+
+def _nothing(length: int) -> pl.Series:
+    return pl.Series([None] * length, dtype=pl.Float64)
+
+
+def _stacked(frames: Sequence[pl.DataFrame]) -> pl.DataFrame:
+    """The frames of all replications, one below the other."""
+    numbered = [
+        frame.select(pl.lit(number, pl.UInt32).alias("replication"), pl.all())
+        for number, frame in enumerate(frames)
     ]
-
-
-def _times(scenario: NetworkScenario, run: Run) -> FloatArray:
-    """When the samples of a replication were taken, s."""
-    return np.arange(len(run["samples"][0]), dtype=np.float64) * scenario.sample_s
-
-
-def _port_series(scenario: NetworkScenario, run: Run, place: int) -> dict[str, NDArray[Any]]:
-    return {"time_s": _times(scenario, run), "queue": run["samples"][place]}
-
-
-def _stacked(columns: Sequence[Mapping[str, NDArray[Any]]]) -> pl.DataFrame:
-    """A frame of all replications, one below the other."""
-    frames = [
-        pl.DataFrame(each).select(pl.lit(number, pl.UInt32).alias("replication"), pl.all())
-        for number, each in enumerate(columns)
-    ]
-    return pl.concat(frames)
+    return pl.concat(numbered)
 
 
 def _flows(scenario: NetworkScenario, runs: Sequence[Run]) -> pl.DataFrame:
@@ -112,16 +127,35 @@ def _flows(scenario: NetworkScenario, runs: Sequence[Run]) -> pl.DataFrame:
     pairs = [len(scenario.pairs(flows)) for flows in scenario.flows]
     group_of = np.repeat(np.arange(len(pairs), dtype=np.uint32), pairs)
 
-    def columns(run: Run) -> dict[str, NDArray[Any]]:
-        groups = np.concatenate([run["tcp_groups"], run["datagram_groups"]])
-        packets = np.concatenate([run["acknowledged"].astype(np.uint64), run["received"]])
-        return {
-            "group": group_of[groups],
-            "packets": packets,
-            "goodput": packets / scenario.duration_s,
-        }
+    def outcomes(run: Run) -> pl.DataFrame:
+        tcp, datagrams = run["tcp"], run["datagrams"]
+        rows = [
+            {
+                "group": group_of[tcp["group"]],
+                "packets": tcp["acknowledged"].astype(np.uint64),
+                "goodput": tcp["acknowledged"] / scenario.duration_s,
+                "retransmissions": tcp["retransmissions"],
+                "timeouts": tcp["timeouts"],
+                "start_s": _seconds(tcp["start_ns"]),
+                "completion_s": _seconds(tcp["completion_ns"]),
+            },
+            {
+                "group": group_of[datagrams["group"]],
+                "packets": datagrams["received"],
+                "goodput": datagrams["received"] / scenario.duration_s,
+                "start_s": _seconds(datagrams["start_ns"]),
+            },
+        ]
+        return pl.concat([pl.DataFrame(each) for each in rows], how="diagonal")
 
-    return _stacked([columns(run) for run in runs])
+    return _stacked([outcomes(run) for run in runs])
+
+
+def _seconds(times_ns: NDArray[np.uint64]) -> pl.Series:
+    """The same times in seconds, null where there is none."""
+    return pl.Series(
+        np.where(times_ns == measures.NO_TIME_NS, np.nan, times_ns / 1e9), nan_to_null=True
+    )
 
 
 def _port_rows(stretches: Stretches, place: int) -> list[dict[str, float]]:
@@ -130,19 +164,25 @@ def _port_rows(stretches: Stretches, place: int) -> list[dict[str, float]]:
     ]
 
 
-def _all_rows(stretches: Stretches, fair: Sequence[float]) -> list[dict[str, float]]:
+def _all_rows(
+    runs: Sequence[Run], stretches: Stretches, fair: Sequence[float], since_s: float
+) -> list[dict[str, float]]:
+    """The measures of each replication from its `stretches`, which begin at `since_s`."""
     ports = _port_rows(stretches, 0)
+    parts = zip(ports, stretches, _completions(runs, since_s), fair, strict=True)
     return [
-        {**port, **measures.flow_measures(run), "fairness": fairness}
-        for port, run, fairness in zip(ports, stretches, fair, strict=True)
+        {**port, **measures.flow_measures(part), **completions, "fairness": fairness}
+        for port, part, completions, fairness in parts
     ]
 
 
+def _completions(runs: Sequence[Run], since_s: float) -> list[dict[str, float]]:
+    """Measures of the times that flows took; none where no flow of any replication finished."""
+    outcomes = [run["tcp"] for run in runs]
+    if not any((tcp["completion_ns"] != measures.NO_TIME_NS).any() for tcp in outcomes):
+        return [{} for _ in runs]
+    return [measures.completion_measures(tcp, ns(since_s)) for tcp in outcomes]
+
+
 def _intervals(rows: Sequence[Mapping[str, float]]) -> dict[str, Measure]:
-    return {name: measures.interval(name, [row[name] for row in rows]) for name in rows[0]}
-
-
-def _distribution(stretches: Stretches, place: int) -> FloatArray:
-    held = [stretch["ports"][place]["queue_ns"] for run in stretches for stretch in run]
-    total = np.trim_zeros(measures.sum_padded(held), "b")
-    return np.asarray(total / total.sum())
+    return {name: student([row[name] for row in rows], measures.UNITS[name]) for name in rows[0]}

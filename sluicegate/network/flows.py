@@ -4,88 +4,33 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal, TypeAlias
 
-from pydantic import Field, model_validator
+import numpy as np
+from pydantic import Field, PrivateAttr, model_validator
 
+from sluicegate import _engine
 from sluicegate.checked import Checked
 from sluicegate.errors import SluiceError
+from sluicegate.network.laws import Duration, Fgn, Law, SelfSimilar, Sizes, Time, ns
 from sluicegate.scenario import Whole
+from sluicegate.traffic import Capture
 
-Time: TypeAlias = Annotated[float, Field(ge=0, le=1e8)]
-Duration: TypeAlias = Annotated[float, Field(ge=1e-9, le=1e8)]
 Bytes: TypeAlias = Annotated[Whole, Field(ge=1, le=65_535)]
 Count: TypeAlias = Annotated[Whole, Field(ge=1, le=10_000_000)]
 
 NEVER_NS = 2**64 - 1
 
 
-def ns(seconds: float) -> int:
-    """Whole nanoseconds."""
-    return round(seconds * 1e9)
-
-
-class Constant(Checked):
-    """Always `mean_s` seconds."""
-
-    kind: Literal["constant"] = "constant"
-    mean_s: Duration
-
-    def plan(self) -> dict[str, Any]:
-        """The fields of the engine's law."""
-        return {"kind": self.kind, "mean_ns": ns(self.mean_s)}
-
-
-class Uniform(Checked):
-    """Uniform between `least_s` and `greatest_s`."""
-
-    kind: Literal["uniform"] = "uniform"
-    least_s: Time
-    greatest_s: Duration
-
-    def plan(self) -> dict[str, Any]:
-        """The fields of the engine's law."""
-        return {
-            "kind": self.kind,
-            "least_ns": ns(self.least_s),
-            "greatest_ns": ns(self.greatest_s),
-        }
-
-
-class Exponential(Checked):
-    """Exponential with mean `mean_s`: the gaps of a Poisson process."""
-
-    kind: Literal["exponential"] = "exponential"
-    mean_s: Duration
-
-    def plan(self) -> dict[str, Any]:
-        """The fields of the engine's law."""
-        return {"kind": self.kind, "mean_ns": ns(self.mean_s)}
-
-
-class Pareto(Checked):
-    """Pareto with mean `mean_s`; the smaller `shape`, the heavier the tail."""
-
-    kind: Literal["pareto"] = "pareto"
-    mean_s: Duration
-    shape: Annotated[float, Field(gt=1, le=1000)] = 1.5
-
-    def plan(self) -> dict[str, Any]:
-        """The fields of the engine's law."""
-        return {"kind": self.kind, "mean_ns": ns(self.mean_s), "shape": self.shape}
-
-
-Law: TypeAlias = Annotated[Constant | Uniform | Exponential | Pareto, Field(discriminator="kind")]
-
-
 class Tcp(Checked):
     """Both ends of a TCP connection.
 
     Attributes:
-        variant: How it recovers from loss.
+        variant: How it recovers from loss; `cubic` does as `sack`, with a window of its own.
         like: `rfc` for the RFCs' values, `ns2` for the defaults of ns-2.35.
         receiver_window: Packets in flight at most (ns-2's `window_`).
         ecn: Explicit congestion notification (RFC 3168).
         packet_bytes: A data packet on the wire.
-        ack_bytes: An ACK or a SYN on the wire.
+        ack_bytes: An ACK or a SYN on the wire. Selective acknowledgements make an ACK longer: by 8
+            bytes a block, and by 4 more if it is like the RFCs'.
         initial_window: Packets; None: that of `like`.
         min_rto_s: Least time-out; None: that of `like`.
         initial_rto_s: Time-out before the first round-trip time is known; None: that of `like`.
@@ -94,7 +39,7 @@ class Tcp(Checked):
             `like`.
     """
 
-    variant: Literal["tahoe", "reno", "newreno", "sack"] = "newreno"
+    variant: Literal["tahoe", "reno", "newreno", "sack", "cubic"] = "newreno"
     like: Literal["rfc", "ns2"] = "rfc"
     receiver_window: Annotated[Whole, Field(ge=1, le=2**32 - 1)] = 10_000
     ecn: bool = False
@@ -158,6 +103,10 @@ class _Flows(Checked):
             raise SluiceError(f"stop_s = {self.stop_s:g} must exceed start_s = {self.start_s:g}")
         return self
 
+    def described(self) -> dict[str, Any]:
+        """Its fields, as types that JSON has."""
+        return self.model_dump()
+
     def _times(self) -> dict[str, Any]:
         stop = NEVER_NS if self.stop_s is None else ns(self.stop_s)
         return {"start_ns": ns(self.start_s), "stop_ns": stop}
@@ -194,21 +143,34 @@ class ShortTcpFlows(_Flows):
     Attributes:
         tcp: The connections.
         gaps: Law of the times between two arrivals of a stream.
+        fgn: Lets the rate of arrivals vary; `gaps` must then be exponential.
         duration: Law of the time from a flow's start until its application ends.
+        packets: Law of the data packets of a flow; this or `duration`.
     """
 
     kind: Literal["short-tcp"] = "short-tcp"
     tcp: Tcp = Tcp()
     gaps: Law
-    duration: Law
+    fgn: Fgn | None = None
+    duration: Law | None = None
+    packets: Sizes | None = None
+
+    @model_validator(mode="after")
+    def _sensible(self) -> ShortTcpFlows:
+        if (self.duration is None) == (self.packets is None):
+            raise SluiceError("one of duration and packets must be given, not both")
+        _check_poisson(self.fgn, self.gaps.kind)
+        return self
 
     def plan(self) -> dict[str, Any]:
         """The fields of the engine's source."""
+        gaps = self.gaps.plan()
         return {
             "kind": self.kind,
             "tcp": self.tcp.plan(),
-            "gaps": self.gaps.plan(),
-            "duration": self.duration.plan(),
+            "arrivals": gaps if self.fgn is None else self.fgn.plan(gaps["mean_ns"]),
+            "duration": self.duration and self.duration.plan(),
+            "packets": self.packets and self.packets.plan(),
             **self._times(),
         }
 
@@ -218,10 +180,13 @@ class DatagramFlows(_Flows):
 
     Attributes:
         packet_bytes: Size on the wire.
-        rate_bps: Mean rate of each flow; with `on` and `off`, its rate while on.
+        rate_bps: Mean rate of each flow; where it is on and off, or self-similar, its rate while
+            it sends.
         gaps: `constant` or `exponential` (Poisson) between two datagrams.
         on: Law of the times it is on; None: always.
         off: Law of the times it is off.
+        self_similar: On and off at many time-scales; instead of `on` and `off`.
+        fgn: Lets the rate vary; `gaps` must then be exponential.
         spread_s: Starts are uniform over this time.
     """
 
@@ -231,14 +196,21 @@ class DatagramFlows(_Flows):
     gaps: Literal["constant", "exponential"] = "constant"
     on: Law | None = None
     off: Law | None = None
+    self_similar: SelfSimilar | None = None
+    fgn: Fgn | None = None
     spread_s: Time = 0.0
 
     @model_validator(mode="after")
-    def _on_and_off(self) -> DatagramFlows:
+    def _one_pace(self) -> DatagramFlows:
         if (self.on is None) != (self.off is None):
             raise SluiceError("on and off must be given both or neither")
-        if self.on is not None and self.gaps != "constant":
-            raise SluiceError(f"gaps = {self.gaps} must be constant with on and off")
+        slots = {"on and off": self.on, "self_similar": self.self_similar}
+        given = [name for name, value in slots.items() if value is not None]
+        if given and self.gaps != "constant":
+            raise SluiceError(f"gaps = {self.gaps} must be constant with {given[0]}")
+        if len(given) > 1:
+            raise SluiceError("on and off exclude self_similar")
+        _check_poisson(self.fgn, self.gaps)
         if self.packet_bytes * 8e9 < self.rate_bps:
             raise SluiceError(
                 f"rate_bps = {self.rate_bps:g} must be at most {self.packet_bytes * 8e9:g}: "
@@ -246,18 +218,79 @@ class DatagramFlows(_Flows):
             )
         return self
 
+    def _pace(self) -> dict[str, Any]:
+        gap_ns = ns(8 * self.packet_bytes / self.rate_bps)
+        if self.on is not None and self.off is not None:
+            periods = {"on": self.on.plan(), "off": self.off.plan()}
+            return {"kind": "on-off", "gap_ns": gap_ns, **periods}
+        if self.self_similar is not None:
+            return self.self_similar.plan(gap_ns)
+        if self.fgn is not None:
+            return self.fgn.plan(gap_ns)
+        return {"kind": self.gaps, "mean_ns": gap_ns}
+
     def plan(self) -> dict[str, Any]:
         """The fields of the engine's source."""
-        gap_ns = ns(8 * self.packet_bytes / self.rate_bps)
         return {
             "kind": self.kind,
             "packet_bytes": self.packet_bytes,
-            "gaps": {"kind": self.gaps, "mean_ns": gap_ns},
-            "on": None if self.on is None else self.on.plan(),
-            "off": None if self.off is None else self.off.plan(),
+            "pace": self._pace(),
             "spread_ns": ns(self.spread_s),
             **self._times(),
         }
 
 
-Flows: TypeAlias = TcpFlows | ShortTcpFlows | DatagramFlows
+def _check_poisson(fgn: Fgn | None, gaps: str) -> None:
+    if fgn is not None and gaps != "exponential":
+        raise SluiceError(f"gaps = {gaps} must be exponential with fgn: only its rate varies")
+
+
+class ReplayFlows(_Flows):
+    """The packets of a capture as datagrams that nobody answers, each flow of it one flow.
+
+    Each comes when it came there, to the nanosecond, the first at the start, with the bytes that
+    it had on the wire. `count` copies start independently.
+
+    Attributes:
+        capture: Path of the pcap or pcapng file; in a TOML file it starts at the file's folder.
+        spread_s: Starts are uniform over this time.
+    """
+
+    kind: Literal["replay"] = "replay"
+    capture: str
+    spread_s: Time = 0.0
+    _packets: Capture | None = PrivateAttr(None)
+
+    @property
+    def packets(self) -> Capture:
+        """The capture's packets."""
+        if self._packets is None:
+            self._packets = Capture.read(self.capture)
+        return self._packets
+
+    def described(self) -> dict[str, Any]:
+        """Its fields, and in place of the capture's path what stands in it."""
+        return {**super().described(), "capture": self.packets.fingerprint}
+
+    def plan(self) -> dict[str, Any]:
+        """The fields of the engine's source.
+
+        Raises:
+            SluiceError: If the capture cannot be read, or a packet has over 65,535 bytes.
+        """
+        packets = self.packets
+        flows = np.unique(packets.flow, return_inverse=True)[1].astype(np.uint32)
+        columns = (packets.time_ns, packets.bytes, flows, packets.ecn_capable)
+        try:
+            recording = _engine.Recording(*columns)
+        except ValueError as error:
+            raise SluiceError(f"{self.capture}: {error}") from None
+        return {
+            "kind": self.kind,
+            "recording": recording,
+            "spread_ns": ns(self.spread_s),
+            **self._times(),
+        }
+
+
+Flows: TypeAlias = TcpFlows | ShortTcpFlows | DatagramFlows | ReplayFlows

@@ -7,31 +7,38 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import stdtrit
 
-from sluicegate.estimate import CONFIDENCE, Measure
+from sluicegate.errors import SluiceError
+from sluicegate.estimate import QUANTILES, bin_quantile, coarsen
 
 FloatArray = NDArray[np.float64]
 
 # positions in the engine's counts of verdicts
-_EARLY, _FORCED, _OVERFLOW, _MARK = 1, 2, 3, 4
+_EARLY, _FORCED, _OVERFLOW, _MARK, _BOTH = 1, 2, 3, 4, 5
+# where a flow of the engine has no such time
+NO_TIME_NS = 2**64 - 1
 
 UNITS = {
     "queue_mean": "packets",
     "queue_variance": "packets^2",
     "queue_deviation": "packets",
     "wait_mean": "s",
+    "wait_variance": "s^2",
+    **{f"wait_p{100 * level:g}": "s" for level in QUANTILES},
     "loss_ratio": "",
     "early_loss_ratio": "",
     "forced_loss_ratio": "",
     "overflow_loss_ratio": "",
     "mark_ratio": "",
     "utilization": "",
+    "throughput": "packets/s",
     "throughput_bps": "bits/s",
     "goodput": "packets/s",
     "datagram_goodput": "packets/s",
     "retransmission_rate": "packets/s",
     "timeout_rate": "1/s",
+    "completion_mean": "s",
+    "completion_p99": "s",
     "fairness": "",
 }
 
@@ -40,8 +47,9 @@ def port_measures(tallies: Sequence[Mapping[str, Any]]) -> dict[str, float]:
     """What one port's counts of some stretches of one replication say.
 
     Returns:
-        By name; NaN where nothing arrived. `wait_mean` is the mean time in the queue of a packet
-        that was sent, by Little's law.
+        By name; NaN where nothing arrived or nothing was sent. Waits are the times in the system,
+        transmission included, of the packets whose transmission began; mean and variance are
+        exact, quantiles are as fine as the bins.
     """
     duration_ns = sum(tally["duration_ns"] for tally in tallies)
     queue_ns = sum_padded([tally["queue_ns"] for tally in tallies])
@@ -50,7 +58,6 @@ def port_measures(tallies: Sequence[Mapping[str, Any]]) -> dict[str, float]:
     mean = float(share @ lengths)
     arrivals = sum(tally["arrivals"] for tally in tallies)
     verdicts = np.sum([tally["verdicts"] for tally in tallies], axis=0)
-    sent = sum(tally["sent"] for tally in tallies)
 
     def ratio(*kinds: int) -> float:
         count = float(verdicts[list(kinds)].sum())
@@ -60,15 +67,43 @@ def port_measures(tallies: Sequence[Mapping[str, Any]]) -> dict[str, float]:
         "queue_mean": mean,
         "queue_variance": float(share @ (lengths - mean) ** 2),
         "queue_deviation": float(share @ np.abs(lengths - mean)),
-        "wait_mean": mean * duration_ns / 1e9 / sent if sent else np.nan,
-        "loss_ratio": ratio(_EARLY, _FORCED, _OVERFLOW),
+        **_wait_measures(tallies),
+        "loss_ratio": ratio(_EARLY, _FORCED, _OVERFLOW, _BOTH),
         "early_loss_ratio": ratio(_EARLY),
-        "forced_loss_ratio": ratio(_FORCED),
+        "forced_loss_ratio": ratio(_FORCED, _BOTH),
         "overflow_loss_ratio": ratio(_OVERFLOW),
         "mark_ratio": ratio(_MARK),
         "utilization": 1 - sum(tally["idle_ns"] for tally in tallies) / duration_ns,
+        "throughput": 1e9 * sum(tally["sent"] for tally in tallies) / duration_ns,
         "throughput_bps": 8e9 * sum(tally["sent_bytes"] for tally in tallies) / duration_ns,
     }
+
+
+def _wait_measures(tallies: Sequence[Mapping[str, Any]]) -> dict[str, float]:
+    sent = sum(tally["sent"] for tally in tallies)
+    total_ns = sum(tally["wait_sum_ns"] for tally in tallies)
+    squares_ns2 = sum(tally["wait_square_sum_ns2"] for tally in tallies)
+    bins, bin_ns = waits(tallies)
+    quantiles = {
+        f"wait_p{100 * level:g}": bin_quantile(bins, bin_ns, level) / 1e9 for level in QUANTILES
+    }
+    return {
+        "wait_mean": total_ns / sent / 1e9 if sent else np.nan,
+        # in whole numbers up to the division: no digits cancel
+        "wait_variance": (sent * squares_ns2 - total_ns**2) / sent**2 / 1e18 if sent else np.nan,
+        **quantiles,
+    }
+
+
+def waits(tallies: Sequence[Mapping[str, Any]]) -> tuple[FloatArray, int]:
+    """Packets by their time in the system, of all tallies.
+
+    Returns:
+        Counts, shape (W,), and the width of their bins, ns; bin k starts at k widths.
+    """
+    bin_ns = max(tally["wait_bin_ns"] for tally in tallies)
+    rows = [coarsen(tally["wait"], bin_ns // tally["wait_bin_ns"]) for tally in tallies]
+    return sum_padded(rows), bin_ns
 
 
 def flow_measures(stretches: Sequence[Mapping[str, Any]]) -> dict[str, float]:
@@ -86,23 +121,58 @@ def flow_measures(stretches: Sequence[Mapping[str, Any]]) -> dict[str, float]:
     }
 
 
+def completion_measures(tcp: Mapping[str, NDArray[Any]], since_ns: int) -> dict[str, float]:
+    """Times that TCP flows took, of those that finished at `since_ns` or later; NaN if none did.
+
+    Args:
+        tcp: The engine's outcomes of the flows of one replication.
+        since_ns: Since the start of the run.
+    """
+    finished = tcp["completion_ns"] != NO_TIME_NS
+    start_ns, took_ns = tcp["start_ns"][finished], tcp["completion_ns"][finished]
+    took_s = took_ns[start_ns + took_ns >= since_ns] / 1e9
+    if not len(took_s):
+        return {"completion_mean": np.nan, "completion_p99": np.nan}
+    return {
+        "completion_mean": float(took_s.mean()),
+        "completion_p99": float(np.quantile(took_s, 0.99)),
+    }
+
+
 def fairness(rates: NDArray[Any]) -> float:
     """Jain's index of the rates of flows (Jain, Chiu & Hawe 1984): 1 if all are equal."""
     total, squares = float(rates.sum()), float((rates.astype(np.float64) ** 2).sum())
     return total * total / (len(rates) * squares) if squares else float("nan")
 
 
-def response_time_s(samples: NDArray[Any], sample_s: float, target: float) -> float:
-    """When the queue has come to a target, by the rule that all reproductions use.
+def response_time_s(
+    samples: NDArray[Any], sample_s: float, target: float, since_s: float = 0.0
+) -> float:
+    """How long after a change the queue has come to a target, by the rule of all reproductions.
 
-    The first time from which the mean over the last 5 s stays within half and one and a half of
-    the target for 10 s; infinite if there is none.
+    With `since_s` for 0: the first time from which the mean over the last 5 s stays within half and
+    one and a half of the target for 10 s; infinite if there is none. Samples before `since_s` do
+    not count, so that in the first 5 s the mean is over the time since the change.
 
     Args:
         samples: Queue, packets, shape (T,), one each `sample_s` seconds.
         sample_s: Seconds.
         target: Packets.
+        since_s: When the change was: seconds after the first sample.
+
+    Raises:
+        SluiceError: If `target` is not above 0, or no sample was taken at `since_s` or later.
     """
+    if not target > 0:
+        raise SluiceError(f"target = {target:g} must exceed 0 (packets)")
+    if not 0 <= since_s <= (len(samples) - 1) * sample_s:
+        last_s = (len(samples) - 1) * sample_s
+        raise SluiceError(
+            f"since_s = {since_s:g} must lie between 0 and {last_s:g}, the last sample"
+        )
+    # a change at a sample's time counts from that sample on, however the quotient was rounded
+    change = int(np.ceil(since_s / sample_s - 1e-6))
+    samples = samples[change:]
     window, stay = max(1, round(5 / sample_s)), max(1, round(10 / sample_s))
     sums = np.concatenate([[0.0], np.cumsum(samples, dtype=np.float64)])
     last = np.arange(1, len(samples) + 1)
@@ -110,17 +180,7 @@ def response_time_s(samples: NDArray[Any], sample_s: float, target: float) -> fl
     near = np.abs((sums[last] - sums[first]) / (last - first) - target) <= target / 2
     run = np.convolve(near, np.ones(stay), mode="valid") if len(near) >= stay else np.zeros(0)
     starts = np.flatnonzero(run >= stay)
-    return float(starts[0]) * sample_s if len(starts) else np.inf
-
-
-def interval(name: str, values: Sequence[float]) -> Measure:
-    """Mean over replications with the half width of Student's 95 % interval."""
-    rows = np.array(values, dtype=np.float64)
-    half_width = None
-    if len(rows) > 1 and np.isfinite(rows).all():
-        factor = float(stdtrit(len(rows) - 1, (1 + CONFIDENCE) / 2))
-        half_width = factor * float(rows.std(ddof=1)) / float(np.sqrt(len(rows)))
-    return Measure(float(rows.mean()), half_width, UNITS[name])
+    return float(change + starts[0]) * sample_s - since_s if len(starts) else np.inf
 
 
 def sum_padded(rows: Sequence[NDArray[Any]]) -> FloatArray:

@@ -33,10 +33,15 @@ class PortRecord:
         measures: After the warm-up, by name.
         whole: Of the whole run, warm-up included.
         queue_distribution: Share of time, after the warm-up, in which k packets waited, shape (K,).
-        wait_distribution: Share of packets, by bins of their time in the system, shape (W,).
-        wait_bin_s: Width of those bins.
+        wait_distribution: Share of the packets sent after the warm-up, by bins of their time in
+            the system, from arrival to the end of the transmission, shape (W,).
+        wait_bin_s: Width of those bins; bin k starts at k widths.
         sample_s: Time between two samples.
-        series: A row per replication and sample: replication, time_s, queue (packets that wait).
+        series: A row per replication and sample: replication; time_s; queue (packets that wait);
+            since the start of the run arrivals, losses (packets), and sent_bytes (of the packets
+            whose transmission began); average (the AQM's average queue, packets) and probability
+            (its drop probability), both of this moment, null where the AQM holds none or the
+            scheduler has several queues, each with an AQM of its own.
     """
 
     name: str
@@ -58,9 +63,14 @@ class PortRecord:
         """When the samples were taken, shape (T,)."""
         return self.series.filter(replication=0)["time_s"].to_numpy()
 
-    def response_times_s(self, target: float) -> FloatArray:
-        """Response time of each replication to a target queue; see `response_time_s`."""
-        times = [response_time_s(row, self.sample_s, target) for row in self.samples]
+    def response_times_s(self, target: float, since_s: float = 0.0) -> FloatArray:
+        """Response time of each replication, shape (R,), s; see `response_time_s`.
+
+        Args:
+            target: Queue to come to, packets.
+            since_s: When the change was that the queue responds to.
+        """
+        times = [response_time_s(row, self.sample_s, target, since_s) for row in self.samples]
         return np.asarray(times, dtype=np.float64)
 
     def summary(self) -> dict[str, Any]:
@@ -101,9 +111,15 @@ class NetworkRecord(Record):
         whole: The same of the whole run, warm-up included.
         ports: Links with the discipline, in the topology's order.
         flows: A row per replication and flow: replication, group, packets (acknowledged in
-            sequence, or received), goodput (packets/s over the whole run).
+            sequence, or received), goodput (packets/s over the whole run), retransmissions and
+            timeouts (null for datagrams), start_s (null if it had nothing to send), completion_s
+            (from its start until its application had ended and all that it sent was acknowledged;
+            null if it did not come to that, and for datagrams).
         replications: A row per replication: all measures after the warm-up.
-        series: A row per replication and sample: replication, time_s.
+        series: A row per replication and sample: replication; time_s; acknowledged (data packets of
+            all TCP flows since the start of the run); window (mean congestion window of the TCP
+            flows that have started and not finished, packets; null if there are none, or if the
+            scenario does not say `windows = true`).
     """
 
     whole: dict[str, Measure]

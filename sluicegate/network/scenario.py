@@ -10,12 +10,13 @@ from pydantic import Field, model_validator
 from sluicegate.aqm import PythonAqm
 from sluicegate.checked import Checked, explained
 from sluicegate.errors import SluiceError
-from sluicegate.network.flows import DatagramFlows, Duration, ShortTcpFlows, TcpFlows, Time
+from sluicegate.network.flows import Flows
+from sluicegate.network.laws import Duration, Time
 from sluicegate.network.topology import Dumbbell, Graph, Pair, ParkingLot, Star
 from sluicegate.scenario import Discipline, Queue, Whole, placed, read_toml
 
 AnyTopology = Annotated[Dumbbell | ParkingLot | Star | Graph, Field(discriminator="kind")]
-AnyFlows = Annotated[TcpFlows | ShortTcpFlows | DatagramFlows, Field(discriminator="kind")]
+AnyFlows = Annotated[Flows, Field(discriminator="kind")]
 
 
 class NetworkScenario(Checked):
@@ -29,7 +30,9 @@ class NetworkScenario(Checked):
         disciplines: What is compared.
         duration_s: Simulated time of a replication.
         warm_up_s: What is left out of the measures; None: half of the duration.
-        sample_s: Between two samples of every queue.
+        sample_s: Between two samples of all series.
+        windows: Whether the series have the mean congestion window: it takes a look at every flow
+            at each sample.
         replications: Independent repetitions, which the intervals rest on.
         seed: Of every random stream; all disciplines see the same flows.
     """
@@ -42,6 +45,7 @@ class NetworkScenario(Checked):
     duration_s: Duration
     warm_up_s: Time | None = None
     sample_s: Duration = 0.01
+    windows: bool = False
     replications: Annotated[Whole, Field(ge=1, le=10_000)] = 8
     seed: Annotated[Whole, Field(ge=0, lt=2**64)] = 1
 
@@ -97,7 +101,7 @@ class NetworkScenario(Checked):
 
     @classmethod
     def load(cls, path: str | Path) -> NetworkScenario:
-        """Read a scenario from a TOML file; paths of headers in it start at the file's folder.
+        """Read a scenario from a TOML file; paths in it start at the file's folder.
 
         Raises:
             SluiceError: If the file is missing, is no TOML, or says what makes no sense; every

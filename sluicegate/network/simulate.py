@@ -12,7 +12,7 @@ from sluicegate.aqm import Aqm
 from sluicegate.checked import check_threads
 from sluicegate.errors import InterruptError, SluiceError
 from sluicegate.network.assemble import record
-from sluicegate.network.flows import ns
+from sluicegate.network.laws import ns
 from sluicegate.network.record import NetworkRecord
 from sluicegate.network.scenario import NetworkScenario
 from sluicegate.scenario import Discipline
@@ -74,11 +74,12 @@ def simulate(
 
 def describe(scenario: NetworkScenario, discipline: Discipline) -> dict[str, Any]:
     """Everything that determines a run, as types that JSON has."""
-    described = scenario.model_dump(exclude={"title", "disciplines", "queue"})
+    described = scenario.model_dump(exclude={"title", "disciplines", "queue", "flows"})
     return {
         "world": "network",
         "version": version("sluicegate"),
         **described,
+        "flows": [flows.described() for flows in scenario.flows],
         "queue": _queue(scenario, discipline),
         "aqm": discipline.configured.fingerprint,
     }
@@ -122,6 +123,7 @@ def _plan(scenario: NetworkScenario, discipline: Discipline) -> dict[str, Any]:
         "duration_ns": ns(scenario.duration_s),
         "warm_up_ns": ns(scenario.warm_up),
         "sample_ns": ns(scenario.sample_s),
+        "windows": scenario.windows,
         "replications": scenario.replications,
         "seed": scenario.seed,
     }

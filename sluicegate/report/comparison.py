@@ -6,8 +6,10 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from sluicegate.compare import Comparison
+from sluicegate.network.record import NetworkRecord
 from sluicegate.record import Record, names
-from sluicegate.report import plots
+from sluicegate.report import plots, series
+from sluicegate.report.goodput import goodput_figure
 from sluicegate.report.laws import law_figure
 from sluicegate.report.page import Page
 from sluicegate.report.settings import discipline_rows, setting_rows
@@ -74,11 +76,14 @@ def _reading(comparison: Comparison) -> str:
 
 def _add_figures(page: Page, comparison: Comparison) -> None:
     records = comparison.records
+    networks = [record for record in records if isinstance(record, NetworkRecord)]
     page.figure(
         plots.overview_figure(records),
         "Wait and loss",
         "Least wait first. The thin line at the end of a bar is what stands behind ±.",
     )
+    if networks:
+        _add_series(page, networks)
     page.figure(
         plots.queue_figure(records),
         "How long the queue is",
@@ -101,6 +106,21 @@ def _add_figures(page: Page, comparison: Comparison) -> None:
     laws = law_figure({each.name: each.configured for each in comparison.scenario.disciplines})
     if laws is not None:
         page.figure(laws, "Drop laws", "The drop probability that goes with an average queue.")
+
+
+def _add_series(page: Page, records: Sequence[NetworkRecord]) -> None:
+    page.figure(
+        series.queue_series_figure(records),
+        "The queue in time",
+        f"{series.reading(records[0])} Dotted: the queue that the AQM is to hold.",
+    )
+    if (shared := goodput_figure(records)) is not None:
+        page.figure(
+            shared,
+            "How evenly flows are served",
+            "Of all flows that last. The steeper a curve, the more alike the flows; under TCP "
+            "those with long round trips get less.",
+        )
 
 
 def _without_waits(records: Sequence[Record]) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from dataclasses import dataclass
 from os import PathLike, fspath
 from pathlib import Path
@@ -56,6 +57,13 @@ class Capture:
             raise SluiceError(str(error)) from None
         columns["link_types"] = tuple(columns["link_types"])
         return cls(path=Path(path), **columns)
+
+    @property
+    def fingerprint(self) -> str:
+        """A hash of all packets."""
+        columns = (self.time_ns, self.bytes, self.flow, self.ecn_capable)
+        content = b"".join(column.tobytes() for column in columns)
+        return hashlib.sha256(content).hexdigest()
 
     @property
     def packets(self) -> int:

@@ -48,6 +48,7 @@ fn main() {
         duration_ns: number(3, "200") * 1000 * MS,
         warm_up_ns: number(3, "200") * 500 * MS,
         sample_ns: 10 * MS,
+        windows: false,
         replications: 1,
         seed: number(5, "1"),
     };

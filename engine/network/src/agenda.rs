@@ -19,7 +19,7 @@ pub enum Task {
     SenderTimer(u32),
     /// A receiver's timer may have run out.
     ReceiverTimer(u32),
-    /// A datagram flow sends.
+    /// A sender of datagrams sends.
     Datagram(u32),
     /// The AQM of a port wants its tick.
     Tick(u32),

@@ -34,9 +34,10 @@ impl Clock {
         (bits >= COARSEST).then_some(Self { bits })
     }
 
-    /// The first tick that is not before `ns`.
+    /// The first tick that is not before `ns`; the last of all if that is beyond it.
     pub fn ticks(self, ns: u64) -> Ticks {
-        (u128::from(ns) << self.bits).div_ceil(1_000_000_000) as u64
+        let ticks = (u128::from(ns) << self.bits).div_ceil(1_000_000_000);
+        ticks.try_into().unwrap_or(Ticks::MAX)
     }
 
     /// The moment at a time.
@@ -81,6 +82,12 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+
+    #[test]
+    fn what_lies_beyond_the_clock_is_never() {
+        let clock = Clock::new(200_000_000_000, 60).unwrap();
+        assert_eq!(clock.ticks(100_000_000_000_000), Ticks::MAX);
+    }
 
     proptest! {
         #[test]

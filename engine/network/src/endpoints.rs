@@ -1,13 +1,15 @@
 //! The flows' two ends at work.
 
 use sluice_random::{Stream, stream};
-use sluice_tcp::{Receiver, Sender};
+use sluice_tcp::{Config, Receiver, Sender};
 
 use crate::{
     agenda::{Agenda, Task},
     clock::Clock,
+    plan::Plan,
     routes::Routes,
-    sources::{Group, Pacer, Source, TcpFlow, TcpKind, spread},
+    run::{DatagramOutcome, TcpOutcome},
+    sources::{DatagramSource, Group, Source, TcpFlow, TcpKind, spread},
     timer::Timer,
     tournament::NEVER,
 };
@@ -22,6 +24,15 @@ pub struct TcpSender {
     pub kind: u32,
 }
 
+impl TcpSender {
+    /// Data packets acknowledged, in sequence.
+    #[inline]
+    pub fn acknowledged(&self, config: &Config) -> u32 {
+        let syn = u32::from(config.syn);
+        self.endpoint.acknowledged().saturating_sub(syn)
+    }
+}
+
 /// The receiving end.
 pub struct TcpReceiver {
     pub endpoint: Receiver,
@@ -30,11 +41,19 @@ pub struct TcpReceiver {
     pub kind: u32,
 }
 
-/// A flow of datagrams, both ends.
-pub struct DatagramFlow {
-    pub pacer: Pacer,
+/// Sends the datagrams of one or several flows.
+pub struct DatagramSender {
+    pub source: DatagramSource,
     pub way: u32,
-    pub bytes: u16,
+    /// Index of its first flow.
+    pub first: u32,
+}
+
+/// A flow of datagrams.
+#[derive(Clone, Copy, Default)]
+pub struct DatagramFlow {
+    /// When it sent first.
+    pub start_ns: Option<u64>,
     pub sent: u64,
     pub received: u64,
 }
@@ -45,7 +64,13 @@ pub struct Endpoints {
     pub kinds: Vec<TcpKind>,
     pub senders: Vec<TcpSender>,
     pub receivers: Vec<TcpReceiver>,
+    pub datagram_senders: Vec<DatagramSender>,
     pub datagrams: Vec<DatagramFlow>,
+    /// When each TCP flow starts, and when it finished ([`NEVER`] if it did not).
+    pub starts_ns: Vec<u64>,
+    pub ends_ns: Vec<u64>,
+    /// Data packets of all TCP flows that were acknowledged, in sequence.
+    pub acknowledged: u64,
     /// The group of each TCP flow, and of each datagram flow.
     pub tcp_groups: Vec<u32>,
     pub datagram_groups: Vec<u32>,
@@ -54,12 +79,13 @@ pub struct Endpoints {
 impl Endpoints {
     /// Draws the flows of one replication and enters their starts in the agenda.
     pub fn new(
-        groups: &[Group],
+        plan: &Plan,
         routes: &Routes,
-        (seed, replication): (u64, u64),
+        replication: u64,
         clock: Clock,
         agenda: &mut Agenda,
     ) -> Self {
+        let (groups, end_ns) = (&plan.groups, plan.duration_ns);
         let mut all = Self::default();
         let is_long = |group: &&Group| matches!(group.source, Source::Long(_));
         let long: usize = groups
@@ -71,7 +97,7 @@ impl Endpoints {
         all.receivers.reserve_exact(long);
         for (index, group) in groups.iter().enumerate() {
             for number in 0..group.count {
-                let mut random = stream(seed, &format!("flow {index}.{number}"), replication);
+                let mut random = stream(plan.seed, &format!("flow {index}.{number}"), replication);
                 match &group.source {
                     Source::Long(long) => {
                         let flow = long.draw(&mut random);
@@ -79,27 +105,18 @@ impl Endpoints {
                         all.add_tcp(add, routes, &mut random, (clock, agenda));
                     }
                     Source::Short(short) => {
-                        for flow in short.draw(&mut random) {
+                        for flow in short.draw(&mut random, end_ns) {
                             let add = (index, group, &short.kind, flow);
                             all.add_tcp(add, routes, &mut random, (clock, agenda));
                         }
                     }
                     Source::Datagrams(datagrams) => {
-                        let (pacer, first_ns) = datagrams.start(random);
-                        if first_ns < datagrams.stop_ns {
-                            agenda.add(
-                                clock.ticks(first_ns),
-                                Task::Datagram(all.datagrams.len() as u32),
-                            );
-                        }
-                        all.datagram_groups.push(index as u32);
-                        all.datagrams.push(DatagramFlow {
-                            pacer,
-                            way: routes.start(group.from, group.to),
-                            bytes: datagrams.bytes,
-                            sent: 0,
-                            received: 0,
-                        });
+                        let sender = datagrams.start(random, end_ns);
+                        all.add_datagrams((index, group, sender), routes, (clock, agenda));
+                    }
+                    Source::Replay(replay) => {
+                        let sender = replay.start(random, end_ns);
+                        all.add_datagrams((index, group, sender), routes, (clock, agenda));
                     }
                 }
             }
@@ -138,12 +155,75 @@ impl Endpoints {
             kind: kind_index,
         });
         self.tcp_groups.push(index as u32);
+        self.starts_ns.push(flow.start_ns);
+        self.ends_ns.push(NEVER);
     }
 
-    /// Data packets of a TCP flow that were acknowledged, in sequence.
-    pub fn acknowledged(&self, flow: usize) -> u32 {
-        let sender = &self.senders[flow];
-        let syn = u32::from(self.kinds[sender.kind as usize].config.syn);
-        sender.endpoint.acknowledged().saturating_sub(syn)
+    fn add_datagrams(
+        &mut self,
+        (index, group, (source, first_ns)): (usize, &Group, (DatagramSource, Option<u64>)),
+        routes: &Routes,
+        (clock, agenda): (Clock, &mut Agenda),
+    ) {
+        if let Some(first_ns) = first_ns {
+            let number = self.datagram_senders.len() as u32;
+            agenda.add(clock.ticks(first_ns), Task::Datagram(number));
+        }
+        let flows = self.datagrams.len() + source.flows() as usize;
+        self.datagram_senders.push(DatagramSender {
+            source,
+            way: routes.start(group.from, group.to),
+            first: self.datagrams.len() as u32,
+        });
+        self.datagrams.resize(flows, DatagramFlow::default());
+        self.datagram_groups.resize(flows, index as u32);
+    }
+
+    /// Takes note that nothing of a TCP flow is left to send or to wait for.
+    pub fn note_end(&mut self, flow: u32, now_ns: u64) {
+        let end_ns = &mut self.ends_ns[flow as usize];
+        // one that was stopped before it sent anything did not finish
+        if *end_ns == NEVER && self.senders[flow as usize].endpoint.acknowledged() > 0 {
+            *end_ns = now_ns;
+        }
+    }
+
+    /// Mean congestion window of the TCP flows under way, packets; NaN if there are none.
+    pub fn mean_window(&self, now_ns: u64) -> f64 {
+        let (mut sum, mut count) = (0.0, 0.0);
+        for (sender, start_ns) in self.senders.iter().zip(&self.starts_ns) {
+            if *start_ns <= now_ns && !sender.endpoint.is_done() {
+                sum += sender.endpoint.cwnd();
+                count += 1.0;
+            }
+        }
+        sum / count
+    }
+
+    /// What became of each TCP flow.
+    pub fn tcp_outcomes(&self) -> Vec<TcpOutcome> {
+        let outcome = |(flow, sender): (usize, &TcpSender)| {
+            let (start_ns, end_ns) = (self.starts_ns[flow], self.ends_ns[flow]);
+            TcpOutcome {
+                group: self.tcp_groups[flow],
+                acknowledged: sender.acknowledged(&self.kinds[sender.kind as usize].config),
+                retransmissions: sender.endpoint.retransmissions(),
+                timeouts: sender.endpoint.timeouts(),
+                start_ns,
+                completion_ns: (end_ns != NEVER).then(|| end_ns - start_ns),
+            }
+        };
+        self.senders.iter().enumerate().map(outcome).collect()
+    }
+
+    /// What became of each datagram flow.
+    pub fn datagram_outcomes(&self) -> Vec<DatagramOutcome> {
+        let outcome = |(flow, group): (&DatagramFlow, &u32)| DatagramOutcome {
+            group: *group,
+            received: flow.received,
+            start_ns: flow.start_ns,
+        };
+        let flows = self.datagrams.iter().zip(&self.datagram_groups);
+        flows.map(outcome).collect()
     }
 }

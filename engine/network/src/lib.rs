@@ -22,6 +22,7 @@ mod plan;
 mod routes;
 mod run;
 mod sacks;
+mod series;
 mod sources;
 mod tally;
 mod timer;
@@ -31,8 +32,12 @@ mod world;
 
 pub use error::NetworkError;
 pub use plan::Plan;
-pub use run::{Control, Counts, Replication, Stretch, simulate};
-pub use sources::{Datagrams, Group, Law, LongTcp, Pace, ShortTcp, Source, TcpFlow, TcpKind};
+pub use run::{Control, Counts, DatagramOutcome, Replication, Stretch, TcpOutcome, simulate};
+pub use series::{FlowSeries, PortSeries};
+pub use sources::{
+    Datagrams, Extent, Group, Law, LongTcp, Noise, Pace, Recording, Replay, ShortTcp, Size, Source,
+    TcpFlow, TcpKind,
+};
 pub use tally::Tally;
 pub use topology::{Link, Port, Topology};
 pub use tournament::NEVER;

@@ -9,7 +9,7 @@ use std::cmp::Reverse;
 
 use rand::Rng;
 use sluice_aqm::{Running, Verdict};
-use sluice_queue::Queue;
+use sluice_queue::{Queue, Waiting};
 use sluice_random::{Stream, stream};
 
 use crate::{
@@ -18,7 +18,8 @@ use crate::{
     packet::{Packet, Transit},
     routes::{END, Routes},
     sacks::Sacks,
-    tally::Tally,
+    series::PortSeries,
+    tally::{Tally, lost},
     topology::Topology,
     tournament::{NEVER, Tournament},
 };
@@ -75,10 +76,18 @@ struct Port {
     busy: bool,
     /// Up to here (ns) the queue's length, and while the link is idle its idle time, are counted.
     counted_ns: u64,
-    /// The queue's verdicts up to the tally's start.
-    earlier: [u64; Verdict::COUNT],
+    /// What was counted before the tally began.
+    earlier: Earlier,
     tally: Tally,
-    samples: Vec<u32>,
+    series: PortSeries,
+}
+
+/// A port's counts from the start of the run to the start of its present tally.
+#[derive(Default)]
+struct Earlier {
+    arrivals: u64,
+    sent_bytes: u64,
+    verdicts: [u64; Verdict::COUNT],
 }
 
 impl Port {
@@ -90,6 +99,39 @@ impl Port {
             self.tally.idle_ns += ns;
         }
         self.counted_ns = now_ns;
+    }
+
+    fn sample(&mut self) {
+        let series = &mut self.series;
+        series.queue.push(self.queue.packets() as u32);
+        series
+            .arrivals
+            .push(self.earlier.arrivals + self.tally.arrivals);
+        series.losses.push(lost(self.queue.verdicts()));
+        series
+            .sent_bytes
+            .push(self.earlier.sent_bytes + self.tally.sent_bytes);
+        let mut aqms = self.queue.aqms();
+        if let (Some(aqm), None) = (aqms.next(), aqms.next()) {
+            series.average.extend(aqm.average());
+            series.probability.extend(aqm.probability());
+        }
+    }
+
+    fn take_tally(&mut self, now_ns: u64) -> Tally {
+        self.count(now_ns);
+        let mut tally = std::mem::take(&mut self.tally);
+        let all = *self.queue.verdicts();
+        for (verdict, count) in tally.verdicts.iter_mut().enumerate() {
+            *count = all[verdict] - self.earlier.verdicts[verdict];
+        }
+        tally.duration_ns = tally.queue_ns.iter().sum();
+        self.earlier = Earlier {
+            arrivals: self.earlier.arrivals + tally.arrivals,
+            sent_bytes: self.earlier.sent_bytes + tally.sent_bytes,
+            verdicts: all,
+        };
+        tally
     }
 }
 
@@ -141,9 +183,9 @@ impl Network {
                     random: stream(seed, &format!("aqm {index}"), replication),
                     busy: false,
                     counted_ns: 0,
-                    earlier: [0; Verdict::COUNT],
+                    earlier: Earlier::default(),
                     tally: Tally::default(),
-                    samples: Vec::new(),
+                    series: PortSeries::default(),
                 });
             }
         }
@@ -265,16 +307,21 @@ impl Network {
             &mut |lost: Transit, _| sacks.forget(lost.packet.sack),
         );
         let event = self.wires.len() + index;
-        let Some(Transit { packet, hop }) = next else {
+        let Some(Waiting {
+            packet: Transit { packet, hop },
+            since_ns,
+        }) = next
+        else {
             self.events.set(event, NEVER);
             return;
         };
         port.busy = true;
-        port.tally.sent += 1;
-        port.tally.sent_bytes += u64::from(packet.bytes);
         let link = port.link;
         self.carry(now, hop, packet);
-        self.events.set(event, self.wires[link].free);
+        let free = self.wires[link].free;
+        self.events.set(event, free);
+        let wait_ns = self.clock.ns(free) - since_ns;
+        self.ports[index].tally.send(wait_ns, packet.bytes);
     }
 
     /// Ports, in the order of their links, and how often their AQMs want a tick, ns.
@@ -290,31 +337,19 @@ impl Network {
         queue.tick_interval_ns()
     }
 
-    /// Notes the length of every queue.
+    /// Notes how every port stands.
     pub fn sample(&mut self) {
-        for port in &mut self.ports {
-            port.samples.push(port.queue.packets() as u32);
-        }
+        self.ports.iter_mut().for_each(Port::sample);
     }
 
     /// What each port has counted since it was last asked.
     pub fn take_tallies(&mut self, now_ns: u64) -> Vec<Tally> {
-        let take = |port: &mut Port| {
-            port.count(now_ns);
-            let all = *port.queue.verdicts();
-            let mut tally = std::mem::take(&mut port.tally);
-            for (verdict, count) in tally.verdicts.iter_mut().enumerate() {
-                *count = all[verdict] - port.earlier[verdict];
-            }
-            port.earlier = all;
-            tally.duration_ns = tally.queue_ns.iter().sum();
-            tally
-        };
+        let take = |port: &mut Port| port.take_tally(now_ns);
         self.ports.iter_mut().map(take).collect()
     }
 
-    /// The samples of each port.
-    pub fn into_samples(self) -> Vec<Vec<u32>> {
-        self.ports.into_iter().map(|port| port.samples).collect()
+    /// The series of each port.
+    pub fn into_series(self) -> Vec<PortSeries> {
+        self.ports.into_iter().map(|port| port.series).collect()
     }
 }

@@ -85,6 +85,14 @@ impl Packet {
         }
     }
 
+    /// The same, and whether a queue may mark it.
+    pub fn with_ecn(self, capable: bool) -> Self {
+        Self {
+            flags: self.flags | flag(capable, ECN_CAPABLE),
+            ..self
+        }
+    }
+
     /// The segment that it carries.
     #[inline]
     pub fn segment(&self) -> Segment {

@@ -4,7 +4,8 @@ use crate::{
     clock::Clock,
     error::NetworkError,
     routes::Routes,
-    sources::{Group, Pace, Source},
+    series::{FLOW_BYTES, PORT_BYTES},
+    sources::Group,
     topology::Topology,
     tournament::Tournament,
 };
@@ -20,8 +21,10 @@ pub struct Plan {
     pub duration_ns: u64,
     /// At this time the counts so far are put aside and begin anew; below the duration.
     pub warm_up_ns: u64,
-    /// Between two samples of all queues.
+    /// Between two samples of all ports and flows.
     pub sample_ns: u64,
+    /// Whether each sample takes the congestion windows, of all TCP flows.
+    pub windows: bool,
     /// Independent replications.
     pub replications: u32,
     /// Of every random stream.
@@ -30,10 +33,8 @@ pub struct Plan {
 
 /// Longest simulated time: 1000 days.
 const MOST_DURATION_NS: u64 = 86_400_000_000_000_000;
-/// Most samples of a queue in one replication.
-const MOST_SAMPLES: u64 = 100_000_000;
-/// Shortest gap between datagrams of one flow.
-const LEAST_GAP_NS: u64 = 1;
+/// Most bytes that the series of all replications may take.
+const MOST_SERIES_BYTES: u64 = 1_000_000_000;
 
 impl Plan {
     /// Checks the plan, finds the ways of all flows and the clock to run by.
@@ -58,6 +59,17 @@ impl Plan {
         Ok((routes, clock))
     }
 
+    /// Samples of a replication for which there is room; one at least.
+    fn most_samples(&self) -> u64 {
+        let ports = self
+            .topology
+            .links
+            .iter()
+            .filter_map(|link| link.port.as_ref());
+        let bytes = ports.count() as u64 * PORT_BYTES + FLOW_BYTES;
+        (MOST_SERIES_BYTES / (bytes * u64::from(self.replications).max(1))).max(1)
+    }
+
     fn routes(&self) -> Result<Routes, NetworkError> {
         let refuse = |what: String| Err(NetworkError(what));
         self.topology.check()?;
@@ -73,11 +85,13 @@ impl Plan {
                 self.warm_up_ns, self.duration_ns
             ));
         }
-        if self.sample_ns == 0 || self.duration_ns / self.sample_ns > MOST_SAMPLES {
+        let most_samples = self.most_samples();
+        if self.sample_ns == 0 || self.duration_ns / self.sample_ns >= most_samples {
             return refuse(format!(
-                "sample = {} must be at least {} ns: a queue is sampled {MOST_SAMPLES} times at most",
+                "sample = {} must be at least {} ns: the samples of all ports and replications \
+                 may take {MOST_SERIES_BYTES} bytes",
                 self.sample_ns,
-                (self.duration_ns / MOST_SAMPLES).max(1)
+                self.duration_ns / most_samples + 1
             ));
         }
         for (index, group) in self.groups.iter().enumerate() {
@@ -85,38 +99,18 @@ impl Plan {
             if group.from >= nodes || group.to >= nodes {
                 return refuse(format!("flows.{index} must join two of the {nodes} nodes"));
             }
-            if let Err(what) = check(&group.source) {
+            if let Err(what) = group.check(self.duration_ns) {
                 return refuse(format!("flows.{index}: {what}"));
             }
         }
-        let pairs = self.groups.iter().flat_map(|group| match group.source {
-            Source::Datagrams(_) => vec![(group.from, group.to)],
-            // the acknowledgements need a way, too
-            _ => vec![(group.from, group.to), (group.to, group.from)],
-        });
+        let pairs = self
+            .groups
+            .iter()
+            .flat_map(|group| match group.is_one_way() {
+                true => vec![(group.from, group.to)],
+                // the acknowledgements need a way, too
+                false => vec![(group.from, group.to), (group.to, group.from)],
+            });
         Routes::new(&self.topology, pairs)
-    }
-}
-
-fn check(source: &Source) -> Result<(), String> {
-    match source {
-        Source::Long(long) => long.kind.check(),
-        Source::Short(short) => {
-            short.kind.check()?;
-            short.gaps.check()?;
-            short.duration.check()
-        }
-        Source::Datagrams(datagrams) => {
-            if datagrams.bytes == 0 {
-                return Err("packet_bytes = 0 must be at least 1".into());
-            }
-            match datagrams.pace {
-                Pace::Gaps(law) => law.check(),
-                Pace::OnOff { gap_ns, .. } if gap_ns < LEAST_GAP_NS => {
-                    Err(format!("a gap must be at least {LEAST_GAP_NS} ns"))
-                }
-                Pace::OnOff { on, off, .. } => on.check().and(off.check()),
-            }
-        }
     }
 }

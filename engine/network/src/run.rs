@@ -4,7 +4,13 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use rayon::prelude::*;
 
-use crate::{error::NetworkError, plan::Plan, tally::Tally, world::World};
+use crate::{
+    error::NetworkError,
+    plan::Plan,
+    series::{FlowSeries, PortSeries},
+    tally::Tally,
+    world::World,
+};
 
 /// Watched and set from outside while a run goes on.
 #[derive(Debug, Default)]
@@ -70,21 +76,47 @@ pub struct Stretch {
     pub counts: Counts,
 }
 
+/// What became of a TCP flow.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TcpOutcome {
+    /// Index of its group.
+    pub group: u32,
+    /// Data packets acknowledged in sequence.
+    pub acknowledged: u32,
+    /// Packets sent again.
+    pub retransmissions: u32,
+    /// Expiries of the retransmission timer.
+    pub timeouts: u32,
+    /// When it started.
+    pub start_ns: u64,
+    /// From there until all that it ever sent was acknowledged; `None` if it did not finish.
+    pub completion_ns: Option<u64>,
+}
+
+/// What became of a datagram flow.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct DatagramOutcome {
+    /// Index of its group.
+    pub group: u32,
+    /// Datagrams received.
+    pub received: u64,
+    /// When it sent, or would have sent, its first; `None` if it had none to send.
+    pub start_ns: Option<u64>,
+}
+
 /// What one replication gives.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Replication {
     /// The warm-up, if there was one, and the rest.
     pub stretches: Vec<Stretch>,
-    /// Of each TCP flow: data packets acknowledged in sequence.
-    pub acknowledged: Vec<u32>,
-    /// Of each TCP flow: its group.
-    pub tcp_groups: Vec<u32>,
-    /// Of each datagram flow: datagrams received.
-    pub received: Vec<u64>,
-    /// Of each datagram flow: its group.
-    pub datagram_groups: Vec<u32>,
-    /// Waiting packets of each port, every `sample_ns` from 0 on.
-    pub samples: Vec<Vec<u32>>,
+    /// Each TCP flow, in the order of their groups.
+    pub tcp: Vec<TcpOutcome>,
+    /// Each datagram flow, in the order of their groups.
+    pub datagrams: Vec<DatagramOutcome>,
+    /// Each port, every `sample_ns` from 0 on.
+    pub ports: Vec<PortSeries>,
+    /// All TCP flows together at the same times.
+    pub flows: FlowSeries,
 }
 
 /// Runs all replications of `plan` on `threads` threads (all cores if `None`); the result does

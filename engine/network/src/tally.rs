@@ -1,6 +1,7 @@
 //! What a port counts.
 
 use sluice_aqm::Verdict;
+use sluice_histogram::Histogram;
 
 /// Exact counts of one port over a stretch of a run.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -19,6 +20,8 @@ pub struct Tally {
     pub sent: u64,
     /// Their bytes.
     pub sent_bytes: u64,
+    /// Their times from arrival to the end of the transmission, ns.
+    pub wait: Histogram,
 }
 
 impl Tally {
@@ -31,15 +34,29 @@ impl Tally {
         self.queue_ns[waiting] += ns;
     }
 
+    /// A packet is sent; its transmission ends `wait_ns` after its arrival.
+    #[inline]
+    pub(crate) fn send(&mut self, wait_ns: u64, bytes: u16) {
+        self.sent += 1;
+        self.sent_bytes += u64::from(bytes);
+        self.wait.add(wait_ns);
+    }
+
     /// Packets lost.
     pub fn lost(&self) -> u64 {
-        [
-            Verdict::DropEarly,
-            Verdict::DropForced,
-            Verdict::DropOverflow,
-        ]
-        .map(|verdict| self.verdicts[verdict as usize])
-        .iter()
-        .sum()
+        lost(&self.verdicts)
     }
+}
+
+/// Packets lost, by the verdicts.
+pub(crate) fn lost(verdicts: &[u64; Verdict::COUNT]) -> u64 {
+    [
+        Verdict::DropEarly,
+        Verdict::DropForced,
+        Verdict::DropOverflow,
+        Verdict::DropBoth,
+    ]
+    .map(|verdict| verdicts[verdict as usize])
+    .iter()
+    .sum()
 }

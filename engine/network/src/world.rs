@@ -12,6 +12,7 @@ use crate::{
     plan::Plan,
     routes::Routes,
     run::{Control, Counts, Replication, Stretch},
+    series::FlowSeries,
 };
 
 pub struct World<'a> {
@@ -24,6 +25,7 @@ pub struct World<'a> {
     control: &'a Control,
     reported_ns: u64,
     finished: Vec<Stretch>,
+    series: FlowSeries,
 }
 
 impl<'a> World<'a> {
@@ -36,7 +38,7 @@ impl<'a> World<'a> {
     ) -> Self {
         let streams = (plan.seed, u64::from(replication));
         let mut agenda = Agenda::new();
-        let ends = Endpoints::new(&plan.groups, &routes, streams, clock, &mut agenda);
+        let ends = Endpoints::new(plan, &routes, streams.1, clock, &mut agenda);
         let network = Network::new(&plan.topology, routes, clock, streams);
         for (port, interval_ns) in network.ticks() {
             if let Some(interval_ns) = interval_ns {
@@ -56,6 +58,7 @@ impl<'a> World<'a> {
             control,
             reported_ns: 0,
             finished: Vec::new(),
+            series: FlowSeries::default(),
         }
     }
 
@@ -85,18 +88,10 @@ impl<'a> World<'a> {
         self.finish(end_ns);
         Some(Replication {
             stretches: self.finished,
-            acknowledged: (0..self.ends.senders.len())
-                .map(|flow| self.ends.acknowledged(flow))
-                .collect(),
-            received: self
-                .ends
-                .datagrams
-                .iter()
-                .map(|flow| flow.received)
-                .collect(),
-            tcp_groups: self.ends.tcp_groups,
-            datagram_groups: self.ends.datagram_groups,
-            samples: self.network.into_samples(),
+            tcp: self.ends.tcp_outcomes(),
+            datagrams: self.ends.datagram_outcomes(),
+            ports: self.network.into_series(),
+            flows: self.series,
         })
     }
 
@@ -132,7 +127,7 @@ impl<'a> World<'a> {
             .on_segment(&kind.config, now.ns, &packet.segment());
         if let Some(ack) = answer {
             let sacks = &mut self.network.sacks;
-            let reply = Packet::ack(packet.flow, kind.ack_bytes, &ack, sacks);
+            let reply = Packet::ack(packet.flow, kind.bytes_of(&ack), &ack, sacks);
             self.network.send(now.ticks, receiver.way, reply);
         }
         self.arm_receiver(now, packet.flow);
@@ -160,7 +155,11 @@ impl<'a> World<'a> {
         };
         match stimulus {
             Stimulus::Start => sender.endpoint.start(config, now.ns, &mut send),
-            Stimulus::Ack(ack) => sender.endpoint.on_ack(config, now.ns, &ack, &mut send),
+            Stimulus::Ack(ack) => {
+                let before = sender.acknowledged(config);
+                sender.endpoint.on_ack(config, now.ns, &ack, &mut send);
+                self.ends.acknowledged += u64::from(sender.acknowledged(config) - before);
+            }
             Stimulus::Timer => sender.endpoint.on_timer(config, now.ns, &mut send),
             Stimulus::Stop => sender.endpoint.stop(),
         }
@@ -168,6 +167,8 @@ impl<'a> World<'a> {
         let deadline = sender.endpoint.deadline();
         if let Some(due) = sender.timer.follow(clock, now, deadline) {
             self.enter(due, Task::SenderTimer(flow));
+        } else if deadline.is_none() {
+            self.ends.note_end(flow, now.ns);
         }
     }
 
@@ -203,19 +204,27 @@ impl<'a> World<'a> {
                 }
             }
             Task::ReceiverTimer(flow) => self.receiver_timer(now, flow),
-            Task::Datagram(flow) => self.send_datagram(now, flow),
+            Task::Datagram(number) => self.send_datagram(now, number),
             Task::Tick(port) => {
                 if let Some(interval_ns) = self.network.tick(now.ns, port as usize) {
                     self.enter_at(now.ns + interval_ns, task);
                 }
             }
             Task::Sample => {
-                self.network.sample();
+                self.sample(now.ns);
                 self.control.add(now.ns - self.reported_ns);
                 self.reported_ns = now.ns;
                 self.enter_at(now.ns + self.plan.sample_ns, task);
             }
             Task::WarmedUp => self.finish(now.ns),
+        }
+    }
+
+    fn sample(&mut self, now_ns: u64) {
+        self.network.sample();
+        self.series.acknowledged.push(self.ends.acknowledged);
+        if self.plan.windows {
+            self.series.window.push(self.ends.mean_window(now_ns));
         }
     }
 
@@ -226,20 +235,24 @@ impl<'a> World<'a> {
         };
         let kind = &self.ends.kinds[receiver.kind as usize];
         if let Some(ack) = receiver.endpoint.on_timer(&kind.config, now.ns) {
-            let bytes = kind.ack_bytes;
+            let bytes = kind.bytes_of(&ack);
             let reply = Packet::ack(flow, bytes, &ack, &mut self.network.sacks);
             self.network.send(now.ticks, receiver.way, reply);
         }
         self.arm_receiver(now, flow);
     }
 
-    fn send_datagram(&mut self, now: Instant, flow: u32) {
-        let sender = &mut self.ends.datagrams[flow as usize];
-        sender.sent += 1;
-        let (way, packet) = (sender.way, Packet::datagram(flow, sender.bytes));
-        if let Some(next_ns) = sender.pacer.next(now.ns) {
-            self.enter_at(next_ns, Task::Datagram(flow));
+    fn send_datagram(&mut self, now: Instant, number: u32) {
+        let sender = &mut self.ends.datagram_senders[number as usize];
+        let (datagram, next_ns) = sender.source.send(now.ns);
+        let (way, flow) = (sender.way, sender.first + datagram.flow);
+        let at = &mut self.ends.datagrams[flow as usize];
+        at.sent += 1;
+        at.start_ns.get_or_insert(now.ns);
+        if let Some(next_ns) = next_ns {
+            self.enter_at(next_ns, Task::Datagram(number));
         }
+        let packet = Packet::datagram(flow, datagram.bytes).with_ecn(datagram.ecn_capable);
         self.network.send(now.ticks, way, packet);
     }
 
@@ -252,9 +265,7 @@ impl<'a> World<'a> {
                 .sum()
         };
         let mut counts = Counts {
-            acknowledged: (0..self.ends.senders.len())
-                .map(|flow| u64::from(self.ends.acknowledged(flow)))
-                .sum(),
+            acknowledged: self.ends.acknowledged,
             retransmissions: sum(sluice_tcp::Sender::retransmissions),
             timeouts: sum(sluice_tcp::Sender::timeouts),
             datagrams_sent: self.ends.datagrams.iter().map(|flow| flow.sent).sum(),

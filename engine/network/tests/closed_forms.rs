@@ -2,8 +2,8 @@
 
 mod common;
 
-use common::{MS, SECOND, datagrams, link, plan, port, run, tcp, topology};
-use sluice_network::{Control, Law, Source, Topology, simulate};
+use common::{MS, SECOND, datagrams, link, plan, port, run, short, tcp, topology};
+use sluice_network::{Control, Law, Pace, Size, Source, Topology, simulate};
 
 fn one_link(rate_bps: u64, limit: u32) -> Topology {
     let mut there = link(0, 1, rate_bps, 10 * MS);
@@ -48,6 +48,17 @@ fn a_window_per_round_trip_limits_a_flow() {
     let wanted = 20 * 10 * SECOND / round_trip_ns;
     let found = run.stretches[1].counts.acknowledged;
     assert!(found.abs_diff(wanted) <= 20, "{found} against {wanted}");
+}
+
+#[test]
+fn flows_of_a_size_bring_what_they_have_and_no_more() {
+    let arrivals = Pace::Gaps(Law::Constant(10 * MS));
+    let groups = vec![short(0, 1, arrivals, Size::Constant(7))];
+    let run = run(&plan(one_link(10_000_000, 100), groups, 10 * SECOND));
+    assert_eq!(run.tcp.len(), 999);
+    // the ACK of the last packet is held back for 100 ms: the last flows do not hear of theirs
+    assert!(run.tcp[..985].iter().all(|flow| flow.acknowledged == 7));
+    assert_eq!(run.stretches[0].counts.retransmissions, 0);
 }
 
 #[test]

@@ -4,6 +4,7 @@ mod common;
 
 use common::{MS, SECOND, datagrams, link, plan, port, run, tcp, topology};
 use proptest::prelude::*;
+use sluice_aqm::Verdict;
 use sluice_network::{Law, Link, Topology};
 
 /// A ring of nodes, both directions, with chords; every other link has a port.
@@ -28,7 +29,7 @@ fn network() -> impl Strategy<Value = Topology> {
                 }
             }
             for (index, link) in links.iter_mut().enumerate() {
-                let aqm = ["drop_tail", "red"][index / 2 % 2];
+                let aqm = ["drop_tail", "red", "choke"][index / 2 % 3];
                 link.port = (index % 2 == 0).then(|| port(aqm, limit));
             }
             topology(nodes, links)
@@ -58,11 +59,21 @@ proptest! {
         let stretch = &run.stretches[0];
         let lost: u64 = stretch.ports.iter().map(|port| port.lost()).sum();
         prop_assert_eq!(stretch.counts.datagrams_received + lost, stretch.counts.datagrams_sent);
-        prop_assert_eq!(run.received.iter().sum::<u64>(), stretch.counts.datagrams_received);
+        let received: u64 = run.datagrams.iter().map(|flow| flow.received).sum();
+        prop_assert_eq!(received, stretch.counts.datagrams_received);
         for port in &stretch.ports {
             prop_assert_eq!(port.arrivals, port.sent + port.lost());
             prop_assert_eq!(port.queue_ns.iter().sum::<u64>(), 40 * SECOND);
             prop_assert!(port.idle_ns <= port.duration_ns);
+            // Little's law: the queue began and ended empty, and only CHOKe loses what has waited
+            let held = |(packets, ns): (usize, &u64)| packets as u128 * u128::from(*ns);
+            let waited: u128 = port.queue_ns.iter().enumerate().map(held).sum();
+            let in_system = waited + u128::from(port.duration_ns - port.idle_ns);
+            prop_assert_eq!(port.wait.count(), port.sent);
+            match port.verdicts[Verdict::DropBoth as usize] {
+                0 => prop_assert_eq!(port.wait.sum(), in_system),
+                _ => prop_assert!(port.wait.sum() < in_system),
+            }
         }
     }
 
@@ -72,7 +83,8 @@ proptest! {
         let (from, ahead) = ends;
         let to = (from % nodes + 1 + ahead % (nodes - 1)) % nodes;
         let run = run(&plan(network, vec![tcp(from % nodes, to, 4, 50)], 600 * SECOND));
-        prop_assert_eq!(&run.acknowledged, &vec![50; 4]);
+        let acknowledged: Vec<u32> = run.tcp.iter().map(|flow| flow.acknowledged).collect();
+        prop_assert_eq!(acknowledged, vec![50; 4]);
     }
 }
 

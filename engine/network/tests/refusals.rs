@@ -2,8 +2,19 @@
 
 mod common;
 
-use common::{MS, SECOND, datagrams, link, plan, port, refusal, tcp, topology};
-use sluice_network::{Law, Plan};
+use common::{MS, SECOND, datagrams, link, plan, port, refusal, short, tcp, topology};
+use sluice_network::{Law, Noise, Pace, Plan, Size};
+
+fn noisy(hurst: f64, frame_ns: u64) -> Pace {
+    Pace::Noisy {
+        mean_gap_ns: MS,
+        noise: Noise {
+            hurst,
+            deviation: 0.3,
+            frame_ns,
+        },
+    }
+}
 
 fn good() -> Plan {
     let mut there = link(0, 1, 1_000_000, MS);
@@ -16,7 +27,7 @@ type Spoil = fn(&mut Plan);
 
 #[test]
 fn each_with_its_reason() {
-    let cases: [(&str, Spoil); 10] = [
+    let cases: [(&str, Spoil); 14] = [
         ("no route from n0 to n2", |plan| plan.groups[0].to = 2),
         (
             "a flow must lead to another node, not from n0 to n0",
@@ -56,7 +67,8 @@ fn each_with_its_reason() {
             },
         ),
         (
-            "sample = 1 must be at least 10 ns: a queue is sampled 100000000 times at most",
+            "sample = 1 must be at least 61 ns: the samples of all ports and replications may take \
+             1000000000 bytes",
             |plan| plan.sample_ns = 1,
         ),
         (
@@ -67,6 +79,40 @@ fn each_with_its_reason() {
                     shape: 1.0,
                 };
                 plan.groups.push(datagrams(0, 1, 1, law, SECOND));
+            },
+        ),
+        (
+            "flows.1: about 1.000e9 flows would arrive; at most 1e7 can",
+            |plan| {
+                let arrivals = Pace::Gaps(Law::Constant(1));
+                plan.groups.push(short(0, 1, arrivals, Size::Constant(1)));
+            },
+        ),
+        (
+            "flows.1: mean = 2 must be at least shape / (shape - 1) = 3 (packets): \
+             nothing is smaller than a packet",
+            |plan| {
+                let size = Size::Pareto {
+                    mean: 2.0,
+                    shape: 1.5,
+                };
+                let arrivals = Pace::Gaps(Law::Constant(MS));
+                plan.groups.push(short(0, 1, arrivals, size));
+            },
+        ),
+        (
+            "flows.1: fgn.hurst = 1 must lie between 0 and 1, both excluded",
+            |plan| {
+                plan.groups
+                    .push(short(0, 1, noisy(1.0, MS), Size::Constant(1)));
+            },
+        ),
+        (
+            "flows.1: fgn.frame is too short: 1 flows of 10000000 frames make 10000000; \
+             at most 4194304 are kept",
+            |plan| {
+                plan.groups
+                    .push(short(0, 1, noisy(0.8, 100), Size::Constant(1)));
             },
         ),
     ];

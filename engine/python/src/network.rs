@@ -1,14 +1,17 @@
 //! The network world.
 
-use numpy::PyArray1;
+use std::sync::Arc;
+
+use numpy::{Element, PyArray1, PyReadonlyArray1};
 use pyo3::{
     exceptions::{PyKeyboardInterrupt, PyValueError},
     prelude::*,
     types::PyDict,
 };
 use sluice_network::{
-    Control, Counts, Datagrams, Group, Law, Link, LongTcp, Pace, Plan, Port, Replication, ShortTcp,
-    Source, Stretch, Tally, TcpFlow, TcpKind, Topology, simulate,
+    Control, Counts, DatagramOutcome, Datagrams, Extent, FlowSeries, Group, Law, Link, LongTcp,
+    Noise, Pace, Plan, Port, PortSeries, Recording, Replay, Replication, ShortTcp, Size, Source,
+    Stretch, Tally, TcpFlow, TcpKind, TcpOutcome, Topology, simulate,
 };
 use sluice_queue::Scheduler;
 use sluice_tcp::{Config, GREEDY, Variant};
@@ -16,8 +19,32 @@ use sluice_tcp::{Config, GREEDY, Variant};
 use crate::{
     aqm::PyConfigured,
     attended::attended,
-    slotted::{discipline, field},
+    slotted::{discipline, field, modulator},
 };
+
+/// The packets of a capture as a source of datagrams.
+#[pyclass(frozen, name = "Recording")]
+struct PyRecording(Arc<Recording>);
+
+#[pymethods]
+impl PyRecording {
+    #[new]
+    fn new(
+        time_ns: PyReadonlyArray1<'_, u64>,
+        bytes: PyReadonlyArray1<'_, u32>,
+        flows: PyReadonlyArray1<'_, u32>,
+        ecn_capable: PyReadonlyArray1<'_, bool>,
+    ) -> PyResult<Self> {
+        Recording::new(
+            time_ns.as_slice()?,
+            bytes.as_slice()?,
+            flows.as_slice()?,
+            ecn_capable.as_slice()?,
+        )
+        .map(|recording| Self(Arc::new(recording)))
+        .map_err(|error| PyValueError::new_err(error.to_string()))
+    }
+}
 
 fn unknown<T>(kind: &str, what: &str) -> PyResult<T> {
     Err(PyValueError::new_err(format!("{kind} is not {what}")))
@@ -76,12 +103,48 @@ fn law(table: &Bound<'_, PyDict>) -> PyResult<Law> {
     })
 }
 
+fn size(table: &Bound<'_, PyDict>) -> PyResult<Size> {
+    Ok(match field::<String>(table, "kind")?.as_str() {
+        "constant" => Size::Constant(field(table, "packets")?),
+        "geometric" => Size::Geometric(field(table, "mean")?),
+        "pareto" => Size::Pareto {
+            mean: field(table, "mean")?,
+            shape: field(table, "shape")?,
+        },
+        kind => return unknown(kind, "a law of sizes"),
+    })
+}
+
+fn pace(table: &Bound<'_, PyDict>) -> PyResult<Pace> {
+    Ok(match field::<String>(table, "kind")?.as_str() {
+        "on-off" => Pace::OnOff {
+            gap_ns: field(table, "gap_ns")?,
+            on: law(&field(table, "on")?)?,
+            off: law(&field(table, "off")?)?,
+        },
+        "fgn" => Pace::Noisy {
+            mean_gap_ns: field(table, "mean_ns")?,
+            noise: Noise {
+                hurst: field(table, "hurst")?,
+                deviation: field(table, "deviation")?,
+                frame_ns: field(table, "frame_ns")?,
+            },
+        },
+        "self-similar" => Pace::Modulated {
+            slot_ns: field(table, "slot_ns")?,
+            law: modulator(table)?,
+        },
+        _ => Pace::Gaps(law(table)?),
+    })
+}
+
 fn tcp_kind(table: &Bound<'_, PyDict>) -> PyResult<TcpKind> {
     let variant = match field::<String>(table, "variant")?.as_str() {
         "tahoe" => Variant::Tahoe,
         "reno" => Variant::Reno,
         "newreno" => Variant::NewReno,
         "sack" => Variant::Sack,
+        "cubic" => Variant::Cubic,
         kind => return unknown(kind, "a variant of TCP"),
     };
     let receiver_window = field(table, "receiver_window")?;
@@ -123,21 +186,26 @@ fn source(table: &Bound<'_, PyDict>) -> PyResult<Source> {
         }),
         "short-tcp" => Source::Short(ShortTcp {
             kind: tcp_kind(&field(table, "tcp")?)?,
-            gaps: law(&field(table, "gaps")?)?,
+            arrivals: pace(&field(table, "arrivals")?)?,
             from_ns: field(table, "start_ns")?,
             to_ns: field(table, "stop_ns")?,
-            duration: law(&field(table, "duration")?)?,
+            extent: match field::<Option<Bound<'_, PyDict>>>(table, "packets")? {
+                Some(packets) => Extent::Packets(size(&packets)?),
+                None => Extent::Duration(law(&field(table, "duration")?)?),
+            },
         }),
         "datagrams" => Source::Datagrams(Datagrams {
             bytes: field(table, "packet_bytes")?,
-            pace: match field::<Option<Bound<'_, PyDict>>>(table, "on")? {
-                None => Pace::Gaps(law(&field(table, "gaps")?)?),
-                Some(on) => Pace::OnOff {
-                    gap_ns: field(&field(table, "gaps")?, "mean_ns")?,
-                    on: law(&on)?,
-                    off: law(&field(table, "off")?)?,
-                },
-            },
+            pace: pace(&field(table, "pace")?)?,
+            start_ns: field(table, "start_ns")?,
+            spread_ns: field(table, "spread_ns")?,
+            stop_ns: field(table, "stop_ns")?,
+        }),
+        "replay" => Source::Replay(Replay {
+            recording: field::<Py<PyRecording>>(table, "recording")?
+                .get()
+                .0
+                .clone(),
             start_ns: field(table, "start_ns")?,
             spread_ns: field(table, "spread_ns")?,
             stop_ns: field(table, "stop_ns")?,
@@ -171,6 +239,7 @@ fn plan(table: &Bound<'_, PyDict>) -> PyResult<Plan> {
         duration_ns: field(table, "duration_ns")?,
         warm_up_ns: field(table, "warm_up_ns")?,
         sample_ns: field(table, "sample_ns")?,
+        windows: field(table, "windows")?,
         replications: field(table, "replications")?,
         seed: field(table, "seed")?,
     })
@@ -201,12 +270,15 @@ fn simulate_network<'py>(
     }
     outcome
         .map_err(|error| PyValueError::new_err(error.to_string()))?
-        .iter()
+        .into_iter()
         .map(|run| replication(py, run))
         .collect()
 }
 
-fn replication<'py>(py: Python<'py>, run: &Replication) -> PyResult<Bound<'py, PyDict>> {
+/// Where a flow has no such time.
+const NO_TIME: u64 = u64::MAX;
+
+fn replication<'py>(py: Python<'py>, run: Replication) -> PyResult<Bound<'py, PyDict>> {
     let table = PyDict::new(py);
     let stretches: Vec<_> = run
         .stretches
@@ -214,19 +286,82 @@ fn replication<'py>(py: Python<'py>, run: &Replication) -> PyResult<Bound<'py, P
         .map(|part| stretch(py, part))
         .collect::<PyResult<_>>()?;
     table.set_item("stretches", stretches)?;
-    table.set_item("acknowledged", PyArray1::from_slice(py, &run.acknowledged))?;
-    table.set_item("tcp_groups", PyArray1::from_slice(py, &run.tcp_groups))?;
-    table.set_item("received", PyArray1::from_slice(py, &run.received))?;
+    table.set_item("tcp", tcp_outcomes(py, &run.tcp)?)?;
+    table.set_item("datagrams", datagram_outcomes(py, &run.datagrams)?)?;
+    let ports = run.ports.into_iter();
+    let ports: Vec<_> = ports
+        .map(|port| port_series(py, port))
+        .collect::<PyResult<_>>()?;
+    table.set_item("ports", ports)?;
+    table.set_item("flows", flow_series(py, run.flows)?)?;
+    Ok(table)
+}
+
+fn column<'py, T: Element>(
+    py: Python<'py>,
+    values: impl Iterator<Item = T>,
+) -> Bound<'py, PyArray1<T>> {
+    PyArray1::from_vec(py, values.collect())
+}
+
+fn tcp_outcomes<'py>(py: Python<'py>, flows: &[TcpOutcome]) -> PyResult<Bound<'py, PyDict>> {
+    let of = |value: fn(&TcpOutcome) -> u32| column(py, flows.iter().map(value));
+    let completion_ns = |flow: &TcpOutcome| flow.completion_ns.unwrap_or(NO_TIME);
+    let table = PyDict::new(py);
+    table.set_item("group", of(|flow| flow.group))?;
+    table.set_item("acknowledged", of(|flow| flow.acknowledged))?;
+    table.set_item("retransmissions", of(|flow| flow.retransmissions))?;
+    table.set_item("timeouts", of(|flow| flow.timeouts))?;
     table.set_item(
-        "datagram_groups",
-        PyArray1::from_slice(py, &run.datagram_groups),
+        "start_ns",
+        column(py, flows.iter().map(|flow| flow.start_ns)),
     )?;
-    let samples: Vec<_> = run
-        .samples
-        .iter()
-        .map(|port| PyArray1::from_slice(py, port))
-        .collect();
-    table.set_item("samples", samples)?;
+    table.set_item("completion_ns", column(py, flows.iter().map(completion_ns)))?;
+    Ok(table)
+}
+
+fn datagram_outcomes<'py>(
+    py: Python<'py>,
+    flows: &[DatagramOutcome],
+) -> PyResult<Bound<'py, PyDict>> {
+    let start_ns = |flow: &DatagramOutcome| flow.start_ns.unwrap_or(NO_TIME);
+    let table = PyDict::new(py);
+    table.set_item("group", column(py, flows.iter().map(|flow| flow.group)))?;
+    table.set_item(
+        "received",
+        column(py, flows.iter().map(|flow| flow.received)),
+    )?;
+    table.set_item("start_ns", column(py, flows.iter().map(start_ns)))?;
+    Ok(table)
+}
+
+fn port_series<'py>(py: Python<'py>, series: PortSeries) -> PyResult<Bound<'py, PyDict>> {
+    let PortSeries {
+        queue,
+        arrivals,
+        losses,
+        sent_bytes,
+        average,
+        probability,
+    } = series;
+    let table = PyDict::new(py);
+    table.set_item("queue", PyArray1::from_vec(py, queue))?;
+    table.set_item("arrivals", PyArray1::from_vec(py, arrivals))?;
+    table.set_item("losses", PyArray1::from_vec(py, losses))?;
+    table.set_item("sent_bytes", PyArray1::from_vec(py, sent_bytes))?;
+    table.set_item("average", PyArray1::from_vec(py, average))?;
+    table.set_item("probability", PyArray1::from_vec(py, probability))?;
+    Ok(table)
+}
+
+fn flow_series<'py>(py: Python<'py>, series: FlowSeries) -> PyResult<Bound<'py, PyDict>> {
+    let FlowSeries {
+        acknowledged,
+        window,
+    } = series;
+    let table = PyDict::new(py);
+    table.set_item("acknowledged", PyArray1::from_vec(py, acknowledged))?;
+    table.set_item("window", PyArray1::from_vec(py, window))?;
     Ok(table)
 }
 
@@ -262,6 +397,7 @@ fn tally<'py>(py: Python<'py>, port: &Tally) -> PyResult<Bound<'py, PyDict>> {
         verdicts,
         sent,
         sent_bytes,
+        wait,
     } = port;
     let table = PyDict::new(py);
     table.set_item("duration_ns", duration_ns)?;
@@ -271,9 +407,14 @@ fn tally<'py>(py: Python<'py>, port: &Tally) -> PyResult<Bound<'py, PyDict>> {
     table.set_item("verdicts", verdicts.to_vec())?;
     table.set_item("sent", sent)?;
     table.set_item("sent_bytes", sent_bytes)?;
+    table.set_item("wait", PyArray1::from_vec(py, wait.bins()))?;
+    table.set_item("wait_bin_ns", wait.width())?;
+    table.set_item("wait_sum_ns", wait.sum())?;
+    table.set_item("wait_square_sum_ns2", wait.square_sum())?;
     Ok(table)
 }
 
 pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add_class::<PyRecording>()?;
     module.add_function(wrap_pyfunction!(simulate_network, module)?)
 }

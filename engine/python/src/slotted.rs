@@ -12,6 +12,7 @@ use sluice_aqm::{Discipline, Victim};
 use sluice_slotted::{
     Arrivals, Control, Outcome, Plan, Service, Tally, Trace, Unit, simulate as run,
 };
+use sluice_traffic::Modulator;
 
 use crate::{
     aqm::PyConfigured,
@@ -58,11 +59,7 @@ fn arrivals(table: &Bound<'_, PyDict>) -> PyResult<Arrivals> {
         "geometric" => Arrivals::Geometric {
             rate: field(table, "rate")?,
         },
-        "self-similar" => Arrivals::SelfSimilar {
-            a: field(table, "a")?,
-            q: field(table, "q")?,
-            states: field(table, "states")?,
-        },
+        "self-similar" => Arrivals::SelfSimilar(modulator(table)?),
         "fgn" => Arrivals::Fgn {
             rate: field(table, "rate")?,
             deviation: field(table, "deviation")?,
@@ -78,6 +75,14 @@ fn arrivals(table: &Bound<'_, PyDict>) -> PyResult<Arrivals> {
                 "{kind} is not a law of arrivals"
             )));
         }
+    })
+}
+
+pub fn modulator(table: &Bound<'_, PyDict>) -> PyResult<Modulator> {
+    Ok(Modulator {
+        a: field(table, "a")?,
+        q: field(table, "q")?,
+        states: field(table, "states")?,
     })
 }
 

@@ -133,14 +133,19 @@ impl<P: Packet, A: Aqm> Lane<P, A> {
     /// The packet at the head, which the link is to send, and the verdict on it: admit, mark or
     /// drop.
     #[inline]
-    pub fn pop(&mut self, now_ns: u64, random: &mut impl FnMut() -> u64) -> Option<(P, Verdict)> {
-        let Waiting { packet, since_ns } = self.waiting.pop()?;
+    pub fn pop(
+        &mut self,
+        now_ns: u64,
+        random: &mut impl FnMut() -> u64,
+    ) -> Option<(Waiting<P>, Verdict)> {
+        let head = self.waiting.pop()?;
+        let Waiting { packet, since_ns } = head;
         self.serving = true;
         if self.watches_occupancy {
             self.count(now_ns, &packet, -1);
         }
         if !self.watches_departures {
-            return Some((packet, Verdict::Admit));
+            return Some((head, Verdict::Admit));
         }
         self.look_at(now_ns, &packet, random());
         self.view.sojourn_ns = now_ns - since_ns;
@@ -148,7 +153,7 @@ impl<P: Packet, A: Aqm> Lane<P, A> {
         if verdict.is_drop() {
             self.end_service(now_ns);
         }
-        Some((packet, verdict))
+        Some((head, verdict))
     }
 
     /// The link has sent the packet that it took.

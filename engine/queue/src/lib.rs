@@ -16,7 +16,7 @@ mod scheduler;
 mod sfq;
 
 pub use fifo::Fifo;
-pub use packet::{Bytes, Packet};
+pub use packet::{Bytes, Packet, Waiting};
 pub use queue::Queue;
 pub use scheduler::Scheduler;
 

@@ -18,9 +18,10 @@ pub trait Packet: Bytes + Copy + Default {
     fn mark(&mut self);
 }
 
-/// A packet that waits.
-#[derive(Clone, Copy, Default)]
+/// A packet that waits, or has waited.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Waiting<P> {
+    /// The packet.
     pub packet: P,
     /// When it joined the queue, ns.
     pub since_ns: u64,

@@ -6,7 +6,7 @@ use crate::{
     below,
     classify::Classifier,
     lane::Lane,
-    packet::Packet,
+    packet::{Packet, Waiting},
     scheduler::{Order, Scheduler},
 };
 
@@ -190,8 +190,8 @@ impl<P: Packet, A: Aqm> Queue<P, A> {
         self.bytes -= u64::from(gone.bytes());
     }
 
-    /// The packet that the link is to send next; to be called whenever the link is free, and so
-    /// also as each transmission ends.
+    /// The packet that the link is to send next, and since when it waited; to be called whenever
+    /// the link is free, and so also as each transmission ends.
     ///
     /// Packets that the AQM drops as they would leave go to `lost`.
     #[inline]
@@ -200,28 +200,28 @@ impl<P: Packet, A: Aqm> Queue<P, A> {
         now_ns: u64,
         random: &mut impl FnMut() -> u64,
         lost: &mut impl FnMut(P, Verdict),
-    ) -> Option<P> {
+    ) -> Option<Waiting<P>> {
         if let Some(lane) = self.serving.take() {
             self.lanes[lane].end_service(now_ns);
         }
         loop {
             let next = self.order.next(|lane| self.lanes[lane].head_bytes())?;
-            let (mut packet, verdict) = self.lanes[next].pop(now_ns, random)?;
-            self.forget(&packet);
+            let (mut head, verdict) = self.lanes[next].pop(now_ns, random)?;
+            self.forget(&head.packet);
             if verdict != Verdict::Admit {
                 self.verdicts[verdict as usize] += 1;
             }
             if verdict.is_drop() {
-                lost(packet, verdict);
+                lost(head.packet, verdict);
                 continue;
             }
             if verdict == Verdict::Mark {
-                packet.mark();
+                head.packet.mark();
             }
             self.order
-                .sent(next, packet.bytes(), self.lanes[next].packets() == 0);
+                .sent(next, head.packet.bytes(), self.lanes[next].packets() == 0);
             self.serving = Some(next);
-            return Some(packet);
+            return Some(head);
         }
     }
 }

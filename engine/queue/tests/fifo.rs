@@ -119,7 +119,9 @@ fn real(discipline: Discipline, steps: &[Step], mut random: impl FnMut() -> u64)
         if !busy || matches!(step, Step::Sent) {
             let sent = queue.depart(now_ns, &mut random, &mut lost);
             busy = sent.is_some();
-            fates.borrow_mut().extend(sent.map(|packet| (packet, None)));
+            fates
+                .borrow_mut()
+                .extend(sent.map(|sent| (sent.packet, None)));
         }
         let fates = fates.borrow();
         let gone: u64 = fates

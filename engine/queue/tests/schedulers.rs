@@ -9,7 +9,7 @@ use std::{
 
 use proptest::prelude::*;
 use sluice_aqm::{Configured, Discipline, Running, Victim, find};
-use sluice_queue::{Queue, Scheduler};
+use sluice_queue::{Queue, Scheduler, Waiting};
 
 use common::{Everything, Numbered, Step, disciplines, drop_tail, red, repeatable, steps, words};
 
@@ -73,7 +73,7 @@ proptest! {
                 let sent = queue.depart(now_ns, &mut random, &mut lost);
                 busy = sent.is_some();
                 prop_assert!(busy || queue.packets() == 0, "an idle link beside waiting packets");
-                if let Some(packet) = sent {
+                if let Some(Waiting { packet, .. }) = sent {
                     let again = gone.borrow_mut().insert(packet.number, packet.bytes);
                     prop_assert!(again.is_none());
                 }
@@ -103,7 +103,10 @@ proptest! {
             let now_ns = count as u64 * STEP_NS;
             if let Step::Arrive(packet) = step {
                 queue.arrive(now_ns, *packet, &mut random, &mut |_, _| ());
-            } else if let Some(packet) = queue.depart(now_ns, &mut random, &mut |_, _| ()) {
+            } else if let Some(Waiting { packet, since_ns }) =
+                queue.depart(now_ns, &mut random, &mut |_, _| ())
+            {
+                prop_assert_eq!(since_ns, packet.number as u64 * STEP_NS);
                 let before = last.insert(packet.flow, packet.number);
                 prop_assert!(before < Some(packet.number));
             }
@@ -157,7 +160,7 @@ fn flows_share_the_link_by_bytes() {
             }
             let mut sent = vec![0_u64; sizes.len()];
             for now_ns in 1..20_000 {
-                let gone = queue.depart(now_ns, &mut random, &mut lost).unwrap();
+                let gone = queue.depart(now_ns, &mut random, &mut lost).unwrap().packet;
                 sent[gone.flow as usize] += u64::from(gone.bytes);
                 queue.arrive(now_ns, gone, &mut random, &mut lost);
                 let spread = sent.iter().max().unwrap() - sent.iter().min().unwrap();
@@ -181,7 +184,10 @@ fn shares(scheduler: Scheduler) -> Vec<usize> {
             queue.arrive(round, packet(0, flow, 100), &mut random, &mut |_, _| ());
         }
         for _ in 0..4 {
-            let gone = queue.depart(round, &mut random, &mut |_, _| ()).unwrap();
+            let gone = queue
+                .depart(round, &mut random, &mut |_, _| ())
+                .unwrap()
+                .packet;
             sent[gone.flow as usize] += 1;
         }
     }
@@ -251,7 +257,7 @@ fn a_sparse_flow_goes_first_with_fq() {
         }
         queue.arrive(0, packet(200, 2, 100), &mut random, &mut lost);
         let before = (0..)
-            .take_while(|_| queue.depart(0, &mut random, &mut lost).unwrap().flow != 2)
+            .take_while(|_| queue.depart(0, &mut random, &mut lost).unwrap().packet.flow != 2)
             .count();
         assert_eq!(before, ahead, "{scheduler:?}");
     }
@@ -281,7 +287,7 @@ fn fq_with_codel_spares_the_sparse_flow() {
         if ms % 20 == 19 {
             queue.arrive(now_ns, packet(ms, 2, 100), &mut random, &mut lost);
         }
-        let gone = queue.depart(now_ns, &mut random, &mut lost).unwrap();
+        let gone = queue.depart(now_ns, &mut random, &mut lost).unwrap().packet;
         if gone.flow == 2 {
             longest = longest.max(ms - gone.number);
         }

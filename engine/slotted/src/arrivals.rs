@@ -2,10 +2,11 @@
 
 use std::sync::Arc;
 
-use sluice_random::{Stream, geometric, stream, uniform};
+use sluice_random::{Stream, stream, uniform};
+use sluice_traffic::{ModulatedSlots, Modulator, fgn};
 use thiserror::Error;
 
-use crate::{bernoulli::BernoulliSlots, fgn::fgn, packet::Packet};
+use crate::{bernoulli::BernoulliSlots, packet::Packet};
 
 /// Law of the arrivals.
 #[derive(Clone, Debug)]
@@ -15,17 +16,8 @@ pub enum Arrivals {
         /// In [0, 1].
         rate: f64,
     },
-    /// The self-similar modulator of S. Robert: a packet in each slot that the chain spends in
-    /// state 0, which it leaves to state j with probability a^-j and reaches again from
-    /// there with (q/a)^j. Domanska, Domanski & Czachorski 2008, section III.
-    SelfSimilar {
-        /// Above 1; the sum of a^-j must stay below 1.
-        a: f64,
-        /// Above 0, at most `a`.
-        q: f64,
-        /// At least 2.
-        states: u32,
-    },
+    /// The self-similar modulator of S. Robert.
+    SelfSimilar(Modulator),
     /// A packet in each slot with a probability that follows exact fractional Gaussian noise.
     Fgn {
         /// Mean of the probability.
@@ -146,66 +138,10 @@ impl SlotSource for GeometricSlots {
     }
 }
 
-/// The modulator, sojourn by sojourn: geometric ones in every state.
-pub struct ModulatedSlots {
-    random: Stream,
-    /// P(leave state 0 to one of the states 1 ..= j), by j.
-    leave: Vec<f64>,
-    ln_stay: f64,
-    /// ln P(stay in state j), by j - 1.
-    ln_away: Vec<f64>,
-    next: u64,
-    run: u64,
-}
-
-impl ModulatedSlots {
-    pub fn new(a: f64, q: f64, states: u32, seed: u64, replication: u64) -> Self {
-        let states = 1..states as i32;
-        let leave: Vec<f64> = states
-            .clone()
-            .scan(0.0, |sum, j| {
-                *sum += a.powi(-j);
-                Some(*sum)
-            })
-            .collect();
-        let mut random = stream(seed, "arrivals", replication);
-        let ln_stay = (-leave[leave.len() - 1]).ln_1p();
-        let run = geometric(&mut random, ln_stay);
-        let ln_away = states.map(|j| (-(q / a).powi(j)).ln_1p()).collect();
-        Self {
-            random,
-            leave,
-            ln_stay,
-            ln_away,
-            next: 0,
-            run,
-        }
-    }
-
-    /// The slots of one stay outside state 0.
-    fn away(&mut self) -> u64 {
-        let last = self.leave.len() - 1;
-        let point = uniform(&mut self.random) * self.leave[last];
-        let state = self
-            .leave
-            .iter()
-            .position(|sum| point <= *sum)
-            .unwrap_or(last);
-        geometric(&mut self.random, self.ln_away[state])
-    }
-}
-
 impl SlotSource for ModulatedSlots {
     #[inline]
     fn next_slot(&mut self) -> u64 {
-        if self.run == 0 {
-            self.next = self.next.saturating_add(self.away());
-            self.run = geometric(&mut self.random, self.ln_stay);
-        }
-        self.run -= 1;
-        let slot = self.next;
-        self.next = slot.saturating_add(1);
-        slot
+        ModulatedSlots::next_slot(self)
     }
 }
 
@@ -292,23 +228,6 @@ mod tests {
 
     fn share(source: &mut impl SlotSource, slots: u64) -> f64 {
         (0..).take_while(|_| source.next_slot() < slots).count() as f64 / slots as f64
-    }
-
-    #[test]
-    fn the_modulator_has_its_mean() {
-        // alpha = 1 / (1 + sum of q^-j) = 1/2 for q = 1.9276 and 5 states
-        let (slots, runs) = (2_000_000, 16);
-        let shares: Vec<f64> = (0..runs)
-            .map(|k| share(&mut ModulatedSlots::new(8.0, 1.927_562, 5, 5, k), slots))
-            .collect();
-        let mean = shares.iter().sum::<f64>() / runs as f64;
-        let variance =
-            shares.iter().map(|x| (x - mean).powi(2)).sum::<f64>() / (runs * (runs - 1)) as f64;
-        assert!(
-            (mean - 0.5).abs() < 4.0 * variance.sqrt(),
-            "{mean} +- {}",
-            variance.sqrt()
-        );
     }
 
     #[test]

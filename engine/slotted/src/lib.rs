@@ -8,7 +8,6 @@
 mod arrivals;
 mod bernoulli;
 mod block;
-pub mod fgn;
 #[cfg(test)]
 mod oracle;
 mod packet;
@@ -21,4 +20,4 @@ mod warm_up;
 pub use arrivals::{ArrivalError, Arrivals, Trace};
 pub use run::{Control, Outcome, Plan, Unit, simulate};
 pub use service::Service;
-pub use tally::{Histogram, Tally};
+pub use tally::Tally;

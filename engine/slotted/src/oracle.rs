@@ -6,9 +6,10 @@ use proptest::prelude::*;
 use rand::Rng;
 use sluice_aqm::{Aqm, Configured, Discipline, Running, Value, Verdict, Victim, View, find};
 use sluice_random::stream;
+use sluice_traffic::{ModulatedSlots, Modulator};
 
 use crate::{
-    arrivals::{GeometricSlots, ModulatedSlots, Replayed, Source, Trace, Uniform},
+    arrivals::{GeometricSlots, Replayed, Source, Trace, Uniform},
     packet::Packet,
     service::{DeterministicServer, GeometricServer, PacketSizeServer, Server},
     station::{Setting, Station},
@@ -287,7 +288,8 @@ proptest! {
         cuts in prop::collection::vec(1_u64..900, 1..6),
     ) {
         let parts = || {
-            let slots = ModulatedSlots::new(a, 1.9, 4, seed, 0);
+            let law = Modulator { a, q: 1.9, states: 4 };
+            let slots = ModulatedSlots::new(law, stream(seed, "arrivals", 0));
             (Uniform::new(slots, 500), DeterministicServer(service))
         };
         check(setting(limit, victim, false), parts, red, &cuts)?;

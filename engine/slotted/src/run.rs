@@ -5,9 +5,10 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use rayon::prelude::*;
 use sluice_aqm::{Aqm, Discipline};
 use sluice_random::stream;
+use sluice_traffic::ModulatedSlots;
 
 use crate::{
-    arrivals::{Arrivals, FgnSlots, GeometricSlots, ModulatedSlots, Replayed, Source, Uniform},
+    arrivals::{Arrivals, FgnSlots, GeometricSlots, Replayed, Source, Uniform},
     service::{DeterministicServer, GeometricServer, PacketSizeServer, Server, Service},
     station::{Setting, Station},
     tally::Tally,
@@ -167,8 +168,8 @@ fn replicate<Q: Aqm>(plan: &Plan, aqm: Q, number: u32, control: &Control) -> Rep
                 control,
             )
         }
-        Arrivals::SelfSimilar { a, q, states } => {
-            let slots = ModulatedSlots::new(*a, *q, *states, seed, replication);
+        Arrivals::SelfSimilar(law) => {
+            let slots = ModulatedSlots::new(*law, stream(seed, "arrivals", replication));
             serve(
                 plan,
                 Uniform::new(slots, plan.packet_bytes),

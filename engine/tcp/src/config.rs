@@ -85,6 +85,8 @@ pub struct Config {
     pub limited_transmit: bool,
     /// Longest time an ACK waits for a second packet, ns; none: every packet is acknowledged.
     pub delayed_ack_ns: Option<u64>,
+    /// Bytes that selective acknowledgements add to an ACK besides 8 for each block.
+    pub sack_option_bytes: u16,
     /// Explicit congestion notification (RFC 3168).
     pub ecn: bool,
     /// Retransmissions too are ECN-capable and carry CWR, as in ns-2 and against RFC 3168,
@@ -115,6 +117,9 @@ impl Config {
             max_rto_ns: 60 * SECOND,
             limited_transmit: true,
             delayed_ack_ns: Some(100 * MS),
+            // kind, length, and two NOPs that align the blocks (RFC 2018, section 3; RFC 7323,
+            // appendix A)
+            sack_option_bytes: 4,
             ecn: false,
             ecn_on_retransmission: false,
             reduction: Reduction::Flight,
@@ -135,6 +140,7 @@ impl Config {
             initial_rto_ns: 3 * SECOND,
             min_rto_ns: 200 * MS,
             delayed_ack_ns: None,
+            sack_option_bytes: 0,
             ecn_on_retransmission: true,
             reduction: Reduction::Window,
             full_ack: FullAck::Grow,

@@ -223,6 +223,7 @@ impl Sender {
     }
 
     /// Packets acknowledged in sequence, the SYN among them.
+    #[inline]
     pub fn acknowledged(&self) -> u32 {
         self.una
     }

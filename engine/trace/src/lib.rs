@@ -3,12 +3,15 @@
 
 mod error;
 mod line;
+mod number;
+mod piece;
+mod separators;
 mod series;
 mod summary;
 
 use std::{
     fs::File,
-    io::Read,
+    io::{self, Read},
     path::{Path, PathBuf},
 };
 
@@ -18,15 +21,13 @@ pub use error::TraceError;
 pub use line::Address;
 pub use summary::{Flow, Link, Summary};
 
-use line::Line;
+use piece::Piece;
 use summary::Reader;
 
 /// Bytes read at once, and parsed by all cores together.
 const BLOCK: usize = 2 << 20;
 /// Bytes that one core parses at a time.
-const PIECE: usize = 64 << 10;
-/// Bytes of a line that is rather short.
-const SHORT_LINE: usize = 40;
+const PIECE: usize = 256 << 10;
 
 /// Reads a trace. A last line without its newline was cut off; it does not count.
 ///
@@ -40,62 +41,51 @@ pub fn read(path: impl Into<PathBuf>) -> Result<Summary, TraceError> {
     };
     let mut file = File::open(&path).map_err(io)?;
     let mut reader = Reader::default();
-    let mut block = Vec::with_capacity(BLOCK);
+    let mut rest = Vec::new();
+    let mut pieces = Vec::new();
     loop {
-        let before = block.len();
-        let size = (&mut file)
-            .take(BLOCK as u64)
-            .read_to_end(&mut block)
-            .map_err(io)?;
-        let end = memchr::memrchr(b'\n', &block[before..]).map_or(0, |at| before + at + 1);
-        take_block(&mut reader, &block[..end], &path)?;
-        block.drain(..end);
-        if size == 0 {
-            break;
+        // one block is taken in while the next is parsed
+        let (taken, next) = rayon::join(
+            || take(&mut reader, &pieces, &path),
+            || next_block(&mut file, &mut rest),
+        );
+        taken?;
+        match next.map_err(io)? {
+            Some(next) => pieces = next,
+            None => break,
         }
     }
     if reader.lines() == 0 {
         return Err(TraceError::Empty { path });
     }
-    Ok(reader.finish(!block.is_empty()))
+    Ok(reader.finish(!rest.is_empty()))
 }
 
-fn take_block(reader: &mut Reader, block: &[u8], path: &Path) -> Result<(), TraceError> {
-    let parsed: Vec<_> = pieces(block).into_par_iter().map(parse).collect();
-    for (lines, wrong) in parsed {
-        for line in lines {
-            reader
-                .take(&line)
-                .map_err(|what| refused(reader, path, what))?;
-        }
-        if let Some(what) = wrong {
-            return Err(refused(reader, path, what));
-        }
+/// Reads and parses a block; `rest` is what the last one ended within. `None`: the file is at its
+/// end.
+fn next_block(file: &mut File, rest: &mut Vec<u8>) -> io::Result<Option<Vec<Piece>>> {
+    let before = rest.len();
+    if file.take(BLOCK as u64).read_to_end(rest)? == 0 {
+        return Ok(None);
+    }
+    let end = memchr::memrchr(b'\n', &rest[before..]).map_or(0, |at| before + at + 1);
+    let parsed = pieces(&rest[..end])
+        .into_par_iter()
+        .map(Piece::parse)
+        .collect();
+    rest.drain(..end);
+    Ok(Some(parsed))
+}
+
+fn take(reader: &mut Reader, pieces: &[Piece], path: &Path) -> Result<(), TraceError> {
+    for piece in pieces {
+        reader.take(piece).map_err(|what| TraceError::Line {
+            path: path.into(),
+            line: reader.lines() + 1,
+            what,
+        })?;
     }
     Ok(())
-}
-
-fn refused(reader: &Reader, path: &Path, what: String) -> TraceError {
-    TraceError::Line {
-        path: path.into(),
-        line: reader.lines() + 1,
-        what,
-    }
-}
-
-/// The lines of a piece up to the first that is wrong, and what is wrong with that one.
-fn parse(piece: &[u8]) -> (Vec<Line<'_>>, Option<String>) {
-    let mut lines = Vec::with_capacity(piece.len() / SHORT_LINE);
-    let mut start = 0;
-    for end in memchr::memchr_iter(b'\n', piece) {
-        let text = &piece[start..end];
-        match Line::parse(text) {
-            Ok(line) => lines.push(line),
-            Err(wrong) => return (lines, Some(wrong.explain(text))),
-        }
-        start = end + 1;
-    }
-    (lines, None)
 }
 
 /// Pieces of whole lines.

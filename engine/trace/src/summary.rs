@@ -5,7 +5,8 @@ use std::collections::HashMap;
 use rustc_hash::FxBuildHasher;
 
 use crate::{
-    line::{Address, Event, FlowKey, Line},
+    line::{Address, Event, FlowKey, Header, Line},
+    piece::Piece,
     series::{FIRST_BIN_S, MOST_BINS, Series},
 };
 
@@ -99,10 +100,17 @@ pub struct Summary {
 #[derive(Default)]
 pub(crate) struct Reader {
     summary: Summary,
-    known_flows: HashMap<FlowKey<'static>, usize, FxBuildHasher>,
+    known_flows: HashMap<FlowKey, usize, FxBuildHasher>,
     known_links: HashMap<(u32, u32), usize, FxBuildHasher>,
     /// Flow and start of packets between source and destination, by id.
     on_the_way: HashMap<u64, (usize, f64), FxBuildHasher>,
+}
+
+/// Where a header's link and flow stand in the summary, once they do.
+#[derive(Clone, Default)]
+struct Place {
+    link: Option<usize>,
+    flow: Option<usize>,
 }
 
 impl Reader {
@@ -110,8 +118,17 @@ impl Reader {
         self.summary.lines
     }
 
-    /// Takes in the next line; `Err` says why it cannot be the next one.
-    pub fn take(&mut self, line: &Line<'_>) -> Result<(), String> {
+    /// Takes in the next lines; `Err` says why one cannot be the next.
+    pub fn take(&mut self, piece: &Piece) -> Result<(), String> {
+        let mut places = vec![Place::default(); piece.headers.len()];
+        for (line, header) in &piece.lines {
+            let header = *header as usize;
+            self.take_line(line, &piece.headers[header], &mut places[header])?;
+        }
+        piece.wrong.clone().map_or(Ok(()), Err)
+    }
+
+    fn take_line(&mut self, line: &Line, header: &Header, place: &mut Place) -> Result<(), String> {
         let now = line.time_s;
         let summary = &mut self.summary;
         if summary.lines == 0 {
@@ -121,7 +138,7 @@ impl Reader {
         }
         summary.end_s = now;
         summary.lines += 1;
-        while now / summary.bin_s >= MOST_BINS as f64 {
+        while now >= summary.bin_s * MOST_BINS as f64 {
             summary.bin_s *= 2.0;
             summary
                 .flows
@@ -132,13 +149,16 @@ impl Reader {
                 .iter_mut()
                 .for_each(|link| link.series.halve());
         }
-        let link = self.link(line);
+        let link = *place.link.get_or_insert_with(|| self.link(header, now));
         let bin_s = self.summary.bin_s;
-        self.summary.links[link].take(line, bin_s);
+        self.summary.links[link].take(line, header.bytes, bin_s);
+        let flow = &header.flow;
         match line.event {
-            Event::Arrive if line.from == line.flow.source.node => self.send(line),
-            Event::Receive if line.to == line.flow.destination.node => self.receive(line),
-            Event::Drop | Event::Corrupt => self.lose(line),
+            Event::Arrive if header.from == flow.source.node => self.send(line, flow, place),
+            Event::Receive if header.to == flow.destination.node => {
+                self.receive(line, header, place);
+            }
+            Event::Drop | Event::Corrupt => self.lose(line, flow, place),
             _ => {}
         }
         Ok(())
@@ -157,31 +177,31 @@ impl Reader {
         self.summary
     }
 
-    fn link(&mut self, line: &Line<'_>) -> usize {
+    fn link(&mut self, header: &Header, now_s: f64) -> usize {
         let links = &mut self.summary.links;
         *self
             .known_links
-            .entry((line.from, line.to))
+            .entry((header.from, header.to))
             .or_insert_with(|| {
-                links.push(Link::new(line.from, line.to, line.time_s));
+                links.push(Link::new(header.from, header.to, now_s));
                 links.len() - 1
             })
     }
 
-    fn flow(&mut self, key: &FlowKey<'_>) -> usize {
-        if let Some(place) = self.known_flows.get(key) {
-            return *place;
-        }
-        // a few short names, kept for good
-        let kind: &'static [u8] = Box::leak(key.kind.into());
-        self.known_flows
-            .insert(FlowKey { kind, ..*key }, self.summary.flows.len());
-        self.summary.flows.push(Flow::new(key));
-        self.summary.flows.len() - 1
+    fn flow(&mut self, key: &FlowKey, place: &mut Place) -> usize {
+        *place.flow.get_or_insert_with(|| {
+            if let Some(flow) = self.known_flows.get(key) {
+                return *flow;
+            }
+            let flow = self.summary.flows.len();
+            self.known_flows.insert(key.clone(), flow);
+            self.summary.flows.push(Flow::new(key));
+            flow
+        })
     }
 
-    fn send(&mut self, line: &Line<'_>) {
-        let place = self.flow(&line.flow);
+    fn send(&mut self, line: &Line, key: &FlowKey, place: &mut Place) {
+        let place = self.flow(key, place);
         let flow = &mut self.summary.flows[place];
         if flow.sent == 0 {
             flow.first_sent_s = line.time_s;
@@ -190,31 +210,31 @@ impl Reader {
         self.on_the_way.insert(line.packet, (place, line.time_s));
     }
 
-    fn receive(&mut self, line: &Line<'_>) {
+    fn receive(&mut self, line: &Line, header: &Header, place: &mut Place) {
         let known = self.on_the_way.remove(&line.packet);
-        let place = known.map_or_else(|| self.flow(&line.flow), |(place, _)| place);
+        let place = known.map_or_else(|| self.flow(&header.flow, place), |(place, _)| place);
         let bin_s = self.summary.bin_s;
         let flow = &mut self.summary.flows[place];
         flow.received += 1;
-        flow.received_bytes += u64::from(line.bytes);
+        flow.received_bytes += u64::from(header.bytes);
         flow.last_received_s = line.time_s;
-        flow.series.add(f64::from(line.bytes), line.time_s, bin_s);
+        flow.series.add(f64::from(header.bytes), line.time_s, bin_s);
         if let Some((_, sent_s)) = known {
             flow.delay(line.time_s - sent_s);
         }
     }
 
-    fn lose(&mut self, line: &Line<'_>) {
+    fn lose(&mut self, line: &Line, key: &FlowKey, place: &mut Place) {
         let known = self.on_the_way.remove(&line.packet);
-        let place = known.map_or_else(|| self.flow(&line.flow), |(place, _)| place);
+        let place = known.map_or_else(|| self.flow(key, place), |(place, _)| place);
         self.summary.flows[place].lost += 1;
     }
 }
 
 impl Flow {
-    fn new(key: &FlowKey<'_>) -> Self {
+    fn new(key: &FlowKey) -> Self {
         Self {
-            kind: String::from_utf8_lossy(key.kind).into_owned(),
+            kind: key.kind.clone(),
             id: key.id,
             source: key.source,
             destination: key.destination,
@@ -266,7 +286,7 @@ impl Link {
         }
     }
 
-    fn take(&mut self, line: &Line<'_>, bin_s: f64) {
+    fn take(&mut self, line: &Line, bytes: u32, bin_s: f64) {
         match line.event {
             Event::Receive => {}
             Event::Corrupt => self.corrupted += 1,
@@ -276,7 +296,7 @@ impl Link {
             }
             Event::Depart => {
                 self.departures += 1;
-                self.departed_bytes += u64::from(line.bytes);
+                self.departed_bytes += u64::from(bytes);
                 self.change(self.queue.saturating_sub(1), line.time_s, bin_s);
             }
             Event::Drop => {

@@ -2,23 +2,12 @@
 
 use sluice_random::Stream;
 
-use super::{law::Law, tcp::spread};
-
-/// When datagrams are sent.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Pace {
-    /// One after the other, with this law of the gaps.
-    Gaps(Law),
-    /// At constant gaps while on, nothing while off.
-    OnOff {
-        /// Between two datagrams while on.
-        gap_ns: u64,
-        /// How long it is on.
-        on: Law,
-        /// How long it is off.
-        off: Law,
-    },
-}
+use super::{
+    law::Law,
+    pace::{Pace, Pacer},
+    replay::Replayed,
+    tcp::spread,
+};
 
 /// Datagram flows of one kind.
 #[derive(Clone, Debug, PartialEq)]
@@ -35,59 +24,85 @@ pub struct Datagrams {
     pub stop_ns: u64,
 }
 
-/// The sending side of one datagram flow.
-#[derive(Clone, Debug)]
-pub struct Pacer {
-    pace: Pace,
-    random: Stream,
-    stop_ns: u64,
-    /// End of the present ON period.
-    on_until_ns: u64,
-}
-
 impl Datagrams {
-    /// One flow, and when it sends for the first time.
-    pub fn start(&self, mut random: Stream) -> (Pacer, u64) {
+    /// One flow in a run that ends at `end_ns`, and when it sends for the first time; `None`: never.
+    pub fn start(&self, mut random: Stream, end_ns: u64) -> (DatagramSource, Option<u64>) {
         let start_ns = self.start_ns + spread(self.spread_ns, &mut random);
-        let mut pacer = Pacer {
-            pace: self.pace,
-            random,
-            stop_ns: self.stop_ns,
-            on_until_ns: start_ns,
-        };
+        let stop_ns = self.stop_ns.min(end_ns);
+        let mut pacer = Pacer::new(self.pace, &mut random, start_ns, stop_ns);
         let first_ns = match self.pace {
             // a constant gap would put every flow of the group one gap off its start
             Pace::Gaps(Law::Constant(_)) => start_ns,
-            _ => pacer.after(start_ns),
+            _ => pacer.after(&mut random, start_ns),
         };
-        (pacer, first_ns)
+        let source = DatagramSource::Paced {
+            pacer,
+            random,
+            bytes: self.bytes,
+            stop_ns,
+        };
+        (source, (first_ns < stop_ns).then_some(first_ns))
+    }
+
+    /// What is wrong with them, if anything.
+    pub fn check(&self) -> Result<(), String> {
+        match self.bytes {
+            0 => Err("packet_bytes = 0 must be at least 1".into()),
+            _ => self.pace.check(),
+        }
     }
 }
 
-impl Pacer {
-    /// When the datagram after that of `now` is sent; `None`: never.
-    pub fn next(&mut self, now: u64) -> Option<u64> {
-        let next_ns = self.after(now);
-        (next_ns < self.stop_ns).then_some(next_ns)
+/// What is sent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Datagram {
+    /// Whose it is, among the flows of its source.
+    pub flow: u32,
+    /// Size on the wire.
+    pub bytes: u16,
+    /// Whether a queue may mark it.
+    pub ecn_capable: bool,
+}
+
+/// Sends the datagrams of one flow, or of the flows of a recording.
+#[derive(Clone, Debug)]
+pub enum DatagramSource {
+    Paced {
+        pacer: Pacer,
+        random: Stream,
+        bytes: u16,
+        stop_ns: u64,
+    },
+    Replayed(Replayed),
+}
+
+impl DatagramSource {
+    /// The datagram that is due at `now`, and when the one after it is; `None`: never.
+    pub fn send(&mut self, now: u64) -> (Datagram, Option<u64>) {
+        match self {
+            Self::Paced {
+                pacer,
+                random,
+                bytes,
+                stop_ns,
+            } => {
+                let datagram = Datagram {
+                    flow: 0,
+                    bytes: *bytes,
+                    ecn_capable: false,
+                };
+                let next_ns = pacer.after(random, now);
+                (datagram, (next_ns < *stop_ns).then_some(next_ns))
+            }
+            Self::Replayed(replayed) => replayed.send(),
+        }
     }
 
-    fn after(&mut self, now: u64) -> u64 {
-        match self.pace {
-            Pace::Gaps(law) => now.saturating_add(law.draw(&mut self.random).max(1)),
-            Pace::OnOff { gap_ns, on, off } => {
-                let mut next_ns = now + gap_ns.max(1);
-                // what a period leaves of a gap is finished in the next one
-                while next_ns >= self.on_until_ns {
-                    let left_ns = next_ns - self.on_until_ns;
-                    let begins_ns = self.on_until_ns.saturating_add(off.draw(&mut self.random));
-                    self.on_until_ns = begins_ns.saturating_add(on.draw(&mut self.random).max(1));
-                    next_ns = begins_ns.saturating_add(left_ns);
-                    if begins_ns >= self.stop_ns {
-                        return next_ns;
-                    }
-                }
-                next_ns
-            }
+    /// How many flows it sends for.
+    pub fn flows(&self) -> u32 {
+        match self {
+            Self::Paced { .. } => 1,
+            Self::Replayed(replayed) => replayed.flows(),
         }
     }
 }

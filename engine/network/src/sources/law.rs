@@ -36,6 +36,16 @@ impl Law {
         }
     }
 
+    /// Mean, ns.
+    pub fn mean_ns(&self) -> f64 {
+        match *self {
+            Self::Constant(mean) | Self::Exponential(mean) | Self::Pareto { mean, .. } => {
+                mean as f64
+            }
+            Self::Uniform(least, greatest) => (least as f64 + greatest as f64) / 2.0,
+        }
+    }
+
     /// What is wrong with the law, if anything.
     pub fn check(&self) -> Result<(), String> {
         match *self {
@@ -77,6 +87,7 @@ mod tests {
             let mean = sum as f64 / f64::from(count);
             // the widest, the exponential, has a standard error of 1.6
             assert!((mean - wanted).abs() < 6.0, "{law:?}: {mean}");
+            assert_eq!(law.mean_ns(), wanted);
         }
     }
 }

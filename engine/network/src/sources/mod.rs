@@ -2,14 +2,24 @@
 
 mod datagrams;
 mod law;
+mod noise;
+mod pace;
+mod replay;
 mod short;
+mod size;
 mod tcp;
 
-pub use datagrams::{Datagrams, Pace, Pacer};
+pub use datagrams::{DatagramSource, Datagrams};
 pub use law::Law;
-pub use short::ShortTcp;
+pub use noise::Noise;
+pub use pace::Pace;
+pub use replay::{Recording, Replay};
+pub use short::{Extent, ShortTcp};
+pub use size::Size;
 pub(crate) use tcp::spread;
 pub use tcp::{LongTcp, TcpFlow, TcpKind};
+
+use noise::MOST_FRAMES;
 
 /// What the flows of a group send.
 #[derive(Clone, Debug, PartialEq)]
@@ -20,6 +30,8 @@ pub enum Source {
     Short(ShortTcp),
     /// Datagrams.
     Datagrams(Datagrams),
+    /// Datagrams as recorded; a group of n is n copies.
+    Replay(Replay),
 }
 
 /// Flows of one kind between two nodes.
@@ -33,4 +45,55 @@ pub struct Group {
     pub count: u32,
     /// What they send.
     pub source: Source,
+}
+
+/// Most flows that may be expected to arrive in one run.
+const MOST_ARRIVALS: f64 = 1e7;
+
+impl Group {
+    /// Whether nobody answers, so that no way back is needed.
+    pub(crate) fn is_one_way(&self) -> bool {
+        matches!(self.source, Source::Datagrams(_) | Source::Replay(_))
+    }
+
+    /// What is wrong with the flows in a run that ends at `end_ns`, if anything.
+    pub(crate) fn check(&self, end_ns: u64) -> Result<(), String> {
+        match &self.source {
+            Source::Long(long) => long.kind.check(),
+            Source::Short(short) => {
+                short.check()?;
+                self.check_frames(&short.arrivals, short.from_ns, short.to_ns.min(end_ns))?;
+                self.check_arrivals(&short.arrivals, short.from_ns, short.to_ns.min(end_ns))
+            }
+            Source::Datagrams(datagrams) => {
+                datagrams.check()?;
+                let end_ns = datagrams.stop_ns.min(end_ns);
+                self.check_frames(&datagrams.pace, datagrams.start_ns, end_ns)
+            }
+            Source::Replay(_) => Ok(()),
+        }
+    }
+
+    fn check_frames(&self, pace: &Pace, from_ns: u64, to_ns: u64) -> Result<(), String> {
+        let frames = pace.noise().map_or(0, |noise| noise.frames(from_ns, to_ns));
+        match frames.saturating_mul(u64::from(self.count)) {
+            0..=MOST_FRAMES => Ok(()),
+            all => Err(format!(
+                "fgn.frame is too short: {} flows of {frames} frames make {all}; \
+                 at most {MOST_FRAMES} are kept",
+                self.count
+            )),
+        }
+    }
+
+    fn check_arrivals(&self, pace: &Pace, from_ns: u64, to_ns: u64) -> Result<(), String> {
+        let time_ns = to_ns.saturating_sub(from_ns) as f64;
+        let expected = time_ns / pace.mean_gap_ns() * f64::from(self.count);
+        if expected > MOST_ARRIVALS {
+            return Err(format!(
+                "about {expected:.3e} flows would arrive; at most {MOST_ARRIVALS:e} can"
+            ));
+        }
+        Ok(())
+    }
 }

@@ -1,44 +1,71 @@
-//! Short TCP flows that arrive during the run, each with a duration of its own.
+//! Short TCP flows that arrive during the run, each with a size or a duration of its own.
 
 use sluice_random::Stream;
 use sluice_tcp::GREEDY;
 
 use super::{
     law::Law,
+    pace::{Pace, Pacer},
+    size::Size,
     tcp::{TcpFlow, TcpKind},
 };
+use crate::tournament::NEVER;
 
 /// Flows that arrive one after the other.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ShortTcp {
     /// What they have in common.
     pub kind: TcpKind,
-    /// Between two arrivals.
-    pub gaps: Law,
+    /// When they arrive.
+    pub arrivals: Pace,
     /// First time at which one can arrive.
     pub from_ns: u64,
     /// From here none arrives.
     pub to_ns: u64,
-    /// From a flow's start until its application ends.
-    pub duration: Law,
+    /// How much each has to send.
+    pub extent: Extent,
+}
+
+/// How much a flow has to send.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Extent {
+    /// As much as it can until its application ends, this long after its start.
+    Duration(Law),
+    /// So many packets.
+    Packets(Size),
 }
 
 impl ShortTcp {
-    /// All flows of one run, in the order of their starts.
-    pub fn draw(&self, random: &mut Stream) -> Vec<TcpFlow> {
-        let mut flows = Vec::new();
+    /// All flows of a run that ends at `end_ns`, in the order of their starts.
+    pub fn draw(&self, random: &mut Stream, end_ns: u64) -> Vec<TcpFlow> {
+        let to_ns = self.to_ns.min(end_ns);
+        let mut pacer = Pacer::new(self.arrivals, random, self.from_ns, to_ns);
         let mut start_ns = self.from_ns;
+        let mut flows = Vec::new();
         loop {
-            // a gap of at least 1 ns, or a law of zeros would never end
-            start_ns = start_ns.saturating_add(self.gaps.draw(random).max(1));
-            if start_ns >= self.to_ns {
+            start_ns = pacer.after(random, start_ns);
+            if start_ns >= to_ns {
                 return flows;
             }
+            let (packets, stop_ns) = match self.extent {
+                Extent::Duration(law) => (GREEDY, start_ns.saturating_add(law.draw(random))),
+                Extent::Packets(size) => (size.draw(random), NEVER),
+            };
             flows.push(TcpFlow {
-                packets: GREEDY,
+                packets,
                 start_ns,
-                stop_ns: start_ns.saturating_add(self.duration.draw(random)),
+                stop_ns,
             });
+        }
+    }
+
+    /// What is wrong with them, if anything.
+    pub fn check(&self) -> Result<(), String> {
+        self.kind.check()?;
+        self.arrivals.check()?;
+        match self.extent {
+            Extent::Duration(law) => law.check(),
+            Extent::Packets(size) => size.check(),
         }
     }
 }

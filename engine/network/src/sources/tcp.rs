@@ -1,7 +1,7 @@
 //! TCP flows that are there from the start, or start within a given time.
 
 use sluice_random::{Stream, uniform};
-use sluice_tcp::Config;
+use sluice_tcp::{Ack, Config};
 
 /// What TCP flows of one kind have in common.
 #[derive(Clone, Debug, PartialEq)]
@@ -10,7 +10,7 @@ pub struct TcpKind {
     pub config: Config,
     /// A data packet on the wire.
     pub packet_bytes: u16,
-    /// An ACK, or a SYN, on the wire.
+    /// An ACK without selective acknowledgements, or a SYN, on the wire.
     pub ack_bytes: u16,
 }
 
@@ -52,6 +52,17 @@ pub fn spread(ns: u64, random: &mut Stream) -> u64 {
 }
 
 impl TcpKind {
+    /// Size of an ACK on the wire.
+    #[inline]
+    pub(crate) fn bytes_of(&self, ack: &Ack) -> u16 {
+        if ack.sack[0].is_empty() {
+            return self.ack_bytes;
+        }
+        let blocks = ack.sack.iter().filter(|block| !block.is_empty()).count();
+        let option = self.config.sack_option_bytes + 8 * blocks as u16;
+        self.ack_bytes.saturating_add(option)
+    }
+
     pub(crate) fn check(&self) -> Result<(), String> {
         self.config.check().map_err(|error| error.to_string())?;
         for (name, bytes) in [
@@ -63,5 +74,40 @@ impl TcpKind {
             }
         }
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use sluice_tcp::{Block, Variant};
+
+    use super::*;
+
+    /// Bytes of ACKs with 0 to 3 blocks.
+    fn sizes(config: Config) -> [u16; 4] {
+        let kind = TcpKind {
+            config,
+            packet_bytes: 500,
+            ack_bytes: 40,
+        };
+        [0, 1, 2, 3].map(|blocks| {
+            let mut ack = Ack::default();
+            for (place, block) in ack.sack.iter_mut().take(blocks).enumerate() {
+                let start = 10 * place as u32 + 2;
+                *block = Block {
+                    start,
+                    end: start + 1,
+                };
+            }
+            kind.bytes_of(&ack)
+        })
+    }
+
+    #[test]
+    fn blocks_make_an_ack_longer() {
+        // RFC 2018: 2 bytes and 8 a block, padded to words of 4
+        assert_eq!(sizes(Config::rfc(Variant::Sack)), [40, 52, 60, 68]);
+        // as in a trace of ns-2.35's Sack1
+        assert_eq!(sizes(Config::ns2(Variant::Sack, 20)), [40, 48, 56, 64]);
     }
 }

@@ -4,8 +4,8 @@
 
 use sluice_aqm::{Configured, Discipline, Victim, find};
 use sluice_network::{
-    Control, Datagrams, Group, Law, Link, LongTcp, NEVER, NetworkError, Pace, Plan, Port,
-    Replication, Source, TcpFlow, TcpKind, Topology, simulate,
+    Control, Datagrams, Extent, Group, Law, Link, LongTcp, NEVER, NetworkError, Pace, Plan, Port,
+    Replication, ShortTcp, Size, Source, TcpFlow, TcpKind, Topology, simulate,
 };
 use sluice_queue::Scheduler;
 use sluice_tcp::{Config, Variant};
@@ -64,6 +64,26 @@ pub fn tcp(from: usize, to: usize, count: u32, packets: u32) -> Group {
     }
 }
 
+/// TCP flows of such sizes, which arrive at this pace all the time.
+pub fn short(from: usize, to: usize, arrivals: Pace, size: Size) -> Group {
+    Group {
+        from,
+        to,
+        count: 1,
+        source: Source::Short(ShortTcp {
+            kind: TcpKind {
+                config: Config::rfc(Variant::NewReno),
+                packet_bytes: 500,
+                ack_bytes: 40,
+            },
+            arrivals,
+            from_ns: 0,
+            to_ns: NEVER,
+            extent: Extent::Packets(size),
+        }),
+    }
+}
+
 /// Datagrams of 500 bytes with these gaps, until `stop_ns`.
 pub fn datagrams(from: usize, to: usize, count: u32, gaps: Law, stop_ns: u64) -> Group {
     Group {
@@ -87,6 +107,7 @@ pub fn plan(topology: Topology, groups: Vec<Group>, duration_ns: u64) -> Plan {
         duration_ns,
         warm_up_ns: 0,
         sample_ns: 10 * MS,
+        windows: false,
         replications: 1,
         seed: 1,
     }

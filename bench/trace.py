@@ -1,0 +1,86 @@
+"""Speed of `sluice trace` against a plain awk script: part of `make bench`.
+
+ns-2 writes the trace (`apt install ns2`), some four million lines; without it nothing is measured.
+Run it on an otherwise idle machine.
+"""
+
+import resource
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+from rich.console import Console
+from rich.table import Table
+
+from sluicegate.trace import Trace
+
+HERE = Path(__file__).parent
+NS_SCRIPT = HERE.parent / "tests" / "data" / "ns2.tcl"
+SIMULATED_S = 1100
+TURNS = 5
+
+Seconds = dict[str, float]
+
+
+def measured(work: Callable[[], object], who: int) -> Seconds:
+    """Wall and CPU time of some work, s."""
+    used, start = resource.getrusage(who), time.perf_counter()
+    work()
+    wall, after = time.perf_counter() - start, resource.getrusage(who)
+    cpu = after.ru_utime + after.ru_stime - used.ru_utime - used.ru_stime
+    return {"wall": wall, "CPU": cpu}
+
+
+def command(*words: str | Path) -> Seconds:
+    """Time of a command of which the output is not kept."""
+
+    def run() -> None:
+        subprocess.run(words, check=True, stdout=subprocess.DEVNULL)
+
+    return measured(run, resource.RUSAGE_CHILDREN)
+
+
+def spread(values: list[float]) -> str:
+    """Median, least and greatest."""
+    return f"{statistics.median(values):.3g} ({min(values):.3g} to {max(values):.3g})"
+
+
+def table(lines: int, times: dict[str, list[Seconds]]) -> Table:
+    """Seconds, and how many times faster than awk in the same turn."""
+    shown = Table("what", "s", "awk's time over it", box=None, pad_edge=False)
+    for what, turns in times.items():
+        for clock in ("wall", "CPU"):
+            seconds = [turn[clock] for turn in turns]
+            ratios = [
+                theirs[clock] / ours[clock]
+                for theirs, ours in zip(times["awk"], turns, strict=True)
+            ]
+            shown.add_row(f"{what}, {clock}", spread(seconds), spread(ratios))
+    shown.caption = f"{lines:,} lines; median (least to greatest) of {TURNS} turns"
+    return shown
+
+
+def main() -> None:
+    screen = Console()
+    if not (shutil.which("ns") and (awk := shutil.which("awk"))):
+        screen.print("trace: skipped, it needs ns-2 (Debian, Ubuntu: apt install ns2) and awk")
+        return
+    with tempfile.TemporaryDirectory() as folder:
+        subprocess.run(["ns", NS_SCRIPT, "3", str(SIMULATED_S)], cwd=folder, check=True)
+        path = Path(folder, "out.tr")
+        sluice = Path(sys.executable).with_name("sluice")
+        times: dict[str, list[Seconds]] = {"awk": [], "Trace.read": [], "sluice trace": []}
+        for _ in range(TURNS):
+            times["awk"].append(command(awk, "-f", HERE / "trace.awk", path))
+            times["Trace.read"].append(measured(lambda: Trace.read(path), resource.RUSAGE_SELF))
+            times["sluice trace"].append(command(sluice, "trace", path))
+        screen.print(table(Trace.read(path).lines, times))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,7 @@
+//! Bursty laws of arrivals that several worlds share.
+
+mod fgn;
+mod modulator;
+
+pub use fgn::{FgnError, autocovariance, fgn, fgn_of_seed};
+pub use modulator::{ModulatedSlots, Modulator};

@@ -1,0 +1,199 @@
+//! The self-similar modulator of S. Robert: bursts at several time-scales.
+
+use sluice_random::{Stream, geometric, uniform};
+
+/// A packet in each slot that the chain spends in state 0, which it leaves to state j with
+/// probability a^-j and reaches again from there with (q/a)^j. Domanska, Domanski & Czachorski
+/// 2008, section III.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Modulator {
+    /// Above 1; the sum of a^-j must not exceed 1.
+    pub a: f64,
+    /// Above 0, at most `a`.
+    pub q: f64,
+    /// At least 2.
+    pub states: u32,
+}
+
+impl Modulator {
+    /// Packets per slot: 1 / (1 + q^-1 + ... + q^-(states - 1)).
+    pub fn mean(&self) -> f64 {
+        let weights = (0..self.states as i32).map(|j| self.q.powi(-j));
+        1.0 / weights.sum::<f64>()
+    }
+
+    /// What is wrong with the law, if anything.
+    ///
+    /// # Errors
+    /// Names the parameter that gives no Markov chain.
+    pub fn check(&self) -> Result<(), String> {
+        let Self { a, q, states } = *self;
+        if !(2..=20).contains(&states) {
+            return Err(format!("states = {states} must lie between 2 and 20"));
+        }
+        if !(a > 1.0 && a.is_finite()) {
+            return Err(format!("a = {a} must exceed 1"));
+        }
+        if !(q > 0.0 && q <= a) {
+            return Err(format!("q = {q} must be above 0 and at most a = {a}"));
+        }
+        let leaving: f64 = (1..states as i32).map(|j| a.powi(-j)).sum();
+        if leaving > 1.0 + 1e-12 {
+            return Err(format!(
+                "a = {a} is too small for {states} states: \
+                 the probabilities a^-j of leaving state 0 add up to {leaving:.4}, over 1"
+            ));
+        }
+        Ok(())
+    }
+}
+
+/// The slots in which packets come, sojourn by sojourn: geometric ones in every state.
+#[derive(Clone, Debug)]
+pub struct ModulatedSlots {
+    random: Stream,
+    /// P(leave state 0 to one of the states 1 ..= j), by j.
+    leave: Vec<f64>,
+    ln_stay: f64,
+    /// ln P(stay in state j), by j - 1.
+    ln_away: Vec<f64>,
+    next: u64,
+    run: u64,
+}
+
+impl ModulatedSlots {
+    /// From state 0 on.
+    pub fn new(law: Modulator, mut random: Stream) -> Self {
+        let Modulator { a, q, states } = law;
+        let states = 1..states as i32;
+        let leave: Vec<f64> = states
+            .clone()
+            .scan(0.0, |sum, j| {
+                *sum += a.powi(-j);
+                Some(*sum)
+            })
+            .collect();
+        let ln_stay = (-leave[leave.len() - 1]).ln_1p();
+        let run = geometric(&mut random, ln_stay);
+        let ln_away = states.map(|j| (-(q / a).powi(j)).ln_1p()).collect();
+        Self {
+            random,
+            leave,
+            ln_stay,
+            ln_away,
+            next: 0,
+            run,
+        }
+    }
+
+    /// From a state drawn from the stationary distribution, in which state j has the weight q^-j.
+    pub fn stationary(law: Modulator, random: Stream) -> Self {
+        let mut slots = Self::new(law, random);
+        let weights = (0..law.states as i32).map(|j| law.q.powi(-j));
+        let mut point = uniform(&mut slots.random) * weights.clone().sum::<f64>();
+        let state = weights.take_while(|weight| {
+            point -= weight;
+            point > 0.0
+        });
+        if let Some(away) = state.count().min(slots.ln_away.len()).checked_sub(1) {
+            // a geometric sojourn has no memory: what is left of it has the law of the whole
+            slots.next = geometric(&mut slots.random, slots.ln_away[away]);
+        }
+        slots
+    }
+
+    /// The next slot with a packet; slots rise strictly.
+    #[inline]
+    pub fn next_slot(&mut self) -> u64 {
+        if self.run == 0 {
+            self.next = self.next.saturating_add(self.away());
+            self.run = geometric(&mut self.random, self.ln_stay);
+        }
+        self.run -= 1;
+        let slot = self.next;
+        self.next = slot.saturating_add(1);
+        slot
+    }
+
+    /// The slots of one stay outside state 0.
+    fn away(&mut self) -> u64 {
+        let last = self.leave.len() - 1;
+        let point = uniform(&mut self.random) * self.leave[last];
+        let state = self
+            .leave
+            .iter()
+            .position(|sum| point <= *sum)
+            .unwrap_or(last);
+        geometric(&mut self.random, self.ln_away[state])
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use sluice_random::stream;
+
+    use super::*;
+
+    // mean 1 / (1 + sum of q^-j) = 1/2 for q = 1.9276 and 5 states
+    const LAW: Modulator = Modulator {
+        a: 8.0,
+        q: 1.927_562,
+        states: 5,
+    };
+
+    /// Mean and its standard error.
+    fn mean(values: &[f64]) -> (f64, f64) {
+        let count = values.len() as f64;
+        let mean = values.iter().sum::<f64>() / count;
+        let squares: f64 = values.iter().map(|x| (x - mean).powi(2)).sum();
+        (mean, (squares / (count * (count - 1.0))).sqrt())
+    }
+
+    #[test]
+    fn it_has_its_mean() {
+        let (slots, runs) = (2_000_000, 16);
+        let share = |k| {
+            let mut source = ModulatedSlots::new(LAW, stream(5, "arrivals", k));
+            (0..).take_while(|_| source.next_slot() < slots).count() as f64 / slots as f64
+        };
+        let (mean, error) = mean(&(0..runs).map(share).collect::<Vec<_>>());
+        assert!((mean - 0.5).abs() < 4.0 * error, "{mean} +- {error}");
+    }
+
+    #[test]
+    fn a_stationary_one_has_it_in_every_slot() {
+        for slot in [0, 1, 30] {
+            let hit = |k| {
+                let mut source = ModulatedSlots::stationary(LAW, stream(6, "arrivals", k));
+                let first = (0..).map(|_| source.next_slot()).find(|next| *next >= slot);
+                f64::from(u8::from(first == Some(slot)))
+            };
+            let (mean, error) = mean(&(0..20_000).map(hit).collect::<Vec<_>>());
+            assert!((mean - 0.5).abs() < 4.0 * error, "{slot}: {mean}");
+        }
+    }
+
+    #[test]
+    fn what_is_no_chain_is_refused() {
+        let cases = [
+            (Modulator { states: 1, ..LAW }, "states = 1 must lie"),
+            (Modulator { a: 1.0, ..LAW }, "a = 1 must exceed 1"),
+            (
+                Modulator { q: 9.0, ..LAW },
+                "q = 9 must be above 0 and at most a = 8",
+            ),
+            (
+                Modulator {
+                    a: 1.8,
+                    q: 1.0,
+                    states: 5,
+                },
+                "a = 1.8 is too small for 5 states",
+            ),
+        ];
+        assert_eq!(LAW.check(), Ok(()));
+        for (law, reason) in cases {
+            assert!(law.check().unwrap_err().starts_with(reason), "{law:?}");
+        }
+    }
+}

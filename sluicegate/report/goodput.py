@@ -1,0 +1,47 @@
+"""How evenly flows are served: their goodputs in one picture."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import polars as pl
+from matplotlib.figure import Figure
+from matplotlib.ticker import FuncFormatter
+
+from sluicegate.network.record import NetworkRecord
+from sluicegate.report.plots import WIDTH, colours, dash, height_for, label, share_text
+
+
+def goodput_figure(records: Sequence[NetworkRecord]) -> Figure | None:
+    """Draw which share of the flows has at most so much goodput, of all replications together.
+
+    Short flows are left out: they are there for a part of the run only. None where there are not
+    two others.
+    """
+    goodputs = {record.discipline: _lasting(record) for record in records}
+    if min(map(len, goodputs.values())) < 2:
+        return None
+    figure = Figure(figsize=(WIDTH, height_for(list(goodputs))), layout="constrained")
+    ax = figure.subplots()
+    colour = colours(list(goodputs))
+    for place, (name, goodput) in enumerate(goodputs.items()):
+        share = np.arange(len(goodput) + 1) / len(goodput)
+        at = np.insert(np.sort(goodput), 0, 0.0)
+        ax.step(at, share, where="post", color=colour[name], ls=dash(place), label=label(name))
+    ax.set_xlim(left=0)
+    ax.set_ylim(0, 1.02)
+    ax.yaxis.set_major_formatter(FuncFormatter(share_text))
+    ax.set_xlabel("goodput of a flow (packets/s)")
+    ax.set_ylabel("share of flows with so much or less")
+    ax.grid(alpha=0.25)
+    ax.spines[["top", "right"]].set_visible(False)
+    figure.legend(loc="outside right upper", labelcolor="linecolor", frameon=False)
+    return figure
+
+
+def _lasting(record: NetworkRecord) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
+    """Goodputs of the flows that are there from the start, packets/s."""
+    kinds = [group["kind"] for group in record.run["flows"]]
+    lasting = [group for group, kind in enumerate(kinds) if kind != "short-tcp"]
+    return record.flows.filter(pl.col("group").is_in(lasting))["goodput"].to_numpy()

@@ -1,0 +1,133 @@
+"""Plots against time, many AQMs in one picture: a strip for each, all with the same axes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from sluicegate.network.record import NetworkRecord
+from sluicegate.record import FloatArray
+from sluicegate.report.plots import WIDTH, colours, label
+
+# as many as the eye tells apart over the width of a page
+_BINS = 400
+_BAND = (0.05, 0.95)
+
+
+@dataclass(frozen=True)
+class _Strip:
+    """What one strip shows: samples of every replication, shape (R, T), at `times_s`, (T,)."""
+
+    name: str
+    colour: str
+    times_s: FloatArray
+    samples: FloatArray
+    target: float | None
+
+
+def queue_series_figure(
+    records: Sequence[NetworkRecord],
+    *,
+    port: int = 0,
+    target: float | None = None,
+    changes_s: Sequence[float] = (),
+) -> Figure:
+    """Draw the queue against time, a strip per record; `reading` says in words what it shows.
+
+    Args:
+        records: One or more; the strips bear the names of their disciplines.
+        port: Place of the port in the records.
+        target: Queue to be held, packets, dotted; None: each AQM's own `q_ref`, if it has one.
+        changes_s: Times to be marked in all strips.
+    """
+    targets = [_own_target(record) if target is None else target for record in records]
+    strips = _strips(records, port, "queue", targets)
+    return _figure(strips, "waiting packets", changes_s)
+
+
+def probability_series_figure(
+    records: Sequence[NetworkRecord], *, port: int = 0, changes_s: Sequence[float] = ()
+) -> Figure | None:
+    """Draw the AQMs' drop probability against time likewise; None where no AQM has one."""
+    strips = _strips(records, port, "probability", [None] * len(records))
+    return _figure(strips, "drop probability", changes_s) if strips else None
+
+
+def average_series_figure(
+    records: Sequence[NetworkRecord], *, port: int = 0, changes_s: Sequence[float] = ()
+) -> Figure | None:
+    """Draw the AQMs' average queue against time likewise; None where no AQM has one."""
+    strips = _strips(records, port, "average", [None] * len(records))
+    return _figure(strips, "average queue (packets)", changes_s) if strips else None
+
+
+def reading(record: NetworkRecord) -> str:
+    """What the line and the band of a strip are, for a caption."""
+    port = record.ports[0]
+    bin_s = _bin_samples(len(port.times_s)) * port.sample_s
+    return (
+        f"The line is the first replication, in means over {bin_s:.2g} s; the band holds 90 % of "
+        "the samples of all replications."
+    )
+
+
+def _own_target(record: NetworkRecord) -> float | None:
+    """The queue that a record's AQM is to hold, packets; None if it knows none."""
+    value = record.run["aqm"]["params"].get("q_ref")
+    return None if value is None else float(value)
+
+
+def _strips(
+    records: Sequence[NetworkRecord], place: int, column: str, targets: Sequence[float | None]
+) -> list[_Strip]:
+    """A strip for each record whose port has the column."""
+    colour = colours([record.discipline for record in records])
+    strips = []
+    for record, target in zip(records, targets, strict=True):
+        port = record.ports[place]
+        samples = port.series[column]
+        if not samples.null_count():
+            rows = samples.to_numpy().astype(np.float64).reshape(-1, len(port.times_s))
+            name = record.discipline
+            strips.append(_Strip(name, colour[name], port.times_s, rows, target))
+    return strips
+
+
+def _figure(strips: Sequence[_Strip], upwards: str, changes_s: Sequence[float]) -> Figure:
+    height = 0.7 + (1.5 if len(strips) < 3 else 1.0) * len(strips)
+    figure = Figure(figsize=(WIDTH, height), layout="constrained")
+    axes = figure.subplots(len(strips), 1, sharex=True, sharey=True, squeeze=False)[:, 0]
+    for ax, strip in zip(axes, strips, strict=True):
+        _draw(ax, strip)
+        for change_s in changes_s:
+            ax.axvline(change_s, color="black", lw=0.8, alpha=0.5)
+    axes[-1].set_xlim(0, max(strip.times_s[-1] for strip in strips))
+    axes[-1].set_ylim(bottom=0)
+    axes[-1].set_xlabel("time (s)")
+    figure.supylabel(upwards, fontsize=10)
+    return figure
+
+
+def _draw(ax: Axes, strip: _Strip) -> None:
+    width = _bin_samples(len(strip.times_s))
+    bins = len(strip.times_s) // width
+    samples = strip.samples[:, : bins * width].reshape(-1, bins, width)
+    times_s = strip.times_s[: bins * width].reshape(bins, width).mean(axis=1)
+    low, high = np.quantile(samples, _BAND, axis=(0, 2))
+    ax.fill_between(times_s, low, high, color=strip.colour, alpha=0.3, lw=0)
+    ax.plot(times_s, samples[0].mean(axis=1), color=strip.colour, lw=1)
+    if strip.target is not None:
+        ax.axhline(strip.target, color="black", lw=0.9, ls=":")
+    name = label(strip.name).replace("\n", " ")
+    ax.set_title(name, loc="left", fontsize=9, color=strip.colour, pad=2)
+    ax.grid(axis="y", alpha=0.25)
+    ax.spines[["top", "right"]].set_visible(False)
+
+
+def _bin_samples(samples: int) -> int:
+    """Samples that one point of a figure stands for."""
+    return max(1, samples // _BINS)

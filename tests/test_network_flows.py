@@ -1,0 +1,234 @@
+"""Flows of the network world: what they send, how it is read, and what is refused."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import sluicegate as sg
+from sluicegate import network
+
+CAPTURE = Path(__file__).parent.parent / "captures" / "gateway.pcap"
+DROP_TAIL = [sg.Discipline(aqm="drop_tail")]
+ENDS = {"source": "a", "sink": "b"}
+SHORT = {**ENDS, "gaps": network.Exponential(mean_s=0.1)}
+POISSON = {**ENDS, "rate_bps": 1e6, "gaps": "exponential"}
+NOISE = network.Fgn(hurst=0.8, deviation=0.2, frame_s=0.1)
+
+
+def one_link(*flows, rate_bps=1e6, limit=250, duration_s=10.0, **fields):
+    link = network.Link(source="a", sink="b", rate_bps=rate_bps, delay_s=0.001, queue=True)
+    return network.NetworkScenario(
+        topology=network.Graph(links=[link]),
+        flows=list(flows),
+        queue=sg.Queue(limit=limit),
+        duration_s=duration_s,
+        **{"disciplines": DROP_TAIL, "replications": 1, "warm_up_s": 0.0, **fields},
+    )
+
+
+def test_cubic_comes_back_sooner_than_newreno_on_a_long_fat_link():
+    link = network.Link(source="a", sink="b", rate_bps=50e6, delay_s=0.1, queue=True)
+
+    def goodput(variant):
+        tcp = network.Tcp(variant=variant, packet_bytes=1000)
+        scenario = network.NetworkScenario(
+            topology=network.Graph(links=[link]),
+            flows=[network.TcpFlows(**ENDS, tcp=tcp)],
+            queue=sg.Queue(limit=60),
+            disciplines=DROP_TAIL,
+            duration_s=60,
+            replications=1,
+        )
+        return network.simulate(scenario)["goodput"].value
+
+    assert goodput("cubic") > 1.2 * goodput("sack")
+
+
+def test_flows_of_random_sizes_bring_all_they_have():
+    sizes = network.Sizes(kind="pareto", mean_packets=8, shape=2.5)
+    flows = network.ShortTcpFlows(**SHORT, packets=sizes, stop_s=180.0)
+    record = network.simulate(one_link(flows, duration_s=200.0, rate_bps=1e7, replications=8))
+    packets = record.flows["packets"].to_numpy()
+    # Poisson arrivals: 1800 a replication; Pareto sizes: variance mean^2 / (shape (shape - 2))
+    assert abs(len(packets) - 8 * 1800) < 4 * np.sqrt(8 * 1800)
+    error = 8 / np.sqrt(2.5 * 0.5 * len(packets))
+    assert abs(packets.mean() - 8) < 4 * error
+    assert packets.min() >= 8 * 1.5 // 2.5
+
+
+def test_short_flows_without_a_stop_arrive_until_the_end():
+    flows = network.ShortTcpFlows(**SHORT, duration=network.Constant(mean_s=0.05))
+    assert 60 < network.simulate(one_link(flows)).flows.height < 140
+
+
+@pytest.mark.parametrize(
+    ("fields", "rate"),
+    [
+        ({"fgn": network.Fgn(hurst=0.7, deviation=0.2, frame_s=0.5)}, 1.0),
+        ({"gaps": "constant", "self_similar": network.SelfSimilar(share=0.3, a=6.0)}, 0.3),
+    ],
+)
+def test_bursty_datagrams_have_their_mean_rate(fields, rate):
+    flows = network.DatagramFlows(**{**POISSON, "rate_bps": 1e5, "count": 20, **fields})
+    scenario = one_link(flows, rate_bps=1e8, duration_s=200.0, replications=8)
+    found = network.simulate(scenario)["datagram_goodput"]
+    wanted = rate * 20 * 1e5 / 8 / 500
+    # twice the 95 % interval: one seed in ten thousand lies outside
+    assert abs(found.value - wanted) < 2 * found.half_width
+
+
+def test_a_replay_brings_each_flow_of_the_capture_its_packets():
+    capture = sg.traffic.Capture.read(CAPTURE)
+    replay = network.ReplayFlows(**ENDS, capture=str(CAPTURE), start_s=0.5)
+    scenario = one_link(replay, rate_bps=1e10, limit=10_000, duration_s=capture.duration_s + 1)
+    record = network.simulate(scenario)
+    _, counts = np.unique(capture.flow, return_counts=True)
+    assert record.flows["packets"].to_list() == counts.tolist()
+    bits = 8.0 * float(capture.bytes.sum(dtype=np.uint64))
+    sent = record["throughput_bps"].value * scenario.duration_s
+    assert sent == pytest.approx(bits, rel=1e-12)
+
+
+def test_threads_change_nothing():
+    flows = [
+        network.ShortTcpFlows(
+            **SHORT, fgn=NOISE, packets=network.Sizes(kind="geometric", mean_packets=20)
+        ),
+        network.DatagramFlows(**POISSON, count=3, fgn=NOISE),
+        network.DatagramFlows(
+            **ENDS, rate_bps=1e6, self_similar=network.SelfSimilar(share=0.2, a=5)
+        ),
+        network.ReplayFlows(**ENDS, capture=str(CAPTURE), count=2, spread_s=1.0),
+    ]
+    scenario = one_link(*flows, rate_bps=3e6, limit=50, replications=3)
+    alone, many = (network.simulate(scenario, threads=n, fresh=True) for n in (1, 3))
+    assert alone.measures == many.measures
+    assert alone.flows.equals(many.flows)
+
+
+def test_toml_says_the_same(tmp_path):
+    (tmp_path / "here.pcap").write_bytes(CAPTURE.read_bytes())
+    (tmp_path / "flows.toml").write_text("""
+duration_s = 1
+[topology]
+kind = "dumbbell"
+[[flows]]
+kind = "short-tcp"
+gaps = { kind = "exponential", mean_s = 0.05 }
+fgn = { hurst = 0.8, deviation = 0.3, frame_s = 0.1 }
+packets = { kind = "pareto", mean_packets = 12, shape = 1.5 }
+tcp = { variant = "cubic" }
+[[flows]]
+kind = "datagrams"
+rate_bps = 1e6
+self_similar = { share = 0.2, a = 5 }
+[[flows]]
+kind = "replay"
+capture = "here.pcap"
+[[disciplines]]
+aqm = "drop_tail"
+""")
+    scenario = network.NetworkScenario.load(tmp_path / "flows.toml")
+    short, bursty, replay = scenario.flows
+    assert short.packets == network.Sizes(kind="pareto", mean_packets=12, shape=1.5)
+    assert short.fgn == network.Fgn(hurst=0.8, deviation=0.3, frame_s=0.1)
+    assert bursty.self_similar.modulator().mean == pytest.approx(0.2)
+    assert replay.packets.packets == sg.traffic.Capture.read(CAPTURE).packets
+    assert network.simulate(scenario)["utilization"].value > 0
+
+
+def test_a_replay_is_known_by_what_stands_in_the_capture(tmp_path):
+    (tmp_path / "copy.pcap").write_bytes(CAPTURE.read_bytes())
+    one, other = (
+        network.ReplayFlows(**ENDS, capture=str(path)).described()
+        for path in (CAPTURE, tmp_path / "copy.pcap")
+    )
+    assert one == other
+    assert str(CAPTURE) not in one.values()
+
+
+def refusal(make):
+    with pytest.raises(sg.SluiceError) as told:
+        make()
+    return str(told.value)
+
+
+REFUSED = [
+    (
+        lambda: network.ShortTcpFlows(**SHORT),
+        "one of duration and packets must be given, not both",
+    ),
+    (
+        lambda: network.ShortTcpFlows(
+            **{**SHORT, "gaps": network.Pareto(mean_s=1.0)},
+            fgn=NOISE,
+            duration=network.Constant(mean_s=1.0),
+        ),
+        "gaps = pareto must be exponential with fgn: only its rate varies",
+    ),
+    (
+        lambda: network.Sizes(kind="pareto", mean_packets=2, shape=1.5),
+        "mean_packets = 2 must be at least shape / (shape - 1) = 3: "
+        "nothing is smaller than a packet",
+    ),
+    (
+        lambda: network.Sizes(kind="pareto", mean_packets=2),
+        "shape must be given with kind = pareto, and only then",
+    ),
+    (
+        lambda: network.Sizes(kind="constant", mean_packets=2.5),
+        "mean_packets = 2.5 must be whole if constant",
+    ),
+    (
+        lambda: network.Sizes(kind="geometric", mean_packets=0.5),
+        "mean_packets = 0.5 must be at least 1",
+    ),
+    (
+        lambda: network.DatagramFlows(**{**POISSON, "gaps": "constant"}, fgn=NOISE),
+        "gaps = constant must be exponential with fgn: only its rate varies",
+    ),
+    (
+        lambda: network.DatagramFlows(**POISSON, self_similar=network.SelfSimilar(share=0.5, a=8)),
+        "gaps = exponential must be constant with self_similar",
+    ),
+    (
+        lambda: network.DatagramFlows(
+            **ENDS,
+            rate_bps=1e6,
+            on=network.Constant(mean_s=1),
+            off=network.Constant(mean_s=1),
+            self_similar=network.SelfSimilar(share=0.5, a=8),
+        ),
+        "on and off exclude self_similar",
+    ),
+    (
+        lambda: network.DatagramFlows(**POISSON, fgn={"hurst": 1.0, "deviation": 0, "frame_s": 1}),
+        "fgn.hurst = 1.0 must be below 1",
+    ),
+    (
+        lambda: network.SelfSimilar(share=0.1, a=1.2),
+        "a = 1.2 is too small for 5 states: "
+        "the probabilities a^-j of leaving state 0 add up to 2.589, over 1",
+    ),
+    (
+        lambda: network.simulate(one_link(network.ReplayFlows(**ENDS, capture="none.pcap"))),
+        "cannot read none.pcap: No such file or directory (os error 2)",
+    ),
+    (
+        lambda: network.simulate(
+            one_link(
+                network.ShortTcpFlows(
+                    **{**SHORT, "gaps": network.Constant(mean_s=1e-9)},
+                    duration=network.Constant(mean_s=1),
+                )
+            )
+        ),
+        "flows.0: about 1.000e10 flows would arrive; at most 1e7 can",
+    ),
+]
+
+
+@pytest.mark.parametrize(("make", "reason"), REFUSED)
+def test_what_is_no_flow_is_refused(make, reason):
+    assert refusal(make) == reason

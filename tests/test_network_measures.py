@@ -1,0 +1,248 @@
+"""What a record of the network world says: waits, series, flows, response times."""
+
+from math import exp, factorial
+
+import numpy as np
+import pytest
+from scipy.optimize import brentq
+
+import sluicegate as sg
+from sluicegate import network
+from sluicegate.network import measures
+
+PACKET_S = 8 * 500 / 1e6
+
+
+def one_link(*flows, aqm="drop_tail", duration_s=10.0, **fields):
+    link = network.Link(source="a", sink="b", rate_bps=1e6, delay_s=0.001, queue=True)
+    return network.NetworkScenario(
+        topology=network.Graph(links=[link]),
+        flows=list(flows),
+        disciplines=[sg.Discipline(aqm=aqm)],
+        duration_s=duration_s,
+        **fields,
+    )
+
+
+def datagrams(load, **fields):
+    return network.DatagramFlows(
+        source="a", sink="b", rate_bps=load * 1e6, gaps="exponential", **fields
+    )
+
+
+def tcp(**fields):
+    return network.TcpFlows(source="a", sink="b", **fields)
+
+
+# --- waits
+
+
+def crommelin(load, waited):
+    """Probability that an M/D/1 customer waits at most `waited` services (Crommelin 1932)."""
+    terms = (
+        (load * (k - waited)) ** k / factorial(k) * exp(-load * (k - waited))
+        for k in range(int(waited) + 1)
+    )
+    return (1 - load) * sum(terms)
+
+
+def test_poisson_datagrams_wait_as_crommelin_says():
+    load = 0.7
+    record = network.simulate(
+        one_link(datagrams(load), queue=sg.Queue(limit=10_000), duration_s=1000.0, replications=16)
+    )
+    # moments of the waiting time: Pollaczek and Khinchine, Takacs
+    mean = load / (2 * (1 - load))
+    variance = mean**2 + load / (3 * (1 - load))
+    wanted = {"wait_mean": 1 + mean, "wait_variance": variance}
+    for level in (0.5, 0.9, 0.99):
+        waited = brentq(lambda at, level=level: crommelin(load, at) - level, 0, 20)
+        wanted[f"wait_p{100 * level:g}"] = 1 + waited
+    for name, services in wanted.items():
+        exact = services * PACKET_S ** (2 if name == "wait_variance" else 1)
+        # twice the 95 % interval: one seed in ten thousand lies outside
+        assert abs(record[name].value - exact) < 2 * record[name].half_width, name
+    # 30 % find the link idle: they are there for their own transmission
+    port = record.ports[0]
+    first = int(PACKET_S / port.wait_bin_s)
+    assert port.wait_distribution[: first - 1].sum() == 0
+    assert port.wait_distribution[first - 1 : first + 2].sum() == pytest.approx(0.3, abs=0.02)
+    assert port.wait_distribution.sum() == pytest.approx(1)
+    middles = (np.arange(len(port.wait_distribution)) + 0.5) * port.wait_bin_s
+    assert port.wait_distribution @ middles == pytest.approx(record["wait_mean"].value, rel=1e-3)
+
+
+def tally(waits_ns, bin_ns, bins):
+    return {
+        "sent": len(waits_ns),
+        "wait_sum_ns": sum(waits_ns),
+        "wait_square_sum_ns2": sum(wait * wait for wait in waits_ns),
+        "wait": np.array(bins, dtype=np.uint64),
+        "wait_bin_ns": bin_ns,
+        "duration_ns": 100,
+        "idle_ns": 0,
+        "queue_ns": np.array([100], dtype=np.uint64),
+        "arrivals": len(waits_ns) + 4,
+        "verdicts": [len(waits_ns), 0, 0, 0, 0, 4],
+        "sent_bytes": 0,
+    }
+
+
+def test_tallies_with_bins_of_different_width_are_put_together():
+    both = [tally([2, 3, 5], 1, [0, 0, 1, 1, 0, 1]), tally([9, 10], 4, [0, 0, 2])]
+    counts, bin_ns = measures.waits(both)
+    assert (counts.tolist(), bin_ns) == ([2, 1, 2], 4)
+    found = measures.port_measures(both)
+    assert found["wait_mean"] == pytest.approx(np.mean([2, 3, 5, 9, 10]) * 1e-9)
+    assert found["wait_variance"] == pytest.approx(np.var([2, 3, 5, 9, 10]) * 1e-18)
+    # the third of five lies in [4, 8), where one is: halfway through it
+    assert found["wait_p50"] == pytest.approx(5.5e-9)
+
+
+def test_candidates_of_choke_count_as_lost():
+    found = measures.port_measures([tally([1, 1, 1, 1], 1, [0, 4])])
+    assert found["loss_ratio"] == found["forced_loss_ratio"] == 0.5
+
+
+def test_where_nothing_was_sent_there_is_no_wait():
+    record = network.simulate(one_link(datagrams(0.1, start_s=9.99), duration_s=5.0))
+    assert np.isnan(record["wait_mean"].value)
+    assert np.isnan(record["wait_p99"].value)
+    assert "completion_mean" not in record.measures
+    assert not len(record.ports[0].wait_distribution)
+
+
+# --- series
+
+
+def test_series_have_all_columns():
+    given = one_link(datagrams(0.9), tcp(count=3), aqm="red", sample_s=0.5, windows=True)
+    port = network.simulate(given).ports[0]
+    assert port.series.columns == [
+        *["replication", "time_s", "queue", "arrivals", "losses", "sent_bytes"],
+        *["average", "probability"],
+    ]
+    assert port.series.null_count().sum_horizontal().item() == 0
+    rows = port.series.filter(replication=1)
+    assert rows["arrivals"].is_sorted()
+    assert (rows["sent_bytes"] <= 125_000 * rows["time_s"] + 500).all()
+    assert rows["probability"].is_between(0, 1).all()
+    flows = network.simulate(given).series
+    assert flows.columns == ["replication", "time_s", "acknowledged", "window"]
+    assert flows["window"].min() >= 1
+
+
+def test_what_there_is_not_is_null():
+    record = network.simulate(one_link(tcp(), sample_s=0.5, duration_s=2.0, replications=1))
+    series = record.ports[0].series
+    assert series["average"].to_list() == series["probability"].to_list() == [None] * 4
+    assert record.series["window"].to_list() == [None] * 4
+
+
+def test_windows_are_null_while_no_flow_is_under_way():
+    given = one_link(tcp(packets=5, start_s=1.0), duration_s=3.0, sample_s=0.5, windows=True)
+    window = network.simulate(given).series.filter(replication=0)["window"]
+    assert window.is_null().to_list() == [True, True, False, True, True, True]
+
+
+def test_series_too_large_for_memory_are_refused():
+    given = one_link(datagrams(0.5), duration_s=1e6, sample_s=1e-3)
+    with pytest.raises(sg.SluiceError, match=r"sample = 1000000 must be at least \d+ ns"):
+        network.simulate(given)
+
+
+# --- flows
+
+
+def test_flows_say_what_became_of_them():
+    given = one_link(
+        tcp(count=2, packets=50),
+        tcp(),
+        datagrams(0.5, start_s=1.0),
+        datagrams(0.5, start_s=8.0, stop_s=8.000001),
+        duration_s=8.0,
+        warm_up_s=0.0,
+        replications=2,
+    )
+    record = network.simulate(given)
+    flows = record.flows.filter(replication=1)
+    assert flows["group"].to_list() == [0, 0, 1, 2, 3]
+    assert flows["packets"].to_list()[:2] == [50, 50]
+    assert flows["completion_s"].is_null().to_list() == [False, False, True, True, True]
+    assert flows["retransmissions"].is_null().to_list() == [False, False, False, True, True]
+    assert flows["start_s"].to_list()[:3] == [0, 0, 0]
+    assert flows["start_s"][3] > 1.0
+    assert flows["start_s"][4] is None
+    took = record.flows["completion_s"].drop_nulls().to_numpy().reshape(2, 2)
+    assert record["completion_mean"].value == pytest.approx(took.mean())
+    # two flows' 99 % quantile, interpolated
+    wanted = np.quantile(took, 0.99, axis=1).mean()
+    assert record["completion_p99"].value == pytest.approx(wanted)
+
+
+def test_completions_in_the_warm_up_are_left_out():
+    outcomes = {
+        "start_ns": np.array([0, 5, 6, 7], dtype=np.uint64),
+        "completion_ns": np.array([9, 5, 10, measures.NO_TIME_NS], dtype=np.uint64),
+    }
+    found = measures.completion_measures(outcomes, since_ns=10)
+    assert found["completion_mean"] == pytest.approx(7.5e-9)
+    assert np.isnan(measures.completion_measures(outcomes, since_ns=17)["completion_mean"])
+
+
+# --- response times
+
+
+def steps(*parts):
+    """Samples, 100 a second: pairs of seconds and packets."""
+    return np.concatenate([np.full(round(100 * seconds), queue) for seconds, queue in parts])
+
+
+def response(samples, since_s=0.0):
+    return network.response_time_s(samples, 0.01, 100, since_s)
+
+
+def test_response_time_is_when_the_trailing_mean_stays_near():
+    # the mean over 5 s reaches half of 100 when half of its window has passed the step
+    assert response(steps((10, 0), (30, 100))) == pytest.approx(12.49, abs=0.011)
+    assert response(steps((40, 0))) == np.inf
+    assert response(steps((5, 100))) == np.inf
+
+
+def test_response_time_is_counted_from_the_change():
+    # near the target up to the change at 50 s, then above, and near again from 60 s on
+    samples = steps((50, 100), (10, 500), (40, 100))
+    assert response(samples) == 0
+    # the mean falls to 150 when 350/400 of its 5 s have passed the second step
+    assert response(samples, 50) == pytest.approx(14.37, abs=0.011)
+    assert response(samples, 60) == 0
+    assert response(samples, 95) == np.inf
+    # a change that the queue does not feel
+    assert response(steps((100, 100)), 50) == 0
+    # what came before the change does not count, however far off
+    assert response(steps((50, 5000), (50, 100)), 50) == 0
+
+
+def test_a_change_between_two_samples():
+    samples = steps((10, 0), (30, 100))
+    assert response(samples, 5.003) == pytest.approx(response(samples, 5.0) - 0.003)
+
+
+@pytest.mark.parametrize(
+    ("target", "since_s", "reason"),
+    [
+        (0, 0.0, r"target = 0 must exceed 0 \(packets\)"),
+        (100, -1.0, "since_s = -1 must lie between 0 and 9.99, the last sample"),
+        (100, 10.0, "since_s = 10 must lie between 0 and 9.99, the last sample"),
+    ],
+)
+def test_changes_outside_the_samples_are_refused(target, since_s, reason):
+    with pytest.raises(sg.SluiceError, match=reason):
+        network.response_time_s(steps((10, 0)), 0.01, target, since_s)
+
+
+def test_a_port_gives_the_response_time_of_each_replication():
+    given = one_link(tcp(count=2), duration_s=20.0, replications=2)
+    port = network.simulate(given).ports[0]
+    wanted = [network.response_time_s(row, 0.01, 5, 2.0) for row in port.samples]
+    assert port.response_times_s(5, since_s=2.0).tolist() == wanted

@@ -1,0 +1,128 @@
+"""Plots and pages of networks: what they draw is what the records hold."""
+
+import numpy as np
+import pytest
+
+import sluicegate as sg
+from sluicegate import network
+from sluicegate.report.comparison import comparison_page
+from sluicegate.report.goodput import goodput_figure
+from sluicegate.report.series import queue_series_figure, reading
+from sluicegate.report.tables import comparison_rows
+
+DISCIPLINES = [
+    sg.Discipline(aqm="drop_tail"),
+    sg.Discipline(aqm="pi", params={"q_ref": 20}),
+    sg.Discipline(aqm="red", params={"min_th": 5, "max_th": 40, "w": 0.02}, label="$RED$"),
+]
+FLOWS = [network.TcpFlows(count=8, spread_s=0.5)]
+
+
+def scenario(**changes):
+    fields = {
+        "topology": network.Dumbbell(rate_bps=1e6, client_delays_s=[0.01, 0.05], two_way=True),
+        "flows": FLOWS,
+        "queue": sg.Queue(limit=50),
+        "disciplines": DISCIPLINES,
+        "duration_s": 10.0,
+        "replications": 3,
+    }
+    return network.NetworkScenario(**(fields | changes))
+
+
+@pytest.fixture(scope="module")
+def comparison(tmp_path_factory):
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("SLUICE_RUNS", str(tmp_path_factory.mktemp("runs")))
+        return sg.compare(scenario())
+
+
+# --- the queue against time
+
+
+def test_every_discipline_has_a_strip_with_the_same_axes(comparison):
+    figure = queue_series_figure(comparison.records, changes_s=[3.0])
+    assert [ax.get_title("left") for ax in figure.axes] == ["drop_tail", "pi q_ref=20", r"\$RED\$"]
+    assert len({ax.get_xlim() for ax in figure.axes}) == 1
+    assert len({ax.get_ylim() for ax in figure.axes}) == 1
+    assert len({ax.lines[0].get_color() for ax in figure.axes}) == 3
+
+
+def test_a_strip_shows_the_first_replication_within_all(comparison):
+    record = comparison.records[1]
+    ax = queue_series_figure([record]).axes[0]
+    line, target = ax.lines
+    samples = record.ports[0].samples.astype(float)
+    # 1000 samples, two to a point
+    np.testing.assert_allclose(line.get_ydata(), samples[0].reshape(500, 2).mean(axis=1))
+    np.testing.assert_allclose(line.get_xdata()[:2], [0.005, 0.025])
+    assert list(target.get_ydata()) == [20, 20]
+    (band,) = ax.collections
+    corners = band.get_paths()[0].vertices
+    at = corners[np.isclose(corners[:, 0], 0.005 + 0.02 * 100)][:, 1]
+    wanted = np.quantile(samples[:, 200:202], [0.05, 0.95])
+    np.testing.assert_allclose([at.min(), at.max()], wanted)
+    assert "in means over 0.02 s" in reading(record)
+
+
+def test_targets_are_the_aqms_own_or_the_one_given(comparison):
+    own = queue_series_figure(comparison.records)
+    assert [len(ax.lines) for ax in own.axes] == [1, 2, 1]
+    given = queue_series_figure(comparison.records, target=7.0, port=1)
+    assert [ax.lines[1].get_ydata()[0] for ax in given.axes] == [7, 7, 7]
+
+
+# --- goodputs
+
+
+def test_goodputs_are_those_of_all_flows_that_last(comparison):
+    (ax,) = goodput_figure(comparison.records).axes
+    for line, record in zip(ax.lines, comparison.records, strict=True):
+        np.testing.assert_array_equal(line.get_xdata()[1:], record.flows["goodput"].sort())
+        assert line.get_ydata()[-1] == 1
+
+
+def test_short_flows_have_no_goodput_to_be_drawn():
+    short = network.ShortTcpFlows(
+        gaps=network.Exponential(mean_s=0.2), duration=network.Constant(mean_s=0.1), stop_s=2.0
+    )
+    only = DISCIPLINES[:1]
+    alone = network.simulate(scenario(flows=[short], disciplines=only, duration_s=2.0))
+    assert goodput_figure([alone]) is None
+    mixed = network.simulate(scenario(flows=[short, *FLOWS], disciplines=only, duration_s=2.0))
+    (ax,) = goodput_figure([mixed]).axes
+    assert len(ax.lines[0].get_xdata()) == 1 + 3 * 8
+
+
+# --- the table and the page
+
+
+def test_the_table_has_what_matters_under_tcp(comparison):
+    header, rows = comparison_rows(comparison)
+    words = [cell.split("\n")[0] for cell in header]
+    assert words[-3:] == ["goodput", "fairness", "link busy"]
+    assert {"mean wait", "mean queue", "deviation", "lost"} <= set(words)
+    assert "marked" not in words
+    assert [row[0] for row in rows] == [each.name for each in DISCIPLINES]
+
+
+def test_marks_have_a_column_where_there_are_any():
+    flows = [network.TcpFlows(count=8, tcp=network.Tcp(ecn=True))]
+    marking = [DISCIPLINES[2].model_copy(update={"ecn": True})]
+    header, _ = comparison_rows(sg.compare(scenario(flows=flows, disciplines=marking)))
+    assert "marked\n(%)" in header
+
+
+def test_the_page_says_what_was_run(comparison):
+    html = comparison_page(comparison).html()
+    for wanted in (
+        "3 disciplines, each simulated in 3 runs of 10 s, seed 1",
+        "The queue in time",
+        "How evenly flows are served",
+        "kind = dumbbell, rate_bps = 1e+06",
+        "client_delays_s = [0.01, 0.05]",
+        "tcp = { variant = newreno, like = rfc",
+        "the first 5 s of each left out",
+    ):
+        assert wanted in html, wanted
+    assert "slots" not in html
