@@ -14,6 +14,7 @@ import pytest
 import sluicegate as sg
 from sluicegate import _engine, store
 from sluicegate.cli import main, syntax
+from sluicegate.papers import REPRODUCTIONS
 
 SCENARIO = """
 title = "Three of a kind"
@@ -223,17 +224,18 @@ def test_fit_ends_with_what_a_scenario_needs(folder, gateway, capsys):
 
 
 def test_reproduce_sets_ours_beside_the_published(folder, capsys):
-    shown = run(capsys, "reproduce", "lpf-oda", "--json", "rows.json", "--out", "here")
-    assert shown.splitlines()[-1] == "report: here/lpf-oda.html"
-    assert (folder / "here" / "lpf-oda.html").exists()
+    where = ("--world", "slotted", "--json", "rows.json", "--out", "here")
+    shown = run(capsys, "reproduce", "lpf-oda", *where)
+    assert shown.splitlines()[-1] == "report: here/lpf-oda-slotted.html"
+    assert (folder / "here" / "lpf-oda-slotted.html").exists()
     keys = {"row", "quantity", "published", "measured", "half_width", "deviation"}
-    rows = json.loads((folder / "rows.json").read_text())
-    assert all(set(row) == keys for row in rows)
+    found = json.loads((folder / "rows.json").read_text())
+    assert all(set(row) == keys for row in found["rows"])
 
 
 def test_reproduce_names_what_there_is(capsys):
     assert main(["reproduce", "blue"]) == 1
-    message = "error: blue is not a reproduction; there are drop-from-front, redwm, lpf-oda\n"
+    message = f"error: blue is not a reproduction; there are {', '.join(REPRODUCTIONS)}\n"
     assert capsys.readouterr().err == message
 
 

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 
 from sluicegate.estimate import student
 from sluicegate.papers.campaign import Campaign
 from sluicegate.papers.comparison import Reproduction, Row, row_of
-from sluicegate.papers.lpf_oda.claims import claims, throughput_gain, times_sooner
+from sluicegate.papers.lpf_oda.claims import Pair, claims
 from sluicegate.papers.lpf_oda.figures import courses
-from sluicegate.papers.lpf_oda.outcome import Outcome, outcome
-from sluicegate.papers.lpf_oda.readings import SEEDS, Reading, connections, datagrams
+from sluicegate.papers.lpf_oda.findings import choices, findings
+from sluicegate.papers.lpf_oda.outcome import outcome
+from sluicegate.papers.lpf_oda.readings import DRAWN, READINGS, Reading
 from sluicegate.papers.lpf_oda.source import (
     FILTERS,
     GAINS,
@@ -22,34 +23,7 @@ from sluicegate.papers.lpf_oda.source import (
 )
 from sluicegate.worlds import Network, Watch
 
-# so large that 1.7 packets/s make up the load: 23 arrivals take 13 s
-_RARE = datagrams(1.5, 0.09, 65_535)
-_USUAL = datagrams(1.5, 0.1)
-_MIXED = mixed(3, 1.5)
-READINGS = (
-    _USUAL,
-    datagrams(1.1, 0.1),
-    datagrams(3.0, 0.1),
-    datagrams(1.5, 0.002),
-    datagrams(1.5, 0.01),
-    datagrams(1.5, 0.5),
-    datagrams(1.5, 0.8),
-    datagrams(1.5, 0.1, 500),
-    _USUAL.decaying(),
-    _RARE,
-    _RARE.decaying(),
-    connections(3, 30),
-    connections(3, 300),
-    connections(30, 300),
-    connections(3, 300).decaying(),
-    mixed(3, 1.1),
-    _MIXED,
-    mixed(30, 1.5),
-    _MIXED.decaying(),
-)
-_DRAWN = (_RARE, _USUAL, _MIXED)
-
-Outcomes = Mapping[str, Mapping[str, Outcome]]
+_UNITS = "Times in seconds, drops in packets, gains as shares."
 
 
 def reproduce(
@@ -68,44 +42,45 @@ def reproduce(
     world = Network()
     cost = sum(world.cost(each.scenario(name)) for each in READINGS for name in FILTERS)
     campaign = Campaign("lpf-oda", cost, threads=threads, watch=watch, fresh=fresh)
-    found = {
-        reading.name: {
+
+    def pair(reading: Reading) -> Pair:
+        return {
             name: outcome(
                 campaign.run(reading.scenario(name), world).ports[0], reading.packet_bytes
             )
             for name in FILTERS
         }
-        for reading in READINGS
-    }
+
+    pairs = {reading: pair(reading) for reading in READINGS}
+    named = {reading.name: found for reading, found in pairs.items()}
     return Reproduction(
         paper=PAPER,
-        rows=list(_rows(found)),
-        findings=[],
-        choices=_choices(),
-        plots=list(courses({reading.name: found[reading.name] for reading in _DRAWN})),
-        claims=claims(found),
+        rows=[row for name, found in named.items() for row in _rows(name, found)],
+        findings=findings(pairs),
+        choices=choices(),
+        plots=list(courses({reading.name: pairs[reading] for reading in DRAWN})),
+        units=_UNITS,
+        claims=claims(named),
     )
 
 
-def _rows(found: Outcomes) -> Iterator[Row]:
-    for reading, pair in found.items():
-        for name in FILTERS:
-            response = student(pair[name].response_s)
-            yield row_of(reading, f"response_time_s, {name}", RESPONSE_S[name], response)
-        yield row_of(reading, "times sooner", TIMES_SOONER, student(times_sooner(pair)))
-        for name in FILTERS:
-            arrivals = student(pair[name].response_arrivals)
-            yield row_of(reading, f"arrivals, {name}", None, arrivals)
-        gain = student(pair[ODA].free / pair[LPF].free - 1)
-        yield row_of(reading, "gain in throughput, 133 to 166 s", None, gain)
-        for time_s, figure in GAINS.items():
-            at = student(throughput_gain(pair, time_s))
-            yield row_of(reading, f"gain in throughput at {time_s:g} s", figure, at)
-        for name in FILTERS:
-            yield row_of(reading, f"drops, {name}", None, student(pair[name].free_drops))
-        for name in FILTERS:
-            yield row_of(reading, f"delay_s, {name}", None, student(pair[name].free_delay_s))
-
-
-def _choices() -> list[str]:
-    return [f"{SEEDS} seeds."]
+def _rows(reading: str, pair: Pair) -> Iterator[Row]:
+    for name in FILTERS:
+        response = student(pair[name].response_s)
+        yield row_of(reading, f"response_time, {name}", RESPONSE_S[name], response)
+    sooner = pair[LPF].response_s.mean() / pair[ODA].response_s.mean()
+    yield Row(reading, "times sooner", TIMES_SOONER, sooner, None)
+    for name in FILTERS:
+        arrivals = student(pair[name].response_arrivals)
+        yield row_of(reading, f"arrivals meanwhile, {name}", None, arrivals)
+    for name in FILTERS:
+        yield row_of(reading, f"recovery, {name}", None, student(pair[name].recovery_s))
+    for time_s, share in GAINS.items():
+        gain = pair[ODA].throughput(time_s).mean() / pair[LPF].throughput(time_s).mean() - 1
+        yield Row(reading, f"gain in throughput at {time_s:g} s", share, gain, None)
+    for name in FILTERS:
+        yield row_of(reading, f"throughput, {name}", None, student(pair[name].free))
+    for name in FILTERS:
+        yield row_of(reading, f"drops, {name}", None, student(pair[name].free_drops))
+    for name in FILTERS:
+        yield row_of(reading, f"delay, {name}", None, student(pair[name].free_delay_s))

@@ -1,4 +1,4 @@
-"""The paper's figures 4 to 7: courses of both filters, a panel per reading."""
+"""The paper's figures 1 and 4 to 7: courses of both filters, a panel per reading."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from sluicegate.report.plots import WIDTH, colours, dash
 _FROM_S, _TO_S = 120.0, 180.0
 # column of a course: factor, label of the axis, title
 _FIGURES = {
+    "average": (1.0, "average queue (packets)", "Figure 1: the average queue of either filter"),
     "throughput": (1.0, "share of 10 Mb/s", "Figure 4: normalised throughput"),
     "queue": (1.0, "waiting packets", "Figure 5: instantaneous queue"),
     "delay_s": (1000.0, "delay (ms)", "Figure 6: queueing delay"),
@@ -27,7 +28,7 @@ _CAPTION = (
 
 
 def courses(outcomes: Mapping[str, Mapping[str, Outcome]]) -> Iterator[Plot]:
-    """Draw figures 4 to 7.
+    """Draw figures 1 and 4 to 7.
 
     Args:
         outcomes: By the name of the reading, then by filter.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -17,6 +18,8 @@ FloatArray = NDArray[np.float64]
 _SETTLED_S = 33.0
 # over so long a time throughputs at a moment are means
 _AROUND_S = 4.0
+# share of the link's rate
+_RECOVERED = 0.05
 
 
 @dataclass(frozen=True)
@@ -25,19 +28,23 @@ class Outcome:
 
     Attributes:
         response_s: From the end of the first congestion until the average is below min_th for the
-            first time, so that nothing is dropped any more; infinite if the second congestion
-            comes first.
+            first time, so that nothing is dropped any more; the 33 s to the second congestion if
+            that comes first.
         response_arrivals: Packets that arrived meanwhile.
+        recovery_s: From the end of the first congestion until the throughput of a whole second
+            after it first is 5 % of the link's rate; likewise.
         first, free, second: Throughput as a share of the link's rate in the first congestion (from
             33 s on), between the congestions, and in the second one.
         free_drops: Packets lost between the congestions.
         free_delay_s: Mean time in the queue there, by Little's law.
-        course: By the second, means over the seeds: time_s, throughput (share of the rate), queue
-            (packets), delay_s (the queue's transmission time), drops (packets/s).
+        course: By the second, means over the seeds: time_s, average and queue (packets),
+            throughput (share of the rate), delay_s (the queue's transmission time), drops
+            (packets/s).
     """
 
     response_s: FloatArray
     response_arrivals: FloatArray
+    recovery_s: FloatArray
     first: FloatArray
     free: FloatArray
     second: FloatArray
@@ -81,57 +88,67 @@ def outcome(port: PortRecord, packet_bytes: int) -> Outcome:
     arrived = _Counted(times_s, rows("arrivals"))
     lost = _Counted(times_s, rows("losses"))
     sent = _Counted(times_s, 8 * rows("sent_bytes") / RATE_BPS)
-    queue = rows("queue")
-    response_s = _first_below(times_s, rows("average"), MIN_TH)
+    queue, average = rows("queue"), rows("average")
+    response_s = _first_below(times_s, average, MIN_TH)
     between = (times_s >= END_S) & (times_s < AGAIN_S)
     free = sent.rate(END_S, AGAIN_S)
     return Outcome(
         response_s=response_s,
         response_arrivals=_arrived_by(arrived, response_s),
+        recovery_s=_recovery_s(sent),
         first=sent.rate(_SETTLED_S, END_S),
         free=free,
         second=sent.rate(AGAIN_S, OVER_S),
         free_drops=lost.at(AGAIN_S) - lost.at(END_S),
         free_delay_s=queue[:, between].mean(axis=1) * 8 * packet_bytes / RATE_BPS / free,
-        course=_course(times_s, sent, lost, queue, packet_bytes),
+        course=_course(times_s, {"throughput": sent, "drops": lost}, queue, average).with_columns(
+            delay_s=pl.col("queue") * 8 * packet_bytes / RATE_BPS
+        ),
         _sent=sent,
     )
 
 
 def _first_below(times_s: FloatArray, average: FloatArray, min_th: float) -> FloatArray:
-    """Seconds from the end of the congestion to the first average below min_th."""
+    """Seconds from the end of the congestion to the first average below min_th, shape (R,)."""
     between = (times_s >= END_S) & (times_s < AGAIN_S)
     below = average[:, between] < min_th
     first = times_s[between][below.argmax(axis=1)] - END_S
-    return np.where(below.any(axis=1), first, np.inf)
+    return np.where(below.any(axis=1), first, AGAIN_S - END_S)
 
 
 def _arrived_by(arrived: _Counted, response_s: FloatArray) -> FloatArray:
-    ends = np.minimum(END_S + response_s, AGAIN_S)
-    by_seed = [arrived.at(end)[seed] for seed, end in enumerate(ends)]
-    counts = np.array(by_seed) - arrived.at(END_S)
-    return np.where(np.isfinite(response_s), counts, np.inf)
+    ends = [arrived.at(END_S + after)[seed] for seed, after in enumerate(response_s)]
+    counts: FloatArray = np.array(ends) - arrived.at(END_S)
+    return counts
+
+
+def _recovery_s(sent: _Counted) -> FloatArray:
+    ends_s = sent.times_s[(sent.times_s >= END_S + 1) & (sent.times_s < AGAIN_S)]
+    rates = np.stack([sent.rate(end_s - 1, end_s) for end_s in ends_s], axis=1)
+    recovered = rates >= _RECOVERED
+    first = ends_s[recovered.argmax(axis=1)] - END_S
+    return np.where(recovered.any(axis=1), first, AGAIN_S - END_S)
 
 
 def _course(
-    times_s: FloatArray, sent: _Counted, lost: _Counted, queue: FloatArray, packet_bytes: int
+    times_s: FloatArray, counts: Mapping[str, _Counted], queue: FloatArray, average: FloatArray
 ) -> pl.DataFrame:
     per_second = round(1 / (times_s[1] - times_s[0]))
-    seconds = len(times_s) // per_second
-    whole = queue[:, : seconds * per_second].reshape(len(queue), seconds, per_second)
-    waiting = whole.mean(axis=(0, 2))
+    seconds = (len(times_s) - 1) // per_second
+    samples = seconds * per_second
 
-    def rates(counted: _Counted) -> FloatArray:
-        marks = counted.values.mean(axis=0)[::per_second]
-        return np.diff(marks)[:seconds]
+    def mean(values: FloatArray) -> FloatArray:
+        over_seeds = values[:, :samples].mean(axis=0)
+        return np.asarray(over_seeds.reshape(seconds, per_second).mean(axis=1))
 
-    count = min(seconds, len(rates(sent)))
+    def rate(counted: _Counted) -> FloatArray:
+        return np.asarray(np.diff(counted.values.mean(axis=0)[: samples + 1 : per_second]))
+
     return pl.DataFrame(
         {
-            "time_s": np.arange(count) + 0.5,
-            "throughput": rates(sent)[:count],
-            "queue": waiting[:count],
-            "delay_s": waiting[:count] * 8 * packet_bytes / RATE_BPS,
-            "drops": rates(lost)[:count],
+            "time_s": np.arange(seconds) + 0.5,
+            "queue": mean(queue),
+            "average": mean(average),
+            **{name: rate(counted) for name, counted in counts.items()},
         }
     )

@@ -26,14 +26,16 @@ from sluicegate.papers.lpf_oda.source import (
 from sluicegate.scenario import Discipline, Queue
 
 SEEDS = 10
+# how long senders stay silent after many losses varies much
+STARVED_SEEDS = 40
 LIMIT = 100
 PACKET_BYTES = 1000
-_SAMPLE_S = 0.01
+_SAMPLE_S = 0.02
 _CONGESTIONS_S = ((0.0, END_S), (AGAIN_S, OVER_S))
 _TCP_SPREAD_S = 1.0
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Reading:
     """One way to read section 3.
 
@@ -43,12 +45,14 @@ class Reading:
         packet_bytes: Size of a data packet.
         idle_decay: Whether the average decays while the link is idle (Floyd & Jacobson 1993);
             the paper's own formula has no such step.
+        seeds: Independent repetitions.
     """
 
     who: str
     flows: Sequence[Flows]
     packet_bytes: int = PACKET_BYTES
     idle_decay: bool = False
+    seeds: int = SEEDS
 
     @property
     def name(self) -> str:
@@ -73,7 +77,7 @@ class Reading:
             duration_s=DURATION_S,
             warm_up_s=0.0,
             sample_s=_SAMPLE_S,
-            replications=SEEDS,
+            replications=self.seeds,
         )
 
     def _red(self, name: str) -> Discipline:
@@ -115,8 +119,8 @@ def connections(always: int, more: int) -> Reading:
     return Reading(f"{always} TCP connections and {more} more", [_tcp(always), *passing])
 
 
-def mixed(always: int, load: float) -> Reading:
-    """TCP connections without end, congested by Poisson datagrams.
+def starved(always: int, load: float) -> Reading:
+    """TCP connections without end, starved by Poisson datagrams while these congest the link.
 
     Args:
         always: Connections all the time.
@@ -125,6 +129,7 @@ def mixed(always: int, load: float) -> Reading:
     return Reading(
         f"{always} TCP connections and datagrams, load {load:g}",
         [_tcp(always), *_congesting(load, PACKET_BYTES)],
+        seeds=STARVED_SEEDS,
     )
 
 
@@ -158,3 +163,33 @@ def _poisson(
         start_s=start_s,
         stop_s=stop_s,
     )
+
+
+# so large that 1.7 packets/s make up the load: 23 arrivals take 13 s
+RARE = datagrams(1.5, 0.09, 65_535)
+USUAL = datagrams(1.5, 0.1)
+STARVED = starved(5, 2.0)
+_CONNECTIONS = connections(3, 300)
+READINGS = (
+    USUAL,
+    datagrams(1.1, 0.1),
+    datagrams(3.0, 0.1),
+    datagrams(1.5, 0.002),
+    datagrams(1.5, 0.01),
+    datagrams(1.5, 0.5),
+    datagrams(1.5, 0.8),
+    datagrams(1.5, 0.1, 500),
+    USUAL.decaying(),
+    RARE,
+    RARE.decaying(),
+    connections(3, 30),
+    _CONNECTIONS,
+    connections(30, 300),
+    _CONNECTIONS.decaying(),
+    starved(5, 1.5),
+    STARVED,
+    starved(5, 2.5),
+    starved(20, 2.0),
+    STARVED.decaying(),
+)
+DRAWN = (RARE, USUAL, STARVED)

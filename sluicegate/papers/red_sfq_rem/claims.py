@@ -8,7 +8,6 @@ from itertools import pairwise
 from sluicegate.papers.claims import Check, Claim, FloatArray, less, more, within
 from sluicegate.papers.readings import all_of, any_of, survives
 from sluicegate.papers.red_sfq_rem.outcome import Outcome
-from sluicegate.papers.red_sfq_rem.readings import RATES_MBPS
 from sluicegate.papers.red_sfq_rem.source import TABLE_3
 
 # by algorithm; and in a sweep of the bandwidth, by algorithm and then by bandwidth in Mb/s
@@ -91,7 +90,10 @@ def _first(
     def judge(trio: Trio) -> Check:
         others = [other for other in trio if other != one]
         return all_of(
-            [compare(f"{name}, {one} and {other}", of(trio[one]), of(trio[other])) for other in others]
+            [
+                compare(f"{name}, {one} and {other}", of(trio[one]), of(trio[other]))
+                for other in others
+            ]
         )
 
     return judge
@@ -124,7 +126,10 @@ def of_sweeps(sweeps: Mapping[str, Sweep]) -> list[Claim]:
         sweeps: By the name of the reading.
     """
     statements: list[tuple[str, Callable[[Sweep], Check]]] = [
-        ("RED's loss decreases smoothly as the bandwidth grows", lambda by: _never_rises(by["RED"])),
+        (
+            "RED's loss decreases smoothly as the bandwidth grows",
+            lambda by: _never_rises(by["RED"]),
+        ),
         (
             "SFQ's loss changes drastically at 15 Mb/s: it is higher than at 10 Mb/s",
             lambda by: more(
@@ -150,7 +155,7 @@ def _never_rises(by_rate: Mapping[float, Outcome]) -> Check:
                 _loss(by_rate[high]) - _loss(by_rate[low]),
                 high=_SAME_LOSS,
             )
-            for low, high in pairwise(RATES_MBPS)
+            for low, high in pairwise(by_rate)
         ]
     )
 
@@ -159,6 +164,6 @@ def _rises_somewhere(by_rate: Mapping[float, Outcome]) -> Check:
     return any_of(
         [
             more(f"loss, {high:g} and {low:g} Mb/s", _loss(by_rate[high]), _loss(by_rate[low]))
-            for low, high in pairwise(RATES_MBPS)
+            for low, high in pairwise(by_rate)
         ]
     )

@@ -67,8 +67,8 @@ def _contradictions() -> list[str]:
     lengths = TABLE_2["queue_max"][0]
     spare = TABLE_2["delay_max"][-1] - TABLE_2["delay_min"][-1]
     return [
-        f"Table 3 ranks utilization {', '.join(TABLE_3['utilization'])}; table 2's own figures give "
-        f"{', '.join(order)}.",
+        f"Table 3 ranks utilization {', '.join(TABLE_3['utilization'])}; table 2's own figures "
+        f"give {', '.join(order)}.",
         f"Table 2 has queues of {lengths} packets at most and REM's longest delay {spare:.0f} ms "
         "above the least: at 10 Mb/s that is a queue of about 20 packets of 2 kB.",
     ]

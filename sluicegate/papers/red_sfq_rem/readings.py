@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import Literal, TypeAlias
 
 from sluicegate.network.flows import Tcp, TcpFlows
 from sluicegate.network.scenario import NetworkScenario
@@ -20,7 +19,11 @@ from sluicegate.papers.red_sfq_rem.source import (
 )
 from sluicegate.scenario import Queue
 
+Variant: TypeAlias = Literal["tahoe", "reno", "newreno"]
+
 SEEDS = 5
+_LIKES: tuple[Like, ...] = ("ns2", "text")
+_VARIANTS: tuple[Variant, ...] = ("tahoe", "reno", "newreno")
 _SAMPLE_S = 0.1
 # starts differ by so much between the seeds, which nothing else does with SFQ and REM
 _JITTER_S = 0.1
@@ -43,7 +46,7 @@ class Reading:
     like: Like = "ns2"
     limit: int = 20
     rate_mbps: float = 10.0
-    variant: Literal["tahoe", "reno", "newreno"] = "reno"
+    variant: Variant = "reno"
     window: int = 20
     spacing_s: float = 20.0
     both_ways: bool = False
@@ -51,11 +54,15 @@ class Reading:
     @property
     def name(self) -> str:
         """The reading in words."""
-        data = "data both ways" if self.both_ways else "data one way"
+        return f"{self.rate_mbps:g} Mb/s, {self.at_any_rate}"
+
+    @property
+    def at_any_rate(self) -> str:
+        """The same without the bandwidth."""
         return (
-            f"{'ns-2' if self.like == 'ns2' else 'text'}, buffer {self.limit}, "
-            f"{self.rate_mbps:g} Mb/s, {self.variant.capitalize()}, window {self.window}, "
-            f"starts {self.spacing_s:g} s apart, {data}"
+            f"buffer {self.limit} as in {'ns-2' if self.like == 'ns2' else 'the text'}, "
+            f"{self.variant.capitalize()}, window {self.window}, starts {self.spacing_s:g} s "
+            f"apart, data {'both ways' if self.both_ways else 'one way'}"
         )
 
     def scenario(self, name: str) -> NetworkScenario:
@@ -102,30 +109,30 @@ class Reading:
 def grid() -> list[Reading]:
     """Every reading of the tables."""
     return [
-        Reading(*choices)
-        for choices in itertools.product(
-            ("ns2", "text"),
-            (2, 4, 20),
-            (5.0, 10.0),
-            ("tahoe", "reno", "newreno"),
-            (20, 64),
-            (0.0, 10.0, 20.0),
-            (False, True),
-        )
+        Reading(like, limit, rate_mbps, variant, window, spacing_s, both_ways)
+        for like in _LIKES
+        for limit in (2, 4, 20)
+        for rate_mbps in (5.0, 10.0)
+        for variant in _VARIANTS
+        for window in (20, 64)
+        for spacing_s in (0.0, 10.0, 20.0)
+        for both_ways in (False, True)
     ]
 
 
-# at which bandwidth the loss is measured, Mb/s
+# at which bandwidths the loss is measured, Mb/s, and under which readings
 RATES_MBPS = (5.0, 10.0, 15.0, 20.0, 25.0, 30.0)
-
-
-def sweeps() -> list[Reading]:
-    """The readings for which the bandwidth is swept; theirs is the first."""
-    return [
-        each
-        for each in grid()
-        if each.variant == "reno" and each.rate_mbps == RATES_MBPS[0] and each.spacing_s != 10.0
-    ]
+SWEPT = tuple(
+    reading
+    for reading in grid()
+    if reading.variant == "reno" and reading.rate_mbps == 5.0 and reading.spacing_s != 10.0
+)
+# whose figures are drawn
+DRAWN = tuple(
+    Reading(like=like, limit=20, window=window, rate_mbps=5.0)
+    for like in _LIKES
+    for window in (20, 64)
+)
 
 
 def sweep(reading: Reading) -> list[Reading]:

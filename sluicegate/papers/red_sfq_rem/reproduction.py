@@ -11,7 +11,7 @@ from sluicegate.papers.red_sfq_rem.claims import Sweep, Trio, of_sweeps, of_tabl
 from sluicegate.papers.red_sfq_rem.figures import courses, loss_figure
 from sluicegate.papers.red_sfq_rem.findings import choices, findings, nearest
 from sluicegate.papers.red_sfq_rem.outcome import Outcome, outcome
-from sluicegate.papers.red_sfq_rem.readings import Reading, grid, sweep, sweeps
+from sluicegate.papers.red_sfq_rem.readings import DRAWN, SWEPT, Reading, grid, sweep
 from sluicegate.papers.red_sfq_rem.source import ALGORITHMS, PAPER, TABLE_2
 from sluicegate.worlds import Network, Watch
 
@@ -58,24 +58,27 @@ def reproduce(
     """
     runs = _Runs(Campaign("red-sfq-rem", _cost(), threads=threads, watch=watch, fresh=fresh))
     trios = {reading: runs.trio(reading) for reading in grid()}
-    swept = {reading: runs.sweep(reading) for reading in sweeps()}
+    swept = {reading: runs.sweep(reading) for reading in SWEPT}
     shown = {reading.name: runs.trio(reading) for reading in (nearest(trios), *_SHOWN)}
     return Reproduction(
         paper=PAPER,
         rows=[row for name, trio in shown.items() for row in _rows(name, trio)],
         findings=findings(trios),
         choices=choices(),
-        plots=[loss_figure({reading.name: by for reading, by in swept.items() if reading.is_drawn}), *courses(shown)],
+        plots=[
+            loss_figure({reading.at_any_rate: runs.sweep(reading) for reading in DRAWN}),
+            *courses(shown),
+        ],
         units=_UNITS,
         claims=[
             *of_tables({reading.name: trio for reading, trio in trios.items()}),
-            *of_sweeps({reading.name: by for reading, by in swept.items()}),
+            *of_sweeps({reading.at_any_rate: by for reading, by in swept.items()}),
         ],
     )
 
 
 def _cost() -> float:
-    readings = {*grid(), *(each for start in sweeps() for each in sweep(start)), *_SHOWN}
+    readings = {*grid(), *(each for start in (*SWEPT, *DRAWN) for each in sweep(start)), *_SHOWN}
     return sum(Network().cost(each.scenario(name)) for each in readings for name in ALGORITHMS)
 
 
