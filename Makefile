@@ -56,9 +56,12 @@ bench: build
 	@$(BIN)/python bench/trace.py
 
 bench-peers: build
-	@command -v ns >/dev/null || { [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null && \
-		apt-get install -qq -y ns2 >/dev/null; } || true
+	@dpkg -s ns2 libns3-dev >/dev/null 2>&1 || { \
+		[ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null && \
+		apt-get update -qq && DEBIAN_FRONTEND=noninteractive \
+		apt-get install -qq -y --no-install-recommends ns2 libns3-dev >/dev/null; } || true
 	@$(BIN)/python bench/peers/agreement.py
+	@$(BIN)/python bench/peers/speed.py
 
 docs: build
 	@echo "docs: into docs/_build/html"
@@ -71,7 +74,7 @@ lock:
 	@cargo update --workspace --quiet
 
 clean:
-	@rm -rf .venv target docs/_build docs/reference/generated $(REPORTS) bench/results.json bench/chain.json bench/chain.png
+	@rm -rf .venv target docs/_build docs/reference/generated $(REPORTS) bench/results.json bench/chain.json bench/chain.png bench/peers/results
 
 tools:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \

@@ -13,7 +13,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import stdtrit
 
 FloatArray = NDArray[np.float64]
 
@@ -243,8 +242,9 @@ def student(values: Sequence[float] | FloatArray, unit: str = "") -> Measure:
     rows = np.asarray(values, dtype=np.float64)
     half_width = None
     if len(rows) > 1 and np.isfinite(rows).all():
-        factor = float(stdtrit(len(rows) - 1, (1 + CONFIDENCE) / 2))
-        half_width = factor * float(rows.std(ddof=1)) / float(np.sqrt(len(rows)))
+        half_width = (
+            _student_quantile(len(rows)) * float(rows.std(ddof=1)) / float(np.sqrt(len(rows)))
+        )
     return Measure(float(rows.mean()), half_width, unit)
 
 
@@ -255,7 +255,13 @@ def _half_width(value: float, left_out: FloatArray) -> float | None:
         return None
     pseudo = count * value - (count - 1) * left_out
     error = float(pseudo.std(ddof=1)) / np.sqrt(count)
-    return float(stdtrit(count - 1, (1 + CONFIDENCE) / 2) * error)
+    return float(_student_quantile(count) * error)
+
+
+def _student_quantile(count: int) -> float:
+    from scipy.special import stdtrit  # takes half a second to import
+
+    return float(stdtrit(count - 1, (1 + CONFIDENCE) / 2))
 
 
 def unit_correlation(units: Sequence[dict[str, Any]]) -> float | None:

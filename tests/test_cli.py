@@ -14,7 +14,7 @@ import pytest
 import sluicegate as sg
 from sluicegate import _engine, store
 from sluicegate.cli import main, syntax
-from sluicegate.papers import REPRODUCTIONS
+from sluicegate.papers import REPRODUCTIONS, world_of
 
 SCENARIO = """
 title = "Three of a kind"
@@ -229,14 +229,23 @@ def test_reproduce_sets_ours_beside_the_published(folder, capsys):
     assert shown.splitlines()[-1] == "report: here/lpf-oda-slotted.html"
     assert (folder / "here" / "lpf-oda-slotted.html").exists()
     keys = {"row", "quantity", "published", "measured", "half_width", "deviation"}
-    found = json.loads((folder / "rows.json").read_text())
-    assert all(set(row) == keys for row in found["rows"])
+    rows = json.loads((folder / "rows.json").read_text())["rows"]
+    assert all(set(row) == keys for row in rows)
 
 
 def test_reproduce_names_what_there_is(capsys):
     assert main(["reproduce", "blue"]) == 1
-    message = f"error: blue is not a reproduction; there are {', '.join(REPRODUCTIONS)}\n"
+    names = ", ".join(REPRODUCTIONS)
+    assert "drop-from-front" in names
+    message = f"error: blue is not a reproduction; there are {names}\n"
     assert capsys.readouterr().err == message
+
+
+def test_a_reproduction_has_a_usual_world_and_refuses_others(capsys):
+    assert main(["reproduce", "redwm", "--world", "network"]) == 1
+    message = "error: world = network: redwm is repeated in slotted only\n"
+    assert capsys.readouterr().err == message
+    assert all(world_of(name, None) == next(iter(REPRODUCTIONS[name])) for name in REPRODUCTIONS)
 
 
 # --- Ctrl-C

@@ -2,14 +2,15 @@
 # usage: ns dumbbell.tcl key=value ...
 array set opt {
 	aqm DropTail flows 100 seed 1 duration 200 limit 200 q_ref 100 access_bps 100e6
-	spread 1.0 variant Newreno sample 0.01 window 10000 delays_ms {10 50 100 150 200}
+	spread 1.0 variant Newreno sample 0.01 window 10000 delays_ms 10,50,100,150,200
+	datagrams 0
 }
 foreach word $argv {
 	set parts [split $word =]
 	set opt([lindex $parts 0]) [join [lrange $parts 1 end] =]
 }
-foreach delay [split $opt(delays_ms) ,] { lappend delays $delay }
-if {[llength $delays] == 1} { set delays [lindex $delays 0] }
+set delays [split $opt(delays_ms) ,]
+set pairs [llength $delays]
 
 proc cpu_seconds {} {
 	set file [open /proc/self/stat]
@@ -20,6 +21,7 @@ proc cpu_seconds {} {
 
 remove-all-packet-headers
 add-packet-header IP TCP Flags
+if {$opt(datagrams) > 0} { add-packet-header RTP }
 ns-random [expr {$opt(seed) * 7919 + 1}]
 set ns [new Simulator]
 $ns use-scheduler Calendar
@@ -31,8 +33,9 @@ set aqm $opt(aqm)
 switch $aqm {
 	DropTail { set queue DropTail }
 	RED { set queue RED }
-	ARED {
+	ARED - LinearARED {
 		set queue RED
+		Queue/RED set gentle_ [expr {$aqm eq "ARED"}]
 		Queue/RED set adaptive_ 1
 		Queue/RED set bytes_ false
 		Queue/RED set queue_in_bytes_ false
@@ -68,7 +71,7 @@ $ns simplex-link $r1 $r2 10Mb 2.5ms $queue_class
 $ns simplex-link $r2 $r1 10Mb 2.5ms DropTail
 $ns queue-limit $r1 $r2 $opt(limit)
 $ns queue-limit $r2 $r1 100000
-for {set i 0} {$i < 5} {incr i} {
+for {set i 0} {$i < $pairs} {incr i} {
 	set client($i) [$ns node]
 	set server($i) [$ns node]
 	$ns duplex-link $client($i) $r1 $opt(access_bps) [lindex $delays $i]ms DropTail
@@ -83,12 +86,28 @@ $uniform set max_ $opt(spread)
 for {set i 0} {$i < $opt(flows)} {incr i} {
 	set tcp($i) [new Agent/TCP/$opt(variant)]
 	set sink($i) [new Agent/TCPSink[expr {$opt(variant) eq "Sack1" ? "/Sack1" : ""}]]
-	$ns attach-agent $client([expr {$i % 5}]) $tcp($i)
-	$ns attach-agent $server([expr {$i % 5}]) $sink($i)
+	$ns attach-agent $client([expr {$i % $pairs}]) $tcp($i)
+	$ns attach-agent $server([expr {$i % $pairs}]) $sink($i)
 	$ns connect $tcp($i) $sink($i)
 	set ftp [new Application/FTP]
 	$ftp attach-agent $tcp($i)
 	$ns at [$uniform value] "$ftp start"
+}
+
+# Poisson datagrams of 130 B, so that what arrives and leaves is not on a grid of packet times
+if {$opt(datagrams) > 0} {
+	set udp [new Agent/UDP]
+	set null [new Agent/Null]
+	$ns attach-agent $client(0) $udp
+	$ns attach-agent $server(0) $null
+	$ns connect $udp $null
+	set poisson [new Application/Traffic/Exponential]
+	$poisson set packetSize_ 130
+	$poisson set burst_time_ 0
+	$poisson set rate_ 1e12
+	$poisson set idle_time_ [expr {1.0 / $opt(datagrams)}]
+	$poisson attach-agent $udp
+	$ns at 0 "$poisson start"
 }
 
 set monitor [$ns monitor-queue $r1 $r2 ""]

@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 
 from sluicegate.estimate import Measure, student
 from sluicegate.network import measures
-from sluicegate.network.flows import ns
-from sluicegate.network.record import NetworkRecord, PortRecord
+from sluicegate.network.laws import ns
+from sluicegate.network.record import NetworkRecord, PortRecord, lasting
 from sluicegate.network.scenario import NetworkScenario
 from sluicegate.record import FloatArray
 
@@ -43,9 +43,10 @@ def record(
     after = [each["stretches"][-1:] for each in runs]
     whole = [each["stretches"] for each in runs]
     ports = _ports(scenario, runs, after, whole)
+    lasts = lasting(flows, run)
     fair = [
-        measures.fairness(rows["packets"].to_numpy())
-        for rows in flows.partition_by("replication", maintain_order=True)
+        measures.fairness(lasts.filter(replication=number)["packets"].to_numpy())
+        for number in range(len(runs))
     ]
     rows = _all_rows(runs, after, fair, scenario.warm_up)
     arrivals = sum(stretch["ports"][0]["arrivals"] for each in after for stretch in each)
@@ -54,8 +55,7 @@ def record(
         discipline=discipline,
         run=run,
         done=len(runs) / scenario.replications,
-        method=f"95 % intervals from {len(runs)} replication{'s' * (len(runs) > 1)}; "
-        f"the first {scenario.warm_up:g} s of each left out",
+        method=_method(scenario, len(runs)),
         time_unit="s",
         measures=_intervals(rows),
         queue_distribution=ports[0].queue_distribution,
@@ -69,6 +69,15 @@ def record(
         replications=pl.DataFrame(rows),
         series=_stacked([_sampled(scenario, each["flows"]) for each in runs]),
     )
+
+
+def _method(scenario: NetworkScenario, runs: int) -> str:
+    counted = "all of each counts"
+    if scenario.warm_up:
+        counted = f"the first {scenario.warm_up:g} s of each left out"
+    if runs == 1:
+        return f"no intervals from 1 replication; {counted}"
+    return f"95 % intervals from {runs} replications; {counted}"
 
 
 def _ports(
@@ -123,9 +132,7 @@ def _stacked(frames: Sequence[pl.DataFrame]) -> pl.DataFrame:
 
 
 def _flows(scenario: NetworkScenario, runs: Sequence[Run]) -> pl.DataFrame:
-    # the scenario's group of each of the engine's groups
-    pairs = [len(scenario.pairs(flows)) for flows in scenario.flows]
-    group_of = np.repeat(np.arange(len(pairs), dtype=np.uint32), pairs)
+    group_of = np.array(scenario.group_numbers, dtype=np.uint32)
 
     def outcomes(run: Run) -> pl.DataFrame:
         tcp, datagrams = run["tcp"], run["datagrams"]

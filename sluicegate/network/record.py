@@ -24,6 +24,16 @@ from sluicegate.record import (
 _TABLES = ("flows", "replications", "series")
 
 
+def lasting(flows: pl.DataFrame, run: dict[str, Any]) -> pl.DataFrame:
+    """The flows that have no end of their own: not those that come and go or have a size."""
+    endless = [
+        number
+        for number, group in enumerate(run["flows"])
+        if group["kind"] in ("tcp", "datagrams") and group.get("packets") is None
+    ]
+    return flows.filter(pl.col("group").is_in(endless))
+
+
 @dataclass(frozen=True)
 class PortRecord:
     """One link with the discipline before it.
@@ -127,6 +137,11 @@ class NetworkRecord(Record):
     flows: pl.DataFrame
     replications: pl.DataFrame
     series: pl.DataFrame
+
+    @property
+    def lasting_flows(self) -> pl.DataFrame:
+        """The rows of `flows` whose flows have no end of their own."""
+        return lasting(self.flows, self.run)
 
     def summary(self) -> dict[str, Any]:
         """Everything that is no table, as types that JSON has."""

@@ -18,6 +18,7 @@ REPRODUCTIONS = {
         "chain": "drop_from_front.exact",
     },
     "redwm": {"slotted": "redwm"},
+    "lred": {"network": "lred.reproduction"},
     "lpf-oda": {"network": "lpf_oda.closed_loop", "slotted": "lpf_oda.open_loop"},
     "red-sfq-rem": {"network": "red_sfq_rem.reproduction"},
 }

@@ -8,9 +8,9 @@ from pathlib import Path
 from sluicegate.compare import Comparison
 from sluicegate.network.record import NetworkRecord
 from sluicegate.record import Record, names
-from sluicegate.report import plots, series
-from sluicegate.report.goodput import goodput_figure
+from sluicegate.report import plots
 from sluicegate.report.laws import law_figure
+from sluicegate.report.network import add_network, network_frames
 from sluicegate.report.page import Page
 from sluicegate.report.settings import discipline_rows, setting_rows
 from sluicegate.report.tables import comparison_rows, record_rows
@@ -18,6 +18,8 @@ from sluicegate.report.tables import comparison_rows, record_rows
 
 def write_report(comparison: Comparison, folder: Path) -> Path:
     """Write `report.html`, `measures.parquet` and `distributions.parquet` into a folder.
+
+    Of networks also `series.parquet` and `flows.parquet`.
 
     Args:
         comparison: With one record at least.
@@ -32,6 +34,8 @@ def write_report(comparison: Comparison, folder: Path) -> Path:
     folder.mkdir(parents=True, exist_ok=True)
     comparison.frame().write_parquet(folder / "measures.parquet")
     comparison.distributions().write_parquet(folder / "distributions.parquet")
+    for name, frame in network_frames(_networks(comparison)).items():
+        frame.write_parquet(folder / f"{name}.parquet")
     path = folder / "report.html"
     comparison_page(comparison).write(path)
     return path
@@ -76,14 +80,13 @@ def _reading(comparison: Comparison) -> str:
 
 def _add_figures(page: Page, comparison: Comparison) -> None:
     records = comparison.records
-    networks = [record for record in records if isinstance(record, NetworkRecord)]
     page.figure(
         plots.overview_figure(records),
         "Wait and loss",
         "Least wait first. The thin line at the end of a bar is what stands behind ±.",
     )
-    if networks:
-        _add_series(page, networks)
+    if networks := _networks(comparison):
+        add_network(page, networks)
     page.figure(
         plots.queue_figure(records),
         "How long the queue is",
@@ -108,19 +111,8 @@ def _add_figures(page: Page, comparison: Comparison) -> None:
         page.figure(laws, "Drop laws", "The drop probability that goes with an average queue.")
 
 
-def _add_series(page: Page, records: Sequence[NetworkRecord]) -> None:
-    page.figure(
-        series.queue_series_figure(records),
-        "The queue in time",
-        f"{series.reading(records[0])} Dotted: the queue that the AQM is to hold.",
-    )
-    if (shared := goodput_figure(records)) is not None:
-        page.figure(
-            shared,
-            "How evenly flows are served",
-            "Of all flows that last. The steeper a curve, the more alike the flows; under TCP "
-            "those with long round trips get less.",
-        )
+def _networks(comparison: Comparison) -> list[NetworkRecord]:
+    return [record for record in comparison.records if isinstance(record, NetworkRecord)]
 
 
 def _without_waits(records: Sequence[Record]) -> str:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-import polars as pl
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter
 
@@ -16,10 +15,10 @@ from sluicegate.report.plots import WIDTH, colours, dash, height_for, label, sha
 def goodput_figure(records: Sequence[NetworkRecord]) -> Figure | None:
     """Draw which share of the flows has at most so much goodput, of all replications together.
 
-    Short flows are left out: they are there for a part of the run only. None where there are not
-    two others.
+    Only flows without an end of their own count: the others are there for a part of the run. None
+    where there are not two.
     """
-    goodputs = {record.discipline: _lasting(record) for record in records}
+    goodputs = {record.discipline: record.lasting_flows["goodput"].to_numpy() for record in records}
     if min(map(len, goodputs.values())) < 2:
         return None
     figure = Figure(figsize=(WIDTH, height_for(list(goodputs))), layout="constrained")
@@ -38,10 +37,3 @@ def goodput_figure(records: Sequence[NetworkRecord]) -> Figure | None:
     ax.spines[["top", "right"]].set_visible(False)
     figure.legend(loc="outside right upper", labelcolor="linecolor", frameon=False)
     return figure
-
-
-def _lasting(record: NetworkRecord) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
-    """Goodputs of the flows that are there from the start, packets/s."""
-    kinds = [group["kind"] for group in record.run["flows"]]
-    lasting = [group for group, kind in enumerate(kinds) if kind != "short-tcp"]
-    return record.flows.filter(pl.col("group").is_in(lasting))["goodput"].to_numpy()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from rich.markup import escape
@@ -64,35 +64,50 @@ class _Column:
     scale: float = 1.0
     unit: str = ""
 
-    def cell(self, record: Record) -> str:
-        return measure_text(record[self.measure].times(self.scale))
+    def text(self, measures: Mapping[str, Measure]) -> str:
+        return measure_text(measures[self.measure].times(self.scale))
 
     @property
     def header(self) -> str:
         return f"{self.heading}\n({self.unit})" if self.unit else self.heading
 
 
+_OF_A_QUEUE = (
+    _Column("queue_mean", "mean queue", 1.0, "packets"),
+    _Column("queue_deviation", "deviation", 1.0, "packets"),
+    _Column("loss_ratio", "lost", 100.0, "%"),
+    _Column("utilization", "link busy", 100.0, "%"),
+)
+
+
 def _columns(records: Sequence[Record]) -> list[_Column]:
-    """What matters most of what all records have, without marks where there are none."""
+    """What matters most of what the records have."""
     times = (1000.0, "ms") if records[0].time_unit == "s" else (1.0, "slots")
-    under_tcp = isinstance(records[0], NetworkRecord)
-    columns = [
+    marks = [_Column("mark_ratio", "marked", 100.0, "%")] if _have(records, "mark_ratio") else []
+    deviation, flows = [], []
+    if isinstance(records[0], NetworkRecord):
+        under_tcp = _have(records, "goodput")
+        deviation = [_Column("queue_deviation", "deviation", 1.0, "packets")]
+        flows = [
+            _Column("goodput", "goodput", 1.0, "packets/s")
+            if under_tcp
+            else _Column("datagram_goodput", "datagrams", 1.0, "packets/s"),
+            _Column("fairness", "fairness"),
+        ]
+    return [
         _Column("wait_mean", "mean wait", *times),
         _Column("wait_p99", "p99 wait", *times),
         _Column("queue_mean", "mean queue", 1.0, "packets"),
-        *[_Column("queue_deviation", "deviation", 1.0, "packets")] * under_tcp,
+        *deviation,
         _Column("loss_ratio", "lost", 100.0, "%"),
-        _Column("mark_ratio", "marked", 100.0, "%"),
-        *[_Column("goodput", "goodput", 1.0, "packets/s")] * under_tcp,
-        *[_Column("fairness", "fairness")] * under_tcp,
+        *marks,
+        *flows,
         _Column("utilization", "link busy", 100.0, "%"),
     ]
-    marked = any(record["mark_ratio"].value > 0 for record in records)
-    return [
-        column
-        for column in columns
-        if column.measure in records[0].measures and (marked or column.measure != "mark_ratio")
-    ]
+
+
+def _have(records: Sequence[Record], measure: str) -> bool:
+    return any(record[measure].value > 0 for record in records)
 
 
 def comparison_rows(comparison: Comparison) -> tuple[list[str], list[list[str]]]:
@@ -100,10 +115,22 @@ def comparison_rows(comparison: Comparison) -> tuple[list[str], list[list[str]]]
     columns = _columns(comparison.records)
     header = ["discipline", *(column.header for column in columns)]
     rows = [
-        [name, *(column.cell(record) for column in columns)]
+        [name, *(column.text(record.measures) for column in columns)]
         for name, record in zip(names(comparison.records), comparison.records, strict=True)
     ]
     return header, rows
+
+
+def port_rows(records: Sequence[NetworkRecord]) -> tuple[list[str], list[list[str]]]:
+    """Header and rows of a table of every queue: port after port, each with all disciplines."""
+    columns = [_Column("wait_mean", "mean wait", 1000.0, "ms"), *_OF_A_QUEUE]
+    rows = [
+        [port.name, record.discipline, *(column.text(port.measures) for column in columns)]
+        for place in range(len(records[0].ports))
+        for record in records
+        for port in [record.ports[place]]
+    ]
+    return ["queue", "discipline", *(column.header for column in columns)], rows
 
 
 def comparison_table(comparison: Comparison) -> Table:
@@ -128,7 +155,7 @@ def terminal_table(header: list[str], rows: list[list[str]], title: str = "") ->
         table.add_column(
             header[place],
             justify="right" if numeric else "left",
-            no_wrap=numeric or not any(" " in row[place] for row in rows),
+            no_wrap=not any(" " in row[place] for row in rows),
             overflow="fold",
         )
     for row in rows:

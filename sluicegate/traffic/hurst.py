@@ -16,10 +16,8 @@ from functools import lru_cache
 from typing import Literal
 
 import numpy as np
-import pywt  # type: ignore[import-untyped]
 from numpy.polynomial import Polynomial
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import digamma, zeta
 
 from sluicegate import _engine
 from sluicegate.errors import SluiceError
@@ -121,6 +119,8 @@ def wavelet(series: ArrayLike) -> HurstEstimate:
         SluiceError: The series is too short, constant, not one-dimensional, or not finite.
 
     """
+    from scipy.special import digamma, zeta  # takes half a second to import
+
     octaves, energies, sizes = _octave_energies(checked(series))
     half = sizes / 2
     # Mean and variance of log2 of a chi^2 mean over `sizes` coefficients.
@@ -199,6 +199,8 @@ def _mean_rescaled_range(x: FloatArray, d: int) -> FloatArray:
 
 def _octave_energies(x: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Return octaves, mean squared wavelet coefficients, and their numbers, each of shape (k,)."""
+    import pywt  # type: ignore[import-untyped]  # takes time to import, too
+
     db3 = pywt.Wavelet("db3")
     taps = db3.dec_len
     energies, sizes, approximation = [], [], x

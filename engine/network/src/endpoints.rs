@@ -1,5 +1,7 @@
 //! The flows' two ends at work.
 
+use std::collections::HashMap;
+
 use sluice_random::{Stream, stream};
 use sluice_tcp::{Config, Receiver, Sender};
 
@@ -9,19 +11,20 @@ use crate::{
     plan::Plan,
     routes::Routes,
     run::{DatagramOutcome, TcpOutcome},
-    sources::{DatagramSource, Group, Source, TcpFlow, TcpKind, spread},
+    sources::{DatagramSource, Group, Source, TcpFlow, TcpKind, User, spread},
     timer::Timer,
     tournament::NEVER,
 };
 
-/// The sending end of a TCP flow.
+/// The sending end of a TCP flow, in four cache lines of which most ACKs need three.
+#[repr(C, align(64))]
 pub struct TcpSender {
-    pub endpoint: Sender,
     pub timer: Timer,
     /// Start of its way, and of its receiver's way back.
     pub way: u32,
     /// Index of its kind.
     pub kind: u32,
+    pub endpoint: Sender,
 }
 
 impl TcpSender {
@@ -33,13 +36,17 @@ impl TcpSender {
     }
 }
 
-/// The receiving end.
+const _: () = assert!(size_of::<TcpSender>() == 256);
+
+/// The receiving end, in one cache line; its timer is elsewhere, since few need it.
+#[repr(align(64))]
 pub struct TcpReceiver {
     pub endpoint: Receiver,
-    pub timer: Timer,
     pub way: u32,
     pub kind: u32,
 }
+
+const _: () = assert!(size_of::<TcpReceiver>() == 64);
 
 /// Sends the datagrams of one or several flows.
 pub struct DatagramSender {
@@ -64,6 +71,10 @@ pub struct Endpoints {
     pub kinds: Vec<TcpKind>,
     pub senders: Vec<TcpSender>,
     pub receivers: Vec<TcpReceiver>,
+    /// The receivers' timers; empty as long as none needs one.
+    receiver_timers: Vec<Timer>,
+    /// Those of the web, by their TCP flows.
+    pub users: HashMap<u32, User>,
     pub datagram_senders: Vec<DatagramSender>,
     pub datagrams: Vec<DatagramFlow>,
     /// When each TCP flow starts, and when it finished ([`NEVER`] if it did not).
@@ -110,6 +121,13 @@ impl Endpoints {
                             all.add_tcp(add, routes, &mut random, (clock, agenda));
                         }
                     }
+                    Source::Web(web) => {
+                        let flow = web.draw(&mut random);
+                        let add = (index, group, &web.kind, flow);
+                        all.add_tcp(add, routes, &mut random, (clock, agenda));
+                        all.users
+                            .insert(all.senders.len() as u32 - 1, web.user(random));
+                    }
                     Source::Datagrams(datagrams) => {
                         let sender = datagrams.start(random, end_ns);
                         all.add_datagrams((index, group, sender), routes, (clock, agenda));
@@ -150,13 +168,21 @@ impl Endpoints {
         });
         self.receivers.push(TcpReceiver {
             endpoint: Receiver::new(),
-            timer: Timer::new(),
             way: routes.start(group.to, group.from),
             kind: kind_index,
         });
         self.tcp_groups.push(index as u32);
         self.starts_ns.push(flow.start_ns);
         self.ends_ns.push(NEVER);
+    }
+
+    /// The timer of a receiver.
+    #[inline]
+    pub fn receiver_timer(&mut self, flow: u32) -> &mut Timer {
+        if self.receiver_timers.is_empty() {
+            self.receiver_timers = vec![Timer::new(); self.receivers.len()];
+        }
+        &mut self.receiver_timers[flow as usize]
     }
 
     fn add_datagrams(
@@ -179,13 +205,18 @@ impl Endpoints {
         self.datagram_groups.resize(flows, index as u32);
     }
 
-    /// Takes note that nothing of a TCP flow is left to send or to wait for.
-    pub fn note_end(&mut self, flow: u32, now_ns: u64) {
+    /// Takes note that nothing of a TCP flow is left to send or to wait for. Gives when a user of
+    /// the web will have more.
+    pub fn note_end(&mut self, flow: u32, now_ns: u64) -> Option<u64> {
+        if let Some(user) = self.users.get_mut(&flow) {
+            return user.think(now_ns);
+        }
         let end_ns = &mut self.ends_ns[flow as usize];
         // one that was stopped before it sent anything did not finish
         if *end_ns == NEVER && self.senders[flow as usize].endpoint.acknowledged() > 0 {
             *end_ns = now_ns;
         }
+        None
     }
 
     /// Mean congestion window of the TCP flows under way, packets; NaN if there are none.

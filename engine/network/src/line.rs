@@ -1,4 +1,8 @@
 //! Packets on their way over a link, in the order in which they come out.
+//!
+//! All links of a run keep their packets in one store, in blocks that go from line to line:
+//! bursts fill the links one after the other, and rings that keep their room would hold twice
+//! what is ever on its way.
 
 use crate::{
     ahead::prefetch,
@@ -9,17 +13,44 @@ use crate::{
 /// When a packet comes out, and the packet.
 type Entry = (Ticks, Transit);
 
-/// How many places ahead memory is asked for, to read and to write.
-const AHEAD: usize = 8;
-/// Places of a line that has held a packet.
-const LEAST_ROOM: usize = 16;
+/// Places of a block.
+const BLOCK: u32 = 32;
 
-/// A ring that grows with the packets on their way.
+/// The packets of all lines.
+#[derive(Default)]
+pub struct Store {
+    /// Block after block.
+    entries: Vec<Entry>,
+    /// Of each block the one that goes on with its line; itself if none does.
+    next: Vec<u32>,
+    /// Blocks that no line holds. What was read last is written next, while it lies in a cache.
+    free: Vec<u32>,
+}
+
+impl Store {
+    /// A block that no line holds.
+    fn take(&mut self) -> u32 {
+        self.free.pop().unwrap_or_else(|| {
+            let block = self.next.len() as u32;
+            self.next.push(0);
+            let places = self.next.len() * BLOCK as usize;
+            assert!(u32::try_from(places).is_ok(), "2^32 packets on their way");
+            self.entries.resize(places, Entry::default());
+            block
+        })
+    }
+}
+
+/// The packets on one link, which hold blocks of the store.
 #[derive(Default)]
 pub struct Line {
-    ring: Vec<Entry>,
-    head: usize,
-    len: usize,
+    /// Place of the first packet.
+    head: u32,
+    /// The block behind the first packet's; that one itself if it is the last.
+    after: u32,
+    /// The place behind the last packet; at the end of a block none is held for the next packet.
+    end: u32,
+    len: u32,
 }
 
 impl Line {
@@ -29,54 +60,81 @@ impl Line {
         self.len == 0
     }
 
-    #[inline]
-    fn place(&self, index: usize) -> usize {
-        (self.head + index) & (self.ring.len() - 1)
-    }
-
     /// A packet that comes out at `due`, after all others.
     #[inline]
-    pub fn push(&mut self, due: Ticks, transit: Transit) {
-        if self.len == self.ring.len() {
-            self.grow();
+    pub fn push(&mut self, store: &mut Store, due: Ticks, transit: Transit) {
+        if self.end.is_multiple_of(BLOCK) {
+            self.lengthen(store);
         }
-        let place = self.place(self.len);
-        self.ring[place] = (due, transit);
+        store.entries[self.end as usize] = (due, transit);
+        self.end += 1;
         self.len += 1;
-        prefetch(&self.ring[self.place(self.len + AHEAD)]);
     }
 
-    #[cold]
-    fn grow(&mut self) {
-        self.ring.rotate_left(self.head);
-        self.head = 0;
-        let room = (2 * self.ring.len()).max(LEAST_ROOM);
-        self.ring.resize(room, Entry::default());
+    #[inline(never)]
+    fn lengthen(&mut self, store: &mut Store) {
+        let block = store.take();
+        store.next[block as usize] = block;
+        if self.len == 0 {
+            self.head = block * BLOCK;
+            self.after = block;
+        } else {
+            let last = (self.end - 1) / BLOCK;
+            store.next[last as usize] = block;
+            if last == self.head / BLOCK {
+                self.after = block;
+            }
+        }
+        self.end = block * BLOCK;
     }
 
     /// Takes the first packet out.
+    ///
+    /// # Panics
+    /// If there is none.
     #[inline]
-    pub fn pop(&mut self) -> Option<Transit> {
-        if self.len == 0 {
-            return None;
-        }
-        let (_, transit) = self.ring[self.head];
-        prefetch(&self.ring[self.place(AHEAD)]);
-        self.head = self.place(1);
+    pub fn pop(&mut self, store: &mut Store) -> Transit {
+        assert!(!self.is_empty(), "a packet is on its way");
+        let place = self.head;
+        // a block ahead
+        prefetch(&store.entries[(self.after * BLOCK + place % BLOCK) as usize]);
+        self.head += 1;
         self.len -= 1;
-        Some(transit)
+        if self.head.is_multiple_of(BLOCK) {
+            self.shorten(store);
+        }
+        store.entries[place as usize].1
+    }
+
+    #[inline(never)]
+    fn shorten(&mut self, store: &mut Store) {
+        let block = (self.head - 1) / BLOCK;
+        store.free.push(block);
+        if self.len == 0 {
+            self.end = 0;
+            return;
+        }
+        self.head = self.after * BLOCK;
+        self.after = store.next[self.after as usize];
     }
 
     /// When the first packet comes out.
     #[inline]
-    pub fn due(&self) -> Option<Ticks> {
-        (self.len > 0).then(|| self.ring[self.head].0)
+    pub fn due(&self, store: &Store) -> Option<Ticks> {
+        (self.len > 0).then(|| store.entries[self.head as usize].0)
     }
 
-    /// The packet that comes out after `ahead` others.
+    /// The packet that comes out after `ahead` others, less than a block.
     #[inline]
-    pub fn get(&self, ahead: usize) -> Option<&Packet> {
-        (ahead < self.len).then(|| &self.ring[self.place(ahead)].1.packet)
+    pub fn get<'a>(&self, store: &'a Store, ahead: u32) -> Option<&'a Packet> {
+        if ahead >= self.len {
+            return None;
+        }
+        let mut place = self.head + ahead;
+        if place / BLOCK != self.head / BLOCK {
+            place = self.after * BLOCK + place % BLOCK;
+        }
+        Some(&store.entries[place as usize].1.packet)
     }
 }
 
@@ -90,22 +148,30 @@ mod tests {
 
     proptest! {
         #[test]
-        fn behaves_like_a_deque(steps in prop::collection::vec(0..100, 1..3000)) {
-            let (mut line, mut model) = (Line::default(), VecDeque::new());
-            for (number, step) in steps.into_iter().enumerate() {
+        fn lines_behave_like_deques(steps in prop::collection::vec((0..100, 0..3_usize), 1..3000)) {
+            let mut store = Store::default();
+            let mut lines: [Line; 3] = Default::default();
+            let mut models: [VecDeque<Entry>; 3] = Default::default();
+            for (number, (step, chosen)) in steps.into_iter().enumerate() {
+                let (line, model) = (&mut lines[chosen], &mut models[chosen]);
                 // long stretches of filling and of emptying
                 if (step < 70) == (number / 500 % 2 == 0) {
                     let packet = Packet::datagram(number as u32, 1);
                     let transit = Transit { packet, hop: 7 };
-                    line.push(number as u64, transit);
+                    line.push(&mut store, number as u64, transit);
                     model.push_back((number as u64, transit));
                 } else {
-                    prop_assert_eq!(line.due(), model.front().map(|entry| entry.0));
-                    prop_assert_eq!(line.pop(), model.pop_front().map(|entry| entry.1));
+                    prop_assert_eq!(line.due(&store), model.front().map(|entry| entry.0));
+                    if let Some((_, transit)) = model.pop_front() {
+                        prop_assert_eq!(line.pop(&mut store), transit);
+                    }
                 }
                 prop_assert_eq!(line.is_empty(), model.is_empty());
-                prop_assert_eq!(line.get(2).copied(), model.get(2).map(|entry| entry.1.packet));
+                let third = model.get(2).map(|entry| entry.1.packet);
+                prop_assert_eq!(line.get(&store, 2).copied(), third);
             }
+            let blocks: u32 = lines.iter().map(|line| line.len.div_ceil(BLOCK) + 1).sum();
+            prop_assert!(store.next.len() - store.free.len() <= blocks as usize);
         }
     }
 }

@@ -14,7 +14,7 @@ use sluice_random::{Stream, stream};
 
 use crate::{
     clock::{Clock, Ticks, spare},
-    line::Line,
+    line::{Line, Store},
     packet::{Packet, Transit},
     routes::{END, Routes},
     sacks::Sacks,
@@ -147,6 +147,7 @@ pub struct Network {
     events: Tournament,
     /// The link of each event.
     links: Vec<usize>,
+    store: Store,
     pub sacks: Sacks,
 }
 
@@ -201,6 +202,7 @@ impl Network {
             wires,
             ports,
             routes,
+            store: Store::default(),
             sacks: Sacks::default(),
         }
     }
@@ -224,8 +226,9 @@ impl Network {
             return None;
         };
         let wire = &mut self.wires[*link];
-        let Transit { packet, hop } = wire.line.pop().expect("an event has a packet");
-        self.events.set(event, wire.line.due().unwrap_or(NEVER));
+        let Transit { packet, hop } = wire.line.pop(&mut self.store);
+        self.events
+            .set(event, wire.line.due(&self.store).unwrap_or(NEVER));
         if self.routes.link(hop) == END {
             return Some(packet);
         }
@@ -235,8 +238,8 @@ impl Network {
 
     /// The packet whose coming out will be an event after `ahead` others of the same kind.
     #[inline]
-    pub fn on_way(&self, event: usize, ahead: usize) -> Option<&Packet> {
-        self.wires[self.links[event]].line.get(ahead)
+    pub fn on_way(&self, event: usize, ahead: u32) -> Option<&Packet> {
+        self.wires[self.links[event]].line.get(&self.store, ahead)
     }
 
     /// A packet enters the link at `hop` of the table of hops.
@@ -266,7 +269,8 @@ impl Network {
         if wire.line.is_empty() {
             self.events.set(wire.event, now);
         }
-        wire.line.push(now, Transit { packet, hop });
+        wire.line
+            .push(&mut self.store, now, Transit { packet, hop });
     }
 
     #[inline]

@@ -7,6 +7,7 @@ use crate::{
 
 /// A timer that is set anew by most packets and seldom runs out: only its earliest entry stands in
 /// the agenda, and is put off once it comes up.
+#[derive(Clone, Copy)]
 pub struct Timer {
     /// Earliest entry in the agenda, and the deadline that it stands for, ns.
     entered: Ticks,

@@ -88,9 +88,10 @@ impl<'a> World<'a> {
         self.finish(end_ns);
         Some(Replication {
             stretches: self.finished,
+            // first, which gives back the network's memory
+            ports: self.network.into_series(),
             tcp: self.ends.tcp_outcomes(),
             datagrams: self.ends.datagram_outcomes(),
-            ports: self.network.into_series(),
             flows: self.series,
         })
     }
@@ -162,21 +163,31 @@ impl<'a> World<'a> {
             }
             Stimulus::Timer => sender.endpoint.on_timer(config, now.ns, &mut send),
             Stimulus::Stop => sender.endpoint.stop(),
+            Stimulus::More { packets, idle_ns } => {
+                sender
+                    .endpoint
+                    .resume(config, now.ns, packets, idle_ns, &mut send);
+            }
         }
         let clock = self.network.clock();
         let deadline = sender.endpoint.deadline();
         if let Some(due) = sender.timer.follow(clock, now, deadline) {
             self.enter(due, Task::SenderTimer(flow));
-        } else if deadline.is_none() {
-            self.ends.note_end(flow, now.ns);
+        } else if deadline.is_none()
+            && let Some(due_ns) = self.ends.note_end(flow, now.ns)
+        {
+            self.enter_at(due_ns, Task::Fetch(flow));
         }
     }
 
     #[inline]
     fn arm_receiver(&mut self, now: Instant, flow: u32) {
-        let receiver = &mut self.ends.receivers[flow as usize];
-        let deadline = receiver.endpoint.deadline();
-        if let Some(due) = receiver.timer.follow(self.network.clock(), now, deadline) {
+        let deadline = self.ends.receivers[flow as usize].endpoint.deadline();
+        if deadline.is_none() {
+            return;
+        }
+        let timer = self.ends.receiver_timer(flow);
+        if let Some(due) = timer.follow(self.network.clock(), now, deadline) {
             self.enter(due, Task::ReceiverTimer(flow));
         }
     }
@@ -197,6 +208,11 @@ impl<'a> World<'a> {
         match task {
             Task::Start(flow) => self.drive(now, flow, Stimulus::Start),
             Task::Stop(flow) => self.drive(now, flow, Stimulus::Stop),
+            Task::Fetch(flow) => {
+                let user = self.ends.users.get_mut(&flow).expect("a user's flow");
+                let (packets, idle_ns) = user.fetch(now.ns);
+                self.drive(now, flow, Stimulus::More { packets, idle_ns });
+            }
             Task::SenderTimer(flow) => {
                 let timer = &mut self.ends.senders[flow as usize].timer;
                 if let Some(now) = timer.comes_up(now) {
@@ -229,10 +245,10 @@ impl<'a> World<'a> {
     }
 
     fn receiver_timer(&mut self, now: Instant, flow: u32) {
-        let receiver = &mut self.ends.receivers[flow as usize];
-        let Some(now) = receiver.timer.comes_up(now) else {
+        let Some(now) = self.ends.receiver_timer(flow).comes_up(now) else {
             return;
         };
+        let receiver = &mut self.ends.receivers[flow as usize];
         let kind = &self.ends.kinds[receiver.kind as usize];
         if let Some(ack) = receiver.endpoint.on_timer(&kind.config, now.ns) {
             let bytes = kind.bytes_of(&ack);
@@ -282,7 +298,7 @@ impl<'a> World<'a> {
 }
 
 /// How many packets ahead memory is asked for.
-const AHEAD: usize = 2;
+const AHEAD: u32 = 2;
 
 /// What makes a sender act.
 enum Stimulus {
@@ -290,4 +306,5 @@ enum Stimulus {
     Ack(Ack),
     Timer,
     Stop,
+    More { packets: u32, idle_ns: u64 },
 }

@@ -1,5 +1,7 @@
 //! CUBIC's growth and reduction (RFC 9438, without HyStart++).
 
+use crate::deadline::Deadline;
+
 /// Multiplicative decrease factor (RFC 9438, section 4.6).
 pub(crate) const BETA: f64 = 0.7;
 
@@ -19,15 +21,15 @@ pub(crate) struct Cubic {
     w_est: f64,
     /// Time from the start of the epoch to `w_max`, seconds.
     k_s: f64,
-    /// When congestion avoidance began, ns.
-    epoch_ns: Option<u64>,
+    /// When congestion avoidance began.
+    epoch: Deadline,
 }
 
 impl Cubic {
     /// The window after an ACK of `acked` packets in congestion avoidance (RFC 9438, sections 4.2
     /// to 4.5).
     pub fn grow(&mut self, cwnd: f64, now_ns: u64, srtt_ns: u64, acked: u32) -> f64 {
-        let epoch_ns = match self.epoch_ns {
+        let epoch_ns = match self.epoch.get() {
             Some(epoch_ns) => epoch_ns,
             None => self.begin_epoch(cwnd, now_ns),
         };
@@ -54,21 +56,28 @@ impl Cubic {
             cwnd
         };
         self.cwnd_prior = cwnd;
-        self.epoch_ns = None;
+        self.epoch = Deadline::NONE;
     }
 
     /// Notes a time-out: growth starts from the window then found (RFC 9438, section 4.8).
     pub fn time_out(&mut self, cwnd: f64) {
         self.w_max = 0.0;
         self.cwnd_prior = cwnd;
-        self.epoch_ns = None;
+        self.epoch = Deadline::NONE;
+    }
+
+    /// Leaves time out in which the application had nothing to send (RFC 9438, section 5.8).
+    pub fn stand_still(&mut self, idle_ns: u64) {
+        if let Some(epoch_ns) = self.epoch.get() {
+            self.epoch = Deadline::at(epoch_ns + idle_ns);
+        }
     }
 
     fn begin_epoch(&mut self, cwnd: f64, now_ns: u64) -> u64 {
         self.w_max = self.w_max.max(cwnd);
         self.k_s = ((self.w_max - cwnd) / C).cbrt();
         self.w_est = cwnd;
-        self.epoch_ns = Some(now_ns);
+        self.epoch = Deadline::at(now_ns);
         now_ns
     }
 

@@ -15,6 +15,7 @@
 
 mod config;
 mod cubic;
+mod deadline;
 mod newreno;
 mod receiver;
 mod recovery;

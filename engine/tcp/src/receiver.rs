@@ -1,6 +1,9 @@
 //! The receiver: acknowledges what arrives.
 
+use smallvec::SmallVec;
+
 use crate::config::Config;
+use crate::deadline::Deadline;
 use crate::segment::{Ack, Block, Segment};
 
 /// The receiving endpoint of one flow.
@@ -8,14 +11,15 @@ use crate::segment::{Ack, Block, Segment};
 pub struct Receiver {
     /// The next packet expected.
     next: u32,
-    /// Runs that arrived out of order, the most recent first (RFC 2018, section 4).
-    ahead: Vec<Block>,
+    /// Runs that arrived out of order, the most recent first (RFC 2018, section 4). Most often
+    /// they are few, and then found without another look into memory.
+    ahead: SmallVec<[Block; 4]>,
     /// Congestion was reported and the sender has not answered with CWR (RFC 3168, 6.1.3).
     echo: bool,
     /// Congestion was experienced since the last ACK: no CWR can answer that.
     congested: bool,
     /// When the ACK held back is due, ns.
-    held_until_ns: Option<u64>,
+    held_until: Deadline,
 }
 
 impl Receiver {
@@ -36,23 +40,26 @@ impl Receiver {
         if let Some(delay_ns) = config.delayed_ack_ns
             && in_order
             && !segment.syn
-            && self.held_until_ns.is_none()
+            && self.held_until.is_none()
         {
-            self.held_until_ns = Some(now_ns + delay_ns);
+            self.held_until = Deadline::at(now_ns + delay_ns);
             return None;
         }
-        self.held_until_ns = None;
+        self.held_until = Deadline::NONE;
         Some(self.acknowledge(config))
     }
 
     /// When `on_timer` is due, ns; none: no ACK is held back.
     pub fn deadline(&self) -> Option<u64> {
-        self.held_until_ns
+        self.held_until.get()
     }
 
     /// Sends the ACK held back, if it is due.
     pub fn on_timer(&mut self, config: &Config, now_ns: u64) -> Option<Ack> {
-        self.held_until_ns.take_if(|until_ns| *until_ns <= now_ns)?;
+        if !self.held_until.is_due(now_ns) {
+            return None;
+        }
+        self.held_until = Deadline::NONE;
         Some(self.acknowledge(config))
     }
 
@@ -82,6 +89,10 @@ impl Receiver {
         if seq < self.next {
             return;
         }
+        if seq == self.next && self.ahead.is_empty() {
+            self.next += 1;
+            return;
+        }
         let mut run = Block {
             start: seq,
             end: seq + 1,
@@ -96,7 +107,15 @@ impl Receiver {
         });
         if run.start == self.next {
             self.next = run.end;
+            if self.ahead.is_empty() {
+                // a burst of losses may have taken room that is not needed again
+                self.ahead = SmallVec::new();
+            }
         } else {
+            if self.ahead.len() == self.ahead.capacity() {
+                // not twice as much: in a burst of losses all flows need it at once
+                self.ahead.grow(self.ahead.len() + 4);
+            }
             self.ahead.insert(0, run);
         }
     }

@@ -1,6 +1,7 @@
 //! Duplicate ACKs: the way into recovery and out of it, as far as variants share it.
 
 use crate::config::{Config, FullAck};
+use crate::deadline::Deadline;
 use crate::segment::{Ack, Segment};
 use crate::sender::{Moment, Phase, Sender};
 
@@ -41,7 +42,7 @@ impl Sender {
     pub(crate) fn fast_retransmit<F: FnMut(Segment)>(&mut self, moment: &mut Moment<F>) -> bool {
         let begins = self.enter_recovery(moment.config);
         if begins {
-            self.timed = None;
+            self.timed_at = Deadline::NONE;
             self.restart_timer(moment);
             self.transmit(moment, self.una);
         }

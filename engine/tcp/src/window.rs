@@ -7,6 +7,7 @@ use crate::cubic::{self, Cubic};
 const MIN_SSTHRESH: f64 = 2.0;
 
 #[derive(Clone, Debug)]
+#[repr(C)]
 pub(crate) struct Window {
     /// Congestion window, packets.
     pub cwnd: f64,
@@ -36,6 +37,15 @@ impl Window {
             self.cwnd = self.cubic.grow(self.cwnd, now_ns, srtt_ns, acked);
         } else {
             self.cwnd += 1.0 / self.cwnd;
+        }
+    }
+
+    /// After idle time nothing has grown; if it `restarts`, the window does from at most the initial
+    /// one.
+    pub fn resume(&mut self, config: &Config, idle_ns: u64, restarts: bool) {
+        self.cubic.stand_still(idle_ns);
+        if restarts {
+            self.cwnd = self.cwnd.min(config.initial_window);
         }
     }
 

@@ -1,0 +1,144 @@
+"""What is compared: the dumb-bell of the LRED paper (section 6) and its variations."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Any
+
+DURATION_S, SAMPLE_S = 200.0, 0.01
+
+# Of the links between clients and router, ms. The paper's round trips are whole multiples of a
+# packet's 0.4 ms at the bottleneck; the others are not.
+DELAYS_MS: dict[str, tuple[float, ...]] = {
+    "paper": (10, 50, 100, 150, 200),
+    "uneven": (7.31, 33.17, 71.93, 118.57, 183.29),
+    "short": (3.07, 8.23, 14.89, 21.41, 29.53),
+}
+
+# RED as ns-2 sets it by default for 2500 packets/s of 500 bytes: thresholds 6.25 and 18.75,
+# w = 1 - exp(-1/2500), wait_.
+_RED = {"w": 4e-4, "mean_packet_bytes": 500, "spacing": "waiting", "max_p": 0.1}
+
+
+@dataclass(frozen=True)
+class Case:
+    """One discipline on one network.
+
+    Attributes:
+        aqm: One of AQMS, by its name in dumbbell.tcl.
+        flows: Long-lived TCP flows.
+        access_bps: Rate of the links to clients and servers.
+        q_ref: Queue that ARED, PI and REM aim at, packets.
+        delays: One of DELAYS_MS.
+        spread_s: Starts are uniform over this time.
+        datagrams: Poisson datagrams of 130 B besides, 1/s: they break phase effects.
+        sack: SACK instead of NewReno.
+        seeds: Independent runs of each simulator.
+    """
+
+    aqm: str
+    flows: int
+    access_bps: float = 100e6
+    q_ref: int = 100
+    delays: str = "paper"
+    spread_s: float = 1.0
+    datagrams: int = 0
+    sack: bool = False
+    seeds: int = 10
+
+    @property
+    def network(self) -> str:
+        """The case without its AQM and number of flows, in words."""
+        parts = [f"{self.access_bps / 1e6:g} Mb/s"]
+        if self.q_ref != 100:
+            parts.append(f"q0 {self.q_ref}")
+        if self.delays != "paper":
+            parts.append(f"{self.delays} delays")
+        if self.spread_s != 1:
+            parts.append(f"starts over {self.spread_s:g} s")
+        if self.datagrams:
+            parts.append("with datagrams")
+        if self.sack:
+            parts.append("SACK")
+        return ", ".join(parts)
+
+    @property
+    def has_target(self) -> bool:
+        """Whether a response time to q_ref means anything."""
+        return self.aqm not in ("DropTail", "RED")
+
+    def discipline(self) -> dict[str, Any]:
+        """Ours. In ns-2 a buffer of 200 holds 199 waiting packets, with RED and PI 200."""
+        adaptive = {**_RED, "min_th": self.q_ref / 2, "max_th": 1.5 * self.q_ref}
+        return {
+            "DropTail": {"aqm": "drop_tail", "limit": 199},
+            "RED": {
+                "aqm": "gentle_red",
+                "limit": 200,
+                "params": {**_RED, "min_th": 6.25, "max_th": 18.75},
+            },
+            "ARED": {"aqm": "ared", "limit": 200, "params": adaptive},
+            "LinearARED": {"aqm": "ared", "limit": 200, "params": {**adaptive, "law": "linear"}},
+            "PI": {"aqm": "pi", "limit": 200, "params": {"q_ref": self.q_ref}},
+            "REM": {
+                "aqm": "rem",
+                "limit": 199,
+                "params": {"q_ref": self.q_ref, "congestion": "rate"},
+            },
+        }[self.aqm]
+
+    def words(self, seed: int) -> list[str]:
+        """The same as words of dumbbell.tcl."""
+        return [
+            f"aqm={self.aqm}",
+            f"flows={self.flows}",
+            f"seed={seed}",
+            f"duration={DURATION_S:g}",
+            f"sample={SAMPLE_S:g}",
+            f"q_ref={self.q_ref}",
+            f"access_bps={self.access_bps:g}",
+            f"spread={self.spread_s:g}",
+            f"datagrams={self.datagrams}",
+            f"variant={'Sack1' if self.sack else 'Newreno'}",
+            f"delays_ms={','.join(f'{delay:g}' for delay in DELAYS_MS[self.delays])}",
+        ]
+
+
+# LinearARED is ARED without gentle_: in ns-2 the slope of the gentle law stays that of the first
+# max_p, so that with 500 flows max_p climbs to 0.5 without effect; ours follows max_p.
+AQMS = ("DropTail", "RED", "ARED", "LinearARED", "PI", "REM")
+TARGETED = ("LinearARED", "PI", "REM")
+ACCESS_BPS = (100e6, 10e6)
+
+
+def paper() -> Iterator[Case]:
+    """The paper's network, with the access links it prints and with faster ones."""
+    for flows in (100, 500):
+        for access_bps in ACCESS_BPS:
+            yield from (Case(aqm, flows, access_bps) for aqm in AQMS)
+
+
+def wider() -> Iterator[Case]:
+    """Other targets, delays and numbers of flows."""
+    others = [aqm for aqm in AQMS if aqm != "ARED"]
+    for flows in (100, 500):
+        for q_ref in (50, 150):
+            yield from (Case(aqm, flows, q_ref=q_ref, seeds=5) for aqm in TARGETED)
+        for delays in ("uneven", "short"):
+            yield from (Case(aqm, flows, delays=delays, seeds=5) for aqm in others)
+    for access_bps in ACCESS_BPS:
+        yield from (Case(aqm, 300, access_bps, seeds=5) for aqm in others)
+    yield from (Case(aqm, 1000, seeds=5) for aqm in others)
+
+
+def phases() -> Iterator[Case]:
+    """Drop-tail, where ties between packets decide, with ever less of a common beat."""
+    for case in (Case("DropTail", 100, 10e6, seeds=40), Case("DropTail", 500, seeds=40)):
+        yield case
+        yield replace(case, spread_s=10)
+        yield replace(case, datagrams=100)
+        yield replace(case, delays="uneven", datagrams=100)
+
+
+SETS = {"paper": paper, "wider": wider, "phases": phases}

@@ -1,0 +1,158 @@
+"""The same case in each simulator: figures of every seed."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import subprocess
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from cases import DELAYS_MS, DURATION_S, SAMPLE_S, Case
+
+import sluicegate as sg
+from sluicegate.network import response_time_s
+
+HERE = Path(__file__).parent
+RESULTS = HERE / "results"
+
+
+@dataclass(frozen=True)
+class Run:
+    """The second half of one run.
+
+    Attributes:
+        queue: Mean of the waiting packets.
+        deviation: Mean absolute deviation from that, packets.
+        loss: Losses for each arrival at the bottleneck.
+        goodput: Packets acknowledged in sequence, 1/s.
+        response_s: Response time to the target, of the whole run; infinite if it is not reached.
+        histogram: How many samples found k packets waiting, shape (K,).
+    """
+
+    queue: float
+    deviation: float
+    loss: float
+    goodput: float
+    response_s: float
+    histogram: list[int]
+
+    @classmethod
+    def of(cls, samples: Any, loss: float, goodput: float, target: float) -> Run:
+        """From the samples of the queue, one each SAMPLE_S of the whole run."""
+        samples = np.asarray(samples, dtype=np.int64)
+        half = samples[len(samples) // 2 :]
+        return cls(
+            queue=float(half.mean()),
+            deviation=float(np.abs(half - half.mean()).mean()),
+            loss=float(loss),
+            goodput=float(goodput),
+            response_s=response_time_s(samples, SAMPLE_S, target),
+            histogram=np.bincount(half).tolist(),
+        )
+
+
+def scenario(case: Case) -> sg.network.NetworkScenario:
+    """The case as a scenario of the network world."""
+    given = case.discipline()
+    flows: list[dict[str, Any]] = [
+        {
+            "kind": "tcp",
+            "count": case.flows,
+            "spread_s": case.spread_s,
+            "tcp": {
+                "variant": "sack" if case.sack else "newreno",
+                "like": "ns2",
+                "receiver_window": 10_000,
+            },
+        }
+    ]
+    if case.datagrams:
+        rate_bps = 8 * 130 * case.datagrams
+        sends = {"packet_bytes": 130, "rate_bps": rate_bps, "gaps": "exponential"}
+        flows.append({"kind": "datagrams", **sends})
+    return sg.network.NetworkScenario.parse(
+        {
+            "topology": {
+                "kind": "dumbbell",
+                "access_rate_bps": case.access_bps,
+                "client_delays_s": [delay / 1000 for delay in DELAYS_MS[case.delays]],
+            },
+            "flows": flows,
+            "queue": {"limit": given["limit"]},
+            "disciplines": [{"aqm": given["aqm"], "params": given.get("params", {})}],
+            "duration_s": DURATION_S,
+            "sample_s": SAMPLE_S,
+            "replications": case.seeds,
+        }
+    )
+
+
+def ours(case: Case) -> list[Run]:
+    """Sluicegate's runs."""
+    record = sg.network.simulate(scenario(case), threads=1)
+    port, rows = record.ports[0], record.replications
+    each = zip(port.samples, rows["loss_ratio"], rows["goodput"], strict=True)
+    return [Run.of(queue, loss, goodput, case.q_ref) for queue, loss, goodput in each]
+
+
+def ns2(case: Case) -> list[Run]:
+    """Runs of ns-2."""
+    script = HERE / "dumbbell.tcl"
+    return [
+        _kept(["ns", str(script), *case.words(seed)], script, case.q_ref)
+        for seed in range(1, case.seeds + 1)
+    ]
+
+
+def ns3(case: Case) -> list[Run]:
+    """Runs of ns-3, which has DropTail and RED."""
+    program = ns3_program()
+    words = [f"--aqm={case.aqm}", f"--flows={case.flows}", f"--access_bps={case.access_bps:g}"]
+    return [
+        _kept([str(program), *words, f"--seed={seed}"], HERE / "dumbbell.cc", case.q_ref)
+        for seed in range(1, case.seeds + 1)
+    ]
+
+
+def ns3_program() -> Path:
+    """The compiled dumbbell.cc, compiled anew if that has changed.
+
+    Raises:
+        subprocess.CalledProcessError: If there is no ns-3 to compile against.
+    """
+    source, program = HERE / "dumbbell.cc", RESULTS / "dumbbell-ns3"
+    if not program.exists() or program.stat().st_mtime < source.stat().st_mtime:
+        parts = ("point-to-point", "internet", "applications", "traffic-control", "network", "core")
+        libraries = [f"-lns3-{part}" for part in parts]
+        command = ["g++", "-O2", "-o", str(program), str(source), *libraries]
+        subprocess.run(command, check=True, capture_output=True)
+    return program
+
+
+def raw(command: list[str]) -> dict[str, Any]:
+    """What a peer's program prints."""
+    done = subprocess.run(command, capture_output=True, check=True, text=True)
+    return dict(json.loads(done.stdout))
+
+
+def _kept(command: list[str], source: Path, target: float) -> Run:
+    """A peer's run, from the folder of finished ones if it is there: a bench can be interrupted."""
+    what = [command[1:], source.read_text()]
+    key = hashlib.sha256(json.dumps(what).encode()).hexdigest()[:24]
+    path = RESULTS / "finished" / f"{key}.json"
+    if not path.exists():
+        run = _figures(raw(command), target)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        part = path.with_suffix(".part")
+        part.write_text(json.dumps(asdict(run)))
+        part.rename(path)
+    return Run(**json.loads(path.read_text()))
+
+
+def _figures(printed: dict[str, Any], target: float) -> Run:
+    arrived, _, dropped, acknowledged = np.subtract(printed["end"], printed["half"])
+    goodput = acknowledged / (DURATION_S / 2)
+    return Run.of(printed["queue"], dropped / arrived, goodput, target)

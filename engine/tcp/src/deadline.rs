@@ -1,0 +1,32 @@
+//! A time that may be none, in eight bytes: endpoints are kept by the hundred thousand.
+
+/// Some nanosecond, or none.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Deadline(u64);
+
+impl Deadline {
+    pub const NONE: Deadline = Deadline(u64::MAX);
+
+    pub fn at(ns: u64) -> Deadline {
+        Deadline(ns)
+    }
+
+    pub fn get(self) -> Option<u64> {
+        (self != Deadline::NONE).then_some(self.0)
+    }
+
+    pub fn is_none(self) -> bool {
+        self == Deadline::NONE
+    }
+
+    /// Whether it is reached at `now_ns`; never if it is none.
+    pub fn is_due(self, now_ns: u64) -> bool {
+        self.0 <= now_ns
+    }
+}
+
+impl Default for Deadline {
+    fn default() -> Deadline {
+        Deadline::NONE
+    }
+}

@@ -1,0 +1,224 @@
+"""Experiment 4: datagrams that do not respond come and go."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from sluicegate.network import DatagramFlows, Exponential
+from sluicegate.papers.claims import Check, Claim, judge, less, within
+from sluicegate.papers.comparison import Plot, Row
+from sluicegate.papers.lred.figures import sweep_figure
+from sluicegate.papers.lred.measured import (
+    RIVALS,
+    FloatArray,
+    Records,
+    Scenarios,
+    better,
+    cases,
+    empty_s,
+    full_s,
+    measure,
+    overshoot_s,
+    response_s,
+    row,
+    undershoot_s,
+)
+from sluicegate.papers.lred.queues import queue_plot
+from sluicegate.papers.lred.scenarios import (
+    HALF_ON_RATE,
+    LINK_BPS,
+    MAIN,
+    NS2_REM,
+    PACKET_BYTES,
+    Q_REF,
+    SLOW_ACCESS,
+    Reading,
+    dumbbell,
+    long_lived,
+    others,
+    regulating,
+)
+from sluicegate.scenario import Discipline
+
+DENSITIES = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9)
+# in the other readings, and in the table
+FEW_DENSITIES = (0.1, 0.5, 0.9)
+READINGS: tuple[Reading, ...] = (HALF_ON_RATE, SLOW_ACCESS, NS2_REM)
+FLOWS, R_MAX = 100, 0.45
+COME_S, GO_S = 50.0, 150.0
+_DATAGRAM_FLOWS = 100
+_WHERE = "6.2, experiment 4"
+_ALL = ("LRED", *RIVALS)
+_MEASURES = ("goodput", "queue_mean", "queue_deviation", "loss_ratio")
+# a buffer that is full or empty for longer is so for a long time
+_LONG_S = 5.0
+
+
+def datagrams(density: float, reading: Reading) -> DatagramFlows:
+    """On and off for a second each in the mean, from 50 s to 150 s."""
+    return DatagramFlows(
+        count=_DATAGRAM_FLOWS,
+        packet_bytes=PACKET_BYTES,
+        rate_bps=reading.on_rate * density * LINK_BPS / _DATAGRAM_FLOWS,
+        on=Exponential(mean_s=1.0),
+        off=Exponential(mean_s=1.0),
+        start_s=COME_S,
+        stop_s=GO_S,
+    )
+
+
+def scenarios(reading: Reading) -> Scenarios:
+    """By the density r of the datagrams."""
+    return {
+        (density, discipline.name): dumbbell(
+            [long_lived(FLOWS, reading), datagrams(density, reading)], discipline, reading
+        )
+        for density in (DENSITIES if reading == MAIN else FEW_DENSITIES)
+        for discipline in _disciplines(density, reading)
+    }
+
+
+def _disciplines(density: float, reading: Reading) -> list[Discipline]:
+    four = regulating(reading, FLOWS, R_MAX)
+    return [*four, *others()] if reading == MAIN and density in FEW_DENSITIES else four
+
+
+def claims(records: Records) -> list[Claim]:
+    """What sections 5.2 and 6.2 say of datagrams."""
+    return [*_of_measures(records), *_of_queues(records)]
+
+
+def _of_measures(records: Records) -> Iterator[Claim]:
+    dense = DENSITIES[-1]
+    yield judge(
+        "LRED generally outperforms PI, PI* and REM in all four measures.",
+        _WHERE,
+        list(better(records, cases(records), "LRED", RIVALS)),
+        "Means over all densities.",
+    )
+    yield judge(
+        "It does so especially when the density of the datagrams is high.",
+        _WHERE,
+        list(better(records, [dense], "LRED", RIVALS)),
+        f"At r = {dense:g}.",
+    )
+    yield judge(
+        "REM achieves better performance than PI in this experiment.",
+        _WHERE,
+        list(better(records, cases(records), "REM", ["PI"])),
+        "Means over all densities.",
+    )
+    yield judge(
+        "The slow responses of PI, PI* and REM result in low goodput and high loss ratio.",
+        _WHERE,
+        list(better(records, [dense], "LRED", RIVALS, ["goodput", "loss_ratio"])),
+        f"Against LRED at r = {dense:g}.",
+    )
+
+
+def _astray_s(records: Records, name: str) -> FloatArray:
+    """How long the queue was further than half of q0 from q0 since the datagrams came, s."""
+    ports = [records[density, name].ports[0] for density in cases(records)]
+    rows = [overshoot_s(port, COME_S) + undershoot_s(port, COME_S) for port in ports]
+    return np.asarray(np.mean(rows, axis=0))
+
+
+def _of_queues(records: Records) -> Iterator[Claim]:
+    dense = DENSITIES[-1]
+    port = {name: records[dense, name].ports[0] for name in _ALL}
+    yield judge(
+        "LRED holds the queue with much smaller under- and overshoots than PI, PI* and REM.",
+        _WHERE,
+        [
+            less(
+                f"time outside 0.5 to 1.5 q0 since {COME_S:g} s (s), twice LRED's against {name}",
+                2 * _astray_s(records, "LRED"),
+                _astray_s(records, name),
+            )
+            for name in RIVALS
+        ],
+        "Means over all densities; much is taken for half.",
+    )
+    yield judge(
+        "When r increases, LRED still regulates the queue to the expected value.",
+        _WHERE,
+        [
+            within(
+                f"mean queue over q0, r = {density:g}",
+                measure(records[density, "LRED"], "queue_mean") / Q_REF,
+                0.9,
+                1.1,
+            )
+            for density in cases(records)
+        ],
+        "Within a tenth over the whole run.",
+    )
+    full = {name: full_s(port[name], COME_S, GO_S) for name in _ALL}
+    empty = {name: empty_s(port[name], GO_S) for name in _ALL}
+    yield judge(
+        "With many datagrams the buffers of PI, PI* and REM overflow for a long time when they "
+        "come, and are empty for a long time when they go.",
+        _WHERE,
+        [within(f"{name} full (s)", full[name], low=_LONG_S) for name in RIVALS]
+        + [within(f"{name} empty (s)", empty[name], low=_LONG_S) for name in RIVALS],
+        f"At r = {dense:g}; long is taken for {_LONG_S:g} s.",
+    )
+    yield judge(
+        "With LRED there is only a short-term increase or decrease.",
+        _WHERE,
+        [
+            within("LRED full (s)", full["LRED"], high=_LONG_S),
+            within("LRED empty (s)", empty["LRED"], high=_LONG_S),
+        ],
+        f"At r = {dense:g}; short is taken for {_LONG_S:g} s.",
+    )
+    yield judge(
+        "LRED has a much shorter response time when conditions change.",
+        f"{_WHERE}; 5.2",
+        list(_faster(records, dense)),
+        f"At r = {dense:g}; much is taken for half.",
+    )
+
+
+def _faster(records: Records, density: float) -> Iterator[Check]:
+    for since_s in (COME_S, GO_S):
+        response = {name: response_s(records[density, name].ports[0], since_s) for name in _ALL}
+        for name in RIVALS:
+            yield less(
+                f"response to the change at {since_s:g} s (s), twice LRED's against {name}",
+                2 * response["LRED"],
+                response[name],
+            )
+
+
+def rows(records: Records) -> Iterator[Row]:
+    """The four measures and the response times at three densities."""
+    for (density, name), record in records.items():
+        if density not in FEW_DENSITIES:
+            continue
+        label = f"experiment 4, r = {density:g}, {name}"
+        for measured in _MEASURES:
+            yield row(label, measured, measure(record, measured))
+        for since_s in (COME_S, GO_S) if name in _ALL else ():
+            response = response_s(record.ports[0], since_s)
+            yield row(label, f"response_time_s since {since_s:g} s", response)
+
+
+def plots(records: Records) -> Iterator[Plot]:
+    """Figures 9 and 10."""
+    yield Plot(
+        sweep_figure(records, _ALL, "density r of the datagrams"),
+        "Figure 9: the four measures over the density of the datagrams",
+        "The paper shows LRED ahead in all four, the more so the greater r, and REM before PI.",
+    )
+    for panel, density in zip("ab", FEW_DENSITIES[-2:], strict=True):
+        yield queue_plot(
+            records,
+            density,
+            f"Figure 10 ({panel}): the queue, r = {density:g}",
+            "Datagrams from 50 s to 150 s. The paper shows PI and PI* full for long after 50 s and "
+            "empty for long after 150 s, REM for a while, LRED hardly.",
+            changes_s=(COME_S, GO_S),
+        )

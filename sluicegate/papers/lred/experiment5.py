@@ -1,0 +1,292 @@
+"""Experiment 5: short TCP flows come and go; LRED with a small q0 against AVQ."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Literal
+
+from sluicegate.network import Exponential, NetworkScenario, Pareto, ShortTcpFlows, Uniform
+from sluicegate.network.scenario import AnyFlows
+from sluicegate.papers.claims import Claim, judge, less, more, within
+from sluicegate.papers.comparison import Plot, Row
+from sluicegate.papers.lred.figures import sweep_figure
+from sluicegate.papers.lred.measured import (
+    RIVALS,
+    Records,
+    Scenarios,
+    better,
+    deviation,
+    mean_over,
+    measure,
+    response_s,
+    row,
+    stretch,
+)
+from sluicegate.papers.lred.queues import queue_plot
+from sluicegate.papers.lred.scenarios import (
+    DELAYS_S,
+    Reading,
+    avq,
+    dumbbell,
+    long_lived,
+    lred,
+    red,
+    regulating,
+)
+from sluicegate.scenario import Discipline
+
+RATES = tuple(range(10, 101, 10))
+# of the comparison with AVQ
+AVQ_RATES = (20, 40, 60, 80, 100)
+ALPHAS = (0.01, 0.05, 0.1, 0.15)
+SMALL_TARGETS = (10, 20)
+READINGS: tuple[Reading, ...] = ()
+FLOWS, R_MAX = 100, 0.45
+COME_S, GO_S = 50.0, 150.0
+_PARETO = "Pareto"
+_WHERE = "6.2, experiment 5"
+_ALL = ("LRED", *RIVALS)
+_MEASURES = ("goodput", "queue_mean", "queue_deviation", "loss_ratio")
+_SHAPE = 1.5
+_CROSSING = 60
+Law = Literal["Poisson", "Pareto"]
+
+
+def short_flows(
+    rate: float,
+    reading: Reading,
+    law: Law = "Poisson",
+    *,
+    start_s: float = COME_S,
+    stop_s: float = GO_S,
+    way: str = "forward",
+) -> ShortTcpFlows:
+    """Flows of 1 s to 2 s that arrive at a rate (1/s): a stream of arrivals for each pair."""
+    pairs = len(DELAYS_S)
+    mean_s = pairs / rate
+    pareto = law == "Pareto"
+    return ShortTcpFlows(
+        count=pairs,
+        gaps=Pareto(mean_s=mean_s, shape=_SHAPE) if pareto else Exponential(mean_s=mean_s),
+        duration=Pareto(mean_s=1.5, shape=_SHAPE)
+        if pareto
+        else Uniform(least_s=1.0, greatest_s=2.0),
+        start_s=start_s,
+        stop_s=stop_s,
+        way=way,
+        tcp=reading.tcp,
+    )
+
+
+def scenarios(reading: Reading) -> Scenarios:
+    """By the arrival rate (1/s); the greatest one also with Pareto laws."""
+
+    def found(rate: float, discipline: Discipline, law: Law = "Poisson") -> NetworkScenario:
+        flows: list[AnyFlows] = [long_lived(FLOWS, reading), short_flows(rate, reading, law)]
+        return dumbbell(flows, discipline, reading)
+
+    small = [lred(q_ref, label=_small(q_ref)) for q_ref in SMALL_TARGETS]
+    four = regulating(reading, FLOWS, R_MAX)
+    return {
+        **{(rate, each.name): found(rate, each) for rate in RATES for each in four},
+        **{(rate, "RED"): found(rate, red()) for rate in AVQ_RATES},
+        **{
+            (rate, each.name): found(rate, each)
+            for rate in AVQ_RATES
+            for each in [*small, *map(avq, ALPHAS)]
+        },
+        **{(_PARETO, each.name): found(RATES[-1], each, "Pareto") for each in four},
+    }
+
+
+def _small(q_ref: float) -> str:
+    return f"LRED, q0 = {q_ref:g}"
+
+
+def claims(records: Records) -> list[Claim]:
+    """What section 6.2 says of short flows, of AVQ and of Pareto laws."""
+    return [*_of_lred(records), *_of_avq(records), *_of_pareto(records)]
+
+
+def _of_lred(records: Records) -> Iterator[Claim]:
+    yield judge(
+        "LRED outperforms PI, PI* and REM in all four measures.",
+        _WHERE,
+        list(better(records, RATES, "LRED", RIVALS)),
+        "Means over all arrival rates.",
+    )
+    shown = (30, RATES[-1])
+    yield judge(
+        "With 30 and 100 short flows a second LRED is more stable than PI, PI* and REM.",
+        _WHERE,
+        [
+            less(
+                f"queue deviation since {COME_S:g} s, LRED against {name}, {rate} flows/s",
+                *(
+                    deviation(stretch(records[rate, each].ports[0], COME_S))
+                    for each in ("LRED", name)
+                ),
+            )
+            for rate in shown
+            for name in RIVALS
+        ],
+    )
+    yield judge(
+        "That is due to its good responsiveness.",
+        _WHERE,
+        [
+            less(
+                f"response to the change at {since_s:g} s (s), LRED against {name}, {rate} flows/s",
+                *(response_s(records[rate, each].ports[0], since_s) for each in ("LRED", name)),
+            )
+            for rate in shown
+            for since_s in (COME_S, GO_S)
+            for name in RIVALS
+        ],
+    )
+
+
+def _of_avq(records: Records) -> Iterator[Claim]:
+    least, greatest = (f"AVQ {alpha:g}" for alpha in (ALPHAS[0], ALPHAS[-1]))
+    for text, name, check in (
+        ("higher goodput", "goodput", more),
+        ("a lower loss ratio", "loss_ratio", less),
+        ("a larger average queue", "queue_mean", more),
+        ("a larger queue deviation", "queue_deviation", more),
+    ):
+        yield judge(
+            f"When alpha decreases, AVQ has {text}.",
+            _WHERE,
+            [
+                check(
+                    f"{name}, alpha = {ALPHAS[0]:g} against {ALPHAS[-1]:g}",
+                    mean_over(records, AVQ_RATES, least, name),
+                    mean_over(records, AVQ_RATES, greatest, name),
+                )
+            ],
+            "Means over all arrival rates.",
+        )
+    yield judge(
+        "AVQ is effective in achieving high link utilisation.",
+        _WHERE,
+        [
+            within(
+                f"utilisation, alpha = {alpha:g}",
+                mean_over(records, AVQ_RATES, f"AVQ {alpha:g}", "utilization"),
+                0.96,
+                1.0,
+            )
+            for alpha in ALPHAS
+        ],
+        "Means over all arrival rates; 0.98 is expected, 0.96 taken for enough.",
+    )
+    for text, q_ref, rates in (
+        ("below", 20, [rate for rate in AVQ_RATES if rate < _CROSSING]),
+        ("above", 10, [rate for rate in AVQ_RATES if rate > _CROSSING]),
+    ):
+        yield judge(
+            f"With {text} 60 short flows a second LRED with q0 = {q_ref} is better than AVQ.",
+            _WHERE,
+            list(
+                better(
+                    records,
+                    rates,
+                    _small(q_ref),
+                    [f"AVQ {alpha:g}" for alpha in ALPHAS],
+                    ["goodput", "loss_ratio"],
+                )
+            ),
+            "Better is taken for goodput and losses, since q0 is chosen for a queue like AVQ's: "
+            + _queues(records, rates, q_ref),
+        )
+
+
+def _queues(records: Records, rates: list[int], q_ref: float) -> str:
+    names = [_small(q_ref), *(f"AVQ {alpha:g}" for alpha in ALPHAS)]
+    means = (f"{name} {mean_over(records, rates, name, 'queue_mean').mean():.1f}" for name in names)
+    return ", ".join(means) + " packets."
+
+
+def _of_pareto(records: Records) -> Iterator[Claim]:
+    rate = RATES[-1]
+    yield judge(
+        "With Pareto laws LRED still has the faster response.",
+        _WHERE,
+        [
+            less(
+                f"response to the change at {since_s:g} s (s), LRED against {name}",
+                *(response_s(records[_PARETO, each].ports[0], since_s) for each in ("LRED", name)),
+            )
+            for since_s in (COME_S, GO_S)
+            for name in RIVALS
+        ],
+    )
+    yield judge(
+        "With Pareto laws LRED still has the better performance.",
+        _WHERE,
+        list(better(records, [_PARETO], "LRED", RIVALS)),
+    )
+    yield judge(
+        "Results with Poisson and with Pareto laws differ insignificantly.",
+        _WHERE,
+        [
+            within(
+                f"{name} of {aqm}, Pareto over Poisson",
+                measure(records[_PARETO, aqm], name) / measure(records[rate, aqm], name),
+                0.9,
+                1.1,
+            )
+            for name in _MEASURES
+            for aqm in _ALL
+        ],
+        "Insignificantly is taken for a tenth at most.",
+    )
+
+
+def rows(records: Records) -> Iterator[Row]:
+    """The four measures and the response times at three arrival rates and with Pareto laws."""
+    for (rate, name), record in records.items():
+        if rate not in (20, _CROSSING, RATES[-1], _PARETO):
+            continue
+        laws = f"{RATES[-1]} flows/s, Pareto" if rate == _PARETO else f"{rate} flows/s"
+        label = f"experiment 5, {laws}, {name}"
+        for measured in _MEASURES:
+            yield row(label, measured, measure(record, measured))
+        for since_s in (COME_S, GO_S) if name in _ALL else ():
+            response = response_s(record.ports[0], since_s)
+            yield row(label, f"response_time_s since {since_s:g} s", response)
+
+
+def plots(records: Records) -> Iterator[Plot]:
+    """Figures 11 to 14."""
+    across = "short TCP flows that arrive (1/s)"
+    yield Plot(
+        sweep_figure(records, _ALL, across),
+        "Figure 11: the four measures over the arrival rate of short flows",
+        "The paper shows LRED ahead in all four.",
+    )
+    come_and_go = "Short flows arrive from 50 s to 150 s."
+    for panel, rate in zip("ab", (30, RATES[-1]), strict=True):
+        yield queue_plot(
+            records,
+            rate,
+            f"Figure 12 ({panel}): the queue, {rate} short flows a second",
+            f"{come_and_go} The paper shows LRED closest to q0 throughout.",
+            changes_s=(COME_S, GO_S),
+        )
+    yield Plot(
+        sweep_figure(
+            records,
+            [*map(_small, SMALL_TARGETS), *(f"AVQ {alpha:g}" for alpha in ALPHAS)],
+            across,
+        ),
+        "Figure 13: LRED with a small q0 against AVQ",
+        "The paper shows LRED with q0 = 20 ahead of AVQ below 60 flows/s, with q0 = 10 above.",
+    )
+    yield queue_plot(
+        records,
+        _PARETO,
+        f"Figure 14: the queue, {RATES[-1]} short flows a second, Pareto laws",
+        f"{come_and_go} The paper shows a picture like that of figure 12 (b).",
+        changes_s=(COME_S, GO_S),
+    )

@@ -1,0 +1,164 @@
+"""What section 7 leaves to future work: marks instead of drops, and fGn arrivals of short flows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from sluicegate.network import Exponential, Fgn, ShortTcpFlows, Uniform
+from sluicegate.papers.claims import Claim, judge, less, more, within
+from sluicegate.papers.comparison import Plot, Row
+from sluicegate.papers.lred.experiment5 import COME_S, FLOWS, GO_S, R_MAX, RATES
+from sluicegate.papers.lred.measured import (
+    RIVALS,
+    Records,
+    Scenarios,
+    better,
+    measure,
+    response_s,
+    row,
+)
+from sluicegate.papers.lred.queues import queue_plot
+from sluicegate.papers.lred.scenarios import (
+    DELAYS_S,
+    Q_REF,
+    Reading,
+    dumbbell,
+    long_lived,
+    lred,
+    regulating,
+)
+
+READINGS: tuple[Reading, ...] = ()
+MARKED_FLOWS = (100, 500)
+_MARKING, _FGN = "LRED, ECN", "fGn"
+_NOISE = Fgn(hurst=0.8, deviation=0.5, frame_s=0.1)
+_WHERE = "7, future work"
+_MEASURES = ("goodput", "queue_mean", "queue_deviation", "loss_ratio")
+
+
+def scenarios(reading: Reading) -> Scenarios:
+    """Experiment 1 with LRED that drops and that marks; experiment 5's greatest rate with fGn."""
+    tcp = reading.tcp.model_copy(update={"ecn": True})
+    persistent = long_lived(FLOWS, reading)
+    return {
+        **{
+            (flows, "LRED"): dumbbell([long_lived(flows, reading)], lred(), reading)
+            for flows in MARKED_FLOWS
+        },
+        **{
+            (flows, _MARKING): dumbbell(
+                [long_lived(flows, reading).model_copy(update={"tcp": tcp})],
+                lred(label=_MARKING).model_copy(update={"ecn": True}),
+                reading,
+            )
+            for flows in MARKED_FLOWS
+        },
+        **{
+            (_FGN, discipline.name): dumbbell([persistent, _noisy(reading)], discipline, reading)
+            for discipline in regulating(reading, FLOWS, R_MAX)
+        },
+    }
+
+
+def _noisy(reading: Reading) -> ShortTcpFlows:
+    pairs = len(DELAYS_S)
+    return ShortTcpFlows(
+        count=pairs,
+        gaps=Exponential(mean_s=pairs / RATES[-1]),
+        fgn=_NOISE,
+        duration=Uniform(least_s=1.0, greatest_s=2.0),
+        start_s=COME_S,
+        stop_s=GO_S,
+        tcp=reading.tcp,
+    )
+
+
+def claims(records: Records) -> list[Claim]:
+    """Statements of ours, judged like the paper's."""
+    return [*_of_marks(records), *_of_noise(records)]
+
+
+def _of_marks(records: Records) -> Iterator[Claim]:
+    yield judge(
+        "Ours: with marks instead of drops LRED loses fewer packets.",
+        _WHERE,
+        [
+            less(
+                f"loss ratio, marks against drops, {flows} flows",
+                measure(records[flows, _MARKING], "loss_ratio"),
+                measure(records[flows, "LRED"], "loss_ratio"),
+            )
+            for flows in MARKED_FLOWS
+        ],
+    )
+    yield judge(
+        "Ours: with marks instead of drops LRED has more goodput.",
+        _WHERE,
+        [
+            more(
+                f"goodput (packets/s), marks against drops, {flows} flows",
+                measure(records[flows, _MARKING], "goodput"),
+                measure(records[flows, "LRED"], "goodput"),
+            )
+            for flows in MARKED_FLOWS
+        ],
+    )
+    yield judge(
+        "Ours: with marks, too, LRED holds the queue at q0.",
+        _WHERE,
+        [
+            within(
+                f"mean queue over q0, {flows} flows",
+                measure(records[flows, _MARKING], "queue_mean") / Q_REF,
+                0.9,
+                1.1,
+            )
+            for flows in MARKED_FLOWS
+        ],
+        "Within a tenth over the whole run.",
+    )
+
+
+def _of_noise(records: Records) -> Iterator[Claim]:
+    yield judge(
+        "Ours: with fGn arrivals of short flows LRED still has the faster response.",
+        _WHERE,
+        [
+            less(
+                f"response to the change at {since_s:g} s (s), LRED against {name}",
+                *(response_s(records[_FGN, each].ports[0], since_s) for each in ("LRED", name)),
+            )
+            for since_s in (COME_S, GO_S)
+            for name in RIVALS
+        ],
+    )
+    yield judge(
+        "Ours: with fGn arrivals of short flows LRED still outperforms PI, PI* and REM in all "
+        "four measures.",
+        _WHERE,
+        list(better(records, [_FGN], "LRED", RIVALS)),
+    )
+
+
+def rows(records: Records) -> Iterator[Row]:
+    """The four measures, marks, and response times."""
+    for (case, name), record in records.items():
+        label = f"fGn arrivals, {name}" if case == _FGN else f"ECN, {case} flows, {name}"
+        for measured in _MEASURES:
+            yield row(label, measured, measure(record, measured))
+        if case != _FGN:
+            yield row(label, "mark_ratio", measure(record, "mark_ratio"))
+            yield row(label, "response_time_s", response_s(record.ports[0]))
+
+
+def plots(records: Records) -> Iterator[Plot]:
+    """Figure 12 (b) again, with fGn arrivals."""
+    yield queue_plot(
+        records,
+        _FGN,
+        f"Beyond the paper: the queue, {RATES[-1]} short flows a second, fGn arrivals",
+        f"Flows arrive as a Poisson process whose rate follows fractional Gaussian noise, Hurst "
+        f"parameter {_NOISE.hurst:g}, deviation {100 * _NOISE.deviation:g} % in frames of "
+        f"{_NOISE.frame_s:g} s; to be held against figures 12 (b) and 14.",
+        changes_s=(COME_S, GO_S),
+    )

@@ -1,0 +1,57 @@
+"""What the reproduction shows in short, and what the paper leaves open."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+
+from sluicegate.papers.claims import Claim
+
+UNITS = (
+    "Queues in packets, goodput in packets/s (TCP and datagrams), times in seconds, losses as "
+    "shares; all of the whole run, start included. A response time is the first time from which "
+    "the mean queue over 5 s stays within half and one and a half of q0 for 10 s; where there is "
+    "none, the time that was left stands for it, a lower bound. Over- and undershoots are the "
+    "times above 1.5 q0 and below 0.5 q0. Full and empty are within 5 % of the buffer."
+)
+
+CHOICES = [
+    "The delay between the routers is not printed: 2.5 ms makes round trips with a queue of 100 "
+    "packets 450 ms and 550 ms, as the paper has them.",
+    "All links have 10 Mb/s in the text. Then delays are whole numbers of packet times and some "
+    "flows lock others out; the main reading has access links of 100 Mb/s, experiments 1, 2 and 4 "
+    "are also run with 10 Mb/s.",
+    "TCP is NewReno with ns-2.35's defaults (minimum time-out 0.2 s, initial window 2), receiver "
+    "window 10,000, no delayed ACKs, starts uniform over the first second. The printed loss ratios "
+    "of experiment 2 are below ours; a receiver window of 20 comes near the light one, older "
+    "timers (minimum time-out 1 s in ticks of 0.1 s) nearer the heavy one. Both are run.",
+    "REM is that of equations 35 to 37: the input's excess is the queue's growth. ns-2's, which "
+    "measures the input rate, is run in experiments 1, 2 and 4, too.",
+    "The light and heavy cases of experiment 2 print R+ = 550 ms and 100 ms for PI*. With 800 "
+    "flows 100 ms leaves a flow less than two packets, against the design rule: its a "
+    "would be 1.3 per packet, a controller that only switches. We take experiment 1's 700 ms.",
+    "PI is run for 400 s in experiment 1, since it takes longer than the paper's 200 s.",
+    "The ON rate of experiment 4 is illegible. The datagrams bring r C in the mean in the main "
+    "reading, half of it in another.",
+    "Short flows come in a stream of arrivals for each of the five pairs of nodes; Pareto laws "
+    "have the shape 1.5. The rates at which AVQ is compared are 20, 40, 60, 80 and 100 flows/s.",
+    "RED, which the paper names but does not run, is gentle RED with thresholds 0.5 q0 and 1.5 q0 "
+    "and max_p = 0.1.",
+    "Not judged: the cost of computing, the proofs of sections 4 and 5.1 but for the example of "
+    "theorem 2, and AVQ's own bound for alpha, which is another paper's.",
+    "Words like little, similar or long have no figures in the paper; each claim says what they "
+    "are taken for.",
+]
+
+
+def findings(claims: Sequence[Claim]) -> list[str]:
+    """How many claims came out, and which did not."""
+    counts = Counter(claim.verdict for claim in claims)
+    failed = [f"{claim.text} ({claim.where})" for claim in claims if claim.verdict == "fails"]
+    sentences = [
+        f"Of {len(claims)} claims of the text {counts['holds']} hold, {counts['fails']} fail and "
+        f"{counts['undecided']} are undecided, over ten seeds."
+    ]
+    if failed:
+        sentences.append(f"What fails: {' '.join(failed)}")
+    return sentences

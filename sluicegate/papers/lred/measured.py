@@ -1,0 +1,140 @@
+"""What runs say, one value per seed, so that disciplines can be compared seed by seed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sluicegate.estimate import student
+from sluicegate.network import NetworkRecord, NetworkScenario, PortRecord
+from sluicegate.papers.claims import Check, less, more
+from sluicegate.papers.comparison import Row
+from sluicegate.papers.lred.scenarios import LIMIT, Q_REF
+
+FloatArray = NDArray[np.float64]
+# what is varied, and the discipline's name
+Case: TypeAlias = tuple[float | str, str]
+Scenarios: TypeAlias = Mapping[Case, NetworkScenario]
+Records: TypeAlias = Mapping[Case, NetworkRecord]
+
+# the paper's four performance measures (section 6), and how the evidence calls them
+FOUR = {
+    "goodput": "goodput (packets/s)",
+    "queue_error": "distance of the mean queue from q0",
+    "queue_deviation": "queue deviation",
+    "loss_ratio": "loss ratio",
+}
+_ALL_BUT = 0.05
+RIVALS = ("PI*", "PI", "REM")
+
+
+def cases(records: Records, name: str = "LRED") -> list[float]:
+    """What is varied, as far as it is a number: all values under which a discipline was run."""
+    return [case for case, other in records if other == name and isinstance(case, float | int)]
+
+
+def measure(record: NetworkRecord, name: str) -> FloatArray:
+    """A measure of the whole run, one value per seed.
+
+    Args:
+        record: The runs.
+        name: As in records, but goodput is that of TCP and of datagrams together (packets/s);
+            `queue_error` is the distance of the mean queue from q0 = 100 (packets).
+    """
+    rows = record.replications
+    if name == "goodput":
+        return (rows["goodput"] + rows["datagram_goodput"]).to_numpy()
+    if name == "queue_error":
+        return np.asarray(np.abs(rows["queue_mean"].to_numpy() - Q_REF))
+    return rows[name].to_numpy()
+
+
+def mean_over(
+    records: Records, over: Sequence[float | str], name: str, measured: str
+) -> FloatArray:
+    """The mean of a measure over several cases of one discipline, one value per seed."""
+    rows = [measure(records[case, name], measured) for case in over]
+    return np.asarray(np.mean(rows, axis=0))
+
+
+def better(
+    records: Records,
+    over: Sequence[float | str],
+    one: str,
+    others: Sequence[str],
+    measured: Sequence[str] = tuple(FOUR),
+) -> Iterator[Check]:
+    """Whether one discipline is better than others, by each measure, on average over cases."""
+    for name in measured:
+        for other in others:
+            pair = [mean_over(records, over, each, name) for each in (one, other)]
+            names = f"{FOUR[name]}, {one} against {other}"
+            yield more(names, *pair) if name == "goodput" else less(names, *pair)
+
+
+def stretch(port: PortRecord, since_s: float, until_s: float = np.inf) -> NDArray[Any]:
+    """The samples of the queue from one time to another, shape (seeds, samples), packets."""
+    inside = (port.times_s >= since_s) & (port.times_s < until_s)
+    return port.samples[:, inside]
+
+
+def deviation(samples: NDArray[Any]) -> FloatArray:
+    """Mean absolute deviation from the mean, one value per seed, packets."""
+    means = samples.mean(axis=1, keepdims=True)
+    return np.asarray(np.abs(samples - means).mean(axis=1))
+
+
+def distance(port: PortRecord) -> FloatArray:
+    """Mean distance of the queue from q0 over the run, one value per seed, packets."""
+    return np.asarray(np.abs(port.samples.astype(np.float64) - Q_REF).mean(axis=1))
+
+
+def seconds(port: PortRecord, which: NDArray[np.bool_]) -> FloatArray:
+    """How long something was so, one value per seed, s.
+
+    Args:
+        port: Which was sampled.
+        which: Of each sample, shape (seeds, samples).
+    """
+    return np.asarray(which.sum(axis=1) * port.sample_s)
+
+
+def overshoot_s(port: PortRecord, since_s: float = 0.0, until_s: float = np.inf) -> FloatArray:
+    """How long the queue was above 1.5 q0, one value per seed, s."""
+    return seconds(port, stretch(port, since_s, until_s) > 1.5 * Q_REF)
+
+
+def undershoot_s(port: PortRecord, since_s: float = 0.0, until_s: float = np.inf) -> FloatArray:
+    """How long the queue was below 0.5 q0, one value per seed, s."""
+    return seconds(port, stretch(port, since_s, until_s) < 0.5 * Q_REF)
+
+
+def full_s(port: PortRecord, since_s: float = 0.0, until_s: float = np.inf) -> FloatArray:
+    """How long the buffer of 200 was all but full, one value per seed, s.
+
+    All but: where packets are lost for want of room, the queue is at the limit or just below.
+    """
+    return seconds(port, stretch(port, since_s, until_s) >= (1 - _ALL_BUT) * LIMIT)
+
+
+def empty_s(port: PortRecord, since_s: float = 0.0, until_s: float = np.inf) -> FloatArray:
+    """How long it was all but empty, one value per seed, s."""
+    return seconds(port, stretch(port, since_s, until_s) <= _ALL_BUT * LIMIT)
+
+
+def response_s(port: PortRecord, since_s: float = 0.0) -> FloatArray:
+    """Response time to q0 after a change, one value per seed, s.
+
+    Where the queue does not settle, the time that was left: a lower bound.
+    """
+    left_s = port.samples.shape[1] * port.sample_s - since_s
+    return np.asarray(np.minimum(port.response_times_s(Q_REF, since_s), left_s))
+
+
+def row(case: str, quantity: str, values: FloatArray, published: float | None = None) -> Row:
+    """Our mean over the seeds beside a published figure, if there is one."""
+    found = student(values)
+    return Row(case, quantity, published, found.value, found.half_width)

@@ -1,0 +1,64 @@
+"""What a comparison's page has of networks only: courses in time, flows, further queues."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import polars as pl
+
+from sluicegate.network.record import NetworkRecord
+from sluicegate.report import series
+from sluicegate.report.goodput import goodput_figure
+from sluicegate.report.page import Page
+from sluicegate.report.tables import port_rows
+
+# a row of a thousand routers would fill a book
+_MOST_PORTS = 4
+
+
+def add_network(page: Page, records: Sequence[NetworkRecord]) -> None:
+    """Add the figures of networks, and the table of the queues where there are several."""
+    ports = records[0].ports
+    reading = series.reading(records[0])
+    for place, port in enumerate(ports[:_MOST_PORTS]):
+        page.figure(
+            series.queue_series_figure(records, port=place),
+            f"The queue in time{f': {port.name}' if len(ports) > 1 else ''}",
+            f"{reading} Dotted: the queue that the AQM is to hold.",
+        )
+    if len(ports) > 1:
+        page.table(*port_rows(records), "Queue by queue; the other figures are of the first.")
+    averages = series.average_series_figure(records)
+    if averages is not None:
+        page.figure(averages, "The average queue in time", f"As the AQM holds it. {reading}")
+    probabilities = series.probability_series_figure(records)
+    if probabilities is not None:
+        page.figure(probabilities, "The drop probability in time", f"Of the AQM. {reading}")
+    goodputs = goodput_figure(records)
+    if goodputs is not None:
+        page.figure(
+            goodputs,
+            "How evenly flows are served",
+            "Of all flows without an end of their own. The steeper a curve, the more alike the "
+            "flows; under TCP those with long round trips get less.",
+        )
+
+
+def network_frames(records: Sequence[NetworkRecord]) -> dict[str, pl.DataFrame]:
+    """Tables of all records together, by name: `series` of the queues and `flows`, if any."""
+    if not records:
+        return {}
+    series = [
+        port.series.select(
+            pl.lit(record.discipline).alias("discipline"),
+            pl.lit(port.name).alias("queue_name"),
+            pl.all(),
+        )
+        for record in records
+        for port in record.ports
+    ]
+    flows = [
+        record.flows.select(pl.lit(record.discipline).alias("discipline"), pl.all())
+        for record in records
+    ]
+    return {"series": pl.concat(series), "flows": pl.concat(flows, how="diagonal_relaxed")}

@@ -1,0 +1,264 @@
+"""LRED's reproduction: its formulas, what it reads off runs, tiny versions of its experiments."""
+
+import numpy as np
+import polars as pl
+import pytest
+
+import sluicegate as sg
+from sluicegate import network
+from sluicegate.network import PortRecord
+from sluicegate.papers.claims import Claim
+from sluicegate.papers.lred import (
+    bounds,
+    experiment1,
+    experiment2,
+    experiment3,
+    experiment4,
+    experiment5,
+    experiment6,
+    extensions,
+    losses,
+    measured,
+    parameters,
+    reproduction,
+    scenarios,
+)
+from sluicegate.papers.lred.findings import findings
+
+# as few cases as show everything
+TINY = {
+    experiment1: {"FLOWS": (100, 1000), "FEW_FLOWS": (100, 1000)},
+    experiment3: {"TARGETS": (20, 160), "SHOWN": (20, 160)},
+    experiment4: {"DENSITIES": (0.5, 0.9), "FEW_DENSITIES": (0.5, 0.9)},
+    experiment5: {"RATES": (30, 100), "AVQ_RATES": (20, 100), "ALPHAS": (0.01, 0.15)},
+    extensions: {"MARKED_FLOWS": (100,)},
+}
+
+
+def port(queue, sample_s=0.1, **columns):
+    """A port whose queue was sampled so, shape (seeds, samples)."""
+    queue = np.asarray(queue, dtype=np.uint32)
+    seeds, samples = queue.shape
+    series = pl.DataFrame(
+        {
+            "replication": np.repeat(np.arange(seeds), samples),
+            "time_s": np.tile(np.arange(samples) * sample_s, seeds),
+            "queue": queue.ravel(),
+            **{name: np.asarray(values).ravel() for name, values in columns.items()},
+        }
+    )
+    empty = np.zeros(0)
+    return PortRecord("left -> right", {}, {}, empty, empty, 1.0, sample_s, series)
+
+
+# ---- formulas ----
+
+
+@pytest.mark.parametrize(
+    ("discipline", "bound_s", "low", "high"),
+    [
+        (scenarios.pi(), bounds.pi_bound_s, 0.02, 0.05),
+        (scenarios.rem(), bounds.rem_bound_s, 0.02, 0.05),
+        (
+            scenarios.pi_star(1000, 0.9),
+            lambda p: bounds.pi_bound_s(p, bounds.pi_star_gain(1000, 0.9)),
+            0.2,
+            0.3,
+        ),
+    ],
+    ids=["PI", "REM", "PI*"],
+)
+def test_bounds_are_how_fast_a_full_buffer_raises_the_probability(discipline, bound_s, low, high):
+    # twice what the link carries: the buffer is full after 0.1 s and stays so
+    scenario = network.NetworkScenario(
+        topology=network.Graph(
+            links=[network.Link(source="a", sink="b", rate_bps=10e6, delay_s=0.001, queue=True)]
+        ),
+        flows=[network.DatagramFlows(source="a", sink="b", rate_bps=20e6)],
+        queue=sg.Queue(limit=scenarios.LIMIT),
+        disciplines=[discipline],
+        duration_s=60,
+        sample_s=0.01,
+        replications=1,
+    )
+    series = network.simulate(scenario).ports[0].series
+    # the first packets let the probability jump; from there on it rises as the formula says
+    reached_s = [series.filter(pl.col("probability") >= p)["time_s"][0] for p in (low, high)]
+    expected_s = float(bound_s(np.array(high - low)))
+    # equation 40 takes the exponential for its first two terms: 3.5 % too soon here
+    assert expected_s - 0.02 < reached_s[1] - reached_s[0] < 1.04 * expected_s + 0.02
+
+
+def test_theorem_2_gives_the_papers_example():
+    assert bounds.greatest_beta(300, 0.35) == pytest.approx(0.001, rel=0.06)
+    # it is where the loop's gain is 1 and its phase -180 degrees
+    n, r, c, eta = 300, 0.35, 2500, 2 / 3
+    k11, k = 2 * n / (r**2 * c), eta * c**2 / n
+    h = bounds.greatest_beta(n, r) * np.sqrt(n**2 / (eta * r**2 * c**2))
+    omega = np.sqrt((np.sqrt(k11**4 + 4 * k**2 * h**2) - k11**2) / 2)
+    loop = k * h * np.exp(-1j * omega * r) / (1j * omega * (1j * omega + k11))
+    assert loop == pytest.approx(-1)
+
+
+# ---- what is read off runs ----
+
+
+def test_times_outside_the_band_and_at_the_ends_of_the_buffer():
+    seen = port([[0] * 10 + [60] * 20 + [160] * 30 + [200] * 40])
+    assert measured.overshoot_s(seen) == pytest.approx([7.0])
+    assert measured.overshoot_s(seen, since_s=6.0) == pytest.approx([4.0])
+    assert measured.undershoot_s(seen, until_s=0.5) == pytest.approx([0.5])
+    assert measured.full_s(seen) == pytest.approx([4.0])
+    assert measured.empty_s(seen) == pytest.approx([1.0])
+    assert measured.deviation(np.array([[0, 4], [3, 3]])) == pytest.approx([2, 0])
+
+
+def test_a_queue_that_never_settles_took_all_the_time_that_was_left():
+    seen = port([[100] * 500, [200] * 500])
+    assert measured.response_s(seen) == pytest.approx([0.0, 50.0])
+    assert measured.response_s(seen, since_s=20.0)[1] == pytest.approx(30.0)
+
+
+def test_the_loss_ratio_is_that_of_equations_1_and_2():
+    # a sample a second: 10 packets arrive in each, and 1, 3, 0, 0, 0, 5 are lost
+    lost = np.cumsum([0, 1, 3, 0, 0, 0, 5])
+    seen = port([[0] * 7], sample_s=1.0, arrivals=[np.arange(7) * 10], losses=[lost])
+    latest = [1 / 10, 4 / 20, 4 / 30, 4 / 40, 3 / 40, 5 / 40]
+    expected = [0.0]
+    for ratio in latest:
+        expected.append(0.1 * expected[-1] + 0.9 * ratio)
+    np.testing.assert_allclose(losses.measured_loss(seen, 1.0), [expected])
+
+
+def test_a_claim_tells_what_became_of_it_in_other_readings():
+    main, other = Claim("a", "6", "holds", "1 ± 0."), Claim("a", "6", "fails", "2 ± 0.")
+    told = reproduction.with_readings(main, 0, [("slow links", [other]), ("old", [main])])
+    assert told.verdict == "holds"
+    assert told.evidence == "1 ± 0. With slow links: fails; old: holds."
+    assert reproduction.with_readings(main, 0, []) == main
+
+
+def test_findings_count_and_name_what_fails():
+    claims = [Claim("a", "6", "holds", ""), Claim("It is so.", "7", "fails", "")]
+    counted, failed = findings(claims)
+    assert counted.startswith("Of 2 claims of the text 1 hold, 1 fail and 0 are undecided")
+    assert failed == "What fails: It is so. (7)"
+
+
+# ---- tiny versions ----
+
+
+def tiny(monkeypatch, experiment):
+    """The records of an experiment with few cases and two seeds."""
+    monkeypatch.setattr(scenarios, "REPLICATIONS", 2)
+    for name, values in TINY.get(experiment, {}).items():
+        monkeypatch.setattr(experiment, name, values)
+    found = experiment.scenarios(scenarios.MAIN)
+    return {case: network.simulate(scenario) for case, scenario in found.items()}
+
+
+def mean(values):
+    return float(np.mean(values))
+
+
+def responses_go_with_the_losses(records):
+    response = {case: measured.response_s(record.ports[0]) for case, record in records.items()}
+    for name in ("PI", "REM"):
+        assert mean(response[1000, name]) > 2 * mean(response[100, name])
+        assert mean(response[1000, "LRED"]) < mean(response[1000, name]) / 3
+
+
+def rem_oscillates_with_few_flows(records):
+    late = {
+        name: measured.deviation(measured.stretch(records["light", name].ports[0], 100))
+        for name in ("LRED", "REM")
+    }
+    assert mean(late["REM"]) > 1.5 * mean(late["LRED"])
+    assert mean(measured.measure(records["light", "LRED"], "loss_ratio")) < 0.02
+    assert mean(measured.measure(records["heavy", "LRED"], "loss_ratio")) > 0.15
+
+
+def pi_has_the_longest_queue(records):
+    for q_ref in (20, 160):
+        queue = {
+            name: mean(measured.measure(records[q_ref, name], "queue_mean"))
+            for name in ("LRED", "PI*", "PI", "REM")
+        }
+        assert max(queue, key=queue.get) == "PI"
+        assert queue["LRED"] == pytest.approx(q_ref, rel=0.1)
+
+
+def pi_stays_full_after_the_datagrams_came(records):
+    full = {name: measured.full_s(records[0.9, name].ports[0], 50, 150) for name in ("LRED", "PI")}
+    assert mean(full["PI"]) > 20 > 10 > mean(full["LRED"])
+    received = records[0.9, "LRED"]["datagram_goodput"].value * 200
+    # 100 flows that send 0.18 Mb/s for half of 100 s, less what is lost
+    offered = 100 * 0.18e6 / 8 / 500 * 50
+    assert 0.7 * offered < received < 1.1 * offered
+
+
+def avq_holds_a_shorter_queue_the_faster_it_follows(records):
+    queue = [
+        measured.measure(records[20, f"AVQ {alpha:g}"], "queue_mean") for alpha in (0.01, 0.15)
+    ]
+    assert mean(queue[0]) > mean(queue[1])
+    flows = records[30, "LRED"].flows.filter(pl.col("group") == 1)
+    # 30 a second for 100 s, in two runs; four deviations of a Poisson count
+    assert abs(flows.height - 6000) < 4 * 6000**0.5
+
+
+def both_directions_are_congested(records):
+    for place in (0, 1):
+        response = [
+            measured.overshoot_s(records[400, name].ports[place]) for name in ("LRED", "PI")
+        ]
+        assert mean(response[0]) < mean(response[1])
+
+
+def l_is_what_the_aqm_uses(records):
+    found = records["figure 2", "LRED"].ports[0]
+    p, loss = losses.column(found, "probability"), losses.loss_in_time(found)
+    late = found.times_s > 20
+    off = (p - loss) / (0.001 * np.sqrt(np.maximum(loss, 1e-9)))
+    off -= losses.column(found, "queue") - 100
+    # an l off by a thousandth would be off by three packets here
+    assert mean(np.abs(off[:, late])) < 1.5
+
+
+def marks_take_the_place_of_drops(records):
+    marked = records[100, "LRED, ECN"]
+    assert mean(measured.measure(marked, "mark_ratio")) > 0.02
+    assert mean(measured.measure(marked, "loss_ratio")) < 0.02
+
+
+@pytest.mark.parametrize(
+    ("experiment", "fact", "plots"),
+    [
+        (experiment1, responses_go_with_the_losses, 1),
+        (experiment2, rem_oscillates_with_few_flows, 2),
+        (experiment3, pi_has_the_longest_queue, 3),
+        (experiment4, pi_stays_full_after_the_datagrams_came, 3),
+        (experiment5, avq_holds_a_shorter_queue_the_faster_it_follows, 5),
+        (experiment6, both_directions_are_congested, 4),
+        (parameters, l_is_what_the_aqm_uses, 2),
+        (extensions, marks_take_the_place_of_drops, 1),
+    ],
+    ids=lambda value: getattr(value, "__name__", "").rpartition(".")[2],
+)
+def test_an_experiment_in_small(monkeypatch, experiment, fact, plots):
+    records = tiny(monkeypatch, experiment)
+    fact(records)
+    claims = experiment.claims(records)
+    assert all(any(sign.isdigit() for sign in claim.evidence) for claim in claims)
+    assert len({claim.text for claim in claims}) == len(claims)
+    rows = list(experiment.rows(records))
+    assert len({(row.row, row.quantity) for row in rows}) == len(rows)
+    assert all(np.isfinite(row.measured) for row in rows)
+    assert len(list(experiment.plots(records))) == plots
+
+
+def test_other_readings_have_the_cases_that_the_claims_need():
+    for experiment in reproduction.EXPERIMENTS:
+        for reading in experiment.READINGS:
+            there = set(experiment.scenarios(scenarios.MAIN))
+            assert set(experiment.scenarios(reading)) <= there
