@@ -224,9 +224,10 @@ def test_fit_ends_with_what_a_scenario_needs(folder, gateway, capsys):
 
 
 def test_reproduce_sets_ours_beside_the_published(folder, capsys):
-    shown = run(capsys, "reproduce", "lpf-oda", "--json", "rows.json", "--out", "here")
-    assert shown.splitlines()[-1] == "report: here/lpf-oda.html"
-    assert (folder / "here" / "lpf-oda.html").exists()
+    where = ("--world", "slotted", "--json", "rows.json", "--out", "here")
+    shown = run(capsys, "reproduce", "lpf-oda", *where)
+    assert shown.splitlines()[-1] == "report: here/lpf-oda-slotted.html"
+    assert (folder / "here" / "lpf-oda-slotted.html").exists()
     keys = {"row", "quantity", "published", "measured", "half_width", "deviation"}
     rows = json.loads((folder / "rows.json").read_text())["rows"]
     assert all(set(row) == keys for row in rows)
