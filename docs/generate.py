@@ -4,25 +4,47 @@ import inspect
 import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 from pydantic import BaseModel
 from typer.testing import CliRunner
 
 import sluicegate as sg
+from sluicegate import network
 from sluicegate.cli import app
+from sluicegate.network.laws import Law
+from sluicegate.network.scenario import AnyFlows, AnyTopology
+from sluicegate.scenario import Arrivals, Service
+from sluicegate.scheduler import Scheduler
 
-TABLES: dict[str, tuple[type[BaseModel], ...]] = {
-    "[arrivals]": (
-        sg.GeometricArrivals,
-        sg.SelfSimilarArrivals,
-        sg.FgnArrivals,
-        sg.ReplayArrivals,
-    ),
-    "[service]": (sg.GeometricService, sg.DeterministicService, sg.PacketSizeService),
+Tables = dict[str, tuple[type[BaseModel], ...]]
+
+
+def _members(union: Any) -> tuple[type[BaseModel], ...]:
+    """The tables of a union that are told apart by their `kind`."""
+    return get_args(get_args(union)[0])
+
+
+_OF_A_QUEUE: Tables = {
     "[queue]": (sg.Queue,),
     "[[disciplines]]": (sg.Discipline,),
-    "[disciplines.scheduler]": (sg.Fifo, sg.Sfq, sg.Drr, sg.Fq),
+    "[disciplines.scheduler]": _members(Scheduler),
+}
+_SLOTTED: Tables = {
+    "[arrivals]": get_args(Arrivals),
+    "[service]": get_args(Service),
+    **_OF_A_QUEUE,
+}
+_NETWORK: Tables = {
+    "[topology]": _members(AnyTopology),
+    "[[topology.links]]": (network.Link,),
+    "[[flows]]": _members(AnyFlows),
+    "[flows.tcp]": (network.Tcp,),
+    "[flows.gaps], [flows.duration], [flows.on], [flows.off], [flows.think]": _members(Law),
+    "[flows.packets], [flows.objects]": (network.Sizes,),
+    "[flows.fgn]": (network.Fgn,),
+    "[flows.self_similar]": (network.SelfSimilar,),
+    **_OF_A_QUEUE,
 }
 
 
@@ -31,7 +53,11 @@ def write(docs: Path) -> None:
     folder = docs / "reference" / "generated"
     (folder / "aqms").mkdir(parents=True, exist_ok=True)
     pages = {f"aqms/{name}": _aqm_page(aqm) for name, aqm in sg.aqms().items()}
-    pages |= {"scenario": _scenario_page(), "command": _command_page()}
+    pages |= {
+        "scenario": _scenario_page("Scenarios of the slotted queue", sg.Scenario, _SLOTTED),
+        "network": _scenario_page("Scenarios of networks", network.NetworkScenario, _NETWORK),
+        "command": _command_page(),
+    }
     for name, lines in pages.items():
         (folder / f"{name}.md").write_text("\n".join(lines) + "\n")
 
@@ -78,13 +104,13 @@ def _row(param: sg.Param) -> list[str]:
     return [_code(param.name), f"{param.help} *({param.source})*", _code(default), values]
 
 
-def _scenario_page() -> Iterator[str]:
-    yield "# Scenarios\n"
+def _scenario_page(title: str, root: type[BaseModel], tables: Tables) -> Iterator[str]:
+    yield f"# {title}\n"
     yield "A scenario is a TOML file. Paths in it start at its folder; whole numbers may be written"
     yield "as `1e8`; an unknown field is an error.\n"
     yield "## At the top\n"
-    yield from _fields(sg.Scenario)
-    for name, models in TABLES.items():
+    yield from _fields(root)
+    for name, models in tables.items():
         yield f"## `{name}`\n"
         for model in models:
             if len(models) > 1:
@@ -93,35 +119,47 @@ def _scenario_page() -> Iterator[str]:
 
 
 def _fields(model: type[BaseModel]) -> Iterator[str]:
-    text, _, attributes = inspect.getdoc(model).partition("\nAttributes:\n")  # type: ignore[union-attr]
-    meanings = {
-        name: " ".join(meaning.split())
-        for name, meaning in re.findall(r"^    (\w+): (.*(?:\n {8}.*)*)", attributes, re.M)
-    }
-    yield text.strip() + "\n"
-    own_tables = {table.strip("[]").rpartition(".")[2] for table in TABLES}
+    yield (inspect.getdoc(model) or "").partition("\nAttributes:\n")[0].strip() + "\n"
+    meanings = _meanings(model)
     schema = model.model_json_schema()
     required = schema.get("required", [])
     rows = [
         [_code(name), _allowed(field), "required" if name in required else _default(field)]
-        + ([meanings[name]] if meanings else [])
+        + ([meanings.get(name, "")] if meanings else [])
         for name, field in schema["properties"].items()
-        if name != "kind" and name not in own_tables
+        if "const" not in field
     ]
+    if not rows:
+        return
     header = ["field", "values", "default"] + (["what it is"] if meanings else [])
     yield from _table(header, rows)
 
 
+def _meanings(model: type[BaseModel]) -> dict[str, str]:
+    """What the docstrings of a model and of those that it extends say of its fields."""
+    found: dict[str, str] = {}
+    for each in reversed(model.mro()):
+        attributes = inspect.cleandoc(each.__doc__ or "").partition("\nAttributes:\n")[2]
+        for name, meaning in re.findall(r"^    (\w+): (.*(?:\n {8}.*)*)", attributes, re.M):
+            found[name] = " ".join(meaning.split()).replace("None:", "not given:")
+    return {name: meaning for name, meaning in found.items() if name in model.model_fields}
+
+
 def _default(field: dict[str, Any]) -> str:
     value = field.get("default")
-    return "" if value is None or value == "" else _code(value)
+    return "" if value in (None, "") or isinstance(value, dict) else _code(value)
 
 
 def _allowed(field: dict[str, Any]) -> str:
     """What a field takes, in words, from its JSON schema."""
     for choice in field.get("anyOf", []):
-        if choice["type"] != "null":
+        if choice.get("type") != "null":
             return _allowed(choice)
+    if "$ref" in field or "oneOf" in field:
+        return "table"
+    if field.get("type") == "array":
+        each = _allowed(field["items"])
+        return "list of tables" if each == "table" else f"list, each a {each}"
     if "enum" in field:
         return ", ".join(_code(word) for word in field["enum"])
     bounds = [

@@ -51,7 +51,8 @@ _WORDS = {
     "model_attributes_type": "must be a table",
     "dict_type": "must be a table",
     "bool_type": "must be true or false",
-    "too_short": "must name at least one",
+    "too_short": "must have at least {min_length}",
+    "string_too_short": "must not be empty",
 }
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -100,7 +101,8 @@ class Record:
 
     def write(self, path: Path) -> None:
         """Write to one file: a zip archive of `record.json` and a Parquet file for each table."""
-        part = path.with_suffix(".part")
+        # another process may be writing the same run
+        part = path.with_suffix(f".{os.getpid()}")
         with ZipFile(part, "w") as archive:
             archive.writestr(_SUMMARY, json.dumps(self.summary()))
             for name, frame in self.frames().items():

@@ -237,7 +237,9 @@ class Network:
             scenario,
             discipline,
             threads=threads,
-            watch=lambda done_s, total_s: tell(done_s, total_s, f"{done_s:,.0f} simulated s"),
+            watch=lambda done_s, total_s: tell(
+                done_s, total_s, f"{done_s:,.0f} of {total_s:,.0f} s"
+            ),
             fresh=fresh,
         )
 

@@ -233,8 +233,17 @@ def test_reproduce_sets_ours_beside_the_published(folder, capsys):
 
 def test_reproduce_names_what_there_is(capsys):
     assert main(["reproduce", "blue"]) == 1
-    message = "error: blue is not a reproduction; there are drop-from-front, redwm, lpf-oda\n"
+    names = ", ".join(REPRODUCTIONS)
+    assert "drop-from-front" in names
+    message = f"error: blue is not a reproduction; there are {names}\n"
     assert capsys.readouterr().err == message
+
+
+def test_a_reproduction_has_a_usual_world_and_refuses_others(capsys):
+    assert main(["reproduce", "redwm", "--world", "network"]) == 1
+    message = "error: world = network: redwm is repeated in slotted only\n"
+    assert capsys.readouterr().err == message
+    assert all(world_of(name, None) == next(iter(REPRODUCTIONS[name])) for name in REPRODUCTIONS)
 
 
 # --- Ctrl-C

@@ -130,5 +130,6 @@ def test_pages_build_without_warnings(tmp_path: Path) -> None:
         "tutorial",
         "reference/generated/aqms/red",
         "reference/generated/scenario",
+        "reference/generated/network",
     ):
         assert (tmp_path / f"{name}.html").exists()

@@ -78,11 +78,108 @@ def test_bursty_datagrams_have_their_mean_rate(fields, rate):
     assert abs(found.value - wanted) < 2 * found.half_width
 
 
+@pytest.mark.parametrize("hurst", [0.6, 0.85])
+def test_arrivals_have_the_hurst_parameter_of_their_noise(hurst):
+    frame_s, frames, runs = 0.01, 1024, 8
+    noise = network.Fgn(hurst=hurst, deviation=0.3, frame_s=frame_s)
+    # 100 a frame of each, so that the variance of the noise is nine times Poisson's
+    datagrams = network.DatagramFlows(**{**POISSON, "rate_bps": 4e7}, fgn=noise)
+    flows = network.ShortTcpFlows(
+        **{**SHORT, "gaps": network.Exponential(mean_s=frame_s / 100)},
+        fgn=noise,
+        packets=network.Sizes(kind="constant", mean_packets=1),
+    )
+    end_s = frames * frame_s
+    fast = {"rate_bps": 1e10, "duration_s": end_s, "sample_s": frame_s, "replications": runs}
+    sent = network.simulate(one_link(datagrams, **fast)).ports[0].series
+    started = network.simulate(one_link(flows, **fast)).flows
+    for counts in (
+        [np.diff(run["arrivals"].cast(float)) for run in sent.partition_by("replication")],
+        [
+            np.histogram(run["start_s"], frames, (0.0, end_s))[0]
+            for run in started.partition_by("replication")
+        ],
+    ):
+        found = np.array([sg.traffic.wavelet(run).hurst for run in counts])
+        assert len(found) == runs
+        error = found.std(ddof=1) / np.sqrt(runs)
+        assert error < 0.05
+        assert abs(found.mean() - hurst) < 4 * error
+
+
+def test_self_similar_datagrams_have_the_modulators_mean_and_variance():
+    bursts = network.SelfSimilar(share=0.3, a=6.0)
+    slot_s, slots, runs, count = 0.004, 500, 300, 20
+    # the last sample but for one slot's half: before the slot that follows the last counted
+    scenario = one_link(
+        network.DatagramFlows(**ENDS, count=count, rate_bps=1e6, self_similar=bursts),
+        rate_bps=1e9,
+        sample_s=(slots - 0.5) * slot_s,
+        duration_s=slots * slot_s,
+        replications=runs,
+    )
+    series = network.simulate(scenario).ports[0].series
+    counts = series.filter(series["time_s"] > 0)["arrivals"].to_numpy().astype(float)
+    assert len(counts) == runs
+    assert abs(counts.mean() - 0.3 * count * slots) < 4 * counts.std() / np.sqrt(runs)
+    squares = (counts - counts.mean()) ** 2
+    exact = count * float(bursts.modulator().variance(slots))
+    assert abs(squares.mean() - exact) < 4 * squares.std() / np.sqrt(runs)
+
+
+def test_users_of_the_web_fetch_once_a_round_trip_and_a_thought():
+    tcp = network.Tcp(delayed_ack_s=0)
+    web = network.WebFlows(
+        **ENDS,
+        count=50,
+        tcp=tcp,
+        objects=network.Sizes(kind="geometric", mean_packets=5),
+        think=network.Exponential(mean_s=1.0),
+    )
+    scenario = one_link(web, rate_bps=1e9, limit=1000, duration_s=200.0, replications=8)
+    record = network.simulate(scenario)
+    # both ways 1 ms, the packets themselves take microseconds; an object fits into the window
+    cycle_s = 1.0 + 0.002
+    goodput = record["goodput"]
+    assert abs(goodput.value - 50 * 5 / cycle_s) < 2 * goodput.half_width
+    assert record.flows["completion_s"].null_count() == record.flows.height
+
+
+def test_acks_grow_with_their_blocks():
+    """By the mean; by how much each does stands in the engine's own tests."""
+
+    def ack_bytes(like):
+        tcp = network.Tcp(variant="sack", like=like, delayed_ack_s=0)
+        link = network.Link(source="a", sink="b", rate_bps=1e6, delay_s=0.01, queue=True)
+        back = network.Link(source="b", sink="a", rate_bps=1e6, delay_s=0.01, queue=True)
+        links = [link.model_copy(update={"both_ways": False}) for link in (link, back)]
+        scenario = network.NetworkScenario(
+            topology=network.Graph(links=links),
+            flows=[network.TcpFlows(**ENDS, tcp=tcp)],
+            queue=sg.Queue(limit=10),
+            disciplines=DROP_TAIL,
+            duration_s=20.0,
+            warm_up_s=0.0,
+            replications=1,
+        )
+        last = network.simulate(scenario).ports[1].series[-1]
+        return last["sent_bytes"][0] / last["arrivals"][0]
+
+    assert 40 < ack_bytes("ns2") < 64
+    assert 40 < ack_bytes("rfc") < 68
+
+
 def test_a_replay_brings_each_flow_of_the_capture_its_packets():
     capture = sg.traffic.Capture.read(CAPTURE)
     replay = network.ReplayFlows(**ENDS, capture=str(CAPTURE), start_s=0.5)
-    scenario = one_link(replay, rate_bps=1e10, limit=10_000, duration_s=capture.duration_s + 1)
+    fast = {"rate_bps": 1e10, "limit": 10_000, "duration_s": capture.duration_s + 1}
+    scenario = one_link(replay, **fast, sample_s=0.01 + 1e-9)
     record = network.simulate(scenario)
+    samples = record.ports[0].series
+    # no packet comes at the very nanosecond of a sample
+    sample_ns = np.arange(len(samples)) * 10_000_001
+    come = np.searchsorted(capture.time_ns.astype(np.int64) + 500_000_000, sample_ns)
+    assert samples["arrivals"].to_list() == come.tolist()
     _, counts = np.unique(capture.flow, return_counts=True)
     assert record.flows["packets"].to_list() == counts.tolist()
     bits = 8.0 * float(capture.bytes.sum(dtype=np.uint64))
@@ -100,6 +197,13 @@ def test_threads_change_nothing():
             **ENDS, rate_bps=1e6, self_similar=network.SelfSimilar(share=0.2, a=5)
         ),
         network.ReplayFlows(**ENDS, capture=str(CAPTURE), count=2, spread_s=1.0),
+        network.WebFlows(
+            **ENDS,
+            objects=network.Sizes(kind="pareto", mean_packets=12, shape=1.3),
+            think=network.Pareto(mean_s=0.5),
+            spread_s=0.1,
+            count=5,
+        ),
     ]
     scenario = one_link(*flows, rate_bps=3e6, limit=50, replications=3)
     alone, many = (network.simulate(scenario, threads=n, fresh=True) for n in (1, 3))
@@ -124,16 +228,22 @@ kind = "datagrams"
 rate_bps = 1e6
 self_similar = { share = 0.2, a = 5 }
 [[flows]]
+kind = "web"
+count = 3
+objects = { kind = "geometric", mean_packets = 6 }
+think = { kind = "exponential", mean_s = 0.2 }
+[[flows]]
 kind = "replay"
 capture = "here.pcap"
 [[disciplines]]
 aqm = "drop_tail"
 """)
     scenario = network.NetworkScenario.load(tmp_path / "flows.toml")
-    short, bursty, replay = scenario.flows
+    short, bursty, web, replay = scenario.flows
     assert short.packets == network.Sizes(kind="pareto", mean_packets=12, shape=1.5)
     assert short.fgn == network.Fgn(hurst=0.8, deviation=0.3, frame_s=0.1)
     assert bursty.self_similar.modulator().mean == pytest.approx(0.2)
+    assert web.think == network.Exponential(mean_s=0.2)
     assert replay.packets.packets == sg.traffic.Capture.read(CAPTURE).packets
     assert network.simulate(scenario)["utilization"].value > 0
 

@@ -248,6 +248,12 @@ def test_simulate_takes_one_discipline_of_a_network(capsys):
     assert "simulated in 2 runs of 4 s, seed 3" in shown
 
 
+def test_an_option_puts_an_aqm_into_the_queues_of_a_scheduler(capsys):
+    fq_codel = "codel:victim=front,scheduler=fq"
+    assert main(["simulate", str(DUMBBELL), *SHORT, "--aqm", fq_codel]) == 0
+    assert capsys.readouterr().out.startswith("codel fq, drop from front\n")
+
+
 @pytest.mark.parametrize(
     ("command", "reason"),
     [
@@ -264,6 +270,15 @@ def test_simulate_takes_one_discipline_of_a_network(capsys):
         (
             "compare {slotted} --world network",
             "world = network must be slotted or chain: the scenario has [arrivals] and [service]",
+        ),
+        (
+            "simulate --arrivals geometric:rate=0.5 --service geometric:mu=0.5 --aqm red "
+            "--slots 1000 --duration 5",
+            "--duration is for network scenarios only",
+        ),
+        (
+            "compare {network} --aqm red:scheduler=wfq",
+            "disciplines.0.scheduler.kind = 'wfq' must be one of 'fifo', 'sfq', 'drr', 'fq'",
         ),
         ("compare {network} --duration 0", "duration_s = 0 must be at least 1e-09"),
         ("compare {network} --duration soon", "duration_s = 'soon' must be a number"),

@@ -1,14 +1,20 @@
 """Plots and pages of networks: what they draw is what the records hold."""
 
 import numpy as np
+import polars as pl
 import pytest
 
 import sluicegate as sg
 from sluicegate import network
-from sluicegate.report.comparison import comparison_page
+from sluicegate.report.comparison import comparison_page, write_report
 from sluicegate.report.goodput import goodput_figure
-from sluicegate.report.series import queue_series_figure, reading
-from sluicegate.report.tables import comparison_rows
+from sluicegate.report.series import (
+    average_series_figure,
+    probability_series_figure,
+    queue_series_figure,
+    reading,
+)
+from sluicegate.report.tables import comparison_rows, port_rows
 
 DISCIPLINES = [
     sg.Discipline(aqm="drop_tail"),
@@ -72,6 +78,25 @@ def test_targets_are_the_aqms_own_or_the_one_given(comparison):
     assert [ax.lines[1].get_ydata()[0] for ax in given.axes] == [7, 7, 7]
 
 
+def test_probabilities_and_averages_are_drawn_where_there_are_any(comparison):
+    probabilities = probability_series_figure(comparison.records)
+    averages = average_series_figure(comparison.records)
+    assert [ax.get_title("left") for ax in probabilities.axes] == ["pi q_ref=20", r"\$RED\$"]
+    assert [ax.get_title("left") for ax in averages.axes] == [r"\$RED\$"]
+    for figure, column in ((probabilities, "probability"), (averages, "average")):
+        line = figure.axes[-1].lines[0].get_ydata()
+        samples = comparison.records[2].ports[0].series.filter(replication=0)[column].to_numpy()
+        np.testing.assert_allclose(line, samples.reshape(500, 2).mean(axis=1))
+    assert probability_series_figure(comparison.records[:1]) is None
+    assert average_series_figure(comparison.records[:2]) is None
+
+
+def test_a_discipline_keeps_its_colour_in_all_figures(comparison):
+    queues = queue_series_figure(comparison.records)
+    averages = average_series_figure(comparison.records)
+    assert averages.axes[0].lines[0].get_color() == queues.axes[2].lines[0].get_color()
+
+
 # --- goodputs
 
 
@@ -84,7 +109,7 @@ def test_goodputs_are_those_of_all_flows_that_last(comparison):
 
 def test_short_flows_have_no_goodput_to_be_drawn():
     short = network.ShortTcpFlows(
-        gaps=network.Exponential(mean_s=0.2), duration=network.Constant(mean_s=0.1), stop_s=2.0
+        gaps=network.Exponential(mean_s=0.2), duration=network.Constant(mean_s=0.1)
     )
     only = DISCIPLINES[:1]
     alone = network.simulate(scenario(flows=[short], disciplines=only, duration_s=2.0))
@@ -117,7 +142,11 @@ def test_the_page_says_what_was_run(comparison):
     html = comparison_page(comparison).html()
     for wanted in (
         "3 disciplines, each simulated in 3 runs of 10 s, seed 1",
-        "The queue in time",
+        "The queue in time: left -&gt; right",
+        "The queue in time: right -&gt; left",
+        "The average queue in time",
+        "The drop probability in time",
+        "Queue by queue",
         "How evenly flows are served",
         "kind = dumbbell, rate_bps = 1e+06",
         "client_delays_s = [0.01, 0.05]",
@@ -126,3 +155,21 @@ def test_the_page_says_what_was_run(comparison):
     ):
         assert wanted in html, wanted
     assert "slots" not in html
+
+
+def test_the_table_of_the_queues_has_each_with_all_disciplines(comparison):
+    header, rows = port_rows(comparison.records)
+    assert header[:2] == ["queue", "discipline"]
+    assert [row[0] for row in rows] == 3 * ["left -> right"] + 3 * ["right -> left"]
+    assert [row[1] for row in rows] == 2 * [each.name for each in DISCIPLINES]
+
+
+def test_series_and_flows_lie_beside_the_page(comparison, tmp_path):
+    write_report(comparison, tmp_path)
+    series = pl.read_parquet(tmp_path / "series.parquet")
+    # disciplines, queues, replications, samples
+    assert series.height == 3 * 2 * 3 * 1000
+    assert series.columns[:5] == ["discipline", "queue_name", "replication", "time_s", "queue"]
+    flows = pl.read_parquet(tmp_path / "flows.parquet")
+    assert flows.height == 3 * 3 * 8
+    assert flows.columns[:3] == ["discipline", "replication", "group"]

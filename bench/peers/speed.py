@@ -38,7 +38,7 @@ def cpu_seconds() -> float:
 def ours(case: Case) -> float:
     """Packets per CPU second."""
     before = cpu_seconds()
-    record = sg.network.simulate(scenario(case), threads=1)
+    record = sg.network.simulate(scenario(case), threads=1, fresh=True)
     cpu_s = cpu_seconds() - before
     packets = record.whole["throughput_bps"].value / 8 / 500 * DURATION_S * case.seeds
     return packets / cpu_s

@@ -7,6 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
+from sluicegate.checked import explained
 from sluicegate.cli import syntax
 from sluicegate.errors import SluiceError
 from sluicegate.network import NetworkScenario
@@ -21,7 +22,7 @@ Aqms = Annotated[
     typer.Option(
         metavar="NAME:KEY=VALUE,...",
         help="A discipline; may be repeated. Those given replace the scenario's. "
-        "victim=, ecn= and label= set the queue's part and the name.",
+        "victim=, ecn=, scheduler= and label= set the queue's part and the name.",
         show_default=False,
     ),
 ]
@@ -88,16 +89,22 @@ def changes(
 
 
 def scenario(path: Path, changed: dict[str, Any]) -> AnyScenario:
-    """The scenario of a file, some of its fields replaced.
+    """The scenario of a file, some of its fields replaced; see `parsed`."""
+    return parsed(read_toml(path), changed, path.parent, str(path))
+
+
+def parsed(
+    table: dict[str, Any], changed: dict[str, Any], folder: Path = Path(), origin: str = ""
+) -> AnyScenario:
+    """The scenario of a table, a network's if there is a topology, some of its fields replaced.
 
     Raises:
-        SluiceError: If the file is refused, or if a field is none of such a scenario.
+        SluiceError: If a field of `changed` is none of such a scenario, or if it is refused.
     """
-    table = read_toml(path)
     kind: type[AnyScenario] = NetworkScenario if "topology" in table else Scenario
-    for name in changed:
-        if name not in kind.model_fields:
-            option = f"--{name.removesuffix('_s')}"
-            others = "network scenarios" if kind is Scenario else "scenarios without [topology]"
-            raise SluiceError(f"{path}: {option} is for {others} only")
-    return kind.parse(table | changed, path.parent, str(path))
+    with explained(origin):
+        for name in changed:
+            if name not in kind.model_fields:
+                others = "network scenarios" if kind is Scenario else "scenarios without [topology]"
+                raise SluiceError(f"--{name.removesuffix('_s')} is for {others} only")
+    return kind.parse(table | changed, folder, origin)

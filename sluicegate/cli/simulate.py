@@ -13,7 +13,7 @@ from sluicegate.cli.screen import console, progress, write_json
 from sluicegate.compare import compare
 from sluicegate.errors import SluiceError
 from sluicegate.report.tables import record_rows, terminal_table
-from sluicegate.scenario import Scenario
+from sluicegate.worlds import AnyScenario
 
 
 def simulate(
@@ -26,7 +26,7 @@ def simulate(
         typer.Option(
             metavar="NAME:KEY=VALUE,...",
             help="The discipline, in place of the scenario's. "
-            "victim= and ecn= set the queue's part.",
+            "victim=, ecn= and scheduler= set the queue's part.",
             show_default=False,
         ),
     ] = None,
@@ -75,9 +75,9 @@ def simulate(
         raise typer.Exit(130)
 
 
-def _without_file(changed: dict[str, Any]) -> Scenario:
+def _without_file(changed: dict[str, Any]) -> AnyScenario:
     needed = {"arrivals": "--arrivals", "service": "--service", "disciplines": "--aqm"}
     needed["slots"] = "--slots"
     if missing := [option for name, option in needed.items() if name not in changed]:
         raise SluiceError(f"without a scenario file {', '.join(missing)} must be given")
-    return Scenario.parse(changed)
+    return options.parsed({}, changed)

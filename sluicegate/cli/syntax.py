@@ -8,7 +8,7 @@ from typing import Any
 
 from sluicegate.errors import SluiceError
 
-_OF_THE_QUEUE = ("victim", "ecn", "label")
+_OF_THE_QUEUE = ("victim", "ecn", "label", "scheduler")
 
 
 def value(text: str) -> Any:
@@ -63,6 +63,8 @@ def discipline(text: str) -> dict[str, Any]:
     """The table of a scenario's discipline: what is not the queue's is the AQM's."""
     name, fields = kind_and_fields(text, "--aqm")
     own = {key: fields.pop(key) for key in _OF_THE_QUEUE if key in fields}
+    if "scheduler" in own:
+        own["scheduler"] = {"kind": own["scheduler"]}
     if name.endswith(".h"):
         name = str(Path(name).absolute())
     return {"aqm": name, "params": fields, **own}

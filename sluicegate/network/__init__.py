@@ -6,6 +6,7 @@ from sluicegate.network.flows import (
     ShortTcpFlows,
     Tcp,
     TcpFlows,
+    WebFlows,
 )
 from sluicegate.network.laws import (
     Constant,
@@ -43,6 +44,7 @@ __all__ = [
     "Tcp",
     "TcpFlows",
     "Uniform",
+    "WebFlows",
     "response_time_s",
     "simulate",
 ]

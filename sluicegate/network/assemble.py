@@ -132,9 +132,7 @@ def _stacked(frames: Sequence[pl.DataFrame]) -> pl.DataFrame:
 
 
 def _flows(scenario: NetworkScenario, runs: Sequence[Run]) -> pl.DataFrame:
-    # the scenario's group of each of the engine's groups
-    pairs = [len(scenario.pairs(flows)) for flows in scenario.flows]
-    group_of = np.repeat(np.arange(len(pairs), dtype=np.uint32), pairs)
+    group_of = np.array(scenario.group_numbers, dtype=np.uint32)
 
     def outcomes(run: Run) -> pl.DataFrame:
         tcp, datagrams = run["tcp"], run["datagrams"]

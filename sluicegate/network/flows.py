@@ -175,6 +175,40 @@ class ShortTcpFlows(_Flows):
         }
 
 
+class WebFlows(_Flows):
+    """Users of the web: each fetches an object, thinks, and fetches the next.
+
+    All fetches of a user share one connection, as since HTTP/1.1: after a pause its window is what
+    it was, or, if the pause was longer than the time-out, starts again from at most the initial
+    one (RFC 5681, section 4.1). Thinking starts when the last packet of the object is acknowledged;
+    asking for an object takes no packet. Where each object has a connection of its own,
+    `ShortTcpFlows` says it.
+
+    Attributes:
+        tcp: The connections.
+        objects: Law of the data packets of an object.
+        think: Law of the time from the end of a fetch to the start of the next.
+        spread_s: First fetches start uniformly over this time; none starts after `stop_s`.
+    """
+
+    kind: Literal["web"] = "web"
+    tcp: Tcp = Tcp()
+    objects: Sizes
+    think: Law
+    spread_s: Time = 0.0
+
+    def plan(self) -> dict[str, Any]:
+        """The fields of the engine's source."""
+        return {
+            "kind": self.kind,
+            "tcp": self.tcp.plan(),
+            "objects": self.objects.plan(),
+            "think": self.think.plan(),
+            "spread_ns": ns(self.spread_s),
+            **self._times(),
+        }
+
+
 class DatagramFlows(_Flows):
     """Datagrams (UDP) that nobody answers.
 
@@ -293,4 +327,4 @@ class ReplayFlows(_Flows):
         }
 
 
-Flows: TypeAlias = TcpFlows | ShortTcpFlows | DatagramFlows | ReplayFlows
+Flows: TypeAlias = TcpFlows | ShortTcpFlows | WebFlows | DatagramFlows | ReplayFlows

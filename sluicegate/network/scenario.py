@@ -80,6 +80,11 @@ class NetworkScenario(Checked):
         wires = self.topology.wires()
         return list(dict.fromkeys(node for wire in wires for node in (wire.source, wire.sink)))
 
+    @property
+    def group_numbers(self) -> list[int]:
+        """The place in `flows` of each of the engine's groups: one for each pair of nodes."""
+        return [place for place, flows in enumerate(self.flows) for _ in self.pairs(flows)]
+
     def pairs(self, flows: AnyFlows) -> list[Pair]:
         """The pairs of nodes that a group's flows are dealt out to.
 

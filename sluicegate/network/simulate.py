@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import replace
 from importlib.metadata import version
@@ -63,13 +64,19 @@ def simulate(
             None if watch is None else lambda done_ns: watch(done_ns / 1e9, total_s),
         )
     except ValueError as error:
-        raise SluiceError(str(error)) from None
+        raise SluiceError(_in_words_of(scenario, str(error))) from None
     if not outcome:
         raise InterruptError("interrupted before anything was finished")
     found = record(scenario, outcome, identity=identity, discipline=discipline.name, run=run)
     if not found.interrupted:
         store.keep(found)
     return found
+
+
+def _in_words_of(scenario: NetworkScenario, reason: str) -> str:
+    """The engine's reason with its groups of flows numbered as in the scenario."""
+    numbers = scenario.group_numbers
+    return re.sub(r"^flows\.(\d+)", lambda found: f"flows.{numbers[int(found[1])]}", reason)
 
 
 def describe(scenario: NetworkScenario, discipline: Discipline) -> dict[str, Any]:

@@ -10,7 +10,7 @@ from sluicegate.network.record import NetworkRecord
 from sluicegate.record import Record, names
 from sluicegate.report import plots
 from sluicegate.report.laws import law_figure
-from sluicegate.report.network import add_network
+from sluicegate.report.network import add_network, network_frames
 from sluicegate.report.page import Page
 from sluicegate.report.settings import discipline_rows, setting_rows
 from sluicegate.report.tables import comparison_rows, record_rows
@@ -18,6 +18,8 @@ from sluicegate.report.tables import comparison_rows, record_rows
 
 def write_report(comparison: Comparison, folder: Path) -> Path:
     """Write `report.html`, `measures.parquet` and `distributions.parquet` into a folder.
+
+    Of networks also `series.parquet` and `flows.parquet`.
 
     Args:
         comparison: With one record at least.
@@ -32,6 +34,8 @@ def write_report(comparison: Comparison, folder: Path) -> Path:
     folder.mkdir(parents=True, exist_ok=True)
     comparison.frame().write_parquet(folder / "measures.parquet")
     comparison.distributions().write_parquet(folder / "distributions.parquet")
+    for name, frame in network_frames(_networks(comparison)).items():
+        frame.write_parquet(folder / f"{name}.parquet")
     path = folder / "report.html"
     comparison_page(comparison).write(path)
     return path
@@ -76,13 +80,12 @@ def _reading(comparison: Comparison) -> str:
 
 def _add_figures(page: Page, comparison: Comparison) -> None:
     records = comparison.records
-    networks = [record for record in records if isinstance(record, NetworkRecord)]
     page.figure(
         plots.overview_figure(records),
         "Wait and loss",
         "Least wait first. The thin line at the end of a bar is what stands behind ±.",
     )
-    if networks:
+    if networks := _networks(comparison):
         add_network(page, networks)
     page.figure(
         plots.queue_figure(records),
@@ -106,6 +109,10 @@ def _add_figures(page: Page, comparison: Comparison) -> None:
     laws = law_figure({each.name: each.configured for each in comparison.scenario.disciplines})
     if laws is not None:
         page.figure(laws, "Drop laws", "The drop probability that goes with an average queue.")
+
+
+def _networks(comparison: Comparison) -> list[NetworkRecord]:
+    return [record for record in comparison.records if isinstance(record, NetworkRecord)]
 
 
 def _without_waits(records: Sequence[Record]) -> str:

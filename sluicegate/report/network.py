@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import polars as pl
+
 from sluicegate.network.record import NetworkRecord
 from sluicegate.report import series
 from sluicegate.report.goodput import goodput_figure
@@ -40,3 +42,23 @@ def add_network(page: Page, records: Sequence[NetworkRecord]) -> None:
             "Of all flows without an end of their own. The steeper a curve, the more alike the "
             "flows; under TCP those with long round trips get less.",
         )
+
+
+def network_frames(records: Sequence[NetworkRecord]) -> dict[str, pl.DataFrame]:
+    """Tables of all records together, by name: `series` of the queues and `flows`, if any."""
+    if not records:
+        return {}
+    series = [
+        port.series.select(
+            pl.lit(record.discipline).alias("discipline"),
+            pl.lit(port.name).alias("queue_name"),
+            pl.all(),
+        )
+        for record in records
+        for port in record.ports
+    ]
+    flows = [
+        record.flows.select(pl.lit(record.discipline).alias("discipline"), pl.all())
+        for record in records
+    ]
+    return {"series": pl.concat(series), "flows": pl.concat(flows, how="diagonal_relaxed")}

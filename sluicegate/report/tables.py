@@ -16,7 +16,6 @@ from sluicegate.network.record import NetworkRecord
 from sluicegate.record import Record, names
 
 _EXACT_DIGITS = 10
-_MAY_BE_ABSENT = ("mark_ratio", "goodput", "datagram_goodput")
 _NUMBER = re.compile(r"[-+(]?\d|n/a$")
 
 
@@ -65,14 +64,6 @@ class _Column:
     scale: float = 1.0
     unit: str = ""
 
-    def is_shown(self, records: Sequence[Record]) -> bool:
-        """Whether all have it and, where it may be absent, one has some of it."""
-        if any(self.measure not in record.measures for record in records):
-            return False
-        return self.measure not in _MAY_BE_ABSENT or any(
-            record[self.measure].value > 0 for record in records
-        )
-
     def text(self, measures: Mapping[str, Measure]) -> str:
         return measure_text(measures[self.measure].times(self.scale))
 
@@ -92,20 +83,31 @@ _OF_A_QUEUE = (
 def _columns(records: Sequence[Record]) -> list[_Column]:
     """What matters most of what the records have."""
     times = (1000.0, "ms") if records[0].time_unit == "s" else (1.0, "slots")
-    of_networks = isinstance(records[0], NetworkRecord)
-    columns = [
+    marks = [_Column("mark_ratio", "marked", 100.0, "%")] if _have(records, "mark_ratio") else []
+    deviation, flows = [], []
+    if isinstance(records[0], NetworkRecord):
+        under_tcp = _have(records, "goodput")
+        deviation = [_Column("queue_deviation", "deviation", 1.0, "packets")]
+        flows = [
+            _Column("goodput", "goodput", 1.0, "packets/s")
+            if under_tcp
+            else _Column("datagram_goodput", "datagrams", 1.0, "packets/s"),
+            _Column("fairness", "fairness"),
+        ]
+    return [
         _Column("wait_mean", "mean wait", *times),
         _Column("wait_p99", "p99 wait", *times),
         _Column("queue_mean", "mean queue", 1.0, "packets"),
-        *[_Column("queue_deviation", "deviation", 1.0, "packets")] * of_networks,
+        *deviation,
         _Column("loss_ratio", "lost", 100.0, "%"),
-        _Column("mark_ratio", "marked", 100.0, "%"),
-        _Column("goodput", "goodput", 1.0, "packets/s"),
-        _Column("datagram_goodput", "datagrams", 1.0, "packets/s"),
-        *[_Column("fairness", "fairness")] * of_networks,
+        *marks,
+        *flows,
         _Column("utilization", "link busy", 100.0, "%"),
     ]
-    return [column for column in columns if column.is_shown(records)]
+
+
+def _have(records: Sequence[Record], measure: str) -> bool:
+    return any(record[measure].value > 0 for record in records)
 
 
 def comparison_rows(comparison: Comparison) -> tuple[list[str], list[list[str]]]:
@@ -153,7 +155,7 @@ def terminal_table(header: list[str], rows: list[list[str]], title: str = "") ->
         table.add_column(
             header[place],
             justify="right" if numeric else "left",
-            no_wrap=numeric or not any(" " in row[place] for row in rows),
+            no_wrap=not any(" " in row[place] for row in rows),
             overflow="fold",
         )
     for row in rows:

@@ -1,5 +1,7 @@
 //! The flows' two ends at work.
 
+use std::collections::HashMap;
+
 use sluice_random::{Stream, stream};
 use sluice_tcp::{Config, Receiver, Sender};
 
@@ -9,7 +11,7 @@ use crate::{
     plan::Plan,
     routes::Routes,
     run::{DatagramOutcome, TcpOutcome},
-    sources::{DatagramSource, Group, Source, TcpFlow, TcpKind, spread},
+    sources::{DatagramSource, Group, Source, TcpFlow, TcpKind, User, spread},
     timer::Timer,
     tournament::NEVER,
 };
@@ -71,6 +73,8 @@ pub struct Endpoints {
     pub receivers: Vec<TcpReceiver>,
     /// The receivers' timers; empty as long as none needs one.
     receiver_timers: Vec<Timer>,
+    /// Those of the web, by their TCP flows.
+    pub users: HashMap<u32, User>,
     pub datagram_senders: Vec<DatagramSender>,
     pub datagrams: Vec<DatagramFlow>,
     /// When each TCP flow starts, and when it finished ([`NEVER`] if it did not).
@@ -116,6 +120,13 @@ impl Endpoints {
                             let add = (index, group, &short.kind, flow);
                             all.add_tcp(add, routes, &mut random, (clock, agenda));
                         }
+                    }
+                    Source::Web(web) => {
+                        let flow = web.draw(&mut random);
+                        let add = (index, group, &web.kind, flow);
+                        all.add_tcp(add, routes, &mut random, (clock, agenda));
+                        all.users
+                            .insert(all.senders.len() as u32 - 1, web.user(random));
                     }
                     Source::Datagrams(datagrams) => {
                         let sender = datagrams.start(random, end_ns);
@@ -194,13 +205,18 @@ impl Endpoints {
         self.datagram_groups.resize(flows, index as u32);
     }
 
-    /// Takes note that nothing of a TCP flow is left to send or to wait for.
-    pub fn note_end(&mut self, flow: u32, now_ns: u64) {
+    /// Takes note that nothing of a TCP flow is left to send or to wait for. Gives when a user of
+    /// the web will have more.
+    pub fn note_end(&mut self, flow: u32, now_ns: u64) -> Option<u64> {
+        if let Some(user) = self.users.get_mut(&flow) {
+            return user.think(now_ns);
+        }
         let end_ns = &mut self.ends_ns[flow as usize];
         // one that was stopped before it sent anything did not finish
         if *end_ns == NEVER && self.senders[flow as usize].endpoint.acknowledged() > 0 {
             *end_ns = now_ns;
         }
+        None
     }
 
     /// Mean congestion window of the TCP flows under way, packets; NaN if there are none.

@@ -36,7 +36,7 @@ pub use run::{Control, Counts, DatagramOutcome, Replication, Stretch, TcpOutcome
 pub use series::{FlowSeries, PortSeries};
 pub use sources::{
     Datagrams, Extent, Group, Law, LongTcp, Noise, Pace, Recording, Replay, ShortTcp, Size, Source,
-    TcpFlow, TcpKind,
+    TcpFlow, TcpKind, Web,
 };
 pub use tally::Tally;
 pub use topology::{Link, Port, Topology};

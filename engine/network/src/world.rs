@@ -163,13 +163,20 @@ impl<'a> World<'a> {
             }
             Stimulus::Timer => sender.endpoint.on_timer(config, now.ns, &mut send),
             Stimulus::Stop => sender.endpoint.stop(),
+            Stimulus::More { packets, idle_ns } => {
+                sender
+                    .endpoint
+                    .resume(config, now.ns, packets, idle_ns, &mut send);
+            }
         }
         let clock = self.network.clock();
         let deadline = sender.endpoint.deadline();
         if let Some(due) = sender.timer.follow(clock, now, deadline) {
             self.enter(due, Task::SenderTimer(flow));
-        } else if deadline.is_none() {
-            self.ends.note_end(flow, now.ns);
+        } else if deadline.is_none()
+            && let Some(due_ns) = self.ends.note_end(flow, now.ns)
+        {
+            self.enter_at(due_ns, Task::Fetch(flow));
         }
     }
 
@@ -206,6 +213,11 @@ impl<'a> World<'a> {
         match task {
             Task::Start(flow) => self.drive(now, flow, Stimulus::Start),
             Task::Stop(flow) => self.drive(now, flow, Stimulus::Stop),
+            Task::Fetch(flow) => {
+                let user = self.ends.users.get_mut(&flow).expect("a user's flow");
+                let (packets, idle_ns) = user.fetch(now.ns);
+                self.drive(now, flow, Stimulus::More { packets, idle_ns });
+            }
             Task::SenderTimer(flow) => {
                 let timer = &mut self.ends.senders[flow as usize].timer;
                 if let Some(now) = timer.comes_up(now) {
@@ -299,4 +311,5 @@ enum Stimulus {
     Ack(Ack),
     Timer,
     Stop,
+    More { packets: u32, idle_ns: u64 },
 }

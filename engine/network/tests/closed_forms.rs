@@ -3,7 +3,7 @@
 mod common;
 
 use common::{MS, SECOND, datagrams, link, plan, port, run, short, tcp, topology};
-use sluice_network::{Control, Law, Pace, Size, Source, Topology, simulate};
+use sluice_network::{Control, Group, Law, Pace, Size, Source, Topology, Web, simulate};
 
 fn one_link(rate_bps: u64, limit: u32) -> Topology {
     let mut there = link(0, 1, rate_bps, 10 * MS);
@@ -59,6 +59,35 @@ fn flows_of_a_size_bring_what_they_have_and_no_more() {
     // the ACK of the last packet is held back for 100 ms: the last flows do not hear of theirs
     assert!(run.tcp[..985].iter().all(|flow| flow.acknowledged == 7));
     assert_eq!(run.stretches[0].counts.retransmissions, 0);
+}
+
+#[test]
+fn a_user_fetches_once_a_round_trip_and_a_thought() {
+    let Source::Long(long) = tcp(0, 1, 1, 1).source else {
+        unreachable!()
+    };
+    let mut kind = long.kind;
+    kind.config.delayed_ack_ns = None;
+    let web = Web {
+        kind,
+        objects: Size::Constant(3),
+        think: Law::Constant(50 * MS),
+        start_ns: 0,
+        spread_ns: 0,
+        stop_ns: 9 * SECOND,
+    };
+    let group = Group {
+        from: 0,
+        to: 1,
+        count: 1,
+        source: Source::Web(web),
+    };
+    let run = run(&plan(one_link(1_000_000, 100), vec![group], 10 * SECOND));
+    // three packets of 4 ms, 10 ms each way, an ACK of 0.32 ms; the last of 110 starts before 9 s
+    let cycle_ns = 3 * 4 * MS + 20 * MS + 320_000 + 50 * MS;
+    let fetches = (9 * SECOND).div_ceil(cycle_ns) as u32;
+    assert_eq!(run.tcp[0].acknowledged, 3 * fetches);
+    assert_eq!(run.tcp[0].completion_ns, None);
 }
 
 #[test]

@@ -66,6 +66,13 @@ impl Cubic {
         self.epoch = Deadline::NONE;
     }
 
+    /// Leaves time out in which the application had nothing to send (RFC 9438, section 5.8).
+    pub fn stand_still(&mut self, idle_ns: u64) {
+        if let Some(epoch_ns) = self.epoch.get() {
+            self.epoch = Deadline::at(epoch_ns + idle_ns);
+        }
+    }
+
     fn begin_epoch(&mut self, cwnd: f64, now_ns: u64) -> u64 {
         self.w_max = self.w_max.max(cwnd);
         self.k_s = ((self.w_max - cwnd) / C).cbrt();

@@ -192,6 +192,32 @@ impl Sender {
         }
     }
 
+    /// The application, idle for `idle_ns` since the last ACK, has `packets` more to send. After more
+    /// than a time-out the window starts again from at most the initial one (RFC 5681, section 4.1;
+    /// ns-2's `slow_start_restart_`).
+    pub fn resume(
+        &mut self,
+        config: &Config,
+        now_ns: u64,
+        packets: u32,
+        idle_ns: u64,
+        send: &mut impl FnMut(Segment),
+    ) {
+        let moment = &mut Moment {
+            config,
+            now_ns,
+            send,
+        };
+        let restarts = idle_ns > self.rto.timeout_ns(config);
+        self.window.resume(config, idle_ns, restarts);
+        self.end = self.max.saturating_add(packets);
+        self.send_window(moment, u32::MAX);
+        if self.deadline.is_none() {
+            // marks closed the window: the timer opens it (RFC 3168, section 6.1.2)
+            self.restart_timer(moment);
+        }
+    }
+
     /// When `on_timer` is due, ns; none: nothing is left to send or to wait for.
     pub fn deadline(&self) -> Option<u64> {
         self.deadline.get()

@@ -40,6 +40,15 @@ impl Window {
         }
     }
 
+    /// After idle time nothing has grown; if it `restarts`, the window does from at most the initial
+    /// one.
+    pub fn resume(&mut self, config: &Config, idle_ns: u64, restarts: bool) {
+        self.cubic.stand_still(idle_ns);
+        if restarts {
+            self.cwnd = self.cwnd.min(config.initial_window);
+        }
+    }
+
     /// Lowers threshold and window after a loss or a mark; `used` is the window to be reduced.
     pub fn reduce(&mut self, config: &Config, used: f64) {
         self.cubic.reduce(self.cwnd);

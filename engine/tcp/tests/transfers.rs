@@ -4,7 +4,7 @@ mod channel;
 
 use channel::{Channel, Event};
 use proptest::prelude::*;
-use sluice_tcp::{Config, Receiver, Sender, Variant};
+use sluice_tcp::{Ack, Config, Receiver, Sender, Variant};
 
 const VARIANTS: [Variant; 5] = [
     Variant::Tahoe,
@@ -70,4 +70,34 @@ proptest! {
 #[test]
 fn two_endpoints_are_small() {
     assert!(size_of::<Sender>() + size_of::<Receiver>() <= 400);
+}
+
+#[test]
+fn after_a_long_pause_the_window_starts_again() {
+    let config = Config::rfc(Variant::NewReno);
+    let seconds = |seconds: u64| seconds * 1_000_000_000;
+    // 40 packets, each acknowledged 100 ms later: slow start leads to a window of 50
+    let mut sender = Sender::new(&config, 40, 0);
+    let mut sent = vec![];
+    sender.start(&config, 0, &mut |segment| sent.push(segment.seq));
+    let mut next = 0;
+    while !sender.is_done() {
+        next += 1;
+        let ack = Ack {
+            next,
+            ..Ack::default()
+        };
+        sender.on_ack(&config, seconds(1) / 10, &ack, &mut |segment| {
+            sent.push(segment.seq);
+        });
+    }
+    assert_eq!((sender.cwnd(), sender.deadline()), (50.0, None));
+    for (idle_ns, burst) in [(seconds(1) / 2, 50), (seconds(3), 10)] {
+        let (mut sender, mut again) = (sender.clone(), vec![]);
+        sender.resume(&config, seconds(5), 60, idle_ns, &mut |segment| {
+            again.push(segment.seq);
+        });
+        assert_eq!(again, (40..40 + burst).collect::<Vec<u32>>());
+        assert!(sender.deadline().is_some() && !sender.is_done());
+    }
 }

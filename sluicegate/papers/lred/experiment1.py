@@ -26,6 +26,7 @@ from sluicegate.papers.lred.measured import (
 from sluicegate.papers.lred.scenarios import (
     DURATION_S,
     MAIN,
+    NS2_REM,
     OLD_TIMERS,
     Q_REF,
     SLOW_ACCESS,
@@ -40,7 +41,7 @@ from sluicegate.scenario import Discipline
 FLOWS = tuple(range(100, 1001, 100))
 # in the other readings, and in the table
 FEW_FLOWS = (100, 500, 1000)
-READINGS: tuple[Reading, ...] = (SLOW_ACCESS, OLD_TIMERS)
+READINGS: tuple[Reading, ...] = (SLOW_ACCESS, OLD_TIMERS, NS2_REM)
 _WHERE = "6.1, experiment 1"
 _ANALYSED = "5.2"
 _LATE_S = 50.0
@@ -67,7 +68,7 @@ def scenarios(reading: Reading) -> Scenarios:
 
 
 def _disciplines(flows: int, reading: Reading) -> list[Discipline]:
-    four = regulating(flows, r_max(flows))
+    four = regulating(reading, flows, r_max(flows))
     return [*four, *others()] if reading == MAIN and flows in FEW_FLOWS else four
 
 

@@ -7,14 +7,17 @@ from typing import NamedTuple
 
 import numpy as np
 
+from sluicegate.network import PortRecord
 from sluicegate.papers.claims import Claim, judge, less, within
 from sluicegate.papers.comparison import Plot, Row
+from sluicegate.papers.lred.losses import measured_loss
 from sluicegate.papers.lred.measured import (
     RIVALS,
     FloatArray,
     Records,
     Scenarios,
     deviation,
+    distance,
     measure,
     overshoot_s,
     response_s,
@@ -25,10 +28,12 @@ from sluicegate.papers.lred.queues import queue_plot
 from sluicegate.papers.lred.scenarios import (
     DURATION_S,
     MAIN,
+    NS2_REM,
     OLD_TIMERS,
     Q_REF,
     SLOW_ACCESS,
     SMALL_WINDOW,
+    T_M_S,
     Reading,
     dumbbell,
     long_lived,
@@ -37,9 +42,10 @@ from sluicegate.papers.lred.scenarios import (
 )
 from sluicegate.scenario import Discipline
 
-READINGS: tuple[Reading, ...] = (SMALL_WINDOW, OLD_TIMERS, SLOW_ACCESS)
+READINGS: tuple[Reading, ...] = (SMALL_WINDOW, OLD_TIMERS, SLOW_ACCESS, NS2_REM)
 _WHERE = "6.1, experiment 2"
 _ALL = ("LRED", *RIVALS)
+_COUPLE = 5.0
 
 
 class Extreme(NamedTuple):
@@ -71,7 +77,7 @@ def scenarios(reading: Reading) -> Scenarios:
 
 
 def _disciplines(case: Extreme, reading: Reading) -> list[Discipline]:
-    four = regulating(case.flows, case.r_max)
+    four = regulating(reading, case.flows, case.r_max)
     return [*four, *others()] if reading == MAIN else four
 
 
@@ -89,6 +95,7 @@ def claims(records: Records) -> list[Claim]:
         *_against_pi_star(records, response),
         *_heavy(records, response),
         *_light(records, response),
+        *_of_loss(records),
     ]
 
 
@@ -152,18 +159,13 @@ def _heavy(records: Records, response: dict[tuple[str, str], FloatArray]) -> Ite
         [
             less(
                 f"mean distance from q0, LRED against {name}",
-                _distance(records, "heavy", "LRED"),
-                _distance(records, "heavy", name),
+                distance(records["heavy", "LRED"].ports[0]),
+                distance(records["heavy", name].ports[0]),
             )
             for name in ("PI", "REM")
         ],
+        "A buffer that stays full does not deviate from its mean.",
     )
-
-
-def _distance(records: Records, case: str, name: str) -> FloatArray:
-    """Mean distance of the queue from q0 over the run: a full buffer does not deviate."""
-    samples = records[case, name].ports[0].samples.astype(np.float64)
-    return np.asarray(np.abs(samples - Q_REF).mean(axis=1))
 
 
 def _light(records: Records, response: dict[tuple[str, str], FloatArray]) -> Iterator[Claim]:
@@ -218,15 +220,40 @@ def _light(records: Records, response: dict[tuple[str, str], FloatArray]) -> Ite
         "Even so it is comparable to that of PI or PI*.",
         f"{_WHERE}; 5.2",
         [
-            within(
-                f"response (s) under light congestion, LRED over {name}",
-                response["light", "LRED"] / response["light", name],
-                high=2.0,
+            less(
+                f"response (s) under light congestion, LRED against twice {name}",
+                response["light", "LRED"],
+                2 * response["light", name],
             )
             for name in ("PI", "PI*")
         ],
         "Comparable is taken for twice as long at most.",
     )
+
+
+def _of_loss(records: Records) -> Iterator[Claim]:
+    rounds = {case: _rounds(records[case, "LRED"].ports[0]) for case in EXTREMES}
+    yield judge(
+        "Under heavy traffic the loss ratio is accurately estimated within a couple of "
+        "measurements.",
+        "5.2",
+        [within("measurements until l(k) is near its late mean", rounds["heavy"], high=_COUPLE)],
+        f"Near is within a tenth, a couple at most {_COUPLE:g}; l(k) is computed anew from "
+        "equations 1 and 2.",
+    )
+    yield judge(
+        "Under light traffic it needs more rounds.",
+        f"5.2; {_WHERE}",
+        [less("measurements, heavy against light", rounds["heavy"], rounds["light"])],
+    )
+
+
+def _rounds(port: PortRecord) -> FloatArray:
+    """The first k at which l(k) is within a tenth of its mean in the second half."""
+    loss = measured_loss(port, T_M_S)
+    late = loss[:, loss.shape[1] // 2 :].mean(axis=1, keepdims=True)
+    near = np.abs(loss / late - 1) < 0.1
+    return np.asarray(near.argmax(axis=1), dtype=np.float64)
 
 
 def rows(records: Records) -> Iterator[Row]:

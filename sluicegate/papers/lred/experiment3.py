@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+import numpy as np
+
 from sluicegate.papers.claims import Claim, judge, less, more, within
 from sluicegate.papers.comparison import Plot, Row
 from sluicegate.papers.lred.figures import sweep_figure
-from sluicegate.papers.lred.measured import RIVALS, Records, Scenarios, measure, row
+from sluicegate.papers.lred.measured import RIVALS, FloatArray, Records, Scenarios, measure, row
 from sluicegate.papers.lred.queues import queue_plot
 from sluicegate.papers.lred.scenarios import Reading, dumbbell, long_lived, red, regulating
 
@@ -26,7 +28,7 @@ def scenarios(reading: Reading) -> Scenarios:
     four: Scenarios = {
         (q_ref, discipline.name): dumbbell([long_lived(FLOWS, reading)], discipline, reading)
         for q_ref in TARGETS
-        for discipline in regulating(FLOWS, R_MAX, q_ref)
+        for discipline in regulating(reading, FLOWS, R_MAX, q_ref)
     }
     beside: Scenarios = {
         (q_ref, "RED"): dumbbell([long_lived(FLOWS, reading)], red(q_ref), reading)
@@ -83,6 +85,19 @@ def _of_pi(records: Records) -> Iterator[Claim]:
 
 
 def _of_lred(records: Records) -> Iterator[Claim]:
+    at_equal = "at the same mean queue, LRED against"
+    yield judge(
+        "LRED achieves a better tradeoff between the average queue and goodput and loss ratio.",
+        f"abstract, 1; {_WHERE}",
+        [
+            check(f"{text} {at_equal} {name}", *_tradeoff(records, name, measured))
+            for check, measured, text in (
+                (more, "goodput", "goodput (packets/s)"),
+                (less, "loss_ratio", "loss ratio"),
+            )
+            for name in RIVALS
+        ],
+    )
     yield judge(
         "LRED, PI* and REM effectively realise the expected average queue length.",
         _WHERE,
@@ -140,6 +155,34 @@ def _of_lred(records: Records) -> Iterator[Claim]:
             for other in RIVALS
         ],
     )
+
+
+def _tradeoff(records: Records, name: str, measured: str) -> tuple[FloatArray, FloatArray]:
+    """A measure of LRED, and of another at the same mean queue; means over q0, one per seed.
+
+    What the other would have is interpolated between its runs, as far as these reach.
+    """
+    found: list[tuple[float, float]] = []
+    queues, values = (
+        {
+            each: np.array([measure(records[q, each], what) for q in TARGETS])
+            for each in ("LRED", name)
+        }
+        for what in ("queue_mean", measured)
+    )
+    for seed in range(queues[name].shape[1]):
+        order = np.argsort(queues[name][:, seed])
+        at, known = queues[name][order, seed], values[name][order, seed]
+        wanted = queues["LRED"][:, seed]
+        inside = (wanted >= at[0]) & (wanted <= at[-1])
+        found.append(
+            (
+                float(values["LRED"][inside, seed].mean()),
+                float(np.interp(wanted[inside], at, known).mean()),
+            )
+        )
+    own, others = np.array(found).T
+    return own, others
 
 
 def rows(records: Records) -> Iterator[Row]:

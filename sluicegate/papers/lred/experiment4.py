@@ -30,7 +30,9 @@ from sluicegate.papers.lred.scenarios import (
     HALF_ON_RATE,
     LINK_BPS,
     MAIN,
+    NS2_REM,
     PACKET_BYTES,
+    Q_REF,
     SLOW_ACCESS,
     Reading,
     dumbbell,
@@ -43,7 +45,7 @@ from sluicegate.scenario import Discipline
 DENSITIES = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9)
 # in the other readings, and in the table
 FEW_DENSITIES = (0.1, 0.5, 0.9)
-READINGS: tuple[Reading, ...] = (HALF_ON_RATE, SLOW_ACCESS)
+READINGS: tuple[Reading, ...] = (HALF_ON_RATE, SLOW_ACCESS, NS2_REM)
 FLOWS, R_MAX = 100, 0.45
 COME_S, GO_S = 50.0, 150.0
 _DATAGRAM_FLOWS = 100
@@ -79,7 +81,7 @@ def scenarios(reading: Reading) -> Scenarios:
 
 
 def _disciplines(density: float, reading: Reading) -> list[Discipline]:
-    four = regulating(FLOWS, R_MAX)
+    four = regulating(reading, FLOWS, R_MAX)
     return [*four, *others()] if reading == MAIN and density in FEW_DENSITIES else four
 
 
@@ -138,6 +140,20 @@ def _of_queues(records: Records) -> Iterator[Claim]:
             for name in RIVALS
         ],
         "Means over all densities; much is taken for half.",
+    )
+    yield judge(
+        "When r increases, LRED still regulates the queue to the expected value.",
+        _WHERE,
+        [
+            within(
+                f"mean queue over q0, r = {density:g}",
+                measure(records[density, "LRED"], "queue_mean") / Q_REF,
+                0.9,
+                1.1,
+            )
+            for density in cases(records)
+        ],
+        "Within a tenth over the whole run.",
     )
     full = {name: full_s(port[name], COME_S, GO_S) for name in _ALL}
     empty = {name: empty_s(port[name], GO_S) for name in _ALL}

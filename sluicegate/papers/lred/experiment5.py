@@ -86,7 +86,7 @@ def scenarios(reading: Reading) -> Scenarios:
         return dumbbell(flows, discipline, reading)
 
     small = [lred(q_ref, label=_small(q_ref)) for q_ref in SMALL_TARGETS]
-    four = regulating(FLOWS, R_MAX)
+    four = regulating(reading, FLOWS, R_MAX)
     return {
         **{(rate, each.name): found(rate, each) for rate in RATES for each in four},
         **{(rate, "RED"): found(rate, red()) for rate in AVQ_RATES},
@@ -166,6 +166,20 @@ def _of_avq(records: Records) -> Iterator[Claim]:
             ],
             "Means over all arrival rates.",
         )
+    yield judge(
+        "AVQ is effective in achieving high link utilisation.",
+        _WHERE,
+        [
+            within(
+                f"utilisation, alpha = {alpha:g}",
+                mean_over(records, AVQ_RATES, f"AVQ {alpha:g}", "utilization"),
+                0.96,
+                1.0,
+            )
+            for alpha in ALPHAS
+        ],
+        "Means over all arrival rates; 0.98 is expected, 0.96 taken for enough.",
+    )
     for text, q_ref, rates in (
         ("below", 20, [rate for rate in AVQ_RATES if rate < _CROSSING]),
         ("above", 10, [rate for rate in AVQ_RATES if rate > _CROSSING]),

@@ -5,18 +5,21 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import numpy as np
+import polars as pl
 
 from sluicegate.network import PortRecord
 from sluicegate.network.scenario import AnyFlows
 from sluicegate.papers.claims import Claim, judge, less, more, within
 from sluicegate.papers.comparison import Plot, Row
 from sluicegate.papers.lred.experiment5 import short_flows
+from sluicegate.papers.lred.losses import column
 from sluicegate.papers.lred.measured import (
     RIVALS,
     FloatArray,
     Records,
     Scenarios,
     deviation,
+    distance,
     full_s,
     overshoot_s,
     response_s,
@@ -49,7 +52,7 @@ def scenarios(reading: Reading) -> Scenarios:
             flows, discipline, reading, limit=limit, duration_s=DURATION_S, two_way=True
         )
         for limit in LIMITS
-        for discipline in [*regulating(_N_MIN, _R_MAX), red()]
+        for discipline in [*regulating(reading, _N_MIN, _R_MAX), red()]
     }
 
 
@@ -57,9 +60,9 @@ def _port(records: Records, limit: int, direction: str, name: str) -> PortRecord
     return records[limit, name].ports[_PORT[direction]]
 
 
-def _distance(port: PortRecord) -> FloatArray:
-    """Mean distance of the queue from q0, one value per seed, packets."""
-    return np.asarray(np.abs(port.samples.astype(np.float64) - Q_REF).mean(axis=1))
+def _loss(port: PortRecord) -> FloatArray:
+    """Share of packets lost over the whole run, one value per seed."""
+    return column(port, "losses")[:, -1] / column(port, "arrivals")[:, -1]
 
 
 def claims(records: Records) -> list[Claim]:
@@ -71,6 +74,18 @@ def _small_buffer(records: Records) -> Iterator[Claim]:
     def of(direction: str, name: str) -> PortRecord:
         return _port(records, LIMITS[0], direction, name)
 
+    yield judge(
+        "Congestion occurs in both directions of the link.",
+        _WHERE,
+        [within(f"loss ratio of LRED, {way}", _loss(of(way, "LRED")), low=0.01) for way in _PORT],
+    )
+    short = records[LIMITS[0], "LRED"].flows.filter(pl.col("group") == 1)
+    counts = short.group_by("replication").len()["len"].to_numpy().astype(np.float64)
+    yield judge(
+        "100 seconds enable 20000 short flows.",
+        _WHERE,
+        [within("short flows", counts, 19_800, 20_200)],
+    )
     yield judge(
         "With Q = 200 all AQMs have noticeable overshoots.",
         _WHERE,
@@ -89,8 +104,8 @@ def _small_buffer(records: Records) -> Iterator[Claim]:
         [
             less(
                 f"mean distance from q0, LRED against {name}, {way}",
-                _distance(of(way, "LRED")),
-                _distance(of(way, name)),
+                distance(of(way, "LRED")),
+                distance(of(way, name)),
             )
             for way in _PORT
             for name in RIVALS
@@ -197,8 +212,8 @@ def _large_buffer(records: Records) -> Iterator[Claim]:
         [
             less(
                 f"mean distance from q0, LRED against {name}, {way}",
-                _distance(of(way, "LRED")),
-                _distance(of(way, name)),
+                distance(of(way, "LRED")),
+                distance(of(way, name)),
             )
             for way in _PORT
             for name in RIVALS

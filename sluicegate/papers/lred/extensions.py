@@ -55,7 +55,7 @@ def scenarios(reading: Reading) -> Scenarios:
         },
         **{
             (_FGN, discipline.name): dumbbell([persistent, _noisy(reading)], discipline, reading)
-            for discipline in regulating(FLOWS, R_MAX)
+            for discipline in regulating(reading, FLOWS, R_MAX)
         },
     }
 

@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
 from sluicegate.estimate import Measure, student
-from sluicegate.papers.lred.measured import FloatArray, Records, measure
+from sluicegate.papers.lred.measured import FloatArray, Records, cases, measure
 from sluicegate.papers.lred.scenarios import Q_REF
 from sluicegate.report.plots import WIDTH, colours, dash
 
@@ -64,9 +64,9 @@ def sweep_figure(records: Records, names: Sequence[str], across: str) -> Figure:
     colour = colours(list(names))
     for ax, (measured, title) in zip(figure.subplots(2, 2).flat, _PANELS.items(), strict=True):
         for place, name in enumerate(names):
-            at = [case for case, other in records if other == name]
+            at = cases(records, name)
             found = [student(measure(records[case, name], measured)) for case in at]
-            _draw_curve(ax, [float(case) for case in at], found, name, colour[name], dash(place))
+            _draw_curve(ax, at, found, name, colour[name], dash(place))
         ax.set_title(title, loc="left", fontsize=10)
         ax.set_xlabel(across)
         ax.grid(alpha=0.25)

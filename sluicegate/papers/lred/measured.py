@@ -36,43 +36,41 @@ def cases(records: Records, name: str = "LRED") -> list[float]:
     return [case for case, other in records if other == name and isinstance(case, float | int)]
 
 
-def measure(record: NetworkRecord, name: str, q_ref: float = Q_REF) -> FloatArray:
+def measure(record: NetworkRecord, name: str) -> FloatArray:
     """A measure of the whole run, one value per seed.
 
     Args:
         record: The runs.
         name: As in records, but goodput is that of TCP and of datagrams together (packets/s);
-            `queue_error` is the distance of the mean queue from `q_ref` (packets).
-        q_ref: Packets.
+            `queue_error` is the distance of the mean queue from q0 = 100 (packets).
     """
     rows = record.replications
     if name == "goodput":
         return (rows["goodput"] + rows["datagram_goodput"]).to_numpy()
     if name == "queue_error":
-        return np.abs(rows["queue_mean"].to_numpy() - q_ref)
+        return np.asarray(np.abs(rows["queue_mean"].to_numpy() - Q_REF))
     return rows[name].to_numpy()
 
 
 def mean_over(
-    records: Records, cases: Sequence[float | str], name: str, measured: str, q_ref: float = Q_REF
+    records: Records, over: Sequence[float | str], name: str, measured: str
 ) -> FloatArray:
     """The mean of a measure over several cases of one discipline, one value per seed."""
-    rows = [measure(records[case, name], measured, q_ref) for case in cases]
+    rows = [measure(records[case, name], measured) for case in over]
     return np.asarray(np.mean(rows, axis=0))
 
 
 def better(
     records: Records,
-    cases: Sequence[float | str],
+    over: Sequence[float | str],
     one: str,
     others: Sequence[str],
     measured: Sequence[str] = tuple(FOUR),
-    q_ref: float = Q_REF,
 ) -> Iterator[Check]:
     """Whether one discipline is better than others, by each measure, on average over cases."""
     for name in measured:
         for other in others:
-            pair = [mean_over(records, cases, each, name, q_ref) for each in (one, other)]
+            pair = [mean_over(records, over, each, name) for each in (one, other)]
             names = f"{FOUR[name]}, {one} against {other}"
             yield more(names, *pair) if name == "goodput" else less(names, *pair)
 
@@ -87,6 +85,11 @@ def deviation(samples: NDArray[Any]) -> FloatArray:
     """Mean absolute deviation from the mean, one value per seed, packets."""
     means = samples.mean(axis=1, keepdims=True)
     return np.asarray(np.abs(samples - means).mean(axis=1))
+
+
+def distance(port: PortRecord) -> FloatArray:
+    """Mean distance of the queue from q0 over the run, one value per seed, packets."""
+    return np.asarray(np.abs(port.samples.astype(np.float64) - Q_REF).mean(axis=1))
 
 
 def seconds(port: PortRecord, which: NDArray[np.bool_]) -> FloatArray:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 from sluicegate.network import Dumbbell, NetworkScenario, Tcp, TcpFlows
 from sluicegate.network.scenario import AnyFlows
@@ -34,12 +34,14 @@ class Reading:
         access_rate_bps: Of all links but the bottleneck.
         tcp: Every TCP connection.
         on_rate: Rate of a UDP flow while on, over r C / 100 (experiment 4).
+        rem: Where REM sees the input's excess; see `aqm/rem.h`.
     """
 
     name: str
     access_rate_bps: float = 100e6
     tcp: Tcp = _NS2
     on_rate: float = 2.0
+    rem: Literal["queue", "rate"] = "queue"
 
 
 MAIN = Reading("main")
@@ -50,6 +52,7 @@ OLD_TIMERS = Reading(
 SMALL_WINDOW = Reading(
     "a receiver window of 20", tcp=_NS2.model_copy(update={"receiver_window": 20})
 )
+NS2_REM = Reading("ns-2's REM", rem="rate")
 HALF_ON_RATE = Reading("half the ON rate", on_rate=1.0)
 
 
@@ -70,9 +73,10 @@ def pi_star(n_min: int, r_max: float, q_ref: float = Q_REF) -> Discipline:
     return Discipline(aqm="pi", params={"q_ref": q_ref, **design}, label="PI*")
 
 
-def rem(q_ref: float = Q_REF) -> Discipline:
-    """REM as in equations 35 to 37: phi = 1.001, alpha = 0.1, gamma = 0.001, every 2 ms."""
-    return Discipline(aqm="rem", params={"q_ref": q_ref}, label="REM")
+def rem(q_ref: float = Q_REF, reading: Reading = MAIN) -> Discipline:
+    """REM: phi = 1.001, alpha = 0.1, gamma = 0.001, every 2 ms; equations 35 to 37 or ns-2's."""
+    params = {"q_ref": q_ref, "congestion": reading.rem}
+    return Discipline(aqm="rem", params=params, label="REM")
 
 
 def avq(alpha: float = 0.15) -> Discipline:
@@ -91,9 +95,11 @@ def drop_tail() -> Discipline:
     return Discipline(aqm="drop_tail", label="drop-tail")
 
 
-def regulating(n_min: int, r_max: float, q_ref: float = Q_REF) -> list[Discipline]:
+def regulating(
+    reading: Reading, n_min: int, r_max: float, q_ref: float = Q_REF
+) -> list[Discipline]:
     """Those that the paper compares in all experiments: they hold the queue at q_ref."""
-    return [lred(q_ref), pi_star(n_min, r_max, q_ref), pi(q_ref), rem(q_ref)]
+    return [lred(q_ref), pi_star(n_min, r_max, q_ref), pi(q_ref), rem(q_ref, reading)]
 
 
 def others(q_ref: float = Q_REF) -> list[Discipline]:

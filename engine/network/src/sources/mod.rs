@@ -8,6 +8,7 @@ mod replay;
 mod short;
 mod size;
 mod tcp;
+mod web;
 
 pub use datagrams::{DatagramSource, Datagrams};
 pub use law::Law;
@@ -18,6 +19,7 @@ pub use short::{Extent, ShortTcp};
 pub use size::Size;
 pub(crate) use tcp::spread;
 pub use tcp::{LongTcp, TcpFlow, TcpKind};
+pub use web::{User, Web};
 
 use noise::MOST_FRAMES;
 
@@ -28,6 +30,8 @@ pub enum Source {
     Long(LongTcp),
     /// TCP flows that arrive during the run; a group of n is n times this stream of arrivals.
     Short(ShortTcp),
+    /// A TCP connection a user, who fetches one object after the other.
+    Web(Web),
     /// Datagrams.
     Datagrams(Datagrams),
     /// Datagrams as recorded; a group of n is n copies.
@@ -65,6 +69,7 @@ impl Group {
                 self.check_frames(&short.arrivals, short.from_ns, short.to_ns.min(end_ns))?;
                 self.check_arrivals(&short.arrivals, short.from_ns, short.to_ns.min(end_ns))
             }
+            Source::Web(web) => web.check(),
             Source::Datagrams(datagrams) => {
                 datagrams.check()?;
                 let end_ns = datagrams.stop_ns.min(end_ns);

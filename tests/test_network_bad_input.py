@@ -1,0 +1,233 @@
+"""What is wrong with a network is told exactly; what is extreme but right runs and counts right."""
+
+import copy
+from pathlib import Path
+
+import pytest
+
+import sluicegate as sg
+from sluicegate import network
+from sluicegate.cli import main
+
+LINK = {"source": "a", "sink": "b", "rate_bps": 1e6, "delay_s": 0.01, "queue": True}
+GAPS = {"kind": "exponential", "mean_s": 1.0}
+GOOD = {
+    "duration_s": 1.0,
+    "replications": 1,
+    "topology": {"kind": "dumbbell"},
+    "flows": [{"kind": "tcp"}],
+    "disciplines": [{"aqm": "drop_tail"}],
+}
+MISSING = object()
+
+
+def changed(place, value):
+    """A good scenario with another value at a place such as `flows.0.count`."""
+    table = copy.deepcopy(GOOD)
+    inner = table
+    *path, last = (int(key) if key.isdigit() else key for key in place.split("."))
+    for key in path:
+        inner = inner[key] if isinstance(key, int) else inner.setdefault(key, {})
+    if value is MISSING:
+        del inner[last]
+    else:
+        inner[last] = value
+    return table
+
+
+def graph(*links, **ends):
+    flow = {"kind": "tcp", **(ends or {"source": "a", "sink": "b"})}
+    return GOOD | {"topology": {"kind": "graph", "links": list(links)}, "flows": [flow]}
+
+
+def short(**fields):
+    short = {"kind": "short-tcp", "gaps": GAPS, "duration": GAPS}
+    return changed("flows.0", short | fields)
+
+
+CASES = [
+    # topologies
+    (changed("topology", MISSING), "topology is missing"),
+    (changed("topology.kind", MISSING), "topology.kind is missing"),
+    (
+        changed("topology.kind", "ring"),
+        "topology.kind = 'ring' must be one of 'dumbbell', 'parking-lot', 'star', 'graph'",
+    ),
+    (changed("topology.rate_bps", 0.0), "topology.rate_bps = 0.0 must be at least 1"),
+    (changed("topology.rate_bps", float("nan")), "topology.rate_bps = nan must be a number"),
+    (changed("topology.rate_bps", float("inf")), "topology.rate_bps = inf must be at most 1e+14"),
+    (changed("topology.rate_bps", "fast"), "topology.rate_bps = 'fast' must be a number"),
+    (changed("topology.delay_s", -0.001), "topology.delay_s = -0.001 must be at least 0"),
+    (changed("topology.client_delays_s", []), "topology.client_delays_s = [] must have at least 1"),
+    (
+        changed("topology.client_delays_s", [0.1, -1.0]),
+        "topology.client_delays_s.1 = -1.0 must be at least 0",
+    ),
+    (changed("topology.client_delays_s", 0.1), "topology.client_delays_s = 0.1 must be a list"),
+    (
+        changed("topology.client_delays", [0.1]),
+        "topology.client_delays is not a field; did you mean client_delays_s?",
+    ),
+    (
+        changed("topology", {"kind": "parking-lot", "hops": 0}),
+        "topology.hops = 0 must be at least 1",
+    ),
+    (
+        changed("topology", {"kind": "star", "delays_s": [0.1]}),
+        "topology.delays_s = [0.1] must have at least 2",
+    ),
+    (changed("topology", {"kind": "graph"}), "topology.links is missing"),
+    (graph(), "topology.links = [] must have at least 1"),
+    (graph(LINK | {"rate_bps": 0.0}), "topology.links.0.rate_bps = 0.0 must be at least 1"),
+    (graph(LINK | {"delay_s": -1.0}), "topology.links.0.delay_s = -1.0 must be at least 0"),
+    (graph(LINK | {"source": ""}), "topology.links.0.source = '' must not be empty"),
+    (graph(LINK | {"sink": "a"}), "topology: links.0.sink = a must differ from its source"),
+    (graph(LINK | {"queue": False}), "topology.links: at least one must have queue = true"),
+    # routes
+    (graph(LINK | {"both_ways": False}), "no route from b to a"),
+    (
+        graph(LINK, LINK | {"source": "c", "sink": "d"}, source="a", sink="d"),
+        "no route from a to d",
+    ),
+    (graph(LINK, source="a", sink="a"), "a flow must lead to another node, not from a to a"),
+    (graph(LINK, source="a", sink="z"), "flows.0: z is no node of the topology"),
+    (graph(LINK, source="a"), "flows.0: source and sink must be given both or neither"),
+    (
+        graph(LINK, way="forward"),
+        "flows.0: source and sink are missing: this topology names no ways",
+    ),
+    (
+        changed("flows.0.way", "sideways"),
+        "flows.0: way = sideways must be one of forward, reverse",
+    ),
+    # flows
+    (changed("flows", []), "flows = [] must have at least 1"),
+    (changed("flows", MISSING), "flows is missing"),
+    (changed("flows.0.count", 0), "flows.0.count = 0 must be at least 1"),
+    (changed("flows.0.count", 2.5), "flows.0.count = 2.5 must be a whole number"),
+    (changed("flows.0.spread_s", -1.0), "flows.0.spread_s = -1.0 must be at least 0"),
+    (changed("flows.0.start_s", -1.0), "flows.0.start_s = -1.0 must be at least 0"),
+    (changed("flows.0.stop_s", 0.0), "flows.0: stop_s = 0 must exceed start_s = 0"),
+    (
+        changed("flows.0.tcp", {"packet_bytes": 0}),
+        "flows.0.tcp.packet_bytes = 0 must be at least 1",
+    ),
+    (changed("flows.0.tcp", {"windows": 3}), "flows.0.tcp.windows is not a field"),
+    (changed("flows.0", {"kind": "datagrams"}), "flows.0.rate_bps is missing"),
+    (
+        changed("flows.0", {"kind": "datagrams", "rate_bps": 0.0}),
+        "flows.0.rate_bps = 0.0 must be at least 0.001",
+    ),
+    (
+        short(gaps={"kind": "exponential", "mean_s": 0.0}),
+        "flows.0.gaps.mean_s = 0.0 must be at least 1e-09",
+    ),
+    (
+        short(gaps={"kind": "weibull", "mean_s": 1.0}),
+        "flows.0.gaps.kind = 'weibull' must be one of 'constant', 'uniform', 'exponential', "
+        "'pareto'",
+    ),
+    # queues, disciplines, times
+    (changed("queue.limit", 0), "queue.limit = 0 must be at least 1"),
+    (changed("queue.limit", 10.5), "queue.limit = 10.5 must be a whole number"),
+    (changed("disciplines", []), "disciplines = [] must have at least 1"),
+    (
+        changed("disciplines", [{"aqm": "red", "params": {"min_th": 100, "max_th": 50}}]),
+        "disciplines.0: red.max_th = 50 must exceed red.min_th = 100 (packets)",
+    ),
+    (
+        changed("disciplines", [{"aqm": "red"}, {"aqm": "red"}]),
+        "disciplines: two are called 'red'; give each a label",
+    ),
+    (
+        changed("disciplines", [{"aqm": "red", "scheduler": {"kind": "sfq", "queues": 0}}]),
+        "disciplines.0.scheduler.queues = 0 must be at least 1",
+    ),
+    (changed("duration_s", MISSING), "duration_s is missing"),
+    (changed("duration_s", 0.0), "duration_s = 0.0 must be at least 1e-09"),
+    (changed("duration_s", float("inf")), "duration_s = inf must be at most 1e+08"),
+    (changed("warm_up_s", 1.0), "warm_up_s = 1 must be below duration_s = 1"),
+    (changed("replications", 0), "replications = 0 must be at least 1"),
+    (changed("seed", -1), "seed = -1 must be at least 0"),
+]
+
+
+@pytest.mark.parametrize(("table", "reason"), CASES, ids=[reason for _, reason in CASES])
+def test_what_is_wrong_is_told_exactly(table, reason):
+    with pytest.raises(sg.SluiceError) as told:
+        network.simulate(network.NetworkScenario.parse(table))
+    assert str(told.value) == reason
+
+
+def test_series_that_would_not_fit_are_refused():
+    with pytest.raises(sg.SluiceError, match="the samples of all ports and replications"):
+        network.simulate(network.NetworkScenario.parse(changed("sample_s", 1e-9)))
+
+
+def test_the_engines_words_name_the_groups_of_the_scenario():
+    """Its own number of the second group is 5: the first is five pairs of nodes."""
+    table = short(gaps={"kind": "constant", "mean_s": 1e-9})
+    table["flows"].insert(0, {"kind": "tcp"})
+    with pytest.raises(sg.SluiceError) as told:
+        network.simulate(network.NetworkScenario.parse(table))
+    assert str(told.value).startswith("flows.1: about 1.000e9 flows would arrive")
+
+
+def test_every_problem_of_a_file_stands_on_a_line(tmp_path, capsys):
+    path = tmp_path / "bad.toml"
+    path.write_text(
+        'duration_s = 0.0\nflows = [{ kind = "tcp", count = 0 }]\n'
+        'topology = { kind = "star", rate_bps = -1.0 }\ndisciplines = [{ aqm = "red" }]\n'
+    )
+    assert main(["compare", str(path)]) == 1
+    assert capsys.readouterr().err.splitlines() == [
+        f"error: {path}: topology.rate_bps = -1.0 must be at least 1",
+        f"{path}: flows.0.count = 0 must be at least 1",
+        f"{path}: duration_s = 0.0 must be at least 1e-09",
+    ]
+
+
+# --- extreme, but right
+
+
+def test_thousands_of_flows_share_a_buffer_of_one_packet():
+    table = changed("queue.limit", 1) | {"duration_s": 4.0, "sample_s": 0.1, "warm_up_s": 0.0}
+    # packets that open a connection are as long as all others: bytes count packets
+    equal = {"packet_bytes": 500, "ack_bytes": 500}
+    table["flows"] = [{"kind": "tcp", "count": 3000, "spread_s": 1.0, "tcp": equal}]
+    record = network.simulate(network.NetworkScenario.parse(table))
+    series = record.ports[0].series
+    assert series["queue"].max() == 1
+    assert record["loss_ratio"].value > 0.5
+    assert record["goodput"].value > 0
+    # what arrived was sent, was lost, or waits
+    sent = series["sent_bytes"] // 500
+    assert (series["arrivals"] == series["losses"] + sent + series["queue"]).all()
+
+
+def test_flows_that_never_start_change_nothing():
+    late = changed("flows", [{"kind": "tcp", "start_s": 5.0}])
+    record = network.simulate(network.NetworkScenario.parse(late))
+    assert record["utilization"].value == 0
+    assert record["goodput"].value == 0
+    assert record["queue_mean"].value == 0
+
+
+# --- the scenario files
+
+FILES = sorted((Path(__file__).parent.parent / "scenarios" / "network").glob("*.toml"))
+
+
+def test_every_paper_has_its_files():
+    names = {path.stem for path in FILES}
+    lred = {"lred-1", "lred-2-light", "lred-2-heavy", *(f"lred-{k}" for k in range(3, 7))}
+    assert names == {"dumbbell", "lpf-oda", "red-sfq-rem", *lred}
+
+
+@pytest.mark.parametrize("path", FILES, ids=[path.stem for path in FILES])
+def test_every_file_runs(path):
+    scenario = network.NetworkScenario.load(path)
+    assert scenario.title
+    short = {"duration_s": 1.0, "warm_up_s": 0.0, "replications": 2}
+    record = network.simulate(scenario.model_copy(update=short), scenario.disciplines[0])
+    assert record["throughput_bps"].value > 0
