@@ -49,6 +49,8 @@ app.command(
         "--aqm red:w=0.07,victim=front --out victims",
         "sluice compare scenarios/light.toml --aqm my_idea.h --aqm red --slots 1e8",
         "sluice compare scenarios/light.toml --aqm drop_tail --world slotted --world chain",
+        "sluice compare scenarios/network/dumbbell.toml --duration 60 --aqm pi "
+        "--aqm codel:victim=front,scheduler=fq",
     )
 )(compare.compare)
 app.command(

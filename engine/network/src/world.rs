@@ -210,6 +210,11 @@ impl<'a, T: Trace> World<'a, T> {
     fn work(&mut self, now: Instant) {
         let task = self.agenda.pop().expect("a task is due");
         self.task_due = self.agenda.due();
+        for soon in self.agenda.soon() {
+            if let Task::SenderTimer(flow) = soon {
+                prefetch(&self.ends.senders[flow as usize]);
+            }
+        }
         match task {
             Task::Start(flow) => self.drive(now, flow, Stimulus::Start),
             Task::Stop(flow) => self.drive(now, flow, Stimulus::Stop),

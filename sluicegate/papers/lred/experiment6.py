@@ -18,8 +18,8 @@ from sluicegate.papers.lred.measured import (
     FloatArray,
     Records,
     Scenarios,
+    away,
     deviation,
-    distance,
     full_s,
     overshoot_s,
     response_s,
@@ -104,8 +104,8 @@ def _small_buffer(records: Records) -> Iterator[Claim]:
         [
             less(
                 f"mean distance from q0, LRED against {name}, {way}",
-                distance(of(way, "LRED")),
-                distance(of(way, name)),
+                away(of(way, "LRED").samples),
+                away(of(way, name).samples),
             )
             for way in _PORT
             for name in RIVALS
@@ -212,8 +212,8 @@ def _large_buffer(records: Records) -> Iterator[Claim]:
         [
             less(
                 f"mean distance from q0, LRED against {name}, {way}",
-                distance(of(way, "LRED")),
-                distance(of(way, name)),
+                away(of(way, "LRED").samples),
+                away(of(way, name).samples),
             )
             for way in _PORT
             for name in RIVALS

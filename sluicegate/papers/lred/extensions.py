@@ -12,7 +12,7 @@ from sluicegate.papers.lred.measured import (
     RIVALS,
     Records,
     Scenarios,
-    better,
+    lred_ahead,
     measure,
     response_s,
     row,
@@ -132,11 +132,11 @@ def _of_noise(records: Records) -> Iterator[Claim]:
             for name in RIVALS
         ],
     )
-    yield judge(
-        "Ours: with fGn arrivals of short flows LRED still outperforms PI, PI* and REM in all "
-        "four measures.",
+    yield from lred_ahead(
+        records,
+        [_FGN],
+        "Ours: with fGn arrivals of short flows LRED still outperforms PI, PI* and REM",
         _WHERE,
-        list(better(records, [_FGN], "LRED", RIVALS)),
     )
 
 
