@@ -42,8 +42,8 @@ class Row:
 
     @property
     def deviation(self) -> float | None:
-        """How far ours lies above the published figure, as a share of the latter."""
-        return None if self.published is None else self.measured / self.published - 1
+        """How far ours lies above the published figure, as a share of the latter if not 0."""
+        return self.measured / self.published - 1 if self.published else None
 
     def summary(self) -> dict[str, Any]:
         """The row as types that JSON has."""
