@@ -34,6 +34,7 @@ WIDTH = 8.4
 # rarer than this is nothing that the eye could use beside the rest
 _LEAST_SHOWN = 1e-15
 _LEAST_PERCENTAGE = 1e-4
+_RARE = 5e-4
 
 
 def colours(names: Sequence[str]) -> dict[str, str]:
@@ -241,7 +242,8 @@ def _draw_tails(tails: Sequence[_Tail]) -> tuple[Figure, Axes]:
         line.set(color=curve.look.colour, linestyle=curve.look.dash)
     ax.set_yscale("log")
     ax.set_xlim(left=0)
-    ax.set_ylim(top=1.3)
+    # a buffer that is mostly full ends its curve early: what is rare is shown all the same
+    ax.set_ylim(min(ax.get_ylim()[0], _RARE), 1.3)
     ax.yaxis.set_major_formatter(FuncFormatter(_rare_text))
     ax.grid(which="major", alpha=0.25)
     ax.spines[["top", "right"]].set_visible(False)

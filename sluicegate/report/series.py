@@ -20,10 +20,14 @@ _BAND = (0.05, 0.95)
 
 @dataclass(frozen=True)
 class _Strip:
-    """What one strip shows: samples of every replication, shape (R, T), at `times_s`, (T,)."""
+    """What one strip shows: samples of every replication, shape (R, T), at `times_s`, (T,).
+
+    They were taken before `duration_s`.
+    """
 
     name: str
     colour: str
+    duration_s: float
     times_s: FloatArray
     samples: FloatArray
     target: float | None
@@ -92,8 +96,8 @@ def _strips(
         samples = port.series[column]
         if not samples.null_count():
             rows = samples.to_numpy().astype(np.float64).reshape(-1, len(port.times_s))
-            name = record.discipline
-            strips.append(_Strip(name, colour[name], port.times_s, rows, target))
+            name, duration_s = record.discipline, float(record.run["duration_s"])
+            strips.append(_Strip(name, colour[name], duration_s, port.times_s, rows, target))
     return strips
 
 
@@ -105,7 +109,7 @@ def _figure(strips: Sequence[_Strip], upwards: str, changes_s: Sequence[float]) 
         _draw(ax, strip)
         for change_s in changes_s:
             ax.axvline(change_s, color="black", lw=0.8, alpha=0.5)
-    axes[-1].set_xlim(0, max(strip.times_s[-1] for strip in strips))
+    axes[-1].set_xlim(0, max(strip.duration_s for strip in strips))
     axes[-1].set_ylim(bottom=0)
     axes[-1].set_xlabel("time (s)")
     figure.supylabel(upwards, fontsize=10)

@@ -154,6 +154,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+    use crate::packet::Place;
 
     proptest! {
         #[test]
@@ -165,8 +166,8 @@ mod tests {
                 let (line, model) = (&mut lines[chosen], &mut models[chosen]);
                 // long stretches of filling and of emptying
                 if (step < 70) == (number / 1000 % 2 == 0) {
-                    let packet = Packet::datagram(number as u32, 1);
-                    let transit = Transit { packet, hop: 7 };
+                    let packet = Packet::datagram(number as u32, 0, 1);
+                    let transit = Transit { packet, place: Place::new(7, 0) };
                     line.push(&mut store, number as u64, transit);
                     model.push_back((number as u64, transit));
                 } else {
