@@ -204,6 +204,8 @@ def wait_tail_figure(records: Sequence[Record]) -> Figure:
     ]
     figure, ax = _draw_tails(tails)
     for level, words in ((0.1, "1 in 10"), (0.01, "1 in 100"), (0.001, "1 in 1000")):
+        if level <= ax.get_ylim()[0]:
+            continue
         ax.axhline(level, color=_GREY, lw=0.9, ls=":", zorder=0)
         ax.annotate(
             words,
@@ -241,7 +243,8 @@ def _draw_tails(tails: Sequence[_Tail]) -> tuple[Figure, Axes]:
         line.set(color=curve.look.colour, linestyle=curve.look.dash)
     ax.set_yscale("log")
     ax.set_xlim(left=0)
-    ax.set_ylim(top=1.3)
+    # a curve that falls at once would leave no height
+    ax.set_ylim(min(0.5, ax.get_ylim()[0]), 1.3)
     ax.yaxis.set_major_formatter(FuncFormatter(_rare_text))
     ax.grid(which="major", alpha=0.25)
     ax.spines[["top", "right"]].set_visible(False)
