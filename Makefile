@@ -7,7 +7,7 @@ SOURCES := Cargo.toml Cargo.lock .cargo/config.toml \
 export VIRTUAL_ENV := $(CURDIR)/.venv
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: build demo test lint bench bench-peers docs lock clean tools
+.PHONY: build demo test lint bench bench-builds bench-peers docs lock clean tools
 .DELETE_ON_ERROR:
 
 build: .venv/built
@@ -54,6 +54,10 @@ bench: build
 	@$(BIN)/python bench/slotted.py
 	@$(BIN)/python bench/chain.py
 	@$(BIN)/python bench/trace.py
+
+bench-builds: build
+	@cargo build --quiet --locked --package sluice-python --features pyo3/extension-module
+	@$(BIN)/python bench/builds.py
 
 bench-peers: build
 	@dpkg -s ns2 libns3-dev >/dev/null 2>&1 || { \

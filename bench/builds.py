@@ -26,7 +26,8 @@ ENGINES = {
     "release": ROOT / "sluicegate" / "_engine.abi3.so",
     "debug": ROOT / "target" / "debug" / "lib_engine.so",
 }
-VARIANTS = ("tahoe", "reno", "newreno", "sack")
+VARIANTS = ("tahoe", "reno", "newreno", "sack", "cubic")
+FGN = {"hurst": 0.8, "deviation": 0.3, "frame_s": 0.1}
 
 
 def load(engine: Path) -> None:
@@ -58,9 +59,17 @@ def scenarios() -> list[Any]:
                 "kind": "short-tcp",
                 "way": "reverse",
                 "gaps": {"kind": "exponential", "mean_s": 0.1},
+                "fgn": FGN,
                 "duration": {"kind": "pareto", "mean_s": 0.5},
             },
-            {"kind": "datagrams", "rate_bps": 1e5, "gaps": "exponential"},
+            {
+                "kind": "web",
+                "count": 5,
+                "objects": {"kind": "pareto", "mean_packets": 20, "shape": 1.5},
+                "think": {"kind": "exponential", "mean_s": 0.5},
+            },
+            {"kind": "datagrams", "rate_bps": 1e5, "gaps": "exponential", "fgn": FGN},
+            {"kind": "datagrams", "rate_bps": 1e5, "self_similar": {"share": 0.5, "a": 10}},
         ],
         "queue": {"limit": 100},
         "disciplines": [*aqms, {"aqm": "codel", "scheduler": {"kind": "fq"}, "label": "fq_codel"}],

@@ -119,3 +119,8 @@ def simulate_network(
     threads: int | None,
     watch: Callable[[int], None] | None,
 ) -> list[dict[str, Any]]: ...
+def record_network(
+    table: dict[str, Any],
+    path: str,
+    watch: Callable[[int], None] | None,
+) -> list[dict[str, Any]]: ...

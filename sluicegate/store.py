@@ -17,7 +17,17 @@ from sluicegate.record import Record
 
 R = TypeVar("R", bound=Record)
 
-_CHAIN = ("chain/build.py", "chain/steady.py", "chain/limit.py")
+_CODE = (
+    "chain/build.py",
+    "chain/limit.py",
+    "chain/steady.py",
+    "estimate.py",
+    "record.py",
+    "scenario.py",
+    "scheduler.py",
+    "simulate.py",
+    "traffic/modulator.py",
+)
 
 
 @cache
@@ -25,7 +35,7 @@ def build() -> str:
     """Hash of what makes a record: another engine, or other measures, is another run."""
     here = Path(__file__).parent
     parts = [Path(str(_engine.__file__))]
-    parts += [here / name for name in ("record.py", "simulate.py", "estimate.py", *_CHAIN)]
+    parts += [here / name for name in _CODE]
     parts += sorted((here / "network").glob("*.py"))
     return hashlib.sha256(b"".join(part.read_bytes() for part in parts)).hexdigest()
 

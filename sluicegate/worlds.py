@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
+from pathlib import Path
 from typing import Any, ClassVar, Protocol, TypeAlias, TypeVar
 
 from sluicegate import store
@@ -207,15 +208,24 @@ class Chain:
 
 @dataclass(frozen=True)
 class Network:
-    """Packets from end to end, with TCP that reacts."""
+    """Packets from end to end, with TCP that reacts.
+
+    Attributes:
+        trace: File to write the packets to, of a scenario with one discipline and one replication;
+            see `sluicegate.network.simulate`.
+    """
 
     name: ClassVar[str] = "network"
     column: ClassVar[str] = "measured"
     takes: ClassVar[type[AnyScenario]] = NetworkScenario
     SLOTS_OF_A_PACKET: ClassVar[float] = 20
 
+    trace: Path | None = None
+
     def check(self, scenario: NetworkScenario, discipline: Discipline) -> None:
-        """Every scenario can be simulated that could be made, but for routes."""
+        """Every scenario can be simulated that could be made, but for routes; not all traced."""
+        if self.trace is not None and (count := len(scenario.disciplines)) != 1:
+            raise SluiceError(f"{self.trace}: a trace is of one discipline, and there are {count}")
 
     def cost(self, scenario: NetworkScenario) -> float:
         """Packets that all links with the discipline can send; each takes as long as some slots."""
@@ -241,6 +251,7 @@ class Network:
                 done_s, total_s, f"{done_s:,.0f} of {total_s:,.0f} s"
             ),
             fresh=fresh,
+            trace=self.trace,
         )
 
     def in_short(self, scenario: NetworkScenario) -> str:

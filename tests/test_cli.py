@@ -14,6 +14,7 @@ import pytest
 import sluicegate as sg
 from sluicegate import _engine, store
 from sluicegate.cli import main, syntax
+from sluicegate.papers import REPRODUCTIONS, world_of
 
 SCENARIO = """
 title = "Three of a kind"
@@ -223,9 +224,10 @@ def test_fit_ends_with_what_a_scenario_needs(folder, gateway, capsys):
 
 
 def test_reproduce_sets_ours_beside_the_published(folder, capsys):
-    shown = run(capsys, "reproduce", "lpf-oda", "--json", "rows.json", "--out", "here")
-    assert shown.splitlines()[-1] == "report: here/lpf-oda.html"
-    assert (folder / "here" / "lpf-oda.html").exists()
+    where = ("--world", "slotted", "--json", "rows.json", "--out", "here")
+    shown = run(capsys, "reproduce", "lpf-oda", *where)
+    assert shown.splitlines()[-1] == "report: here/lpf-oda-slotted.html"
+    assert (folder / "here" / "lpf-oda-slotted.html").exists()
     keys = {"row", "quantity", "published", "measured", "half_width", "deviation"}
     rows = json.loads((folder / "rows.json").read_text())["rows"]
     assert all(set(row) == keys for row in rows)
@@ -243,7 +245,8 @@ def test_a_reproduction_has_a_usual_world_and_refuses_others(capsys):
     assert main(["reproduce", "redwm", "--world", "network"]) == 1
     message = "error: world = network: redwm is repeated in slotted only\n"
     assert capsys.readouterr().err == message
-    assert all(world_of(name, None) == next(iter(REPRODUCTIONS[name])) for name in REPRODUCTIONS)
+    assert world_of("drop-from-front", None) == "slotted"
+    assert world_of("lred", None) == "network"
 
 
 # --- Ctrl-C

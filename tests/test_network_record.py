@@ -3,6 +3,8 @@
 import dataclasses
 import itertools
 import json
+import os
+import signal
 from pathlib import Path
 
 import numpy as np
@@ -254,6 +256,29 @@ def test_simulate_takes_one_discipline_of_a_network(capsys):
     shown = capsys.readouterr().out
     assert shown.startswith("rem\n")
     assert "simulated in 2 runs of 4 s, seed 3" in shown
+
+
+def test_ctrl_c_leaves_the_replications_that_were_finished(tmp_path, monkeypatch, capsys):
+    run = _engine.simulate_network
+
+    def stopped(table, _threads, watch):
+        def ctrl_c(done_ns):
+            if done_ns > 1.5 * 100e9:  # the second replication is under way
+                os.kill(os.getpid(), signal.SIGINT)
+            watch(done_ns)
+
+        return run(table, 1, ctrl_c)
+
+    monkeypatch.setattr(_engine, "simulate_network", stopped)
+    monkeypatch.chdir(tmp_path)
+    long = ["--duration", "100", "--replications", "100", "--json", "out.json"]
+    assert main(["compare", str(DUMBBELL), *long]) == 130
+    printed = capsys.readouterr()
+    (record,) = json.loads(Path("out.json").read_text())["records"]
+    assert 0.01 <= record["done"] < 1
+    done = f"drop-tail was stopped after {record['done']:.0%} of its run. Not run: RED."
+    assert printed.err == f"Interrupted. {done} The same command goes on from here.\n"
+    assert not list(store.folder().glob("*"))
 
 
 def test_an_option_puts_an_aqm_into_the_queues_of_a_scheduler(capsys):

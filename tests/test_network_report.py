@@ -6,6 +6,7 @@ import pytest
 
 import sluicegate as sg
 from sluicegate import network
+from sluicegate.report import plots
 from sluicegate.report.comparison import comparison_page, write_report
 from sluicegate.report.goodput import goodput_figure
 from sluicegate.report.series import (
@@ -207,3 +208,33 @@ def test_series_and_flows_lie_beside_the_page(comparison, tmp_path):
     flows = pl.read_parquet(tmp_path / "flows.parquet")
     assert flows.height == 3 * 3 * 8
     assert flows.columns[:3] == ["discipline", "replication", "group"]
+
+
+# --- what is extreme
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"flows": [network.TcpFlows(start_s=20.0)]},  # nothing is ever sent
+        {"flows": [network.DatagramFlows(rate_bps=1e5)]},
+        {"flows": [network.TcpFlows(packets=3)], "warm_up_s": 5.0},  # nothing after the warm-up
+        {"sample_s": 20.0},  # a single sample
+        {"replications": 1, "flows": [network.TcpFlows()]},
+        {"queue": sg.Queue(limit=1)},
+        {"disciplines": DISCIPLINES[:1], "topology": network.ParkingLot(hops=6)},
+    ],
+)
+def test_a_page_can_be_made_of_whatever_ran(changes, tmp_path):
+    found = sg.compare(scenario(**({"duration_s": 8.0} | changes)))
+    html = write_report(found, tmp_path).read_text()
+    assert "nan" not in html.lower().replace("nanos", "")
+    assert comparison_rows(found)[1]
+
+
+def test_curves_of_a_buffer_that_is_always_full_show_what_is_rare():
+    full = scenario(flows=[network.DatagramFlows(rate_bps=5e6)], disciplines=DISCIPLINES[:1])
+    record = network.simulate(full)
+    assert record.wait_distribution[-1] > 0.01
+    (ax,) = plots.wait_tail_figure([record]).axes
+    assert ax.get_ylim()[0] < 1e-3

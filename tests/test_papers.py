@@ -8,10 +8,11 @@ import pytest
 from rich.console import Console
 
 from sluicegate.errors import InterruptError, SluiceError
-from sluicegate.papers import lpf_oda, model, redwm, reproduce
+from sluicegate.papers import model, redwm, reproduce
 from sluicegate.papers.campaign import Campaign
 from sluicegate.papers.comparison import Row
 from sluicegate.papers.drop_from_front import exact, reproduction, simulated, source, tables
+from sluicegate.papers.lpf_oda import open_loop
 from sluicegate.scenario import SelfSimilarArrivals
 from sluicegate.worlds import Chain
 
@@ -210,19 +211,19 @@ def test_redwm_gives_the_published_order_only_where_a1_weighs_the_queue(monkeypa
 
 def test_lpf_oda_recovers_at_least_three_and_over_fifty_times_sooner():
     ratios = {
-        w: len(lpf_oda.recovery("ewma", w)) / len(lpf_oda.recovery("lpf_oda", w))
+        w: len(open_loop.recovery("ewma", w)) / len(open_loop.recovery("lpf_oda", w))
         for w in (0.07, 0.002)
     }
     assert ratios[0.07] >= 3
     assert ratios[0.002] > 50
-    assert {row.row for row in lpf_oda.reproduce().rows} == {"w = 0.07", "w = 0.002"}
+    assert {row.row for row in open_loop.reproduce().rows} == {"w = 0.07", "w = 0.002"}
 
 
 # ---- rows, progress, Ctrl-C ----
 
 
 def test_rows_as_json_and_as_a_table():
-    found = lpf_oda.reproduce()
+    found = open_loop.reproduce()
     keys = ["row", "quantity", "published", "measured", "half_width", "deviation"]
     assert all(list(row) == keys for row in found.summary()["rows"])
     assert found.summary()["claims"] == []

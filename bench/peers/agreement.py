@@ -5,7 +5,7 @@ mean queue, its mean absolute deviation, loss ratio, goodput; and the response t
 has neither PI nor REM nor ns-2's TCP, is a second opinion on drop-tail and RED. Into
 `bench/peers/results/` go all figures (`agreement.json`) and the distributions of the queue, drawn
 over each other. Runs of the peers that are finished are kept there: an interrupted bench goes on,
-and `make clean` forgets them. `--sets wider phases` asks for more networks (an hour).
+and `make clean` forgets them. `--sets wider` asks for more networks.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from rich.console import Console
 from rich.progress import track
 from rich.table import Table
 from scipy.special import stdtrit
-from simulators import RESULTS, Run, ns2, ns3, ns3_program, ours
+from simulators import HERE, RESULTS, Run, ns2, ns3, ns3_program, ours
 
 # figure: largest relative difference of the means
 BARS = {"queue": 0.05, "deviation": 0.10, "loss": 0.05, "goodput": 0.01}
@@ -103,7 +103,7 @@ def against_ns2(cases: Sequence[Case], screen: Console) -> list[dict[str, object
         rows.append({**asdict(case), **_named(verdicts)})
     screen.print(table)
     for path in draw(runs, RESULTS):
-        screen.print(f"distributions: {path}", highlight=False)
+        screen.print(f"distributions: {path.relative_to(HERE.parent.parent)}", highlight=False)
     return rows
 
 
@@ -131,13 +131,13 @@ def _named(verdicts: dict[str, Verdict]) -> dict[str, object]:
 def main() -> int:
     """Run what the arguments ask for."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--sets", nargs="+", default=["paper"], choices=list(SETS))
+    parser.add_argument("--sets", nargs="+", default=["paper", "phases"], choices=list(SETS))
     given = parser.parse_args()
     if shutil.which("ns") is None:
         print("peers: ns-2 is missing (Debian, Ubuntu: apt install ns2); nothing was compared")
         return 0
     RESULTS.mkdir(exist_ok=True)
-    screen = Console(width=170)
+    screen = Console(width=190)
     cases = [case for name in given.sets for case in SETS[name]()]
     results = {"ns2": against_ns2(cases, screen)}
     try:

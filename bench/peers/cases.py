@@ -133,12 +133,10 @@ def wider() -> Iterator[Case]:
 
 
 def phases() -> Iterator[Case]:
-    """Drop-tail, where ties between packets decide, with ever less of a common beat."""
+    """Drop-tail where ties between packets decide, and the same with datagrams that break them."""
     for case in (Case("DropTail", 100, 10e6, seeds=40), Case("DropTail", 500, seeds=40)):
         yield case
-        yield replace(case, spread_s=10)
         yield replace(case, datagrams=100)
-        yield replace(case, delays="uneven", datagrams=100)
 
 
 SETS = {"paper": paper, "wider": wider, "phases": phases}

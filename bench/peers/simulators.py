@@ -17,6 +17,8 @@ from sluicegate.network import response_time_s
 
 HERE = Path(__file__).parent
 RESULTS = HERE / "results"
+# what dumbbell.cc can vary
+NS3_WORDS = ("aqm", "flows", "variant", "access_bps", "spread", "duration", "sample")
 
 
 @dataclass(frozen=True)
@@ -110,7 +112,7 @@ def ns2(case: Case) -> list[Run]:
 def ns3(case: Case) -> list[Run]:
     """Runs of ns-3, which has DropTail and RED."""
     program = ns3_program()
-    words = [f"--aqm={case.aqm}", f"--flows={case.flows}", f"--access_bps={case.access_bps:g}"]
+    words = [f"--{word}" for word in case.words(0) if word.split("=")[0] in NS3_WORDS]
     return [
         _kept([str(program), *words, f"--seed={seed}"], HERE / "dumbbell.cc", case.q_ref)
         for seed in range(1, case.seeds + 1)

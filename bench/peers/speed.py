@@ -22,7 +22,7 @@ from simulators import HERE, RESULTS, ns3_program, raw, scenario
 import sluicegate as sg
 
 CASES = [Case(aqm, flows) for flows in (100, 1000) for aqm in ("RED", "PI")]
-ROUNDS = 5
+ROUNDS = 3
 # ns-3 takes 20 s for what ns-2 does in 1.5
 NS3_DURATION_S = 40.0
 # what ours is divided by, and the factor to reach

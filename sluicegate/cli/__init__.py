@@ -39,6 +39,7 @@ app.command(
         "sluice simulate scenarios/overload.toml --aqm red:w=0.07,max_p=0.2",
         "sluice simulate --arrivals geometric:rate=0.5 --service geometric:mu=0.5 "
         "--aqm red --slots 1e7",
+        "sluice simulate scenarios/network/dumbbell.toml --aqm pi --trace run.pcapng",
     )
 )(simulate.simulate)
 app.command(
@@ -48,6 +49,8 @@ app.command(
         "--aqm red:w=0.07,victim=front --out victims",
         "sluice compare scenarios/light.toml --aqm my_idea.h --aqm red --slots 1e8",
         "sluice compare scenarios/light.toml --aqm drop_tail --world slotted --world chain",
+        "sluice compare scenarios/network/dumbbell.toml --duration 60 --aqm pi "
+        "--aqm codel:victim=front,scheduler=fq",
     )
 )(compare.compare)
 app.command(

@@ -13,7 +13,7 @@ from sluicegate.cli.screen import console, progress, write_json
 from sluicegate.compare import compare
 from sluicegate.errors import SluiceError
 from sluicegate.report.tables import record_rows, terminal_table
-from sluicegate.worlds import AnyScenario
+from sluicegate.worlds import AnyScenario, Network
 
 
 def simulate(
@@ -44,13 +44,23 @@ def simulate(
     duration: options.Duration = None,
     threads: options.Threads = None,
     json: options.Json = None,
+    trace: Annotated[
+        Path | None,
+        typer.Option(
+            "--trace",
+            metavar="FILE",
+            help="Write the packets of a network's run here, of one replication: "
+            "FILE.tr as ns-2 does, or FILE.pcapng.",
+            show_default=False,
+        ),
+    ] = None,
     fresh: options.Fresh = False,
 ) -> None:
     """Run one discipline and print all measures with their 95 % confidence intervals."""
     changed = options.changes(
         aqm=[] if aqm is None else [aqm],
         slots=slots,
-        replications=replications,
+        replications="1" if replications is None and trace is not None else replications,
         seed=seed,
         duration=duration,
         arrivals=arrivals,
@@ -62,12 +72,15 @@ def simulate(
             f"{scenario}: there are {count} disciplines; choose with --aqm, or use sluice compare"
         )
     with progress(1) as watch:
-        comparison = compare(chosen, threads=threads, watch=watch, fresh=fresh)
-    (record,), (world,) = comparison.records, comparison.worlds
+        world = None if trace is None else Network(trace=trace)
+        comparison = compare(chosen, world=world, threads=threads, watch=watch, fresh=fresh)
+    (record,), (judged,) = comparison.records, comparison.worlds
     screen = console()
     screen.print(f"[bold]{escape(record.discipline)}[/]")
     screen.print(terminal_table(*record_rows(record)))
-    screen.print(f"{record.method}; {world.in_short(chosen)}")
+    screen.print(f"{record.method}; {judged.in_short(chosen)}")
+    if trace is not None:
+        screen.print(f"trace: {escape(str(trace))}")
     if json is not None:
         write_json(json, record.summary())
     if record.interrupted:

@@ -19,7 +19,8 @@ REPRODUCTIONS = {
     },
     "redwm": {"slotted": "redwm"},
     "lred": {"network": "lred.reproduction"},
-    "lpf-oda": {"slotted": "lpf_oda"},
+    "lpf-oda": {"network": "lpf_oda.closed_loop", "slotted": "lpf_oda.open_loop"},
+    "red-sfq-rem": {"network": "red_sfq_rem.reproduction"},
 }
 
 

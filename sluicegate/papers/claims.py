@@ -25,7 +25,7 @@ HOW_CLAIMS_ARE_JUDGED = (
     "A claim holds if everything it rests on does, with the whole 95 % interval over the seeds; it "
     "fails if anything it rests on is refuted so; else it is undecided."
 )
-# so many comparisons are told in full; of more, those that do not hold
+# so many comparisons are told in full; of more, so many that do not hold
 _TOLD = 6
 
 
@@ -128,5 +128,8 @@ def _told(checks: Sequence[Check]) -> str:
     if len(checks) <= _TOLD:
         return "; ".join(check.evidence for check in checks)
     others = [check for check in checks if check.verdict != "holds"]
-    held = f"{len(checks) - len(others)} of {len(checks)} comparisons hold"
-    return "; ".join([held, *(f"{check.verdict}: {check.evidence}" for check in others)])
+    told = [f"{len(checks) - len(others)} of {len(checks)} comparisons hold"]
+    told += [f"{check.verdict}: {check.evidence}" for check in others[:_TOLD]]
+    if len(others) > _TOLD:
+        told.append(f"and {len(others) - _TOLD} more that fail or are undecided")
+    return "; ".join(told)

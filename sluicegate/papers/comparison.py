@@ -16,6 +16,8 @@ from sluicegate.report.tables import measure_text, terminal_table
 
 # of figures without a half width: as many as the papers print
 _DIGITS = 6
+# that a terminal shows
+_MOST_ROWS = 200
 SLOTTED_UNITS = "Queues in packets, times in slots, losses and gains as shares."
 INTERVALS = "Behind ± stands the half width of the 95 % confidence interval of what we measure."
 
@@ -40,8 +42,8 @@ class Row:
 
     @property
     def deviation(self) -> float | None:
-        """How far ours lies above the published figure, as a share of the latter."""
-        return None if self.published is None else self.measured / self.published - 1
+        """How far ours lies above the published figure, as a share of the latter if not 0."""
+        return self.measured / self.published - 1 if self.published else None
 
     def summary(self) -> dict[str, Any]:
         """The row as types that JSON has."""
@@ -117,17 +119,21 @@ class Reproduction:
         }
 
     def table(self) -> Table:
-        """The rows for the terminal, each case named once."""
-        cells = [row.cells() for row in self.rows]
-        for before, row in reversed(list(zip(self.rows, cells[1:], strict=False))):
+        """The rows for the terminal, each case named once; of very many, those with a figure."""
+        rows, title = list(self.rows), ""
+        if len(rows) > _MOST_ROWS:
+            rows = [row for row in rows if row.published is not None]
+            title = f"Published figures ({len(self.rows)} rows are on the page)"
+        cells = [row.cells() for row in rows]
+        for before, row in reversed(list(zip(rows, cells[1:], strict=False))):
             if row[0] == before.row:
                 row[0] = ""
-        return terminal_table(self._header, cells)
+        return terminal_table(self._header, cells, title)
 
     def claims_table(self) -> Table:
-        """The claims for the terminal."""
-        cells = [claim.cells() for claim in self.claims]
-        return terminal_table(CLAIMS_HEADER, cells, "Claims of the text")
+        """The claims for the terminal, without their evidence, which stands on the page."""
+        cells = [[claim.verdict, claim.text, claim.where] for claim in self.claims]
+        return terminal_table(["verdict", "claim", "where"], cells, "Claims of the text")
 
     def page(self) -> Page:
         """The claims, the rows, the findings, the choices and the plots as a page."""

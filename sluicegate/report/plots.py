@@ -34,6 +34,7 @@ WIDTH = 8.4
 # rarer than this is nothing that the eye could use beside the rest
 _LEAST_SHOWN = 1e-15
 _LEAST_PERCENTAGE = 1e-4
+_RARE = 5e-4
 
 
 def colours(names: Sequence[str]) -> dict[str, str]:
@@ -204,8 +205,6 @@ def wait_tail_figure(records: Sequence[Record]) -> Figure:
     ]
     figure, ax = _draw_tails(tails)
     for level, words in ((0.1, "1 in 10"), (0.01, "1 in 100"), (0.001, "1 in 1000")):
-        if level <= ax.get_ylim()[0]:
-            continue
         ax.axhline(level, color=_GREY, lw=0.9, ls=":", zorder=0)
         ax.annotate(
             words,
@@ -243,8 +242,8 @@ def _draw_tails(tails: Sequence[_Tail]) -> tuple[Figure, Axes]:
         line.set(color=curve.look.colour, linestyle=curve.look.dash)
     ax.set_yscale("log")
     ax.set_xlim(left=0)
-    # a curve that falls at once would leave no height
-    ax.set_ylim(min(0.5, ax.get_ylim()[0]), 1.3)
+    # a buffer that is mostly full ends its curve early: what is rare is shown all the same
+    ax.set_ylim(min(ax.get_ylim()[0], _RARE), 1.3)
     ax.yaxis.set_major_formatter(FuncFormatter(_rare_text))
     ax.grid(which="major", alpha=0.25)
     ax.spines[["top", "right"]].set_visible(False)

@@ -21,10 +21,14 @@ _BAND = (0.05, 0.95)
 
 @dataclass(frozen=True)
 class _Strip:
-    """What one strip shows: samples of every replication, shape (R, T), at `times_s`, (T,)."""
+    """What one strip shows: samples of every replication, shape (R, T), at `times_s`, (T,).
+
+    They were taken before `duration_s`.
+    """
 
     name: str
     colour: str
+    duration_s: float
     times_s: FloatArray
     samples: FloatArray
     target: float | None
@@ -108,8 +112,8 @@ def _strips(
         if samples.null_count() < len(samples):
             times_s = record.ports[0].times_s
             rows = samples.to_numpy().astype(np.float64).reshape(-1, len(times_s))
-            name = record.discipline
-            strips.append(_Strip(name, colour[name], times_s, rows, target))
+            name, duration_s = record.discipline, float(record.run["duration_s"])
+            strips.append(_Strip(name, colour[name], duration_s, times_s, rows, target))
     return strips
 
 
@@ -121,8 +125,7 @@ def _figure(strips: Sequence[_Strip], upwards: str, changes_s: Sequence[float]) 
         _draw(ax, strip)
         for change_s in changes_s:
             ax.axvline(change_s, color="black", lw=0.8, alpha=0.5)
-    # the only sample of a run is at 0, which is no width
-    axes[-1].set_xlim(0, max(strip.times_s[-1] for strip in strips) or None)
+    axes[-1].set_xlim(0, max(strip.duration_s for strip in strips))
     axes[-1].set_ylim(bottom=0)
     axes[-1].set_xlabel("time (s)")
     figure.supylabel(upwards, fontsize=10)

@@ -100,6 +100,14 @@ impl Agenda {
         self.near.peek().map_or(NEVER, |Reverse((due, ..))| *due)
     }
 
+    /// Tasks that come up soon, among them the next and the one after it.
+    #[inline]
+    pub fn soon(&self) -> impl Iterator<Item = Task> {
+        // of a heap the root, and below it the second
+        let first = self.near.as_slice().iter().take(3);
+        first.map(|Reverse((.., task))| *task)
+    }
+
     /// The first bucket behind the present one in which something is due.
     fn next_bucket(&self) -> Option<u64> {
         let far = self.far.peek().map(|Reverse((due, ..))| due >> BUCKET_BITS);

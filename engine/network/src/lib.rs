@@ -28,11 +28,15 @@ mod tally;
 mod timer;
 mod topology;
 mod tournament;
+mod trace;
 mod world;
 
 pub use error::NetworkError;
+pub use packet::{Kind, Packet};
 pub use plan::Plan;
-pub use run::{Control, Counts, DatagramOutcome, Replication, Stretch, TcpOutcome, simulate};
+pub use run::{
+    Control, Counts, DatagramOutcome, Replication, Stretch, TcpOutcome, simulate, simulate_traced,
+};
 pub use series::{FlowSeries, PortSeries};
 pub use sources::{
     Datagrams, Extent, Group, Law, LongTcp, Noise, Pace, Recording, Replay, ShortTcp, Size, Source,
@@ -41,3 +45,4 @@ pub use sources::{
 pub use tally::Tally;
 pub use topology::{Link, Port, Topology};
 pub use tournament::NEVER;
+pub use trace::{Event, Step, Trace};

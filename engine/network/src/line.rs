@@ -145,33 +145,35 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+    use crate::packet::Place;
 
     proptest! {
-        #[test]
-        fn lines_behave_like_deques(steps in prop::collection::vec((0..100, 0..3_usize), 1..3000)) {
-            let mut store = Store::default();
-            let mut lines: [Line; 3] = Default::default();
-            let mut models: [VecDeque<Entry>; 3] = Default::default();
-            for (number, (step, chosen)) in steps.into_iter().enumerate() {
-                let (line, model) = (&mut lines[chosen], &mut models[chosen]);
-                // long stretches of filling and of emptying
-                if (step < 70) == (number / 500 % 2 == 0) {
-                    let packet = Packet::datagram(number as u32, 1);
-                    let transit = Transit { packet, hop: 7 };
-                    line.push(&mut store, number as u64, transit);
-                    model.push_back((number as u64, transit));
-                } else {
-                    prop_assert_eq!(line.due(&store), model.front().map(|entry| entry.0));
-                    if let Some((_, transit)) = model.pop_front() {
-                        prop_assert_eq!(line.pop(&mut store), transit);
-                    }
-                }
-                prop_assert_eq!(line.is_empty(), model.is_empty());
-                let third = model.get(2).map(|entry| entry.1.packet);
-                prop_assert_eq!(line.get(&store, 2).copied(), third);
-            }
-            let blocks: u32 = lines.iter().map(|line| line.len.div_ceil(BLOCK) + 1).sum();
-            prop_assert!(store.next.len() - store.free.len() <= blocks as usize);
-        }
-    }
+           #[test]
+           fn lines_behave_like_deques(steps in prop::collection::vec((0..100, 0..3_usize), 1..3000)) {
+               let mut store = Store::default();
+               let mut lines: [Line; 3] = Default::default();
+               let mut models: [VecDeque<Entry>; 3] = Default::default();
+               for (number, (step, chosen)) in steps.into_iter().enumerate() {
+                   let (line, model) = (&mut lines[chosen], &mut models[chosen]);
+                   // long stretches of filling and of emptying
+                   if (step < 70) == (number / 500 % 2 == 0) {
+                       let packet = Packet::datagram(number as u32, 0, 1);
+                       let transit = Transit {
+    packet, place: Place::new(7, 0) };
+                       line.push(&mut store, number as u64, transit);
+                       model.push_back((number as u64, transit));
+                   } else {
+                       prop_assert_eq!(line.due(&store), model.front().map(|entry| entry.0));
+                       if let Some((_, transit)) = model.pop_front() {
+                           prop_assert_eq!(line.pop(&mut store), transit);
+                       }
+                   }
+                   prop_assert_eq!(line.is_empty(), model.is_empty());
+                   let third = model.get(2).map(|entry| entry.1.packet);
+                   prop_assert_eq!(line.get(&store, 2).copied(), third);
+               }
+               let blocks: u32 = lines.iter().map(|line| line.len.div_ceil(BLOCK) + 1).sum();
+               prop_assert!(store.next.len() - store.free.len() <= blocks as usize);
+           }
+       }
 }

@@ -15,13 +15,14 @@ use sluice_random::{Stream, stream};
 use crate::{
     clock::{Clock, Ticks, spare},
     line::{Line, Store},
-    packet::{Packet, Transit},
+    packet::{Packet, Place, Transit},
     routes::{END, Routes},
     sacks::Sacks,
     series::PortSeries,
     tally::{Tally, lost},
     topology::Topology,
     tournament::{NEVER, Tournament},
+    trace::{Event, Step, Trace},
 };
 
 /// What a packet of some bytes takes, in ticks with some zeros at the end.
@@ -136,7 +137,7 @@ impl Port {
 }
 
 /// Links, ports and packets on their way.
-pub struct Network {
+pub struct Network<T> {
     wires: Vec<Wire>,
     ports: Vec<Port>,
     routes: Routes,
@@ -149,15 +150,19 @@ pub struct Network {
     links: Vec<usize>,
     store: Store,
     pub sacks: Sacks,
+    trace: T,
+    /// Packets sent, if they are traced.
+    sent: u32,
 }
 
-impl Network {
+impl<T: Trace> Network<T> {
     /// An empty network; `replication` of `seed` names the streams of the AQMs.
     pub fn new(
         topology: &Topology,
         routes: Routes,
         clock: Clock,
         (seed, replication): (u64, u64),
+        trace: T,
     ) -> Self {
         let mut wires = Vec::new();
         let mut ports = Vec::new();
@@ -204,6 +209,8 @@ impl Network {
             routes,
             store: Store::default(),
             sacks: Sacks::default(),
+            trace,
+            sent: 0,
         }
     }
 
@@ -226,13 +233,13 @@ impl Network {
             return None;
         };
         let wire = &mut self.wires[*link];
-        let Transit { packet, hop } = wire.line.pop(&mut self.store);
+        let Transit { packet, place } = wire.line.pop(&mut self.store);
         self.events
             .set(event, wire.line.due(&self.store).unwrap_or(NEVER));
-        if self.routes.link(hop) == END {
+        if self.routes.link(place.hop()) == END {
             return Some(packet);
         }
-        self.send(now, hop, packet);
+        self.forward(now, place, packet);
         None
     }
 
@@ -242,24 +249,46 @@ impl Network {
         self.wires[self.links[event]].line.get(&self.store, ahead)
     }
 
-    /// A packet enters the link at `hop` of the table of hops.
+    /// A new packet sets out on the way that starts at `hop` of the table of hops.
     #[inline]
     pub fn send(&mut self, now: Ticks, hop: u32, packet: Packet) {
-        match self.wires[self.routes.link(hop)].port {
-            None => self.carry(now, hop, packet),
-            Some(port) => self.join(now, port, Transit { packet, hop }),
+        let mut id = 0;
+        if T::ON {
+            id = self.sent;
+            self.sent += 1;
+        }
+        self.forward(now, Place::new(hop, id), packet);
+    }
+
+    #[inline]
+    fn forward(&mut self, now: Ticks, place: Place, packet: Packet) {
+        match self.wires[self.routes.link(place.hop())].port {
+            None => self.carry(now, place, packet),
+            Some(port) => self.join(now, port, Transit { packet, place }),
         }
     }
 
     /// Transmits a packet as soon as the link is free, and on over the links that follow on.
     #[inline]
-    fn carry(&mut self, mut now: Ticks, mut hop: u32, packet: Packet) {
-        let mut link = self.routes.link(hop);
+    fn carry(&mut self, now: Ticks, mut place: Place, packet: Packet) {
+        let mut link = self.routes.link(place.hop());
+        let mut at = now;
         loop {
             let wire = &mut self.wires[link];
-            now = wire.send(self.clock, now, packet.bytes);
-            hop += 1;
-            let next = self.routes.link(hop);
+            let start = at.max(wire.free);
+            let out = wire.send(self.clock, at, packet.bytes);
+            if T::ON {
+                let unqueued = wire.port.is_none();
+                let mut note = self.noting(now, Transit { packet, place });
+                if unqueued {
+                    note(at, Step::Arrive, link);
+                }
+                note(start, Step::Depart, link);
+                note(out, Step::Receive, link);
+            }
+            at = out;
+            place.go_on();
+            let next = self.routes.link(place.hop());
             if next == END || !self.wires[next].follows_on {
                 break;
             }
@@ -267,25 +296,46 @@ impl Network {
         }
         let wire = &mut self.wires[link];
         if wire.line.is_empty() {
-            self.events.set(wire.event, now);
+            self.events.set(wire.event, at);
         }
         wire.line
-            .push(&mut self.store, now, Transit { packet, hop });
+            .push(&mut self.store, at, Transit { packet, place });
+    }
+
+    /// How to note a packet's events at `now`.
+    fn noting(&mut self, now: Ticks, transit: Transit) -> impl FnMut(Ticks, Step, usize) {
+        let (clock, trace) = (self.clock, &mut self.trace);
+        let Transit { packet, place } = transit;
+        let blocks = self.sacks.get(packet.sack);
+        move |at, step, link| {
+            let event = Event {
+                at_ns: clock.ns(at),
+                step,
+                link,
+                id: place.id(),
+                packet,
+                blocks,
+            };
+            trace.note(clock.ns(now), event);
+        }
     }
 
     #[inline]
     fn join(&mut self, now: Ticks, index: usize, transit: Transit) {
+        if T::ON {
+            let link = self.ports[index].link;
+            self.noting(now, transit)(now, Step::Arrive, link);
+        }
         let now_ns = self.clock.ns(now);
         let port = &mut self.ports[index];
         port.count(now_ns);
         port.tally.arrivals += 1;
         let random = &mut port.random;
-        let sacks = &mut self.sacks;
         port.queue.arrive(
             now_ns,
             transit,
             &mut || random.next_u64(),
-            &mut |lost: Transit, _| sacks.forget(lost.packet.sack),
+            &mut losing(&mut self.sacks, &mut self.trace, port.link, now_ns),
         );
         if !port.busy {
             self.begin_transmission(now, index);
@@ -304,15 +354,14 @@ impl Network {
         let now_ns = self.clock.ns(now);
         let port = &mut self.ports[index];
         let random = &mut port.random;
-        let sacks = &mut self.sacks;
         let next = port.queue.depart(
             now_ns,
             &mut || random.next_u64(),
-            &mut |lost: Transit, _| sacks.forget(lost.packet.sack),
+            &mut losing(&mut self.sacks, &mut self.trace, port.link, now_ns),
         );
         let event = self.wires.len() + index;
         let Some(Waiting {
-            packet: Transit { packet, hop },
+            packet: Transit { packet, place },
             since_ns,
         }) = next
         else {
@@ -321,7 +370,7 @@ impl Network {
         };
         port.busy = true;
         let link = port.link;
-        self.carry(now, hop, packet);
+        self.carry(now, place, packet);
         let free = self.wires[link].free;
         self.events.set(event, free);
         let wait_ns = self.clock.ns(free) - since_ns;
@@ -355,5 +404,30 @@ impl Network {
     /// The series of each port.
     pub fn into_series(self) -> Vec<PortSeries> {
         self.ports.into_iter().map(|port| port.series).collect()
+    }
+}
+
+/// What becomes of packets that the queue before a link drops now.
+#[inline]
+fn losing<T: Trace>(
+    sacks: &mut Sacks,
+    trace: &mut T,
+    link: usize,
+    now_ns: u64,
+) -> impl FnMut(Transit, Verdict) {
+    move |lost, _| {
+        let Transit { packet, place } = lost;
+        if T::ON {
+            let event = Event {
+                at_ns: now_ns,
+                step: Step::Drop,
+                link,
+                id: place.id(),
+                packet,
+                blocks: sacks.get(packet.sack),
+            };
+            trace.note(now_ns, event);
+        }
+        sacks.forget(packet.sack);
     }
 }

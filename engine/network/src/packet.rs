@@ -10,10 +10,11 @@ use crate::sacks::Sacks;
 pub struct Packet {
     /// Whose it is: an index among the TCP flows, or among the datagram flows.
     pub flow: u32,
-    /// Sequence number in packets; of an ACK, the next that the receiver expects.
+    /// Sequence number in packets, or of a flow's datagrams; of an ACK, the next that the receiver
+    /// expects.
     pub number: u32,
     /// Of an ACK: where its SACK blocks are kept, 0 if it has none.
-    pub sack: u32,
+    pub(crate) sack: u32,
     /// On the wire.
     pub bytes: u16,
     /// What it carries.
@@ -44,7 +45,7 @@ const ECE: u8 = 32;
 impl Packet {
     /// A segment of a flow.
     #[inline]
-    pub fn data(flow: u32, bytes: u16, segment: Segment) -> Self {
+    pub(crate) fn data(flow: u32, bytes: u16, segment: Segment) -> Self {
         let flags = flag(segment.syn, SYN)
             | flag(segment.retransmitted, RETRANSMITTED)
             | flag(segment.ect, ECN_CAPABLE)
@@ -62,7 +63,7 @@ impl Packet {
 
     /// An acknowledgement; its SACK blocks go to `sacks`.
     #[inline]
-    pub fn ack(flow: u32, bytes: u16, ack: &Ack, sacks: &mut Sacks) -> Self {
+    pub(crate) fn ack(flow: u32, bytes: u16, ack: &Ack, sacks: &mut Sacks) -> Self {
         Self {
             flow,
             number: ack.next,
@@ -74,10 +75,10 @@ impl Packet {
     }
 
     /// A datagram.
-    pub fn datagram(flow: u32, bytes: u16) -> Self {
+    pub(crate) fn datagram(flow: u32, number: u32, bytes: u16) -> Self {
         Self {
             flow,
-            number: 0,
+            number,
             sack: 0,
             bytes,
             kind: Kind::Datagram,
@@ -85,8 +86,16 @@ impl Packet {
         }
     }
 
+    /// The same, and whether it opens a connection.
+    pub(crate) fn with_syn(self, opens: bool) -> Self {
+        Self {
+            flags: self.flags | flag(opens, SYN),
+            ..self
+        }
+    }
+
     /// The same, and whether a queue may mark it.
-    pub fn with_ecn(self, capable: bool) -> Self {
+    pub(crate) fn with_ecn(self, capable: bool) -> Self {
         Self {
             flags: self.flags | flag(capable, ECN_CAPABLE),
             ..self
@@ -95,7 +104,7 @@ impl Packet {
 
     /// The segment that it carries.
     #[inline]
-    pub fn segment(&self) -> Segment {
+    pub(crate) fn segment(&self) -> Segment {
         Segment {
             seq: self.number,
             syn: self.has(SYN),
@@ -108,12 +117,37 @@ impl Packet {
 
     /// The acknowledgement that it carries; its SACK blocks leave `sacks`.
     #[inline]
-    pub fn acknowledgement(&self, sacks: &mut Sacks) -> Ack {
+    pub(crate) fn acknowledgement(&self, sacks: &mut Sacks) -> Ack {
         Ack {
             next: self.number,
             ece: self.has(ECE),
             sack: sacks.take(self.sack),
         }
+    }
+
+    /// Whether it opens a connection: a SYN, or, as far as a trace is written, the ACK of one.
+    pub fn is_syn(&self) -> bool {
+        self.has(SYN)
+    }
+
+    /// Whether a queue may mark it (ECT).
+    pub fn is_ecn_capable(&self) -> bool {
+        self.has(ECN_CAPABLE)
+    }
+
+    /// Whether a queue has marked it (CE).
+    pub fn is_marked(&self) -> bool {
+        self.has(MARKED)
+    }
+
+    /// Whether it is an ACK that echoes a mark (ECE).
+    pub fn echoes_mark(&self) -> bool {
+        self.has(ECE)
+    }
+
+    /// Whether it says that the congestion window was reduced (CWR).
+    pub fn says_reduced(&self) -> bool {
+        self.has(CWR)
     }
 
     #[inline]
@@ -134,8 +168,39 @@ fn flag(on: bool, flag: u8) -> u8 {
 pub struct Transit {
     /// What is on its way.
     pub packet: Packet,
-    /// Its place in the table of hops: the next link.
-    pub hop: u32,
+    /// Where it is.
+    pub place: Place,
+}
+
+/// A packet's place in the table of hops, its next link, and its number in a trace: one word, for
+/// the same reason.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Place(u64);
+
+impl Place {
+    /// At a hop; `id` is 0 where no trace is written.
+    #[inline]
+    pub fn new(hop: u32, id: u32) -> Self {
+        Self(u64::from(id) << 32 | u64::from(hop))
+    }
+
+    /// The next link's place in the table.
+    #[inline]
+    pub fn hop(self) -> u32 {
+        self.0 as u32
+    }
+
+    /// The packet's number.
+    #[inline]
+    pub fn id(self) -> u32 {
+        (self.0 >> 32) as u32
+    }
+
+    /// Goes on to the next hop; after the last one comes the end of the table's row.
+    #[inline]
+    pub fn go_on(&mut self) {
+        self.0 += 1;
+    }
 }
 
 impl Bytes for Transit {

@@ -9,6 +9,7 @@ use crate::{
     plan::Plan,
     series::{FlowSeries, PortSeries},
     tally::Tally,
+    trace::Trace,
     world::World,
 };
 
@@ -137,8 +138,22 @@ pub fn simulate(
     let finished: Vec<Option<Replication>> = pool.install(|| {
         (0..plan.replications)
             .into_par_iter()
-            .map(|number| World::new(plan, routes.clone(), clock, number, control).run())
+            .map(|number| World::new(plan, (routes.clone(), clock), number, control, ()).run())
             .collect()
     });
     Ok(finished.into_iter().flatten().collect())
+}
+
+/// Runs the first replication of `plan` and shows it to `trace`; what it gives is the same as
+/// without. `None` if it was cancelled.
+///
+/// # Errors
+/// If the plan makes no sense; then nothing was shown.
+pub fn simulate_traced(
+    plan: &Plan,
+    control: &Control,
+    trace: &mut impl Trace,
+) -> Result<Option<Replication>, NetworkError> {
+    let checked = plan.check()?;
+    Ok(World::new(plan, checked, 0, control, trace).run())
 }

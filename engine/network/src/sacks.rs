@@ -39,6 +39,11 @@ impl Sacks {
         }
     }
 
+    /// The blocks at a place.
+    pub fn get(&self, place: u32) -> Blocks {
+        self.blocks[place as usize]
+    }
+
     /// Gives the blocks back; their place is free again.
     #[inline]
     pub fn take(&mut self, place: u32) -> Blocks {

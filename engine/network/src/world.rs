@@ -13,11 +13,12 @@ use crate::{
     routes::Routes,
     run::{Control, Counts, Replication, Stretch},
     series::FlowSeries,
+    trace::Trace,
 };
 
-pub struct World<'a> {
+pub struct World<'a, T> {
     plan: &'a Plan,
-    network: Network,
+    network: Network<T>,
     ends: Endpoints,
     agenda: Agenda,
     /// When the agenda's first task is due.
@@ -28,18 +29,19 @@ pub struct World<'a> {
     series: FlowSeries,
 }
 
-impl<'a> World<'a> {
+impl<'a, T: Trace> World<'a, T> {
     pub fn new(
         plan: &'a Plan,
-        routes: Routes,
-        clock: Clock,
+        (routes, clock): (Routes, Clock),
         replication: u32,
         control: &'a Control,
+        mut trace: T,
     ) -> Self {
         let streams = (plan.seed, u64::from(replication));
         let mut agenda = Agenda::new();
         let ends = Endpoints::new(plan, &routes, streams.1, clock, &mut agenda);
-        let network = Network::new(&plan.topology, routes, clock, streams);
+        trace.begin(&ends.tcp_groups, &ends.datagram_groups);
+        let network = Network::new(&plan.topology, routes, clock, streams, trace);
         for (port, interval_ns) in network.ticks() {
             if let Some(interval_ns) = interval_ns {
                 agenda.add(clock.ticks(interval_ns), Task::Tick(port as u32));
@@ -128,7 +130,10 @@ impl<'a> World<'a> {
             .on_segment(&kind.config, now.ns, &packet.segment());
         if let Some(ack) = answer {
             let sacks = &mut self.network.sacks;
-            let reply = Packet::ack(packet.flow, kind.bytes_of(&ack), &ack, sacks);
+            let mut reply = Packet::ack(packet.flow, kind.bytes_of(&ack), &ack, sacks);
+            if T::ON {
+                reply = reply.with_syn(packet.is_syn());
+            }
             self.network.send(now.ticks, receiver.way, reply);
         }
         self.arm_receiver(now, packet.flow);
@@ -205,6 +210,11 @@ impl<'a> World<'a> {
     fn work(&mut self, now: Instant) {
         let task = self.agenda.pop().expect("a task is due");
         self.task_due = self.agenda.due();
+        for soon in self.agenda.soon() {
+            if let Task::SenderTimer(flow) = soon {
+                prefetch(&self.ends.senders[flow as usize]);
+            }
+        }
         match task {
             Task::Start(flow) => self.drive(now, flow, Stimulus::Start),
             Task::Stop(flow) => self.drive(now, flow, Stimulus::Stop),
@@ -263,12 +273,14 @@ impl<'a> World<'a> {
         let (datagram, next_ns) = sender.source.send(now.ns);
         let (way, flow) = (sender.way, sender.first + datagram.flow);
         let at = &mut self.ends.datagrams[flow as usize];
+        let sequence = at.sent as u32;
         at.sent += 1;
         at.start_ns.get_or_insert(now.ns);
         if let Some(next_ns) = next_ns {
             self.enter_at(next_ns, Task::Datagram(number));
         }
-        let packet = Packet::datagram(flow, datagram.bytes).with_ecn(datagram.ecn_capable);
+        let packet =
+            Packet::datagram(flow, sequence, datagram.bytes).with_ecn(datagram.ecn_capable);
         self.network.send(now.ticks, way, packet);
     }
 

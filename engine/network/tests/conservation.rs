@@ -4,8 +4,9 @@ mod common;
 
 use common::{MS, SECOND, datagrams, link, plan, port, run, tcp, topology};
 use proptest::prelude::*;
-use sluice_aqm::Verdict;
-use sluice_network::{Law, Link, Topology};
+use sluice_aqm::{Configured, Value, Verdict, find};
+use sluice_network::{Group, Law, Link, Size, Source, TcpKind, Topology, Web};
+use sluice_tcp::{Config, Variant};
 
 /// A ring of nodes, both directions, with chords; every other link has a port.
 fn network() -> impl Strategy<Value = Topology> {
@@ -102,4 +103,60 @@ fn thousands_of_flows_share_a_buffer_of_one_packet() {
     // the others keep trying while some get through
     assert!((1..=port.sent).contains(&stretch.counts.acknowledged));
     assert!(port.lost() > port.sent);
+}
+
+#[test]
+fn users_get_every_object_whole_whatever_is_lost_or_marked() {
+    use Variant::{Cubic, NewReno, Reno, Sack, Tahoe};
+    for variant in [Tahoe, Reno, NewReno, Sack, Cubic] {
+        for (config, ecn) in [
+            (Config::rfc(variant), false),
+            (Config::rfc(variant), true),
+            (Config::ns2(variant, 20), true),
+        ] {
+            let mut bottleneck = link(0, 1, 600_000, 20 * MS);
+            let queue = bottleneck.port.insert(port("red", 20));
+            let params = [("min_th", 1.0), ("max_th", 8.0), ("w", 0.5), ("max_p", 0.5)]
+                .map(|(name, number)| (name.to_owned(), Value::Number(number)));
+            queue.aqm = Configured::new(find("red").unwrap(), &params).unwrap();
+            queue.discipline.ecn = ecn;
+            let network = topology(2, vec![bottleneck, link(1, 0, 600_000, 20 * MS)]);
+            let kind = TcpKind {
+                config: Config {
+                    ecn,
+                    ..config.clone()
+                },
+                packet_bytes: 500,
+                ack_bytes: 40,
+            };
+            let web = Web {
+                kind,
+                objects: Size::Constant(7),
+                think: Law::Exponential(200 * MS),
+                start_ns: 0,
+                spread_ns: SECOND,
+                stop_ns: 60 * SECOND,
+            };
+            let users = Group {
+                from: 0,
+                to: 1,
+                count: 12,
+                source: Source::Web(web),
+            };
+            let run = run(&plan(network, vec![users], 400 * SECOND));
+            let verdicts = &run.stretches[0].ports[0].verdicts;
+            assert_eq!(
+                verdicts[Verdict::Mark as usize] > 100,
+                ecn,
+                "{config:?}: {verdicts:?}"
+            );
+            for user in &run.tcp {
+                let packets = user.acknowledged;
+                assert!(
+                    packets.is_multiple_of(7) && packets >= 28,
+                    "{config:?}: {packets}"
+                );
+            }
+        }
+    }
 }

@@ -16,6 +16,7 @@ from sluicegate.papers.lred.measured import (
     FloatArray,
     Records,
     Scenarios,
+    away,
     cases,
     deviation,
     measure,
@@ -42,8 +43,8 @@ FLOWS = tuple(range(100, 1001, 100))
 # in the other readings, and in the table
 FEW_FLOWS = (100, 500, 1000)
 READINGS: tuple[Reading, ...] = (SLOW_ACCESS, OLD_TIMERS, NS2_REM)
-_WHERE = "6.1, experiment 1"
-_ANALYSED = "5.2"
+_WHERE = "sec. 6.1, experiment 1"
+_ANALYSED = "sec. 5.2"
 _LATE_S = 50.0
 Responses = Mapping[tuple[float, str], FloatArray]
 
@@ -141,6 +142,24 @@ def _of_losses(
         ],
         f"The loss ratio goes from {p0[first].mean():.3f} to {p0[last].mean():.3f}.",
     )
+    for text, of in (("from its mean", deviation), ("from q0", away)):
+        mean = {
+            name: np.mean([of(records[flows, name].ports[0].samples) for flows in p0], axis=0)
+            for name in ("LRED", "PI", "REM")
+        }
+        yield judge(
+            f"LRED's performance is quite good in terms of the queue's deviation {text}.",
+            "sec. 6.4; experiment 1",
+            [
+                less(
+                    f"mean over the numbers of flows (packets), LRED against {name}",
+                    mean["LRED"],
+                    mean[name],
+                )
+                for name in ("PI", "REM")
+            ],
+            "A buffer that stays full, as PI's does, deviates little from its own mean.",
+        )
     late = records[last, "PI"].ports[0]
     yield judge(
         "With many flows the default PI takes long, but the system remains stable.",
@@ -262,7 +281,8 @@ def rows(records: Records) -> Iterator[Row]:
         case = f"experiment 1, {flows} flows, {name}"
         if name in ("LRED", *RIVALS):
             yield row(case, "response_time_s", response_s(record.ports[0]))
-        yield row(case, "loss_ratio", measure(record, "loss_ratio"))
+        for measured in ("loss_ratio", "queue_mean", "queue_deviation"):
+            yield row(case, measured, measure(record, measured))
 
 
 def plots(records: Records) -> Iterator[Plot]:

@@ -19,6 +19,7 @@ from sluicegate.papers.lred.measured import (
     cases,
     empty_s,
     full_s,
+    lred_ahead,
     measure,
     overshoot_s,
     response_s,
@@ -49,7 +50,7 @@ READINGS: tuple[Reading, ...] = (HALF_ON_RATE, SLOW_ACCESS, NS2_REM)
 FLOWS, R_MAX = 100, 0.45
 COME_S, GO_S = 50.0, 150.0
 _DATAGRAM_FLOWS = 100
-_WHERE = "6.2, experiment 4"
+_WHERE = "sec. 6.2, experiment 4"
 _ALL = ("LRED", *RIVALS)
 _MEASURES = ("goodput", "queue_mean", "queue_deviation", "loss_ratio")
 # a buffer that is full or empty for longer is so for a long time
@@ -92,16 +93,18 @@ def claims(records: Records) -> list[Claim]:
 
 def _of_measures(records: Records) -> Iterator[Claim]:
     dense = DENSITIES[-1]
-    yield judge(
-        "LRED generally outperforms PI, PI* and REM in all four measures.",
+    yield from lred_ahead(
+        records,
+        cases(records),
+        "LRED generally outperforms PI, PI* and REM",
         _WHERE,
-        list(better(records, cases(records), "LRED", RIVALS)),
         "Means over all densities.",
     )
-    yield judge(
-        "It does so especially when the density of the datagrams is high.",
+    yield from lred_ahead(
+        records,
+        [dense],
+        "It does so especially when the density of the datagrams is high",
         _WHERE,
-        list(better(records, [dense], "LRED", RIVALS)),
         f"At r = {dense:g}.",
     )
     yield judge(

@@ -16,6 +16,7 @@ from sluicegate.papers.lred.measured import (
     Scenarios,
     better,
     deviation,
+    lred_ahead,
     mean_over,
     measure,
     response_s,
@@ -44,7 +45,7 @@ READINGS: tuple[Reading, ...] = ()
 FLOWS, R_MAX = 100, 0.45
 COME_S, GO_S = 50.0, 150.0
 _PARETO = "Pareto"
-_WHERE = "6.2, experiment 5"
+_WHERE = "sec. 6.2, experiment 5"
 _ALL = ("LRED", *RIVALS)
 _MEASURES = ("goodput", "queue_mean", "queue_deviation", "loss_ratio")
 _SHAPE = 1.5
@@ -109,10 +110,11 @@ def claims(records: Records) -> list[Claim]:
 
 
 def _of_lred(records: Records) -> Iterator[Claim]:
-    yield judge(
-        "LRED outperforms PI, PI* and REM in all four measures.",
+    yield from lred_ahead(
+        records,
+        RATES,
+        "LRED outperforms PI, PI* and REM",
         _WHERE,
-        list(better(records, RATES, "LRED", RIVALS)),
         "Means over all arrival rates.",
     )
     shown = (30, RATES[-1])
@@ -221,10 +223,8 @@ def _of_pareto(records: Records) -> Iterator[Claim]:
             for name in RIVALS
         ],
     )
-    yield judge(
-        "With Pareto laws LRED still has the better performance.",
-        _WHERE,
-        list(better(records, [_PARETO], "LRED", RIVALS)),
+    yield from lred_ahead(
+        records, [_PARETO], "With Pareto laws LRED still has the better performance", _WHERE
     )
     yield judge(
         "Results with Poisson and with Pareto laws differ insignificantly.",

@@ -18,8 +18,8 @@ from sluicegate.papers.lred.measured import (
     FloatArray,
     Records,
     Scenarios,
+    away,
     deviation,
-    distance,
     full_s,
     overshoot_s,
     response_s,
@@ -34,7 +34,7 @@ LIMITS = (200, 400)
 DURATION_S = 100.0
 _PERSISTENT, _SHORT_RATE = 300, 200
 _N_MIN, _R_MAX = 200, 0.6
-_WHERE = "6.3, experiment 6"
+_WHERE = "sec. 6.3, experiment 6"
 _ALL = ("LRED", *RIVALS)
 # the paper's forward direction leads from the servers to the clients
 _PORT = {"reverse": 0, "forward": 1}
@@ -104,8 +104,8 @@ def _small_buffer(records: Records) -> Iterator[Claim]:
         [
             less(
                 f"mean distance from q0, LRED against {name}, {way}",
-                distance(of(way, "LRED")),
-                distance(of(way, name)),
+                away(of(way, "LRED").samples),
+                away(of(way, name).samples),
             )
             for way in _PORT
             for name in RIVALS
@@ -212,8 +212,8 @@ def _large_buffer(records: Records) -> Iterator[Claim]:
         [
             less(
                 f"mean distance from q0, LRED against {name}, {way}",
-                distance(of(way, "LRED")),
-                distance(of(way, name)),
+                away(of(way, "LRED").samples),
+                away(of(way, name).samples),
             )
             for way in _PORT
             for name in RIVALS

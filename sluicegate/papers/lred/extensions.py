@@ -12,7 +12,7 @@ from sluicegate.papers.lred.measured import (
     RIVALS,
     Records,
     Scenarios,
-    better,
+    lred_ahead,
     measure,
     response_s,
     row,
@@ -32,7 +32,7 @@ READINGS: tuple[Reading, ...] = ()
 MARKED_FLOWS = (100, 500)
 _MARKING, _FGN = "LRED, ECN", "fGn"
 _NOISE = Fgn(hurst=0.8, deviation=0.5, frame_s=0.1)
-_WHERE = "7, future work"
+_WHERE = "sec. 7, future work"
 _MEASURES = ("goodput", "queue_mean", "queue_deviation", "loss_ratio")
 
 
@@ -132,11 +132,11 @@ def _of_noise(records: Records) -> Iterator[Claim]:
             for name in RIVALS
         ],
     )
-    yield judge(
-        "Ours: with fGn arrivals of short flows LRED still outperforms PI, PI* and REM in all "
-        "four measures.",
+    yield from lred_ahead(
+        records,
+        [_FGN],
+        "Ours: with fGn arrivals of short flows LRED still outperforms PI, PI* and REM",
         _WHERE,
-        list(better(records, [_FGN], "LRED", RIVALS)),
     )
 
 

@@ -38,6 +38,18 @@ pub enum Source {
     Replay(Replay),
 }
 
+impl Source {
+    /// What its connections have in common; `None` if it sends datagrams.
+    pub fn tcp(&self) -> Option<&TcpKind> {
+        match self {
+            Self::Long(long) => Some(&long.kind),
+            Self::Short(short) => Some(&short.kind),
+            Self::Web(web) => Some(&web.kind),
+            Self::Datagrams(_) | Self::Replay(_) => None,
+        }
+    }
+}
+
 /// Flows of one kind between two nodes.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Group {
@@ -57,7 +69,7 @@ const MOST_ARRIVALS: f64 = 1e7;
 impl Group {
     /// Whether nobody answers, so that no way back is needed.
     pub(crate) fn is_one_way(&self) -> bool {
-        matches!(self.source, Source::Datagrams(_) | Source::Replay(_))
+        self.source.tcp().is_none()
     }
 
     /// What is wrong with the flows in a run that ends at `end_ns`, if anything.

@@ -2,7 +2,7 @@
 
 mod outcome;
 
-use std::sync::Arc;
+use std::{path::PathBuf, sync::Arc};
 
 use numpy::PyReadonlyArray1;
 use pyo3::{
@@ -15,6 +15,7 @@ use sluice_network::{
     Replay, ShortTcp, Size, Source, TcpFlow, TcpKind, Topology, Web, simulate,
 };
 use sluice_queue::Scheduler;
+use sluice_tap::record;
 use sluice_tcp::{Config, GREEDY, Variant};
 
 use crate::{
@@ -266,25 +267,53 @@ fn simulate_network<'py>(
 ) -> PyResult<Vec<Bound<'py, PyDict>>> {
     let plan = plan(table)?;
     let control = Control::default();
+    let run = || simulate(&plan, threads, &control).map_err(|error| error.to_string());
+    watched(py, &control, watch, run)?
+        .into_iter()
+        .map(|run| outcome::replication(py, run))
+        .collect()
+}
+
+/// Runs the first replication of a plan and writes its packets to the file at `path`; as
+/// `simulate_network` otherwise.
+#[pyfunction]
+fn record_network<'py>(
+    py: Python<'py>,
+    table: &Bound<'py, PyDict>,
+    path: PathBuf,
+    watch: Option<Py<PyAny>>,
+) -> PyResult<Vec<Bound<'py, PyDict>>> {
+    let plan = plan(table)?;
+    let control = Control::default();
+    let run = || record(&plan, &path, &control).map_err(|error| error.to_string());
+    watched(py, &control, watch, run)?
+        .into_iter()
+        .map(|run| outcome::replication(py, run))
+        .collect()
+}
+
+/// Runs while Ctrl-C can end it, and calls `watch`.
+fn watched<T: Send>(
+    py: Python<'_>,
+    control: &Control,
+    watch: Option<Py<PyAny>>,
+    run: impl FnOnce() -> Result<T, String> + Send,
+) -> PyResult<T> {
     let report = |py: Python<'_>| match &watch {
         Some(watch) => watch.call1(py, (control.done_ns(),)).map(drop),
         None => Ok(()),
     };
-    let run = || simulate(&plan, threads, &control);
     let (outcome, raised) = attended(py, || control.cancel(), report, run);
     if let Err(error) = raised
         && !error.is_instance_of::<PyKeyboardInterrupt>(py)
     {
         return Err(error);
     }
-    outcome
-        .map_err(|error| PyValueError::new_err(error.to_string()))?
-        .into_iter()
-        .map(|run| outcome::replication(py, run))
-        .collect()
+    outcome.map_err(PyValueError::new_err)
 }
 
 pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<PyRecording>()?;
-    module.add_function(wrap_pyfunction!(simulate_network, module)?)
+    module.add_function(wrap_pyfunction!(simulate_network, module)?)?;
+    module.add_function(wrap_pyfunction!(record_network, module)?)
 }

@@ -1,8 +1,6 @@
-"""Zheng & Atiquzzaman 2002: LPF/ODA, how soon its average falls once a congestion is over.
+"""How soon the average falls once a congestion is over, in the open loop.
 
-International Journal of Communication Systems 15(10). Only the open loop: the queues that
-arrivals find are given, 25 packets until the average has settled, then none. The paper's own
-figures are of a closed loop with TCP, which is not repeated here.
+The queues that arrivals find are given: 25 packets until the average has settled, then none.
 """
 
 from __future__ import annotations
@@ -12,16 +10,14 @@ import numpy as np
 from sluicegate.aqm import Aqm, aqm
 from sluicegate.papers.comparison import Plot, Reproduction, Row
 from sluicegate.papers.figures import FloatArray, response_figure
+from sluicegate.papers.lpf_oda.source import FILTERS, MAX_TH, MIN_TH, PAPER, TIMES_SOONER, W
 from sluicegate.worlds import Watch
 
-PAPER = "Zheng & Atiquzzaman, International Journal of Communication Systems 15(10), 2002"
-MIN_TH, MAX_TH = 5, 20
 _CONGESTED_QUEUE = 25
 # after so many times 1 / w arrivals the average is the queue to within e^-40
 _SETTLING = 40
-_FILTERS = {"LPF (EWMA)": "ewma", "LPF/ODA": "lpf_oda"}
-# section 3: "4.3 times faster", 3 s after the congestion against 13 s
-_PUBLISHED = {0.07: 4.3, 0.002: None}
+# weight: times faster
+_PUBLISHED = {W: TIMES_SOONER, 0.002: None}
 
 
 def recovery(average: str, w: float) -> FloatArray:
@@ -54,7 +50,7 @@ def reproduce(
         fresh: Likewise.
     """
     averages = {
-        f"w = {w:g}": {name: recovery(average, w) for name, average in _FILTERS.items()}
+        f"w = {w:g}": {name: recovery(average, w) for name, average in FILTERS.items()}
         for w in _PUBLISHED
     }
     rows, findings = [], []

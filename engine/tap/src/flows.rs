@@ -1,0 +1,85 @@
+//! Between which nodes and ports the packets of each flow go.
+
+use std::collections::HashMap;
+
+use sluice_network::{Group, Kind, Packet, Plan, TcpKind};
+
+/// A flow's two ends; its data goes from the first to the second.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Flow {
+    /// Number among all flows, those of TCP first.
+    pub id: u32,
+    /// Index of its group.
+    group: u32,
+    pub from: End,
+    pub to: End,
+}
+
+/// A node and a port.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct End {
+    /// Index of the node.
+    pub node: u32,
+    /// Number of the port, from 0.
+    pub port: u16,
+}
+
+/// Ports of a node.
+const PORTS: u32 = u16::MAX as u32 - FIRST_PORT as u32 + 1;
+/// The ports of IP below it have other uses (RFC 6335).
+pub const FIRST_PORT: u16 = 1024;
+
+/// All flows of a run.
+pub struct Flows {
+    groups: Vec<Group>,
+    tcp: Vec<Flow>,
+    datagrams: Vec<Flow>,
+}
+
+impl Flows {
+    /// The flows of these groups, numbered in their order.
+    pub fn new(plan: &Plan, tcp_groups: &[u32], datagram_groups: &[u32]) -> Self {
+        let mut between = HashMap::new();
+        let mut id = 0;
+        let mut flow = |group: &u32| {
+            let Group { from, to, .. } = plan.groups[*group as usize];
+            // no two flows between two nodes have the same two ports
+            let number: &mut u32 = between.entry((from.min(to), from.max(to))).or_default();
+            let (node, port) = (from as u32, (*number % PORTS) as u16);
+            let flow = Flow {
+                id,
+                group: *group,
+                from: End { node, port },
+                to: End {
+                    node: to as u32,
+                    port: (*number / PORTS) as u16,
+                },
+            };
+            (*number, id) = (*number + 1, id + 1);
+            flow
+        };
+        Self {
+            tcp: tcp_groups.iter().map(&mut flow).collect(),
+            datagrams: datagram_groups.iter().map(&mut flow).collect(),
+            groups: plan.groups.clone(),
+        }
+    }
+
+    /// The flow of a packet, and its own way: from where, and to where.
+    pub fn of(&self, packet: &Packet) -> (&Flow, End, End) {
+        let flows = match packet.kind {
+            Kind::Datagram => &self.datagrams,
+            Kind::Data | Kind::Ack => &self.tcp,
+        };
+        let flow = &flows[packet.flow as usize];
+        match packet.kind {
+            Kind::Ack => (flow, flow.to, flow.from),
+            Kind::Data | Kind::Datagram => (flow, flow.from, flow.to),
+        }
+    }
+
+    /// What TCP flows of its kind have in common; `None` if it is none.
+    pub fn tcp(&self, flow: &Flow) -> Option<&TcpKind> {
+        self.groups[flow.group as usize].source.tcp()
+    }
+}

@@ -1,0 +1,170 @@
+//! Writes what happens to the packets of a network run to a file, while it happens: as a trace of
+//! ns-2 with every packet on every link, or as a pcapng capture of the links that have a
+//! discipline. Memory holds only what is on its way.
+
+mod flows;
+mod frame;
+mod ns2;
+mod order;
+mod pcapng;
+
+use std::{
+    fs::File,
+    io::{self, BufWriter, Write},
+    path::{Path, PathBuf},
+};
+
+use sluice_network::{Control, Event, NetworkError, Plan, Replication, Trace, simulate_traced};
+
+use flows::Flows;
+use ns2::Ns2;
+use order::Order;
+use pcapng::Pcapng;
+
+/// Why no trace was written.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum TapError {
+    /// The plan makes no sense.
+    #[error(transparent)]
+    Plan(#[from] NetworkError),
+    /// The file's name does not say what to write.
+    #[error("{} must end with .tr (ns-2's trace) or .pcapng", .0.display())]
+    Suffix(PathBuf),
+    /// The operating system refused.
+    #[error("cannot write {}: {source}", path.display())]
+    Io {
+        /// The file.
+        path: PathBuf,
+        /// The system's answer.
+        source: io::Error,
+    },
+}
+
+/// A kind of file.
+trait Format: Sized {
+    /// Begins the file.
+    fn begin(plan: &Plan, out: &mut impl Write) -> io::Result<Self>;
+
+    /// Whether an event stands in the file.
+    fn wants(&self, event: &Event) -> bool;
+
+    /// Writes an event; their times do not go back.
+    fn write(&mut self, flows: &Flows, event: &Event, out: &mut impl Write) -> io::Result<()>;
+}
+
+/// Runs the first replication of `plan` and writes its packets to a file of which the suffix says
+/// what it is: `.tr` or `.pcapng`. `None` if the run was cancelled; the file then ends there.
+///
+/// # Errors
+/// If the plan makes no sense, or the file cannot be written; the run then ends at once.
+pub fn record(
+    plan: &Plan,
+    path: &Path,
+    control: &Control,
+) -> Result<Option<Replication>, TapError> {
+    match path.extension().and_then(|suffix| suffix.to_str()) {
+        Some("tr") => run::<Ns2>(plan, path, control),
+        Some("pcapng") => run::<Pcapng>(plan, path, control),
+        _ => Err(TapError::Suffix(path.into())),
+    }
+}
+
+fn run<F: Format>(
+    plan: &Plan,
+    path: &Path,
+    control: &Control,
+) -> Result<Option<Replication>, TapError> {
+    let mut tap = Tap::<F> {
+        plan,
+        path,
+        control,
+        order: Order::default(),
+        file: None,
+        failed: None,
+    };
+    let outcome = simulate_traced(plan, control, &mut tap)?;
+    let end_ns = outcome.as_ref().map_or(0, |_| plan.duration_ns);
+    tap.finish(end_ns).map_err(|source| TapError::Io {
+        path: path.into(),
+        source,
+    })?;
+    Ok(outcome)
+}
+
+/// What listens to the run.
+struct Tap<'a, F> {
+    plan: &'a Plan,
+    path: &'a Path,
+    control: &'a Control,
+    order: Order,
+    /// Once the run has begun.
+    file: Option<Open<F>>,
+    failed: Option<io::Error>,
+}
+
+/// A file being written.
+struct Open<F> {
+    format: F,
+    flows: Flows,
+    out: BufWriter<File>,
+}
+
+impl<F: Format> Tap<'_, F> {
+    /// Writes the events before a time.
+    fn write_before(&mut self, end_ns: u64) -> io::Result<()> {
+        let Some(file) = &mut self.file else {
+            return Ok(());
+        };
+        while let Some(event) = self.order.next_before(end_ns) {
+            file.format.write(&file.flows, &event, &mut file.out)?;
+        }
+        Ok(())
+    }
+
+    fn finish(mut self, end_ns: u64) -> io::Result<()> {
+        if let Some(error) = self.failed.take() {
+            return Err(error);
+        }
+        self.write_before(end_ns)?;
+        self.file.map_or(Ok(()), |mut file| file.out.flush())
+    }
+
+    /// Ends the run at the first error.
+    fn check(&mut self, done: io::Result<()>) {
+        if let Err(error) = done {
+            self.failed = Some(error);
+            self.file = None;
+            self.control.cancel();
+        }
+    }
+}
+
+impl<F: Format> Trace for Tap<'_, F> {
+    const ON: bool = true;
+
+    fn begin(&mut self, tcp_groups: &[u32], datagram_groups: &[u32]) {
+        let open = || {
+            let mut out = BufWriter::new(File::create(self.path)?);
+            Ok(Open {
+                format: F::begin(self.plan, &mut out)?,
+                flows: Flows::new(self.plan, tcp_groups, datagram_groups),
+                out,
+            })
+        };
+        let opened = open().map(|file| self.file = Some(file));
+        self.check(opened);
+    }
+
+    fn note(&mut self, now_ns: u64, event: Event) {
+        if self
+            .file
+            .as_ref()
+            .is_some_and(|file| file.format.wants(&event))
+        {
+            let written = self.write_before(now_ns);
+            self.check(written);
+            self.order.add(event);
+        }
+    }
+}

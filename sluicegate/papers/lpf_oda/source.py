@@ -1,0 +1,20 @@
+"""What the paper prints, section 3."""
+
+PAPER = "Zheng & Atiquzzaman, International Journal of Communication Systems 15(10), 2002"
+# packets, packets, probability, weight
+MIN_TH, MAX_TH, MAX_P, W = 5, 20, 0.1, 0.07
+LPF, ODA = "LPF (EWMA)", "LPF/ODA"
+# name: parameter `average` of red
+FILTERS = {LPF: "ewma", ODA: "lpf_oda"}
+
+RATE_BPS = 10e6
+ACCESS_RATE_BPS = 100e6
+# from the gateway to the client, and from the three servers to the gateway
+CLIENT_DELAY_S, SERVER_DELAYS_S = 0.005, (0.001, 0.005, 0.003)
+# the first congestion ends, the second begins and ends, the simulation ends
+END_S, AGAIN_S, OVER_S, DURATION_S = 133.0, 166.0, 250.0, 300.0
+
+RESPONSE_S = {LPF: 13.0, ODA: 3.0}
+TIMES_SOONER = 4.3
+# at so many seconds: how much higher the throughput of LPF/ODA is, as a share
+GAINS = {150.0: 0.8, 166.0: 0.25}

@@ -1,0 +1,116 @@
+"""The figures of table 2, from a record."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from sluicegate.network.record import NetworkRecord, PortRecord
+from sluicegate.papers.red_sfq_rem.disciplines import HEADER_BYTES, WIRE_BYTES
+from sluicegate.papers.red_sfq_rem.source import (
+    ACCESS_DELAY_S,
+    ACCESS_RATE_BPS,
+    BOTTLENECK_DELAY_S,
+    DURATION_S,
+    PAYLOAD_BYTES,
+)
+
+FloatArray = NDArray[np.float64]
+
+_PROPAGATION_S = 2 * ACCESS_DELAY_S + BOTTLENECK_DELAY_S
+# all of a packet's way but the bottleneck's queue and transmission: of a data packet, and of the
+# one that opens a connection
+_OTHER_DELAY_S = _PROPAGATION_S + 2 * 8 * WIRE_BYTES / ACCESS_RATE_BPS
+_OPENING_DELAY_S = _PROPAGATION_S + 2 * 8 * HEADER_BYTES / ACCESS_RATE_BPS
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """One algorithm under one reading: the link R1 -> R2.
+
+    Arrays have a value per seed, shape (R,); plain numbers are extremes over all seeds.
+
+    Attributes:
+        sent: Packets of full size that its bytes make up.
+        lost: Packets lost.
+        early: Share of the packets that were dropped though there was room.
+        loss_ratio: lost / sent, as in table 2.
+        utilization: As in table 2: the payload of what was sent over the link's rate.
+        throughput_max: Largest mean throughput since the start, Mb/s of payload.
+        throughput_min: Least, likewise.
+        full: Share of the samples in which the queue is as long as it ever was.
+        delay_mean: Of a data packet from end to end, ms.
+        delay_max: Longest, ms.
+        delay_min: Shortest, ms: that of the packet that opens a connection.
+        queue_max: Longest queue, packets.
+        queue_min: Shortest, packets.
+        course: By time_s: throughput (Mb/s of payload since the start, mean over the seeds); of
+            the first seed queue (packets) and delay (ms, of a data packet that comes behind it).
+    """
+
+    sent: FloatArray
+    lost: FloatArray
+    early: FloatArray
+    loss_ratio: FloatArray
+    utilization: FloatArray
+    throughput_max: FloatArray
+    throughput_min: FloatArray
+    full: FloatArray
+    delay_mean: FloatArray
+    delay_max: float
+    delay_min: float
+    queue_max: float
+    queue_min: float
+    course: pl.DataFrame
+
+
+def outcome(record: NetworkRecord, rate_bps: float) -> Outcome:
+    """Judge a run of the paper's 100 s.
+
+    Args:
+        record: Of one algorithm, with its time series.
+        rate_bps: Of the bottleneck.
+    """
+    port = record.ports[0]
+    times_s, queue = port.times_s, port.samples
+    packets = _rows(port, "sent_bytes") / WIRE_BYTES
+    since_start = _megabits(packets[:, 1:]) / times_s[1:]
+    sent, lost = packets[:, -1], _rows(port, "losses")[:, -1]
+    waited_s = np.flatnonzero(port.wait_distribution) * port.wait_bin_s
+    lengths = np.flatnonzero(port.queue_distribution)
+    return Outcome(
+        sent=sent,
+        lost=lost,
+        early=record.replications["early_loss_ratio"].to_numpy(),
+        loss_ratio=lost / sent,
+        utilization=1e6 * _megabits(sent) / DURATION_S / rate_bps,
+        throughput_max=since_start.max(axis=1),
+        throughput_min=since_start.min(axis=1),
+        full=(queue == lengths[-1]).mean(axis=1),
+        delay_mean=1000 * (_OTHER_DELAY_S + record.replications["wait_mean"].to_numpy()),
+        delay_max=1000 * float(_OTHER_DELAY_S + waited_s[-1] + port.wait_bin_s),
+        delay_min=1000 * float(_OPENING_DELAY_S + waited_s[0]),
+        queue_max=float(lengths[-1]),
+        queue_min=float(lengths[0]),
+        course=pl.DataFrame(
+            {
+                "time_s": times_s[1:],
+                "throughput": since_start.mean(axis=0),
+                "queue": queue[0, 1:],
+                "delay": 1000 * (_OTHER_DELAY_S + (queue[0, 1:] + 1.0) * 8 * WIRE_BYTES / rate_bps),
+            }
+        ),
+    )
+
+
+def _rows(port: PortRecord, column: str) -> FloatArray:
+    """A column of the port's series, a row per seed, shape (R, T)."""
+    return port.series[column].to_numpy().astype(np.float64).reshape(len(port.samples), -1)
+
+
+def _megabits(packets: FloatArray) -> FloatArray:
+    """The payload of so many packets, Mb."""
+    return packets * 8 * PAYLOAD_BYTES / 1e6

@@ -1,0 +1,109 @@
+"""LPF/ODA in the closed loop: what a series says, and a short reproduction."""
+
+import json
+from dataclasses import replace
+
+import numpy as np
+import polars as pl
+import pytest
+
+from sluicegate.network import PortRecord
+from sluicegate.papers.lpf_oda import closed_loop, findings, readings
+from sluicegate.papers.lpf_oda.outcome import outcome
+from sluicegate.papers.lpf_oda.readings import connections, datagrams, starved
+from sluicegate.papers.lpf_oda.source import FILTERS, LPF, ODA
+
+TIMES_S = np.arange(3001) / 10
+
+
+def port(average, sent_packets_per_s=100.0, losses=None):
+    """A port of one replication, sampled ten times a second."""
+    count = len(TIMES_S)
+    series = pl.DataFrame(
+        {
+            "replication": np.zeros(count, np.uint32),
+            "time_s": TIMES_S,
+            "queue": np.full(count, 7, np.uint32),
+            "arrivals": (TIMES_S * sent_packets_per_s).round().astype(np.uint64),
+            "losses": np.zeros(count, np.uint64) if losses is None else losses,
+            "sent_bytes": (TIMES_S * sent_packets_per_s * 1000).round().astype(np.uint64),
+            "average": average,
+            "probability": np.zeros(count),
+        }
+    )
+    return PortRecord(
+        name="hub -> host0",
+        measures={},
+        whole={},
+        queue_distribution=np.ones(1),
+        wait_distribution=np.ones(1),
+        wait_bin_s=1.0,
+        sample_s=0.1,
+        series=series,
+    )
+
+
+def test_the_response_time_ends_where_the_average_is_first_below_min_th():
+    average = np.where(TIMES_S < 135.5, 20.0, 4.9)
+    average[TIMES_S < 60] = 0.0  # before the congestion ended: does not count
+    found = outcome(port(average), 1000)
+    assert found.response_s == pytest.approx([2.5])
+    assert found.response_arrivals == pytest.approx([250])
+
+
+def test_a_response_takes_33_s_where_the_second_congestion_comes_first():
+    found = outcome(port(np.where(TIMES_S < 170, 20.0, 4.9)), 1000)
+    assert found.response_s == pytest.approx([33])
+    assert found.response_arrivals == pytest.approx([3300])
+
+
+def test_a_throughput_recovers_in_the_first_second_with_5_percent():
+    found = outcome(port(np.full(len(TIMES_S), 20.0), sent_packets_per_s=100.0), 1000)
+    assert found.recovery_s == pytest.approx([1])
+    found = outcome(port(np.full(len(TIMES_S), 20.0), sent_packets_per_s=60.0), 1000)
+    assert found.recovery_s == pytest.approx([33])
+
+
+def test_throughput_delay_and_drops_between_the_congestions():
+    losses = np.minimum(np.maximum(TIMES_S - 140, 0) * 10, 50).astype(np.uint64)
+    found = outcome(port(np.full(len(TIMES_S), 20.0), losses=losses), 1000)
+    # 100 packets/s of 8000 bits on 10 Mb/s
+    for stretch in (found.first, found.free, found.second, found.throughput(150.0)):
+        assert stretch == pytest.approx([0.08])
+    assert found.free_drops == pytest.approx([50])
+    assert found.free_delay_s == pytest.approx([0.07])
+    assert found.course["throughput"].to_numpy() == pytest.approx(0.08)
+    assert found.course.filter(pl.col("time_s").is_between(140, 145))["drops"].sum() == 50
+
+
+def test_readings_are_all_different_and_offer_what_they_say():
+    assert len({reading.name for reading in readings.READINGS}) == len(readings.READINGS)
+    usual = datagrams(1.5, 0.1)
+    rates = [flows.count * flows.rate_bps for flows in usual.flows]
+    assert rates == pytest.approx([1e6, 14e6, 14e6])
+    aqm = usual.scenario(ODA).disciplines[0].configured
+    assert aqm.params["w"] == 0.07
+    assert aqm.params["idle_decay"] is False
+    assert usual.decaying().scenario(LPF).disciplines[0].configured.params["idle_decay"] is True
+
+
+def test_a_short_reproduction_has_every_row_claim_and_figure(monkeypatch):
+    few = tuple(
+        replace(reading, seeds=2)
+        for reading in (datagrams(1.5, 0.01), connections(2, 10), starved(2, 1.5).decaying())
+    )
+    monkeypatch.setattr(closed_loop, "READINGS", few)
+    monkeypatch.setattr(closed_loop, "DRAWN", few[:2])
+    monkeypatch.setattr(findings, "STARVED", few[2])
+    found = closed_loop.reproduce()
+    rows = {(row.row, row.quantity): row for row in found.rows}
+    for reading in few:
+        published = [rows[reading.name, f"response_time, {name}"].published for name in FILTERS]
+        assert published == [13, 3]
+    assert rows[few[0].name, "arrivals meanwhile, LPF/ODA"].measured < 15
+    assert rows[few[0].name, "arrivals meanwhile, LPF (EWMA)"].measured > 20
+    assert len(found.plots) == 5
+    assert len(found.claims) == 11
+    assert json.loads(json.dumps(found.summary())) == found.summary()
+    assert "Figure 7" in found.page().html()
+    assert sum("of 2 seeds" in sentence for sentence in found.findings) == 1
