@@ -68,6 +68,8 @@ CASES = [
         changed("topology.client_delays", [0.1]),
         "topology.client_delays is not a field; did you mean client_delays_s?",
     ),
+    # a field of another topology is no guess
+    (changed("topology.hops", 4), "topology.hops is not a field"),
     (
         changed("topology", {"kind": "parking-lot", "hops": 0}),
         "topology.hops = 0 must be at least 1",
