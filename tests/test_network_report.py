@@ -1,5 +1,8 @@
 """Plots and pages of networks: what they draw is what the records hold."""
 
+import os
+from pathlib import Path
+
 import numpy as np
 import polars as pl
 import pytest
@@ -190,6 +193,17 @@ def test_the_page_says_what_was_run(comparison):
     ):
         assert wanted in html, wanted
     assert "slots" not in html
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a device that is always full")
+def test_a_full_disk_is_an_error_of_the_system_and_nothing_half_written_stays(comparison, tmp_path):
+    for name in ("series.parquet", f"run.{os.getpid()}"):
+        (tmp_path / name).symlink_to("/dev/full")
+    with pytest.raises(OSError, match="No space left"):
+        write_report(comparison, tmp_path)
+    with pytest.raises(OSError, match="No space left"):
+        comparison.records[0].write(tmp_path / "run.zip")
+    assert not list(tmp_path.glob("run.*"))
 
 
 def test_the_table_of_the_queues_has_each_with_all_disciplines(comparison):
