@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from rich.console import Console
 
-from sluicegate.papers.lpf_oda import open_loop
 from sluicegate.papers.claims import judge, less, more, within
+from sluicegate.papers.lpf_oda import open_loop
 
 SEEDS = np.arange(10.0)
 

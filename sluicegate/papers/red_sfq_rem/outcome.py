@@ -9,7 +9,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from sluicegate.network.record import NetworkRecord, PortRecord
-from sluicegate.papers.red_sfq_rem.disciplines import WIRE_BYTES
+from sluicegate.papers.red_sfq_rem.disciplines import HEADER_BYTES, WIRE_BYTES
 from sluicegate.papers.red_sfq_rem.source import (
     ACCESS_DELAY_S,
     ACCESS_RATE_BPS,
@@ -20,8 +20,11 @@ from sluicegate.papers.red_sfq_rem.source import (
 
 FloatArray = NDArray[np.float64]
 
-# all of a data packet's way but the bottleneck's queue and transmission
-_OTHER_DELAY_S = 2 * (ACCESS_DELAY_S + 8 * WIRE_BYTES / ACCESS_RATE_BPS) + BOTTLENECK_DELAY_S
+_PROPAGATION_S = 2 * ACCESS_DELAY_S + BOTTLENECK_DELAY_S
+# all of a packet's way but the bottleneck's queue and transmission: of a data packet, and of the
+# one that opens a connection
+_OTHER_DELAY_S = _PROPAGATION_S + 2 * 8 * WIRE_BYTES / ACCESS_RATE_BPS
+_OPENING_DELAY_S = _PROPAGATION_S + 2 * 8 * HEADER_BYTES / ACCESS_RATE_BPS
 
 
 @dataclass(frozen=True)
@@ -41,7 +44,7 @@ class Outcome:
         full: Share of the samples in which the queue is as long as it ever was.
         delay_mean: Of a data packet from end to end, ms.
         delay_max: Longest, ms.
-        delay_min: Shortest, ms.
+        delay_min: Shortest, ms: that of the packet that opens a connection.
         queue_max: Longest queue, packets.
         queue_min: Shortest, packets.
         course: By time_s: throughput (Mb/s of payload since the start, mean over the seeds); of
@@ -89,7 +92,7 @@ def outcome(record: NetworkRecord, rate_bps: float) -> Outcome:
         full=(queue == lengths[-1]).mean(axis=1),
         delay_mean=1000 * (_OTHER_DELAY_S + record.replications["wait_mean"].to_numpy()),
         delay_max=1000 * float(_OTHER_DELAY_S + waited_s[-1] + port.wait_bin_s),
-        delay_min=1000 * float(_OTHER_DELAY_S + waited_s[0]),
+        delay_min=1000 * float(_OPENING_DELAY_S + waited_s[0]),
         queue_max=float(lengths[-1]),
         queue_min=float(lengths[0]),
         course=pl.DataFrame(
@@ -97,7 +100,7 @@ def outcome(record: NetworkRecord, rate_bps: float) -> Outcome:
                 "time_s": times_s[1:],
                 "throughput": since_start.mean(axis=0),
                 "queue": queue[0, 1:],
-                "delay": 1000 * (_OTHER_DELAY_S + (queue[0, 1:] + 1) * 8 * WIRE_BYTES / rate_bps),
+                "delay": 1000 * (_OTHER_DELAY_S + (queue[0, 1:] + 1.0) * 8 * WIRE_BYTES / rate_bps),
             }
         ),
     )
