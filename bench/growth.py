@@ -139,7 +139,9 @@ def plot(rows: list[dict[str, Any]], path: Path) -> None:
         axes.plot(flows, [row[name] for row in rows], marker="o")
         axes.axhline(bars[name], color="grey", linestyle="--", linewidth=1)
         axes.set(xscale="log", xlabel="flows", ylabel=label)
-        axes.set_ylim(bottom=0, top=2 * bars[name])
+    # what a run needs anyway is much to few flows
+    figure.axes[0].set_ylim(bottom=0)
+    figure.axes[1].set_yscale("log")
     figure.savefig(path, dpi=150)
 
 
