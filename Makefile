@@ -53,6 +53,7 @@ lint: build
 bench: build
 	@$(BIN)/python bench/slotted.py
 	@$(BIN)/python bench/chain.py
+	@$(BIN)/python bench/growth.py
 	@$(BIN)/python bench/trace.py
 
 bench-builds: build
@@ -78,7 +79,7 @@ lock:
 	@cargo update --workspace --quiet
 
 clean:
-	@rm -rf .venv target docs/_build docs/reference/generated $(REPORTS) bench/results.json bench/chain.json bench/chain.png bench/peers/results
+	@rm -rf .venv target docs/_build docs/reference/generated $(REPORTS) bench/results.json bench/chain.json bench/chain.png bench/growth.json bench/growth.png bench/peers/results
 
 tools:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \

@@ -82,7 +82,7 @@ def _problems(error: pydantic.ValidationError) -> Iterator[str]:
         elif problem["type"] == "union_tag_not_found":
             yield f"{place}.kind is missing"
         elif problem["type"] == "extra_forbidden":
-            yield f"{place} is not a field{_nearest(place)}"
+            yield f"{place} is not a field{_nearest(problem['loc'])}"
         elif isinstance(value := problem["input"], float) and math.isnan(value):
             yield f"{place} = nan must be a number"
         elif words := _WORDS.get(problem["type"]):
@@ -107,15 +107,23 @@ def _tables(of: type[Checked]) -> Iterator[type[Checked]]:
         yield from _tables(table)
 
 
-def _kinds() -> set[str]:
-    """The values of `kind` by which the tables of a union are told apart."""
-    fields = (table.model_fields.get("kind") for table in _tables(Checked))
-    return {field.default for field in fields if field is not None}
+def _kind(table: type[Checked]) -> object:
+    """The value of `kind` by which a union tells this table from others; None if it has none."""
+    field = table.model_fields.get("kind")
+    return None if field is None else field.default
 
 
-def _nearest(place: str) -> str:
-    name = place.rpartition(".")[2]
-    known = {field for table in _tables(Checked) for field in table.model_fields}
+def _kinds() -> set[object]:
+    return {_kind(table) for table in _tables(Checked)}
+
+
+def _nearest(path: tuple[int | str, ...]) -> str:
+    *above, last = path
+    name = str(last)
+    every = list(_tables(Checked))
+    # behind a union's kind stands a field of that kind's table; elsewhere any table's may be meant
+    meant = [table for table in every if above and _kind(table) == above[-1]] or every
+    known = {field for table in meant for field in table.model_fields}
     near = difflib.get_close_matches(name, known - {name}, n=1)
     return f"; did you mean {near[0]}?" if near else ""
 

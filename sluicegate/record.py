@@ -103,13 +103,17 @@ class Record:
         """Write to one file: a zip archive of `record.json` and a Parquet file for each table."""
         # another process may be writing the same run
         part = path.with_suffix(f".{os.getpid()}")
-        with ZipFile(part, "w") as archive:
-            archive.writestr(_SUMMARY, json.dumps(self.summary()))
-            for name, frame in self.frames().items():
-                content = io.BytesIO()
-                frame.write_parquet(content)
-                archive.writestr(f"{name}.parquet", content.getvalue())
-        part.replace(path)
+        try:
+            with ZipFile(part, "w") as archive:
+                archive.writestr(_SUMMARY, json.dumps(self.summary()))
+                for name, frame in self.frames().items():
+                    content = io.BytesIO()
+                    frame.write_parquet(content)
+                    archive.writestr(f"{name}.parquet", content.getvalue())
+            part.replace(path)
+        finally:
+            # what a full disk cut off would only fill it further
+            part.unlink(missing_ok=True)
 
     @classmethod
     def read(cls, path: Path) -> Self:

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from rich.console import Console
 
-from sluicegate.papers import lpf_oda
 from sluicegate.papers.claims import judge, less, more, within
+from sluicegate.papers.lpf_oda import open_loop
 
 SEEDS = np.arange(10.0)
 
@@ -68,7 +68,7 @@ def test_of_many_comparisons_those_are_told_that_do_not_hold():
 
 def test_claims_stand_on_the_page_in_the_terminal_and_in_the_json():
     claim = judge("the queue is <short>", "section 6", [within("queue", SEEDS, 0)])
-    found = dataclasses.replace(lpf_oda.reproduce(), claims=[claim])
+    found = dataclasses.replace(open_loop.reproduce(), claims=[claim])
     assert json.loads(json.dumps(found.summary()))["claims"] == [
         {
             "text": "the queue is <short>",
@@ -83,4 +83,4 @@ def test_claims_stand_on_the_page_in_the_terminal_and_in_the_json():
     screen = Console(width=120, file=io.StringIO())
     screen.print(found.claims_table())
     assert "holds" in screen.file.getvalue()
-    assert "Claims of the text" not in lpf_oda.reproduce().page().html()
+    assert "Claims of the text" not in open_loop.reproduce().page().html()

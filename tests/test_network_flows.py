@@ -9,6 +9,7 @@ import sluicegate as sg
 from sluicegate import network
 
 CAPTURE = Path(__file__).parent.parent / "captures" / "gateway.pcap"
+FLOWS = len(np.unique(sg.traffic.Capture.read(CAPTURE).flow))
 DROP_TAIL = [sg.Discipline(aqm="drop_tail")]
 ENDS = {"source": "a", "sink": "b"}
 SHORT = {**ENDS, "gaps": network.Exponential(mean_s=0.1)}
@@ -335,6 +336,12 @@ REFUSED = [
             )
         ),
         "flows.0: about 1.000e10 flows would arrive; at most 1e7 can",
+    ),
+    (
+        lambda: network.simulate(
+            one_link(network.ReplayFlows(**ENDS, capture=str(CAPTURE), count=1_000_000))
+        ),
+        f"flows.0: 1000000 copies of {FLOWS} recorded flows are more than 1e7",
     ),
 ]
 

@@ -1,5 +1,8 @@
 """Plots and pages of networks: what they draw is what the records hold."""
 
+import os
+from pathlib import Path
+
 import numpy as np
 import polars as pl
 import pytest
@@ -14,6 +17,7 @@ from sluicegate.report.series import (
     probability_series_figure,
     queue_series_figure,
     reading,
+    window_series_figure,
 )
 from sluicegate.report.tables import comparison_rows, port_rows
 
@@ -98,6 +102,39 @@ def test_a_discipline_keeps_its_colour_in_all_figures(comparison):
     assert averages.axes[0].lines[0].get_color() == queues.axes[2].lines[0].get_color()
 
 
+def test_windows_are_drawn_where_the_scenario_asks_for_them(comparison):
+    assert window_series_figure(comparison.records) is None
+    late = [network.TcpFlows(count=2, start_s=1.0)]
+    asked = scenario(flows=late, disciplines=DISCIPLINES[:1], duration_s=2.0, windows=True)
+    record = network.simulate(asked)
+    (ax,) = window_series_figure([record]).axes
+    line = ax.lines[0].get_ydata()
+    assert np.isnan(line[:99]).all()
+    window = record.series.filter(replication=0)["window"].to_numpy()
+    np.testing.assert_array_equal(line[101:], window[101:])
+    assert "The congestion window in time" in comparison_page(sg.compare(asked)).html()
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"sample_s": 20.0},  # a single sample
+        {"flows": [network.TcpFlows(tcp=network.Tcp(receiver_window=1))]},  # nobody waits
+        {"flows": [network.TcpFlows(start_s=20.0)]},  # nobody comes
+    ],
+)
+def test_a_page_of_almost_nothing_can_be_drawn(changes):
+    few = scenario(disciplines=DISCIPLINES[:1], replications=1, **changes)
+    assert "The queue in time" in comparison_page(sg.compare(few)).html()
+
+
+def test_a_dotted_line_is_told_of_only_where_there_is_one(comparison):
+    assert "Dotted:" in comparison_page(comparison).html()
+    without = scenario(disciplines=DISCIPLINES[:1], duration_s=1.0)
+    assert "Dotted:" not in comparison_page(sg.compare(without)).html()
+
+
 # --- goodputs
 
 
@@ -156,6 +193,17 @@ def test_the_page_says_what_was_run(comparison):
     ):
         assert wanted in html, wanted
     assert "slots" not in html
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a device that is always full")
+def test_a_full_disk_is_an_error_of_the_system_and_nothing_half_written_stays(comparison, tmp_path):
+    for name in ("series.parquet", f"run.{os.getpid()}"):
+        (tmp_path / name).symlink_to("/dev/full")
+    with pytest.raises(OSError, match="No space left"):
+        write_report(comparison, tmp_path)
+    with pytest.raises(OSError, match="No space left"):
+        comparison.records[0].write(tmp_path / "run.zip")
+    assert not list(tmp_path.glob("run.*"))
 
 
 def test_the_table_of_the_queues_has_each_with_all_disciplines(comparison):

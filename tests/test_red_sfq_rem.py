@@ -87,20 +87,20 @@ def test_all_readings_are_there_once_under_names_of_their_own():
 )
 def test_agrees_with_ns_2(name, limit, sent, lost):
     found = run(name, replace(Reading(), limit=limit))
-    assert found.sent.mean() == pytest.approx(sent, rel=0.02)
+    assert found.sent.mean() == pytest.approx(sent, rel=0.015)
     assert found.lost.mean() == pytest.approx(lost, rel=0.1)
 
 
-def test_figures_of_table_2_of_a_link_that_is_never_full():
-    alone = run("REM", replace(Reading(), rate_mbps=30.0, spacing_s=0.0))
+def test_figures_of_table_2_of_a_buffer_that_is_never_full():
+    alone = run("REM", Reading(like="text", limit=200, rate_mbps=30.0, spacing_s=0.0))
     assert (alone.lost == 0).all()
     # 5 windows of 20 packets in each round trip of 120 ms and the transmissions
     data_s, ack_s = (8 * size * (2 / 100e6 + 1 / 30e6) for size in (2040, 40))
     rate = 5 * 20 / (0.12 + data_s + ack_s)
     assert alone.sent.mean() == pytest.approx(100 * rate, rel=0.01)
     assert alone.utilization.mean() == pytest.approx(rate * 16000 / 30e6, rel=0.01)
-    assert alone.delay_min == pytest.approx(1000 * (0.06 + data_s), abs=0.05)
-    assert alone.delay_min < alone.delay_mean.mean() < alone.delay_max
+    assert alone.delay_min == pytest.approx(1000 * (0.06 + ack_s), abs=0.01)
+    assert 1000 * (0.06 + data_s) < alone.delay_mean.mean() < alone.delay_max
 
 
 def test_a_short_reproduction_has_every_figure_of_the_paper(monkeypatch):
@@ -119,6 +119,6 @@ def test_a_short_reproduction_has_every_figure_of_the_paper(monkeypatch):
         assert row.published == figure
         assert np.isfinite(row.measured)
     assert len(found.plots) == 4
-    assert len(found.claims) == 7 + 4 + 3
+    assert len(found.claims) == 2 * (8 + 4) + 3
     assert json.loads(json.dumps(found.summary())) == found.summary()
     assert "Figure 4" in found.page().html()

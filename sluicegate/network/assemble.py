@@ -55,7 +55,7 @@ def record(
         discipline=discipline,
         run=run,
         done=len(runs) / scenario.replications,
-        method=_method(scenario, len(runs)),
+        method=_method(scenario, rows),
         time_unit="s",
         measures=_intervals(rows),
         queue_distribution=ports[0].queue_distribution,
@@ -71,13 +71,15 @@ def record(
     )
 
 
-def _method(scenario: NetworkScenario, runs: int) -> str:
+def _method(scenario: NetworkScenario, rows: Sequence[Mapping[str, float]]) -> str:
     counted = "all of each counts"
     if scenario.warm_up:
         counted = f"the first {scenario.warm_up:g} s of each left out"
-    if runs == 1:
+    if len(rows) == 1:
         return f"no intervals from 1 replication; {counted}"
-    return f"95 % intervals from {runs} replications; {counted}"
+    if pl.DataFrame(rows).n_unique() == 1:
+        return f"all {len(rows)} replications came out alike: intervals have no width; {counted}"
+    return f"95 % intervals from {len(rows)} replications; {counted}"
 
 
 def _ports(

@@ -39,6 +39,14 @@ class Uniform(Checked):
     least_s: Time
     greatest_s: Duration
 
+    @model_validator(mode="after")
+    def _ordered(self) -> Uniform:
+        if self.least_s > self.greatest_s:
+            raise SluiceError(
+                f"least_s = {self.least_s:g} must not exceed greatest_s = {self.greatest_s:g}"
+            )
+        return self
+
     def plan(self) -> dict[str, Any]:
         """The fields of the engine's law."""
         return {

@@ -42,7 +42,8 @@ class NetworkScenario(Checked):
     flows: Annotated[list[AnyFlows], Field(min_length=1)]
     queue: Queue = Queue()
     disciplines: Annotated[list[Discipline], Field(min_length=1)]
-    duration_s: Duration
+    # what the engine's clock takes: from 2 ns to 1000 days
+    duration_s: Annotated[float, Field(ge=2e-9, le=86.4e6)]
     warm_up_s: Time | None = None
     sample_s: Duration = 0.01
     windows: bool = False

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -32,10 +33,12 @@ def write_report(comparison: Comparison, folder: Path) -> Path:
         OSError: If the folder or a file cannot be written.
     """
     folder.mkdir(parents=True, exist_ok=True)
-    comparison.frame().write_parquet(folder / "measures.parquet")
-    comparison.distributions().write_parquet(folder / "distributions.parquet")
-    for name, frame in network_frames(_networks(comparison)).items():
-        frame.write_parquet(folder / f"{name}.parquet")
+    frames = {"measures": comparison.frame(), "distributions": comparison.distributions()}
+    for name, frame in (frames | network_frames(_networks(comparison))).items():
+        # written by Python: a full disk is an OSError then
+        content = io.BytesIO()
+        frame.write_parquet(content)
+        (folder / f"{name}.parquet").write_bytes(content.getvalue())
     path = folder / "report.html"
     comparison_page(comparison).write(path)
     return path

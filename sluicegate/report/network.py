@@ -20,11 +20,13 @@ def add_network(page: Page, records: Sequence[NetworkRecord]) -> None:
     """Add the figures of networks, and the table of the queues where there are several."""
     ports = records[0].ports
     reading = series.reading(records[0])
+    aimed = any(series.own_target(record) is not None for record in records)
+    dotted = " Dotted: the queue that the AQM is to hold." if aimed else ""
     for place, port in enumerate(ports[:_MOST_PORTS]):
         page.figure(
             series.queue_series_figure(records, port=place),
             f"The queue in time{f': {port.name}' if len(ports) > 1 else ''}",
-            f"{reading} Dotted: the queue that the AQM is to hold.",
+            reading + dotted,
         )
     if len(ports) > 1:
         page.table(*port_rows(records), "Queue by queue; the other figures are of the first.")
@@ -34,6 +36,13 @@ def add_network(page: Page, records: Sequence[NetworkRecord]) -> None:
     probabilities = series.probability_series_figure(records)
     if probabilities is not None:
         page.figure(probabilities, "The drop probability in time", f"Of the AQM. {reading}")
+    windows = series.window_series_figure(records)
+    if windows is not None:
+        page.figure(
+            windows,
+            "The congestion window in time",
+            f"Mean of the TCP flows that have started and not finished. {reading}",
+        )
     goodputs = goodput_figure(records)
     if goodputs is not None:
         page.figure(

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+import polars as pl
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
@@ -48,8 +49,8 @@ def queue_series_figure(
         target: Queue to be held, packets, dotted; None: each AQM's own `q_ref`, if it has one.
         changes_s: Times to be marked in all strips.
     """
-    targets = [_own_target(record) if target is None else target for record in records]
-    strips = _strips(records, port, "queue", targets)
+    targets = [own_target(record) if target is None else target for record in records]
+    strips = _strips(records, _columns(records, port, "queue"), targets)
     return _figure(strips, "waiting packets", changes_s)
 
 
@@ -57,7 +58,7 @@ def probability_series_figure(
     records: Sequence[NetworkRecord], *, port: int = 0, changes_s: Sequence[float] = ()
 ) -> Figure | None:
     """Draw the AQMs' drop probability against time likewise; None where no AQM has one."""
-    strips = _strips(records, port, "probability", [None] * len(records))
+    strips = _strips(records, _columns(records, port, "probability"), [None] * len(records))
     return _figure(strips, "drop probability", changes_s) if strips else None
 
 
@@ -65,8 +66,18 @@ def average_series_figure(
     records: Sequence[NetworkRecord], *, port: int = 0, changes_s: Sequence[float] = ()
 ) -> Figure | None:
     """Draw the AQMs' average queue against time likewise; None where no AQM has one."""
-    strips = _strips(records, port, "average", [None] * len(records))
+    strips = _strips(records, _columns(records, port, "average"), [None] * len(records))
     return _figure(strips, "average queue (packets)", changes_s) if strips else None
+
+
+def window_series_figure(records: Sequence[NetworkRecord]) -> Figure | None:
+    """Draw the mean congestion window against time likewise; None where no scenario asked for it.
+
+    A curve has a gap where no TCP flow is under way.
+    """
+    columns = [record.series["window"] for record in records]
+    strips = _strips(records, columns, [None] * len(records))
+    return _figure(strips, "congestion window (packets)", ()) if strips else None
 
 
 def reading(record: NetworkRecord) -> str:
@@ -79,25 +90,30 @@ def reading(record: NetworkRecord) -> str:
     )
 
 
-def _own_target(record: NetworkRecord) -> float | None:
+def own_target(record: NetworkRecord) -> float | None:
     """The queue that a record's AQM is to hold, packets; None if it knows none."""
     value = record.run["aqm"]["params"].get("q_ref")
     return None if value is None else float(value)
 
 
+def _columns(records: Sequence[NetworkRecord], port: int, name: str) -> list[pl.Series]:
+    return [record.ports[port].series[name] for record in records]
+
+
 def _strips(
-    records: Sequence[NetworkRecord], place: int, column: str, targets: Sequence[float | None]
+    records: Sequence[NetworkRecord],
+    columns: Sequence[pl.Series],
+    targets: Sequence[float | None],
 ) -> list[_Strip]:
-    """A strip for each record whose port has the column."""
+    """A strip for each record whose column holds anything."""
     colour = colours([record.discipline for record in records])
     strips = []
-    for record, target in zip(records, targets, strict=True):
-        port = record.ports[place]
-        samples = port.series[column]
-        if not samples.null_count():
-            rows = samples.to_numpy().astype(np.float64).reshape(-1, len(port.times_s))
+    for record, samples, target in zip(records, columns, targets, strict=True):
+        if samples.null_count() < len(samples):
+            times_s = record.ports[0].times_s
+            rows = samples.to_numpy().astype(np.float64).reshape(-1, len(times_s))
             name, duration_s = record.discipline, float(record.run["duration_s"])
-            strips.append(_Strip(name, colour[name], duration_s, port.times_s, rows, target))
+            strips.append(_Strip(name, colour[name], duration_s, times_s, rows, target))
     return strips
 
 

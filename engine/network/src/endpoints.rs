@@ -8,6 +8,7 @@ use sluice_tcp::{Config, Receiver, Sender};
 use crate::{
     agenda::{Agenda, Task},
     clock::Clock,
+    pages::ask_for_large_pages,
     plan::Plan,
     routes::Routes,
     run::{DatagramOutcome, TcpOutcome},
@@ -106,6 +107,8 @@ impl Endpoints {
             .sum();
         all.senders.reserve_exact(long);
         all.receivers.reserve_exact(long);
+        ask_for_large_pages(&mut all.senders);
+        ask_for_large_pages(&mut all.receivers);
         for (index, group) in groups.iter().enumerate() {
             for number in 0..group.count {
                 let mut random = stream(plan.seed, &format!("flow {index}.{number}"), replication);

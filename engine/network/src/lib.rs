@@ -18,6 +18,7 @@ mod error;
 mod line;
 mod network;
 mod packet;
+mod pages;
 mod plan;
 mod routes;
 mod run;

@@ -88,10 +88,10 @@ impl Plan {
         let most_samples = self.most_samples();
         if self.sample_ns == 0 || self.duration_ns / self.sample_ns >= most_samples {
             return refuse(format!(
-                "sample = {} must be at least {} ns: the samples of all ports and replications \
+                "sample_s = {:e} must be at least {:e}: the samples of all ports and replications \
                  may take {MOST_SERIES_BYTES} bytes",
-                self.sample_ns,
-                self.duration_ns / most_samples + 1
+                self.sample_ns as f64 / 1e9,
+                (self.duration_ns / most_samples + 1) as f64 / 1e9
             ));
         }
         for (index, group) in self.groups.iter().enumerate() {

@@ -67,8 +67,8 @@ fn each_with_its_reason() {
             },
         ),
         (
-            "sample = 1 must be at least 61 ns: the samples of all ports and replications may take \
-             1000000000 bytes",
+            "sample_s = 1e-9 must be at least 6.1e-8: the samples of all ports and replications may \
+             take 1000000000 bytes",
             |plan| plan.sample_ns = 1,
         ),
         (

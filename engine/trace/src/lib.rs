@@ -24,10 +24,10 @@ pub use summary::{Flow, Link, Summary};
 use piece::Piece;
 use summary::Reader;
 
-/// Bytes read at once, and parsed by all cores together.
-const BLOCK: usize = 2 << 20;
 /// Bytes that one core parses at a time.
 const PIECE: usize = 256 << 10;
+/// Pieces that are read at once, and parsed by all cores together.
+const PIECES: usize = 8;
 
 /// Reads a trace. A last line without its newline was cut off; it does not count.
 ///
@@ -42,18 +42,22 @@ pub fn read(path: impl Into<PathBuf>) -> Result<Summary, TraceError> {
     let mut file = File::open(&path).map_err(io)?;
     let mut reader = Reader::default();
     let mut rest = Vec::new();
-    let mut pieces = Vec::new();
+    let mut pieces: [Vec<Piece>; 2] = std::array::from_fn(|_| Vec::new());
+    pieces
+        .iter_mut()
+        .for_each(|block| block.resize_with(PIECES, Piece::default));
+    let [mut parsed, mut next] = pieces;
     loop {
         // one block is taken in while the next is parsed
-        let (taken, next) = rayon::join(
-            || take(&mut reader, &pieces, &path),
-            || next_block(&mut file, &mut rest),
+        let (taken, more) = rayon::join(
+            || take(&mut reader, &mut parsed, &path),
+            || next_block(&mut file, &mut rest, &mut next),
         );
         taken?;
-        match next.map_err(io)? {
-            Some(next) => pieces = next,
-            None => break,
+        if !more.map_err(io)? {
+            break;
         }
+        std::mem::swap(&mut parsed, &mut next);
     }
     if reader.lines() == 0 {
         return Err(TraceError::Empty { path });
@@ -61,24 +65,29 @@ pub fn read(path: impl Into<PathBuf>) -> Result<Summary, TraceError> {
     Ok(reader.finish(!rest.is_empty()))
 }
 
-/// Reads and parses a block; `rest` is what the last one ended within. `None`: the file is at its
-/// end.
-fn next_block(file: &mut File, rest: &mut Vec<u8>) -> io::Result<Option<Vec<Piece>>> {
+/// Reads and parses a block; `rest` is what the last one ended within. Says whether there was one.
+fn next_block(file: &mut File, rest: &mut Vec<u8>, block: &mut [Piece]) -> io::Result<bool> {
+    const MOST: usize = PIECES * PIECE;
     let before = rest.len();
-    if file.take(BLOCK as u64).read_to_end(rest)? == 0 {
-        return Ok(None);
+    if file.take(MOST as u64).read_to_end(rest)? == 0 {
+        return Ok(false);
     }
-    let end = memchr::memrchr(b'\n', &rest[before..]).map_or(0, |at| before + at + 1);
-    let parsed = pieces(&rest[..end])
-        .into_par_iter()
-        .map(Piece::parse)
-        .collect();
+    let end = match memchr::memrchr(b'\n', &rest[before..]) {
+        Some(at) => before + at + 1,
+        // so much without a newline is no trace: it is refused as a line
+        None if rest.len() >= MOST => rest.len(),
+        None => 0,
+    };
+    block
+        .par_iter_mut()
+        .zip(pieces(&rest[..end]))
+        .for_each(|(piece, text)| piece.read(text));
     rest.drain(..end);
-    Ok(Some(parsed))
+    Ok(true)
 }
 
-fn take(reader: &mut Reader, pieces: &[Piece], path: &Path) -> Result<(), TraceError> {
-    for piece in pieces {
+fn take(reader: &mut Reader, block: &mut [Piece], path: &Path) -> Result<(), TraceError> {
+    for piece in block {
         reader.take(piece).map_err(|what| TraceError::Line {
             path: path.into(),
             line: reader.lines() + 1,
@@ -88,12 +97,14 @@ fn take(reader: &mut Reader, pieces: &[Piece], path: &Path) -> Result<(), TraceE
     Ok(())
 }
 
-/// Pieces of whole lines.
+/// As many pieces of whole lines as are read at once; the last ones may be empty.
 fn pieces(mut block: &[u8]) -> Vec<&[u8]> {
+    let size = block.len().div_ceil(PIECES);
     let mut pieces = Vec::new();
-    while !block.is_empty() {
-        let most = PIECE.min(block.len());
-        let end = memchr::memchr(b'\n', &block[most - 1..]).map_or(block.len(), |at| most + at);
+    while pieces.len() < PIECES {
+        let most = size.min(block.len());
+        let end = memchr::memchr(b'\n', &block[most.saturating_sub(1)..])
+            .map_or(block.len(), |at| most + at);
         let (piece, rest) = block.split_at(end);
         pieces.push(piece);
         block = rest;

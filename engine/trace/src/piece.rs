@@ -12,64 +12,72 @@ use crate::{
 
 /// Bytes of which the separators are found at a time; they stay in the nearest cache.
 const WINDOW: usize = 4 << 10;
-/// Bytes of a line that is rather short.
-const SHORT_LINE: usize = 40;
 
-/// Lines of a trace.
+/// Headers that are kept from one piece to the next. Most traces have fewer.
+const MOST_HEADERS: usize = 1 << 13;
+
+/// Lines of a trace, in memory that is used again.
 #[derive(Debug, Default)]
 pub(crate) struct Piece {
     /// Each with the place of its header.
     pub lines: Vec<(Line, u32)>,
+    /// Those of these lines, and of lines read before.
     pub headers: Vec<Header>,
     /// What is wrong with the line after these; it and what follows it was not read.
     pub wrong: Option<String>,
+    /// For whoever takes the lines: what is known of each header.
+    pub places: Vec<Place>,
+    known: HashMap<Box<[u8]>, u32, FxBuildHasher>,
+}
+
+/// Where a header's link and flow stand in the summary, once they do.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Place {
+    pub link: Option<usize>,
+    pub flow: Option<usize>,
 }
 
 impl Piece {
-    /// Reads whole lines.
-    pub fn parse(text: &[u8]) -> Self {
-        let mut piece = Self {
-            lines: Vec::with_capacity(text.len() / SHORT_LINE),
-            ..Self::default()
-        };
-        let mut known = HashMap::default();
+    /// Reads whole lines, in place of those read before.
+    pub fn read(&mut self, text: &[u8]) {
+        self.lines.clear();
+        if self.headers.len() > MOST_HEADERS {
+            self.headers.clear();
+            self.places.clear();
+            self.known.clear();
+        }
         let mut room = [0; WINDOW + BLOCK];
         let mut start = 0;
-        while start < text.len() && piece.wrong.is_none() {
+        while start < text.len() && self.wrong.is_none() {
             let window = &text[start..text.len().min(start + WINDOW)];
             let found = separators(window, &mut room);
-            let read = piece.take_window(window, found, &mut known);
             // a line that is not as ns-2 writes it, or longer than the window
-            start += match read {
-                0 => piece.take_carefully(&text[start..]),
-                _ => read,
+            start += match self.take_window(window, found) {
+                0 => self.take_carefully(&text[start..]),
+                bytes => bytes,
             };
         }
-        piece
+        self.places.resize(self.headers.len(), Place::default());
     }
 
     /// Reads lines as long as they are as ns-2 writes them; says how many bytes they have.
-    fn take_window<'a>(
-        &mut self,
-        text: &'a [u8],
-        separators: &[u32],
-        known: &mut HashMap<&'a [u8], u32, FxBuildHasher>,
-    ) -> usize {
+    fn take_window(&mut self, text: &[u8], separators: &[u32]) -> usize {
         let mut start = 0;
         let (lines, _) = separators.as_chunks::<FIELDS>();
         for ends in lines {
             let Some((header, line)) = split(text, start, ends) else {
                 break;
             };
-            let place = match known.get(header) {
+            let place = match self.known.get(header) {
                 Some(place) => *place,
                 None => {
                     let Some(parsed) = Header::parse(header) else {
                         break;
                     };
+                    let place = self.headers.len() as u32;
                     self.headers.push(parsed);
-                    known.insert(header, self.headers.len() as u32 - 1);
-                    self.headers.len() as u32 - 1
+                    self.known.insert(header.into(), place);
+                    place
                 }
             };
             self.lines.push((line, place));

@@ -6,7 +6,7 @@ use rustc_hash::FxBuildHasher;
 
 use crate::{
     line::{Address, Event, FlowKey, Header, Line},
-    piece::Piece,
+    piece::{Piece, Place},
     series::{FIRST_BIN_S, MOST_BINS, Series},
 };
 
@@ -106,26 +106,18 @@ pub(crate) struct Reader {
     on_the_way: HashMap<u64, (usize, f64), FxBuildHasher>,
 }
 
-/// Where a header's link and flow stand in the summary, once they do.
-#[derive(Clone, Default)]
-struct Place {
-    link: Option<usize>,
-    flow: Option<usize>,
-}
-
 impl Reader {
     pub fn lines(&self) -> u64 {
         self.summary.lines
     }
 
     /// Takes in the next lines; `Err` says why one cannot be the next.
-    pub fn take(&mut self, piece: &Piece) -> Result<(), String> {
-        let mut places = vec![Place::default(); piece.headers.len()];
+    pub fn take(&mut self, piece: &mut Piece) -> Result<(), String> {
         for (line, header) in &piece.lines {
             let header = *header as usize;
-            self.take_line(line, &piece.headers[header], &mut places[header])?;
+            self.take_line(line, &piece.headers[header], &mut piece.places[header])?;
         }
-        piece.wrong.clone().map_or(Ok(()), Err)
+        piece.wrong.take().map_or(Ok(()), Err)
     }
 
     fn take_line(&mut self, line: &Line, header: &Header, place: &mut Place) -> Result<(), String> {

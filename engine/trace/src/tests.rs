@@ -106,6 +106,11 @@ fn what_is_no_trace_is_refused() {
             "FILE has no whole line: it must be a trace of ns-2",
         ),
         (
+            "zeros",
+            "\0".repeat(2 * crate::PIECES * crate::PIECE),
+            "FILE: line 1: field 1 (event) is \"\\0\\0\\0\\0\\0\\0\\0\\0\\0\\0\\0\\0\\0\\0\\0\\0\\0\\0\\0\\0\\0\\0\\0\\0\\0\\0\\0\\0\\0\\0\\0\\0\\0\\0\\0\\0\\0\\0\\0\\0\" and must be one of + - r d e",
+        ),
+        (
             "few",
             SMALL.replacen(second, "- 0 0 1 tcp", 1),
             "FILE: line 2: 5 of 12 fields",
@@ -138,7 +143,7 @@ fn blocks_join_into_one_trace() {
             )
         })
         .collect();
-    assert!(lines.len() > crate::BLOCK);
+    assert!(lines.len() > crate::PIECES * crate::PIECE);
     let summary = summary("long", &lines).unwrap();
     assert_eq!((summary.lines, summary.flows[0].sent), (2 * count, count));
     assert_eq!(summary.links[0].departures, count);

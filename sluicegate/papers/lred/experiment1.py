@@ -43,8 +43,8 @@ FLOWS = tuple(range(100, 1001, 100))
 # in the other readings, and in the table
 FEW_FLOWS = (100, 500, 1000)
 READINGS: tuple[Reading, ...] = (SLOW_ACCESS, OLD_TIMERS, NS2_REM)
-_WHERE = "6.1, experiment 1"
-_ANALYSED = "5.2"
+_WHERE = "sec. 6.1, experiment 1"
+_ANALYSED = "sec. 5.2"
 _LATE_S = 50.0
 Responses = Mapping[tuple[float, str], FloatArray]
 
@@ -149,7 +149,7 @@ def _of_losses(
         }
         yield judge(
             f"LRED's performance is quite good in terms of the queue's deviation {text}.",
-            "6.4; experiment 1",
+            "sec. 6.4; experiment 1",
             [
                 less(
                     f"mean over the numbers of flows (packets), LRED against {name}",

@@ -43,7 +43,7 @@ from sluicegate.papers.lred.scenarios import (
 from sluicegate.scenario import Discipline
 
 READINGS: tuple[Reading, ...] = (SMALL_WINDOW, OLD_TIMERS, SLOW_ACCESS, NS2_REM)
-_WHERE = "6.1, experiment 2"
+_WHERE = "sec. 6.1, experiment 2"
 _ALL = ("LRED", *RIVALS)
 
 
@@ -235,13 +235,13 @@ def _of_loss(records: Records) -> Iterator[Claim]:
     yield judge(
         "Under heavy traffic the loss ratio is accurately estimated within a couple of "
         "measurements.",
-        "5.2",
+        "sec. 5.2",
         [within("standard deviation of l(k) over its mean, second half", off["heavy"], high=0.05)],
         "l(k) goes back 4 measurements; accurate is taken for 5 % off.",
     )
     yield judge(
         "Under light traffic it needs more rounds.",
-        f"5.2; {_WHERE}",
+        f"sec. 5.2; {_WHERE}",
         [
             less(
                 "standard deviation of l(k) over its mean, heavy against light",

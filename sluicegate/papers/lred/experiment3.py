@@ -17,7 +17,7 @@ TARGETS = tuple(range(20, 161, 20))
 SHOWN = (20, 100, 160)
 READINGS: tuple[Reading, ...] = ()
 FLOWS, R_MAX = 400, 0.45
-_WHERE = "6.1, experiment 3"
+_WHERE = "sec. 6.1, experiment 3"
 _ALL = ("LRED", *RIVALS)
 _HOLDING = ("LRED", "PI*", "REM")
 _MEASURES = ("goodput", "queue_mean", "queue_deviation", "loss_ratio")
@@ -88,7 +88,7 @@ def _of_lred(records: Records) -> Iterator[Claim]:
     at_equal = "at the same mean queue, LRED against"
     yield judge(
         "LRED achieves a better tradeoff between the average queue and goodput and loss ratio.",
-        f"abstract, 1; {_WHERE}",
+        f"abstract; sec. 1; {_WHERE}",
         [
             check(f"{text} {at_equal} {name}", *_tradeoff(records, name, measured))
             for check, measured, text in (

@@ -50,7 +50,7 @@ READINGS: tuple[Reading, ...] = (HALF_ON_RATE, SLOW_ACCESS, NS2_REM)
 FLOWS, R_MAX = 100, 0.45
 COME_S, GO_S = 50.0, 150.0
 _DATAGRAM_FLOWS = 100
-_WHERE = "6.2, experiment 4"
+_WHERE = "sec. 6.2, experiment 4"
 _ALL = ("LRED", *RIVALS)
 _MEASURES = ("goodput", "queue_mean", "queue_deviation", "loss_ratio")
 # a buffer that is full or empty for longer is so for a long time

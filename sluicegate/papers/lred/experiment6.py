@@ -34,7 +34,7 @@ LIMITS = (200, 400)
 DURATION_S = 100.0
 _PERSISTENT, _SHORT_RATE = 300, 200
 _N_MIN, _R_MAX = 200, 0.6
-_WHERE = "6.3, experiment 6"
+_WHERE = "sec. 6.3, experiment 6"
 _ALL = ("LRED", *RIVALS)
 # the paper's forward direction leads from the servers to the clients
 _PORT = {"reverse": 0, "forward": 1}

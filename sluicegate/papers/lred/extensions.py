@@ -32,7 +32,7 @@ READINGS: tuple[Reading, ...] = ()
 MARKED_FLOWS = (100, 500)
 _MARKING, _FGN = "LRED, ECN", "fGn"
 _NOISE = Fgn(hurst=0.8, deviation=0.5, frame_s=0.1)
-_WHERE = "7, future work"
+_WHERE = "sec. 7, future work"
 _MEASURES = ("goodput", "queue_mean", "queue_deviation", "loss_ratio")
 
 

@@ -47,13 +47,10 @@ CHOICES = [
 
 
 def findings(claims: Sequence[Claim]) -> list[str]:
-    """How many claims came out, and which did not."""
+    """How many claims of the text came out."""
     counts = Counter(claim.verdict for claim in claims)
-    failed = [f"{claim.text} ({claim.where})" for claim in claims if claim.verdict == "fails"]
-    sentences = [
+    return [
         f"Of {len(claims)} claims of the text {counts['holds']} hold, {counts['fails']} fail and "
-        f"{counts['undecided']} are undecided, over ten seeds."
+        f"{counts['undecided']} are undecided, over ten seeds in the main reading; the evidence "
+        "ends with the verdicts in the others."
     ]
-    if failed:
-        sentences.append(f"What fails: {' '.join(failed)}")
-    return sentences

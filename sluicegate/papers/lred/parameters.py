@@ -84,7 +84,7 @@ def _of_loss(records: Records) -> Iterator[Claim]:
     p, loss = column(port, "probability")[:, late], loss_in_time(port)[:, late]
     yield judge(
         "In a steady state the measured loss ratio l(k) converges to a stable value.",
-        "3",
+        "sec. 3",
         [
             within(
                 "standard deviation of l(k) over its mean, second half",
@@ -97,7 +97,7 @@ def _of_loss(records: Records) -> Iterator[Claim]:
     yield judge(
         "In a steady state the drop probability p fluctuates around l(k), so that the loss ratio "
         "is close to the desired drop probability.",
-        "1, 3, figure 2",
+        "sec. 1, 3, figure 2",
         [within("mean of p over l(k), second half", (p / loss).mean(axis=1), 0.95, 1.05)],
         f"The mean l(k) is {loss.mean():.3f}; figure 2 has 0.12.",
     )
@@ -105,7 +105,7 @@ def _of_loss(records: Records) -> Iterator[Claim]:
     off = (p - loss) / (BETA * np.sqrt(loss)) - (queue - Q_REF)
     yield judge(
         "Between two measurements p depends on the control error q - q0 only, in proportion.",
-        "3, equation 3",
+        "sec. 3, equation 3",
         [
             within(
                 "(p - l) / (beta sqrt(l)) less q - q0, mean distance (packets)",
@@ -125,7 +125,7 @@ def _of_theorem(records: Records) -> Iterator[Claim]:
     )
     yield judge(
         "With N >= 300 flows, R <= 0.35 s and C = 2500 packets/s LRED is stable with beta = 0.001.",
-        "5.1, theorem 2",
+        "sec. 5.1, theorem 2",
         [
             verdict,
             *(
@@ -147,7 +147,7 @@ def _of_response(records: Records) -> Iterator[Claim]:
     small, large = (f"Q = {limit}" for limit in _BUFFERS)
     yield judge(
         "With a small buffer PI and REM respond more slowly.",
-        "5.2",
+        "sec. 5.2",
         [
             less(
                 f"response (s), {name}, {large} against {small}",
@@ -161,7 +161,7 @@ def _of_response(records: Records) -> Iterator[Claim]:
     yield judge(
         "LRED's response time is mainly influenced by the measurement period: if that is too big, "
         "it is longer.",
-        "5.2, 6.4",
+        "sec. 5.2, 6.4",
         [
             less(f"response (s), {one} against {other}", response(one), response(other))
             for one, other in ((short, usual), (usual, long))
@@ -169,7 +169,7 @@ def _of_response(records: Records) -> Iterator[Claim]:
     )
     yield judge(
         "If the measurement period is too small, the measurement may be inaccurate.",
-        "6.4",
+        "sec. 6.4",
         [
             less(
                 f"queue deviation in the second half, {usual} against {short}",
@@ -183,7 +183,7 @@ def _of_response(records: Records) -> Iterator[Claim]:
     )
     yield judge(
         "The weight w_m should be small in order to capture the latest losses.",
-        "3, 6.4",
+        "sec. 3, 6.4",
         [
             less(
                 "response (s), w_m = 0.1 against w_m = 0.9", response(usual), response("w_m = 0.9")
@@ -198,7 +198,7 @@ def _of_beta(records: Records) -> Iterator[Claim]:
     p, queue = column(port, "probability")[:, late], port.samples[:, late]
     yield judge(
         "With beta = 10 the drop probability almost equals 1 or 0.",
-        "6.4, figure 17",
+        "sec. 6.4, figure 17",
         [
             within(
                 "share of time with p below 0.01 or above 0.99",
@@ -210,7 +210,7 @@ def _of_beta(records: Records) -> Iterator[Claim]:
     )
     yield judge(
         "With beta = 10 the queue stays below 100.",
-        "6.4, figure 17",
+        "sec. 6.4, figure 17",
         [
             within(
                 "share of time more than a packet above q0",
@@ -223,7 +223,7 @@ def _of_beta(records: Records) -> Iterator[Claim]:
     tail = measure(records[_TAIL], "queue_mean")
     yield judge(
         "LRED then behaves like tail-drop with a virtual buffer of q0.",
-        "6.4, figure 17",
+        "sec. 6.4, figure 17",
         [
             within(
                 "mean queue over that of tail-drop with 100 packets",

@@ -94,15 +94,20 @@ def reproduce(
         _repeat(experiment, plan, campaign)
         for experiment, plan in zip(EXPERIMENTS, plans, strict=True)
     ]
-    claims = [claim for part in parts for claim in part.claims]
+    of_text = [
+        claim
+        for experiment, part in zip(EXPERIMENTS, parts, strict=True)
+        if experiment is not extensions
+        for claim in part.claims
+    ]
     return Reproduction(
         paper=PAPER,
         rows=[row for part in parts for row in part.rows],
-        findings=findings(claims),
+        findings=findings(of_text),
         choices=CHOICES,
         plots=[plot for part in parts for plot in part.plots],
         units=UNITS,
-        claims=claims,
+        claims=[claim for part in parts for claim in part.claims],
     )
 
 

@@ -17,8 +17,9 @@ from sluicegate.scheduler import Sfq
 
 Like: TypeAlias = Literal["ns2", "text"]
 
-# with the headers of TCP and IP
-WIRE_BYTES = PAYLOAD_BYTES + 40
+# of TCP and IP
+HEADER_BYTES = 40
+WIRE_BYTES = PAYLOAD_BYTES + HEADER_BYTES
 # ns-2's defaults
 _RED_BYTES, _REM_BYTES = 500, 1000
 _SFQ_LIMIT, _SFQ_QUEUES = 40, 16

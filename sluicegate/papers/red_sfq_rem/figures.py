@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Iterator, Mapping
 
 from matplotlib.axes import Axes
@@ -22,7 +23,7 @@ _COURSES = {
 _CAPTIONS = {
     "throughput": "Payload since the start over the time since the start, mean over the seeds.",
     "delay": "Of a data packet that arrives at R1 behind the queue of figure 7.",
-    "queue": "Of the first seed, sampled ten times a second.",
+    "queue": "Means over the seeds and over a second each.",
 }
 
 
@@ -33,7 +34,7 @@ def loss_figure(sweeps: Mapping[str, Sweep]) -> Plot:
     axes = figure.subplots(rows, _COLUMNS, squeeze=False)
     for ax, (reading, by_name) in zip(axes.flat, sweeps.items(), strict=False):
         _draw_losses(ax, by_name)
-        ax.set_title(reading, loc="left", fontsize=9, wrap=True)
+        ax.set_title(textwrap.fill(reading, 44), loc="left", fontsize=9)
     for ax in axes[-1]:
         ax.set_xlabel("bandwidth of R1-R2 (Mb/s)")
     for ax in axes[:, 0]:

@@ -7,8 +7,16 @@ from collections.abc import Mapping
 import numpy as np
 
 from sluicegate.papers.red_sfq_rem.claims import Trio
+from sluicegate.papers.red_sfq_rem.disciplines import WIRE_BYTES
 from sluicegate.papers.red_sfq_rem.readings import SEEDS, Reading
-from sluicegate.papers.red_sfq_rem.source import ALGORITHMS, TABLE_2, TABLE_3
+from sluicegate.papers.red_sfq_rem.source import (
+    ACCESS_DELAY_S,
+    ALGORITHMS,
+    BOTTLENECK_DELAY_S,
+    PAIRS,
+    TABLE_2,
+    TABLE_3,
+)
 
 _COMPARED = ("sent", "lost")
 
@@ -37,6 +45,7 @@ def findings(trios: Mapping[Reading, Trio]) -> list[str]:
         f"{np.exp(distance(trios[best])):.2g} at most.",
         _drop_tail(trios),
         _buffers(trios),
+        _windows(),
         *_contradictions(),
     ]
 
@@ -52,11 +61,22 @@ def _drop_tail(trios: Mapping[Reading, Trio]) -> str:
 
 def _buffers(trios: Mapping[Reading, Trio]) -> str:
     best = Reading()
-    queues = ", ".join(f"{name} {trios[best][name].queue_max}" for name in ALGORITHMS)
+    queues = ", ".join(f"{name} {trios[best][name].queue_max:.0f}" for name in ALGORITHMS)
     return (
         "What tells the three apart in ns-2 is how much they hold. RED counts its buffer in bytes "
         "of a mean packet of 500, so that 20 packets hold 5 of 2 kB; SFQ holds 40 whatever it is "
         f"told. Under '{best.name}' the longest queues are: {queues}."
+    )
+
+
+def _windows() -> str:
+    round_trip_s = 2 * (2 * ACCESS_DELAY_S + BOTTLENECK_DELAY_S)
+    window = Reading().window
+    most_mbps = PAIRS * window * 8 * WIRE_BYTES / round_trip_s / 1e6
+    return (
+        f"Windows of {window} packets, ns-2's default, let the {PAIRS} sources send "
+        f"{most_mbps:.1f} Mb/s at most: from 15 Mb/s on the link is not full any more, and the "
+        "losses that are left are those of bursts."
     )
 
 

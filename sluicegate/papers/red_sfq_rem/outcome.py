@@ -9,7 +9,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from sluicegate.network.record import NetworkRecord, PortRecord
-from sluicegate.papers.red_sfq_rem.disciplines import WIRE_BYTES
+from sluicegate.papers.red_sfq_rem.disciplines import HEADER_BYTES, WIRE_BYTES
 from sluicegate.papers.red_sfq_rem.source import (
     ACCESS_DELAY_S,
     ACCESS_RATE_BPS,
@@ -20,8 +20,11 @@ from sluicegate.papers.red_sfq_rem.source import (
 
 FloatArray = NDArray[np.float64]
 
-# all of a data packet's way but the bottleneck's queue and transmission
-_OTHER_DELAY_S = 2 * (ACCESS_DELAY_S + 8 * WIRE_BYTES / ACCESS_RATE_BPS) + BOTTLENECK_DELAY_S
+_PROPAGATION_S = 2 * ACCESS_DELAY_S + BOTTLENECK_DELAY_S
+# all of a packet's way but the bottleneck's queue and transmission: of a data packet, and of the
+# one that opens a connection
+_OTHER_DELAY_S = _PROPAGATION_S + 2 * 8 * WIRE_BYTES / ACCESS_RATE_BPS
+_OPENING_DELAY_S = _PROPAGATION_S + 2 * 8 * HEADER_BYTES / ACCESS_RATE_BPS
 
 
 @dataclass(frozen=True)
@@ -41,11 +44,11 @@ class Outcome:
         full: Share of the samples in which the queue is as long as it ever was.
         delay_mean: Of a data packet from end to end, ms.
         delay_max: Longest, ms.
-        delay_min: Shortest, ms.
+        delay_min: Shortest, ms: that of the packet that opens a connection.
         queue_max: Longest queue, packets.
         queue_min: Shortest, packets.
-        course: By time_s: throughput (Mb/s of payload since the start, mean over the seeds); of
-            the first seed queue (packets) and delay (ms, of a data packet that comes behind it).
+        course: By the second, means over the seeds: time_s, throughput (Mb/s of payload since the
+            start), queue (packets), delay (ms, of a data packet that comes behind that queue).
     """
 
     sent: FloatArray
@@ -75,32 +78,56 @@ def outcome(record: NetworkRecord, rate_bps: float) -> Outcome:
     times_s, queue = port.times_s, port.samples
     packets = _rows(port, "sent_bytes") / WIRE_BYTES
     since_start = _megabits(packets[:, 1:]) / times_s[1:]
-    sent, lost = packets[:, -1], _rows(port, "losses")[:, -1]
+    sent = DURATION_S * _totals(record, "throughput_bps") / 8 / WIRE_BYTES
+    lost = _lost(record)
     waited_s = np.flatnonzero(port.wait_distribution) * port.wait_bin_s
     lengths = np.flatnonzero(port.queue_distribution)
     return Outcome(
         sent=sent,
         lost=lost,
-        early=record.replications["early_loss_ratio"].to_numpy(),
+        early=_totals(record, "early_loss_ratio"),
         loss_ratio=lost / sent,
         utilization=1e6 * _megabits(sent) / DURATION_S / rate_bps,
         throughput_max=since_start.max(axis=1),
         throughput_min=since_start.min(axis=1),
         full=(queue == lengths[-1]).mean(axis=1),
-        delay_mean=1000 * (_OTHER_DELAY_S + record.replications["wait_mean"].to_numpy()),
+        delay_mean=1000 * (_OTHER_DELAY_S + _totals(record, "wait_mean")),
         delay_max=1000 * float(_OTHER_DELAY_S + waited_s[-1] + port.wait_bin_s),
-        delay_min=1000 * float(_OTHER_DELAY_S + waited_s[0]),
+        delay_min=1000 * float(_OPENING_DELAY_S + waited_s[0]),
         queue_max=float(lengths[-1]),
         queue_min=float(lengths[0]),
-        course=pl.DataFrame(
-            {
-                "time_s": times_s[1:],
-                "throughput": since_start.mean(axis=0),
-                "queue": queue[0, 1:],
-                "delay": 1000 * (_OTHER_DELAY_S + (queue[0, 1:] + 1) * 8 * WIRE_BYTES / rate_bps),
-            }
+        course=_course(times_s, since_start, queue).with_columns(
+            delay=1000 * (_OTHER_DELAY_S + (pl.col("queue") + 1) * 8 * WIRE_BYTES / rate_bps)
         ),
     )
+
+
+def _course(
+    times_s: FloatArray, since_start: FloatArray, queue: NDArray[np.uint32]
+) -> pl.DataFrame:
+    per_second = round(1 / (times_s[1] - times_s[0]))
+    ends = slice(per_second, None, per_second)
+    seconds = len(times_s[ends])
+    waiting = queue[:, : seconds * per_second].mean(axis=0)
+    return pl.DataFrame(
+        {
+            "time_s": times_s[ends],
+            "throughput": since_start.mean(axis=0)[per_second - 1 :: per_second],
+            "queue": waiting.reshape(seconds, per_second).mean(axis=1),
+        }
+    )
+
+
+def _totals(record: NetworkRecord, name: str) -> FloatArray:
+    """A measure of the whole run, per seed, shape (R,): nothing is left out as warm-up."""
+    return record.replications[name].to_numpy()
+
+
+def _lost(record: NetworkRecord) -> FloatArray:
+    """Packets lost, shape (R,), from what share they are of those sent, lost and still waiting."""
+    ratio = _totals(record, "loss_ratio")
+    others = DURATION_S * _totals(record, "throughput") + record.ports[0].samples[:, -1]
+    return np.asarray(np.round(ratio / (1 - ratio) * others))
 
 
 def _rows(port: PortRecord, column: str) -> FloatArray:

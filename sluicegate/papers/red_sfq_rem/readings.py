@@ -65,6 +65,11 @@ class Reading:
             f"apart, data {'both ways' if self.both_ways else 'one way'}"
         )
 
+    @property
+    def is_near(self) -> bool:
+        """Whether it is of the kind that table 2 points to: ns-2, told a buffer of 20 packets."""
+        return self.like == "ns2" and self.limit == 20 and not self.both_ways
+
     def scenario(self, name: str) -> NetworkScenario:
         """The paper's network with one of its algorithms in both routers."""
         rate_bps = self.rate_mbps * 1e6

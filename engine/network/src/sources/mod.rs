@@ -63,8 +63,8 @@ pub struct Group {
     pub source: Source,
 }
 
-/// Most flows that may be expected to arrive in one run.
-const MOST_ARRIVALS: f64 = 1e7;
+/// Most flows of a group: those that a recording has, and those that are expected to arrive.
+const MOST_FLOWS: f64 = 1e7;
 
 impl Group {
     /// Whether nobody answers, so that no way back is needed.
@@ -87,7 +87,7 @@ impl Group {
                 let end_ns = datagrams.stop_ns.min(end_ns);
                 self.check_frames(&datagrams.pace, datagrams.start_ns, end_ns)
             }
-            Source::Replay(_) => Ok(()),
+            Source::Replay(replay) => self.check_flows(replay.recording.flows()),
         }
     }
 
@@ -106,9 +106,19 @@ impl Group {
     fn check_arrivals(&self, pace: &Pace, from_ns: u64, to_ns: u64) -> Result<(), String> {
         let time_ns = to_ns.saturating_sub(from_ns) as f64;
         let expected = time_ns / pace.mean_gap_ns() * f64::from(self.count);
-        if expected > MOST_ARRIVALS {
+        if expected > MOST_FLOWS {
             return Err(format!(
-                "about {expected:.3e} flows would arrive; at most {MOST_ARRIVALS:e} can"
+                "about {expected:.3e} flows would arrive; at most {MOST_FLOWS:e} can"
+            ));
+        }
+        Ok(())
+    }
+
+    fn check_flows(&self, recorded: u32) -> Result<(), String> {
+        if f64::from(self.count) * f64::from(recorded) > MOST_FLOWS {
+            return Err(format!(
+                "{} copies of {recorded} recorded flows are more than {MOST_FLOWS:e}",
+                self.count
             ));
         }
         Ok(())

@@ -55,6 +55,11 @@ impl Recording {
         let flows = flows.iter().max().map_or(0, |last| last + 1);
         Ok(Self { packets, flows })
     }
+
+    /// How many flows it has.
+    pub fn flows(&self) -> u32 {
+        self.flows
+    }
 }
 
 /// A recording that is replayed.
@@ -111,7 +116,7 @@ impl Replayed {
 
     /// How many flows the recording has.
     pub fn flows(&self) -> u32 {
-        self.recording.flows
+        self.recording.flows()
     }
 }
 
