@@ -134,8 +134,8 @@ def wider() -> Iterator[Case]:
 
 def phases() -> Iterator[Case]:
     """Drop-tail where ties between packets decide, and the same with datagrams that break them."""
-    for case in (Case("DropTail", 100, 10e6, seeds=40), Case("DropTail", 500, seeds=40)):
-        yield case
+    for flows, access_bps in ((100, 10e6), (500, 100e6), (500, 10e6)):
+        yield (case := Case("DropTail", flows, access_bps, seeds=40))
         yield replace(case, datagrams=100)
 
 
