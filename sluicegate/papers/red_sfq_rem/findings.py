@@ -53,9 +53,9 @@ def findings(trios: Mapping[Reading, Trio]) -> list[str]:
 def _drop_tail(trios: Mapping[Reading, Trio]) -> str:
     early = sum(bool(trio["REM"].early.any()) for trio in trios.values())
     return (
-        "REM with ns-2's settings is drop-tail here: its own drops (as opposed to those of a full "
-        f"buffer) occur under {early} of {len(trios)} readings. Its price starts to rise only when "
-        "the queue is above 20 packets or the input above the rate for long."
+        "REM with ns-2's gains is all but drop-tail here: its own drops (as opposed to those of a "
+        f"full buffer) occur under {early} of {len(trios)} readings. Its price rises only "
+        "while the queue is above 20 packets or the input above the rate for long."
     )
 
 
