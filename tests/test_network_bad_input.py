@@ -106,6 +106,11 @@ CASES = [
     (changed("flows", []), "flows = [] must have at least 1"),
     (changed("flows", MISSING), "flows is missing"),
     (changed("flows.0.count", 0), "flows.0.count = 0 must be at least 1"),
+    (
+        changed("flows.0.count", 6_000_000),
+        "flows: the counts of all groups are 6000000 together and must be at most 5000000: "
+        "each flow takes about 1 kB of memory",
+    ),
     (changed("flows.0.count", 2.5), "flows.0.count = 2.5 must be a whole number"),
     (changed("flows.0.spread_s", -1.0), "flows.0.spread_s = -1.0 must be at least 0"),
     (changed("flows.0.start_s", -1.0), "flows.0.start_s = -1.0 must be at least 0"),
@@ -177,6 +182,13 @@ def test_the_engines_words_name_the_groups_of_the_scenario():
     with pytest.raises(sg.SluiceError) as told:
         network.simulate(network.NetworkScenario.parse(table))
     assert str(told.value).startswith("flows.1: about 1.000e9 flows would arrive")
+
+
+def test_a_queue_without_limit_does_not_fill_the_memory():
+    flood = {"kind": "datagrams", "rate_bps": 1e11}
+    table = changed("flows", [flood]) | {"duration_s": 10.0}
+    with pytest.raises(sg.SluiceError, match=r"link client0 -> left: millions of packets wait"):
+        network.simulate(network.NetworkScenario.parse(table), threads=1)
 
 
 def test_every_problem_of_a_file_stands_on_a_line(tmp_path, capsys):

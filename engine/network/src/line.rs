@@ -31,6 +31,11 @@ pub struct Store {
 }
 
 impl Store {
+    /// Packets for which it has room.
+    pub fn room(&self) -> usize {
+        self.entries.len()
+    }
+
     /// A block that no line holds.
     fn take(&mut self) -> u32 {
         self.free.pop().unwrap_or_else(|| {
@@ -61,6 +66,11 @@ impl Line {
     #[inline]
     pub fn is_empty(&self) -> bool {
         self.len == 0
+    }
+
+    /// Packets on their way.
+    pub fn len(&self) -> u32 {
+        self.len
     }
 
     /// A packet that comes out at `due`, after all others.

@@ -136,6 +136,9 @@ impl Port {
     }
 }
 
+/// Most packets on their way, 32 bytes each: queues without a limit would fill the memory.
+const MOST_ON_WAY: usize = 20_000_000;
+
 /// Links, ports and packets on their way.
 pub struct Network<T> {
     wires: Vec<Wire>,
@@ -217,6 +220,13 @@ impl<T: Trace> Network<T> {
     /// The clock that all times of the network's events are of.
     pub fn clock(&self) -> Clock {
         self.clock
+    }
+
+    /// The link with the most packets, if all of them together are more than can be held.
+    pub fn overfull(&self) -> Option<usize> {
+        let overfull = self.store.room() > MOST_ON_WAY;
+        let fullest = || (0..self.wires.len()).max_by_key(|link| self.wires[*link].line.len());
+        overfull.then(fullest).flatten()
     }
 
     /// The next event and its time; [`NEVER`] if nothing moves.

@@ -33,6 +33,8 @@ pub struct Plan {
 
 /// Longest simulated time: 1000 days.
 const MOST_DURATION_NS: u64 = 86_400_000_000_000_000;
+/// Most flows, short ones aside: each takes somewhat less than 1 kB.
+const MOST_FLOWS: u64 = 5_000_000;
 /// Most bytes that the series of all replications may take.
 const MOST_SERIES_BYTES: u64 = 1_000_000_000;
 
@@ -92,6 +94,13 @@ impl Plan {
                  may take {MOST_SERIES_BYTES} bytes",
                 self.sample_ns as f64 / 1e9,
                 (self.duration_ns / most_samples + 1) as f64 / 1e9
+            ));
+        }
+        let flows: u64 = self.groups.iter().map(|group| u64::from(group.count)).sum();
+        if flows > MOST_FLOWS {
+            return refuse(format!(
+                "flows: the counts of all groups are {flows} together and must be at most \
+                 {MOST_FLOWS}: each flow takes about 1 kB of memory"
             ));
         }
         for (index, group) in self.groups.iter().enumerate() {

@@ -124,7 +124,7 @@ pub struct Replication {
 /// not depend on their number. Gives those that were finished, in order.
 ///
 /// # Errors
-/// If the plan makes no sense.
+/// If the plan makes no sense, or if more packets are on their way than memory should hold.
 pub fn simulate(
     plan: &Plan,
     threads: Option<usize>,
@@ -135,12 +135,12 @@ pub fn simulate(
         .num_threads(threads.unwrap_or(0))
         .build()
         .expect("threads to run on");
-    let finished: Vec<Option<Replication>> = pool.install(|| {
+    let finished: Vec<_> = pool.install(|| {
         (0..plan.replications)
             .into_par_iter()
             .map(|number| World::new(plan, (routes.clone(), clock), number, control, ()).run())
-            .collect()
-    });
+            .collect::<Result<_, NetworkError>>()
+    })?;
     Ok(finished.into_iter().flatten().collect())
 }
 
@@ -148,12 +148,12 @@ pub fn simulate(
 /// without. `None` if it was cancelled.
 ///
 /// # Errors
-/// If the plan makes no sense; then nothing was shown.
+/// If the plan makes no sense (then nothing was shown), or as `simulate`.
 pub fn simulate_traced(
     plan: &Plan,
     control: &Control,
     trace: &mut impl Trace,
 ) -> Result<Option<Replication>, NetworkError> {
     let checked = plan.check()?;
-    Ok(World::new(plan, checked, 0, control, trace).run())
+    World::new(plan, checked, 0, control, trace).run()
 }

@@ -92,6 +92,15 @@ impl Topology {
         Ok(())
     }
 
+    /// What to say of a link that holds so many packets that the run ends.
+    pub(crate) fn overfull(&self, link: usize) -> NetworkError {
+        NetworkError(format!(
+            "link {}: millions of packets wait before it, and memory runs out: it has no limit, \
+             and more packets come than its rate lets through",
+            self.link_name(link)
+        ))
+    }
+
     /// Shortest ways from node `from`: least delay, then fewest links, then the link listed first.
     pub(crate) fn ways_from(&self, from: usize) -> Ways<'_> {
         let mut leaving = vec![Vec::new(); self.nodes.len()];

@@ -7,6 +7,7 @@ use crate::{
     ahead::prefetch,
     clock::{Clock, Instant, Ticks},
     endpoints::Endpoints,
+    error::NetworkError,
     network::Network,
     packet::{Kind, Packet},
     plan::Plan,
@@ -65,7 +66,10 @@ impl<'a, T: Trace> World<'a, T> {
     }
 
     /// Runs to the end; `None` if the run was cancelled meanwhile.
-    pub fn run(mut self) -> Option<Replication> {
+    ///
+    /// # Errors
+    /// If more packets are on their way than memory should hold.
+    pub fn run(mut self) -> Result<Option<Replication>, NetworkError> {
         let end_ns = self.plan.duration_ns;
         let clock = self.network.clock();
         let end = clock.ticks(end_ns);
@@ -77,7 +81,10 @@ impl<'a, T: Trace> World<'a, T> {
                 }
                 self.work(clock.at(self.task_due));
                 if self.control.is_cancelled() {
-                    return None;
+                    return Ok(None);
+                }
+                if let Some(link) = self.network.overfull() {
+                    return Err(self.plan.topology.overfull(link));
                 }
             } else if event_due >= end {
                 break;
@@ -88,14 +95,14 @@ impl<'a, T: Trace> World<'a, T> {
         }
         self.control.add(end_ns - self.reported_ns);
         self.finish(end_ns);
-        Some(Replication {
+        Ok(Some(Replication {
             stretches: self.finished,
             // first, which gives back the network's memory
             ports: self.network.into_series(),
             tcp: self.ends.tcp_outcomes(),
             datagrams: self.ends.datagram_outcomes(),
             flows: self.series,
-        })
+        }))
     }
 
     /// A packet has come to the end of its way.

@@ -27,7 +27,12 @@ type Spoil = fn(&mut Plan);
 
 #[test]
 fn each_with_its_reason() {
-    let cases: [(&str, Spoil); 14] = [
+    let cases: [(&str, Spoil); 15] = [
+        (
+            "flows: the counts of all groups are 5000001 together and must be at most 5000000: \
+             each flow takes about 1 kB of memory",
+            |plan| plan.groups[0].count = 5_000_001,
+        ),
         ("no route from n0 to n2", |plan| plan.groups[0].to = 2),
         (
             "a flow must lead to another node, not from n0 to n0",
