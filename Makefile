@@ -19,7 +19,7 @@ build: .venv/built
 	@touch $@
 
 .venv/built: .venv/installed pyproject.toml $(SOURCES) | tools
-	@echo "build: the engine (Rust and C, optimised: about a minute the first time)"
+	@echo "build: the engine (Rust and C, optimised: about two minutes the first time)"
 	@mkdir -p target
 	@$(BIN)/maturin develop --release --locked >target/build.log 2>&1 || { cat target/build.log; exit 1; }
 	@touch $@
