@@ -86,10 +86,13 @@ CASES = [
     (graph(LINK | {"sink": "a"}), "topology: links.0.sink = a must differ from its source"),
     (graph(LINK | {"queue": False}), "topology.links: at least one must have queue = true"),
     # routes
-    (graph(LINK | {"both_ways": False}), "no route from b to a"),
+    (
+        graph(LINK | {"both_ways": False}),
+        "no route from b to a, which ACKs of a flow must take",
+    ),
     (
         graph(LINK, LINK | {"source": "c", "sink": "d"}, source="a", sink="d"),
-        "no route from a to d",
+        "no route from a to d, which data of a flow must take",
     ),
     (graph(LINK, source="a", sink="a"), "a flow must lead to another node, not from a to a"),
     (graph(LINK, source="a", sink="z"), "flows.0: z is no node of the topology"),

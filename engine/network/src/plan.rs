@@ -112,14 +112,12 @@ impl Plan {
                 return refuse(format!("flows.{index}: {what}"));
             }
         }
-        let pairs = self
+        let there = self.groups.iter().map(|group| (group.from, group.to));
+        let back = self
             .groups
             .iter()
-            .flat_map(|group| match group.is_one_way() {
-                true => vec![(group.from, group.to)],
-                // the acknowledgements need a way, too
-                false => vec![(group.from, group.to), (group.to, group.from)],
-            });
-        Routes::new(&self.topology, pairs)
+            .filter(|group| !group.is_one_way())
+            .map(|group| (group.to, group.from));
+        Routes::new(&self.topology, there, back)
     }
 }

@@ -21,17 +21,19 @@ pub struct Routes {
 }
 
 impl Routes {
-    /// The shortest ways between these pairs of nodes.
+    /// The shortest ways between pairs of nodes: those of data and those of acknowledgements.
     ///
     /// # Errors
     /// If there is none, or if both nodes of a pair are the same.
     pub fn new(
         topology: &Topology,
-        pairs: impl IntoIterator<Item = (usize, usize)>,
+        there: impl Iterator<Item = (usize, usize)>,
+        back: impl Iterator<Item = (usize, usize)>,
     ) -> Result<Self, NetworkError> {
         let mut routes = Self::default();
         let mut ways: BTreeMap<usize, Ways<'_>> = BTreeMap::new();
-        for (from, to) in pairs {
+        let named = |what: &'static str| move |(from, to)| (from, to, what);
+        for (from, to, what) in there.map(named("data")).chain(back.map(named("ACKs"))) {
             if from == to {
                 return Err(NetworkError(format!(
                     "a flow must lead to another node, not from {0} to {0}",
@@ -45,7 +47,7 @@ impl Routes {
             routes.starts.insert((from, to), routes.hops.len() as u32);
             routes
                 .hops
-                .extend(ways.to(to)?.iter().map(|link| *link as u32));
+                .extend(ways.to(to, what)?.iter().map(|link| *link as u32));
             routes.hops.push(END as u32);
         }
         routes.find_common_predecessors(topology.links.len());

@@ -142,17 +142,21 @@ pub(crate) struct Ways<'a> {
 }
 
 impl Ways<'_> {
-    /// The links to `to`, in order.
+    /// The links to `to`, in order; `what` is to take them.
     ///
     /// # Errors
     /// If there is no way.
-    pub fn to(&self, to: usize) -> Result<Vec<usize>, NetworkError> {
+    pub fn to(&self, to: usize, what: &str) -> Result<Vec<usize>, NetworkError> {
         let mut links = Vec::new();
         let mut node = to;
         while node != self.from {
             let link = self.through[node].ok_or_else(|| {
                 let name = |node: usize| &self.topology.nodes[node];
-                NetworkError(format!("no route from {} to {}", name(self.from), name(to)))
+                NetworkError(format!(
+                    "no route from {} to {}, which {what} of a flow must take",
+                    name(self.from),
+                    name(to)
+                ))
             })?;
             links.push(link);
             node = self.topology.links[link].from;

@@ -33,7 +33,12 @@ fn each_with_its_reason() {
              each flow takes about 1 kB of memory",
             |plan| plan.groups[0].count = 5_000_001,
         ),
-        ("no route from n0 to n2", |plan| plan.groups[0].to = 2),
+        (
+            "no route from n0 to n2, which data of a flow must take",
+            |plan| {
+                plan.groups[0].to = 2;
+            },
+        ),
         (
             "a flow must lead to another node, not from n0 to n0",
             |plan| {
