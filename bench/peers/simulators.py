@@ -104,7 +104,7 @@ def ns2(case: Case) -> list[Run]:
     """Runs of ns-2."""
     script = HERE / "dumbbell.tcl"
     return [
-        _kept(["ns", str(script), *case.words(seed)], script, case.q_ref)
+        _kept(["ns", str(script)], case.words(seed), script, case.q_ref)
         for seed in range(1, case.seeds + 1)
     ]
 
@@ -114,7 +114,7 @@ def ns3(case: Case) -> list[Run]:
     program = ns3_program()
     words = [f"--{word}" for word in case.words(0) if word.split("=")[0] in NS3_WORDS]
     return [
-        _kept([str(program), *words, f"--seed={seed}"], HERE / "dumbbell.cc", case.q_ref)
+        _kept([str(program)], [*words, f"--seed={seed}"], HERE / "dumbbell.cc", case.q_ref)
         for seed in range(1, case.seeds + 1)
     ]
 
@@ -140,13 +140,13 @@ def raw(command: list[str]) -> dict[str, Any]:
     return dict(json.loads(done.stdout))
 
 
-def _kept(command: list[str], source: Path, target: float) -> Run:
+def _kept(command: list[str], words: list[str], source: Path, target: float) -> Run:
     """A peer's run, from the folder of finished ones if it is there: a bench can be interrupted."""
-    what = [command[1:], source.read_text()]
+    what = [words, source.read_text()]
     key = hashlib.sha256(json.dumps(what).encode()).hexdigest()[:24]
     path = RESULTS / "finished" / f"{key}.json"
     if not path.exists():
-        run = _figures(raw(command), target)
+        run = _figures(raw([*command, *words]), target)
         path.parent.mkdir(parents=True, exist_ok=True)
         part = path.with_suffix(".part")
         part.write_text(json.dumps(asdict(run)))
