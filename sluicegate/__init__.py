@@ -2,11 +2,11 @@
 
 from sluicegate import chain, network, trace
 from sluicegate._engine import ADMIT, DROP_BOTH, DROP_EARLY, DROP_FORCED, View
-from sluicegate.aqm import Aqm, AqmClass, Param, PythonAqm, aqm, aqms
-from sluicegate.compare import Comparison, compare
+from sluicegate.comparison import Comparison, compare
 from sluicegate.errors import SluiceError
 from sluicegate.estimate import Measure
 from sluicegate.record import Record, SlottedRecord
+from sluicegate.registry import Aqm, AqmClass, Param, PythonAqm, aqm, aqms
 from sluicegate.scenario import (
     DeterministicService,
     Discipline,
@@ -20,7 +20,7 @@ from sluicegate.scenario import (
     SelfSimilarArrivals,
 )
 from sluicegate.scheduler import Drr, Fifo, Fq, Sfq
-from sluicegate.simulate import simulate
+from sluicegate.slotted import simulate
 
 __all__ = [
     "ADMIT",

@@ -11,9 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import BeforeValidator, ConfigDict, Field, PrivateAttr, model_validator
 
-from sluicegate.aqm import Aqm, PythonAqm, aqm
 from sluicegate.checked import Checked, explained
 from sluicegate.errors import SluiceError
+from sluicegate.registry import Aqm, PythonAqm, aqm
 from sluicegate.scheduler import Fifo, Scheduler
 from sluicegate.traffic import Capture, Modulator
 

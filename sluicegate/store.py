@@ -25,7 +25,7 @@ _CODE = (
     "record.py",
     "scenario.py",
     "scheduler.py",
-    "simulate.py",
+    "slotted.py",
     "traffic/modulator.py",
 )
 

@@ -17,7 +17,7 @@ from sluicegate.network.scenario import NetworkScenario
 from sluicegate.network.simulate import simulate as simulate_network
 from sluicegate.record import Record, SlottedRecord
 from sluicegate.scenario import Discipline, Scenario
-from sluicegate.simulate import simulate
+from sluicegate.slotted import simulate
 
 AnyScenario: TypeAlias = Scenario | NetworkScenario
 S = TypeVar("S", contravariant=True)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import sluicegate as sg
-from sluicegate.aqm import _compiled
+from sluicegate.registry import _compiled
 
 LOAD = {
     "slots": 2e4,

@@ -12,10 +12,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sluicegate import _engine
-from sluicegate.aqm import PythonAqm
 from sluicegate.errors import SluiceError
+from sluicegate.registry import PythonAqm
 from sluicegate.scenario import Discipline, Scenario
-from sluicegate.simulate import describe, engine_plan
+from sluicegate.slotted import describe, engine_plan
 
 # what is done, what there is to do, and what that means in words
 Tell: TypeAlias = Callable[[float, float, str], None]

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from sluicegate.aqm import Param, PythonAqm
 from sluicegate.errors import SluiceError
+from sluicegate.registry import Param, PythonAqm
 from sluicegate.scenario import Discipline, GeometricService, Scenario, SelfSimilarArrivals
 
 # steps to one side that a difference quotient takes

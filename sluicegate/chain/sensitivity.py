@@ -15,7 +15,7 @@ from sluicegate.chain.steady import Method, counts
 from sluicegate.errors import SluiceError
 from sluicegate.estimate import Measure, measures
 from sluicegate.scenario import Discipline, Scenario
-from sluicegate.simulate import engine_plan
+from sluicegate.slotted import engine_plan
 
 # largest relative change of a count by which measures are differenced
 _SMALL = 1e-5

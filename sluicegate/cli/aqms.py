@@ -10,11 +10,11 @@ import typer
 from rich.console import Console
 from rich.markup import escape
 
-from sluicegate.aqm import Aqm, Param, aqm_class
-from sluicegate.aqm import aqms as all_aqms
 from sluicegate.cli import syntax
 from sluicegate.cli.screen import console
 from sluicegate.errors import SluiceError
+from sluicegate.registry import Aqm, Param, aqm_class
+from sluicegate.registry import aqms as all_aqms
 from sluicegate.report.tables import terminal_table, value_text
 
 _PLOTS = (".svg", ".png", ".pdf")

@@ -11,8 +11,8 @@ from rich.markup import escape
 
 from sluicegate.cli import options
 from sluicegate.cli.screen import console, progress, write_json
-from sluicegate.compare import AnyWorld, Comparison
-from sluicegate.compare import compare as run
+from sluicegate.comparison import AnyWorld, Comparison
+from sluicegate.comparison import compare as run
 from sluicegate.report.tables import comparison_table
 from sluicegate.worlds import AnyScenario, world_named, worlds_of
 

@@ -10,7 +10,7 @@ from rich.markup import escape
 
 from sluicegate.cli import options
 from sluicegate.cli.screen import console, progress, write_json
-from sluicegate.compare import compare
+from sluicegate.comparison import compare
 from sluicegate.errors import SluiceError
 from sluicegate.report.tables import record_rows, terminal_table
 from sluicegate.worlds import AnyScenario, Network

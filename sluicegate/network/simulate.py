@@ -10,13 +10,13 @@ from os import PathLike, fspath
 from typing import Any
 
 from sluicegate import _engine, store
-from sluicegate.aqm import Aqm
 from sluicegate.checked import check_threads
 from sluicegate.errors import InterruptError, SluiceError
 from sluicegate.network.assemble import record
 from sluicegate.network.laws import ns
 from sluicegate.network.record import NetworkRecord
 from sluicegate.network.scenario import NetworkScenario
+from sluicegate.registry import Aqm
 from sluicegate.scenario import Discipline
 
 Watch = Callable[[float, float], None]

@@ -6,7 +6,7 @@ import io
 from collections.abc import Sequence
 from pathlib import Path
 
-from sluicegate.compare import Comparison
+from sluicegate.comparison import Comparison
 from sluicegate.network.record import NetworkRecord
 from sluicegate.record import Record, names
 from sluicegate.report import plots

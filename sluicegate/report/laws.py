@@ -9,7 +9,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, MaxNLocator
 from numpy.typing import NDArray
 
-from sluicegate.aqm import Aqm, PythonAqm
+from sluicegate.registry import Aqm, PythonAqm
 from sluicegate.report.plots import WIDTH, colours, dash, height_for, label, share_text
 
 FloatArray = NDArray[np.float64]

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from sluicegate.aqm import Aqm
 from sluicegate.network import NetworkScenario
+from sluicegate.registry import Aqm
 from sluicegate.report.tables import value_text
 from sluicegate.scenario import Discipline, Scenario
 from sluicegate.worlds import AnyScenario

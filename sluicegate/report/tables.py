@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from rich.markup import escape
 from rich.table import Table
 
-from sluicegate.compare import Comparison
+from sluicegate.comparison import Comparison
 from sluicegate.estimate import Measure
 from sluicegate.network.record import NetworkRecord
 from sluicegate.record import Record, names

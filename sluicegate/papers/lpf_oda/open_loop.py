@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from sluicegate.aqm import Aqm, aqm
 from sluicegate.papers.comparison import Plot, Reproduction, Row
 from sluicegate.papers.figures import FloatArray, response_figure
 from sluicegate.papers.lpf_oda.source import FILTERS, MAX_TH, MIN_TH, PAPER, TIMES_SOONER, W
+from sluicegate.registry import Aqm, aqm
 from sluicegate.worlds import Watch
 
 _CONGESTED_QUEUE = 25

@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 
 from sluicegate import _engine, store
-from sluicegate.aqm import PythonAqm
 from sluicegate.checked import check_threads
 from sluicegate.errors import InterruptError, SluiceError
 from sluicegate.estimate import Counts, measures, unit_correlation
 from sluicegate.record import SlottedRecord
+from sluicegate.registry import PythonAqm
 from sluicegate.scenario import (
     DeterministicService,
     Discipline,
