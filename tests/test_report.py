@@ -13,7 +13,8 @@ from sluicegate.report import plots
 from sluicegate.report.comparison import write_report
 from sluicegate.report.laws import law_figure, law_table
 from sluicegate.report.page import Page
-from sluicegate.report.tables import comparison_rows, measure_text, numeric_columns, value_text
+from sluicegate.report.tables import comparison_rows, measure_text, value_text
+from sluicegate.report.terminal import numeric_columns
 
 VOID = {"meta", "br", "hr", "img", "link"}
 
