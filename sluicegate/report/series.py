@@ -133,7 +133,9 @@ def _figure(strips: Sequence[_Strip], upwards: str, changes_s: Sequence[float]) 
             ax.axvline(change_s, color="black", lw=0.8, alpha=0.5)
     axes[-1].set_xlim(0, max(strip.duration_s for strip in strips))
     axes[-1].set_xlabel("time (s)")
-    figure.supylabel(upwards if _scale(list(axes)) else f"{upwards}, each on its scale", fontsize=10)
+    figure.supylabel(
+        upwards if _scale(list(axes)) else f"{upwards}, each on its scale", fontsize=10
+    )
     return figure
 
 
