@@ -202,6 +202,7 @@ def test_an_interrupted_comparison_says_how_far_it_came(monkeypatch):
     interrupted_after(1, monkeypatch)
     found = sg.compare(scenario())
     assert found.notes() == [
+        "Waits, queue and losses are of left -> right, the first of 2.",
         "drop_tail was stopped after 33% of its run.",
         "Not run: pi q_ref=20.",
     ]

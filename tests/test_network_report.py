@@ -207,6 +207,16 @@ def test_the_page_says_what_was_run(comparison):
     assert "slots" not in html
 
 
+def test_the_page_says_what_has_no_effect_and_which_queue_is_meant(comparison):
+    first = "Waits, queue and losses are of left -> right, the first of 2."
+    assert comparison.notes() == [first]
+    marking = DISCIPLINES[2].model_copy(update={"ecn": True})
+    deaf = scenario(disciplines=[*DISCIPLINES[:2], marking])
+    assert deaf.notes()[1] == "Nothing can be marked ($RED$): no flow has tcp = { ecn = true }."
+    hears = [*FLOWS, network.TcpFlows(tcp=network.Tcp(ecn=True))]
+    assert scenario(disciplines=[marking], flows=hears).notes() == [first]
+
+
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a device that is always full")
 def test_a_full_disk_is_an_error_of_the_system_and_nothing_half_written_stays(comparison, tmp_path):
     for name in ("series.parquet", f"run.{os.getpid()}"):

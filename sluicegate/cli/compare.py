@@ -84,6 +84,8 @@ def _print(comparison: Comparison, report: Path) -> None:
     for method in dict.fromkeys(record.method for record in comparison.records):
         screen.print(escape(method), style="dim")
     screen.print(f"report: {escape(str(report))}")
+    notes = comparison.notes()
     if comparison.interrupted:
-        notes = " ".join(["Interrupted.", *comparison.notes()])
-        console(stderr=True).print(f"{escape(notes)} The same command goes on from here.")
+        notes = ["Interrupted.", *notes, "The same command goes on from here."]
+    if notes:
+        console(stderr=True).print(escape(" ".join(notes)))
