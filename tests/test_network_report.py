@@ -145,16 +145,29 @@ def test_goodputs_are_those_of_all_flows_that_last(comparison):
         assert line.get_ydata()[-1] == 1
 
 
-def test_short_flows_have_no_goodput_to_be_drawn():
+def test_flows_that_end_have_no_goodput_to_be_drawn():
     short = network.ShortTcpFlows(
         gaps=network.Exponential(mean_s=0.2), duration=network.Constant(mean_s=0.1)
     )
+    ending = [
+        short,
+        network.TcpFlows(count=2, packets=100),
+        network.TcpFlows(count=2, stop_s=1.0),
+        network.DatagramFlows(count=2, rate_bps=1e5, stop_s=1.0),
+    ]
     only = DISCIPLINES[:1]
-    alone = network.simulate(scenario(flows=[short], disciplines=only, duration_s=2.0))
+    alone = network.simulate(scenario(flows=ending, disciplines=only, duration_s=2.0))
     assert goodput_figure([alone]) is None
-    mixed = network.simulate(scenario(flows=[short, *FLOWS], disciplines=only, duration_s=2.0))
+    assert np.isnan(alone["fairness"].value)
+    mixed = network.simulate(scenario(flows=[*ending, *FLOWS], disciplines=only, duration_s=2.0))
     (ax,) = goodput_figure([mixed]).axes
     assert len(ax.lines[0].get_xdata()) == 1 + 3 * 8
+    assert set(mixed.lasting_flows["group"]) == {len(ending)}
+    jain = [
+        each.sum() ** 2 / len(each) / (each**2).sum()
+        for each in mixed.lasting_flows["goodput"].to_numpy().reshape(3, 8)
+    ]
+    assert mixed["fairness"].value == pytest.approx(np.mean(jain))
 
 
 # --- the table and the page

@@ -25,11 +25,13 @@ _TABLES = ("flows", "replications", "series")
 
 
 def lasting(flows: pl.DataFrame, run: dict[str, Any]) -> pl.DataFrame:
-    """The flows that have no end of their own: not those that come and go or have a size."""
+    """The flows that have no end of their own: not those that come and go, stop, or have a size."""
     endless = [
         number
         for number, group in enumerate(run["flows"])
-        if group["kind"] in ("tcp", "datagrams") and group.get("packets") is None
+        if group["kind"] in ("tcp", "datagrams")
+        and group["stop_s"] is None
+        and group.get("packets") is None
     ]
     return flows.filter(pl.col("group").is_in(endless))
 
