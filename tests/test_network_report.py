@@ -63,7 +63,7 @@ def test_a_strip_shows_the_first_replication_within_all(comparison):
     record = comparison.records[1]
     ax = queue_series_figure([record]).axes[0]
     line, target = ax.lines
-    samples = record.ports[0].samples.astype(float)
+    samples = record.ports[0].samples
     # 1000 samples, two to a point
     np.testing.assert_allclose(line.get_ydata(), samples[0].reshape(500, 2).mean(axis=1))
     np.testing.assert_allclose(line.get_xdata()[:2], [0.005, 0.025])
@@ -90,7 +90,7 @@ def test_probabilities_and_averages_are_drawn_where_there_are_any(comparison):
     assert [ax.get_title("left") for ax in averages.axes] == [r"\$RED\$"]
     for figure, column in ((probabilities, "probability"), (averages, "average")):
         line = figure.axes[-1].lines[0].get_ydata()
-        samples = comparison.records[2].ports[0].series.filter(replication=0)[column].to_numpy()
+        samples = comparison.records[2].ports[0].rows(column)[0]
         np.testing.assert_allclose(line, samples.reshape(500, 2).mean(axis=1))
     assert probability_series_figure(comparison.records[:1]) is None
     assert average_series_figure(comparison.records[:2]) is None
@@ -110,8 +110,7 @@ def test_windows_are_drawn_where_the_scenario_asks_for_them(comparison):
     (ax,) = window_series_figure([record]).axes
     line = ax.lines[0].get_ydata()
     assert np.isnan(line[:99]).all()
-    window = record.series.filter(replication=0)["window"].to_numpy()
-    np.testing.assert_array_equal(line[101:], window[101:])
+    np.testing.assert_array_equal(line[101:], record.rows("window")[0, 101:])
     assert "The congestion window in time" in comparison_page(sg.compare(asked)).html()
 
 
