@@ -230,6 +230,13 @@ def test_response_time_is_when_the_trailing_mean_stays_near():
     assert response(steps((5, 100))) == np.inf
 
 
+def test_response_times_of_millions_of_samples_take_no_minutes():
+    """The 10 s that are looked for have a million samples."""
+    samples = np.concatenate([np.zeros(1_000_000), np.full(2_000_000, 100)])
+    found = network.response_time_s(samples, 1e-5, 100)
+    assert found == pytest.approx(12.5, abs=1e-4)
+
+
 def test_response_time_is_counted_from_the_change():
     # near the target up to the change at 50 s, then above, and near again from 60 s on
     samples = steps((50, 100), (10, 500), (40, 100))

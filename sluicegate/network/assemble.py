@@ -44,9 +44,11 @@ def record(
     after = [each["stretches"][-1:] for each in runs]
     whole = [each["stretches"] for each in runs]
     ports = _ports(scenario, runs, after, whole)
-    lasts = lasting(flows, run)
+    lasts = lasting(flows, run).partition_by("replication", as_dict=True)
     fair = [
-        measures.fairness(lasts.filter(replication=number)["goodput_bps"].to_numpy())
+        measures.fairness(lasts[number,]["goodput_bps"].to_numpy())
+        if (number,) in lasts
+        else np.nan
         for number in range(len(runs))
     ]
     rows = _all_rows(runs, after, fair, scenario.warm_up)

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import polars as pl
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
@@ -81,8 +80,8 @@ def window_series_figure(records: Sequence[NetworkRecord]) -> Figure | None:
 
     A curve has a gap where no TCP flow is under way.
     """
-    columns = [record.series["window"] for record in records]
-    strips = _strips(records, columns, [None] * len(records))
+    windows = [record.rows("window") for record in records]
+    strips = _strips(records, windows, [None] * len(records))
     return _figure(strips, "congestion window (packets)", ()) if strips else None
 
 
@@ -102,24 +101,23 @@ def own_target(record: NetworkRecord) -> float | None:
     return None if value is None else float(value)
 
 
-def _columns(records: Sequence[NetworkRecord], port: int, name: str) -> list[pl.Series]:
-    return [record.ports[port].series[name] for record in records]
+def _columns(records: Sequence[NetworkRecord], port: int, name: str) -> list[FloatArray]:
+    return [record.ports[port].rows(name) for record in records]
 
 
 def _strips(
     records: Sequence[NetworkRecord],
-    columns: Sequence[pl.Series],
+    columns: Sequence[FloatArray],
     targets: Sequence[float | None],
 ) -> list[_Strip]:
     """A strip for each record whose column holds anything."""
     colour = colours([record.discipline for record in records])
     strips = []
     for record, samples, target in zip(records, columns, targets, strict=True):
-        if samples.null_count() < len(samples):
+        if not np.isnan(samples).all():
             times_s = record.ports[0].times_s
-            rows = samples.to_numpy().astype(np.float64).reshape(-1, len(times_s))
             name, duration_s = record.discipline, float(record.run["duration_s"])
-            strips.append(_Strip(name, colour[name], duration_s, times_s, rows, target))
+            strips.append(_Strip(name, colour[name], duration_s, times_s, samples, target))
     return strips
 
 
