@@ -140,6 +140,8 @@ class TcpFlows(_Flows):
 class ShortTcpFlows(_Flows):
     """TCP flows that arrive one after the other; `count` streams of arrivals.
 
+    Each stream is between one pair of nodes; several are dealt out to the pairs of the way in turn.
+
     Attributes:
         tcp: The connections.
         gaps: Law of the times between two arrivals of a stream.
