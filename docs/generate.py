@@ -150,6 +150,7 @@ def _meanings(model: type[BaseModel]) -> dict[str, str]:
 
 def _default(field: dict[str, Any]) -> str:
     value = field.get("default")
+    value = f"{value:g}" if isinstance(value, float) else value
     return "" if value in (None, "") or isinstance(value, dict) else _code(value)
 
 
