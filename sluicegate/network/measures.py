@@ -140,7 +140,14 @@ def completion_measures(tcp: Mapping[str, NDArray[Any]], since_ns: int) -> dict[
 
 
 def fairness(rates: NDArray[Any]) -> float:
-    """Jain's index of the rates of flows (Jain, Chiu & Hawe 1984): 1 if all are equal."""
+    """Jain's index of the rates of flows (Jain, Chiu & Hawe 1984): 1 if all are equal.
+
+    Args:
+        rates: One for each flow, shape (N,), in any unit.
+
+    Returns:
+        From 1/N to 1; NaN where all rates are 0.
+    """
     total, squares = float(rates.sum()), float((rates.astype(np.float64) ** 2).sum())
     return total * total / (len(rates) * squares) if squares else float("nan")
 
