@@ -1,6 +1,7 @@
 """Plots and pages of networks: what they draw is what the records hold."""
 
 import os
+import re
 from pathlib import Path
 
 import numpy as np
@@ -9,9 +10,13 @@ import pytest
 
 import sluicegate as sg
 from sluicegate import network
+from sluicegate.cli import main
+from sluicegate.cli.screen import write_json
+from sluicegate.record import methods
 from sluicegate.report import plots
 from sluicegate.report.comparison import comparison_page, write_report
 from sluicegate.report.goodput import goodput_figure
+from sluicegate.report.page import Page
 from sluicegate.report.series import (
     average_series_figure,
     probability_series_figure,
@@ -188,6 +193,16 @@ def test_marks_have_a_column_where_there_are_any():
     assert "marked\n(%)" in header
 
 
+def test_ways_to_intervals_are_told_with_those_they_are_of():
+    """Drop-tail draws no random number: under flows that start at once all its runs are alike."""
+    found = sg.compare(scenario(flows=[network.TcpFlows(count=2)], duration_s=4.0))
+    alike, drawn = methods(found.records)
+    assert alike.startswith("drop_tail: all 3 replications came out alike")
+    assert drawn.startswith(r"pi q_ref=20, $RED$: 95 % intervals from 3 replications")
+    assert f"interval ({alike}. {drawn})" in comparison_page(found).html()
+    assert methods(found.records[1:]) == [found.records[1].method]
+
+
 def test_the_page_says_what_was_run(comparison):
     html = comparison_page(comparison).html()
     for wanted in (
@@ -209,13 +224,57 @@ def test_the_page_says_what_was_run(comparison):
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a device that is always full")
 def test_a_full_disk_is_an_error_of_the_system_and_nothing_half_written_stays(comparison, tmp_path):
-    for name in ("series.parquet", f"run.{os.getpid()}"):
-        (tmp_path / name).symlink_to("/dev/full")
-    with pytest.raises(OSError, match="No space left"):
-        write_report(comparison, tmp_path)
-    with pytest.raises(OSError, match="No space left"):
-        comparison.records[0].write(tmp_path / "run.zip")
+    def told(name, write):
+        full = tmp_path / name
+        full.symlink_to("/dev/full")
+        with pytest.raises(OSError, match="No space left") as caught:
+            write()
+        full.unlink(missing_ok=True)
+        return Path(caught.value.filename).name
+
+    for name in ("series.parquet", "report.html"):
+        assert told(name, lambda: write_report(comparison, tmp_path)) == name
+    run = tmp_path / "run.zip"
+    assert told(f"run.{os.getpid()}", lambda: comparison.records[0].write(run)) == "run.zip"
     assert not list(tmp_path.glob("run.*"))
+    assert told("x.json", lambda: write_json(tmp_path / "x.json", 9999 * [0])) == "x.json"
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a device that is always full")
+def test_a_report_that_cannot_be_written_does_not_take_the_table_along(root, tmp_path, capsys):
+    (tmp_path / "report.html").symlink_to("/dev/full")
+    given = root / "scenarios" / "network" / "dumbbell.toml"
+    short = ["--duration", "1", "--replications", "2", "--out", str(tmp_path)]
+    assert main(["compare", str(given), *short]) == 1
+    printed = capsys.readouterr()
+    assert "drop-tail" in printed.out
+    assert printed.err == f"error: {tmp_path / 'report.html'}: No space left on device\n"
+
+
+def test_where_the_first_queue_is_empty_another_is_told_of():
+    one_way = {"way": "reverse", "rate_bps": 2e6}
+    given = scenario(flows=[network.DatagramFlows(**one_way)], duration_s=2.0)
+    found = sg.compare(given)
+    record = found.records[0]
+    assert record.queue_name == "right -> left"
+    assert record["loss_ratio"].value == record.ports[1].measures["loss_ratio"].value > 0.4
+    np.testing.assert_array_equal(record.wait_distribution, record.ports[1].wait_distribution)
+    assert "n/a" not in {cell for row in comparison_rows(found)[1] for cell in row}
+    html = comparison_page(found).html()
+    assert "Wait, queue, loss and link are those of right -&gt; left." in html
+    assert "the other figures are of right -&gt; left." in html
+    shown = Page("")
+    shown.figure(average_series_figure(found.records, port=1), "one")
+    (svg,) = re.findall(r"<svg.*</svg>", shown.html(), re.DOTALL)
+    assert svg in html
+
+
+def test_the_commands_say_which_of_several_queues_they_tell_of(root, tmp_path, capsys):
+    given = str(root / "scenarios" / "network" / "lred-6.toml")
+    short = ["--duration", "1", "--replications", "2", "--aqm", "drop_tail"]
+    for command in (["compare", given, "--out", str(tmp_path)], ["simulate", given]):
+        assert main([*command, *short]) == 0
+        assert "\nqueue: left -> right\n" in capsys.readouterr().out
 
 
 def test_the_table_of_the_queues_has_each_with_all_disciplines(comparison):

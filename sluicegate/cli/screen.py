@@ -12,6 +12,7 @@ from typing import Any
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
+from sluicegate.files import writing
 from sluicegate.worlds import Watch
 
 _WIDTH_OF_A_FILE = 120
@@ -66,7 +67,8 @@ def progress(disciplines: int) -> Iterator[Watch]:
 
 def write_json(path: Path, content: Any) -> None:
     """Write types that JSON has; what is no finite number becomes null."""
-    path.write_text(json.dumps(_finite(content), indent=2) + "\n", encoding="utf-8")
+    with writing(path):
+        path.write_text(json.dumps(_finite(content), indent=2) + "\n", encoding="utf-8")
 
 
 def _finite(content: Any) -> Any:

@@ -78,6 +78,8 @@ def simulate(
     screen = console()
     screen.print(f"[bold]{escape(record.discipline)}[/]")
     screen.print(terminal_table(*record_rows(record)))
+    if record.queue_name is not None:
+        screen.print(f"queue: {escape(record.queue_name)}")
     screen.print(f"{record.method}; {judged.in_short(chosen)}")
     if trace is not None:
         screen.print(f"trace: {escape(str(trace))}")
