@@ -115,8 +115,8 @@ class Counts:
         return self._map(lambda rows: rows.sum(axis=0, keepdims=True) - rows)
 
 
-def coarsen(bins: NDArray[np.uint64], factor: int) -> NDArray[np.uint64]:
-    """The same counts in bins `factor` times as wide."""
+def coarsen(bins: NDArray[Any], factor: int) -> NDArray[Any]:
+    """The same counts or shares in bins `factor` times as wide."""
     padded = np.pad(bins, (0, -len(bins) % factor))
     return np.asarray(padded.reshape(-1, factor).sum(axis=1))
 

@@ -317,6 +317,26 @@ def test_a_page_can_be_made_of_whatever_ran(changes, tmp_path):
     assert comparison_rows(found)[1]
 
 
+def test_long_queues_are_drawn_in_wider_bars():
+    """A bar for each of thousands of packets would make a page of many megabytes."""
+    link = {"rate_bps": 1e8, "client_delays_s": [0.01], "access_rate_bps": 1e9}
+    full = scenario(
+        topology=network.Dumbbell(**link),
+        flows=[network.DatagramFlows(rate_bps=2e8)],
+        queue=sg.Queue(limit=5000),
+        disciplines=DISCIPLINES[:1],
+        duration_s=1.0,
+        warm_up_s=0.0,
+    )
+    record = network.simulate(full)
+    (ax,) = plots.queue_figure([record]).axes
+    shares, edges, _ = ax.patches[0].get_data()
+    assert 300 < len(shares) <= 600
+    assert set(np.diff(edges)) == {9}
+    assert shares.sum() == pytest.approx(1)
+    np.testing.assert_allclose(shares[3], record.queue_distribution[27:36].sum())
+
+
 def test_curves_of_a_buffer_that_is_always_full_show_what_is_rare():
     full = scenario(flows=[network.DatagramFlows(rate_bps=5e6)], disciplines=DISCIPLINES[:1])
     record = network.simulate(full)
