@@ -7,13 +7,13 @@ from typing import Annotated, Any, Self
 
 from pydantic import Field, model_validator
 
-from sluicegate.checked import Checked, explained
+from sluicegate.checked import Checked, Whole, explained
 from sluicegate.errors import SluiceError
 from sluicegate.network.flows import Flows
 from sluicegate.network.laws import Duration, Time
 from sluicegate.network.topology import Dumbbell, Graph, Pair, ParkingLot, Star
 from sluicegate.registry import PythonAqm
-from sluicegate.scenario import Discipline, Queue, Whole, placed, read_toml
+from sluicegate.scenario import Discipline, Queue, placed, read_toml
 
 AnyTopology = Annotated[Dumbbell | ParkingLot | Star | Graph, Field(discriminator="kind")]
 AnyFlows = Annotated[Flows, Field(discriminator="kind")]

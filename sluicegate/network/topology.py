@@ -7,9 +7,8 @@ from typing import Annotated, Literal, TypeAlias
 
 from pydantic import Field, model_validator
 
-from sluicegate.checked import Checked
+from sluicegate.checked import Checked, Whole
 from sluicegate.errors import SluiceError
-from sluicegate.scenario import Whole
 
 Delay: TypeAlias = Annotated[float, Field(ge=0, le=3600)]
 Rate: TypeAlias = Annotated[float, Field(ge=1, le=1e14)]
