@@ -141,7 +141,8 @@ def response_time_s(
 
     With `since_s` for 0: the first time from which the mean over the last 5 s stays within half and
     one and a half of the target for 10 s; infinite if there is none. Samples before `since_s` do
-    not count, so that in the first 5 s the mean is over the time since the change.
+    not count, so that in the first 5 s the mean is over the time since the change. With samples
+    further apart than 10 s each stands for itself.
 
     Args:
         samples: Queue, packets, shape (T,), one each `sample_s` seconds.
