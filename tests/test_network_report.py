@@ -1,5 +1,6 @@
 """Plots and pages of networks: what they draw is what the records hold."""
 
+import dataclasses
 import os
 import re
 from pathlib import Path
@@ -147,6 +148,15 @@ def test_goodputs_are_those_of_all_flows_that_last(comparison):
     for line, record in zip(ax.lines, comparison.records, strict=True):
         np.testing.assert_array_equal(line.get_xdata()[1:], record.flows["goodput"].sort())
         assert line.get_ydata()[-1] == 1
+
+
+def test_of_very_many_flows_some_hundred_are_drawn(comparison):
+    goodput = np.random.default_rng(1).exponential(size=100_000)
+    flows = pl.DataFrame({"group": np.zeros(goodput.size, np.uint32), "goodput": goodput})
+    (ax,) = goodput_figure([dataclasses.replace(comparison.records[0], flows=flows)]).axes
+    at, share = ax.lines[0].get_data()
+    assert len(at) == 601
+    np.testing.assert_allclose(share, 1 - np.exp(-at), atol=0.01)
 
 
 def test_flows_that_end_have_no_goodput_to_be_drawn():

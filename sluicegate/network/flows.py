@@ -139,6 +139,8 @@ class TcpFlows(_Flows):
 class ShortTcpFlows(_Flows):
     """TCP flows that arrive one after the other; `count` streams of arrivals.
 
+    None arrives after `stop_s`; those under way go on.
+
     Attributes:
         tcp: The connections.
         gaps: Law of the times between two arrivals of a stream.

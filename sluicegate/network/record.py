@@ -134,7 +134,8 @@ class PortRecord:
 class NetworkRecord(Record):
     """A record of the network world; its distributions are those of the main port.
 
-    The main port is the first that sent anything, or the first of all if none did.
+    The main port is the first that sent anything, or the first of all if none did. Replications
+    are numbered from 0 on, of an interrupted run those that were finished.
 
     Attributes:
         measures: Of all flows together, by name, and those of the main port: after the warm-up

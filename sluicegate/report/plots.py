@@ -36,7 +36,7 @@ _LEAST_SHOWN = 1e-15
 _LEAST_PERCENTAGE = 1e-4
 _RARE = 5e-4
 # the eye tells no more than some hundred apart
-_POINTS = 600
+POINTS = 600
 
 
 def colours(names: Sequence[str]) -> dict[str, str]:
@@ -147,7 +147,7 @@ def queue_figure(records: Sequence[Record]) -> Figure:
     figure = Figure(figsize=(WIDTH, 0.6 + 0.7 * len(records)), layout="constrained")
     strips = figure.subplots(len(records), 1, sharex=True, squeeze=False)[:, 0]
     last = 1 + max(_first_below(_tail(record.queue_distribution), 1e-3) for record in records)
-    width = last // _POINTS + 1
+    width = last // POINTS + 1
     for ax, record, look in zip(strips, records, _looks(records), strict=True):
         shares = coarsen(record.queue_distribution[: last + 1], width)
         edges = width * np.arange(len(shares) + 1) - 0.5
@@ -239,7 +239,7 @@ def _draw_tails(tails: Sequence[_Tail]) -> tuple[Figure, Axes]:
     ax = figure.subplots()
     for curve in sorted(filter(_is_there, tails), key=_reach, reverse=True):
         shown = np.flatnonzero(curve.tail > max(curve.resolution, _LEAST_SHOWN))
-        shown = shown[:: len(shown) // _POINTS + 1]
+        shown = shown[:: len(shown) // POINTS + 1]
         (line,) = ax.plot(curve.at[shown], curve.tail[shown], label=curve.look.text)
         line.set(color=curve.look.colour, linestyle=curve.look.dash)
     ax.set_yscale("log")
