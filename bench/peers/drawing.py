@@ -38,9 +38,8 @@ def draw(runs: Mapping[Case, tuple[Sequence[Run], Sequence[Run]]], folder: Path)
         for case, axis in zip(cases, axes.flat, strict=False):
             _panel(axis, case, *runs[case])
         figure.suptitle(f"Queue in the second half: {title}")
+        figure.supxlabel("waiting packets")
         figure.supylabel("share of samples")
-        for axis in axes[-1]:
-            axis.set_xlabel("waiting packets")
         handles, labels = axes[0, 0].get_legend_handles_labels()
         figure.legend(handles, labels, loc="outside lower right", ncols=3, frameon=False)
         name = title.replace("/", "").replace(",", "").replace(" ", "-")

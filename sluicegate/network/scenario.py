@@ -30,7 +30,7 @@ class NetworkScenario(Checked):
         disciplines: What is compared.
         duration_s: Simulated time of a replication.
         warm_up_s: What is left out of the measures; None: half of the duration.
-        sample_s: Between two samples of all series.
+        sample_s: Between two samples of all series, the first at 0.
         windows: Whether the series have the mean congestion window: it takes a look at every flow
             at each sample.
         replications: Independent repetitions, which the intervals rest on.
