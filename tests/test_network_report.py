@@ -57,12 +57,23 @@ def comparison(tmp_path_factory):
 # --- the queue against time
 
 
-def test_every_discipline_has_a_strip_with_the_same_axes(comparison):
+def test_strips_that_reach_alike_have_the_same_axes(comparison):
     figure = queue_series_figure(comparison.records, changes_s=[3.0])
     assert [ax.get_title("left") for ax in figure.axes] == ["drop_tail", "pi q_ref=20", r"\$RED\$"]
     assert len({ax.get_xlim() for ax in figure.axes}) == 1
     assert len({ax.get_ylim() for ax in figure.axes}) == 1
     assert len({ax.lines[0].get_color() for ax in figure.axes}) == 3
+
+
+def test_strips_of_which_one_would_be_flat_have_scales_of_their_own():
+    both = [DISCIPLINES[0], sg.Discipline(aqm="codel", victim="front")]
+    long = scenario(disciplines=both, queue=sg.Queue(limit=500), replications=1)
+    figure = queue_series_figure(sg.compare(long).records)
+    assert figure.get_supylabel() == "waiting packets, each on its scale"
+    for ax in figure.axes:
+        highest = max(ax.lines[0].get_ydata().max(), ax.dataLim.y1)
+        assert highest < ax.get_ylim()[1] < 1.2 * highest
+    assert figure.axes[0].get_ylim()[1] > 3 * figure.axes[1].get_ylim()[1]
 
 
 def test_a_strip_shows_the_first_replication_within_all(comparison):
@@ -146,13 +157,16 @@ def test_a_dotted_line_is_told_of_only_where_there_is_one(comparison):
 def test_goodputs_are_those_of_all_flows_that_last(comparison):
     (ax,) = goodput_figure(comparison.records).axes
     for line, record in zip(ax.lines, comparison.records, strict=True):
-        np.testing.assert_array_equal(line.get_xdata()[1:], record.flows["goodput"].sort())
+        mbps = record.flows["goodput"].sort() * 500 * 8 / 1e6
+        np.testing.assert_allclose(line.get_xdata()[1:], mbps)
         assert line.get_ydata()[-1] == 1
 
 
 def test_of_very_many_flows_some_hundred_are_drawn(comparison):
     goodput = np.random.default_rng(1).exponential(size=100_000)
-    flows = pl.DataFrame({"group": np.zeros(goodput.size, np.uint32), "goodput": goodput})
+    flows = pl.DataFrame(
+        {"group": np.zeros(goodput.size, np.uint32), "goodput_bps": 1e6 * goodput}
+    )
     (ax,) = goodput_figure([dataclasses.replace(comparison.records[0], flows=flows)]).axes
     at, share = ax.lines[0].get_data()
     assert len(at) == 601
@@ -302,7 +316,7 @@ def test_series_and_flows_lie_beside_the_page(comparison, tmp_path):
     assert series.columns[:5] == ["discipline", "queue_name", "replication", "time_s", "queue"]
     flows = pl.read_parquet(tmp_path / "flows.parquet")
     assert flows.height == 3 * 3 * 8
-    assert flows.columns[:3] == ["discipline", "replication", "group"]
+    assert flows.columns[:5] == ["discipline", "replication", "group", "source", "sink"]
 
 
 # --- what is extreme
