@@ -93,7 +93,9 @@ def _problems(error: pydantic.ValidationError) -> Iterator[str]:
         elif isinstance(value := problem["input"], float) and math.isnan(value):
             yield f"{place} = nan must be a number"
         elif words := _WORDS.get(problem["type"]):
-            yield f"{place} = {value!r} {words.format(**context)}"
+            kind = isinstance(value, str) and words == "must be a table" and value in _kinds()
+            meant = f': {{ kind = "{value}" }}' if kind else ""
+            yield f"{place} = {value!r} {words.format(**context)}{meant}"
         else:
             yield f"{place} = {value!r}: {problem['msg']}"
 

@@ -167,10 +167,23 @@ CASES = [
         changed("disciplines", [{"aqm": "red", "scheduler": {"kind": "sfq", "queues": 0}}]),
         "disciplines.0.scheduler.queues = 0 must be at least 1",
     ),
+    (
+        changed("disciplines", [{"aqm": "red", "scheduler": "sfq"}]),
+        "disciplines.0.scheduler = 'sfq' must be a table: { kind = \"sfq\" }",
+    ),
+    (
+        changed("disciplines", [{"aqm": "FQ-CoDel"}]),
+        "disciplines.0: FQ-CoDel is not an AQM but a scheduler around one "
+        f"(codel:victim=front,scheduler=fq); there are {', '.join(sg.aqms())}, or give the path "
+        "of a C header",
+    ),
     (changed("duration_s", MISSING), "duration_s is missing"),
     (changed("duration_s", 0.0), "duration_s = 0.0 must be at least 2e-09"),
     (changed("duration_s", float("inf")), "duration_s = inf must be at most 8.64e+07"),
-    (changed("warm_up_s", 1.0), "warm_up_s = 1 must be below duration_s = 1"),
+    (
+        changed("warm_up_s", 1.0),
+        "warm_up_s = 1 must be below duration_s = 1, or be left out for half of it",
+    ),
     (changed("replications", 0), "replications = 0 must be at least 1"),
     (changed("seed", -1), "seed = -1 must be at least 0"),
 ]

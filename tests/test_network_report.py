@@ -164,9 +164,7 @@ def test_goodputs_are_those_of_all_flows_that_last(comparison):
 
 def test_of_very_many_flows_some_hundred_are_drawn(comparison):
     goodput = np.random.default_rng(1).exponential(size=100_000)
-    flows = pl.DataFrame(
-        {"group": np.zeros(goodput.size, np.uint32), "goodput_bps": 1e6 * goodput}
-    )
+    flows = pl.DataFrame({"group": np.zeros(goodput.size, np.uint32), "goodput_bps": 1e6 * goodput})
     (ax,) = goodput_figure([dataclasses.replace(comparison.records[0], flows=flows)]).axes
     at, share = ax.lines[0].get_data()
     assert len(at) == 601
@@ -246,6 +244,18 @@ def test_the_page_says_what_was_run(comparison):
     assert "slots" not in html
 
 
+def test_the_page_says_what_has_no_effect_and_which_queue_is_meant(comparison):
+    first = "Waits, queue and losses are of the queue left -> right."
+    assert comparison.notes() == [first]
+    marking = DISCIPLINES[2].model_copy(update={"ecn": True})
+    deaf = scenario(disciplines=[*DISCIPLINES[:2], marking])
+    found = dataclasses.replace(comparison, scenario=deaf)
+    useless = "Nothing can be marked ($RED$): no flow has tcp = { ecn = true }."
+    assert found.notes() == [first, useless]
+    hears = [*FLOWS, network.TcpFlows(tcp=network.Tcp(ecn=True))]
+    assert scenario(disciplines=[marking], flows=hears).notes() == []
+
+
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a device that is always full")
 def test_a_full_disk_is_an_error_of_the_system_and_nothing_half_written_stays(comparison, tmp_path):
     def told(name, write):
@@ -285,7 +295,7 @@ def test_where_the_first_queue_is_empty_another_is_told_of():
     np.testing.assert_array_equal(record.wait_distribution, record.ports[1].wait_distribution)
     assert "n/a" not in {cell for row in comparison_rows(found)[1] for cell in row}
     html = comparison_page(found).html()
-    assert "Wait, queue, loss and link are those of right -&gt; left." in html
+    assert "Waits, queue and losses are of the queue right -&gt; left." in html
     assert "the other figures are of right -&gt; left." in html
     shown = Page("")
     shown.figure(average_series_figure(found.records, port=1), "one")
@@ -298,7 +308,7 @@ def test_the_commands_say_which_of_several_queues_they_tell_of(root, tmp_path, c
     short = ["--duration", "1", "--replications", "2", "--aqm", "drop_tail"]
     for command in (["compare", given, "--out", str(tmp_path)], ["simulate", given]):
         assert main([*command, *short]) == 0
-        assert "\nqueue: left -> right\n" in capsys.readouterr().out
+        assert "are of the queue left -> right." in capsys.readouterr().err
 
 
 def test_the_table_of_the_queues_has_each_with_all_disciplines(comparison):

@@ -25,7 +25,12 @@ _PLOTS = (".svg", ".png", ".pdf")
 def aqms() -> None:
     """List the AQMs that come with Sluicegate."""
     rows = [[each.name, each.title, each.source] for each in all_aqms().values()]
-    console().print(terminal_table(["name", "what it is", "source"], rows))
+    screen = console()
+    screen.print(terminal_table(["name", "what it is", "source"], rows))
+    screen.print(
+        "In a network, the schedulers sfq, drr and fq put an AQM into each of many queues: "
+        "FQ-CoDel is --aqm codel:victim=front,scheduler=fq."
+    )
 
 
 def aqm(

@@ -74,9 +74,12 @@ def show(
     console().print(f"report: {escape(str(write_report(comparison, out)))}")
     if json is not None:
         write_json(json, comparison.summary())
+    notes = comparison.notes()
     if comparison.interrupted:
-        notes = " ".join(["Interrupted.", *comparison.notes()])
-        console(stderr=True).print(f"{escape(notes)} The same command goes on from here.")
+        notes = ["Interrupted.", *notes, "The same command goes on from here."]
+    if notes:
+        console(stderr=True).print(escape(" ".join(notes)))
+    if comparison.interrupted:
         raise typer.Exit(130)
 
 
@@ -85,7 +88,5 @@ def _print(comparison: Comparison) -> None:
     if title := comparison.scenario.title:
         screen.print(f"[bold]{escape(title)}[/]")
     screen.print(comparison_table(comparison))
-    if name := comparison.records[0].queue_name:
-        screen.print(f"queue: {escape(name)}", style="dim")
     for method in methods(comparison.records):
         screen.print(escape(method), style="dim")

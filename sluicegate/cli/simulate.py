@@ -28,7 +28,7 @@ def simulate(
         typer.Option(
             metavar="NAME:KEY=VALUE,...",
             help="The discipline, in place of the scenario's. "
-            "victim=, ecn= and scheduler= set the queue's part.",
+            "victim=, ecn= and scheduler= (fifo, sfq, drr or fq) set the queue's part.",
             show_default=False,
         ),
     ] = None,
@@ -80,8 +80,6 @@ def simulate(
     screen = console()
     screen.print(f"[bold]{escape(record.discipline)}[/]")
     screen.print(terminal_table(*record_rows(record)))
-    if record.queue_name is not None:
-        screen.print(f"queue: {escape(record.queue_name)}")
     screen.print(f"{record.method}; {judged.in_short(chosen)}")
     if trace is not None:
         screen.print(f"trace: {escape(str(trace))}")
@@ -90,6 +88,8 @@ def simulate(
     if record.interrupted:
         console(stderr=True).print("interrupted: these are the measures of what was finished")
         raise typer.Exit(130)
+    if notes := comparison.notes():
+        console(stderr=True).print(escape(" ".join(notes)))
 
 
 def _without_file(changed: dict[str, Any]) -> AnyScenario:

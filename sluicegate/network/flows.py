@@ -139,6 +139,7 @@ class TcpFlows(_Flows):
 class ShortTcpFlows(_Flows):
     """TCP flows that arrive one after the other; `count` streams of arrivals.
 
+    Each stream is between one pair of nodes; several are dealt out to the pairs of the way in turn.
     None arrives after `stop_s`; those under way go on.
 
     Attributes:

@@ -41,6 +41,9 @@ def _both(one: str, other: str, rate_bps: float, delay_s: float) -> list[Wire]:
 class Dumbbell(Checked):
     """Clients, a router, the bottleneck, a router, servers: client i talks to server i.
 
+    Nodes are `client0` and so on, `left`, `right`, `server0` and so on. Ways are `forward`, from
+    clients to servers, and `reverse`.
+
     Attributes:
         rate_bps: Of the bottleneck, both directions.
         delay_s: Of the bottleneck.
@@ -80,6 +83,9 @@ class Dumbbell(Checked):
 class ParkingLot(Checked):
     """A row of routers; one way leads along all links between them, a crossing way over each.
 
+    Nodes are `entry`, `router0` and so on, `exit`, and for each hop `enters0` and `leaves0` and so
+    on. Ways are `long`, from entry to exit, and `cross`, over one hop each.
+
     Attributes:
         hops: Links between routers, each with the discipline.
         rate_bps: Of the links between routers.
@@ -117,6 +123,9 @@ class ParkingLot(Checked):
 
 class Star(Checked):
     """Hosts around a hub; all but the first send to the first, whose link has the discipline.
+
+    Nodes are `hub`, `host0` and so on. Ways are `inward`, from each host to the first, and
+    `outward`.
 
     Attributes:
         rate_bps: From the hub to the first host, and back.

@@ -73,11 +73,9 @@ def _in_short(comparison: Comparison) -> str:
 
 
 def _reading(comparison: Comparison) -> str:
-    name = comparison.records[0].queue_name
     return (
         "The wait is the time in the system, service included, and 99 % of the packets take less "
         "than the p99 wait; the queue counts waiting packets, without the one in service. "
-        + (f"Wait, queue, loss and link are those of {name}. " if name else "")
         + " ".join(
             world.reading(records)
             for world in comparison.worlds
