@@ -8,10 +8,9 @@ import numpy as np
 from pydantic import Field, PrivateAttr, model_validator
 
 from sluicegate import _engine
-from sluicegate.checked import Checked
+from sluicegate.checked import Checked, Whole
 from sluicegate.errors import SluiceError
 from sluicegate.network.laws import Duration, Fgn, Law, SelfSimilar, Sizes, Time, ns
-from sluicegate.scenario import Whole
 from sluicegate.traffic import Capture
 
 Bytes: TypeAlias = Annotated[Whole, Field(ge=1, le=65_535)]
@@ -141,6 +140,7 @@ class ShortTcpFlows(_Flows):
     """TCP flows that arrive one after the other; `count` streams of arrivals.
 
     Each stream is between one pair of nodes; several are dealt out to the pairs of the way in turn.
+    None arrives after `stop_s`; those under way go on.
 
     Attributes:
         tcp: The connections.

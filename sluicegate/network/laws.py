@@ -6,9 +6,8 @@ from typing import Annotated, Any, Literal, TypeAlias
 
 from pydantic import Field, model_validator
 
-from sluicegate.checked import Checked
+from sluicegate.checked import Checked, Whole
 from sluicegate.errors import SluiceError
-from sluicegate.scenario import Whole
 from sluicegate.traffic import Modulator
 
 Time: TypeAlias = Annotated[float, Field(ge=0, le=1e8)]
