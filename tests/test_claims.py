@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from rich.console import Console
 
-from sluicegate.papers.claims import judge, less, more, within
+from sluicegate.papers.claims import against, judge, less, more, within
 from sluicegate.papers.lpf_oda import open_loop
 
 SEEDS = np.arange(10.0)
@@ -43,6 +43,13 @@ def test_runs_are_compared_seed_by_seed():
     assert gain.verdict == "holds"
     assert gain.evidence == "goodput, A against B: 6 ± 2 against 4 ± 2"
     assert more("goodput", SEEDS, SEEDS + 1).verdict == "fails"
+
+
+def test_one_discipline_is_held_against_each_of_the_others():
+    waits = {"A": SEEDS, "B": SEEDS + 1, "C": SEEDS - 1}
+    one, other = against(less, "wait", waits.__getitem__, "A", ["B", "C"])
+    assert (one.verdict, other.verdict) == ("holds", "fails")
+    assert one.evidence.startswith("wait, A against B: ")
 
 
 @pytest.mark.parametrize("values", [[1.0], [1.0, np.inf, 2.0], [np.nan, 1.0]])

@@ -7,7 +7,7 @@ one seed see the same flows, so two disciplines are compared by their difference
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, dataclass
 from typing import Literal, TypeAlias
 
@@ -91,6 +91,25 @@ def less(names: str, few: FloatArray, many: FloatArray) -> Check:
 def more(names: str, many: FloatArray, few: FloatArray) -> Check:
     """Whether values are on average above others; see `less`."""
     return _compared(names, many, few, many - few)
+
+
+def against(
+    compare: Callable[[str, FloatArray, FloatArray], Check],
+    words: str,
+    of: Callable[[str], FloatArray],
+    one: str,
+    others: Iterable[str],
+) -> list[Check]:
+    """One discipline held against each of several others.
+
+    Args:
+        compare: `less` or `more`.
+        words: What is compared, for the evidence.
+        of: The values of a discipline by its name, one per seed, shape (n,).
+        one: The discipline that the paper speaks of.
+        others: Those that it is compared with.
+    """
+    return [compare(f"{words}, {one} against {other}", of(one), of(other)) for other in others]
 
 
 def _compared(names: str, one: FloatArray, other: FloatArray, gain: FloatArray) -> Check:
