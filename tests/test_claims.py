@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from rich.console import Console
 
-from sluicegate.papers.claims import against, judge, less, more, within
+from sluicegate.papers.claims import against, judge, less, more, ratio_of_means, within
 from sluicegate.papers.lpf_oda import open_loop
 
 SEEDS = np.arange(10.0)
@@ -43,6 +43,16 @@ def test_runs_are_compared_seed_by_seed():
     assert gain.verdict == "holds"
     assert gain.evidence == "goodput, A against B: 6 ± 2 against 4 ± 2"
     assert more("goodput", SEEDS, SEEDS + 1).verdict == "fails"
+
+
+def test_a_ratio_of_means_has_the_interval_of_its_jackknife():
+    sevenfold = ratio_of_means(7 * SEEDS, SEEDS)
+    assert (sevenfold.value, sevenfold.half_width) == pytest.approx((7, 0))
+    # the mean of SEEDS is 4.5; against a constant the ratio's interval is that of the mean
+    third = ratio_of_means(SEEDS, np.full(10, 3.0))
+    assert third.value == pytest.approx(1.5)
+    assert third.half_width == pytest.approx(2.166 / 3, rel=1e-3)
+    assert np.isnan(ratio_of_means(SEEDS, np.zeros(10)).value)
 
 
 def test_one_discipline_is_held_against_each_of_the_others():

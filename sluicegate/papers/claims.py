@@ -77,6 +77,30 @@ def within(
     return Check(_verdict(found, low, high), f"{name} {measure_text(found)}")
 
 
+def mean_text(values: FloatArray) -> str:
+    """The mean of values, one per seed, and its interval in words."""
+    return measure_text(student(values))
+
+
+def ratio_of_means(above: FloatArray, below: FloatArray) -> Measure:
+    """How many times others some values are on average, with the jackknife's 95 % interval.
+
+    Args:
+        above: One per seed, shape (n,).
+        below: The others, in the same order of seeds; NaN comes out where their mean is 0.
+    """
+    sums = np.array([below.sum(), *(below.sum() - below)])
+    over = np.array([above.sum(), *(above.sum() - above)])
+    whole, *left_out = np.divide(over, sums, out=np.full_like(sums, np.nan), where=sums != 0)
+    pseudo = len(below) * whole - (len(below) - 1) * np.array(left_out)
+    return Measure(float(whole), student(pseudo).half_width, "")
+
+
+def near_one(name: str, ratios: FloatArray, share: float = 0.1) -> Check:
+    """Whether the mean of ratios is 1 to within a share; see `within`."""
+    return within(name, ratios, 1 - share, 1 + share)
+
+
 def less(names: str, few: FloatArray, many: FloatArray) -> Check:
     """Whether values are on average below others, seed by seed.
 
@@ -113,7 +137,7 @@ def against(
 
 
 def _compared(names: str, one: FloatArray, other: FloatArray, gain: FloatArray) -> Check:
-    evidence = f"{names}: {measure_text(student(one))} against {measure_text(student(other))}"
+    evidence = f"{names}: {mean_text(one)} against {mean_text(other)}"
     return Check(_verdict(student(gain), 0.0, np.inf), evidence)
 
 

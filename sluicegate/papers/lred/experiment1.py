@@ -9,7 +9,7 @@ import numpy as np
 
 from sluicegate.estimate import student
 from sluicegate.network import PortRecord
-from sluicegate.papers.claims import Check, Claim, against, judge, less, within
+from sluicegate.papers.claims import Check, Claim, against, judge, less, mean_text, within
 from sluicegate.papers.comparison import Plot, Row
 from sluicegate.papers.lred import bounds
 from sluicegate.papers.lred.analysis import ANALYSED, LITTLE, WHERE, Losses, Responses, of_bounds
@@ -45,7 +45,6 @@ from sluicegate.papers.lred.scenarios import (
     pi,
     regulating,
 )
-from sluicegate.report.tables import measure_text
 from sluicegate.scenario import Discipline
 
 FLOWS = tuple(range(100, 1001, 100))
@@ -220,7 +219,7 @@ def _of_queues(records: Records) -> Iterator[Claim]:
         name: np.mean([away(records[flows, name].ports[0].samples) for flows in counts], axis=0)
         for name in ("LRED", "PI", "REM")
     }
-    told = ", ".join(f"{name} {measure_text(student(values))}" for name, values in off.items())
+    told = ", ".join(f"{name} {mean_text(values)}" for name, values in off.items())
     yield from lred_ahead(
         records,
         counts,

@@ -7,9 +7,8 @@ from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
-from sluicegate.estimate import student
 from sluicegate.network import PortRecord
-from sluicegate.papers.claims import Claim, against, judge, less, within
+from sluicegate.papers.claims import Claim, against, judge, less, mean_text, near_one, within
 from sluicegate.papers.comparison import Plot, Row
 from sluicegate.papers.lred.losses import measured_loss
 from sluicegate.papers.lred.measured import (
@@ -44,7 +43,6 @@ from sluicegate.papers.lred.scenarios import (
     others,
     regulating,
 )
-from sluicegate.report.tables import measure_text
 from sluicegate.scenario import Discipline
 
 READINGS: tuple[Reading, ...] = (
@@ -202,11 +200,9 @@ def _light(records: Records) -> Iterator[Claim]:
             for name in ("LRED", "PI")
         ]
         + [
-            within(
-                f"{name}'s mean queue in the second half",
-                stretch(records["light", name].ports[0], _SECOND_HALF_S).mean(axis=1),
-                0.9 * Q_REF,
-                1.1 * Q_REF,
+            near_one(
+                f"{name}'s mean queue over q0 in the second half",
+                stretch(records["light", name].ports[0], _SECOND_HALF_S).mean(axis=1) / Q_REF,
             )
             for name in ("LRED", "PI")
         ],
@@ -276,7 +272,7 @@ def _of_loss(records: Records) -> Iterator[Claim]:
         ],
         "l(k) goes back 4 measurements; accurate is taken for 5 % off. Counted from the start of "
         "the run, with TCP's own start in it, it would fail: until l(k) stays within 5 % of its "
-        f"late mean it takes {measure_text(student(rounds['heavy']))} measurements.",
+        f"late mean it takes {mean_text(rounds['heavy'])} measurements.",
     )
     yield judge(
         "Under light traffic it needs more rounds of measurement.",

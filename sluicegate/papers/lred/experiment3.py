@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 
-from sluicegate.papers.claims import Check, Claim, against, judge, less, more, within
+from sluicegate.papers.claims import Check, Claim, against, judge, less, more, near_one
 from sluicegate.papers.comparison import Plot, Row
 from sluicegate.papers.lred.figures import sweep_figure
 from sluicegate.papers.lred.measured import (
@@ -107,11 +107,9 @@ def _of_holding(records: Records) -> Iterator[Claim]:
         "LRED, PI* and REM effectively realise the expected average queue length.",
         _WHERE,
         [
-            within(
+            near_one(
                 f"mean queue of {name} over q0 = {q}",
                 measure(records[q, name], "queue_mean") / q,
-                0.9,
-                1.1,
             )
             for q in TARGETS
             for name in _HOLDING
@@ -122,11 +120,10 @@ def _of_holding(records: Records) -> Iterator[Claim]:
         "They have almost the same loss ratio.",
         _WHERE,
         [
-            within(
+            near_one(
                 f"loss ratio, {name} over LRED, q0 = {q}",
                 measure(records[q, name], "loss_ratio") / measure(records[q, "LRED"], "loss_ratio"),
-                0.95,
-                1.05,
+                0.05,
             )
             for q in TARGETS
             for name in ("PI*", "REM")

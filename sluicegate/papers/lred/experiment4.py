@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from sluicegate.network import DatagramFlows, Exponential
-from sluicegate.papers.claims import Claim, judge, less, more, within
+from sluicegate.papers.claims import Claim, judge, less, more, near_one, within
 from sluicegate.papers.comparison import Plot, Row
 from sluicegate.papers.lred.figures import sweep_figure
 from sluicegate.papers.lred.measured import (
@@ -176,11 +176,9 @@ def _of_queues(records: Records) -> Iterator[Claim]:
         "When r increases, LRED still regulates the queue to the expected value.",
         _WHERE,
         [
-            within(
+            near_one(
                 f"mean queue over q0, r = {density:g}",
                 measure(records[density, "LRED"], "queue_mean") / Q_REF,
-                0.9,
-                1.1,
             )
             for density in cases(records)
         ],

@@ -6,9 +6,18 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from sluicegate.estimate import student
 from sluicegate.network import NetworkRecord, NetworkScenario
-from sluicegate.papers.claims import Check, Claim, against, judge, less, more, within
+from sluicegate.papers.claims import (
+    Check,
+    Claim,
+    against,
+    judge,
+    less,
+    mean_text,
+    more,
+    near_one,
+    within,
+)
 from sluicegate.papers.comparison import Plot, Row
 from sluicegate.papers.lred import bounds
 from sluicegate.papers.lred.figures import steep_figure
@@ -39,7 +48,6 @@ from sluicegate.papers.lred.scenarios import (
     rem,
 )
 from sluicegate.papers.readings import any_of
-from sluicegate.report.tables import measure_text
 from sluicegate.scenario import Discipline
 
 READINGS: tuple[Reading, ...] = ()
@@ -165,8 +173,7 @@ def _response(records: Records, case: str, name: str = "LRED") -> FloatArray:
 def _of_responses(records: Records) -> Iterator[Claim]:
     least, small, large = (f"Q = {limit}" for limit in _BUFFERS)
     told = ", ".join(
-        f"{name} {measure_text(student(_response(records, least, name)))} s"
-        for name in ("PI", "REM")
+        f"{name} {mean_text(_response(records, least, name))} s" for name in ("PI", "REM")
     )
     yield judge(
         "With a small buffer PI and REM respond more slowly.",
@@ -236,7 +243,7 @@ def _of_measuring(records: Records) -> Iterator[Claim]:
         "If the measurement period is too big, the response time can be longer.",
         "sec. 6.4",
         [less(f"response (s), {usual} against {long}", response(usual), response(long))],
-        f"With {short} it is {measure_text(student(response(short)))} s.",
+        f"With {short} it is {mean_text(response(short))} s.",
     )
     yield judge(
         "If the measurement period is too small, the measurement may be inaccurate.",
@@ -326,17 +333,13 @@ def _of_beta(records: Records) -> Iterator[Claim]:
         "LRED then behaves like tail-drop with a virtual buffer of q0.",
         "sec. 6.4, figure 17",
         [
-            within(
+            near_one(
                 "mean queue over that of tail-drop with 100 packets",
                 measure(records[_STEEP], "queue_mean") / tail,
-                0.9,
-                1.1,
             ),
-            within(
+            near_one(
                 "loss ratio over that of tail-drop with 100 packets",
                 measure(records[_STEEP], "loss_ratio") / measure(records[_TAIL], "loss_ratio"),
-                0.9,
-                1.1,
             ),
         ],
         "Like is taken for within a tenth.",
