@@ -83,6 +83,13 @@ def test_of_many_comparisons_those_are_told_that_do_not_hold():
     assert judge("text", "where", checks).evidence == ("9 of 10 comparisons hold; fails: b 4 ± 2.")
 
 
+def test_of_many_that_hold_the_closest_is_told():
+    # 2.17 is the half width of SEEDS: from 1 and from 2.2 the interval has ever less room
+    checks = [within("a", SEEDS, 1)] * 5 + [within("b", SEEDS, 2.2)] + [less("c", SEEDS, SEEDS + 1)]
+    told = judge("text", "where", checks).evidence
+    assert told == "7 of 7 comparisons hold; the closest: b 4 ± 2."
+
+
 def test_claims_stand_on_the_page_in_the_terminal_and_in_the_json():
     claim = judge("the queue is <short>", "section 6", [within("queue", SEEDS, 0)])
     found = dataclasses.replace(open_loop.reproduce(), claims=[claim])

@@ -25,7 +25,7 @@ HOW_CLAIMS_ARE_JUDGED = (
     "A claim holds if everything it rests on does, with the whole 95 % interval over the seeds; it "
     "fails if anything it rests on is refuted so; else it is undecided."
 )
-# so many comparisons are told in full; of more, so many that do not hold
+# so many comparisons are told in full; of more, so many that do not hold, or the closest
 _TOLD = 6
 
 
@@ -56,10 +56,17 @@ class Claim:
 
 @dataclass(frozen=True)
 class Check:
-    """One comparison, its verdict and its figures in words."""
+    """One comparison.
+
+    Attributes:
+        verdict: What became of it.
+        evidence: Its figures in words.
+        room: How far the interval lies inside the bounds, in half widths.
+    """
 
     verdict: Verdict
     evidence: str
+    room: float = np.inf
 
 
 def within(
@@ -74,7 +81,7 @@ def within(
         high: Upper bound.
     """
     found = student(values)
-    return Check(_verdict(found, low, high), f"{name} {measure_text(found)}")
+    return _judged(found, low, high, f"{name} {measure_text(found)}")
 
 
 def mean_text(values: FloatArray) -> str:
@@ -138,15 +145,16 @@ def against(
 
 def _compared(names: str, one: FloatArray, other: FloatArray, gain: FloatArray) -> Check:
     evidence = f"{names}: {mean_text(one)} against {mean_text(other)}"
-    return Check(_verdict(student(gain), 0.0, np.inf), evidence)
+    return _judged(student(gain), 0.0, np.inf, evidence)
 
 
-def _verdict(found: Measure, low: float, high: float) -> Verdict:
-    if found.low is None or found.high is None:
-        return "undecided"
+def _judged(found: Measure, low: float, high: float, evidence: str) -> Check:
+    if found.half_width is None or found.low is None or found.high is None:
+        return Check("undecided", evidence)
     if low < found.low and found.high < high:
-        return "holds"
-    return "fails" if found.high < low or high < found.low else "undecided"
+        inside = min(found.low - low, high - found.high)
+        return Check("holds", evidence, inside / found.half_width if found.half_width else np.inf)
+    return Check("fails" if found.high < low or high < found.low else "undecided", evidence)
 
 
 def judge(text: str, where: str, checks: Sequence[Check], note: str = "") -> Claim:
@@ -173,6 +181,8 @@ def _told(checks: Sequence[Check]) -> str:
     others = [check for check in checks if check.verdict != "holds"]
     told = [f"{len(checks) - len(others)} of {len(checks)} comparisons hold"]
     told += [f"{check.verdict}: {check.evidence}" for check in others[:_TOLD]]
+    if not others:
+        told.append(f"the closest: {min(checks, key=lambda check: check.room).evidence}")
     if len(others) > _TOLD:
         told.append(f"and {len(others) - _TOLD} more that fail or are undecided")
     return "; ".join(told)
