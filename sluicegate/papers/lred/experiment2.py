@@ -181,7 +181,7 @@ def _light(records: Records) -> Iterator[Claim]:
     late = at(records, "light", _late)
     yield judge(
         "Under light congestion REM's queue oscillates drastically, almost out of control.",
-        _WHERE,
+        f"{_WHERE}; 6.2",
         [
             within("REM's queue deviation in the second half", late("REM"), low=Q_REF / 2),
             less(

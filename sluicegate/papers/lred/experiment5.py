@@ -189,6 +189,18 @@ def _of_avq(records: Records) -> Iterator[Claim]:
         "Means over all arrival rates; 0.98 is expected, 0.96 taken for enough. That AVQ regulates "
         "the queue, too, is not judged: it holds none in particular.",
     )
+    yield judge(
+        "RED often suffers from unstable behaviour in a dynamic network.",
+        "abstract; sec. 1, 2",
+        against(
+            more,
+            f"queue deviation since {COME_S:g} s, {RATES[-1]} flows/s",
+            at(records, RATES[-1], lambda port: deviation(stretch(port, COME_S))),
+            "RED",
+            ["LRED"],
+        ),
+        "Unstable is taken for a greater deviation than LRED's.",
+    )
     default = _avq(ALPHAS[-1])
     yield judge(
         "AVQ achieves a lower average queue length and a higher link utilisation than RED.",
