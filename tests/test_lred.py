@@ -159,15 +159,6 @@ def test_lred_is_faster_with_a_share_of_the_numbers_of_flows():
     assert share == pytest.approx([1.0, 0.5])
 
 
-def test_fairness_counts_bytes():
-    flows = pl.DataFrame(
-        {"replication": [0, 0, 1, 1], "group": [0, 1, 0, 1], "goodput": [2.0, 1.0, 1.0, 1.0]}
-    )
-    found = parameters._fairness(SimpleNamespace(flows=flows))
-    # 500 B and 1000 B: equal in bytes in the first run, 1 to 2 in the second
-    assert found == pytest.approx([1.0, 0.9])
-
-
 def test_a_claim_tells_what_became_of_it_in_other_readings():
     main, other = Claim("a", "6", "holds", "1 ± 0."), Claim("a", "6", "fails", "2 ± 0.")
     told = reproduction.with_readings(main, 0, [("slow links", [other]), ("old", [main])])
@@ -254,10 +245,10 @@ def both_directions_are_congested(records):
 
 def l_is_what_the_aqm_uses(records):
     found = records[loss_ratio.FLOWS, "LRED"].ports[0]
-    p, loss = losses.column(found, "probability"), losses.loss_in_time(found)
+    p, loss = found.rows("probability"), losses.loss_in_time(found)
     late = found.times_s > 20
     off = (p - loss) / (0.001 * np.sqrt(np.maximum(loss, 1e-9)))
-    off -= losses.column(found, "queue") - 100
+    off -= found.samples - 100
     # an l off by a thousandth would be off by three packets here
     assert mean(np.abs(off[:, late])) < 1.5
 

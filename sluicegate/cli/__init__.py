@@ -3,22 +3,90 @@
 from __future__ import annotations
 
 import sys
-from importlib.metadata import version
+from importlib import import_module
 from typing import Annotated
 
 import typer
 from typer.exceptions import TyperException
 
-from sluicegate.cli import aqms, chain, compare, fit, reproduce, simulate, trace
 from sluicegate.errors import InterruptError, SluiceError
 
-app = typer.Typer(
-    invoke_without_command=True,
-    add_completion=False,
-    rich_markup_mode="rich",
-    pretty_exceptions_enable=False,
-    context_settings={"help_option_names": ["-h", "--help"]},
-)
+# command: the module here that has it, and the examples in its help
+_COMMANDS = {
+    "aqms": ("aqms", ["sluice aqms"]),
+    "aqm": (
+        "aqms",
+        [
+            "sluice aqm red",
+            "sluice aqm dsred --set gamma=0.3 --plot dsred.svg",
+            "sluice aqm my_idea.h",
+        ],
+    ),
+    "simulate": (
+        "simulate",
+        [
+            "sluice simulate scenarios/overload.toml --aqm red:w=0.07,max_p=0.2",
+            "sluice simulate --arrivals geometric:rate=0.5 --service geometric:mu=0.5 "
+            "--aqm red --slots 1e7",
+            "sluice simulate scenarios/network/dumbbell.toml --aqm pi --trace run.pcapng",
+        ],
+    ),
+    "compare": (
+        "compare",
+        [
+            "sluice compare scenarios/gateway.toml",
+            "sluice compare scenarios/light.toml --aqm drop_tail --aqm red:w=0.07 "
+            "--aqm red:w=0.07,victim=front --out victims",
+            "sluice compare scenarios/light.toml --aqm my_idea.h --aqm red --slots 1e8",
+            "sluice compare scenarios/light.toml --aqm drop_tail --world slotted --world chain",
+            "sluice compare scenarios/network/dumbbell.toml --duration 60 --aqm pi "
+            "--aqm codel:victim=front,scheduler=fq",
+        ],
+    ),
+    "chain": (
+        "chain",
+        [
+            "sluice chain scenarios/light.toml --aqm drop_tail",
+            "sluice chain scenarios/light.toml --limit "
+            "--aqm red:w=0.07,spacing=independent,idle_decay=false",
+        ],
+    ),
+    "fit": (
+        "fit",
+        [
+            "sluice fit captures/gateway.pcap --html traffic.html",
+            "sluice fit captures/gateway.pcap --bin 0.01 --json traffic.json",
+        ],
+    ),
+    "trace": ("trace", ["sluice trace out.tr", "sluice trace out.tr --html trace.html"]),
+    "reproduce": (
+        "reproduce",
+        [
+            "sluice reproduce drop-from-front --json rows.json",
+            "sluice reproduce redwm --out redwm",
+        ],
+    ),
+}
+
+
+def _application(arguments: list[str]) -> typer.Typer:
+    """The command that is called, or all: what the others import would take a second."""
+    app = typer.Typer(
+        invoke_without_command=True,
+        add_completion=False,
+        rich_markup_mode="rich",
+        pretty_exceptions_enable=False,
+        context_settings={"help_option_names": ["-h", "--help"]},
+    )
+    app.callback(epilog=_examples("sluice compare scenarios/overload.toml", "sluice aqm red"))(
+        _sluice
+    )
+    called = [name for name in arguments[:1] if name in _COMMANDS]
+    for name in called or _COMMANDS:
+        module, examples = _COMMANDS[name]
+        function = getattr(import_module(f"sluicegate.cli.{module}"), name)
+        app.command(epilog=_examples(*examples))(function)
+    return app
 
 
 def _examples(*lines: str) -> str:
@@ -26,69 +94,14 @@ def _examples(*lines: str) -> str:
     return "\n\n".join(["[bold]Examples[/]", *(line.replace("[", r"\[") for line in lines)])
 
 
-app.command(epilog=_examples("sluice aqms"))(aqms.aqms)
-app.command(
-    epilog=_examples(
-        "sluice aqm red",
-        "sluice aqm dsred --set gamma=0.3 --plot dsred.svg",
-        "sluice aqm my_idea.h",
-    )
-)(aqms.aqm)
-app.command(
-    epilog=_examples(
-        "sluice simulate scenarios/overload.toml --aqm red:w=0.07,max_p=0.2",
-        "sluice simulate --arrivals geometric:rate=0.5 --service geometric:mu=0.5 "
-        "--aqm red --slots 1e7",
-        "sluice simulate scenarios/network/dumbbell.toml --aqm pi --trace run.pcapng",
-    )
-)(simulate.simulate)
-app.command(
-    epilog=_examples(
-        "sluice compare scenarios/gateway.toml",
-        "sluice compare scenarios/light.toml --aqm drop_tail --aqm red:w=0.07 "
-        "--aqm red:w=0.07,victim=front --out victims",
-        "sluice compare scenarios/light.toml --aqm my_idea.h --aqm red --slots 1e8",
-        "sluice compare scenarios/light.toml --aqm drop_tail --world slotted --world chain",
-        "sluice compare scenarios/network/dumbbell.toml --duration 60 --aqm pi "
-        "--aqm codel:victim=front,scheduler=fq",
-    )
-)(compare.compare)
-app.command(
-    epilog=_examples(
-        "sluice chain scenarios/light.toml --aqm drop_tail",
-        "sluice chain scenarios/light.toml --limit "
-        "--aqm red:w=0.07,spacing=independent,idle_decay=false",
-    )
-)(chain.chain)
-app.command(
-    epilog=_examples(
-        "sluice fit captures/gateway.pcap --html traffic.html",
-        "sluice fit captures/gateway.pcap --bin 0.01 --json traffic.json",
-    )
-)(fit.fit)
-app.command(epilog=_examples("sluice trace out.tr", "sluice trace out.tr --html trace.html"))(
-    trace.trace
-)
-app.command(
-    epilog=_examples(
-        "sluice reproduce drop-from-front --json rows.json",
-        "sluice reproduce redwm --out redwm",
-    )
-)(reproduce.reproduce)
-
-
 def _print_version(asked: bool) -> None:
     if asked:
+        from importlib.metadata import version  # slow to import
+
         typer.echo(f"sluice {version('sluicegate')}")
         raise typer.Exit
 
 
-@app.callback(
-    epilog=_examples(
-        "sluice compare scenarios/overload.toml",
-        "sluice aqm red",
-    )
-)
 def _sluice(
     context: typer.Context,
     version: Annotated[
@@ -113,9 +126,12 @@ def main(arguments: list[str] | None = None) -> int:
         The exit code: 0, 1 after an error of the user, 130 after Ctrl-C.
     """
     try:
-        code = app(args=arguments, prog_name="sluice", standalone_mode=False)
+        words = sys.argv[1:] if arguments is None else arguments
+        code = _application(words)(args=words, prog_name="sluice", standalone_mode=False)
     except InterruptError as error:
         return _fail(str(error), 130)
+    except (KeyboardInterrupt, typer.Abort):
+        return _fail("interrupted", 130)
     except SluiceError as error:
         return _fail(str(error))
     except OSError as error:

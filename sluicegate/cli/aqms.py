@@ -15,7 +15,8 @@ from sluicegate.cli.screen import console
 from sluicegate.errors import SluiceError
 from sluicegate.registry import Aqm, Param, aqm_class
 from sluicegate.registry import aqms as all_aqms
-from sluicegate.report.tables import terminal_table, value_text
+from sluicegate.report.tables import value_text
+from sluicegate.report.terminal import terminal_table
 
 _PLOTS = (".svg", ".png", ".pdf")
 

@@ -10,7 +10,8 @@ import typer
 from rich.markup import escape
 
 from sluicegate.cli import options
-from sluicegate.cli.screen import console, progress, write_json
+from sluicegate.cli.progress import progress
+from sluicegate.cli.screen import console, write_json
 from sluicegate.comparison import AnyWorld, Comparison
 from sluicegate.comparison import compare as run
 from sluicegate.report.tables import comparison_table

@@ -10,7 +10,7 @@ from rich.console import Console
 from rich.markup import escape
 
 from sluicegate.cli.screen import console, write_json
-from sluicegate.report.tables import terminal_table
+from sluicegate.report.terminal import terminal_table
 from sluicegate.traffic import Capture, TrafficFit, fit_capture
 
 if TYPE_CHECKING:

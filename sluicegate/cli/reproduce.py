@@ -9,7 +9,8 @@ import typer
 from rich.markup import escape
 
 from sluicegate.cli import options
-from sluicegate.cli.screen import console, progress, write_json
+from sluicegate.cli.progress import progress
+from sluicegate.cli.screen import console, write_json
 from sluicegate.papers import REPRODUCTIONS, world_of
 from sluicegate.papers import reproduce as repeat
 

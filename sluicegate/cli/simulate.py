@@ -9,10 +9,12 @@ import typer
 from rich.markup import escape
 
 from sluicegate.cli import options
-from sluicegate.cli.screen import console, progress, write_json
+from sluicegate.cli.progress import progress
+from sluicegate.cli.screen import console, write_json
 from sluicegate.comparison import compare
 from sluicegate.errors import SluiceError
-from sluicegate.report.tables import record_rows, terminal_table
+from sluicegate.report.tables import record_rows
+from sluicegate.report.terminal import terminal_table
 from sluicegate.worlds import AnyScenario, Network
 
 

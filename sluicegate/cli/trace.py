@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
-import polars as pl
 import typer
 from rich.markup import escape
 
 from sluicegate.cli.screen import console, write_json
-from sluicegate.report.tables import terminal_table
+from sluicegate.report.terminal import terminal_table
 from sluicegate.trace import Trace
 
 _MOST_ROWS = 20
@@ -38,15 +37,16 @@ def trace(
 ) -> None:
     """Sum up a packet trace: each flow's throughput, delay, loss and jitter, each link's queue."""
     found = Trace.read(file)
+    summary = found.summary()
     screen = console()
-    for title, frame in (("Flows", found.flows), ("Links", found.links)):
+    for title, records in (("Flows", summary["flows"]), ("Links", summary["links"])):
         screen.print(f"[bold]{title}[/]")
-        screen.print(terminal_table(list(frame.columns), _rows(frame.head(_MOST_ROWS))))
-        if frame.height > _MOST_ROWS:
-            screen.print(f"and {frame.height - _MOST_ROWS} more: see --json")
+        screen.print(terminal_table(*_cells(records[:_MOST_ROWS])))
+        if len(records) > _MOST_ROWS:
+            screen.print(f"and {len(records) - _MOST_ROWS} more: see --json")
     screen.print(escape(_lines(found)))
     if json is not None:
-        write_json(json, found.summary())
+        write_json(json, summary)
     if html is not None:
         _write_page(found, html)
         screen.print(f"page: {escape(str(html))}")
@@ -57,8 +57,10 @@ def _lines(found: Trace) -> str:
     return f"{text}; the last line is cut off and does not count" if found.cut_off else text
 
 
-def _rows(frame: pl.DataFrame) -> list[list[str]]:
-    return [[_text(value) for value in row] for row in frame.rows()]
+def _cells(records: list[dict[str, Any]]) -> tuple[list[str], list[list[str]]]:
+    """Header and rows; without records, neither."""
+    header = list(records[0]) if records else []
+    return header, [[_text(value) for value in record.values()] for record in records]
 
 
 def _text(value: float | int | str | None) -> str:
@@ -75,7 +77,8 @@ def _write_page(found: Trace, path: Path) -> None:
     page = Page(f"Trace {found.path.name}", _lines(found))
     page.figure(queue_figure(found), "Queues", "Packets that wait, without the one being sent.")
     page.figure(throughput_figure(found), "Throughput", "Bits that came to the destination.")
-    for title, frame in (("Flows", found.flows), ("Links", found.links)):
+    summary = found.summary()
+    for title, records in (("Flows", summary["flows"]), ("Links", summary["links"])):
         page.section(title)
-        page.table(list(frame.columns), _rows(frame))
+        page.table(*_cells(records))
     page.write(path)

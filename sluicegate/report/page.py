@@ -11,7 +11,7 @@ import jinja2
 import matplotlib
 from matplotlib.figure import Figure
 
-from sluicegate.report.tables import numeric_columns
+from sluicegate.report.terminal import numeric_columns
 
 _TEMPLATES = jinja2.Environment(
     loader=jinja2.PackageLoader("sluicegate.report", "."),

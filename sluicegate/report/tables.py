@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from rich.markup import escape
 from rich.table import Table
 
 from sluicegate.comparison import Comparison
 from sluicegate.estimate import Measure
 from sluicegate.network.record import NetworkRecord
 from sluicegate.record import Record, names
+from sluicegate.report.terminal import terminal_table
 
 _EXACT_DIGITS = 10
-_NUMBER = re.compile(r"[-+(]?\d|n/a$")
 
 
 def measure_text(measure: Measure, digits: int = 4) -> str:
@@ -137,30 +135,6 @@ def comparison_table(comparison: Comparison) -> Table:
     """The same table for the terminal."""
     header, rows = comparison_rows(comparison)
     return terminal_table(header, rows)
-
-
-def numeric_columns(header: list[str], rows: list[list[str]]) -> list[bool]:
-    """Which columns hold nothing but numbers, and so stand to the right."""
-    return [
-        bool(rows) and all(_NUMBER.match(row[place]) for row in rows if row[place])
-        for place in range(len(header))
-    ]
-
-
-def terminal_table(header: list[str], rows: list[list[str]], title: str = "") -> Table:
-    """A plain table for the terminal: words to the left, numbers to the right."""
-    table = Table(title=escape(title) or None, title_justify="left", title_style="bold", box=None)
-    table.pad_edge = False
-    for place, numeric in enumerate(numeric_columns(header, rows)):
-        table.add_column(
-            header[place],
-            justify="right" if numeric else "left",
-            no_wrap=not any(" " in row[place] for row in rows),
-            overflow="fold",
-        )
-    for row in rows:
-        table.add_row(*map(escape, row))
-    return table
 
 
 def record_rows(record: Record) -> tuple[list[str], list[list[str]]]:

@@ -2,6 +2,7 @@
 //! flow, and of each link and its queue. Memory does not grow with the file.
 
 mod error;
+mod figures;
 mod line;
 mod number;
 mod piece;

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from numpy.typing import NDArray
 
 from sluicegate.estimate import Measure, student
 from sluicegate.papers.lred.measured import MEASURES, WORDS, FloatArray, Records, cases, measure
@@ -100,7 +98,7 @@ def probability_figure(
     return figure
 
 
-def steep_figure(times_s: FloatArray, p: FloatArray, queue: NDArray[Any]) -> Figure:
+def steep_figure(times_s: FloatArray, p: FloatArray, queue: FloatArray) -> Figure:
     """Draw drop probability and queue (packets) in time, one above the other, shape (T,) each."""
     figure = Figure(figsize=(WIDTH, 4.4), layout="constrained")
     above, below = figure.subplots(2, 1, sharex=True)

@@ -9,7 +9,7 @@ import numpy as np
 from sluicegate.papers.claims import Claim, judge, near_one, within
 from sluicegate.papers.comparison import Plot, Row
 from sluicegate.papers.lred.figures import probability_figure
-from sluicegate.papers.lred.losses import column, loss_in_time, measured_loss
+from sluicegate.papers.lred.losses import loss_in_time, measured_loss
 from sluicegate.papers.lred.measured import FloatArray, Records, Scenarios, row
 from sluicegate.papers.lred.scenarios import (
     BETA,
@@ -44,7 +44,7 @@ def claims(records: Records) -> list[Claim]:
 def _claims(records: Records) -> Iterator[Claim]:
     port = records[_CASE].ports[0]
     late = port.times_s >= _SETTLED_S
-    p, loss = column(port, "probability")[:, late], loss_in_time(port)[:, late]
+    p, loss = port.rows("probability")[:, late], loss_in_time(port)[:, late]
     yield judge(
         "In a steady state the measured loss ratio l(k) converges to a stable value.",
         "sec. 3",
@@ -71,7 +71,7 @@ def _claims(records: Records) -> Iterator[Claim]:
         [within("l(40) to l(43), greatest less least", np.ptp(shown, axis=1), high=0.01)],
         f"The mean is {shown.mean():.3f}; the number of flows was chosen for that.",
     )
-    queue = column(port, "queue")[:, late]
+    queue = port.samples[:, late]
     off = (p - loss) / (BETA * np.sqrt(loss)) - (queue - Q_REF)
     yield judge(
         "Between two measurements p depends on the control error q - q0 only, in proportion.",
@@ -104,7 +104,7 @@ def rows(records: Records) -> Iterator[Row]:
 def plots(records: Records) -> Iterator[Plot]:
     """Figure 2."""
     port = records[_CASE].ports[0]
-    p, loss = column(port, "probability")[0], loss_in_time(port)[0]
+    p, loss = port.rows("probability")[0], loss_in_time(port)[0]
     yield Plot(
         probability_figure(port.times_s, p, loss, ((0, DURATION_S), _SPAN_S)),
         "Figure 2: drop probability and measured loss ratio",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -146,21 +146,21 @@ def responds_faster(records: Records, case: float | str, times: float = 1.0) -> 
     return checks
 
 
-def stretch(port: PortRecord, since_s: float, until_s: float = np.inf) -> NDArray[Any]:
+def stretch(port: PortRecord, since_s: float, until_s: float = np.inf) -> FloatArray:
     """The samples of the queue from one time to another, shape (seeds, samples), packets."""
     inside = (port.times_s >= since_s) & (port.times_s < until_s)
     return port.samples[:, inside]
 
 
-def deviation(samples: NDArray[Any]) -> FloatArray:
+def deviation(samples: FloatArray) -> FloatArray:
     """Mean absolute deviation from the mean, one value per seed, packets."""
     means = samples.mean(axis=1, keepdims=True)
     return np.asarray(np.abs(samples - means).mean(axis=1))
 
 
-def away(samples: NDArray[Any]) -> FloatArray:
+def away(samples: FloatArray) -> FloatArray:
     """Mean distance from q0, one value per seed, packets."""
-    return np.asarray(np.abs(samples.astype(np.float64) - Q_REF).mean(axis=1))
+    return np.asarray(np.abs(samples - Q_REF).mean(axis=1))
 
 
 def seconds(port: PortRecord, which: NDArray[np.bool_]) -> FloatArray:
@@ -183,7 +183,7 @@ def undershoot_s(port: PortRecord, since_s: float = 0.0, until_s: float = np.inf
     return seconds(port, stretch(port, since_s, until_s) < 0.5 * Q_REF)
 
 
-def is_full(samples: NDArray[Any]) -> NDArray[np.bool_]:
+def is_full(samples: FloatArray) -> NDArray[np.bool_]:
     """Where the buffer of 200 is all but full.
 
     All but: where packets are lost for want of room, the queue is at the limit or just below.

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from sluicegate.network import NetworkRecord, NetworkScenario
+from sluicegate.network import NetworkScenario
 from sluicegate.papers.claims import (
     Check,
     Claim,
@@ -21,13 +21,13 @@ from sluicegate.papers.claims import (
 from sluicegate.papers.comparison import Plot, Row
 from sluicegate.papers.lred import bounds
 from sluicegate.papers.lred.figures import steep_figure
-from sluicegate.papers.lred.losses import column
 from sluicegate.papers.lred.measured import (
     Case,
     FloatArray,
     Records,
     Scenarios,
     deviation,
+    means,
     measure,
     response_s,
     row,
@@ -284,8 +284,8 @@ def _of_sizes(records: Records) -> Iterator[Claim]:
         "sec. 3",
         against(
             more,
-            "Jain's index of the goodput in bytes",
-            lambda name: _fairness(records[_MIXED, name]),
+            "Jain's index of the goodput in bits/s",
+            means(records, [_MIXED], "fairness"),
             _BYTES,
             ["LRED"],
         ),
@@ -293,17 +293,10 @@ def _of_sizes(records: Records) -> Iterator[Claim]:
     )
 
 
-def _fairness(record: NetworkRecord) -> FloatArray:
-    """Jain's index of the flows' goodput in bytes, one value per seed."""
-    rates = record.flows["goodput"].to_numpy() * np.array(_SIZES)[record.flows["group"].to_numpy()]
-    by_seed = rates.reshape(record.flows["replication"].n_unique(), -1)
-    return np.asarray(by_seed.mean(axis=1) ** 2 / (by_seed**2).mean(axis=1))
-
-
 def _of_beta(records: Records) -> Iterator[Claim]:
     port = records[_STEEP].ports[0]
     late = port.times_s >= 10.0
-    p, queue = column(port, "probability")[:, late], port.samples[:, late]
+    p, queue = port.rows("probability")[:, late], port.samples[:, late]
     yield judge(
         "With beta = 10 the drop probability almost equals 1 or 0.",
         "sec. 6.4, figure 17",
@@ -359,7 +352,7 @@ def plots(records: Records) -> Iterator[Plot]:
     """Figure 17."""
     steep = records[_STEEP].ports[0]
     yield Plot(
-        steep_figure(steep.times_s, column(steep, "probability")[0], steep.samples[0]),
+        steep_figure(steep.times_s, steep.rows("probability")[0], steep.samples[0]),
         "Figure 17: LRED with beta = 10",
         "By the text p is almost 0 or 1 and the queue below 100, as behind a tail-drop buffer.",
     )

@@ -1,0 +1,59 @@
+from . import chain, network, trace
+from ._engine import ADMIT, DROP_BOTH, DROP_EARLY, DROP_FORCED, View
+from .comparison import Comparison, compare
+from .errors import SluiceError
+from .estimate import Measure
+from .record import Record, SlottedRecord
+from .registry import Aqm, AqmClass, Param, PythonAqm, aqm, aqms
+from .scenario import (
+    DeterministicService,
+    Discipline,
+    FgnArrivals,
+    GeometricArrivals,
+    GeometricService,
+    PacketSizeService,
+    Queue,
+    ReplayArrivals,
+    Scenario,
+    SelfSimilarArrivals,
+)
+from .scheduler import Drr, Fifo, Fq, Sfq
+from .slotted import simulate
+
+__all__ = [
+    "ADMIT",
+    "DROP_BOTH",
+    "DROP_EARLY",
+    "DROP_FORCED",
+    "Aqm",
+    "AqmClass",
+    "Comparison",
+    "DeterministicService",
+    "Discipline",
+    "Drr",
+    "FgnArrivals",
+    "Fifo",
+    "Fq",
+    "GeometricArrivals",
+    "GeometricService",
+    "Measure",
+    "PacketSizeService",
+    "Param",
+    "PythonAqm",
+    "Queue",
+    "Record",
+    "ReplayArrivals",
+    "Scenario",
+    "SelfSimilarArrivals",
+    "Sfq",
+    "SlottedRecord",
+    "SluiceError",
+    "View",
+    "aqm",
+    "aqms",
+    "chain",
+    "compare",
+    "network",
+    "simulate",
+    "trace",
+]
