@@ -9,7 +9,7 @@ import numpy as np
 
 from sluicegate.estimate import student
 from sluicegate.network import PortRecord
-from sluicegate.papers.claims import Check, Claim, against, judge, less, mean_text, within
+from sluicegate.papers.claims import Claim, against, judge, less, mean_text, near_one, within
 from sluicegate.papers.comparison import Plot, Row
 from sluicegate.papers.lred import bounds
 from sluicegate.papers.lred.analysis import ANALYSED, LITTLE, WHERE, Losses, Responses, of_bounds
@@ -147,25 +147,15 @@ def _of_losses(responses: Responses, p0: Losses) -> Iterator[Claim]:
                 )
                 for name in ("PI", "REM")
             ),
-            *_nearly_the_same(
-                f"LRED's response (s) with {last} flows",
-                responses[last, "LRED"],
-                f"that with {first}",
-                responses[first, "LRED"],
+            near_one(
+                f"LRED's response with {last} over that with {first} flows",
+                responses[last, "LRED"] / responses[first, "LRED"],
+                LITTLE,
             ),
         ],
         f"The loss ratio goes from {p0[first].mean():.3f} to {p0[last].mean():.3f}. Nearly "
-        f"independent is taken for a tenth of the others' change and a quarter of LRED's own time.",
+        f"independent is taken for a tenth of the others' change and for within a quarter.",
     )
-
-
-def _nearly_the_same(
-    one: str, values: FloatArray, other: str, reference: FloatArray
-) -> Iterator[Check]:
-    """Whether values are on average within a quarter of others."""
-    low, high = 1 - LITTLE, 1 + LITTLE
-    yield less(f"{low:g} times {other} against {one}", low * reference, values)
-    yield less(f"{one} against {high:g} times {other}", values, high * reference)
 
 
 def _of_length(records: Records, responses: Responses) -> Iterator[Claim]:
