@@ -10,7 +10,7 @@ import numpy as np
 from sluicegate.network import PortRecord
 from sluicegate.papers.claims import Claim, against, judge, less, mean_text, near_one, within
 from sluicegate.papers.comparison import Plot, Row
-from sluicegate.papers.lred.losses import measured_loss
+from sluicegate.papers.lred.losses import inaccuracy, measured_loss
 from sluicegate.papers.lred.measured import (
     ALL,
     FloatArray,
@@ -256,9 +256,9 @@ def _of_response(response: Mapping[str, Of]) -> Iterator[Claim]:
 
 
 def _of_loss(records: Records) -> Iterator[Claim]:
-    loss = {case: measured_loss(records[case, "LRED"].ports[0], T_M_S) for case in EXTREMES}
-    off = {case: _inaccuracy(values) for case, values in loss.items()}
-    rounds = {case: _rounds(values) for case, values in loss.items()}
+    ports = {case: records[case, "LRED"].ports[0] for case in EXTREMES}
+    off = {case: inaccuracy(port) for case, port in ports.items()}
+    rounds = {case: _rounds(measured_loss(port, T_M_S)) for case, port in ports.items()}
     yield judge(
         "Under heavy traffic the loss ratio is accurately estimated within a couple of "
         "measurements.",
@@ -292,12 +292,6 @@ def _of_loss(records: Records) -> Iterator[Claim]:
         ],
         "More rounds are needed where one is less accurate.",
     )
-
-
-def _inaccuracy(loss: FloatArray) -> FloatArray:
-    """Standard deviation of l(k) over its mean in the second half, one value per seed."""
-    late = loss[:, loss.shape[1] // 2 :]
-    return np.asarray(late.std(axis=1) / late.mean(axis=1))
 
 
 def _rounds(loss: FloatArray) -> FloatArray:

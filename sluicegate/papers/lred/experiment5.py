@@ -96,11 +96,10 @@ def scenarios(reading: Reading) -> Scenarios:
     four = regulating(reading, FLOWS, R_MAX)
     return {
         **{(rate, each.name): found(rate, each) for rate in RATES for each in four},
-        **{(rate, "RED"): found(rate, red()) for rate in AVQ_RATES},
         **{
             (rate, each.name): found(rate, each)
             for rate in AVQ_RATES
-            for each in [*small, *map(avq, ALPHAS)]
+            for each in [red(), *small, *map(avq, ALPHAS)]
         },
         **{(_PARETO, each.name): found(RATES[-1], each, "Pareto") for each in four},
     }

@@ -21,6 +21,7 @@ from sluicegate.papers.claims import (
 from sluicegate.papers.comparison import Plot, Row
 from sluicegate.papers.lred import bounds
 from sluicegate.papers.lred.figures import steep_figure
+from sluicegate.papers.lred.losses import inaccuracy
 from sluicegate.papers.lred.measured import (
     Case,
     FloatArray,
@@ -250,12 +251,19 @@ def _of_measuring(records: Records) -> Iterator[Claim]:
         "sec. 6.4",
         [
             less(
+                f"standard deviation of l(k) over its mean, second half, {usual} against {short}",
+                *(
+                    inaccuracy(records[f"t_m = {t_m:g}", "LRED"].ports[0], t_m)
+                    for t_m in (_PERIODS_S[1], _PERIODS_S[0])
+                ),
+            ),
+            less(
                 f"queue deviation in the second half, {usual} against {short}",
                 late(usual),
                 late(short),
-            )
+            ),
         ],
-        "An inaccurate measurement is seen in the queue.",
+        "An inaccurate measurement is seen in the queue, too.",
     )
     yield judge(
         "The weight w_m should be small in order to capture the latest losses.",
