@@ -67,11 +67,13 @@ def test_a_throughput_recovers_in_the_first_second_with_5_percent():
 
 def test_throughput_delay_and_drops_between_the_congestions():
     lost = np.minimum(np.maximum(TIMES_S - 140, 0) * 10, 50)
-    losses = (lost + np.clip(TIMES_S - 200, 0, 7)).astype(np.uint64)
+    lost += np.clip(TIMES_S - 50, 0, 3) + np.clip(TIMES_S - 200, 0, 7)
+    losses = lost.astype(np.uint64)
     found = outcome(port(np.full(len(TIMES_S), 20.0), losses=losses), 1000)
     # 100 packets/s of 8000 bits on 10 Mb/s
     for stretch in (found.first, found.free, found.second, found.throughput(150.0)):
         assert stretch == pytest.approx([0.08])
+    assert found.first_drops == pytest.approx([3])
     assert found.free_drops == pytest.approx([50])
     assert found.second_drops == pytest.approx([7])
     assert found.free_delay_s == pytest.approx([0.07])
@@ -147,7 +149,7 @@ def test_a_short_reproduction_has_every_row_claim_and_figure(monkeypatch):
     assert rows[few[0].name, "arrivals meanwhile, LPF/ODA"].measured < 15
     assert rows[few[0].name, "arrivals meanwhile, LPF (EWMA)"].measured > 20
     assert len(found.plots) == 5
-    assert len(found.claims) == 22
+    assert len(found.claims) == 23
     assert json.loads(json.dumps(found.summary())) == found.summary()
     assert "Figure 7" in found.page().html()
     assert sum("of 2 seeds" in sentence for sentence in found.findings) == 1

@@ -9,6 +9,7 @@ from sluicegate.papers.lpf_oda.outcome import Outcome
 from sluicegate.papers.lpf_oda.source import (
     AGAIN_S,
     END_S,
+    FILTERS,
     GAINS,
     LATER_DROPS_S,
     LATER_S,
@@ -64,6 +65,20 @@ def _of_congestions() -> Iterator[Statement]:
         _both(
             _same("from 166 to 250 s", lambda found: found.second),
             _times("drops there", ODA, LPF, lambda found: found.second_drops, 1.0, _SAME),
+        ),
+    )
+    yield (
+        "The packet drop decreases when the queue reaches its low level",
+        "section 3, figure 7",
+        lambda pair: all_of(
+            [
+                less(
+                    f"drops (packets/s) after and before {END_S:g} s, {name}",
+                    pair[name].free_drops / (AGAIN_S - END_S),
+                    pair[name].first_drops / END_S,
+                )
+                for name in FILTERS
+            ]
         ),
     )
     yield (

@@ -33,7 +33,7 @@ class Outcome:
             after it first is 5 % of the link's rate; likewise.
         first, free, second: Throughput as a share of the link's rate in the first congestion,
             between the congestions, and in the second one.
-        free_drops, second_drops: Packets lost between the congestions, and in the second one.
+        first_drops, free_drops, second_drops: Packets lost in the same stretches.
         free_delay_s: Mean time in the queue there, by Little's law.
         course: By the second, means over the seeds: time_s, average and queue (packets),
             throughput (share of the rate), delay_s (the queue's transmission time), drops
@@ -46,6 +46,7 @@ class Outcome:
     first: FloatArray
     free: FloatArray
     second: FloatArray
+    first_drops: FloatArray
     free_drops: FloatArray
     second_drops: FloatArray
     free_delay_s: FloatArray
@@ -94,6 +95,7 @@ def outcome(port: PortRecord, packet_bytes: int) -> Outcome:
         first=sent.rate(0.0, END_S),
         free=free,
         second=sent.rate(AGAIN_S, OVER_S),
+        first_drops=lost.at(END_S) - lost.at(0.0),
         free_drops=lost.at(AGAIN_S) - lost.at(END_S),
         second_drops=lost.at(OVER_S) - lost.at(AGAIN_S),
         free_delay_s=queue[:, between].mean(axis=1) * 8 * packet_bytes / RATE_BPS / free,
