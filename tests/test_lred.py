@@ -11,6 +11,7 @@ from sluicegate import network
 from sluicegate.network import PortRecord
 from sluicegate.papers.claims import Claim
 from sluicegate.papers.lred import (
+    analysis,
     bounds,
     experiment1,
     experiment2,
@@ -157,6 +158,43 @@ def test_lred_is_faster_with_a_share_of_the_numbers_of_flows():
     }
     share = experiment1._share_faster(responses, [100, 200], "REM")
     assert share == pytest.approx([1.0, 0.5])
+
+
+def test_responses_are_held_against_their_bounds():
+    p0 = {100: 0.05 + 1e-4 * np.arange(3), 1000: 0.25 + 1e-4 * np.arange(3)}
+    factor = {(100, "PI"): 1.1, (1000, "PI"): 1.05, (100, "REM"): 1.3, (1000, "REM"): 1.1}
+    responses = {
+        (flows, name): factor.get((flows, name), 3.0) * bounds.bound_s(name, flows, p0[flows])
+        for flows in p0
+        for name in measured.RIVALS
+    }
+    full = {case: np.array([0.9, 0.91, 0.92]) - 0.5 * (case[1] == "PI*") for case in responses}
+    assert {claim.verdict for claim in analysis.of_bounds(responses, p0, full)} == {"holds"}
+    # REM below its bound in one case, PI* as near to its own as the others, its buffer as full
+    responses[100, "REM"] /= 1.5
+    for flows in p0:
+        responses[flows, "PI*"] /= 2.8
+        full[flows, "PI*"] = full[flows, "PI"] + 0.01
+    lower, little, _, mismatch, reason = analysis.of_bounds(responses, p0, full)
+    verdicts = [claim.verdict for claim in (lower, little, mismatch, reason)]
+    assert verdicts == ["fails", "holds", "fails", "fails"]
+
+
+def test_faster_by_how_many_times():
+    def settled_after(response_s):
+        """At q0 but after 50 s and after 150 s, when the queue is full for a while; two seeds."""
+        times_s = np.arange(2000) * 0.1
+        late = np.where(times_s < 50, np.inf, np.where(times_s < 150, times_s - 50, times_s - 150))
+        return port([np.where(late < response_s + seed, 200, 100) for seed in (0, 0.2)])
+
+    records = {
+        (100, name): SimpleNamespace(ports=[settled_after(response_s)])
+        for name, response_s in {"LRED": 4, "PI*": 20, "PI": 20, "REM": 12}.items()
+    }
+    assert {check.verdict for check in measured.responds_faster(records, 100)} == {"holds"}
+    three_times = measured.responds_faster(records, 100, times=3)
+    assert [check.verdict for check in three_times[:3]] == ["holds", "holds", "fails"]
+    assert three_times[0].evidence.startswith("response to the change at 50 s (s), 3 times LRED's")
 
 
 def test_a_claim_tells_what_became_of_it_in_other_readings():
