@@ -138,7 +138,7 @@ pub fn simulate(
     let finished: Vec<_> = pool.install(|| {
         (0..plan.replications)
             .into_par_iter()
-            .map(|number| World::new(plan, (routes.clone(), clock), number, control, ()).run())
+            .map(|number| World::new(plan, (routes.clone(), clock), number, control, ())?.run())
             .collect::<Result<_, NetworkError>>()
     })?;
     Ok(finished.into_iter().flatten().collect())
@@ -155,5 +155,5 @@ pub fn simulate_traced(
     trace: &mut impl Trace,
 ) -> Result<Option<Replication>, NetworkError> {
     let checked = plan.check()?;
-    World::new(plan, checked, 0, control, trace).run()
+    World::new(plan, checked, 0, control, trace)?.run()
 }

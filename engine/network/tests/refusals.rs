@@ -27,7 +27,7 @@ type Spoil = fn(&mut Plan);
 
 #[test]
 fn each_with_its_reason() {
-    let cases: [(&str, Spoil); 15] = [
+    let cases: [(&str, Spoil); 16] = [
         (
             "flows: the counts of all groups are 5000001 together and must be at most 5000000: \
              each flow takes about 1 kB of memory",
@@ -98,6 +98,14 @@ fn each_with_its_reason() {
                 plan.groups.push(short(0, 1, arrivals, Size::Constant(1)));
             },
         ),
+        // 1000 are expected, but of gaps of 1 ns for the most part
+        ("flows.1: more than 1e7 flows would arrive", |plan| {
+            let arrivals = Pace::Gaps(Law::Pareto {
+                mean: MS,
+                shape: 1.000001,
+            });
+            plan.groups.push(short(0, 1, arrivals, Size::Constant(1)));
+        }),
         (
             "flows.1: mean = 2 must be at least shape / (shape - 1) = 3 (packets): \
              nothing is smaller than a packet",
