@@ -1,6 +1,7 @@
 //! Where packets come from.
 
 mod datagrams;
+mod gap;
 mod law;
 mod noise;
 mod pace;
