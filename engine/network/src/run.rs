@@ -124,7 +124,8 @@ pub struct Replication {
 /// not depend on their number. Gives those that were finished, in order.
 ///
 /// # Errors
-/// If the plan makes no sense, or if more packets are on their way than memory should hold.
+/// If the plan makes no sense, if more packets are on their way than memory should hold, or if the
+/// system gives no threads.
 pub fn simulate(
     plan: &Plan,
     threads: Option<usize>,
@@ -134,7 +135,7 @@ pub fn simulate(
     let pool = rayon::ThreadPoolBuilder::new()
         .num_threads(threads.unwrap_or(0))
         .build()
-        .expect("threads to run on");
+        .map_err(|error| NetworkError(format!("no threads to run on: {error}")))?;
     let finished: Vec<_> = pool.install(|| {
         (0..plan.replications)
             .into_par_iter()

@@ -8,7 +8,7 @@ use crate::segment::{Ack, Segment};
 use crate::window::Window;
 use crate::{newreno, reno, sack, tahoe};
 
-/// Packets to send when the application never runs dry.
+/// Packets to send when the application never runs dry; 2^32 of them are not exceeded.
 pub const GREEDY: u32 = u32::MAX;
 
 /// Why the window was last reduced.
