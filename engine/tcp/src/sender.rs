@@ -77,6 +77,8 @@ pub struct Sender {
     /// Packets thought to be in the network during recovery by selective acknowledgements.
     pub(crate) pipe: i64,
     timeouts: u32,
+    /// One past the packet that timed out last.
+    pub(crate) timed_out: u32,
 }
 
 impl Sender {
@@ -109,6 +111,7 @@ impl Sender {
             window: Window::new(config),
             pipe: 0,
             timeouts: 0,
+            timed_out: 0,
         }
     }
 
@@ -167,6 +170,7 @@ impl Sender {
         if self.una < self.max {
             self.timeouts += 1;
             self.lower_threshold(config);
+            self.timed_out = self.una + 1;
             self.rto.back_off(config);
         }
         self.close_window(config);

@@ -271,13 +271,19 @@ fn a_retransmitted_packet_gives_no_round_trip_time() {
 
 #[test]
 fn a_time_out_halves_the_flight_once() {
-    // RFC 5681, equation 4, and section 3.1: ssthresh = 8/2; the second time-out of packet 0
-    // leaves it there.
-    let mut bench = Bench::start(Variant::NewReno, 8.0, |_| ());
+    // RFC 5681, equation 4, and section 3.1: ssthresh = 20/2; the second time-out of packet 0
+    // leaves it there. That of packet 1, sent again but not by the timer, halves the flight of then:
+    // 1 to 5, let go by four ACKs of what had arrived.
+    let mut bench = Bench::start(Variant::NewReno, 20.0, |_| ());
     bench.time_out();
-    assert_eq!((bench.sender.cwnd(), bench.sender.ssthresh()), (1.0, 4.0));
+    assert_eq!((bench.sender.cwnd(), bench.sender.ssthresh()), (1.0, 10.0));
+    let now_ns = bench.time_out();
+    assert_eq!((bench.sender.cwnd(), bench.sender.ssthresh()), (1.0, 10.0));
+    for next in 1..=4 {
+        bench.ack_to(now_ns + 100 * MS, next);
+    }
     bench.time_out();
-    assert_eq!((bench.sender.cwnd(), bench.sender.ssthresh()), (1.0, 4.0));
+    assert_eq!((bench.sender.cwnd(), bench.sender.ssthresh()), (1.0, 2.5));
 }
 
 #[test]
