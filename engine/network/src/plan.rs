@@ -44,37 +44,25 @@ impl Plan {
     /// # Errors
     /// Says what makes no sense: rates, delays, flows without a way, times out of range.
     pub(crate) fn check(&self) -> Result<(Routes, Clock), NetworkError> {
-        let routes = self.routes()?;
-        let ports = self
-            .topology
-            .links
-            .iter()
-            .filter(|link| link.port.is_some());
-        let events = self.topology.links.len() + ports.count();
-        let clock = Clock::new(self.duration_ns, Tournament::room(events)).ok_or_else(|| {
-            let links = self.topology.links.len();
-            NetworkError(format!(
-                "duration = {} ns is too long for a network of {links} links",
-                self.duration_ns
-            ))
-        })?;
-        Ok((routes, clock))
+        self.topology.check()?;
+        self.check_times()?;
+        self.check_flows()?;
+        Ok((self.routes()?, self.clock()?))
+    }
+
+    fn ports(&self) -> usize {
+        let links = self.topology.links.iter();
+        links.filter(|link| link.port.is_some()).count()
     }
 
     /// Samples of a replication for which there is room; one at least.
     fn most_samples(&self) -> u64 {
-        let ports = self
-            .topology
-            .links
-            .iter()
-            .filter_map(|link| link.port.as_ref());
-        let bytes = ports.count() as u64 * PORT_BYTES + FLOW_BYTES;
+        let bytes = self.ports() as u64 * PORT_BYTES + FLOW_BYTES;
         (MOST_SERIES_BYTES / (bytes * u64::from(self.replications).max(1))).max(1)
     }
 
-    fn routes(&self) -> Result<Routes, NetworkError> {
+    fn check_times(&self) -> Result<(), NetworkError> {
         let refuse = |what: String| Err(NetworkError(what));
-        self.topology.check()?;
         if !(2..=MOST_DURATION_NS).contains(&self.duration_ns) {
             return refuse(format!(
                 "duration = {} must lie between 2 and {MOST_DURATION_NS} ns",
@@ -96,6 +84,11 @@ impl Plan {
                 (self.duration_ns / most_samples + 1) as f64 / 1e9
             ));
         }
+        Ok(())
+    }
+
+    fn check_flows(&self) -> Result<(), NetworkError> {
+        let refuse = |what: String| Err(NetworkError(what));
         let flows: u64 = self.groups.iter().map(|group| u64::from(group.count)).sum();
         if flows > MOST_FLOWS {
             return refuse(format!(
@@ -103,8 +96,8 @@ impl Plan {
                  {MOST_FLOWS}: each flow takes about 1 kB of memory"
             ));
         }
+        let nodes = self.topology.nodes.len();
         for (index, group) in self.groups.iter().enumerate() {
-            let nodes = self.topology.nodes.len();
             if group.from >= nodes || group.to >= nodes {
                 return refuse(format!("flows.{index} must join two of the {nodes} nodes"));
             }
@@ -112,6 +105,10 @@ impl Plan {
                 return refuse(format!("flows.{index}: {what}"));
             }
         }
+        Ok(())
+    }
+
+    fn routes(&self) -> Result<Routes, NetworkError> {
         let there = self.groups.iter().map(|group| (group.from, group.to));
         let back = self
             .groups
@@ -119,5 +116,16 @@ impl Plan {
             .filter(|group| !group.is_one_way())
             .map(|group| (group.to, group.from));
         Routes::new(&self.topology, there, back)
+    }
+
+    fn clock(&self) -> Result<Clock, NetworkError> {
+        let links = self.topology.links.len();
+        let room = Tournament::room(links + self.ports());
+        Clock::new(self.duration_ns, room).ok_or_else(|| {
+            NetworkError(format!(
+                "duration = {} ns is too long for a network of {links} links",
+                self.duration_ns
+            ))
+        })
     }
 }
