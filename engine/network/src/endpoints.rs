@@ -14,7 +14,7 @@ use crate::{
     routes::Routes,
     run::{DatagramOutcome, TcpOutcome},
     sources::{
-        DatagramSource, Group, MOST_ARRIVALS, ShortTcp, Source, TcpFlow, TcpKind, User, spread,
+        DatagramSource, Group, MOST_FLOWS, ShortTcp, Source, TcpFlow, TcpKind, User, spread,
     },
     timer::Timer,
     tournament::NEVER,
@@ -158,11 +158,11 @@ impl Endpoints {
         random: &mut Stream,
         end_ns: u64,
     ) -> Result<Vec<TcpFlow>, NetworkError> {
-        let most = MOST_ARRIVALS.saturating_sub(self.senders.len());
+        let most = MOST_FLOWS.saturating_sub(self.senders.len());
         let flows = short.draw(random, end_ns, most);
         if flows.len() > most {
             return Err(NetworkError(format!(
-                "flows.{index}: more than {MOST_ARRIVALS:e} flows would arrive"
+                "flows.{index}: more than {MOST_FLOWS:e} flows would arrive"
             )));
         }
         Ok(flows)

@@ -5,7 +5,7 @@ use crate::{
     error::NetworkError,
     routes::Routes,
     series::{FLOW_BYTES, PORT_BYTES},
-    sources::Group,
+    sources::{Group, MOST_FLOWS},
     topology::Topology,
     tournament::Tournament,
 };
@@ -33,8 +33,6 @@ pub struct Plan {
 
 /// Longest simulated time: 1000 days.
 const MOST_DURATION_NS: u64 = 86_400_000_000_000_000;
-/// Most flows, short ones aside: each takes somewhat less than 1 kB.
-const MOST_FLOWS: u64 = 5_000_000;
 /// Most bytes that the series of all replications may take.
 const MOST_SERIES_BYTES: u64 = 1_000_000_000;
 
@@ -90,7 +88,7 @@ impl Plan {
     fn check_flows(&self) -> Result<(), NetworkError> {
         let refuse = |what: String| Err(NetworkError(what));
         let flows: u64 = self.groups.iter().map(|group| u64::from(group.count)).sum();
-        if flows > MOST_FLOWS {
+        if flows > MOST_FLOWS as u64 {
             return refuse(format!(
                 "flows: the counts of all groups are {flows} together and must be at most \
                  {MOST_FLOWS}: each flow takes about 1 kB of memory"

@@ -92,7 +92,7 @@ fn each_with_its_reason() {
             },
         ),
         (
-            "flows.1: about 1.000e9 flows would arrive; at most 1e7 can",
+            "flows.1: about 1.000e9 flows would arrive; at most 5e6 can",
             |plan| {
                 let arrivals = Pace::Gaps(Law::Constant(1));
                 plan.groups.push(short(0, 1, arrivals, Size::Constant(1)));
@@ -116,7 +116,7 @@ fn each_with_its_reason() {
             },
         ),
         // 1000 are expected, but of gaps of 1 ns for the most part
-        ("flows.1: more than 1e7 flows would arrive", |plan| {
+        ("flows.1: more than 5e6 flows would arrive", |plan| {
             let arrivals = Pace::Gaps(Law::Pareto {
                 mean: MS,
                 shape: 1.000001,
