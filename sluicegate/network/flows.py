@@ -217,7 +217,8 @@ class DatagramFlows(_Flows):
         rate_bps: Mean rate of each flow; where it is on and off, or self-similar, its rate while
             it sends. Datagrams leave at whole nanoseconds, at this rate in the mean.
         gaps: `constant` or `exponential` (Poisson) between two datagrams.
-        on: Law of the times it is on; None: always.
+        on: Law of the times it is on, half of which must last a hundredth of the time between two
+            datagrams or longer; None: always.
         off: Law of the times it is off.
         self_similar: On and off at many time-scales; instead of `on` and `off`.
         fgn: Lets the rate vary; `gaps` must then be exponential.

@@ -292,8 +292,8 @@ impl Sender {
             if !(self.closed_by_mark && ack.ece) {
                 self.rto.end_backoff();
             }
-            self.rto
-                .sample(moment.config, ticks(moment.now_ns) - ticks(sent_ns));
+            let elapsed = ticks(moment.now_ns).saturating_sub(ticks(sent_ns));
+            self.rto.sample(moment.config, elapsed);
             self.timed_at = Deadline::NONE;
         }
         self.closed_by_mark &= ack.ece;
