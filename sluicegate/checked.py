@@ -6,10 +6,10 @@ import difflib
 import math
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 
 import pydantic
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, BeforeValidator, ConfigDict
 
 from sluicegate.errors import SluiceError
 
@@ -34,6 +34,13 @@ class Checked(BaseModel, metaclass=_Explained):
 
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
 
+
+def _whole(value: object) -> object:
+    # 1e8 is a float in TOML, and how people write numbers of slots
+    return int(value) if isinstance(value, float) and value.is_integer() else value
+
+
+Whole: TypeAlias = Annotated[int, BeforeValidator(_whole)]
 
 _MOST_THREADS = 256
 _WORDS = {

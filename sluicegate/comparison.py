@@ -74,8 +74,12 @@ class Comparison:
         return len(self.records) < planned or any(record.interrupted for record in self.records)
 
     def notes(self) -> list[str]:
-        """What a reader must know: what has no effect, and what is missing; a sentence each."""
-        notes = self.scenario.notes() if isinstance(self.scenario, NetworkScenario) else []
+        """What a reader must know: of which queue it is, what has no effect, what is missing."""
+        notes = []
+        if name := self.records[0].queue_name:
+            notes.append(f"Waits, queue and losses are of the queue {name}.")
+        if isinstance(self.scenario, NetworkScenario):
+            notes += self.scenario.notes()
         notes += [
             f"{record.discipline} was stopped after {record.done:.0%} of its run."
             for record in self.records

@@ -84,6 +84,16 @@ CASES = [
     (graph(LINK | {"delay_s": -1.0}), "topology.links.0.delay_s = -1.0 must be at least 0"),
     (graph(LINK | {"source": ""}), "topology.links.0.source = '' must not be empty"),
     (graph(LINK | {"sink": "a"}), "topology: links.0.sink = a must differ from its source"),
+    (
+        graph(LINK, LINK | {"source": "b", "sink": "a"}),
+        "topology: links.1 leads b -> a as links.0 does: "
+        "with both_ways = true a link leads back, too",
+    ),
+    (
+        graph(*2 * [LINK | {"both_ways": False}]),
+        "topology: links.1 leads a -> b as links.0 does: "
+        "with both_ways = true a link leads back, too",
+    ),
     (graph(LINK | {"queue": False}), "topology.links: at least one must have queue = true"),
     # routes
     (

@@ -7,13 +7,13 @@ from typing import Annotated, Any, Self
 
 from pydantic import Field, model_validator
 
-from sluicegate.checked import Checked, explained
+from sluicegate.checked import Checked, Whole, explained
 from sluicegate.errors import SluiceError
 from sluicegate.network.flows import DatagramFlows, Flows, ReplayFlows
 from sluicegate.network.laws import Duration, Time
 from sluicegate.network.topology import Dumbbell, Graph, Pair, ParkingLot, Star
 from sluicegate.registry import PythonAqm
-from sluicegate.scenario import Discipline, Queue, Whole, placed, read_toml
+from sluicegate.scenario import Discipline, Queue, placed, read_toml
 
 AnyTopology = Annotated[Dumbbell | ParkingLot | Star | Graph, Field(discriminator="kind")]
 AnyFlows = Annotated[Flows, Field(discriminator="kind")]
@@ -37,7 +37,7 @@ class NetworkScenario(Checked):
         disciplines: What is compared.
         duration_s: Simulated time of a replication.
         warm_up_s: What is left out of the measures; None: half of the duration.
-        sample_s: Between two samples of all series.
+        sample_s: Between two samples of all series, the first at 0.
         windows: Whether the series have the mean congestion window: it takes a look at every flow
             at each sample.
         replications: Independent repetitions, which the intervals rest on.
@@ -115,15 +115,11 @@ class NetworkScenario(Checked):
 
     def notes(self) -> list[str]:
         """What a reader of the measures must know, a sentence each."""
-        notes = []
-        ports = [f"{wire.source} -> {wire.sink}" for wire in self.topology.wires() if wire.queue]
-        if len(ports) > 1:
-            notes.append(f"Waits, queue and losses are of {ports[0]}, the first of {len(ports)}.")
         marking = [each for each in self.disciplines if self._marks(each)]
-        if marking and not any(map(_ecn_capable, self.flows)):
-            names = ", ".join(each.name for each in marking)
-            notes.append(f"Nothing can be marked ({names}): no flow has tcp = {{ ecn = true }}.")
-        return notes
+        if not marking or any(map(_ecn_capable, self.flows)):
+            return []
+        names = ", ".join(each.name for each in marking)
+        return [f"Nothing can be marked ({names}): no flow has tcp = {{ ecn = true }}."]
 
     def _marks(self, discipline: Discipline) -> bool:
         return self.queue.ecn if discipline.ecn is None else discipline.ecn

@@ -7,9 +7,8 @@ from typing import Annotated, Literal, TypeAlias
 
 from pydantic import Field, model_validator
 
-from sluicegate.checked import Checked
+from sluicegate.checked import Checked, Whole
 from sluicegate.errors import SluiceError
-from sluicegate.scenario import Whole
 
 Delay: TypeAlias = Annotated[float, Field(ge=0, le=3600)]
 Rate: TypeAlias = Annotated[float, Field(ge=1, le=1e14)]
@@ -178,16 +177,30 @@ class Link(Checked):
 
 
 class Graph(Checked):
-    """Links of one's own; nodes are what the links name, flows name their two ends."""
+    """Links of one's own; nodes are what the links name, flows name their two ends.
+
+    From one node to another there is one link at most. For the discipline in both directions, give
+    two links with `both_ways = false`.
+    """
 
     kind: Literal["graph"] = "graph"
     links: Annotated[list[Link], Field(min_length=1)]
 
     @model_validator(mode="after")
     def _sensible(self) -> Graph:
+        # no route would take a second one, and so none might pass the discipline
+        first: dict[Pair, int] = {}
         for place, link in enumerate(self.links):
             if link.source == link.sink:
                 raise SluiceError(f"links.{place}.sink = {link.sink} must differ from its source")
+            there, back = (link.source, link.sink), (link.sink, link.source)
+            for pair in (there, back) if link.both_ways else (there,):
+                if (other := first.setdefault(pair, place)) != place:
+                    way = " -> ".join(pair)
+                    raise SluiceError(
+                        f"links.{place} leads {way} as links.{other} does: "
+                        "with both_ways = true a link leads back, too"
+                    )
         return self
 
     def wires(self) -> list[Wire]:
