@@ -43,9 +43,10 @@ def record(
     after = [each["stretches"][-1:] for each in runs]
     whole = [each["stretches"] for each in runs]
     ports = _ports(scenario, runs, after, whole)
-    lasts = lasting(flows, run)
+    lasts = lasting(flows, run).select("replication", "packets")
+    packets = lasts.partition_by("replication", as_dict=True, include_key=False)
     fair = [
-        measures.fairness(lasts.filter(replication=number)["packets"].to_numpy())
+        measures.fairness(packets.get((number,), lasts.clear())["packets"].to_numpy())
         for number in range(len(runs))
     ]
     rows = _all_rows(runs, after, fair, scenario.warm_up)
