@@ -216,10 +216,10 @@ def both_directions_are_congested(records):
 
 def l_is_what_the_aqm_uses(records):
     found = records["figure 2", "LRED"].ports[0]
-    p, loss = losses.column(found, "probability"), losses.loss_in_time(found)
+    p, loss = found.rows("probability"), losses.loss_in_time(found)
     late = found.times_s > 20
     off = (p - loss) / (0.001 * np.sqrt(np.maximum(loss, 1e-9)))
-    off -= losses.column(found, "queue") - 100
+    off -= found.samples - 100
     # an l off by a thousandth would be off by three packets here
     assert mean(np.abs(off[:, late])) < 1.5
 

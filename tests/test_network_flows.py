@@ -183,6 +183,7 @@ def test_a_replay_brings_each_flow_of_the_capture_its_packets():
     assert samples["arrivals"].to_list() == come.tolist()
     _, counts = np.unique(capture.flow, return_counts=True)
     assert record.flows["packets"].to_list() == counts.tolist()
+    assert record.flows["goodput_bps"].is_null().all()
     bits = 8.0 * float(capture.bytes.sum(dtype=np.uint64))
     sent = record["throughput_bps"].value * scenario.duration_s
     assert sent == pytest.approx(bits, rel=1e-12)

@@ -180,6 +180,27 @@ def test_flows_say_what_became_of_them():
     assert record["completion_p99"].value == pytest.approx(wanted)
 
 
+def test_flows_say_whence_and_whither_and_are_compared_by_their_bits():
+    large, small = (
+        network.DatagramFlows(count=count, rate_bps=1e5, packet_bytes=packet_bytes)
+        for count, packet_bytes in ((3, 1000), (1, 100))
+    )
+    topology = network.Dumbbell(client_delays_s=[0.01, 0.02])
+    given = network.NetworkScenario(
+        topology=topology,
+        flows=[large, small],
+        disciplines=[sg.Discipline(aqm="drop_tail")],
+        duration_s=20,
+        replications=1,
+    )
+    record = network.simulate(given)
+    assert record.flows["source"].to_list() == ["client0", "client0", "client1", "client0"]
+    assert record.flows["sink"].to_list() == ["server0", "server0", "server1", "server0"]
+    np.testing.assert_allclose(record.flows["goodput_bps"], 1e5, rtol=0.01)
+    np.testing.assert_allclose(record.flows["goodput"], [12.5, 12.5, 12.5, 125], rtol=0.01)
+    assert record["fairness"].value == pytest.approx(1, abs=1e-4)
+
+
 def test_completions_in_the_warm_up_are_left_out():
     outcomes = {
         "start_ns": np.array([0, 5, 6, 7], dtype=np.uint64),
@@ -207,6 +228,13 @@ def test_response_time_is_when_the_trailing_mean_stays_near():
     assert response(steps((10, 0), (30, 100))) == pytest.approx(12.49, abs=0.011)
     assert response(steps((40, 0))) == np.inf
     assert response(steps((5, 100))) == np.inf
+
+
+def test_response_times_of_millions_of_samples_take_no_minutes():
+    """The 10 s that are looked for have a million samples."""
+    samples = np.concatenate([np.zeros(1_000_000), np.full(2_000_000, 100)])
+    found = network.response_time_s(samples, 1e-5, 100)
+    assert found == pytest.approx(12.5, abs=1e-4)
 
 
 def test_response_time_is_counted_from_the_change():

@@ -51,7 +51,7 @@ def comparison(tmp_path_factory):
 # --- the queue against time
 
 
-def test_every_discipline_has_a_strip_with_the_same_axes(comparison):
+def test_strips_that_reach_alike_have_the_same_axes(comparison):
     figure = queue_series_figure(comparison.records, changes_s=[3.0])
     assert [ax.get_title("left") for ax in figure.axes] == ["drop_tail", "pi q_ref=20", r"\$RED\$"]
     assert len({ax.get_xlim() for ax in figure.axes}) == 1
@@ -59,11 +59,22 @@ def test_every_discipline_has_a_strip_with_the_same_axes(comparison):
     assert len({ax.lines[0].get_color() for ax in figure.axes}) == 3
 
 
+def test_strips_of_which_one_would_be_flat_have_scales_of_their_own():
+    both = [DISCIPLINES[0], sg.Discipline(aqm="codel", victim="front")]
+    long = scenario(disciplines=both, queue=sg.Queue(limit=500), replications=1)
+    figure = queue_series_figure(sg.compare(long).records)
+    assert figure.get_supylabel() == "waiting packets, each on its scale"
+    for ax in figure.axes:
+        highest = max(ax.lines[0].get_ydata().max(), ax.dataLim.y1)
+        assert highest < ax.get_ylim()[1] < 1.2 * highest
+    assert figure.axes[0].get_ylim()[1] > 3 * figure.axes[1].get_ylim()[1]
+
+
 def test_a_strip_shows_the_first_replication_within_all(comparison):
     record = comparison.records[1]
     ax = queue_series_figure([record]).axes[0]
     line, target = ax.lines
-    samples = record.ports[0].samples.astype(float)
+    samples = record.ports[0].samples
     # 1000 samples, two to a point
     np.testing.assert_allclose(line.get_ydata(), samples[0].reshape(500, 2).mean(axis=1))
     np.testing.assert_allclose(line.get_xdata()[:2], [0.005, 0.025])
@@ -90,7 +101,7 @@ def test_probabilities_and_averages_are_drawn_where_there_are_any(comparison):
     assert [ax.get_title("left") for ax in averages.axes] == [r"\$RED\$"]
     for figure, column in ((probabilities, "probability"), (averages, "average")):
         line = figure.axes[-1].lines[0].get_ydata()
-        samples = comparison.records[2].ports[0].series.filter(replication=0)[column].to_numpy()
+        samples = comparison.records[2].ports[0].rows(column)[0]
         np.testing.assert_allclose(line, samples.reshape(500, 2).mean(axis=1))
     assert probability_series_figure(comparison.records[:1]) is None
     assert average_series_figure(comparison.records[:2]) is None
@@ -110,8 +121,7 @@ def test_windows_are_drawn_where_the_scenario_asks_for_them(comparison):
     (ax,) = window_series_figure([record]).axes
     line = ax.lines[0].get_ydata()
     assert np.isnan(line[:99]).all()
-    window = record.series.filter(replication=0)["window"].to_numpy()
-    np.testing.assert_array_equal(line[101:], window[101:])
+    np.testing.assert_array_equal(line[101:], record.rows("window")[0, 101:])
     assert "The congestion window in time" in comparison_page(sg.compare(asked)).html()
 
 
@@ -141,20 +151,34 @@ def test_a_dotted_line_is_told_of_only_where_there_is_one(comparison):
 def test_goodputs_are_those_of_all_flows_that_last(comparison):
     (ax,) = goodput_figure(comparison.records).axes
     for line, record in zip(ax.lines, comparison.records, strict=True):
-        np.testing.assert_array_equal(line.get_xdata()[1:], record.flows["goodput"].sort())
+        mbps = record.flows["goodput"].sort() * 500 * 8 / 1e6
+        np.testing.assert_allclose(line.get_xdata()[1:], mbps)
         assert line.get_ydata()[-1] == 1
 
 
-def test_short_flows_have_no_goodput_to_be_drawn():
+def test_flows_that_end_have_no_goodput_to_be_drawn():
     short = network.ShortTcpFlows(
         gaps=network.Exponential(mean_s=0.2), duration=network.Constant(mean_s=0.1)
     )
+    ending = [
+        short,
+        network.TcpFlows(count=2, packets=100),
+        network.TcpFlows(count=2, stop_s=1.0),
+        network.DatagramFlows(count=2, rate_bps=1e5, stop_s=1.0),
+    ]
     only = DISCIPLINES[:1]
-    alone = network.simulate(scenario(flows=[short], disciplines=only, duration_s=2.0))
+    alone = network.simulate(scenario(flows=ending, disciplines=only, duration_s=2.0))
     assert goodput_figure([alone]) is None
-    mixed = network.simulate(scenario(flows=[short, *FLOWS], disciplines=only, duration_s=2.0))
+    assert np.isnan(alone["fairness"].value)
+    mixed = network.simulate(scenario(flows=[*ending, *FLOWS], disciplines=only, duration_s=2.0))
     (ax,) = goodput_figure([mixed]).axes
     assert len(ax.lines[0].get_xdata()) == 1 + 3 * 8
+    assert set(mixed.lasting_flows["group"]) == {len(ending)}
+    jain = [
+        each.sum() ** 2 / len(each) / (each**2).sum()
+        for each in mixed.lasting_flows["goodput"].to_numpy().reshape(3, 8)
+    ]
+    assert mixed["fairness"].value == pytest.approx(np.mean(jain))
 
 
 # --- the table and the page
@@ -221,7 +245,7 @@ def test_series_and_flows_lie_beside_the_page(comparison, tmp_path):
     assert series.columns[:5] == ["discipline", "queue_name", "replication", "time_s", "queue"]
     flows = pl.read_parquet(tmp_path / "flows.parquet")
     assert flows.height == 3 * 3 * 8
-    assert flows.columns[:3] == ["discipline", "replication", "group"]
+    assert flows.columns[:5] == ["discipline", "replication", "group", "source", "sink"]
 
 
 # --- what is extreme

@@ -6,6 +6,7 @@ import numpy as np
 import polars as pl
 import pytest
 from matplotlib.figure import Figure
+from rich.console import Console
 
 import sluicegate as sg
 from sluicegate.estimate import Measure
@@ -14,7 +15,7 @@ from sluicegate.report.comparison import write_report
 from sluicegate.report.laws import law_figure, law_table
 from sluicegate.report.page import Page
 from sluicegate.report.tables import comparison_rows, measure_text, value_text
-from sluicegate.report.terminal import numeric_columns
+from sluicegate.report.terminal import numeric_columns, terminal_table
 
 VOID = {"meta", "br", "hr", "img", "link"}
 
@@ -97,6 +98,14 @@ def test_columns_of_numbers_are_told_from_words():
     rows = [["red", "1 ± 2", "", "3"], ["nlred", "n/a", "(1 ± 2)e-6", "x"]]
     assert numeric_columns(["a", "b", "c", "d"], rows) == [False, True, True, False]
     assert numeric_columns(["a"], []) == [False]
+
+
+def test_no_number_is_cut_off_where_there_is_no_room():
+    screen = Console(width=30)
+    with screen.capture() as shown:
+        screen.print(terminal_table(["name"] * 4, [["1.735e-18", "681466", "0.0004103", "word"]]))
+    column = [line[:8].strip() for line in shown.get().splitlines()]
+    assert "".join(column) == "name1.735e-18"
 
 
 # --- pages

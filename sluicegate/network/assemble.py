@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from sluicegate.estimate import Measure, student
 from sluicegate.network import measures
+from sluicegate.network.flows import DatagramFlows, Flows, ReplayFlows
 from sluicegate.network.laws import ns
 from sluicegate.network.record import NetworkRecord, PortRecord, lasting
 from sluicegate.network.scenario import NetworkScenario
@@ -43,10 +44,11 @@ def record(
     after = [each["stretches"][-1:] for each in runs]
     whole = [each["stretches"] for each in runs]
     ports = _ports(scenario, runs, after, whole)
-    lasts = lasting(flows, run).select("replication", "packets")
-    packets = lasts.partition_by("replication", as_dict=True, include_key=False)
+    lasts = lasting(flows, run).partition_by("replication", as_dict=True)
     fair = [
-        measures.fairness(packets.get((number,), lasts.clear())["packets"].to_numpy())
+        measures.fairness(lasts[number,]["goodput_bps"].to_numpy())
+        if (number,) in lasts
+        else np.nan
         for number in range(len(runs))
     ]
     rows = _all_rows(runs, after, fair, scenario.warm_up)
@@ -135,30 +137,56 @@ def _stacked(frames: Sequence[pl.DataFrame]) -> pl.DataFrame:
 
 
 def _flows(scenario: NetworkScenario, runs: Sequence[Run]) -> pl.DataFrame:
-    group_of = np.array(scenario.group_numbers, dtype=np.uint32)
+    groups = _groups(scenario)
 
     def outcomes(run: Run) -> pl.DataFrame:
         tcp, datagrams = run["tcp"], run["datagrams"]
         rows = [
             {
-                "group": group_of[tcp["group"]],
+                "of": tcp["group"],
                 "packets": tcp["acknowledged"].astype(np.uint64),
-                "goodput": tcp["acknowledged"] / scenario.duration_s,
                 "retransmissions": tcp["retransmissions"],
                 "timeouts": tcp["timeouts"],
                 "start_s": _seconds(tcp["start_ns"]),
                 "completion_s": _seconds(tcp["completion_ns"]),
             },
             {
-                "group": group_of[datagrams["group"]],
+                "of": datagrams["group"],
                 "packets": datagrams["received"],
-                "goodput": datagrams["received"] / scenario.duration_s,
                 "start_s": _seconds(datagrams["start_ns"]),
             },
         ]
-        return pl.concat([pl.DataFrame(each) for each in rows], how="diagonal")
+        flows = pl.concat([pl.DataFrame(each) for each in rows], how="diagonal")
+        goodput = pl.col("packets") / scenario.duration_s
+        return pl.concat([groups[flows["of"]], flows.drop("of")], how="horizontal").select(
+            "group",
+            "source",
+            "sink",
+            "packets",
+            goodput.alias("goodput"),
+            (8 * pl.col("packet_bytes") * goodput).alias("goodput_bps"),
+            pl.col("retransmissions", "timeouts", "start_s", "completion_s"),
+        )
 
     return _stacked([outcomes(run) for run in runs])
+
+
+def _groups(scenario: NetworkScenario) -> pl.DataFrame:
+    """A row for each of the engine's groups: one for each pair of nodes."""
+    rows = [
+        {"group": place, "source": source, "sink": sink, "packet_bytes": _bytes(flows)}
+        for place, flows in enumerate(scenario.flows)
+        for source, sink in scenario.pairs(flows)
+    ]
+    types = {"group": pl.UInt32, "packet_bytes": pl.UInt32}
+    return pl.DataFrame(rows, schema_overrides=types, infer_schema_length=None)
+
+
+def _bytes(flows: Flows) -> int | None:
+    """A data packet on the wire; None where they differ."""
+    if isinstance(flows, ReplayFlows):
+        return None
+    return flows.packet_bytes if isinstance(flows, DatagramFlows) else flows.tcp.packet_bytes
 
 
 def _seconds(times_ns: NDArray[np.uint64]) -> pl.Series:

@@ -178,8 +178,8 @@ def response_time_s(
     last = np.arange(1, len(samples) + 1)
     first = np.maximum(last - window, 0)
     near = np.abs((sums[last] - sums[first]) / (last - first) - target) <= target / 2
-    run = np.convolve(near, np.ones(stay), mode="valid") if len(near) >= stay else np.zeros(0)
-    starts = np.flatnonzero(run >= stay)
+    counts = np.concatenate([[0], np.cumsum(near)])
+    starts = np.flatnonzero(counts[stay:] - counts[:-stay] == stay)
     return float(change + starts[0]) * sample_s - since_s if len(starts) else np.inf
 
 

@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
 from sluicegate.estimate import Measure
 from sluicegate.network.measures import response_time_s
@@ -25,13 +24,20 @@ _TABLES = ("flows", "replications", "series")
 
 
 def lasting(flows: pl.DataFrame, run: dict[str, Any]) -> pl.DataFrame:
-    """The flows that have no end of their own: not those that come and go or have a size."""
+    """The flows that have no end of their own: not those that come and go, stop, or have a size."""
     endless = [
         number
         for number, group in enumerate(run["flows"])
-        if group["kind"] in ("tcp", "datagrams") and group.get("packets") is None
+        if group["kind"] in ("tcp", "datagrams")
+        and group["stop_s"] is None
+        and group.get("packets") is None
     ]
     return flows.filter(pl.col("group").is_in(endless))
+
+
+def _rows(series: pl.DataFrame, name: str) -> FloatArray:
+    column = series[name].to_numpy().astype(np.float64)
+    return column.reshape(series["replication"].n_unique(), -1)
 
 
 @dataclass(frozen=True)
@@ -47,11 +53,13 @@ class PortRecord:
             the system, from arrival to the end of the transmission, shape (W,).
         wait_bin_s: Width of those bins; bin k starts at k widths.
         sample_s: Time between two samples.
-        series: A row per replication and sample: replication; time_s; queue (packets that wait);
-            since the start of the run arrivals, losses (packets), and sent_bytes (of the packets
-            whose transmission began); average (the AQM's average queue, packets) and probability
-            (its drop probability), both of this moment, null where the AQM holds none or the
-            scheduler has several queues, each with an AQM of its own.
+        series: A row per replication and sample, the first at 0 and none at the end of the run:
+            where `sample_s` divides the duration, the last is one interval before it. Columns:
+            replication; time_s; queue (packets that wait); since the start of the run arrivals,
+            losses (packets), and sent_bytes (of the packets whose transmission began); average
+            (the AQM's average queue, packets) and probability (its drop probability), both of this
+            moment, null where the AQM holds none or the scheduler has several queues, each with an
+            AQM of its own.
     """
 
     name: str
@@ -63,10 +71,14 @@ class PortRecord:
     sample_s: float
     series: pl.DataFrame
 
+    def rows(self, name: str) -> FloatArray:
+        """A column of `series`, a row per replication, shape (R, T); NaN where it is null."""
+        return _rows(self.series, name)
+
     @property
-    def samples(self) -> NDArray[np.uint32]:
+    def samples(self) -> FloatArray:
         """Waiting packets, a row per replication, shape (R, T)."""
-        return self.series["queue"].to_numpy().reshape(self.series["replication"].n_unique(), -1)
+        return self.rows("queue")
 
     @property
     def times_s(self) -> FloatArray:
@@ -120,16 +132,18 @@ class NetworkRecord(Record):
         measures: Of all flows together after the warm-up, by name, and those of the first port.
         whole: The same of the whole run, warm-up included.
         ports: Links with the discipline, in the topology's order.
-        flows: A row per replication and flow: replication, group, packets (acknowledged in
-            sequence, or received), goodput (packets/s over the whole run), retransmissions and
-            timeouts (null for datagrams), start_s (null if it had nothing to send), completion_s
-            (from its start until its application had ended and all that it sent was acknowledged;
-            null if it did not come to that, and for datagrams).
+        flows: A row per replication and flow: replication, group (place in the scenario's `flows`),
+            source and sink (nodes), packets (acknowledged in sequence, or received), goodput and
+            goodput_bps (packets/s and, headers included, bits/s over the whole run; in bits null
+            for those of a capture), retransmissions and timeouts (null for datagrams), start_s
+            (null if it had nothing to send), completion_s (from its start until its application
+            had ended and all that it sent was acknowledged; null if it did not come to that, and
+            for datagrams).
         replications: A row per replication: all measures after the warm-up.
-        series: A row per replication and sample: replication; time_s; acknowledged (data packets of
-            all TCP flows since the start of the run); window (mean congestion window of the TCP
-            flows that have started and not finished, packets; null if there are none, or if the
-            scenario does not say `windows = true`).
+        series: A row per replication and sample, at the times of the ports' series: replication;
+            time_s; acknowledged (data packets of all TCP flows since the start of the run); window
+            (mean congestion window of the TCP flows that have started and not finished, packets;
+            null if there are none, or if the scenario does not say `windows = true`).
     """
 
     whole: dict[str, Measure]
@@ -137,6 +151,10 @@ class NetworkRecord(Record):
     flows: pl.DataFrame
     replications: pl.DataFrame
     series: pl.DataFrame
+
+    def rows(self, name: str) -> FloatArray:
+        """A column of `series`, a row per replication, shape (R, T); NaN where it is null."""
+        return _rows(self.series, name)
 
     @property
     def lasting_flows(self) -> pl.DataFrame:

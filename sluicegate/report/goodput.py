@@ -18,7 +18,10 @@ def goodput_figure(records: Sequence[NetworkRecord]) -> Figure | None:
     Only flows without an end of their own count: the others are there for a part of the run. None
     where there are not two.
     """
-    goodputs = {record.discipline: record.lasting_flows["goodput"].to_numpy() for record in records}
+    goodputs = {
+        record.discipline: record.lasting_flows["goodput_bps"].to_numpy() / 1e6
+        for record in records
+    }
     if min(map(len, goodputs.values())) < 2:
         return None
     figure = Figure(figsize=(WIDTH, height_for(list(goodputs))), layout="constrained")
@@ -31,7 +34,7 @@ def goodput_figure(records: Sequence[NetworkRecord]) -> Figure | None:
     ax.set_xlim(left=0)
     ax.set_ylim(0, 1.02)
     ax.yaxis.set_major_formatter(FuncFormatter(share_text))
-    ax.set_xlabel("goodput of a flow (packets/s)")
+    ax.set_xlabel("goodput of a flow (Mb/s)")
     ax.set_ylabel("share of flows with so much or less")
     ax.grid(alpha=0.25)
     ax.spines[["top", "right"]].set_visible(False)

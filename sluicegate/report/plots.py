@@ -28,13 +28,19 @@ Dash = str | tuple[int, tuple[float, ...]]
 # after Okabe & Ito's palette for every kind of colour vision, readable on white and on black
 _COLOURS = ("#1277b8", "#d55e00", "#009e73", "#b8609a", "#4aaee6", "#c08a00", "#7f7f7f", "#a0682f")
 # curves often lie on each other: the gaps of one show the other
-_DASHES: tuple[Dash, ...] = ("-", (0, (5, 2)), (0, (2, 1.5)), (0, (7, 2, 2, 2)))
+_DASHES: tuple[Dash, ...] = (
+    "-",
+    (0, (5, 2)),
+    (0, (2, 1.5)),
+    (0, (7, 2, 2, 2)),
+    (0, (9, 2, 2, 2, 2, 2)),
+)
 _GREY = "#8a8a8a"
 WIDTH = 8.4
 # rarer than this is nothing that the eye could use beside the rest
 _LEAST_SHOWN = 1e-15
-_LEAST_PERCENTAGE = 1e-4
 _RARE = 5e-4
+_ONE_IN = {0.1: "1 in 10", 0.01: "1 in 100", 0.001: "1 in 1000"}
 
 
 def colours(names: Sequence[str]) -> dict[str, str]:
@@ -64,11 +70,6 @@ def height_for(shown: Sequence[str]) -> float:
 def share_text(share: float, _place: object = None) -> str:
     """A share as per cent, for the ticks of an axis."""
     return f"{100 * share:g} %"
-
-
-def _rare_text(share: float, _place: object = None) -> str:
-    """A share as per cent, or as a power of ten where that would be mostly zeros."""
-    return share_text(share) if share >= _LEAST_PERCENTAGE else f"{share:.0e}"
 
 
 @dataclass(frozen=True)
@@ -206,17 +207,14 @@ def wait_tail_figure(records: Sequence[Record]) -> Figure:
         for record, look in zip(records, _looks(records), strict=True)
     ]
     figure, ax = _draw_tails(tails)
-    for level, words in ((0.1, "1 in 10"), (0.01, "1 in 100"), (0.001, "1 in 1000")):
+    # beside the curves, where they cannot hide the words
+    right = ax.secondary_yaxis("right")
+    right.set_yticks(list(_ONE_IN), list(_ONE_IN.values()), fontsize=8, color=_GREY)
+    right.minorticks_off()
+    right.tick_params(length=0)
+    right.spines[:].set_visible(False)
+    for level in _ONE_IN:
         ax.axhline(level, color=_GREY, lw=0.9, ls=":", zorder=0)
-        ax.annotate(
-            words,
-            (0, level),
-            (4, -10),
-            xycoords=("axes fraction", "data"),
-            textcoords="offset points",
-            fontsize=8,
-            color=_GREY,
-        )
     ax.set_xlabel(f"time in the system ({unit})")
     ax.set_ylabel("share of packets that take so long or longer")
     return figure
@@ -246,7 +244,7 @@ def _draw_tails(tails: Sequence[_Tail]) -> tuple[Figure, Axes]:
     ax.set_xlim(left=0)
     # a buffer that is mostly full ends its curve early: what is rare is shown all the same
     ax.set_ylim(min(ax.get_ylim()[0], _RARE), 1.3)
-    ax.yaxis.set_major_formatter(FuncFormatter(_rare_text))
+    ax.yaxis.set_major_formatter(FuncFormatter(share_text))
     ax.grid(which="major", alpha=0.25)
     ax.spines[["top", "right"]].set_visible(False)
     figure.legend(

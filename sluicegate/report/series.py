@@ -1,4 +1,4 @@
-"""Plots against time, many AQMs in one picture: a strip for each, all with the same axes."""
+"""Plots against time, many AQMs in one picture: a strip for each."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import polars as pl
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.ticker import MaxNLocator
 
 from sluicegate.network.record import NetworkRecord
 from sluicegate.record import FloatArray
@@ -17,6 +17,8 @@ from sluicegate.report.plots import WIDTH, colours, label
 # as many as the eye tells apart over the width of a page
 _BINS = 400
 _BAND = (0.05, 0.95)
+# a strip that reaches less than this share of the highest would be flat on its scale
+_FLAT = 1 / 3
 
 
 @dataclass(frozen=True)
@@ -42,6 +44,9 @@ def queue_series_figure(
     changes_s: Sequence[float] = (),
 ) -> Figure:
     """Draw the queue against time, a strip per record; `reading` says in words what it shows.
+
+    All strips have one scale, or, where the highest would make another flat, each its own, which
+    the label of the axis says.
 
     Args:
         records: One or more; the strips bear the names of their disciplines.
@@ -75,8 +80,8 @@ def window_series_figure(records: Sequence[NetworkRecord]) -> Figure | None:
 
     A curve has a gap where no TCP flow is under way.
     """
-    columns = [record.series["window"] for record in records]
-    strips = _strips(records, columns, [None] * len(records))
+    windows = [record.rows("window") for record in records]
+    strips = _strips(records, windows, [None] * len(records))
     return _figure(strips, "congestion window (packets)", ()) if strips else None
 
 
@@ -96,40 +101,52 @@ def own_target(record: NetworkRecord) -> float | None:
     return None if value is None else float(value)
 
 
-def _columns(records: Sequence[NetworkRecord], port: int, name: str) -> list[pl.Series]:
-    return [record.ports[port].series[name] for record in records]
+def _columns(records: Sequence[NetworkRecord], port: int, name: str) -> list[FloatArray]:
+    return [record.ports[port].rows(name) for record in records]
 
 
 def _strips(
     records: Sequence[NetworkRecord],
-    columns: Sequence[pl.Series],
+    columns: Sequence[FloatArray],
     targets: Sequence[float | None],
 ) -> list[_Strip]:
     """A strip for each record whose column holds anything."""
     colour = colours([record.discipline for record in records])
     strips = []
     for record, samples, target in zip(records, columns, targets, strict=True):
-        if samples.null_count() < len(samples):
+        if not np.isnan(samples).all():
             times_s = record.ports[0].times_s
-            rows = samples.to_numpy().astype(np.float64).reshape(-1, len(times_s))
             name, duration_s = record.discipline, float(record.run["duration_s"])
-            strips.append(_Strip(name, colour[name], duration_s, times_s, rows, target))
+            strips.append(_Strip(name, colour[name], duration_s, times_s, samples, target))
     return strips
 
 
 def _figure(strips: Sequence[_Strip], upwards: str, changes_s: Sequence[float]) -> Figure:
-    height = 0.7 + (1.5 if len(strips) < 3 else 1.0) * len(strips)
+    height = 0.7 + (1.5 if len(strips) < 3 else 1.2) * len(strips)
     figure = Figure(figsize=(WIDTH, height), layout="constrained")
-    axes = figure.subplots(len(strips), 1, sharex=True, sharey=True, squeeze=False)[:, 0]
+    axes = figure.subplots(len(strips), 1, sharex=True, squeeze=False)[:, 0]
     for ax, strip in zip(axes, strips, strict=True):
         _draw(ax, strip)
         for change_s in changes_s:
             ax.axvline(change_s, color="black", lw=0.8, alpha=0.5)
     axes[-1].set_xlim(0, max(strip.duration_s for strip in strips))
-    axes[-1].set_ylim(bottom=0)
     axes[-1].set_xlabel("time (s)")
-    figure.supylabel(upwards, fontsize=10)
+    figure.supylabel(
+        upwards if _scale(list(axes)) else f"{upwards}, each on its scale", fontsize=10
+    )
     return figure
+
+
+def _scale(axes: Sequence[Axes]) -> bool:
+    """Give all strips one scale; each its own, and return False, where that makes one flat."""
+    tops = [max(0.0, float(ax.dataLim.y1)) for ax in axes]
+    highest = max(tops)
+    # a queue that is always empty is flat on any scale
+    alike = all(top >= _FLAT * highest for top in tops if top > 0)
+    for ax, top in zip(axes, tops, strict=True):
+        ax.set_ylim(0, 1.05 * (highest if alike or not top else top) or 1)
+        ax.yaxis.set_major_locator(MaxNLocator(3))
+    return alike
 
 
 def _draw(ax: Axes, strip: _Strip) -> None:

@@ -23,12 +23,8 @@ def terminal_table(header: list[str], rows: list[list[str]], title: str = "") ->
     table = Table(title=escape(title) or None, title_justify="left", title_style="bold", box=None)
     table.pad_edge = False
     for place, numeric in enumerate(numeric_columns(header, rows)):
-        table.add_column(
-            header[place],
-            justify="right" if numeric else "left",
-            no_wrap=not any(" " in row[place] for row in rows),
-            overflow="fold",
-        )
+        # folded where there is no room: a number that is cut off would be another one
+        table.add_column(header[place], justify="right" if numeric else "left", overflow="fold")
     for row in rows:
         table.add_row(*map(escape, row))
     return table

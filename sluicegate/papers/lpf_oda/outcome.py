@@ -79,16 +79,11 @@ def outcome(port: PortRecord, packet_bytes: int) -> Outcome:
         port: The gateway's link to the client, with its time series.
         packet_bytes: Size of all packets that it sends.
     """
-    seeds = port.series["replication"].n_unique()
-
-    def rows(column: str) -> FloatArray:
-        return port.series[column].to_numpy().astype(np.float64).reshape(seeds, -1)
-
-    times_s = rows("time_s")[0]
-    arrived = _Counted(times_s, rows("arrivals"))
-    lost = _Counted(times_s, rows("losses"))
-    sent = _Counted(times_s, 8 * rows("sent_bytes") / RATE_BPS)
-    queue, average = rows("queue"), rows("average")
+    times_s = port.times_s
+    arrived = _Counted(times_s, port.rows("arrivals"))
+    lost = _Counted(times_s, port.rows("losses"))
+    sent = _Counted(times_s, 8 * port.rows("sent_bytes") / RATE_BPS)
+    queue, average = port.samples, port.rows("average")
     response_s = _first_below(times_s, average, MIN_TH)
     between = (times_s >= END_S) & (times_s < AGAIN_S)
     free = sent.rate(END_S, AGAIN_S)

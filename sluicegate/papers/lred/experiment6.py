@@ -12,7 +12,6 @@ from sluicegate.network.scenario import AnyFlows
 from sluicegate.papers.claims import Claim, judge, less, more, within
 from sluicegate.papers.comparison import Plot, Row
 from sluicegate.papers.lred.experiment5 import short_flows
-from sluicegate.papers.lred.losses import column
 from sluicegate.papers.lred.measured import (
     RIVALS,
     FloatArray,
@@ -62,7 +61,7 @@ def _port(records: Records, limit: int, direction: str, name: str) -> PortRecord
 
 def _loss(port: PortRecord) -> FloatArray:
     """Share of packets lost over the whole run, one value per seed."""
-    return column(port, "losses")[:, -1] / column(port, "arrivals")[:, -1]
+    return port.rows("losses")[:, -1] / port.rows("arrivals")[:, -1]
 
 
 def claims(records: Records) -> list[Claim]:

@@ -9,11 +9,6 @@ from sluicegate.papers.lred.measured import FloatArray
 from sluicegate.papers.lred.scenarios import T_M_S, W_M, M
 
 
-def column(port: PortRecord, name: str) -> FloatArray:
-    """A column of the port's series, shape (seeds, samples)."""
-    return port.series[name].to_numpy().astype(np.float64).reshape(port.samples.shape)
-
-
 def measured_loss(port: PortRecord, t_m: float, m: int = M, w_m: float = W_M) -> FloatArray:
     """LRED's loss ratio l(k) from the counts of arrivals and losses (equations 1 and 2).
 
@@ -27,7 +22,7 @@ def measured_loss(port: PortRecord, t_m: float, m: int = M, w_m: float = W_M) ->
         After each period, shape (seeds, periods + 1); 0 at the start.
     """
     step = round(t_m / port.sample_s)
-    arrivals, losses = (column(port, name)[:, ::step] for name in ("arrivals", "losses"))
+    arrivals, losses = (port.rows(name)[:, ::step] for name in ("arrivals", "losses"))
     loss = np.zeros_like(arrivals)
     for k in range(1, loss.shape[1]):
         first = max(k - m, 0)
@@ -41,4 +36,4 @@ def measured_loss(port: PortRecord, t_m: float, m: int = M, w_m: float = W_M) ->
 def loss_in_time(port: PortRecord) -> FloatArray:
     """The l(k) that is valid at each sample, shape (seeds, samples)."""
     step = round(T_M_S / port.sample_s)
-    return np.repeat(measured_loss(port, T_M_S), step, axis=1)[:, : port.samples.shape[1]]
+    return np.repeat(measured_loss(port, T_M_S), step, axis=1)[:, : len(port.times_s)]

@@ -11,7 +11,7 @@ from sluicegate.papers.claims import Check, Claim, judge, less, within
 from sluicegate.papers.comparison import Plot, Row
 from sluicegate.papers.lred import bounds
 from sluicegate.papers.lred.figures import probability_figure, steep_figure
-from sluicegate.papers.lred.losses import column, loss_in_time
+from sluicegate.papers.lred.losses import loss_in_time
 from sluicegate.papers.lred.measured import (
     Case,
     FloatArray,
@@ -81,7 +81,7 @@ def claims(records: Records) -> list[Claim]:
 def _of_loss(records: Records) -> Iterator[Claim]:
     port = records[_LOSSES].ports[0]
     late = port.times_s >= _SETTLED_S
-    p, loss = column(port, "probability")[:, late], loss_in_time(port)[:, late]
+    p, loss = port.rows("probability")[:, late], loss_in_time(port)[:, late]
     yield judge(
         "In a steady state the measured loss ratio l(k) converges to a stable value.",
         "sec. 3",
@@ -101,7 +101,7 @@ def _of_loss(records: Records) -> Iterator[Claim]:
         [within("mean of p over l(k), second half", (p / loss).mean(axis=1), 0.95, 1.05)],
         f"The mean l(k) is {loss.mean():.3f}; figure 2 has 0.12.",
     )
-    queue = column(port, "queue")[:, late]
+    queue = port.samples[:, late]
     off = (p - loss) / (BETA * np.sqrt(loss)) - (queue - Q_REF)
     yield judge(
         "Between two measurements p depends on the control error q - q0 only, in proportion.",
@@ -195,7 +195,7 @@ def _of_response(records: Records) -> Iterator[Claim]:
 def _of_beta(records: Records) -> Iterator[Claim]:
     port = records[_STEEP].ports[0]
     late = port.times_s >= 10.0
-    p, queue = column(port, "probability")[:, late], port.samples[:, late]
+    p, queue = port.rows("probability")[:, late], port.samples[:, late]
     yield judge(
         "With beta = 10 the drop probability almost equals 1 or 0.",
         "sec. 6.4, figure 17",
@@ -256,7 +256,7 @@ def rows(records: Records) -> Iterator[Row]:
 def plots(records: Records) -> Iterator[Plot]:
     """Figures 2 and 17."""
     port = records[_LOSSES].ports[0]
-    p, loss = column(port, "probability")[0], loss_in_time(port)[0]
+    p, loss = port.rows("probability")[0], loss_in_time(port)[0]
     yield Plot(
         probability_figure(port.times_s, p, loss, ((0, DURATION_S), (40, 43))),
         "Figure 2: drop probability and measured loss ratio",
@@ -265,7 +265,7 @@ def plots(records: Records) -> Iterator[Plot]:
     )
     steep = records[_STEEP].ports[0]
     yield Plot(
-        steep_figure(steep.times_s, column(steep, "probability")[0], steep.samples[0]),
+        steep_figure(steep.times_s, steep.rows("probability")[0], steep.samples[0]),
         "Figure 17: LRED with beta = 10",
         "The paper shows p at 0 or 1 and the queue below 100, as behind a tail-drop buffer.",
     )

@@ -8,7 +8,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from sluicegate.network.record import NetworkRecord, PortRecord
+from sluicegate.network.record import NetworkRecord
 from sluicegate.papers.red_sfq_rem.disciplines import HEADER_BYTES, WIRE_BYTES
 from sluicegate.papers.red_sfq_rem.source import (
     ACCESS_DELAY_S,
@@ -76,7 +76,7 @@ def outcome(record: NetworkRecord, rate_bps: float) -> Outcome:
     """
     port = record.ports[0]
     times_s, queue = port.times_s, port.samples
-    packets = _rows(port, "sent_bytes") / WIRE_BYTES
+    packets = port.rows("sent_bytes") / WIRE_BYTES
     since_start = _megabits(packets[:, 1:]) / times_s[1:]
     sent = DURATION_S * _totals(record, "throughput_bps") / 8 / WIRE_BYTES
     lost = _lost(record)
@@ -102,9 +102,7 @@ def outcome(record: NetworkRecord, rate_bps: float) -> Outcome:
     )
 
 
-def _course(
-    times_s: FloatArray, since_start: FloatArray, queue: NDArray[np.uint32]
-) -> pl.DataFrame:
+def _course(times_s: FloatArray, since_start: FloatArray, queue: FloatArray) -> pl.DataFrame:
     per_second = round(1 / (times_s[1] - times_s[0]))
     ends = slice(per_second, None, per_second)
     seconds = len(times_s[ends])
@@ -128,11 +126,6 @@ def _lost(record: NetworkRecord) -> FloatArray:
     ratio = _totals(record, "loss_ratio")
     others = DURATION_S * _totals(record, "throughput") + record.ports[0].samples[:, -1]
     return np.asarray(np.round(ratio / (1 - ratio) * others))
-
-
-def _rows(port: PortRecord, column: str) -> FloatArray:
-    """A column of the port's series, a row per seed, shape (R, T)."""
-    return port.series[column].to_numpy().astype(np.float64).reshape(len(port.samples), -1)
 
 
 def _megabits(packets: FloatArray) -> FloatArray:
