@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 
 import pydantic
-from pydantic import AfterValidator, BaseModel, ConfigDict
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict
 
 from sluicegate.errors import SluiceError
 
@@ -35,6 +35,14 @@ class Checked(BaseModel, metaclass=_Explained):
     """
 
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+
+
+def _whole(value: object) -> object:
+    # 1e8 is a float in TOML, and how people write numbers of slots
+    return int(value) if isinstance(value, float) and value.is_integer() else value
+
+
+Whole: TypeAlias = Annotated[int, BeforeValidator(_whole)]
 
 
 def printable(text: str) -> str:
@@ -120,7 +128,9 @@ def _problems(error: pydantic.ValidationError) -> Iterator[str]:
         elif isinstance(value := problem["input"], float) and math.isnan(value):
             yield f"{place} = nan must be a number"
         elif words := _WORDS.get(problem["type"]):
-            yield f"{place} = {_SHORT.repr(value)} {words.format(**context)}"
+            kind = isinstance(value, str) and words == "must be a table" and value in _kinds()
+            meant = f': {{ kind = "{value}" }}' if kind else ""
+            yield f"{place} = {_SHORT.repr(value)} {words.format(**context)}{meant}"
         else:
             yield f"{place} = {_SHORT.repr(value)}: {problem['msg']}"
 

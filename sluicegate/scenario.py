@@ -11,16 +11,11 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import BeforeValidator, ConfigDict, Field, PrivateAttr, model_validator
 
-from sluicegate.checked import Checked, Text, explained, printable
+from sluicegate.checked import Checked, Text, Whole, explained, printable
 from sluicegate.errors import SluiceError
 from sluicegate.registry import Aqm, PythonAqm, aqm
 from sluicegate.scheduler import Fifo, Scheduler
 from sluicegate.traffic import Capture, Modulator
-
-
-def _whole(value: object) -> object:
-    # 1e8 is a float in TOML, and how people write numbers of slots
-    return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
 def _named(value: object) -> object:
@@ -29,7 +24,6 @@ def _named(value: object) -> object:
     return printable(value) if isinstance(value, str) else value
 
 
-Whole: TypeAlias = Annotated[int, BeforeValidator(_whole)]
 Probability: TypeAlias = Annotated[float, Field(ge=0, le=1)]
 Positive: TypeAlias = Annotated[float, Field(gt=0, allow_inf_nan=False)]
 Victim: TypeAlias = Literal["tail", "front", "random"]

@@ -4,20 +4,14 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal, TypeAlias
 
-from pydantic import BeforeValidator, Field, model_validator
+from pydantic import Field, model_validator
 
-from sluicegate.checked import Checked
+from sluicegate.checked import Checked, Whole
 from sluicegate.errors import SluiceError
 
-
-def _whole(value: object) -> object:
-    # 1e3 is a float in TOML
-    return int(value) if isinstance(value, float) and value.is_integer() else value
-
-
-Queues: TypeAlias = Annotated[int, BeforeValidator(_whole), Field(ge=1, le=65_536)]
+Queues: TypeAlias = Annotated[Whole, Field(ge=1, le=65_536)]
 # less would need many turns for one packet
-Quantum: TypeAlias = Annotated[int, BeforeValidator(_whole), Field(ge=64, le=10**9)]
+Quantum: TypeAlias = Annotated[Whole, Field(ge=64, le=10**9)]
 
 
 class Fifo(Checked):

@@ -121,6 +121,11 @@ SCENARIOS = [
         f"disciplines.0: indigo is not an AQM; there are {AQMS}, or give the path of a C header",
     ),
     (
+        with_discipline('aqm = "Pie"'),
+        f"disciplines.0: Pie is not an AQM (did you mean pie?); there are {AQMS}, or give the path "
+        "of a C header",
+    ),
+    (
         with_discipline('aqm = "red", label = "x", params = { w = 2 }'),
         "disciplines.0: red.w = 2 must lie between 0 and 1",
     ),

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from rich.console import Console
 
-from sluicegate.papers.claims import judge, less, more, within
+from sluicegate.papers.claims import against, judge, less, more, ratio_of_means, within
 from sluicegate.papers.lpf_oda import open_loop
 
 SEEDS = np.arange(10.0)
@@ -45,6 +45,23 @@ def test_runs_are_compared_seed_by_seed():
     assert more("goodput", SEEDS, SEEDS + 1).verdict == "fails"
 
 
+def test_a_ratio_of_means_has_the_interval_of_its_jackknife():
+    sevenfold = ratio_of_means(7 * SEEDS, SEEDS)
+    assert (sevenfold.value, sevenfold.half_width) == pytest.approx((7, 0))
+    # the mean of SEEDS is 4.5; against a constant the ratio's interval is that of the mean
+    third = ratio_of_means(SEEDS, np.full(10, 3.0))
+    assert third.value == pytest.approx(1.5)
+    assert third.half_width == pytest.approx(2.166 / 3, rel=1e-3)
+    assert np.isnan(ratio_of_means(SEEDS, np.zeros(10)).value)
+
+
+def test_one_discipline_is_held_against_each_of_the_others():
+    waits = {"A": SEEDS, "B": SEEDS + 1, "C": SEEDS - 1}
+    one, other = against(less, "wait", waits.__getitem__, "A", ["B", "C"])
+    assert (one.verdict, other.verdict) == ("holds", "fails")
+    assert one.evidence.startswith("wait, A against B: ")
+
+
 @pytest.mark.parametrize("values", [[1.0], [1.0, np.inf, 2.0], [np.nan, 1.0]])
 def test_what_has_no_interval_is_undecided(values):
     assert within("wait", values, 0, 10).verdict == "undecided"
@@ -64,6 +81,13 @@ def test_a_claim_holds_with_all_and_fails_with_one():
 def test_of_many_comparisons_those_are_told_that_do_not_hold():
     checks = [within("a", SEEDS, 0)] * 9 + [within("b", SEEDS, 10)]
     assert judge("text", "where", checks).evidence == ("9 of 10 comparisons hold; fails: b 4 ± 2.")
+
+
+def test_of_many_that_hold_the_closest_is_told():
+    # 2.17 is the half width of SEEDS: from 1 and from 2.2 the interval has ever less room
+    checks = [within("a", SEEDS, 1)] * 5 + [within("b", SEEDS, 2.2)] + [less("c", SEEDS, SEEDS + 1)]
+    told = judge("text", "where", checks).evidence
+    assert told == "7 of 7 comparisons hold; the closest: b 4 ± 2."
 
 
 def test_claims_stand_on_the_page_in_the_terminal_and_in_the_json():

@@ -96,6 +96,16 @@ CASES = [
         "topology.links.0.source: '\\x1b[31m' must be printable text",
     ),
     (graph(LINK | {"sink": "a"}), "topology: links.0.sink = a must differ from its source"),
+    (
+        graph(LINK, LINK | {"source": "b", "sink": "a"}),
+        "topology: links.1 leads b -> a as links.0 does: "
+        "with both_ways = true a link leads back, too",
+    ),
+    (
+        graph(*2 * [LINK | {"both_ways": False}]),
+        "topology: links.1 leads a -> b as links.0 does: "
+        "with both_ways = true a link leads back, too",
+    ),
     (graph(LINK | {"queue": False}), "topology.links: at least one must have queue = true"),
     # routes
     (
@@ -186,10 +196,23 @@ CASES = [
         "disciplines.0.label: 'a\\x00b' must be printable text",
     ),
     (changed("title", " "), "title: ' ' must be printable text"),
+    (
+        changed("disciplines", [{"aqm": "red", "scheduler": "sfq"}]),
+        "disciplines.0.scheduler = 'sfq' must be a table: { kind = \"sfq\" }",
+    ),
+    (
+        changed("disciplines", [{"aqm": "FQ-CoDel"}]),
+        "disciplines.0: FQ-CoDel is not an AQM but a scheduler around one "
+        f"(codel:victim=front,scheduler=fq); there are {', '.join(sg.aqms())}, or give the path "
+        "of a C header",
+    ),
     (changed("duration_s", MISSING), "duration_s is missing"),
     (changed("duration_s", 0.0), "duration_s = 0.0 must be at least 2e-09"),
     (changed("duration_s", float("inf")), "duration_s = inf must be at most 8.64e+07"),
-    (changed("warm_up_s", 1.0), "warm_up_s = 1 must be below duration_s = 1"),
+    (
+        changed("warm_up_s", 1.0),
+        "warm_up_s = 1 must be below duration_s = 1, or be left out for half of it",
+    ),
     (changed("replications", 0), "replications = 0 must be at least 1"),
     (changed("seed", -1), "seed = -1 must be at least 0"),
     (

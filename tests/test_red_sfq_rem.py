@@ -2,6 +2,7 @@
 
 import json
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -9,9 +10,9 @@ import pytest
 from sluicegate.papers.campaign import Campaign
 from sluicegate.papers.claims import Check
 from sluicegate.papers.readings import all_of, any_of, survives
-from sluicegate.papers.red_sfq_rem import readings, reproduction
+from sluicegate.papers.red_sfq_rem import claims, readings, reproduction
 from sluicegate.papers.red_sfq_rem.disciplines import gate
-from sluicegate.papers.red_sfq_rem.outcome import outcome
+from sluicegate.papers.red_sfq_rem.outcome import _broken_at, outcome
 from sluicegate.papers.red_sfq_rem.readings import Reading, grid
 from sluicegate.papers.red_sfq_rem.source import ALGORITHMS, TABLE_2
 from sluicegate.worlds import Network
@@ -45,6 +46,101 @@ def test_checks_are_combined():
     assert any_of([FAILS, HOLDS]).verdict == "holds"
     assert any_of([FAILS, UNDECIDED]).verdict == "undecided"
     assert any_of([FAILS, FAILS]).verdict == "fails"
+
+
+ONES = np.ones(5)
+
+
+def found(**figures):
+    """An outcome with these figures only."""
+    return SimpleNamespace(**figures)
+
+
+def verdicts(trio):
+    return {claim.text: claim.verdict for claim in claims.of_tables({"a": trio}, "")}
+
+
+def ordered(**factors):
+    """The trio of table 2 as printed, five seeds alike but for some figures of REM."""
+    trio = {}
+    for place, name in enumerate(ALGORITHMS):
+        printed = {quantity: values[place] for quantity, values in TABLE_2.items()}
+        extremes = {key: printed[key] for key in ("delay_min", "delay_max", "queue_max")}
+        arrays = {key: printed[key] * ONES for key in ("sent", "utilization", "loss_ratio")}
+        arrays |= {
+            "delay_mean": printed["delay_max"] * ONES,
+            "full": (0.1 + place) * ONES,
+            "broken_at": 0.5 * ONES,
+        }
+        trio[name] = found(**extremes, **arrays)
+    for key, factor in factors.items():
+        setattr(trio["REM"], key, getattr(trio["REM"], key) * factor)
+    return trio
+
+
+def test_table_2_as_printed_bears_out_the_text_but_for_what_contradicts_it():
+    judged = verdicts(ordered())
+    assert {text for text, verdict in judged.items() if verdict != "holds"} == {
+        "REM has the best loss ratio",
+        "At equal weights REM is the best of the three",
+        "The ranking by utilization is RED, SFQ, REM",
+    }
+
+
+@pytest.mark.parametrize(
+    ("quantity", "factor", "text"),
+    [
+        ("queue_max", 2, "At most two packets are in the queue"),
+        ("delay_max", 0.9, "REM has the longest delay"),
+        ("delay_mean", 0.7, "RED achieves the best result in terms of the delay"),
+        ("utilization", 0.7, "REM has the best utilization"),
+        (
+            "broken_at",
+            0.8,
+            "The smooth growth of the throughput is broken at the same share of its largest",
+        ),
+    ],
+)
+def test_each_figure_decides_its_claim(quantity, factor, text):
+    assert verdicts(ordered(**{quantity: factor}))[text] == "fails"
+
+
+def test_at_equal_weights_the_least_sum_of_ranks_is_the_best():
+    better = ordered(delay_mean=0.5, loss_ratio=0.5)
+    assert verdicts(better)["At equal weights REM is the best of the three"] == "holds"
+
+
+def test_claims_on_the_loss_over_the_bandwidth():
+    def by_rate(losses, fairness=(0.9, 0.9, 0.9, 0.9)):
+        rates = (5.0, 10.0, 15.0, 20.0)
+        return {
+            rate: found(loss_ratio=loss * ONES, fairness=fair * ONES)
+            for rate, loss, fair in zip(rates, losses, fairness, strict=True)
+        }
+
+    sweep = {
+        "RED": by_rate((0.04, 0.03, 0.02, 0.02)),
+        "SFQ": by_rate((0.03, 0.01, 0.05, 0.01), (0.9, 0.9, 0.5, 0.9)),
+        "REM": by_rate((0.03, 0.01, 0.02, 0.01)),
+    }
+    assert {claim.verdict for claim in claims.of_sweeps({"a": sweep})} == {"holds"}
+    flat = by_rate((0.02, 0.02, 0.02, 0.02))
+    judged = claims.of_sweeps({"a": {"RED": flat, "SFQ": flat, "REM": sweep["REM"]}})
+    assert [claim.verdict for claim in judged] == [
+        "undecided",
+        "undecided",
+        "undecided",
+        "undecided",
+        "fails",
+    ]
+
+
+def test_throughput_at_the_first_loss_is_a_share_of_the_largest():
+    losses = np.array([[0, 0, 2, 3], [0, 0, 0, 0]], dtype=float)
+    since_start = np.array([[1.0, 2.0, 3.0, 4.0], [1.0, 2.0, 3.0, 4.0]])
+    share = _broken_at(losses, since_start)
+    assert share[0] == pytest.approx(0.75)
+    assert np.isnan(share[1])
 
 
 # ---- settings ----
@@ -86,9 +182,9 @@ def test_all_readings_are_there_once_under_names_of_their_own():
     ],
 )
 def test_agrees_with_ns_2(name, limit, sent, lost):
-    found = run(name, replace(Reading(), limit=limit))
-    assert found.sent.mean() == pytest.approx(sent, rel=0.015)
-    assert found.lost.mean() == pytest.approx(lost, rel=0.1)
+    ours = run(name, replace(Reading(), limit=limit))
+    assert ours.sent.mean() == pytest.approx(sent, rel=0.015)
+    assert ours.lost.mean() == pytest.approx(lost, rel=0.1)
 
 
 def test_figures_of_table_2_of_a_buffer_that_is_never_full():
@@ -110,15 +206,17 @@ def test_a_short_reproduction_has_every_figure_of_the_paper(monkeypatch):
     monkeypatch.setattr(reproduction, "grid", lambda: few)
     monkeypatch.setattr(reproduction, "SWEPT", (few[1],))
     monkeypatch.setattr(reproduction, "DRAWN", (few[1],))
-    found = reproduction.reproduce()
-    assert {row.row for row in found.rows} >= {each.name for each in few}
+    repeated = reproduction.reproduce()
+    assert {row.row for row in repeated.rows} >= {each.name for each in few}
     for name, figure in zip(ALGORITHMS, TABLE_2["sent"], strict=True):
         (row,) = [
-            row for row in found.rows if (row.row, row.quantity) == (few[0].name, f"sent, {name}")
+            row
+            for row in repeated.rows
+            if (row.row, row.quantity) == (few[0].name, f"sent, {name}")
         ]
         assert row.published == figure
         assert np.isfinite(row.measured)
-    assert len(found.plots) == 4
-    assert len(found.claims) == 2 * (8 + 4) + 3
-    assert json.loads(json.dumps(found.summary())) == found.summary()
-    assert "Figure 4" in found.page().html()
+    assert len(repeated.plots) == 4
+    assert len(repeated.claims) == 2 * (13 + 4) + 5
+    assert json.loads(json.dumps(repeated.summary())) == repeated.summary()
+    assert "Figure 4" in repeated.page().html()

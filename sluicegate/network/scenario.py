@@ -7,19 +7,26 @@ from typing import Annotated, Any, Self
 
 from pydantic import Field, model_validator
 
-from sluicegate.checked import Checked, Text, explained
+from sluicegate.checked import Checked, Text, Whole, explained
 from sluicegate.errors import SluiceError
-from sluicegate.network.flows import Flows
+from sluicegate.network.flows import DatagramFlows, Flows, ReplayFlows
 from sluicegate.network.laws import Duration, Time
 from sluicegate.network.topology import Dumbbell, Graph, Pair, ParkingLot, Star
 from sluicegate.registry import PythonAqm
-from sluicegate.scenario import Discipline, Queue, Whole, placed, read_toml
+from sluicegate.scenario import Discipline, Queue, placed, read_toml
 
 # a row is kept of each flow in each replication, which takes about 80 bytes
 _MOST_ROWS = 50_000_000
 
 AnyTopology = Annotated[Dumbbell | ParkingLot | Star | Graph, Field(discriminator="kind")]
 AnyFlows = Annotated[Flows, Field(discriminator="kind")]
+
+
+def _ecn_capable(flows: Flows) -> bool:
+    """Whether any packet of these flows can be marked."""
+    if isinstance(flows, ReplayFlows):
+        return bool(flows.packets.ecn_capable.any())
+    return not isinstance(flows, DatagramFlows) and flows.tcp.ecn
 
 
 class NetworkScenario(Checked):
@@ -33,7 +40,7 @@ class NetworkScenario(Checked):
         disciplines: What is compared.
         duration_s: Simulated time of a replication.
         warm_up_s: What is left out of the measures; None: half of the duration.
-        sample_s: Between two samples of all series.
+        sample_s: Between two samples of all series, the first at 0.
         windows: Whether the series have the mean congestion window: it takes a look at every flow
             at each sample.
         replications: Independent repetitions, which the intervals rest on.
@@ -57,7 +64,8 @@ class NetworkScenario(Checked):
     def _complete(self) -> NetworkScenario:
         if self.warm_up >= self.duration_s:
             raise SluiceError(
-                f"warm_up_s = {self.warm_up:g} must be below duration_s = {self.duration_s:g}"
+                f"warm_up_s = {self.warm_up:g} must be below duration_s = {self.duration_s:g}, or "
+                "be left out for half of it"
             )
         if not any(wire.queue for wire in self.topology.wires()):
             raise SluiceError("topology.links: at least one must have queue = true")
@@ -104,6 +112,17 @@ class NetworkScenario(Checked):
             with explained(f"flows.{place}"):
                 pairs.append(_pairs(flows, ways, nodes))
         return pairs
+
+    def notes(self) -> list[str]:
+        """What a reader of the measures must know, a sentence each."""
+        marking = [each for each in self.disciplines if self._marks(each)]
+        if not marking or any(map(_ecn_capable, self.flows)):
+            return []
+        names = ", ".join(each.name for each in marking)
+        return [f"Nothing can be marked ({names}): no flow has tcp = {{ ecn = true }}."]
+
+    def _marks(self, discipline: Discipline) -> bool:
+        return self.queue.ecn if discipline.ecn is None else discipline.ecn
 
     @classmethod
     def load(cls, path: str | Path) -> NetworkScenario:

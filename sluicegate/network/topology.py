@@ -7,9 +7,8 @@ from typing import Annotated, Literal, TypeAlias
 
 from pydantic import AfterValidator, Field, model_validator
 
-from sluicegate.checked import Checked, printable
+from sluicegate.checked import Checked, Whole, printable
 from sluicegate.errors import SluiceError
-from sluicegate.scenario import Whole
 
 # the engine's rates are whole: from here on that is at most 10 parts in a million of a rate
 _ANY_RATE = 50_000
@@ -55,6 +54,9 @@ def _both(one: str, other: str, rate_bps: float, delay_s: float) -> list[Wire]:
 class Dumbbell(Checked):
     """Clients, a router, the bottleneck, a router, servers: client i talks to server i.
 
+    Nodes are `client0` and so on, `left`, `right`, `server0` and so on. Ways are `forward`, from
+    clients to servers, and `reverse`.
+
     Attributes:
         rate_bps: Of the bottleneck, both directions.
         delay_s: Of the bottleneck.
@@ -94,6 +96,9 @@ class Dumbbell(Checked):
 class ParkingLot(Checked):
     """A row of routers; one way leads along all links between them, a crossing way over each.
 
+    Nodes are `entry`, `router0` and so on, `exit`, and for each hop `enters0` and `leaves0` and so
+    on. Ways are `long`, from entry to exit, and `cross`, over one hop each.
+
     Attributes:
         hops: Links between routers, each with the discipline.
         rate_bps: Of the links between routers.
@@ -131,6 +136,9 @@ class ParkingLot(Checked):
 
 class Star(Checked):
     """Hosts around a hub; all but the first send to the first, whose link has the discipline.
+
+    Nodes are `hub`, `host0` and so on. Ways are `inward`, from each host to the first, and
+    `outward`.
 
     Attributes:
         rate_bps: From the hub to the first host, and back.
@@ -182,16 +190,30 @@ class Link(Checked):
 
 
 class Graph(Checked):
-    """Links of one's own; nodes are what the links name, flows name their two ends."""
+    """Links of one's own; nodes are what the links name, flows name their two ends.
+
+    From one node to another there is one link at most. For the discipline in both directions, give
+    two links with `both_ways = false`.
+    """
 
     kind: Literal["graph"] = "graph"
     links: Annotated[list[Link], Field(min_length=1)]
 
     @model_validator(mode="after")
     def _sensible(self) -> Graph:
+        # no route would take a second one, and so none might pass the discipline
+        first: dict[Pair, int] = {}
         for place, link in enumerate(self.links):
             if link.source == link.sink:
                 raise SluiceError(f"links.{place}.sink = {link.sink} must differ from its source")
+            there, back = (link.source, link.sink), (link.sink, link.source)
+            for pair in (there, back) if link.both_ways else (there,):
+                if (other := first.setdefault(pair, place)) != place:
+                    way = " -> ".join(pair)
+                    raise SluiceError(
+                        f"links.{place} leads {way} as links.{other} does: "
+                        "with both_ways = true a link leads back, too"
+                    )
         return self
 
     def wires(self) -> list[Wire]:

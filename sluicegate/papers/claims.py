@@ -7,7 +7,7 @@ one seed see the same flows, so two disciplines are compared by their difference
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, dataclass
 from typing import Literal, TypeAlias
 
@@ -25,7 +25,7 @@ HOW_CLAIMS_ARE_JUDGED = (
     "A claim holds if everything it rests on does, with the whole 95 % interval over the seeds; it "
     "fails if anything it rests on is refuted so; else it is undecided."
 )
-# so many comparisons are told in full; of more, so many that do not hold
+# so many comparisons are told in full; of more, so many that do not hold, or the closest
 _TOLD = 6
 
 
@@ -56,10 +56,17 @@ class Claim:
 
 @dataclass(frozen=True)
 class Check:
-    """One comparison, its verdict and its figures in words."""
+    """One comparison.
+
+    Attributes:
+        verdict: What became of it.
+        evidence: Its figures in words.
+        room: How far the interval lies inside the bounds, in half widths.
+    """
 
     verdict: Verdict
     evidence: str
+    room: float = np.inf
 
 
 def within(
@@ -74,7 +81,31 @@ def within(
         high: Upper bound.
     """
     found = student(values)
-    return Check(_verdict(found, low, high), f"{name} {measure_text(found)}")
+    return _judged(found, low, high, f"{name} {measure_text(found)}")
+
+
+def mean_text(values: FloatArray) -> str:
+    """The mean of values, one per seed, and its interval in words."""
+    return measure_text(student(values))
+
+
+def ratio_of_means(above: FloatArray, below: FloatArray) -> Measure:
+    """How many times others some values are on average, with the jackknife's 95 % interval.
+
+    Args:
+        above: One per seed, shape (n,).
+        below: The others, in the same order of seeds; NaN comes out where their mean is 0.
+    """
+    sums = np.array([below.sum(), *(below.sum() - below)])
+    over = np.array([above.sum(), *(above.sum() - above)])
+    whole, *left_out = np.divide(over, sums, out=np.full_like(sums, np.nan), where=sums != 0)
+    pseudo = len(below) * whole - (len(below) - 1) * np.array(left_out)
+    return Measure(float(whole), student(pseudo).half_width, "")
+
+
+def near_one(name: str, ratios: FloatArray, share: float = 0.1) -> Check:
+    """Whether the mean of ratios is 1 to within a share; see `within`."""
+    return within(name, ratios, 1 - share, 1 + share)
 
 
 def less(names: str, few: FloatArray, many: FloatArray) -> Check:
@@ -93,17 +124,37 @@ def more(names: str, many: FloatArray, few: FloatArray) -> Check:
     return _compared(names, many, few, many - few)
 
 
+def against(
+    compare: Callable[[str, FloatArray, FloatArray], Check],
+    words: str,
+    of: Callable[[str], FloatArray],
+    one: str,
+    others: Iterable[str],
+) -> list[Check]:
+    """One discipline held against each of several others.
+
+    Args:
+        compare: `less` or `more`.
+        words: What is compared, for the evidence.
+        of: The values of a discipline by its name, one per seed, shape (n,).
+        one: The discipline that the paper speaks of.
+        others: Those that it is compared with.
+    """
+    return [compare(f"{words}, {one} against {other}", of(one), of(other)) for other in others]
+
+
 def _compared(names: str, one: FloatArray, other: FloatArray, gain: FloatArray) -> Check:
-    evidence = f"{names}: {measure_text(student(one))} against {measure_text(student(other))}"
-    return Check(_verdict(student(gain), 0.0, np.inf), evidence)
+    evidence = f"{names}: {mean_text(one)} against {mean_text(other)}"
+    return _judged(student(gain), 0.0, np.inf, evidence)
 
 
-def _verdict(found: Measure, low: float, high: float) -> Verdict:
-    if found.low is None or found.high is None:
-        return "undecided"
+def _judged(found: Measure, low: float, high: float, evidence: str) -> Check:
+    if found.half_width is None or found.low is None or found.high is None:
+        return Check("undecided", evidence)
     if low < found.low and found.high < high:
-        return "holds"
-    return "fails" if found.high < low or high < found.low else "undecided"
+        inside = min(found.low - low, high - found.high)
+        return Check("holds", evidence, inside / found.half_width if found.half_width else np.inf)
+    return Check("fails" if found.high < low or high < found.low else "undecided", evidence)
 
 
 def judge(text: str, where: str, checks: Sequence[Check], note: str = "") -> Claim:
@@ -130,6 +181,8 @@ def _told(checks: Sequence[Check]) -> str:
     others = [check for check in checks if check.verdict != "holds"]
     told = [f"{len(checks) - len(others)} of {len(checks)} comparisons hold"]
     told += [f"{check.verdict}: {check.evidence}" for check in others[:_TOLD]]
+    if not others:
+        told.append(f"the closest: {min(checks, key=lambda check: check.room).evidence}")
     if len(others) > _TOLD:
         told.append(f"and {len(others) - _TOLD} more that fail or are undecided")
     return "; ".join(told)

@@ -172,6 +172,14 @@ impl Config {
                 "packets",
             ),
             ("tick_ns", self.tick_ns as f64, 1e3, 1e9, "ns"),
+            // so that doubling the least time-out until it is reached stays within 32 bits
+            (
+                "max_rto_ns",
+                self.max_rto_ns as f64,
+                self.tick_ns as f64,
+                1e12,
+                "ns",
+            ),
             (
                 "min_rto_ns",
                 self.min_rto_ns as f64,

@@ -32,7 +32,7 @@ impl Sender {
         let marked = self.phase == Phase::Marked;
         let lowered = match config.reduction {
             // RFC 5681, section 3.1: a packet lost again says nothing new about the path.
-            Reduction::Flight => self.rto.is_backed_off() || (marked && self.una < self.recover),
+            Reduction::Flight => self.una < self.timed_out || (marked && self.una < self.recover),
             Reduction::Window => marked,
         };
         if !lowered {

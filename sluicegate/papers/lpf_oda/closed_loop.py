@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from sluicegate.estimate import student
+from sluicegate.estimate import Measure, student
 from sluicegate.papers.campaign import Campaign
+from sluicegate.papers.claims import ratio_of_means
 from sluicegate.papers.comparison import Reproduction, Row, row_of
-from sluicegate.papers.lpf_oda.claims import Pair, claims
+from sluicegate.papers.lpf_oda.claims import RESPONSES, Of, Pair, claims
 from sluicegate.papers.lpf_oda.figures import courses
 from sluicegate.papers.lpf_oda.findings import choices, findings
 from sluicegate.papers.lpf_oda.outcome import outcome
@@ -19,11 +20,15 @@ from sluicegate.papers.lpf_oda.source import (
     ODA,
     PAPER,
     RESPONSE_S,
+    THROUGHPUTS,
     TIMES_SOONER,
 )
 from sluicegate.worlds import Network, Watch
 
-_UNITS = "Times in seconds, drops in packets, gains as shares."
+_UNITS = (
+    "Times in seconds, drops in packets, throughputs as shares of the link's rate, gains as "
+    "shares. Responses, arrivals, throughput, drops and delay are those between the congestions."
+)
 
 
 def reproduce(
@@ -64,23 +69,30 @@ def reproduce(
     )
 
 
+# quantity: field of an outcome
+_MEASURES: dict[str, Of] = {
+    "arrivals meanwhile": lambda found: found.response_arrivals,
+    "throughput": lambda found: found.free,
+    "drops": lambda found: found.free_drops,
+    "delay": lambda found: found.free_delay_s,
+}
+
+
 def _rows(reading: str, pair: Pair) -> Iterator[Row]:
-    for name in FILTERS:
-        response = student(pair[name].response_s)
-        yield row_of(reading, f"response_time, {name}", RESPONSE_S[name], response)
-    sooner = pair[LPF].response_s.mean() / pair[ODA].response_s.mean()
-    yield Row(reading, "times sooner", TIMES_SOONER, sooner, None)
-    for name in FILTERS:
-        arrivals = student(pair[name].response_arrivals)
-        yield row_of(reading, f"arrivals meanwhile, {name}", None, arrivals)
-    for name in FILTERS:
-        yield row_of(reading, f"recovery, {name}", None, student(pair[name].recovery_s))
-    for time_s, share in GAINS.items():
-        gain = pair[ODA].throughput(time_s).mean() / pair[LPF].throughput(time_s).mean() - 1
-        yield Row(reading, f"gain in throughput at {time_s:g} s", share, gain, None)
-    for name in FILTERS:
-        yield row_of(reading, f"throughput, {name}", None, student(pair[name].free))
-    for name in FILTERS:
-        yield row_of(reading, f"drops, {name}", None, student(pair[name].free_drops))
-    for name in FILTERS:
-        yield row_of(reading, f"delay, {name}", None, student(pair[name].free_delay_s))
+    for by, of in RESPONSES.items():
+        for name in FILTERS:
+            response = student(of(pair[name]))
+            yield row_of(reading, f"response_time {by}, {name}", RESPONSE_S[name], response)
+        sooner = ratio_of_means(of(pair[LPF]), of(pair[ODA]))
+        yield row_of(reading, f"times sooner {by}", TIMES_SOONER, sooner)
+    for time_s, published in THROUGHPUTS.items():
+        found = {name: pair[name].throughput(time_s) for name in FILTERS}
+        for name, values in found.items():
+            quantity = f"throughput at {time_s:g} s, {name}"
+            yield row_of(reading, quantity, published[name], student(values))
+        times = ratio_of_means(found[ODA], found[LPF])
+        gain = Measure(times.value - 1, times.half_width, "")
+        yield row_of(reading, f"gain in throughput at {time_s:g} s", GAINS[time_s], gain)
+    for quantity, of in _MEASURES.items():
+        for name in FILTERS:
+            yield row_of(reading, f"{quantity}, {name}", None, student(of(pair[name])))

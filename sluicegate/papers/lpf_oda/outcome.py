@@ -14,8 +14,6 @@ from sluicegate.papers.lpf_oda.source import AGAIN_S, END_S, MIN_TH, OVER_S, RAT
 
 FloatArray = NDArray[np.float64]
 
-# what is left of the first congestion once TCP's start is over
-_SETTLED_S = 33.0
 # over so long a time throughputs at a moment are means
 _AROUND_S = 4.0
 # share of the link's rate
@@ -33,9 +31,9 @@ class Outcome:
         response_arrivals: Packets that arrived meanwhile.
         recovery_s: From the end of the first congestion until the throughput of a whole second
             after it first is 5 % of the link's rate; likewise.
-        first, free, second: Throughput as a share of the link's rate in the first congestion (from
-            33 s on), between the congestions, and in the second one.
-        free_drops: Packets lost between the congestions.
+        first, free, second: Throughput as a share of the link's rate in the first congestion,
+            between the congestions, and in the second one.
+        first_drops, free_drops, second_drops: Packets lost in the same stretches.
         free_delay_s: Mean time in the queue there, by Little's law.
         course: By the second, means over the seeds: time_s, average and queue (packets),
             throughput (share of the rate), delay_s (the queue's transmission time), drops
@@ -48,7 +46,9 @@ class Outcome:
     first: FloatArray
     free: FloatArray
     second: FloatArray
+    first_drops: FloatArray
     free_drops: FloatArray
+    second_drops: FloatArray
     free_delay_s: FloatArray
     course: pl.DataFrame
     _sent: _Counted
@@ -60,16 +60,17 @@ class Outcome:
 
 @dataclass(frozen=True)
 class _Counted:
-    """A cumulative count: values, shape (R, T), at times, shape (T,)."""
+    """A cumulative count: values, shape (R, T), at times, shape (T,); rates are in `unit`s."""
 
     times_s: FloatArray
     values: FloatArray
+    unit: float = 1.0
 
     def at(self, time_s: float) -> FloatArray:
         return np.asarray(self.values[:, np.searchsorted(self.times_s, time_s - 1e-9)])
 
     def rate(self, start_s: float, end_s: float) -> FloatArray:
-        return (self.at(end_s) - self.at(start_s)) / (end_s - start_s)
+        return self.unit * (self.at(end_s) - self.at(start_s)) / (end_s - start_s)
 
 
 def outcome(port: PortRecord, packet_bytes: int) -> Outcome:
@@ -82,7 +83,7 @@ def outcome(port: PortRecord, packet_bytes: int) -> Outcome:
     times_s = port.times_s
     arrived = _Counted(times_s, port.rows("arrivals"))
     lost = _Counted(times_s, port.rows("losses"))
-    sent = _Counted(times_s, 8 * port.rows("sent_bytes") / RATE_BPS)
+    sent = _Counted(times_s, port.rows("sent_bytes"), unit=8 / RATE_BPS)
     queue, average = port.samples, port.rows("average")
     response_s = _first_below(times_s, average, MIN_TH)
     between = (times_s >= END_S) & (times_s < AGAIN_S)
@@ -91,10 +92,12 @@ def outcome(port: PortRecord, packet_bytes: int) -> Outcome:
         response_s=response_s,
         response_arrivals=_arrived_by(arrived, response_s),
         recovery_s=_recovery_s(sent),
-        first=sent.rate(_SETTLED_S, END_S),
+        first=sent.rate(0.0, END_S),
         free=free,
         second=sent.rate(AGAIN_S, OVER_S),
+        first_drops=lost.at(END_S) - lost.at(0.0),
         free_drops=lost.at(AGAIN_S) - lost.at(END_S),
+        second_drops=lost.at(OVER_S) - lost.at(AGAIN_S),
         free_delay_s=queue[:, between].mean(axis=1) * 8 * packet_bytes / RATE_BPS / free,
         course=_course(times_s, {"throughput": sent, "drops": lost}, queue, average).with_columns(
             delay_s=pl.col("queue") * 8 * packet_bytes / RATE_BPS
@@ -137,7 +140,8 @@ def _course(
         return np.asarray(over_seeds.reshape(seconds, per_second).mean(axis=1))
 
     def rate(counted: _Counted) -> FloatArray:
-        return np.asarray(np.diff(counted.values.mean(axis=0)[: samples + 1 : per_second]))
+        by_second = np.diff(counted.values.mean(axis=0)[: samples + 1 : per_second])
+        return np.asarray(counted.unit * by_second)
 
     return pl.DataFrame(
         {

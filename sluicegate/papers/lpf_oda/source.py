@@ -16,5 +16,8 @@ END_S, AGAIN_S, OVER_S, DURATION_S = 133.0, 166.0, 250.0, 300.0
 
 RESPONSE_S = {LPF: 13.0, ODA: 3.0}
 TIMES_SOONER = 4.3
-# at so many seconds: how much higher the throughput of LPF/ODA is, as a share
+# how much longer LPF takes: until its throughput is that of LPF/ODA, until its drops are
+LATER_S, LATER_DROPS_S = 10.0, 13.0
+# at so many seconds: throughput as a share of the link's rate, and how much higher LPF/ODA's is
+THROUGHPUTS = {150.0: {LPF: 0.0625, ODA: 0.1125}, 166.0: {LPF: 0.12, ODA: 0.15}}
 GAINS = {150.0: 0.8, 166.0: 0.25}

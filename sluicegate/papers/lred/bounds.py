@@ -36,6 +36,20 @@ def rem_bound_s(p0: FloatArray, limit: int = LIMIT) -> FloatArray:
     return np.asarray(p0 / (_REM_HZ * step))
 
 
+def r_max_s(flows: float) -> float:
+    """R+ of PI* in experiment 1, s: so long that a flow has room for two packets."""
+    return 0.45 if flows <= 500 else flows / 1000 - 0.1
+
+
+def bound_s(name: str, flows: float, p0: FloatArray) -> FloatArray:
+    """Equation 34 or 40 for one of PI, PI* and REM in experiment 1, s."""
+    if name == "REM":
+        return rem_bound_s(p0)
+    if name == "PI":
+        return pi_bound_s(p0)
+    return pi_bound_s(p0, pi_star_gain(flows, r_max_s(flows)))
+
+
 def greatest_beta(n_min: int, r_max: float, capacity: float = CAPACITY) -> float:
     """Theorem 2's beta_0: the first at which the linearised loop meets the imaginary axis.
 

@@ -2,14 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 
-from sluicegate.papers.claims import Claim, judge, less, more, within
+from sluicegate.papers.claims import Check, Claim, against, judge, less, more, near_one
 from sluicegate.papers.comparison import Plot, Row
 from sluicegate.papers.lred.figures import sweep_figure
-from sluicegate.papers.lred.measured import RIVALS, FloatArray, Records, Scenarios, measure, row
+from sluicegate.papers.lred.measured import (
+    ALL,
+    RIVALS,
+    WORDS,
+    FloatArray,
+    Records,
+    Scenarios,
+    means,
+    measure,
+    response_s,
+    rows_of,
+)
 from sluicegate.papers.lred.queues import queue_plot
 from sluicegate.papers.lred.scenarios import Reading, dumbbell, long_lived, red, regulating
 
@@ -18,9 +29,10 @@ SHOWN = (20, 100, 160)
 READINGS: tuple[Reading, ...] = ()
 FLOWS, R_MAX = 400, 0.45
 _WHERE = "sec. 6.1, experiment 3"
-_ALL = ("LRED", *RIVALS)
 _HOLDING = ("LRED", "PI*", "REM")
-_MEASURES = ("goodput", "queue_mean", "queue_deviation", "loss_ratio")
+# where the rule for response times can tell: half of q0 is more than the queue's own noise, and
+# one and a half of it less than the buffer
+_FAR_APART = (60, 120)
 
 
 def scenarios(reading: Reading) -> Scenarios:
@@ -38,75 +50,66 @@ def scenarios(reading: Reading) -> Scenarios:
 
 
 def claims(records: Records) -> list[Claim]:
-    """What section 6.1 says of the four measures."""
-    return [*_of_pi(records), *_of_lred(records)]
+    """What sections 5.2 and 6.1 say of q0 and of the four measures."""
+    return [*_of_q_ref(records), *_of_pi(records), *_of_holding(records), *_of_lred(records)]
+
+
+def _compared(
+    records: Records,
+    compare: Callable[[str, FloatArray, FloatArray], Check],
+    measured: str,
+    one: str,
+    others: Sequence[str],
+    targets: Sequence[int],
+) -> list[Check]:
+    """One discipline against others, at each q0 by itself."""
+    return [
+        check
+        for q in targets
+        for check in against(
+            compare, f"{WORDS[measured]}, q0 = {q}", means(records, [q], measured), one, others
+        )
+    ]
+
+
+def _of_q_ref(records: Records) -> Iterator[Claim]:
+    low, high = _FAR_APART
+    yield judge(
+        "The response times of PI and REM depend on the expected queue length: the less room above "
+        "it, the longer.",
+        "sec. 5.2, equations 34 and 40",
+        [
+            less(
+                f"response (s), {name}, q0 = {low} against {high}",
+                *(response_s(records[q, name].ports[0], q_ref=q) for q in _FAR_APART),
+            )
+            for name in ("PI", "REM")
+        ],
+        "A response that takes longer than the 200 s of a run counts as 200 s.",
+    )
 
 
 def _of_pi(records: Records) -> Iterator[Claim]:
-    def pairs(name: str, sense: str) -> list[tuple[str, int, str]]:
-        return [
-            (f"{name}, PI {sense} {other}, q0 = {q}", q, other)
-            for q in TARGETS
-            for other in _HOLDING
-        ]
-
-    yield judge(
-        "PI achieves higher throughput than the other three.",
-        _WHERE,
-        [
-            more(text, measure(records[q, "PI"], "goodput"), measure(records[q, other], "goodput"))
-            for text, q, other in pairs("goodput (packets/s)", "against")
-        ],
-    )
-    yield judge(
-        "PI achieves a lower loss ratio than the other three.",
-        _WHERE,
-        [
-            less(
-                text,
-                measure(records[q, "PI"], "loss_ratio"),
-                measure(records[q, other], "loss_ratio"),
-            )
-            for text, q, other in pairs("loss ratio", "against")
-        ],
-    )
-    yield judge(
-        "PI's slow response leads to a longer queue than that of the other three.",
-        _WHERE,
-        [
-            more(
-                text,
-                measure(records[q, "PI"], "queue_mean"),
-                measure(records[q, other], "queue_mean"),
-            )
-            for text, q, other in pairs("mean queue", "against")
-        ],
-    )
+    for text, compare, measured in (
+        ("PI achieves higher throughput than the other three.", more, "goodput"),
+        ("PI achieves a lower loss ratio than the other three.", less, "loss_ratio"),
+        (
+            "PI's slow response leads to a longer queue than that of the other three.",
+            more,
+            "queue_mean",
+        ),
+    ):
+        yield judge(text, _WHERE, _compared(records, compare, measured, "PI", _HOLDING, TARGETS))
 
 
-def _of_lred(records: Records) -> Iterator[Claim]:
-    at_equal = "at the same mean queue, LRED against"
-    yield judge(
-        "LRED achieves a better tradeoff between the average queue and goodput and loss ratio.",
-        f"abstract; sec. 1; {_WHERE}",
-        [
-            check(f"{text} {at_equal} {name}", *_tradeoff(records, name, measured))
-            for check, measured, text in (
-                (more, "goodput", "goodput (packets/s)"),
-                (less, "loss_ratio", "loss ratio"),
-            )
-            for name in RIVALS
-        ],
-    )
+def _of_holding(records: Records) -> Iterator[Claim]:
     yield judge(
         "LRED, PI* and REM effectively realise the expected average queue length.",
         _WHERE,
         [
-            within(
+            near_one(
                 f"mean queue of {name} over q0 = {q}",
                 measure(records[q, name], "queue_mean") / q,
-                0.9,
-                1.1,
             )
             for q in TARGETS
             for name in _HOLDING
@@ -117,43 +120,40 @@ def _of_lred(records: Records) -> Iterator[Claim]:
         "They have almost the same loss ratio.",
         _WHERE,
         [
-            within(
+            near_one(
                 f"loss ratio, {name} over LRED, q0 = {q}",
                 measure(records[q, name], "loss_ratio") / measure(records[q, "LRED"], "loss_ratio"),
-                0.95,
-                1.05,
+                0.05,
             )
             for q in TARGETS
             for name in ("PI*", "REM")
         ],
         "Almost is taken for within 5 %.",
     )
+
+
+def _of_lred(records: Records) -> Iterator[Claim]:
+    yield judge(
+        "LRED achieves a better tradeoff between the average queue and goodput and loss ratio.",
+        f"abstract; sec. 1, 7; {_WHERE}",
+        [
+            check(
+                f"{WORDS[measured]} at the same mean queue, LRED against {name}",
+                *_tradeoff(records, name, measured),
+            )
+            for check, measured in ((more, "goodput"), (less, "loss_ratio"))
+            for name in RIVALS
+        ],
+    )
     yield judge(
         "LRED has a higher goodput than PI* and REM where q0 is smaller than 60.",
         _WHERE,
-        [
-            more(
-                f"goodput (packets/s), LRED against {other}, q0 = {q}",
-                measure(records[q, "LRED"], "goodput"),
-                measure(records[q, other], "goodput"),
-            )
-            for q in TARGETS
-            if q < 60
-            for other in ("PI*", "REM")
-        ],
+        _compared(records, more, "goodput", "LRED", ["PI*", "REM"], [q for q in TARGETS if q < 60]),
     )
     yield judge(
         "LRED has the smallest queue deviation.",
         _WHERE,
-        [
-            less(
-                f"queue deviation, LRED against {other}, q0 = {q}",
-                measure(records[q, "LRED"], "queue_deviation"),
-                measure(records[q, other], "queue_deviation"),
-            )
-            for q in TARGETS
-            for other in RIVALS
-        ],
+        _compared(records, less, "queue_deviation", "LRED", RIVALS, TARGETS),
     )
 
 
@@ -188,22 +188,22 @@ def _tradeoff(records: Records, name: str, measured: str) -> tuple[FloatArray, F
 def rows(records: Records) -> Iterator[Row]:
     """The four measures where q0 is least, usual and greatest."""
     for (q_ref, name), record in records.items():
-        for measured in _MEASURES if q_ref in SHOWN else ():
-            yield row(f"experiment 3, q0 = {q_ref}, {name}", measured, measure(record, measured))
+        if q_ref in SHOWN:
+            yield from rows_of(f"experiment 3, q0 = {q_ref}, {name}", record)
 
 
 def plots(records: Records) -> Iterator[Plot]:
     """Figures 7 and 8."""
     yield Plot(
-        sweep_figure(records, _ALL, "q0 (packets)"),
+        sweep_figure(records, ALL, "q0 (packets)"),
         "Figure 7: the four measures over q0",
-        "The paper shows PI with the longest queue, and so with the highest goodput and the least "
-        "losses; the other three near q0, LRED with the smallest deviation.",
+        "By the text PI has the longest queue, and so the highest goodput and the least losses; "
+        "the other three are near q0, LRED with the smallest deviation.",
     )
     for panel, q_ref in zip("ab", (TARGETS[0], TARGETS[-1]), strict=True):
         yield queue_plot(
             records,
             q_ref,
             f"Figure 8 ({panel}): the queue, q0 = {q_ref}",
-            "The paper shows PI far above q0 for most of the run, the others at q0.",
+            "By the text PI's slow response makes its queue longer than those of the others.",
         )

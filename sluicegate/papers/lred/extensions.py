@@ -5,21 +5,28 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from sluicegate.network import Exponential, Fgn, ShortTcpFlows, Uniform
-from sluicegate.papers.claims import Claim, judge, less, more, within
+from sluicegate.papers.claims import Claim, against, judge, less, more, near_one
 from sluicegate.papers.comparison import Plot, Row
-from sluicegate.papers.lred.experiment5 import COME_S, FLOWS, GO_S, R_MAX, RATES
+from sluicegate.papers.lred.experiment5 import FLOWS, R_MAX, RATES
 from sluicegate.papers.lred.measured import (
-    RIVALS,
+    MEASURES,
+    WORDS,
     Records,
     Scenarios,
     lred_ahead,
+    means,
     measure,
+    responds_faster,
+    response_rows,
     response_s,
     row,
+    rows_of,
 )
 from sluicegate.papers.lred.queues import queue_plot
 from sluicegate.papers.lred.scenarios import (
+    COME_S,
     DELAYS_S,
+    GO_S,
     Q_REF,
     Reading,
     dumbbell,
@@ -33,7 +40,6 @@ MARKED_FLOWS = (100, 500)
 _MARKING, _FGN = "LRED, ECN", "fGn"
 _NOISE = Fgn(hurst=0.8, deviation=0.5, frame_s=0.1)
 _WHERE = "sec. 7, future work"
-_MEASURES = ("goodput", "queue_mean", "queue_deviation", "loss_ratio")
 
 
 def scenarios(reading: Reading) -> Scenarios:
@@ -79,39 +85,32 @@ def claims(records: Records) -> list[Claim]:
 
 
 def _of_marks(records: Records) -> Iterator[Claim]:
-    yield judge(
-        "Ours: with marks instead of drops LRED loses fewer packets.",
-        _WHERE,
-        [
-            less(
-                f"loss ratio, marks against drops, {flows} flows",
-                measure(records[flows, _MARKING], "loss_ratio"),
-                measure(records[flows, "LRED"], "loss_ratio"),
-            )
-            for flows in MARKED_FLOWS
-        ],
-    )
-    yield judge(
-        "Ours: with marks instead of drops LRED has more goodput.",
-        _WHERE,
-        [
-            more(
-                f"goodput (packets/s), marks against drops, {flows} flows",
-                measure(records[flows, _MARKING], "goodput"),
-                measure(records[flows, "LRED"], "goodput"),
-            )
-            for flows in MARKED_FLOWS
-        ],
-    )
+    for text, measured, compare in (
+        ("loses fewer packets", "loss_ratio", less),
+        ("has more goodput", "goodput", more),
+    ):
+        yield judge(
+            f"Ours: with marks instead of drops LRED {text}.",
+            _WHERE,
+            [
+                check
+                for flows in MARKED_FLOWS
+                for check in against(
+                    compare,
+                    f"{WORDS[measured]}, {flows} flows",
+                    means(records, [flows], measured),
+                    _MARKING,
+                    ["LRED"],
+                )
+            ],
+        )
     yield judge(
         "Ours: with marks, too, LRED holds the queue at q0.",
         _WHERE,
         [
-            within(
+            near_one(
                 f"mean queue over q0, {flows} flows",
                 measure(records[flows, _MARKING], "queue_mean") / Q_REF,
-                0.9,
-                1.1,
             )
             for flows in MARKED_FLOWS
         ],
@@ -123,14 +122,7 @@ def _of_noise(records: Records) -> Iterator[Claim]:
     yield judge(
         "Ours: with fGn arrivals of short flows LRED still has the faster response.",
         _WHERE,
-        [
-            less(
-                f"response to the change at {since_s:g} s (s), LRED against {name}",
-                *(response_s(records[_FGN, each].ports[0], since_s) for each in ("LRED", name)),
-            )
-            for since_s in (COME_S, GO_S)
-            for name in RIVALS
-        ],
+        responds_faster(records, _FGN),
     )
     yield from lred_ahead(
         records,
@@ -143,11 +135,13 @@ def _of_noise(records: Records) -> Iterator[Claim]:
 def rows(records: Records) -> Iterator[Row]:
     """The four measures, marks, and response times."""
     for (case, name), record in records.items():
-        label = f"fGn arrivals, {name}" if case == _FGN else f"ECN, {case} flows, {name}"
-        for measured in _MEASURES:
-            yield row(label, measured, measure(record, measured))
-        if case != _FGN:
-            yield row(label, "mark_ratio", measure(record, "mark_ratio"))
+        if case == _FGN:
+            label = f"fGn arrivals, {name}"
+            yield from rows_of(label, record)
+            yield from response_rows(label, record.ports[0])
+        else:
+            label = f"ECN, {case} flows, {name}"
+            yield from rows_of(label, record, (*MEASURES, "mark_ratio"))
             yield row(label, "response_time_s", response_s(record.ports[0]))
 
 

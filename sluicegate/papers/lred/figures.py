@@ -3,24 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from numpy.typing import NDArray
 
 from sluicegate.estimate import Measure, student
-from sluicegate.papers.lred.measured import FloatArray, Records, cases, measure
+from sluicegate.papers.lred.measured import MEASURES, WORDS, FloatArray, Records, cases, measure
 from sluicegate.papers.lred.scenarios import Q_REF
 from sluicegate.report.plots import WIDTH, colours, dash
-
-_PANELS = {
-    "goodput": "goodput (packets/s)",
-    "queue_mean": "mean queue (packets)",
-    "queue_deviation": "queue deviation (packets)",
-    "loss_ratio": "loss ratio",
-}
 
 
 def response_figure(
@@ -62,12 +53,12 @@ def sweep_figure(records: Records, names: Sequence[str], across: str) -> Figure:
     """
     figure = Figure(figsize=(WIDTH, 6.4), layout="constrained")
     colour = colours(list(names))
-    for ax, (measured, title) in zip(figure.subplots(2, 2).flat, _PANELS.items(), strict=True):
+    for ax, measured in zip(figure.subplots(2, 2).flat, MEASURES, strict=True):
         for place, name in enumerate(names):
             at = cases(records, name)
             found = [student(measure(records[case, name], measured)) for case in at]
             _draw_curve(ax, at, found, name, colour[name], dash(place))
-        ax.set_title(title, loc="left", fontsize=10)
+        ax.set_title(WORDS[measured], loc="left", fontsize=10)
         ax.set_xlabel(across)
         ax.grid(alpha=0.25)
         ax.spines[["top", "right"]].set_visible(False)
@@ -107,7 +98,7 @@ def probability_figure(
     return figure
 
 
-def steep_figure(times_s: FloatArray, p: FloatArray, queue: NDArray[Any]) -> Figure:
+def steep_figure(times_s: FloatArray, p: FloatArray, queue: FloatArray) -> Figure:
     """Draw drop probability and queue (packets) in time, one above the other, shape (T,) each."""
     figure = Figure(figsize=(WIDTH, 4.4), layout="constrained")
     above, below = figure.subplots(2, 1, sharex=True)

@@ -33,6 +33,13 @@ def measured_loss(port: PortRecord, t_m: float, m: int = M, w_m: float = W_M) ->
     return loss
 
 
+def inaccuracy(port: PortRecord, t_m: float = T_M_S) -> FloatArray:
+    """Standard deviation of l(k) over its mean in the second half, one value per seed."""
+    loss = measured_loss(port, t_m)
+    late = loss[:, loss.shape[1] // 2 :]
+    return np.asarray(late.std(axis=1) / late.mean(axis=1))
+
+
 def loss_in_time(port: PortRecord) -> FloatArray:
     """The l(k) that is valid at each sample, shape (seeds, samples)."""
     step = round(T_M_S / port.sample_s)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from sluicegate.papers.comparison import Plot
-from sluicegate.papers.lred.measured import RIVALS, Records
+from sluicegate.papers.lred.measured import ALL, Records
 from sluicegate.report.series import queue_series_figure, reading
 
 
@@ -24,10 +24,10 @@ def queue_plot(
         records: By case and discipline.
         case: Which case.
         title: Of the figure.
-        caption: What the paper shows.
+        caption: What the paper's text says of it.
         port: Place of the port in the records.
         changes_s: Times to be marked.
     """
-    shown = [records[case, name] for name in ("LRED", *RIVALS)]
+    shown = [records[case, name] for name in ALL]
     figure = queue_series_figure(shown, port=port, changes_s=changes_s)
     return Plot(figure, title, f"{caption} {reading(shown[0])}")

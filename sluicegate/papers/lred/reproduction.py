@@ -21,6 +21,7 @@ from sluicegate.papers.lred import (
     experiment5,
     experiment6,
     extensions,
+    loss_ratio,
     parameters,
 )
 from sluicegate.papers.lred.findings import CHOICES, UNITS, findings
@@ -54,6 +55,7 @@ class Experiment(Protocol):
 
 
 EXPERIMENTS: tuple[Experiment, ...] = (
+    loss_ratio,
     parameters,
     experiment1,
     experiment2,

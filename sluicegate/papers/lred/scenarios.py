@@ -18,6 +18,8 @@ Q_REF, LIMIT = 100, 200
 # between clients and router 1, experiment 1
 DELAYS_S = (0.01, 0.05, 0.1, 0.15, 0.2)
 SPREAD_S = 1.0
+# when other traffic comes and goes, experiments 4 and 5
+COME_S, GO_S = 50.0, 150.0
 # LRED's parameters in section 6
 W_M, T_M_S, M, BETA = 0.1, 1.0, 4, 0.001
 
@@ -118,6 +120,7 @@ def dumbbell(
     reading: Reading,
     *,
     delays_s: Sequence[float] = DELAYS_S,
+    rate_bps: float = LINK_BPS,
     limit: int = LIMIT,
     duration_s: float = DURATION_S,
     sample_s: float = SAMPLE_S,
@@ -130,6 +133,7 @@ def dumbbell(
         discipline: Before the bottleneck, and before its reverse direction if `two_way`.
         reading: What the paper leaves open.
         delays_s: Between the clients and router 1.
+        rate_bps: Of the bottleneck.
         limit: Buffer, packets.
         duration_s: Of each run.
         sample_s: Between two samples of the queue.
@@ -137,7 +141,7 @@ def dumbbell(
     """
     return NetworkScenario(
         topology=Dumbbell(
-            rate_bps=LINK_BPS,
+            rate_bps=rate_bps,
             delay_s=0.0025,
             client_delays_s=list(delays_s),
             server_delay_s=0.0025,

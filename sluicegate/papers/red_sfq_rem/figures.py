@@ -21,9 +21,12 @@ _COURSES = {
     "queue": ("waiting packets", "Figure 7: queue"),
 }
 _CAPTIONS = {
-    "throughput": "Payload since the start over the time since the start, mean over the seeds.",
-    "delay": "Of a data packet that arrives at R1 behind the queue of figure 7.",
-    "queue": "Means over the seeds and over a second each.",
+    "throughput": "Payload since the start over the time since the start, mean over the seeds. By "
+    "the text REM's is the best and RED's the least, and each grows smoothly up to its first loss.",
+    "delay": "Of a data packet that arrives at R1 behind the queue of figure 7. By the text the "
+    "least is 60.03 ms with each, the longest REM's.",
+    "queue": "Means over the seeds and over a second each. By the text at most two packets wait, "
+    "with REM for longer.",
 }
 
 
@@ -43,8 +46,8 @@ def loss_figure(sweeps: Mapping[str, Sweep]) -> Plot:
     return Plot(
         figure,
         "Figure 4: loss over the bandwidth",
-        "Means over the seeds; the bars are 95 % intervals. The paper has RED fall smoothly and "
-        "SFQ change drastically at 15 Mb/s.",
+        "Means over the seeds; the bars are 95 % intervals. By the text RED's falls smoothly, "
+        "SFQ's changes drastically at 15 Mb/s.",
     )
 
 

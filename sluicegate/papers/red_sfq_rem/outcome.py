@@ -41,7 +41,10 @@ class Outcome:
         utilization: As in table 2: the payload of what was sent over the link's rate.
         throughput_max: Largest mean throughput since the start, Mb/s of payload.
         throughput_min: Least, likewise.
+        broken_at: Mean throughput since the start when the first packet was lost, over the
+            largest; NaN where none was.
         full: Share of the samples in which the queue is as long as it ever was.
+        fairness: Jain's index of the flows' goodput.
         delay_mean: Of a data packet from end to end, ms.
         delay_max: Longest, ms.
         delay_min: Shortest, ms: that of the packet that opens a connection.
@@ -58,7 +61,9 @@ class Outcome:
     utilization: FloatArray
     throughput_max: FloatArray
     throughput_min: FloatArray
+    broken_at: FloatArray
     full: FloatArray
+    fairness: FloatArray
     delay_mean: FloatArray
     delay_max: float
     delay_min: float
@@ -90,7 +95,9 @@ def outcome(record: NetworkRecord, rate_bps: float) -> Outcome:
         utilization=1e6 * _megabits(sent) / DURATION_S / rate_bps,
         throughput_max=since_start.max(axis=1),
         throughput_min=since_start.min(axis=1),
+        broken_at=_broken_at(port.rows("losses")[:, 1:], since_start),
         full=(queue == lengths[-1]).mean(axis=1),
+        fairness=_totals(record, "fairness"),
         delay_mean=1000 * (_OTHER_DELAY_S + _totals(record, "wait_mean")),
         delay_max=1000 * float(_OTHER_DELAY_S + waited_s[-1] + port.wait_bin_s),
         delay_min=1000 * float(_OPENING_DELAY_S + waited_s[0]),
@@ -100,6 +107,12 @@ def outcome(record: NetworkRecord, rate_bps: float) -> Outcome:
             delay=1000 * (_OTHER_DELAY_S + (pl.col("queue") + 1) * 8 * WIRE_BYTES / rate_bps)
         ),
     )
+
+
+def _broken_at(losses: FloatArray, since_start: FloatArray) -> FloatArray:
+    lost = losses > 0
+    first = np.take_along_axis(since_start, lost.argmax(axis=1)[:, None], axis=1)[:, 0]
+    return np.where(lost.any(axis=1), first / since_start.max(axis=1), np.nan)
 
 
 def _course(times_s: FloatArray, since_start: FloatArray, queue: FloatArray) -> pl.DataFrame:
