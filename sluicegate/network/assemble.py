@@ -176,8 +176,8 @@ def _groups(scenario: NetworkScenario) -> pl.DataFrame:
     """A row for each of the engine's groups: one for each pair of nodes."""
     rows = [
         {"group": place, "source": source, "sink": sink, "packet_bytes": _bytes(flows)}
-        for place, flows in enumerate(scenario.flows)
-        for source, sink in scenario.pairs(flows)
+        for place, (flows, pairs) in enumerate(zip(scenario.flows, scenario.pairs(), strict=True))
+        for source, sink in pairs
     ]
     types = {"group": pl.UInt32, "packet_bytes": pl.UInt32}
     return pl.DataFrame(rows, schema_overrides=types, infer_schema_length=None)

@@ -5,13 +5,26 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Annotated, Literal, TypeAlias
 
-from pydantic import Field, model_validator
+from pydantic import AfterValidator, Field, model_validator
 
-from sluicegate.checked import Checked, Whole
+from sluicegate.checked import Checked, Whole, printable
 from sluicegate.errors import SluiceError
 
+# the engine's rates are whole: from here on that is at most 10 parts in a million of a rate
+_ANY_RATE = 50_000
+
+
+def _nearly_whole(rate_bps: float) -> float:
+    if rate_bps < _ANY_RATE and not rate_bps.is_integer():
+        raise SluiceError(f"{rate_bps:g} must be whole, as all rates below {_ANY_RATE} (bits/s)")
+    return rate_bps
+
+
+Name: TypeAlias = Annotated[str, Field(min_length=1), AfterValidator(printable)]
 Delay: TypeAlias = Annotated[float, Field(ge=0, le=3600)]
-Rate: TypeAlias = Annotated[float, Field(ge=1, le=1e14)]
+Rate: TypeAlias = Annotated[float, Field(ge=1, le=1e14), AfterValidator(_nearly_whole)]
+# finding the ways takes time and memory with the square of their number
+Delays: TypeAlias = Annotated[list[Delay], Field(max_length=1000)]
 Pair: TypeAlias = tuple[str, str]
 
 
@@ -56,7 +69,7 @@ class Dumbbell(Checked):
     kind: Literal["dumbbell"] = "dumbbell"
     rate_bps: Rate = 10e6
     delay_s: Delay = 0.0025
-    client_delays_s: Annotated[list[Delay], Field(min_length=1)] = Field(
+    client_delays_s: Annotated[Delays, Field(min_length=1)] = Field(
         default=[0.01, 0.05, 0.1, 0.15, 0.2]
     )
     server_delay_s: Delay = 0.0025
@@ -136,7 +149,7 @@ class Star(Checked):
     kind: Literal["star"] = "star"
     rate_bps: Rate = 10e6
     access_rate_bps: Rate = 100e6
-    delays_s: Annotated[list[Delay], Field(min_length=2)] = [0.01] * 4
+    delays_s: Annotated[Delays, Field(min_length=2)] = [0.01] * 4
 
     def wires(self) -> list[Wire]:
         """All links, that from the hub to the first host first."""
@@ -168,8 +181,8 @@ class Link(Checked):
         both_ways: Whether the link leads back, too: there it has no discipline.
     """
 
-    source: Annotated[str, Field(min_length=1)]
-    sink: Annotated[str, Field(min_length=1)]
+    source: Name
+    sink: Name
     rate_bps: Rate
     delay_s: Delay
     queue: bool = False

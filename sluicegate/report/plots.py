@@ -58,7 +58,9 @@ def dash(place: int) -> Dash:
 def label(name: str) -> str:
     """A discipline's name as a figure shows it: short lines, no mathematics."""
     lines = textwrap.wrap(name, 26, max_lines=3, placeholder=" …")
-    return "\n".join(lines).replace("$", r"\$")
+    shown = "\n".join(lines).replace("$", r"\$")
+    # matplotlib leaves names that start with an underscore out of legends
+    return f" {shown}" if shown.startswith("_") else shown
 
 
 def height_for(shown: Sequence[str]) -> float:

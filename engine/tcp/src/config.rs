@@ -134,7 +134,8 @@ impl Config {
         Config {
             syn: true,
             initial_window: 2.0,
-            initial_ssthresh: f64::from(receiver_window),
+            // below 2 the receiver's window rules alone
+            initial_ssthresh: f64::from(receiver_window).max(2.0),
             receiver_window,
             tick_ns: 10 * MS,
             initial_rto_ns: 3 * SECOND,

@@ -36,7 +36,12 @@ impl Sender {
             Reduction::Window => marked,
         };
         if !lowered {
-            let used = self.used(config);
+            let used = match config.reduction {
+                // Recovery may have sent several windows of new data behind a packet that was lost
+                // again; RFC 5681, section 3.1, allows "no more than" equation 4.
+                Reduction::Flight => self.used(config).min(self.window.cwnd),
+                Reduction::Window => self.used(config),
+            };
             self.window.time_out(config, used);
         }
     }

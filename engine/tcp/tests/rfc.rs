@@ -287,6 +287,23 @@ fn a_time_out_halves_the_flight_once() {
 }
 
 #[test]
+fn a_time_out_in_recovery_halves_the_window_and_not_all_that_flies() {
+    // 0 of 8 is lost, and its retransmission too: cwnd = ssthresh = 4. The blocks reported go on to
+    // 39, and new data with them: when 0 times out more than 40 packets are not acknowledged, and
+    // half of them would be more than ever fitted. RFC 5681, equation 4, is an upper bound: 4/2.
+    for variant in [Variant::NewReno, Variant::Sack] {
+        let mut bench = Bench::start(variant, 8.0, |_| ());
+        for end in 2..=40 {
+            bench.sack(100 * MS, 0, 1, end);
+        }
+        assert_eq!((bench.sender.cwnd(), bench.sender.ssthresh()), (4.0, 4.0));
+        assert!(bench.sent().last() > Some(&40), "{variant:?}");
+        bench.time_out();
+        assert_eq!((bench.sender.cwnd(), bench.sender.ssthresh()), (1.0, 2.0));
+    }
+}
+
+#[test]
 fn sack_fills_all_holes_within_a_round_trip() {
     // RFC 6675: 0, 3 and 6 of 10 are lost. The third duplicate leaves cwnd = ssthresh = 5; 10 and
     // 11 went by limited transmit. With 1, 2 and 4 SACKed packet 0 is lost (three above) and 3 is
