@@ -14,6 +14,7 @@ import pytest
 import sluicegate as sg
 from sluicegate.cli import main
 from sluicegate.trace import Trace
+from sluicegate.trace.plots import throughput_figure
 
 
 @pytest.fixture
@@ -53,6 +54,18 @@ def test_as_awk_has_it(root, small):
         found = [row["arrivals"], row["drops"], row["queue_mean"]]
         np.testing.assert_allclose(found, links[row["from"], row["to"]], rtol=1e-8, atol=1e-12)
     assert trace.links["drops"].sum() > 0
+
+
+def test_drawn_throughputs_have_the_bits_of_the_courses_in_fewer_bins(small):
+    trace = Trace.read(small)
+    (ax,) = throughput_figure(trace).axes
+    busiest = np.argsort(-trace.flow_course.sum(axis=1), kind="stable")
+    ends = np.minimum(np.arange(trace.flow_course.shape[1] + 1) * trace.bin_s, trace.end_s)
+    for steps, k in zip(ax.patches, busiest, strict=False):
+        values, edges, _ = steps.get_data()
+        assert len(values) <= 80 < trace.flow_course.shape[1]
+        megabits = trace.flow_course[k] @ np.diff(ends) / 1e6
+        assert values @ np.diff(edges) == pytest.approx(megabits)
 
 
 def test_courses_add_up(small):

@@ -3,58 +3,81 @@
 from __future__ import annotations
 
 import numpy as np
-from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
+from sluicegate.report.plots import WIDTH, colours, dash, height_for, label
 from sluicegate.trace.trace import Trace
 
 _MOST_LINES = 8
+# a bin of a throughput must hold many packets: with one or two it leaps between their multiples
+_QUEUE_BINS, _THROUGHPUT_BINS = 400, 80
 
 
 def queue_figure(trace: Trace) -> Figure:
     """Draw the mean queue in each bin, of the links whose queues are longest."""
     longest = trace.links["queue_mean"].fill_null(0).to_numpy()
     names = [f"{row[0]} to {row[1]}" for row in trace.links.select("from", "to").rows()]
-    figure, ax = _axes()
-    _draw(ax, trace, trace.link_course, names, longest, "link")
-    ax.set_ylabel("queue (packets)")
+    figure = _figure(trace, trace.link_course, _QUEUE_BINS, names, longest)
+    figure.axes[0].set_ylabel("queue (packets)")
     return figure
 
 
 def throughput_figure(trace: Trace) -> Figure:
-    """Draw the throughput in each bin, of the flows that received most, and of all together."""
+    """Draw the throughput in each bin, of the flows that received most."""
     received = trace.flow_course.sum(axis=1)
     columns = trace.flows.select("type", "id", "source", "destination").rows()
     names = [f"{kind} {fid}, {source} to {end}" for kind, fid, source, end in columns]
-    figure, ax = _axes()
-    _draw(ax, trace, trace.flow_course / 1e6, names, received, "flow")
-    ax.set_ylabel("throughput (Mbit/s)")
+    figure = _figure(trace, trace.flow_course / 1e6, _THROUGHPUT_BINS, names, received)
+    figure.axes[0].set_ylabel("throughput (Mb/s)")
     return figure
 
 
-def _axes() -> tuple[Figure, Axes]:
-    figure = Figure(figsize=(7.2, 4.0), layout="constrained")
-    ax = figure.subplots()
-    ax.set_xlabel("time (s)")
-    return figure, ax
-
-
-def _draw(
-    ax: Axes,
+def _figure(
     trace: Trace,
     courses: NDArray[np.float64],
+    bins: int,
     names: list[str],
     weights: NDArray[np.float64],
-    what: str,
-) -> None:
+) -> Figure:
+    """Draw the courses, shape (N, bins), of those that weigh most."""
+    heaviest = np.argsort(-weights, kind="stable")[:_MOST_LINES]
+    shown = [int(k) for k in heaviest if weights[k] > 0]
+    figure = Figure(figsize=(WIDTH, height_for(names[:_MOST_LINES])), layout="constrained")
+    ax = figure.subplots()
     edges = np.minimum(np.arange(courses.shape[1] + 1) * trace.bin_s, trace.end_s)
-    shown = [k for k in np.argsort(-weights, kind="stable")[:_MOST_LINES] if weights[k] > 0]
-    for k in shown:
-        ax.stairs(courses[k], edges, baseline=None, label=names[k], lw=1.0)
-    rest = int((weights > 0).sum()) - len(shown)
-    title = f"and {rest} more {what}{'s' * (rest > 1)}" if rest else None
-    if shown:
-        ax.legend(fontsize=8, title=title)
+    courses, edges = _coarser(courses[shown], edges, bins)
+    colour = colours([names[k] for k in shown])
+    for place, (k, course) in enumerate(zip(shown, courses, strict=True)):
+        name = names[k]
+        ax.stairs(
+            course,
+            edges,
+            baseline=None,
+            lw=1.2,
+            color=colour[name],
+            ls=dash(place),
+            label=label(name),
+        )
     ax.set_xlim(trace.start_s, max(trace.end_s, trace.start_s + trace.bin_s))
     ax.set_ylim(bottom=0)
+    ax.set_xlabel("time (s)")
+    ax.grid(alpha=0.25)
+    ax.spines[["top", "right"]].set_visible(False)
+    if shown:
+        rest = int((weights > 0).sum()) - len(shown)
+        title = f"and {rest} more" if rest else None
+        figure.legend(loc="outside right upper", title=title, labelcolor="linecolor", frameon=False)
+    return figure
+
+
+def _coarser(
+    courses: NDArray[np.float64], edges: NDArray[np.float64], most: int
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Means over neighbouring bins, so that at most so many are left, and their edges."""
+    lengths = np.diff(edges)
+    starts = np.arange(0, len(lengths), -(-len(lengths) // most))
+    spans = np.add.reduceat(lengths, starts)
+    sums = np.add.reduceat(courses * lengths, starts, axis=1)
+    means = np.divide(sums, spans, out=np.zeros_like(sums), where=spans > 0)
+    return means, np.append(edges[starts], edges[-1])
