@@ -1,17 +1,20 @@
 """Writes the reference pages that follow from the code: AQMs, scenario fields, the command line."""
 
 import inspect
+import io
+import os
 import re
 from collections.abc import Iterator, Sequence
+from contextlib import redirect_stdout
 from pathlib import Path
 from typing import Any, get_args
+from unittest.mock import patch
 
 from pydantic import BaseModel
-from typer.testing import CliRunner
 
 import sluicegate as sg
 from sluicegate import network
-from sluicegate.cli import app
+from sluicegate.cli import _COMMANDS, main
 from sluicegate.network.laws import Law
 from sluicegate.network.scenario import AnyFlows, AnyTopology
 from sluicegate.scenario import Arrivals, Service
@@ -147,6 +150,7 @@ def _meanings(model: type[BaseModel]) -> dict[str, str]:
 
 def _default(field: dict[str, Any]) -> str:
     value = field.get("default")
+    value = f"{value:g}" if isinstance(value, float) else value
     return "" if value in (None, "") or isinstance(value, dict) else _code(value)
 
 
@@ -186,14 +190,13 @@ def _allowed(field: dict[str, Any]) -> str:
 def _command_page() -> Iterator[str]:
     yield "# The command line\n"
     yield "What `--help` says.\n"
-    names = [str(command.callback.__name__) for command in app.registered_commands]
-    for arguments in [[], *([name] for name in names)]:
+    for arguments in [[], *([name] for name in _COMMANDS)]:
         yield f"## `{' '.join(['sluice', *arguments])}`\n"
         yield f"```text\n{_help_text(arguments)}\n```\n"
 
 
 def _help_text(arguments: list[str]) -> str:
-    shown = CliRunner().invoke(
-        app, [*arguments, "--help"], prog_name="sluice", env={"COLUMNS": "90", "NO_COLOR": "1"}
-    )
-    return "\n".join(line.rstrip() for line in shown.output.strip().splitlines())
+    wide = {"COLUMNS": "90", "NO_COLOR": "1"}
+    with patch.dict(os.environ, wide), redirect_stdout(io.StringIO()) as shown:
+        main([*arguments, "--help"])
+    return "\n".join(line.rstrip() for line in shown.getvalue().strip().splitlines())

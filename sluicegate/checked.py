@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import difflib
 import math
+import reprlib
+import unicodedata
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 
 import pydantic
-from pydantic import BaseModel, ConfigDict
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict
 
 from sluicegate.errors import SluiceError
 
@@ -35,6 +37,29 @@ class Checked(BaseModel, metaclass=_Explained):
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
 
 
+def _whole(value: object) -> object:
+    # 1e8 is a float in TOML, and how people write numbers of slots
+    return int(value) if isinstance(value, float) and value.is_integer() else value
+
+
+Whole: TypeAlias = Annotated[int, BeforeValidator(_whole)]
+
+
+def printable(text: str) -> str:
+    """Check that a text can be shown, and written to a file.
+
+    Raises:
+        SluiceError: If it is blank, or has control characters (but for line breaks and tabs) or
+            halves of characters in it.
+    """
+    others = text.replace("\n", "").replace("\t", "")
+    if text.isspace() or any(unicodedata.category(each) in ("Cc", "Cs") for each in others):
+        raise SluiceError(f"{text!r} must be printable text")
+    return text
+
+
+Text: TypeAlias = Annotated[str, AfterValidator(printable)]
+
 _MOST_THREADS = 256
 _WORDS = {
     "greater_than_equal": "must be at least {ge:g}",
@@ -46,14 +71,29 @@ _WORDS = {
     "int_type": "must be a whole number",
     "float_type": "must be a number",
     "string_type": "must be text",
+    "string_unicode": "must be printable text",
     "list_type": "must be a list",
     "model_type": "must be a table",
     "model_attributes_type": "must be a table",
     "dict_type": "must be a table",
     "bool_type": "must be true or false",
     "too_short": "must have at least {min_length}",
+    "too_long": "must have at most {max_length}",
     "string_too_short": "must not be empty",
 }
+
+
+class _Short(reprlib.Repr):
+    """Shows a value by its first and last parts, however long it is."""
+
+    def repr_int(self, x: int, level: int) -> str:
+        # Python does not write out thousands of digits
+        return super().repr_int(x, level) if x.bit_length() < 1000 else "a far too large number"
+
+
+_SHORT = _Short()
+_SHORT.maxstring = _SHORT.maxlong = _SHORT.maxother = 80
+_MOST_PROBLEMS = 50
 
 
 @contextmanager
@@ -63,8 +103,10 @@ def explained(origin: str) -> Iterator[None]:
     try:
         yield
     except pydantic.ValidationError as error:
-        lines = (prefix + line for line in _problems(error))
-        raise SluiceError("\n".join(dict.fromkeys(lines))) from None
+        lines = [prefix + line for line in dict.fromkeys(_problems(error))]
+        if (more := len(lines) - _MOST_PROBLEMS) > 0:
+            lines[_MOST_PROBLEMS:] = [f"{prefix}and {more} more problems"]
+        raise SluiceError("\n".join(lines)) from None
     except SluiceError as error:
         raise SluiceError(prefix + str(error)) from None
 
@@ -86,9 +128,11 @@ def _problems(error: pydantic.ValidationError) -> Iterator[str]:
         elif isinstance(value := problem["input"], float) and math.isnan(value):
             yield f"{place} = nan must be a number"
         elif words := _WORDS.get(problem["type"]):
-            yield f"{place} = {value!r} {words.format(**context)}"
+            kind = isinstance(value, str) and words == "must be a table" and value in _kinds()
+            meant = f': {{ kind = "{value}" }}' if kind else ""
+            yield f"{place} = {_SHORT.repr(value)} {words.format(**context)}{meant}"
         else:
-            yield f"{place} = {value!r}: {problem['msg']}"
+            yield f"{place} = {_SHORT.repr(value)}: {problem['msg']}"
 
 
 def _place(path: tuple[int | str, ...]) -> Iterator[str]:

@@ -10,6 +10,7 @@ from typing import Any, TypeAlias
 import polars as pl
 
 from sluicegate.errors import InterruptError, SluiceError
+from sluicegate.network.scenario import NetworkScenario
 from sluicegate.record import Record
 from sluicegate.scenario import Discipline, Scenario
 from sluicegate.worlds import AnyScenario, Watch, World, world_named, worlds_of
@@ -73,8 +74,13 @@ class Comparison:
         return len(self.records) < planned or any(record.interrupted for record in self.records)
 
     def notes(self) -> list[str]:
-        """What a reader must know of an interrupted comparison, a sentence each."""
-        notes = [
+        """What a reader must know: of which queue it is, what has no effect, what is missing."""
+        notes = []
+        if name := self.records[0].queue_name:
+            notes.append(f"Waits, queue and losses are of the queue {name}.")
+        if isinstance(self.scenario, NetworkScenario):
+            notes += self.scenario.notes()
+        notes += [
             f"{record.discipline} was stopped after {record.done:.0%} of its run."
             for record in self.records
             if record.interrupted

@@ -21,6 +21,14 @@ QUANTILES = (0.5, 0.9, 0.99, 0.999)
 
 # positions in the engine's counts of verdicts
 _EARLY, _FORCED, _OVERFLOW, _MARK, _BOTH = 1, 2, 3, 4, 5
+# shares of the packets that arrived, and which verdicts each counts
+VERDICT_RATIOS = {
+    "loss_ratio": (_EARLY, _FORCED, _OVERFLOW, _BOTH),
+    "early_loss_ratio": (_EARLY,),
+    "forced_loss_ratio": (_FORCED, _BOTH),
+    "overflow_loss_ratio": (_OVERFLOW,),
+    "mark_ratio": (_MARK,),
+}
 
 
 @dataclass(frozen=True)
@@ -115,8 +123,8 @@ class Counts:
         return self._map(lambda rows: rows.sum(axis=0, keepdims=True) - rows)
 
 
-def coarsen(bins: NDArray[np.uint64], factor: int) -> NDArray[np.uint64]:
-    """The same counts in bins `factor` times as wide."""
+def coarsen(bins: NDArray[Any], factor: int) -> NDArray[Any]:
+    """The same counts or shares in bins `factor` times as wide."""
     padded = np.pad(bins, (0, -len(bins) % factor))
     return np.asarray(padded.reshape(-1, factor).sum(axis=1))
 
@@ -172,8 +180,8 @@ def bin_quantile(bins: NDArray[Any], width: int, level: float) -> float:
     return float((bin_ + inside) * width - 0.5)
 
 
-def _verdict_ratio(*kinds: int) -> Callable[[Counts], FloatArray]:
-    return lambda c: _ratio(c.verdicts[:, list(kinds)].sum(axis=1), c.arrivals)
+def _verdict_ratio(kinds: Sequence[int]) -> Callable[[Counts], FloatArray]:
+    return lambda c: _ratio(c.verdicts[:, [*kinds]].sum(axis=1), c.arrivals)
 
 
 # name: (function of the counts, unit, power of slots in it)
@@ -185,11 +193,7 @@ MEASURES: dict[str, tuple[Callable[[Counts], FloatArray], str, int]] = {
     "wait_mean": (_wait_mean, "", _SLOTS),
     "wait_variance": (_wait_variance, "", _SLOTS2),
     **{f"wait_p{100 * level:g}": (_wait_quantile(level), "", _SLOTS) for level in QUANTILES},
-    "loss_ratio": (_verdict_ratio(_EARLY, _FORCED, _OVERFLOW, _BOTH), "", 0),
-    "early_loss_ratio": (_verdict_ratio(_EARLY), "", 0),
-    "forced_loss_ratio": (_verdict_ratio(_FORCED, _BOTH), "", 0),
-    "overflow_loss_ratio": (_verdict_ratio(_OVERFLOW), "", 0),
-    "mark_ratio": (_verdict_ratio(_MARK), "", 0),
+    **{name: (_verdict_ratio(kinds), "", 0) for name, kinds in VERDICT_RATIOS.items()},
     "utilization": (lambda c: _ratio(c.busy, c.slots), "", 0),
     "throughput": (lambda c: _ratio(c.served, c.slots), "packets per", -1),
     "throughput_bps": (lambda c: _ratio(8 * c.served_bytes, c.slots), "bits/s", -1),

@@ -16,6 +16,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from sluicegate.estimate import Measure
+from sluicegate.files import writing
 
 FloatArray = NDArray[np.float64]
 Frames = Mapping[str, pl.DataFrame]
@@ -68,6 +69,11 @@ class Record:
         """Whether it was computed, with no chance in it."""
         return "seed" not in self.run
 
+    @property
+    def queue_name(self) -> str | None:
+        """Which of several queues it is of; None where there is only one."""
+        return None
+
     def __getitem__(self, name: str) -> Measure:
         """The measure of that name."""
         return self.measures[name]
@@ -100,11 +106,15 @@ class Record:
         return {"distributions": self.frame()}
 
     def write(self, path: Path) -> None:
-        """Write to one file: a zip archive of `record.json` and a Parquet file for each table."""
+        """Write to one file: a zip archive of `record.json` and a Parquet file for each table.
+
+        Raises:
+            OSError: If the file cannot be written.
+        """
         # another process may be writing the same run
         part = path.with_suffix(f".{os.getpid()}")
         try:
-            with ZipFile(part, "w") as archive:
+            with writing(path), ZipFile(part, "w") as archive:
                 archive.writestr(_SUMMARY, json.dumps(self.summary()))
                 for name, frame in self.frames().items():
                     content = io.BytesIO()
@@ -188,3 +198,13 @@ def names(records: Sequence[Record]) -> list[str]:
     if len({record.world for record in records}) < 2:
         return [record.discipline for record in records]
     return [f"{record.discipline} ({record.world})" for record in records]
+
+
+def methods(records: Sequence[Record]) -> list[str]:
+    """How the intervals were made; where not all alike, of whom each is told."""
+    told: dict[str, list[str]] = {}
+    for name, record in zip(names(records), records, strict=True):
+        told.setdefault(record.method, []).append(name)
+    if len(told) < 2:
+        return list(told)
+    return [f"{', '.join(whose)}: {method}" for method, whose in told.items()]

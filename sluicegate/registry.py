@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import hashlib
 import inspect
 import shutil
@@ -220,9 +221,21 @@ def aqm_class(name: str | Path) -> AqmClass:
         return compile_header(Path(name))
     if (found := aqms().get(str(name))) is None:
         raise SluiceError(
-            f"{name} is not an AQM; there are {', '.join(aqms())}, or give the path of a C header"
+            f"{name} is not an AQM{_meant(str(name))}; there are {', '.join(aqms())}, or give the "
+            "path of a C header"
         )
     return found
+
+
+def _meant(name: str) -> str:
+    """What a name that no AQM has may stand for."""
+    plain = name.lower().replace("-", "_")
+    scheduler, _, inside = plain.partition("_")
+    if scheduler in ("sfq", "drr", "fq"):
+        inside = {"codel": "codel:victim=front,"}.get(inside, "drop_tail:")
+        return f" but a scheduler around one ({inside}scheduler={scheduler})"
+    near = difflib.get_close_matches(plain, aqms(), n=1)
+    return f" (did you mean {near[0]}?)" if near else ""
 
 
 def aqm(name: str | Path | type, /, **params: Value) -> Aqm | PythonAqm:

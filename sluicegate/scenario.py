@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import copy
 import tomllib
+from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypeAlias
 
@@ -11,28 +11,25 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import BeforeValidator, ConfigDict, Field, PrivateAttr, model_validator
 
-from sluicegate.checked import Checked, explained
+from sluicegate.checked import Checked, Text, Whole, explained, printable
 from sluicegate.errors import SluiceError
 from sluicegate.registry import Aqm, PythonAqm, aqm
 from sluicegate.scheduler import Fifo, Scheduler
 from sluicegate.traffic import Capture, Modulator
 
 
-def _whole(value: object) -> object:
-    # 1e8 is a float in TOML, and how people write numbers of slots
-    return int(value) if isinstance(value, float) and value.is_integer() else value
-
-
 def _named(value: object) -> object:
     if not isinstance(value, str | type):
         raise SluiceError(f"{value!r} must be an AQM's name or the path of its C header")
-    return value
+    return printable(value) if isinstance(value, str) else value
 
 
-Whole: TypeAlias = Annotated[int, BeforeValidator(_whole)]
 Probability: TypeAlias = Annotated[float, Field(ge=0, le=1)]
 Positive: TypeAlias = Annotated[float, Field(gt=0, allow_inf_nan=False)]
 Victim: TypeAlias = Literal["tail", "front", "random"]
+
+# a file that never ends, such as a device, must not fill the memory
+_MOST_BYTES = 2**24
 
 # what an AQM's clock takes a slot without duration for, and how far it counts
 _SLOT_NS = 1_000_000
@@ -161,7 +158,7 @@ class Discipline(Checked):
 
     aqm: Annotated[str | type, BeforeValidator(_named)]
     params: dict[str, Any] = Field(default_factory=dict)
-    label: str = ""
+    label: Text = ""
     scheduler: Scheduler = Fifo()
     victim: Victim | None = None
     ecn: bool | None = None
@@ -211,7 +208,7 @@ class Scenario(Checked):
         packet_bytes: Size of every packet that is not a capture's.
     """
 
-    title: str = ""
+    title: Text = ""
     arrivals: Annotated[Arrivals, Field(discriminator="kind")]
     service: Annotated[Service, Field(discriminator="kind")]
     queue: Queue = Queue()
@@ -301,29 +298,52 @@ def read_toml(path: Path) -> dict[str, Any]:
     """Read the table in a TOML file.
 
     Raises:
-        SluiceError: If the file is missing or is no TOML.
+        SluiceError: If the file is missing, is no TOML, or has over 16 MiB.
     """
     try:
-        return tomllib.loads(path.read_text(encoding="utf-8"))
+        with path.open("rb") as file:
+            content = file.read(_MOST_BYTES + 1)
     except OSError as error:
         raise SluiceError(f"{path}: {error.strerror}") from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+    if len(content) > _MOST_BYTES:
+        raise SluiceError(f"{path}: a scenario must have at most {_MOST_BYTES} bytes")
+    try:
+        return tomllib.loads(content.decode())
+    except RecursionError:
+        raise SluiceError(f"{path}: not valid TOML: tables or lists nested too deep") from None
+    except ValueError as error:  # of numbers with thousands of digits, too
         raise SluiceError(f"{path}: not valid TOML: {error}") from None
 
 
 def placed(table: dict[str, Any], folder: Path) -> dict[str, Any]:
     """A copy of `table` in which relative paths start at `folder`."""
-    table = copy.deepcopy(table)
-    for source in [table.get("arrivals"), *_tables(table.get("flows"))]:
-        if isinstance(source, dict) and isinstance(path := source.get("capture"), str):
-            source["capture"] = str(folder / path)
-    for discipline in _tables(table.get("disciplines")):
-        name = discipline.get("aqm")
+
+    def capture(row: dict[str, Any]) -> dict[str, Any]:
+        path = row.get("capture")
+        return {**row, "capture": str(folder / path)} if isinstance(path, str) else row
+
+    def header(row: dict[str, Any]) -> dict[str, Any]:
+        name = row.get("aqm")
         if isinstance(name, str) and name.endswith(".h"):
-            discipline["aqm"] = str(folder / name)
-    return table
+            return {**row, "aqm": str(folder / name)}
+        return row
+
+    return {
+        **table,
+        **_changed(table, "arrivals", capture),
+        **_changed(table, "flows", capture),
+        **_changed(table, "disciplines", header),
+    }
 
 
-def _tables(rows: object) -> list[dict[str, Any]]:
-    """The tables of an array of tables; none if it is no array."""
-    return [row for row in rows if isinstance(row, dict)] if isinstance(rows, list) else []
+def _changed(
+    table: dict[str, Any], name: str, change: Callable[[dict[str, Any]], dict[str, Any]]
+) -> dict[str, Any]:
+    """The table of that name, or each of the array of that name, changed; nothing if neither."""
+    match table.get(name):
+        case dict() as row:
+            return {name: change(row)}
+        case list() as rows:
+            return {name: [change(row) if isinstance(row, dict) else row for row in rows]}
+        case _:
+            return {}

@@ -4,19 +4,14 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal, TypeAlias
 
-from pydantic import BeforeValidator, Field
+from pydantic import Field, model_validator
 
-from sluicegate.checked import Checked
+from sluicegate.checked import Checked, Whole
+from sluicegate.errors import SluiceError
 
-
-def _whole(value: object) -> object:
-    # 1e3 is a float in TOML
-    return int(value) if isinstance(value, float) and value.is_integer() else value
-
-
-Queues: TypeAlias = Annotated[int, BeforeValidator(_whole), Field(ge=1, le=65_536)]
+Queues: TypeAlias = Annotated[Whole, Field(ge=1, le=65_536)]
 # less would need many turns for one packet
-Quantum: TypeAlias = Annotated[int, BeforeValidator(_whole), Field(ge=64, le=10**9)]
+Quantum: TypeAlias = Annotated[Whole, Field(ge=64, le=10**9)]
 
 
 class Fifo(Checked):
@@ -40,6 +35,14 @@ class Sfq(Checked):
     kind: Literal["sfq"] = "sfq"
     queues: Queues = 1024
     perturbation_s: Annotated[float, Field(ge=0, le=1e6)] = 0.0
+
+    @model_validator(mode="after")
+    def _never_or_later(self) -> Sfq:
+        if 0 < self.perturbation_s < 1e-9:
+            raise SluiceError(
+                f"perturbation_s = {self.perturbation_s:g} must be 0 or at least 1e-09"
+            )
+        return self
 
     def plan(self) -> dict[str, Any]:
         """The fields of the engine's plan."""

@@ -65,9 +65,12 @@ def find(name: str, kind: type[R]) -> R | None:
     """
     path = _path(name)
     try:
-        return kind.read(path) if path.exists() else None
-    except Exception:  # whatever is wrong with the file, the run can be made again
-        path.unlink(missing_ok=True)
+        return kind.read(path)
+    except OSError:  # not there, or not to be opened
+        return None
+    except Exception:  # whatever is wrong in the file, the run can be made again
+        with suppress(OSError):
+            path.unlink(missing_ok=True)
         return None
 
 

@@ -15,7 +15,7 @@ from sluicegate.errors import SluiceError
 from sluicegate.network.record import NetworkRecord
 from sluicegate.network.scenario import NetworkScenario
 from sluicegate.network.simulate import simulate as simulate_network
-from sluicegate.record import Record, SlottedRecord
+from sluicegate.record import Record, SlottedRecord, methods
 from sluicegate.scenario import Discipline, Scenario
 from sluicegate.slotted import simulate
 
@@ -126,7 +126,7 @@ class Slotted:
 
     def reading(self, records: Sequence[Record]) -> str:
         """How the intervals were made."""
-        return _INTERVALS.format(records[0].method)
+        return _INTERVALS.format(". ".join(methods(records)))
 
 
 @dataclass(frozen=True)
@@ -261,7 +261,7 @@ class Network:
 
     def reading(self, records: Sequence[Record]) -> str:
         """How the intervals were made."""
-        return _INTERVALS.format(records[0].method)
+        return _INTERVALS.format(". ".join(methods(records)))
 
 
 WORLDS: dict[str, type[World[Any]]] = {world.name: world for world in (Slotted, Chain, Network)}

@@ -121,6 +121,11 @@ SCENARIOS = [
         f"disciplines.0: indigo is not an AQM; there are {AQMS}, or give the path of a C header",
     ),
     (
+        with_discipline('aqm = "Pie"'),
+        f"disciplines.0: Pie is not an AQM (did you mean pie?); there are {AQMS}, or give the path "
+        "of a C header",
+    ),
+    (
         with_discipline('aqm = "red", label = "x", params = { w = 2 }'),
         "disciplines.0: red.w = 2 must lie between 0 and 1",
     ),
@@ -176,6 +181,30 @@ def test_a_bad_scenario_is_refused_with_its_reason(text, message, tmp_path):
     assert str(refusal.value) == f"{path}: {message.replace('{folder}', str(tmp_path))}"
 
 
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("x = " + "[" * 5000 + "]" * 5000, "not valid TOML: tables or lists nested too deep"),
+        ("slots = " + "9" * 5000, "not valid TOML: Exceeds the limit (4300 digits)"),
+        ("a." * 900 + "a = 1", "a is not a field"),
+        ("#" * 2**24 + "\n", "a scenario must have at most 16777216 bytes"),
+    ],
+    ids=["nested", "digits", "dotted", "long"],
+)
+def test_what_no_person_writes_is_refused_too(text, message, tmp_path):
+    path = tmp_path / "bad.toml"
+    path.write_text(f"{text}\n{ARRIVALS}{SERVICE}{RED}")
+    with pytest.raises(sg.SluiceError) as refusal:
+        sg.Scenario.load(path)
+    assert message in str(refusal.value)
+
+
+def test_a_file_without_end_does_not_fill_the_memory():
+    with pytest.raises(sg.SluiceError) as refusal:
+        sg.Scenario.load("/dev/zero")
+    assert str(refusal.value) == "/dev/zero: a scenario must have at most 16777216 bytes"
+
+
 def test_every_problem_is_told_at_once(tmp_path):
     path = tmp_path / "bad.toml"
     path.write_text(with_field("seed = -1\nreplications = 0"))
@@ -226,6 +255,18 @@ COMMANDS = [
         "No such option: --slot (Possible options: --json, --out, --slots)",
     ),
     ("compare good.toml --slots few", "good.toml: slots = 'few' must be a whole number"),
+    (
+        f"compare good.toml --seed {'9' * 5000}",
+        f"good.toml: seed = '{'9' * 37}...{'9' * 38}' must be a whole number",
+    ),
+    (
+        "compare good.toml --aqm red:label=\udcff",
+        "good.toml: disciplines.0.label: '\\udcff' must be printable text",
+    ),
+    (
+        "compare good.toml --aqm \udcff",
+        "good.toml: disciplines.0.aqm: '\\udcff' must be printable text",
+    ),
     ("compare good.toml --seed -1", "good.toml: seed = -1 must be at least 0"),
     (
         "compare good.toml --threads 0",
@@ -269,7 +310,7 @@ COMMANDS = [
 ]
 
 
-@pytest.mark.parametrize(("command", "message"), COMMANDS)
+@pytest.mark.parametrize(("command", "message"), COMMANDS, ids=range(len(COMMANDS)))
 def test_a_bad_command_is_refused_with_its_reason(command, message, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     disciplines = 'disciplines = [{ aqm = "red" }, { aqm = "drop_tail" }]\n'

@@ -92,6 +92,11 @@ def test_of_mean_solves_for_q() -> None:
         Modulator.of_mean(1e-300, 31.0)
 
 
+def test_of_mean_solves_for_q_of_many_states() -> None:
+    # powers at the ends of the search are beyond what a double holds
+    assert Modulator.of_mean(0.7, 4.0, 19).mean == pytest.approx(0.7, rel=1e-12)
+
+
 def test_simulated_counts_have_the_exact_mean_and_variance() -> None:
     """400 independent records; both moments within 4 standard errors of the records' own."""
     source = Modulator(4.0, 1.5, 4)
@@ -128,6 +133,11 @@ def test_simulated_slots_are_stationary_from_the_first_and_hold_one_packet_at_mo
             lambda: Modulator(1e6, 2),
             "a = 1000000.0 is too large for q = 2 and 5 states: "
             "the slowest state would last 6.25e+22 slots; at most 1e9 are allowed",
+        ),
+        (
+            lambda: Modulator(1e300, 2),
+            "a = 1e+300 is too large for q = 2 and 5 states: "
+            "the slowest state would last inf slots; at most 1e9 are allowed",
         ),
         (lambda: Modulator(31, 2).variance(0), "slots = 0 must be whole and at least 1"),
         (lambda: Modulator(31, 2).variance(1.5), "slots = 1.5 must be whole and at least 1"),

@@ -54,6 +54,10 @@ CASES = [
         "topology.kind = 'ring' must be one of 'dumbbell', 'parking-lot', 'star', 'graph'",
     ),
     (changed("topology.rate_bps", 0.0), "topology.rate_bps = 0.0 must be at least 1"),
+    (
+        changed("topology.rate_bps", 1.5),
+        "topology.rate_bps: 1.5 must be whole, as all rates below 50000 (bits/s)",
+    ),
     (changed("topology.rate_bps", float("nan")), "topology.rate_bps = nan must be a number"),
     (changed("topology.rate_bps", float("inf")), "topology.rate_bps = inf must be at most 1e+14"),
     (changed("topology.rate_bps", "fast"), "topology.rate_bps = 'fast' must be a number"),
@@ -62,6 +66,10 @@ CASES = [
     (
         changed("topology.client_delays_s", [0.1, -1.0]),
         "topology.client_delays_s.1 = -1.0 must be at least 0",
+    ),
+    (
+        changed("topology.client_delays_s", [0.1] * 1001),
+        "topology.client_delays_s = [0.1, 0.1, 0.1, 0.1, 0.1, 0.1, ...] must have at most 1000",
     ),
     (changed("topology.client_delays_s", 0.1), "topology.client_delays_s = 0.1 must be a list"),
     (
@@ -83,7 +91,21 @@ CASES = [
     (graph(LINK | {"rate_bps": 0.0}), "topology.links.0.rate_bps = 0.0 must be at least 1"),
     (graph(LINK | {"delay_s": -1.0}), "topology.links.0.delay_s = -1.0 must be at least 0"),
     (graph(LINK | {"source": ""}), "topology.links.0.source = '' must not be empty"),
+    (
+        graph(LINK | {"source": "\x1b[31m"}),
+        "topology.links.0.source: '\\x1b[31m' must be printable text",
+    ),
     (graph(LINK | {"sink": "a"}), "topology: links.0.sink = a must differ from its source"),
+    (
+        graph(LINK, LINK | {"source": "b", "sink": "a"}),
+        "topology: links.1 leads b -> a as links.0 does: "
+        "with both_ways = true a link leads back, too",
+    ),
+    (
+        graph(*2 * [LINK | {"both_ways": False}]),
+        "topology: links.1 leads a -> b as links.0 does: "
+        "with both_ways = true a link leads back, too",
+    ),
     (graph(LINK | {"queue": False}), "topology.links: at least one must have queue = true"),
     # routes
     (
@@ -122,6 +144,14 @@ CASES = [
         changed("flows.0.tcp", {"packet_bytes": 0}),
         "flows.0.tcp.packet_bytes = 0 must be at least 1",
     ),
+    (
+        changed("flows.0.tcp", {"min_rto_s": 0.005, "like": "ns2"}),
+        "flows.0: tcp.min_rto_s = 0.005 must lie between 0.01 and 60 (s)",
+    ),
+    (
+        changed("flows.0.tcp", {"initial_rto_s": 61.0}),
+        "flows.0: tcp.initial_rto_s = 61 must lie between 1e-09 and 60 (s)",
+    ),
     (changed("flows.0.tcp", {"windows": 3}), "flows.0.tcp.windows is not a field"),
     (changed("flows.0", {"kind": "datagrams"}), "flows.0.rate_bps is missing"),
     (
@@ -157,12 +187,44 @@ CASES = [
         changed("disciplines", [{"aqm": "red", "scheduler": {"kind": "sfq", "queues": 0}}]),
         "disciplines.0.scheduler.queues = 0 must be at least 1",
     ),
+    (
+        changed("disciplines.0.scheduler", {"kind": "sfq", "perturbation_s": 1e-10}),
+        "disciplines.0.scheduler: perturbation_s = 1e-10 must be 0 or at least 1e-09",
+    ),
+    (
+        changed("disciplines.0.label", "a\0b"),
+        "disciplines.0.label: 'a\\x00b' must be printable text",
+    ),
+    (changed("title", " "), "title: ' ' must be printable text"),
+    (
+        changed("disciplines", [{"aqm": "red", "scheduler": "sfq"}]),
+        "disciplines.0.scheduler = 'sfq' must be a table: { kind = \"sfq\" }",
+    ),
+    (
+        changed("disciplines", [{"aqm": "FQ-CoDel"}]),
+        "disciplines.0: FQ-CoDel is not an AQM but a scheduler around one "
+        f"(codel:victim=front,scheduler=fq); there are {', '.join(sg.aqms())}, or give the path "
+        "of a C header",
+    ),
     (changed("duration_s", MISSING), "duration_s is missing"),
     (changed("duration_s", 0.0), "duration_s = 0.0 must be at least 2e-09"),
     (changed("duration_s", float("inf")), "duration_s = inf must be at most 8.64e+07"),
-    (changed("warm_up_s", 1.0), "warm_up_s = 1 must be below duration_s = 1"),
+    (
+        changed("warm_up_s", 1.0),
+        "warm_up_s = 1 must be below duration_s = 1, or be left out for half of it",
+    ),
     (changed("replications", 0), "replications = 0 must be at least 1"),
     (changed("seed", -1), "seed = -1 must be at least 0"),
+    (
+        changed("seed", 10**100),
+        f"seed = 1{'0' * 37}...{'0' * 39} must be below 1.84467e+19",
+    ),
+    (changed("seed", 10**5000), "seed = a far too large number must be below 1.84467e+19"),
+    (
+        changed("flows.0.count", 100_000) | {"replications": 1000},
+        "replications = 1000 must be fewer: with all groups of flows they make 100000000 flows, "
+        "and at most 50000000 are kept",
+    ),
 ]
 
 
@@ -171,6 +233,27 @@ def test_what_is_wrong_is_told_exactly(table, reason):
     with pytest.raises(sg.SluiceError) as told:
         network.simulate(network.NetworkScenario.parse(table))
     assert str(told.value) == reason
+
+
+def test_of_problems_without_end_the_first_are_told():
+    with pytest.raises(sg.SluiceError) as told:
+        network.Dumbbell(client_delays_s=[-1.0] * 1000)
+    first, *_, last, more = str(told.value).splitlines()
+    assert first == "client_delays_s.0 = -1.0 must be at least 0"
+    assert last == "client_delays_s.49 = -1.0 must be at least 0"
+    assert more == "and 950 more problems"
+
+
+class PythonAqm:
+    def arrive(self, view):
+        return sg.ADMIT
+
+
+def test_a_python_aqm_is_refused_wherever_it_is_named():
+    discipline = sg.Discipline(aqm=PythonAqm)
+    with pytest.raises(sg.SluiceError) as told:
+        network.simulate(network.NetworkScenario.parse(GOOD), discipline)
+    assert str(told.value) == "a Python AQM runs in the slotted world only"
 
 
 def test_series_that_would_not_fit_are_refused():
@@ -224,6 +307,17 @@ def test_thousands_of_flows_share_a_buffer_of_one_packet():
     # what arrived was sent, was lost, or waits
     sent = series["sent_bytes"] // 500
     assert (series["arrivals"] == series["losses"] + sent + series["queue"]).all()
+
+
+@pytest.mark.parametrize("like", ["rfc", "ns2"])
+def test_a_window_of_one_packet_sends_one_a_round_trip(like):
+    tcp = {"like": like, "receiver_window": 1, "delayed_ack_s": 0.0}
+    table = changed("flows.0.tcp", tcp) | {"duration_s": 10.0}
+    table["topology"] = {"kind": "dumbbell", "client_delays_s": [0.01]}
+    record = network.simulate(network.NetworkScenario.parse(table))
+    # twice 15 ms, and the transmission of a packet and of an ACK on one slow and two fast links
+    round_trip_s = 2 * 0.015 + 540 * 8 * (1 / 10e6 + 2 / 100e6)
+    assert record["goodput"].value == pytest.approx(1 / round_trip_s, rel=0.01)
 
 
 def test_flows_that_never_start_change_nothing():

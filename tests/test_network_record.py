@@ -172,6 +172,17 @@ def test_a_damaged_file_is_made_again():
     assert same(record, network.simulate(alone()))
 
 
+def test_a_store_that_cannot_be_read_or_written_stops_nothing(monkeypatch, tmp_path):
+    record = network.simulate(alone())
+    (path,) = store.folder().glob("*.zip")
+    path.unlink()
+    path.mkdir()
+    assert same(record, network.simulate(alone()))
+    (tmp_path / "file").touch()
+    monkeypatch.setenv("SLUICE_RUNS", str(tmp_path / "file" / "runs"))
+    assert same(record, network.simulate(alone()))
+
+
 # --- campaigns
 
 
@@ -206,6 +217,7 @@ def test_an_interrupted_comparison_says_how_far_it_came(monkeypatch):
     interrupted_after(1, monkeypatch)
     found = sg.compare(scenario())
     assert found.notes() == [
+        "Waits, queue and losses are of the queue left -> right.",
         "drop_tail was stopped after 33% of its run.",
         "Not run: pi q_ref=20.",
     ]

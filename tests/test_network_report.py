@@ -1,6 +1,8 @@
 """Plots and pages of networks: what they draw is what the records hold."""
 
+import dataclasses
 import os
+import re
 from pathlib import Path
 
 import numpy as np
@@ -9,9 +11,13 @@ import pytest
 
 import sluicegate as sg
 from sluicegate import network
+from sluicegate.cli import main
+from sluicegate.cli.screen import write_json
+from sluicegate.record import methods
 from sluicegate.report import plots
 from sluicegate.report.comparison import comparison_page, write_report
 from sluicegate.report.goodput import goodput_figure
+from sluicegate.report.page import Page
 from sluicegate.report.series import (
     average_series_figure,
     probability_series_figure,
@@ -156,6 +162,15 @@ def test_goodputs_are_those_of_all_flows_that_last(comparison):
         assert line.get_ydata()[-1] == 1
 
 
+def test_of_very_many_flows_some_hundred_are_drawn(comparison):
+    goodput = np.random.default_rng(1).exponential(size=100_000)
+    flows = pl.DataFrame({"group": np.zeros(goodput.size, np.uint32), "goodput_bps": 1e6 * goodput})
+    (ax,) = goodput_figure([dataclasses.replace(comparison.records[0], flows=flows)]).axes
+    at, share = ax.lines[0].get_data()
+    assert len(at) == 601
+    np.testing.assert_allclose(share, 1 - np.exp(-at), atol=0.01)
+
+
 def test_flows_that_end_have_no_goodput_to_be_drawn():
     short = network.ShortTcpFlows(
         gaps=network.Exponential(mean_s=0.2), duration=network.Constant(mean_s=0.1)
@@ -200,6 +215,16 @@ def test_marks_have_a_column_where_there_are_any():
     assert "marked\n(%)" in header
 
 
+def test_ways_to_intervals_are_told_with_those_they_are_of():
+    """Drop-tail draws no random number: under flows that start at once all its runs are alike."""
+    found = sg.compare(scenario(flows=[network.TcpFlows(count=2)], duration_s=4.0))
+    alike, drawn = methods(found.records)
+    assert alike.startswith("drop_tail: all 3 replications came out alike")
+    assert drawn.startswith(r"pi q_ref=20, $RED$: 95 % intervals from 3 replications")
+    assert f"interval ({alike}. {drawn})" in comparison_page(found).html()
+    assert methods(found.records[1:]) == [found.records[1].method]
+
+
 def test_the_page_says_what_was_run(comparison):
     html = comparison_page(comparison).html()
     for wanted in (
@@ -219,15 +244,71 @@ def test_the_page_says_what_was_run(comparison):
     assert "slots" not in html
 
 
+def test_the_page_says_what_has_no_effect_and_which_queue_is_meant(comparison):
+    first = "Waits, queue and losses are of the queue left -> right."
+    assert comparison.notes() == [first]
+    marking = DISCIPLINES[2].model_copy(update={"ecn": True})
+    deaf = scenario(disciplines=[*DISCIPLINES[:2], marking])
+    found = dataclasses.replace(comparison, scenario=deaf)
+    useless = "Nothing can be marked ($RED$): no flow has tcp = { ecn = true }."
+    assert found.notes() == [first, useless]
+    hears = [*FLOWS, network.TcpFlows(tcp=network.Tcp(ecn=True))]
+    assert scenario(disciplines=[marking], flows=hears).notes() == []
+
+
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a device that is always full")
 def test_a_full_disk_is_an_error_of_the_system_and_nothing_half_written_stays(comparison, tmp_path):
-    for name in ("series.parquet", f"run.{os.getpid()}"):
-        (tmp_path / name).symlink_to("/dev/full")
-    with pytest.raises(OSError, match="No space left"):
-        write_report(comparison, tmp_path)
-    with pytest.raises(OSError, match="No space left"):
-        comparison.records[0].write(tmp_path / "run.zip")
+    def told(name, write):
+        full = tmp_path / name
+        full.symlink_to("/dev/full")
+        with pytest.raises(OSError, match="No space left") as caught:
+            write()
+        full.unlink(missing_ok=True)
+        return Path(caught.value.filename).name
+
+    for name in ("series.parquet", "report.html"):
+        assert told(name, lambda: write_report(comparison, tmp_path)) == name
+    run = tmp_path / "run.zip"
+    assert told(f"run.{os.getpid()}", lambda: comparison.records[0].write(run)) == "run.zip"
     assert not list(tmp_path.glob("run.*"))
+    assert told("x.json", lambda: write_json(tmp_path / "x.json", 9999 * [0])) == "x.json"
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a device that is always full")
+def test_a_report_that_cannot_be_written_does_not_take_the_table_along(root, tmp_path, capsys):
+    (tmp_path / "report.html").symlink_to("/dev/full")
+    given = root / "scenarios" / "network" / "dumbbell.toml"
+    short = ["--duration", "1", "--replications", "2", "--out", str(tmp_path)]
+    assert main(["compare", str(given), *short]) == 1
+    printed = capsys.readouterr()
+    assert "drop-tail" in printed.out
+    assert printed.err == f"error: {tmp_path / 'report.html'}: No space left on device\n"
+
+
+def test_where_the_first_queue_is_empty_another_is_told_of():
+    one_way = {"way": "reverse", "rate_bps": 2e6}
+    given = scenario(flows=[network.DatagramFlows(**one_way)], duration_s=2.0)
+    found = sg.compare(given)
+    record = found.records[0]
+    assert record.queue_name == "right -> left"
+    assert record["loss_ratio"].value == record.ports[1].measures["loss_ratio"].value > 0.4
+    np.testing.assert_array_equal(record.wait_distribution, record.ports[1].wait_distribution)
+    assert "n/a" not in {cell for row in comparison_rows(found)[1] for cell in row}
+    html = comparison_page(found).html()
+    assert "Waits, queue and losses are of the queue right -&gt; left." in html
+    assert "the other figures are of right -&gt; left." in html
+    shown = Page("")
+    shown.figure(average_series_figure(found.records, port=1), "one")
+    (svg,) = re.findall(r"<svg.*</svg>", shown.html(), re.DOTALL)
+    assert svg in html
+
+
+def test_the_commands_say_which_of_several_queues_they_tell_of(root, tmp_path, capsys):
+    given = str(root / "scenarios" / "network" / "lred-6.toml")
+    short = ["--duration", "1", "--replications", "2", "--aqm", "drop_tail"]
+    for command in (["compare", given, "--out", str(tmp_path)], ["simulate", given]):
+        assert main([*command, *short]) == 0
+        assert "are of the queue left -> right." in capsys.readouterr().err
 
 
 def test_the_table_of_the_queues_has_each_with_all_disciplines(comparison):
@@ -268,6 +349,26 @@ def test_a_page_can_be_made_of_whatever_ran(changes, tmp_path):
     html = write_report(found, tmp_path).read_text()
     assert "nan" not in html.lower().replace("nanos", "")
     assert comparison_rows(found)[1]
+
+
+def test_long_queues_are_drawn_in_wider_bars():
+    """A bar for each of thousands of packets would make a page of many megabytes."""
+    link = {"rate_bps": 1e8, "client_delays_s": [0.01], "access_rate_bps": 1e9}
+    full = scenario(
+        topology=network.Dumbbell(**link),
+        flows=[network.DatagramFlows(rate_bps=2e8)],
+        queue=sg.Queue(limit=5000),
+        disciplines=DISCIPLINES[:1],
+        duration_s=1.0,
+        warm_up_s=0.0,
+    )
+    record = network.simulate(full)
+    (ax,) = plots.queue_figure([record]).axes
+    shares, edges, _ = ax.patches[0].get_data()
+    assert 300 < len(shares) <= 600
+    assert set(np.diff(edges)) == {9}
+    assert shares.sum() == pytest.approx(1)
+    np.testing.assert_allclose(shares[3], record.queue_distribution[27:36].sum())
 
 
 def test_curves_of_a_buffer_that_is_always_full_show_what_is_rare():

@@ -85,6 +85,46 @@ def bottleneck(asked, link):
     return names == ["left", "right"]
 
 
+@pytest.mark.parametrize("discipline", DISCIPLINES[:4], ids=lambda each: each.name)
+def test_measures_after_the_warm_up_are_those_of_the_traces_end(tmp_path, discipline):
+    start_s, end_s = 2.5, DURATION_S
+    asked = scenario(discipline, warm_up_s=start_s)
+    record = simulate(asked, trace=tmp_path / "run.tr")
+    queue, since_s, came_s, waits_s = 0, start_s, {}, []
+    steps = dict.fromkeys("+-d", 0)
+    held_s = np.zeros(50)
+    for fields in lines(tmp_path / "run.tr"):
+        step, time_s, packet = fields[0], float(fields[1]), fields[-1]
+        if step == "r" or not bottleneck(asked, {"from": fields[2], "to": fields[3]}):
+            continue
+        if time_s >= start_s:
+            held_s[queue] += time_s - since_s
+            since_s = time_s
+            steps[step] += 1
+        if step == "+":
+            came_s[packet] = time_s
+        elif step == "-" and time_s >= start_s:
+            waits_s.append(time_s + 8 * int(fields[5]) / 2e6 - came_s[packet])
+        queue += 1 if step == "+" else -1
+    held_s[queue] += end_s - since_s
+    share, lengths = held_s / (end_s - start_s), np.arange(50)
+    mean = share @ lengths
+    wanted = {
+        "queue_mean": mean,
+        "queue_variance": share @ (lengths - mean) ** 2,
+        "queue_deviation": share @ abs(lengths - mean),
+        "wait_mean": np.mean(waits_s),
+        "wait_variance": np.var(waits_s),
+        "loss_ratio": steps["d"] / steps["+"],
+        "throughput": steps["-"] / (end_s - start_s),
+    }
+    found = {name: record[name].value for name in wanted}
+    assert found == pytest.approx(wanted, rel=1e-9)
+    for level in (0.5, 0.9, 0.99):
+        exact = np.quantile(waits_s, level, method="inverted_cdf")
+        assert record[f"wait_p{100 * level:g}"].value == pytest.approx(exact, rel=1e-3)
+
+
 def test_every_packet_has_a_number_and_a_whole_story(tmp_path):
     simulate(scenario(), trace=tmp_path / "run.tr")
     stories = {}

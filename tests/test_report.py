@@ -227,6 +227,10 @@ def test_whatever_is_compared_can_be_reported(disciplines, changes, tmp_path):
     read(path.read_text(encoding="utf-8"))
 
 
+def test_every_name_stands_in_the_legend():
+    assert [plots.label(name) for name in ("red", "_mine", "$x")] == ["red", " _mine", r"\$x"]
+
+
 def test_a_discipline_has_one_colour_in_every_plot():
     compared = comparison({"aqm": "drop_tail"}, {"aqm": "red"}, {"aqm": "nlred"})
     names = [record.discipline for record in compared.records]

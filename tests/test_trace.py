@@ -1,8 +1,12 @@
 """Traces of ns-2: against the plain awk script, and as files that are broken."""
 
 import json
+import os
 import shutil
+import signal
 import subprocess
+import sys
+import time
 
 import numpy as np
 import pytest
@@ -105,6 +109,24 @@ def test_a_trace_that_ends_within_a_line(small, tmp_path, capsys):
     assert Trace.read(path).lines == Trace.read(small).lines - 1
     assert main(["trace", str(path)]) == 0
     assert "the last line is cut off and does not count" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("command", ["trace", "fit"])
+def test_ctrl_c_ends_the_reading_of_a_pipe_that_nobody_writes(command, tmp_path):
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    words = [sys.executable, "-c", "import sys; from sluicegate.cli import main; sys.exit(main())"]
+    process = subprocess.Popen([*words, command, pipe], stderr=subprocess.PIPE, text=True)
+    while process.poll() is None:
+        try:  # refused until somebody reads
+            writer = os.open(pipe, os.O_WRONLY | os.O_NONBLOCK)
+            break
+        except OSError:
+            time.sleep(0.01)
+    process.send_signal(signal.SIGINT)
+    assert "Traceback" not in process.communicate(timeout=100)[1]
+    assert process.returncode == 130
+    os.close(writer)
 
 
 def test_the_command(small, tmp_path, capsys):

@@ -88,7 +88,7 @@ def compare(case: Case, our_runs: Sequence[Run], their_runs: Sequence[Run]) -> d
 def against_ns2(cases: Sequence[Case], screen: Console) -> list[dict[str, object]]:
     """Runs the cases, prints and draws them; gives all figures."""
     table = Table(
-        *("aqm", "flows", "network", *BARS, "response, s", "within"),
+        *("aqm", "flows", "network", "seeds", *BARS, "response, s", "within"),
         title="ours / ns-2: means over the seeds, difference with its 95 % half width",
     )
     runs: dict[Case, tuple[list[Run], list[Run]]] = {}
@@ -99,7 +99,7 @@ def against_ns2(cases: Sequence[Case], screen: Console) -> list[dict[str, object
         cells = [str(v) if v.within else f"[red]{v}[/]" for v in verdicts.values()]
         cells += [""] * (len(BARS) + 1 - len(cells))
         within = "yes" if all(v.within for v in verdicts.values()) else "no"
-        table.add_row(case.aqm, str(case.flows), case.network, *cells, within)
+        table.add_row(case.aqm, str(case.flows), case.network, str(case.seeds), *cells, within)
         rows.append({**asdict(case), **_named(verdicts)})
     screen.print(table)
     for path in draw(runs, RESULTS):

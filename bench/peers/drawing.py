@@ -19,7 +19,7 @@ COLUMNS = 3
 
 
 def draw(runs: Mapping[Case, tuple[Sequence[Run], Sequence[Run]]], folder: Path) -> Iterator[Path]:
-    """A picture for each network and number of flows, a panel for each AQM; gives their paths."""
+    """A picture for each network and number of flows, a panel for each case; gives their paths."""
     pictures: dict[str, list[Case]] = {}
     for case in runs:
         pictures.setdefault(f"{case.flows} flows, {case.network}", []).append(case)
@@ -38,9 +38,8 @@ def draw(runs: Mapping[Case, tuple[Sequence[Run], Sequence[Run]]], folder: Path)
         for case, axis in zip(cases, axes.flat, strict=False):
             _panel(axis, case, *runs[case])
         figure.suptitle(f"Queue in the second half: {title}")
+        figure.supxlabel("waiting packets")
         figure.supylabel("share of samples")
-        for axis in axes[-1]:
-            axis.set_xlabel("waiting packets")
         handles, labels = axes[0, 0].get_legend_handles_labels()
         figure.legend(handles, labels, loc="outside lower right", ncols=3, frameon=False)
         name = title.replace("/", "").replace(",", "").replace(" ", "-")
@@ -59,7 +58,8 @@ def _panel(axis: Any, case: Case, our_runs: Sequence[Run], their_runs: Sequence[
     )
     axis.step(lengths, theirs.mean(axis=0), where="mid", color="black", lw=1.6, label="ns-2")
     axis.step(lengths, ours.mean(axis=0), where="mid", color="tab:red", lw=1.1, label="Sluicegate")
-    axis.set_title(case.aqm)
+    # one AQM may be there twice, with few seeds and with many
+    axis.set_title(f"{case.aqm}, {case.seeds} seeds")
     shares = ours.mean(axis=0) + theirs.mean(axis=0)
     shown = np.flatnonzero(shares > shares.max() / 1000)
     axis.set_xlim(shown[0] - 2, shown[-1] + 2)

@@ -75,7 +75,9 @@ def main() -> int:
         peers.remove(ns3)
     ours(CASES[0])  # a process's first run also imports
     table = Table(
-        "aqm", "flows", "ours, packets/s", *(f"times {n} (bar {b})" for n, b in BARS.items())
+        *("aqm", "flows", "ours, packets/s"),
+        *(f"times {name} (bar {bar})" for name, bar in BARS.items()),
+        title="ns-3 has no PI: it runs RED in every row",
     )
     results = []
     for case in track(CASES, "speed", console=Console(stderr=True)):

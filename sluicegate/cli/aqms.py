@@ -13,6 +13,7 @@ from rich.markup import escape
 from sluicegate.cli import syntax
 from sluicegate.cli.screen import console
 from sluicegate.errors import SluiceError
+from sluicegate.files import writing
 from sluicegate.registry import Aqm, Param, aqm_class
 from sluicegate.registry import aqms as all_aqms
 from sluicegate.report.tables import value_text
@@ -24,7 +25,12 @@ _PLOTS = (".svg", ".png", ".pdf")
 def aqms() -> None:
     """List the AQMs that come with Sluicegate."""
     rows = [[each.name, each.title, each.source] for each in all_aqms().values()]
-    console().print(terminal_table(["name", "what it is", "source"], rows))
+    screen = console()
+    screen.print(terminal_table(["name", "what it is", "source"], rows))
+    screen.print(
+        "In a network, the schedulers sfq, drr and fq put an AQM into each of many queues: "
+        "FQ-CoDel is --aqm codel:victim=front,scheduler=fq."
+    )
 
 
 def aqm(
@@ -118,4 +124,5 @@ def _draw_law(chosen: Aqm, path: Path) -> None:
     figure = law_figure({chosen.name: chosen})
     if figure is None:
         raise SluiceError(f"--plot: {chosen.name} has no drop law that depends on an average alone")
-    figure.savefig(path)
+    with writing(path):
+        figure.savefig(path)

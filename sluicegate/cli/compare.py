@@ -14,6 +14,7 @@ from sluicegate.cli.progress import progress
 from sluicegate.cli.screen import console, write_json
 from sluicegate.comparison import AnyWorld, Comparison
 from sluicegate.comparison import compare as run
+from sluicegate.record import methods
 from sluicegate.report.tables import comparison_table
 from sluicegate.worlds import AnyScenario, world_named, worlds_of
 
@@ -68,22 +69,24 @@ def show(
     out.mkdir(parents=True, exist_ok=True)
     with progress(len(scenario.disciplines) * len(worlds)) as watch:
         comparison = run(scenario, world=worlds, threads=threads, watch=watch, fresh=fresh)
-    report = write_report(comparison, out)
+    # the table first: a report that cannot be written does not take it along
+    _print(comparison)
+    console().print(f"report: {escape(str(write_report(comparison, out)))}")
     if json is not None:
         write_json(json, comparison.summary())
-    _print(comparison, report)
+    notes = comparison.notes()
+    if comparison.interrupted:
+        notes = ["Interrupted.", *notes, "The same command goes on from here."]
+    if notes:
+        console(stderr=True).print(escape(" ".join(notes)))
     if comparison.interrupted:
         raise typer.Exit(130)
 
 
-def _print(comparison: Comparison, report: Path) -> None:
+def _print(comparison: Comparison) -> None:
     screen = console()
     if title := comparison.scenario.title:
         screen.print(f"[bold]{escape(title)}[/]")
     screen.print(comparison_table(comparison))
-    for method in dict.fromkeys(record.method for record in comparison.records):
+    for method in methods(comparison.records):
         screen.print(escape(method), style="dim")
-    screen.print(f"report: {escape(str(report))}")
-    if comparison.interrupted:
-        notes = " ".join(["Interrupted.", *comparison.notes()])
-        console(stderr=True).print(f"{escape(notes)} The same command goes on from here.")

@@ -22,7 +22,8 @@ Aqms = Annotated[
     typer.Option(
         metavar="NAME:KEY=VALUE,...",
         help="A discipline; may be repeated. Those given replace the scenario's. "
-        "victim=, ecn=, scheduler= and label= set the queue's part and the name.",
+        "victim=, ecn=, scheduler= (fifo, sfq, drr or fq) and label= set the queue's part and "
+        "the name.",
         show_default=False,
     ),
 ]

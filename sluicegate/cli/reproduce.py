@@ -22,9 +22,9 @@ def reproduce(
             metavar="NAME", help=f"One of {', '.join(REPRODUCTIONS)}.", show_default=False
         ),
     ],
-    out: Annotated[Path, typer.Option(metavar="FOLDER", help="Where the page goes.")] = Path(
-        "sluice-report"
-    ),
+    out: Annotated[
+        Path, typer.Option(metavar="FOLDER", help="Where the page goes.")
+    ] = options.REPORT,
     world: Annotated[
         str | None,
         typer.Option(

@@ -9,6 +9,8 @@ from typing import Any
 
 from rich.console import Console
 
+from sluicegate.files import writing
+
 _WIDTH_OF_A_FILE = 120
 
 
@@ -22,7 +24,8 @@ def console(stderr: bool = False) -> Console:
 
 def write_json(path: Path, content: Any) -> None:
     """Write types that JSON has; what is no finite number becomes null."""
-    path.write_text(json.dumps(_finite(content), indent=2) + "\n", encoding="utf-8")
+    with writing(path):
+        path.write_text(json.dumps(_finite(content), indent=2) + "\n", encoding="utf-8")
 
 
 def _finite(content: Any) -> Any:

@@ -28,7 +28,7 @@ def simulate(
         typer.Option(
             metavar="NAME:KEY=VALUE,...",
             help="The discipline, in place of the scenario's. "
-            "victim=, ecn= and scheduler= set the queue's part.",
+            "victim=, ecn= and scheduler= (fifo, sfq, drr or fq) set the queue's part.",
             show_default=False,
         ),
     ] = None,
@@ -88,6 +88,8 @@ def simulate(
     if record.interrupted:
         console(stderr=True).print("interrupted: these are the measures of what was finished")
         raise typer.Exit(130)
+    if notes := comparison.notes():
+        console(stderr=True).print(escape(" ".join(notes)))
 
 
 def _without_file(changed: dict[str, Any]) -> AnyScenario:

@@ -15,7 +15,7 @@ def value(text: str) -> Any:
     """A number, `true` or `false` as in TOML; anything else is text."""
     try:
         table = tomllib.loads(f"it = {text}")
-    except tomllib.TOMLDecodeError:
+    except (ValueError, RecursionError):
         return text
     alone = len(table) == 1 and isinstance(table["it"], int | float | str)
     return table["it"] if alone else text

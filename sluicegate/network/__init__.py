@@ -17,7 +17,7 @@ from sluicegate.network.laws import (
     Sizes,
     Uniform,
 )
-from sluicegate.network.measures import response_time_s
+from sluicegate.network.measures import fairness, response_time_s
 from sluicegate.network.record import NetworkRecord, PortRecord
 from sluicegate.network.scenario import NetworkScenario
 from sluicegate.network.simulate import simulate
@@ -45,6 +45,7 @@ __all__ = [
     "TcpFlows",
     "Uniform",
     "WebFlows",
+    "fairness",
     "response_time_s",
     "simulate",
 ]

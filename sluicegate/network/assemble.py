@@ -13,7 +13,7 @@ from sluicegate.estimate import Measure, student
 from sluicegate.network import measures
 from sluicegate.network.flows import DatagramFlows, Flows, ReplayFlows
 from sluicegate.network.laws import ns
-from sluicegate.network.record import NetworkRecord, PortRecord, lasting
+from sluicegate.network.record import NetworkRecord, PortRecord, lasting, main_place
 from sluicegate.network.scenario import NetworkScenario
 from sluicegate.record import FloatArray
 
@@ -51,8 +51,9 @@ def record(
         else np.nan
         for number in range(len(runs))
     ]
-    rows = _all_rows(runs, after, fair, scenario.warm_up)
-    arrivals = sum(stretch["ports"][0]["arrivals"] for each in after for stretch in each)
+    main = main_place(ports)
+    rows = _all_rows(runs, after, main, fair, scenario.warm_up)
+    arrivals = sum(stretch["ports"][main]["arrivals"] for each in after for stretch in each)
     return NetworkRecord(
         identity=identity,
         discipline=discipline,
@@ -61,12 +62,12 @@ def record(
         method=_method(scenario, rows),
         time_unit="s",
         measures=_intervals(rows),
-        queue_distribution=ports[0].queue_distribution,
-        wait_distribution=ports[0].wait_distribution,
-        wait_bin=ports[0].wait_bin_s,
+        queue_distribution=ports[main].queue_distribution,
+        wait_distribution=ports[main].wait_distribution,
+        wait_bin=ports[main].wait_bin_s,
         # what happened once lasted about as long as a packet
         resolution=1 / max(arrivals, 1),
-        whole=_intervals(_all_rows(runs, whole, fair, 0.0)),
+        whole=_intervals(_all_rows(runs, whole, main, fair, 0.0)),
         ports=ports,
         flows=flows,
         replications=pl.DataFrame(rows),
@@ -175,8 +176,8 @@ def _groups(scenario: NetworkScenario) -> pl.DataFrame:
     """A row for each of the engine's groups: one for each pair of nodes."""
     rows = [
         {"group": place, "source": source, "sink": sink, "packet_bytes": _bytes(flows)}
-        for place, flows in enumerate(scenario.flows)
-        for source, sink in scenario.pairs(flows)
+        for place, (flows, pairs) in enumerate(zip(scenario.flows, scenario.pairs(), strict=True))
+        for source, sink in pairs
     ]
     types = {"group": pl.UInt32, "packet_bytes": pl.UInt32}
     return pl.DataFrame(rows, schema_overrides=types, infer_schema_length=None)
@@ -203,10 +204,13 @@ def _port_rows(stretches: Stretches, place: int) -> list[dict[str, float]]:
 
 
 def _all_rows(
-    runs: Sequence[Run], stretches: Stretches, fair: Sequence[float], since_s: float
+    runs: Sequence[Run], stretches: Stretches, main: int, fair: Sequence[float], since_s: float
 ) -> list[dict[str, float]]:
-    """The measures of each replication from its `stretches`, which begin at `since_s`."""
-    ports = _port_rows(stretches, 0)
+    """The measures of each replication from its `stretches`, which begin at `since_s`.
+
+    Those of a port are of the one at place `main`.
+    """
+    ports = _port_rows(stretches, main)
     parts = zip(ports, stretches, _completions(runs, since_s), fair, strict=True)
     return [
         {**port, **measures.flow_measures(part), **completions, "fairness": fairness}

@@ -8,10 +8,9 @@ import numpy as np
 from pydantic import Field, PrivateAttr, model_validator
 
 from sluicegate import _engine
-from sluicegate.checked import Checked
+from sluicegate.checked import Checked, Whole
 from sluicegate.errors import SluiceError
 from sluicegate.network.laws import Duration, Fgn, Law, SelfSimilar, Sizes, Time, ns
-from sluicegate.scenario import Whole
 from sluicegate.traffic import Capture
 
 Bytes: TypeAlias = Annotated[Whole, Field(ge=1, le=65_535)]
@@ -140,6 +139,9 @@ class TcpFlows(_Flows):
 class ShortTcpFlows(_Flows):
     """TCP flows that arrive one after the other; `count` streams of arrivals.
 
+    Each stream is between one pair of nodes; several are dealt out to the pairs of the way in turn.
+    None arrives after `stop_s`; those under way go on.
+
     Attributes:
         tcp: The connections.
         gaps: Law of the times between two arrivals of a stream.
@@ -215,9 +217,10 @@ class DatagramFlows(_Flows):
     Attributes:
         packet_bytes: Size on the wire.
         rate_bps: Mean rate of each flow; where it is on and off, or self-similar, its rate while
-            it sends.
+            it sends. Datagrams leave at whole nanoseconds, at this rate in the mean.
         gaps: `constant` or `exponential` (Poisson) between two datagrams.
-        on: Law of the times it is on; None: always.
+        on: Law of the times it is on, half of which must last a hundredth of the time between two
+            datagrams or longer; None: always.
         off: Law of the times it is off.
         self_similar: On and off at many time-scales; instead of `on` and `off`.
         fgn: Lets the rate vary; `gaps` must then be exponential.
@@ -253,7 +256,7 @@ class DatagramFlows(_Flows):
         return self
 
     def _pace(self) -> dict[str, Any]:
-        gap_ns = ns(8 * self.packet_bytes / self.rate_bps)
+        gap_ns = max(1.0, 8 * self.packet_bytes / self.rate_bps * 1e9)
         if self.on is not None and self.off is not None:
             periods = {"on": self.on.plan(), "off": self.off.plan()}
             return {"kind": "on-off", "gap_ns": gap_ns, **periods}
@@ -261,7 +264,7 @@ class DatagramFlows(_Flows):
             return self.self_similar.plan(gap_ns)
         if self.fgn is not None:
             return self.fgn.plan(gap_ns)
-        return {"kind": self.gaps, "mean_ns": gap_ns}
+        return {"kind": "regular" if self.gaps == "constant" else "poisson", "gap_ns": gap_ns}
 
     def plan(self) -> dict[str, Any]:
         """The fields of the engine's source."""

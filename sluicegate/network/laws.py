@@ -6,9 +6,8 @@ from typing import Annotated, Any, Literal, TypeAlias
 
 from pydantic import Field, model_validator
 
-from sluicegate.checked import Checked
+from sluicegate.checked import Checked, Whole
 from sluicegate.errors import SluiceError
-from sluicegate.scenario import Whole
 from sluicegate.traffic import Modulator
 
 Time: TypeAlias = Annotated[float, Field(ge=0, le=1e8)]
@@ -135,7 +134,7 @@ class Fgn(Checked):
     deviation: Annotated[float, Field(ge=0, le=1)]
     frame_s: Duration
 
-    def plan(self, mean_ns: int) -> dict[str, Any]:
+    def plan(self, mean_ns: float) -> dict[str, Any]:
         """The fields of the engine's Poisson process with gaps of that mean."""
         return {
             "kind": "fgn",
@@ -172,7 +171,7 @@ class SelfSimilar(Checked):
         """The modulator itself."""
         return Modulator.of_mean(self.share, self.a, self.states)
 
-    def plan(self, slot_ns: int) -> dict[str, Any]:
+    def plan(self, slot_ns: float) -> dict[str, Any]:
         """The fields of the engine's law."""
         return {
             "kind": "self-similar",

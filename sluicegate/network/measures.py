@@ -9,12 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sluicegate.errors import SluiceError
-from sluicegate.estimate import QUANTILES, bin_quantile, coarsen
+from sluicegate.estimate import QUANTILES, VERDICT_RATIOS, bin_quantile, coarsen
 
 FloatArray = NDArray[np.float64]
 
-# positions in the engine's counts of verdicts
-_EARLY, _FORCED, _OVERFLOW, _MARK, _BOTH = 1, 2, 3, 4, 5
 # where a flow of the engine has no such time
 NO_TIME_NS = 2**64 - 1
 
@@ -25,11 +23,7 @@ UNITS = {
     "wait_mean": "s",
     "wait_variance": "s^2",
     **{f"wait_p{100 * level:g}": "s" for level in QUANTILES},
-    "loss_ratio": "",
-    "early_loss_ratio": "",
-    "forced_loss_ratio": "",
-    "overflow_loss_ratio": "",
-    "mark_ratio": "",
+    **dict.fromkeys(VERDICT_RATIOS, ""),
     "utilization": "",
     "throughput": "packets/s",
     "throughput_bps": "bits/s",
@@ -59,20 +53,15 @@ def port_measures(tallies: Sequence[Mapping[str, Any]]) -> dict[str, float]:
     arrivals = sum(tally["arrivals"] for tally in tallies)
     verdicts = np.sum([tally["verdicts"] for tally in tallies], axis=0)
 
-    def ratio(*kinds: int) -> float:
-        count = float(verdicts[list(kinds)].sum())
-        return count / float(arrivals) if arrivals else float("nan")
-
     return {
         "queue_mean": mean,
         "queue_variance": float(share @ (lengths - mean) ** 2),
         "queue_deviation": float(share @ np.abs(lengths - mean)),
         **_wait_measures(tallies),
-        "loss_ratio": ratio(_EARLY, _FORCED, _OVERFLOW, _BOTH),
-        "early_loss_ratio": ratio(_EARLY),
-        "forced_loss_ratio": ratio(_FORCED, _BOTH),
-        "overflow_loss_ratio": ratio(_OVERFLOW),
-        "mark_ratio": ratio(_MARK),
+        **{
+            name: float(verdicts[[*kinds]].sum() / arrivals) if arrivals else np.nan
+            for name, kinds in VERDICT_RATIOS.items()
+        },
         "utilization": 1 - sum(tally["idle_ns"] for tally in tallies) / duration_ns,
         "throughput": 1e9 * sum(tally["sent"] for tally in tallies) / duration_ns,
         "throughput_bps": 8e9 * sum(tally["sent_bytes"] for tally in tallies) / duration_ns,
@@ -140,7 +129,14 @@ def completion_measures(tcp: Mapping[str, NDArray[Any]], since_ns: int) -> dict[
 
 
 def fairness(rates: NDArray[Any]) -> float:
-    """Jain's index of the rates of flows (Jain, Chiu & Hawe 1984): 1 if all are equal."""
+    """Jain's index of the rates of flows (Jain, Chiu & Hawe 1984): 1 if all are equal.
+
+    Args:
+        rates: One for each flow, shape (N,), in any unit.
+
+    Returns:
+        From 1/N to 1; NaN where all rates are 0.
+    """
     total, squares = float(rates.sum()), float((rates.astype(np.float64) ** 2).sum())
     return total * total / (len(rates) * squares) if squares else float("nan")
 
@@ -152,7 +148,8 @@ def response_time_s(
 
     With `since_s` for 0: the first time from which the mean over the last 5 s stays within half and
     one and a half of the target for 10 s; infinite if there is none. Samples before `since_s` do
-    not count, so that in the first 5 s the mean is over the time since the change.
+    not count, so that in the first 5 s the mean is over the time since the change. With samples
+    further apart than 10 s each stands for itself.
 
     Args:
         samples: Queue, packets, shape (T,), one each `sample_s` seconds.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -33,6 +34,11 @@ def lasting(flows: pl.DataFrame, run: dict[str, Any]) -> pl.DataFrame:
         and group.get("packets") is None
     ]
     return flows.filter(pl.col("group").is_in(endless))
+
+
+def main_place(ports: Sequence[PortRecord]) -> int:
+    """Place of the port that a record is of: the first that sent anything, 0 if none did."""
+    return next((k for k, port in enumerate(ports) if port.whole["throughput"].value > 0), 0)
 
 
 def _rows(series: pl.DataFrame, name: str) -> FloatArray:
@@ -126,10 +132,14 @@ class PortRecord:
 
 @dataclass(frozen=True)
 class NetworkRecord(Record):
-    """A record of the network world; its distributions are those of the first port.
+    """A record of the network world; its distributions are those of the main port.
+
+    The main port is the first that sent anything, or the first of all if none did. Replications
+    are numbered from 0 on, of an interrupted run those that were finished.
 
     Attributes:
-        measures: Of all flows together after the warm-up, by name, and those of the first port.
+        measures: Of all flows together, by name, and those of the main port: after the warm-up
+            but for `fairness`, which is of the whole run.
         whole: The same of the whole run, warm-up included.
         ports: Links with the discipline, in the topology's order.
         flows: A row per replication and flow: replication, group (place in the scenario's `flows`),
@@ -139,7 +149,7 @@ class NetworkRecord(Record):
             (null if it had nothing to send), completion_s (from its start until its application
             had ended and all that it sent was acknowledged; null if it did not come to that, and
             for datagrams).
-        replications: A row per replication: all measures after the warm-up.
+        replications: A row per replication: the values that `measures` are the means of.
         series: A row per replication and sample, at the times of the ports' series: replication;
             time_s; acknowledged (data packets of all TCP flows since the start of the run); window
             (mean congestion window of the TCP flows that have started and not finished, packets;
@@ -151,6 +161,16 @@ class NetworkRecord(Record):
     flows: pl.DataFrame
     replications: pl.DataFrame
     series: pl.DataFrame
+
+    @property
+    def main_place(self) -> int:
+        """Place of the main port in `ports`."""
+        return main_place(self.ports)
+
+    @property
+    def queue_name(self) -> str | None:
+        """The name of the main port; None where there is only one."""
+        return self.ports[self.main_place].name if len(self.ports) > 1 else None
 
     def rows(self, name: str) -> FloatArray:
         """A column of `series`, a row per replication, shape (R, T); NaN where it is null."""

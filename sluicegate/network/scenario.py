@@ -7,16 +7,26 @@ from typing import Annotated, Any, Self
 
 from pydantic import Field, model_validator
 
-from sluicegate.checked import Checked, explained
+from sluicegate.checked import Checked, Text, Whole, explained
 from sluicegate.errors import SluiceError
-from sluicegate.network.flows import Flows
+from sluicegate.network.flows import DatagramFlows, Flows, ReplayFlows
 from sluicegate.network.laws import Duration, Time
 from sluicegate.network.topology import Dumbbell, Graph, Pair, ParkingLot, Star
 from sluicegate.registry import PythonAqm
-from sluicegate.scenario import Discipline, Queue, Whole, placed, read_toml
+from sluicegate.scenario import Discipline, Queue, placed, read_toml
+
+# a row is kept of each flow in each replication, which takes about 80 bytes
+_MOST_ROWS = 50_000_000
 
 AnyTopology = Annotated[Dumbbell | ParkingLot | Star | Graph, Field(discriminator="kind")]
 AnyFlows = Annotated[Flows, Field(discriminator="kind")]
+
+
+def _ecn_capable(flows: Flows) -> bool:
+    """Whether any packet of these flows can be marked."""
+    if isinstance(flows, ReplayFlows):
+        return bool(flows.packets.ecn_capable.any())
+    return not isinstance(flows, DatagramFlows) and flows.tcp.ecn
 
 
 class NetworkScenario(Checked):
@@ -30,14 +40,14 @@ class NetworkScenario(Checked):
         disciplines: What is compared.
         duration_s: Simulated time of a replication.
         warm_up_s: What is left out of the measures; None: half of the duration.
-        sample_s: Between two samples of all series.
+        sample_s: Between two samples of all series, the first at 0.
         windows: Whether the series have the mean congestion window: it takes a look at every flow
             at each sample.
         replications: Independent repetitions, which the intervals rest on.
         seed: Of every random stream; all disciplines see the same flows.
     """
 
-    title: str = ""
+    title: Text = ""
     topology: AnyTopology
     flows: Annotated[list[AnyFlows], Field(min_length=1)]
     queue: Queue = Queue()
@@ -54,13 +64,17 @@ class NetworkScenario(Checked):
     def _complete(self) -> NetworkScenario:
         if self.warm_up >= self.duration_s:
             raise SluiceError(
-                f"warm_up_s = {self.warm_up:g} must be below duration_s = {self.duration_s:g}"
+                f"warm_up_s = {self.warm_up:g} must be below duration_s = {self.duration_s:g}, or "
+                "be left out for half of it"
             )
         if not any(wire.queue for wire in self.topology.wires()):
             raise SluiceError("topology.links: at least one must have queue = true")
-        for place, flows in enumerate(self.flows):
-            with explained(f"flows.{place}"):
-                self.pairs(flows)
+        self.pairs()
+        if (rows := self.replications * sum(flows.count for flows in self.flows)) > _MOST_ROWS:
+            raise SluiceError(
+                f"replications = {self.replications} must be fewer: with all groups of flows they "
+                f"make {rows} flows, and at most {_MOST_ROWS} are kept"
+            )
         for place, discipline in enumerate(self.disciplines):
             with explained(f"disciplines.{place}"):
                 if isinstance(discipline.configured, PythonAqm):
@@ -84,26 +98,31 @@ class NetworkScenario(Checked):
     @property
     def group_numbers(self) -> list[int]:
         """The place in `flows` of each of the engine's groups: one for each pair of nodes."""
-        return [place for place, flows in enumerate(self.flows) for _ in self.pairs(flows)]
+        return [place for place, pairs in enumerate(self.pairs()) for _ in pairs]
 
-    def pairs(self, flows: AnyFlows) -> list[Pair]:
-        """The pairs of nodes that a group's flows are dealt out to.
+    def pairs(self) -> list[list[Pair]]:
+        """The pairs of nodes that the flows of each group are dealt out to.
 
         Raises:
             SluiceError: If the topology has no such way or no such node.
         """
-        ways = self.topology.ways()
-        if flows.source is None or flows.sink is None:
-            if not ways:
-                raise SluiceError("source and sink are missing: this topology names no ways")
-            way = next(iter(ways)) if flows.way is None else flows.way
-            if way not in ways:
-                raise SluiceError(f"way = {way} must be one of {', '.join(ways)}")
-            return ways[way]
-        for name in (flows.source, flows.sink):
-            if name not in self.nodes:
-                raise SluiceError(f"{name} is no node of the topology")
-        return [(flows.source, flows.sink)]
+        ways, nodes = self.topology.ways(), set(self.nodes)
+        pairs = []
+        for place, flows in enumerate(self.flows):
+            with explained(f"flows.{place}"):
+                pairs.append(_pairs(flows, ways, nodes))
+        return pairs
+
+    def notes(self) -> list[str]:
+        """What a reader of the measures must know, a sentence each."""
+        marking = [each for each in self.disciplines if self._marks(each)]
+        if not marking or any(map(_ecn_capable, self.flows)):
+            return []
+        names = ", ".join(each.name for each in marking)
+        return [f"Nothing can be marked ({names}): no flow has tcp = {{ ecn = true }}."]
+
+    def _marks(self, discipline: Discipline) -> bool:
+        return self.queue.ecn if discipline.ecn is None else discipline.ecn
 
     @classmethod
     def load(cls, path: str | Path) -> NetworkScenario:
@@ -121,3 +140,18 @@ class NetworkScenario(Checked):
         """Check a scenario given as a table of TOML's types; see `load`."""
         with explained(origin):
             return cls.model_validate(placed(table, folder))
+
+
+def _pairs(flows: AnyFlows, ways: dict[str, list[Pair]], nodes: set[str]) -> list[Pair]:
+    """The pairs of nodes that a group's flows are dealt out to; see `NetworkScenario.pairs`."""
+    if flows.source is None or flows.sink is None:
+        if not ways:
+            raise SluiceError("source and sink are missing: this topology names no ways")
+        way = next(iter(ways)) if flows.way is None else flows.way
+        if way not in ways:
+            raise SluiceError(f"way = {way} must be one of {', '.join(ways)}")
+        return ways[way]
+    for name in (flows.source, flows.sink):
+        if name not in nodes:
+            raise SluiceError(f"{name} is no node of the topology")
+    return [(flows.source, flows.sink)]

@@ -21,6 +21,9 @@ from sluicegate.scenario import Discipline
 
 Watch = Callable[[float, float], None]
 
+# what the engine says of a time out of range
+_TIME = r"(tcp\.\w+)_ns = (\d+) must lie between (\d+) and (\d+) \(ns\)"
+
 
 def simulate(
     scenario: NetworkScenario,
@@ -88,9 +91,15 @@ def simulate(
 
 
 def _in_words_of(scenario: NetworkScenario, reason: str) -> str:
-    """The engine's reason with its groups of flows numbered as in the scenario."""
+    """The engine's reason with groups of flows numbered, and times called, as in the scenario."""
     numbers = scenario.group_numbers
-    return re.sub(r"^flows\.(\d+)", lambda found: f"flows.{numbers[int(found[1])]}", reason)
+    reason = re.sub(r"^flows\.(\d+)", lambda found: f"flows.{numbers[int(found[1])]}", reason)
+    return re.sub(_TIME, lambda found: _in_seconds(*found.groups()), reason)
+
+
+def _in_seconds(name: str, *times_ns: str) -> str:
+    time, least, greatest = (f"{int(each) / 1e9:g}" for each in times_ns)
+    return f"{name}_s = {time} must lie between {least} and {greatest} (s)"
 
 
 def describe(scenario: NetworkScenario, discipline: Discipline) -> dict[str, Any]:
@@ -116,7 +125,8 @@ def _queue(scenario: NetworkScenario, discipline: Discipline) -> dict[str, Any]:
 def _plan(scenario: NetworkScenario, discipline: Discipline) -> dict[str, Any]:
     """What the engine takes a scenario and a discipline as."""
     aqm = discipline.configured
-    assert isinstance(aqm, Aqm)
+    if not isinstance(aqm, Aqm):
+        raise SluiceError("a Python AQM runs in the slotted world only")
     place = {name: number for number, name in enumerate(scenario.nodes)}
     links = [
         {
@@ -129,12 +139,12 @@ def _plan(scenario: NetworkScenario, discipline: Discipline) -> dict[str, Any]:
         for wire in scenario.topology.wires()
     ]
     groups = []
-    for flows in scenario.flows:
-        pairs = scenario.pairs(flows)
+    for flows, pairs in zip(scenario.flows, scenario.pairs(), strict=True):
+        fields = flows.plan()
         for number, (source, sink) in enumerate(pairs):
             count = (flows.count + len(pairs) - 1 - number) // len(pairs)
             ends = {"from": place[source], "to": place[sink], "count": count}
-            groups.append({**flows.plan(), **ends})
+            groups.append({**fields, **ends})
     return {
         **_queue(scenario, discipline),
         "aqm": aqm.engine,

@@ -5,14 +5,26 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Annotated, Literal, TypeAlias
 
-from pydantic import Field, model_validator
+from pydantic import AfterValidator, Field, model_validator
 
-from sluicegate.checked import Checked
+from sluicegate.checked import Checked, Whole, printable
 from sluicegate.errors import SluiceError
-from sluicegate.scenario import Whole
 
+# the engine's rates are whole: from here on that is at most 10 parts in a million of a rate
+_ANY_RATE = 50_000
+
+
+def _nearly_whole(rate_bps: float) -> float:
+    if rate_bps < _ANY_RATE and not rate_bps.is_integer():
+        raise SluiceError(f"{rate_bps:g} must be whole, as all rates below {_ANY_RATE} (bits/s)")
+    return rate_bps
+
+
+Name: TypeAlias = Annotated[str, Field(min_length=1), AfterValidator(printable)]
 Delay: TypeAlias = Annotated[float, Field(ge=0, le=3600)]
-Rate: TypeAlias = Annotated[float, Field(ge=1, le=1e14)]
+Rate: TypeAlias = Annotated[float, Field(ge=1, le=1e14), AfterValidator(_nearly_whole)]
+# finding the ways takes time and memory with the square of their number
+Delays: TypeAlias = Annotated[list[Delay], Field(max_length=1000)]
 Pair: TypeAlias = tuple[str, str]
 
 
@@ -42,6 +54,9 @@ def _both(one: str, other: str, rate_bps: float, delay_s: float) -> list[Wire]:
 class Dumbbell(Checked):
     """Clients, a router, the bottleneck, a router, servers: client i talks to server i.
 
+    Nodes are `client0` and so on, `left`, `right`, `server0` and so on. Ways are `forward`, from
+    clients to servers, and `reverse`.
+
     Attributes:
         rate_bps: Of the bottleneck, both directions.
         delay_s: Of the bottleneck.
@@ -54,7 +69,7 @@ class Dumbbell(Checked):
     kind: Literal["dumbbell"] = "dumbbell"
     rate_bps: Rate = 10e6
     delay_s: Delay = 0.0025
-    client_delays_s: Annotated[list[Delay], Field(min_length=1)] = Field(
+    client_delays_s: Annotated[Delays, Field(min_length=1)] = Field(
         default=[0.01, 0.05, 0.1, 0.15, 0.2]
     )
     server_delay_s: Delay = 0.0025
@@ -80,6 +95,9 @@ class Dumbbell(Checked):
 
 class ParkingLot(Checked):
     """A row of routers; one way leads along all links between them, a crossing way over each.
+
+    Nodes are `entry`, `router0` and so on, `exit`, and for each hop `enters0` and `leaves0` and so
+    on. Ways are `long`, from entry to exit, and `cross`, over one hop each.
 
     Attributes:
         hops: Links between routers, each with the discipline.
@@ -119,6 +137,9 @@ class ParkingLot(Checked):
 class Star(Checked):
     """Hosts around a hub; all but the first send to the first, whose link has the discipline.
 
+    Nodes are `hub`, `host0` and so on. Ways are `inward`, from each host to the first, and
+    `outward`.
+
     Attributes:
         rate_bps: From the hub to the first host, and back.
         access_rate_bps: Between the other hosts and the hub.
@@ -128,7 +149,7 @@ class Star(Checked):
     kind: Literal["star"] = "star"
     rate_bps: Rate = 10e6
     access_rate_bps: Rate = 100e6
-    delays_s: Annotated[list[Delay], Field(min_length=2)] = [0.01] * 4
+    delays_s: Annotated[Delays, Field(min_length=2)] = [0.01] * 4
 
     def wires(self) -> list[Wire]:
         """All links, that from the hub to the first host first."""
@@ -160,8 +181,8 @@ class Link(Checked):
         both_ways: Whether the link leads back, too: there it has no discipline.
     """
 
-    source: Annotated[str, Field(min_length=1)]
-    sink: Annotated[str, Field(min_length=1)]
+    source: Name
+    sink: Name
     rate_bps: Rate
     delay_s: Delay
     queue: bool = False
@@ -169,16 +190,30 @@ class Link(Checked):
 
 
 class Graph(Checked):
-    """Links of one's own; nodes are what the links name, flows name their two ends."""
+    """Links of one's own; nodes are what the links name, flows name their two ends.
+
+    From one node to another there is one link at most. For the discipline in both directions, give
+    two links with `both_ways = false`.
+    """
 
     kind: Literal["graph"] = "graph"
     links: Annotated[list[Link], Field(min_length=1)]
 
     @model_validator(mode="after")
     def _sensible(self) -> Graph:
+        # no route would take a second one, and so none might pass the discipline
+        first: dict[Pair, int] = {}
         for place, link in enumerate(self.links):
             if link.source == link.sink:
                 raise SluiceError(f"links.{place}.sink = {link.sink} must differ from its source")
+            there, back = (link.source, link.sink), (link.sink, link.source)
+            for pair in (there, back) if link.both_ways else (there,):
+                if (other := first.setdefault(pair, place)) != place:
+                    way = " -> ".join(pair)
+                    raise SluiceError(
+                        f"links.{place} leads {way} as links.{other} does: "
+                        "with both_ways = true a link leads back, too"
+                    )
         return self
 
     def wires(self) -> list[Wire]:

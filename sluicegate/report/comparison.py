@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from sluicegate.comparison import Comparison
+from sluicegate.files import writing
 from sluicegate.network.record import NetworkRecord
 from sluicegate.record import Record, names
 from sluicegate.report import plots
@@ -38,7 +39,9 @@ def write_report(comparison: Comparison, folder: Path) -> Path:
         # written by Python: a full disk is an OSError then
         content = io.BytesIO()
         frame.write_parquet(content)
-        (folder / f"{name}.parquet").write_bytes(content.getvalue())
+        path = folder / f"{name}.parquet"
+        with writing(path):
+            path.write_bytes(content.getvalue())
     path = folder / "report.html"
     comparison_page(comparison).write(path)
     return path

@@ -18,7 +18,7 @@ _MOST_PORTS = 4
 
 def add_network(page: Page, records: Sequence[NetworkRecord]) -> None:
     """Add the figures of networks, and the table of the queues where there are several."""
-    ports = records[0].ports
+    ports, main = records[0].ports, records[0].main_place
     reading = series.reading(records[0])
     aimed = any(series.own_target(record) is not None for record in records)
     dotted = " Dotted: the queue that the AQM is to hold." if aimed else ""
@@ -29,11 +29,12 @@ def add_network(page: Page, records: Sequence[NetworkRecord]) -> None:
             reading + dotted,
         )
     if len(ports) > 1:
-        page.table(*port_rows(records), "Queue by queue; the other figures are of the first.")
-    averages = series.average_series_figure(records)
+        others = f"Queue by queue; the other figures are of {ports[main].name}."
+        page.table(*port_rows(records), others)
+    averages = series.average_series_figure(records, port=main)
     if averages is not None:
         page.figure(averages, "The average queue in time", f"As the AQM holds it. {reading}")
-    probabilities = series.probability_series_figure(records)
+    probabilities = series.probability_series_figure(records, port=main)
     if probabilities is not None:
         page.figure(probabilities, "The drop probability in time", f"Of the AQM. {reading}")
     windows = series.window_series_figure(records)

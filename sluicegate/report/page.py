@@ -11,6 +11,7 @@ import jinja2
 import matplotlib
 from matplotlib.figure import Figure
 
+from sluicegate.files import writing
 from sluicegate.report.terminal import numeric_columns
 
 _TEMPLATES = jinja2.Environment(
@@ -101,7 +102,8 @@ class Page:
         """
         path = Path(path)
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(self.html(), encoding="utf-8")
+        with writing(path):
+            path.write_text(self.html(), encoding="utf-8")
 
 
 def _inline(figure: Figure) -> str:

@@ -18,7 +18,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter
 from numpy.typing import NDArray
 
-from sluicegate.estimate import Measure
+from sluicegate.estimate import Measure, coarsen
 from sluicegate.record import Record
 from sluicegate.report.tables import measure_text
 
@@ -40,6 +40,8 @@ WIDTH = 8.4
 # rarer than this is nothing that the eye could use beside the rest
 _LEAST_SHOWN = 1e-15
 _RARE = 5e-4
+# the eye tells no more than some hundred apart
+POINTS = 600
 _ONE_IN = {0.1: "1 in 10", 0.01: "1 in 100", 0.001: "1 in 1000"}
 
 
@@ -56,7 +58,9 @@ def dash(place: int) -> Dash:
 def label(name: str) -> str:
     """A discipline's name as a figure shows it: short lines, no mathematics."""
     lines = textwrap.wrap(name, 26, max_lines=3, placeholder=" …")
-    return "\n".join(lines).replace("$", r"\$")
+    shown = "\n".join(lines).replace("$", r"\$")
+    # matplotlib leaves names that start with an underscore out of legends
+    return f" {shown}" if shown.startswith("_") else shown
 
 
 def height_for(shown: Sequence[str]) -> float:
@@ -146,9 +150,10 @@ def queue_figure(records: Sequence[Record]) -> Figure:
     figure = Figure(figsize=(WIDTH, 0.6 + 0.7 * len(records)), layout="constrained")
     strips = figure.subplots(len(records), 1, sharex=True, squeeze=False)[:, 0]
     last = 1 + max(_first_below(_tail(record.queue_distribution), 1e-3) for record in records)
+    width = last // POINTS + 1
     for ax, record, look in zip(strips, records, _looks(records), strict=True):
-        shares = record.queue_distribution[: last + 1]
-        edges = np.arange(len(shares) + 1) - 0.5
+        shares = coarsen(record.queue_distribution[: last + 1], width)
+        edges = width * np.arange(len(shares) + 1) - 0.5
         ax.stairs(shares, edges, fill=True, color=look.colour, alpha=0.7)
         ax.axvline(record["queue_mean"].value, color="black", lw=1.4)
         ax.set_ylabel(look.text, color=look.colour)
@@ -234,8 +239,7 @@ def _draw_tails(tails: Sequence[_Tail]) -> tuple[Figure, Axes]:
     ax = figure.subplots()
     for curve in sorted(filter(_is_there, tails), key=_reach, reverse=True):
         shown = np.flatnonzero(curve.tail > max(curve.resolution, _LEAST_SHOWN))
-        # the eye tells no more than some hundred points apart
-        shown = shown[:: len(shown) // 600 + 1]
+        shown = shown[:: len(shown) // POINTS + 1]
         (line,) = ax.plot(curve.at[shown], curve.tail[shown], label=curve.look.text)
         line.set(color=curve.look.colour, linestyle=curve.look.dash)
     ax.set_yscale("log")

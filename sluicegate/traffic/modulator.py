@@ -54,7 +54,9 @@ class Modulator:
                 f"a = {self.a} is too small for {self.states} states: "
                 f"the probabilities a^-j of leaving state 0 add up to {leaving:.4g}, over 1"
             )
-        if (slowest := (self.a / self.q) ** (self.states - 1)) > _LONGEST_STATE * (1 + 1e-9):
+        with np.errstate(over="ignore"):
+            slowest = np.float64(self.a / self.q) ** (self.states - 1)
+        if slowest > _LONGEST_STATE * (1 + 1e-9):
             raise SluiceError(
                 f"a = {self.a} is too large for q = {self.q} and {self.states} states: "
                 f"the slowest state would last {slowest:.3g} slots; at most 1e9 are allowed"
@@ -262,7 +264,7 @@ def _q_of_mean(mean: float, states: int) -> float:
     others = 1 / mean - 1
 
     def excess(log_q: float) -> float:
-        return float(np.log(np.exp(-j * log_q).sum()) - np.log(others))
+        return float(np.logaddexp.reduce(-j * log_q) - np.log(others))
 
     return float(np.exp(_root(excess, -60.0, 60.0)))
 

@@ -8,11 +8,14 @@ use sluice_tcp::{Config, Receiver, Sender};
 use crate::{
     agenda::{Agenda, Task},
     clock::Clock,
+    error::NetworkError,
     pages::ask_for_large_pages,
     plan::Plan,
     routes::Routes,
     run::{DatagramOutcome, TcpOutcome},
-    sources::{DatagramSource, Group, Source, TcpFlow, TcpKind, User, spread},
+    sources::{
+        DatagramSource, Group, MOST_FLOWS, ShortTcp, Source, TcpFlow, TcpKind, User, spread,
+    },
     timer::Timer,
     tournament::NEVER,
 };
@@ -90,13 +93,16 @@ pub struct Endpoints {
 
 impl Endpoints {
     /// Draws the flows of one replication and enters their starts in the agenda.
+    ///
+    /// # Errors
+    /// If more flows arrive than can: where gaps have a heavy tail far more may than their mean says.
     pub fn new(
         plan: &Plan,
         routes: &Routes,
         replication: u64,
         clock: Clock,
         agenda: &mut Agenda,
-    ) -> Self {
+    ) -> Result<Self, NetworkError> {
         let (groups, end_ns) = (&plan.groups, plan.duration_ns);
         let mut all = Self::default();
         let is_long = |group: &&Group| matches!(group.source, Source::Long(_));
@@ -119,7 +125,7 @@ impl Endpoints {
                         all.add_tcp(add, routes, &mut random, (clock, agenda));
                     }
                     Source::Short(short) => {
-                        for flow in short.draw(&mut random, end_ns) {
+                        for flow in all.arrivals((index, short), &mut random, end_ns)? {
                             let add = (index, group, &short.kind, flow);
                             all.add_tcp(add, routes, &mut random, (clock, agenda));
                         }
@@ -142,7 +148,24 @@ impl Endpoints {
                 }
             }
         }
-        all
+        Ok(all)
+    }
+
+    /// The flows of one stream of arrivals.
+    fn arrivals(
+        &self,
+        (index, short): (usize, &ShortTcp),
+        random: &mut Stream,
+        end_ns: u64,
+    ) -> Result<Vec<TcpFlow>, NetworkError> {
+        let most = MOST_FLOWS.saturating_sub(self.senders.len());
+        let flows = short.draw(random, end_ns, most);
+        if flows.len() > most {
+            return Err(NetworkError(format!(
+                "flows.{index}: more than {MOST_FLOWS:e} flows would arrive"
+            )));
+        }
+        Ok(flows)
     }
 
     fn add_tcp(

@@ -20,6 +20,7 @@ mod network;
 mod packet;
 mod pages;
 mod plan;
+mod port;
 mod routes;
 mod run;
 mod sacks;

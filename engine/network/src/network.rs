@@ -8,18 +8,19 @@
 use std::cmp::Reverse;
 
 use rand::Rng;
-use sluice_aqm::{Running, Verdict};
-use sluice_queue::{Queue, Waiting};
-use sluice_random::{Stream, stream};
+use sluice_aqm::Verdict;
+use sluice_queue::Waiting;
+use sluice_random::stream;
 
 use crate::{
     clock::{Clock, Ticks, spare},
     line::{Line, Store},
     packet::{Packet, Place, Transit},
+    port::Port,
     routes::{END, Routes},
     sacks::Sacks,
     series::PortSeries,
-    tally::{Tally, lost},
+    tally::Tally,
     topology::Topology,
     tournament::{NEVER, Tournament},
     trace::{Event, Step, Trace},
@@ -69,73 +70,6 @@ impl Wire {
     }
 }
 
-/// What stands before a link, at work.
-struct Port {
-    link: usize,
-    queue: Queue<Transit, Running>,
-    random: Stream,
-    busy: bool,
-    /// Up to here (ns) the queue's length, and while the link is idle its idle time, are counted.
-    counted_ns: u64,
-    /// What was counted before the tally began.
-    earlier: Earlier,
-    tally: Tally,
-    series: PortSeries,
-}
-
-/// A port's counts from the start of the run to the start of its present tally.
-#[derive(Default)]
-struct Earlier {
-    arrivals: u64,
-    sent_bytes: u64,
-    verdicts: [u64; Verdict::COUNT],
-}
-
-impl Port {
-    #[inline]
-    fn count(&mut self, now_ns: u64) {
-        let ns = now_ns - self.counted_ns;
-        self.tally.hold(self.queue.packets(), ns);
-        if !self.busy {
-            self.tally.idle_ns += ns;
-        }
-        self.counted_ns = now_ns;
-    }
-
-    fn sample(&mut self) {
-        let series = &mut self.series;
-        series.queue.push(self.queue.packets() as u32);
-        series
-            .arrivals
-            .push(self.earlier.arrivals + self.tally.arrivals);
-        series.losses.push(lost(self.queue.verdicts()));
-        series
-            .sent_bytes
-            .push(self.earlier.sent_bytes + self.tally.sent_bytes);
-        let mut aqms = self.queue.aqms();
-        if let (Some(aqm), None) = (aqms.next(), aqms.next()) {
-            series.average.extend(aqm.average());
-            series.probability.extend(aqm.probability());
-        }
-    }
-
-    fn take_tally(&mut self, now_ns: u64) -> Tally {
-        self.count(now_ns);
-        let mut tally = std::mem::take(&mut self.tally);
-        let all = *self.queue.verdicts();
-        for (verdict, count) in tally.verdicts.iter_mut().enumerate() {
-            *count = all[verdict] - self.earlier.verdicts[verdict];
-        }
-        tally.duration_ns = tally.queue_ns.iter().sum();
-        self.earlier = Earlier {
-            arrivals: self.earlier.arrivals + tally.arrivals,
-            sent_bytes: self.earlier.sent_bytes + tally.sent_bytes,
-            verdicts: all,
-        };
-        tally
-    }
-}
-
 /// Most packets on their way, 32 bytes each: queues without a limit would fill the memory.
 const MOST_ON_WAY: usize = 20_000_000;
 
@@ -181,21 +115,8 @@ impl<T: Trace> Network<T> {
                 line: Line::default(),
             });
             if let Some(port) = &link.port {
-                ports.push(Port {
-                    link: index,
-                    queue: Queue::new(
-                        port.discipline,
-                        port.scheduler,
-                        || port.aqm.start(),
-                        link.rate_bps,
-                    ),
-                    random: stream(seed, &format!("aqm {index}"), replication),
-                    busy: false,
-                    counted_ns: 0,
-                    earlier: Earlier::default(),
-                    tally: Tally::default(),
-                    series: PortSeries::default(),
-                });
+                let random = stream(seed, &format!("aqm {index}"), replication);
+                ports.push(Port::new(index, port, link.rate_bps, random));
             }
         }
         let mut links: Vec<usize> = (0..wires.len()).collect();

@@ -5,7 +5,7 @@ use crate::{
     error::NetworkError,
     routes::Routes,
     series::{FLOW_BYTES, PORT_BYTES},
-    sources::Group,
+    sources::{Group, MOST_FLOWS},
     topology::Topology,
     tournament::Tournament,
 };
@@ -33,8 +33,6 @@ pub struct Plan {
 
 /// Longest simulated time: 1000 days.
 const MOST_DURATION_NS: u64 = 86_400_000_000_000_000;
-/// Most flows, short ones aside: each takes somewhat less than 1 kB.
-const MOST_FLOWS: u64 = 5_000_000;
 /// Most bytes that the series of all replications may take.
 const MOST_SERIES_BYTES: u64 = 1_000_000_000;
 
@@ -44,37 +42,25 @@ impl Plan {
     /// # Errors
     /// Says what makes no sense: rates, delays, flows without a way, times out of range.
     pub(crate) fn check(&self) -> Result<(Routes, Clock), NetworkError> {
-        let routes = self.routes()?;
-        let ports = self
-            .topology
-            .links
-            .iter()
-            .filter(|link| link.port.is_some());
-        let events = self.topology.links.len() + ports.count();
-        let clock = Clock::new(self.duration_ns, Tournament::room(events)).ok_or_else(|| {
-            let links = self.topology.links.len();
-            NetworkError(format!(
-                "duration = {} ns is too long for a network of {links} links",
-                self.duration_ns
-            ))
-        })?;
-        Ok((routes, clock))
+        self.topology.check()?;
+        self.check_times()?;
+        self.check_flows()?;
+        Ok((self.routes()?, self.clock()?))
+    }
+
+    fn ports(&self) -> usize {
+        let links = self.topology.links.iter();
+        links.filter(|link| link.port.is_some()).count()
     }
 
     /// Samples of a replication for which there is room; one at least.
     fn most_samples(&self) -> u64 {
-        let ports = self
-            .topology
-            .links
-            .iter()
-            .filter_map(|link| link.port.as_ref());
-        let bytes = ports.count() as u64 * PORT_BYTES + FLOW_BYTES;
+        let bytes = self.ports() as u64 * PORT_BYTES + FLOW_BYTES;
         (MOST_SERIES_BYTES / (bytes * u64::from(self.replications).max(1))).max(1)
     }
 
-    fn routes(&self) -> Result<Routes, NetworkError> {
+    fn check_times(&self) -> Result<(), NetworkError> {
         let refuse = |what: String| Err(NetworkError(what));
-        self.topology.check()?;
         if !(2..=MOST_DURATION_NS).contains(&self.duration_ns) {
             return refuse(format!(
                 "duration = {} must lie between 2 and {MOST_DURATION_NS} ns",
@@ -96,15 +82,20 @@ impl Plan {
                 (self.duration_ns / most_samples + 1) as f64 / 1e9
             ));
         }
+        Ok(())
+    }
+
+    fn check_flows(&self) -> Result<(), NetworkError> {
+        let refuse = |what: String| Err(NetworkError(what));
         let flows: u64 = self.groups.iter().map(|group| u64::from(group.count)).sum();
-        if flows > MOST_FLOWS {
+        if flows > MOST_FLOWS as u64 {
             return refuse(format!(
                 "flows: the counts of all groups are {flows} together and must be at most \
                  {MOST_FLOWS}: each flow takes about 1 kB of memory"
             ));
         }
+        let nodes = self.topology.nodes.len();
         for (index, group) in self.groups.iter().enumerate() {
-            let nodes = self.topology.nodes.len();
             if group.from >= nodes || group.to >= nodes {
                 return refuse(format!("flows.{index} must join two of the {nodes} nodes"));
             }
@@ -112,6 +103,10 @@ impl Plan {
                 return refuse(format!("flows.{index}: {what}"));
             }
         }
+        Ok(())
+    }
+
+    fn routes(&self) -> Result<Routes, NetworkError> {
         let there = self.groups.iter().map(|group| (group.from, group.to));
         let back = self
             .groups
@@ -119,5 +114,16 @@ impl Plan {
             .filter(|group| !group.is_one_way())
             .map(|group| (group.to, group.from));
         Routes::new(&self.topology, there, back)
+    }
+
+    fn clock(&self) -> Result<Clock, NetworkError> {
+        let links = self.topology.links.len();
+        let room = Tournament::room(links + self.ports());
+        Clock::new(self.duration_ns, room).ok_or_else(|| {
+            NetworkError(format!(
+                "duration = {} ns is too long for a network of {links} links",
+                self.duration_ns
+            ))
+        })
     }
 }

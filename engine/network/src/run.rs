@@ -124,7 +124,8 @@ pub struct Replication {
 /// not depend on their number. Gives those that were finished, in order.
 ///
 /// # Errors
-/// If the plan makes no sense, or if more packets are on their way than memory should hold.
+/// If the plan makes no sense, if more packets are on their way than memory should hold, or if the
+/// system gives no threads.
 pub fn simulate(
     plan: &Plan,
     threads: Option<usize>,
@@ -134,11 +135,11 @@ pub fn simulate(
     let pool = rayon::ThreadPoolBuilder::new()
         .num_threads(threads.unwrap_or(0))
         .build()
-        .expect("threads to run on");
+        .map_err(|error| NetworkError(format!("no threads to run on: {error}")))?;
     let finished: Vec<_> = pool.install(|| {
         (0..plan.replications)
             .into_par_iter()
-            .map(|number| World::new(plan, (routes.clone(), clock), number, control, ()).run())
+            .map(|number| World::new(plan, (routes.clone(), clock), number, control, ())?.run())
             .collect::<Result<_, NetworkError>>()
     })?;
     Ok(finished.into_iter().flatten().collect())
@@ -155,5 +156,5 @@ pub fn simulate_traced(
     trace: &mut impl Trace,
 ) -> Result<Option<Replication>, NetworkError> {
     let checked = plan.check()?;
-    World::new(plan, checked, 0, control, trace).run()
+    World::new(plan, checked, 0, control, trace)?.run()
 }

@@ -31,16 +31,20 @@ pub struct World<'a, T> {
 }
 
 impl<'a, T: Trace> World<'a, T> {
+    /// One replication before its start.
+    ///
+    /// # Errors
+    /// If more flows arrive than can.
     pub fn new(
         plan: &'a Plan,
         (routes, clock): (Routes, Clock),
         replication: u32,
         control: &'a Control,
         mut trace: T,
-    ) -> Self {
+    ) -> Result<Self, NetworkError> {
         let streams = (plan.seed, u64::from(replication));
         let mut agenda = Agenda::new();
-        let ends = Endpoints::new(plan, &routes, streams.1, clock, &mut agenda);
+        let ends = Endpoints::new(plan, &routes, streams.1, clock, &mut agenda)?;
         trace.begin(&ends.tcp_groups, &ends.datagram_groups);
         let network = Network::new(&plan.topology, routes, clock, streams, trace);
         for (port, interval_ns) in network.ticks() {
@@ -52,7 +56,7 @@ impl<'a, T: Trace> World<'a, T> {
         if plan.warm_up_ns > 0 {
             agenda.add(clock.ticks(plan.warm_up_ns), Task::WarmedUp);
         }
-        Self {
+        Ok(Self {
             plan,
             network,
             ends,
@@ -62,7 +66,7 @@ impl<'a, T: Trace> World<'a, T> {
             reported_ns: 0,
             finished: Vec::new(),
             series: FlowSeries::default(),
-        }
+        })
     }
 
     /// Runs to the end; `None` if the run was cancelled meanwhile.

@@ -3,11 +3,11 @@
 mod common;
 
 use common::{MS, SECOND, datagrams, link, plan, port, refusal, short, tcp, topology};
-use sluice_network::{Law, Noise, Pace, Plan, Size};
+use sluice_network::{Group, Law, Noise, Pace, Plan, Size, Source};
 
 fn noisy(hurst: f64, frame_ns: u64) -> Pace {
     Pace::Noisy {
-        mean_gap_ns: MS,
+        mean_gap_ns: MS as f64,
         noise: Noise {
             hurst,
             deviation: 0.3,
@@ -27,7 +27,7 @@ type Spoil = fn(&mut Plan);
 
 #[test]
 fn each_with_its_reason() {
-    let cases: [(&str, Spoil); 15] = [
+    let cases: [(&str, Spoil); 17] = [
         (
             "flows: the counts of all groups are 5000001 together and must be at most 5000000: \
              each flow takes about 1 kB of memory",
@@ -92,12 +92,37 @@ fn each_with_its_reason() {
             },
         ),
         (
-            "flows.1: about 1.000e9 flows would arrive; at most 1e7 can",
+            "flows.1: about 1.000e9 flows would arrive; at most 5e6 can",
             |plan| {
                 let arrivals = Pace::Gaps(Law::Constant(1));
                 plan.groups.push(short(0, 1, arrivals, Size::Constant(1)));
             },
         ),
+        (
+            "flows.1: on: half of the times last less than 1.000e-9 s; they must last a hundredth of the \
+             gap between two packets, 1.000e-6 s",
+            |plan| {
+                let group = datagrams(0, 1, 1, Law::Constant(MS), SECOND);
+                let Source::Datagrams(mut datagrams) = group.source else {
+                    unreachable!()
+                };
+                datagrams.pace = Pace::OnOff {
+                    gap_ns: 1000.0,
+                    on: Law::Constant(1),
+                    off: Law::Constant(1),
+                };
+                let source = Source::Datagrams(datagrams);
+                plan.groups.push(Group { source, ..group });
+            },
+        ),
+        // 1000 are expected, but of gaps of 1 ns for the most part
+        ("flows.1: more than 5e6 flows would arrive", |plan| {
+            let arrivals = Pace::Gaps(Law::Pareto {
+                mean: MS,
+                shape: 1.000001,
+            });
+            plan.groups.push(short(0, 1, arrivals, Size::Constant(1)));
+        }),
         (
             "flows.1: mean = 2 must be at least shape / (shape - 1) = 3 (packets): \
              nothing is smaller than a packet",

@@ -172,7 +172,7 @@ fn a_transfer_takes_the_time_of_its_round_trips() {
 #[test]
 fn outcomes_of_flows_add_up_to_the_counts() {
     let mut plan = crowded(port("drop_tail", 5));
-    plan.groups.push(tcp(0, 1, 2, 50));
+    plan.groups.push(tcp(0, 1, 2, 20));
     let run = run(&plan);
     let counts = run.stretches[0].counts;
     let sum = |count: fn(&sluice_network::TcpOutcome) -> u32| {

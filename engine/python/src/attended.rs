@@ -37,3 +37,28 @@ pub fn attended<T: Send>(
         })
     })
 }
+
+/// Runs `work` on a thread of its own, which Ctrl-C leaves behind: what waits for a file that nobody
+/// writes, such as a pipe, cannot be ended.
+///
+/// # Errors
+/// What a signal raised.
+pub fn abandonable<T: Send + 'static>(
+    py: Python<'_>,
+    work: impl FnOnce() -> T + Send + 'static,
+) -> PyResult<T> {
+    let (ends, ended) = mpsc::channel();
+    // nobody may be left to hear of it
+    std::thread::spawn(move || drop(ends.send(work())));
+    py.detach(move || {
+        loop {
+            match ended.recv_timeout(POLL) {
+                Ok(outcome) => return Ok(outcome),
+                Err(mpsc::RecvTimeoutError::Timeout) => {
+                    Python::attach(|py| py.check_signals())?;
+                }
+                Err(mpsc::RecvTimeoutError::Disconnected) => panic!("the work does not panic"),
+            }
+        }
+    })
+}

@@ -7,6 +7,8 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
+use crate::attended::abandonable;
+
 /// Adds this file's functions to the module.
 pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(read_capture, module)?)
@@ -15,8 +17,7 @@ pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
 /// Read a pcap or pcapng file; return its columns and counts as a dict.
 #[pyfunction]
 fn read_capture(py: Python<'_>, path: PathBuf) -> PyResult<Bound<'_, PyDict>> {
-    let capture = py
-        .detach(|| sluice_capture::read(path))
+    let capture = abandonable(py, || sluice_capture::read(path))?
         .map_err(|error| PyValueError::new_err(error.to_string()))?;
     let columns = PyDict::new(py);
     columns.set_item("time_ns", capture.time_ns.into_pyarray(py))?;

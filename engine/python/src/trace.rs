@@ -7,6 +7,8 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyList};
 use sluice_trace::{Flow, Link, Summary};
 
+use crate::attended::abandonable;
+
 /// Adds this file's functions to the module.
 pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(read_trace, module)?)
@@ -16,8 +18,7 @@ pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
 /// arrays in it: that would load NumPy, which takes longer than reading a million lines.
 #[pyfunction]
 fn read_trace(py: Python<'_>, path: PathBuf) -> PyResult<Bound<'_, PyDict>> {
-    let summary = py
-        .detach(|| sluice_trace::read(path))
+    let summary = abandonable(py, || sluice_trace::read(path))?
         .map_err(|error| PyValueError::new_err(error.to_string()))?;
     let table = PyDict::new(py);
     table.set_item("lines", summary.lines)?;

@@ -134,7 +134,8 @@ impl Config {
         Config {
             syn: true,
             initial_window: 2.0,
-            initial_ssthresh: f64::from(receiver_window),
+            // below 2 the receiver's window rules alone
+            initial_ssthresh: f64::from(receiver_window).max(2.0),
             receiver_window,
             tick_ns: 10 * MS,
             initial_rto_ns: 3 * SECOND,
@@ -171,6 +172,14 @@ impl Config {
                 "packets",
             ),
             ("tick_ns", self.tick_ns as f64, 1e3, 1e9, "ns"),
+            // so that doubling the least time-out until it is reached stays within 32 bits
+            (
+                "max_rto_ns",
+                self.max_rto_ns as f64,
+                self.tick_ns as f64,
+                1e12,
+                "ns",
+            ),
             (
                 "min_rto_ns",
                 self.min_rto_ns as f64,

@@ -32,11 +32,16 @@ impl Sender {
         let marked = self.phase == Phase::Marked;
         let lowered = match config.reduction {
             // RFC 5681, section 3.1: a packet lost again says nothing new about the path.
-            Reduction::Flight => self.rto.is_backed_off() || (marked && self.una < self.recover),
+            Reduction::Flight => self.una < self.timed_out || (marked && self.una < self.recover),
             Reduction::Window => marked,
         };
         if !lowered {
-            let used = self.used(config);
+            let used = match config.reduction {
+                // Recovery may have sent several windows of new data behind a packet that was lost
+                // again; RFC 5681, section 3.1, allows "no more than" equation 4.
+                Reduction::Flight => self.used(config).min(self.window.cwnd),
+                Reduction::Window => self.used(config),
+            };
             self.window.time_out(config, used);
         }
     }

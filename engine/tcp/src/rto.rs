@@ -62,10 +62,6 @@ impl Rto {
         self.backoff = 1;
     }
 
-    pub fn is_backed_off(&self) -> bool {
-        self.backoff > 1
-    }
-
     pub fn timeout_ns(&self, config: &Config) -> u64 {
         let base_ns = self.base_ns.max(config.min_rto_ns);
         (base_ns * u64::from(self.backoff)).min(config.max_rto_ns)

@@ -2,6 +2,7 @@
 //! ns-2's `Sack1` does it.
 
 use crate::config::{Config, Pipe};
+use crate::deadline::Deadline;
 use crate::recovery::DUPLICATE_THRESHOLD;
 use crate::segment::{Ack, Segment};
 use crate::sender::{Moment, Phase, Sender};
@@ -99,6 +100,10 @@ fn send_in_recovery<F: FnMut(Segment)>(sender: &mut Sender, moment: &mut Moment<
             sender.next += 1;
         } else {
             sender.scoreboard.mark_retransmitted(seq);
+            // Karn's algorithm (RFC 6298, section 3); ns-2 goes on timing it.
+            if seq == sender.timed_seq && moment.config.pipe == Pipe::Scoreboard {
+                sender.timed_at = Deadline::NONE;
+            }
         }
         sender.pipe += 1;
     }

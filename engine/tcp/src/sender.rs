@@ -8,7 +8,7 @@ use crate::segment::{Ack, Segment};
 use crate::window::Window;
 use crate::{newreno, reno, sack, tahoe};
 
-/// Packets to send when the application never runs dry.
+/// Packets to send when the application never runs dry; 2^32 of them are not exceeded.
 pub const GREEDY: u32 = u32::MAX;
 
 /// Why the window was last reduced.
@@ -77,6 +77,8 @@ pub struct Sender {
     /// Packets thought to be in the network during recovery by selective acknowledgements.
     pub(crate) pipe: i64,
     timeouts: u32,
+    /// One past the packet that timed out last.
+    pub(crate) timed_out: u32,
 }
 
 impl Sender {
@@ -109,6 +111,7 @@ impl Sender {
             window: Window::new(config),
             pipe: 0,
             timeouts: 0,
+            timed_out: 0,
         }
     }
 
@@ -167,6 +170,7 @@ impl Sender {
         if self.una < self.max {
             self.timeouts += 1;
             self.lower_threshold(config);
+            self.timed_out = self.una + 1;
             self.rto.back_off(config);
         }
         self.close_window(config);
@@ -288,8 +292,8 @@ impl Sender {
             if !(self.closed_by_mark && ack.ece) {
                 self.rto.end_backoff();
             }
-            self.rto
-                .sample(moment.config, ticks(moment.now_ns) - ticks(sent_ns));
+            let elapsed = ticks(moment.now_ns).saturating_sub(ticks(sent_ns));
+            self.rto.sample(moment.config, elapsed);
             self.timed_at = Deadline::NONE;
         }
         self.closed_by_mark &= ack.ece;

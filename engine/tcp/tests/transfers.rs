@@ -35,7 +35,7 @@ proptest! {
         (data_lost, acks_lost, data_marked) in (lists(), lists(), lists()),
     ) {
         let mut config = if like_ns2 {
-            Config::ns2(variant, receiver_window.max(2))
+            Config::ns2(variant, receiver_window)
         } else {
             Config { receiver_window, ..Config::rfc(variant) }
         };

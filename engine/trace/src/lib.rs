@@ -1,5 +1,6 @@
 //! Reads ns-2's 12-field trace files, ns-2's own or any other's, in one pass: what became of each
-//! flow, and of each link and its queue. Memory does not grow with the file.
+//! flow, and of each link and its queue. Memory holds what is on its way: it does not grow with the
+//! file, unless packets leave their sources and the trace never shows where they end.
 
 mod error;
 mod figures;

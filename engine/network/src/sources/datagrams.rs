@@ -32,7 +32,7 @@ impl Datagrams {
         let mut pacer = Pacer::new(self.pace, &mut random, start_ns, stop_ns);
         let first_ns = match self.pace {
             // a constant gap would put every flow of the group one gap off its start
-            Pace::Gaps(Law::Constant(_)) => start_ns,
+            Pace::Gaps(Law::Constant(_)) | Pace::Constant { .. } => start_ns,
             _ => pacer.after(&mut random, start_ns),
         };
         let source = DatagramSource::Paced {

@@ -1,5 +1,7 @@
 //! Laws of times: how long something lasts, or what lies between two arrivals.
 
+use std::f64::consts::LN_2;
+
 use sluice_random::{Stream, uniform};
 
 /// A law of a time; all times in ns.
@@ -30,8 +32,7 @@ impl Law {
             }
             Self::Exponential(mean) => (-uniform(random).ln() * mean as f64) as u64,
             Self::Pareto { mean, shape } => {
-                let least = mean as f64 * (shape - 1.0) / shape;
-                (least * uniform(random).powf(-1.0 / shape)) as u64
+                (least_ns(mean, shape) * uniform(random).powf(-1.0 / shape)) as u64
             }
         }
     }
@@ -43,6 +44,15 @@ impl Law {
                 mean as f64
             }
             Self::Uniform(least, greatest) => (least as f64 + greatest as f64) / 2.0,
+        }
+    }
+
+    /// Half of the draws are shorter than this, ns: of a heavy tail far less than the mean.
+    pub fn median_ns(&self) -> f64 {
+        match *self {
+            Self::Exponential(mean) => mean as f64 * LN_2,
+            Self::Pareto { mean, shape } => least_ns(mean, shape) * 2_f64.powf(1.0 / shape),
+            Self::Constant(_) | Self::Uniform(..) => self.mean_ns(),
         }
     }
 
@@ -60,6 +70,11 @@ impl Law {
     }
 }
 
+/// The least value of a Pareto law.
+fn least_ns(mean: u64, shape: f64) -> f64 {
+    mean as f64 * (shape - 1.0) / shape
+}
+
 #[cfg(test)]
 mod tests {
     use sluice_random::stream;
@@ -67,7 +82,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_law_has_its_mean() {
+    fn every_law_has_its_mean_and_its_median() {
         let laws = [
             (Law::Constant(1000), 1000.0),
             (Law::Uniform(500, 1500), 1000.0),
@@ -83,11 +98,18 @@ mod tests {
         for (law, wanted) in laws {
             let mut random = stream(5, "law", 0);
             let count = 400_000;
-            let sum: u64 = (0..count).map(|_| law.draw(&mut random)).sum();
-            let mean = sum as f64 / f64::from(count);
+            let draws: Vec<u64> = (0..count).map(|_| law.draw(&mut random)).collect();
+            let mean = draws.iter().sum::<u64>() as f64 / f64::from(count);
             // the widest, the exponential, has a standard error of 1.6
             assert!((mean - wanted).abs() < 6.0, "{law:?}: {mean}");
             assert_eq!(law.mean_ns(), wanted);
+            let least = draws
+                .iter()
+                .filter(|draw| (**draw as f64) < law.median_ns().floor());
+            let greatest = draws.iter().filter(|draw| **draw as f64 > law.median_ns());
+            let half = f64::from(count) / 2.0;
+            assert!(least.count() as f64 <= 1.01 * half, "{law:?}");
+            assert!(greatest.count() as f64 <= 1.01 * half, "{law:?}");
         }
     }
 }

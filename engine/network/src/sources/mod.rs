@@ -1,6 +1,7 @@
 //! Where packets come from.
 
 mod datagrams;
+mod gap;
 mod law;
 mod noise;
 mod pace;
@@ -63,8 +64,9 @@ pub struct Group {
     pub source: Source,
 }
 
-/// Most flows of a group: those that a recording has, and those that are expected to arrive.
-const MOST_FLOWS: f64 = 1e7;
+/// Most flows: those that groups count, those that a recording has, those that arrive. Each takes
+/// somewhat less than 1 kB.
+pub(crate) const MOST_FLOWS: usize = 5_000_000;
 
 impl Group {
     /// Whether nobody answers, so that no way back is needed.
@@ -106,7 +108,7 @@ impl Group {
     fn check_arrivals(&self, pace: &Pace, from_ns: u64, to_ns: u64) -> Result<(), String> {
         let time_ns = to_ns.saturating_sub(from_ns) as f64;
         let expected = time_ns / pace.mean_gap_ns() * f64::from(self.count);
-        if expected > MOST_FLOWS {
+        if expected > MOST_FLOWS as f64 {
             return Err(format!(
                 "about {expected:.3e} flows would arrive; at most {MOST_FLOWS:e} can"
             ));
@@ -115,7 +117,7 @@ impl Group {
     }
 
     fn check_flows(&self, recorded: u32) -> Result<(), String> {
-        if f64::from(self.count) * f64::from(recorded) > MOST_FLOWS {
+        if f64::from(self.count) * f64::from(recorded) > MOST_FLOWS as f64 {
             return Err(format!(
                 "{} copies of {recorded} recorded flows are more than {MOST_FLOWS:e}",
                 self.count

@@ -75,9 +75,9 @@ impl NoisyRate {
         }
     }
 
-    /// When the time `ahead_ns` will have passed from `now` on, on a clock that runs at the rate;
-    /// [`NEVER`] if the noise ends before.
-    pub fn after(&self, now: u64, mut ahead_ns: f64) -> u64 {
+    /// When the time `ahead_ns` will have passed from `now` on, on a clock that runs at the rate, and
+    /// how much of it is left at that whole nanosecond; [`NEVER`] if the noise ends before.
+    pub fn after(&self, now: u64, mut ahead_ns: f64) -> (u64, f64) {
         let mut at = now;
         let first = ((now - self.from_ns) / self.frame_ns) as usize;
         for (frame, rate) in self.rates.iter().enumerate().skip(first) {
@@ -86,12 +86,13 @@ impl NoisyRate {
                 .saturating_add((frame as u64 + 1).saturating_mul(self.frame_ns));
             let held = (end - at) as f64 * rate;
             if ahead_ns < held {
-                return at + (ahead_ns / rate) as u64;
+                let passed_ns = ahead_ns / rate;
+                return (at + passed_ns as u64, passed_ns.fract() * rate);
             }
             ahead_ns -= held;
             at = end;
         }
-        NEVER
+        (NEVER, 0.0)
     }
 }
 
@@ -106,12 +107,14 @@ mod tests {
             frame_ns: 10,
             rates: vec![1.0, 0.0, 2.0],
         };
-        assert_eq!(noisy.after(100, 3.0), 103);
+        assert_eq!(noisy.after(100, 3.0), (103, 0.0));
+        assert_eq!(noisy.after(100, 3.5), (103, 0.5));
         // 5 in the first frame, nothing in the second, 4 of 20 in the third
-        assert_eq!(noisy.after(105, 9.0), 122);
-        assert_eq!(noisy.after(115, 0.0), 120);
-        assert_eq!(noisy.after(120, 19.0), 129);
-        assert_eq!(noisy.after(120, 20.0), NEVER);
-        assert_eq!(noisy.after(130, 0.0), NEVER);
+        assert_eq!(noisy.after(105, 9.0), (122, 0.0));
+        assert_eq!(noisy.after(105, 10.0), (122, 1.0));
+        assert_eq!(noisy.after(115, 0.0), (120, 0.0));
+        assert_eq!(noisy.after(120, 19.0), (129, 1.0));
+        assert_eq!(noisy.after(120, 20.0), (NEVER, 0.0));
+        assert_eq!(noisy.after(130, 0.0), (NEVER, 0.0));
     }
 }

@@ -1,10 +1,11 @@
 //! When packets, or flows, come one after the other.
 
 use rand::SeedableRng;
-use sluice_random::Stream;
+use sluice_random::{Stream, uniform};
 use sluice_traffic::{ModulatedSlots, Modulator};
 
 use super::{
+    gap::Gap,
     law::Law,
     noise::{Noise, NoisyRate},
 };
@@ -14,10 +15,20 @@ use super::{
 pub enum Pace {
     /// Independent gaps of this law.
     Gaps(Law),
+    /// At constant gaps.
+    Constant {
+        /// Between two arrivals.
+        gap_ns: f64,
+    },
+    /// Poisson.
+    Poisson {
+        /// Between two arrivals.
+        mean_gap_ns: f64,
+    },
     /// At constant gaps while on, nothing while off.
     OnOff {
         /// Between two arrivals while on.
-        gap_ns: u64,
+        gap_ns: f64,
         /// How long it is on.
         on: Law,
         /// How long it is off.
@@ -26,14 +37,14 @@ pub enum Pace {
     /// Poisson, with a rate that follows noise.
     Noisy {
         /// Between two arrivals where the rate is its mean.
-        mean_gap_ns: u64,
+        mean_gap_ns: f64,
         /// How the rate varies.
         noise: Noise,
     },
     /// One in each slot that the modulator says.
     Modulated {
         /// Length of a slot.
-        slot_ns: u64,
+        slot_ns: f64,
         /// Which slots.
         law: Modulator,
     },
@@ -42,15 +53,15 @@ pub enum Pace {
 impl Pace {
     /// What is wrong with the law, if anything.
     pub fn check(&self) -> Result<(), String> {
-        let least = |name: &str, ns: u64| match ns {
-            0 => Err(format!("{name} = 0 must be at least 1 ns")),
-            _ => Ok(()),
-        };
         match self {
             Self::Gaps(law) => law.check(),
-            Self::OnOff { gap_ns, on, off } => {
-                least("gap", *gap_ns).and(on.check()).and(off.check())
+            Self::Constant { gap_ns: gap } | Self::Poisson { mean_gap_ns: gap } => {
+                least("gap", *gap)
             }
+            Self::OnOff { gap_ns, on, off } => least("gap", *gap_ns)
+                .and(on.check())
+                .and(off.check())
+                .and(long_enough(*gap_ns, on)),
             Self::Noisy { mean_gap_ns, noise } => least("gap", *mean_gap_ns).and(noise.check()),
             Self::Modulated { slot_ns, law } => least("slot", *slot_ns).and(law.check()),
         }
@@ -60,11 +71,12 @@ impl Pace {
     pub fn mean_gap_ns(&self) -> f64 {
         match self {
             Self::Gaps(law) => law.mean_ns().max(1.0),
+            Self::Constant { gap_ns: gap } | Self::Poisson { mean_gap_ns: gap } => *gap,
             Self::OnOff { gap_ns, on, off } => {
-                *gap_ns as f64 * (on.mean_ns() + off.mean_ns()) / on.mean_ns().max(1.0)
+                gap_ns * (on.mean_ns() + off.mean_ns()) / on.mean_ns().max(1.0)
             }
-            Self::Noisy { mean_gap_ns, .. } => *mean_gap_ns as f64,
-            Self::Modulated { slot_ns, law } => *slot_ns as f64 / law.mean(),
+            Self::Noisy { mean_gap_ns, .. } => *mean_gap_ns,
+            Self::Modulated { slot_ns, law } => *slot_ns / law.mean(),
         }
     }
 
@@ -77,12 +89,35 @@ impl Pace {
     }
 }
 
+fn least(name: &str, ns: f64) -> Result<(), String> {
+    if ns >= 1.0 {
+        return Ok(());
+    }
+    Err(format!("{name} = {ns} must be at least 1 ns"))
+}
+
+/// Where a gap goes on over hundreds of times on and off, to find its end takes longer than all that
+/// becomes of the packet.
+fn long_enough(gap_ns: f64, on: &Law) -> Result<(), String> {
+    if 100.0 * on.median_ns() >= gap_ns {
+        return Ok(());
+    }
+    Err(format!(
+        "on: half of the times last less than {:.3e} s; they must last a hundredth of the gap between \
+         two packets, {:.3e} s",
+        on.median_ns() / 1e9,
+        gap_ns / 1e9
+    ))
+}
+
 /// A law of arrivals at work.
 #[derive(Clone, Debug)]
 pub enum Pacer {
     Gaps(Law),
+    Constant(Gap),
+    Poisson(Gap),
     OnOff {
-        gap_ns: u64,
+        gap: Gap,
         on: Law,
         off: Law,
         /// End of the present ON period.
@@ -90,12 +125,12 @@ pub enum Pacer {
         end_ns: u64,
     },
     Noisy {
-        mean_gap_ns: u64,
+        gap: Gap,
         rate: NoisyRate,
     },
     Modulated {
         from_ns: u64,
-        slot_ns: u64,
+        slot: Gap,
         slots: Box<ModulatedSlots>,
     },
 }
@@ -105,20 +140,22 @@ impl Pacer {
     pub fn new(pace: Pace, random: &mut Stream, from_ns: u64, end_ns: u64) -> Self {
         match pace {
             Pace::Gaps(law) => Self::Gaps(law),
+            Pace::Constant { gap_ns } => Self::Constant(Gap::new(gap_ns)),
+            Pace::Poisson { mean_gap_ns } => Self::Poisson(Gap::new(mean_gap_ns)),
             Pace::OnOff { gap_ns, on, off } => Self::OnOff {
-                gap_ns,
+                gap: Gap::new(gap_ns),
                 on,
                 off,
                 on_until_ns: from_ns,
                 end_ns,
             },
             Pace::Noisy { mean_gap_ns, noise } => Self::Noisy {
-                mean_gap_ns,
+                gap: Gap::new(mean_gap_ns),
                 rate: NoisyRate::new(noise, random, from_ns, end_ns),
             },
             Pace::Modulated { slot_ns, law } => Self::Modulated {
                 from_ns,
-                slot_ns,
+                slot: Gap::new(slot_ns),
                 slots: Box::new(ModulatedSlots::stationary(law, Stream::from_rng(random))),
             },
         }
@@ -128,14 +165,16 @@ impl Pacer {
     pub fn after(&mut self, random: &mut Stream, now: u64) -> u64 {
         match self {
             Self::Gaps(law) => now.saturating_add(law.draw(random).max(1)),
+            Self::Constant(gap) => now.saturating_add(gap.next(1.0)),
+            Self::Poisson(gap) => now.saturating_add(gap.next(-uniform(random).ln())),
             Self::OnOff {
-                gap_ns,
+                gap,
                 on,
                 off,
                 on_until_ns,
                 end_ns,
             } => {
-                let mut next_ns = now.saturating_add(*gap_ns);
+                let mut next_ns = now.saturating_add(gap.next(1.0));
                 // what a period leaves of a gap is finished in the next one
                 while next_ns >= *on_until_ns {
                     let left_ns = next_ns - *on_until_ns;
@@ -148,15 +187,16 @@ impl Pacer {
                 }
                 next_ns
             }
-            Self::Noisy { mean_gap_ns, rate } => {
-                let ahead_ns = -sluice_random::uniform(random).ln() * *mean_gap_ns as f64;
-                rate.after(now, ahead_ns).max(now.saturating_add(1))
+            Self::Noisy { gap, rate } => {
+                let ahead_ns = gap.exact_ns(-uniform(random).ln());
+                let (next_ns, left_ns) = rate.after(now, ahead_ns);
+                now.saturating_add(gap.take(next_ns - now, left_ns))
             }
             Self::Modulated {
                 from_ns,
-                slot_ns,
+                slot,
                 slots,
-            } => from_ns.saturating_add(slots.next_slot().saturating_mul(*slot_ns)),
+            } => from_ns.saturating_add(slot.slot_ns(slots.next_slot())),
         }
     }
 }
@@ -196,7 +236,7 @@ mod tests {
         let (per_frame, deviation, frame_ns) = (50.0, 0.2, 1_000_000);
         for hurst in [0.5, 0.8] {
             let pace = Pace::Noisy {
-                mean_gap_ns: 20_000,
+                mean_gap_ns: 20_000.0,
                 noise: Noise {
                     hurst,
                     deviation,
@@ -228,13 +268,26 @@ mod tests {
         }
     }
 
+    fn has_its_mean(pace: Pace, frame_ns: u64) {
+        let rates: Vec<f64> = (0..24)
+            .map(|path| counts(pace, path, 1, frame_ns)[0] / frame_ns as f64)
+            .collect();
+        let (found, error) = mean(&rates);
+        let wanted = 1.0 / pace.mean_gap_ns();
+        assert!(
+            // one arrival more or less
+            (found - wanted).abs() < 4.0 * error + 1.0 / frame_ns as f64,
+            "{pace:?}: {found} +- {error}, wanted {wanted}"
+        );
+    }
+
     #[test]
     fn every_pace_has_its_mean() {
         let half = Law::Exponential(500_000);
         let paces = [
             Pace::Gaps(Law::Exponential(2_000)),
             Pace::OnOff {
-                gap_ns: 1_000,
+                gap_ns: 1_000.0,
                 on: half,
                 off: Law::Pareto {
                     mean: 1_500_000,
@@ -242,7 +295,7 @@ mod tests {
                 },
             },
             Pace::Noisy {
-                mean_gap_ns: 2_000,
+                mean_gap_ns: 2_000.0,
                 noise: Noise {
                     hurst: 0.7,
                     deviation: 0.3,
@@ -250,7 +303,7 @@ mod tests {
                 },
             },
             Pace::Modulated {
-                slot_ns: 1_000,
+                slot_ns: 1_000.0,
                 law: Modulator {
                     a: 8.0,
                     q: 1.9,
@@ -258,17 +311,44 @@ mod tests {
                 },
             },
         ];
-        for pace in paces {
-            let frame_ns = 100_000_000;
-            let rates: Vec<f64> = (0..24)
-                .map(|path| counts(pace, path, 1, frame_ns)[0] / frame_ns as f64)
-                .collect();
-            let (found, error) = mean(&rates);
-            let wanted = 1.0 / pace.mean_gap_ns();
-            assert!(
-                (found - wanted).abs() < 4.0 * error,
-                "{pace:?}: {found} +- {error}, wanted {wanted}"
-            );
-        }
+        paces
+            .into_iter()
+            .for_each(|pace| has_its_mean(pace, 100_000_000));
+    }
+
+    #[test]
+    fn gaps_of_a_few_nanoseconds_keep_their_mean() {
+        // 40 bytes at 100 Gb/s
+        let gap_ns = 3.2;
+        let paces = [
+            Pace::Constant { gap_ns },
+            Pace::Poisson {
+                mean_gap_ns: gap_ns,
+            },
+            Pace::OnOff {
+                gap_ns,
+                on: Law::Exponential(100),
+                off: Law::Exponential(100),
+            },
+            Pace::Noisy {
+                mean_gap_ns: gap_ns,
+                noise: Noise {
+                    hurst: 0.5,
+                    deviation: 0.1,
+                    frame_ns: 1_000,
+                },
+            },
+            Pace::Modulated {
+                slot_ns: gap_ns,
+                law: Modulator {
+                    a: 8.0,
+                    q: 1.9,
+                    states: 5,
+                },
+            },
+        ];
+        paces
+            .into_iter()
+            .for_each(|pace| has_its_mean(pace, 1_000_000));
     }
 }

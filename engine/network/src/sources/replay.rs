@@ -52,7 +52,7 @@ impl Recording {
             };
             packets.push((time_ns[row], datagram));
         }
-        let flows = flows.iter().max().map_or(0, |last| last + 1);
+        let flows = flows.iter().max().map_or(0, |last| last.saturating_add(1));
         Ok(Self { packets, flows })
     }
 

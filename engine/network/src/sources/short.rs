@@ -36,16 +36,17 @@ pub enum Extent {
 }
 
 impl ShortTcp {
-    /// All flows of a run that ends at `end_ns`, in the order of their starts.
-    pub fn draw(&self, random: &mut Stream, end_ns: u64) -> Vec<TcpFlow> {
+    /// All flows of a run that ends at `end_ns`, in the order of their starts; of more than `most`
+    /// the first.
+    pub fn draw(&self, random: &mut Stream, end_ns: u64, most: usize) -> Vec<TcpFlow> {
         let to_ns = self.to_ns.min(end_ns);
         let mut pacer = Pacer::new(self.arrivals, random, self.from_ns, to_ns);
         let mut start_ns = self.from_ns;
         let mut flows = Vec::new();
-        loop {
+        while flows.len() <= most {
             start_ns = pacer.after(random, start_ns);
             if start_ns >= to_ns {
-                return flows;
+                break;
             }
             let (packets, stop_ns) = match self.extent {
                 Extent::Duration(law) => (GREEDY, start_ns.saturating_add(law.draw(random))),
@@ -57,6 +58,7 @@ impl ShortTcp {
                 stop_ns,
             });
         }
+        flows
     }
 
     /// What is wrong with them, if anything.
@@ -67,5 +69,37 @@ impl ShortTcp {
             Extent::Duration(law) => law.check(),
             Extent::Packets(size) => size.check(),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use sluice_random::stream;
+    use sluice_tcp::{Config, Variant};
+
+    use super::*;
+
+    #[test]
+    fn far_more_than_the_mean_says_may_arrive() {
+        let short = ShortTcp {
+            kind: TcpKind {
+                config: Config::rfc(Variant::Reno),
+                packet_bytes: 500,
+                ack_bytes: 40,
+            },
+            arrivals: Pace::Gaps(Law::Pareto {
+                mean: 1_000_000,
+                shape: 1.0001,
+            }),
+            from_ns: 0,
+            to_ns: NEVER,
+            extent: Extent::Packets(Size::Constant(1)),
+        };
+        let count = |most| {
+            let mut random = stream(1, "flow 0.0", 0);
+            short.draw(&mut random, 1_000_000_000, most).len()
+        };
+        assert!(count(usize::MAX) > 100 * 1000);
+        assert_eq!(count(500), 501);
     }
 }

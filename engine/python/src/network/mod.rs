@@ -119,6 +119,12 @@ fn size(table: &Bound<'_, PyDict>) -> PyResult<Size> {
 
 fn pace(table: &Bound<'_, PyDict>) -> PyResult<Pace> {
     Ok(match field::<String>(table, "kind")?.as_str() {
+        "regular" => Pace::Constant {
+            gap_ns: field(table, "gap_ns")?,
+        },
+        "poisson" => Pace::Poisson {
+            mean_gap_ns: field(table, "gap_ns")?,
+        },
         "on-off" => Pace::OnOff {
             gap_ns: field(table, "gap_ns")?,
             on: law(&field(table, "on")?)?,

@@ -1,0 +1,101 @@
+//! What stands before a link, at work: its queue, and what is counted there.
+
+use sluice_aqm::{Running, Verdict};
+use sluice_queue::Queue;
+use sluice_random::Stream;
+
+use crate::{
+    packet::Transit,
+    series::PortSeries,
+    tally::{Tally, lost},
+    topology,
+};
+
+/// A queue, the AQM's chance, and the counts of a link's packets.
+pub struct Port {
+    pub link: usize,
+    pub queue: Queue<Transit, Running>,
+    pub random: Stream,
+    pub busy: bool,
+    /// Up to here (ns) the queue's length, and while the link is idle its idle time, are counted.
+    counted_ns: u64,
+    /// What was counted before the tally began.
+    earlier: Earlier,
+    pub tally: Tally,
+    pub series: PortSeries,
+}
+
+/// A port's counts from the start of the run to the start of its present tally.
+#[derive(Default)]
+struct Earlier {
+    arrivals: u64,
+    sent_bytes: u64,
+    verdicts: [u64; Verdict::COUNT],
+}
+
+impl Port {
+    /// Before link number `link`, which is idle.
+    pub fn new(link: usize, plan: &topology::Port, rate_bps: u64, random: Stream) -> Self {
+        Self {
+            link,
+            queue: Queue::new(
+                plan.discipline,
+                plan.scheduler,
+                || plan.aqm.start(),
+                rate_bps,
+            ),
+            random,
+            busy: false,
+            counted_ns: 0,
+            earlier: Earlier::default(),
+            tally: Tally::default(),
+            series: PortSeries::default(),
+        }
+    }
+
+    /// Counts how it stood up to now; to be called before anything changes.
+    #[inline]
+    pub fn count(&mut self, now_ns: u64) {
+        let ns = now_ns - self.counted_ns;
+        self.tally.hold(self.queue.packets(), ns);
+        if !self.busy {
+            self.tally.idle_ns += ns;
+        }
+        self.counted_ns = now_ns;
+    }
+
+    /// Notes how it stands.
+    pub fn sample(&mut self) {
+        let series = &mut self.series;
+        series.queue.push(self.queue.packets() as u32);
+        series
+            .arrivals
+            .push(self.earlier.arrivals + self.tally.arrivals);
+        series.losses.push(lost(self.queue.verdicts()));
+        series
+            .sent_bytes
+            .push(self.earlier.sent_bytes + self.tally.sent_bytes);
+        let mut aqms = self.queue.aqms();
+        if let (Some(aqm), None) = (aqms.next(), aqms.next()) {
+            series.average.extend(aqm.average());
+            series.probability.extend(aqm.probability());
+        }
+    }
+
+    /// What was counted since this was last asked.
+    pub fn take_tally(&mut self, now_ns: u64) -> Tally {
+        self.count(now_ns);
+        let mut tally = std::mem::take(&mut self.tally);
+        let all = *self.queue.verdicts();
+        for (verdict, count) in tally.verdicts.iter_mut().enumerate() {
+            *count = all[verdict] - self.earlier.verdicts[verdict];
+        }
+        tally.duration_ns = tally.queue_ns.iter().sum();
+        self.earlier = Earlier {
+            arrivals: self.earlier.arrivals + tally.arrivals,
+            sent_bytes: self.earlier.sent_bytes + tally.sent_bytes,
+            verdicts: all,
+        };
+        tally
+    }
+}
