@@ -270,7 +270,7 @@ COMMANDS = [
     ("compare good.toml --seed -1", "good.toml: seed = -1 must be at least 0"),
     (
         "compare good.toml --threads 0",
-        "Invalid value for '--threads': Input should be greater than or equal to 1",
+        "Invalid value for '--threads': 0 is not in the range x>=1.",
     ),
     ("compare good.toml --aqm :w=1", "--aqm: ':w=1' must be kind:key=value,..."),
     ("compare good.toml --aqm red:w", "--aqm: 'w' must be key=value"),
@@ -407,8 +407,7 @@ CHAIN_RED = "red:spacing=independent,idle_decay=false"
         (
             "",
             f"--aqm {CHAIN_RED} --method iterativ",
-            "Invalid value for '--method': Value error, "
-            "'iterativ' is not one of 'auto', 'direct', 'iterative'.",
+            "Invalid value for '--method': 'iterativ' is not one of 'auto', 'direct', 'iterative'.",
         ),
         (
             "",
@@ -418,8 +417,7 @@ CHAIN_RED = "red:spacing=independent,idle_decay=false"
         (
             "",
             "--grid fine",
-            "Invalid value for '--grid': Input should be a valid number, "
-            "unable to parse string as a number",
+            "Invalid value for '--grid': 'fine' is not a valid float.",
         ),
         ("", "--slots 1e6", "No such option: --slots (Possible options: --json, --out)"),
     ],
