@@ -15,6 +15,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from sluicegate.errors import SluiceError
 from sluicegate.estimate import Measure
 from sluicegate.files import writing
 
@@ -24,7 +25,7 @@ Frames = Mapping[str, pl.DataFrame]
 _SUMMARY = "record.json"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Record:
     """One discipline on one scenario; worlds that know more give a subclass.
 
@@ -74,8 +75,17 @@ class Record:
         """Which of several queues it is of; None where there is only one."""
         return None
 
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} of {self.discipline}: {self.method}>"
+
     def __getitem__(self, name: str) -> Measure:
-        """The measure of that name."""
+        """The measure of that name.
+
+        Raises:
+            SluiceError: If there is none.
+        """
+        if name not in self.measures:
+            raise SluiceError(f"{name} is no measure; there are {', '.join(self.measures)}")
         return self.measures[name]
 
     @property
@@ -147,7 +157,7 @@ class Record:
         }
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class SlottedRecord(Record):
     """A record of the slotted world.
 

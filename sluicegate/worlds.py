@@ -279,5 +279,14 @@ def world_named(name: str) -> World[Any]:
 
 
 def worlds_of(scenario: AnyScenario) -> list[str]:
-    """Names of the worlds that take such a scenario, the usual one first."""
-    return [name for name, world in WORLDS.items() if isinstance(scenario, world.takes)]
+    """Names of the worlds that take such a scenario, the usual one first.
+
+    Raises:
+        SluiceError: If it is none.
+    """
+    found = [name for name, world in WORLDS.items() if isinstance(scenario, world.takes)]
+    if not found:
+        raise SluiceError(
+            f"{scenario!r} must be a Scenario or a NetworkScenario: their load() reads a file"
+        )
+    return found

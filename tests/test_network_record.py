@@ -223,6 +223,18 @@ def test_an_interrupted_comparison_says_how_far_it_came(monkeypatch):
     ]
 
 
+def test_a_record_says_what_it_is_and_which_measures_it_has():
+    record = sg.compare(scenario()).records[0]
+    assert repr(record) == f"<NetworkRecord of drop_tail: {record.method}>"
+    with pytest.raises(sg.SluiceError, match=r"^goodputt is no measure; there are queue_mean, "):
+        record["goodputt"]
+
+
+def test_a_comparison_is_of_a_scenario():
+    with pytest.raises(sg.SluiceError, match=r"^'net.toml' must be a Scenario or a Network"):
+        sg.compare("net.toml")
+
+
 @pytest.mark.parametrize("world", ["slotted", "chain", ("network", "slotted")])
 def test_other_worlds_refuse_networks(world):
     with pytest.raises(sg.SluiceError) as told:

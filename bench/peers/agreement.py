@@ -2,10 +2,10 @@
 
 Runs every case in each simulator and prints the figures side by side, all of the second half:
 mean queue, its mean absolute deviation, loss ratio, goodput; and the response time. ns-3, which
-has neither PI nor REM nor ns-2's TCP, is a second opinion on drop-tail and RED. Into
+has neither PI nor REM nor ns-2's TCP, is a second opinion on drop-tail, RED and CUBIC. Into
 `bench/peers/results/` go all figures (`agreement.json`) and the distributions of the queue, drawn
 over each other. Runs of the peers that are finished are kept there: an interrupted bench goes on,
-and `make clean` forgets them. `--sets wider` asks for more networks.
+and `make clean` forgets them. `--sets` asks for other networks.
 """
 
 from __future__ import annotations
@@ -16,22 +16,34 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
+from typing import TypeAlias
 
 import numpy as np
 from cases import SETS, Case
 from drawing import draw
+from numpy.typing import NDArray
 from rich.console import Console
 from rich.progress import track
 from rich.table import Table
 from scipy.special import stdtrit
 from simulators import HERE, RESULTS, Run, ns2, ns3, ns3_program, ours
 
+FloatArray: TypeAlias = NDArray[np.float64]
+
 # figure: largest relative difference of the means
 BARS = {"queue": 0.05, "deviation": 0.10, "loss": 0.05, "goodput": 0.01}
 QUEUE_PACKETS = 5.0
 NS3_CASES = [
-    Case(aqm, flows, sack=True, seeds=3) for flows in (100, 500) for aqm in ("DropTail", "RED")
+    *(
+        Case(aqm, flows, variant="sack", seeds=3)
+        for flows in (100, 500)
+        for aqm in ("DropTail", "RED")
+    ),
+    *(
+        Case("DropTail", flows, variant="cubic", limit=500, seeds=5, duration_s=100.0)
+        for flows in (10, 30, 100)
+    ),
 ]
 
 
@@ -59,29 +71,42 @@ class Verdict:
         return f"{self.ours:.4g} / {self.theirs:.4g} ({off:+.1%} ±{100 * self.half_width:.1f})"
 
 
-def judged(name: str, our_runs: Sequence[Run], their_runs: Sequence[Run]) -> Verdict:
+def verdict(our: FloatArray, their: FloatArray) -> Verdict:
+    """Of the values of all seeds; `within` is left to the caller."""
+    error = np.sqrt(sum(row.var(ddof=1) / len(row) for row in (our, their)))
+    factor = stdtrit(min(len(our), len(their)) - 1, 0.975)
+    half_width = float(factor * error / their.mean())
+    return Verdict(float(our.mean()), float(their.mean()), half_width, within=False)
+
+
+def judged(name: str, our: FloatArray, their: FloatArray) -> Verdict:
     """A figure of the bars; the queue may also differ by QUEUE_PACKETS."""
-    rows = [np.array([getattr(run, name) for run in runs]) for runs in (our_runs, their_runs)]
-    our, their = (float(row.mean()) for row in rows)
-    error = np.sqrt(sum(row.var(ddof=1) / len(row) for row in rows))
-    factor = stdtrit(min(len(row) for row in rows) - 1, 0.975)
-    within = abs(our / their - 1) <= BARS[name]
-    within |= name == "queue" and abs(our - their) <= QUEUE_PACKETS
-    return Verdict(our, their, float(factor * error / their), bool(within))
+    found = verdict(our, their)
+    within = abs(found.ours / found.theirs - 1) <= BARS[name]
+    within |= name == "queue" and abs(found.ours - found.theirs) <= QUEUE_PACKETS
+    return replace(found, within=within)
 
 
-def response(our_runs: Sequence[Run], their_runs: Sequence[Run]) -> Verdict:
+def response(our: FloatArray, their: FloatArray) -> Verdict:
     """Our mean must lie between the least and the greatest of the peer's seeds."""
-    rows = [np.array([run.response_s for run in runs]) for runs in (our_runs, their_runs)]
-    our, their = (float(row.mean()) for row in rows)
-    return Verdict(our, their, float("nan"), bool(rows[1].min() <= our <= rows[1].max()))
+    # without an interval where a response time is infinite
+    with np.errstate(invalid="ignore"):
+        found = verdict(our, their)
+    return replace(found, within=bool(their.min() <= found.ours <= their.max()))
 
 
 def compare(case: Case, our_runs: Sequence[Run], their_runs: Sequence[Run]) -> dict[str, Verdict]:
     """All figures that the case has."""
-    verdicts = {name: judged(name, our_runs, their_runs) for name in BARS}
+
+    def seeds(name: str) -> tuple[FloatArray, FloatArray]:
+        our, their = (
+            np.array([getattr(run, name) for run in row]) for row in (our_runs, their_runs)
+        )
+        return our, their
+
+    verdicts = {name: judged(name, *seeds(name)) for name in BARS}
     if case.has_target:
-        verdicts["response"] = response(our_runs, their_runs)
+        verdicts["response"] = response(*seeds("response_s"))
     return verdicts
 
 
@@ -108,8 +133,10 @@ def against_ns2(cases: Sequence[Case], screen: Console) -> list[dict[str, object
 
 
 def against_ns3(screen: Console) -> list[dict[str, object]]:
-    """Drop-tail and RED under SACK in all three."""
-    table = Table("aqm", "flows", *BARS, title="ours / ns-2 / ns-3, SACK: means over the seeds")
+    """Drop-tail and RED under SACK, and CUBIC, in all three."""
+    table = Table(
+        "aqm", "flows", "network", *BARS, title="ours / ns-2 / ns-3: means over the seeds"
+    )
     rows: list[dict[str, object]] = []
     for case in track(NS3_CASES, "ns-3", console=Console(stderr=True)):
         all_runs = {run.__name__: run(case) for run in (ours, ns2, ns3)}
@@ -118,7 +145,7 @@ def against_ns3(screen: Console) -> list[dict[str, object]]:
             for simulator, runs in all_runs.items()
         }
         cells = [" / ".join(f"{means[one][name]:.4g}" for one in means) for name in BARS]
-        table.add_row(case.aqm, str(case.flows), *cells)
+        table.add_row(case.aqm, str(case.flows), case.network, *cells)
         rows.append({**asdict(case), **means})
     screen.print(table)
     return rows
@@ -131,7 +158,9 @@ def _named(verdicts: dict[str, Verdict]) -> dict[str, object]:
 def main() -> int:
     """Run what the arguments ask for."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--sets", nargs="+", default=["paper", "phases"], choices=list(SETS))
+    parser.add_argument(
+        "--sets", nargs="+", default=["paper", "phases", "short"], choices=list(SETS)
+    )
     given = parser.parse_args()
     if shutil.which("ns") is None:
         print("peers: ns-2 is missing (Debian, Ubuntu: apt install ns2); nothing was compared")

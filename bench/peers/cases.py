@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 DURATION_S, SAMPLE_S = 200.0, 0.01
+SHORT_PACKETS = 20
 
 # Of the links between clients and router, ms. The paper's round trips are whole multiples of a
 # packet's 0.4 ms at the bottleneck; the others are not.
@@ -21,6 +22,10 @@ DELAYS_MS: dict[str, tuple[float, ...]] = {
 _RED = {"w": 4e-4, "mean_packet_bytes": 500, "spacing": "waiting", "max_p": 0.1}
 
 
+# our name: that in dumbbell.tcl
+VARIANTS = {"newreno": "Newreno", "sack": "Sack1", "cubic": "Cubic"}
+
+
 @dataclass(frozen=True)
 class Case:
     """One discipline on one network.
@@ -33,8 +38,12 @@ class Case:
         delays: One of DELAYS_MS.
         spread_s: Starts are uniform over this time.
         datagrams: Poisson datagrams of 130 B besides, 1/s: they break phase effects.
-        sack: SACK instead of NewReno.
+        short: Poisson short flows of SHORT_PACKETS besides, 1/s in all, dealt out to the clients
+            by chance.
+        variant: Of TCP, one of VARIANTS.
+        limit: Buffer, packets; that of drop-tail and REM holds one less, as in ns-2.
         seeds: Independent runs of each simulator.
+        duration_s: Of each run.
     """
 
     aqm: str
@@ -44,8 +53,11 @@ class Case:
     delays: str = "paper"
     spread_s: float = 1.0
     datagrams: int = 0
-    sack: bool = False
+    short: int = 0
+    variant: str = "newreno"
+    limit: int = 200
     seeds: int = 10
+    duration_s: float = DURATION_S
 
     @property
     def network(self) -> str:
@@ -59,8 +71,12 @@ class Case:
             parts.append(f"starts over {self.spread_s:g} s")
         if self.datagrams:
             parts.append("with datagrams")
-        if self.sack:
-            parts.append("SACK")
+        if self.short:
+            parts.append(f"{self.short} short flows a second")
+        if self.variant != "newreno":
+            parts.append(self.variant.upper())
+        if self.limit != 200:
+            parts.append(f"buffer {self.limit}")
         return ", ".join(parts)
 
     @property
@@ -69,21 +85,25 @@ class Case:
         return self.aqm not in ("DropTail", "RED")
 
     def discipline(self) -> dict[str, Any]:
-        """Ours. In ns-2 a buffer of 200 holds 199 waiting packets, with RED and PI 200."""
+        """Ours."""
         adaptive = {**_RED, "min_th": self.q_ref / 2, "max_th": 1.5 * self.q_ref}
         return {
-            "DropTail": {"aqm": "drop_tail", "limit": 199},
+            "DropTail": {"aqm": "drop_tail", "limit": self.limit - 1},
             "RED": {
                 "aqm": "gentle_red",
-                "limit": 200,
+                "limit": self.limit,
                 "params": {**_RED, "min_th": 6.25, "max_th": 18.75},
             },
-            "ARED": {"aqm": "ared", "limit": 200, "params": adaptive},
-            "LinearARED": {"aqm": "ared", "limit": 200, "params": {**adaptive, "law": "linear"}},
-            "PI": {"aqm": "pi", "limit": 200, "params": {"q_ref": self.q_ref}},
+            "ARED": {"aqm": "ared", "limit": self.limit, "params": adaptive},
+            "LinearARED": {
+                "aqm": "ared",
+                "limit": self.limit,
+                "params": {**adaptive, "law": "linear"},
+            },
+            "PI": {"aqm": "pi", "limit": self.limit, "params": {"q_ref": self.q_ref}},
             "REM": {
                 "aqm": "rem",
-                "limit": 199,
+                "limit": self.limit - 1,
                 "params": {"q_ref": self.q_ref, "congestion": "rate"},
             },
         }[self.aqm]
@@ -94,13 +114,16 @@ class Case:
             f"aqm={self.aqm}",
             f"flows={self.flows}",
             f"seed={seed}",
-            f"duration={DURATION_S:g}",
+            f"duration={self.duration_s:g}",
             f"sample={SAMPLE_S:g}",
             f"q_ref={self.q_ref}",
             f"access_bps={self.access_bps:g}",
             f"spread={self.spread_s:g}",
             f"datagrams={self.datagrams}",
-            f"variant={'Sack1' if self.sack else 'Newreno'}",
+            f"short={self.short}",
+            f"short_packets={SHORT_PACKETS}",
+            f"variant={VARIANTS[self.variant]}",
+            f"limit={self.limit}",
             f"delays_ms={','.join(f'{delay:g}' for delay in DELAYS_MS[self.delays])}",
         ]
 
@@ -139,4 +162,31 @@ def phases() -> Iterator[Case]:
         yield replace(case, datagrams=100)
 
 
-SETS = {"paper": paper, "wider": wider, "phases": phases}
+def short() -> Iterator[Case]:
+    """Short flows that arrive beside the long ones."""
+    yield (case := Case("DropTail", 50, short=10, seeds=20))
+    yield replace(case, datagrams=100)
+
+
+def responses() -> Iterator[Case]:
+    """Response times that five seeds had left open; each run lasts until they are known."""
+    for case, duration_s in (
+        (Case("LinearARED", 100, q_ref=150), 20.0),
+        (Case("REM", 100, q_ref=150), 20.0),
+        (Case("LinearARED", 100, delays="short"), 30.0),
+        (Case("LinearARED", 1000), 30.0),
+        (Case("REM", 100, delays="short"), 50.0),
+        (Case("PI", 100, delays="uneven"), 100.0),
+        (Case("REM", 500, delays="uneven"), 120.0),
+        (Case("REM", 500, q_ref=50), 150.0),
+    ):
+        yield replace(case, seeds=60, duration_s=duration_s)
+
+
+SETS = {
+    "paper": paper,
+    "wider": wider,
+    "phases": phases,
+    "short": short,
+    "responses": responses,
+}

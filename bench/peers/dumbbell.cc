@@ -45,9 +45,11 @@ Print(const char* name, const Counts& at)
 
 // What ns-2.35 has by default, as far as ns-3 can have it.
 void
-TcpAsInNs2(bool sack)
+TcpAsInNs2(bool sack, bool cubic)
 {
-    Config::SetDefault("ns3::TcpL4Protocol::SocketType", TypeIdValue(TcpNewReno::GetTypeId()));
+    const TypeId congestion = cubic ? TcpCubic::GetTypeId() : TcpNewReno::GetTypeId();
+    Config::SetDefault("ns3::TcpL4Protocol::SocketType", TypeIdValue(congestion));
+    Config::SetDefault("ns3::TcpCubic::HyStart", BooleanValue(false));
     Config::SetDefault("ns3::TcpL4Protocol::RecoveryType",
                        TypeIdValue(TcpClassicRecovery::GetTypeId()));
     Config::SetDefault("ns3::TcpSocketBase::Sack", BooleanValue(sack));
@@ -71,20 +73,20 @@ main(int argc, char* argv[])
 {
     std::string aqm = "DropTail", variant = "Newreno";
     double accessBps = 100e6, spread = 1, duration = 200, sample = 0.01;
-    uint32_t flows = 100, seed = 1, limit = 199;
+    uint32_t flows = 100, seed = 1, limit = 200;
     CommandLine words(__FILE__);
     words.AddValue("aqm", "DropTail or RED", aqm);
-    words.AddValue("variant", "Newreno or Sack1", variant);
+    words.AddValue("variant", "Newreno, Sack1 or Cubic", variant);
     words.AddValue("flows", "number of flows", flows);
     words.AddValue("seed", "of the random starts and drops", seed);
     words.AddValue("access_bps", "rate of the access links", accessBps);
-    words.AddValue("limit", "buffer, packets", limit);
+    words.AddValue("limit", "buffer, packets, of which one stays free as in ns-2", limit);
     words.AddValue("spread", "starts are uniform over this time, s", spread);
     words.AddValue("duration", "s", duration);
     words.AddValue("sample", "time between two samples of the queue, s", sample);
     words.Parse(argc, argv);
     RngSeedManager::SetRun(seed);
-    TcpAsInNs2(variant == "Sack1");
+    TcpAsInNs2(variant != "Newreno", variant == "Cubic");
 
     NodeContainer routers(2), clients(DELAYS_MS.size()), servers(DELAYS_MS.size());
     InternetStackHelper stack;
@@ -102,7 +104,7 @@ main(int argc, char* argv[])
     auto reverse = bottleneck.Get(1)->GetObject<PointToPointNetDevice>();
     reverse->GetQueue()->SetMaxSize(QueueSize("1000000p"));
     TrafficControlHelper control;
-    const QueueSizeValue buffer(QueueSize(PACKETS, limit - 1));
+    const QueueSizeValue buffer(QueueSize(PACKETS, limit - 2));
     if (aqm == "RED")
     {
         // ns-2's automatic setting for 2500 packets/s

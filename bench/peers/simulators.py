@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from cases import DELAYS_MS, DURATION_S, SAMPLE_S, Case
+from cases import DELAYS_MS, SAMPLE_S, SHORT_PACKETS, Case
 
 import sluicegate as sg
 from sluicegate.network import response_time_s
@@ -18,7 +18,7 @@ from sluicegate.network import response_time_s
 HERE = Path(__file__).parent
 RESULTS = HERE / "results"
 # what dumbbell.cc can vary
-NS3_WORDS = ("aqm", "flows", "variant", "access_bps", "spread", "duration", "sample")
+NS3_WORDS = ("aqm", "flows", "variant", "limit", "access_bps", "spread", "duration", "sample")
 
 
 @dataclass(frozen=True)
@@ -59,18 +59,16 @@ class Run:
 def scenario(case: Case) -> sg.network.NetworkScenario:
     """The case as a scenario of the network world."""
     given = case.discipline()
+    tcp = {"variant": case.variant, "like": "ns2", "receiver_window": 10_000}
     flows: list[dict[str, Any]] = [
-        {
-            "kind": "tcp",
-            "count": case.flows,
-            "spread_s": case.spread_s,
-            "tcp": {
-                "variant": "sack" if case.sack else "newreno",
-                "like": "ns2",
-                "receiver_window": 10_000,
-            },
-        }
+        {"kind": "tcp", "count": case.flows, "spread_s": case.spread_s, "tcp": tcp}
     ]
+    delays_s = [delay / 1000 for delay in DELAYS_MS[case.delays]]
+    if case.short:
+        gaps = {"kind": "exponential", "mean_s": len(delays_s) / case.short}
+        sizes = {"kind": "constant", "mean_packets": SHORT_PACKETS}
+        arrive = {"count": len(delays_s), "gaps": gaps, "packets": sizes}
+        flows.append({"kind": "short-tcp", "tcp": tcp, **arrive})
     if case.datagrams:
         rate_bps = 8 * 130 * case.datagrams
         sends = {"packet_bytes": 130, "rate_bps": rate_bps, "gaps": "exponential"}
@@ -80,12 +78,12 @@ def scenario(case: Case) -> sg.network.NetworkScenario:
             "topology": {
                 "kind": "dumbbell",
                 "access_rate_bps": case.access_bps,
-                "client_delays_s": [delay / 1000 for delay in DELAYS_MS[case.delays]],
+                "client_delays_s": delays_s,
             },
             "flows": flows,
             "queue": {"limit": given["limit"]},
             "disciplines": [{"aqm": given["aqm"], "params": given.get("params", {})}],
-            "duration_s": DURATION_S,
+            "duration_s": case.duration_s,
             "sample_s": SAMPLE_S,
             "replications": case.seeds,
         }
@@ -104,7 +102,7 @@ def ns2(case: Case) -> list[Run]:
     """Runs of ns-2."""
     script = HERE / "dumbbell.tcl"
     return [
-        _kept(["ns", str(script)], case.words(seed), script, case.q_ref)
+        _kept(["ns", str(script)], case.words(seed), script, case)
         for seed in range(1, case.seeds + 1)
     ]
 
@@ -114,7 +112,7 @@ def ns3(case: Case) -> list[Run]:
     program = ns3_program()
     words = [f"--{word}" for word in case.words(0) if word.split("=")[0] in NS3_WORDS]
     return [
-        _kept([str(program)], [*words, f"--seed={seed}"], HERE / "dumbbell.cc", case.q_ref)
+        _kept([str(program)], [*words, f"--seed={seed}"], HERE / "dumbbell.cc", case)
         for seed in range(1, case.seeds + 1)
     ]
 
@@ -135,18 +133,19 @@ def ns3_program() -> Path:
 
 
 def raw(command: list[str]) -> dict[str, Any]:
-    """What a peer's program prints."""
+    """What a peer's program prints; ns-2's CUBIC puts words of its own around it."""
     done = subprocess.run(command, capture_output=True, check=True, text=True)
-    return dict(json.loads(done.stdout))
+    printed, _ = json.JSONDecoder().raw_decode(done.stdout, done.stdout.index("{"))
+    return dict(printed)
 
 
-def _kept(command: list[str], words: list[str], source: Path, target: float) -> Run:
+def _kept(command: list[str], words: list[str], source: Path, case: Case) -> Run:
     """A peer's run, from the folder of finished ones if it is there: a bench can be interrupted."""
     what = [words, source.read_text()]
     key = hashlib.sha256(json.dumps(what).encode()).hexdigest()[:24]
     path = RESULTS / "finished" / f"{key}.json"
     if not path.exists():
-        run = _figures(raw([*command, *words]), target)
+        run = _figures(raw([*command, *words]), case)
         path.parent.mkdir(parents=True, exist_ok=True)
         part = path.with_suffix(".part")
         part.write_text(json.dumps(asdict(run)))
@@ -154,7 +153,7 @@ def _kept(command: list[str], words: list[str], source: Path, target: float) -> 
     return Run(**json.loads(path.read_text()))
 
 
-def _figures(printed: dict[str, Any], target: float) -> Run:
+def _figures(printed: dict[str, Any], case: Case) -> Run:
     arrived, _, dropped, acknowledged = np.subtract(printed["end"], printed["half"])
-    goodput = acknowledged / (DURATION_S / 2)
-    return Run.of(printed["queue"], dropped / arrived, goodput, target)
+    goodput = acknowledged / (case.duration_s / 2)
+    return Run.of(printed["queue"], dropped / arrived, goodput, case.q_ref)

@@ -13,7 +13,7 @@ import subprocess
 import sys
 
 import numpy as np
-from cases import DURATION_S, Case
+from cases import Case
 from rich.console import Console
 from rich.progress import track
 from rich.table import Table
@@ -40,7 +40,7 @@ def ours(case: Case) -> float:
     before = cpu_seconds()
     record = sg.network.simulate(scenario(case), threads=1, fresh=True)
     cpu_s = cpu_seconds() - before
-    packets = record.whole["throughput_bps"].value / 8 / 500 * DURATION_S * case.seeds
+    packets = record.whole["throughput_bps"].value / 8 / 500 * case.duration_s * case.seeds
     return packets / cpu_s
 
 

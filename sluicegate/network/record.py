@@ -130,7 +130,7 @@ class PortRecord:
         return cls(**fields, series=frames["series"])
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class NetworkRecord(Record):
     """A record of the network world; its distributions are those of the main port.
 

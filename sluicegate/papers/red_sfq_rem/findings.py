@@ -92,7 +92,7 @@ def _contradictions() -> list[str]:
     return [
         f"Table 3 ranks utilization {', '.join(TABLE_3['utilization'])}; table 2's own figures "
         f"give {', '.join(order)}.",
-        "Section 4 gives the least loss ratio to SFQ, and two sentences later the best to REM.",
+        "Section 4 gives the least loss ratio to SFQ, and a few sentences later the best to REM.",
         f"At equal weights table 3's ranks sum to {told}: {ahead} is ahead, not REM, as section 4 "
         "concludes.",
         f"Table 2 has queues of {lengths} packets at most and REM's longest delay {spare:.0f} ms "

@@ -28,3 +28,5 @@ for variant in Tahoe Reno Newreno Sack1; do
     ./trace.sh $name-marks "$agent" "$sink" 1000 120 6 "" "" "20 21 50 90"
     ./trace.sh $name-marks-and-losses "$agent" "$sink" 20 120 12 "33 70" "" "1 2 20 30 60 61 62 63 64 65 66 67 68 69"
 done
+
+ns cubic.tcl 30 "1000 30000" | grep -v ^cmd >cubic.txt
