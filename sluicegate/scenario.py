@@ -308,7 +308,7 @@ def read_toml(path: Path) -> dict[str, Any]:
     if len(content) > _MOST_BYTES:
         raise SluiceError(f"{path}: a scenario must have at most {_MOST_BYTES} bytes")
     try:
-        return tomllib.loads(content.decode())
+        return tomllib.loads(content.decode("utf-8-sig"))  # some editors write a mark first
     except RecursionError:
         raise SluiceError(f"{path}: not valid TOML: tables or lists nested too deep") from None
     except ValueError as error:  # of numbers with thousands of digits, too

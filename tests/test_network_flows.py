@@ -366,7 +366,8 @@ REFUSED = [
         lambda: network.simulate(
             one_link(network.ReplayFlows(**ENDS, capture=str(CAPTURE), count=1_000_000))
         ),
-        f"flows.0: 1000000 copies of {FLOWS} recorded flows are more than 5e6",
+        f"flows: the counts of all groups are {1_000_000 * FLOWS} together and must be at most "
+        "5000000: each flow takes about 1 kB of memory",
     ),
 ]
 

@@ -78,6 +78,13 @@ def test_paths_in_a_file_start_at_the_files_folder(tmp_path, gateway, monkeypatc
     assert sg.Scenario.load("mine/scenario.toml").arrivals.packets.packets == 12_500
 
 
+def test_a_file_may_start_with_the_mark_of_its_encoding(tmp_path, root):
+    path = tmp_path / "marked.toml"
+    text = (root / "scenarios" / "light.toml").read_text()
+    path.write_text(text, encoding="utf-8-sig")
+    assert sg.Scenario.load(path).slots == sg.Scenario.load(root / "scenarios" / "light.toml").slots
+
+
 def test_a_table_is_left_as_it_was():
     table = copy.deepcopy(TABLE)
     sg.Scenario.parse(table, Path("elsewhere"))

@@ -5,7 +5,7 @@ use crate::{
     error::NetworkError,
     routes::Routes,
     series::{FLOW_BYTES, PORT_BYTES},
-    sources::{Group, MOST_FLOWS},
+    sources::{Group, MOST_FLOWS, MOST_FRAMES},
     topology::Topology,
     tournament::Tournament,
 };
@@ -87,7 +87,8 @@ impl Plan {
 
     fn check_flows(&self) -> Result<(), NetworkError> {
         let refuse = |what: String| Err(NetworkError(what));
-        let flows: u64 = self.groups.iter().map(|group| u64::from(group.count)).sum();
+        let flows = self.groups.iter().map(Group::flows);
+        let flows = flows.fold(0, u64::saturating_add);
         if flows > MOST_FLOWS as u64 {
             return refuse(format!(
                 "flows: the counts of all groups are {flows} together and must be at most \
@@ -102,6 +103,17 @@ impl Plan {
             if let Err(what) = group.check(self.duration_ns) {
                 return refuse(format!("flows.{index}: {what}"));
             }
+        }
+        let frames = self
+            .groups
+            .iter()
+            .map(|group| group.frames(self.duration_ns));
+        let frames = frames.fold(0, u64::saturating_add);
+        if frames > MOST_FRAMES {
+            return refuse(format!(
+                "flows: the frames of fgn of all groups are {frames} together and must be at most \
+                 {MOST_FRAMES}"
+            ));
         }
         Ok(())
     }

@@ -27,7 +27,7 @@ type Spoil = fn(&mut Plan);
 
 #[test]
 fn each_with_its_reason() {
-    let cases: [(&str, Spoil); 17] = [
+    let cases: [(&str, Spoil); 18] = [
         (
             "flows: the counts of all groups are 5000001 together and must be at most 5000000: \
              each flow takes about 1 kB of memory",
@@ -143,11 +143,21 @@ fn each_with_its_reason() {
             },
         ),
         (
-            "flows.1: fgn.frame is too short: 1 flows of 10000000 frames make 10000000; \
+            "flows.1: fgn.frame is too short: 1 flows make 10000000 frames; \
              at most 4194304 are kept",
             |plan| {
                 plan.groups
                     .push(short(0, 1, noisy(0.8, 100), Size::Constant(1)));
+            },
+        ),
+        (
+            "flows: the frames of fgn of all groups are 5000000 together and must be at most \
+             4194304",
+            |plan| {
+                for _ in 0..2 {
+                    plan.groups
+                        .push(short(0, 1, noisy(0.8, 400), Size::Constant(1)));
+                }
             },
         ),
     ];

@@ -22,7 +22,7 @@ pub(crate) use tcp::spread;
 pub use tcp::{LongTcp, TcpFlow, TcpKind};
 pub use web::{User, Web};
 
-use noise::MOST_FRAMES;
+pub(crate) use noise::MOST_FRAMES;
 
 /// What the flows of a group send.
 #[derive(Clone, Debug, PartialEq)]
@@ -80,26 +80,47 @@ impl Group {
             Source::Long(long) => long.kind.check(),
             Source::Short(short) => {
                 short.check()?;
-                self.check_frames(&short.arrivals, short.from_ns, short.to_ns.min(end_ns))?;
+                self.check_frames(end_ns)?;
                 self.check_arrivals(&short.arrivals, short.from_ns, short.to_ns.min(end_ns))
             }
             Source::Web(web) => web.check(),
             Source::Datagrams(datagrams) => {
                 datagrams.check()?;
-                let end_ns = datagrams.stop_ns.min(end_ns);
-                self.check_frames(&datagrams.pace, datagrams.start_ns, end_ns)
+                self.check_frames(end_ns)
             }
-            Source::Replay(replay) => self.check_flows(replay.recording.flows()),
+            Source::Replay(_) => Ok(()),
         }
     }
 
-    fn check_frames(&self, pace: &Pace, from_ns: u64, to_ns: u64) -> Result<(), String> {
-        let frames = pace.noise().map_or(0, |noise| noise.frames(from_ns, to_ns));
-        match frames.saturating_mul(u64::from(self.count)) {
+    /// How many flows it has at the start of a run: of a recording each of its flows in each copy.
+    pub(crate) fn flows(&self) -> u64 {
+        let each = match &self.source {
+            Source::Replay(replay) => u64::from(replay.recording.flows()),
+            _ => 1,
+        };
+        u64::from(self.count) * each
+    }
+
+    /// How many frames of noise are kept for its flows in a run that ends at `end_ns`.
+    pub(crate) fn frames(&self, end_ns: u64) -> u64 {
+        let (pace, from_ns, to_ns) = match &self.source {
+            Source::Short(short) => (&short.arrivals, short.from_ns, short.to_ns),
+            Source::Datagrams(datagrams) => {
+                (&datagrams.pace, datagrams.start_ns, datagrams.stop_ns)
+            }
+            Source::Long(_) | Source::Web(_) | Source::Replay(_) => return 0,
+        };
+        let frames = |noise: Noise| noise.frames(from_ns, to_ns.min(end_ns));
+        pace.noise()
+            .map_or(0, frames)
+            .saturating_mul(u64::from(self.count))
+    }
+
+    fn check_frames(&self, end_ns: u64) -> Result<(), String> {
+        match self.frames(end_ns) {
             0..=MOST_FRAMES => Ok(()),
-            all => Err(format!(
-                "fgn.frame is too short: {} flows of {frames} frames make {all}; \
-                 at most {MOST_FRAMES} are kept",
+            frames => Err(format!(
+                "fgn.frame is too short: {} flows make {frames} frames; at most {MOST_FRAMES} are kept",
                 self.count
             )),
         }
@@ -111,16 +132,6 @@ impl Group {
         if expected > MOST_FLOWS as f64 {
             return Err(format!(
                 "about {expected:.3e} flows would arrive; at most {MOST_FLOWS:e} can"
-            ));
-        }
-        Ok(())
-    }
-
-    fn check_flows(&self, recorded: u32) -> Result<(), String> {
-        if f64::from(self.count) * f64::from(recorded) > MOST_FLOWS as f64 {
-            return Err(format!(
-                "{} copies of {recorded} recorded flows are more than {MOST_FLOWS:e}",
-                self.count
             ));
         }
         Ok(())

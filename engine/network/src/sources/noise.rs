@@ -17,7 +17,7 @@ pub struct Noise {
     pub frame_ns: u64,
 }
 
-/// Most frames of the flows of one group: their noise is kept for the whole run, since noise
+/// Most frames of all flows together: their noise is kept for the whole run, since noise
 /// drawn in parts would forget its past.
 pub const MOST_FRAMES: u64 = 1 << 22;
 
