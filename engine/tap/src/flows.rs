@@ -26,8 +26,8 @@ pub struct End {
 
 /// Ports of a node.
 const PORTS: u32 = u16::MAX as u32 - FIRST_PORT as u32 + 1;
-/// The ports of IP below it have other uses (RFC 6335).
-pub const FIRST_PORT: u16 = 1024;
+/// The first of IP's dynamic ports (RFC 6335, section 6): readers take those below for protocols.
+pub const FIRST_PORT: u16 = 49_152;
 
 /// All flows of a run.
 pub struct Flows {
