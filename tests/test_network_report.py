@@ -215,6 +215,16 @@ def test_marks_have_a_column_where_there_are_any():
     assert "marked\n(%)" in header
 
 
+def test_completion_times_have_a_column_where_flows_end():
+    flows = [network.TcpFlows(count=4, packets=20)]
+    header, rows = comparison_rows(
+        sg.compare(scenario(flows=flows, disciplines=DISCIPLINES[:1], warm_up_s=0.0))
+    )
+    time_s = float(rows[0][header.index("completion\n(s)")].split()[0])
+    # twenty packets take more than two round trips of at least 20 ms
+    assert 0.04 < time_s < 2
+
+
 def test_ways_to_intervals_are_told_with_those_they_are_of():
     """Drop-tail draws no random number: under flows that start at once all its runs are alike."""
     found = sg.compare(scenario(flows=[network.TcpFlows(count=2)], duration_s=4.0))

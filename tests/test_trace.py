@@ -146,7 +146,7 @@ def test_the_command(small, tmp_path, capsys):
     out, page = tmp_path / "trace.json", tmp_path / "trace.html"
     assert main(["trace", str(small), "--json", str(out), "--html", str(page)]) == 0
     printed = capsys.readouterr().out
-    assert "throughput_bps" in printed
+    assert "throughput" in printed
     assert "lines, from 0 to" in printed
     assert json.loads(out.read_text())["lines"] == Trace.read(small).lines
     assert page.read_text().count("<svg") == 2

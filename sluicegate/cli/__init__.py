@@ -111,7 +111,7 @@ def _sluice(
         ),
     ] = False,
 ) -> None:
-    """Judge queue disciplines: RED and its family on synthetic and on real traffic."""
+    """Judge queue disciplines: in a queue of slots, as a Markov chain, in networks with TCP."""
     if context.invoked_subcommand is None:
         typer.echo(context.get_help())
 

@@ -59,7 +59,8 @@ def _lines(found: Trace) -> str:
 
 def _cells(records: list[dict[str, Any]]) -> tuple[list[str], list[list[str]]]:
     """Header and rows; without records, neither."""
-    header = list(records[0]) if records else []
+    # at a space a header may be broken
+    header = [name.replace("_", " ") for name in records[0]] if records else []
     return header, [[_text(value) for value in record.values()] for record in records]
 
 

@@ -63,6 +63,9 @@ class _Column:
     unit: str = ""
 
     def text(self, measures: Mapping[str, Measure]) -> str:
+        # where no flow finished, nothing is said of how long they took
+        if self.measure not in measures:
+            return "n/a"
         return measure_text(measures[self.measure].times(self.scale))
 
     @property
@@ -92,6 +95,8 @@ def _columns(records: Sequence[Record]) -> list[_Column]:
             else _Column("datagram_goodput", "datagrams", 1.0, "packets/s"),
             _Column("fairness", "fairness"),
         ]
+        if _have(records, "completion_mean"):
+            flows.append(_Column("completion_mean", "completion", 1.0, "s"))
     return [
         _Column("wait_mean", "mean wait", *times),
         _Column("wait_p99", "p99 wait", *times),
@@ -105,7 +110,7 @@ def _columns(records: Sequence[Record]) -> list[_Column]:
 
 
 def _have(records: Sequence[Record], measure: str) -> bool:
-    return any(record[measure].value > 0 for record in records)
+    return any(measure in record.measures and record[measure].value > 0 for record in records)
 
 
 def comparison_rows(comparison: Comparison) -> tuple[list[str], list[list[str]]]:

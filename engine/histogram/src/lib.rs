@@ -18,6 +18,9 @@ pub struct Histogram {
 const BINS: usize = 8192;
 
 impl Histogram {
+    /// Memory of the fullest.
+    pub const MOST_BYTES: u64 = 2 * 8 * BINS as u64;
+
     /// An empty one.
     pub fn new() -> Self {
         Self {

@@ -1,5 +1,7 @@
 //! Everything that determines a run.
 
+use sluice_histogram::Histogram;
+
 use crate::{
     clock::Clock,
     error::NetworkError,
@@ -33,8 +35,12 @@ pub struct Plan {
 
 /// Longest simulated time: 1000 days.
 const MOST_DURATION_NS: u64 = 86_400_000_000_000_000;
-/// Most bytes that the series of all replications may take.
-const MOST_SERIES_BYTES: u64 = 1_000_000_000;
+/// Most bytes that the series of all replications may take; a comparison holds those of all AQMs.
+const MOST_SERIES_BYTES: u64 = 250_000_000;
+/// Most bytes that one port's waits take, of the warm-up and of the rest.
+const WAITS_BYTES: u64 = 2 * Histogram::MOST_BYTES;
+/// Most bytes that the waits of all ports and replications may take.
+const MOST_WAITS_BYTES: u64 = 4_000_000_000;
 
 impl Plan {
     /// Checks the plan, finds the ways of all flows and the clock to run by.
@@ -44,6 +50,7 @@ impl Plan {
     pub(crate) fn check(&self) -> Result<(Routes, Clock), NetworkError> {
         self.topology.check()?;
         self.check_times()?;
+        self.check_waits()?;
         self.check_flows()?;
         Ok((self.routes()?, self.clock()?))
     }
@@ -83,6 +90,20 @@ impl Plan {
             ));
         }
         Ok(())
+    }
+
+    fn check_waits(&self) -> Result<(), NetworkError> {
+        let most = MOST_WAITS_BYTES / WAITS_BYTES;
+        let ports = self.ports() as u64;
+        if ports * u64::from(self.replications) <= most {
+            return Ok(());
+        }
+        Err(NetworkError(format!(
+            "replications = {} must be at most {}: the waits at {ports} ports may take \
+             {MOST_WAITS_BYTES} bytes in all of them",
+            self.replications,
+            most / ports
+        )))
     }
 
     fn check_flows(&self) -> Result<(), NetworkError> {

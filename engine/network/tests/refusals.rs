@@ -27,7 +27,7 @@ type Spoil = fn(&mut Plan);
 
 #[test]
 fn each_with_its_reason() {
-    let cases: [(&str, Spoil); 18] = [
+    let cases: [(&str, Spoil); 19] = [
         (
             "flows: the counts of all groups are 5000001 together and must be at most 5000000: \
              each flow takes about 1 kB of memory",
@@ -77,9 +77,14 @@ fn each_with_its_reason() {
             },
         ),
         (
-            "sample_s = 1e-9 must be at least 6.1e-8: the samples of all ports and replications may \
-             take 1000000000 bytes",
+            "sample_s = 1e-9 must be at least 2.41e-7: the samples of all ports and replications may \
+             take 250000000 bytes",
             |plan| plan.sample_ns = 1,
+        ),
+        (
+            "replications = 20000 must be at most 15258: the waits at 1 ports may take 4000000000 \
+             bytes in all of them",
+            |plan| plan.replications = 20_000,
         ),
         (
             "flows.1: shape = 1 must exceed 1, or there is no mean",

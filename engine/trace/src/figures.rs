@@ -2,6 +2,9 @@
 
 use crate::{Flow, Link, Summary};
 
+/// Times are doubles, whose differences have no digits below this, s.
+const ROUNDING_S: f64 = 1e-12;
+
 impl Flow {
     /// Packets lost of those sent.
     pub fn loss_ratio(&self) -> Option<f64> {
@@ -32,6 +35,7 @@ impl Flow {
     /// Mean absolute difference of the delays of successive packets (RFC 3393), s.
     pub fn jitter_s(&self) -> Option<f64> {
         ratio(self.delay_change_sum_s, self.delays as f64 - 1.0)
+            .map(|jitter_s| if jitter_s < ROUNDING_S { 0.0 } else { jitter_s })
     }
 }
 
