@@ -128,7 +128,8 @@ class Record:
                 archive.writestr(_SUMMARY, json.dumps(self.summary()))
                 for name, frame in self.frames().items():
                     content = io.BytesIO()
-                    frame.write_parquet(content)
+                    # the default level takes a third longer for a tenth less
+                    frame.write_parquet(content, compression_level=1, statistics=False)
                     archive.writestr(f"{name}.parquet", content.getvalue())
             part.replace(path)
         finally:
