@@ -82,11 +82,13 @@ impl Plan {
         }
         let most_samples = self.most_samples();
         if self.sample_ns == 0 || self.duration_ns / self.sample_ns >= most_samples {
+            // enough, too, as it is rounded to three digits
+            let least_ns = 1.005 * (self.duration_ns / most_samples + 1) as f64;
             return refuse(format!(
-                "sample_s = {:e} must be at least {:e}: the samples of all ports and replications \
+                "sample_s = {:e} must be at least {:.2e}: the samples of all ports and replications \
                  may take {MOST_SERIES_BYTES} bytes",
                 self.sample_ns as f64 / 1e9,
-                (self.duration_ns / most_samples + 1) as f64 / 1e9
+                least_ns / 1e9
             ));
         }
         Ok(())

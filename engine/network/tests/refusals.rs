@@ -77,7 +77,7 @@ fn each_with_its_reason() {
             },
         ),
         (
-            "sample_s = 1e-9 must be at least 2.41e-7: the samples of all ports and replications may \
+            "sample_s = 1e-9 must be at least 2.42e-7: the samples of all ports and replications may \
              take 250000000 bytes",
             |plan| plan.sample_ns = 1,
         ),
