@@ -1,7 +1,11 @@
+import signal
 import struct
 from pathlib import Path
 
 import pytest
+
+# a job in the background ignores Ctrl-C, and with it would the tests of it
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture(autouse=True)

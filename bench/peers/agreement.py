@@ -11,7 +11,6 @@ and `make clean` forgets them. `--sets` asks for other networks.
 from __future__ import annotations
 
 import argparse
-import json
 import shutil
 import subprocess
 import sys
@@ -28,6 +27,8 @@ from rich.progress import track
 from rich.table import Table
 from scipy.special import stdtrit
 from simulators import HERE, RESULTS, Run, ns2, ns3, ns3_program, ours
+
+from sluicegate.cli.screen import write_json
 
 FloatArray: TypeAlias = NDArray[np.float64]
 
@@ -175,7 +176,7 @@ def main() -> int:
         print("peers: ns-3 is missing (Debian, Ubuntu: apt install libns3-dev); not compared")
     else:
         results["ns3"] = against_ns3(screen)
-    (RESULTS / "agreement.json").write_text(json.dumps(results, indent=2) + "\n")
+    write_json(RESULTS / "agreement.json", results)
     return 0
 
 
