@@ -48,7 +48,7 @@ def trace(
     if json is not None:
         write_json(json, summary)
     if html is not None:
-        _write_page(found, html)
+        _write_page(found, summary, html)
         screen.print(f"page: {escape(str(html))}")
 
 
@@ -70,7 +70,7 @@ def _text(value: float | int | str | None) -> str:
     return f"{value:.4g}" if isinstance(value, float) else str(value)
 
 
-def _write_page(found: Trace, path: Path) -> None:
+def _write_page(found: Trace, summary: dict[str, Any], path: Path) -> None:
     # matplotlib takes a second to import
     from sluicegate.report.page import Page
     from sluicegate.trace.plots import queue_figure, throughput_figure
@@ -78,7 +78,6 @@ def _write_page(found: Trace, path: Path) -> None:
     page = Page(f"Trace {found.path.name}", _lines(found))
     page.figure(queue_figure(found), "Queues", "Packets that wait, without the one being sent.")
     page.figure(throughput_figure(found), "Throughput", "Bits that came to the destination.")
-    summary = found.summary()
     for title, records in (("Flows", summary["flows"]), ("Links", summary["links"])):
         page.section(title)
         page.table(*_cells(records))

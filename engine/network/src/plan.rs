@@ -101,10 +101,9 @@ impl Plan {
             return Ok(());
         }
         Err(NetworkError(format!(
-            "replications = {} must be at most {}: the waits at {ports} ports may take \
-             {MOST_WAITS_BYTES} bytes in all of them",
-            self.replications,
-            most / ports
+            "replications = {} times {ports} queues must be at most {most}: their waits may take \
+             {MOST_WAITS_BYTES} bytes",
+            self.replications
         )))
     }
 

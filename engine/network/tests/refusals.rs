@@ -82,8 +82,8 @@ fn each_with_its_reason() {
             |plan| plan.sample_ns = 1,
         ),
         (
-            "replications = 20000 must be at most 15258: the waits at 1 ports may take 4000000000 \
-             bytes in all of them",
+            "replications = 20000 times 1 queues must be at most 15258: their waits may take \
+             4000000000 bytes",
             |plan| plan.replications = 20_000,
         ),
         (
