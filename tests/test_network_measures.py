@@ -8,7 +8,7 @@ from scipy.optimize import brentq
 
 import sluicegate as sg
 from sluicegate import network
-from sluicegate.network import measures
+from sluicegate.worlds.network import measures
 
 PACKET_S = 8 * 500 / 1e6
 

@@ -14,7 +14,7 @@ from sluicegate.papers.comparison import Row
 from sluicegate.papers.drop_from_front import exact, reproduction, simulated, source, tables
 from sluicegate.papers.lpf_oda import open_loop
 from sluicegate.scenario import SelfSimilarArrivals
-from sluicegate.worlds import Chain
+from sluicegate.worlds import Chain, Slotted
 
 SOURCE = SelfSimilarArrivals(rate=0.5, a=31.5)
 
@@ -29,7 +29,7 @@ def case(aqm, source, mu, w, gamma=None):
 
 
 def run(discipline, mu, slots, arrivals=model.GEOMETRIC):
-    return Campaign("test", 0).run(model.scenario(arrivals, mu, discipline, slots))
+    return Campaign("test", 0).run(model.scenario(arrivals, mu, discipline, slots), Slotted())
 
 
 # ---- the published figures ----
@@ -175,7 +175,7 @@ def test_the_chain_finds_a_again_from_the_loss_that_it_gives(monkeypatch):
     red = case("red", "self-similar", 0.5, 0.07)
     campaign = Campaign("test", 1.0)
     given = model.scenario(SOURCE, 0.5, red.discipline("tail"), 1000)
-    loss = campaign.run(given, world=coarse)["loss_ratio"].value
+    loss = campaign.run(given, coarse)["loss_ratio"].value
     monkeypatch.setattr(source, "published", lambda: [dataclasses.replace(red, loss=loss)])
     assert exact._self_similar(campaign).a == pytest.approx(SOURCE.a, rel=1e-6)
 
@@ -247,10 +247,10 @@ def test_the_second_time_nothing_is_run():
     told = []
     for _ in range(2):
         campaign = Campaign("it", 800_000, watch=lambda *seen: told.append(seen))
-        first = campaign.run(scenario)
+        first = campaign.run(scenario, Slotted())
         assert told[-1] == ("it", 800_000, 800_000, "")
         told.clear()
-        again = campaign.run(scenario)
+        again = campaign.run(scenario, Slotted())
         assert told == [("it", 1_600_000, 1_600_000, "")]
         assert again.identity == first.identity
 
@@ -259,7 +259,7 @@ def test_ctrl_c_says_that_it_goes_on(monkeypatch):
     def interrupted(*_args, **_kwargs):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("sluicegate.worlds.simulate", interrupted)
+    monkeypatch.setattr("sluicegate.worlds.slotted.world.simulate", interrupted)
     with pytest.raises(InterruptError) as error:
         simulated.reproduce()
     assert str(error.value) == (

@@ -8,7 +8,7 @@ from scipy import stats
 import sluicegate as sg
 from sluicegate import _engine
 from sluicegate.estimate import MEASURES, Counts, measures
-from sluicegate.slotted import engine_plan
+from sluicegate.worlds.slotted.simulate import engine_plan
 
 EXACT = GeoGeo1(alpha=0.5, mu=0.5, limit=10)
 

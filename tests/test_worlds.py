@@ -10,12 +10,13 @@ import polars as pl
 import pytest
 
 import sluicegate as sg
-from sluicegate import _engine, store, worlds
+from sluicegate import _engine, store
 from sluicegate.cli import main
 from sluicegate.report import plots
 from sluicegate.report.comparison import comparison_page, write_report
 from sluicegate.report.tables import comparison_rows, record_rows
 from sluicegate.worlds import Chain
+from sluicegate.worlds.chain import run
 
 RED = {"min_th": 3, "max_th": 9, "w": 0.2, "spacing": "independent", "idle_decay": False}
 BOTH = ("slotted", "chain")
@@ -204,7 +205,7 @@ def test_ctrl_c_ends_a_solve():
 
 
 def test_ctrl_c_leaves_what_is_finished(monkeypatch, tmp_path, capsys):
-    solve, solved = worlds.solve, []
+    solve, solved = run.solve, []
 
     def stopped(*given, **more):
         if solved:
@@ -212,7 +213,7 @@ def test_ctrl_c_leaves_what_is_finished(monkeypatch, tmp_path, capsys):
         solved.append(1)
         return solve(*given, **more)
 
-    monkeypatch.setattr(worlds, "solve", stopped)
+    monkeypatch.setattr(run, "solve", stopped)
     monkeypatch.chdir(tmp_path)
     (tmp_path / "it.toml").write_text(
         "slots = 1000\n"
@@ -230,7 +231,7 @@ def test_ctrl_c_leaves_what_is_finished(monkeypatch, tmp_path, capsys):
 
 
 def test_what_a_world_cannot_judge_is_told_before_anything_is_run(monkeypatch):
-    monkeypatch.setattr(worlds, "simulate", no_solve)
+    monkeypatch.setattr("sluicegate.worlds.slotted.world.simulate", no_solve)
     with pytest.raises(sg.SluiceError, match=r"red\.spacing must be"):
         sg.compare(scenario({"aqm": "drop_tail"}, {"aqm": "red"}), world=BOTH)
 

@@ -13,7 +13,7 @@ import numpy as np
 from cases import DELAYS_MS, SAMPLE_S, SHORT_PACKETS, Case
 
 import sluicegate as sg
-from sluicegate.network import response_time_s
+from sluicegate.worlds.network import response_time_s
 
 HERE = Path(__file__).parent
 RESULTS = HERE / "results"

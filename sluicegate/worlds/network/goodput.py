@@ -8,8 +8,8 @@ import numpy as np
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter
 
-from sluicegate.network.record import NetworkRecord
 from sluicegate.report.plots import POINTS, WIDTH, colours, dash, height_for, label, share_text
+from sluicegate.worlds.network.record import NetworkRecord
 
 
 def goodput_figure(records: Sequence[NetworkRecord]) -> Figure | None:

@@ -9,11 +9,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sluicegate import _engine, store
-from sluicegate.chain.build import Tell, build, describe_chain, only, progress
 from sluicegate.errors import SluiceError
 from sluicegate.estimate import measures
 from sluicegate.record import Record
 from sluicegate.scenario import Discipline, Scenario
+from sluicegate.worlds.chain.build import build, describe_chain, only, progress
+from sluicegate.worlds.world import Tell
 
 FloatArray = NDArray[np.float64]
 Method: TypeAlias = Literal["auto", "direct", "iterative"]

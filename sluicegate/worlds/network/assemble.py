@@ -10,12 +10,12 @@ import polars as pl
 from numpy.typing import NDArray
 
 from sluicegate.estimate import Measure, student
-from sluicegate.network import measures
-from sluicegate.network.flows import DatagramFlows, Flows, ReplayFlows
-from sluicegate.network.laws import ns
-from sluicegate.network.record import NetworkRecord, PortRecord, lasting, main_place
-from sluicegate.network.scenario import NetworkScenario
 from sluicegate.record import FloatArray
+from sluicegate.worlds.network import measures
+from sluicegate.worlds.network.flows import DatagramFlows, Flows, ReplayFlows
+from sluicegate.worlds.network.laws import ns
+from sluicegate.worlds.network.record import NetworkRecord, PortRecord, lasting, main_place
+from sluicegate.worlds.network.scenario import NetworkScenario
 
 Run = Mapping[str, Any]
 # some stretches of each replication

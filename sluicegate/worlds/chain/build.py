@@ -6,7 +6,7 @@ import math
 import os
 from collections.abc import Callable
 from importlib.metadata import version
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,10 +15,8 @@ from sluicegate import _engine
 from sluicegate.errors import SluiceError
 from sluicegate.registry import PythonAqm
 from sluicegate.scenario import Discipline, Scenario
-from sluicegate.slotted import describe, engine_plan
-
-# what is done, what there is to do, and what that means in words
-Tell: TypeAlias = Callable[[float, float, str], None]
+from sluicegate.worlds.slotted.simulate import describe, engine_plan
+from sluicegate.worlds.world import Tell
 
 # the system and other programs need some, too
 _SHARE_OF_MEMORY = 0.8

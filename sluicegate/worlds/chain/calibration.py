@@ -7,12 +7,12 @@ from dataclasses import dataclass
 
 import polars as pl
 
-from sluicegate.chain.build import only
-from sluicegate.chain.parameters import Parameter
-from sluicegate.chain.sensitivity import sensitivity
-from sluicegate.chain.steady import Method
 from sluicegate.errors import SluiceError
 from sluicegate.scenario import Discipline, Scenario
+from sluicegate.worlds.chain.build import only
+from sluicegate.worlds.chain.parameters import Parameter
+from sluicegate.worlds.chain.sensitivity import sensitivity
+from sluicegate.worlds.chain.steady import Method
 
 _MOST_STEPS = 20
 # times that a step out of the parameter's range is halved

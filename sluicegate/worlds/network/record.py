@@ -10,7 +10,6 @@ import numpy as np
 import polars as pl
 
 from sluicegate.estimate import Measure
-from sluicegate.network.measures import response_time_s
 from sluicegate.record import (
     FloatArray,
     Frames,
@@ -20,6 +19,7 @@ from sluicegate.record import (
     measure_rows,
     measures_of,
 )
+from sluicegate.worlds.network.measures import response_time_s
 
 _TABLES = ("flows", "replications", "series")
 

@@ -10,8 +10,8 @@ from pydantic import Field, PrivateAttr, model_validator
 from sluicegate import _engine
 from sluicegate.checked import Checked, Whole
 from sluicegate.errors import SluiceError
-from sluicegate.network.laws import Duration, Fgn, Law, SelfSimilar, Sizes, Time, ns
 from sluicegate.traffic import Capture
+from sluicegate.worlds.network.laws import Duration, Fgn, Law, SelfSimilar, Sizes, Time, ns
 
 Bytes: TypeAlias = Annotated[Whole, Field(ge=1, le=65_535)]
 Count: TypeAlias = Annotated[Whole, Field(ge=1, le=10_000_000)]

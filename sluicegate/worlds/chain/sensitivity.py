@@ -9,13 +9,13 @@ import numpy as np
 import polars as pl
 
 from sluicegate import _engine
-from sluicegate.chain.build import build, only
-from sluicegate.chain.parameters import STEPS, Parameter
-from sluicegate.chain.steady import Method, counts
 from sluicegate.errors import SluiceError
 from sluicegate.estimate import Measure, measures
 from sluicegate.scenario import Discipline, Scenario
-from sluicegate.slotted import engine_plan
+from sluicegate.worlds.chain.build import build, only
+from sluicegate.worlds.chain.parameters import STEPS, Parameter
+from sluicegate.worlds.chain.steady import Method, counts
+from sluicegate.worlds.slotted.simulate import engine_plan
 
 # largest relative change of a count by which measures are differenced
 _SMALL = 1e-5

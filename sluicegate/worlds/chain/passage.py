@@ -7,10 +7,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from sluicegate import _engine
-from sluicegate.chain.build import build, build_start, only, whole
-from sluicegate.chain.steady import Method
 from sluicegate.errors import SluiceError
 from sluicegate.scenario import Discipline, Scenario
+from sluicegate.worlds.chain.build import build, build_start, only, whole
+from sluicegate.worlds.chain.steady import Method
 
 
 @dataclass(frozen=True)

@@ -9,10 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sluicegate import _engine
-from sluicegate.chain.build import build, build_start, only, whole
-from sluicegate.chain.steady import Method
 from sluicegate.errors import SluiceError
 from sluicegate.scenario import Discipline, Scenario
+from sluicegate.worlds.chain.build import build, build_start, only, whole
+from sluicegate.worlds.chain.steady import Method
 
 FloatArray = NDArray[np.float64]
 

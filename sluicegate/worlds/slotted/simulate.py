@@ -13,7 +13,6 @@ from sluicegate import _engine, store
 from sluicegate.checked import check_threads
 from sluicegate.errors import InterruptError, SluiceError
 from sluicegate.estimate import Counts, measures, unit_correlation
-from sluicegate.record import SlottedRecord
 from sluicegate.registry import PythonAqm
 from sluicegate.scenario import (
     DeterministicService,
@@ -23,6 +22,7 @@ from sluicegate.scenario import (
     ReplayArrivals,
     Scenario,
 )
+from sluicegate.worlds.slotted.record import SlottedRecord
 
 Watch = Callable[[int, int], None]
 

@@ -10,9 +10,9 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
-from sluicegate.network.record import NetworkRecord
 from sluicegate.record import FloatArray
 from sluicegate.report.plots import WIDTH, colours, label
+from sluicegate.worlds.network.record import NetworkRecord
 
 # as many as the eye tells apart over the width of a page
 _BINS = 400

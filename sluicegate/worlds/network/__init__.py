@@ -1,6 +1,6 @@
 """The network world: packets from end to end, with TCP that reacts, from event to event."""
 
-from sluicegate.network.flows import (
+from sluicegate.worlds.network.flows import (
     DatagramFlows,
     ReplayFlows,
     ShortTcpFlows,
@@ -8,7 +8,7 @@ from sluicegate.network.flows import (
     TcpFlows,
     WebFlows,
 )
-from sluicegate.network.laws import (
+from sluicegate.worlds.network.laws import (
     Constant,
     Exponential,
     Fgn,
@@ -17,11 +17,11 @@ from sluicegate.network.laws import (
     Sizes,
     Uniform,
 )
-from sluicegate.network.measures import fairness, response_time_s
-from sluicegate.network.record import NetworkRecord, PortRecord
-from sluicegate.network.scenario import NetworkScenario
-from sluicegate.network.simulate import simulate
-from sluicegate.network.topology import Dumbbell, Graph, Link, ParkingLot, Star
+from sluicegate.worlds.network.measures import fairness, response_time_s
+from sluicegate.worlds.network.record import NetworkRecord, PortRecord
+from sluicegate.worlds.network.scenario import NetworkScenario
+from sluicegate.worlds.network.simulate import simulate
+from sluicegate.worlds.network.topology import Dumbbell, Graph, Link, ParkingLot, Star
 
 __all__ = [
     "Constant",

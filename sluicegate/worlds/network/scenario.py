@@ -9,11 +9,11 @@ from pydantic import Field, model_validator
 
 from sluicegate.checked import Checked, Text, Whole, explained
 from sluicegate.errors import SluiceError
-from sluicegate.network.flows import DatagramFlows, Flows, ReplayFlows
-from sluicegate.network.laws import Duration, Time
-from sluicegate.network.topology import Dumbbell, Graph, Pair, ParkingLot, Star
 from sluicegate.registry import PythonAqm
 from sluicegate.scenario import Discipline, Queue, placed, read_toml
+from sluicegate.worlds.network.flows import DatagramFlows, Flows, ReplayFlows
+from sluicegate.worlds.network.laws import Duration, Time
+from sluicegate.worlds.network.topology import Dumbbell, Graph, Pair, ParkingLot, Star
 
 # a row is kept of each flow in each replication, which takes about 80 bytes
 _MOST_ROWS = 50_000_000

@@ -8,12 +8,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sluicegate import store
-from sluicegate.chain.build import Tell
-from sluicegate.chain.steady import Solution, solve
 from sluicegate.errors import SluiceError
 from sluicegate.estimate import Measure
 from sluicegate.record import Record
 from sluicegate.scenario import Discipline, Scenario
+from sluicegate.worlds.chain.steady import Solution, solve
+from sluicegate.worlds.world import Tell
 
 FloatArray = NDArray[np.float64]
 

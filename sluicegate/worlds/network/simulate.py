@@ -12,12 +12,12 @@ from typing import Any
 from sluicegate import _engine, store
 from sluicegate.checked import check_threads
 from sluicegate.errors import InterruptError, SluiceError
-from sluicegate.network.assemble import record
-from sluicegate.network.laws import ns
-from sluicegate.network.record import NetworkRecord
-from sluicegate.network.scenario import NetworkScenario
 from sluicegate.registry import Aqm
 from sluicegate.scenario import Discipline
+from sluicegate.worlds.network.assemble import record
+from sluicegate.worlds.network.laws import ns
+from sluicegate.worlds.network.record import NetworkRecord
+from sluicegate.worlds.network.scenario import NetworkScenario
 
 Watch = Callable[[float, float], None]
 

@@ -6,14 +6,15 @@ from collections.abc import Sequence
 
 import polars as pl
 
-from sluicegate.network.record import NetworkRecord
-from sluicegate.report import series
-from sluicegate.report.goodput import goodput_figure
 from sluicegate.report.page import Page
-from sluicegate.report.tables import port_rows
+from sluicegate.report.tables import Column
+from sluicegate.worlds.network import series
+from sluicegate.worlds.network.goodput import goodput_figure
+from sluicegate.worlds.network.record import NetworkRecord
 
 # a row of a thousand routers would fill a book
 _MOST_PORTS = 4
+_OF_A_PORT = ("wait_mean", "queue_mean", "queue_deviation", "loss_ratio", "utilization")
 
 
 def add_network(page: Page, records: Sequence[NetworkRecord]) -> None:
@@ -52,6 +53,18 @@ def add_network(page: Page, records: Sequence[NetworkRecord]) -> None:
             "Of all flows without an end of their own. The steeper a curve, the more alike the "
             "flows; under TCP those with long round trips get less.",
         )
+
+
+def port_rows(records: Sequence[NetworkRecord]) -> tuple[list[str], list[list[str]]]:
+    """Header and rows of a table of every queue: port after port, each with all disciplines."""
+    columns = [Column.of(name, "s") for name in _OF_A_PORT]
+    rows = [
+        [port.name, record.discipline, *(column.text(port.measures) for column in columns)]
+        for place in range(len(records[0].ports))
+        for record in records
+        for port in [record.ports[place]]
+    ]
+    return ["queue", "discipline", *(column.header for column in columns)], rows
 
 
 def network_frames(records: Sequence[NetworkRecord]) -> dict[str, pl.DataFrame]:
