@@ -59,7 +59,9 @@ class Run:
 def scenario(case: Case) -> sg.network.NetworkScenario:
     """The case as a scenario of the network world."""
     given = case.discipline()
-    tcp = {"variant": case.variant, "like": "ns2", "receiver_window": 10_000}
+    cubic = {"variant": "sack", "congestion_control": "cubic"}
+    control = cubic if case.variant == "cubic" else {"variant": case.variant}
+    tcp = {**control, "like": "ns2", "receiver_window": 10_000}
     flows: list[dict[str, Any]] = [
         {"kind": "tcp", "count": case.flows, "spread_s": case.spread_s, "tcp": tcp}
     ]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Annotated, Any, Literal, TypeAlias
 
 import numpy as np
-from pydantic import Field, PrivateAttr, model_validator
+from pydantic import AfterValidator, Field, PrivateAttr, field_validator, model_validator
 
 from sluicegate import _engine
 from sluicegate.checked import Checked, Whole
@@ -19,11 +19,19 @@ Count: TypeAlias = Annotated[Whole, Field(ge=1, le=10_000_000)]
 NEVER_NS = 2**64 - 1
 
 
+def _known(control: str) -> str:
+    if control not in (known := _engine.congestion_controls()):
+        raise SluiceError(f"{control} must be one of {', '.join(known)}")
+    return control
+
+
 class Tcp(Checked):
     """Both ends of a TCP connection.
 
     Attributes:
-        variant: How it recovers from loss; `cubic` does as `sack`, with a window of its own.
+        variant: How it recovers from loss.
+        congestion_control: How its window grows, and what a loss or a mark leaves of it: `reno`
+            (RFC 5681), `cubic` (RFC 9438) or `dctcp` (RFC 8257), which needs `ecn`.
         like: `rfc` for the RFCs' values, `ns2` for the defaults of ns-2.35.
         receiver_window: Packets in flight at most (ns-2's `window_`).
         ecn: Explicit congestion notification (RFC 3168).
@@ -38,7 +46,8 @@ class Tcp(Checked):
             `like`.
     """
 
-    variant: Literal["tahoe", "reno", "newreno", "sack", "cubic"] = "newreno"
+    variant: Literal["tahoe", "reno", "newreno", "sack"] = "newreno"
+    congestion_control: Annotated[str, AfterValidator(_known)] = "reno"
     like: Literal["rfc", "ns2"] = "rfc"
     receiver_window: Annotated[Whole, Field(ge=1, le=2**32 - 1)] = 10_000
     ecn: bool = False
@@ -49,6 +58,16 @@ class Tcp(Checked):
     initial_rto_s: Duration | None = None
     tick_s: Duration | None = None
     delayed_ack_s: Annotated[float, Field(ge=0, le=0.5)] | None = None
+
+    @field_validator("variant", mode="before")
+    @classmethod
+    def _recovers(cls, variant: object) -> object:
+        if variant in _engine.congestion_controls() and variant != "reno":
+            raise SluiceError(
+                f'{variant} is no loss recovery; say congestion_control = "{variant}" beside '
+                'variant = "sack" or another'
+            )
+        return variant
 
     def plan(self) -> dict[str, Any]:
         """The fields of the engine's kind of TCP."""
@@ -64,6 +83,7 @@ class Tcp(Checked):
         given |= {name: ns(time) or None for name, time in times.items() if time is not None}
         return {
             "variant": self.variant,
+            "congestion_control": self.congestion_control,
             "like": self.like,
             "receiver_window": self.receiver_window,
             "ecn": self.ecn,

@@ -1,9 +1,10 @@
 //! CUBIC's growth and reduction (RFC 9438, without HyStart++).
 
+use super::{Cause, Control, Progress};
 use crate::deadline::Deadline;
 
 /// Multiplicative decrease factor (RFC 9438, section 4.6).
-pub(crate) const BETA: f64 = 0.7;
+const BETA: f64 = 0.7;
 
 /// Aggressiveness, packets per second cubed (RFC 9438, section 5.1).
 const C: f64 = 0.4;
@@ -25,54 +26,50 @@ pub(crate) struct Cubic {
     epoch: Deadline,
 }
 
-impl Cubic {
-    /// The window after an ACK of `acked` packets in congestion avoidance (RFC 9438, sections 4.2
-    /// to 4.5).
-    pub fn grow(&mut self, cwnd: f64, now_ns: u64, srtt_ns: u64, acked: u32) -> f64 {
+impl Control for Cubic {
+    /// RFC 9438, sections 4.2 to 4.5.
+    fn grow(&mut self, cwnd: f64, ack: &Progress) -> f64 {
         let epoch_ns = match self.epoch.get() {
             Some(epoch_ns) => epoch_ns,
-            None => self.begin_epoch(cwnd, now_ns),
+            None => self.begin_epoch(cwnd, ack.now_ns),
         };
-        let elapsed_s = (now_ns - epoch_ns) as f64 * 1e-9;
+        let elapsed_s = (ack.now_ns - epoch_ns) as f64 * 1e-9;
         let alpha = if self.w_est < self.cwnd_prior {
             ALPHA
         } else {
             1.0
         };
-        self.w_est += alpha * f64::from(acked) / cwnd;
+        self.w_est += alpha * f64::from(ack.packets) / cwnd;
         if self.w_cubic(elapsed_s) < self.w_est {
             return self.w_est.max(cwnd);
         }
-        let target = self.w_cubic(elapsed_s + srtt_ns as f64 * 1e-9);
+        let target = self.w_cubic(elapsed_s + ack.srtt_ns as f64 * 1e-9);
         cwnd + (target.clamp(cwnd, 1.5 * cwnd) - cwnd) / cwnd
     }
 
-    /// Notes a reduction of the window by a loss or a mark, with fast convergence (RFC 9438,
-    /// section 4.7).
-    pub fn reduce(&mut self, cwnd: f64) {
-        self.w_max = if cwnd < self.w_max {
-            cwnd * (1.0 + BETA) / 2.0
-        } else {
-            cwnd
+    /// RFC 9438, section 4.6.
+    fn reduce(&mut self, cwnd: f64, used: f64, cause: Cause) -> f64 {
+        self.w_max = match cause {
+            // Section 4.8: growth starts from the window then found.
+            Cause::TimeOut => 0.0,
+            // Section 4.7: fast convergence.
+            Cause::Loss | Cause::Mark if cwnd < self.w_max => cwnd * (1.0 + BETA) / 2.0,
+            Cause::Loss | Cause::Mark => cwnd,
         };
         self.cwnd_prior = cwnd;
         self.epoch = Deadline::NONE;
+        used * BETA
     }
 
-    /// Notes a time-out: growth starts from the window then found (RFC 9438, section 4.8).
-    pub fn time_out(&mut self, cwnd: f64) {
-        self.w_max = 0.0;
-        self.cwnd_prior = cwnd;
-        self.epoch = Deadline::NONE;
-    }
-
-    /// Leaves time out in which the application had nothing to send (RFC 9438, section 5.8).
-    pub fn stand_still(&mut self, idle_ns: u64) {
+    /// Leaves the idle time out (RFC 9438, section 5.8).
+    fn on_idle(&mut self, idle_ns: u64) {
         if let Some(epoch_ns) = self.epoch.get() {
             self.epoch = Deadline::at(epoch_ns + idle_ns);
         }
     }
+}
 
+impl Cubic {
     fn begin_epoch(&mut self, cwnd: f64, now_ns: u64) -> u64 {
         self.w_max = self.w_max.max(cwnd);
         self.k_s = ((self.w_max - cwnd) / C).cbrt();
@@ -92,6 +89,18 @@ impl Cubic {
 mod tests {
     use super::*;
 
+    /// An ACK of one packet.
+    fn ack_at(now_ns: u64, srtt_ns: u64) -> Progress {
+        Progress {
+            now_ns,
+            srtt_ns,
+            packets: 1,
+            next: 1,
+            sent: 1,
+            echo: false,
+        }
+    }
+
     /// Grows a window from a reduction of `cwnd` on, one ACK a packet, and returns it at the end
     /// of each round trip.
     fn grow(cubic: &mut Cubic, reduced: f64, rtt_ns: u64, rounds: u32) -> Vec<f64> {
@@ -101,7 +110,7 @@ mod tests {
             let packets = cwnd as u64;
             for packet in 0..packets {
                 let now_ns = round * rtt_ns + packet * rtt_ns / packets;
-                cwnd = cubic.grow(cwnd, now_ns, rtt_ns, 1);
+                cwnd = cubic.grow(cwnd, &ack_at(now_ns, rtt_ns));
             }
             at_ends.push(cwnd);
         }
@@ -113,7 +122,7 @@ mod tests {
         // RFC 9438, section 4.2: from 700 after a loss at 1000, K = cbrt(300 / 0.4) = 9.0856 s;
         // W(t) = 0.4 (t - K)^3 + 1000, concave up to K and convex after.
         let mut cubic = Cubic::default();
-        cubic.reduce(1000.0);
+        cubic.reduce(1000.0, 1000.0, Cause::Loss);
         let windows = grow(&mut cubic, 700.0, 100_000_000, 150);
         let k_s = 750.0_f64.cbrt();
         assert!((k_s - 9.0856).abs() < 1e-4);
@@ -133,7 +142,7 @@ mod tests {
         // Section 4.3: with RTT 1 ms from 7 packets after a loss at 10 the cubic hardly moves; per
         // round trip W_est gains alpha = 3 * 0.3 / 1.7 = 0.529 up to 10, then 1.
         let mut cubic = Cubic::default();
-        cubic.reduce(10.0);
+        cubic.reduce(10.0, 10.0, Cause::Loss);
         let windows = grow(&mut cubic, 7.0, 1_000_000, 20);
         assert!(
             (windows[4] - (7.0 + 5.0 * 0.529)).abs() < 0.3,
@@ -146,11 +155,11 @@ mod tests {
     fn a_flow_that_shrinks_lets_go_of_its_share() {
         // Section 4.7: a loss at 80 after one at 100 sets W_max to 80 * 1.7 / 2 = 68.
         let mut cubic = Cubic::default();
-        cubic.reduce(100.0);
+        cubic.reduce(100.0, 100.0, Cause::Loss);
         assert_eq!(cubic.w_max, 100.0);
-        cubic.reduce(80.0);
+        cubic.reduce(80.0, 80.0, Cause::Mark);
         assert!((cubic.w_max - 68.0).abs() < 1e-12);
-        cubic.reduce(90.0);
+        cubic.reduce(90.0, 90.0, Cause::Loss);
         assert_eq!(cubic.w_max, 90.0);
     }
 
@@ -158,9 +167,9 @@ mod tests {
     fn after_a_time_out_it_starts_from_where_it_is() {
         // Section 4.8: K = 0 and W_max is the window found.
         let mut cubic = Cubic::default();
-        cubic.reduce(1000.0);
-        cubic.time_out(500.0);
-        cubic.grow(350.0, 7_000_000_000, 100_000_000, 1);
+        cubic.reduce(1000.0, 1000.0, Cause::Loss);
+        cubic.reduce(500.0, 500.0, Cause::TimeOut);
+        cubic.grow(350.0, &ack_at(7_000_000_000, 100_000_000));
         assert_eq!((cubic.k_s, cubic.w_max), (0.0, 350.0));
     }
 }

@@ -1,12 +1,36 @@
-//! Duplicate ACKs: the way into recovery and out of it, as far as variants share it.
+//! Loss recovery: what is taken for lost, and what is sent again.
+//!
+//! How the window grows and shrinks is none of its business: that is congestion control
+//! (`congestion`). Each way to recover is a file; here stands what they share, from the third
+//! duplicate ACK to the end of recovery.
 
-use crate::config::{Config, FullAck};
+mod newreno;
+mod reno;
+mod sack;
+mod scoreboard;
+mod tahoe;
+
+pub(crate) use scoreboard::Scoreboard;
+
+use crate::config::{Config, Variant};
+use crate::congestion::Cause;
 use crate::deadline::Deadline;
 use crate::segment::{Ack, Segment};
 use crate::sender::{Moment, Phase, Sender};
 
 /// Duplicate ACKs taken for a loss (RFC 5681, section 3.2).
 pub(crate) const DUPLICATE_THRESHOLD: u32 = 3;
+
+/// Takes an ACK of packets that were sent.
+#[inline]
+pub(crate) fn on_ack<F: FnMut(Segment)>(sender: &mut Sender, moment: &mut Moment<F>, ack: &Ack) {
+    match moment.config.variant {
+        Variant::Tahoe => tahoe::on_ack(sender, moment, ack),
+        Variant::Reno => reno::on_ack(sender, moment, ack),
+        Variant::NewReno => newreno::on_ack(sender, moment, ack),
+        Variant::Sack => sack::on_ack(sender, moment, ack),
+    }
+}
 
 impl Sender {
     /// Whether an ACK repeats the last one (RFC 5681, section 2).
@@ -28,7 +52,7 @@ impl Sender {
         }
         if self.is_recovered(config) {
             self.recover = self.max;
-            self.reduce_window(config);
+            self.reduce_window(config, Cause::Loss);
         } else if self.phase != Phase::Marked {
             return false;
         }
@@ -64,12 +88,11 @@ impl Sender {
     pub(crate) fn end_recovery<F>(&mut self, moment: &mut Moment<F>, ack: &Ack) {
         self.phase = Phase::Open;
         let acked = self.acknowledge(moment, ack);
-        match moment.config.full_ack {
-            FullAck::Deflate => {
-                let flight = f64::from(self.max - self.una);
-                self.window.cwnd = self.window.ssthresh.min(flight.max(1.0) + 1.0);
-            }
-            FullAck::Grow => self.grow(moment, ack, acked),
+        if moment.config.quirks.grows_at_full_ack {
+            self.grow(moment, ack, acked);
+        } else {
+            let flight = f64::from(self.max - self.una);
+            self.window.cwnd = self.window.ssthresh.min(flight.max(1.0) + 1.0);
         }
     }
 }

@@ -1,9 +1,8 @@
-//! Recovery by selective acknowledgements (RFC 6675, without its rescue retransmission), or as
-//! ns-2's `Sack1` does it.
+//! Recovery by selective acknowledgements (RFC 6675, without its rescue retransmission).
 
-use crate::config::{Config, Pipe};
+use super::DUPLICATE_THRESHOLD;
+use crate::config::Config;
 use crate::deadline::Deadline;
-use crate::recovery::DUPLICATE_THRESHOLD;
 use crate::segment::{Ack, Segment};
 use crate::sender::{Moment, Phase, Sender};
 
@@ -25,24 +24,23 @@ pub(crate) fn on_ack<F: FnMut(Segment)>(sender: &mut Sender, moment: &mut Moment
 
 /// Brings the scoreboard up to an ACK of new data; ns-2 starts a new one.
 fn renew_scoreboard(sender: &mut Sender, config: &Config, ack: &Ack) {
-    sender.deaf = false;
-    match config.pipe {
-        Pipe::Scoreboard => {
-            sender.learn(ack);
-        }
-        Pipe::Count => sender.scoreboard.clear(),
+    sender.ignores_duplicates = false;
+    if config.quirks.counts_pipe {
+        sender.scoreboard.clear();
+    } else {
+        sender.learn(ack);
     }
 }
 
 /// Counts a duplicate ACK that tells of new arrivals: limited transmit, then recovery.
 fn on_duplicate<F: FnMut(Segment)>(sender: &mut Sender, moment: &mut Moment<F>, ack: &Ack) {
-    if sender.deaf || !sender.learn(ack) {
+    if sender.ignores_duplicates || !sender.learn(ack) {
         return;
     }
     sender.duplicates += 1;
     let enough = sender.duplicates == DUPLICATE_THRESHOLD;
     let lost = sender.scoreboard.lost_below() > sender.una;
-    if enough || (lost && moment.config.pipe == Pipe::Scoreboard) {
+    if enough || (lost && !moment.config.quirks.counts_pipe) {
         begin_recovery(sender, moment);
     } else if sender.duplicates < DUPLICATE_THRESHOLD {
         sender.limited_transmit(moment);
@@ -54,17 +52,15 @@ fn begin_recovery<F: FnMut(Segment)>(sender: &mut Sender, moment: &mut Moment<F>
         return;
     }
     sender.scoreboard.begin(sender.una);
-    match moment.config.pipe {
-        Pipe::Scoreboard => send_in_recovery(sender, moment),
-        // Three packets have left the network; the retransmission is not counted.
-        Pipe::Count => {
-            sender.pipe = i64::from(sender.max - sender.una) - i64::from(DUPLICATE_THRESHOLD);
-        }
+    if moment.config.quirks.counts_pipe {
+        sender.start_counting();
+    } else {
+        send_in_recovery(sender, moment);
     }
 }
 
 fn on_ack_in_recovery<F: FnMut(Segment)>(sender: &mut Sender, moment: &mut Moment<F>, ack: &Ack) {
-    sender.pipe -= 1;
+    sender.count_down(ack);
     if ack.next >= sender.recover {
         sender.phase = Phase::Open;
         // What is found lost from now on is a new loss.
@@ -75,8 +71,6 @@ fn on_ack_in_recovery<F: FnMut(Segment)>(sender: &mut Sender, moment: &mut Momen
         return;
     }
     if ack.next > sender.una {
-        // The retransmission left the network as well.
-        sender.pipe -= 1;
         sender.advance(ack);
         sender.restart_timer(moment);
         sender.rto.end_backoff();
@@ -88,7 +82,7 @@ fn on_ack_in_recovery<F: FnMut(Segment)>(sender: &mut Sender, moment: &mut Momen
 /// Sends while fewer packets than cwnd are thought to be in the network (RFC 6675, section 5,
 /// step C).
 fn send_in_recovery<F: FnMut(Segment)>(sender: &mut Sender, moment: &mut Moment<F>) {
-    if moment.config.pipe == Pipe::Scoreboard {
+    if !moment.config.quirks.counts_pipe {
         sender.pipe = i64::from(sender.scoreboard.pipe(sender.una, sender.max));
     }
     while sender.pipe < sender.window.cwnd as i64 {
@@ -101,7 +95,7 @@ fn send_in_recovery<F: FnMut(Segment)>(sender: &mut Sender, moment: &mut Moment<
         } else {
             sender.scoreboard.mark_retransmitted(seq);
             // Karn's algorithm (RFC 6298, section 3); ns-2 goes on timing it.
-            if seq == sender.timed_seq && moment.config.pipe == Pipe::Scoreboard {
+            if seq == sender.timed_seq && !moment.config.quirks.counts_pipe {
                 sender.timed_at = Deadline::NONE;
             }
         }
@@ -113,9 +107,10 @@ fn send_in_recovery<F: FnMut(Segment)>(sender: &mut Sender, moment: &mut Moment<
 /// NextSeg); ns-2 takes all holes for lost.
 fn next_segment(sender: &Sender, config: &Config) -> Option<u32> {
     let hole = sender.scoreboard.next_hole(sender.una);
-    let lost_below = match config.pipe {
-        Pipe::Scoreboard => sender.scoreboard.lost_below(),
-        Pipe::Count => u32::MAX,
+    let lost_below = if config.quirks.counts_pipe {
+        u32::MAX
+    } else {
+        sender.scoreboard.lost_below()
     };
     let limit = sender
         .una

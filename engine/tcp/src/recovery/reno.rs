@@ -1,6 +1,6 @@
 //! Reno: fast recovery that the first new ACK ends (RFC 5681, section 3.2).
 
-use crate::recovery::DUPLICATE_THRESHOLD;
+use super::DUPLICATE_THRESHOLD;
 use crate::segment::{Ack, Segment};
 use crate::sender::{Moment, Phase, Sender};
 

@@ -1,6 +1,6 @@
 //! Tahoe: fast retransmit, then slow start from the lost packet (Jacobson 1988).
 
-use crate::recovery::DUPLICATE_THRESHOLD;
+use super::DUPLICATE_THRESHOLD;
 use crate::segment::{Ack, Segment};
 use crate::sender::{Moment, Sender};
 

@@ -1,7 +1,6 @@
 //! NewReno: fast recovery that lasts until all that flew at the loss is acknowledged (RFC 6582).
 
-use crate::recovery::DUPLICATE_THRESHOLD;
-use crate::reno;
+use super::{DUPLICATE_THRESHOLD, reno};
 use crate::segment::{Ack, Segment};
 use crate::sender::{Moment, Phase, Sender};
 
