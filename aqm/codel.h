@@ -9,6 +9,10 @@
  * dropped, then one more each interval / sqrt(count), count being the drops so far, until
  * a packet is not above. If that state comes back soon, count goes on near where it was.
  *
+ * Besides, packets that waited longer than `ce_threshold` are marked, all of them, where they
+ * can be; nothing is dropped for it (Linux, codel_impl.h). It is the step that DCTCP asks for
+ * (RFC 8257, section 3.1).
+ *
  * The RFC dequeues in a loop; here the world asks for each packet and, after a drop, for
  * the next one at the same time. So where the RFC looks at the packet behind the dropped
  * one before it sets the time of the next drop, `is_due` keeps that for the next question.
@@ -22,6 +26,9 @@
 #define CODEL_PARAMS(P)                                                                   \
 	P(target, SECONDS, 0.005, 0, 10, "",                                              \
 	  "delay that may stand", "RFC 8289, sec. 4.2")                                   \
+	P(ce_threshold, SECONDS, 0, 0, 10, "",                                            \
+	  "delay beyond which every packet that can be is marked; 0: none is for that",   \
+	  "Linux, codel_impl.h; RFC 8257, sec. 3.1")                                      \
 	P(interval, SECONDS, 0.1, 1e-6, 100, "",                                          \
 	  "how long the delay must stand before a drop: a long round trip",               \
 	  "RFC 8289, sec. 4.2")
@@ -32,6 +39,7 @@
 AQM_PARAMS(codel, CODEL_PARAMS)
 
 struct codel_config {
+	u64 ce_threshold_ns;	/* 0: none */
 	u64 target_ns, interval_ns;
 };
 
@@ -47,6 +55,7 @@ struct codel_state {
 static inline u32 codel_configure(const struct codel_params *p, struct codel_config *config)
 {
 	AQM_OBEY(CODEL_RULES);
+	config->ce_threshold_ns = (u64)p->ce_threshold;
 	config->target_ns = (u64)p->target;
 	config->interval_ns = (u64)p->interval;
 	return 0;
@@ -102,9 +111,9 @@ static inline void codel_go_on(struct codel_state *state, const struct codel_con
 }
 
 /* RFC 8289, section 5.6, deque(), one packet of it. */
-static inline enum aqm_verdict codel_depart(struct codel_state *state,
-					    const struct codel_config *config,
-					    const struct aqm_view *view)
+static inline enum aqm_verdict codel_dequeue(struct codel_state *state,
+					     const struct codel_config *config,
+					     const struct aqm_view *view)
 {
 	if (!codel_is_ok_to_drop(state, config, view)) {
 		state->is_dropping = 0;
@@ -123,6 +132,17 @@ static inline enum aqm_verdict codel_depart(struct codel_state *state,
 	if (view->ecn_capable)
 		codel_go_on(state, config);
 	return AQM_DROP_EARLY;
+}
+
+static inline enum aqm_verdict codel_depart(struct codel_state *state,
+					    const struct codel_config *config,
+					    const struct aqm_view *view)
+{
+	enum aqm_verdict verdict = codel_dequeue(state, config, view);
+	u32 is_above = config->ce_threshold_ns && view->sojourn_ns > config->ce_threshold_ns;
+
+	/* an early drop of what can be marked is a mark */
+	return is_above && view->ecn_capable ? AQM_DROP_EARLY : verdict;
 }
 
 static inline enum aqm_verdict codel_arrive(struct codel_state *state,

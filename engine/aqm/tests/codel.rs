@@ -204,3 +204,55 @@ fn a_short_queue_is_left_alone() {
         assert_eq!(codel.depart(&view), Verdict::Admit);
     }
 }
+
+/// Linux, codel_dequeue(): beyond the threshold all that can be marked is, and nothing is dropped.
+#[test]
+fn beyond_the_step_every_packet_is_marked_that_can_be() {
+    let mut codel = configured("codel", &[("ce_threshold", number(0.001))]).start();
+    for (sojourn_ns, ecn_capable, expected) in [
+        (1_000_000, 1, Verdict::Admit),
+        (1_000_001, 1, Verdict::Mark),
+        (1_000_001, 0, Verdict::Admit),
+        (4_999_999, 1, Verdict::Mark),
+        (0, 1, Verdict::Admit),
+    ] {
+        let view = View {
+            now_ns: 1_000_000_000,
+            sojourn_ns,
+            ecn_capable,
+            queue_bytes: 100_000,
+            packet_bytes: 1000,
+            ..View::default()
+        };
+        assert_eq!(codel.depart(&view), expected, "{sojourn_ns}, {ecn_capable}");
+    }
+}
+
+/// The law of drops goes on below it, untouched.
+#[test]
+fn the_step_changes_no_drop() {
+    let verdicts = |ce_threshold| {
+        let (mut verdicts, link) = (
+            Vec::new(),
+            Link {
+                limit: 1000,
+                ..LINK
+            },
+        );
+        let given = [("ce_threshold", number(ce_threshold))];
+        link.drive(
+            &configured("codel", &given),
+            20_000,
+            |event, view, verdict, _| {
+                if event == Event::Depart {
+                    verdicts.push((*view, verdict));
+                }
+            },
+        );
+        verdicts
+    };
+    assert!(
+        verdicts(0.0) == verdicts(0.001),
+        "packets that cannot be marked"
+    );
+}
