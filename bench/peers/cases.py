@@ -44,7 +44,7 @@ class Case:
     """One discipline on one network.
 
     Attributes:
-        aqm: One of AQMS, by its name in dumbbell.tcl.
+        aqm: By its name in dumbbell.tcl.
         flows: Long-lived TCP flows.
         access_bps: Rate of the links to clients and servers.
         q_ref: Queue that ARED, PI and REM aim at, packets.

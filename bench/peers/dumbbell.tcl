@@ -32,6 +32,8 @@ Agent/TCP set packetSize_ 460
 Agent/TCP set window_ $opt(window)
 Agent/TCP set ecn_ $opt(ecn)
 Queue/RED set setbit_ $opt(ecn)
+# or RED drops what it should mark once p_b exceeds mark_p_ = 0.1
+Queue/RED set use_mark_p_ false
 
 set aqm $opt(aqm)
 switch $aqm {
