@@ -7,7 +7,7 @@ mod model;
 use proptest::{prelude::*, sample::select, test_runner::TestRunner};
 use sluice_aqm::{Aqm, Class, Configured, Running, Value, Verdict, View};
 
-use common::{class, configured, number, repeatable, word};
+use common::{class, configured, number, word};
 use model::{Expected, Interval, Red};
 
 /// The longest queue: a double holds its average to the last step.
@@ -121,7 +121,14 @@ fn compare(configured: &Configured, arrivals: &[Arrival]) -> Result<usize, TestC
 
 const AVERAGES: [&str; 3] = ["ewma", "difference", "lpf_oda"];
 const LAWS: [&str; 4] = ["linear", "gentle", "double_slope", "cubic"];
-const SPACINGS: [&str; 3] = ["independent", "uniformised", "waiting"];
+/// Spacings, and what each may be like.
+const SPACINGS: [(&str, &str); 5] = [
+    ("independent", "paper"),
+    ("uniformised", "paper"),
+    ("waiting", "paper"),
+    ("waiting", "ns2"),
+    ("waiting", "ns2_bytes"),
+];
 
 type Given = Vec<(&'static str, Value)>;
 
@@ -130,13 +137,14 @@ fn members() -> Vec<Given> {
     let mut members = Vec::new();
     for average in AVERAGES {
         for law in LAWS {
-            for spacing in SPACINGS {
+            for (spacing, like) in SPACINGS {
                 for idle_decay in [false, true] {
                     if average != "difference" || !idle_decay {
                         members.push(vec![
                             ("average", word(average)),
                             ("law", word(law)),
                             ("spacing", word(spacing)),
+                            ("like", word(like)),
                             ("idle_decay", Value::Switch(idle_decay)),
                         ]);
                     }
@@ -214,7 +222,7 @@ fn numbers() -> impl Strategy<Value = (Given, Vec<Arrival>)> {
 #[test]
 fn red_follows_the_oracle_in_every_member_of_the_family() {
     for member in members() {
-        TestRunner::new(repeatable(40))
+        TestRunner::new(ProptestConfig::with_cases(40))
             .run(&numbers(), |(given, arrivals)| {
                 let given = [member.clone(), given].concat();
                 compare(&configured("red", &given), &arrivals).map(drop)
@@ -231,7 +239,7 @@ fn presets_follow_the_oracle_and_the_bound_is_tight() {
         let configured = Configured::new(class, &[]).unwrap();
         let max_th = model::Params::of(&configured).number("max_th");
         let (open, decided) = (std::cell::Cell::new(0), std::cell::Cell::new(0));
-        TestRunner::new(repeatable(120))
+        TestRunner::new(ProptestConfig::with_cases(120))
             .run(&arrivals(max_th), |arrivals| {
                 open.set(open.get() + compare(&configured, &arrivals)?);
                 decided.set(decided.get() + arrivals.len());
@@ -272,7 +280,7 @@ fn drop_tail_admits_up_to_the_limit() {
 fn the_same_inputs_give_the_same_outputs() {
     for class in sluice_aqm::all() {
         let configured = Configured::new(class, &[]).unwrap();
-        TestRunner::new(repeatable(20))
+        TestRunner::new(ProptestConfig::with_cases(20))
             .run(&arrivals(100.0), |arrivals| {
                 let verdicts = || {
                     let mut feed = Feed::of(&configured);
