@@ -254,6 +254,15 @@ impl Discipline {
         format!("{name} {}", given.join(", ")).trim_end().to_owned()
     }
 
+    /// What is the queue's business, given the scenario's queue.
+    pub fn on(&self, queue: &Queue) -> sluice_aqm::Discipline {
+        sluice_aqm::Discipline {
+            limit: queue.limit,
+            victim: self.victim(queue).into(),
+            ecn: self.ecn(queue),
+        }
+    }
+
     /// Which packet goes, given the scenario's queue.
     pub fn victim(&self, queue: &Queue) -> Victim {
         self.victim.unwrap_or(queue.victim)

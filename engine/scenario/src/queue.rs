@@ -31,7 +31,7 @@ impl From<Victim> for sluice_aqm::Victim {
 
 table! {
     /// The buffer: how much may wait, and which packet goes when one must be dropped.
-    pub struct Queue {
+    pub struct Queue checked by in_packets {
         /// Packets that may wait.
         limit: u32 = 250, at_least(1.0).at_most(100_000.0).unit("packets");
         /// Bytes that may wait, besides; not given: as many as the packets have.
@@ -41,6 +41,14 @@ table! {
         victim: Victim = Victim::Tail;
         /// Whether early drops of packets that can be marked (ECN) become marks.
         ecn: bool = false;
+    }
+}
+
+impl Queue {
+    fn in_packets(&self, reader: &mut Reader) {
+        if self.limit_bytes.is_some() {
+            reader.say("limit_bytes must be left out: the engine's queues count packets");
+        }
     }
 }
 
@@ -103,4 +111,24 @@ table! {
 kinds! {
     /// How packets are spread over queues, and which queue sends next.
     pub enum Scheduler { Fifo, Sfq, Drr, Fq }
+}
+
+impl From<&Scheduler> for sluice_queue::Scheduler {
+    fn from(scheduler: &Scheduler) -> Self {
+        match scheduler {
+            Scheduler::Fifo(_) => Self::Fifo,
+            Scheduler::Sfq(sfq) => Self::Sfq {
+                queues: sfq.queues,
+                perturbation_ns: crate::ns(sfq.perturbation_s),
+            },
+            Scheduler::Drr(drr) => Self::Drr {
+                queues: drr.queues,
+                quantum_bytes: drr.quantum_bytes,
+            },
+            Scheduler::Fq(fq) => Self::Fq {
+                queues: fq.queues,
+                quantum_bytes: fq.quantum_bytes,
+            },
+        }
+    }
 }

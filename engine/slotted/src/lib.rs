@@ -12,6 +12,7 @@ mod block;
 mod oracle;
 mod packet;
 mod run;
+mod scenario;
 mod service;
 mod station;
 mod tally;

@@ -221,9 +221,14 @@ impl Config {
 #[derive(Clone, Debug, Error, PartialEq)]
 #[error("tcp.{name} = {value} must lie between {least} and {greatest} ({unit})")]
 pub struct ConfigError {
-    name: &'static str,
-    value: f64,
-    least: f64,
-    greatest: f64,
-    unit: &'static str,
+    /// Which.
+    pub name: &'static str,
+    /// Its value.
+    pub value: f64,
+    /// Where its range starts.
+    pub least: f64,
+    /// Where its range ends.
+    pub greatest: f64,
+    /// Of all three.
+    pub unit: &'static str,
 }
