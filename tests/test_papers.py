@@ -115,6 +115,7 @@ def test_self_similar_rows_come_out_with_one_a():
         record = run(chosen.discipline("tail"), chosen.mu, 4_000_000, SOURCE)
         for measure, figure in (("wait_mean", chosen.wait_mean), ("loss_ratio", chosen.loss)):
             found = record[measure]
+            assert found.half_width < 0.02 * figure
             assert abs(found.value - figure) < 0.02 * figure + 2 * found.half_width
 
 
@@ -139,10 +140,19 @@ def test_drop_from_front_compares_every_published_figure_and_the_gains(monkeypat
         if gain.published is not None and chosen.source == "geometric":
             assert abs(gain.measured - gain.published) < 0.01
         elif gain.published == 0.5:
+            assert gain.half_width < 0.06
             assert gain.measured == pytest.approx(0.5, abs=gain.half_width + 0.05)
         assert gain.measured > 0
     assert len(found.plots) == 9
     assert sum("misprint" in sentence for sentence in found.findings) == 2
+    summary = [sentence for sentence in found.findings if "largest deviations" in sentence]
+    for quantity in reproduction.MEASURES:
+        # of the columns with misprints the largest that is told is not the largest of all
+        if quantity in ("queue_mean", "wait_variance"):
+            continue
+        column = [row.deviation for row in found.rows if row.quantity == quantity]
+        largest = 100 * max(column, key=abs)
+        assert any(f"{quantity} {largest:+.2f} %" in sentence for sentence in summary), quantity
 
 
 def test_the_chain_repeats_drop_from_front_with_the_same_rows(monkeypatch):

@@ -121,7 +121,14 @@ fn compare(configured: &Configured, arrivals: &[Arrival]) -> Result<usize, TestC
 
 const AVERAGES: [&str; 3] = ["ewma", "difference", "lpf_oda"];
 const LAWS: [&str; 4] = ["linear", "gentle", "double_slope", "cubic"];
-const SPACINGS: [&str; 3] = ["independent", "uniformised", "waiting"];
+/// Spacings, and what each may be like.
+const SPACINGS: [(&str, &str); 5] = [
+    ("independent", "paper"),
+    ("uniformised", "paper"),
+    ("waiting", "paper"),
+    ("waiting", "ns2"),
+    ("waiting", "ns2_bytes"),
+];
 
 type Given = Vec<(&'static str, Value)>;
 
@@ -130,13 +137,14 @@ fn members() -> Vec<Given> {
     let mut members = Vec::new();
     for average in AVERAGES {
         for law in LAWS {
-            for spacing in SPACINGS {
+            for (spacing, like) in SPACINGS {
                 for idle_decay in [false, true] {
                     if average != "difference" || !idle_decay {
                         members.push(vec![
                             ("average", word(average)),
                             ("law", word(law)),
                             ("spacing", word(spacing)),
+                            ("like", word(like)),
                             ("idle_decay", Value::Switch(idle_decay)),
                         ]);
                     }
