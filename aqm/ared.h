@@ -46,7 +46,8 @@ enum ared_thresholds { ARED_GIVEN, ARED_AUTOMATIC };
 	R(p->thresholds != ARED_GIVEN || p->max_th > p->min_th, max_th, "must exceed", min_th) \
 	R(p->thresholds != ARED_AUTOMATIC || ared_half(p) <= 1000000 * FIXED_ONE, capacity, \
 	  "is too high for target_delay: min_th must not exceed 1000000 packets",)            \
-	R(p->max_p_greatest > p->max_p_least, max_p_greatest, "must exceed", max_p_least)
+	R(p->max_p_greatest > p->max_p_least, max_p_greatest, "must exceed", max_p_least)   \
+	RED_LIKE_RULE(R)
 
 AQM_PARAMS(ared, ARED_PARAMS)
 

@@ -9,10 +9,18 @@
  * dropped, then one more each interval / sqrt(count), count being the drops so far, until
  * a packet is not above. If that state comes back soon, count goes on near where it was.
  *
+ * Besides, packets that waited longer than `ce_threshold` are marked, all of them, where they
+ * can be; nothing is dropped for it (Linux, codel_impl.h). It is the step that DCTCP asks for
+ * (RFC 8257, section 3.1).
+ *
  * The RFC dequeues in a loop; here the world asks for each packet and, after a drop, for
  * the next one at the same time. So where the RFC looks at the packet behind the dropped
  * one before it sets the time of the next drop, `is_due` keeps that for the next question.
  * A mark lets its packet go and sets that time at once (Linux, codel_impl.h).
+ *
+ * sqrt = exact computes 1 / sqrt(count) anew each time, as the RFC writes it. sqrt = newton
+ * does as Linux (include/net/codel_impl.h: codel_Newton_step, codel_control_law), and ns-3
+ * after it: it keeps 1 / sqrt(count) in 16 bits and corrects it by one Newton step a drop.
  */
 #ifndef SLUICEGATE_CODEL_H
 #define SLUICEGATE_CODEL_H
@@ -22,23 +30,34 @@
 #define CODEL_PARAMS(P)                                                                   \
 	P(target, SECONDS, 0.005, 0, 10, "",                                              \
 	  "delay that may stand", "RFC 8289, sec. 4.2")                                   \
+	P(ce_threshold, SECONDS, 0, 0, 10, "",                                            \
+	  "delay beyond which every packet that can be is marked; 0: none is for that",   \
+	  "Linux, codel_impl.h; RFC 8257, sec. 3.1")                                      \
 	P(interval, SECONDS, 0.1, 1e-6, 100, "",                                          \
 	  "how long the delay must stand before a drop: a long round trip",               \
-	  "RFC 8289, sec. 4.2")
+	  "RFC 8289, sec. 4.2")                                                           \
+	P(sqrt, CHOICE(exact|newton), CODEL_EXACT, 0, 1, "",                              \
+	  "how 1 / sqrt(count) is found: exactly, or by one Newton step a drop, on 16 bits", \
+	  "RFC 8289, sec. 5.4; newton: Linux, include/net/codel_impl.h")
 
 #define CODEL_RULES(R) \
 	R(p->interval > p->target, interval, "must exceed", target)
 
+enum codel_sqrt { CODEL_EXACT, CODEL_NEWTON };
+
 AQM_PARAMS(codel, CODEL_PARAMS)
 
 struct codel_config {
+	u64 ce_threshold_ns;	/* 0: none */
 	u64 target_ns, interval_ns;
+	enum codel_sqrt sqrt;
 };
 
 struct codel_state {
 	u64 first_above_ns;	/* when an interval above will have passed; 0: not above */
 	u64 drop_next_ns;
 	u32 count, last_count;	/* drops since dropping began, and at the start of that */
+	u32 inverse_root;	/* 1 / sqrt(count) in 2^-16; only with newton */
 	u32 max_packet_bytes;	/* the largest seen */
 	u8 is_dropping;
 	u8 is_due;		/* drop_next_ns is yet to be moved on */
@@ -47,17 +66,40 @@ struct codel_state {
 static inline u32 codel_configure(const struct codel_params *p, struct codel_config *config)
 {
 	AQM_OBEY(CODEL_RULES);
+	config->ce_threshold_ns = (u64)p->ce_threshold;
 	config->target_ns = (u64)p->target;
 	config->interval_ns = (u64)p->interval;
+	config->sqrt = (enum codel_sqrt)p->sqrt;
 	return 0;
+}
+
+/* Linux, codel_Newton_step(): r (3 - count r^2) / 2, r in 2^-32. */
+static inline u32 codel_newton_step(u32 inverse_root, u32 count)
+{
+	u64 r = (u64)inverse_root << 16, rest = (3ULL << 32) - count * (r * r >> 32);
+
+	/* 2 bits less before the product, which would not fit into 64 */
+	return (u32)((rest >> 2) * r >> 31) >> 16;
+}
+
+static inline void codel_set_count(struct codel_state *state, const struct codel_config *config,
+				   u32 count)
+{
+	state->count = count;
+	if (config->sqrt == CODEL_NEWTON)
+		state->inverse_root =
+			count > 1 ? codel_newton_step(state->inverse_root, count) : 0xffff;
 }
 
 /* RFC 8289, section 5.4: t + interval / sqrt(count). */
 static inline u64 codel_control_law(const struct codel_state *state,
 				    const struct codel_config *config, u64 t)
 {
-	s64 root = fixed_sqrt(fixed_from_u32(state->count));
+	s64 root;
 
+	if (config->sqrt == CODEL_NEWTON)
+		return t + (config->interval_ns * state->inverse_root >> 16);
+	root = fixed_sqrt(fixed_from_u32(state->count));
 	/* whole nanoseconds times a Q31.32 number are whole nanoseconds */
 	return t + (u64)fixed_mul((s64)config->interval_ns, fixed_div(FIXED_ONE, root));
 }
@@ -88,7 +130,8 @@ static inline void codel_begin(struct codel_state *state, const struct codel_con
 	u32 delta = state->count - state->last_count;
 	s64 since = (s64)(now_ns - state->drop_next_ns);
 
-	state->count = delta > 1 && since < (s64)(16 * config->interval_ns) ? delta : 1;
+	codel_set_count(state, config,
+			delta > 1 && since < (s64)(16 * config->interval_ns) ? delta : 1);
 	state->last_count = state->count;
 	state->drop_next_ns = codel_control_law(state, config, now_ns);
 	state->is_dropping = 1;
@@ -102,9 +145,9 @@ static inline void codel_go_on(struct codel_state *state, const struct codel_con
 }
 
 /* RFC 8289, section 5.6, deque(), one packet of it. */
-static inline enum aqm_verdict codel_depart(struct codel_state *state,
-					    const struct codel_config *config,
-					    const struct aqm_view *view)
+static inline enum aqm_verdict codel_dequeue(struct codel_state *state,
+					     const struct codel_config *config,
+					     const struct aqm_view *view)
 {
 	if (!codel_is_ok_to_drop(state, config, view)) {
 		state->is_dropping = 0;
@@ -118,11 +161,22 @@ static inline enum aqm_verdict codel_depart(struct codel_state *state,
 		codel_go_on(state, config);
 	if (view->now_ns < state->drop_next_ns)
 		return AQM_ADMIT;
-	state->count++;
+	codel_set_count(state, config, state->count + 1);
 	state->is_due = 1;
 	if (view->ecn_capable)
 		codel_go_on(state, config);
 	return AQM_DROP_EARLY;
+}
+
+static inline enum aqm_verdict codel_depart(struct codel_state *state,
+					    const struct codel_config *config,
+					    const struct aqm_view *view)
+{
+	enum aqm_verdict verdict = codel_dequeue(state, config, view);
+	u32 is_above = config->ce_threshold_ns && view->sojourn_ns > config->ce_threshold_ns;
+
+	/* an early drop of what can be marked is a mark */
+	return is_above && view->ecn_capable ? AQM_DROP_EARLY : verdict;
 }
 
 static inline enum aqm_verdict codel_arrive(struct codel_state *state,

@@ -25,6 +25,9 @@
 	P(spacing, CHOICE(independent|uniformised|waiting), RED_UNIFORMISED, 0, 2, "",    \
 	  "gaps between drops: geometric, uniform up to 1/p, uniform from 1/p to 2/p",    \
 	  "Floyd & Jacobson 1993, sec. VI; waiting: ns-2, red.cc")                        \
+	P(like, CHOICE(paper|ns2|ns2_bytes), RED_LIKE_PAPER, 0, 2, "spacing=waiting",     \
+	  "whether a packet is judged in a short queue, and how fast the average decays", \
+	  "Floyd & Jacobson 1993, sec. IV; ns-2.35, red.cc: enque")                       \
 	P(idle_decay, SWITCH, 1, 0, 1, "",                                                \
 	  "let the average decay while the link is idle", "Floyd & Jacobson 1993, sec. IV") \
 	P(mean_packet_bytes, BYTES, 500, 1, 65535, "idle_decay=true",                     \
@@ -35,7 +38,7 @@
 	((struct red_params){                                                             \
 		.min_th = (p)->min_th, .max_th = (p)->max_th, .max_p = (p)->max_p,        \
 		.average = AVERAGE_EWMA, .w = (p)->w, .sampling = RED_AT_ARRIVALS,        \
-		.law = (p)->law, .spacing = (p)->spacing,                                 \
+		.law = (p)->law, .spacing = (p)->spacing, .like = (p)->like,              \
 		.idle_decay = (p)->idle_decay,                                            \
 		.mean_packet_bytes = (p)->mean_packet_bytes })
 

@@ -17,8 +17,19 @@
  * uniform on 1 .. 1/p_b (Floyd & Jacobson 1993, section VI). `waiting` lets packets pass
  * until n p_b reaches 1, n counting this packet too, and then drops with
  * p_b / (2 - n p_b): gaps are uniform on 1/p_b .. 2/p_b - 1, and of all packets about
- * 2 p_b / 3 are dropped. A packet that finds none waiting passes, and the wait begins
- * anew. So does ns-2 by default (red.cc: enque, and modify_p with wait_).
+ * 2 p_b / 3 are dropped (ns-2, red.cc: modify_p with wait_, its default).
+ *
+ * Like: `paper` judges every packet, and over an idle time in which m packets could have
+ * left, the average decays by (1 - w)^m (section IV). `ns2` does as red.cc of ns-2.35
+ * with queue_in_bytes_ off:
+ *   - a packet that finds 0 or 1 packets waiting passes, and the count begins anew
+ *     (enque: qlen > 1);
+ *   - the average decays by (1 - w)^(m+1): the packet that ends the idle time has found
+ *     an empty queue, too (enque: estimator with m + 1);
+ *   - the count begins anew after a full buffer, too (enque: DTYPE_FORCED).
+ * `ns2_bytes` does as red.cc with queue_in_bytes_ on, its default, for packets of one
+ * size: there `qlen > 1` means more than one byte, and only a packet that finds none
+ * waiting passes unjudged.
  *
  * The other members of the family are presets of this class, with defaults of
  * their own: gentle_red.h, dsred.h, nlred.h, redwm.h, lpf_oda.h.
@@ -78,13 +89,21 @@
 	P(spacing, CHOICE(independent|uniformised|waiting), RED_UNIFORMISED, 0, 2, "",    \
 	  "gaps between drops: geometric, uniform up to 1/p, uniform from 1/p to 2/p",    \
 	  "Floyd & Jacobson 1993, sec. VI; waiting: ns-2, red.cc")                        \
+	P(like, CHOICE(paper|ns2|ns2_bytes), RED_LIKE_PAPER, 0, 2, "spacing=waiting",     \
+	  "whether a packet is judged in a short queue, and how fast the average decays", \
+	  "Floyd & Jacobson 1993, sec. IV; ns-2.35, red.cc: enque")                       \
 	P(idle_decay, SWITCH, 1, 0, 1, "average=ewma|lpf_oda",                            \
 	  "let the average decay while the link is idle", "Floyd & Jacobson 1993, sec. IV") \
 	P(mean_packet_bytes, BYTES, 500, 1, 65535, "idle_decay=true",                     \
 	  "packet size that turns idle time into packets", "Floyd & Jacobson 1993, sec. IV")
 
+#define RED_LIKE_RULE(R)                                                                  \
+	R(p->like == RED_LIKE_PAPER || p->spacing == RED_WAITING, like,                   \
+	  "is not defined with", spacing)
+
 #define RED_RULES(R)                                                                      \
 	R(p->max_th > p->min_th, max_th, "must exceed", min_th)                           \
+	RED_LIKE_RULE(R)                                                                  \
 	R(p->average != AVERAGE_DIFFERENCE ||                                             \
 	  red_left_for_b0(p) >= -RED_WEIGHTS_ROUNDING, a1,                                \
 	  "is too much: a1 + a2 + a3 + b1 + b2 + b3 must not exceed 1",)                  \
@@ -95,6 +114,7 @@
 
 enum red_sampling { RED_AT_ARRIVALS, RED_BY_CLOCK };
 enum red_spacing { RED_INDEPENDENT, RED_UNIFORMISED, RED_WAITING };
+enum red_like { RED_LIKE_PAPER, RED_LIKE_NS2, RED_LIKE_NS2_BYTES };
 
 AQM_PARAMS(red, RED_PARAMS)
 
@@ -104,6 +124,8 @@ struct red_config {
 	u64 mean_packet_bits;
 	u64 sampling_interval_ns;	/* 0: at arrivals */
 	enum red_spacing spacing;
+	enum red_like like;
+	u32 least_queue;	/* with fewer packets waiting, none is judged */
 	u32 idle_decay;
 };
 
@@ -160,6 +182,8 @@ static inline u32 red_configure(const struct red_params *p, struct red_config *c
 	red_configure_average(p, &config->average);
 	red_configure_law(p, &config->law);
 	config->spacing = (enum red_spacing)p->spacing;
+	config->like = (enum red_like)p->like;
+	config->least_queue = p->like == RED_LIKE_NS2 ? 2 : p->like == RED_LIKE_NS2_BYTES;
 	config->idle_decay = p->idle_decay != 0;
 	config->sampling_interval_ns =
 		p->sampling == RED_BY_CLOCK ? (u64)p->sampling_interval : 0;
@@ -230,16 +254,23 @@ static inline void red_observe(struct red_state *state, const struct red_config 
 {
 	if (view->idle && config->idle_decay)
 		average_idle(&state->average, &config->average,
-			     red_idle_packets(config, view));
+			     red_idle_packets(config, view) +
+				     (config->like != RED_LIKE_PAPER));
 	else if (!config->sampling_interval_ns)
 		red_tick(state, config, view);
 }
 
-/* Below min_th every packet passes; with `waiting`, into an empty queue too (ns-2). */
+/* Below min_th every packet passes; with ns-2, into a short queue, too. */
 static inline u32 red_passes(const struct red_config *config, s64 p,
 			     const struct aqm_view *view)
 {
-	return p <= 0 || (config->spacing == RED_WAITING && !view->queue_packets);
+	return p <= 0 || view->queue_packets < config->least_queue;
+}
+
+/* With ns-2, a full buffer ends a count as an early drop does. */
+static inline u32 red_ends_count(const struct red_config *config, const struct aqm_view *view)
+{
+	return config->like != RED_LIKE_PAPER && view->queue_packets >= view->limit_packets;
 }
 
 /* The verdict where the law gives p. */
@@ -247,18 +278,19 @@ static inline enum aqm_verdict red_decide(struct red_state *state,
 					  const struct red_config *config, s64 p,
 					  const struct aqm_view *view)
 {
+	enum aqm_verdict verdict = AQM_ADMIT;
+
 	if (red_passes(config, p, view)) {
 		state->count = 0;
 		return AQM_ADMIT;
 	}
-	if (p >= FIXED_ONE) {
+	if (p >= FIXED_ONE)
+		verdict = AQM_DROP_FORCED;
+	else if (red_happens(state, config, p, view->random))
+		verdict = AQM_DROP_EARLY;
+	if (verdict != AQM_ADMIT || red_ends_count(config, view))
 		state->count = 0;
-		return AQM_DROP_FORCED;
-	}
-	if (!red_happens(state, config, p, view->random))
-		return AQM_ADMIT;
-	state->count = 0;
-	return AQM_DROP_EARLY;
+	return verdict;
 }
 
 static inline enum aqm_verdict red_arrive(struct red_state *state,

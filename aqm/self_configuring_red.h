@@ -22,8 +22,9 @@
 	  "multiplies max_p as the average rises above max_th", "Feng et al. 1999, sec. III") \
 	MOVING_RED_PARAMS(P, DROP_LAW_LINEAR, "")
 
-#define SELF_CONFIGURING_RED_RULES(R) \
-	R(p->max_th > p->min_th, max_th, "must exceed", min_th)
+#define SELF_CONFIGURING_RED_RULES(R)                           \
+	R(p->max_th > p->min_th, max_th, "must exceed", min_th) \
+	RED_LIKE_RULE(R)
 
 #define SELF_CONFIGURING_RED_LEAST_P (FIXED_ONE >> 20)
 

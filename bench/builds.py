@@ -26,7 +26,11 @@ ENGINES = {
     "release": ROOT / "sluicegate" / "_engine.abi3.so",
     "debug": ROOT / "target" / "debug" / "lib_engine.so",
 }
-VARIANTS = ("tahoe", "reno", "newreno", "sack", "cubic")
+TCPS = (
+    *({"variant": name} for name in ("tahoe", "reno", "newreno", "sack")),
+    {"variant": "sack", "congestion_control": "cubic"},
+    {"variant": "sack", "congestion_control": "dctcp", "ecn": True},
+)
 FGN = {"hurst": 0.8, "deviation": 0.3, "frame_s": 0.1}
 
 
@@ -54,7 +58,7 @@ def scenarios() -> list[Any]:
     network = {
         "topology": {"kind": "dumbbell", "two_way": True},
         "flows": [
-            *({"kind": "tcp", "count": 10, "tcp": {"variant": name}} for name in VARIANTS),
+            *({"kind": "tcp", "count": 10, "tcp": tcp} for tcp in TCPS),
             {
                 "kind": "short-tcp",
                 "way": "reverse",

@@ -42,7 +42,7 @@ def memory(field: str) -> int:
 
 def dumbbell(flows: int, duration_s: float) -> Any:
     """N flows over a bottleneck that is scaled along."""
-    from sluicegate.network import NetworkScenario
+    from sluicegate.worlds.network import NetworkScenario
 
     return NetworkScenario.parse(
         {
@@ -70,7 +70,7 @@ def dumbbell(flows: int, duration_s: float) -> Any:
 
 def run(flows: int, duration_s: float) -> dict[str, Any]:
     """One run: CPU seconds, set-up and record included, packets sent, bytes at the peak."""
-    from sluicegate.network import simulate
+    from sluicegate.worlds.network import simulate
 
     # what Python loads and sets up once is no flow's
     simulate(dumbbell(10, 1.0), threads=1, fresh=True)

@@ -15,10 +15,10 @@ from pydantic import BaseModel
 import sluicegate as sg
 from sluicegate import network
 from sluicegate.cli import _COMMANDS, main
-from sluicegate.network.laws import Law
-from sluicegate.network.scenario import AnyFlows, AnyTopology
 from sluicegate.scenario import Arrivals, Service
 from sluicegate.scheduler import Scheduler
+from sluicegate.worlds.network.laws import Law
+from sluicegate.worlds.network.scenario import AnyFlows, AnyTopology
 
 Tables = dict[str, tuple[type[BaseModel], ...]]
 

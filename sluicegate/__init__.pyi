@@ -1,9 +1,9 @@
-from . import chain, network, trace
+from . import trace
 from ._engine import ADMIT, DROP_BOTH, DROP_EARLY, DROP_FORCED, View
 from .comparison import Comparison, compare
 from .errors import SluiceError
 from .estimate import Measure
-from .record import Record, SlottedRecord
+from .record import Record
 from .registry import Aqm, AqmClass, Param, PythonAqm, aqm, aqms
 from .scenario import (
     DeterministicService,
@@ -18,7 +18,8 @@ from .scenario import (
     SelfSimilarArrivals,
 )
 from .scheduler import Drr, Fifo, Fq, Sfq
-from .slotted import simulate
+from .worlds import chain, network
+from .worlds.slotted import SlottedRecord, simulate
 
 __all__ = [
     "ADMIT",

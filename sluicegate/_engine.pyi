@@ -114,6 +114,7 @@ class Recording:
         ecn_capable: NDArray[np.bool_],
     ) -> None: ...
 
+def congestion_controls() -> list[str]: ...
 def simulate_network(
     table: dict[str, Any],
     threads: int | None,

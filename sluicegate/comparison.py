@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import Any
 
 import polars as pl
 
 from sluicegate.errors import InterruptError, SluiceError
-from sluicegate.network.scenario import NetworkScenario
 from sluicegate.record import Record
-from sluicegate.scenario import Discipline, Scenario
-from sluicegate.worlds import AnyScenario, Watch, World, world_named, worlds_of
-
-AnyWorld: TypeAlias = World[Any]
+from sluicegate.scenario import Discipline
+from sluicegate.worlds import AnyScenario, AnyWorld, Watch, of_scenario
+from sluicegate.worlds import world as world_class
 
 
 @dataclass(frozen=True)
@@ -67,6 +65,12 @@ class Comparison:
             "records": [record.summary() for record in self.records],
         }
 
+    def records_by_world(self) -> Iterator[tuple[AnyWorld, list[Record]]]:
+        """Each world that finished anything, with its records."""
+        for world in self.worlds:
+            if own := [record for record in self.records if record.world == world.name]:
+                yield world, own
+
     @property
     def interrupted(self) -> bool:
         """Whether something is missing or shorter than planned."""
@@ -78,8 +82,7 @@ class Comparison:
         notes = []
         if name := self.records[0].queue_name:
             notes.append(f"Waits, queue and losses are of the queue {name}.")
-        if isinstance(self.scenario, NetworkScenario):
-            notes += self.scenario.notes()
+        notes += dict.fromkeys(note for world in self.worlds for note in world.notes(self.scenario))
         notes += [
             f"{record.discipline} was stopped after {record.done:.0%} of its run."
             for record in self.records
@@ -106,20 +109,18 @@ def _chosen(
     scenario: AnyScenario, world: str | AnyWorld | Sequence[str | AnyWorld] | None
 ) -> list[AnyWorld]:
     if world is None:
-        world = worlds_of(scenario)[0]
+        world = of_scenario(scenario)[0]()
     given = [world] if isinstance(world, str) or not isinstance(world, Sequence) else world
-    worlds = [world_named(each) if isinstance(each, str) else each for each in given]
+    worlds = [world_class(each)() if isinstance(each, str) else each for each in given]
     names = [each.name for each in worlds]
     if len(set(names)) != len(names) or not names:
         raise SluiceError(f"world = {names} must name one world or more, each once")
     for each in worlds:
         if not isinstance(scenario, each.takes):
-            tables = "[topology] and [[flows]]"
-            if isinstance(scenario, Scenario):
-                tables = "[arrivals] and [service]"
+            able = of_scenario(scenario)
             raise SluiceError(
-                f"world = {each.name} must be {' or '.join(worlds_of(scenario))}: "
-                f"the scenario has {tables}"
+                f"world = {each.name} must be {' or '.join(other.name for other in able)}: "
+                f"the scenario has {' and '.join(able[0].tables)}"
             )
     return worlds
 

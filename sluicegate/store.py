@@ -18,15 +18,16 @@ from sluicegate.record import Record
 R = TypeVar("R", bound=Record)
 
 _CODE = (
-    "chain/build.py",
-    "chain/limit.py",
-    "chain/steady.py",
     "estimate.py",
     "record.py",
     "scenario.py",
     "scheduler.py",
-    "slotted.py",
     "traffic/modulator.py",
+    "worlds/slotted/record.py",
+    "worlds/slotted/simulate.py",
+    "worlds/chain/build.py",
+    "worlds/chain/limit.py",
+    "worlds/chain/steady.py",
 )
 
 
@@ -36,7 +37,7 @@ def build() -> str:
     here = Path(__file__).parent
     parts = [Path(str(_engine.__file__))]
     parts += [here / name for name in _CODE]
-    parts += sorted((here / "network").glob("*.py"))
+    parts += sorted((here / "worlds/network").glob("*.py"))
     return hashlib.sha256(b"".join(part.read_bytes() for part in parts)).hexdigest()
 
 

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import sluicegate as sg
-from sluicegate.chain.limit import levels_for
 from sluicegate.cli import main
+from sluicegate.worlds.chain.limit import levels_for
 
 RED = {"spacing": "independent", "idle_decay": False}
 

@@ -4,6 +4,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from intervals import assert_mean
 
 import sluicegate as sg
 
@@ -81,9 +82,8 @@ def test_red_against_a_loop_over_slots():
     lost = [losses_of_red(250_000, seed) for seed in range(6)]
     for k in range(1, 5):
         runs = [np.corrcoef(x[:-k], x[k:])[0, 1] for x in lost]
-        deviation = np.std(runs, ddof=1) / np.sqrt(len(runs))
         # 4 lags together at 99 %: Student's t with 5 degrees of freedom at 0.125 %
-        assert abs(np.mean(runs) - found.correlation[k - 1]) < 5.6 * deviation, k
+        assert_mean(runs, found.correlation[k - 1], within=0.05, errors=5.6)
     assert found.correlation[0] > 0.1
 
 

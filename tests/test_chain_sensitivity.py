@@ -5,7 +5,7 @@ from fractions import Fraction
 import pytest
 
 import sluicegate as sg
-from sluicegate.chain.parameters import Parameter
+from sluicegate.worlds.chain.parameters import Parameter
 
 RED = {"spacing": "independent", "idle_decay": False}
 GEOMETRIC = sg.GeometricArrivals(rate=0.5)

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from intervals import assert_mean
 
 import sluicegate as sg
 
@@ -75,7 +76,7 @@ def test_short_simulations_agree():
     found = sg.chain.transient(scenario(), slots=slots, grid=1 / 32)
     for mean, queue in zip(found.queue_mean, queues_after(slots, runs, seed=5), strict=True):
         # 3 times together at 99 %
-        assert abs(queue.mean() - mean) < 2.94 * queue.std() / np.sqrt(runs)
+        assert_mean(queue, mean, within=0.01, errors=2.94)
 
 
 def test_refusals():

@@ -4,6 +4,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from intervals import assert_mean
 
 import sluicegate as sg
 
@@ -76,7 +77,7 @@ def test_tails_that_are_not_resolved_are_refused():
 @pytest.mark.parametrize("sampling", ["arrivals", "clock"])
 def test_drop_from_front_against_simulation(sampling):
     params = RED | {"min_th": 3, "max_th": 9, "w": 0.2, "max_p": 0.3, "sampling": sampling}
-    setting = scenario("red", rate=0.6, victim="front", slots=100_000, **params)
+    setting = scenario("red", rate=0.6, victim="front", slots=400_000, **params)
     exact = sg.chain.solve(setting, grid=1 / 16, front_waits=True).record.wait_distribution
     runs = [
         sg.simulate(setting.model_copy(update={"seed": seed, "replications": 1}))
@@ -85,9 +86,8 @@ def test_drop_from_front_against_simulation(sampling):
     assert {run.wait_bin for run in runs} == {1}
     for time in (2, 5, 10, 15, 20):
         shares = [run.wait_distribution[:time].sum() for run in runs]
-        deviation = np.std(shares, ddof=1) / np.sqrt(len(runs))
         # 5 times and 2 samplings together at 99 %: Student's t with 7 degrees of freedom
-        assert abs(np.mean(shares) - exact[:time].sum()) < 5.4 * deviation, time
+        assert_mean(shares, exact[:time].sum(), within=0.05, errors=5.4)
 
 
 def test_drop_from_front_has_the_moments_of_its_distribution():

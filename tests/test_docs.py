@@ -21,7 +21,7 @@ from sybil import Example, Sybil
 from sybil.parsers.myst import CodeBlockParser, PythonCodeBlockParser
 
 from sluicegate.estimate import MEASURES
-from sluicegate.network.measures import UNITS
+from sluicegate.worlds.network.measures import UNITS
 
 ROOT = Path(__file__).parent.parent
 COMMANDS = Path(sys.executable).parent

@@ -24,6 +24,7 @@ def test_intervals_hold_on_exact_noise(estimator, hurst: float) -> None:
     assert binom.ppf(0.001, PATHS, 0.92) <= covered <= binom.ppf(0.999, PATHS, 0.97)
     values = np.array([e.hurst for e in estimates])
     standard_error = values.std(ddof=1) / np.sqrt(PATHS)
+    assert standard_error < 0.01
     assert abs(values.mean() - hurst) < 0.01 + 4 * standard_error
 
 

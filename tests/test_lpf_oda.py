@@ -7,12 +7,12 @@ import numpy as np
 import polars as pl
 import pytest
 
-from sluicegate.network import PortRecord
 from sluicegate.papers.lpf_oda import closed_loop, findings, readings
 from sluicegate.papers.lpf_oda.claims import RESPONSES, claims
 from sluicegate.papers.lpf_oda.outcome import outcome
 from sluicegate.papers.lpf_oda.readings import connections, datagrams, starved
 from sluicegate.papers.lpf_oda.source import FILTERS, LPF, ODA
+from sluicegate.worlds.network import PortRecord
 
 TIMES_S = np.arange(3001) / 10
 

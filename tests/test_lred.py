@@ -8,7 +8,6 @@ import pytest
 
 import sluicegate as sg
 from sluicegate import network
-from sluicegate.network import PortRecord
 from sluicegate.papers.claims import Claim
 from sluicegate.papers.lred import (
     analysis,
@@ -28,6 +27,7 @@ from sluicegate.papers.lred import (
     scenarios,
 )
 from sluicegate.papers.lred.findings import findings
+from sluicegate.worlds.network import PortRecord
 
 # as few cases as show everything
 TINY = {

@@ -15,9 +15,9 @@ import sluicegate as sg
 from sluicegate import _engine, network, store
 from sluicegate.cli import main
 from sluicegate.errors import InterruptError
-from sluicegate.network.record import NetworkRecord
 from sluicegate.papers.campaign import Campaign
 from sluicegate.worlds import Network
+from sluicegate.worlds.network.record import NetworkRecord
 
 DUMBBELL = Path(__file__).parent.parent / "scenarios" / "network" / "dumbbell.toml"
 PI = sg.Discipline(aqm="pi", params={"q_ref": 20})
@@ -318,11 +318,14 @@ def test_an_option_puts_an_aqm_into_the_queues_of_a_scheduler(capsys):
 @pytest.mark.parametrize(
     ("command", "reason"),
     [
-        ("compare {network} --slots 1e6", "--slots is for scenarios without [topology] only"),
-        ("compare {slotted} --duration 5", "--duration is for network scenarios only"),
+        (
+            "compare {network} --slots 1e6",
+            "--slots is for scenarios of the slotted or chain world only",
+        ),
+        ("compare {slotted} --duration 5", "--duration is for scenarios of the network world only"),
         (
             "simulate {network} --aqm red --service geometric:mu=0.5",
-            "--service is for scenarios without [topology] only",
+            "--service is for scenarios of the slotted or chain world only",
         ),
         (
             "compare {network} --world slotted",
@@ -335,7 +338,7 @@ def test_an_option_puts_an_aqm_into_the_queues_of_a_scheduler(capsys):
         (
             "simulate --arrivals geometric:rate=0.5 --service geometric:mu=0.5 --aqm red "
             "--slots 1000 --duration 5",
-            "--duration is for network scenarios only",
+            "--duration is for scenarios of the network world only",
         ),
         (
             "compare {network} --aqm red:scheduler=wfq",

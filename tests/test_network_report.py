@@ -16,16 +16,17 @@ from sluicegate.cli.screen import write_json
 from sluicegate.record import methods
 from sluicegate.report import plots
 from sluicegate.report.comparison import comparison_page, write_report
-from sluicegate.report.goodput import goodput_figure
 from sluicegate.report.page import Page
-from sluicegate.report.series import (
+from sluicegate.report.tables import comparison_rows
+from sluicegate.worlds.network.figures import port_rows
+from sluicegate.worlds.network.goodput import goodput_figure
+from sluicegate.worlds.network.series import (
     average_series_figure,
     probability_series_figure,
     queue_series_figure,
     reading,
     window_series_figure,
 )
-from sluicegate.report.tables import comparison_rows, port_rows
 
 DISCIPLINES = [
     sg.Discipline(aqm="drop_tail"),

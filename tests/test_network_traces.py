@@ -10,7 +10,9 @@ import pytest
 
 import sluicegate as sg
 from sluicegate.cli import main
-from sluicegate.network import (
+from sluicegate.trace import Trace
+from sluicegate.traffic import Capture
+from sluicegate.worlds.network import (
     DatagramFlows,
     Dumbbell,
     Graph,
@@ -20,8 +22,6 @@ from sluicegate.network import (
     TcpFlows,
     simulate,
 )
-from sluicegate.trace import Trace
-from sluicegate.traffic import Capture
 
 DURATION_S = 6
 

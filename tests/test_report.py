@@ -14,8 +14,9 @@ from sluicegate.report import plots
 from sluicegate.report.comparison import write_report
 from sluicegate.report.laws import law_figure, law_table
 from sluicegate.report.page import Page
-from sluicegate.report.tables import comparison_rows, measure_text, value_text
+from sluicegate.report.tables import comparison_rows
 from sluicegate.report.terminal import numeric_columns, terminal_table
+from sluicegate.report.text import measure_text, value_text
 
 VOID = {"meta", "br", "hr", "img", "link"}
 

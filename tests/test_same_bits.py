@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
-from sluicegate.network import NetworkScenario, simulate
+from sluicegate.worlds.network import NetworkScenario, simulate
 
 DIGEST = Path(__file__).parent.parent / "engine/network/tests/same_bits.txt"
 

@@ -3,12 +3,13 @@
 import numpy as np
 import pytest
 from geo_geo_1 import GeoGeo1
+from intervals import assert_covers
 from scipy import stats
 
 import sluicegate as sg
 from sluicegate import _engine
 from sluicegate.estimate import MEASURES, Counts, measures
-from sluicegate.slotted import engine_plan
+from sluicegate.worlds.slotted.simulate import engine_plan
 
 EXACT = GeoGeo1(alpha=0.5, mu=0.5, limit=10)
 
@@ -119,9 +120,7 @@ def test_every_queue_probability_is_that_of_the_closed_form():
     "name", ["queue_mean", "utilization", "loss_ratio", "wait_mean", "wait_variance"]
 )
 def test_measures_are_those_of_the_closed_form(name):
-    measure = sg.simulate(scenario(slots=1e6))[name]
-    assert abs(measure.value - getattr(EXACT, name)) < 2 * measure.half_width
-    assert measure.half_width < 0.05 * measure.value
+    assert_covers(sg.simulate(scenario(slots=1e6))[name], getattr(EXACT, name), within=0.05)
 
 
 def test_intervals_cover_as_often_as_they_say():

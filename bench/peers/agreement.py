@@ -160,7 +160,7 @@ def main() -> int:
     """Run what the arguments ask for."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument(
-        "--sets", nargs="+", default=["paper", "phases", "short"], choices=list(SETS)
+        "--sets", nargs="+", default=["paper", "phases", "short", "red"], choices=list(SETS)
     )
     given = parser.parse_args()
     if shutil.which("ns") is None:

@@ -19,11 +19,24 @@ DELAYS_MS: dict[str, tuple[float, ...]] = {
 
 # RED as ns-2 sets it by default for 2500 packets/s of 500 bytes: thresholds 6.25 and 18.75,
 # w = 1 - exp(-1/2500), wait_.
-_RED = {"w": 4e-4, "mean_packet_bytes": 500, "spacing": "waiting", "max_p": 0.1}
+_RED = {
+    "w": 4e-4,
+    "mean_packet_bytes": 500,
+    "spacing": "waiting",
+    "like": "ns2",
+    "max_p": 0.1,
+}
+_RED_THRESHOLDS = {"min_th": 6.25, "max_th": 18.75}
 
 
 # our name: that in dumbbell.tcl
-VARIANTS = {"newreno": "Newreno", "sack": "Sack1", "cubic": "Cubic"}
+VARIANTS = {
+    "tahoe": "Tahoe",
+    "reno": "Reno",
+    "newreno": "Newreno",
+    "sack": "Sack1",
+    "cubic": "Cubic",
+}
 
 
 @dataclass(frozen=True)
@@ -31,7 +44,7 @@ class Case:
     """One discipline on one network.
 
     Attributes:
-        aqm: One of AQMS, by its name in dumbbell.tcl.
+        aqm: By its name in dumbbell.tcl.
         flows: Long-lived TCP flows.
         access_bps: Rate of the links to clients and servers.
         q_ref: Queue that ARED, PI and REM aim at, packets.
@@ -40,6 +53,9 @@ class Case:
         datagrams: Poisson datagrams of 130 B besides, 1/s: they break phase effects.
         short: Poisson short flows of SHORT_PACKETS besides, 1/s in all, dealt out to the clients
             by chance.
+        two_way: Whether as many flows send back, and the AQM stands before the link back, too; the
+            figures of a queue are those of the way forth, the goodput is that of both.
+        ecn: Whether the AQM marks, and the flows can be marked.
         variant: Of TCP, one of VARIANTS.
         limit: Buffer, packets; that of drop-tail and REM holds one less, as in ns-2.
         seeds: Independent runs of each simulator.
@@ -54,6 +70,8 @@ class Case:
     spread_s: float = 1.0
     datagrams: int = 0
     short: int = 0
+    two_way: bool = False
+    ecn: bool = False
     variant: str = "newreno"
     limit: int = 200
     seeds: int = 10
@@ -73,6 +91,10 @@ class Case:
             parts.append("with datagrams")
         if self.short:
             parts.append(f"{self.short} short flows a second")
+        if self.two_way:
+            parts.append("two-way")
+        if self.ecn:
+            parts.append("ECN")
         if self.variant != "newreno":
             parts.append(self.variant.upper())
         if self.limit != 200:
@@ -82,7 +104,7 @@ class Case:
     @property
     def has_target(self) -> bool:
         """Whether a response time to q_ref means anything."""
-        return self.aqm not in ("DropTail", "RED")
+        return self.aqm not in ("DropTail", "RED", "PacketRED")
 
     def discipline(self) -> dict[str, Any]:
         """Ours."""
@@ -92,7 +114,12 @@ class Case:
             "RED": {
                 "aqm": "gentle_red",
                 "limit": self.limit,
-                "params": {**_RED, "min_th": 6.25, "max_th": 18.75},
+                "params": {**_RED, **_RED_THRESHOLDS, "like": "ns2_bytes"},
+            },
+            "PacketRED": {
+                "aqm": "gentle_red",
+                "limit": self.limit,
+                "params": {**_RED, **_RED_THRESHOLDS},
             },
             "ARED": {"aqm": "ared", "limit": self.limit, "params": adaptive},
             "LinearARED": {
@@ -122,12 +149,15 @@ class Case:
             f"datagrams={self.datagrams}",
             f"short={self.short}",
             f"short_packets={SHORT_PACKETS}",
+            f"two_way={self.two_way:d}",
+            f"ecn={self.ecn:d}",
             f"variant={VARIANTS[self.variant]}",
             f"limit={self.limit}",
             f"delays_ms={','.join(f'{delay:g}' for delay in DELAYS_MS[self.delays])}",
         ]
 
 
+# RED is ns-2's default, which measures the queue in bytes; PacketRED and ARED do in packets.
 # LinearARED is ARED without gentle_: in ns-2 the slope of the gentle law stays that of the first
 # max_p, so that with 500 flows max_p climbs to 0.5 without effect; ours follows max_p.
 AQMS = ("DropTail", "RED", "ARED", "LinearARED", "PI", "REM")
@@ -168,6 +198,16 @@ def short() -> Iterator[Case]:
     yield replace(case, datagrams=100)
 
 
+def red() -> Iterator[Case]:
+    """RED, measuring in packets, under all kinds of traffic; with few flows the link often idles."""
+    for flows in (5, 40):
+        yield Case("PacketRED", flows)
+    yield Case("PacketRED", 40, two_way=True)
+    yield Case("PacketRED", 80, ecn=True)
+    for variant in ("tahoe", "reno", "sack"):
+        yield Case("PacketRED", 40, variant=variant)
+
+
 def responses() -> Iterator[Case]:
     """Response times that five seeds had left open; each run lasts until they are known."""
     for case, duration_s in (
@@ -188,5 +228,6 @@ SETS = {
     "wider": wider,
     "phases": phases,
     "short": short,
+    "red": red,
     "responses": responses,
 }

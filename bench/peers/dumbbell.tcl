@@ -1,10 +1,11 @@
 # The dumb-bell of "LRED" (section 6) in ns-2: N long-lived TCP flows from 5 clients to 5 servers.
-# Besides, on request, short flows that arrive by a Poisson law, and Poisson datagrams.
+# Besides, on request: as many flows back, with the same queue before the link back; short flows
+# that arrive as a Poisson process; Poisson datagrams.
 # usage: ns dumbbell.tcl key=value ...
 array set opt {
 	aqm DropTail flows 100 seed 1 duration 200 limit 200 q_ref 100 access_bps 100e6
 	spread 1.0 variant Newreno sample 0.01 window 10000 delays_ms 10,50,100,150,200
-	datagrams 0 short 0 short_packets 20
+	datagrams 0 short 0 short_packets 20 two_way 0 ecn 0
 }
 foreach word $argv {
 	set parts [split $word =]
@@ -29,11 +30,20 @@ $ns use-scheduler Calendar
 
 Agent/TCP set packetSize_ 460
 Agent/TCP set window_ $opt(window)
+Agent/TCP set ecn_ $opt(ecn)
+Queue/RED set setbit_ $opt(ecn)
+# or RED drops what it should mark once p_b exceeds mark_p_ = 0.1
+Queue/RED set use_mark_p_ false
 
 set aqm $opt(aqm)
 switch $aqm {
 	DropTail { set queue DropTail }
 	RED { set queue RED }
+	PacketRED {
+		set queue RED
+		Queue/RED set bytes_ false
+		Queue/RED set queue_in_bytes_ false
+	}
 	ARED - LinearARED {
 		set queue RED
 		Queue/RED set gentle_ [expr {$aqm eq "ARED"}]
@@ -69,9 +79,9 @@ set queue_class $queue
 set r1 [$ns node]
 set r2 [$ns node]
 $ns simplex-link $r1 $r2 10Mb 2.5ms $queue_class
-$ns simplex-link $r2 $r1 10Mb 2.5ms DropTail
+$ns simplex-link $r2 $r1 10Mb 2.5ms [expr {$opt(two_way) ? $queue_class : "DropTail"}]
 $ns queue-limit $r1 $r2 $opt(limit)
-$ns queue-limit $r2 $r1 100000
+$ns queue-limit $r2 $r1 [expr {$opt(two_way) ? $opt(limit) : 100000}]
 for {set i 0} {$i < $pairs} {incr i} {
 	set client($i) [$ns node]
 	set server($i) [$ns node]
@@ -84,13 +94,15 @@ for {set i 0} {$i < $pairs} {incr i} {
 set uniform [new RandomVariable/Uniform]
 $uniform set min_ 0
 $uniform set max_ $opt(spread)
-# a new connection at client number `pair`; gives its number
-proc connection {pair} {
-	global ns opt tcp client server
+# a new connection from one node to another; gives its number
+proc connection {from to} {
+	global ns opt tcp
 	set i [array size tcp]
-	set agent [expr {$opt(variant) eq "Cubic" ? "Linux" : $opt(variant)}]
-	set tcp($i) [new Agent/TCP/$agent]
-	set sink [new Agent/TCPSink[expr {$agent in "Sack1 Linux" ? "/Sack1" : ""}]]
+	# ns-2's plain Agent/TCP is Tahoe
+	set agents {Tahoe "" Cubic /Linux}
+	set agent [expr {[dict exists $agents $opt(variant)] ? [dict get $agents $opt(variant)] : "/$opt(variant)"}]
+	set tcp($i) [new Agent/TCP$agent]
+	set sink [new Agent/TCPSink[expr {$agent in "/Sack1 /Linux" ? "/Sack1" : ""}]]
 	if {$opt(variant) eq "Cubic"} {
 		# CUBIC as in Linux 2.6.22, but for RFC 9438's decrease (717 / 1024) and without its limit
 		# to growth (of 16 packets in 100 ms). Time stamps make a packet 10 B longer.
@@ -101,15 +113,26 @@ proc connection {pair} {
 		$ns at 0 "$tcp($i) set_ca_param cubic beta 717"
 		$ns at 0 "$tcp($i) set_ca_param cubic max_increment 10000"
 	}
-	$ns attach-agent $client($pair) $tcp($i)
-	$ns attach-agent $server($pair) $sink
+	$ns attach-agent $from $tcp($i)
+	$ns attach-agent $to $sink
 	$ns connect $tcp($i) $sink
 	return $i
 }
-for {set i 0} {$i < $opt(flows)} {incr i} {
+proc long_lived {from to} {
+	global ns tcp uniform
 	set ftp [new Application/FTP]
-	$ftp attach-agent $tcp([connection [expr {$i % $pairs}]])
+	$ftp attach-agent $tcp([connection $from $to])
 	$ns at [$uniform value] "$ftp start"
+}
+for {set i 0} {$i < $opt(flows)} {incr i} {
+	set pair [expr {$i % $pairs}]
+	long_lived $client($pair) $server($pair)
+}
+if {$opt(two_way)} {
+	for {set i 0} {$i < $opt(flows)} {incr i} {
+		set pair [expr {$i % $pairs}]
+		long_lived $server($pair) $client($pair)
+	}
 }
 
 # each short flow is a connection of its own, at any of the clients
@@ -120,7 +143,8 @@ if {$opt(short) > 0} {
 	$choice set min_ 0
 	$choice set max_ $pairs
 	for {set start [$gap value]} {$start < $opt(duration)} {set start [expr {$start + [$gap value]}]} {
-		set i [connection [expr {int([$choice value])}]]
+		set pair [expr {int([$choice value])}]
+		set i [connection $client($pair) $server($pair)]
 		$ns at $start "$tcp($i) advanceby $opt(short_packets)"
 	}
 }

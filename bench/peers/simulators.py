@@ -13,7 +13,7 @@ import numpy as np
 from cases import DELAYS_MS, SAMPLE_S, SHORT_PACKETS, Case
 
 import sluicegate as sg
-from sluicegate.network import response_time_s
+from sluicegate.worlds.network import response_time_s
 
 HERE = Path(__file__).parent
 RESULTS = HERE / "results"
@@ -59,10 +59,12 @@ class Run:
 def scenario(case: Case) -> sg.network.NetworkScenario:
     """The case as a scenario of the network world."""
     given = case.discipline()
-    tcp = {"variant": case.variant, "like": "ns2", "receiver_window": 10_000}
-    flows: list[dict[str, Any]] = [
-        {"kind": "tcp", "count": case.flows, "spread_s": case.spread_s, "tcp": tcp}
-    ]
+    cubic = {"variant": "sack", "congestion_control": "cubic"}
+    control = cubic if case.variant == "cubic" else {"variant": case.variant}
+    tcp = {**control, "like": "ns2", "receiver_window": 10_000, "ecn": case.ecn}
+    long = {"kind": "tcp", "count": case.flows, "spread_s": case.spread_s, "tcp": tcp}
+    ways = ("forward", "reverse") if case.two_way else ("forward",)
+    flows: list[dict[str, Any]] = [{**long, "way": way} for way in ways]
     delays_s = [delay / 1000 for delay in DELAYS_MS[case.delays]]
     if case.short:
         gaps = {"kind": "exponential", "mean_s": len(delays_s) / case.short}
@@ -79,9 +81,10 @@ def scenario(case: Case) -> sg.network.NetworkScenario:
                 "kind": "dumbbell",
                 "access_rate_bps": case.access_bps,
                 "client_delays_s": delays_s,
+                "two_way": case.two_way,
             },
             "flows": flows,
-            "queue": {"limit": given["limit"]},
+            "queue": {"limit": given["limit"], "ecn": case.ecn},
             "disciplines": [{"aqm": given["aqm"], "params": given.get("params", {})}],
             "duration_s": case.duration_s,
             "sample_s": SAMPLE_S,

@@ -16,8 +16,8 @@ from sluicegate.errors import SluiceError
 from sluicegate.files import writing
 from sluicegate.registry import Aqm, Param, aqm_class
 from sluicegate.registry import aqms as all_aqms
-from sluicegate.report.tables import value_text
 from sluicegate.report.terminal import terminal_table
+from sluicegate.report.text import value_text
 
 _PLOTS = (".svg", ".png", ".pdf")
 

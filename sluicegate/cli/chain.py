@@ -6,10 +6,10 @@ from typing import Annotated
 
 import typer
 
-from sluicegate.chain import Method
 from sluicegate.cli import options
 from sluicegate.cli.compare import show
-from sluicegate.worlds import Chain
+from sluicegate.worlds.chain import Method
+from sluicegate.worlds.chain.world import Chain
 
 
 def chain(

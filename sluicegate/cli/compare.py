@@ -12,11 +12,12 @@ from rich.markup import escape
 from sluicegate.cli import options
 from sluicegate.cli.progress import progress
 from sluicegate.cli.screen import console, write_json
-from sluicegate.comparison import AnyWorld, Comparison
+from sluicegate.comparison import Comparison
 from sluicegate.comparison import compare as run
 from sluicegate.record import methods
 from sluicegate.report.tables import comparison_table
-from sluicegate.worlds import AnyScenario, world_named, worlds_of
+from sluicegate.worlds import AnyScenario, AnyWorld, of_scenario
+from sluicegate.worlds import world as world_class
 
 
 def compare(
@@ -50,8 +51,8 @@ def compare(
         aqm=aqm or [], slots=slots, replications=replications, seed=seed, duration=duration
     )
     chosen = options.scenario(scenario, changed)
-    worlds = [world_named(name) for name in world or worlds_of(chosen)[:1]]
-    show(chosen, worlds, out, json, threads=threads, fresh=fresh)
+    chosen_worlds = [world_class(name) for name in world or []] or of_scenario(chosen)[:1]
+    show(chosen, [each() for each in chosen_worlds], out, json, threads=threads, fresh=fresh)
 
 
 def show(

@@ -10,9 +10,8 @@ import typer
 from sluicegate.checked import explained
 from sluicegate.cli import syntax
 from sluicegate.errors import SluiceError
-from sluicegate.network import NetworkScenario
-from sluicegate.scenario import Scenario, read_toml
-from sluicegate.worlds import AnyScenario
+from sluicegate.scenario import read_toml
+from sluicegate.worlds import AnyScenario, of_table, takers
 
 ScenarioFile = Annotated[
     Path, typer.Argument(metavar="SCENARIO.toml", help="The scenario.", show_default=False)
@@ -97,15 +96,17 @@ def scenario(path: Path, changed: dict[str, Any]) -> AnyScenario:
 def parsed(
     table: dict[str, Any], changed: dict[str, Any], folder: Path = Path(), origin: str = ""
 ) -> AnyScenario:
-    """The scenario of a table, a network's if there is a topology, some of its fields replaced.
+    """The scenario of a table, of the kind that its tables show, some of its fields replaced.
 
     Raises:
         SluiceError: If a field of `changed` is none of such a scenario, or if it is refused.
     """
-    kind: type[AnyScenario] = NetworkScenario if "topology" in table else Scenario
+    world = of_table(table)
     with explained(origin):
         for name in changed:
-            if name not in kind.model_fields:
-                others = "network scenarios" if kind is Scenario else "scenarios without [topology]"
-                raise SluiceError(f"--{name.removesuffix('_s')} is for {others} only")
-    return kind.parse(table | changed, folder, origin)
+            if name not in world.fields():
+                able = " or ".join(each.name for each in takers(name))
+                raise SluiceError(
+                    f"--{name.removesuffix('_s')} is for scenarios of the {able} world only"
+                )
+    return world.takes.parse(table | changed, folder, origin)

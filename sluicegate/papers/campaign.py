@@ -2,16 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any, overload
-
 from sluicegate.errors import InterruptError
-from sluicegate.network.record import NetworkRecord
-from sluicegate.network.scenario import NetworkScenario
-from sluicegate.record import Record
-from sluicegate.scenario import Scenario
-from sluicegate.worlds import AnyScenario, Network, Slotted, Watch, World
-
-_SLOTTED = Slotted()
+from sluicegate.worlds.world import R, S, Watch, World
 
 
 class Campaign:
@@ -41,13 +33,7 @@ class Campaign:
         self._fresh = fresh
         self._done = 0.0
 
-    @overload
-    def run(self, scenario: Scenario, world: World[Scenario] = ...) -> Record: ...
-
-    @overload
-    def run(self, scenario: NetworkScenario, world: Network) -> NetworkRecord: ...
-
-    def run(self, scenario: AnyScenario, world: World[Any] = _SLOTTED) -> Record:
+    def run(self, scenario: S, world: World[S, R]) -> R:
         """Run a scenario in a world, or take it from the store.
 
         Raises:

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sluicegate.estimate import Measure, student
-from sluicegate.report.tables import measure_text
+from sluicegate.report.text import measure_text
 
 FloatArray = NDArray[np.float64]
 Verdict: TypeAlias = Literal["holds", "fails", "undecided"]

@@ -12,8 +12,8 @@ from rich.table import Table
 from sluicegate.estimate import Measure
 from sluicegate.papers.claims import CLAIMS_HEADER, HOW_CLAIMS_ARE_JUDGED, Claim
 from sluicegate.report.page import Page
-from sluicegate.report.tables import measure_text
 from sluicegate.report.terminal import terminal_table
+from sluicegate.report.text import measure_text
 
 # of figures without a half width: as many as the papers print
 _DIGITS = 6

@@ -22,6 +22,7 @@ from sluicegate.papers.figures import Panel, queue_figure, wait_figure
 from sluicegate.record import Record
 from sluicegate.scenario import Discipline
 from sluicegate.worlds import Watch
+from sluicegate.worlds.slotted.world import Slotted
 
 PAPER = (
     "Domanska et al., International Journal of Applied Mathematics and Computer Science 24(3), 2014"
@@ -93,7 +94,7 @@ def reproduce(
     source = self_similar(campaign)
     scores = {
         (reading, setting): campaign.run(
-            model.scenario(source, setting.mu, setting.discipline(reading), _SLOTS)
+            model.scenario(source, setting.mu, setting.discipline(reading), _SLOTS), Slotted()
         )
         for reading in _PLACES
         for setting in settings

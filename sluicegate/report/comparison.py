@@ -8,20 +8,18 @@ from pathlib import Path
 
 from sluicegate.comparison import Comparison
 from sluicegate.files import writing
-from sluicegate.network.record import NetworkRecord
 from sluicegate.record import Record, names
 from sluicegate.report import plots
 from sluicegate.report.laws import law_figure
-from sluicegate.report.network import add_network, network_frames
 from sluicegate.report.page import Page
-from sluicegate.report.settings import discipline_rows, setting_rows
+from sluicegate.report.settings import discipline_rows
 from sluicegate.report.tables import comparison_rows, record_rows
 
 
 def write_report(comparison: Comparison, folder: Path) -> Path:
     """Write `report.html`, `measures.parquet` and `distributions.parquet` into a folder.
 
-    Of networks also `series.parquet` and `flows.parquet`.
+    A world may have more tables: networks have `series.parquet` and `flows.parquet`.
 
     Args:
         comparison: With one record at least.
@@ -35,7 +33,9 @@ def write_report(comparison: Comparison, folder: Path) -> Path:
     """
     folder.mkdir(parents=True, exist_ok=True)
     frames = {"measures": comparison.frame(), "distributions": comparison.distributions()}
-    for name, frame in (frames | network_frames(_networks(comparison))).items():
+    for world, records in comparison.records_by_world():
+        frames |= world.frames(records)
+    for name, frame in frames.items():
         # written by Python: a full disk is an OSError then
         content = io.BytesIO()
         frame.write_parquet(content)
@@ -58,8 +58,11 @@ def comparison_page(comparison: Comparison) -> Page:
     page.table(header, rows, _reading(comparison))
     _add_figures(page, comparison)
     page.section("What was run")
-    page.table(["part", "setting"], setting_rows(scenario))
-    page.table(["discipline", "AQM", "parameters that apply"], discipline_rows(scenario))
+    # worlds that are compared take one kind of scenario
+    settings = comparison.worlds[0].settings(scenario)
+    page.table(["part", "setting"], [list(row) for row in settings])
+    header = ["discipline", "AQM", "parameters that apply"]
+    page.table(header, discipline_rows(scenario.disciplines))
     page.section("Every measure")
     for name, record in zip(names(comparison.records), comparison.records, strict=True):
         page.table(*record_rows(record), f"{name}: {record.method}.")
@@ -76,11 +79,7 @@ def _reading(comparison: Comparison) -> str:
     return (
         "The wait is the time in the system, service included, and 99 % of the packets take less "
         "than the p99 wait; the queue counts waiting packets, without the one in service. "
-        + " ".join(
-            world.reading(records)
-            for world in comparison.worlds
-            if (records := [each for each in comparison.records if each.world == world.name])
-        )
+        + " ".join(world.reading(records) for world, records in comparison.records_by_world())
     )
 
 
@@ -91,8 +90,8 @@ def _add_figures(page: Page, comparison: Comparison) -> None:
         "Wait and loss",
         "Least wait first. The thin line at the end of a bar is what stands behind ±.",
     )
-    if networks := _networks(comparison):
-        add_network(page, networks)
+    for world, own in comparison.records_by_world():
+        world.add_figures(page, own)
     page.figure(
         plots.queue_figure(records),
         "How long the queue is",
@@ -115,10 +114,6 @@ def _add_figures(page: Page, comparison: Comparison) -> None:
     laws = law_figure({each.name: each.configured for each in comparison.scenario.disciplines})
     if laws is not None:
         page.figure(laws, "Drop laws", "The drop probability that goes with an average queue.")
-
-
-def _networks(comparison: Comparison) -> list[NetworkRecord]:
-    return [record for record in comparison.records if isinstance(record, NetworkRecord)]
 
 
 def _without_waits(records: Sequence[Record]) -> str:

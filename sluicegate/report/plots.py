@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from sluicegate.estimate import Measure, coarsen
 from sluicegate.record import Record
-from sluicegate.report.tables import measure_text
+from sluicegate.report.text import measure_text
 
 FloatArray = NDArray[np.float64]
 Dash = str | tuple[int, tuple[float, ...]]

@@ -1,4 +1,5 @@
-//! CoDel: against the pseudocode of RFC 8289, which dequeues in a loop, in floating point.
+//! CoDel: against the pseudocode of RFC 8289, which dequeues in a loop, in floating point; and its
+//! square root against a transcription of Linux's.
 
 mod common;
 
@@ -7,13 +8,42 @@ use sluice_aqm::{Aqm, Verdict, View};
 use common::{
     configured,
     link::{Event, LINK, Link, MIXED},
-    number,
+    number, word,
 };
+
+/// Linux 6.1, include/net/codel_impl.h: codel_Newton_step() and codel_control_law(), with its types
+/// and its names.
+#[derive(Clone, Copy)]
+struct Newton {
+    rec_inv_sqrt: u16,
+}
+
+impl Newton {
+    const SHIFT: u32 = 16;
+
+    fn step(&mut self, count: u32) {
+        let invsqrt = u32::from(self.rec_inv_sqrt) << Self::SHIFT;
+        let invsqrt2 = ((u64::from(invsqrt) * u64::from(invsqrt)) >> 32) as u32;
+        let mut val = (3_u64 << 32).wrapping_sub(u64::from(count) * u64::from(invsqrt2));
+        val >>= 2;
+        val = val.wrapping_mul(u64::from(invsqrt)) >> (32 - 2 + 1);
+        self.rec_inv_sqrt = (val >> Self::SHIFT) as u16;
+    }
+
+    /// reciprocal_scale(interval, rec_inv_sqrt << SHIFT), of an interval in whole nanoseconds
+    /// instead of Linux's 1024 ns.
+    fn gap_ns(self, interval_ns: u64) -> u64 {
+        let scaled =
+            u128::from(interval_ns) * u128::from(u32::from(self.rec_inv_sqrt) << Self::SHIFT);
+        (scaled >> 32) as u64
+    }
+}
 
 /// RFC 8289, sections 5.3 to 5.6; with marks as in Linux.
 struct Model<'a> {
     target_ns: u64,
     interval_ns: f64,
+    newton: Option<Newton>,
     /// The packets as they left the queue, and what the model says of them.
     views: &'a [View],
     verdicts: Vec<Verdict>,
@@ -27,7 +57,18 @@ struct Model<'a> {
 
 impl Model<'_> {
     fn control_law(&self, t: i64) -> i64 {
-        t + (self.interval_ns / (self.count as f64).sqrt()).round() as i64
+        t + match self.newton {
+            Some(newton) => newton.gap_ns(self.interval_ns as u64) as i64,
+            None => (self.interval_ns / (self.count as f64).sqrt()).round() as i64,
+        }
+    }
+
+    /// codel_dequeue() steps wherever it changes the count, but where it starts from 1.
+    fn step(&mut self) {
+        let count = self.count as u32;
+        if let Some(newton) = &mut self.newton {
+            newton.step(count);
+        }
     }
 
     /// Of the next packet: whether it may be dropped.
@@ -60,6 +101,7 @@ impl Model<'_> {
             }
             while self.dropping && now >= self.drop_next_ns {
                 self.count += 1;
+                self.step();
                 if self.is_markable() {
                     sent = Verdict::Mark;
                     self.drop_next_ns = self.control_law(self.drop_next_ns);
@@ -83,7 +125,15 @@ impl Model<'_> {
             self.dropping = true;
             let delta = self.count - self.last_count;
             let recently = now - self.drop_next_ns < 16 * self.interval_ns as i64;
-            self.count = if delta > 1 && recently { delta } else { 1 };
+            if delta > 1 && recently {
+                self.count = delta;
+                self.step();
+            } else {
+                self.count = 1;
+                self.newton = self.newton.map(|_| Newton {
+                    rec_inv_sqrt: u16::MAX,
+                });
+            }
             self.drop_next_ns = self.control_law(now);
             self.last_count = self.count;
         }
@@ -91,8 +141,12 @@ impl Model<'_> {
     }
 }
 
-fn follow(link: &Link, target: f64, interval: f64) {
-    let given = [("target", number(target)), ("interval", number(interval))];
+fn follow(link: &Link, sqrt: &str, target: f64, interval: f64) {
+    let given = [
+        ("target", number(target)),
+        ("interval", number(interval)),
+        ("sqrt", word(sqrt)),
+    ];
     let (mut views, mut verdicts) = (Vec::new(), Vec::new());
     link.drive(
         &configured("codel", &given),
@@ -107,6 +161,7 @@ fn follow(link: &Link, target: f64, interval: f64) {
     let mut model = Model {
         target_ns: (target * 1e9) as u64,
         interval_ns: interval * 1e9,
+        newton: (sqrt == "newton").then_some(Newton { rec_inv_sqrt: 0 }),
         views: &views,
         verdicts: Vec::new(),
         first_above_ns: 0,
@@ -143,7 +198,7 @@ fn follow(link: &Link, target: f64, interval: f64) {
 }
 
 #[test]
-fn codel_follows_the_rfc() {
+fn codel_follows_the_rfc_and_with_newton_linux() {
     let wide = Link {
         limit: 1000,
         ..LINK
@@ -152,17 +207,17 @@ fn codel_follows_the_rfc() {
         limit: 1000,
         ..MIXED
     };
-    follow(&wide, 0.005, 0.1);
-    follow(&wide, 0.001, 0.005);
-    follow(&mixed, 0.005, 0.1);
-    follow(&mixed, 0.0, 0.02);
+    for sqrt in ["exact", "newton"] {
+        follow(&wide, sqrt, 0.005, 0.1);
+        follow(&wide, sqrt, 0.001, 0.005);
+        follow(&mixed, sqrt, 0.005, 0.1);
+        follow(&mixed, sqrt, 0.0, 0.02);
+    }
 }
 
-/// Under a standing queue the first drop comes an interval after the delay was first too long,
-/// and drop n + 1 follows drop n after interval / sqrt(n).
-#[test]
-fn drops_come_ever_more_often() {
-    let mut codel = configured("codel", &[]).start();
+/// When the packets of a standing queue, one each 10 us, are dropped, us.
+fn drops_of_a_standing_queue(sqrt: &str, until_us: u64) -> Vec<u64> {
+    let mut codel = configured("codel", &[("sqrt", word(sqrt))]).start();
     let mut is_drop = |us: u64| {
         let view = View {
             now_ns: us * 1000,
@@ -174,10 +229,17 @@ fn drops_come_ever_more_often() {
         };
         codel.depart(&view).is_drop()
     };
-    let drops: Vec<u64> = (1..5_000_000)
+    (1..until_us)
         .step_by(10)
         .filter(|us| is_drop(*us))
-        .collect();
+        .collect()
+}
+
+/// Under a standing queue the first drop comes an interval after the delay was first too long,
+/// and drop n + 1 follows drop n after interval / sqrt(n).
+#[test]
+fn drops_come_ever_more_often() {
+    let drops = drops_of_a_standing_queue("exact", 5_000_000);
     assert!(drops.len() > 400);
     // the grid of 10 us, and a rounding to whole nanoseconds a drop
     let mut expected = 100_001.0;
@@ -203,4 +265,56 @@ fn a_short_queue_is_left_alone() {
         };
         assert_eq!(codel.depart(&view), Verdict::Admit);
     }
+}
+
+/// Linux, codel_dequeue(): beyond the threshold all that can be marked is, and nothing is dropped.
+#[test]
+fn beyond_the_step_every_packet_is_marked_that_can_be() {
+    let mut codel = configured("codel", &[("ce_threshold", number(0.001))]).start();
+    for (sojourn_ns, ecn_capable, expected) in [
+        (1_000_000, 1, Verdict::Admit),
+        (1_000_001, 1, Verdict::Mark),
+        (1_000_001, 0, Verdict::Admit),
+        (4_999_999, 1, Verdict::Mark),
+        (0, 1, Verdict::Admit),
+    ] {
+        let view = View {
+            now_ns: 1_000_000_000,
+            sojourn_ns,
+            ecn_capable,
+            queue_bytes: 100_000,
+            packet_bytes: 1000,
+            ..View::default()
+        };
+        assert_eq!(codel.depart(&view), expected, "{sojourn_ns}, {ecn_capable}");
+    }
+}
+
+/// The law of drops goes on below it, untouched.
+#[test]
+fn the_step_changes_no_drop() {
+    let verdicts = |ce_threshold| {
+        let (mut verdicts, link) = (
+            Vec::new(),
+            Link {
+                limit: 1000,
+                ..LINK
+            },
+        );
+        let given = [("ce_threshold", number(ce_threshold))];
+        link.drive(
+            &configured("codel", &given),
+            20_000,
+            |event, view, verdict, _| {
+                if event == Event::Depart {
+                    verdicts.push((*view, verdict));
+                }
+            },
+        );
+        verdicts
+    };
+    assert!(
+        verdicts(0.0) == verdicts(0.001),
+        "packets that cannot be marked"
+    );
 }

@@ -286,7 +286,7 @@ fn one_bad_value_is_refused_by_name_value_and_range() {
             number(0.1),
             "red.weight: no such parameter; red has min_th, max_th, max_p, average, sampling, \
              sampling_interval, w, a1, a2, a3, b1, b2, b3, low_queue, low_arrivals, law, gamma, \
-             middle, c2, c3, spacing, idle_decay, mean_packet_bytes",
+             middle, c2, c3, spacing, like, idle_decay, mean_packet_bytes",
         ),
     ] {
         assert_eq!(refusal(aqm, &[(name, value)]), message);
@@ -320,6 +320,12 @@ fn values_that_break_a_rule_are_refused_with_both_sides() {
         refusal("red", &[("sampling", word("clock"))]),
         "red.idle_decay = true is not defined with red.sampling = clock"
     );
+    for aqm in ["red", "ared", "self_configuring_red"] {
+        assert_eq!(
+            refusal(aqm, &[("like", word("ns2"))]),
+            format!("{aqm}.like = ns2 is not defined with {aqm}.spacing = uniformised")
+        );
+    }
     assert_eq!(
         refusal("redwm", &[("idle_decay", Value::Switch(true))]),
         "redwm.idle_decay = true is not defined with redwm.average = difference"

@@ -5,11 +5,7 @@ mod common;
 use rand::{Rng, SeedableRng, rngs::StdRng};
 use sluice_aqm::{Aqm, Configured, ONE, Running, Value, Verdict, View};
 
-use common::{
-    configured,
-    link::{Event, LINK, Told},
-    number, word,
-};
+use common::{configured, number, word};
 
 const STEP: f64 = 1.0 / ONE as f64;
 const NEVER_DROP: u64 = u64::MAX;
@@ -112,48 +108,6 @@ fn waiting_gaps_are_uniform_from_1_to_2_over_p() {
     );
 }
 
-/// The same in floating point as ns-2 has it, where the probability changes between drops.
-#[test]
-fn waiting_follows_modify_p_on_a_loaded_link() {
-    let given = [
-        ("min_th", number(20.0)),
-        ("max_th", number(80.0)),
-        ("max_p", number(0.1)),
-        ("w", number(0.02)),
-        ("law", word("gentle")),
-        ("spacing", word("waiting")),
-    ];
-    let (mut n, mut told, mut spared) = (0.0, Told::default(), 0);
-    LINK.drive(
-        &configured("red", &given),
-        200_000,
-        |event, view, verdict, running| {
-            let p = running.probability().unwrap();
-            if event != Event::Arrive {
-                return;
-            }
-            n += 1.0;
-            let is_empty = view.queue_packets == 0;
-            if is_empty {
-                assert_eq!(verdict, Verdict::Admit);
-                spared += usize::from(n * p >= 1.0);
-            } else if 0.0 < p && p < 1.0 {
-                let p_a = match n * p {
-                    sum if sum < 1.0 => 0.0,
-                    sum if sum < 2.0 => p / (2.0 - sum),
-                    _ => 1.0,
-                };
-                told.chance(view, verdict, p_a, if p_a > 0.0 { 1e-7 } else { 0.0 });
-            }
-            if is_empty || p == 0.0 || matches!(verdict, Verdict::DropEarly | Verdict::DropForced) {
-                n = 0.0;
-            }
-        },
-    );
-    told.assert_telling();
-    assert!(spared > 0, "no packet that met an empty queue was due");
-}
-
 /// Method 1: geometric, (1 - p_b)^(n - 1) p_b.
 #[test]
 fn independent_gaps_are_geometric() {
@@ -189,12 +143,14 @@ fn independent_drops_are_those_below_the_probability() {
 }
 
 /// A run with an average of about 50 packets behind it, below its thresholds.
-fn with_average(w: f64, average: &str) -> Running {
+fn with_average(w: f64, average: &str, like: &str) -> Running {
     let given = [
         ("w", number(w)),
         ("min_th", number(1e5)),
         ("max_th", number(1e6)),
         ("average", word(average)),
+        ("spacing", word("waiting")),
+        ("like", word(like)),
     ];
     let mut running = configured("red", &given).start();
     for _ in 0..5_000 {
@@ -203,20 +159,26 @@ fn with_average(w: f64, average: &str) -> Running {
     running
 }
 
+/// By the m packets that could have left; in ns-2 also by the one that ends the idle time.
 #[test]
 fn idle_time_decays_the_average_by_the_packets_that_could_have_left() {
-    for filter in ["ewma", "lpf_oda"] {
+    for (filter, like, more) in [
+        ("ewma", "paper", 0.0),
+        ("lpf_oda", "paper", 0.0),
+        ("ewma", "ns2", 1.0),
+        ("ewma", "ns2_bytes", 1.0),
+    ] {
         for w in [0.002, 0.07, 0.5, 1.0] {
             for m in [0, 1, 2, 10, 1_000, 1_000_000] {
-                let mut running = with_average(w, filter);
+                let mut running = with_average(w, filter, like);
                 let before = running.average().unwrap();
                 running.arrive(&idle_arrival(f64::from(m) + 0.9));
                 let w = (w / STEP).round() * STEP;
-                let expected = before * (1.0 - w).powf(f64::from(m));
+                let expected = before * (1.0 - w).powf(f64::from(m) + more);
                 let off = (running.average().unwrap() - expected).abs();
                 assert!(
                     off <= (before + 1.0) * STEP,
-                    "{filter} w = {w}, m = {m}: off by {off}"
+                    "{filter} {like} w = {w}, m = {m}: off by {off}"
                 );
             }
         }

@@ -136,17 +136,18 @@ impl<'a, T: Trace> World<'a, T> {
     fn receive(&mut self, now: Instant, packet: Packet) {
         let receiver = &mut self.ends.receivers[packet.flow as usize];
         let kind = &self.ends.kinds[receiver.kind as usize];
-        let answer = receiver
-            .endpoint
-            .on_segment(&kind.config, now.ns, &packet.segment());
-        if let Some(ack) = answer {
-            let sacks = &mut self.network.sacks;
+        let (network, way) = (&mut self.network, receiver.way);
+        let mut answer = |ack: Ack| {
+            let sacks = &mut network.sacks;
             let mut reply = Packet::ack(packet.flow, kind.bytes_of(&ack), &ack, sacks);
             if T::ON {
                 reply = reply.with_syn(packet.is_syn());
             }
-            self.network.send(now.ticks, receiver.way, reply);
-        }
+            network.send(now.ticks, way, reply);
+        };
+        receiver
+            .endpoint
+            .on_segment(&kind.config, now.ns, &packet.segment(), &mut answer);
         self.arm_receiver(now, packet.flow);
     }
 

@@ -6,7 +6,7 @@ use common::{MS, SECOND, datagrams, link, plan, port, run, tcp, topology};
 use proptest::prelude::*;
 use sluice_aqm::{Configured, Value, Verdict, find};
 use sluice_network::{Group, Law, Link, Size, Source, TcpKind, Topology, Web};
-use sluice_tcp::{Config, Variant};
+use sluice_tcp::{Config, CongestionControl, Variant};
 
 /// A ring of nodes, both directions, with chords; every other link has a port.
 fn network() -> impl Strategy<Value = Topology> {
@@ -107,13 +107,24 @@ fn thousands_of_flows_share_a_buffer_of_one_packet() {
 
 #[test]
 fn users_get_every_object_whole_whatever_is_lost_or_marked() {
-    use Variant::{Cubic, NewReno, Reno, Sack, Tahoe};
-    for variant in [Tahoe, Reno, NewReno, Sack, Cubic] {
+    use Variant::{NewReno, Reno, Sack, Tahoe};
+    let reno = [Tahoe, Reno, NewReno, Sack].map(|variant| (variant, CongestionControl::Reno));
+    let others = CongestionControl::ALL[1..]
+        .iter()
+        .map(|control| (Sack, *control));
+    for (variant, congestion_control) in reno.into_iter().chain(others) {
         for (config, ecn) in [
             (Config::rfc(variant), false),
             (Config::rfc(variant), true),
             (Config::ns2(variant, 20), true),
         ] {
+            let config = Config {
+                congestion_control,
+                ..config
+            };
+            if congestion_control.counts_marks() && !ecn {
+                continue;
+            }
             let mut bottleneck = link(0, 1, 600_000, 20 * MS);
             let queue = bottleneck.port.insert(port("red", 20));
             let params = [("min_th", 1.0), ("max_th", 8.0), ("w", 0.5), ("max_p", 0.5)]

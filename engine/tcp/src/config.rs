@@ -2,10 +2,13 @@
 
 use thiserror::Error;
 
-const MS: u64 = 1_000_000;
-const SECOND: u64 = 1_000 * MS;
+use crate::congestion::CongestionControl;
+use crate::ns2::Quirks;
 
-/// How a sender recovers from loss and lets its window grow.
+pub(crate) const MS: u64 = 1_000_000;
+pub(crate) const SECOND: u64 = 1_000 * MS;
+
+/// How a sender recovers from loss.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Variant {
     /// Fast retransmit, then slow start (Jacobson 1988).
@@ -16,55 +19,22 @@ pub enum Variant {
     NewReno,
     /// Recovery by selective acknowledgements (RFC 6675).
     Sack,
-    /// CUBIC's window (RFC 9438) with recovery by selective acknowledgements.
-    Cubic,
 }
 
 impl Variant {
     /// Whether receivers report what arrived out of order (RFC 2018).
     pub fn uses_sack(self) -> bool {
-        matches!(self, Variant::Sack | Variant::Cubic)
+        self == Variant::Sack
     }
-}
-
-/// How much a loss or a mark takes off the window (half of it; by CUBIC three tenths), and when it
-/// counts as a new one.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Reduction {
-    /// Of what is in flight (RFC 5681, equation 4). A time-out leaves the threshold if the packet
-    /// timed out before, or if an ECN echo of the same window lowered it.
-    Flight,
-    /// Of the window allowed, min(cwnd, receiver window), as in ns-2 with `precisionReduce_`: the
-    /// threshold in whole packets, cwnd with its fraction. A time-out leaves the threshold if an
-    /// ECN echo made the last reduction, however long ago; after a time-out every echo counts.
-    Window,
-}
-
-/// What becomes of cwnd when an ACK ends NewReno's or Reno's recovery.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum FullAck {
-    /// min(ssthresh, flight + 1) (RFC 6582, section 3.2, step 3, option 1).
-    Deflate,
-    /// It stays where partial ACKs left it, and grows as by any new ACK (ns-2 without
-    /// `exit_recovery_fix_`).
-    Grow,
-}
-
-/// How a sender with selective acknowledgements counts the packets in the network.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Pipe {
-    /// Anew from the scoreboard at each ACK (RFC 6675, section 4, SetPipe).
-    Scoreboard,
-    /// One more for each packet sent, one less for each ACK, two less for a partial one (ns-2's
-    /// `Sack1`); the scoreboard lasts for one recovery only, and an ECN echo prolongs it.
-    Count,
 }
 
 /// The parameters of a TCP connection, shared by all flows of one kind.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Config {
-    /// Loss recovery and growth.
+    /// Loss recovery.
     pub variant: Variant,
+    /// Growth of the window, and what a loss or a mark leaves of it.
+    pub congestion_control: CongestionControl,
     /// Whether packet 0 is a SYN that opens the connection.
     pub syn: bool,
     /// Initial congestion window, packets.
@@ -89,15 +59,8 @@ pub struct Config {
     pub sack_option_bytes: u16,
     /// Explicit congestion notification (RFC 3168).
     pub ecn: bool,
-    /// Retransmissions too are ECN-capable and carry CWR, as in ns-2 and against RFC 3168,
-    /// section 6.1.5.
-    pub ecn_on_retransmission: bool,
-    /// What a loss or a mark takes off the window.
-    pub reduction: Reduction,
-    /// What ends recovery does to cwnd.
-    pub full_ack: FullAck,
-    /// How packets in the network are counted.
-    pub pipe: Pipe,
+    /// Where it does as ns-2 does, and not as the RFCs have it.
+    pub quirks: Quirks,
 }
 
 impl Config {
@@ -107,6 +70,7 @@ impl Config {
     pub fn rfc(variant: Variant) -> Config {
         Config {
             variant,
+            congestion_control: CongestionControl::Reno,
             syn: false,
             initial_window: 10.0,
             initial_ssthresh: f64::INFINITY,
@@ -121,40 +85,20 @@ impl Config {
             // appendix A)
             sack_option_bytes: 4,
             ecn: false,
-            ecn_on_retransmission: false,
-            reduction: Reduction::Flight,
-            full_ack: FullAck::Deflate,
-            pipe: Pipe::Scoreboard,
-        }
-    }
-
-    /// The defaults of ns-2.35's `Agent/TCP` family with `Agent/TCPSink` (`tcl/lib/ns-default.tcl`),
-    /// its `window_` being `receiver_window`.
-    pub fn ns2(variant: Variant, receiver_window: u32) -> Config {
-        Config {
-            syn: true,
-            initial_window: 2.0,
-            // below 2 the receiver's window rules alone
-            initial_ssthresh: f64::from(receiver_window).max(2.0),
-            receiver_window,
-            tick_ns: 10 * MS,
-            initial_rto_ns: 3 * SECOND,
-            min_rto_ns: 200 * MS,
-            delayed_ack_ns: None,
-            sack_option_bytes: 0,
-            ecn_on_retransmission: true,
-            reduction: Reduction::Window,
-            full_ack: FullAck::Grow,
-            pipe: Pipe::Count,
-            ..Config::rfc(variant)
+            quirks: Quirks::default(),
         }
     }
 
     /// Says what is wrong with the parameters, if anything.
     ///
     /// # Errors
-    /// [`ConfigError`] names the first parameter outside its range.
+    /// [`ConfigError`] names the first parameter outside its range, or a congestion control that
+    /// takes ECN and has none.
     pub fn check(&self) -> Result<(), ConfigError> {
+        let control = self.congestion_control;
+        if control.counts_marks() && !self.ecn {
+            return Err(ConfigError::NoMarks(control.name()));
+        }
         let bounds = [
             ("initial_window", self.initial_window, 1.0, 1e6, "packets"),
             (
@@ -204,7 +148,7 @@ impl Config {
         ];
         for (name, value, least, greatest, unit) in bounds {
             if !(least..=greatest).contains(&value) {
-                return Err(ConfigError {
+                return Err(ConfigError::OutOfRange {
                     name,
                     value,
                     least,
@@ -217,18 +161,24 @@ impl Config {
     }
 }
 
-/// A parameter outside its range.
+/// What is wrong with the parameters.
 #[derive(Clone, Debug, Error, PartialEq)]
-#[error("tcp.{name} = {value} must lie between {least} and {greatest} ({unit})")]
-pub struct ConfigError {
-    /// Which.
-    pub name: &'static str,
-    /// Its value.
-    pub value: f64,
-    /// Where its range starts.
-    pub least: f64,
-    /// Where its range ends.
-    pub greatest: f64,
-    /// Of all three.
-    pub unit: &'static str,
+pub enum ConfigError {
+    /// A parameter outside its range.
+    #[error("tcp.{name} = {value} must lie between {least} and {greatest} ({unit})")]
+    OutOfRange {
+        /// Its name.
+        name: &'static str,
+        /// What was given.
+        value: f64,
+        /// What may be given.
+        least: f64,
+        /// What may be given.
+        greatest: f64,
+        /// Of all three.
+        unit: &'static str,
+    },
+    /// A congestion control that counts marks, and a connection that cannot be marked.
+    #[error("tcp.congestion_control = {0} needs tcp.ecn = true: it counts marks")]
+    NoMarks(&'static str),
 }

@@ -8,28 +8,32 @@
 //! Sequence numbers count packets, all of one size, from zero; with [`Config::syn`] packet 0 is
 //! the SYN and carries no data.
 //!
-//! One file holds one idea: [`config`](Config), [`segment`](Segment), the [`sender`](Sender) with
-//! what all variants share, `reduction` of the window, `recovery` with what most do on duplicate
-//! ACKs, a file for each way to recover (`tahoe`, `reno`, `newreno`, `sack`), the window and
-//! `cubic`, the retransmission timeout `rto`, and the [`receiver`](Receiver).
+//! A sender is loss recovery x congestion control x what ns-2 does differently, and these know
+//! nothing of each other:
+//!
+//! - `recovery` says what is lost and sent again: `tahoe`, `reno`, `newreno`, `sack`;
+//! - `congestion` says how the window grows and shrinks: `reno`, `cubic`, `dctcp`;
+//! - `ns2` has the defaults of ns-2 and its [`Quirks`].
+//!
+//! Between them stand the [`sender`](Sender) with its state, `sending`, `acknowledging`, and
+//! `reduction`, which lets the window shrink once for each window of data.
 
+mod acknowledging;
 mod config;
-mod cubic;
+mod congestion;
 mod deadline;
-mod newreno;
+mod ns2;
 mod receiver;
 mod recovery;
 mod reduction;
-mod reno;
 mod rto;
-mod sack;
-mod scoreboard;
 mod segment;
 mod sender;
-mod tahoe;
-mod window;
+mod sending;
 
-pub use config::{Config, ConfigError, FullAck, Pipe, Reduction, Variant};
+pub use config::{Config, ConfigError, Variant};
+pub use congestion::CongestionControl;
+pub use ns2::Quirks;
 pub use receiver::Receiver;
 pub use segment::{Ack, Block, Segment};
 pub use sender::{GREEDY, Sender};

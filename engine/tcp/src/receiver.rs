@@ -14,7 +14,8 @@ pub struct Receiver {
     /// Runs that arrived out of order, the most recent first (RFC 2018, section 4). Most often
     /// they are few, and then found without another look into memory.
     ahead: SmallVec<[Block; 4]>,
-    /// Congestion was reported and the sender has not answered with CWR (RFC 3168, 6.1.3).
+    /// Congestion was reported and the sender has not answered with CWR (RFC 3168, section 6.1.3);
+    /// to a sender that counts marks, the last packet was marked (RFC 8257's DCTCP.CE).
     echo: bool,
     /// Congestion was experienced since the last ACK: no CWR can answer that.
     congested: bool,
@@ -31,22 +32,41 @@ impl Receiver {
     /// Takes a packet and answers with an ACK, unless it may wait for a second packet (RFC 5681,
     /// section 4.2): never when the packet is a SYN, out of order or next to a gap. The last packet
     /// in order may wait again when it comes again.
-    pub fn on_segment(&mut self, config: &Config, now_ns: u64, segment: &Segment) -> Option<Ack> {
-        self.echo &= !segment.cwr;
-        self.congested |= segment.ce;
+    ///
+    /// To a sender that counts marks it echoes each (RFC 8257, section 3.2): with two ACKs where
+    /// marks begin or end while one is held back, the first of them for the packets before.
+    #[inline]
+    pub fn on_segment(
+        &mut self,
+        config: &Config,
+        now_ns: u64,
+        segment: &Segment,
+        answer: &mut impl FnMut(Ack),
+    ) {
+        let changed = config.congestion_control.counts_marks() && segment.ce != self.echo;
+        if changed {
+            if !self.held_until.is_none() {
+                answer(self.acknowledge(config));
+            }
+            self.echo = segment.ce;
+        } else if !config.congestion_control.counts_marks() {
+            self.echo &= !segment.cwr;
+            self.congested |= segment.ce;
+        }
         let no_gap = self.ahead.is_empty();
         self.insert(segment.seq);
         let in_order = no_gap && segment.seq + 1 == self.next;
         if let Some(delay_ns) = config.delayed_ack_ns
             && in_order
             && !segment.syn
+            && !changed
             && self.held_until.is_none()
         {
             self.held_until = Deadline::at(now_ns + delay_ns);
-            return None;
+            return;
         }
         self.held_until = Deadline::NONE;
-        Some(self.acknowledge(config))
+        answer(self.acknowledge(config));
     }
 
     /// When `on_timer` is due, ns; none: no ACK is held back.

@@ -1,12 +1,11 @@
-//! The sender: what all variants share.
+//! The sender: its state, and what moves it from outside.
 
-use crate::config::{Config, Pipe, Variant};
+use crate::config::{Config, Variant};
+use crate::congestion::Window;
 use crate::deadline::Deadline;
+use crate::recovery::{self, Scoreboard};
 use crate::rto::Rto;
-use crate::scoreboard::Scoreboard;
 use crate::segment::{Ack, Segment};
-use crate::window::Window;
-use crate::{newreno, reno, sack, tahoe};
 
 /// Packets to send when the application never runs dry; 2^32 of them are not exceeded.
 pub const GREEDY: u32 = u32::MAX;
@@ -61,22 +60,22 @@ pub struct Sender {
     pub(crate) timed_seq: u32,
     pub(crate) phase: Phase,
     pub(crate) partial_seen: bool,
-    /// A time-out made duplicate ACKs worthless, up to the next new ACK (ns-2's `Sack1`).
-    pub(crate) deaf: bool,
+    /// After a time-out, up to the next new ACK ([`Quirks::counts_pipe`](crate::Quirks)).
+    pub(crate) ignores_duplicates: bool,
     /// CWR stands on the next packet (RFC 3168, section 6.1.2).
     pub(crate) reduced: bool,
     /// The last mark found a window of one packet.
     pub(crate) closed_by_mark: bool,
-    retransmissions: u32,
+    pub(crate) retransmissions: u32,
     pub(crate) timed_at: Deadline,
-    deadline: Deadline,
+    pub(crate) deadline: Deadline,
     pub(crate) rto: Rto,
-    clock_phase_ns: u64,
+    pub(crate) clock_phase_ns: u64,
     pub(crate) scoreboard: Scoreboard,
     pub(crate) window: Window,
     /// Packets thought to be in the network during recovery by selective acknowledgements.
     pub(crate) pipe: i64,
-    timeouts: u32,
+    pub(crate) timeouts: u32,
     /// One past the packet that timed out last.
     pub(crate) timed_out: u32,
 }
@@ -99,7 +98,7 @@ impl Sender {
             timed_seq: 0,
             phase: Phase::Open,
             partial_seen: false,
-            deaf: false,
+            ignores_duplicates: false,
             reduced: false,
             closed_by_mark: false,
             retransmissions: 0,
@@ -143,15 +142,12 @@ impl Sender {
             now_ns,
             send,
         };
-        if config.ecn && ack.ece {
+        let progress = self.progress(moment, ack, ack.next.saturating_sub(self.una));
+        self.window.note(&progress);
+        if progress.echo {
             self.on_echo(config, ack);
         }
-        match config.variant {
-            Variant::Tahoe => tahoe::on_ack(self, moment, ack),
-            Variant::Reno => reno::on_ack(self, moment, ack),
-            Variant::NewReno => newreno::on_ack(self, moment, ack),
-            Variant::Sack | Variant::Cubic => sack::on_ack(self, moment, ack),
-        }
+        recovery::on_ack(self, moment, ack);
     }
 
     /// Retransmits after a time-out (RFC 5681, section 3.1; RFC 6298, 5.4 to 5.6), or, when marks
@@ -182,7 +178,7 @@ impl Sender {
         self.phase = Phase::TimedOut;
         self.partial_seen = false;
         self.scoreboard.clear();
-        self.deaf = config.pipe == Pipe::Count;
+        self.ignores_duplicates = config.quirks.counts_pipe;
         self.recover = self.max;
         self.go_back(moment);
         self.send_window(moment, u32::MAX);
@@ -242,6 +238,12 @@ impl Sender {
         self.window.ssthresh
     }
 
+    /// The congestion control's estimate of the share of packets that are marked (DCTCP's alpha);
+    /// none if it has no such.
+    pub fn marked_share(&self) -> Option<f64> {
+        self.window.marked_share()
+    }
+
     /// Smoothed round-trip time, ns; 0 before the first measurement.
     pub fn srtt_ns(&self, config: &Config) -> u64 {
         self.rto.srtt_ns(config)
@@ -261,147 +263,5 @@ impl Sender {
     #[inline]
     pub fn acknowledged(&self) -> u32 {
         self.una
-    }
-
-    /// Packets the window lets fly.
-    fn allowed(&self, config: &Config) -> u32 {
-        (self.window.cwnd as u32)
-            .saturating_add(self.inflation)
-            .min(config.receiver_window)
-    }
-
-    /// Takes note of an ACK of new data, outside recovery: all of it and the window grows.
-    pub(crate) fn accept<F>(&mut self, moment: &mut Moment<F>, ack: &Ack) {
-        let acked = self.acknowledge(moment, ack);
-        self.grow(moment, ack, acked);
-    }
-
-    /// Takes note of an ACK of new data: position, round-trip time, timer. Returns how many
-    /// packets it acknowledges.
-    pub(crate) fn acknowledge<F>(&mut self, moment: &mut Moment<F>, ack: &Ack) -> u32 {
-        let acked = ack.next - self.una;
-        self.advance(ack);
-        self.duplicates = 0;
-        self.inflation = 0;
-        self.limited = 0;
-        self.partial_seen = false;
-        if let Some(sent_ns) = self.timed_at.get()
-            && ack.next > self.timed_seq
-        {
-            let ticks = |time_ns| (time_ns + self.clock_phase_ns) / moment.config.tick_ns;
-            if !(self.closed_by_mark && ack.ece) {
-                self.rto.end_backoff();
-            }
-            let elapsed = ticks(moment.now_ns).saturating_sub(ticks(sent_ns));
-            self.rto.sample(moment.config, elapsed);
-            self.timed_at = Deadline::NONE;
-        }
-        self.closed_by_mark &= ack.ece;
-        self.restart_timer(moment);
-        acked
-    }
-
-    pub(crate) fn advance(&mut self, ack: &Ack) {
-        self.una = ack.next;
-        self.next = self.next.max(self.una);
-    }
-
-    /// Takes note of a partial ACK: a packet timed during recovery may answer a retransmission,
-    /// so that it ends the backing off and gives no sample (RFC 6298, section 3).
-    pub(crate) fn advance_in_recovery(&mut self, ack: &Ack) {
-        self.advance(ack);
-        if !self.timed_at.is_none() && ack.next > self.timed_seq {
-            self.rto.end_backoff();
-            self.timed_at = Deadline::NONE;
-        }
-    }
-
-    /// Lets the window grow by an ACK of new data; the SYN's gives the initial window. An ACK that
-    /// carries an ECN echo lets nothing grow.
-    pub(crate) fn grow<F>(&mut self, moment: &Moment<F>, ack: &Ack, acked: u32) {
-        let config = moment.config;
-        if config.syn && ack.next == 1 {
-            // RFC 5681, section 3.1: one packet if the SYN was lost.
-            self.window.cwnd = if self.timeouts > 0 {
-                1.0
-            } else {
-                config.initial_window
-            };
-        } else if !(config.ecn && ack.ece) {
-            let srtt_ns = self.rto.srtt_ns(config);
-            self.window.open(config, moment.now_ns, srtt_ns, acked);
-        }
-    }
-
-    /// Starts the timer anew, or stops it when nothing is on its way (RFC 6298, 5.2 and 5.3).
-    pub(crate) fn restart_timer<F>(&mut self, moment: &Moment<F>) {
-        self.deadline = if self.is_done() {
-            Deadline::NONE
-        } else {
-            Deadline::at(moment.now_ns + self.rto.timeout_ns(moment.config))
-        };
-    }
-
-    /// Files an ACK's selective acknowledgements; returns whether they told anything new.
-    pub(crate) fn learn(&mut self, ack: &Ack) -> bool {
-        self.scoreboard.advance(self.una);
-        self.scoreboard.update(self.una, self.max, ack)
-    }
-
-    /// Goes back to the first packet not acknowledged: all after it is sent again as the window
-    /// opens. Nothing of it can be timed (Karn's algorithm).
-    pub(crate) fn go_back<F>(&mut self, moment: &Moment<F>) {
-        self.next = self.una;
-        self.timed_at = Deadline::NONE;
-        self.restart_timer(moment);
-    }
-
-    /// Sends what the window allows, at most `burst` packets.
-    pub(crate) fn send_window<F: FnMut(Segment)>(&mut self, moment: &mut Moment<F>, burst: u32) {
-        let limit = self
-            .una
-            .saturating_add(self.allowed(moment.config))
-            .min(self.end);
-        for _ in 0..burst {
-            self.next = self.scoreboard.first_unsacked(self.next);
-            if self.next >= limit {
-                break;
-            }
-            self.transmit(moment, self.next);
-            self.next += 1;
-        }
-    }
-
-    pub(crate) fn transmit<F: FnMut(Segment)>(&mut self, moment: &mut Moment<F>, seq: u32) {
-        let config = moment.config;
-        let syn = config.syn && seq == 0;
-        let retransmitted = seq < self.max;
-        let ecn = config.ecn && !syn && (!retransmitted || config.ecn_on_retransmission);
-        let cwr = ecn && self.reduced;
-        self.reduced &= !cwr;
-        (moment.send)(Segment {
-            seq,
-            syn,
-            retransmitted,
-            ect: ecn,
-            ce: false,
-            cwr,
-        });
-        if retransmitted {
-            self.retransmissions += 1;
-        } else {
-            let nothing_flew = self.una == self.max;
-            self.max = seq + 1;
-            if self.timed_at.is_none() {
-                self.timed_seq = seq;
-                self.timed_at = Deadline::at(moment.now_ns);
-            }
-            if nothing_flew {
-                self.deadline = Deadline::NONE;
-            }
-        }
-        if self.deadline.is_none() {
-            self.restart_timer(moment);
-        }
     }
 }

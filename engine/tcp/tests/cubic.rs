@@ -4,7 +4,7 @@
 mod channel;
 
 use channel::{Channel, Event};
-use sluice_tcp::{Config, GREEDY, Sender, Variant};
+use sluice_tcp::{Config, CongestionControl, GREEDY, Sender, Variant};
 
 /// Between whole packets and jiffies there and fractions of both here.
 const APART: f64 = 0.025;
@@ -14,7 +14,8 @@ fn the_window_follows_that_of_linux() {
     let config = Config {
         syn: false,
         initial_ssthresh: f64::INFINITY,
-        ..Config::ns2(Variant::Cubic, 100_000)
+        congestion_control: CongestionControl::Cubic,
+        ..Config::ns2(Variant::Sack, 100_000)
     };
     let channel = Channel {
         rate_bps: 100_000_000,

@@ -4,14 +4,13 @@ mod channel;
 
 use channel::{Channel, Event};
 use proptest::prelude::*;
-use sluice_tcp::{Ack, Config, Receiver, Sender, Variant};
+use sluice_tcp::{Ack, Config, CongestionControl, Receiver, Sender, Variant};
 
-const VARIANTS: [Variant; 5] = [
+const VARIANTS: [Variant; 4] = [
     Variant::Tahoe,
     Variant::Reno,
     Variant::NewReno,
     Variant::Sack,
-    Variant::Cubic,
 ];
 
 /// An hour: time for dozens of time-outs in a row.
@@ -27,6 +26,7 @@ proptest! {
     #[test]
     fn every_transfer_ends(
         variant in prop::sample::select(&VARIANTS[..]),
+        congestion_control in prop::sample::select(CongestionControl::ALL),
         like_ns2 in any::<bool>(),
         delayed in any::<bool>(),
         ecn in any::<bool>(),
@@ -40,7 +40,8 @@ proptest! {
             Config { receiver_window, ..Config::rfc(variant) }
         };
         config.delayed_ack_ns = delayed.then_some(100_000_000);
-        config.ecn = ecn;
+        config.congestion_control = congestion_control;
+        config.ecn = ecn || congestion_control.counts_marks();
         let channel = Channel {
             rate_bps: 1_000_000,
             delay_ns: 10_000_000,

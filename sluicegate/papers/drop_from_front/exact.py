@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from sluicegate.chain import solve_for
 from sluicegate.estimate import Measure
 from sluicegate.papers import model
 from sluicegate.papers.campaign import Campaign
@@ -12,8 +11,10 @@ from sluicegate.papers.drop_from_front.reproduction import Pair, repeat
 from sluicegate.papers.drop_from_front.source import calibration_case
 from sluicegate.papers.drop_from_front.tables import Case, published
 from sluicegate.record import Record
-from sluicegate.scenario import Arrivals, Scenario, SelfSimilarArrivals, Victim
-from sluicegate.worlds import Chain, Watch, World
+from sluicegate.scenario import Arrivals, SelfSimilarArrivals, Victim
+from sluicegate.worlds.chain import solve_for
+from sluicegate.worlds.chain.world import Chain
+from sluicegate.worlds.world import Watch
 
 # the paper's grid, with which the self-similar chains have 1.1 to 1.3 million states
 _PAPERS_GRID = Chain(grid=0.25)
@@ -22,7 +23,7 @@ _PAPERS_GRID = Chain(grid=0.25)
 _FOLLOWED_W = 0.07
 _FOLLOWED = Chain(grid=5.0, front_waits=True)
 _LIMIT = Chain(grid=0.25, limit=True)
-_TABLE: dict[str, World[Scenario]] = {"geometric": _LIMIT, "self-similar": _PAPERS_GRID}
+_TABLE: dict[str, Chain] = {"geometric": _LIMIT, "self-similar": _PAPERS_GRID}
 _FIRST_A, _TOLERANCE = 31.0, 1e-8
 # a chain has no slots, but a scenario must say how many
 _SLOTS = 1000
@@ -31,7 +32,7 @@ _SLOTS = 1000
 class Exact:
     """The runs of the chain."""
 
-    world: World[Scenario] = Chain()
+    world = Chain()
     spread = (
         "Behind ± stands how far the exact figure may lie off the limit of the average's grid; "
         "figures without it are those of the paper's grid of 1/4 packet."
@@ -41,7 +42,7 @@ class Exact:
         self.campaign = campaign
         self.source = _self_similar(campaign)
 
-    def _solve(self, case: Case, victim: Victim, world: World[Scenario]) -> Record:
+    def _solve(self, case: Case, victim: Victim, world: Chain) -> Record:
         arrivals: Arrivals = model.GEOMETRIC if case.source == "geometric" else self.source
         scenario = model.scenario(arrivals, case.mu, case.discipline(victim), _SLOTS)
         return self.campaign.run(scenario, world=world)

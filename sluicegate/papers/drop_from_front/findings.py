@@ -26,11 +26,24 @@ def findings(cases: Sequence[Case], rows: Sequence[Row]) -> list[str]:
             f"figures of its own row, which imply {implied:.4g}; ours is {row.measured:.4g}. "
             "We take it for a misprint and leave it out of the deviations above."
         )
+    twice = [case for case in cases if case.loss_bracketed is not None]
+    apart = max(abs(case.loss / case.loss_bracketed - 1) for case in twice if case.loss_bracketed)
+    sentences.append(
+        f"{len(twice)} rows print a second loss in brackets (loss_bracketed), without a word on "
+        f"it; the two differ by up to {100 * apart:.1f} %, so that ours can agree with one only."
+    )
     return [*sentences, _gains(cases, by_name)]
 
 
 def _agreement(rows: dict[tuple[str, str], Row]) -> str:
-    quantities = ("queue_mean", "queue_variance", "loss", "wait_mean", "wait_variance")
+    quantities = (
+        "queue_mean",
+        "queue_variance",
+        "loss",
+        "loss_bracketed",
+        "wait_mean",
+        "wait_variance",
+    )
     parts = []
     for quantity in quantities:
         deviations = [
@@ -38,7 +51,8 @@ def _agreement(rows: dict[tuple[str, str], Row]) -> str:
             for (_, name), row in rows.items()
             if name == quantity and row.deviation is not None
         ]
-        parts.append(f"{quantity} {100 * max(deviations, key=abs):+.2f} %")
+        if deviations:
+            parts.append(f"{quantity} {100 * max(deviations, key=abs):+.2f} %")
     return "the largest deviations from the published figures are " + ", ".join(parts)
 
 

@@ -20,8 +20,10 @@ from sluicegate.papers.drop_from_front.findings import choices, findings
 from sluicegate.papers.drop_from_front.tables import Case, published
 from sluicegate.papers.figures import Curves
 from sluicegate.record import Record
-from sluicegate.scenario import Scenario, SelfSimilarArrivals
-from sluicegate.worlds import Chain, World
+from sluicegate.scenario import SelfSimilarArrivals
+from sluicegate.worlds.chain.world import Chain
+from sluicegate.worlds.slotted.world import Slotted
+from sluicegate.worlds.world import AnyWorld
 
 PAPER = "Domanska, Domanski & Czachorski, Journal of Communications Software and Systems 4(1), 2008"
 # of a table's column, in records
@@ -55,16 +57,18 @@ class Runs(Protocol):
     """What the worlds in which the paper is repeated differ in.
 
     Attributes:
-        world: Where it is repeated.
         campaign: By which everything is run.
         source: The self-similar source.
         spread: A sentence on what stands behind ±.
     """
 
-    world: World[Scenario]
     spread: str
     campaign: Campaign
     source: SelfSimilarArrivals
+
+    @property
+    def world(self) -> AnyWorld:
+        """Where the paper is repeated."""
 
     def record(self, case: Case) -> Record:
         """A case with drop from the tail, for the tables."""
@@ -99,7 +103,7 @@ def repeat(runs: Runs) -> Reproduction:
         choices=choices(cases, runs.source.a),
         plots=[
             first_figure(
-                runs.campaign.run(scenario), runs.campaign.run(scenario, world=_FIRST_CHAIN)
+                runs.campaign.run(scenario, Slotted()), runs.campaign.run(scenario, _FIRST_CHAIN)
             ),
             *wait_figures(cases, [pair.waits for pair in pairs]),
         ],

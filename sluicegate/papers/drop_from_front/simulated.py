@@ -13,8 +13,9 @@ from sluicegate.papers.drop_from_front.source import SEARCH_SLOTS, self_similar
 from sluicegate.papers.drop_from_front.tables import Case, published
 from sluicegate.papers.figures import mean_wait_distribution
 from sluicegate.record import Record
-from sluicegate.scenario import Arrivals, Scenario, Victim
-from sluicegate.worlds import Slotted, Watch, World
+from sluicegate.scenario import Arrivals, Victim
+from sluicegate.worlds.slotted.world import Slotted
+from sluicegate.worlds.world import Watch
 
 # near the load 1 the queue wanders slowly, at the load 2 it hardly moves
 _SLOTS = {
@@ -29,7 +30,7 @@ _PAIR_SLOTS, _PAIR_REPLICATIONS, _PAIR_SEEDS = 5_000_000, 2, range(1, 6)
 class Simulated:
     """The runs of the simulation."""
 
-    world: World[Scenario] = Slotted()
+    world = Slotted()
     spread = INTERVALS
 
     def __init__(self, campaign: Campaign) -> None:
@@ -43,7 +44,8 @@ class Simulated:
         """As many slots as the source needs."""
         slots = _SLOTS[case.source, case.mu]
         discipline = case.discipline("tail")
-        return self.campaign.run(model.scenario(self._arrivals(case), case.mu, discipline, slots))
+        scenario = model.scenario(self._arrivals(case), case.mu, discipline, slots)
+        return self.campaign.run(scenario, self.world)
 
     def pair(self, case: Case) -> Pair:
         """Both victims under the same seeds."""
@@ -57,7 +59,8 @@ class Simulated:
                     _PAIR_SLOTS,
                     replications=_PAIR_REPLICATIONS,
                     seed=seed,
-                )
+                ),
+                self.world,
             )
 
         tail = [run("tail", seed) for seed in _PAIR_SEEDS]

@@ -8,6 +8,7 @@ from sluicegate.papers import model
 from sluicegate.papers.campaign import Campaign
 from sluicegate.papers.drop_from_front.tables import Case, published
 from sluicegate.scenario import SelfSimilarArrivals
+from sluicegate.worlds.slotted.world import Slotted
 
 _SLOTS = 100_000_000
 # of the four runs that the search usually takes
@@ -34,7 +35,8 @@ def self_similar(campaign: Campaign) -> SelfSimilarArrivals:
 
     def excess(a: float) -> float:
         arrivals = SelfSimilarArrivals(rate=model.RATE, a=a)
-        record = campaign.run(model.scenario(arrivals, case.mu, case.discipline("tail"), _SLOTS))
+        scenario = model.scenario(arrivals, case.mu, case.discipline("tail"), _SLOTS)
+        record = campaign.run(scenario, Slotted())
         return record["loss_ratio"].value / case.loss - 1
 
     root = optimize.root_scalar(excess, method="secant", x0=30.0, x1=33.0, xtol=_TOLERANCE)

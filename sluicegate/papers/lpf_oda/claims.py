@@ -20,7 +20,7 @@ from sluicegate.papers.lpf_oda.source import (
     TIMES_SOONER,
 )
 from sluicegate.papers.readings import all_of, survives
-from sluicegate.report.tables import measure_text
+from sluicegate.report.text import measure_text
 
 Pair = Mapping[str, Outcome]
 Judge = Callable[[Pair], Check]

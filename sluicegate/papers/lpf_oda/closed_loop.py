@@ -23,7 +23,8 @@ from sluicegate.papers.lpf_oda.source import (
     THROUGHPUTS,
     TIMES_SOONER,
 )
-from sluicegate.worlds import Network, Watch
+from sluicegate.worlds import Watch
+from sluicegate.worlds.network.world import Network
 
 _UNITS = (
     "Times in seconds, drops in packets, throughputs as shares of the link's rate, gains as "

@@ -29,7 +29,7 @@ from sluicegate.papers.lpf_oda.source import (
     RESPONSE_S,
     TIMES_SOONER,
 )
-from sluicegate.report.tables import measure_text
+from sluicegate.report.text import measure_text
 
 
 def findings(pairs: Mapping[Reading, Pair]) -> list[str]:

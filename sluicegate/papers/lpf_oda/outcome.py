@@ -9,8 +9,8 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from sluicegate.network.record import PortRecord
 from sluicegate.papers.lpf_oda.source import AGAIN_S, END_S, MIN_TH, OVER_S, RATE_BPS
+from sluicegate.worlds.network.record import PortRecord
 
 FloatArray = NDArray[np.float64]
 

@@ -5,9 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from sluicegate.network.flows import DatagramFlows, Flows, Tcp, TcpFlows
-from sluicegate.network.scenario import NetworkScenario
-from sluicegate.network.topology import Star
 from sluicegate.papers.lpf_oda.source import (
     ACCESS_RATE_BPS,
     AGAIN_S,
@@ -24,6 +21,9 @@ from sluicegate.papers.lpf_oda.source import (
     W,
 )
 from sluicegate.scenario import Discipline, Queue
+from sluicegate.worlds.network.flows import DatagramFlows, Flows, Tcp, TcpFlows
+from sluicegate.worlds.network.scenario import NetworkScenario
+from sluicegate.worlds.network.topology import Star
 
 SEEDS = 10
 # how long senders stay silent after many losses varies much

@@ -8,7 +8,6 @@ from itertools import pairwise
 import numpy as np
 
 from sluicegate.estimate import student
-from sluicegate.network import PortRecord
 from sluicegate.papers.claims import Claim, against, judge, less, mean_text, near_one, within
 from sluicegate.papers.comparison import Plot, Row
 from sluicegate.papers.lred import bounds
@@ -46,6 +45,7 @@ from sluicegate.papers.lred.scenarios import (
     regulating,
 )
 from sluicegate.scenario import Discipline
+from sluicegate.worlds.network import PortRecord
 
 FLOWS = tuple(range(100, 1001, 100))
 # in the other readings, and in the table

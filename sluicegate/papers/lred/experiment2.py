@@ -7,7 +7,6 @@ from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
-from sluicegate.network import PortRecord
 from sluicegate.papers.claims import Claim, against, judge, less, mean_text, near_one, within
 from sluicegate.papers.comparison import Plot, Row
 from sluicegate.papers.lred.losses import inaccuracy, measured_loss
@@ -44,6 +43,7 @@ from sluicegate.papers.lred.scenarios import (
     regulating,
 )
 from sluicegate.scenario import Discipline
+from sluicegate.worlds.network import PortRecord
 
 READINGS: tuple[Reading, ...] = (
     SMALL_WINDOW,

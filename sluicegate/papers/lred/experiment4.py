@@ -6,7 +6,6 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from sluicegate.network import DatagramFlows, Exponential
 from sluicegate.papers.claims import Claim, judge, less, more, near_one, within
 from sluicegate.papers.comparison import Plot, Row
 from sluicegate.papers.lred.figures import sweep_figure
@@ -49,6 +48,7 @@ from sluicegate.papers.lred.scenarios import (
     regulating,
 )
 from sluicegate.scenario import Discipline
+from sluicegate.worlds.network import DatagramFlows, Exponential
 
 DENSITIES = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9)
 # in the other readings, and in the table

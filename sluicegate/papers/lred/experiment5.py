@@ -6,8 +6,6 @@ from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from typing import Literal
 
-from sluicegate.network import Exponential, NetworkScenario, Pareto, ShortTcpFlows, Uniform
-from sluicegate.network.scenario import AnyFlows
 from sluicegate.papers.claims import Claim, against, judge, less, more, near_one, within
 from sluicegate.papers.comparison import Plot, Row
 from sluicegate.papers.lred.figures import sweep_figure
@@ -44,6 +42,8 @@ from sluicegate.papers.lred.scenarios import (
     regulating,
 )
 from sluicegate.scenario import Discipline
+from sluicegate.worlds.network import Exponential, NetworkScenario, Pareto, ShortTcpFlows, Uniform
+from sluicegate.worlds.network.scenario import AnyFlows
 
 RATES = tuple(range(10, 101, 10))
 # of the comparison with AVQ

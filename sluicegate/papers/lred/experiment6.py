@@ -7,8 +7,6 @@ from collections.abc import Callable, Iterator, Sequence
 import numpy as np
 import polars as pl
 
-from sluicegate.network import PortRecord
-from sluicegate.network.scenario import AnyFlows
 from sluicegate.papers.claims import Check, Claim, against, judge, less, more, near_one, within
 from sluicegate.papers.comparison import Plot, Row
 from sluicegate.papers.lred.experiment5 import short_flows
@@ -29,6 +27,8 @@ from sluicegate.papers.lred.measured import (
 )
 from sluicegate.papers.lred.queues import queue_plot
 from sluicegate.papers.lred.scenarios import Q_REF, Reading, dumbbell, long_lived, red, regulating
+from sluicegate.worlds.network import PortRecord
+from sluicegate.worlds.network.scenario import AnyFlows
 
 READINGS: tuple[Reading, ...] = ()
 LIMITS = (200, 400)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from sluicegate.network import Exponential, Fgn, ShortTcpFlows, Uniform
 from sluicegate.papers.claims import Claim, against, judge, less, more, near_one
 from sluicegate.papers.comparison import Plot, Row
 from sluicegate.papers.lred.experiment5 import FLOWS, R_MAX, RATES
@@ -34,6 +33,7 @@ from sluicegate.papers.lred.scenarios import (
     lred,
     regulating,
 )
+from sluicegate.worlds.network import Exponential, Fgn, ShortTcpFlows, Uniform
 
 READINGS: tuple[Reading, ...] = ()
 MARKED_FLOWS = (100, 500)

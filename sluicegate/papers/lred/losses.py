@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from sluicegate.network import PortRecord
 from sluicegate.papers.lred.measured import FloatArray
 from sluicegate.papers.lred.scenarios import T_M_S, W_M, M
+from sluicegate.worlds.network import PortRecord
 
 
 def measured_loss(port: PortRecord, t_m: float, m: int = M, w_m: float = W_M) -> FloatArray:

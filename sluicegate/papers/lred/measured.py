@@ -9,10 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sluicegate.estimate import student
-from sluicegate.network import NetworkRecord, NetworkScenario, PortRecord
 from sluicegate.papers.claims import Check, Claim, against, judge, less, more
 from sluicegate.papers.comparison import Row
 from sluicegate.papers.lred.scenarios import COME_S, GO_S, LIMIT, Q_REF
+from sluicegate.worlds.network import NetworkRecord, NetworkScenario, PortRecord
 
 FloatArray = NDArray[np.float64]
 # what is varied, and the discipline's name

@@ -6,7 +6,6 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from sluicegate.network import NetworkScenario
 from sluicegate.papers.claims import (
     Check,
     Claim,
@@ -50,6 +49,7 @@ from sluicegate.papers.lred.scenarios import (
 )
 from sluicegate.papers.readings import any_of
 from sluicegate.scenario import Discipline
+from sluicegate.worlds.network import NetworkScenario
 
 READINGS: tuple[Reading, ...] = ()
 _FLOWS = 200

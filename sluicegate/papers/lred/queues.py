@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from sluicegate.papers.comparison import Plot
 from sluicegate.papers.lred.measured import ALL, Records
-from sluicegate.report.series import queue_series_figure, reading
+from sluicegate.worlds.network.series import queue_series_figure, reading
 
 
 def queue_plot(

@@ -27,7 +27,8 @@ from sluicegate.papers.lred import (
 from sluicegate.papers.lred.findings import CHOICES, UNITS, findings
 from sluicegate.papers.lred.measured import Records, Scenarios
 from sluicegate.papers.lred.scenarios import MAIN, Reading
-from sluicegate.worlds import Network, Watch
+from sluicegate.worlds import Watch
+from sluicegate.worlds.network.world import Network
 
 PAPER = "Wang, Li, Hou, Sohraby & Lin, IEEE Transactions on Parallel and Distributed Systems, 2007"
 

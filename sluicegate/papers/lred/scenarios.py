@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from sluicegate.network import Dumbbell, NetworkScenario, Tcp, TcpFlows
-from sluicegate.network.scenario import AnyFlows
 from sluicegate.scenario import Discipline, Queue
+from sluicegate.worlds.network import Dumbbell, NetworkScenario, Tcp, TcpFlows
+from sluicegate.worlds.network.scenario import AnyFlows
 
 REPLICATIONS = 10
 DURATION_S, SAMPLE_S = 200.0, 0.1

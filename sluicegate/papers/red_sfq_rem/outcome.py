@@ -8,7 +8,6 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from sluicegate.network.record import NetworkRecord
 from sluicegate.papers.red_sfq_rem.disciplines import HEADER_BYTES, WIRE_BYTES
 from sluicegate.papers.red_sfq_rem.source import (
     ACCESS_DELAY_S,
@@ -17,6 +16,7 @@ from sluicegate.papers.red_sfq_rem.source import (
     DURATION_S,
     PAYLOAD_BYTES,
 )
+from sluicegate.worlds.network.record import NetworkRecord
 
 FloatArray = NDArray[np.float64]
 

@@ -6,9 +6,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias
 
-from sluicegate.network.flows import Tcp, TcpFlows
-from sluicegate.network.scenario import NetworkScenario
-from sluicegate.network.topology import Dumbbell
 from sluicegate.papers.red_sfq_rem.disciplines import WIRE_BYTES, Like, gate
 from sluicegate.papers.red_sfq_rem.source import (
     ACCESS_DELAY_S,
@@ -18,6 +15,9 @@ from sluicegate.papers.red_sfq_rem.source import (
     PAIRS,
 )
 from sluicegate.scenario import Queue
+from sluicegate.worlds.network.flows import Tcp, TcpFlows
+from sluicegate.worlds.network.scenario import NetworkScenario
+from sluicegate.worlds.network.topology import Dumbbell
 
 Variant: TypeAlias = Literal["tahoe", "reno", "newreno"]
 

@@ -13,7 +13,8 @@ from sluicegate.papers.red_sfq_rem.findings import choices, findings, nearest
 from sluicegate.papers.red_sfq_rem.outcome import Outcome, outcome
 from sluicegate.papers.red_sfq_rem.readings import DRAWN, SWEPT, Reading, grid, sweep
 from sluicegate.papers.red_sfq_rem.source import ALGORITHMS, PAPER, TABLE_2
-from sluicegate.worlds import Network, Watch
+from sluicegate.worlds import Watch
+from sluicegate.worlds.network.world import Network
 
 # whose rows and figures are shown, beside the reading nearest to table 2: ns-2 with a buffer of 20,
 # and the text to the letter

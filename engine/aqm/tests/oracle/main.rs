@@ -121,7 +121,14 @@ fn compare(configured: &Configured, arrivals: &[Arrival]) -> Result<usize, TestC
 
 const AVERAGES: [&str; 3] = ["ewma", "difference", "lpf_oda"];
 const LAWS: [&str; 4] = ["linear", "gentle", "double_slope", "cubic"];
-const SPACINGS: [&str; 3] = ["independent", "uniformised", "waiting"];
+/// Spacings, and what each may be like.
+const SPACINGS: [(&str, &str); 5] = [
+    ("independent", "paper"),
+    ("uniformised", "paper"),
+    ("waiting", "paper"),
+    ("waiting", "ns2"),
+    ("waiting", "ns2_bytes"),
+];
 
 type Given = Vec<(&'static str, Value)>;
 
@@ -130,13 +137,14 @@ fn members() -> Vec<Given> {
     let mut members = Vec::new();
     for average in AVERAGES {
         for law in LAWS {
-            for spacing in SPACINGS {
+            for (spacing, like) in SPACINGS {
                 for idle_decay in [false, true] {
                     if average != "difference" || !idle_decay {
                         members.push(vec![
                             ("average", word(average)),
                             ("law", word(law)),
                             ("spacing", word(spacing)),
+                            ("like", word(like)),
                             ("idle_decay", Value::Switch(idle_decay)),
                         ]);
                     }
@@ -254,14 +262,14 @@ fn drop_tail_admits_up_to_the_limit() {
     assert_eq!(configured.drop_probability(1e6), Some(0.0));
     let mut running = configured.start();
     assert_eq!(running.average(), None);
-    for (queue_packets, expected) in [
-        (0, Verdict::Admit),
-        (9, Verdict::Admit),
-        (10, Verdict::DropOverflow),
+    for (queue_packets, full, expected) in [
+        (0, 0, Verdict::Admit),
+        (9, 0, Verdict::Admit),
+        (10, 1, Verdict::DropOverflow),
     ] {
         let view = View {
             queue_packets,
-            limit_packets: 10,
+            full,
             ..View::default()
         };
         assert_eq!(running.arrive(&view), expected, "{queue_packets} waiting");

@@ -259,7 +259,8 @@ pub struct Red {
     average: Average,
     pub law: Law,
     spacing: String,
-    /// With waiting, a packet that finds none waiting passes, and the wait begins anew.
+    /// As in ns-2, whose short queues let a packet pass unjudged.
+    like: String,
     passes: bool,
     decays_while_idle: bool,
     mean_packet_bits: u64,
@@ -274,6 +275,7 @@ impl Red {
             average: Average::of(&params),
             law: Law::of(&params),
             spacing: params.word("spacing").to_owned(),
+            like: params.word("like").to_owned(),
             passes: false,
             decays_while_idle: params.is_on("idle_decay"),
             mean_packet_bits: 8 * params.number("mean_packet_bytes") as u64,
@@ -291,11 +293,16 @@ impl Red {
 
     /// Updates the average; `actual` is what the code made of this arrival.
     pub fn update(&mut self, view: &View, actual: f64) {
-        self.passes = self.spacing == "waiting" && view.queue_packets == 0;
+        let (least_queue, more) = match self.like.as_str() {
+            "ns2" => (2, 1),
+            "ns2_bytes" => (1, 1),
+            _ => (0, 0),
+        };
+        self.passes = view.queue_packets < least_queue;
         if view.idle == 1 && self.decays_while_idle {
             let packet_ns = self.mean_packet_bits * 1_000_000_000 / view.rate_bps;
-            self.average
-                .idle((view.now_ns - view.idle_since_ns) / packet_ns, actual);
+            let m = (view.now_ns - view.idle_since_ns) / packet_ns;
+            self.average.idle(m + more, actual);
         } else {
             self.average.update(f64::from(view.queue_packets), actual);
         }

@@ -16,7 +16,7 @@ use sluice_network::{
 };
 use sluice_queue::Scheduler;
 use sluice_tap::record;
-use sluice_tcp::{Config, GREEDY, Variant};
+use sluice_tcp::{Config, CongestionControl, GREEDY, Variant};
 
 use crate::{
     aqm::PyConfigured,
@@ -146,13 +146,22 @@ fn pace(table: &Bound<'_, PyDict>) -> PyResult<Pace> {
     })
 }
 
+fn congestion_control(name: &str) -> PyResult<CongestionControl> {
+    match CongestionControl::ALL
+        .iter()
+        .find(|control| control.name() == name)
+    {
+        Some(control) => Ok(*control),
+        None => unknown(name, "a congestion control"),
+    }
+}
+
 fn tcp_kind(table: &Bound<'_, PyDict>) -> PyResult<TcpKind> {
     let variant = match field::<String>(table, "variant")?.as_str() {
         "tahoe" => Variant::Tahoe,
         "reno" => Variant::Reno,
         "newreno" => Variant::NewReno,
         "sack" => Variant::Sack,
-        "cubic" => Variant::Cubic,
         kind => return unknown(kind, "a variant of TCP"),
     };
     let receiver_window = field(table, "receiver_window")?;
@@ -162,6 +171,7 @@ fn tcp_kind(table: &Bound<'_, PyDict>) -> PyResult<TcpKind> {
         kind => return unknown(kind, "a way of TCP"),
     };
     config.receiver_window = receiver_window;
+    config.congestion_control = congestion_control(&field::<String>(table, "congestion_control")?)?;
     config.ecn = field(table, "ecn")?;
     let given: Bound<'_, PyDict> = field(table, "given")?;
     for (name, value) in given {
@@ -261,6 +271,13 @@ fn plan(table: &Bound<'_, PyDict>) -> PyResult<Plan> {
     })
 }
 
+/// The names of the congestion controls.
+#[pyfunction]
+fn congestion_controls() -> Vec<&'static str> {
+    let all = CongestionControl::ALL.iter();
+    all.map(|control| control.name()).collect()
+}
+
 /// Runs a plan; the dictionary's fields are those of `sluice_network::Plan`. Gives a dictionary
 /// for each replication that was finished; Ctrl-C ends the run. `watch(done_ns)` is called now and
 /// then with the time simulated so far, of all replications together.
@@ -320,6 +337,7 @@ fn watched<T: Send>(
 
 pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<PyRecording>()?;
+    module.add_function(wrap_pyfunction!(congestion_controls, module)?)?;
     module.add_function(wrap_pyfunction!(simulate_network, module)?)?;
     module.add_function(wrap_pyfunction!(record_network, module)?)
 }

@@ -117,24 +117,24 @@ pub fn run(channel: &Channel, config: &Config, mut sender: Sender, until_ns: u64
             return events;
         }
         let send = &mut |segment| sent.push(segment);
+        let mut replies = vec![];
         // Of events at one time the one set up first comes first, as in ns-2: timers wait longer
         // than packets fly.
-        let reply = if timer_ns == now_ns {
+        if timer_ns == now_ns {
             sender.on_timer(config, now_ns, send);
-            None
         } else if held_ns == now_ns {
-            receiver.on_timer(config, now_ns)
+            replies.extend(receiver.on_timer(config, now_ns));
         } else if acks.arrival_ns() == now_ns {
             sender.on_ack(config, now_ns, &acks.take(), send);
-            None
         } else {
-            receiver.on_segment(config, now_ns, &data.take())
-        };
-        if let Some(ack) = reply
-            && !acks.is_hit(&channel.acks_lost)
-        {
-            let blocks = ack.sack.iter().filter(|block| !block.is_empty()).count();
-            acks.carry(now_ns, HEADER_BYTES + SACK_BLOCK_BYTES * blocks as u64, ack);
+            let segment = data.take();
+            receiver.on_segment(config, now_ns, &segment, &mut |ack| replies.push(ack));
+        }
+        for ack in replies {
+            if !acks.is_hit(&channel.acks_lost) {
+                let blocks = ack.sack.iter().filter(|block| !block.is_empty()).count();
+                acks.carry(now_ns, HEADER_BYTES + SACK_BLOCK_BYTES * blocks as u64, ack);
+            }
         }
     }
 }

@@ -1,0 +1,92 @@
+//! What an ACK of new data does, outside recovery or at its end: position, timer, window.
+
+use crate::congestion::Progress;
+use crate::deadline::Deadline;
+use crate::segment::Ack;
+use crate::sender::{Moment, Sender};
+
+impl Sender {
+    /// Takes note of an ACK of new data, outside recovery: all of it and the window grows.
+    pub(crate) fn accept<F>(&mut self, moment: &mut Moment<F>, ack: &Ack) {
+        let acked = self.acknowledge(moment, ack);
+        self.grow(moment, ack, acked);
+    }
+
+    /// Takes note of an ACK of new data: position, round-trip time, timer. Returns how many
+    /// packets it acknowledges.
+    pub(crate) fn acknowledge<F>(&mut self, moment: &mut Moment<F>, ack: &Ack) -> u32 {
+        let acked = ack.next - self.una;
+        self.advance(ack);
+        self.duplicates = 0;
+        self.inflation = 0;
+        self.limited = 0;
+        self.partial_seen = false;
+        if let Some(sent_ns) = self.timed_at.get()
+            && ack.next > self.timed_seq
+        {
+            let ticks = |time_ns| (time_ns + self.clock_phase_ns) / moment.config.tick_ns;
+            if !(self.closed_by_mark && ack.ece) {
+                self.rto.end_backoff();
+            }
+            let elapsed = ticks(moment.now_ns).saturating_sub(ticks(sent_ns));
+            self.rto.sample(moment.config, elapsed);
+            self.timed_at = Deadline::NONE;
+        }
+        self.closed_by_mark &= ack.ece;
+        self.restart_timer(moment);
+        acked
+    }
+
+    pub(crate) fn advance(&mut self, ack: &Ack) {
+        self.una = ack.next;
+        self.next = self.next.max(self.una);
+    }
+
+    /// Takes note of a partial ACK: a packet timed during recovery may answer a retransmission,
+    /// so that it ends the backing off and gives no sample (RFC 6298, section 3).
+    pub(crate) fn advance_in_recovery(&mut self, ack: &Ack) {
+        self.advance(ack);
+        if !self.timed_at.is_none() && ack.next > self.timed_seq {
+            self.rto.end_backoff();
+            self.timed_at = Deadline::NONE;
+        }
+    }
+
+    /// Lets the window grow by an ACK of new data; the SYN's gives the initial window. An ACK that
+    /// carries an ECN echo lets nothing grow.
+    pub(crate) fn grow<F>(&mut self, moment: &Moment<F>, ack: &Ack, acked: u32) {
+        let config = moment.config;
+        if config.syn && ack.next == 1 {
+            // RFC 5681, section 3.1: one packet if the SYN was lost.
+            self.window.cwnd = if self.timeouts > 0 {
+                1.0
+            } else {
+                config.initial_window
+            };
+            return;
+        }
+        let progress = self.progress(moment, ack, acked);
+        if !progress.echo {
+            self.window.open(&progress);
+        }
+    }
+
+    /// What an ACK tells the congestion control.
+    #[inline]
+    pub(crate) fn progress<F>(&self, moment: &Moment<F>, ack: &Ack, packets: u32) -> Progress {
+        Progress {
+            now_ns: moment.now_ns,
+            srtt_ns: self.rto.srtt_ns(moment.config),
+            packets,
+            next: ack.next,
+            sent: self.max,
+            echo: moment.config.ecn && ack.ece,
+        }
+    }
+
+    /// Files an ACK's selective acknowledgements; returns whether they told anything new.
+    pub(crate) fn learn(&mut self, ack: &Ack) -> bool {
+        self.scoreboard.advance(self.una);
+        self.scoreboard.update(self.una, self.max, ack)
+    }
+}

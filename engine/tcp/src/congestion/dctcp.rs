@@ -1,0 +1,66 @@
+//! DCTCP: a window that shrinks with the share of packets that were marked (RFC 8257).
+
+use super::{Cause, Control, Progress, reno};
+
+/// Weight of the last window of data in the estimate (RFC 8257, section 4.2: g).
+const GAIN: f64 = 1.0 / 16.0;
+
+#[derive(Clone, Debug)]
+pub(crate) struct Dctcp {
+    /// Estimated share of the packets that are marked (DCTCP.Alpha).
+    alpha: f64,
+    /// An ACK beyond this packet ends the observation (DCTCP.WindowEnd).
+    observed_to: u32,
+    /// Packets acknowledged in this observation (DCTCP.BytesAcked), and those whose ACK echoed a
+    /// mark (DCTCP.BytesMarked).
+    acknowledged: u32,
+    marked: u32,
+}
+
+impl Default for Dctcp {
+    fn default() -> Dctcp {
+        Dctcp {
+            alpha: 1.0,
+            observed_to: 0,
+            acknowledged: 0,
+            marked: 0,
+        }
+    }
+}
+
+impl Control for Dctcp {
+    const COUNTS_MARKS: bool = true;
+
+    /// RFC 8257, section 3.3, steps 1 to 8.
+    fn on_ack(&mut self, ack: &Progress) {
+        self.acknowledged += ack.packets;
+        if ack.echo {
+            self.marked += ack.packets;
+        }
+        if ack.next <= self.observed_to {
+            return;
+        }
+        let share = f64::from(self.marked) / f64::from(self.acknowledged);
+        self.alpha = self.alpha * (1.0 - GAIN) + GAIN * share;
+        self.observed_to = ack.sent;
+        (self.acknowledged, self.marked) = (0, 0);
+    }
+
+    /// RFC 8257, section 3.4.
+    #[inline]
+    fn grow(&mut self, cwnd: f64, _ack: &Progress) -> f64 {
+        reno::increased(cwnd)
+    }
+
+    /// RFC 8257, section 3.3, step 9, for a mark; section 3.5 for losses: as without DCTCP.
+    fn reduce(&mut self, cwnd: f64, used: f64, cause: Cause) -> f64 {
+        match cause {
+            Cause::Mark => cwnd * (1.0 - self.alpha / 2.0),
+            Cause::Loss | Cause::TimeOut => used * reno::DECREASE,
+        }
+    }
+
+    fn marked_share(&self) -> Option<f64> {
+        Some(self.alpha)
+    }
+}

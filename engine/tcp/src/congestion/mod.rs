@@ -1,0 +1,153 @@
+//! Congestion control: how the window grows, and what a loss or a mark leaves of it.
+//!
+//! What was lost and what is sent again is none of its business: that is loss recovery
+//! (`recovery`). Each control is a file that implements [`Control`], and a line in the list below.
+
+mod window;
+
+pub(crate) use window::{MIN_SSTHRESH, Window};
+
+/// Makes, from one line each, the modules, [`CongestionControl`] and the state that a sender keeps.
+macro_rules! controls {
+    ($($module:ident::$Control:ident),+ $(,)?) => {
+        $(mod $module;)+
+
+        /// How the congestion window grows, and what a loss or a mark leaves of it; each is said
+        /// in the file of its name in `congestion`.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        #[allow(missing_docs)]
+        pub enum CongestionControl {
+            $($Control),+
+        }
+
+        impl CongestionControl {
+            /// All there are.
+            pub const ALL: &'static [Self] = &[$(Self::$Control),+];
+
+            /// What users call it.
+            pub fn name(self) -> &'static str {
+                match self {
+                    $(Self::$Control => stringify!($module)),+
+                }
+            }
+
+            /// Whether it reads how many packets were marked, which takes ECN and a receiver that
+            /// echoes each mark (RFC 8257, section 3.2).
+            #[inline]
+            pub fn counts_marks(self) -> bool {
+                match self {
+                    $(Self::$Control => <$module::$Control as Control>::COUNTS_MARKS),+
+                }
+            }
+
+            pub(crate) fn start(self) -> AnyControl {
+                match self {
+                    $(Self::$Control => AnyControl::$Control(Default::default())),+
+                }
+            }
+        }
+
+        /// The control of one sender.
+        #[derive(Clone, Debug)]
+        pub(crate) enum AnyControl {
+            $($Control($module::$Control)),+
+        }
+
+        impl AnyControl {
+            #[inline]
+            pub fn on_ack(&mut self, ack: &Progress) {
+                match self {
+                    $(Self::$Control(control) => control.on_ack(ack)),+
+                }
+            }
+
+            #[inline]
+            pub fn grow(&mut self, cwnd: f64, ack: &Progress) -> f64 {
+                match self {
+                    $(Self::$Control(control) => control.grow(cwnd, ack)),+
+                }
+            }
+
+            pub fn reduce(&mut self, cwnd: f64, used: f64, cause: Cause) -> f64 {
+                match self {
+                    $(Self::$Control(control) => control.reduce(cwnd, used, cause)),+
+                }
+            }
+
+            pub fn on_idle(&mut self, idle_ns: u64) {
+                match self {
+                    $(Self::$Control(control) => control.on_idle(idle_ns)),+
+                }
+            }
+
+            pub fn marked_share(&self) -> Option<f64> {
+                match self {
+                    $(Self::$Control(control) => control.marked_share()),+
+                }
+            }
+        }
+    };
+}
+
+controls! {
+    reno::Reno,
+    cubic::Cubic,
+    dctcp::Dctcp,
+}
+
+/// A congestion control. Windows are in packets.
+///
+/// Slow start, the least threshold of two packets, one reduction for each window of data and the
+/// restart after idleness are the same for all, and the sender's.
+pub(crate) trait Control: Default {
+    /// Whether it reads how many packets were marked: the connection must then use ECN, and its
+    /// receiver echoes each mark once (RFC 8257, section 3.2), not until it is answered.
+    const COUNTS_MARKS: bool = false;
+
+    /// Takes note of an ACK, also one that acknowledges nothing new, before it has any effect.
+    #[inline]
+    fn on_ack(&mut self, _ack: &Progress) {}
+
+    /// The window after an ACK of new data in congestion avoidance.
+    fn grow(&mut self, cwnd: f64, ack: &Progress) -> f64;
+
+    /// What is left of the window: the new slow-start threshold. `used` is what of `cwnd` was in
+    /// flight (RFC 5681, equation 4). Called at most once for each window of data.
+    fn reduce(&mut self, cwnd: f64, used: f64, cause: Cause) -> f64;
+
+    /// Takes note that the application had nothing to send for so long.
+    fn on_idle(&mut self, _idle_ns: u64) {}
+
+    /// Its estimate of the share of packets that are marked, if it has one.
+    fn marked_share(&self) -> Option<f64> {
+        None
+    }
+}
+
+/// What an ACK tells a congestion control.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Progress {
+    /// When it came.
+    pub now_ns: u64,
+    /// Smoothed round-trip time; 0 before the first measurement.
+    pub srtt_ns: u64,
+    /// Packets that it acknowledges and that no ACK did before.
+    pub packets: u32,
+    /// The next packet that the receiver expects.
+    pub next: u32,
+    /// One past the highest packet sent.
+    pub sent: u32,
+    /// Whether it echoes a mark.
+    pub echo: bool,
+}
+
+/// Why the window is reduced.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Cause {
+    /// Duplicate ACKs told of a loss.
+    Loss,
+    /// The retransmission timer ran out.
+    TimeOut,
+    /// An ECN echo.
+    Mark,
+}

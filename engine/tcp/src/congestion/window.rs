@@ -1,0 +1,91 @@
+//! The congestion window and its threshold.
+
+use super::{AnyControl, Cause, Progress};
+use crate::config::Config;
+use crate::ns2;
+
+/// Least slow-start threshold, packets (RFC 5681, equation 4).
+pub(crate) const MIN_SSTHRESH: f64 = 2.0;
+
+#[derive(Clone, Debug)]
+#[repr(C)]
+pub(crate) struct Window {
+    /// Congestion window, packets.
+    pub cwnd: f64,
+    /// Slow-start threshold, packets.
+    pub ssthresh: f64,
+    control: AnyControl,
+}
+
+impl Window {
+    pub fn new(config: &Config) -> Window {
+        Window {
+            cwnd: if config.syn {
+                1.0
+            } else {
+                config.initial_window
+            },
+            ssthresh: config.initial_ssthresh,
+            control: config.congestion_control.start(),
+        }
+    }
+
+    /// Shows an ACK to the congestion control.
+    #[inline]
+    pub fn note(&mut self, ack: &Progress) {
+        self.control.on_ack(ack);
+    }
+
+    /// Opens the window by an ACK of new data: by a packet in slow start (RFC 5681, equation 2).
+    #[inline]
+    pub fn open(&mut self, ack: &Progress) {
+        if self.cwnd < self.ssthresh {
+            self.cwnd += 1.0;
+        } else {
+            self.cwnd = self.control.grow(self.cwnd, ack);
+        }
+    }
+
+    /// After idle time nothing has grown; if it `restarts`, the window does from at most the initial
+    /// one.
+    pub fn resume(&mut self, config: &Config, idle_ns: u64, restarts: bool) {
+        self.control.on_idle(idle_ns);
+        if restarts {
+            self.cwnd = self.cwnd.min(config.initial_window);
+        }
+    }
+
+    /// Lowers threshold and window after a loss or a mark; `used` is the window to be reduced.
+    pub fn reduce(&mut self, config: &Config, used: f64, cause: Cause) {
+        let left = self.lower_threshold(config, used, cause);
+        self.cwnd = if config.quirks.reduces_allowed_window {
+            left
+        } else if self.cwnd <= 1.0 {
+            // RFC 3168, section 6.1.2: of a window of one nothing is left.
+            self.cwnd / 2.0
+        } else {
+            self.ssthresh.min(self.cwnd)
+        };
+    }
+
+    /// Lowers the threshold after a time-out.
+    pub fn time_out(&mut self, config: &Config, used: f64) {
+        self.lower_threshold(config, used, Cause::TimeOut);
+    }
+
+    /// Lowers the threshold to what the congestion control leaves, which it returns.
+    fn lower_threshold(&mut self, config: &Config, used: f64, cause: Cause) -> f64 {
+        let left = self.control.reduce(self.cwnd, used, cause);
+        self.ssthresh = if config.quirks.reduces_allowed_window {
+            ns2::threshold(left)
+        } else {
+            left.max(MIN_SSTHRESH)
+        };
+        left
+    }
+
+    /// The congestion control's estimate of the share of packets that are marked, if it has one.
+    pub fn marked_share(&self) -> Option<f64> {
+        self.control.marked_share()
+    }
+}

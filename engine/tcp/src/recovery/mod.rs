@@ -1,0 +1,98 @@
+//! Loss recovery: what is taken for lost, and what is sent again.
+//!
+//! How the window grows and shrinks is none of its business: that is congestion control
+//! (`congestion`). Each way to recover is a file; here stands what they share, from the third
+//! duplicate ACK to the end of recovery.
+
+mod newreno;
+mod reno;
+mod sack;
+mod scoreboard;
+mod tahoe;
+
+pub(crate) use scoreboard::Scoreboard;
+
+use crate::config::{Config, Variant};
+use crate::congestion::Cause;
+use crate::deadline::Deadline;
+use crate::segment::{Ack, Segment};
+use crate::sender::{Moment, Phase, Sender};
+
+/// Duplicate ACKs taken for a loss (RFC 5681, section 3.2).
+pub(crate) const DUPLICATE_THRESHOLD: u32 = 3;
+
+/// Takes an ACK of packets that were sent.
+#[inline]
+pub(crate) fn on_ack<F: FnMut(Segment)>(sender: &mut Sender, moment: &mut Moment<F>, ack: &Ack) {
+    match moment.config.variant {
+        Variant::Tahoe => tahoe::on_ack(sender, moment, ack),
+        Variant::Reno => reno::on_ack(sender, moment, ack),
+        Variant::NewReno => newreno::on_ack(sender, moment, ack),
+        Variant::Sack => sack::on_ack(sender, moment, ack),
+    }
+}
+
+impl Sender {
+    /// Whether an ACK repeats the last one (RFC 5681, section 2).
+    pub(crate) fn is_duplicate(&self, ack: &Ack) -> bool {
+        ack.next == self.una
+    }
+
+    /// Whether three duplicate ACKs mean a new loss, and none that the last reduction covers
+    /// (RFC 6582, section 3.2, step 2). For the first data packet they always do.
+    pub(crate) fn is_recovered(&self, config: &Config) -> bool {
+        self.una > self.recover || self.una <= u32::from(config.syn)
+    }
+
+    /// Reduces the window for a loss told by duplicate ACKs, unless an ECN echo of the same window
+    /// did. Returns whether the loss is new.
+    pub(crate) fn enter_recovery(&mut self, config: &Config) -> bool {
+        if self.una == self.max {
+            return false;
+        }
+        if self.is_recovered(config) {
+            self.recover = self.max;
+            self.reduce_window(config, Cause::Loss);
+        } else if self.phase != Phase::Marked {
+            return false;
+        }
+        self.phase = Phase::Recovery;
+        self.limited = 0;
+        true
+    }
+
+    /// Begins fast recovery and sends the lost packet once more, if the loss is new; returns
+    /// whether it is.
+    pub(crate) fn fast_retransmit<F: FnMut(Segment)>(&mut self, moment: &mut Moment<F>) -> bool {
+        let begins = self.enter_recovery(moment.config);
+        if begins {
+            self.timed_at = Deadline::NONE;
+            self.restart_timer(moment);
+            self.transmit(moment, self.una);
+        }
+        begins
+    }
+
+    /// Sends a new packet on the first and the second duplicate ACK (RFC 3042).
+    pub(crate) fn limited_transmit<F: FnMut(Segment)>(&mut self, moment: &mut Moment<F>) {
+        let allowed = (self.window.cwnd as u32).saturating_add(self.duplicates);
+        let room = self.next - self.una < allowed.min(moment.config.receiver_window);
+        if moment.config.limited_transmit && room && self.next < self.end {
+            self.transmit(moment, self.next);
+            self.next += 1;
+            self.limited += 1;
+        }
+    }
+
+    /// Ends recovery by an ACK of all that flew when it began.
+    pub(crate) fn end_recovery<F>(&mut self, moment: &mut Moment<F>, ack: &Ack) {
+        self.phase = Phase::Open;
+        let acked = self.acknowledge(moment, ack);
+        if moment.config.quirks.grows_at_full_ack {
+            self.grow(moment, ack, acked);
+        } else {
+            let flight = f64::from(self.max - self.una);
+            self.window.cwnd = self.window.ssthresh.min(flight.max(1.0) + 1.0);
+        }
+    }
+}

@@ -1,0 +1,81 @@
+//! What the window lets go, and the timer that runs while something is on its way.
+
+use crate::config::Config;
+use crate::deadline::Deadline;
+use crate::segment::Segment;
+use crate::sender::{Moment, Sender};
+
+impl Sender {
+    /// Packets the window lets fly.
+    fn allowed(&self, config: &Config) -> u32 {
+        (self.window.cwnd as u32)
+            .saturating_add(self.inflation)
+            .min(config.receiver_window)
+    }
+
+    /// Starts the timer anew, or stops it when nothing is on its way (RFC 6298, 5.2 and 5.3).
+    pub(crate) fn restart_timer<F>(&mut self, moment: &Moment<F>) {
+        self.deadline = if self.is_done() {
+            Deadline::NONE
+        } else {
+            Deadline::at(moment.now_ns + self.rto.timeout_ns(moment.config))
+        };
+    }
+
+    /// Goes back to the first packet not acknowledged: all after it is sent again as the window
+    /// opens. Nothing of it can be timed (Karn's algorithm).
+    pub(crate) fn go_back<F>(&mut self, moment: &Moment<F>) {
+        self.next = self.una;
+        self.timed_at = Deadline::NONE;
+        self.restart_timer(moment);
+    }
+
+    /// Sends what the window allows, at most `burst` packets.
+    pub(crate) fn send_window<F: FnMut(Segment)>(&mut self, moment: &mut Moment<F>, burst: u32) {
+        let limit = self
+            .una
+            .saturating_add(self.allowed(moment.config))
+            .min(self.end);
+        for _ in 0..burst {
+            self.next = self.scoreboard.first_unsacked(self.next);
+            if self.next >= limit {
+                break;
+            }
+            self.transmit(moment, self.next);
+            self.next += 1;
+        }
+    }
+
+    pub(crate) fn transmit<F: FnMut(Segment)>(&mut self, moment: &mut Moment<F>, seq: u32) {
+        let config = moment.config;
+        let syn = config.syn && seq == 0;
+        let retransmitted = seq < self.max;
+        let ecn = config.ecn && !syn && (!retransmitted || config.quirks.marks_retransmissions);
+        let cwr = ecn && self.reduced;
+        self.reduced &= !cwr;
+        (moment.send)(Segment {
+            seq,
+            syn,
+            retransmitted,
+            ect: ecn,
+            ce: false,
+            cwr,
+        });
+        if retransmitted {
+            self.retransmissions += 1;
+        } else {
+            let nothing_flew = self.una == self.max;
+            self.max = seq + 1;
+            if self.timed_at.is_none() {
+                self.timed_seq = seq;
+                self.timed_at = Deadline::at(moment.now_ns);
+            }
+            if nothing_flew {
+                self.deadline = Deadline::NONE;
+            }
+        }
+        if self.deadline.is_none() {
+            self.restart_timer(moment);
+        }
+    }
+}

@@ -1,0 +1,68 @@
+"""Measures, parameters and settings as text."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+
+from sluicegate.estimate import Measure
+from sluicegate.record import Record, methods
+
+
+def measure_text(measure: Measure, digits: int = 4) -> str:
+    """Write a measure as `64.7 ± 0.9`.
+
+    The half width keeps one significant digit, or two if the first is a 1, and the value stops at
+    the same place. A value shows five digits at most, and a smaller half width is rounded up.
+    Without a half width, or with one of 0, the value keeps `digits` digits.
+    """
+    value, half_width = measure.value, measure.half_width
+    if not math.isfinite(value):
+        return "n/a"
+    if not half_width:
+        return f"{value:.{digits}g}"
+    power = math.floor(math.log10(max(abs(value), half_width)))
+    if -4 <= power < 9:
+        return _to_place(value, half_width)
+    scale = 10.0**power
+    return f"({_to_place(value / scale, half_width / scale)})e{power}"
+
+
+def _to_place(value: float, half_width: float) -> str:
+    """Value and half width, both rounded to where the half width has its last digit."""
+    power = math.floor(math.log10(half_width))
+    decimals = -power + (half_width < 1.95 * 10.0**power)
+    most = 4 - math.floor(math.log10(max(abs(value), half_width)))
+    if decimals > most:
+        decimals = most
+        half_width = math.ceil(half_width * 10.0**most) / 10.0**most
+    shown = max(0, decimals)
+    return f"{round(value, decimals):.{shown}f} ± {round(half_width, decimals):.{shown}f}"
+
+
+def value_text(value: object) -> str:
+    """Write a parameter's value as a scenario would."""
+    if isinstance(value, bool):
+        return str(value).lower()
+    return f"{value:.6g}" if isinstance(value, float) else str(value)
+
+
+def assignments(fields: Mapping[str, object]) -> str:
+    """Fields as TOML has them in one line, without those that say nothing."""
+    return ", ".join(
+        f"{name} = {_field_text(value)}" for name, value in fields.items() if value is not None
+    )
+
+
+def _field_text(value: object) -> str:
+    if isinstance(value, Mapping):
+        return f"{{ {assignments(value)} }}"
+    if isinstance(value, list):
+        return f"[{', '.join(map(_field_text, value))}]"
+    return value_text(value)
+
+
+def reading_of_intervals(records: Sequence[Record]) -> str:
+    """A sentence on how the intervals of simulated measures were made."""
+    how = ". ".join(methods(records))
+    return f"Behind ± stands the half width of the 95 % confidence interval ({how})."

@@ -1,0 +1,120 @@
+"""The chain of a scenario: which discipline, the engine's chain of it, how far its solution is."""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Callable
+from importlib.metadata import version
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sluicegate import _engine
+from sluicegate.errors import SluiceError
+from sluicegate.registry import PythonAqm
+from sluicegate.scenario import Discipline, Scenario
+from sluicegate.worlds.slotted.simulate import describe, engine_plan
+from sluicegate.worlds.world import Tell
+
+# the system and other programs need some, too
+_SHARE_OF_MEMORY = 0.8
+# the engine counts in 32 bits
+_LARGEST = 2**32 - 1
+# digits of the residual that the iterative method aims at
+_DIGITS = 12.0
+_LEAST = 10.0**-_DIGITS
+
+
+def only(scenario: Scenario, discipline: Discipline | None) -> Discipline:
+    """The discipline that is meant: the given one, or the scenario's only one.
+
+    Raises:
+        SluiceError: If none is given and the scenario has several.
+    """
+    if discipline is not None:
+        return discipline
+    if len(scenario.disciplines) != 1:
+        raise SluiceError("the scenario has several disciplines; name one")
+    return scenario.disciplines[0]
+
+
+def build(
+    scenario: Scenario, discipline: Discipline, grid: float | NDArray[np.float64]
+) -> _engine.Chain:
+    """The chain of one discipline on a scenario, ready to be asked.
+
+    Args:
+        scenario: Its arrivals, service and queue.
+        discipline: Drop-tail or a member of the RED family.
+        grid: Step of the average's grid, packets; or the averages on it.
+
+    Raises:
+        SluiceError: If there is no such chain, or if it needs more memory than there is.
+    """
+    if isinstance(discipline.configured, PythonAqm):
+        raise SluiceError(f"{discipline.name} has no exact chain: it is a Python class")
+    if scenario.arrivals.kind == "replay":
+        raise SluiceError("arrivals.kind = replay has no exact chain: a capture is no Markov chain")
+    memory = _SHARE_OF_MEMORY * os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    plan = engine_plan(scenario, discipline)
+    try:
+        return _engine.Chain(plan, discipline.configured.engine, grid, memory)
+    except ValueError as error:
+        raise SluiceError(str(error)) from None
+
+
+def build_start(
+    start: Scenario | None,
+    discipline: Discipline,
+    grid: float,
+    start_queue: int,
+    start_average: float,
+) -> _engine.Chain | None:
+    """The chain in whose steady state to start; None for a start by queue and average.
+
+    Raises:
+        SluiceError: As `build`; if both are given.
+    """
+    if start is None:
+        return None
+    if (start_queue, start_average) != (0, 0.0):
+        raise SluiceError("start: give a scenario, or start_queue and start_average, not both")
+    return build(start, discipline, grid)
+
+
+def whole(name: str, value: float, least: int = 0) -> int:
+    """The value, if it is a whole number that the engine takes.
+
+    Raises:
+        SluiceError: If it is none.
+    """
+    if not (least <= value <= _LARGEST and value == int(value)):
+        raise SluiceError(f"{name} = {value} must be a whole number from {least} to {_LARGEST}")
+    return int(value)
+
+
+def describe_chain(
+    scenario: Scenario, discipline: Discipline, **settings: float | str | bool
+) -> dict[str, Any]:
+    """Everything that determines a chain and its solution, as types that JSON has."""
+    run = describe(scenario, discipline)
+    for name in ("slots", "replications", "seed"):
+        del run[name]
+    return {**run, "world": "chain", "version": version("sluicegate"), **settings}
+
+
+def progress(tell: Tell | None) -> Callable[[str, int, float], None] | None:
+    """What the engine tells of its progress, as what `tell` takes."""
+    if tell is None:
+        return None
+
+    def told(method: str, done: int, rest: float) -> None:
+        if method == "direct":
+            tell(done, rest, f"{done} of {rest:.0f} sizes eliminated")
+        else:
+            digits = max(-math.log10(max(rest, _LEAST)), 0.0)
+            tell(digits, _DIGITS, f"{done} sweeps, residual {rest:.0e}")
+
+    return told

@@ -1,0 +1,61 @@
+"""One discipline's chain: solved, or taken from the store."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from sluicegate import store
+from sluicegate.record import Record
+from sluicegate.scenario import Discipline, Scenario
+from sluicegate.worlds.chain.build import describe_chain
+from sluicegate.worlds.chain.limit import extrapolate
+from sluicegate.worlds.chain.steady import Method, solve
+from sluicegate.worlds.world import Tell
+
+
+def run(
+    scenario: Scenario,
+    discipline: Discipline,
+    *,
+    grid: float,
+    method: Method,
+    limit: bool,
+    front_waits: bool,
+    tell: Tell,
+    fresh: bool,
+) -> Record:
+    """Solve the chain of a discipline, or go to the limit, unless the store has the record.
+
+    Args:
+        scenario: As for `solve`.
+        discipline: Which discipline.
+        grid: As for `solve`.
+        method: Likewise.
+        limit: Whether to go to the limit of an infinitely fine grid instead.
+        front_waits: As for `solve`; has no effect where the queue does not drop from the front.
+        tell: As for `solve`.
+        fresh: Whether to leave aside what the store has.
+
+    Raises:
+        SluiceError: As `solve`.
+    """
+    described = describe_chain(
+        scenario, discipline, grid=grid, method=method, limit=limit, front_waits=front_waits
+    )
+    identity = store.identity(described)
+    if not fresh and (known := store.find(identity, Record)) is not None:
+        return replace(known, discipline=discipline.name)
+    if limit:
+        found = extrapolate(scenario, discipline, grid=grid, tell=tell)
+    else:
+        found = solve(
+            scenario,
+            discipline,
+            grid=grid,
+            method=method,
+            front_waits=front_waits and described["queue"]["victim"] == "front",
+            tell=tell,
+        ).record
+    record = replace(found, identity=identity, run=described)
+    store.keep(record)
+    return record

@@ -1,0 +1,85 @@
+"""The chain, as comparisons use it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, dataclass
+from typing import ClassVar
+
+from sluicegate.errors import SluiceError
+from sluicegate.record import Record
+from sluicegate.scenario import Discipline, Scenario
+from sluicegate.worlds.chain.build import build
+from sluicegate.worlds.chain.run import run
+from sluicegate.worlds.chain.steady import Method
+from sluicegate.worlds.slotted import settings
+from sluicegate.worlds.world import AnyScenario, Tell, World
+
+
+@dataclass(frozen=True)
+class Chain(World[Scenario, Record]):
+    """The same queue as a Markov chain, solved exactly.
+
+    Attributes:
+        grid: Step of the average's grid, packets.
+        method: How the chain is solved; see `sluicegate.chain.solve`.
+        limit: Whether to go to the limit of an infinitely fine grid; see
+            `sluicegate.chain.extrapolate`.
+        front_waits: Whether to follow packets under drop from front through time, for the
+            distribution of their waits.
+    """
+
+    name: ClassVar[str] = "chain"
+    column: ClassVar[str] = "exact"
+    takes: ClassVar[type[AnyScenario]] = Scenario
+    tables: ClassVar[tuple[str, ...]] = ("[arrivals]", "[service]")
+    SLOTS_OF_THE_SAME_TIME: ClassVar[float] = 1e9
+
+    grid: float = 0.25
+    method: Method = "auto"
+    limit: bool = False
+    front_waits: bool = False
+
+    def check(self, scenario: Scenario, discipline: Discipline) -> None:
+        """Build the chain and throw it away: what is wrong with it is told then."""
+        for name, usual in (("method", "auto"), ("front_waits", False)):
+            if self.limit and (given := getattr(self, name)) != usual:
+                raise SluiceError(f"{name} = {given} has no meaning where limit is set")
+        build(scenario, discipline, self.grid)
+
+    def cost(self, scenario: Scenario) -> float:
+        """That of a large chain: from what is there it cannot be told how fast it converges."""
+        return self.SLOTS_OF_THE_SAME_TIME
+
+    def run(
+        self,
+        scenario: Scenario,
+        discipline: Discipline,
+        *,
+        threads: int | None,
+        tell: Tell,
+        fresh: bool,
+    ) -> Record:
+        """Solve, or go to the limit; `threads` has no meaning here."""
+        return run(scenario, discipline, **asdict(self), tell=tell, fresh=fresh)
+
+    def in_short(self, scenario: Scenario) -> str:
+        """That there is no chance in it."""
+        return "solved exactly as a Markov chain"
+
+    def reading(self, records: Sequence[Record]) -> str:
+        """Which error is left."""
+        if self.limit:
+            return "Behind ± stands how far the exact figure may lie off the grid's limit."
+        return (
+            f"Exact figures are those of the chain with the average in steps of {self.grid:g} "
+            "packets: no chance is in them."
+        )
+
+    def settings(self, scenario: Scenario) -> Iterable[tuple[str, str]]:
+        """Those of the slotted queue, which the chain is of."""
+        return settings.settings(scenario)
+
+    def key_measures(self, records: Sequence[Record]) -> list[str]:
+        """Those of the slotted queue."""
+        return settings.key_measures(records)

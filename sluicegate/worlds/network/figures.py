@@ -1,0 +1,87 @@
+"""What a comparison's page has of networks only: courses in time, flows, further queues."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import polars as pl
+
+from sluicegate.report.page import Page
+from sluicegate.report.tables import Column
+from sluicegate.worlds.network import series
+from sluicegate.worlds.network.goodput import goodput_figure
+from sluicegate.worlds.network.record import NetworkRecord
+
+# a row of a thousand routers would fill a book
+_MOST_PORTS = 4
+_OF_A_PORT = ("wait_mean", "queue_mean", "queue_deviation", "loss_ratio", "utilization")
+
+
+def add_network(page: Page, records: Sequence[NetworkRecord]) -> None:
+    """Add the figures of networks, and the table of the queues where there are several."""
+    ports, main = records[0].ports, records[0].main_place
+    reading = series.reading(records[0])
+    aimed = any(series.own_target(record) is not None for record in records)
+    dotted = " Dotted: the queue that the AQM is to hold." if aimed else ""
+    for place, port in enumerate(ports[:_MOST_PORTS]):
+        page.figure(
+            series.queue_series_figure(records, port=place),
+            f"The queue in time{f': {port.name}' if len(ports) > 1 else ''}",
+            reading + dotted,
+        )
+    if len(ports) > 1:
+        others = f"Queue by queue; the other figures are of {ports[main].name}."
+        page.table(*port_rows(records), others)
+    averages = series.average_series_figure(records, port=main)
+    if averages is not None:
+        page.figure(averages, "The average queue in time", f"As the AQM holds it. {reading}")
+    probabilities = series.probability_series_figure(records, port=main)
+    if probabilities is not None:
+        page.figure(probabilities, "The drop probability in time", f"Of the AQM. {reading}")
+    windows = series.window_series_figure(records)
+    if windows is not None:
+        page.figure(
+            windows,
+            "The congestion window in time",
+            f"Mean of the TCP flows that have started and not finished. {reading}",
+        )
+    goodputs = goodput_figure(records)
+    if goodputs is not None:
+        page.figure(
+            goodputs,
+            "How evenly flows are served",
+            "Of all flows without an end of their own. The steeper a curve, the more alike the "
+            "flows; under TCP those with long round trips get less.",
+        )
+
+
+def port_rows(records: Sequence[NetworkRecord]) -> tuple[list[str], list[list[str]]]:
+    """Header and rows of a table of every queue: port after port, each with all disciplines."""
+    columns = [Column.of(name, "s") for name in _OF_A_PORT]
+    rows = [
+        [port.name, record.discipline, *(column.text(port.measures) for column in columns)]
+        for place in range(len(records[0].ports))
+        for record in records
+        for port in [record.ports[place]]
+    ]
+    return ["queue", "discipline", *(column.header for column in columns)], rows
+
+
+def network_frames(records: Sequence[NetworkRecord]) -> dict[str, pl.DataFrame]:
+    """Tables of all records together, by name: `series` of the queues and `flows`, if any."""
+    if not records:
+        return {}
+    series = [
+        port.series.select(
+            pl.lit(record.discipline).alias("discipline"),
+            pl.lit(port.name).alias("queue_name"),
+            pl.all(),
+        )
+        for record in records
+        for port in record.ports
+    ]
+    flows = [
+        record.flows.select(pl.lit(record.discipline).alias("discipline"), pl.all())
+        for record in records
+    ]
+    return {"series": pl.concat(series), "flows": pl.concat(flows, how="diagonal_relaxed")}

@@ -1,0 +1,211 @@
+"""Records of the network world."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from sluicegate.estimate import Measure
+from sluicegate.record import (
+    FloatArray,
+    Frames,
+    Record,
+    distribution_frame,
+    distributions_of,
+    measure_rows,
+    measures_of,
+)
+from sluicegate.worlds.network.measures import response_time_s
+
+_TABLES = ("flows", "replications", "series")
+
+
+def lasting(flows: pl.DataFrame, run: dict[str, Any]) -> pl.DataFrame:
+    """The flows that have no end of their own: not those that come and go, stop, or have a size."""
+    endless = [
+        number
+        for number, group in enumerate(run["flows"])
+        if group["kind"] in ("tcp", "datagrams")
+        and group["stop_s"] is None
+        and group.get("packets") is None
+    ]
+    return flows.filter(pl.col("group").is_in(endless))
+
+
+def main_place(ports: Sequence[PortRecord]) -> int:
+    """Place of the port that a record is of: the first that sent anything, 0 if none did."""
+    return next((k for k, port in enumerate(ports) if port.whole["throughput"].value > 0), 0)
+
+
+def _rows(series: pl.DataFrame, name: str) -> FloatArray:
+    column = series[name].to_numpy().astype(np.float64)
+    return column.reshape(series["replication"].n_unique(), -1)
+
+
+@dataclass(frozen=True)
+class PortRecord:
+    """One link with the discipline before it.
+
+    Attributes:
+        name: The link, as `left -> right`.
+        measures: After the warm-up, by name.
+        whole: Of the whole run, warm-up included.
+        queue_distribution: Share of time, after the warm-up, in which k packets waited, shape (K,).
+        wait_distribution: Share of the packets sent after the warm-up, by bins of their time in
+            the system, from arrival to the end of the transmission, shape (W,).
+        wait_bin_s: Width of those bins; bin k starts at k widths.
+        sample_s: Time between two samples.
+        series: A row per replication and sample, the first at 0 and none at the end of the run:
+            where `sample_s` divides the duration, the last is one interval before it. Columns:
+            replication; time_s; queue (packets that wait); since the start of the run arrivals,
+            losses (packets), and sent_bytes (of the packets whose transmission began); average
+            (the AQM's average queue, packets) and probability (its drop probability), both of this
+            moment, null where the AQM holds none or the scheduler has several queues, each with an
+            AQM of its own.
+    """
+
+    name: str
+    measures: dict[str, Measure]
+    whole: dict[str, Measure]
+    queue_distribution: FloatArray
+    wait_distribution: FloatArray
+    wait_bin_s: float
+    sample_s: float
+    series: pl.DataFrame
+
+    def rows(self, name: str) -> FloatArray:
+        """A column of `series`, a row per replication, shape (R, T); NaN where it is null."""
+        return _rows(self.series, name)
+
+    @property
+    def samples(self) -> FloatArray:
+        """Waiting packets, a row per replication, shape (R, T)."""
+        return self.rows("queue")
+
+    @property
+    def times_s(self) -> FloatArray:
+        """When the samples were taken, shape (T,)."""
+        return self.series.filter(replication=0)["time_s"].to_numpy()
+
+    def response_times_s(self, target: float, since_s: float = 0.0) -> FloatArray:
+        """Response time of each replication, shape (R,), s; see `response_time_s`.
+
+        Args:
+            target: Queue to come to, packets.
+            since_s: When the change was that the queue responds to.
+        """
+        times = [response_time_s(row, self.sample_s, target, since_s) for row in self.samples]
+        return np.asarray(times, dtype=np.float64)
+
+    def summary(self) -> dict[str, Any]:
+        """Everything that is no table, as types that JSON has."""
+        return {
+            "name": self.name,
+            "wait_bin_s": self.wait_bin_s,
+            "sample_s": self.sample_s,
+            "measures": measure_rows(self.measures),
+            "whole": measure_rows(self.whole),
+        }
+
+    def frames(self) -> dict[str, pl.DataFrame]:
+        """Everything that is a table, by name."""
+        distributions = distribution_frame(
+            self.queue_distribution, self.wait_distribution, self.wait_bin_s
+        )
+        return {"distributions": distributions, "series": self.series}
+
+    @classmethod
+    def of(cls, summary: dict[str, Any], frames: Frames) -> PortRecord:
+        """The port that `summary` and `frames` are of."""
+        fields = {
+            **summary,
+            "measures": measures_of(summary["measures"]),
+            "whole": measures_of(summary["whole"]),
+            **distributions_of(frames["distributions"]),
+        }
+        return cls(**fields, series=frames["series"])
+
+
+@dataclass(frozen=True, repr=False)
+class NetworkRecord(Record):
+    """A record of the network world; its distributions are those of the main port.
+
+    The main port is the first that sent anything, or the first of all if none did. Replications
+    are numbered from 0 on, of an interrupted run those that were finished.
+
+    Attributes:
+        measures: Of all flows together, by name, and those of the main port: after the warm-up
+            but for `fairness`, which is of the whole run.
+        whole: The same of the whole run, warm-up included.
+        ports: Links with the discipline, in the topology's order.
+        flows: A row per replication and flow: replication, group (place in the scenario's `flows`),
+            source and sink (nodes), packets (acknowledged in sequence, or received), goodput and
+            goodput_bps (packets/s and, headers included, bits/s over the whole run; in bits null
+            for those of a capture), retransmissions and timeouts (null for datagrams), start_s
+            (null if it had nothing to send), completion_s (from its start until its application
+            had ended and all that it sent was acknowledged; null if it did not come to that, and
+            for datagrams).
+        replications: A row per replication: the values that `measures` are the means of.
+        series: A row per replication and sample, at the times of the ports' series: replication;
+            time_s; acknowledged (data packets of all TCP flows since the start of the run); window
+            (mean congestion window of the TCP flows that have started and not finished, packets;
+            null if there are none, or if the scenario does not say `windows = true`).
+    """
+
+    whole: dict[str, Measure]
+    ports: list[PortRecord]
+    flows: pl.DataFrame
+    replications: pl.DataFrame
+    series: pl.DataFrame
+
+    @property
+    def main_place(self) -> int:
+        """Place of the main port in `ports`."""
+        return main_place(self.ports)
+
+    @property
+    def queue_name(self) -> str | None:
+        """The name of the main port; None where there is only one."""
+        return self.ports[self.main_place].name if len(self.ports) > 1 else None
+
+    def rows(self, name: str) -> FloatArray:
+        """A column of `series`, a row per replication, shape (R, T); NaN where it is null."""
+        return _rows(self.series, name)
+
+    @property
+    def lasting_flows(self) -> pl.DataFrame:
+        """The rows of `flows` whose flows have no end of their own."""
+        return lasting(self.flows, self.run)
+
+    def summary(self) -> dict[str, Any]:
+        """Everything that is no table, as types that JSON has."""
+        return super().summary() | {
+            "whole": measure_rows(self.whole),
+            "ports": [port.summary() for port in self.ports],
+        }
+
+    def frames(self) -> dict[str, pl.DataFrame]:
+        """Everything that is a table, by name; those of the ports as `port0/series`."""
+        frames = super().frames() | {name: getattr(self, name) for name in _TABLES}
+        for place, port in enumerate(self.ports):
+            frames |= {f"port{place}/{name}": frame for name, frame in port.frames().items()}
+        return frames
+
+    @classmethod
+    def _fields(cls, summary: dict[str, Any], frames: Frames) -> dict[str, Any]:
+        ports = [
+            PortRecord.of(
+                port,
+                {name: frames[f"port{place}/{name}"] for name in ("distributions", "series")},
+            )
+            for place, port in enumerate(summary["ports"])
+        ]
+        return super()._fields(summary, frames) | {
+            "whole": measures_of(summary["whole"]),
+            "ports": ports,
+            **{name: frames[name] for name in _TABLES},
+        }

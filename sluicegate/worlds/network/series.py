@@ -1,0 +1,170 @@
+"""Plots against time, many AQMs in one picture: a strip for each."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.ticker import MaxNLocator
+
+from sluicegate.record import FloatArray
+from sluicegate.report.plots import WIDTH, colours, label
+from sluicegate.worlds.network.record import NetworkRecord
+
+# as many as the eye tells apart over the width of a page
+_BINS = 400
+_BAND = (0.05, 0.95)
+# a strip that reaches less than this share of the highest would be flat on its scale
+_FLAT = 1 / 3
+
+
+@dataclass(frozen=True)
+class _Strip:
+    """What one strip shows: samples of every replication, shape (R, T), at `times_s`, (T,).
+
+    They were taken before `duration_s`.
+    """
+
+    name: str
+    colour: str
+    duration_s: float
+    times_s: FloatArray
+    samples: FloatArray
+    target: float | None
+
+
+def queue_series_figure(
+    records: Sequence[NetworkRecord],
+    *,
+    port: int = 0,
+    target: float | None = None,
+    changes_s: Sequence[float] = (),
+) -> Figure:
+    """Draw the queue against time, a strip per record; `reading` says in words what it shows.
+
+    All strips have one scale, or, where the highest would make another flat, each its own, which
+    the label of the axis says.
+
+    Args:
+        records: One or more; the strips bear the names of their disciplines.
+        port: Place of the port in the records.
+        target: Queue to be held, packets, dotted; None: each AQM's own `q_ref`, if it has one.
+        changes_s: Times to be marked in all strips.
+    """
+    targets = [own_target(record) if target is None else target for record in records]
+    strips = _strips(records, _columns(records, port, "queue"), targets)
+    return _figure(strips, "waiting packets", changes_s)
+
+
+def probability_series_figure(
+    records: Sequence[NetworkRecord], *, port: int = 0, changes_s: Sequence[float] = ()
+) -> Figure | None:
+    """Draw the AQMs' drop probability against time likewise; None where no AQM has one."""
+    strips = _strips(records, _columns(records, port, "probability"), [None] * len(records))
+    return _figure(strips, "drop probability", changes_s) if strips else None
+
+
+def average_series_figure(
+    records: Sequence[NetworkRecord], *, port: int = 0, changes_s: Sequence[float] = ()
+) -> Figure | None:
+    """Draw the AQMs' average queue against time likewise; None where no AQM has one."""
+    strips = _strips(records, _columns(records, port, "average"), [None] * len(records))
+    return _figure(strips, "average queue (packets)", changes_s) if strips else None
+
+
+def window_series_figure(records: Sequence[NetworkRecord]) -> Figure | None:
+    """Draw the mean congestion window against time likewise; None where no scenario asked for it.
+
+    A curve has a gap where no TCP flow is under way.
+    """
+    windows = [record.rows("window") for record in records]
+    strips = _strips(records, windows, [None] * len(records))
+    return _figure(strips, "congestion window (packets)", ()) if strips else None
+
+
+def reading(record: NetworkRecord) -> str:
+    """What the line and the band of a strip are, for a caption."""
+    port = record.ports[0]
+    bin_s = _bin_samples(len(port.times_s)) * port.sample_s
+    return (
+        f"The line is the first replication, in means over {bin_s:.2g} s; the band holds 90 % of "
+        "the samples of all replications."
+    )
+
+
+def own_target(record: NetworkRecord) -> float | None:
+    """The queue that a record's AQM is to hold, packets; None if it knows none."""
+    value = record.run["aqm"]["params"].get("q_ref")
+    return None if value is None else float(value)
+
+
+def _columns(records: Sequence[NetworkRecord], port: int, name: str) -> list[FloatArray]:
+    return [record.ports[port].rows(name) for record in records]
+
+
+def _strips(
+    records: Sequence[NetworkRecord],
+    columns: Sequence[FloatArray],
+    targets: Sequence[float | None],
+) -> list[_Strip]:
+    """A strip for each record whose column holds anything."""
+    colour = colours([record.discipline for record in records])
+    strips = []
+    for record, samples, target in zip(records, columns, targets, strict=True):
+        if not np.isnan(samples).all():
+            times_s = record.ports[0].times_s
+            name, duration_s = record.discipline, float(record.run["duration_s"])
+            strips.append(_Strip(name, colour[name], duration_s, times_s, samples, target))
+    return strips
+
+
+def _figure(strips: Sequence[_Strip], upwards: str, changes_s: Sequence[float]) -> Figure:
+    height = 0.7 + (1.5 if len(strips) < 3 else 1.2) * len(strips)
+    figure = Figure(figsize=(WIDTH, height), layout="constrained")
+    axes = figure.subplots(len(strips), 1, sharex=True, squeeze=False)[:, 0]
+    for ax, strip in zip(axes, strips, strict=True):
+        _draw(ax, strip)
+        for change_s in changes_s:
+            ax.axvline(change_s, color="black", lw=0.8, alpha=0.5)
+    axes[-1].set_xlim(0, max(strip.duration_s for strip in strips))
+    axes[-1].set_xlabel("time (s)")
+    figure.supylabel(
+        upwards if _scale(list(axes)) else f"{upwards}, each on its scale", fontsize=10
+    )
+    return figure
+
+
+def _scale(axes: Sequence[Axes]) -> bool:
+    """Give all strips one scale; each its own, and return False, where that makes one flat."""
+    tops = [max(0.0, float(ax.dataLim.y1)) for ax in axes]
+    highest = max(tops)
+    # a queue that is always empty is flat on any scale
+    alike = all(top >= _FLAT * highest for top in tops if top > 0)
+    for ax, top in zip(axes, tops, strict=True):
+        ax.set_ylim(0, 1.05 * (highest if alike or not top else top) or 1)
+        ax.yaxis.set_major_locator(MaxNLocator(3))
+    return alike
+
+
+def _draw(ax: Axes, strip: _Strip) -> None:
+    width = _bin_samples(len(strip.times_s))
+    bins = len(strip.times_s) // width
+    samples = strip.samples[:, : bins * width].reshape(-1, bins, width)
+    times_s = strip.times_s[: bins * width].reshape(bins, width).mean(axis=1)
+    low, high = np.quantile(samples, _BAND, axis=(0, 2))
+    ax.fill_between(times_s, low, high, color=strip.colour, alpha=0.3, lw=0)
+    ax.plot(times_s, samples[0].mean(axis=1), color=strip.colour, lw=1)
+    if strip.target is not None:
+        ax.axhline(strip.target, color="black", lw=0.9, ls=":")
+    name = label(strip.name).replace("\n", " ")
+    ax.set_title(name, loc="left", fontsize=9, color=strip.colour, pad=2)
+    ax.grid(axis="y", alpha=0.25)
+    ax.spines[["top", "right"]].set_visible(False)
+
+
+def _bin_samples(samples: int) -> int:
+    """Samples that one point of a figure stands for."""
+    return max(1, samples // _BINS)

@@ -1,0 +1,6 @@
+"""The slotted world: a simulated queue of discrete time."""
+
+from sluicegate.worlds.slotted.record import SlottedRecord
+from sluicegate.worlds.slotted.simulate import simulate
+
+__all__ = ["SlottedRecord", "simulate"]

@@ -1,0 +1,185 @@
+"""The slotted world: from a scenario and a discipline to a record."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from importlib.metadata import version
+from typing import Any
+
+import numpy as np
+
+from sluicegate import _engine, store
+from sluicegate.checked import check_threads
+from sluicegate.errors import InterruptError, SluiceError
+from sluicegate.estimate import Counts, measures, unit_correlation
+from sluicegate.registry import PythonAqm
+from sluicegate.scenario import (
+    DeterministicService,
+    Discipline,
+    GeometricService,
+    PacketSizeService,
+    ReplayArrivals,
+    Scenario,
+)
+from sluicegate.worlds.slotted.record import SlottedRecord
+
+Watch = Callable[[int, int], None]
+
+_CORRELATED = 0.3
+
+
+def simulate(
+    scenario: Scenario,
+    discipline: Discipline | None = None,
+    *,
+    threads: int | None = None,
+    watch: Watch | None = None,
+    fresh: bool = False,
+) -> SlottedRecord:
+    """Run one discipline on a scenario, all replications, on all cores.
+
+    The result does not depend on the number of threads. A finished run is kept in the
+    store and not computed again. Ctrl-C ends the run; what is finished by then is returned in a
+    record that says `interrupted`.
+
+    Args:
+        scenario: What to run.
+        discipline: Which discipline; the scenario's only one if None.
+        threads: Threads to use; all cores if None.
+        watch: Called now and then with the slots done and the slots in all.
+        fresh: Run again even if the store has the run.
+
+    Raises:
+        SluiceError: If the scenario has several disciplines and none is named, or if `threads`
+            is no number from 1 to 256.
+        InterruptError: If Ctrl-C came before anything was finished.
+        Exception: Whatever a Python AQM raises.
+    """
+    check_threads(threads)
+    if discipline is None:
+        if len(scenario.disciplines) != 1:
+            raise SluiceError("the scenario has several disciplines; name one or use compare()")
+        discipline = scenario.disciplines[0]
+    run = describe(scenario, discipline)
+    identity = store.identity(run)
+    if not fresh and (known := store.find(identity, SlottedRecord)) is not None:
+        return replace(known, discipline=discipline.name)
+    total = scenario.duration_slots * scenario.runs
+    outcome = _engine.simulate(
+        engine_plan(scenario, discipline),
+        discipline.configured.engine,
+        threads,
+        None if watch is None else lambda done: watch(done, total),
+    )
+    record = _record(scenario, discipline, run, identity, outcome)
+    if not record.interrupted and not isinstance(discipline.configured, PythonAqm):
+        store.keep(record)
+    return record
+
+
+def describe(scenario: Scenario, discipline: Discipline) -> dict[str, Any]:
+    """Everything that determines a run, as types that JSON has."""
+    arrivals = scenario.arrivals.model_dump()
+    if isinstance(scenario.arrivals, ReplayArrivals):
+        arrivals = {"kind": "replay", "packets": scenario.arrivals.packets.fingerprint}
+    queue = _queue(scenario, discipline)
+    return {
+        "world": "slotted",
+        "version": version("sluicegate"),
+        "arrivals": arrivals,
+        "service": scenario.service.model_dump(),
+        "queue": queue,
+        "aqm": discipline.configured.fingerprint,
+        "slots": scenario.duration_slots,
+        "replications": scenario.runs,
+        "seed": scenario.seed,
+        "slot_s": scenario.slot_s,
+        "packet_bytes": scenario.packet_bytes,
+    }
+
+
+def _queue(scenario: Scenario, discipline: Discipline) -> dict[str, Any]:
+    own = {"victim": discipline.victim, "ecn": discipline.ecn}
+    given = {name: value for name, value in own.items() if value is not None}
+    return {**scenario.queue.model_dump(), **given}
+
+
+def engine_plan(scenario: Scenario, discipline: Discipline) -> dict[str, Any]:
+    """What the engine's worlds take a scenario and a discipline's queue as."""
+    return {
+        "arrivals": _arrivals(scenario),
+        "service": _service(scenario),
+        **_queue(scenario, discipline),
+        "slots": scenario.duration_slots,
+        "replications": scenario.runs,
+        "seed": scenario.seed,
+        "slot_ns": scenario.slot_ns,
+        "packet_bytes": scenario.packet_bytes,
+    }
+
+
+def _arrivals(scenario: Scenario) -> dict[str, Any]:
+    if not isinstance(scenario.arrivals, ReplayArrivals):
+        return scenario.arrivals.plan()
+    assert scenario.slot_s is not None
+    capture = scenario.arrivals.packets
+    slots = scenario.arrivals.slots(scenario.slot_s)
+    trace = _engine.Trace(slots, capture.bytes, capture.flow, capture.ecn_capable)
+    return {"kind": "replay", "trace": trace}
+
+
+def _service(scenario: Scenario) -> dict[str, Any]:
+    match scenario.service:
+        case GeometricService() | DeterministicService() as service:
+            return service.model_dump()
+        case PacketSizeService(rate_bps=rate_bps):
+            assert scenario.slot_s is not None
+            return {"kind": "packet-size", "bytes_per_slot": rate_bps * scenario.slot_s / 8}
+
+
+def _record(
+    scenario: Scenario,
+    discipline: Discipline,
+    run: dict[str, Any],
+    identity: str,
+    outcome: dict[str, Any],
+) -> SlottedRecord:
+    units = outcome["units"]
+    if not units:
+        raise InterruptError("interrupted before anything was finished")
+    total = Counts.of(units).total()
+    length = 1.0 if scenario.slot_s is None else scenario.slot_s
+    return SlottedRecord(
+        identity=identity,
+        discipline=discipline.name,
+        run=run,
+        slots=outcome["slots"],
+        warm_up_slots=outcome["warm_up_slots"],
+        done=outcome["slots"] / (scenario.duration_slots * scenario.runs),
+        method=_method(units, scenario, outcome["interrupted"]),
+        time_unit="slots" if scenario.slot_s is None else "s",
+        measures=measures(units, scenario.slot_s),
+        queue_distribution=np.trim_zeros(total.queue[0], "b") / total.slots[0],
+        wait_distribution=np.trim_zeros(total.wait[0], "b") / max(total.served[0], 1),
+        wait_bin=total.wait_bin_slots * length,
+        resolution=1 / float(total.slots[0]),
+    )
+
+
+def _method(units: list[dict[str, Any]], scenario: Scenario, interrupted: bool) -> str:
+    runs = len({unit["replication"] for unit in units})
+    if len(units) == runs:
+        method = f"95 % intervals from {runs} replications"
+    else:
+        method = f"95 % intervals by batch means: {len(units)} units of {runs} replication"
+        method += "s" * (runs > 1)
+    correlation = unit_correlation(units)
+    if correlation is not None and correlation > _CORRELATED:
+        method += f"; too narrow, as neighbouring units are correlated ({correlation:.2f})"
+    if isinstance(scenario.arrivals, ReplayArrivals):
+        part = "the part that was replayed" if interrupted else "all of the capture"
+        return f"{method}; {part} counts"
+    if interrupted:
+        return f"{method}; interrupted, so that the warm-up was judged on what was finished"
+    return f"{method}; warm-up found by MSER"

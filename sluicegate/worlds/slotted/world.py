@@ -1,0 +1,67 @@
+"""The slotted world, as comparisons use it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+from sluicegate.record import Record
+from sluicegate.report.text import reading_of_intervals
+from sluicegate.scenario import Discipline, Scenario
+from sluicegate.worlds.slotted import settings
+from sluicegate.worlds.slotted.record import SlottedRecord
+from sluicegate.worlds.slotted.simulate import simulate
+from sluicegate.worlds.world import AnyScenario, Tell, World
+
+
+@dataclass(frozen=True)
+class Slotted(World[Scenario, SlottedRecord]):
+    """The simulated queue of discrete time."""
+
+    name: ClassVar[str] = "slotted"
+    column: ClassVar[str] = "measured"
+    takes: ClassVar[type[AnyScenario]] = Scenario
+    tables: ClassVar[tuple[str, ...]] = ("[arrivals]", "[service]")
+
+    def check(self, scenario: Scenario, discipline: Discipline) -> None:
+        """Every scenario can be simulated."""
+
+    def cost(self, scenario: Scenario) -> float:
+        """Slots of all replications."""
+        return scenario.duration_slots * scenario.runs
+
+    def run(
+        self,
+        scenario: Scenario,
+        discipline: Discipline,
+        *,
+        threads: int | None,
+        tell: Tell,
+        fresh: bool,
+    ) -> SlottedRecord:
+        """Simulate; see `sluicegate.simulate`."""
+        return simulate(
+            scenario,
+            discipline,
+            threads=threads,
+            watch=lambda done, total: tell(done, total, ""),
+            fresh=fresh,
+        )
+
+    def in_short(self, scenario: Scenario) -> str:
+        """Runs, slots and seed."""
+        runs = f"{scenario.runs} run{'s' * (scenario.runs > 1)}"
+        return f"simulated in {runs} of {scenario.duration_slots:,} slots, seed {scenario.seed}"
+
+    def reading(self, records: Sequence[Record]) -> str:
+        """How the intervals were made."""
+        return reading_of_intervals(records)
+
+    def settings(self, scenario: Scenario) -> Iterable[tuple[str, str]]:
+        """Arrivals, service, queue and slot."""
+        return settings.settings(scenario)
+
+    def key_measures(self, records: Sequence[Record]) -> list[str]:
+        """Times, queue and losses."""
+        return settings.key_measures(records)

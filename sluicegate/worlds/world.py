@@ -1,0 +1,143 @@
+"""What a world must be able to do, so that comparisons, reports and commands can use it."""
+
+from __future__ import annotations
+
+import inspect
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Collection, Iterable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, Protocol, TypeAlias, TypeVar
+
+from sluicegate.record import Record
+from sluicegate.scenario import Discipline
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from sluicegate.report.page import Page
+
+# what is done, what there is to do, and what that means in words
+Tell: TypeAlias = Callable[[float, float, str], None]
+
+
+class Watch(Protocol):
+    """Is told how far something is."""
+
+    def __call__(self, name: str, done: float, total: float, stage: str = "", /) -> None:
+        """Take what is done of all there is to do under a name, and what that means in words."""
+
+
+class AnyScenario(Protocol):
+    """What all kinds of scenarios have."""
+
+    @property
+    def title(self) -> str:
+        """One line; empty if there is none."""
+
+    @property
+    def disciplines(self) -> Sequence[Discipline]:
+        """What is compared, at least one."""
+
+    @classmethod
+    def parse(cls, table: dict[str, Any], folder: Path = ..., origin: str = ...) -> AnyScenario:
+        """Check a scenario given as a table of TOML's types.
+
+        Args:
+            table: The fields.
+            folder: Where relative paths in it start.
+            origin: The file, for messages.
+
+        Raises:
+            SluiceError: If it says what makes no sense.
+        """
+
+
+S = TypeVar("S", bound=AnyScenario)
+R = TypeVar("R", bound=Record)
+
+
+class World(ABC, Generic[S, R]):
+    """A world with its settings; `S` is the kind of its scenarios, `R` that of its records.
+
+    Attributes:
+        name: As a user writes it; also the name of the world's folder.
+        column: What its results are called over a column of figures.
+        takes: The kind of its scenarios.
+        tables: The tables by which a file is known to hold such a scenario, as in TOML.
+    """
+
+    name: ClassVar[str]
+    column: ClassVar[str]
+    takes: ClassVar[type[AnyScenario]]
+    tables: ClassVar[tuple[str, ...]]
+
+    @classmethod
+    def fields(cls) -> Collection[str]:
+        """Names of the fields at the top of its scenarios."""
+        return inspect.signature(cls.takes).parameters
+
+    @abstractmethod
+    def check(self, scenario: S, discipline: Discipline) -> None:
+        """Refuse what the world cannot judge, before anything is run.
+
+        Raises:
+            SluiceError: With the reason.
+        """
+
+    @abstractmethod
+    def cost(self, scenario: S) -> float:
+        """How long a discipline takes: slots that would be simulated in about that time."""
+
+    @abstractmethod
+    def run(
+        self,
+        scenario: S,
+        discipline: Discipline,
+        *,
+        threads: int | None,
+        tell: Tell,
+        fresh: bool,
+    ) -> R:
+        """Judge a discipline, or take what the store has.
+
+        Args:
+            scenario: What it is judged on.
+            discipline: What is judged.
+            threads: Threads that a simulation uses; all cores if None.
+            tell: Called now and then.
+            fresh: Whether to leave aside what the store has.
+
+        Raises:
+            SluiceError: As `check`.
+            InterruptError: If Ctrl-C came before anything was finished.
+        """
+
+    @abstractmethod
+    def in_short(self, scenario: S) -> str:
+        """What is done with each discipline, as part of a sentence."""
+
+    @abstractmethod
+    def reading(self, records: Sequence[R]) -> str:
+        """A sentence on what stands behind the figures of the world's records."""
+
+    @abstractmethod
+    def settings(self, scenario: S) -> Iterable[tuple[str, str]]:
+        """The parts of a scenario and how they were set, for a table."""
+
+    @abstractmethod
+    def key_measures(self, records: Sequence[R]) -> list[str]:
+        """The measures that matter most of those that the records have, in order."""
+
+    def notes(self, scenario: S) -> list[str]:
+        """What a reader of the measures must know, a sentence each."""
+        return []
+
+    def add_figures(self, page: Page, records: Sequence[R]) -> None:
+        """Add to a report what only this world has."""
+
+    def frames(self, records: Sequence[R]) -> dict[str, pl.DataFrame]:
+        """Tables of all records together that only this world has, by the names of their files."""
+        return {}
+
+
+AnyWorld: TypeAlias = World[Any, Any]
