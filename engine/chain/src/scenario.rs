@@ -29,6 +29,9 @@ impl Plan {
                 discipline.scheduler.kind()
             );
         }
+        if scenario.queue.limit_bytes.is_some() {
+            refuse!("queue.limit_bytes has no exact chain: it counts packets");
+        }
         let Some(aqm) = discipline.configured() else {
             refuse!("{name} has no exact chain: it is a Python class");
         };

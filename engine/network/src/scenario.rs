@@ -5,12 +5,12 @@ use std::{collections::HashMap, sync::Arc};
 use sluice_scenario::{
     Discipline, NetworkScenario, Recorded,
     network::{
-        CongestionControl, DatagramFlows, Distribution, Fgn, Flows, GapKind, Like, ShortTcpFlows,
-        SizeKind, Sizes, Tcp, Variant as Recovery,
+        DatagramFlows, Distribution, Fgn, Flows, GapKind, Like, ShortTcpFlows, SizeKind, Sizes,
+        Tcp, Variant as Recovery,
     },
     ns, rounded,
 };
-use sluice_tcp::{Config, GREEDY, Variant};
+use sluice_tcp::{Config, ConfigError, GREEDY, Variant};
 
 use crate::{
     error::NetworkError,
@@ -130,11 +130,17 @@ fn source(flows: &Flows) -> Result<Source, String> {
 }
 
 fn tcp_kind(tcp: &Tcp) -> Result<TcpKind, String> {
-    let variant = variant(tcp)?;
+    let variant = match tcp.variant {
+        Recovery::Tahoe => Variant::Tahoe,
+        Recovery::Reno => Variant::Reno,
+        Recovery::NewReno => Variant::NewReno,
+        Recovery::Sack => Variant::Sack,
+    };
     let mut config = match tcp.like {
         Like::Rfc => Config::rfc(variant),
         Like::Ns2 => Config::ns2(variant, tcp.receiver_window),
     };
+    config.congestion_control = tcp.congestion_control;
     config.receiver_window = tcp.receiver_window;
     config.ecn = tcp.ecn;
     let set = |to: &mut u64, time_s: Option<f64>| *to = time_s.map_or(*to, ns);
@@ -147,20 +153,7 @@ fn tcp_kind(tcp: &Tcp) -> Result<TcpKind, String> {
     if let Some(delay_s) = tcp.delayed_ack_s {
         config.delayed_ack_ns = Some(ns(delay_s)).filter(|delay_ns| *delay_ns > 0);
     }
-    config.check().map_err(|error| {
-        // times of the engine are whole nanoseconds, those of a scenario seconds
-        let (name, per_unit, unit) = match error.name.strip_suffix("_ns") {
-            Some(name) => (format!("{name}_s"), 1e9, "s"),
-            None => (error.name.to_owned(), 1.0, error.unit),
-        };
-        let shown = |value: f64| rounded(value / per_unit);
-        format!(
-            "tcp.{name} = {} must lie between {} and {} ({unit})",
-            shown(error.value),
-            shown(error.least),
-            shown(error.greatest)
-        )
-    })?;
+    config.check().map_err(in_seconds)?;
     Ok(TcpKind {
         config,
         packet_bytes: tcp.packet_bytes,
@@ -168,19 +161,22 @@ fn tcp_kind(tcp: &Tcp) -> Result<TcpKind, String> {
     })
 }
 
-fn variant(tcp: &Tcp) -> Result<Variant, String> {
-    use CongestionControl as Control;
-    match (tcp.congestion_control, tcp.variant) {
-        (Control::Reno, Recovery::Tahoe) => Ok(Variant::Tahoe),
-        (Control::Reno, Recovery::Reno) => Ok(Variant::Reno),
-        (Control::Reno, Recovery::NewReno) => Ok(Variant::NewReno),
-        (Control::Reno, Recovery::Sack) => Ok(Variant::Sack),
-        (Control::Cubic, Recovery::Sack) => Ok(Variant::Cubic),
-        (control, recovery) => Err(format!(
-            "tcp.congestion_control = '{}' cannot be simulated with variant = '{}' yet",
-            control.word(),
-            recovery.word()
-        )),
+/// What is wrong with a connection, in a scenario's words: the engine's times are nanoseconds.
+fn in_seconds(error: ConfigError) -> String {
+    match error {
+        ConfigError::OutOfRange {
+            name,
+            value,
+            least,
+            greatest,
+            unit: "ns",
+        } => {
+            let name = name.trim_end_matches("_ns");
+            let [value, least, greatest] =
+                [value, least, greatest].map(|time_ns| rounded(time_ns / 1e9));
+            format!("tcp.{name}_s = {value} must lie between {least} and {greatest} (s)")
+        }
+        error => error.to_string(),
     }
 }
 

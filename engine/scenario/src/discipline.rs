@@ -258,6 +258,7 @@ impl Discipline {
     pub fn on(&self, queue: &Queue) -> sluice_aqm::Discipline {
         sluice_aqm::Discipline {
             limit: queue.limit,
+            limit_bytes: queue.limit_bytes,
             victim: self.victim(queue).into(),
             ecn: self.ecn(queue),
         }

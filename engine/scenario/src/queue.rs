@@ -31,24 +31,16 @@ impl From<Victim> for sluice_aqm::Victim {
 
 table! {
     /// The buffer: how much may wait, and which packet goes when one must be dropped.
-    pub struct Queue checked by in_packets {
+    pub struct Queue {
         /// Packets that may wait.
         limit: u32 = 250, at_least(1.0).at_most(100_000.0).unit("packets");
-        /// Bytes that may wait, besides; not given: as many as the packets have.
+        /// Bytes that may wait, whatever their number; not given: any.
         limit_bytes: Option<u64>, at_least(1.0).at_most(1e12).unit("bytes");
         /// Which packet goes: the one that arrives, the one at the head of the queue, or one of
         /// those that wait, drawn at random.
         victim: Victim = Victim::Tail;
         /// Whether early drops of packets that can be marked (ECN) become marks.
         ecn: bool = false;
-    }
-}
-
-impl Queue {
-    fn in_packets(&self, reader: &mut Reader) {
-        if self.limit_bytes.is_some() {
-            reader.say("limit_bytes must be left out: the engine's queues count packets");
-        }
     }
 }
 

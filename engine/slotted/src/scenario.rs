@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use sluice_scenario::{
-    Discipline, Scenario, ScenarioError, Scheduler,
+    Discipline, Scenario, ScenarioError,
     slotted::{self, Arrivals as Law, Service as Work},
 };
 
@@ -17,20 +17,14 @@ impl Plan {
     /// The plan of one of a scenario's disciplines, or of any other.
     ///
     /// # Errors
-    /// If a capture cannot be read, or if this world does not know the discipline's scheduler.
+    /// If a capture cannot be read.
     pub fn of(scenario: &Scenario, discipline: &Discipline) -> Result<Self, ScenarioError> {
-        if !matches!(discipline.scheduler, Scheduler::Fifo(_)) {
-            return Err(ScenarioError::new(format!(
-                "scheduler.kind = '{}' must be 'fifo' in this world: only the network world has \
-                 schedulers",
-                discipline.scheduler.kind()
-            )));
-        }
         Ok(Self {
             arrivals: arrivals(scenario).map_err(ScenarioError::new)?,
             packet_bytes: scenario.packet_bytes,
             service: service(scenario),
             discipline: discipline.on(&scenario.queue),
+            scheduler: (&discipline.scheduler).into(),
             slots: scenario.duration_slots(),
             replications: scenario.replications(),
             seed: scenario.seed,

@@ -13,5 +13,5 @@ pub use flows::{
     DatagramFlows, Flows, GapKind, ReplayFlows, Shared, ShortTcpFlows, TcpFlows, WebFlows,
 };
 pub use scenario::NetworkScenario;
-pub use tcp::{CongestionControl, Like, Tcp, Variant};
+pub use tcp::{Like, Tcp, Variant};
 pub use topology::{Dumbbell, Graph, Link, Pair, ParkingLot, Route, SimplexLink, Star, Topology};

@@ -1,9 +1,17 @@
 //! Both ends of a TCP connection.
 
+use std::sync::OnceLock;
+
+use sluice_tcp::CongestionControl;
+
 use crate::{
+    describe::Kind,
+    field::{Field, word},
     limits::{Limits, at_least},
     network::distribution::DURATION,
+    reader::Reader,
     table::{table, words},
+    value::Value,
 };
 
 /// Bytes that a packet may have on a link.
@@ -21,19 +29,32 @@ words! {
         /// Recovery by selective acknowledgements (RFC 6675).
         Sack = "sack",
     }
-    not "cubic": "it is a congestion control; say variant = 'sack' and congestion_control = 'cubic'"
+    not "cubic": "it is a congestion control; say congestion_control = 'cubic' beside variant = 'sack'"
 }
 
-words! {
-    /// How a sender's window grows and shrinks.
-    pub enum CongestionControl {
-        /// By a packet a round trip; half of it goes (RFC 5681).
-        Reno = "reno",
-        /// By a cubic function of time (RFC 9438).
-        Cubic = "cubic",
-        /// By the share of marked packets (RFC 8257).
-        Dctcp = "dctcp",
+impl Field for CongestionControl {
+    fn kind(_: Limits) -> Kind {
+        Kind::Word("CongestionControl", names())
     }
+
+    fn read(value: &Value, _: &Limits, reader: &mut Reader) -> Option<Self> {
+        word(value, names(), &[], reader).map(|place| Self::ALL[place])
+    }
+
+    fn write(&self) -> Value {
+        Value::Text(self.name().into())
+    }
+}
+
+/// What the engine's congestion controls are called.
+fn names() -> &'static [&'static str] {
+    static NAMES: OnceLock<Vec<&'static str>> = OnceLock::new();
+    NAMES.get_or_init(|| {
+        CongestionControl::ALL
+            .iter()
+            .map(|control| control.name())
+            .collect()
+    })
 }
 
 words! {
@@ -48,10 +69,11 @@ words! {
 
 table! {
     /// Both ends of a TCP connection.
-    pub struct Tcp {
+    pub struct Tcp checked by can_be_marked {
         /// How the sender recovers from loss.
         variant: Variant = Variant::NewReno;
-        /// How its window grows and shrinks; `dctcp` needs `ecn = true`.
+        /// How its window grows, and what a loss or a mark leaves of it: `reno` (RFC 5681), `cubic`
+        /// (RFC 9438), or `dctcp` (RFC 8257), which needs `ecn = true`.
         congestion_control: CongestionControl = CongestionControl::Reno;
         /// `rfc` for the RFCs' values, `ns2` for the defaults of ns-2.35.
         like: Like = Like::Rfc;
@@ -74,5 +96,16 @@ table! {
         tick_s: Option<f64>, DURATION;
         /// Longest time an ACK waits for a second packet, 0: none waits; not given: that of `like`.
         delayed_ack_s: Option<f64>, at_least(0.0).at_most(0.5).unit("s");
+    }
+}
+
+impl Tcp {
+    fn can_be_marked(&self, reader: &mut Reader) {
+        if self.congestion_control.counts_marks() && !self.ecn {
+            reader.say(format!(
+                "congestion_control = '{}' needs ecn = true: it counts marks",
+                self.congestion_control.name()
+            ));
+        }
     }
 }
