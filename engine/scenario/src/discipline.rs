@@ -186,7 +186,7 @@ table! {
         aqm: AqmName;
         /// The AQM's parameters that are not its defaults.
         params: Params = Params::default();
-        /// What it is called in tables and plots; not given: the AQM and what was given.
+        /// What it is called in tables and plots; empty: the AQM's name with what was given.
         label: String = String::new();
         /// How packets are spread over queues.
         scheduler: Scheduler = Scheduler::Fifo(Fifo {});

@@ -11,6 +11,8 @@ mod describe;
 mod discipline;
 mod field;
 mod file;
+mod identity;
+mod json;
 mod limits;
 mod queue;
 mod reader;
@@ -76,12 +78,27 @@ impl AnyScenario {
     /// # Errors
     /// All that is wrong.
     pub fn read(fields: Fields, folder: &Path) -> Result<Self, ScenarioError> {
-        let of_network = fields.get(OF_NETWORKS).is_some();
-        let value = Value::Table(fields);
-        if of_network {
-            return read(&value, folder).map(Self::Network);
+        let kind = Self::kind(&fields);
+        Self::read_as(kind, &Value::Table(fields), folder)
+    }
+
+    /// Which kind of scenario has such fields: the name of its table.
+    pub fn kind(fields: &Fields) -> &'static str {
+        match fields.get(OF_NETWORKS) {
+            Some(_) => NetworkScenario::NAME,
+            None => Scenario::NAME,
         }
-        read(&value, folder).map(Self::Slotted)
+    }
+
+    /// Reads a scenario of one kind, the name of whose table is given; see `read`.
+    ///
+    /// # Errors
+    /// All that is wrong.
+    pub fn read_as(kind: &str, value: &Value, folder: &Path) -> Result<Self, ScenarioError> {
+        if kind == NetworkScenario::NAME {
+            return read(value, folder).map(Self::Network);
+        }
+        read(value, folder).map(Self::Slotted)
     }
 
     /// As it would be given.

@@ -56,6 +56,11 @@ impl Reader {
         }
     }
 
+    /// How many problems were found so far.
+    pub fn problems(&self) -> usize {
+        self.problems.len()
+    }
+
     /// A path as the scenario means it.
     pub fn path(&self, path: &str) -> PathBuf {
         self.folder.join(path)

@@ -8,11 +8,11 @@ use sluice_aqm::{Class, Param, Scale};
 
 use crate::{
     describe::{Default, Description, FieldDescription, Kind, Union, tables},
+    json::{given, number, plain},
     limits::Limits,
     network::NetworkScenario,
     slotted::Scenario,
     table::Table,
-    value::Value,
 };
 
 /// The schema of a scenario, as the text of a file.
@@ -89,7 +89,7 @@ fn property(field: &FieldDescription, definitions: &mut Map<String, Json>) -> Js
     let mut schema = kind(&field.kind, definitions);
     schema["description"] = text(field.help).into();
     if let Default::Is(value) = &field.default {
-        schema["default"] = plain(value);
+        schema["default"] = given(plain(value));
     }
     schema
 }
@@ -157,34 +157,6 @@ fn within(mut schema: Json, limits: &Limits) -> Json {
         schema["unit"] = limits.unit.into();
     }
     schema
-}
-
-/// A whole number without a point.
-fn number(number: f64) -> Json {
-    match number.fract() == 0.0 && number.abs() < 2_f64.powi(53) {
-        true => json!(number as i64),
-        false => json!(number),
-    }
-}
-
-/// A value as JSON has it; tables without what was not given.
-fn plain(value: &Value) -> Json {
-    match value {
-        Value::Switch(on) => (*on).into(),
-        Value::Whole(whole) => number(*whole as f64),
-        Value::Number(value) => number(*value),
-        Value::Text(text) => text.as_str().into(),
-        Value::List(items) => items.iter().map(plain).collect(),
-        Value::Table(fields) => {
-            let given = fields.rows.iter();
-            let given = given.filter(|(_, value)| *value != Value::Nothing);
-            let rows: Map<String, Json> = given
-                .map(|(name, value)| (name.clone(), plain(value)))
-                .collect();
-            rows.into()
-        }
-        other => unreachable!("{other:?} is no default"),
-    }
 }
 
 fn params_name(class: &Class) -> String {

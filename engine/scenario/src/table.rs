@@ -59,6 +59,7 @@ impl<T: Table> Field for T {
     }
 
     fn read(value: &Value, _: &Limits, reader: &mut Reader) -> Option<Self> {
+        let before = reader.problems();
         let mut given = Given::new(fields(value, reader)?);
         if let Some(kind) = T::KIND
             && let Some(said) = given.take("kind")
@@ -70,7 +71,11 @@ impl<T: Table> Field for T {
         }
         let found = T::read_fields(&mut given, reader);
         given.refuse_others(reader);
-        found.inspect(|table| table.check(reader))
+        // what is wrong with one field makes no second problem of the rules between fields
+        if reader.problems() == before {
+            found.as_ref()?.check(reader);
+        }
+        found
     }
 
     fn write(&self) -> Value {

@@ -241,13 +241,4 @@ impl Flows {
         }
         Ok(self.tcp().is_some_and(|tcp| tcp.ecn))
     }
-
-    /// A data packet on the wire; `None` where they differ.
-    pub fn packet_bytes(&self) -> Option<u16> {
-        match self {
-            Self::DatagramFlows(flows) => Some(flows.packet_bytes),
-            Self::ReplayFlows(_) => None,
-            flows => flows.tcp().map(|tcp| tcp.packet_bytes),
-        }
-    }
 }

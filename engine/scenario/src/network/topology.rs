@@ -165,6 +165,7 @@ impl Graph {
                          a link leads back, too",
                         pair.0, pair.1
                     ));
+                    break;
                 }
             }
         }
