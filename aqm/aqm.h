@@ -33,9 +33,10 @@
  * and the kernel's BPF verifier.
  *
  * What is not an AQM's business: which packet goes when the verdict is a drop, the
- * limit of the buffer, and whether an early drop becomes a mark. aqm_settle() below
- * is the one place where limit and marking are decided; a departure, which no limit
- * concerns, takes its aqm_mark_instead().
+ * limit of the buffer (in packets, in bytes, shared by several queues), and whether an
+ * early drop becomes a mark. The queue says whether the buffer is `full`, and
+ * aqm_settle() below is the one place where overflow and marking are decided; a
+ * departure, which no limit concerns, takes its aqm_mark_instead().
  */
 #ifndef SLUICEGATE_AQM_H
 #define SLUICEGATE_AQM_H
@@ -45,21 +46,29 @@ typedef unsigned int u32;
 typedef unsigned long long u64;
 typedef long long s64;
 
-/* Everything that an AQM may see. */
+/*
+ * Everything that an AQM may see. What a call has no use for is 0: at a tick all that
+ * describes a packet, the random word except at arrivals and departures.
+ *
+ * Every packet takes the same way in every world, also one that finds the link idle:
+ * X_arrive, X_occupancy(+1), X_occupancy(-1), X_depart. "Waiting" is without the packet
+ * in service, and in X_occupancy and X_depart without the packet that the call is about.
+ */
 struct aqm_view {
 	u64 now_ns;		/* the world's clock */
 	u64 idle_since_ns;	/* when server and queue fell empty; only if idle */
 	u64 sojourn_ns;		/* departures: how long this packet has waited */
 	u64 rate_bps;		/* of the link behind the queue */
 	u64 random;		/* a fresh random word, all 64 bits usable */
-	u64 queue_bytes;	/* waiting, without the packet in service */
+	u64 queue_bytes;	/* waiting; with a scheduler, in this AQM's queue */
 	u32 queue_packets;	/* likewise */
-	u32 limit_packets;	/* the buffer */
-	u32 packet_bytes;	/* of the packet that arrives or departs */
-	u32 flow_hash;
+	u32 limit_packets;	/* of the buffer; with a scheduler, of all queues together */
+	u32 packet_bytes;	/* of the packet that the call is about */
+	u32 flow_hash;		/* likewise */
 	u32 candidate_flow_hash; /* arrivals: of one of those waiting, drawn at random */
 	u8 idle;		/* neither a packet waiting nor one in service */
 	u8 ecn_capable;		/* the queue marks, and this packet can be marked */
+	u8 full;		/* arrivals: the buffer has no room for this packet */
 };
 
 /*
@@ -92,7 +101,7 @@ aqm_settle(enum aqm_verdict verdict, const struct aqm_view *view)
 	is_drop = (verdict >= AQM_DROP_EARLY && verdict <= AQM_DROP_OVERFLOW) ||
 		  verdict == AQM_DROP_BOTH;
 	/* whatever is no drop, even a number that is no verdict, needs room */
-	if (!is_drop && view->queue_packets >= view->limit_packets)
+	if (!is_drop && view->full)
 		return AQM_DROP_OVERFLOW;
 	return verdict;
 }

@@ -67,7 +67,7 @@ static inline enum aqm_verdict blue_arrive(struct blue_state *state,
 					   const struct blue_config *config,
 					   const struct aqm_view *view)
 {
-	if (view->queue_packets >= view->limit_packets)
+	if (view->full)
 		blue_change(state, config, config->d1, view);
 	else if (view->idle)
 		blue_change(state, config, -config->d2, view);

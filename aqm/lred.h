@@ -132,14 +132,13 @@ static inline enum aqm_verdict lred_arrive(struct lred_state *state,
 {
 	s64 weight = config->unit.in_bytes ? view->packet_bytes : 1;
 	u32 period = state->period % LRED_PERIODS;
-	u32 is_full = view->queue_packets >= view->limit_packets;
 	enum aqm_verdict verdict = AQM_ADMIT;
 
 	state->p = lred_p(state, config, view);
-	if (!is_full && unit_happens(&config->unit, state->p, view))
+	if (!view->full && unit_happens(&config->unit, state->p, view))
 		verdict = AQM_DROP_EARLY;
 	state->arrived[period] += weight;
-	if (is_full || verdict == AQM_DROP_EARLY)
+	if (view->full || verdict == AQM_DROP_EARLY)
 		state->dropped[period] += weight;
 	return verdict;
 }

@@ -228,13 +228,12 @@ static inline enum aqm_verdict pie_arrive(struct pie_state *state,
 					  const struct aqm_view *view)
 {
 	s64 p = pie_probability(state, config);
-	u32 is_full = view->queue_packets >= view->limit_packets;
 
-	if (!is_full && (pie_spares(state, config, view) ||
+	if (!view->full && (pie_spares(state, config, view) ||
 			 !pie_happens(state, config, p, view->random)))
 		return AQM_ADMIT;
 	state->accumulated = 0;
-	if (is_full)
+	if (view->full)
 		return AQM_ADMIT;	/* settled as an overflow */
 	return view->ecn_capable && p >= config->mark_ecnth ? AQM_DROP_FORCED : AQM_DROP_EARLY;
 }

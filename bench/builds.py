@@ -61,7 +61,7 @@ def scenarios() -> list[Any]:
             *({"kind": "tcp", "count": 10, "tcp": tcp} for tcp in TCPS),
             {
                 "kind": "short-tcp",
-                "way": "reverse",
+                "route": "reverse",
                 "gaps": {"kind": "exponential", "mean_s": 0.1},
                 "fgn": FGN,
                 "duration": {"kind": "pareto", "mean_s": 0.5},

@@ -1,52 +1,34 @@
 """Writes the reference pages that follow from the code: AQMs, scenario fields, the command line."""
 
-import inspect
 import io
+import json
 import os
-import re
 from collections.abc import Iterator, Sequence
 from contextlib import redirect_stdout
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any
 from unittest.mock import patch
 
-from pydantic import BaseModel
-
 import sluicegate as sg
-from sluicegate import network
 from sluicegate.cli import _COMMANDS, main
-from sluicegate.scenario import Arrivals, Service
-from sluicegate.scheduler import Scheduler
-from sluicegate.worlds.network.laws import Law
-from sluicegate.worlds.network.scenario import AnyFlows, AnyTopology
 
-Tables = dict[str, tuple[type[BaseModel], ...]]
+Schema = dict[str, Any]
 
-
-def _members(union: Any) -> tuple[type[BaseModel], ...]:
-    """The tables of a union that are told apart by their `kind`."""
-    return get_args(get_args(union)[0])
-
-
-_OF_A_QUEUE: Tables = {
-    "[queue]": (sg.Queue,),
-    "[[disciplines]]": (sg.Discipline,),
-    "[disciplines.scheduler]": _members(Scheduler),
+_OF_A_QUEUE = {
+    "[queue]": "Queue",
+    "[[disciplines]]": "Discipline",
+    "[disciplines.scheduler]": "Scheduler",
 }
-_SLOTTED: Tables = {
-    "[arrivals]": get_args(Arrivals),
-    "[service]": get_args(Service),
-    **_OF_A_QUEUE,
-}
-_NETWORK: Tables = {
-    "[topology]": _members(AnyTopology),
-    "[[topology.links]]": (network.Link,),
-    "[[flows]]": _members(AnyFlows),
-    "[flows.tcp]": (network.Tcp,),
-    "[flows.gaps], [flows.duration], [flows.on], [flows.off], [flows.think]": _members(Law),
-    "[flows.packets], [flows.objects]": (network.Sizes,),
-    "[flows.fgn]": (network.Fgn,),
-    "[flows.self_similar]": (network.SelfSimilar,),
+_SLOTTED = {"[arrivals]": "Arrivals", "[service]": "Service", **_OF_A_QUEUE}
+_NETWORK = {
+    "[topology]": "Topology",
+    "[[topology.links]]": "Link",
+    "[[flows]]": "Flows",
+    "[flows.tcp]": "Tcp",
+    "[flows.gaps], [flows.duration], [flows.on], [flows.off], [flows.think]": "Distribution",
+    "[flows.packets], [flows.objects]": "Sizes",
+    "[flows.fgn]": "Fgn",
+    "[flows.self_similar]": "SelfSimilar",
     **_OF_A_QUEUE,
 }
 
@@ -57,8 +39,8 @@ def write(docs: Path) -> None:
     (folder / "aqms").mkdir(parents=True, exist_ok=True)
     pages = {f"aqms/{name}": _aqm_page(aqm) for name, aqm in sg.aqms().items()}
     pages |= {
-        "scenario": _scenario_page("Scenarios of the slotted queue", sg.Scenario, _SLOTTED),
-        "network": _scenario_page("Scenarios of networks", network.NetworkScenario, _NETWORK),
+        "scenario": _scenario_page("Scenarios of the slotted queue", "Scenario", _SLOTTED),
+        "network": _scenario_page("Scenarios of networks", "NetworkScenario", _NETWORK),
         "command": _command_page(),
     }
     for name, lines in pages.items():
@@ -107,84 +89,75 @@ def _row(param: sg.Param) -> list[str]:
     return [_code(param.name), f"{param.help} *({param.source})*", _code(default), values]
 
 
-def _scenario_page(title: str, root: type[BaseModel], tables: Tables) -> Iterator[str]:
+def _scenario_page(title: str, root: str, tables: dict[str, str]) -> Iterator[str]:
+    """The fields of all tables, as the published schema has them."""
+    schema = Path(__file__).parent / "reference" / "scenario.schema.json"
+    defs: dict[str, Schema] = json.loads(schema.read_text())["$defs"]
     yield f"# {title}\n"
     yield "A scenario is a TOML file. Paths in it start at its folder; whole numbers may be written"
-    yield "as `1e8`; an unknown field is an error.\n"
+    yield "as `1e8`; an unknown field is an error. Editors that know JSON Schema complete and check"
+    yield "it with [scenario.schema.json](../scenario.schema.json).\n"
     yield "## At the top\n"
-    yield from _fields(root)
-    for name, models in tables.items():
-        yield f"## `{name}`\n"
-        for model in models:
-            if len(models) > 1:
-                yield f'### `kind = "{model.model_fields["kind"].default}"`\n'
-            yield from _fields(model)
+    yield from _fields(defs[root])
+    for place, name in tables.items():
+        yield f"## `{place}`\n"
+        union = defs[name].get("oneOf")
+        for each in [defs[name]] if union is None else [defs[_name(ref)] for ref in union]:
+            if union is not None:
+                yield f'### `kind = "{each["properties"]["kind"]["const"]}"`\n'
+            yield from _fields(each)
 
 
-def _fields(model: type[BaseModel]) -> Iterator[str]:
-    yield (inspect.getdoc(model) or "").partition("\nAttributes:\n")[0].strip() + "\n"
-    meanings = _meanings(model)
-    schema = model.model_json_schema()
-    required = schema.get("required", [])
+def _name(reference: Schema) -> str:
+    return str(reference["$ref"]).removeprefix("#/$defs/")
+
+
+def _fields(table: Schema) -> Iterator[str]:
+    yield f"{table['description']}\n"
     rows = [
-        [_code(name), _allowed(field), "required" if name in required else _default(field)]
-        + ([meanings.get(name, "")] if meanings else [])
-        for name, field in schema["properties"].items()
+        [
+            _code(name),
+            field["description"],
+            "required" if name in table["required"] else _default(field),
+            _allowed(field),
+        ]
+        for name, field in table["properties"].items()
         if "const" not in field
     ]
-    if not rows:
-        return
-    header = ["field", "values", "default"] + (["what it is"] if meanings else [])
-    yield from _table(header, rows)
+    if rows:
+        yield from _table(("field", "what it is", "default", "values"), rows)
 
 
-def _meanings(model: type[BaseModel]) -> dict[str, str]:
-    """What the docstrings of a model and of those that it extends say of its fields."""
-    found: dict[str, str] = {}
-    for each in reversed(model.mro()):
-        attributes = inspect.cleandoc(each.__doc__ or "").partition("\nAttributes:\n")[2]
-        for name, meaning in re.findall(r"^    (\w+): (.*(?:\n {8}.*)*)", attributes, re.M):
-            found[name] = " ".join(meaning.split()).replace("None:", "not given:")
-    return {name: meaning for name, meaning in found.items() if name in model.model_fields}
-
-
-def _default(field: dict[str, Any]) -> str:
+def _default(field: Schema) -> str:
     value = field.get("default")
     value = f"{value:g}" if isinstance(value, float) else value
     return "" if value in (None, "") or isinstance(value, dict) else _code(value)
 
 
-def _allowed(field: dict[str, Any]) -> str:
-    """What a field takes, in words, from its JSON schema."""
-    for choice in field.get("anyOf", []):
-        if choice.get("type") != "null":
-            return _allowed(choice)
-    if "$ref" in field or "oneOf" in field:
+def _allowed(field: Schema) -> str:
+    """What a field takes, in words."""
+    if "$ref" in field or field.get("type") == "object":
         return "table"
-    if field.get("type") == "array":
-        each = _allowed(field["items"])
-        return "list of tables" if each == "table" else f"list, each a {each}"
     if "enum" in field:
         return ", ".join(_code(word) for word in field["enum"])
-    bounds = [
-        f"{words} {_number(field[key])}"
-        for words, *keys in (
-            ("at least", "minimum", "ge"),
-            ("above", "exclusiveMinimum", "gt"),
-            ("at most", "maximum", "le"),
-            ("below", "exclusiveMaximum", "lt"),
-        )
-        for key in keys
-        if key in field
-    ]
+    if field["type"] == "array":
+        each = _allowed(field["items"])
+        return "list of tables" if each == "table" else f"list, each a {each}"
+    words = {
+        "minimum": "at least",
+        "exclusiveMinimum": "above",
+        "maximum": "at most",
+        "exclusiveMaximum": "below",
+    }
+    bounds = [f"{words[key]} {_number(field[key])}" for key in words if key in field]
     kinds = {
         "integer": "whole number",
         "number": "number",
         "string": "text",
         "boolean": "`true`, `false`",
-        "object": "table",
     }
-    return ", ".join([kinds[field["type"]], *bounds])
+    unit = f" {field['unit']}" if "unit" in field else ""
+    return ", ".join([kinds[field["type"]], *bounds]) + unit
 
 
 def _command_page() -> Iterator[str]:

@@ -8,7 +8,10 @@ from .registry import Aqm, AqmClass, Param, PythonAqm, aqm, aqms
 from .scenario import (
     DeterministicService,
     Discipline,
+    Drr,
     FgnArrivals,
+    Fifo,
+    Fq,
     GeometricArrivals,
     GeometricService,
     PacketSizeService,
@@ -16,8 +19,9 @@ from .scenario import (
     ReplayArrivals,
     Scenario,
     SelfSimilarArrivals,
+    Sfq,
+    load,
 )
-from .scheduler import Drr, Fifo, Fq, Sfq
 from .worlds import chain, network
 from .worlds.slotted import SlottedRecord, simulate
 
@@ -54,6 +58,7 @@ __all__ = [
     "aqms",
     "chain",
     "compare",
+    "load",
     "network",
     "simulate",
     "trace",

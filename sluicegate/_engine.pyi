@@ -1,15 +1,28 @@
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-HEADERS: dict[str, str]
+from sluicegate.scenario.table import Table
+
 ADMIT: int
 DROP_EARLY: int
 DROP_FORCED: int
 DROP_BOTH: int
+
+class Param:
+    name: str
+    kind: str
+    choices: list[str]
+    unit: str
+    default: float | str | bool
+    least: float
+    greatest: float
+    when: str
+    help: str
+    source: str
 
 class AqmClass:
     name: str
@@ -17,11 +30,12 @@ class AqmClass:
     source: str
     summary: str
     base: str | None
-    params: list[dict[str, Any]]
-    def configure(self, given: dict[str, float | str | bool]) -> ConfiguredAqm: ...
+    params: list[Param]
+    fingerprint: str
+    def configure(self, given: Mapping[str, float | str | bool]) -> ConfiguredAqm: ...
 
 class ConfiguredAqm:
-    name: str
+    of: AqmClass
     values: dict[str, float | str | bool]
     def drop_probability(self, average: NDArray[np.float64]) -> NDArray[np.float64] | None: ...
     def open_loop(
@@ -44,20 +58,55 @@ class View:
     idle: bool
     ecn_capable: bool
 
-class Trace:
-    def __init__(
-        self,
-        slots: NDArray[np.uint64],
-        bytes: NDArray[np.uint32],
-        flows: NDArray[np.uint32],
-        ecn_capable: NDArray[np.bool_],
-    ) -> None: ...
+class Discipline:
+    def __init__(self, discipline: Table) -> None: ...
+    name: str
+    configured: ConfiguredAqm | None
 
+class Scenario:
+    def __init__(self, scenario: Table) -> None: ...
+    runs: int
+    duration_slots: int
+    slot_ns: int
+    capture_slots: NDArray[np.uint64]
+    warm_up: float
+    def describe(self, discipline: Discipline) -> str: ...
+    def pairs(self) -> list[list[tuple[str, str]]]: ...
+    def notes(self) -> list[str]: ...
+
+class SimplexLink:
+    """One direction of a link.
+
+    Attributes:
+        source: Name of the node that sends.
+        sink: Name of the node that receives.
+        rate_bps: Bits/s.
+        delay_s: Propagation.
+        queue: Whether the discipline stands before it; else an unlimited FIFO does.
+    """
+
+    source: str
+    sink: str
+    rate_bps: float
+    delay_s: float
+    queue: bool
+
+def complete(table: Table) -> None: ...
+def load_scenario(path: str | Path, kind: str | None, changes: Mapping[str, object]) -> Any: ...
+def parse_scenario(
+    table: Mapping[str, object], kind: str | None, folder: str | Path, origin: str
+) -> Any: ...
+def scenario_kind(path: str | Path) -> str: ...
+def simplex_links(topology: Table) -> list[SimplexLink]: ...
+def routes(topology: Table) -> list[tuple[str, list[tuple[str, str]]]]: ...
+def nodes(topology: Table) -> list[str]: ...
+def modulator(table: Table) -> tuple[float, float, int]: ...
+def modulator_q(mean: float, states: int) -> float: ...
 def aqm_classes() -> list[AqmClass]: ...
-def load_aqm(path: str | Path) -> AqmClass: ...
+def aqm_class(name: str) -> AqmClass: ...
 def simulate(
-    table: dict[str, Any],
-    aqm: ConfiguredAqm | Callable[[], object],
+    scenario: Scenario,
+    discipline: Discipline,
     threads: int | None,
     watch: Callable[[int], None] | None,
 ) -> dict[str, Any]: ...
@@ -65,8 +114,8 @@ def simulate(
 class Chain:
     def __new__(
         cls,
-        plan: dict[str, Any],
-        aqm: ConfiguredAqm,
+        scenario: Scenario,
+        discipline: Discipline,
         grid: float | NDArray[np.float64],
         memory: float,
     ) -> Chain: ...
@@ -98,30 +147,21 @@ def chain_passage(
 ) -> dict[str, Any]: ...
 def chain_sensitivities(
     chain: Chain,
-    parameters: list[tuple[float, list[tuple[dict[str, Any], ConfiguredAqm]]]],
+    parameters: list[tuple[float, list[tuple[Scenario, Discipline]]]],
     method: str,
 ) -> tuple[dict[str, Any], list[dict[str, Any]]]: ...
 def read_capture(path: str | Path) -> dict[str, Any]: ...
 def read_trace(path: str | Path) -> dict[str, Any]: ...
 def fgn(hurst: float, n: int, seed: int) -> NDArray[np.float64]: ...
-
-class Recording:
-    def __init__(
-        self,
-        time_ns: NDArray[np.uint64],
-        bytes: NDArray[np.uint32],
-        flows: NDArray[np.uint32],
-        ecn_capable: NDArray[np.bool_],
-    ) -> None: ...
-
-def congestion_controls() -> list[str]: ...
 def simulate_network(
-    table: dict[str, Any],
+    scenario: Scenario,
+    discipline: Discipline,
     threads: int | None,
     watch: Callable[[int], None] | None,
 ) -> list[dict[str, Any]]: ...
 def record_network(
-    table: dict[str, Any],
+    scenario: Scenario,
+    discipline: Discipline,
     path: str,
     watch: Callable[[int], None] | None,
 ) -> list[dict[str, Any]]: ...

@@ -2,14 +2,9 @@
 
 from __future__ import annotations
 
-import difflib
-import hashlib
 import inspect
-import shutil
-import subprocess
-import tempfile
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -76,7 +71,7 @@ class AqmClass:
     base: str | None
     params: list[Param]
     fingerprint: str
-    _engine: _engine.AqmClass = field(repr=False)
+    _engine: _engine.AqmClass = field(repr=False, compare=False)
 
     def __call__(self, /, **params: Value) -> Aqm:
         """Set parameters; the others keep their defaults.
@@ -85,10 +80,7 @@ class AqmClass:
             SluiceError: For an unknown name, a value out of range, or values that exclude each
                 other.
         """
-        try:
-            return Aqm(self, self._engine.configure(params))
-        except ValueError as error:
-            raise SluiceError(str(error)) from None
+        return Aqm(self._engine.configure(params))
 
     def applies(self, param: Param, values: Mapping[str, Value]) -> bool:
         """Whether `param` has a meaning with these values of the others."""
@@ -102,9 +94,9 @@ class AqmClass:
 class Aqm:
     """An AQM with its parameters set."""
 
-    def __init__(self, of: AqmClass, engine: _engine.ConfiguredAqm) -> None:
-        self.of = of
-        self.name = of.name
+    def __init__(self, engine: _engine.ConfiguredAqm) -> None:
+        self.of = _wrap(engine.of)
+        self.name = self.of.name
         self.params: dict[str, Value] = engine.values
         self.engine = engine
 
@@ -192,17 +184,21 @@ class PythonAqm:
         return {"name": self.name, "source": source}
 
 
-def _wrap(engine: _engine.AqmClass, fingerprint: str = "") -> AqmClass:
+def _wrap(engine: _engine.AqmClass) -> AqmClass:
     return AqmClass(
         name=engine.name,
         title=engine.title,
         source=engine.source,
         summary=engine.summary,
         base=engine.base,
-        params=[Param(**row) for row in engine.params],
-        fingerprint=fingerprint,
+        params=[_param(each) for each in engine.params],
+        fingerprint=engine.fingerprint,
         _engine=engine,
     )
+
+
+def _param(engine: _engine.Param) -> Param:
+    return Param(**{each.name: getattr(engine, each.name) for each in fields(Param)})
 
 
 @cache
@@ -214,28 +210,13 @@ def aqms() -> dict[str, AqmClass]:
 def aqm_class(name: str | Path) -> AqmClass:
     """The AQM of that name, or the one in a C header (a path that ends in `.h`).
 
+    A header is like those of `aqm/`; its file name is the AQM's name.
+
     Raises:
-        SluiceError: If there is none, or if the header does not compile.
+        SluiceError: If there is none, if there is no C compiler, or if it refuses the header; the
+            compiler's own words are in the text.
     """
-    if str(name).endswith(".h"):
-        return compile_header(Path(name))
-    if (found := aqms().get(str(name))) is None:
-        raise SluiceError(
-            f"{name} is not an AQM{_meant(str(name))}; there are {', '.join(aqms())}, or give the "
-            "path of a C header"
-        )
-    return found
-
-
-def _meant(name: str) -> str:
-    """What a name that no AQM has may stand for."""
-    plain = name.lower().replace("-", "_")
-    scheduler, _, inside = plain.partition("_")
-    if scheduler in ("sfq", "drr", "fq"):
-        inside = {"codel": "codel:victim=front,"}.get(inside, "drop_tail:")
-        return f" but a scheduler around one ({inside}scheduler={scheduler})"
-    near = difflib.get_close_matches(plain, aqms(), n=1)
-    return f" (did you mean {near[0]}?)" if near else ""
+    return _wrap(_engine.aqm_class(str(name)))
 
 
 def aqm(name: str | Path | type, /, **params: Value) -> Aqm | PythonAqm:
@@ -253,55 +234,3 @@ def aqm(name: str | Path | type, /, **params: Value) -> Aqm | PythonAqm:
             raise SluiceError("a Python AQM takes its parameters itself; give none here")
         return PythonAqm(name)
     return aqm_class(name)(**params)
-
-
-@cache
-def _compiled(name: str, text: str) -> AqmClass:
-    compiler = shutil.which("cc")
-    if compiler is None:
-        raise SluiceError(
-            f"{name}: compiling an AQM needs a C compiler named cc, and there is none"
-        )
-    with tempfile.TemporaryDirectory() as folder:
-        for header, content in _engine.HEADERS.items():
-            Path(folder, header).write_text(content)
-        Path(folder, f"{name}.h").write_text(text)
-        Path(folder, "user.c").write_text(
-            f'#include "{name}.h"\n'
-            f"const struct aqm_class *sluice_aqm(void) {{ return &{name}_class; }}\n"
-        )
-        library = Path(folder, "user.so")
-        flags = ["-std=gnu11", "-O2", "-fPIC", "-shared", "-DAQM_HOSTED", "-Wall", "-Werror"]
-        done = subprocess.run(
-            [compiler, *flags, "-Wno-unused", "-I.", "user.c", "-o", str(library)],
-            cwd=folder,
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-        if done.returncode:
-            raise SluiceError(f"{name}.h does not compile as an AQM:\n{done.stderr.rstrip()}")
-        try:
-            engine = _engine.load_aqm(str(library))
-        except ValueError as error:
-            raise SluiceError(f"{name}.h: {error}") from None
-        # of the code itself, which headers that this one includes also make
-        return _wrap(engine, hashlib.sha256(library.read_bytes()).hexdigest())
-
-
-def compile_header(path: Path) -> AqmClass:
-    """Compile a user's AQM: a header like those of `aqm/`, whose file name is the AQM's name.
-
-    Raises:
-        SluiceError: If the file is missing, its name is no C identifier, there is no C
-            compiler, or the compiler refuses it; the compiler's own words are in the text.
-    """
-    if not path.stem.isidentifier():
-        raise SluiceError(f"{path}: the file's name must be the AQM's, a C identifier")
-    try:
-        text = path.read_text()
-    except OSError as error:
-        raise SluiceError(f"{path}: {error.strerror}") from None
-    except UnicodeDecodeError:
-        raise SluiceError(f"{path}: not a text file") from None
-    return _compiled(path.stem, text)

@@ -20,9 +20,6 @@ R = TypeVar("R", bound=Record)
 _CODE = (
     "estimate.py",
     "record.py",
-    "scenario.py",
-    "scheduler.py",
-    "traffic/modulator.py",
     "worlds/slotted/record.py",
     "worlds/slotted/simulate.py",
     "worlds/chain/build.py",

@@ -39,14 +39,17 @@ def with_slots(value):
 
 
 SCENARIOS = [
-    ("slots = = 1", "not valid TOML: Invalid value (at line 1, column 9)"),
+    (
+        "slots = = 1",
+        "not valid TOML: extra `=`, expected nothing (at line 1, column 9)",
+    ),
     (f"slots = 1e5\n{SERVICE}{RED}", "arrivals is missing"),
     (f"slots = 1e5\n{ARRIVALS}{RED}", "service is missing"),
     (f"slots = 1e5\n{ARRIVALS}{SERVICE}", "disciplines is missing"),
     (ARRIVALS + SERVICE + RED, "slots is missing: say how long a replication lasts"),
-    (with_slots("999"), "slots = 999 must be at least 1000"),
+    (with_slots("999"), "slots = 999 must be at least 1000 (slots)"),
     (with_slots("1000.5"), "slots = 1000.5 must be a whole number"),
-    (with_slots("1e16"), "slots = 1e+16 must be at most 1e+15"),
+    (with_slots("1e16"), "slots = 1e+16 must be at most 1e+15 (slots)"),
     (with_slots('"many"'), "slots = 'many' must be a whole number"),
     (with_slots("inf"), "slots = inf must be a whole number"),
     (with_field("seed = -1"), "seed = -1 must be at least 0"),
@@ -62,15 +65,15 @@ SCENARIOS = [
         "slots = 100000000 must be at most 9223372: "
         "with 1000000000000 ns a slot an AQM's clock counts no further",
     ),
-    (with_field("slot_s = 0"), "slot_s = 0 must be at least 1e-09"),
+    (with_field("slot_s = 0"), "slot_s = 0 must be at least 1e-09 (s)"),
     (with_field("slot_s = nan"), "slot_s = nan must be a number"),
-    (with_field("packet_bytes = 70_000"), "packet_bytes = 70000 must be at most 65535"),
+    (with_field("packet_bytes = 70_000"), "packet_bytes = 70000 must be at most 65535 (bytes)"),
     (with_field("slotz = 5"), "slotz is not a field; did you mean slots?"),
     (with_field("title = 5"), "title = 5 must be text"),
     (with_arrivals("rate = 0.5"), "arrivals.kind is missing"),
     (
         with_arrivals('kind = "poisson", rate = 0.5'),
-        "arrivals.kind = 'poisson' must be one of 'geometric', 'self-similar', 'fgn', 'replay'",
+        "arrivals.kind = 'poisson' must be one of 'geometric', 'self-similar', 'fgn' or 'replay'",
     ),
     (with_arrivals('kind = "geometric"'), "arrivals.rate is missing"),
     (with_arrivals('kind = "geometric", rate = 1.5'), "arrivals.rate = 1.5 must be at most 1"),
@@ -97,14 +100,17 @@ SCENARIOS = [
         "slot_s is missing: a capture or a link's rate needs a slot's length",
     ),
     (with_service('kind = "geometric", mu = 0'), "service.mu = 0 must be above 0"),
-    (with_service('kind = "geometric", mu = true'), "service.mu = True must be a number"),
-    (with_service('kind = "deterministic", slots = 0'), "service.slots = 0 must be at least 1"),
+    (with_service('kind = "geometric", mu = true'), "service.mu = true must be a number"),
+    (
+        with_service('kind = "deterministic", slots = 0'),
+        "service.slots = 0 must be at least 1 (slots)",
+    ),
     (
         with_service('kind = "packet-size", rate_bps = 1e6'),
         "slot_s is missing: a capture or a link's rate needs a slot's length",
     ),
-    (with_queue("limit = 0"), "queue.limit = 0 must be at least 1"),
-    (with_queue("limit = 1_000_000"), "queue.limit = 1000000 must be at most 100000"),
+    (with_queue("limit = 0"), "queue.limit = 0 must be at least 1 (packets)"),
+    (with_queue("limit = 1_000_000"), "queue.limit = 1000000 must be at most 100000 (packets)"),
     (
         with_queue('victim = "head"'),
         "queue.victim = 'head' must be one of 'tail', 'front' or 'random'",
@@ -114,7 +120,7 @@ SCENARIOS = [
     (with_discipline('label = "x"'), "disciplines.0.aqm is missing"),
     (
         with_discipline("aqm = 3"),
-        "disciplines.0.aqm: 3 must be an AQM's name or the path of its C header",
+        "disciplines.0.aqm = 3 must be an AQM's name or the path of its C header",
     ),
     (
         with_discipline('aqm = "indigo"'),
@@ -184,9 +190,9 @@ def test_a_bad_scenario_is_refused_with_its_reason(text, message, tmp_path):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("x = " + "[" * 5000 + "]" * 5000, "not valid TOML: tables or lists nested too deep"),
-        ("slots = " + "9" * 5000, "not valid TOML: Exceeds the limit (4300 digits)"),
-        ("a." * 900 + "a = 1", "a is not a field"),
+        ("x = " + "[" * 5000 + "]" * 5000, "not valid TOML: cannot recurse further"),
+        ("slots = " + "9" * 5000, "slots = a far too large number must be at most 1e+15 (slots)"),
+        ("a." * 900 + "a = 1", "not valid TOML: recursion limit"),
         ("#" * 2**24 + "\n", "a scenario must have at most 16777216 bytes"),
     ],
     ids=["nested", "digits", "dotted", "long"],
@@ -261,11 +267,11 @@ COMMANDS = [
     ),
     (
         "compare good.toml --aqm red:label=\udcff",
-        "good.toml: disciplines.0.label: '\\udcff' must be printable text",
+        "good.toml: disciplines.0.label = '\\udcff' must be printable text",
     ),
     (
         "compare good.toml --aqm \udcff",
-        "good.toml: disciplines.0.aqm: '\\udcff' must be printable text",
+        "good.toml: disciplines.0.aqm = '\\udcff' must be printable text",
     ),
     ("compare good.toml --seed -1", "good.toml: seed = -1 must be at least 0"),
     (

@@ -25,7 +25,7 @@ def scenario(aqm="drop_tail", *, rate=0.5, mu=0.5, limit=15, slots=1000, **param
 def red(aqm="red", *, limit=15, victim="tail", **params):
     usual = RED | {"min_th": 3, "max_th": 9, "w": 0.2}
     setting = scenario(aqm, limit=limit, rate=0.6, **(usual | params))
-    return setting.model_copy(update={"queue": sg.Queue(limit=limit, victim=victim)})
+    return setting.replace(queue=sg.Queue(limit=limit, victim=victim))
 
 
 @pytest.mark.parametrize(("rate", "mu"), [(0.2, 0.5), (0.5, 0.5), (0.5, 0.25)])
@@ -251,7 +251,7 @@ def test_a_chain_too_large_for_the_memory_says_so_first():
 
 
 def test_laws_without_a_chain_are_named():
-    setting = scenario().model_copy(update={"service": sg.DeterministicService(slots=2)})
+    setting = scenario().replace(service=sg.DeterministicService(slots=2))
     with pytest.raises(sg.SluiceError, match=r"service.kind = deterministic has no exact chain"):
         sg.chain.solve(setting)
 

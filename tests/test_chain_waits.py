@@ -79,10 +79,7 @@ def test_drop_from_front_against_simulation(sampling):
     params = RED | {"min_th": 3, "max_th": 9, "w": 0.2, "max_p": 0.3, "sampling": sampling}
     setting = scenario("red", rate=0.6, victim="front", slots=400_000, **params)
     exact = sg.chain.solve(setting, grid=1 / 16, front_waits=True).record.wait_distribution
-    runs = [
-        sg.simulate(setting.model_copy(update={"seed": seed, "replications": 1}))
-        for seed in range(8)
-    ]
+    runs = [sg.simulate(setting.replace(seed=seed, replications=1)) for seed in range(8)]
     assert {run.wait_bin for run in runs} == {1}
     for time in (2, 5, 10, 15, 20):
         shares = [run.wait_distribution[:time].sum() for run in runs]

@@ -103,7 +103,7 @@ def test_short_flows_come_and_go():
 
 def test_threads_change_nothing():
     scenario = network.NetworkScenario.load(SCENARIOS / "dumbbell.toml")
-    short = scenario.model_copy(update={"duration_s": 5.0, "warm_up_s": 1.0, "replications": 3})
+    short = scenario.replace(duration_s=5.0, warm_up_s=1.0, replications=3)
     alone, many = (network.simulate(short, short.disciplines[1], threads=n) for n in (1, 3))
     assert alone.measures == many.measures
     assert np.array_equal(alone.ports[0].samples, many.ports[0].samples)
@@ -164,8 +164,8 @@ def test_ready_made_topologies_lead_each_way_over_its_links(topology, ways, arri
     """One packet between each pair: its completion time and what the ports see are exact."""
     tcp = network.Tcp(like="ns2")
     flows = [
-        network.TcpFlows(way=way, count=len(pairs), packets=1, spread_s=1.0, tcp=tcp)
-        for way, pairs in ways.items()
+        network.TcpFlows(route=route, count=len(pairs), packets=1, spread_s=1.0, tcp=tcp)
+        for route, pairs in ways.items()
     ]
     scenario = network.NetworkScenario(
         topology=topology, flows=flows, disciplines=DROP_TAIL, duration_s=5.0, replications=1
@@ -208,9 +208,9 @@ def test_what_is_no_scenario_is_refused():
     cases = [
         (lambda: one_link(tcp, warm_up_s=10.0), "warm_up_s = 10 must be below duration_s = 10"),
         (lambda: one_link(datagrams(source="c")), "c is no node of the topology"),
-        (lambda: one_link(datagrams(source=None, sink=None)), "this topology names no ways"),
+        (lambda: one_link(datagrams(source=None, sink=None)), "this topology names no routes"),
         (lambda: datagrams(sink=None), "source and sink must be given both or neither"),
-        (lambda: datagrams(way="x"), "way = x and source = a exclude each other"),
+        (lambda: datagrams(route="x"), "route = x and source = a exclude each other"),
         (lambda: datagrams(stop_s=1.0, start_s=2.0), "stop_s = 1 must exceed start_s = 2"),
         (lambda: datagrams(on=network.Constant(mean_s=1.0)), "on and off must be given both"),
         (lambda: network.Pareto(mean_s=1.0, shape=1.0), "shape = 1.0 must be above 1"),

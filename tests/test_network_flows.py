@@ -156,8 +156,8 @@ def test_users_of_the_web_fetch_once_a_round_trip_and_a_thought():
 def test_acks_grow_with_their_blocks(like, more):
     """An ACK of 40 bytes has up to three blocks of 8; like the RFCs', 4 more if it has any."""
     link = network.Link(source="a", sink="b", rate_bps=1e6, delay_s=0.01, queue=True)
-    back = link.model_copy(update={"source": "b", "sink": "a"})
-    links = [one.model_copy(update={"both_ways": False}) for one in (link, back)]
+    back = link.replace(source="b", sink="a")
+    links = [one.replace(both_ways=False) for one in (link, back)]
     tcp = network.Tcp(variant="sack", like=like, delayed_ack_s=0)
     scenario = network.NetworkScenario(
         topology=network.Graph(links=links),

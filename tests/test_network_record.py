@@ -28,7 +28,7 @@ def scenario(**changes):
         "topology": network.Dumbbell(rate_bps=1e6, client_delays_s=[0.01, 0.05], two_way=True),
         "flows": [
             network.TcpFlows(count=4, spread_s=0.5),
-            network.DatagramFlows(way="reverse", rate_bps=1e5),
+            network.DatagramFlows(route="reverse", rate_bps=1e5),
         ],
         "queue": sg.Queue(limit=50),
         "disciplines": [sg.Discipline(aqm="drop_tail"), PI],
@@ -110,7 +110,7 @@ def test_series_have_a_row_per_replication_and_sample():
 def test_a_run_is_made_once(monkeypatch):
     first = network.simulate(scenario(), PI)
     monkeypatch.setattr(_engine, "simulate_network", no_run)
-    labelled = PI.model_copy(update={"label": "mine"})
+    labelled = PI.replace(label="mine")
     again = network.simulate(scenario(title="another"), labelled)
     assert again.discipline == "mine"
     assert same(first, dataclasses.replace(again, discipline=first.discipline))

@@ -211,7 +211,7 @@ def test_the_table_has_what_matters_under_tcp(comparison):
 
 def test_marks_have_a_column_where_there_are_any():
     flows = [network.TcpFlows(count=8, tcp=network.Tcp(ecn=True))]
-    marking = [DISCIPLINES[2].model_copy(update={"ecn": True})]
+    marking = [DISCIPLINES[2].replace(ecn=True)]
     header, _ = comparison_rows(sg.compare(scenario(flows=flows, disciplines=marking)))
     assert "marked\n(%)" in header
 
@@ -258,7 +258,7 @@ def test_the_page_says_what_was_run(comparison):
 def test_the_page_says_what_has_no_effect_and_which_queue_is_meant(comparison):
     first = "Waits, queue and losses are of the queue left -> right."
     assert comparison.notes() == [first]
-    marking = DISCIPLINES[2].model_copy(update={"ecn": True})
+    marking = DISCIPLINES[2].replace(ecn=True)
     deaf = scenario(disciplines=[*DISCIPLINES[:2], marking])
     found = dataclasses.replace(comparison, scenario=deaf)
     useless = "Nothing can be marked ($RED$): no flow has tcp = { ecn = true }."
@@ -297,7 +297,7 @@ def test_a_report_that_cannot_be_written_does_not_take_the_table_along(root, tmp
 
 
 def test_where_the_first_queue_is_empty_another_is_told_of():
-    one_way = {"way": "reverse", "rate_bps": 2e6}
+    one_way = {"route": "reverse", "rate_bps": 2e6}
     given = scenario(flows=[network.DatagramFlows(**one_way)], duration_s=2.0)
     found = sg.compare(given)
     record = found.records[0]

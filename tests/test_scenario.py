@@ -61,7 +61,7 @@ def test_a_replay_brings_every_packet_whatever_the_slot_rounds_to(write_pcap, tm
     # in floating point 0.3 s / 0.1 s lies under 3
     whole = scenario(arrivals=replay, slot_s=0.1, slots=None)
     assert whole.duration_slots == 40
-    np.testing.assert_array_equal(whole.arrivals.slots(0.1), np.arange(40))
+    np.testing.assert_array_equal(whole.capture_slots, np.arange(40))
 
 
 def test_paths_in_a_file_start_at_the_files_folder(tmp_path, gateway, monkeypatch):

@@ -63,8 +63,8 @@ def scenario(case: Case) -> sg.network.NetworkScenario:
     control = cubic if case.variant == "cubic" else {"variant": case.variant}
     tcp = {**control, "like": "ns2", "receiver_window": 10_000, "ecn": case.ecn}
     long = {"kind": "tcp", "count": case.flows, "spread_s": case.spread_s, "tcp": tcp}
-    ways = ("forward", "reverse") if case.two_way else ("forward",)
-    flows: list[dict[str, Any]] = [{**long, "way": way} for way in ways]
+    routes = ("forward", "reverse") if case.two_way else ("forward",)
+    flows: list[dict[str, Any]] = [{**long, "route": route} for route in routes]
     delays_s = [delay / 1000 for delay in DELAYS_MS[case.delays]]
     if case.short:
         gaps = {"kind": "exponential", "mean_s": len(delays_s) / case.short}

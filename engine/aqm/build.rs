@@ -2,6 +2,10 @@
 
 use std::{env, fs, path::Path};
 
+#[allow(dead_code, missing_docs)]
+#[path = "src/ffi.rs"]
+mod ffi;
+
 fn main() {
     let aqm = Path::new(&env::var("CARGO_MANIFEST_DIR").unwrap()).join("../../aqm");
     let registry = fs::read_to_string(aqm.join("registry.h")).expect("aqm/registry.h");
@@ -23,7 +27,8 @@ fn main() {
              const struct aqm_class *const aqm_classes[] = {{\n{entries}}};\n\
              const u64 aqm_classes_count = {count};\n\
              u32 aqm_settled(u32 verdict, const struct aqm_view *view)\n\
-             {{\n\treturn aqm_settle((enum aqm_verdict)verdict, view);\n}}\n"
+             {{\n\treturn aqm_settle((enum aqm_verdict)verdict, view);\n}}\n{}",
+            agreement()
         ),
     )
     .unwrap();
@@ -31,6 +36,32 @@ fn main() {
     compile(&aqm, &table, "aqm_classes");
     headers(&aqm, &out);
     println!("cargo::rerun-if-changed={}", aqm.display());
+}
+
+/// What has the C compiler stop the build where Rust sees a struct or verdict otherwise than C.
+fn agreement() -> String {
+    let check = |condition: String, what: String| {
+        format!(
+            "_Static_assert({condition}, \"engine/aqm/src/ffi.rs and aqm.h differ: {what}\");\n"
+        )
+    };
+    let mut text = String::new();
+    for (name, size, fields) in ffi::LAYOUT {
+        let of = format!("struct {name}");
+        text += &check(format!("sizeof({of}) == {size}"), of.clone());
+        for (field, offset, size) in *fields {
+            let at = format!("__builtin_offsetof({of}, {field}) == {offset}");
+            let wide = format!("sizeof((({of} *)0)->{field}) == {size}");
+            text += &check(format!("{at} && {wide}"), format!("{of}.{field}"));
+        }
+    }
+    for (number, name) in ffi::Verdict::NAMES.iter().enumerate() {
+        text += &check(format!("AQM_{name} == {number}"), format!("AQM_{name}"));
+    }
+    text + &check(
+        format!("AQM_VERDICTS == {}", ffi::Verdict::COUNT),
+        "AQM_VERDICTS".into(),
+    )
 }
 
 fn compile(aqm: &Path, source: &Path, library: &str) {

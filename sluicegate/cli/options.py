@@ -7,11 +7,11 @@ from typing import Annotated, Any
 
 import typer
 
-from sluicegate.checked import explained
+from sluicegate._engine import scenario_kind
 from sluicegate.cli import syntax
 from sluicegate.errors import SluiceError
-from sluicegate.scenario import read_toml
-from sluicegate.worlds import AnyScenario, of_table, takers
+from sluicegate.scenario import load
+from sluicegate.worlds import AnyScenario, takers
 
 ScenarioFile = Annotated[
     Path, typer.Argument(metavar="SCENARIO.toml", help="The scenario.", show_default=False)
@@ -89,24 +89,17 @@ def changes(
 
 
 def scenario(path: Path, changed: dict[str, Any]) -> AnyScenario:
-    """The scenario of a file, some of its fields replaced; see `parsed`."""
-    return parsed(read_toml(path), changed, path.parent, str(path))
-
-
-def parsed(
-    table: dict[str, Any], changed: dict[str, Any], folder: Path = Path(), origin: str = ""
-) -> AnyScenario:
-    """The scenario of a table, of the kind that its tables show, some of its fields replaced.
+    """The scenario of a file, some of its fields replaced.
 
     Raises:
         SluiceError: If a field of `changed` is none of such a scenario, or if it is refused.
     """
-    world = of_table(table)
-    with explained(origin):
-        for name in changed:
-            if name not in world.fields():
-                able = " or ".join(each.name for each in takers(name))
-                raise SluiceError(
-                    f"--{name.removesuffix('_s')} is for scenarios of the {able} world only"
-                )
-    return world.takes.parse(table | changed, folder, origin)
+    kind = scenario_kind(path)
+    for name in changed:
+        worlds = takers(name)
+        if all(each.takes.__name__ != kind for each in worlds):
+            able = " or ".join(each.name for each in worlds)
+            raise SluiceError(
+                f"{path}: --{name.removesuffix('_s')} is for scenarios of the {able} world only"
+            )
+    return load(path, changed)

@@ -15,7 +15,8 @@ from sluicegate.comparison import compare
 from sluicegate.errors import SluiceError
 from sluicegate.report.tables import record_rows
 from sluicegate.report.terminal import terminal_table
-from sluicegate.worlds import AnyScenario, Network
+from sluicegate.scenario import Scenario
+from sluicegate.worlds import Network
 
 
 def simulate(
@@ -34,11 +35,17 @@ def simulate(
     ] = None,
     arrivals: Annotated[
         str | None,
-        typer.Option(metavar="KIND:KEY=VALUE,...", help="The law of arrivals.", show_default=False),
+        typer.Option(
+            metavar="KIND:KEY=VALUE,...", help="Where packets come from.", show_default=False
+        ),
     ] = None,
     service: Annotated[
         str | None,
-        typer.Option(metavar="KIND:KEY=VALUE,...", help="The law of service.", show_default=False),
+        typer.Option(
+            metavar="KIND:KEY=VALUE,...",
+            help="How long the server works on a packet.",
+            show_default=False,
+        ),
     ] = None,
     slots: options.Slots = None,
     replications: options.Replications = None,
@@ -92,9 +99,9 @@ def simulate(
         console(stderr=True).print(escape(" ".join(notes)))
 
 
-def _without_file(changed: dict[str, Any]) -> AnyScenario:
+def _without_file(changed: dict[str, Any]) -> Scenario:
     needed = {"arrivals": "--arrivals", "service": "--service", "disciplines": "--aqm"}
     needed["slots"] = "--slots"
     if missing := [option for name, option in needed.items() if name not in changed]:
         raise SluiceError(f"without a scenario file {', '.join(missing)} must be given")
-    return options.parsed({}, changed)
+    return Scenario.parse(changed)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from sluicegate.registry import Value
 from sluicegate.scenario import (
     Arrivals,
     Discipline,
@@ -22,7 +23,7 @@ GEOMETRIC = GeometricArrivals(rate=RATE)
 REPLICATIONS = 8
 # where a scenario's slots have no duration, an AQM's clock takes each for a millisecond
 _SLOT_S = 0.001
-_RED = {
+_RED: Mapping[str, Value] = {
     "min_th": 100,
     "max_th": 200,
     "max_p": 0.1,

@@ -24,5 +24,5 @@ def _applying(discipline: Discipline) -> str:
         fields = {param.name: aqm.params[param.name] for param in params}
     fields |= {"victim": discipline.victim, "ecn": discipline.ecn}
     if discipline.scheduler.kind != "fifo":
-        fields["scheduler"] = discipline.scheduler.model_dump()
+        fields["scheduler"] = discipline.scheduler.table()
     return assignments(fields)

@@ -13,13 +13,12 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from sluicegate import _engine
 from sluicegate.errors import SluiceError
 
 FloatArray = NDArray[np.float64]
 
 _LONGEST_STATE = 1e9
-# with a smaller mean the slowest state lasts longer than that, whatever a
-_LEAST_MEAN = 1 / _LONGEST_STATE
 
 
 @dataclass(frozen=True)
@@ -180,7 +179,7 @@ class Modulator:
             SluiceError: A value is out of range, or a is too small for that mean.
 
         """
-        return cls(a, _q_of_mean(mean, states), states)
+        return cls(a, _engine.modulator_q(mean, states), states)
 
     @classmethod
     def fit(
@@ -210,7 +209,7 @@ class Modulator:
         """
         if not 0.5 < hurst < 1:
             raise SluiceError(f"hurst = {hurst} must be above 0.5 and below 1")
-        q = _q_of_mean(mean, states)
+        q = _engine.modulator_q(mean, states)
         least_a = max(q, _least_a(states)) * (1 + 1e-9)
 
         def excess(log_a: float) -> float:
@@ -250,23 +249,6 @@ def _root(function: Callable[[float], float], low: float, high: float) -> float:
     from scipy.optimize import brentq  # takes half a second to import, and few need it
 
     return float(brentq(function, low, high, xtol=1e-14))
-
-
-def _q_of_mean(mean: float, states: int) -> float:
-    """Solve mean = 1 / (1 + q^-1 + ... + q^-(n-1)) for q."""
-    if states < 2:
-        raise SluiceError(f"states = {states} must be at least 2")
-    if not 0 < mean < 1:
-        raise SluiceError(f"mean = {mean} must be above 0 and below 1 (packets per slot)")
-    if mean < _LEAST_MEAN:
-        raise SluiceError(f"mean = {mean} must be at least {_LEAST_MEAN:g} (packets per slot)")
-    j = np.arange(1.0, states)
-    others = 1 / mean - 1
-
-    def excess(log_q: float) -> float:
-        return float(np.logaddexp.reduce(-j * log_q) - np.log(others))
-
-    return float(np.exp(_root(excess, -60.0, 60.0)))
 
 
 def _least_a(states: int) -> float:

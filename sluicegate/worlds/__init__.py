@@ -6,7 +6,6 @@ A world is a folder here. It holds a class with the folder's name, such as `Chai
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from importlib import import_module
 from typing import Any
 
@@ -21,7 +20,6 @@ __all__ = [
     "Watch",
     "World",
     "of_scenario",
-    "of_table",
     "takers",
     "world",
 ]
@@ -70,13 +68,3 @@ def of_scenario(scenario: AnyScenario) -> list[type[AnyWorld]]:
 def takers(field: str) -> list[type[AnyWorld]]:
     """The worlds whose scenarios have a field of that name."""
     return [each for each in map(world, NAMES) if field in each.fields()]
-
-
-def of_table(table: Mapping[str, Any]) -> type[AnyWorld]:
-    """The usual world of the scenario that a table of TOML's types is meant as.
-
-    It is the first of whose `tables` it has one, or else the first of all.
-    """
-    worlds = [world(name) for name in NAMES]
-    meant = (each for each in worlds if any(name.strip("[]") in table for name in each.tables))
-    return next(meant, worlds[0])

@@ -5,7 +5,6 @@ from __future__ import annotations
 import inspect
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Iterable, Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, Protocol, TypeAlias, TypeVar
 
 from sluicegate.record import Record
@@ -38,19 +37,6 @@ class AnyScenario(Protocol):
     def disciplines(self) -> Sequence[Discipline]:
         """What is compared, at least one."""
 
-    @classmethod
-    def parse(cls, table: dict[str, Any], folder: Path = ..., origin: str = ...) -> AnyScenario:
-        """Check a scenario given as a table of TOML's types.
-
-        Args:
-            table: The fields.
-            folder: Where relative paths in it start.
-            origin: The file, for messages.
-
-        Raises:
-            SluiceError: If it says what makes no sense.
-        """
-
 
 S = TypeVar("S", bound=AnyScenario)
 R = TypeVar("R", bound=Record)
@@ -63,7 +49,7 @@ class World(ABC, Generic[S, R]):
         name: As a user writes it; also the name of the world's folder.
         column: What its results are called over a column of figures.
         takes: The kind of its scenarios.
-        tables: The tables by which a file is known to hold such a scenario, as in TOML.
+        tables: The tables that only such scenarios have, as in TOML.
     """
 
     name: ClassVar[str]

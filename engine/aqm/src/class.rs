@@ -3,10 +3,12 @@
 use std::{
     error::Error as _,
     ffi::{CStr, c_char},
+    fs,
     path::Path,
     sync::OnceLock,
 };
 
+use sha2::{Digest, Sha256};
 use thiserror::Error;
 
 use crate::{
@@ -28,6 +30,8 @@ pub struct Class {
     pub params: Vec<Param>,
     /// For a preset: the class that it sets.
     pub base: Option<String>,
+    /// Hash of a user's code; empty for what comes with the crate.
+    pub fingerprint: String,
     rules: Vec<Rule>,
     pub(crate) code: &'static CClass,
 }
@@ -45,7 +49,7 @@ unsafe impl Sync for Class {}
 /// Why a user's AQM could not be loaded.
 #[derive(Debug, Error)]
 #[error("{0}")]
-pub struct LoadError(String);
+pub struct LoadError(pub(crate) String);
 
 unsafe fn text(pointer: *const c_char) -> String {
     if pointer.is_null() {
@@ -124,12 +128,22 @@ impl Class {
                 source: text(entry.source),
                 summary: text(entry.summary),
                 base: entry.base.as_ref().map(|base| text(base.name)),
+                fingerprint: String::new(),
                 rules: read_rules(&name, code, &params)?,
                 params,
                 name,
                 code,
             })
         }
+    }
+
+    /// What is wrong with each of the given parameters by itself: unknown names, values out of
+    /// range.
+    pub fn problems(&self, given: &[(String, Value)]) -> Vec<ParamError> {
+        given
+            .iter()
+            .filter_map(|each| self.values(std::slice::from_ref(each)).err())
+            .collect()
     }
 
     /// Every parameter's value: the given ones, checked, and the defaults for the rest.
@@ -230,6 +244,13 @@ pub unsafe fn load(path: &Path) -> Result<&'static Class, LoadError> {
         let library = Box::leak(Box::new(libloading::Library::new(path).map_err(refuse)?));
         let entry: libloading::Symbol<unsafe extern "C" fn() -> &'static CClass> =
             library.get(b"sluice_aqm").map_err(refuse)?;
-        Ok(Box::leak(Box::new(Class::read(entry())?)))
+        let mut class = Class::read(entry())?;
+        // of the code itself, which headers that the user's includes also make
+        let code = fs::read(path).map_err(|error| LoadError(error.to_string()))?;
+        class.fingerprint = Sha256::digest(code)
+            .iter()
+            .map(|byte| format!("{byte:02x}"))
+            .collect();
+        Ok(Box::leak(Box::new(class)))
     }
 }

@@ -11,7 +11,7 @@ use crate::{
 /// An AQM at work. One that a world did not compile itself (a Python class, say)
 /// implements this; the ones of `aqm/` are [`Running`].
 pub trait Aqm {
-    /// The settled verdict on an arriving packet: limit and marking included.
+    /// The settled verdict on an arriving packet: overflow and marking included.
     fn arrive(&mut self, view: &View) -> Verdict;
 
     /// Whether `depart` decides anything.
@@ -46,7 +46,7 @@ pub trait Aqm {
     /// Called every `tick_interval_ns`.
     fn tick(&mut self, _view: &View) {}
 
-    /// Adds limit and marking to what an AQM says of an arrival.
+    /// Adds overflow and marking to what an AQM says of an arrival.
     fn settle(verdict: Verdict, view: &View) -> Verdict
     where
         Self: Sized,
@@ -243,6 +243,8 @@ pub enum Victim {
 pub struct Discipline {
     /// Waiting packets that the buffer holds, at least 1.
     pub limit: u32,
+    /// Their bytes that it holds, if those are limited, too.
+    pub limit_bytes: Option<u64>,
     /// Which packet goes.
     pub victim: Victim,
     /// Whether early drops of ECN-capable packets become marks.

@@ -1,38 +1,126 @@
 //! The C side of the contract, as `aqm/aqm.h` lays it out.
+//!
+//! `build.rs` reads this file, too: it has the C compiler hold [`LAYOUT`] against `aqm/aqm.h`.
 
-use std::ffi::{c_char, c_void};
+use std::{
+    ffi::{c_char, c_void},
+    mem::offset_of,
+};
 
-/// Everything that an AQM may see; field by field `struct aqm_view` of `aqm/aqm.h`.
-#[repr(C)]
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct View {
-    /// The world's clock, ns.
-    pub now_ns: u64,
-    /// When server and queue fell empty, ns; meaningful only while `idle`.
-    pub idle_since_ns: u64,
-    /// For departures: how long this packet has waited, ns.
-    pub sojourn_ns: u64,
-    /// Rate of the link behind the queue, bits/s.
-    pub rate_bps: u64,
-    /// A fresh random word.
-    pub random: u64,
-    /// Bytes waiting, without the packet in service.
-    pub queue_bytes: u64,
-    /// Packets waiting, without the one in service.
-    pub queue_packets: u32,
-    /// The buffer, packets.
-    pub limit_packets: u32,
-    /// Size of the packet that arrives or departs, bytes.
-    pub packet_bytes: u32,
-    /// Hash of the packet's flow.
-    pub flow_hash: u32,
-    /// For arrivals at an AQM that wants a candidate: hash of the flow of one of the waiting
-    /// packets, drawn at random.
-    pub candidate_flow_hash: u32,
-    /// 1 while no packet waits and none is in service.
-    pub idle: u8,
-    /// 1 where the packet may be marked instead of dropped.
-    pub ecn_capable: u8,
+/// Name, offset and size of a field, bytes.
+type Field = (&'static str, usize, usize);
+
+/// Defines structs that C has, too (its name stands behind `=`), and notes their layout.
+macro_rules! c_structs {
+    ($(
+        $(#[$meta:meta])*
+        $vis:vis struct $name:ident = $c_name:ident {
+            $($(#[$field_meta:meta])* $field_vis:vis $field:ident: $type:ty,)*
+        }
+    )*) => {
+        $(
+            $(#[$meta])*
+            #[repr(C)]
+            $vis struct $name {
+                $($(#[$field_meta])* $field_vis $field: $type,)*
+            }
+        )*
+
+        /// Of each struct the name in C, the size, and the fields.
+        #[allow(dead_code)] // only the build looks
+        pub(crate) const LAYOUT: &[(&str, usize, &[Field])] = &[$((
+            stringify!($c_name),
+            size_of::<$name>(),
+            &[$((stringify!($field), offset_of!($name, $field), size_of::<$type>()),)*],
+        ),)*];
+    };
+}
+
+pub(crate) type Decide = unsafe extern "C" fn(*mut c_void, *const c_void, *const View) -> u32;
+
+c_structs! {
+    /// Everything that an AQM may see; field by field `struct aqm_view` of `aqm/aqm.h`. What a
+    /// call has no use for is 0.
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+    pub struct View = aqm_view {
+        /// The world's clock, ns.
+        pub now_ns: u64,
+        /// When server and queue fell empty, ns; meaningful only while `idle`.
+        pub idle_since_ns: u64,
+        /// For departures: how long this packet has waited, ns.
+        pub sojourn_ns: u64,
+        /// Rate of the link behind the queue, bits/s.
+        pub rate_bps: u64,
+        /// For arrivals and departures: a fresh random word.
+        pub random: u64,
+        /// Bytes waiting, without the packet in service; with a scheduler, in this AQM's queue.
+        pub queue_bytes: u64,
+        /// Packets waiting, likewise.
+        pub queue_packets: u32,
+        /// The buffer, packets; with a scheduler, of all queues together.
+        pub limit_packets: u32,
+        /// Size of the packet that the call is about, bytes.
+        pub packet_bytes: u32,
+        /// Hash of the packet's flow.
+        pub flow_hash: u32,
+        /// For arrivals at an AQM that wants a candidate: hash of the flow of one of the waiting
+        /// packets, drawn at random.
+        pub candidate_flow_hash: u32,
+        /// 1 while no packet waits and none is in service.
+        pub idle: u8,
+        /// 1 where the packet may be marked instead of dropped.
+        pub ecn_capable: u8,
+        /// For arrivals: 1 where the buffer has no room for the packet.
+        pub full: u8,
+    }
+
+    pub(crate) struct CParam = aqm_param {
+        pub name: *const c_char,
+        pub kind: *const c_char,
+        pub initial: f64,
+        pub least: f64,
+        pub greatest: f64,
+        pub when: *const c_char,
+        pub help: *const c_char,
+        pub source: *const c_char,
+    }
+
+    pub(crate) struct CRule = aqm_rule {
+        pub left: *const c_char,
+        pub says: *const c_char,
+        pub right: *const c_char,
+    }
+
+    pub(crate) struct CDefault = aqm_default {
+        pub name: *const c_char,
+        pub value: f64,
+    }
+
+    pub(crate) struct CClass = aqm_class {
+        pub name: *const c_char,
+        pub title: *const c_char,
+        pub source: *const c_char,
+        pub summary: *const c_char,
+        pub base: *const CClass,
+        pub defaults: *const CDefault,
+        pub defaults_count: u64,
+        pub params: *const CParam,
+        pub params_count: u64,
+        pub rules: *const CRule,
+        pub rules_count: u64,
+        pub config_size: u64,
+        pub state_size: u64,
+        pub configure: Option<unsafe extern "C" fn(*const i64, *mut c_void) -> u32>,
+        pub arrive: Option<Decide>,
+        pub depart: Option<Decide>,
+        pub tick: Option<unsafe extern "C" fn(*mut c_void, *const c_void, *const View)>,
+        pub tick_interval_ns: Option<unsafe extern "C" fn(*const c_void) -> u64>,
+        pub drop_probability: Option<unsafe extern "C" fn(*const c_void, i64) -> i64>,
+        pub average: Option<unsafe extern "C" fn(*const c_void) -> i64>,
+        pub probability: Option<unsafe extern "C" fn(*const c_void, *const c_void) -> i64>,
+        pub occupancy: Option<unsafe extern "C" fn(*mut c_void, *const c_void, *const View, i64)>,
+        pub wants_candidate: u64,
+    }
 }
 
 /// What becomes of a packet, and why; `enum aqm_verdict`.
@@ -55,7 +143,22 @@ pub enum Verdict {
 
 impl Verdict {
     /// How many verdicts there are.
-    pub const COUNT: usize = 6;
+    pub const COUNT: usize = Self::NAMES.len();
+
+    /// Their names in C, by number, without `AQM_`.
+    pub(crate) const NAMES: [&str; 6] = [
+        "ADMIT",
+        "DROP_EARLY",
+        "DROP_FORCED",
+        "DROP_OVERFLOW",
+        "MARK",
+        "DROP_BOTH",
+    ];
+
+    /// As in C, without `AQM_`: `DROP_EARLY`.
+    pub fn name(self) -> &'static str {
+        Self::NAMES[self as usize]
+    }
 
     /// Reads what C returned; a number that is no verdict counts as an admission.
     #[inline]
@@ -80,67 +183,13 @@ impl Verdict {
     }
 }
 
-#[repr(C)]
-pub(crate) struct CParam {
-    pub name: *const c_char,
-    pub kind: *const c_char,
-    pub initial: f64,
-    pub least: f64,
-    pub greatest: f64,
-    pub when: *const c_char,
-    pub help: *const c_char,
-    pub source: *const c_char,
-}
-
-#[repr(C)]
-pub(crate) struct CRule {
-    pub left: *const c_char,
-    pub says: *const c_char,
-    pub right: *const c_char,
-}
-
-#[repr(C)]
-pub(crate) struct CDefault {
-    pub name: *const c_char,
-    pub value: f64,
-}
-
-pub(crate) type Decide = unsafe extern "C" fn(*mut c_void, *const c_void, *const View) -> u32;
-
-#[repr(C)]
-pub(crate) struct CClass {
-    pub name: *const c_char,
-    pub title: *const c_char,
-    pub source: *const c_char,
-    pub summary: *const c_char,
-    pub base: *const CClass,
-    pub defaults: *const CDefault,
-    pub defaults_count: u64,
-    pub params: *const CParam,
-    pub params_count: u64,
-    pub rules: *const CRule,
-    pub rules_count: u64,
-    pub config_size: u64,
-    pub state_size: u64,
-    pub configure: Option<unsafe extern "C" fn(*const i64, *mut c_void) -> u32>,
-    pub arrive: Option<Decide>,
-    pub depart: Option<Decide>,
-    pub tick: Option<unsafe extern "C" fn(*mut c_void, *const c_void, *const View)>,
-    pub tick_interval_ns: Option<unsafe extern "C" fn(*const c_void) -> u64>,
-    pub drop_probability: Option<unsafe extern "C" fn(*const c_void, i64) -> i64>,
-    pub average: Option<unsafe extern "C" fn(*const c_void) -> i64>,
-    pub probability: Option<unsafe extern "C" fn(*const c_void, *const c_void) -> i64>,
-    pub occupancy: Option<unsafe extern "C" fn(*mut c_void, *const c_void, *const View, i64)>,
-    pub wants_candidate: u64,
-}
-
 unsafe extern "C" {
     pub(crate) static aqm_classes_count: u64;
     pub(crate) static aqm_classes: [*const CClass; 0];
     fn aqm_settled(verdict: u32, view: *const View) -> u32;
 }
 
-/// `aqm_settle` of `aqm/aqm.h`: where the limit and marking are decided.
+/// `aqm_settle` of `aqm/aqm.h`: where overflow and marking are decided.
 pub fn settle(verdict: Verdict, view: &View) -> Verdict {
     // SAFETY: reads the view and nothing else.
     Verdict::from_code(unsafe { aqm_settled(verdict as u32, view) })

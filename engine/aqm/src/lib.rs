@@ -5,11 +5,13 @@
 //! what is the queue's business: the limit, the victim and marking.
 
 mod class;
+mod compile;
 mod discipline;
 mod ffi;
 mod params;
 
 pub use class::{Class, LoadError, all, find, load};
+pub use compile::compile;
 pub use discipline::{Aqm, Configured, Discipline, Running, Victim};
 pub use ffi::{Verdict, View};
 pub use params::{ONE, Param, ParamError, Scale, Value};

@@ -108,6 +108,7 @@ fn any_view_gives_probabilities() {
                 flow_hash: edge() as u32,
                 idle: (edge() % 2) as u8,
                 ecn_capable: (edge() % 2) as u8,
+                full: (edge() % 2) as u8,
                 ..View::default()
             };
             for event in [

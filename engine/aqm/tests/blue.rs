@@ -22,7 +22,7 @@ struct Model {
 impl Model {
     fn arrive(&mut self, view: &View) {
         let now = view.now_ns as f64 / 1e9;
-        let full = view.queue_packets >= view.limit_packets;
+        let full = view.full == 1;
         if (full || view.idle == 1) && now - self.last_update > self.freeze_time {
             self.p += if full { self.d1 } else { -self.d2 };
             self.p = self.p.clamp(0.0, 1.0);
@@ -74,9 +74,8 @@ fn two_changes_are_more_than_the_freeze_time_apart() {
     let mut arrive = |now_ns: u64, idle: bool| {
         blue.arrive(&View {
             now_ns,
-            queue_packets: if idle { 0 } else { 10 },
-            limit_packets: 10,
             idle: idle.into(),
+            full: (!idle).into(),
             random: u64::MAX,
             ..View::default()
         });

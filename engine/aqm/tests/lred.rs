@@ -83,8 +83,7 @@ fn follow(link: &Link, unit: &str, beta: f64, t_m: f64, m: f64, w_m: f64) {
                 let (p, slack) = (model.probability(q), model.slack());
                 let found = running.probability().unwrap();
                 assert!((found - p).abs() < slack, "{found}, not {p}");
-                let full = view.queue_packets >= view.limit_packets;
-                if full {
+                if view.full == 1 {
                     assert_eq!(verdict, Verdict::DropOverflow);
                 } else {
                     told.chance(view, verdict, found * weight, 1e-9);
@@ -109,8 +108,7 @@ fn lred_follows_the_oracle() {
 fn period(running: &mut Running) {
     for packet in 0..8 {
         let view = View {
-            queue_packets: if packet == 0 { 200 } else { 0 },
-            limit_packets: 200,
+            full: u8::from(packet == 0),
             random: u64::MAX,
             ..View::default()
         };
@@ -122,7 +120,6 @@ fn period(running: &mut Running) {
 fn probability_at(running: &mut Running, queue_packets: u32) -> f64 {
     running.arrive(&View {
         queue_packets,
-        limit_packets: 1000,
         random: u64::MAX,
         ..View::default()
     });

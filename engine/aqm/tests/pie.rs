@@ -110,7 +110,7 @@ impl Model {
 
     /// The verdict before settling; the error if the random word is too near to p to tell.
     fn arrive(&mut self, view: &View) -> Result<Verdict, ()> {
-        if view.queue_packets >= view.limit_packets {
+        if view.full == 1 {
             self.accumulated = 0.0;
             return Ok(Verdict::Admit);
         }
@@ -243,7 +243,6 @@ fn millisecond(running: &mut Running, now: u64, waiting: u32) -> Verdict {
         queue_packets: waiting,
         queue_bytes: u64::from(waiting) * 1250,
         packet_bytes: 1250,
-        limit_packets: 10_000,
         ..View::default()
     };
     running.depart(&view);

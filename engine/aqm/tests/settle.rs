@@ -24,10 +24,10 @@ const TABLE: [(Verdict, [Verdict; 4]); Verdict::COUNT] = [
 ];
 
 fn situations() -> [View; 4] {
-    [(9, 0), (9, 1), (10, 0), (10, 1)].map(|(queue_packets, ecn_capable)| View {
+    [(9, 0, 0), (9, 1, 0), (10, 0, 1), (10, 1, 1)].map(|(queue_packets, ecn_capable, full)| View {
         queue_packets,
         ecn_capable,
-        limit_packets: 10,
+        full,
         ..View::default()
     })
 }

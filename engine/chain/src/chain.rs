@@ -108,6 +108,9 @@ impl Chain {
         if !(mu > 0.0 && mu <= 1.0) {
             refuse!("service.mu = {mu} must lie in (0, 1]");
         }
+        if let Some(bytes) = plan.discipline.limit_bytes {
+            refuse!("limit_bytes = {bytes} has no exact chain: its states count packets");
+        }
         let modulator = Modulator::new(&plan.arrivals)?;
         let Averaging { sampling, filter } = Averaging::new(&plan.aqm, plan.slot_ns)?;
         let is_still = filter == Filter::None;

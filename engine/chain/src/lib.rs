@@ -37,6 +37,7 @@ mod passage;
 mod passage_tests;
 mod quiet;
 mod resolve;
+mod scenario;
 mod sensitivity;
 #[cfg(test)]
 mod sensitivity_tests;

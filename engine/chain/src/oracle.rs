@@ -33,6 +33,7 @@ pub(crate) fn drop_tail(rate: f64, mu: f64, limit: u32) -> Plan {
         mu,
         discipline: Discipline {
             limit,
+            limit_bytes: None,
             victim: Victim::Tail,
             ecn: false,
         },
@@ -314,7 +315,7 @@ proptest! {
         (arrivals, mu, aqm) in (arrivals(), 0.1..1.0, disciplines()),
         (limit, ecn, grid) in (2_u32..7, any::<bool>(), 0.3..1.5),
     ) {
-        let discipline = Discipline { limit, victim: Victim::Tail, ecn };
+        let discipline = Discipline { limit, limit_bytes: None, victim: Victim::Tail, ecn };
         check(&Plan { arrivals, mu, discipline, aqm, slot_ns: 1_000_000, grid, memory: MEMORY })?;
     }
 }

@@ -242,6 +242,16 @@ fn what_no_chain_follows_is_refused_with_what_would_be_right() {
         ),
         (
             Plan {
+                discipline: Discipline {
+                    limit_bytes: Some(1000),
+                    ..good.discipline
+                },
+                ..good.clone()
+            },
+            "limit_bytes = 1000 has no exact chain: its states count packets",
+        ),
+        (
+            Plan {
                 grid: -1.0,
                 ..good.clone()
             },

@@ -36,6 +36,7 @@ fn main() {
     let port = Port {
         discipline: Discipline {
             limit: 199 * scale as u32,
+            limit_bytes: None,
             victim: Victim::Tail,
             ecn: false,
         },

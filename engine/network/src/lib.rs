@@ -24,6 +24,7 @@ mod port;
 mod routes;
 mod run;
 mod sacks;
+mod scenario;
 mod series;
 mod sources;
 mod tally;

@@ -9,7 +9,7 @@ use std::cmp::Reverse;
 
 use rand::Rng;
 use sluice_aqm::Verdict;
-use sluice_queue::Waiting;
+use sluice_queue::{Event as QueueEvent, Observer, Waiting};
 use sluice_random::stream;
 
 use crate::{
@@ -266,7 +266,12 @@ impl<T: Trace> Network<T> {
             now_ns,
             transit,
             &mut || random.next_u64(),
-            &mut losing(&mut self.sacks, &mut self.trace, port.link, now_ns),
+            &mut Watch {
+                sacks: &mut self.sacks,
+                trace: &mut self.trace,
+                link: port.link,
+                now_ns,
+            },
         );
         if !port.busy {
             self.begin_transmission(now, index);
@@ -288,7 +293,12 @@ impl<T: Trace> Network<T> {
         let next = port.queue.depart(
             now_ns,
             &mut || random.next_u64(),
-            &mut losing(&mut self.sacks, &mut self.trace, port.link, now_ns),
+            &mut Watch {
+                sacks: &mut self.sacks,
+                trace: &mut self.trace,
+                link: port.link,
+                now_ns,
+            },
         );
         let event = self.wires.len() + index;
         let Some(Waiting {
@@ -316,8 +326,14 @@ impl<T: Trace> Network<T> {
 
     /// Ticks the AQMs of a port and gives the interval to the next tick.
     pub fn tick(&mut self, now_ns: u64, port: usize) -> Option<u64> {
-        let queue = &mut self.ports[port].queue;
-        queue.tick(now_ns);
+        let Port { queue, link, .. } = &mut self.ports[port];
+        let mut watch = Watch {
+            sacks: &mut self.sacks,
+            trace: &mut self.trace,
+            link: *link,
+            now_ns,
+        };
+        queue.tick(now_ns, &mut watch);
         queue.tick_interval_ns()
     }
 
@@ -338,27 +354,38 @@ impl<T: Trace> Network<T> {
     }
 }
 
-/// What becomes of packets that the queue before a link drops now.
-#[inline]
-fn losing<T: Trace>(
-    sacks: &mut Sacks,
-    trace: &mut T,
+/// Follows the queue before a link at one moment.
+struct Watch<'a, T> {
+    sacks: &'a mut Sacks,
+    trace: &'a mut T,
     link: usize,
     now_ns: u64,
-) -> impl FnMut(Transit, Verdict) {
-    move |lost, _| {
-        let Transit { packet, place } = lost;
+}
+
+impl<T: Trace> Observer<Transit> for Watch<'_, T> {
+    const ON: bool = T::ON;
+
+    #[inline]
+    fn lost(&mut self, packet: Transit, _verdict: Verdict) {
+        let Transit { packet, place } = packet;
         if T::ON {
             let event = Event {
-                at_ns: now_ns,
+                at_ns: self.now_ns,
                 step: Step::Drop,
-                link,
+                link: self.link,
                 id: place.id(),
                 packet,
-                blocks: sacks.get(packet.sack),
+                blocks: self.sacks.get(packet.sack),
             };
-            trace.note(now_ns, event);
+            self.trace.note(self.now_ns, event);
         }
-        sacks.forget(packet.sack);
+        self.sacks.forget(packet.sack);
+    }
+
+    #[inline]
+    fn note(&mut self, now_ns: u64, queue: usize, event: QueueEvent<'_>) {
+        if T::ON {
+            self.trace.decide(now_ns, self.link, queue, event);
+        }
     }
 }

@@ -1,5 +1,6 @@
 //! What a run shows of its packets to whoever writes a trace.
 
+use sluice_queue::Event as QueueEvent;
 use sluice_tcp::Block;
 
 use crate::packet::Packet;
@@ -46,6 +47,9 @@ pub trait Trace {
     /// An event becomes known at `now_ns`. It may lie ahead: where nothing can come in between, a
     /// packet's next steps are known at once. Those of one packet come in their order.
     fn note(&mut self, now_ns: u64, event: Event);
+
+    /// Something happens at the queue before a link, in number `queue` of its scheduler's queues.
+    fn decide(&mut self, _now_ns: u64, _link: usize, _queue: usize, _event: QueueEvent<'_>) {}
 }
 
 /// Nobody looks.
@@ -66,5 +70,9 @@ impl<T: Trace> Trace for &mut T {
 
     fn note(&mut self, now_ns: u64, event: Event) {
         T::note(self, now_ns, event);
+    }
+
+    fn decide(&mut self, now_ns: u64, link: usize, queue: usize, event: QueueEvent<'_>) {
+        T::decide(self, now_ns, link, queue, event);
     }
 }

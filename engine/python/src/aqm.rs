@@ -1,14 +1,13 @@
 //! AQM classes and configured AQMs.
 
-use std::path::PathBuf;
+use std::path::Path;
 
 use numpy::{PyArray1, PyReadonlyArray1};
-use pyo3::{
-    exceptions::PyValueError,
-    prelude::*,
-    types::{PyBool, PyDict},
-};
+use pyo3::{prelude::*, types::PyDict};
 use sluice_aqm::{Aqm, Class, Configured, Param, Scale, Value, View};
+use sluice_scenario::{Params, read};
+
+use crate::scenario::{refused, to_value};
 
 /// An AQM as its header describes it.
 #[pyclass(frozen, name = "AqmClass")]
@@ -18,15 +17,6 @@ pub struct PyClass(&'static Class);
 #[pyclass(frozen, name = "ConfiguredAqm")]
 pub struct PyConfigured(pub Configured);
 
-fn to_value(value: &Bound<'_, PyAny>) -> Option<Value> {
-    // a Python bool is an int as well, so it must be asked for first
-    if let Ok(on) = value.cast::<PyBool>() {
-        return Some(Value::Switch(on.is_true()));
-    }
-    let word = value.extract().map(Value::Word);
-    word.or_else(|_| value.extract().map(Value::Number)).ok()
-}
-
 fn from_value(py: Python<'_>, value: Value) -> PyResult<Py<PyAny>> {
     Ok(match value {
         Value::Number(number) => number.into_pyobject(py)?.into_any().unbind(),
@@ -35,25 +25,70 @@ fn from_value(py: Python<'_>, value: Value) -> PyResult<Py<PyAny>> {
     })
 }
 
-fn describe<'py>(py: Python<'py>, param: &Param) -> PyResult<Bound<'py, PyDict>> {
-    let row = PyDict::new(py);
-    let (kind, choices) = match &param.scale {
-        Scale::Switch => ("switch", vec![]),
-        Scale::Choice(words) => ("choice", words.clone()),
-        Scale::Rate | Scale::Count | Scale::Bytes => ("integer", vec![]),
-        Scale::Packets | Scale::Ratio | Scale::Gain | Scale::Seconds => ("number", vec![]),
-    };
-    row.set_item("name", &param.name)?;
-    row.set_item("kind", kind)?;
-    row.set_item("choices", choices)?;
-    row.set_item("unit", param.scale.unit())?;
-    row.set_item("default", from_value(py, param.show(param.initial))?)?;
-    row.set_item("least", param.least)?;
-    row.set_item("greatest", param.greatest)?;
-    row.set_item("when", &param.when)?;
-    row.set_item("help", &param.help)?;
-    row.set_item("source", &param.source)?;
-    Ok(row)
+/// One parameter of an AQM, as its header describes it.
+#[pyclass(frozen, name = "Param")]
+struct PyParam(&'static Param);
+
+#[pymethods]
+impl PyParam {
+    #[getter]
+    fn name(&self) -> &str {
+        &self.0.name
+    }
+
+    /// `number`, `integer`, `switch` or `choice`.
+    #[getter]
+    fn kind(&self) -> &str {
+        match &self.0.scale {
+            Scale::Switch => "switch",
+            Scale::Choice(_) => "choice",
+            Scale::Rate | Scale::Count | Scale::Bytes => "integer",
+            Scale::Packets | Scale::Ratio | Scale::Gain | Scale::Seconds => "number",
+        }
+    }
+
+    #[getter]
+    fn choices(&self) -> Vec<String> {
+        match &self.0.scale {
+            Scale::Choice(words) => words.clone(),
+            _ => Vec::new(),
+        }
+    }
+
+    #[getter]
+    fn unit(&self) -> &str {
+        self.0.scale.unit()
+    }
+
+    #[getter]
+    fn default(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {
+        from_value(py, self.0.show(self.0.initial))
+    }
+
+    #[getter]
+    fn least(&self) -> f64 {
+        self.0.least
+    }
+
+    #[getter]
+    fn greatest(&self) -> f64 {
+        self.0.greatest
+    }
+
+    #[getter]
+    fn when(&self) -> &str {
+        &self.0.when
+    }
+
+    #[getter]
+    fn help(&self) -> &str {
+        &self.0.help
+    }
+
+    #[getter]
+    fn source(&self) -> &str {
+        &self.0.source
+    }
 }
 
 #[pymethods]
@@ -84,38 +119,30 @@ impl PyClass {
     }
 
     #[getter]
-    fn params<'py>(&self, py: Python<'py>) -> PyResult<Vec<Bound<'py, PyDict>>> {
-        self.0
-            .params
-            .iter()
-            .map(|param| describe(py, param))
-            .collect()
+    fn params(&self) -> Vec<PyParam> {
+        self.0.params.iter().map(PyParam).collect()
     }
 
-    fn configure(&self, given: &Bound<'_, PyDict>) -> PyResult<PyConfigured> {
-        let mut values = Vec::new();
-        for (name, value) in given {
-            let name: String = name.extract()?;
-            let Some(read) = to_value(&value) else {
-                return Err(PyValueError::new_err(format!(
-                    "{}.{name} = {} must be a number, a word, true or false",
-                    self.0.name,
-                    value.repr()?
-                )));
-            };
-            values.push((name, read));
-        }
-        Configured::new(self.0, &values)
+    #[getter]
+    fn fingerprint(&self) -> &str {
+        &self.0.fingerprint
+    }
+
+    /// Sets parameters: a mapping from names to values.
+    fn configure(&self, given: &Bound<'_, PyAny>) -> PyResult<PyConfigured> {
+        read::<Params>(&to_value(given)?, Path::new(""))
+            .map_err(refused)?
+            .configure(self.0)
             .map(PyConfigured)
-            .map_err(|error| PyValueError::new_err(error.to_string()))
+            .map_err(|wrong| refused(wrong.join("\n")))
     }
 }
 
 #[pymethods]
 impl PyConfigured {
     #[getter]
-    fn name(&self) -> &str {
-        &self.0.class().name
+    fn of(&self) -> PyClass {
+        PyClass(self.0.class())
     }
 
     #[getter]
@@ -172,23 +199,18 @@ fn aqm_classes() -> Vec<PyClass> {
     sluice_aqm::all().iter().map(PyClass).collect()
 }
 
-/// The AQM in a shared library that was compiled from a user's header.
+/// The AQM of that name, or the one in a C header (a path that ends in `.h`).
 #[pyfunction]
-fn load_aqm(path: PathBuf) -> PyResult<PyClass> {
-    // SAFETY: runs the user's own code, which is what the user asks for.
-    unsafe { sluice_aqm::load(&path) }
+fn aqm_class(name: &str) -> PyResult<PyClass> {
+    sluice_scenario::aqm_class(name)
         .map(PyClass)
-        .map_err(|error| PyValueError::new_err(error.to_string()))
+        .map_err(refused)
 }
 
 pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add_class::<PyParam>()?;
     module.add_class::<PyClass>()?;
     module.add_class::<PyConfigured>()?;
     module.add_function(wrap_pyfunction!(aqm_classes, module)?)?;
-    module.add_function(wrap_pyfunction!(load_aqm, module)?)?;
-    let headers = PyDict::new(module.py());
-    for (name, text) in sluice_aqm::HEADERS {
-        headers.set_item(name, text)?;
-    }
-    module.add("HEADERS", headers)
+    module.add_function(wrap_pyfunction!(aqm_class, module)?)
 }

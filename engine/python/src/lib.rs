@@ -8,6 +8,7 @@ mod capture;
 mod chain;
 mod foreign;
 mod network;
+mod scenario;
 mod slotted;
 mod trace;
 mod traffic;
@@ -20,6 +21,7 @@ fn _engine(module: &Bound<'_, PyModule>) -> PyResult<()> {
     capture::register(module)?;
     chain::register(module)?;
     network::register(module)?;
+    scenario::register(module)?;
     trace::register(module)?;
     traffic::register(module)
 }

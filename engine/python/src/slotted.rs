@@ -2,169 +2,37 @@
 
 use std::sync::Arc;
 
-use numpy::{PyArray1, PyReadonlyArray1};
-use pyo3::{
-    exceptions::{PyKeyboardInterrupt, PyValueError},
-    prelude::*,
-    types::PyDict,
-};
-use sluice_aqm::{Discipline, Victim};
-use sluice_slotted::{
-    Arrivals, Control, Outcome, Plan, Service, Tally, Trace, Unit, simulate as run,
-};
-use sluice_traffic::Modulator;
+use numpy::PyArray1;
+use pyo3::{exceptions::PyKeyboardInterrupt, prelude::*, types::PyDict};
+use sluice_slotted::{Control, Outcome, Plan, Tally, Unit, simulate as run};
 
 use crate::{
-    aqm::PyConfigured,
     attended::attended,
     foreign::{Failure, Foreign},
+    scenario::{PyDiscipline, PyScenario, refused},
 };
 
-/// The packets of a capture as a source of arrivals.
-#[pyclass(frozen, name = "Trace")]
-struct PyTrace(Arc<Trace>);
-
-#[pymethods]
-impl PyTrace {
-    #[new]
-    fn new(
-        slots: PyReadonlyArray1<'_, u64>,
-        bytes: PyReadonlyArray1<'_, u32>,
-        flows: PyReadonlyArray1<'_, u32>,
-        ecn_capable: PyReadonlyArray1<'_, bool>,
-    ) -> PyResult<Self> {
-        Trace::new(
-            slots.as_slice()?,
-            bytes.as_slice()?,
-            flows.as_slice()?,
-            ecn_capable.as_slice()?,
-        )
-        .map(|trace| Self(Arc::new(trace)))
-        .map_err(|error| PyValueError::new_err(error.to_string()))
-    }
-}
-
-pub(crate) fn field<'py, T: FromPyObjectOwned<'py>>(
-    table: &Bound<'py, PyDict>,
-    name: &str,
-) -> PyResult<T> {
-    let value = table
-        .get_item(name)?
-        .ok_or_else(|| PyValueError::new_err(format!("the plan lacks {name}")))?;
-    value.extract().map_err(Into::into)
-}
-
-fn arrivals(table: &Bound<'_, PyDict>) -> PyResult<Arrivals> {
-    Ok(match field::<String>(table, "kind")?.as_str() {
-        "geometric" => Arrivals::Geometric {
-            rate: field(table, "rate")?,
-        },
-        "self-similar" => Arrivals::SelfSimilar(modulator(table)?),
-        "fgn" => Arrivals::Fgn {
-            rate: field(table, "rate")?,
-            deviation: field(table, "deviation")?,
-            hurst: field(table, "hurst")?,
-            frame: field(table, "frame")?,
-        },
-        "replay" => {
-            let trace: Py<PyTrace> = field(table, "trace")?;
-            Arrivals::Replay(trace.get().0.clone())
-        }
-        kind => {
-            return Err(PyValueError::new_err(format!(
-                "{kind} is not a law of arrivals"
-            )));
-        }
-    })
-}
-
-pub fn modulator(table: &Bound<'_, PyDict>) -> PyResult<Modulator> {
-    Ok(Modulator {
-        a: field(table, "a")?,
-        q: field(table, "q")?,
-        states: field(table, "states")?,
-    })
-}
-
-fn service(table: &Bound<'_, PyDict>) -> PyResult<Service> {
-    Ok(match field::<String>(table, "kind")?.as_str() {
-        "geometric" => Service::Geometric {
-            mu: field(table, "mu")?,
-        },
-        "deterministic" => Service::Deterministic {
-            slots: field(table, "slots")?,
-        },
-        "packet-size" => Service::PacketSize {
-            bytes_per_slot: field(table, "bytes_per_slot")?,
-        },
-        kind => {
-            return Err(PyValueError::new_err(format!(
-                "{kind} is not a law of service"
-            )));
-        }
-    })
-}
-
-fn victim(name: &str) -> PyResult<Victim> {
-    match name {
-        "tail" => Ok(Victim::Tail),
-        "front" => Ok(Victim::Front),
-        "random" => Ok(Victim::Random),
-        _ => Err(PyValueError::new_err(format!("{name} is not a victim"))),
-    }
-}
-
-pub(crate) fn discipline(table: &Bound<'_, PyDict>) -> PyResult<Discipline> {
-    Ok(Discipline {
-        limit: field(table, "limit")?,
-        victim: victim(&field::<String>(table, "victim")?)?,
-        ecn: field(table, "ecn")?,
-    })
-}
-
-fn plan(table: &Bound<'_, PyDict>) -> PyResult<Plan> {
-    Ok(Plan {
-        arrivals: arrivals(&field(table, "arrivals")?)?,
-        service: service(&field(table, "service")?)?,
-        packet_bytes: field(table, "packet_bytes")?,
-        discipline: discipline(table)?,
-        slots: field(table, "slots")?,
-        replications: field(table, "replications")?,
-        seed: field(table, "seed")?,
-        slot_ns: field(table, "slot_ns")?,
-    })
-}
-
-/// Runs a plan; the dictionary's fields are those of `sluice_slotted::Plan`.
-///
-/// `aqm` is a ConfiguredAqm or a callable that returns a fresh Python AQM. `watch(slots)` is
-/// called now and then with the slots done. Ctrl-C ends the run and keeps what is
-/// finished; `interrupted` then says so.
+/// Runs a discipline on a scenario. `watch(slots)` is called now and then with the slots done.
+/// Ctrl-C ends the run and keeps what is finished; `interrupted` then says so.
 #[pyfunction]
 fn simulate<'py>(
     py: Python<'py>,
-    table: &Bound<'py, PyDict>,
-    aqm: &Bound<'py, PyAny>,
+    scenario: &PyScenario,
+    discipline: &PyDiscipline,
     threads: Option<usize>,
     watch: Option<Py<PyAny>>,
 ) -> PyResult<Bound<'py, PyDict>> {
-    let plan = plan(table)?;
+    let plan = Plan::of(scenario.slotted()?, &discipline.0).map_err(refused)?;
     let (control, failure) = (Arc::new(Control::default()), Failure::default());
-    let outcome = if let Ok(configured) = aqm.cast::<PyConfigured>() {
-        let configured = configured.get().0.clone();
-        stopped_by_ctrl_c(py, &control, watch, || {
+    let outcome = match discipline.0.configured() {
+        Some(configured) => stopped_by_ctrl_c(py, &control, watch, || {
             run(&plan, || configured.start(), threads, &control)
-        })?
-    } else {
-        let factory = aqm.clone().unbind();
-        stopped_by_ctrl_c(py, &control, watch, || {
-            run(
-                &plan,
-                || Foreign::start(&factory, &failure, &control),
-                threads,
-                &control,
-            )
-        })?
+        })?,
+        None => {
+            let factory = discipline.foreign()?;
+            let start = || Foreign::start(&factory, &failure, &control);
+            stopped_by_ctrl_c(py, &control, watch, || run(&plan, start, threads, &control))?
+        }
     };
     if let Some(error) = failure.lock().unwrap().take() {
         return Err(error);
@@ -230,6 +98,5 @@ fn counts<'py>(py: Python<'py>, unit: &Unit) -> PyResult<Bound<'py, PyDict>> {
 }
 
 pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
-    module.add_class::<PyTrace>()?;
     module.add_function(wrap_pyfunction!(simulate, module)?)
 }

@@ -5,17 +5,21 @@
 //! it takes what [`Queue::depart`] gives. It calls `depart` as each transmission ends, too: a
 //! `None` is how the queue learns that the link has fallen idle.
 
+mod behind;
 mod classify;
+mod decisions;
 mod drr;
 mod fifo;
 mod fq;
 mod lane;
+mod observer;
 mod packet;
 mod queue;
 mod scheduler;
 mod sfq;
 
-pub use fifo::Fifo;
+pub use decisions::{COLUMNS, DecisionLog};
+pub use observer::{Event, Observer};
 pub use packet::{Bytes, Packet, Waiting};
 pub use queue::Queue;
 pub use scheduler::Scheduler;

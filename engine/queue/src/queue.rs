@@ -6,22 +6,25 @@ use crate::{
     below,
     classify::Classifier,
     lane::Lane,
+    observer::{Event, Observer},
     packet::{Packet, Waiting},
     scheduler::{Order, Scheduler},
 };
 
 /// All that waits in front of one link, and the rules that it waits under.
 pub struct Queue<P, A> {
-    discipline: Discipline,
+    pub(crate) limit: usize,
+    pub(crate) limit_bytes: u64,
+    pub(crate) victim: Victim,
     /// The scheduler's queues.
-    lanes: Vec<Lane<P, A>>,
+    pub(crate) lanes: Vec<Lane<P, A>>,
     classifier: Classifier,
-    order: Order,
+    pub(crate) order: Order,
     /// The lane whose packet the link sends.
     serving: Option<usize>,
-    packets: usize,
-    bytes: u64,
-    verdicts: [u64; Verdict::COUNT],
+    pub(crate) packets: usize,
+    pub(crate) bytes: u64,
+    pub(crate) verdicts: [u64; Verdict::COUNT],
 }
 
 impl<P: Packet, A: Aqm> Queue<P, A> {
@@ -35,7 +38,9 @@ impl<P: Packet, A: Aqm> Queue<P, A> {
     ) -> Self {
         let Discipline { limit, ecn, .. } = discipline;
         Self {
-            discipline,
+            limit: limit as usize,
+            limit_bytes: discipline.limit_bytes.unwrap_or(u64::MAX),
+            victim: discipline.victim,
             lanes: (0..scheduler.queues())
                 .map(|_| Lane::new(start_aqm(), limit, rate_bps, ecn))
                 .collect(),
@@ -66,7 +71,8 @@ impl<P: Packet, A: Aqm> Queue<P, A> {
     }
 
     /// How often each verdict was given: one for every arrival, and one for every packet that was
-    /// lost as a candidate, or marked or dropped as it left.
+    /// lost as a candidate, or in addition to make room in bytes, or marked or dropped as it left.
+    /// So every packet that is lost counts once.
     pub fn verdicts(&self) -> &[u64; Verdict::COUNT] {
         &self.verdicts
     }
@@ -77,40 +83,44 @@ impl<P: Packet, A: Aqm> Queue<P, A> {
     }
 
     /// Ticks every AQM.
-    pub fn tick(&mut self, now_ns: u64) {
-        for lane in &mut self.lanes {
+    pub fn tick(&mut self, now_ns: u64, observer: &mut impl Observer<P>) {
+        for (number, lane) in self.lanes.iter_mut().enumerate() {
             lane.tick(now_ns);
+            observer.note(now_ns, number, Event::Tick(lane.view()));
         }
+    }
+
+    #[inline]
+    fn has_room(&self, bytes: u32) -> bool {
+        self.packets < self.limit && u64::from(bytes) <= self.limit_bytes - self.bytes
     }
 
     /// Takes in a packet; an idle link is then to ask for its next with [`Queue::depart`].
     ///
-    /// `random` gives 64 fresh random bits a call. `lost` gets each packet that is lost and why;
-    /// it need not be the arriving one. Returns the verdict on the arrival.
+    /// `random` gives 64 fresh random bits a call. `observer` gets each packet that is lost, and
+    /// why: the arriving one or those that make room for it. Returns the verdict on the arrival.
     #[inline]
     pub fn arrive(
         &mut self,
         now_ns: u64,
         mut packet: P,
         random: &mut impl FnMut() -> u64,
-        lost: &mut impl FnMut(P, Verdict),
+        observer: &mut impl Observer<P>,
     ) -> Verdict {
         let own = match self.order {
             Order::Fifo => 0,
             _ => self.classifier.queue(now_ns, packet.flow_hash(), random),
         };
-        let mut verdict = self.lanes[own].judge(now_ns, &packet, random);
-        if !verdict.is_drop() && self.packets >= self.discipline.limit as usize {
-            verdict = Verdict::DropOverflow;
-        }
+        let full = !self.has_room(packet.bytes());
+        let lane = &mut self.lanes[own];
+        let verdict = lane.judge(now_ns, &packet, full, random);
+        observer.note(now_ns, own, Event::Arrive(lane.view(), verdict));
         self.verdicts[verdict as usize] += 1;
         if verdict.is_drop() {
-            let victim = self.take_victim(now_ns, own, packet.bytes(), verdict, random);
-            if let Some(victim) = victim {
-                lost(victim, verdict);
-            }
-            if victim.is_none() || verdict == Verdict::DropBoth {
-                lost(packet, verdict);
+            let bytes = packet.bytes();
+            if let Err(why) = self.make_room(now_ns, own, bytes, verdict, random, observer) {
+                observer.note(now_ns, own, Event::LoseArrival(why));
+                observer.lost(packet, why);
                 return verdict;
             }
         } else if verdict == Verdict::Mark {
@@ -118,9 +128,71 @@ impl<P: Packet, A: Aqm> Queue<P, A> {
         }
         self.packets += 1;
         self.bytes += u64::from(packet.bytes());
-        self.lanes[own].push(now_ns, packet);
+        let lane = &mut self.lanes[own];
+        lane.push(now_ns, packet);
+        observer.note(now_ns, own, Event::Join(lane.occupancy_view()));
         self.order.wake(own);
         verdict
+    }
+
+    /// Drops the waiting packets that go in place of an arrival of `bytes` at lane `own`.
+    ///
+    /// # Errors
+    /// Why the arrival is lost, if it is that.
+    #[inline(never)]
+    fn make_room(
+        &mut self,
+        now_ns: u64,
+        own: usize,
+        bytes: u32,
+        verdict: Verdict,
+        random: &mut impl FnMut() -> u64,
+        observer: &mut impl Observer<P>,
+    ) -> Result<(), Verdict> {
+        if verdict == Verdict::DropBoth {
+            if let Some(index) = self.lanes[own].take_candidate() {
+                self.verdicts[verdict as usize] += 1;
+                self.lose(now_ns, own, index, verdict, observer);
+            }
+            return Err(verdict);
+        }
+        let mut why = verdict;
+        while u64::from(bytes) <= self.limit_bytes {
+            let Some((lane, index)) = self.pick_victim(own, bytes, why, random) else {
+                break;
+            };
+            self.lose(now_ns, lane, index, why, observer);
+            if self.has_room(bytes) {
+                return Ok(());
+            }
+            // one packet more is lost
+            why = Verdict::DropOverflow;
+            self.verdicts[why as usize] += 1;
+        }
+        Err(why)
+    }
+
+    /// Lane and index of the waiting packet that is dropped for an arrival of `bytes` at lane
+    /// `own`; `None` where the arrival itself is.
+    fn pick_victim(
+        &self,
+        own: usize,
+        bytes: u32,
+        why: Verdict,
+        random: &mut impl FnMut() -> u64,
+    ) -> Option<(usize, usize)> {
+        let lane = match why {
+            Verdict::DropOverflow => self.longest(own, bytes),
+            _ => own,
+        };
+        let waiting = self.lanes[lane].packets();
+        let index = match self.victim {
+            Victim::Tail if lane == own => return None,
+            Victim::Tail => waiting - 1,
+            Victim::Front => 0,
+            Victim::Random => below(random(), waiting),
+        };
+        (index < waiting).then_some((lane, index))
     }
 
     /// The longest lane, a packet of `arriving_bytes` counted as the last of lane `own`.
@@ -149,43 +221,27 @@ impl<P: Packet, A: Aqm> Queue<P, A> {
         longest
     }
 
-    /// Takes out the waiting packet that `verdict` on an arrival at lane `own` makes the victim;
-    /// `None` where that is the arriving packet, of `arriving_bytes`.
-    #[inline(never)]
-    fn take_victim(
+    /// Drops the waiting packet at `index` of a lane.
+    fn lose(
         &mut self,
         now_ns: u64,
-        own: usize,
-        arriving_bytes: u32,
-        verdict: Verdict,
-        random: &mut impl FnMut() -> u64,
-    ) -> Option<P> {
-        let from = match verdict {
-            Verdict::DropBoth => return self.take_candidate(now_ns, own),
-            Verdict::DropOverflow => self.longest(own, arriving_bytes),
-            _ => own,
+        lane: usize,
+        index: usize,
+        why: Verdict,
+        observer: &mut impl Observer<P>,
+    ) {
+        let Some(victim) = self.lanes[lane].remove(now_ns, index) else {
+            return;
         };
-        let index = match self.discipline.victim {
-            Victim::Tail if from == own => return None,
-            Victim::Tail => self.lanes[from].packets() - 1,
-            Victim::Front => 0,
-            Victim::Random => below(random(), self.lanes[from].packets()),
-        };
-        let victim = self.lanes[from].remove(now_ns, index)?;
         self.forget(&victim);
-        Some(victim)
-    }
-
-    /// Takes the candidate out of lane `from`; it's counted here, as its companion is by `arrive`.
-    fn take_candidate(&mut self, now_ns: u64, from: usize) -> Option<P> {
-        let candidate = self.lanes[from].remove_candidate(now_ns)?;
-        self.forget(&candidate);
-        self.verdicts[Verdict::DropBoth as usize] += 1;
-        Some(candidate)
+        let told = self.lanes[lane].occupancy_view();
+        observer.note(now_ns, lane, Event::Leave(index, told));
+        observer.note(now_ns, lane, Event::LoseLeft(why));
+        observer.lost(victim, why);
     }
 
     #[inline]
-    fn forget(&mut self, gone: &P) {
+    pub(crate) fn forget(&mut self, gone: &P) {
         self.packets -= 1;
         self.bytes -= u64::from(gone.bytes());
     }
@@ -193,33 +249,43 @@ impl<P: Packet, A: Aqm> Queue<P, A> {
     /// The packet that the link is to send next, and since when it waited; to be called whenever
     /// the link is free, and so also as each transmission ends.
     ///
-    /// Packets that the AQM drops as they would leave go to `lost`.
+    /// Packets that the AQM drops as they would leave go to `observer`.
     #[inline]
     pub fn depart(
         &mut self,
         now_ns: u64,
         random: &mut impl FnMut() -> u64,
-        lost: &mut impl FnMut(P, Verdict),
+        observer: &mut impl Observer<P>,
     ) -> Option<Waiting<P>> {
         if let Some(lane) = self.serving.take() {
             self.lanes[lane].end_service(now_ns);
         }
         loop {
             let next = self.order.next(|lane| self.lanes[lane].head_bytes())?;
-            let (mut head, verdict) = self.lanes[next].pop(now_ns, random)?;
+            let lane = &mut self.lanes[next];
+            let mut head = lane.pop(now_ns)?;
+            observer.note(now_ns, next, Event::Leave(0, lane.occupancy_view()));
+            let verdict = lane.judge_departure(now_ns, &head, random);
+            if let Some(verdict) = verdict {
+                observer.note(now_ns, next, Event::Depart(lane.view(), verdict));
+            }
             self.forget(&head.packet);
-            if verdict != Verdict::Admit {
-                self.verdicts[verdict as usize] += 1;
+            match verdict {
+                None | Some(Verdict::Admit) => {}
+                Some(Verdict::Mark) => {
+                    self.verdicts[Verdict::Mark as usize] += 1;
+                    head.packet.mark();
+                }
+                Some(why) => {
+                    self.verdicts[why as usize] += 1;
+                    self.lanes[next].end_service(now_ns);
+                    observer.note(now_ns, next, Event::LoseLeft(why));
+                    observer.lost(head.packet, why);
+                    continue;
+                }
             }
-            if verdict.is_drop() {
-                lost(head.packet, verdict);
-                continue;
-            }
-            if verdict == Verdict::Mark {
-                head.packet.mark();
-            }
-            self.order
-                .sent(next, head.packet.bytes(), self.lanes[next].packets() == 0);
+            let is_empty = self.lanes[next].packets() == 0;
+            self.order.sent(next, head.packet.bytes(), is_empty);
             self.serving = Some(next);
             return Some(head);
         }

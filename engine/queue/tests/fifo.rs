@@ -26,6 +26,13 @@ fn aqm() -> Everything {
     }
 }
 
+/// Whether the buffer has room for a packet.
+fn fits(discipline: Discipline, waiting: &VecDeque<(Numbered, u64)>, packet: Numbered) -> bool {
+    let bytes: u64 = waiting.iter().map(|(p, _)| u64::from(p.bytes)).sum();
+    waiting.len() < discipline.limit as usize
+        && bytes + u64::from(packet.bytes) <= discipline.limit_bytes.unwrap_or(u64::MAX)
+}
+
 /// One queue and one link, as plainly as they can be written.
 fn plain(discipline: Discipline, steps: &[Step], mut random: impl FnMut() -> u64) -> Vec<Fate> {
     let (mut aqm, mut fates) = (aqm(), Vec::new());
@@ -49,8 +56,8 @@ fn plain(discipline: Discipline, steps: &[Step], mut random: impl FnMut() -> u64
         if let Step::Arrive(packet) = step {
             let idle = u8::from(!busy && waiting.is_empty());
             let word = random();
-            let mut pick = || ((u128::from(random()) * waiting.len() as u128) >> 64) as usize;
-            let candidate = (!waiting.is_empty()).then(&mut pick);
+            let pick = || ((u128::from(random()) * waiting.len() as u128) >> 64) as usize;
+            let candidate = (!waiting.is_empty()).then(pick);
             aqm.waiting_of.clear();
             for (packet, _) in &waiting {
                 *aqm.waiting_of.entry(packet.flow).or_default() += 1;
@@ -59,23 +66,35 @@ fn plain(discipline: Discipline, steps: &[Step], mut random: impl FnMut() -> u64
             let verdict = aqm.arrive(&View {
                 idle,
                 candidate_flow_hash,
+                full: u8::from(!fits(discipline, &waiting, *packet)),
                 ..view(&waiting, *packet, word)
             });
             let marked = verdict == Verdict::Mark;
-            let index = match (verdict.is_drop(), discipline.victim) {
-                (false, _) => None,
-                _ if verdict == Verdict::DropBoth => candidate,
-                (true, Victim::Tail) => Some(waiting.len()),
-                (true, Victim::Front) => Some(0),
-                (true, Victim::Random) => Some(pick()),
-            };
-            // the arriving packet is the last of those that may go
-            waiting.push_back((Numbered { marked, ..*packet }, now_ns));
-            if let Some((victim, _)) = index.and_then(|index| waiting.remove(index)) {
-                fates.push((victim, Some(verdict)));
-            }
+            let mut lost = verdict.is_drop().then_some(verdict);
             if verdict == Verdict::DropBoth {
-                fates.extend(waiting.pop_back().map(|(last, _)| (last, Some(verdict))));
+                let gone = candidate.and_then(|index| waiting.remove(index));
+                fates.extend(gone.map(|(gone, _)| (gone, lost)));
+            } else if discipline.victim != Victim::Tail
+                && u64::from(packet.bytes) <= discipline.limit_bytes.unwrap_or(u64::MAX)
+            {
+                // victims go until the arrival fits
+                while lost.is_some() {
+                    let index = match discipline.victim {
+                        Victim::Random => {
+                            ((u128::from(random()) * waiting.len() as u128) >> 64) as usize
+                        }
+                        _ => 0,
+                    };
+                    let Some((gone, _)) = waiting.remove(index) else {
+                        break;
+                    };
+                    fates.push((gone, lost));
+                    lost = (!fits(discipline, &waiting, *packet)).then_some(Verdict::DropOverflow);
+                }
+            }
+            match lost {
+                Some(_) => fates.push((*packet, lost)),
+                None => waiting.push_back((Numbered { marked, ..*packet }, now_ns)),
             }
             if busy {
                 continue;
@@ -135,7 +154,19 @@ fn real(discipline: Discipline, steps: &[Step], mut random: impl FnMut() -> u64)
         );
         assert_eq!(queue.bytes(), bytes - gone);
         assert!(queue.packets() <= discipline.limit as usize);
+        assert!(queue.bytes() <= discipline.limit_bytes.unwrap_or(u64::MAX));
     }
+    let lost = fates
+        .borrow()
+        .iter()
+        .filter(|fate| fate.1.is_some())
+        .count() as u64;
+    let [_, drops @ .., _, both] = queue.verdicts();
+    assert_eq!(
+        lost,
+        drops.iter().sum::<u64>() + both,
+        "a verdict for each loss"
+    );
     fates.into_inner()
 }
 
@@ -159,6 +190,7 @@ proptest! {
 fn verdicts_are_counted_once_an_arrival() {
     let discipline = Discipline {
         limit: 3,
+        limit_bytes: None,
         victim: Victim::Front,
         ecn: false,
     };

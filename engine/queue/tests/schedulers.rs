@@ -82,6 +82,7 @@ proptest! {
             prop_assert_eq!(queue.packets(), arrived - gone.len());
             prop_assert_eq!(queue.bytes(), bytes - gone.values().map(|b| u64::from(*b)).sum::<u64>());
             prop_assert!(queue.packets() <= discipline.limit as usize);
+            prop_assert!(queue.bytes() <= discipline.limit_bytes.unwrap_or(u64::MAX));
         }
     }
 
@@ -116,6 +117,7 @@ proptest! {
 
 const ROOMY: Discipline = Discipline {
     limit: 1000,
+    limit_bytes: None,
     victim: Victim::Tail,
     ecn: false,
 };

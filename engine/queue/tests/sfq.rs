@@ -27,14 +27,23 @@ impl Plain {
         ((u128::from(word) * self.buckets.len() as u128) >> 64) as usize
     }
 
+    fn is_over(&self) -> bool {
+        let packets = self.buckets.iter().flatten();
+        let bytes: u64 = packets.clone().map(|packet| u64::from(packet.bytes)).sum();
+        packets.count() > self.discipline.limit as usize
+            || bytes > self.discipline.limit_bytes.unwrap_or(u64::MAX)
+    }
+
     /// Takes the packet in; gives what is lost.
-    fn arrive(&mut self, packet: Numbered, random: &mut impl FnMut() -> u64) -> Option<Numbered> {
+    fn arrive(&mut self, packet: Numbered, random: &mut impl FnMut() -> u64) -> Vec<Numbered> {
         let own = self.bucket(packet.flow);
-        self.buckets[own].push_back(packet);
         random(); // what the AQM would use
-        let mut lost = None;
-        let total: usize = self.buckets.iter().map(VecDeque::len).sum();
-        if total > self.discipline.limit as usize {
+        if u64::from(packet.bytes) > self.discipline.limit_bytes.unwrap_or(u64::MAX) {
+            return vec![packet];
+        }
+        self.buckets[own].push_back(packet);
+        let mut lost = Vec::new();
+        while self.is_over() {
             let longest = self.buckets.iter().map(VecDeque::len).max().unwrap();
             let is_longest = |queue: &usize| self.buckets[*queue].len() == longest;
             let from = Some(own).filter(is_longest);
@@ -49,9 +58,12 @@ impl Plain {
                 Victim::Front => 0,
                 Victim::Random => ((u128::from(random()) * waiting as u128) >> 64) as usize,
             };
-            lost = bucket.remove(index);
+            lost.extend(bucket.remove(index));
+            if lost.last() == Some(&packet) {
+                return lost;
+            }
         }
-        if lost != Some(packet) && !self.turns.contains(&own) {
+        if !self.turns.contains(&own) {
             self.turns.push(own);
         }
         lost
@@ -91,7 +103,7 @@ proptest! {
             salt: None,
         };
         let (mut random, mut plain_random) = (words(seed), words(seed));
-        let (lost, mut epoch) = (RefCell::new(None), 0);
+        let (lost, mut epoch) = (RefCell::new(Vec::new()), 0);
         for (now_ns, step) in (0_u64..).zip(steps) {
             if let Step::Arrive(packet) = step {
                 let now_epoch = now_ns.checked_div(perturbation_ns).unwrap_or(0);
@@ -100,7 +112,7 @@ proptest! {
                     epoch = now_epoch;
                 }
                 queue.arrive(now_ns, packet, &mut random, &mut |gone, _| {
-                    assert!(lost.replace(Some(gone)).is_none());
+                    lost.borrow_mut().push(gone);
                 });
                 prop_assert_eq!(lost.take(), plain.arrive(packet, &mut plain_random));
             } else {

@@ -6,7 +6,8 @@
 //! their unpredictable order, which costs more than the work itself.
 
 use rand::Rng;
-use sluice_aqm::{Aqm, Victim};
+use sluice_aqm::Aqm;
+use sluice_queue::Observer;
 
 use crate::{
     arrivals::Source,
@@ -16,13 +17,10 @@ use crate::{
     station::{NEVER, Station},
 };
 
-impl<A: Source, S: Server, Q: Aqm> Station<A, S, Q> {
+impl<A: Source, S: Server, Q: Aqm, O: Observer<Packet>> Station<A, S, Q, O> {
     /// Whether blocks are possible at all with these parts.
     pub fn allows_blocks(&self) -> bool {
-        A::ALIKE
-            && S::KNOWS_ENDS
-            && self.setting.discipline.victim == Victim::Tail
-            && !self.asks_more()
+        A::ALIKE && S::KNOWS_ENDS && !O::ON && self.queue.decides_on_arrival_only()
     }
 
     /// Runs the slots `base .. base + 32`, or nothing at all if the server might run dry.
@@ -35,10 +33,10 @@ impl<A: Source, S: Server, Q: Aqm> Station<A, S, Q> {
         } else {
             0
         };
-        if (self.waiting.len() as u32) < ends.count_ones() {
+        if (self.queue.packets() as u32) < ends.count_ones() {
             return false;
         }
-        let waiting = self.waiting.len();
+        let waiting = self.queue.packets();
         let admitted = self.admit_block(base, ends);
         self.count_block(waiting, admitted, ends);
         self.complete_block(base, ends);
@@ -49,36 +47,23 @@ impl<A: Source, S: Server, Q: Aqm> Station<A, S, Q> {
     /// Decides on the block's arrivals; bit k of the result is an admission in slot k.
     fn admit_block(&mut self, base: u64, ends: u32) -> u32 {
         let (mut admitted, mut ticked) = (0, base);
-        let packet = self.arriving;
-        self.describe(packet);
-        self.view.idle = 0;
         while self.arriving.slot < base + BLOCK {
             let slot = self.arriving.slot;
             let bit = slot - base;
             self.tick_block(&mut ticked, slot, base, ends);
             // services of this slot end before it: bits 0 ..= bit
             let ended = (ends & (u32::MAX >> (31 - bit))).count_ones();
-            self.see_queue(ended);
-            self.view.now_ns = slot * self.setting.slot_ns;
-            self.view.random = self.random.next_u64();
-            let verdict = self.aqm.arrive(&self.view);
+            let now_ns = slot * self.slot_ns;
+            let random = self.random.next_u64();
+            let verdict = self
+                .queue
+                .arrive_behind(ended, now_ns, self.arriving, random);
             self.tally.arrivals += 1;
-            self.tally.verdicts[verdict as usize] += 1;
-            if !verdict.is_drop() {
-                admitted |= 1 << bit;
-                self.waiting.push(Packet { slot, ..packet });
-            }
+            admitted |= u32::from(!verdict.is_drop()) << bit;
             self.arriving = self.source.next();
         }
         self.tick_block(&mut ticked, base + BLOCK - 1, base, ends);
         admitted
-    }
-
-    /// Shows the AQM the packets that wait but for the first `ended`, which are gone by now.
-    fn see_queue(&mut self, ended: u32) {
-        self.view.queue_packets = self.waiting.len() as u32 - ended;
-        self.view.queue_bytes =
-            u64::from(self.view.queue_packets) * u64::from(self.view.packet_bytes);
     }
 
     /// Delivers the ticks due by slot `last`; those before slot `ticked` have been delivered.
@@ -88,9 +73,10 @@ impl<A: Source, S: Server, Q: Aqm> Station<A, S, Q> {
         }
         for slot in *ticked..=last {
             // a tick comes before the slot's own service ends: bits 0 .. slot - base
-            if self.next_tick_ns <= slot * self.setting.slot_ns {
-                self.see_queue((ends & !(u32::MAX << (slot - base))).count_ones());
-                self.tick_due(slot);
+            let ended = (ends & !(u32::MAX << (slot - base))).count_ones();
+            while self.next_tick_ns <= slot * self.slot_ns {
+                self.queue.tick_behind(ended, self.next_tick_ns);
+                self.next_tick_ns += self.tick_interval_ns;
             }
         }
         *ticked = last + 1;
@@ -112,7 +98,7 @@ impl<A: Source, S: Server, Q: Aqm> Station<A, S, Q> {
             let now = base + u64::from(ends.trailing_zeros());
             ends &= ends - 1;
             self.tally.serve(now - self.serving.0, self.serving.1);
-            let next = self.waiting.pop().expect("as many wait as services end");
+            let next = self.queue.take_head();
             self.serving = (next.slot, next.bytes);
             self.completion = now;
         }

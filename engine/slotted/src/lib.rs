@@ -12,12 +12,14 @@ mod block;
 mod oracle;
 mod packet;
 mod run;
+mod scenario;
 mod service;
 mod station;
 mod tally;
 mod warm_up;
 
 pub use arrivals::{ArrivalError, Arrivals, Trace};
-pub use run::{Control, Outcome, Plan, Unit, simulate};
+pub use packet::Packet;
+pub use run::{Control, Outcome, Plan, Unit, simulate, simulate_observed};
 pub use service::Service;
 pub use tally::Tally;

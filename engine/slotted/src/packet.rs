@@ -1,6 +1,6 @@
 //! What the station remembers of a packet.
 
-use sluice_queue::Bytes;
+use sluice_queue::{Bytes, Packet as Queued};
 
 /// A packet that arrives or waits.
 #[derive(Clone, Copy, Debug, Default)]
@@ -21,4 +21,20 @@ impl Bytes for Packet {
     fn bytes(&self) -> u32 {
         self.bytes
     }
+}
+
+impl Queued for Packet {
+    #[inline]
+    fn flow_hash(&self) -> u32 {
+        self.flow
+    }
+
+    #[inline]
+    fn ecn_capable(&self) -> bool {
+        self.ecn_capable != 0
+    }
+
+    /// Nobody in this world looks at marks.
+    #[inline]
+    fn mark(&mut self) {}
 }

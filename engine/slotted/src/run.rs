@@ -4,13 +4,15 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use rayon::prelude::*;
 use sluice_aqm::{Aqm, Discipline};
-use sluice_random::stream;
+use sluice_queue::{Observer, Queue, Scheduler};
+use sluice_random::{Stream, stream};
 use sluice_traffic::ModulatedSlots;
 
 use crate::{
-    arrivals::{Arrivals, FgnSlots, GeometricSlots, Replayed, Source, Uniform},
+    arrivals::{Arrivals, FgnSlots, GeometricSlots, Replayed, SlotSource, Source, Uniform},
+    packet::Packet,
     service::{DeterministicServer, GeometricServer, PacketSizeServer, Server, Service},
-    station::{Setting, Station},
+    station::Station,
     tally::Tally,
     warm_up::warm_up,
 };
@@ -24,8 +26,10 @@ pub struct Plan {
     pub packet_bytes: u32,
     /// Law of the service.
     pub service: Service,
-    /// Limit, victim and marking.
+    /// Limits, victim and marking.
     pub discipline: Discipline,
+    /// How the queue is divided.
+    pub scheduler: Scheduler,
     /// Slots of one replication.
     pub slots: u64,
     /// Independent replications.
@@ -34,6 +38,13 @@ pub struct Plan {
     pub seed: u64,
     /// What the AQM's clock takes a slot for, ns.
     pub slot_ns: u64,
+}
+
+impl Plan {
+    /// The random words of the AQM and of the victims in a replication.
+    pub fn aqm_words(&self, replication: u32) -> Stream {
+        stream(self.seed, "aqm", u64::from(replication))
+    }
 }
 
 /// Watched and set from outside while a run goes on.
@@ -94,8 +105,8 @@ const STRETCH: u64 = 1 << 20;
 /// Units that a run gives at least, so that intervals have enough degrees of freedom.
 const UNITS: u32 = 32;
 
-/// Runs `plan` with one AQM per replication from `start_aqm`, on `threads` threads (all cores
-/// if `None`). The result does not depend on the number of threads.
+/// Runs `plan` with fresh AQMs from `start_aqm`, on `threads` threads (all cores if `None`). The
+/// result does not depend on the number of threads.
 pub fn simulate<Q, F>(
     plan: &Plan,
     start_aqm: F,
@@ -110,24 +121,46 @@ where
         .num_threads(threads.unwrap_or(0))
         .build()
         .expect("threads to run on");
-    let replicate = |number: u32| replicate(plan, start_aqm(), number, control);
+    let replicate = |number: u32| {
+        let words = plan.aqm_words(number);
+        Start::new(plan, number, &start_aqm, words, ()).run(control)
+    };
     let finished: Vec<Replication> = pool.install(|| {
         (0..plan.replications)
             .into_par_iter()
             .map(replicate)
             .collect()
     });
+    outcome(plan, &finished, control)
+}
+
+/// Runs the first replication of `plan` and tells `observer` what happens at the queue; what it
+/// gives is the same as without. The AQM's random words come from `words`: from
+/// [`Plan::aqm_words`], or from another world whose decisions are to be repeated.
+pub fn simulate_observed<Q: Aqm>(
+    plan: &Plan,
+    start_aqm: impl Fn() -> Q,
+    words: Stream,
+    control: &Control,
+    observer: impl Observer<Packet>,
+) -> Outcome {
+    let start = Start::new(plan, 0, &start_aqm, words, observer);
+    outcome(plan, &[start.run(control)], control)
+}
+
+/// What the replications gave, without the warm-up that they have in common.
+fn outcome(plan: &Plan, finished: &[Replication], control: &Control) -> Outcome {
     let left_out = match plan.arrivals {
         // a capture is what it is, and every packet of it counts
         Arrivals::Replay(_) => 0,
-        _ => warm_up(&common_means(&finished)),
+        _ => warm_up(&common_means(finished)),
     };
     let mut outcome = Outcome {
         interrupted: control.is_cancelled(),
         warm_up_slots: batch_end(plan, left_out as u64),
         ..Outcome::default()
     };
-    for (number, batches) in (0..).zip(&finished) {
+    for (number, batches) in (0..).zip(finished) {
         let kept = batches.get(left_out..).unwrap_or_default();
         let units = group(kept, UNITS.div_ceil(plan.replications) as usize);
         outcome.units.extend(units.into_iter().map(|tally| Unit {
@@ -155,111 +188,107 @@ fn common_means(finished: &[Replication]) -> Vec<f64> {
     (0..common).map(mean).collect()
 }
 
-fn replicate<Q: Aqm>(plan: &Plan, aqm: Q, number: u32, control: &Control) -> Replication {
-    let (seed, replication) = (plan.seed, u64::from(number));
-    match &plan.arrivals {
-        Arrivals::Geometric { rate } => {
-            let slots = GeometricSlots::new(*rate, seed, replication, plan.slots);
-            serve(
-                plan,
-                Uniform::new(slots, plan.packet_bytes),
-                aqm,
-                number,
-                control,
-            )
-        }
-        Arrivals::SelfSimilar(law) => {
-            let slots = ModulatedSlots::new(*law, stream(seed, "arrivals", replication));
-            serve(
-                plan,
-                Uniform::new(slots, plan.packet_bytes),
-                aqm,
-                number,
-                control,
-            )
-        }
-        Arrivals::Fgn {
-            rate,
-            deviation,
-            hurst,
-            frame,
-        } => {
-            let law = (*rate, *deviation, *hurst, *frame);
-            let slots = FgnSlots::new(law, seed, replication, plan.slots);
-            serve(
-                plan,
-                Uniform::new(slots, plan.packet_bytes),
-                aqm,
-                number,
-                control,
-            )
-        }
-        Arrivals::Replay(trace) => serve(plan, Replayed::new(trace.clone()), aqm, number, control),
-    }
+/// A replication before its start.
+struct Start<'a, Q, O> {
+    plan: &'a Plan,
+    number: u64,
+    queue: Queue<Packet, Q>,
+    words: Stream,
+    observer: O,
 }
 
-fn serve<A: Source, Q: Aqm>(
-    plan: &Plan,
-    source: A,
-    aqm: Q,
-    number: u32,
-    control: &Control,
-) -> Replication {
-    match &plan.service {
-        Service::Geometric { mu } => {
-            let server = GeometricServer::new(*mu, plan.seed, u64::from(number), plan.slots);
-            batches(plan, source, server, aqm, number, control)
+impl<'a, Q: Aqm, O: Observer<Packet>> Start<'a, Q, O> {
+    fn new(
+        plan: &'a Plan,
+        number: u32,
+        start_aqm: impl Fn() -> Q,
+        words: Stream,
+        observer: O,
+    ) -> Self {
+        Self {
+            plan,
+            number: u64::from(number),
+            queue: Queue::new(plan.discipline, plan.scheduler, start_aqm, rate_bps(plan)),
+            words,
+            observer,
         }
-        Service::Deterministic { slots } => batches(
-            plan,
-            source,
-            DeterministicServer(*slots),
-            aqm,
-            number,
-            control,
-        ),
-        Service::PacketSize { bytes_per_slot } => batches(
-            plan,
-            source,
-            PacketSizeServer(*bytes_per_slot),
-            aqm,
-            number,
-            control,
-        ),
     }
-}
 
-fn batches<A: Source, S: Server, Q: Aqm>(
-    plan: &Plan,
-    source: A,
-    server: S,
-    aqm: Q,
-    number: u32,
-    control: &Control,
-) -> Replication {
-    let setting = Setting {
-        discipline: plan.discipline,
-        slot_ns: plan.slot_ns,
-        rate_bps: rate_bps(plan),
-    };
-    let random = stream(plan.seed, "aqm", u64::from(number));
-    let ticks_per_slot = aqm.tick_interval_ns().map_or(0, |ns| plan.slot_ns / ns);
-    let stretch = (STRETCH / ticks_per_slot.max(1)).max(1);
-    let mut station = Station::new(setting, source, server, aqm, random);
-    let mut finished = Vec::new();
-    for batch in 0..batches_of(plan) {
-        let span = (batch_end(plan, batch), batch_end(plan, batch + 1));
-        match run_batch(&mut station, span, stretch, control) {
-            Some(tally) => finished.push(tally),
-            None => break,
+    fn run(self, control: &Control) -> Replication {
+        let (seed, end) = (self.plan.seed, self.plan.slots);
+        match &self.plan.arrivals {
+            Arrivals::Geometric { rate } => {
+                let slots = GeometricSlots::new(*rate, seed, self.number, end);
+                self.draw(slots, control)
+            }
+            Arrivals::SelfSimilar(law) => {
+                let slots = ModulatedSlots::new(*law, stream(seed, "arrivals", self.number));
+                self.draw(slots, control)
+            }
+            Arrivals::Fgn {
+                rate,
+                deviation,
+                hurst,
+                frame,
+            } => {
+                let law = (*rate, *deviation, *hurst, *frame);
+                let slots = FgnSlots::new(law, seed, self.number, end);
+                self.draw(slots, control)
+            }
+            Arrivals::Replay(trace) => {
+                let source = Replayed::new(trace.clone());
+                self.serve(source, control)
+            }
         }
     }
-    finished
+
+    fn draw(self, slots: impl SlotSource, control: &Control) -> Replication {
+        let source = Uniform::new(slots, self.plan.packet_bytes);
+        self.serve(source, control)
+    }
+
+    fn serve(self, source: impl Source, control: &Control) -> Replication {
+        let plan = self.plan;
+        match plan.service {
+            Service::Geometric { mu } => {
+                let server = GeometricServer::new(mu, plan.seed, self.number, plan.slots);
+                self.batches(source, server, control)
+            }
+            Service::Deterministic { slots } => {
+                self.batches(source, DeterministicServer(slots), control)
+            }
+            Service::PacketSize { bytes_per_slot } => {
+                self.batches(source, PacketSizeServer(bytes_per_slot), control)
+            }
+        }
+    }
+
+    fn batches<A: Source, S: Server>(self, source: A, server: S, control: &Control) -> Replication {
+        let Self {
+            plan,
+            queue,
+            words,
+            observer,
+            ..
+        } = self;
+        let ticks_per_slot = queue.tick_interval_ns().map_or(0, |ns| plan.slot_ns / ns);
+        let stretch = (STRETCH / ticks_per_slot.max(1)).max(1);
+        let mut station = Station::new((source, server), queue, plan.slot_ns, words, observer);
+        let mut finished = Vec::new();
+        for batch in 0..batches_of(plan) {
+            let span = (batch_end(plan, batch), batch_end(plan, batch + 1));
+            match run_batch(&mut station, span, stretch, control) {
+                Some(tally) => finished.push(tally),
+                None => break,
+            }
+        }
+        finished
+    }
 }
 
 /// Runs the batch of these slots; none of it counts if the run is cancelled meanwhile.
-fn run_batch<A: Source, S: Server, Q: Aqm>(
-    station: &mut Station<A, S, Q>,
+fn run_batch<A: Source, S: Server, Q: Aqm, O: Observer<Packet>>(
+    station: &mut Station<A, S, Q, O>,
     (mut from, end): (u64, u64),
     stretch: u64,
     control: &Control,

@@ -5,8 +5,8 @@
 //! ends first, then packets arrive.
 
 use rand::Rng;
-use sluice_aqm::{Aqm, Discipline, Verdict, Victim, View};
-use sluice_queue::{Fifo, below};
+use sluice_aqm::{Aqm, Verdict};
+use sluice_queue::{Observer, Queue};
 use sluice_random::Stream;
 
 use crate::{arrivals::Source, bernoulli::BLOCK, packet::Packet, service::Server, tally::Tally};
@@ -14,26 +14,15 @@ use crate::{arrivals::Source, bernoulli::BLOCK, packet::Packet, service::Server,
 /// A slot or time that does not come.
 pub const NEVER: u64 = u64::MAX;
 
-/// What a station needs to know beside its parts.
-#[derive(Clone, Copy, Debug)]
-pub struct Setting {
-    pub discipline: Discipline,
-    pub slot_ns: u64,
-    pub rate_bps: u64,
-}
-
-pub struct Station<A, S, Q> {
-    pub(crate) setting: Setting,
+pub struct Station<A, S, Q, O> {
     pub(crate) source: A,
     pub(crate) server: S,
-    pub(crate) aqm: Q,
-    watches_departures: bool,
-    watches_occupancy: bool,
-    wants_candidate: bool,
-    tick_interval_ns: u64,
-    pub(crate) next_tick_ns: u64,
+    pub(crate) queue: Queue<Packet, Q>,
     pub(crate) random: Stream,
-    pub(crate) waiting: Fifo<Packet>,
+    pub(crate) observer: O,
+    pub(crate) slot_ns: u64,
+    pub(crate) tick_interval_ns: u64,
+    pub(crate) next_tick_ns: u64,
     /// Arrival and size of the packet in service.
     pub(crate) serving: (u64, u32),
     /// Slot in which the service ends; `NEVER` while the server is idle.
@@ -43,43 +32,38 @@ pub struct Station<A, S, Q> {
     pub(crate) counted: u64,
     /// Up to here idle slots have been counted.
     idle_counted: u64,
-    pub(crate) view: View,
     pub(crate) tally: Tally,
+    /// The queue's verdicts that earlier tallies have counted.
+    earlier_verdicts: [u64; Verdict::COUNT],
 }
 
-impl<A: Source, S: Server, Q: Aqm> Station<A, S, Q> {
-    pub fn new(setting: Setting, mut source: A, server: S, aqm: Q, random: Stream) -> Self {
-        let interval = aqm.tick_interval_ns();
-        let view = View {
-            limit_packets: setting.discipline.limit,
-            rate_bps: setting.rate_bps,
-            ..View::default()
-        };
+impl<A: Source, S: Server, Q: Aqm, O: Observer<Packet>> Station<A, S, Q, O> {
+    /// An empty `queue` before an idle server; the AQM's random words come from `random`.
+    pub fn new(
+        (mut source, server): (A, S),
+        queue: Queue<Packet, Q>,
+        slot_ns: u64,
+        random: Stream,
+        observer: O,
+    ) -> Self {
+        let interval = queue.tick_interval_ns();
         Self {
-            watches_departures: aqm.watches_departures(),
-            watches_occupancy: aqm.watches_occupancy(),
-            wants_candidate: aqm.wants_candidate(),
             tick_interval_ns: interval.unwrap_or(0),
             next_tick_ns: interval.unwrap_or(NEVER),
             arriving: source.next(),
-            setting,
             source,
             server,
-            aqm,
+            queue,
             random,
-            waiting: Fifo::new(),
+            observer,
+            slot_ns,
             serving: (0, 0),
             completion: NEVER,
             counted: 0,
             idle_counted: 0,
-            view,
             tally: Tally::new(),
+            earlier_verdicts: [0; Verdict::COUNT],
         }
-    }
-
-    /// Whether the AQM does more than to decide on arrivals and to tick.
-    pub(crate) fn asks_more(&self) -> bool {
-        self.watches_departures || self.watches_occupancy || self.wants_candidate
     }
 
     /// Runs to the end of slot `end - 1` and gives what happened since the last call.
@@ -97,7 +81,16 @@ impl<A: Source, S: Server, Q: Aqm> Station<A, S, Q> {
             self.run_events(end);
         }
         self.tally.slots = end - start;
+        self.take_verdicts();
         std::mem::take(&mut self.tally)
+    }
+
+    fn take_verdicts(&mut self) {
+        let all = *self.queue.verdicts();
+        for (verdict, count) in self.tally.verdicts.iter_mut().enumerate() {
+            *count = all[verdict] - self.earlier_verdicts[verdict];
+        }
+        self.earlier_verdicts = all;
     }
 
     /// Runs to the end of slot `end - 1`, one event after the other.
@@ -121,7 +114,7 @@ impl<A: Source, S: Server, Q: Aqm> Station<A, S, Q> {
     /// Counts the queue's present length up to slot `now`, before it changes.
     #[inline]
     fn hold(&mut self, now: u64) {
-        self.tally.hold(self.waiting.len(), now - self.counted);
+        self.tally.hold(self.queue.packets(), now - self.counted);
         self.counted = now;
     }
 
@@ -136,149 +129,56 @@ impl<A: Source, S: Server, Q: Aqm> Station<A, S, Q> {
     /// before the queue changes.
     #[inline(always)]
     fn tick_until(&mut self, now: u64) {
-        if now * self.setting.slot_ns >= self.next_tick_ns {
-            self.view.queue_packets = self.waiting.len() as u32;
-            self.view.queue_bytes = self.waiting.bytes();
-            self.view.idle = u8::from(self.completion == NEVER);
-            self.tick_due(now);
-        }
-    }
-
-    /// Ticks up to slot `now`, the queue in the view being that of all these ticks.
-    #[inline(always)]
-    pub(crate) fn tick_due(&mut self, now: u64) {
-        while self.next_tick_ns <= now * self.setting.slot_ns {
-            self.view.now_ns = self.next_tick_ns;
-            self.aqm.tick(&self.view);
+        while self.next_tick_ns <= now * self.slot_ns {
+            self.queue.tick(self.next_tick_ns, &mut self.observer);
             self.next_tick_ns += self.tick_interval_ns;
         }
     }
 
     #[inline(always)]
-    fn look(&mut self, now: u64, packet: Packet) {
-        self.view.now_ns = now * self.setting.slot_ns;
-        self.view.queue_packets = self.waiting.len() as u32;
-        self.view.queue_bytes = self.waiting.bytes();
-        self.view.random = self.random.next_u64();
-        self.describe(packet);
-        self.view.idle = u8::from(self.completion == NEVER);
-    }
-
-    #[inline(always)]
-    pub(crate) fn describe(&mut self, packet: Packet) {
-        self.view.packet_bytes = packet.bytes;
-        self.view.flow_hash = packet.flow;
-        self.view.ecn_capable = u8::from(self.setting.discipline.ecn) & packet.ecn_capable as u8;
-    }
-
-    #[inline(always)]
     fn arrive(&mut self) {
         let packet = self.arriving;
-        self.tick_until(packet.slot);
-        self.look(packet.slot, packet);
-        let candidate = self.candidate();
-        let verdict = self.aqm.arrive(&self.view);
+        let now = packet.slot;
+        self.tick_until(now);
+        self.hold(now);
         self.tally.arrivals += 1;
-        self.tally.verdicts[verdict as usize] += 1;
-        if verdict.is_drop() && !self.make_room(verdict, candidate) {
-            return;
-        }
+        let random = &mut self.random;
+        self.queue.arrive(
+            now * self.slot_ns,
+            packet,
+            &mut || random.next_u64(),
+            &mut self.observer,
+        );
         if self.completion == NEVER {
-            self.count_idle(packet.slot);
-            self.serve(packet, packet.slot);
-        } else {
-            self.hold(packet.slot);
-            self.count(packet, 1);
-            self.waiting.push(packet);
+            self.count_idle(now);
+            self.begin(now);
         }
-    }
-
-    /// Draws one of those waiting for the AQM to see, if it wants that, and gives its index.
-    #[inline(always)]
-    fn candidate(&mut self) -> Option<usize> {
-        if !self.wants_candidate || self.waiting.is_empty() {
-            return None;
-        }
-        let index = below(self.random.next_u64(), self.waiting.len());
-        self.view.candidate_flow_hash = self.waiting.get(index)?.flow;
-        Some(index)
-    }
-
-    /// Drops the victim, or the candidate; false where the arriving packet is lost.
-    fn make_room(&mut self, verdict: Verdict, candidate: Option<usize>) -> bool {
-        if verdict == Verdict::DropBoth {
-            if candidate.is_some_and(|index| self.lose(index)) {
-                self.tally.verdicts[verdict as usize] += 1;
-            }
-            return false;
-        }
-        match self.setting.discipline.victim {
-            Victim::Tail => false,
-            Victim::Front => self.lose(0),
-            Victim::Random => {
-                let index = below(self.random.next_u64(), self.waiting.len());
-                self.lose(index)
-            }
-        }
-    }
-
-    /// Drops the waiting packet at `index`, if there is one.
-    fn lose(&mut self, index: usize) -> bool {
-        self.hold(self.arriving.slot);
-        let lost = self.waiting.remove(index);
-        if let Some(packet) = lost {
-            self.count(packet, -1);
-        }
-        lost.is_some()
-    }
-
-    /// Tells the AQM that a packet joins those that wait, or has left them.
-    #[inline(always)]
-    fn count(&mut self, packet: Packet, change: i64) {
-        if self.watches_occupancy {
-            self.describe(packet);
-            self.view.queue_packets = self.waiting.len() as u32;
-            self.view.queue_bytes = self.waiting.bytes();
-            self.aqm.occupancy(&self.view, change);
-        }
-    }
-
-    #[inline]
-    fn serve(&mut self, packet: Packet, now: u64) {
-        self.completion = self.server.completion(now, packet.bytes);
-        self.serving = (packet.slot, packet.bytes);
     }
 
     #[inline(always)]
     fn complete(&mut self) {
         let now = self.completion;
         self.tick_until(now);
+        self.hold(now);
         self.tally.serve(now - self.serving.0, self.serving.1);
         self.completion = NEVER;
         self.idle_counted = now;
-        self.view.idle_since_ns = now * self.setting.slot_ns;
-        if !self.waiting.is_empty() {
-            self.hold(now);
-        }
-        while let Some(packet) = self.waiting.pop() {
-            self.count(packet, -1);
-            if self.watches_departures && !self.may_depart(packet, now) {
-                continue;
-            }
-            self.serve(packet, now);
-            return;
-        }
+        self.begin(now);
     }
 
-    /// Asks the AQM about a packet at the head of the queue, as its service would start.
-    fn may_depart(&mut self, packet: Packet, now: u64) -> bool {
-        self.look(now, packet);
-        self.view.idle = 0;
-        self.view.sojourn_ns = (now - packet.slot) * self.setting.slot_ns;
-        let verdict = self.aqm.depart(&self.view);
-        if verdict as usize != 0 {
-            self.tally.verdicts[verdict as usize] += 1;
+    /// Serves the packet that the queue gives to the free server, if it gives one.
+    #[inline(always)]
+    fn begin(&mut self, now: u64) {
+        let random = &mut self.random;
+        let next = self.queue.depart(
+            now * self.slot_ns,
+            &mut || random.next_u64(),
+            &mut self.observer,
+        );
+        if let Some(next) = next {
+            let packet = next.packet;
+            self.completion = self.server.completion(now, packet.bytes);
+            self.serving = (packet.slot, packet.bytes);
         }
-        !verdict.is_drop()
     }
 }

@@ -2,6 +2,12 @@
 
 use sluice_random::{Stream, geometric, uniform};
 
+/// How long the slowest state of a modulator may last, slots: beyond, rounding would reach the 8th
+/// digit of the variance.
+const LONGEST_STATE: f64 = 1e9;
+/// The least ln q: the mean of two states is then 1e-26, and at the greatest, its opposite, 1.
+const LEAST_LN_Q: f64 = -60.0;
+
 /// A packet in each slot that the chain spends in state 0, which it leaves to state j with
 /// probability a^-j and reaches again from there with (q/a)^j. Domanska, Domanski & Czachorski
 /// 2008, section III.
@@ -16,6 +22,59 @@ pub struct Modulator {
 }
 
 impl Modulator {
+    /// The modulator with this mean and this `a`; the mean alone fixes q.
+    ///
+    /// # Errors
+    /// If a value is out of range, if `a` is too small for that many states, or so large that the
+    /// slowest state lasts over 10^9 slots.
+    pub fn of_mean(mean: f64, a: f64, states: u32) -> Result<Self, String> {
+        let law = Self {
+            a,
+            q: Self::q_of_mean(mean, states)?,
+            states,
+        };
+        law.check()?;
+        let slowest = (a / law.q).powi(states as i32 - 1);
+        if slowest > LONGEST_STATE * (1.0 + 1e-9) {
+            return Err(format!(
+                "a = {a} is too large for q = {} and {states} states: the slowest state would last \
+                 {slowest:.3e} slots; at most 1e9 are allowed",
+                law.q
+            ));
+        }
+        Ok(law)
+    }
+
+    /// The q of a mean: mean = 1 / (1 + q^-1 + ... + q^-(states - 1)).
+    ///
+    /// # Errors
+    /// If a value is out of range.
+    pub fn q_of_mean(mean: f64, states: u32) -> Result<f64, String> {
+        if !(2..=20).contains(&states) {
+            return Err(format!("states = {states} must lie between 2 and 20"));
+        }
+        if !(1.0 / LONGEST_STATE..1.0).contains(&mean) {
+            return Err(format!(
+                "mean = {mean} must be at least 1e-09 and below 1 (packets per slot)"
+            ));
+        }
+        // the sum falls as q grows: halve until no number lies between
+        let wanted = 1.0 / mean - 1.0;
+        let (mut low, mut high) = (LEAST_LN_Q, -LEAST_LN_Q);
+        loop {
+            let ln_q = f64::midpoint(low, high);
+            if ln_q == low || ln_q == high {
+                return Ok(ln_q.exp());
+            }
+            let sum: f64 = (1..states).map(|j| (-f64::from(j) * ln_q).exp()).sum();
+            if sum > wanted {
+                low = ln_q;
+            } else {
+                high = ln_q;
+            }
+        }
+    }
+
     /// Packets per slot: 1 / (1 + q^-1 + ... + q^-(states - 1)).
     pub fn mean(&self) -> f64 {
         let weights = (0..self.states as i32).map(|j| self.q.powi(-j));
@@ -171,6 +230,25 @@ mod tests {
             let (mean, error) = mean(&(0..20_000).map(hit).collect::<Vec<_>>());
             assert!((mean - 0.5).abs() < 4.0 * error, "{slot}: {mean}");
         }
+    }
+
+    #[test]
+    fn a_mean_fixes_q() {
+        for states in [2, 5, 20] {
+            for mean in [1e-9, 1e-3, 0.25, 0.5, 0.999_999] {
+                let q = Modulator::q_of_mean(mean, states).unwrap();
+                let found = Modulator { a: 31.0, q, states }.mean();
+                assert!(
+                    (found / mean - 1.0).abs() < 1e-12,
+                    "{states} {mean}: {found}"
+                );
+            }
+        }
+        let words = |mean, a, states| Modulator::of_mean(mean, a, states).unwrap_err();
+        assert!(words(0.0, 8.0, 5).starts_with("mean = 0 must be at least"));
+        assert!(words(0.5, 8.0, 21).starts_with("states = 21 must lie"));
+        assert!(words(0.5, 1.95, 20).starts_with("a = 1.95 is too small"));
+        assert!(words(0.5, 1e9, 5).starts_with("a = 1000000000 is too large"));
     }
 
     #[test]

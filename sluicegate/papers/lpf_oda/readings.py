@@ -20,10 +20,17 @@ from sluicegate.papers.lpf_oda.source import (
     SERVER_DELAYS_S,
     W,
 )
-from sluicegate.scenario import Discipline, Queue
-from sluicegate.worlds.network.flows import DatagramFlows, Flows, Tcp, TcpFlows
-from sluicegate.worlds.network.scenario import NetworkScenario
-from sluicegate.worlds.network.topology import Star
+from sluicegate.registry import Value
+from sluicegate.scenario import (
+    DatagramFlows,
+    Discipline,
+    Flows,
+    NetworkScenario,
+    Queue,
+    Star,
+    Tcp,
+    TcpFlows,
+)
 
 SEEDS = 10
 # how long senders stay silent after many losses varies much
@@ -82,7 +89,7 @@ class Reading:
 
     def _red(self, name: str) -> Discipline:
         decay = {"idle_decay": True, "mean_packet_bytes": self.packet_bytes}
-        params = {
+        params: dict[str, Value] = {
             "min_th": MIN_TH,
             "max_th": MAX_TH,
             "max_p": MAX_P,
@@ -137,7 +144,7 @@ def _tcp(count: int, start_s: float = 0.0, stop_s: float | None = None) -> TcpFl
     tcp = Tcp(variant="reno", packet_bytes=PACKET_BYTES)
     return TcpFlows(
         count=count,
-        way="inward",
+        route="inward",
         tcp=tcp,
         spread_s=_TCP_SPREAD_S,
         start_s=start_s,
@@ -156,7 +163,7 @@ def _poisson(
     servers = len(SERVER_DELAYS_S)
     return DatagramFlows(
         count=servers,
-        way="inward",
+        route="inward",
         gaps="exponential",
         packet_bytes=packet_bytes,
         rate_bps=load * RATE_BPS / servers,

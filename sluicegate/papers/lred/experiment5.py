@@ -41,9 +41,8 @@ from sluicegate.papers.lred.scenarios import (
     red,
     regulating,
 )
-from sluicegate.scenario import Discipline
+from sluicegate.scenario import Discipline, Flows
 from sluicegate.worlds.network import Exponential, NetworkScenario, Pareto, ShortTcpFlows, Uniform
-from sluicegate.worlds.network.scenario import AnyFlows
 
 RATES = tuple(range(10, 101, 10))
 # of the comparison with AVQ
@@ -66,7 +65,7 @@ def short_flows(
     *,
     start_s: float = COME_S,
     stop_s: float = GO_S,
-    way: str = "forward",
+    route: str = "forward",
 ) -> ShortTcpFlows:
     """Flows of 1 s to 2 s that arrive at a rate (1/s): a stream of arrivals for each pair."""
     pairs = len(DELAYS_S)
@@ -80,7 +79,7 @@ def short_flows(
         else Uniform(least_s=1.0, greatest_s=2.0),
         start_s=start_s,
         stop_s=stop_s,
-        way=way,
+        route=route,
         tcp=reading.tcp,
     )
 
@@ -89,7 +88,7 @@ def scenarios(reading: Reading) -> Scenarios:
     """By the arrival rate (1/s); the greatest one also with Pareto laws."""
 
     def found(rate: float, discipline: Discipline, law: Law = "Poisson") -> NetworkScenario:
-        flows: list[AnyFlows] = [long_lived(FLOWS, reading), short_flows(rate, reading, law)]
+        flows: list[Flows] = [long_lived(FLOWS, reading), short_flows(rate, reading, law)]
         return dumbbell(flows, discipline, reading)
 
     small = [lred(q_ref, label=_small(q_ref)) for q_ref in SMALL_TARGETS]

@@ -27,8 +27,8 @@ from sluicegate.papers.lred.measured import (
 )
 from sluicegate.papers.lred.queues import queue_plot
 from sluicegate.papers.lred.scenarios import Q_REF, Reading, dumbbell, long_lived, red, regulating
+from sluicegate.scenario import Flows
 from sluicegate.worlds.network import PortRecord
-from sluicegate.worlds.network.scenario import AnyFlows
 
 READINGS: tuple[Reading, ...] = ()
 LIMITS = (200, 400)
@@ -43,9 +43,9 @@ _TRAFFIC = {"reverse": "short flows", "forward": "persistent flows"}
 
 def scenarios(reading: Reading) -> Scenarios:
     """By the buffer, packets."""
-    flows: list[AnyFlows] = [
-        long_lived(_PERSISTENT, reading, way="reverse"),
-        short_flows(_SHORT_RATE, reading, start_s=0.0, stop_s=DURATION_S, way="forward"),
+    flows: list[Flows] = [
+        long_lived(_PERSISTENT, reading, route="reverse"),
+        short_flows(_SHORT_RATE, reading, start_s=0.0, stop_s=DURATION_S, route="forward"),
     ]
     return {
         (limit, discipline.name): dumbbell(

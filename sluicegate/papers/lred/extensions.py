@@ -44,7 +44,7 @@ _WHERE = "sec. 7, future work"
 
 def scenarios(reading: Reading) -> Scenarios:
     """Experiment 1 with LRED that drops and that marks; experiment 5's greatest rate with fGn."""
-    tcp = reading.tcp.model_copy(update={"ecn": True})
+    tcp = reading.tcp.replace(ecn=True)
     persistent = long_lived(FLOWS, reading)
     return {
         **{
@@ -53,8 +53,8 @@ def scenarios(reading: Reading) -> Scenarios:
         },
         **{
             (flows, _MARKING): dumbbell(
-                [long_lived(flows, reading).model_copy(update={"tcp": tcp})],
-                lred(label=_MARKING).model_copy(update={"ecn": True}),
+                [long_lived(flows, reading).replace(tcp=tcp)],
+                lred(label=_MARKING).replace(ecn=True),
                 reading,
             )
             for flows in MARKED_FLOWS

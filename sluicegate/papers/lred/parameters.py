@@ -107,10 +107,7 @@ def scenarios(reading: Reading) -> Scenarios:
 def _mixed(reading: Reading) -> Scenarios:
     """As many flows of either packet size; LRED in packets and in bytes of their mean."""
     flows = [
-        long_lived(_FLOWS // 2, reading).model_copy(
-            update={"tcp": reading.tcp.model_copy(update={"packet_bytes": size})}
-        )
-        for size in _SIZES
+        long_lived(_FLOWS // 2, reading).replace({"tcp.packet_bytes": size}) for size in _SIZES
     ]
     in_bytes = lred(label=_BYTES, unit="bytes", mean_packet_bytes=sum(_SIZES) // 2)
     return {(_MIXED, each.name): dumbbell(flows, each, reading) for each in (lred(), in_bytes)}

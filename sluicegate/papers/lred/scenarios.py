@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from sluicegate.scenario import Discipline, Queue
+from sluicegate.registry import Value
+from sluicegate.scenario import Discipline, Flows, Queue
 from sluicegate.worlds.network import Dumbbell, NetworkScenario, Tcp, TcpFlows
-from sluicegate.worlds.network.scenario import AnyFlows
 
 REPLICATIONS = 10
 DURATION_S, SAMPLE_S = 200.0, 0.1
@@ -48,12 +48,8 @@ class Reading:
 
 MAIN = Reading("main")
 SLOW_ACCESS = Reading("access links of 10 Mb/s", access_rate_bps=10e6)
-OLD_TIMERS = Reading(
-    "TCP's older timers", tcp=_NS2.model_copy(update={"min_rto_s": 1.0, "tick_s": 0.1})
-)
-SMALL_WINDOW = Reading(
-    "a receiver window of 20", tcp=_NS2.model_copy(update={"receiver_window": 20})
-)
+OLD_TIMERS = Reading("TCP's older timers", tcp=_NS2.replace(min_rto_s=1.0, tick_s=0.1))
+SMALL_WINDOW = Reading("a receiver window of 20", tcp=_NS2.replace(receiver_window=20))
 NS2_REM = Reading("ns-2's REM", rem="rate")
 HALF_ON_RATE = Reading("half the ON rate", on_rate=1.0)
 
@@ -71,7 +67,12 @@ def pi(q_ref: float = Q_REF) -> Discipline:
 
 def pi_star(n_min: int, r_max: float, q_ref: float = Q_REF) -> Discipline:
     """PI*: coefficients designed for N- flows and round trips of R+ seconds."""
-    design = {"coefficients": "designed", "n_min": n_min, "r_max": r_max, "capacity": CAPACITY}
+    design: dict[str, Value] = {
+        "coefficients": "designed",
+        "n_min": n_min,
+        "r_max": r_max,
+        "capacity": CAPACITY,
+    }
     return Discipline(aqm="pi", params={"q_ref": q_ref, **design}, label="PI*")
 
 
@@ -109,13 +110,13 @@ def others(q_ref: float = Q_REF) -> list[Discipline]:
     return [red(q_ref), avq()]
 
 
-def long_lived(count: int, reading: Reading, way: str = "forward") -> TcpFlows:
+def long_lived(count: int, reading: Reading, route: str = "forward") -> TcpFlows:
     """Persistent flows that start within a second."""
-    return TcpFlows(count=count, spread_s=SPREAD_S, tcp=reading.tcp, way=way)
+    return TcpFlows(count=count, spread_s=SPREAD_S, tcp=reading.tcp, route=route)
 
 
 def dumbbell(
-    flows: Sequence[AnyFlows],
+    flows: Sequence[Flows],
     discipline: Discipline,
     reading: Reading,
     *,

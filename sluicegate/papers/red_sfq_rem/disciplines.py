@@ -12,8 +12,8 @@ import math
 from typing import Literal, NamedTuple, TypeAlias
 
 from sluicegate.papers.red_sfq_rem.source import BOTTLENECK_DELAY_S, PAYLOAD_BYTES
-from sluicegate.scenario import Discipline
-from sluicegate.scheduler import Sfq
+from sluicegate.registry import Value
+from sluicegate.scenario import Discipline, Sfq
 
 Like: TypeAlias = Literal["ns2", "text"]
 
@@ -49,7 +49,7 @@ def gate(name: str, like: Like, limit: int, rate_bps: float) -> Gate:
         sfq = Discipline(label=name, aqm="drop_tail", scheduler=Sfq(queues=queues))
         return Gate(sfq, holds)
     mean_bytes, holds = (_REM_BYTES, limit - 1) if like == "ns2" else (WIRE_BYTES, limit)
-    params = {
+    params: dict[str, Value] = {
         "congestion": "rate",
         "q_ref": 20,
         "sampling_interval": 0.01,
@@ -67,7 +67,7 @@ def _red(mean_bytes: int, limit: int, rate_bps: float) -> Gate:
     packet = WIRE_BYTES / mean_bytes
     min_th = max(_LEAST_MIN_TH, _TARGET_DELAY_S * packets_per_s / 2) / packet
     rtt_s = max(0.1, 3 * (BOTTLENECK_DELAY_S + 1 / packets_per_s))
-    params = {
+    params: dict[str, Value] = {
         "law": "gentle",
         "spacing": "waiting",
         "min_th": min_th,

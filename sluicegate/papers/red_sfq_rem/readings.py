@@ -14,10 +14,7 @@ from sluicegate.papers.red_sfq_rem.source import (
     DURATION_S,
     PAIRS,
 )
-from sluicegate.scenario import Queue
-from sluicegate.worlds.network.flows import Tcp, TcpFlows
-from sluicegate.worlds.network.scenario import NetworkScenario
-from sluicegate.worlds.network.topology import Dumbbell
+from sluicegate.scenario import Dumbbell, NetworkScenario, Queue, Tcp, TcpFlows
 
 Variant: TypeAlias = Literal["tahoe", "reno", "newreno"]
 

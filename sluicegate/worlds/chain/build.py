@@ -13,9 +13,8 @@ from numpy.typing import NDArray
 
 from sluicegate import _engine
 from sluicegate.errors import SluiceError
-from sluicegate.registry import PythonAqm
 from sluicegate.scenario import Discipline, Scenario
-from sluicegate.worlds.slotted.simulate import describe, engine_plan
+from sluicegate.worlds.slotted.simulate import describe
 from sluicegate.worlds.world import Tell
 
 # the system and other programs need some, too
@@ -53,16 +52,8 @@ def build(
     Raises:
         SluiceError: If there is no such chain, or if it needs more memory than there is.
     """
-    if isinstance(discipline.configured, PythonAqm):
-        raise SluiceError(f"{discipline.name} has no exact chain: it is a Python class")
-    if scenario.arrivals.kind == "replay":
-        raise SluiceError("arrivals.kind = replay has no exact chain: a capture is no Markov chain")
     memory = _SHARE_OF_MEMORY * os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
-    plan = engine_plan(scenario, discipline)
-    try:
-        return _engine.Chain(plan, discipline.configured.engine, grid, memory)
-    except ValueError as error:
-        raise SluiceError(str(error)) from None
+    return _engine.Chain(scenario.handle, discipline.handle, grid, memory)
 
 
 def build_start(

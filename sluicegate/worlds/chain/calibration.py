@@ -89,7 +89,6 @@ def _moved(parameter: Parameter, change: float) -> tuple[Scenario, Discipline]:
     for halving in range(_HALVINGS):
         try:
             return parameter.at(parameter.value + change / 2**halving)
-        except ValueError:
-            # pydantic's and the AQM's refusals alike
+        except SluiceError:
             continue
     raise SluiceError(f"{parameter.name} = {parameter.value:g} has no value beside it in range")

@@ -50,14 +50,9 @@ class Parameter:
             SluiceError: If that value is out of range.
         """
         if self._param is not None:
-            params = {**self._discipline.params, self.name: value}
-            changed = Discipline(**{**dict(self._discipline), "params": params})
-            _ = changed.configured
-            return self._scenario, changed
+            return self._scenario, self._discipline.replace({f"params.{self.name}": value})
         where = "service" if self.name == "mu" else "arrivals"
-        part = getattr(self._scenario, where)
-        changed_part = type(part)(**{**dict(part), self.name: value})
-        return self._scenario.model_copy(update={where: changed_part}), self._discipline
+        return self._scenario.replace({f"{where}.{self.name}": value}), self._discipline
 
     def step(self, grid: float) -> float:
         """A step, upwards or downwards, of which four lead to plans that a derivative is made of.

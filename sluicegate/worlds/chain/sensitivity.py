@@ -15,7 +15,6 @@ from sluicegate.scenario import Discipline, Scenario
 from sluicegate.worlds.chain.build import build, only
 from sluicegate.worlds.chain.parameters import STEPS, Parameter
 from sluicegate.worlds.chain.steady import Method, counts
-from sluicegate.worlds.slotted.simulate import engine_plan
 
 # largest relative change of a count by which measures are differenced
 _SMALL = 1e-5
@@ -103,10 +102,7 @@ def sensitivity(
     wanted = [Parameter(scenario, chosen, name) for name in parameters]
     chain = build(scenario, chosen, grid)
     nearby = [_nearby(parameter, grid) for parameter in wanted]
-    try:
-        value, derivatives = _engine.chain_sensitivities(chain, nearby, method)
-    except ValueError as error:
-        raise SluiceError(str(error)) from None
+    value, derivatives = _engine.chain_sensitivities(chain, nearby, method)
     rows = [
         row
         for parameter, derivative in zip(wanted, derivatives, strict=True)
@@ -122,22 +118,17 @@ def sensitivity(
 
 def _nearby(
     parameter: Parameter, grid: float
-) -> tuple[float, list[tuple[dict[str, Any], _engine.ConfiguredAqm]]]:
+) -> tuple[float, list[tuple[_engine.Scenario, _engine.Discipline]]]:
     """A step, and what the engine builds chains of one to four such steps away."""
     step = parameter.step(grid)
     try:
         places = [parameter.at(parameter.value + k * step) for k in range(1, STEPS + 1)]
-    except ValueError as error:
-        # pydantic's and the AQM's refusals alike
+    except SluiceError as error:
         raise SluiceError(
             f"{parameter.name} = {parameter.value:g} has no derivative with this grid, which takes "
             f"values up to {parameter.value + STEPS * step:g}: {error}"
         ) from None
-    plans = [
-        (engine_plan(scenario, discipline), discipline.configured.engine)
-        for scenario, discipline in places
-    ]
-    return step, plans
+    return step, [(scenario.handle, discipline.handle) for scenario, discipline in places]
 
 
 def _rows(

@@ -1,27 +1,30 @@
 """The network world: packets from end to end, with TCP that reacts, from event to event."""
 
-from sluicegate.worlds.network.flows import (
-    DatagramFlows,
-    ReplayFlows,
-    ShortTcpFlows,
-    Tcp,
-    TcpFlows,
-    WebFlows,
-)
-from sluicegate.worlds.network.laws import (
+from sluicegate._engine import SimplexLink
+from sluicegate.scenario import (
     Constant,
+    DatagramFlows,
+    Dumbbell,
     Exponential,
     Fgn,
+    Graph,
+    Link,
+    NetworkScenario,
     Pareto,
+    ParkingLot,
+    ReplayFlows,
     SelfSimilar,
+    ShortTcpFlows,
     Sizes,
+    Star,
+    Tcp,
+    TcpFlows,
     Uniform,
+    WebFlows,
 )
 from sluicegate.worlds.network.measures import fairness, response_time_s
 from sluicegate.worlds.network.record import NetworkRecord, PortRecord
-from sluicegate.worlds.network.scenario import NetworkScenario
 from sluicegate.worlds.network.simulate import simulate
-from sluicegate.worlds.network.topology import Dumbbell, Graph, Link, ParkingLot, Star
 
 __all__ = [
     "Constant",
@@ -39,6 +42,7 @@ __all__ = [
     "ReplayFlows",
     "SelfSimilar",
     "ShortTcpFlows",
+    "SimplexLink",
     "Sizes",
     "Star",
     "Tcp",

@@ -11,11 +11,9 @@ from numpy.typing import NDArray
 
 from sluicegate.estimate import Measure, student
 from sluicegate.record import FloatArray
+from sluicegate.scenario import DatagramFlows, Flows, NetworkScenario, ReplayFlows
 from sluicegate.worlds.network import measures
-from sluicegate.worlds.network.flows import DatagramFlows, Flows, ReplayFlows
-from sluicegate.worlds.network.laws import ns
 from sluicegate.worlds.network.record import NetworkRecord, PortRecord, lasting, main_place
-from sluicegate.worlds.network.scenario import NetworkScenario
 
 Run = Mapping[str, Any]
 # some stretches of each replication
@@ -89,7 +87,9 @@ def _method(scenario: NetworkScenario, rows: Sequence[Mapping[str, float]]) -> s
 def _ports(
     scenario: NetworkScenario, runs: Sequence[Run], after: Stretches, whole: Stretches
 ) -> list[PortRecord]:
-    names = [f"{wire.source} -> {wire.sink}" for wire in scenario.topology.wires() if wire.queue]
+    names = [
+        f"{link.source} -> {link.sink}" for link in scenario.topology.simplex_links if link.queue
+    ]
     ports = []
     for place, name in enumerate(names):
         tallies = [stretch["ports"][place] for stretches in after for stretch in stretches]
@@ -223,7 +223,7 @@ def _completions(runs: Sequence[Run], since_s: float) -> list[dict[str, float]]:
     outcomes = [run["tcp"] for run in runs]
     if not any((tcp["completion_ns"] != measures.NO_TIME_NS).any() for tcp in outcomes):
         return [{} for _ in runs]
-    return [measures.completion_measures(tcp, ns(since_s)) for tcp in outcomes]
+    return [measures.completion_measures(tcp, round(since_s * 1e9)) for tcp in outcomes]
 
 
 def _intervals(rows: Sequence[Mapping[str, float]]) -> dict[str, Measure]:

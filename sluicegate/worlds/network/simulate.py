@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from dataclasses import replace
 from importlib.metadata import version
@@ -10,19 +9,13 @@ from os import PathLike, fspath
 from typing import Any
 
 from sluicegate import _engine, store
-from sluicegate.checked import check_threads
 from sluicegate.errors import InterruptError, SluiceError
-from sluicegate.registry import Aqm
-from sluicegate.scenario import Discipline
+from sluicegate.scenario import Discipline, NetworkScenario
+from sluicegate.threads import check_threads
 from sluicegate.worlds.network.assemble import record
-from sluicegate.worlds.network.laws import ns
 from sluicegate.worlds.network.record import NetworkRecord
-from sluicegate.worlds.network.scenario import NetworkScenario
 
 Watch = Callable[[float, float], None]
-
-# what the engine says of a time out of range
-_TIME = r"(tcp\.\w+)_ns = (\d+) must lie between (\d+) and (\d+) \(ns\)"
 
 
 def simulate(
@@ -69,19 +62,16 @@ def simulate(
     if not fresh and trace is None and (known := store.find(identity, NetworkRecord)) is not None:
         return replace(known, discipline=discipline.name)
     total_s = scenario.duration_s * scenario.replications
-    plan = _plan(scenario, discipline)
+    handles = scenario.handle, discipline.handle
 
     def report(done_ns: int) -> None:
         if watch is not None:
             watch(done_ns / 1e9, total_s)
 
-    try:
-        if trace is None:
-            outcome = _engine.simulate_network(plan, threads, report)
-        else:
-            outcome = _engine.record_network(plan, fspath(trace), report)
-    except ValueError as error:
-        raise SluiceError(_in_words_of(scenario, str(error))) from None
+    if trace is None:
+        outcome = _engine.simulate_network(*handles, threads, report)
+    else:
+        outcome = _engine.record_network(*handles, fspath(trace), report)
     if not outcome:
         raise InterruptError("interrupted before anything was finished")
     found = record(scenario, outcome, identity=identity, discipline=discipline.name, run=run)
@@ -90,71 +80,7 @@ def simulate(
     return found
 
 
-def _in_words_of(scenario: NetworkScenario, reason: str) -> str:
-    """The engine's reason with groups of flows numbered, and times called, as in the scenario."""
-    numbers = scenario.group_numbers
-    reason = re.sub(r"^flows\.(\d+)", lambda found: f"flows.{numbers[int(found[1])]}", reason)
-    return re.sub(_TIME, lambda found: _in_seconds(*found.groups()), reason)
-
-
-def _in_seconds(name: str, *times_ns: str) -> str:
-    time, least, greatest = (f"{int(each) / 1e9:g}" for each in times_ns)
-    return f"{name}_s = {time} must lie between {least} and {greatest} (s)"
-
-
 def describe(scenario: NetworkScenario, discipline: Discipline) -> dict[str, Any]:
     """Everything that determines a run, as types that JSON has."""
-    described = scenario.model_dump(exclude={"title", "disciplines", "queue", "flows"})
-    return {
-        "world": "network",
-        "version": version("sluicegate"),
-        **described,
-        "flows": [flows.described() for flows in scenario.flows],
-        "queue": _queue(scenario, discipline),
-        "aqm": discipline.configured.fingerprint,
-    }
-
-
-def _queue(scenario: NetworkScenario, discipline: Discipline) -> dict[str, Any]:
-    own = {"victim": discipline.victim, "ecn": discipline.ecn}
-    given = {name: value for name, value in own.items() if value is not None}
-    scheduler = discipline.scheduler.plan()
-    return {**scenario.queue.model_dump(), **given, "scheduler": scheduler}
-
-
-def _plan(scenario: NetworkScenario, discipline: Discipline) -> dict[str, Any]:
-    """What the engine takes a scenario and a discipline as."""
-    aqm = discipline.configured
-    if not isinstance(aqm, Aqm):
-        raise SluiceError("a Python AQM runs in the slotted world only")
-    place = {name: number for number, name in enumerate(scenario.nodes)}
-    links = [
-        {
-            "from": place[wire.source],
-            "to": place[wire.sink],
-            "rate_bps": round(wire.rate_bps),
-            "delay_ns": ns(wire.delay_s),
-            "queue": wire.queue,
-        }
-        for wire in scenario.topology.wires()
-    ]
-    groups = []
-    for flows, pairs in zip(scenario.flows, scenario.pairs(), strict=True):
-        fields = flows.plan()
-        for number, (source, sink) in enumerate(pairs):
-            count = (flows.count + len(pairs) - 1 - number) // len(pairs)
-            ends = {"from": place[source], "to": place[sink], "count": count}
-            groups.append({**fields, **ends})
-    return {
-        **_queue(scenario, discipline),
-        "aqm": aqm.engine,
-        "nodes": scenario.nodes,
-        "links": links,
-        "groups": groups,
-        "duration_ns": ns(scenario.duration_s),
-        "warm_up_ns": ns(scenario.warm_up),
-        "sample_ns": ns(scenario.sample_s),
-        "windows": scenario.windows,
-        "replications": scenario.replications,
-        "seed": scenario.seed,
-    }
+    described = scenario.described(discipline)
+    return {"world": "network", "version": version("sluicegate"), **described}

@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING, ClassVar
 
 from sluicegate.errors import SluiceError
 from sluicegate.report.text import assignments, reading_of_intervals
-from sluicegate.scenario import Discipline
+from sluicegate.scenario import Discipline, NetworkScenario
 from sluicegate.worlds.network.record import NetworkRecord
-from sluicegate.worlds.network.scenario import NetworkScenario
 from sluicegate.worlds.network.simulate import simulate
 from sluicegate.worlds.world import AnyScenario, Tell, World
 
@@ -47,7 +46,7 @@ class Network(World[NetworkScenario, NetworkRecord]):
 
     def cost(self, scenario: NetworkScenario) -> float:
         """Packets that all links with the discipline can send; each takes as long as some slots."""
-        rate_bps = sum(wire.rate_bps for wire in scenario.topology.wires() if wire.queue)
+        rate_bps = sum(link.rate_bps for link in scenario.topology.simplex_links if link.queue)
         seconds = scenario.duration_s * scenario.replications
         return self.SLOTS_OF_A_PACKET * seconds * rate_bps / _PACKET_BITS
 
@@ -83,10 +82,10 @@ class Network(World[NetworkScenario, NetworkRecord]):
 
     def settings(self, scenario: NetworkScenario) -> Iterator[tuple[str, str]]:
         """Topology, flows, queue, and what is left out."""
-        yield "topology", assignments(scenario.topology.model_dump())
+        yield "topology", assignments(scenario.topology.table())
         for number, flows in enumerate(scenario.flows):
-            yield f"flows {number}", assignments(flows.model_dump())
-        yield "queue", assignments(scenario.queue.model_dump())
+            yield f"flows {number}", assignments(flows.table())
+        yield "queue", assignments(scenario.queue.table())
         yield "time left out at the start", f"{scenario.warm_up:g} s"
         yield "time between samples", f"{scenario.sample_s:g} s"
 

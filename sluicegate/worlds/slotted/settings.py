@@ -11,9 +11,9 @@ from sluicegate.scenario import Scenario
 
 def settings(scenario: Scenario) -> Iterator[tuple[str, str]]:
     """The parts of a scenario and how they were set."""
-    yield "arrivals", assignments(scenario.arrivals.model_dump())
-    yield "service", assignments(scenario.service.model_dump())
-    yield "queue", assignments(scenario.queue.model_dump())
+    yield "arrivals", assignments(scenario.arrivals.table())
+    yield "service", assignments(scenario.service.table())
+    yield "queue", assignments(scenario.queue.table())
     no_duration = scenario.slot_s is None
     yield "slot", "no duration: times are in slots" if no_duration else f"{scenario.slot_s} s"
     yield "packet size (where not a capture's)", f"{scenario.packet_bytes} bytes"

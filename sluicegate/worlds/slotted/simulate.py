@@ -10,18 +10,11 @@ from typing import Any
 import numpy as np
 
 from sluicegate import _engine, store
-from sluicegate.checked import check_threads
 from sluicegate.errors import InterruptError, SluiceError
 from sluicegate.estimate import Counts, measures, unit_correlation
 from sluicegate.registry import PythonAqm
-from sluicegate.scenario import (
-    DeterministicService,
-    Discipline,
-    GeometricService,
-    PacketSizeService,
-    ReplayArrivals,
-    Scenario,
-)
+from sluicegate.scenario import Discipline, ReplayArrivals, Scenario
+from sluicegate.threads import check_threads
 from sluicegate.worlds.slotted.record import SlottedRecord
 
 Watch = Callable[[int, int], None]
@@ -67,8 +60,8 @@ def simulate(
         return replace(known, discipline=discipline.name)
     total = scenario.duration_slots * scenario.runs
     outcome = _engine.simulate(
-        engine_plan(scenario, discipline),
-        discipline.configured.engine,
+        scenario.handle,
+        discipline.handle,
         threads,
         None if watch is None else lambda done: watch(done, total),
     )
@@ -80,62 +73,8 @@ def simulate(
 
 def describe(scenario: Scenario, discipline: Discipline) -> dict[str, Any]:
     """Everything that determines a run, as types that JSON has."""
-    arrivals = scenario.arrivals.model_dump()
-    if isinstance(scenario.arrivals, ReplayArrivals):
-        arrivals = {"kind": "replay", "packets": scenario.arrivals.packets.fingerprint}
-    queue = _queue(scenario, discipline)
-    return {
-        "world": "slotted",
-        "version": version("sluicegate"),
-        "arrivals": arrivals,
-        "service": scenario.service.model_dump(),
-        "queue": queue,
-        "aqm": discipline.configured.fingerprint,
-        "slots": scenario.duration_slots,
-        "replications": scenario.runs,
-        "seed": scenario.seed,
-        "slot_s": scenario.slot_s,
-        "packet_bytes": scenario.packet_bytes,
-    }
-
-
-def _queue(scenario: Scenario, discipline: Discipline) -> dict[str, Any]:
-    own = {"victim": discipline.victim, "ecn": discipline.ecn}
-    given = {name: value for name, value in own.items() if value is not None}
-    return {**scenario.queue.model_dump(), **given}
-
-
-def engine_plan(scenario: Scenario, discipline: Discipline) -> dict[str, Any]:
-    """What the engine's worlds take a scenario and a discipline's queue as."""
-    return {
-        "arrivals": _arrivals(scenario),
-        "service": _service(scenario),
-        **_queue(scenario, discipline),
-        "slots": scenario.duration_slots,
-        "replications": scenario.runs,
-        "seed": scenario.seed,
-        "slot_ns": scenario.slot_ns,
-        "packet_bytes": scenario.packet_bytes,
-    }
-
-
-def _arrivals(scenario: Scenario) -> dict[str, Any]:
-    if not isinstance(scenario.arrivals, ReplayArrivals):
-        return scenario.arrivals.plan()
-    assert scenario.slot_s is not None
-    capture = scenario.arrivals.packets
-    slots = scenario.arrivals.slots(scenario.slot_s)
-    trace = _engine.Trace(slots, capture.bytes, capture.flow, capture.ecn_capable)
-    return {"kind": "replay", "trace": trace}
-
-
-def _service(scenario: Scenario) -> dict[str, Any]:
-    match scenario.service:
-        case GeometricService() | DeterministicService() as service:
-            return service.model_dump()
-        case PacketSizeService(rate_bps=rate_bps):
-            assert scenario.slot_s is not None
-            return {"kind": "packet-size", "bytes_per_slot": rate_bps * scenario.slot_s / 8}
+    described = scenario.described(discipline)
+    return {"world": "slotted", "version": version("sluicegate"), **described}
 
 
 def _record(

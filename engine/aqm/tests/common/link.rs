@@ -110,6 +110,7 @@ impl<W: FnMut(Event, &View, Verdict, &Running)> Station<'_, W> {
         };
         let mut view = self.view(now_ns, bytes);
         view.flow_hash = packet.flow;
+        view.full = u8::from(view.queue_packets >= view.limit_packets);
         let mut candidate = None;
         if self.running.wants_candidate() && !self.waiting.is_empty() {
             let index = self.draw(self.waiting.len());

@@ -262,14 +262,14 @@ fn drop_tail_admits_up_to_the_limit() {
     assert_eq!(configured.drop_probability(1e6), Some(0.0));
     let mut running = configured.start();
     assert_eq!(running.average(), None);
-    for (queue_packets, expected) in [
-        (0, Verdict::Admit),
-        (9, Verdict::Admit),
-        (10, Verdict::DropOverflow),
+    for (queue_packets, full, expected) in [
+        (0, 0, Verdict::Admit),
+        (9, 0, Verdict::Admit),
+        (10, 1, Verdict::DropOverflow),
     ] {
         let view = View {
             queue_packets,
-            limit_packets: 10,
+            full,
             ..View::default()
         };
         assert_eq!(running.arrive(&view), expected, "{queue_packets} waiting");

@@ -48,8 +48,6 @@ fn departure(now_ms: u64, sojourn_ms: u64, ecn_capable: u8) -> View {
     View {
         now_ns: now_ms * 1_000_000,
         sojourn_ns: sojourn_ms * 1_000_000,
-        queue_packets: 10,
-        limit_packets: 10,
         ecn_capable,
         ..View::default()
     }
@@ -73,7 +71,11 @@ fn departures_are_decided() {
             (running.tick_interval_ns(), running.average()),
             (None, None)
         );
-        assert_eq!(running.arrive(&departure(0, 0, 0)), Verdict::DropOverflow);
+        let overflow = View {
+            full: 1,
+            ..View::default()
+        };
+        assert_eq!(running.arrive(&overflow), Verdict::DropOverflow);
         let mut acted = Vec::new();
         for now_ms in 1..=350 {
             let sojourn_ms = if now_ms == 20 { 4 } else { 6 };
@@ -153,7 +155,7 @@ fn a_number_that_is_no_verdict_counts_as_admitted_within_the_limit() {
     for (queue_packets, expected) in [(9, Verdict::Admit), (10, Verdict::DropOverflow)] {
         let view = View {
             queue_packets,
-            limit_packets: 10,
+            full: u8::from(queue_packets == 10),
             ..View::default()
         };
         assert_eq!(running.arrive(&view), expected);

@@ -17,6 +17,7 @@ pub fn port(aqm: &str, limit: u32) -> Port {
     Port {
         discipline: Discipline {
             limit,
+            limit_bytes: None,
             victim: Victim::Tail,
             ecn: false,
         },

@@ -6,65 +6,19 @@ mod sensitivity;
 mod steady;
 mod transient;
 
-use pyo3::{exceptions::PyValueError, prelude::*, types::PyDict};
-use sluice_chain::{Arrivals, Chain, ChainError, Plan, Progress};
+use pyo3::prelude::*;
+use sluice_chain::{Chain, ChainError, Plan, Progress};
 
 use crate::{
-    aqm::PyConfigured,
     attended::attended,
-    slotted::{discipline, field},
+    scenario::{PyDiscipline, PyScenario, refused},
 };
-
-fn refused(error: ChainError) -> PyErr {
-    PyValueError::new_err(error.to_string())
-}
-
-fn arrivals(table: &Bound<'_, PyDict>) -> PyResult<Arrivals> {
-    Ok(match field::<String>(table, "kind")?.as_str() {
-        "geometric" => Arrivals::Geometric {
-            rate: field(table, "rate")?,
-        },
-        "self-similar" => Arrivals::SelfSimilar {
-            a: field(table, "a")?,
-            q: field(table, "q")?,
-            states: field(table, "states")?,
-        },
-        kind => {
-            return Err(PyValueError::new_err(format!(
-                "arrivals.kind = {kind} has no exact chain: it must be geometric or self-similar"
-            )));
-        }
-    })
-}
-
-fn mu(service: &Bound<'_, PyDict>) -> PyResult<f64> {
-    let kind: String = field(service, "kind")?;
-    if kind != "geometric" {
-        return Err(PyValueError::new_err(format!(
-            "service.kind = {kind} has no exact chain: it must be geometric"
-        )));
-    }
-    field(service, "mu")
-}
 
 /// The grid of the average: its step, or the averages themselves (packets).
 #[derive(FromPyObject)]
 enum Grid {
     Step(f64),
     Levels(Vec<f64>),
-}
-
-/// A plan with the average on a grid of steps of `grid`, packets.
-fn plan(table: &Bound<'_, PyDict>, aqm: &PyConfigured, grid: f64, memory: f64) -> PyResult<Plan> {
-    Ok(Plan {
-        arrivals: arrivals(&field(table, "arrivals")?)?,
-        mu: mu(&field(table, "service")?)?,
-        discipline: discipline(table)?,
-        aqm: aqm.0.clone(),
-        slot_ns: field(table, "slot_ns")?,
-        grid,
-        memory,
-    })
 }
 
 /// The chain of a plan.
@@ -76,13 +30,13 @@ pub struct PyChain {
 
 #[pymethods]
 impl PyChain {
-    /// Builds the chain of a plan, whose fields are those of `simulate`; `grid` is the step of
-    /// the average or its levels in packets, `memory` what building and solving may take in bytes.
+    /// Builds the chain of a discipline on a scenario; `grid` is the step of the average or its
+    /// levels in packets, `memory` what building and solving may take in bytes.
     #[new]
     fn new(
         py: Python<'_>,
-        table: &Bound<'_, PyDict>,
-        aqm: &PyConfigured,
+        scenario: &PyScenario,
+        discipline: &PyDiscipline,
         grid: Grid,
         memory: f64,
     ) -> PyResult<Self> {
@@ -91,7 +45,7 @@ impl PyChain {
             // no step: `Chain::on` is given the levels
             Grid::Levels(_) => f64::NAN,
         };
-        let plan = plan(table, aqm, step, memory)?;
+        let plan = Plan::of(scenario.slotted()?, &discipline.0, step, memory).map_err(refused)?;
         let chain = py
             .detach(|| match &grid {
                 Grid::Step(_) => Chain::new(&plan),

@@ -8,13 +8,13 @@ use pyo3::{
 use sluice_chain::{Derivative, Linear, Plan};
 
 use super::{
-    PyChain, plan,
+    PyChain,
     steady::{method, verdicts},
 };
-use crate::aqm::PyConfigured;
+use crate::scenario::{PyDiscipline, PyScenario, refused};
 
-/// A parameter: a step, and plan and AQM one to four steps away.
-type Nearby<'py> = (f64, [(Bound<'py, PyDict>, PyRef<'py, PyConfigured>); 4]);
+/// A parameter: a step, and scenario and discipline one to four steps away.
+type Nearby<'py> = (f64, [(PyRef<'py, PyScenario>, PyRef<'py, PyDiscipline>); 4]);
 
 /// The measures of the steady state, and their derivatives with respect to each of `parameters`.
 #[pyfunction]
@@ -27,10 +27,10 @@ fn chain_sensitivities<'py>(
     let method = method(method_name, &chain.chain)?;
     let own = &chain.plan;
     let mut near: Vec<(f64, [Plan; 4])> = Vec::new();
-    for (step, plans) in &parameters {
-        let [a, b, c, d] = plans
-            .each_ref()
-            .map(|(table, aqm)| plan(table, aqm, own.grid, own.memory));
+    for (step, places) in &parameters {
+        let [a, b, c, d] = places.each_ref().map(|(scenario, discipline)| {
+            Plan::of(scenario.slotted()?, &discipline.0, own.grid, own.memory).map_err(refused)
+        });
         near.push((*step, [a?, b?, c?, d?]));
     }
     let found = chain.ask(py, None, |chain| chain.sensitivities(own, &near, method))?;

@@ -158,9 +158,19 @@ pub fn steps(flows: u32) -> impl Strategy<Value = Vec<Step>> {
     })
 }
 
-/// Any limit below 40 packets, any victim, marking or not.
+/// Any limit below 40 packets, with or without one in bytes, any victim, marking or not.
 pub fn disciplines() -> impl Strategy<Value = Discipline> {
     let victims = vec![Victim::Tail, Victim::Front, Victim::Random];
-    (1_u32..40, prop::sample::select(victims), any::<bool>())
-        .prop_map(|(limit, victim, ecn)| Discipline { limit, victim, ecn })
+    (
+        1_u32..40,
+        prop::option::of(1000_u64..20_000),
+        prop::sample::select(victims),
+        any::<bool>(),
+    )
+        .prop_map(|(limit, limit_bytes, victim, ecn)| Discipline {
+            limit,
+            limit_bytes,
+            victim,
+            ecn,
+        })
 }

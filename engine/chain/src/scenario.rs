@@ -1,0 +1,78 @@
+//! From a scenario to the plan of a chain.
+
+use sluice_scenario::{
+    Discipline, Scenario, Scheduler,
+    slotted::{Arrivals as Law, Service},
+};
+
+use crate::{
+    arrivals::Arrivals,
+    chain::Plan,
+    error::{ChainError, refuse},
+};
+
+impl Plan {
+    /// The plan of one of a scenario's disciplines, or of any other.
+    ///
+    /// # Errors
+    /// If there is no chain of such arrivals, such a service or such a discipline.
+    pub fn of(
+        scenario: &Scenario,
+        discipline: &Discipline,
+        grid: f64,
+        memory: f64,
+    ) -> Result<Self, ChainError> {
+        let name = discipline.name();
+        if !matches!(discipline.scheduler, Scheduler::Fifo(_)) {
+            refuse!(
+                "scheduler.kind = {} has no exact chain: it must be fifo",
+                discipline.scheduler.kind()
+            );
+        }
+        if scenario.queue.limit_bytes.is_some() {
+            refuse!("queue.limit_bytes has no exact chain: it counts packets");
+        }
+        let Some(aqm) = discipline.configured() else {
+            refuse!("{name} has no exact chain: it is a Python class");
+        };
+        Ok(Self {
+            arrivals: arrivals(&scenario.arrivals)?,
+            mu: mu(&scenario.service)?,
+            discipline: discipline.on(&scenario.queue),
+            aqm,
+            slot_ns: scenario.slot_ns(),
+            grid,
+            memory,
+        })
+    }
+}
+
+fn arrivals(law: &Law) -> Result<Arrivals, ChainError> {
+    match law {
+        Law::GeometricArrivals(law) => Ok(Arrivals::Geometric { rate: law.rate }),
+        Law::SelfSimilarArrivals(law) => {
+            let modulator = law.modulator().map_err(ChainError)?;
+            Ok(Arrivals::SelfSimilar {
+                a: modulator.a,
+                q: modulator.q,
+                states: modulator.states,
+            })
+        }
+        Law::ReplayArrivals(_) => {
+            refuse!("arrivals.kind = replay has no exact chain: a capture is no Markov chain")
+        }
+        Law::FgnArrivals(_) => {
+            refuse!("arrivals.kind = fgn has no exact chain: it must be geometric or self-similar")
+        }
+    }
+}
+
+fn mu(service: &Service) -> Result<f64, ChainError> {
+    match service {
+        Service::GeometricService(law) => Ok(law.mu),
+        other => refuse!(
+            "service.kind = {} has no exact chain: it must be geometric",
+            other.kind()
+        ),
+    }
+}

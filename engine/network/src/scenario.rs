@@ -1,0 +1,267 @@
+//! From a scenario to the plan of a run.
+
+use std::{collections::HashMap, sync::Arc};
+
+use sluice_scenario::{
+    Discipline, NetworkScenario, Recorded,
+    network::{
+        DatagramFlows, Distribution, Fgn, Flows, GapKind, Like, ShortTcpFlows, SizeKind, Sizes,
+        Tcp, Variant as Recovery,
+    },
+    ns, rounded,
+};
+use sluice_tcp::{Config, ConfigError, GREEDY, Variant};
+
+use crate::{
+    error::NetworkError,
+    plan::Plan,
+    sources::{
+        Datagrams, Extent, Group, Law, LongTcp, Noise, Pace, Recording, Replay, ShortTcp, Size,
+        Source, TcpFlow, TcpKind, Web,
+    },
+    topology::{Link, Port, Topology},
+    tournament::NEVER,
+};
+
+impl Plan {
+    /// The plan of one of a scenario's disciplines, or of any other.
+    ///
+    /// # Errors
+    /// If flows cannot be simulated, or if a capture cannot be read.
+    pub fn of(scenario: &NetworkScenario, discipline: &Discipline) -> Result<Self, NetworkError> {
+        let aqm = discipline.configured();
+        let port = Port {
+            discipline: discipline.on(&scenario.queue),
+            scheduler: (&discipline.scheduler).into(),
+            aqm: aqm.ok_or_else(|| {
+                NetworkError("a Python AQM runs in the slotted world only".into())
+            })?,
+        };
+        let nodes = scenario.topology.nodes();
+        let place: HashMap<&str, usize> = nodes.iter().map(String::as_str).zip(0..).collect();
+        let duration_ns = ns(scenario.duration_s);
+        let links = scenario
+            .topology
+            .simplex_links()
+            .into_iter()
+            .map(|link| Link {
+                from: place[&*link.source],
+                to: place[&*link.sink],
+                rate_bps: link.rate_bps.round_ties_even() as u64,
+                delay_ns: ns(link.delay_s),
+                port: link.queue.then(|| port.clone()),
+            });
+        let links = links.collect();
+        let mut groups = Vec::new();
+        for (number, (flows, pairs)) in scenario.flows.iter().zip(scenario.pairs()).enumerate() {
+            let refuse = |what: String| NetworkError(format!("flows.{number}: {what}"));
+            let source = source(flows).map_err(refuse)?;
+            for (dealt, (from, to)) in pairs.iter().enumerate() {
+                let group = Group {
+                    from: place[&**from],
+                    to: place[&**to],
+                    count: dealt_out(flows.shared().count, dealt, pairs.len()),
+                    source: source.clone(),
+                };
+                group.check(duration_ns).map_err(refuse)?;
+                groups.push(group);
+            }
+        }
+        Ok(Self {
+            topology: Topology { nodes, links },
+            groups,
+            duration_ns,
+            warm_up_ns: ns(scenario.warm_up_s()),
+            sample_ns: ns(scenario.sample_s),
+            windows: scenario.windows,
+            replications: scenario.replications,
+            seed: scenario.seed,
+        })
+    }
+}
+
+/// How many of `count` the place gets, if they are dealt out in turn to `places`.
+fn dealt_out(count: u32, place: usize, places: usize) -> u32 {
+    ((count as usize + places - 1 - place) / places) as u32
+}
+
+fn source(flows: &Flows) -> Result<Source, String> {
+    let start_ns = ns(flows.shared().start_s);
+    let stop_ns = flows.shared().stop_s.map_or(NEVER, ns);
+    Ok(match flows {
+        Flows::TcpFlows(flows) => Source::Long(LongTcp {
+            kind: tcp_kind(&flows.tcp)?,
+            flow: TcpFlow {
+                packets: flows.packets.unwrap_or(GREEDY),
+                start_ns,
+                stop_ns,
+            },
+            spread_ns: ns(flows.spread_s),
+        }),
+        Flows::ShortTcpFlows(flows) => Source::Short(ShortTcp {
+            kind: tcp_kind(&flows.tcp)?,
+            arrivals: flow_arrivals(flows),
+            from_ns: start_ns,
+            to_ns: stop_ns,
+            extent: extent(flows)?,
+        }),
+        Flows::WebFlows(flows) => Source::Web(Web {
+            kind: tcp_kind(&flows.tcp)?,
+            objects: size(&flows.objects),
+            think: time(&flows.think),
+            start_ns,
+            spread_ns: ns(flows.spread_s),
+            stop_ns,
+        }),
+        Flows::DatagramFlows(flows) => Source::Datagrams(Datagrams {
+            bytes: flows.packet_bytes,
+            pace: datagram_arrivals(flows)?,
+            start_ns,
+            spread_ns: ns(flows.spread_s),
+            stop_ns,
+        }),
+        Flows::ReplayFlows(flows) => Source::Replay(Replay {
+            recording: Arc::new(recording(&flows.capture)?),
+            start_ns,
+            spread_ns: ns(flows.spread_s),
+            stop_ns,
+        }),
+    })
+}
+
+fn tcp_kind(tcp: &Tcp) -> Result<TcpKind, String> {
+    let variant = match tcp.variant {
+        Recovery::Tahoe => Variant::Tahoe,
+        Recovery::Reno => Variant::Reno,
+        Recovery::NewReno => Variant::NewReno,
+        Recovery::Sack => Variant::Sack,
+    };
+    let mut config = match tcp.like {
+        Like::Rfc => Config::rfc(variant),
+        Like::Ns2 => Config::ns2(variant, tcp.receiver_window),
+    };
+    config.congestion_control = tcp.congestion_control;
+    config.receiver_window = tcp.receiver_window;
+    config.ecn = tcp.ecn;
+    let set = |to: &mut u64, time_s: Option<f64>| *to = time_s.map_or(*to, ns);
+    set(&mut config.min_rto_ns, tcp.min_rto_s);
+    set(&mut config.initial_rto_ns, tcp.initial_rto_s);
+    set(&mut config.tick_ns, tcp.tick_s);
+    if let Some(window) = tcp.initial_window {
+        config.initial_window = window;
+    }
+    if let Some(delay_s) = tcp.delayed_ack_s {
+        config.delayed_ack_ns = Some(ns(delay_s)).filter(|delay_ns| *delay_ns > 0);
+    }
+    config.check().map_err(in_seconds)?;
+    Ok(TcpKind {
+        config,
+        packet_bytes: tcp.packet_bytes,
+        ack_bytes: tcp.ack_bytes,
+    })
+}
+
+/// What is wrong with a connection, in a scenario's words: the engine's times are nanoseconds.
+fn in_seconds(error: ConfigError) -> String {
+    match error {
+        ConfigError::OutOfRange {
+            name,
+            value,
+            least,
+            greatest,
+            unit: "ns",
+        } => {
+            let name = name.trim_end_matches("_ns");
+            let [value, least, greatest] =
+                [value, least, greatest].map(|time_ns| rounded(time_ns / 1e9));
+            format!("tcp.{name}_s = {value} must lie between {least} and {greatest} (s)")
+        }
+        error => error.to_string(),
+    }
+}
+
+fn time(law: &Distribution) -> Law {
+    match law {
+        Distribution::Constant(law) => Law::Constant(ns(law.mean_s)),
+        Distribution::Uniform(law) => Law::Uniform(ns(law.least_s), ns(law.greatest_s)),
+        Distribution::Exponential(law) => Law::Exponential(ns(law.mean_s)),
+        Distribution::Pareto(law) => Law::Pareto {
+            mean: ns(law.mean_s),
+            shape: law.shape,
+        },
+    }
+}
+
+fn size(sizes: &Sizes) -> Size {
+    let mean = sizes.mean_packets;
+    match (sizes.kind, sizes.shape) {
+        (SizeKind::Constant, _) => Size::Constant(mean as u32),
+        (SizeKind::Pareto, Some(shape)) => Size::Pareto { mean, shape },
+        (SizeKind::Pareto | SizeKind::Geometric, _) => Size::Geometric(mean),
+    }
+}
+
+fn extent(flows: &ShortTcpFlows) -> Result<Extent, String> {
+    match (&flows.packets, &flows.duration) {
+        (Some(packets), _) => Ok(Extent::Packets(size(packets))),
+        (None, Some(duration)) => Ok(Extent::Duration(time(duration))),
+        (None, None) => Err("one of duration and packets must be given".into()),
+    }
+}
+
+fn noisy(mean_gap_ns: f64, fgn: &Fgn) -> Pace {
+    Pace::Noisy {
+        mean_gap_ns,
+        noise: Noise {
+            hurst: fgn.hurst,
+            deviation: fgn.deviation,
+            frame_ns: ns(fgn.frame_s),
+        },
+    }
+}
+
+fn flow_arrivals(flows: &ShortTcpFlows) -> Pace {
+    let gaps = time(&flows.gaps);
+    match &flows.fgn {
+        Some(fgn) => noisy(gaps.mean_ns(), fgn),
+        None => Pace::Gaps(gaps),
+    }
+}
+
+fn datagram_arrivals(flows: &DatagramFlows) -> Result<Pace, String> {
+    let gap_ns = (8.0 * f64::from(flows.packet_bytes) / flows.rate_bps * 1e9).max(1.0);
+    if let (Some(on), Some(off)) = (&flows.on, &flows.off) {
+        let (on, off) = (time(on), time(off));
+        return Ok(Pace::OnOff { gap_ns, on, off });
+    }
+    if let Some(self_similar) = &flows.self_similar {
+        return Ok(Pace::Modulated {
+            slot_ns: gap_ns,
+            law: self_similar.modulator()?,
+        });
+    }
+    Ok(match (&flows.fgn, flows.gaps) {
+        (Some(fgn), _) => noisy(gap_ns, fgn),
+        (None, GapKind::Constant) => Pace::Constant { gap_ns },
+        (None, GapKind::Exponential) => Pace::Poisson {
+            mean_gap_ns: gap_ns,
+        },
+    })
+}
+
+/// The packets of a capture, its flows numbered in the order of their hashes.
+fn recording(capture: &Recorded) -> Result<Recording, String> {
+    let packets = capture.packets()?;
+    let mut hashes = packets.flow.clone();
+    hashes.sort_unstable();
+    hashes.dedup();
+    let number = |hash: &u32| hashes.partition_point(|other| other < hash) as u32;
+    let flows: Vec<u32> = packets.flow.iter().map(number).collect();
+    Recording::new(
+        &packets.time_ns,
+        &packets.bytes,
+        &flows,
+        &packets.ecn_capable,
+    )
+    .map_err(|error| format!("{}: {error}", capture.path().display()))
+}

@@ -1,0 +1,177 @@
+//! The decision log: what an AQM was asked and what it said, as text that every world can write.
+
+use std::{
+    collections::VecDeque,
+    io::{self, Write},
+};
+
+use sluice_aqm::{Verdict, View};
+
+use crate::observer::{Event, Observer};
+
+/// The columns of a decision log: its first line.
+pub const COLUMNS: &str = "number,time_ns,link,queue,event,packet,verdict,random,idle_since_ns,\
+sojourn_ns,rate_bps,queue_bytes,queue_packets,limit_packets,packet_bytes,flow_hash,\
+candidate_flow_hash,idle,ecn_capable,full";
+
+/// Writes what happens at queues, as CSV with the header [`COLUMNS`] and a line for each event.
+///
+/// - `number` counts the lines from 1, `time_ns` is the world's clock, `link` the number of the link
+///   behind the queue (0 where there is one), `queue` that of the scheduler's queue.
+/// - `event` is `arrive` or `depart` (the AQM judges), `join` or `leave` (it is told, if it
+///   follows the occupancy), `tick`, or `lost` (a packet is lost, and the verdict says why).
+/// - `packet` counts the arrivals at the link from 1; it is empty at ticks.
+/// - `verdict` is empty where there is none; else that of `enum aqm_verdict`, without `AQM_`.
+/// - The rest is the view that the AQM was shown, field by field; it is empty at `lost`.
+pub struct DecisionLog<W> {
+    out: W,
+    lines: u64,
+    /// By link.
+    numbers: Vec<Numbers>,
+    failed: Option<io::Error>,
+}
+
+/// Which packet is where, by number.
+#[derive(Default)]
+struct Numbers {
+    arrived: u64,
+    left: u64,
+    /// Those that wait, by the scheduler's queues.
+    waiting: Vec<VecDeque<u64>>,
+}
+
+impl Numbers {
+    fn queue(&mut self, queue: usize) -> &mut VecDeque<u64> {
+        if queue >= self.waiting.len() {
+            self.waiting.resize_with(queue + 1, VecDeque::new);
+        }
+        &mut self.waiting[queue]
+    }
+}
+
+impl<W: Write> DecisionLog<W> {
+    /// Begins the log with its header.
+    pub fn new(out: W) -> Self {
+        let mut log = Self {
+            out,
+            lines: 0,
+            numbers: Vec::new(),
+            failed: None,
+        };
+        log.failed = writeln!(log.out, "{COLUMNS}").err();
+        log
+    }
+
+    /// Ends the log, and gives back what it was written to.
+    ///
+    /// # Errors
+    /// The first that came up; nothing was written after it.
+    pub fn finish(mut self) -> io::Result<W> {
+        match self.failed {
+            Some(error) => Err(error),
+            None => self.out.flush().map(|()| self.out),
+        }
+    }
+
+    /// Notes an event at the queue before a link.
+    pub fn note(&mut self, now_ns: u64, link: usize, queue: usize, event: Event<'_>) {
+        if link >= self.numbers.len() {
+            self.numbers.resize_with(link + 1, Numbers::default);
+        }
+        let numbers = &mut self.numbers[link];
+        let (name, packet, verdict, view) = match event {
+            Event::Arrive(view, verdict) => {
+                numbers.arrived += 1;
+                ("arrive", numbers.arrived, Some(verdict), Some(view))
+            }
+            Event::Join(view) => {
+                let arrived = numbers.arrived;
+                numbers.queue(queue).push_back(arrived);
+                ("join", arrived, None, view)
+            }
+            Event::Leave(index, view) => {
+                let left = numbers.queue(queue).remove(index);
+                numbers.left = left.expect("a packet at every index");
+                ("leave", numbers.left, None, view)
+            }
+            Event::Depart(view, verdict) => ("depart", numbers.left, Some(verdict), Some(view)),
+            Event::LoseArrival(verdict) => ("lost", numbers.arrived, Some(verdict), None),
+            Event::LoseLeft(verdict) => ("lost", numbers.left, Some(verdict), None),
+            Event::Tick(view) => ("tick", 0, None, Some(view)),
+        };
+        if (view.is_none() && name != "lost") || self.failed.is_some() {
+            return;
+        }
+        self.lines += 1;
+        let place = (now_ns, link, queue);
+        self.failed = self.write(place, name, packet, verdict, view).err();
+    }
+
+    fn write(
+        &mut self,
+        (now_ns, link, queue): (u64, usize, usize),
+        event: &str,
+        packet: u64,
+        verdict: Option<Verdict>,
+        view: Option<&View>,
+    ) -> io::Result<()> {
+        let out = &mut self.out;
+        write!(out, "{},{now_ns},{link},{queue},{event},", self.lines)?;
+        if packet > 0 {
+            write!(out, "{packet}")?;
+        }
+        write!(out, ",{}", verdict.map_or("", Verdict::name))?;
+        let Some(view) = view else {
+            return out.write_all(b",,,,,,,,,,,,,\n");
+        };
+        let View {
+            now_ns: _,
+            idle_since_ns,
+            sojourn_ns,
+            rate_bps,
+            random,
+            queue_bytes,
+            queue_packets,
+            limit_packets,
+            packet_bytes,
+            flow_hash,
+            candidate_flow_hash,
+            idle,
+            ecn_capable,
+            full,
+        } = view;
+        writeln!(
+            out,
+            ",{random},{idle_since_ns},{sojourn_ns},{rate_bps},{queue_bytes},{queue_packets},\
+             {limit_packets},{packet_bytes},{flow_hash},{candidate_flow_hash},{idle},{ecn_capable},\
+             {full}"
+        )
+    }
+}
+
+/// The log of the only queue.
+impl<P, W: Write> Observer<P> for DecisionLog<W> {
+    const ON: bool = true;
+
+    fn lost(&mut self, _packet: P, _verdict: Verdict) {}
+
+    fn note(&mut self, now_ns: u64, queue: usize, event: Event<'_>) {
+        DecisionLog::note(self, now_ns, 0, queue, event);
+    }
+}
+
+impl<P, O: Observer<P>> Observer<P> for Option<O> {
+    const ON: bool = true;
+
+    fn lost(&mut self, packet: P, verdict: Verdict) {
+        if let Some(observer) = self {
+            observer.lost(packet, verdict);
+        }
+    }
+
+    fn note(&mut self, now_ns: u64, queue: usize, event: Event<'_>) {
+        if let Some(observer) = self {
+            observer.note(now_ns, queue, event);
+        }
+    }
+}

@@ -1,0 +1,5 @@
+//! Prints the JSON Schema of scenarios.
+
+fn main() {
+    print!("{}", sluice_scenario::schema());
+}

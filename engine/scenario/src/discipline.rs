@@ -1,0 +1,296 @@
+//! Disciplines: an AQM with its parameters, and what the queue does with it.
+
+use std::path::{Path, PathBuf};
+
+use sluice_aqm::{Class, Configured};
+
+use crate::{
+    describe::Kind,
+    field::{Field, fields},
+    limits::Limits,
+    queue::{Fifo, Queue, Scheduler, Victim},
+    reader::Reader,
+    show::plain,
+    table::table,
+    value::{Fields, Foreign, Value},
+};
+
+/// Which AQM.
+#[derive(Clone, Debug, PartialEq)]
+pub enum AqmName {
+    /// One of `aqm/`.
+    Named(String),
+    /// That of a C header.
+    Header(PathBuf),
+    /// A program's own.
+    Foreign(Foreign),
+}
+
+impl AqmName {
+    /// What was meant by a text.
+    fn of(text: &str, reader: &Reader) -> Self {
+        if text.ends_with(".h") {
+            return Self::Header(reader.path(text));
+        }
+        Self::Named(text.to_owned())
+    }
+
+    /// The AQM before its parameters are set; `None` if it is a program's own.
+    ///
+    /// # Errors
+    /// If there is none of that name, or if the header does not compile.
+    pub fn class(&self) -> Result<Option<&'static Class>, String> {
+        match self {
+            Self::Named(name) => named(name).map(Some),
+            Self::Header(path) => compiled(path).map(Some),
+            Self::Foreign(_) => Ok(None),
+        }
+    }
+}
+
+fn compiled(path: &Path) -> Result<&'static Class, String> {
+    sluice_aqm::compile(path).map_err(|error| error.to_string())
+}
+
+/// The AQM of that name, or that in a C header (a path that ends in `.h`).
+///
+/// # Errors
+/// If there is none, or if the header does not compile.
+pub fn aqm_class(name: &str) -> Result<&'static Class, String> {
+    if name.ends_with(".h") {
+        return compiled(Path::new(name));
+    }
+    named(name)
+}
+
+fn named(name: &str) -> Result<&'static Class, String> {
+    sluice_aqm::find(name).ok_or_else(|| {
+        let known: Vec<&str> = sluice_aqm::all().iter().map(|aqm| &*aqm.name).collect();
+        format!(
+            "{name} is not an AQM{}; there are {}, or give the path of a C header",
+            meant(name, &known),
+            known.join(", ")
+        )
+    })
+}
+
+/// What a name that no AQM has may stand for.
+fn meant(name: &str, known: &[&str]) -> String {
+    let plain = name.to_lowercase().replace('-', "_");
+    let (scheduler, inside) = plain.split_once('_').unwrap_or((&plain, ""));
+    if ["sfq", "drr", "fq"].contains(&scheduler) {
+        let inside = match inside {
+            "" => "drop_tail:",
+            "codel" => "codel:victim=front,",
+            _ => "drop_tail:",
+        };
+        return format!(" but a scheduler around one ({inside}scheduler={scheduler})");
+    }
+    crate::reader::nearest(&plain, known)
+        .map(|near| format!(" (did you mean {near}?)"))
+        .unwrap_or_default()
+}
+
+impl Field for AqmName {
+    fn kind(_: Limits) -> Kind {
+        Kind::Aqm
+    }
+
+    fn read(value: &Value, _: &Limits, reader: &mut Reader) -> Option<Self> {
+        match value {
+            Value::Foreign(foreign) => Some(Self::Foreign(foreign.clone())),
+            Value::Text(_) | Value::Unprintable(_) => {
+                let text = String::read(value, &crate::limits::fewest(1), reader)?;
+                Some(Self::of(&text, reader))
+            }
+            _ => {
+                reader.refuse(value, "must be an AQM's name or the path of its C header");
+                None
+            }
+        }
+    }
+
+    fn write(&self) -> Value {
+        match self {
+            Self::Named(name) => Value::Text(name.clone()),
+            Self::Header(path) => Value::Text(path.display().to_string()),
+            Self::Foreign(foreign) => Value::Foreign(foreign.clone()),
+        }
+    }
+}
+
+/// The parameters that were given to an AQM, in their order.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Params(pub Vec<(String, Value)>);
+
+impl Field for Params {
+    fn kind(_: Limits) -> Kind {
+        Kind::Params
+    }
+
+    fn read(value: &Value, _: &Limits, reader: &mut Reader) -> Option<Self> {
+        Some(Self(fields(value, reader)?.rows.clone()))
+    }
+
+    fn write(&self) -> Value {
+        let rows = self.0.clone();
+        Value::Table(Fields { of: "", rows })
+    }
+}
+
+/// As an AQM takes it, if it takes such values.
+pub fn aqm_value(value: &Value) -> Option<sluice_aqm::Value> {
+    use sluice_aqm::Value as Param;
+    Some(match value {
+        Value::Switch(on) => Param::Switch(*on),
+        Value::Whole(whole) => Param::Number(*whole as f64),
+        Value::Huge(digits) => Param::Number(digits.parse().unwrap_or(f64::NAN)),
+        Value::Number(number) => Param::Number(*number),
+        Value::Text(word) => Param::Word(word.clone()),
+        _ => return None,
+    })
+}
+
+impl Params {
+    /// The AQM with these parameters.
+    ///
+    /// # Errors
+    /// All that is wrong with the parameters, a line each.
+    pub fn configure(&self, class: &'static Class) -> Result<Configured, Vec<String>> {
+        let (mut given, mut wrong) = (Vec::new(), Vec::new());
+        for (name, value) in &self.0 {
+            match aqm_value(value) {
+                Some(value) => given.push((name.clone(), value)),
+                None => wrong.push(format!(
+                    "{}.{name} = {} must be a number, a word, true or false",
+                    class.name,
+                    value.shown()
+                )),
+            }
+        }
+        wrong.extend(class.problems(&given).iter().map(ToString::to_string));
+        if !wrong.is_empty() {
+            return Err(wrong);
+        }
+        Configured::new(class, &given).map_err(|error| vec![error.to_string()])
+    }
+}
+
+table! {
+    /// An AQM with its parameters, and what the queue does with it.
+    ///
+    /// With a scheduler that has several queues, each of them gets this AQM. `victim` and `ecn`,
+    /// where given, go before those of the scenario's queue.
+    pub struct Discipline checked by configurable {
+        /// Name of an AQM, or path of a C header.
+        aqm: AqmName;
+        /// The AQM's parameters that are not its defaults.
+        params: Params = Params::default();
+        /// What it is called in tables and plots; empty: the AQM's name with what was given.
+        label: String = String::new();
+        /// How packets are spread over queues.
+        scheduler: Scheduler = Scheduler::Fifo(Fifo {});
+        /// Which packet goes when one must be dropped.
+        victim: Option<Victim>;
+        /// Whether early drops of packets that can be marked (ECN) become marks.
+        ecn: Option<bool>;
+    }
+}
+
+impl Discipline {
+    fn configurable(&self, reader: &mut Reader) {
+        if let Err(wrong) = self.configure() {
+            wrong.into_iter().for_each(|what| reader.say(what));
+        }
+    }
+
+    fn configure(&self) -> Result<Option<Configured>, Vec<String>> {
+        let class = self.aqm.class().map_err(|error| vec![error])?;
+        match class {
+            Some(class) => self.params.configure(class).map(Some),
+            None if self.params.0.is_empty() => Ok(None),
+            None => Err(vec![
+                "a Python AQM takes its parameters itself; give none here".into(),
+            ]),
+        }
+    }
+
+    /// The AQM with its parameters set; `None` if it is a program's own.
+    ///
+    /// # Panics
+    /// If the discipline was not read but made of parts that do not suit each other.
+    pub fn configured(&self) -> Option<Configured> {
+        self.configure()
+            .expect("a discipline is checked when it is read")
+    }
+
+    /// The label, or else the AQM's name with what was given.
+    pub fn name(&self) -> String {
+        if !self.label.is_empty() {
+            return self.label.clone();
+        }
+        let name = match &self.aqm {
+            AqmName::Named(name) => name.clone(),
+            AqmName::Header(path) => path
+                .file_stem()
+                .map(|stem| stem.to_string_lossy().into_owned())
+                .unwrap_or_default(),
+            AqmName::Foreign(foreign) => foreign.name.clone(),
+        };
+        let mut given: Vec<String> = self
+            .params
+            .0
+            .iter()
+            .map(|(name, value)| format!("{name}={}", as_given(value)))
+            .collect();
+        if !matches!(self.scheduler, Scheduler::Fifo(_)) {
+            given.push(self.scheduler.kind().into());
+        }
+        given.extend(
+            self.victim
+                .map(|victim| format!("drop from {}", victim.word())),
+        );
+        given.extend((self.ecn == Some(true)).then(|| "ECN".into()));
+        format!("{name} {}", given.join(", ")).trim_end().to_owned()
+    }
+
+    /// What is the queue's business, given the scenario's queue.
+    pub fn on(&self, queue: &Queue) -> sluice_aqm::Discipline {
+        sluice_aqm::Discipline {
+            limit: queue.limit,
+            limit_bytes: queue.limit_bytes,
+            victim: self.victim(queue).into(),
+            ecn: self.ecn(queue),
+        }
+    }
+
+    /// Which packet goes, given the scenario's queue.
+    pub fn victim(&self, queue: &Queue) -> Victim {
+        self.victim.unwrap_or(queue.victim)
+    }
+
+    /// Whether early drops become marks, given the scenario's queue.
+    pub fn ecn(&self, queue: &Queue) -> bool {
+        self.ecn.unwrap_or(queue.ecn)
+    }
+}
+
+/// A parameter without quotation marks.
+fn as_given(value: &Value) -> String {
+    match value {
+        Value::Number(number) => plain(*number),
+        Value::Text(text) => text.clone(),
+        value => value.shown(),
+    }
+}
+
+/// Tells the reader if two disciplines are called the same.
+pub(crate) fn check_names(disciplines: &[Discipline], reader: &mut Reader) {
+    let names: Vec<String> = disciplines.iter().map(Discipline::name).collect();
+    for (place, name) in names.iter().enumerate() {
+        if names[..place].contains(name) {
+            let what = format!("two are called '{name}'; give each a label");
+            reader.within("disciplines", |reader| reader.say(what));
+        }
+    }
+}

@@ -1,0 +1,235 @@
+//! How the value of a field is read, written and described.
+
+use crate::{
+    describe::Kind,
+    limits::Limits,
+    reader::Reader,
+    value::{Fields, Value},
+};
+
+/// A type that a field may have.
+pub trait Field: Sized {
+    /// What it takes within these limits.
+    fn kind(limits: Limits) -> Kind;
+
+    /// The value, if nothing is wrong with it; what is wrong goes to the reader.
+    fn read(value: &Value, limits: &Limits, reader: &mut Reader) -> Option<Self>;
+
+    /// As it would be given.
+    fn write(&self) -> Value;
+
+    /// What stands for it if the table does not have it and names no default.
+    fn absent() -> Option<Self> {
+        None
+    }
+}
+
+impl Field for bool {
+    fn kind(_: Limits) -> Kind {
+        Kind::Switch
+    }
+
+    fn read(value: &Value, _: &Limits, reader: &mut Reader) -> Option<Self> {
+        if let Value::Switch(on) = value {
+            return Some(*on);
+        }
+        reader.refuse(value, "must be true or false");
+        None
+    }
+
+    fn write(&self) -> Value {
+        Value::Switch(*self)
+    }
+}
+
+/// The whole number that is meant: 1e8 is how people write numbers of slots.
+fn whole(value: &Value) -> Option<Value> {
+    match value {
+        Value::Number(number) if number.fract() == 0.0 => Some(
+            // from here on no float has a digit behind the point, and not all fit
+            match number.abs() < 2_f64.powi(126) {
+                true => Value::Whole(*number as i128),
+                false => Value::Huge(format!("{number}")),
+            },
+        ),
+        Value::Whole(_) | Value::Huge(_) => Some(value.clone()),
+        _ => None,
+    }
+}
+
+fn read_whole(value: &Value, limits: &Limits, reader: &mut Reader) -> Option<i128> {
+    let checked = match whole(value) {
+        Some(Value::Whole(whole)) => limits.whole(whole).map(|()| whole),
+        Some(Value::Huge(digits)) => {
+            let far = if digits.starts_with('-') {
+                i128::MIN
+            } else {
+                i128::MAX
+            };
+            limits.whole(far).map(|()| far)
+        }
+        _ => Err("must be a whole number".into()),
+    };
+    checked.map_err(|must| reader.refuse(value, must)).ok()
+}
+
+macro_rules! whole {
+    ($($type:ty),*) => {$(
+        impl Field for $type {
+            fn kind(limits: Limits) -> Kind {
+                Kind::Whole(limits)
+            }
+
+            fn read(value: &Value, limits: &Limits, reader: &mut Reader) -> Option<Self> {
+                let whole = read_whole(value, limits, reader)?;
+                Some(whole.try_into().expect("the limits of a field fit its type"))
+            }
+
+            fn write(&self) -> Value {
+                Value::Whole(i128::from(*self))
+            }
+        }
+    )*};
+}
+
+whole!(u16, u32, u64);
+
+impl Field for f64 {
+    fn kind(limits: Limits) -> Kind {
+        Kind::Number(limits)
+    }
+
+    fn read(value: &Value, limits: &Limits, reader: &mut Reader) -> Option<Self> {
+        let number = match value {
+            Value::Number(number) => Ok(*number),
+            Value::Whole(whole) => Ok(*whole as f64),
+            Value::Huge(digits) => Ok(digits.parse().unwrap_or(f64::NAN)),
+            _ => Err("must be a number".into()),
+        };
+        number
+            .and_then(|number| limits.number(number).map(|()| number))
+            .map_err(|must| reader.refuse(value, must))
+            .ok()
+    }
+
+    fn write(&self) -> Value {
+        Value::Number(*self)
+    }
+}
+
+/// Whether a text can be shown, and written to a file.
+fn printable(text: &str) -> bool {
+    let blank = !text.is_empty() && text.chars().all(char::is_whitespace);
+    let mut others = text.chars().filter(|each| !['\n', '\t'].contains(each));
+    !blank && !others.any(char::is_control)
+}
+
+impl Field for String {
+    fn kind(limits: Limits) -> Kind {
+        Kind::Text(limits)
+    }
+
+    fn read(value: &Value, limits: &Limits, reader: &mut Reader) -> Option<Self> {
+        let must = match value {
+            Value::Text(text) if text.len() < limits.fewest => "must not be empty",
+            Value::Text(text) if printable(text) => return Some(text.clone()),
+            Value::Text(_) | Value::Unprintable(_) => "must be printable text",
+            _ => "must be text",
+        };
+        reader.refuse(value, must);
+        None
+    }
+
+    fn write(&self) -> Value {
+        Value::Text(self.clone())
+    }
+}
+
+impl<T: Field> Field for Option<T> {
+    fn kind(limits: Limits) -> Kind {
+        T::kind(limits)
+    }
+
+    fn read(value: &Value, limits: &Limits, reader: &mut Reader) -> Option<Self> {
+        match value {
+            Value::Nothing => Some(None),
+            value => T::read(value, limits, reader).map(Some),
+        }
+    }
+
+    fn write(&self) -> Value {
+        self.as_ref().map_or(Value::Nothing, T::write)
+    }
+
+    fn absent() -> Option<Self> {
+        Some(None)
+    }
+}
+
+impl<T: Field> Field for Vec<T> {
+    fn kind(limits: Limits) -> Kind {
+        Kind::List(Box::new(T::kind(limits)), limits)
+    }
+
+    fn read(value: &Value, limits: &Limits, reader: &mut Reader) -> Option<Self> {
+        let Value::List(items) = value else {
+            reader.refuse(value, "must be a list");
+            return None;
+        };
+        if items.len() < limits.fewest {
+            reader.refuse(value, format!("must have at least {}", limits.fewest));
+        }
+        if items.len() > limits.most {
+            reader.refuse(value, format!("must have at most {}", limits.most));
+        }
+        let read = |(place, item): (usize, &Value)| {
+            reader.within(place, |reader| T::read(item, limits, reader))
+        };
+        let found: Vec<Option<T>> = items.iter().enumerate().map(read).collect();
+        found.into_iter().collect()
+    }
+
+    fn write(&self) -> Value {
+        Value::List(self.iter().map(T::write).collect())
+    }
+}
+
+/// The fields of a table, if it is one.
+pub(crate) fn fields<'a>(value: &'a Value, reader: &mut Reader) -> Option<&'a Fields> {
+    if let Value::Table(fields) = value {
+        return Some(fields);
+    }
+    reader.refuse(value, "must be a table");
+    None
+}
+
+/// Finds a word among those that a field takes.
+pub(crate) fn word(
+    value: &Value,
+    words: &[&'static str],
+    hints: &[(&str, &str)],
+    reader: &mut Reader,
+) -> Option<usize> {
+    let given = match value {
+        Value::Text(text) => text.as_str(),
+        _ => "",
+    };
+    let found = words.iter().position(|word| *word == given);
+    if found.is_none() {
+        let hint = match hints.iter().find(|(word, _)| *word == given) {
+            Some((_, hint)) => format!(": {hint}"),
+            None => crate::reader::meant(given, words),
+        };
+        reader.refuse(value, format!("must be {}{hint}", one_of(words)));
+    }
+    found
+}
+
+/// The words as the end of a sentence: `one of 'tail', 'front' or 'random'`.
+fn one_of(words: &[&str]) -> String {
+    match words {
+        [] => "left out".into(),
+        [word] => format!("'{word}'"),
+        [first @ .., last] => format!("one of '{}' or '{last}'", first.join("', '")),
+    }
+}

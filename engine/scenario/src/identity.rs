@@ -1,0 +1,81 @@
+//! What determines a run, as text: two runs with the same give the same result.
+
+use serde_json::{Map, Value as Json};
+
+use crate::{
+    AnyScenario, Discipline, Field, Queue, Recorded, Table,
+    capture::fingerprint,
+    json::{plain, table},
+    network::{Flows, NetworkScenario},
+    slotted::Scenario,
+    value::{Fields, Value},
+};
+
+impl AnyScenario {
+    /// Everything that determines a run of a discipline but the AQM's code, as JSON: the scenario's
+    /// fields, captures by a hash of their packets.
+    ///
+    /// # Errors
+    /// If a capture cannot be read.
+    pub fn describe(&self, discipline: &Discipline) -> Result<String, String> {
+        let described = match self {
+            Self::Slotted(scenario) => slotted(scenario, discipline),
+            Self::Network(scenario) => network(scenario, discipline),
+        };
+        Ok(Json::from(described?).to_string())
+    }
+}
+
+/// The fields of a table that determine what happens.
+fn fields(of: &impl Table) -> Map<String, Json> {
+    let mut fields = Fields::default();
+    of.write_fields(&mut fields.rows);
+    let mut fields = table(&fields);
+    for told_apart in ["title", "disciplines"] {
+        fields.remove(told_apart);
+    }
+    fields
+}
+
+fn slotted(scenario: &Scenario, discipline: &Discipline) -> Result<Map<String, Json>, String> {
+    let mut described = fields(scenario);
+    if let Some(recorded) = scenario.recorded() {
+        described["arrivals"]["capture"] = hash(recorded)?;
+    }
+    described["queue"] = queue(&scenario.queue, discipline);
+    described.insert("slots".into(), scenario.duration_slots().into());
+    described.insert("replications".into(), scenario.replications().into());
+    Ok(described)
+}
+
+fn network(
+    scenario: &NetworkScenario,
+    discipline: &Discipline,
+) -> Result<Map<String, Json>, String> {
+    let mut described = fields(scenario);
+    for (place, flows) in scenario.flows.iter().enumerate() {
+        if let Flows::ReplayFlows(replay) = flows {
+            described["flows"][place]["capture"] = hash(&replay.capture)?;
+        }
+    }
+    described["queue"] = queue(&scenario.queue, discipline);
+    Ok(described)
+}
+
+fn hash(recorded: &Recorded) -> Result<Json, String> {
+    Ok(fingerprint(recorded.packets()?).into())
+}
+
+/// The queue with what the discipline says of it.
+fn queue(queue: &Queue, discipline: &Discipline) -> Json {
+    let own = Queue {
+        victim: discipline.victim(queue),
+        ecn: discipline.ecn(queue),
+        ..queue.clone()
+    };
+    let Value::Table(mut fields) = own.write() else {
+        unreachable!("a queue is a table");
+    };
+    fields.set("scheduler", discipline.scheduler.write());
+    plain(&Value::Table(fields))
+}

@@ -1,0 +1,147 @@
+//! Scenarios: what is simulated, measured or set up, as users write it.
+//!
+//! Every field, with its unit, range, default and meaning, is written once, in a `table!`
+//! (`table.rs`). From that description come the typed structure, its reader, which collects all
+//! that is wrong (`reader.rs`), and the published schema (`schema.rs`), from which in turn the
+//! Python classes and the reference pages are made. A world takes the typed structure and makes its
+//! plan from it; this crate knows no world.
+
+mod capture;
+mod describe;
+mod discipline;
+mod field;
+mod file;
+mod identity;
+mod json;
+mod limits;
+mod queue;
+mod reader;
+mod schema;
+mod show;
+mod table;
+mod value;
+
+pub mod network;
+pub mod slotted;
+
+use std::path::Path;
+
+pub use capture::{Recorded, fingerprint};
+pub use describe::{Default, Description, FieldDescription, Kind, Union, tables};
+pub use discipline::{AqmName, Discipline, Params, aqm_class, aqm_value};
+pub use field::Field;
+pub use limits::{Bound, Limits};
+pub use network::NetworkScenario;
+pub use queue::{Drr, Fifo, Fq, Queue, Scheduler, Sfq, Victim};
+pub use reader::{Reader, ScenarioError};
+pub use schema::schema;
+pub use show::rounded;
+pub use slotted::Scenario;
+pub use table::Table;
+pub use value::{Fields, Foreign, Value};
+
+use limits::ANY;
+
+/// Any scenario.
+#[derive(Clone, Debug, PartialEq)]
+pub enum AnyScenario {
+    /// Of the slotted queue.
+    Slotted(Scenario),
+    /// Of a network.
+    Network(NetworkScenario),
+}
+
+/// The field that only scenarios of networks have.
+const OF_NETWORKS: &str = "topology";
+
+impl AnyScenario {
+    /// Reads the scenario in a TOML file; paths in it start at the file's folder.
+    ///
+    /// # Errors
+    /// If the file cannot be read, is no TOML, or says what makes no sense: all that is wrong.
+    pub fn load(path: &Path) -> Result<Self, ScenarioError> {
+        let folder = path.parent().unwrap_or(Path::new(""));
+        let fields = file::read(path)?;
+        Self::read(fields, folder).map_err(|error| error.at(path.display()))
+    }
+
+    /// Reads the scenario in a text; paths in it start at `folder`.
+    ///
+    /// # Errors
+    /// As `load`.
+    pub fn parse(text: &str, folder: &Path) -> Result<Self, ScenarioError> {
+        Self::read(file::parse(text)?, folder)
+    }
+
+    /// Reads a scenario from the fields of its table; paths in it start at `folder`.
+    ///
+    /// # Errors
+    /// All that is wrong.
+    pub fn read(fields: Fields, folder: &Path) -> Result<Self, ScenarioError> {
+        let kind = Self::kind(&fields);
+        Self::read_as(kind, &Value::Table(fields), folder)
+    }
+
+    /// Which kind of scenario has such fields: the name of its table.
+    pub fn kind(fields: &Fields) -> &'static str {
+        match fields.get(OF_NETWORKS) {
+            Some(_) => NetworkScenario::NAME,
+            None => Scenario::NAME,
+        }
+    }
+
+    /// Reads a scenario of one kind, the name of whose table is given; see `read`.
+    ///
+    /// # Errors
+    /// All that is wrong.
+    pub fn read_as(kind: &str, value: &Value, folder: &Path) -> Result<Self, ScenarioError> {
+        if kind == NetworkScenario::NAME {
+            return read(value, folder).map(Self::Network);
+        }
+        read(value, folder).map(Self::Slotted)
+    }
+
+    /// As it would be given.
+    pub fn write(&self) -> Value {
+        match self {
+            Self::Slotted(scenario) => scenario.write(),
+            Self::Network(scenario) => scenario.write(),
+        }
+    }
+
+    /// What is compared.
+    pub fn disciplines(&self) -> &[Discipline] {
+        match self {
+            Self::Slotted(scenario) => &scenario.disciplines,
+            Self::Network(scenario) => &scenario.disciplines,
+        }
+    }
+}
+
+/// The fields of a TOML file, unread; see `AnyScenario::load`.
+///
+/// # Errors
+/// If the file cannot be read, or is no TOML.
+pub fn fields_of(path: &Path) -> Result<Fields, ScenarioError> {
+    file::read(path)
+}
+
+/// Reads a table, or any other part of a scenario; paths in it start at `folder`.
+///
+/// # Errors
+/// All that is wrong.
+pub fn read<T: Field>(value: &Value, folder: &Path) -> Result<T, ScenarioError> {
+    let mut reader = Reader::new(folder);
+    let found = T::read(value, &ANY, &mut reader);
+    reader.finish(found)
+}
+
+/// Whole nanoseconds.
+///
+/// # Panics
+/// If there are 2^64 or more.
+pub fn ns(seconds: f64) -> u64 {
+    let ns = (seconds * 1e9).round_ties_even();
+    assert!((0.0..2_f64.powi(64)).contains(&ns), "{seconds} s");
+    ns as u64
+}

@@ -1,0 +1,158 @@
+//! What a field's value must keep within, and its unit.
+
+use crate::show::rounded;
+
+/// The bounds of a number, or of each number of a list, and of a list's or a text's length.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Limits {
+    /// Lower bound of a number.
+    pub least: Option<Bound>,
+    /// Upper bound of a number.
+    pub greatest: Option<Bound>,
+    /// Below this value a number must be whole.
+    pub whole_below: f64,
+    /// The unit to print behind a number; empty where there is none.
+    pub unit: &'static str,
+    /// Least length of a list or a text.
+    pub fewest: usize,
+    /// Greatest length of a list.
+    pub most: usize,
+}
+
+/// One end of a range.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Bound {
+    /// Where it ends.
+    pub at: f64,
+    /// Whether that value belongs to it.
+    pub included: bool,
+}
+
+/// Any value.
+pub const ANY: Limits = Limits {
+    least: None,
+    greatest: None,
+    whole_below: f64::NEG_INFINITY,
+    unit: "",
+    fewest: 0,
+    most: usize::MAX,
+};
+
+/// Numbers from `at` on.
+pub const fn at_least(at: f64) -> Limits {
+    let least = Some(Bound { at, included: true });
+    Limits { least, ..ANY }
+}
+
+/// Numbers above `at`.
+pub const fn above(at: f64) -> Limits {
+    let least = Some(Bound {
+        at,
+        included: false,
+    });
+    Limits { least, ..ANY }
+}
+
+/// Lists, or texts, of so many items, or characters, at least.
+pub const fn fewest(fewest: usize) -> Limits {
+    Limits { fewest, ..ANY }
+}
+
+impl Limits {
+    /// Up to `at`.
+    pub const fn at_most(self, at: f64) -> Self {
+        let greatest = Some(Bound { at, included: true });
+        Self { greatest, ..self }
+    }
+
+    /// Below `at`.
+    pub const fn below(self, at: f64) -> Self {
+        let greatest = Some(Bound {
+            at,
+            included: false,
+        });
+        Self { greatest, ..self }
+    }
+
+    /// In this unit.
+    pub const fn unit(self, unit: &'static str) -> Self {
+        Self { unit, ..self }
+    }
+
+    /// Whole below `at`.
+    pub const fn whole_below(self, whole_below: f64) -> Self {
+        Self {
+            whole_below,
+            ..self
+        }
+    }
+
+    /// Of each item of a list of so many.
+    pub const fn items(self, fewest: usize, most: usize) -> Self {
+        Self {
+            fewest,
+            most,
+            ..self
+        }
+    }
+
+    /// What a number must be that is none of these, in words.
+    pub(crate) fn number(&self, number: f64) -> Result<(), String> {
+        if number.is_nan() {
+            return Err("must be a number".into());
+        }
+        if let Some(Bound { at, included }) = self.least
+            && (number < at || number == at && !included)
+        {
+            return Err(self.too_small(at, included));
+        }
+        if let Some(Bound { at, included }) = self.greatest
+            && (number > at || number == at && !included)
+        {
+            return Err(self.too_large(at, included));
+        }
+        if number.is_infinite() {
+            return Err("must be finite".into());
+        }
+        if number < self.whole_below && number.fract() != 0.0 {
+            return Err(format!(
+                "must be whole, as all below {}{}",
+                rounded(self.whole_below),
+                self.behind()
+            ));
+        }
+        Ok(())
+    }
+
+    /// The same for a whole number, whose bounds are whole.
+    pub(crate) fn whole(&self, whole: i128) -> Result<(), String> {
+        if let Some(Bound { at, included }) = self.least
+            && (whole < at as i128 || whole == at as i128 && !included)
+        {
+            return Err(self.too_small(at, included));
+        }
+        if let Some(Bound { at, included }) = self.greatest
+            && (whole > at as i128 || whole == at as i128 && !included)
+        {
+            return Err(self.too_large(at, included));
+        }
+        Ok(())
+    }
+
+    fn too_small(&self, at: f64, included: bool) -> String {
+        let words = if included { "at least" } else { "above" };
+        format!("must be {words} {}{}", rounded(at), self.behind())
+    }
+
+    fn too_large(&self, at: f64, included: bool) -> String {
+        let words = if included { "at most" } else { "below" };
+        format!("must be {words} {}{}", rounded(at), self.behind())
+    }
+
+    fn behind(&self) -> String {
+        match self.unit {
+            "" => String::new(),
+            unit => format!(" ({unit})"),
+        }
+    }
+}

@@ -1,0 +1,244 @@
+//! Flows: who sends what to whom.
+
+use crate::{
+    capture::Recorded,
+    limits::at_least,
+    network::{
+        distribution::{Distribution, Fgn, SelfSimilar, Sizes, TIME},
+        tcp::{PACKET, Tcp},
+    },
+    reader::Reader,
+    show::rounded,
+    table::{kinds, table, words},
+};
+
+table! {
+    /// What all groups of flows have.
+    pub struct Shared checked by ends {
+        /// How many, dealt out in turn to the pairs of nodes of the route.
+        count: u32 = 1, at_least(1.0).at_most(1e7);
+        /// One of the topology's named routes; not given: its first, or the two ends that follow.
+        route: Option<String>;
+        /// Node that sends, instead of a route.
+        source: Option<String>;
+        /// Node that receives.
+        sink: Option<String>;
+        /// Earliest start.
+        start_s: f64 = 0.0, TIME;
+        /// End of the application; not given: it does not end.
+        stop_s: Option<f64>, TIME;
+    }
+}
+
+impl Shared {
+    fn ends(&self, reader: &mut Reader) {
+        if self.source.is_some() != self.sink.is_some() {
+            reader.say("source and sink must be given both or neither");
+        }
+        if let (Some(route), Some(source)) = (&self.route, &self.source) {
+            reader.say(format!(
+                "route = {route} and source = {source} exclude each other"
+            ));
+        }
+        if let Some(stop_s) = self.stop_s
+            && stop_s <= self.start_s
+        {
+            reader.say(format!(
+                "stop_s = {} must exceed start_s = {} (s)",
+                rounded(stop_s),
+                rounded(self.start_s)
+            ));
+        }
+    }
+}
+
+table! {
+    /// TCP flows that start once.
+    pub struct TcpFlows kind "tcp" {
+        ..shared: Shared;
+        /// The connections.
+        tcp: Tcp = Tcp::usual();
+        /// Data packets of each flow; not given: without end.
+        packets: Option<u32>, at_least(1.0).at_most(4_294_967_293.0).unit("packets");
+        /// Starts are uniform over this time.
+        spread_s: f64 = 0.0, TIME;
+    }
+}
+
+table! {
+    /// TCP flows that arrive one after the other; `count` streams of arrivals.
+    ///
+    /// Each stream is between one pair of nodes; several are dealt out to the pairs of the route in
+    /// turn. None arrives after `stop_s`; those under way go on.
+    pub struct ShortTcpFlows kind "short-tcp" checked by sensible {
+        ..shared: Shared;
+        /// The connections.
+        tcp: Tcp = Tcp::usual();
+        /// Distribution of the times between two arrivals of a stream.
+        gaps: Distribution;
+        /// Lets the rate of arrivals vary; `gaps` must then be exponential.
+        fgn: Option<Fgn>;
+        /// Distribution of the time from a flow's start until its application ends.
+        duration: Option<Distribution>;
+        /// Distribution of the data packets of a flow; this or `duration`.
+        packets: Option<Sizes>;
+    }
+}
+
+impl ShortTcpFlows {
+    fn sensible(&self, reader: &mut Reader) {
+        if self.duration.is_some() == self.packets.is_some() {
+            reader.say("one of duration and packets must be given, not both");
+        }
+        if self.fgn.is_some() && !matches!(self.gaps, Distribution::Exponential(_)) {
+            reader.say(poisson_only(self.gaps.kind()));
+        }
+    }
+}
+
+table! {
+    /// Users of the web: each fetches an object, thinks, and fetches the next.
+    ///
+    /// All fetches of a user share one connection, as since HTTP/1.1: after a pause its window is
+    /// what it was, or, if the pause was longer than the time-out, starts again from at most the
+    /// initial one (RFC 5681, section 4.1). Thinking starts when the last packet of the object is
+    /// acknowledged; asking for an object takes no packet. Where each object has a connection of
+    /// its own, `ShortTcpFlows` says it.
+    pub struct WebFlows kind "web" {
+        ..shared: Shared;
+        /// The connections.
+        tcp: Tcp = Tcp::usual();
+        /// Distribution of the data packets of an object.
+        objects: Sizes;
+        /// Distribution of the time from the end of a fetch to the start of the next.
+        think: Distribution;
+        /// First fetches start uniformly over this time; none starts after `stop_s`.
+        spread_s: f64 = 0.0, TIME;
+    }
+}
+
+fn poisson_only(gaps: &str) -> String {
+    format!("gaps = {gaps} must be exponential with fgn: only its rate varies")
+}
+
+words! {
+    /// Distribution of the times between two datagrams.
+    pub enum GapKind {
+        /// Always the same.
+        Constant = "constant",
+        /// Those of a Poisson process.
+        Exponential = "exponential",
+    }
+}
+
+table! {
+    /// Datagrams (UDP) that nobody answers.
+    pub struct DatagramFlows kind "datagrams" checked by one_arrival_process {
+        ..shared: Shared;
+        /// Size on the wire.
+        packet_bytes: u16 = 500, PACKET;
+        /// Mean rate of each flow; where it is on and off, or self-similar, its rate while it
+        /// sends. Datagrams leave at whole nanoseconds, at this rate in the mean.
+        rate_bps: f64, at_least(1e-3).at_most(1e14).unit("bits/s");
+        /// Between two datagrams: `constant`, or `exponential` (Poisson).
+        gaps: GapKind = GapKind::Constant;
+        /// Distribution of the times it is on, half of which must last a hundredth of the time
+        /// between two datagrams or longer; not given: always.
+        on: Option<Distribution>;
+        /// Distribution of the times it is off.
+        off: Option<Distribution>;
+        /// On and off at many time-scales; instead of `on` and `off`.
+        self_similar: Option<SelfSimilar>;
+        /// Lets the rate vary; `gaps` must then be exponential.
+        fgn: Option<Fgn>;
+        /// Starts are uniform over this time.
+        spread_s: f64 = 0.0, TIME;
+    }
+}
+
+impl DatagramFlows {
+    fn one_arrival_process(&self, reader: &mut Reader) {
+        if self.on.is_some() != self.off.is_some() {
+            reader.say("on and off must be given both or neither");
+        }
+        let given: Vec<_> = [
+            ("on and off", self.on.is_some()),
+            ("self_similar", self.self_similar.is_some()),
+        ]
+        .into_iter()
+        .filter_map(|(name, given)| given.then_some(name))
+        .collect();
+        if let [first, ..] = given[..]
+            && self.gaps != GapKind::Constant
+        {
+            reader.say(format!("gaps = exponential must be constant with {first}"));
+        }
+        if given.len() > 1 {
+            reader.say("on and off exclude self_similar");
+        }
+        if self.fgn.is_some() && self.gaps != GapKind::Exponential {
+            reader.say(poisson_only(self.gaps.word()));
+        }
+        let most = f64::from(self.packet_bytes) * 8e9;
+        if self.rate_bps > most {
+            reader.say(format!(
+                "rate_bps = {} must be at most {} (bits/s): a packet a nanosecond",
+                rounded(self.rate_bps),
+                rounded(most)
+            ));
+        }
+    }
+}
+
+table! {
+    /// The packets of a capture as datagrams that nobody answers, each flow of it one flow.
+    ///
+    /// Each comes when it came there, to the nanosecond, the first at the start, with the bytes that
+    /// it had on the wire. `count` copies start independently.
+    pub struct ReplayFlows kind "replay" {
+        ..shared: Shared;
+        /// The pcap or pcapng file.
+        capture: Recorded;
+        /// Starts are uniform over this time.
+        spread_s: f64 = 0.0, TIME;
+    }
+}
+
+kinds! {
+    /// A group of flows.
+    pub enum Flows { TcpFlows, ShortTcpFlows, WebFlows, DatagramFlows, ReplayFlows }
+}
+
+impl Flows {
+    /// What all groups have.
+    pub fn shared(&self) -> &Shared {
+        match self {
+            Self::TcpFlows(flows) => &flows.shared,
+            Self::ShortTcpFlows(flows) => &flows.shared,
+            Self::WebFlows(flows) => &flows.shared,
+            Self::DatagramFlows(flows) => &flows.shared,
+            Self::ReplayFlows(flows) => &flows.shared,
+        }
+    }
+
+    /// The connections, of TCP.
+    pub fn tcp(&self) -> Option<&Tcp> {
+        match self {
+            Self::TcpFlows(flows) => Some(&flows.tcp),
+            Self::ShortTcpFlows(flows) => Some(&flows.tcp),
+            Self::WebFlows(flows) => Some(&flows.tcp),
+            Self::DatagramFlows(_) | Self::ReplayFlows(_) => None,
+        }
+    }
+
+    /// Whether any packet of these flows can be marked.
+    ///
+    /// # Errors
+    /// If a capture cannot be read.
+    pub fn ecn_capable(&self) -> Result<bool, String> {
+        if let Self::ReplayFlows(flows) = self {
+            return Ok(flows.capture.packets()?.ecn_capable.contains(&true));
+        }
+        Ok(self.tcp().is_some_and(|tcp| tcp.ecn))
+    }
+}

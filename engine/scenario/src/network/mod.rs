@@ -1,0 +1,17 @@
+//! Scenarios of networks: who sends what to whom over which links.
+
+mod distribution;
+mod flows;
+mod scenario;
+mod tcp;
+mod topology;
+
+pub use distribution::{
+    Constant, Distribution, Exponential, Fgn, Pareto, SelfSimilar, SizeKind, Sizes, Uniform,
+};
+pub use flows::{
+    DatagramFlows, Flows, GapKind, ReplayFlows, Shared, ShortTcpFlows, TcpFlows, WebFlows,
+};
+pub use scenario::NetworkScenario;
+pub use tcp::{Like, Tcp, Variant};
+pub use topology::{Dumbbell, Graph, Link, Pair, ParkingLot, Route, SimplexLink, Star, Topology};

@@ -1,0 +1,164 @@
+//! The scenario itself, and what follows from its parts together.
+
+use crate::{
+    discipline::{AqmName, Discipline, check_names},
+    limits::at_least,
+    network::{
+        distribution::{DURATION, TIME},
+        flows::Flows,
+        topology::{Pair, Route, Topology},
+    },
+    queue::Queue,
+    reader::Reader,
+    show::rounded,
+    table::table,
+};
+
+/// A row is kept of each flow in each replication, which takes about 80 bytes.
+const MOST_ROWS: u64 = 50_000_000;
+
+table! {
+    /// Everything that determines a comparison in the network world.
+    pub struct NetworkScenario checked by consistent {
+        /// One line.
+        title: String = String::new();
+        /// Nodes and links.
+        topology: Topology;
+        /// Groups of flows.
+        flows: Vec<Flows>, at_least(0.0).items(1, usize::MAX);
+        /// The buffer of each link that has the discipline.
+        queue: Queue = Queue::usual();
+        /// What is compared.
+        disciplines: Vec<Discipline>, at_least(0.0).items(1, usize::MAX);
+        /// Simulated time of a replication.
+        duration_s: f64, at_least(2e-9).at_most(86.4e6).unit("s");
+        /// What is left out of the measures; not given: half of the duration.
+        warm_up_s: Option<f64>, TIME;
+        /// Between two samples of all series, the first at 0.
+        sample_s: f64 = 0.01, DURATION;
+        /// Whether the series have the mean congestion window: it takes a look at every flow at
+        /// each sample.
+        windows: bool = false;
+        /// Independent repetitions, which the intervals rest on.
+        replications: u32 = 8, at_least(1.0).at_most(10_000.0);
+        /// Of every random stream; all disciplines see the same flows.
+        seed: u64 = 1, at_least(0.0).below(18_446_744_073_709_551_616.0);
+    }
+}
+
+impl NetworkScenario {
+    fn consistent(&self, reader: &mut Reader) {
+        if self.warm_up_s() >= self.duration_s {
+            reader.say(format!(
+                "warm_up_s = {} must be below duration_s = {} (s), or be left out for half of it",
+                rounded(self.warm_up_s()),
+                rounded(self.duration_s)
+            ));
+        }
+        if !self.topology.simplex_links().iter().any(|link| link.queue) {
+            reader.say("topology.links: at least one must have queue = true");
+        }
+        let (routes, nodes) = (self.topology.routes(), self.topology.nodes());
+        for (place, flows) in self.flows.iter().enumerate() {
+            if let Err(what) = pairs(flows, &routes, &nodes) {
+                let tell = |reader: &mut Reader| reader.say(what);
+                reader.within("flows", |reader| reader.within(place, tell));
+            }
+        }
+        let flows: u64 = self
+            .flows
+            .iter()
+            .map(|flows| u64::from(flows.shared().count))
+            .sum();
+        let rows = u64::from(self.replications) * flows;
+        if rows > MOST_ROWS {
+            reader.say(format!(
+                "replications = {} must be fewer: with all groups of flows they make {rows} flows, \
+                 and at most {MOST_ROWS} are kept",
+                self.replications
+            ));
+        }
+        for (place, discipline) in self.disciplines.iter().enumerate() {
+            if matches!(discipline.aqm, AqmName::Foreign(_)) {
+                reader.within("disciplines", |reader| {
+                    reader.within(place, |reader| {
+                        reader.say("a Python AQM runs in the slotted world only");
+                    });
+                });
+            }
+        }
+        check_names(&self.disciplines, reader);
+    }
+
+    /// What is left out of the measures, s.
+    pub fn warm_up_s(&self) -> f64 {
+        self.warm_up_s.unwrap_or(self.duration_s / 2.0)
+    }
+
+    /// The pairs of nodes that the flows of each group are dealt out to.
+    ///
+    /// # Panics
+    /// If the scenario was not read but made of parts that do not suit each other.
+    pub fn pairs(&self) -> Vec<Vec<Pair>> {
+        let (routes, nodes) = (self.topology.routes(), self.topology.nodes());
+        self.flows
+            .iter()
+            .map(|flows| {
+                pairs(flows, &routes, &nodes).expect("a scenario is checked when it is read")
+            })
+            .collect()
+    }
+
+    /// What a reader of the measures must know, a sentence each.
+    ///
+    /// # Errors
+    /// If a capture cannot be read.
+    pub fn notes(&self) -> Result<Vec<String>, String> {
+        let marking: Vec<String> = self
+            .disciplines
+            .iter()
+            .filter(|discipline| discipline.ecn(&self.queue))
+            .map(Discipline::name)
+            .collect();
+        if marking.is_empty() {
+            return Ok(Vec::new());
+        }
+        for flows in &self.flows {
+            if flows.ecn_capable()? {
+                return Ok(Vec::new());
+            }
+        }
+        Ok(vec![format!(
+            "Nothing can be marked ({}): no flow has tcp = {{ ecn = true }}.",
+            marking.join(", ")
+        )])
+    }
+}
+
+/// The pairs of nodes that a group's flows are dealt out to.
+fn pairs(flows: &Flows, routes: &[Route], nodes: &[String]) -> Result<Vec<Pair>, String> {
+    let shared = flows.shared();
+    if let (Some(source), Some(sink)) = (&shared.source, &shared.sink) {
+        let unknown = [source, sink]
+            .into_iter()
+            .find(|name| !nodes.contains(name));
+        return match unknown {
+            Some(name) => Err(format!("{name} is no node of the topology")),
+            None => Ok(vec![(source.clone(), sink.clone())]),
+        };
+    }
+    let [(first, _), ..] = routes else {
+        return Err("source and sink are missing: this topology names no routes".into());
+    };
+    let wanted = shared.route.as_deref().unwrap_or(first);
+    match routes.iter().find(|(name, _)| *name == wanted) {
+        Some((_, pairs)) => Ok(pairs.clone()),
+        None => {
+            let known: Vec<_> = routes.iter().map(|(name, _)| *name).collect();
+            Err(format!(
+                "route = {wanted} must be one of {}",
+                known.join(", ")
+            ))
+        }
+    }
+}

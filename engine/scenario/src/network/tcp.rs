@@ -1,0 +1,111 @@
+//! Both ends of a TCP connection.
+
+use std::sync::OnceLock;
+
+use sluice_tcp::CongestionControl;
+
+use crate::{
+    describe::Kind,
+    field::{Field, word},
+    limits::{Limits, at_least},
+    network::distribution::DURATION,
+    reader::Reader,
+    table::{table, words},
+    value::Value,
+};
+
+/// Bytes that a packet may have on a link.
+pub(crate) const PACKET: Limits = at_least(1.0).at_most(65_535.0).unit("bytes");
+
+words! {
+    /// How a sender recovers from loss.
+    pub enum Variant {
+        /// Fast retransmit, then slow start (Jacobson 1988).
+        Tahoe = "tahoe",
+        /// Fast recovery until the first new ACK (RFC 5681).
+        Reno = "reno",
+        /// Fast recovery through partial ACKs (RFC 6582).
+        NewReno = "newreno",
+        /// Recovery by selective acknowledgements (RFC 6675).
+        Sack = "sack",
+    }
+    not "cubic": "it is a congestion control; say congestion_control = 'cubic' beside variant = 'sack'"
+}
+
+impl Field for CongestionControl {
+    fn kind(_: Limits) -> Kind {
+        Kind::Word("CongestionControl", names())
+    }
+
+    fn read(value: &Value, _: &Limits, reader: &mut Reader) -> Option<Self> {
+        word(value, names(), &[], reader).map(|place| Self::ALL[place])
+    }
+
+    fn write(&self) -> Value {
+        Value::Text(self.name().into())
+    }
+}
+
+/// What the engine's congestion controls are called.
+fn names() -> &'static [&'static str] {
+    static NAMES: OnceLock<Vec<&'static str>> = OnceLock::new();
+    NAMES.get_or_init(|| {
+        CongestionControl::ALL
+            .iter()
+            .map(|control| control.name())
+            .collect()
+    })
+}
+
+words! {
+    /// Whose values stand for what is not given.
+    pub enum Like {
+        /// Those of the RFCs.
+        Rfc = "rfc",
+        /// The defaults of ns-2.35.
+        Ns2 = "ns2",
+    }
+}
+
+table! {
+    /// Both ends of a TCP connection.
+    pub struct Tcp checked by can_be_marked {
+        /// How the sender recovers from loss.
+        variant: Variant = Variant::NewReno;
+        /// How its window grows, and what a loss or a mark leaves of it: `reno` (RFC 5681), `cubic`
+        /// (RFC 9438), or `dctcp` (RFC 8257), which needs `ecn = true`.
+        congestion_control: CongestionControl = CongestionControl::Reno;
+        /// `rfc` for the RFCs' values, `ns2` for the defaults of ns-2.35.
+        like: Like = Like::Rfc;
+        /// Packets in flight at most (ns-2's `window_`).
+        receiver_window: u32 = 10_000, at_least(1.0).at_most(4_294_967_295.0).unit("packets");
+        /// Explicit congestion notification (RFC 3168).
+        ecn: bool = false;
+        /// A data packet on the wire.
+        packet_bytes: u16 = 500, PACKET;
+        /// An ACK or a SYN on the wire. Selective acknowledgements make an ACK longer: by 8 bytes a
+        /// block, and by 4 more if it is like the RFCs'.
+        ack_bytes: u16 = 40, PACKET;
+        /// Initial congestion window; not given: that of `like`.
+        initial_window: Option<f64>, at_least(1.0).at_most(1e6).unit("packets");
+        /// Least time-out; not given: that of `like`.
+        min_rto_s: Option<f64>, DURATION;
+        /// Time-out before the first round-trip time is known; not given: that of `like`.
+        initial_rto_s: Option<f64>, DURATION;
+        /// Granularity of the sender's clock; not given: that of `like`.
+        tick_s: Option<f64>, DURATION;
+        /// Longest time an ACK waits for a second packet, 0: none waits; not given: that of `like`.
+        delayed_ack_s: Option<f64>, at_least(0.0).at_most(0.5).unit("s");
+    }
+}
+
+impl Tcp {
+    fn can_be_marked(&self, reader: &mut Reader) {
+        if self.congestion_control.counts_marks() && !self.ecn {
+            reader.say(format!(
+                "congestion_control = '{}' needs ecn = true: it counts marks",
+                self.congestion_control.name()
+            ));
+        }
+    }
+}

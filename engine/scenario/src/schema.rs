@@ -1,0 +1,209 @@
+//! The published JSON Schema (draft 2020-12) of scenarios.
+//!
+//! It has all that `table!` says: what JSON Schema has no word for stands in annotations of its own
+//! (`unit` of a field). The Python classes and the reference pages are made from it.
+
+use serde_json::{Map, Value as Json, json};
+use sluice_aqm::{Class, Param, Scale};
+
+use crate::{
+    describe::{Default, Description, FieldDescription, Kind, Union, tables},
+    json::{given, number, plain},
+    limits::Limits,
+    network::NetworkScenario,
+    slotted::Scenario,
+    table::Table,
+};
+
+/// The schema of a scenario, as the text of a file.
+pub fn schema() -> String {
+    let mut definitions = Map::new();
+    for table in tables() {
+        define(table, &mut definitions);
+    }
+    for class in sluice_aqm::all() {
+        definitions.insert(params_name(class), params(class));
+    }
+    let schema = json!({
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "$id": "scenario.schema.json",
+        "title": "A scenario of Sluicegate",
+        "type": "object",
+        "if": { "required": [crate::OF_NETWORKS] },
+        "then": reference(NetworkScenario::NAME),
+        "else": reference(Scenario::NAME),
+        "$defs": definitions,
+    });
+    serde_json::to_string_pretty(&schema).expect("a schema is plain data") + "\n"
+}
+
+fn reference(name: &str) -> Json {
+    json!({ "$ref": format!("#/$defs/{name}") })
+}
+
+/// The lines of a comment as paragraphs.
+fn text(help: &[&str]) -> String {
+    let mut shown = String::new();
+    for line in help.iter().map(|line| line.trim()) {
+        match (line.is_empty(), shown.is_empty() || shown.ends_with('\n')) {
+            (true, _) => shown.push_str("\n\n"),
+            (false, true) => shown.push_str(line),
+            (false, false) => shown.extend([" ", line]),
+        }
+    }
+    shown
+}
+
+/// Adds a table, after the unions in it.
+fn define(table: &Description, definitions: &mut Map<String, Json>) {
+    let mut properties = Map::new();
+    let mut required = Vec::new();
+    if let Some(kind) = table.kind {
+        properties.insert("kind".into(), json!({ "const": kind }));
+        required.push("kind");
+    }
+    for field in &table.fields {
+        properties.insert(field.name.into(), property(field, definitions));
+        if field.default == Default::Required {
+            required.push(field.name);
+        }
+    }
+    let mut schema = json!({
+        "description": text(table.help),
+        "type": "object",
+        "properties": properties,
+        "required": required,
+        "additionalProperties": false,
+    });
+    if table
+        .fields
+        .iter()
+        .any(|field| matches!(field.kind, Kind::Params))
+    {
+        schema["allOf"] = sluice_aqm::all().iter().map(if_aqm).collect();
+    }
+    definitions.insert(table.name.into(), schema);
+}
+
+fn property(field: &FieldDescription, definitions: &mut Map<String, Json>) -> Json {
+    let mut schema = kind(&field.kind, definitions);
+    schema["description"] = text(field.help).into();
+    if let Default::Is(value) = &field.default {
+        schema["default"] = given(plain(value));
+    }
+    schema
+}
+
+fn kind(kind: &Kind, definitions: &mut Map<String, Json>) -> Json {
+    match kind {
+        Kind::Switch => json!({ "type": "boolean" }),
+        Kind::Whole(limits) => within(json!({ "type": "integer" }), limits),
+        Kind::Number(limits) => within(json!({ "type": "number" }), limits),
+        Kind::Text(limits) if limits.fewest > 0 => {
+            json!({ "type": "string", "minLength": limits.fewest })
+        }
+        Kind::Text(_) => json!({ "type": "string" }),
+        Kind::Path => json!({ "type": "string", "format": "path" }),
+        Kind::Word(name, words) => json!({ "title": name, "enum": words }),
+        Kind::List(of, limits) => {
+            let items = self::kind(of, definitions);
+            let mut schema = json!({ "type": "array", "items": items });
+            if limits.fewest > 0 {
+                schema["minItems"] = limits.fewest.into();
+            }
+            if limits.most < usize::MAX {
+                schema["maxItems"] = limits.most.into();
+            }
+            schema
+        }
+        Kind::Table(table) => reference(table.name),
+        Kind::OneOf(union) => {
+            define_union(union, definitions);
+            reference(union.name)
+        }
+        Kind::Aqm => {
+            let names: Vec<_> = sluice_aqm::all().iter().map(|class| &class.name).collect();
+            json!({ "type": "string", "anyOf": [{ "enum": names }, { "pattern": "\\.h$" }] })
+        }
+        Kind::Params => json!({ "type": "object" }),
+    }
+}
+
+fn define_union(union: &Union, definitions: &mut Map<String, Json>) {
+    let tables: Json = union
+        .tables
+        .iter()
+        .map(|table| reference(table.name))
+        .collect();
+    let schema = json!({ "description": text(union.help), "oneOf": tables });
+    definitions.insert(union.name.into(), schema);
+}
+
+fn within(mut schema: Json, limits: &Limits) -> Json {
+    for (bound, including, excluding) in [
+        (limits.least, "minimum", "exclusiveMinimum"),
+        (limits.greatest, "maximum", "exclusiveMaximum"),
+    ] {
+        if let Some(bound) = bound {
+            let key = if bound.included { including } else { excluding };
+            schema[key] = number(bound.at);
+        }
+    }
+    if limits.whole_below.is_finite() {
+        let from = number(limits.whole_below);
+        schema["anyOf"] = json!([{ "multipleOf": 1 }, { "minimum": from }]);
+    }
+    if !limits.unit.is_empty() {
+        schema["unit"] = limits.unit.into();
+    }
+    schema
+}
+
+fn params_name(class: &Class) -> String {
+    format!("params of {}", class.name)
+}
+
+/// The parameters of an AQM, where a discipline names it.
+fn if_aqm(class: &Class) -> Json {
+    json!({
+        "if": { "properties": { "aqm": { "const": class.name } } },
+        "then": { "properties": { "params": reference(&params_name(class)) } },
+    })
+}
+
+fn params(class: &Class) -> Json {
+    let properties: Map<String, Json> = class
+        .params
+        .iter()
+        .map(|each| (each.name.clone(), param(each)))
+        .collect();
+    json!({
+        "description": format!("{} Source: {}.", class.summary, class.source),
+        "type": "object",
+        "properties": properties,
+        "additionalProperties": false,
+    })
+}
+
+fn param(param: &Param) -> Json {
+    let mut schema = match &param.scale {
+        Scale::Switch => json!({ "type": "boolean" }),
+        Scale::Choice(words) => json!({ "enum": words }),
+        scale => {
+            let whole = matches!(scale, Scale::Rate | Scale::Count | Scale::Bytes);
+            let kind = if whole { "integer" } else { "number" };
+            let (least, greatest) = (number(param.least), number(param.greatest));
+            json!({ "type": kind, "minimum": least, "maximum": greatest })
+        }
+    };
+    if !param.scale.unit().is_empty() {
+        schema["unit"] = param.scale.unit().into();
+    }
+    schema["description"] = format!("{} ({})", param.help, param.source).into();
+    schema["default"] = match param.show(param.initial) {
+        sluice_aqm::Value::Number(value) => number(value),
+        sluice_aqm::Value::Word(word) => word.into(),
+        sluice_aqm::Value::Switch(on) => on.into(),
+    };
+    schema
+}

@@ -1,0 +1,118 @@
+"""What all scenarios have: disciplines, queues, schedulers.
+
+Generated from docs/reference/scenario.schema.json: change engine/scenario, then `make generated`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import ClassVar, Literal, TypeAlias
+
+from sluicegate.scenario.derived import DisciplineBase
+from sluicegate.scenario.table import Table
+
+Victim: TypeAlias = Literal["tail", "front", "random"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Queue(Table):
+    """The buffer: how much may wait, and which packet goes when one must be dropped.
+
+    Attributes:
+        limit: Packets that may wait. [packets; 1 to 100,000; default 250]
+        limit_bytes: Bytes that may wait, whatever their number; None: any. [bytes; 1 to 1e+12]
+        victim: Which packet goes: the one that arrives, the one at the head of the queue, or one of
+            those that wait, drawn at random. [default tail]
+        ecn: Whether early drops of packets that can be marked (ECN) become marks. [default False]
+    """
+
+    limit: int = 250
+    limit_bytes: int | None = None
+    victim: Victim = "tail"
+    ecn: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class Fifo(Table):
+    """One queue, first in, first out."""
+
+    kind: ClassVar[Literal["fifo"]] = "fifo"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Sfq(Table):
+    """Stochastic fair queueing (McKenney 1990): one packet of each queue in turn.
+
+    Flows are spread over the queues by a hash with a random salt. When the limit is reached, the
+    longest queue loses a packet. ns-2's SFQ hashes the addresses of nodes instead, has 16 queues,
+    and holds 40 packets whatever its limit.
+
+    Attributes:
+        queues: How many queues there are. [1 to 65,536; default 1,024]
+        perturbation_s: Time after which the salt is drawn anew; 0: never. [s; 0 to 1,000,000;
+            default 0]
+    """
+
+    kind: ClassVar[Literal["sfq"]] = "sfq"
+    queues: int = 1024
+    perturbation_s: float = 0.0
+
+
+@dataclass(frozen=True, kw_only=True)
+class Drr(Table):
+    """Deficit round robin (Shreedhar & Varghese 1995): so many bytes of each queue in turn.
+
+    Attributes:
+        queues: How many queues there are; flows are spread over them by a hash with a random salt.
+            [1 to 65,536; default 1,024]
+        quantum_bytes: What a queue may send in its turn. [bytes; 64 to 1e+09; default 1,500]
+    """
+
+    kind: ClassVar[Literal["drr"]] = "drr"
+    queues: int = 1024
+    quantum_bytes: int = 1500
+
+
+@dataclass(frozen=True, kw_only=True)
+class Fq(Table):
+    """Flow queueing (RFC 8290): deficit round robin in which a queue that was empty goes first.
+
+    With `aqm = "codel"` and `victim = "front"` this is FQ-CoDel.
+
+    Attributes:
+        queues: How many queues there are; flows are spread over them by a hash with a random salt.
+            [1 to 65,536; default 1,024]
+        quantum_bytes: What a queue may send in its turn. [bytes; 64 to 1e+09; default 1,514]
+    """
+
+    kind: ClassVar[Literal["fq"]] = "fq"
+    queues: int = 1024
+    quantum_bytes: int = 1514
+
+
+Scheduler: TypeAlias = Fifo | Sfq | Drr | Fq
+
+
+@dataclass(frozen=True, kw_only=True)
+class Discipline(DisciplineBase):
+    """An AQM with its parameters, and what the queue does with it.
+
+    With a scheduler that has several queues, each of them gets this AQM. `victim` and `ecn`, where
+    given, go before those of the scenario's queue.
+
+    Attributes:
+        aqm: Name of an AQM, or path of a C header.
+        params: The AQM's parameters that are not its defaults.
+        label: What it is called in tables and plots; empty: the AQM's name with what was given.
+        scheduler: How packets are spread over queues.
+        victim: Which packet goes when one must be dropped.
+        ecn: Whether early drops of packets that can be marked (ECN) become marks.
+    """
+
+    aqm: str | type
+    params: Mapping[str, float | str | bool] = field(default_factory=dict)
+    label: str = ""
+    scheduler: Scheduler = field(default_factory=Fifo)
+    victim: Victim | None = None
+    ecn: bool | None = None

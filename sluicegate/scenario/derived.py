@@ -1,0 +1,174 @@
+"""What follows from the fields of tables: the engine knows it, and is asked."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from functools import cached_property
+from pathlib import Path
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sluicegate import _engine
+from sluicegate.registry import Aqm, PythonAqm
+from sluicegate.scenario.table import Table
+from sluicegate.traffic import Capture, Modulator
+
+
+class DisciplineBase(Table):
+    """What follows from a discipline."""
+
+    aqm: str | type
+
+    @cached_property
+    def handle(self) -> _engine.Discipline:
+        """What the engine takes it as."""
+        return _engine.Discipline(self)
+
+    @cached_property
+    def configured(self) -> Aqm | PythonAqm:
+        """The AQM with its parameters set."""
+        engine = self.handle.configured
+        if engine is not None:
+            return Aqm(engine)
+        assert isinstance(self.aqm, type)
+        return PythonAqm(self.aqm)
+
+    @property
+    def name(self) -> str:
+        """The label, or else the AQM's name with what was given."""
+        return self.handle.name
+
+
+class _AnyScenarioBase(Table):
+    """What follows from any scenario."""
+
+    @cached_property
+    def handle(self) -> _engine.Scenario:
+        """What the engine takes it as."""
+        return _engine.Scenario(self)
+
+    @classmethod
+    def load(cls, path: str | Path) -> Self:
+        """Read a scenario from a TOML file; paths in it start at the file's folder.
+
+        Raises:
+            SluiceError: If the file is missing, is no TOML, or says what makes no sense; every
+                problem stands on a line of its own.
+        """
+        found: Self = _engine.load_scenario(path, cls.__name__, {})
+        return found
+
+    @classmethod
+    def parse(cls, table: Mapping[str, object], folder: str | Path = "", origin: str = "") -> Self:
+        """Check a scenario given as a table of TOML's types; see `load`.
+
+        Args:
+            table: The fields.
+            folder: Where relative paths in it start.
+            origin: Where it is from, for messages.
+        """
+        found: Self = _engine.parse_scenario(table, cls.__name__, folder, origin)
+        return found
+
+    def described(self, discipline: DisciplineBase) -> dict[str, Any]:
+        """Everything that determines a run of a discipline, as types that JSON has."""
+        described: dict[str, Any] = json.loads(self.handle.describe(discipline.handle))
+        return {**described, "aqm": discipline.configured.fingerprint}
+
+
+class ScenarioBase(_AnyScenarioBase):
+    """What follows from the scenario of a slotted queue."""
+
+    @property
+    def runs(self) -> int:
+        """Replications of each discipline."""
+        return self.handle.runs
+
+    @property
+    def duration_slots(self) -> int:
+        """Slots of one replication."""
+        return self.handle.duration_slots
+
+    @property
+    def slot_ns(self) -> int:
+        """What an AQM's clock takes a slot for, ns."""
+        return self.handle.slot_ns
+
+    @property
+    def capture_slots(self) -> NDArray[np.uint64]:
+        """The slot in which each packet of the capture comes, counted from the first packet's.
+
+        Raises:
+            SluiceError: If no capture is replayed.
+        """
+        return self.handle.capture_slots
+
+
+class NetworkScenarioBase(_AnyScenarioBase):
+    """What follows from the scenario of a network."""
+
+    @property
+    def warm_up(self) -> float:
+        """What is left out of the measures, s."""
+        return self.handle.warm_up
+
+    def pairs(self) -> list[list[tuple[str, str]]]:
+        """The pairs of nodes that the flows of each group are dealt out to."""
+        return self.handle.pairs()
+
+    def notes(self) -> list[str]:
+        """What a reader of the measures must know, a sentence each."""
+        return self.handle.notes()
+
+
+class TopologyBase(Table):
+    """What follows from a topology."""
+
+    @property
+    def simplex_links(self) -> list[_engine.SimplexLink]:
+        """All links, each direction one, the most important first."""
+        return _engine.simplex_links(self)
+
+    @property
+    def routes(self) -> dict[str, list[tuple[str, str]]]:
+        """The routes that have a name, and the pairs of nodes of each."""
+        return dict(_engine.routes(self))
+
+    @property
+    def nodes(self) -> list[str]:
+        """Names of the nodes, in the order in which the links name them."""
+        return _engine.nodes(self)
+
+
+class _ModulatedBase(Table):
+    def modulator(self) -> Modulator:
+        """The modulator itself."""
+        return Modulator(*_engine.modulator(self))
+
+
+class SelfSimilarArrivalsBase(_ModulatedBase):
+    """What follows from self-similar arrivals."""
+
+
+class SelfSimilarBase(_ModulatedBase):
+    """What follows from self-similar datagrams."""
+
+
+class _RecordedBase(Table):
+    capture: str
+
+    @cached_property
+    def packets(self) -> Capture:
+        """The capture's packets."""
+        return Capture.read(self.capture)
+
+
+class ReplayArrivalsBase(_RecordedBase):
+    """What follows from a capture that is replayed slot by slot."""
+
+
+class ReplayFlowsBase(_RecordedBase):
+    """What follows from a capture that is replayed in a network."""

@@ -1,0 +1,509 @@
+"""Scenarios of networks: topologies, flows, TCP, distributions.
+
+Generated from docs/reference/scenario.schema.json: change engine/scenario, then `make generated`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import ClassVar, Literal, TypeAlias
+
+from sluicegate.scenario.common import Discipline, Queue
+from sluicegate.scenario.derived import (
+    NetworkScenarioBase,
+    ReplayFlowsBase,
+    SelfSimilarBase,
+    TopologyBase,
+)
+from sluicegate.scenario.table import Table
+
+Variant: TypeAlias = Literal["tahoe", "reno", "newreno", "sack"]
+CongestionControl: TypeAlias = Literal["reno", "cubic", "dctcp"]
+Like: TypeAlias = Literal["rfc", "ns2"]
+SizeKind: TypeAlias = Literal["constant", "geometric", "pareto"]
+GapKind: TypeAlias = Literal["constant", "exponential"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Dumbbell(TopologyBase):
+    """Clients, a router, the bottleneck, a router, servers: client i talks to server i.
+
+    Nodes are `client0` and so on, `left`, `right`, `server0` and so on. Routes are `forward`, from
+    clients to servers, and `reverse`.
+
+    Attributes:
+        rate_bps: Rate of the bottleneck, both directions. [bits/s; 1 to 1e+14; default 1e+07]
+        delay_s: Propagation over the bottleneck. [s; 0 to 3,600; default 0.0025]
+        client_delays_s: Propagation between each client and its router; there are as many servers
+            as clients. [s; 0 to 3,600; default [0.01, 0.05, 0.1, 0.15, 0.2]]
+        server_delay_s: Propagation between each server and its router. [s; 0 to 3,600; default
+            0.0025]
+        access_rate_bps: Rate of all links but the bottleneck. [bits/s; 1 to 1e+14; default 1e+08]
+        two_way: Whether the discipline stands before the bottleneck's reverse direction, too.
+            [default False]
+    """
+
+    kind: ClassVar[Literal["dumbbell"]] = "dumbbell"
+    rate_bps: float = 10000000.0
+    delay_s: float = 0.0025
+    client_delays_s: Sequence[float] = (
+        0.01,
+        0.05,
+        0.1,
+        0.15,
+        0.2,
+    )
+    server_delay_s: float = 0.0025
+    access_rate_bps: float = 100000000.0
+    two_way: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class ParkingLot(TopologyBase):
+    """A row of routers; one route leads along all links between them, a crossing one over each.
+
+    Nodes are `entry`, `router0` and so on, `exit`, and for each hop `enters0` and `leaves0` and so
+    on. Routes are `long`, from entry to exit, and `cross`, over one hop each.
+
+    Attributes:
+        hops: Links between routers, each with the discipline. [1 to 1,000; default 3]
+        rate_bps: Rate of the links between routers. [bits/s; 1 to 1e+14; default 1e+07]
+        delay_s: Propagation over the links between routers. [s; 0 to 3,600; default 0.01]
+        access_rate_bps: Rate of the links to hosts. [bits/s; 1 to 1e+14; default 1e+08]
+        access_delay_s: Propagation over the links to hosts. [s; 0 to 3,600; default 0.001]
+    """
+
+    kind: ClassVar[Literal["parking-lot"]] = "parking-lot"
+    hops: int = 3
+    rate_bps: float = 10000000.0
+    delay_s: float = 0.01
+    access_rate_bps: float = 100000000.0
+    access_delay_s: float = 0.001
+
+
+@dataclass(frozen=True, kw_only=True)
+class Star(TopologyBase):
+    """Hosts around a hub; all but the first send to the first, whose link has the discipline.
+
+    Nodes are `hub`, `host0` and so on. Routes are `inward`, from each host to the first, and
+    `outward`.
+
+    Attributes:
+        rate_bps: Rate from the hub to the first host, and back. [bits/s; 1 to 1e+14; default 1e+07]
+        access_rate_bps: Rate between the other hosts and the hub. [bits/s; 1 to 1e+14; default
+            1e+08]
+        delays_s: Propagation between each host and the hub, the first host's first. [s; 0 to 3,600;
+            default [0.01, 0.01, 0.01, 0.01]]
+    """
+
+    kind: ClassVar[Literal["star"]] = "star"
+    rate_bps: float = 10000000.0
+    access_rate_bps: float = 100000000.0
+    delays_s: Sequence[float] = (
+        0.01,
+        0.01,
+        0.01,
+        0.01,
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Link(Table):
+    """A link between two nodes.
+
+    Attributes:
+        source: Name of one node.
+        sink: Name of the other.
+        rate_bps: Rate of each direction. [bits/s; 1 to 1e+14]
+        delay_s: Propagation. [s; 0 to 3,600]
+        queue: Whether the discipline stands before it, from source to sink; else an unlimited FIFO
+            does. [default False]
+        both_ways: Whether the link leads back, too: there it has no discipline. [default True]
+    """
+
+    source: str
+    sink: str
+    rate_bps: float
+    delay_s: float
+    queue: bool = False
+    both_ways: bool = True
+
+
+@dataclass(frozen=True, kw_only=True)
+class Graph(TopologyBase):
+    """Links of one's own; nodes are what the links name, flows name their two ends.
+
+    From one node to another there is one link at most. For the discipline in both directions, give
+    two links with `both_ways = false`.
+
+    Attributes:
+        links: The links.
+    """
+
+    kind: ClassVar[Literal["graph"]] = "graph"
+    links: Sequence[Link]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Tcp(Table):
+    """Both ends of a TCP connection.
+
+    Attributes:
+        variant: How the sender recovers from loss. [default newreno]
+        congestion_control: How its window grows, and what a loss or a mark leaves of it: `reno`
+            (RFC 5681), `cubic` (RFC 9438), or `dctcp` (RFC 8257), which needs `ecn = true`.
+            [default reno]
+        like: `rfc` for the RFCs' values, `ns2` for the defaults of ns-2.35. [default rfc]
+        receiver_window: Packets in flight at most (ns-2's `window_`). [packets; 1 to 4.29497e+09;
+            default 10,000]
+        ecn: Explicit congestion notification (RFC 3168). [default False]
+        packet_bytes: A data packet on the wire. [bytes; 1 to 65,535; default 500]
+        ack_bytes: An ACK or a SYN on the wire. Selective acknowledgements make an ACK longer: by 8
+            bytes a block, and by 4 more if it is like the RFCs'. [bytes; 1 to 65,535; default 40]
+        initial_window: Initial congestion window; None: that of `like`. [packets; 1 to 1,000,000]
+        min_rto_s: Least time-out; None: that of `like`. [s; 1e-09 to 1e+08]
+        initial_rto_s: Time-out before the first round-trip time is known; None: that of `like`. [s;
+            1e-09 to 1e+08]
+        tick_s: Granularity of the sender's clock; None: that of `like`. [s; 1e-09 to 1e+08]
+        delayed_ack_s: Longest time an ACK waits for a second packet, 0: none waits; None: that of
+            `like`. [s; 0 to 0.5]
+    """
+
+    variant: Variant = "newreno"
+    congestion_control: CongestionControl = "reno"
+    like: Like = "rfc"
+    receiver_window: int = 10000
+    ecn: bool = False
+    packet_bytes: int = 500
+    ack_bytes: int = 40
+    initial_window: float | None = None
+    min_rto_s: float | None = None
+    initial_rto_s: float | None = None
+    tick_s: float | None = None
+    delayed_ack_s: float | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class TcpFlows(Table):
+    """TCP flows that start once.
+
+    Attributes:
+        count: How many, dealt out in turn to the pairs of nodes of the route. [1 to 1e+07; default
+            1]
+        route: One of the topology's named routes; None: its first, or the two ends that follow.
+        source: Node that sends, instead of a route.
+        sink: Node that receives.
+        start_s: Earliest start. [s; 0 to 1e+08; default 0]
+        stop_s: End of the application; None: it does not end. [s; 0 to 1e+08]
+        tcp: The connections.
+        packets: Data packets of each flow; None: without end. [packets; 1 to 4.29497e+09]
+        spread_s: Starts are uniform over this time. [s; 0 to 1e+08; default 0]
+    """
+
+    kind: ClassVar[Literal["tcp"]] = "tcp"
+    count: int = 1
+    route: str | None = None
+    source: str | None = None
+    sink: str | None = None
+    start_s: float = 0.0
+    stop_s: float | None = None
+    tcp: Tcp = field(default_factory=Tcp)
+    packets: int | None = None
+    spread_s: float = 0.0
+
+
+@dataclass(frozen=True, kw_only=True)
+class Constant(Table):
+    """Always the same time.
+
+    Attributes:
+        mean_s: That time. [s; 1e-09 to 1e+08]
+    """
+
+    kind: ClassVar[Literal["constant"]] = "constant"
+    mean_s: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class Uniform(Table):
+    """Uniform between two times.
+
+    Attributes:
+        least_s: The shortest. [s; 0 to 1e+08]
+        greatest_s: The longest. [s; 1e-09 to 1e+08]
+    """
+
+    kind: ClassVar[Literal["uniform"]] = "uniform"
+    least_s: float
+    greatest_s: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class Exponential(Table):
+    """Exponential: the times between the arrivals of a Poisson process.
+
+    Attributes:
+        mean_s: Mean. [s; 1e-09 to 1e+08]
+    """
+
+    kind: ClassVar[Literal["exponential"]] = "exponential"
+    mean_s: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class Pareto(Table):
+    """Pareto: heavy-tailed.
+
+    Attributes:
+        mean_s: Mean. [s; 1e-09 to 1e+08]
+        shape: The smaller, the heavier the tail. [above 1, at most 1,000; default 1.5]
+    """
+
+    kind: ClassVar[Literal["pareto"]] = "pareto"
+    mean_s: float
+    shape: float = 1.5
+
+
+@dataclass(frozen=True, kw_only=True)
+class Fgn(Table):
+    """A rate that follows exact fractional Gaussian noise.
+
+    In each frame the rate is its mean times 1 + `deviation` * noise, and 0 where that is negative,
+    which raises the mean: by less than 0.01 % at a deviation of 0.3, by 0.4 % at 0.5, by 8 % at 1.
+
+    Attributes:
+        hurst: Hurst parameter of the noise: 0.5 for frames that know nothing of each other, the
+            nearer to 1, the longer the bursts. [above 0, below 1]
+        deviation: Standard deviation of the rate, as a share of its mean. [0 to 1]
+        frame_s: Length of a frame. [s; 1e-09 to 1e+08]
+    """
+
+    hurst: float
+    deviation: float
+    frame_s: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class Sizes(Table):
+    """Distribution of a size: whole numbers of packets, at least 1.
+
+    Attributes:
+        kind: `constant`; `geometric` on 1, 2, and so on; or `pareto`, rounded up or down at random
+            so that the mean stays.
+        mean_packets: Mean; of `pareto` at least shape / (shape - 1), which makes the smallest a
+            packet. [packets; 1 to 1e+09]
+        shape: Of `pareto`: the smaller, the heavier the tail. [above 1, at most 1,000]
+    """
+
+    kind: SizeKind
+    mean_packets: float
+    shape: float | None = None
+
+
+Distribution: TypeAlias = Constant | Uniform | Exponential | Pareto
+
+
+@dataclass(frozen=True, kw_only=True)
+class ShortTcpFlows(Table):
+    """TCP flows that arrive one after the other; `count` streams of arrivals.
+
+    Each stream is between one pair of nodes; several are dealt out to the pairs of the route in
+    turn. None arrives after `stop_s`; those under way go on.
+
+    Attributes:
+        count: How many, dealt out in turn to the pairs of nodes of the route. [1 to 1e+07; default
+            1]
+        route: One of the topology's named routes; None: its first, or the two ends that follow.
+        source: Node that sends, instead of a route.
+        sink: Node that receives.
+        start_s: Earliest start. [s; 0 to 1e+08; default 0]
+        stop_s: End of the application; None: it does not end. [s; 0 to 1e+08]
+        tcp: The connections.
+        gaps: Distribution of the times between two arrivals of a stream.
+        fgn: Lets the rate of arrivals vary; `gaps` must then be exponential.
+        duration: Distribution of the time from a flow's start until its application ends.
+        packets: Distribution of the data packets of a flow; this or `duration`.
+    """
+
+    kind: ClassVar[Literal["short-tcp"]] = "short-tcp"
+    count: int = 1
+    route: str | None = None
+    source: str | None = None
+    sink: str | None = None
+    start_s: float = 0.0
+    stop_s: float | None = None
+    tcp: Tcp = field(default_factory=Tcp)
+    gaps: Distribution
+    fgn: Fgn | None = None
+    duration: Distribution | None = None
+    packets: Sizes | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class WebFlows(Table):
+    """Users of the web: each fetches an object, thinks, and fetches the next.
+
+    All fetches of a user share one connection, as since HTTP/1.1: after a pause its window is what
+    it was, or, if the pause was longer than the time-out, starts again from at most the initial one
+    (RFC 5681, section 4.1). Thinking starts when the last packet of the object is acknowledged;
+    asking for an object takes no packet. Where each object has a connection of its own,
+    `ShortTcpFlows` says it.
+
+    Attributes:
+        count: How many, dealt out in turn to the pairs of nodes of the route. [1 to 1e+07; default
+            1]
+        route: One of the topology's named routes; None: its first, or the two ends that follow.
+        source: Node that sends, instead of a route.
+        sink: Node that receives.
+        start_s: Earliest start. [s; 0 to 1e+08; default 0]
+        stop_s: End of the application; None: it does not end. [s; 0 to 1e+08]
+        tcp: The connections.
+        objects: Distribution of the data packets of an object.
+        think: Distribution of the time from the end of a fetch to the start of the next.
+        spread_s: First fetches start uniformly over this time; none starts after `stop_s`. [s; 0 to
+            1e+08; default 0]
+    """
+
+    kind: ClassVar[Literal["web"]] = "web"
+    count: int = 1
+    route: str | None = None
+    source: str | None = None
+    sink: str | None = None
+    start_s: float = 0.0
+    stop_s: float | None = None
+    tcp: Tcp = field(default_factory=Tcp)
+    objects: Sizes
+    think: Distribution
+    spread_s: float = 0.0
+
+
+@dataclass(frozen=True, kw_only=True)
+class SelfSimilar(SelfSimilarBase):
+    """On and off at many time-scales at once: the self-similar modulator of S. Robert.
+
+    A slot is the time that a packet takes at the flow's rate; the modulator says in which slots one
+    is sent.
+
+    Attributes:
+        share: Mean share of the slots with a packet. [at least 1e-09, below 1]
+        a: Ratio of successive rates of leaving the state that sends; a larger one spreads the
+            time-scales further. [above 1]
+        states: States of the modulator: one more than the number of time-scales. [2 to 20; default
+            5]
+    """
+
+    share: float
+    a: float
+    states: int = 5
+
+
+@dataclass(frozen=True, kw_only=True)
+class DatagramFlows(Table):
+    """Datagrams (UDP) that nobody answers.
+
+    Attributes:
+        count: How many, dealt out in turn to the pairs of nodes of the route. [1 to 1e+07; default
+            1]
+        route: One of the topology's named routes; None: its first, or the two ends that follow.
+        source: Node that sends, instead of a route.
+        sink: Node that receives.
+        start_s: Earliest start. [s; 0 to 1e+08; default 0]
+        stop_s: End of the application; None: it does not end. [s; 0 to 1e+08]
+        packet_bytes: Size on the wire. [bytes; 1 to 65,535; default 500]
+        rate_bps: Mean rate of each flow; where it is on and off, or self-similar, its rate while it
+            sends. Datagrams leave at whole nanoseconds, at this rate in the mean. [bits/s; 0.001 to
+            1e+14]
+        gaps: Between two datagrams: `constant`, or `exponential` (Poisson). [default constant]
+        on: Distribution of the times it is on, half of which must last a hundredth of the time
+            between two datagrams or longer; None: always.
+        off: Distribution of the times it is off.
+        self_similar: On and off at many time-scales; instead of `on` and `off`.
+        fgn: Lets the rate vary; `gaps` must then be exponential.
+        spread_s: Starts are uniform over this time. [s; 0 to 1e+08; default 0]
+    """
+
+    kind: ClassVar[Literal["datagrams"]] = "datagrams"
+    count: int = 1
+    route: str | None = None
+    source: str | None = None
+    sink: str | None = None
+    start_s: float = 0.0
+    stop_s: float | None = None
+    packet_bytes: int = 500
+    rate_bps: float
+    gaps: GapKind = "constant"
+    on: Distribution | None = None
+    off: Distribution | None = None
+    self_similar: SelfSimilar | None = None
+    fgn: Fgn | None = None
+    spread_s: float = 0.0
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReplayFlows(ReplayFlowsBase):
+    """The packets of a capture as datagrams that nobody answers, each flow of it one flow.
+
+    Each comes when it came there, to the nanosecond, the first at the start, with the bytes that it
+    had on the wire. `count` copies start independently.
+
+    Attributes:
+        count: How many, dealt out in turn to the pairs of nodes of the route. [1 to 1e+07; default
+            1]
+        route: One of the topology's named routes; None: its first, or the two ends that follow.
+        source: Node that sends, instead of a route.
+        sink: Node that receives.
+        start_s: Earliest start. [s; 0 to 1e+08; default 0]
+        stop_s: End of the application; None: it does not end. [s; 0 to 1e+08]
+        capture: The pcap or pcapng file.
+        spread_s: Starts are uniform over this time. [s; 0 to 1e+08; default 0]
+    """
+
+    kind: ClassVar[Literal["replay"]] = "replay"
+    count: int = 1
+    route: str | None = None
+    source: str | None = None
+    sink: str | None = None
+    start_s: float = 0.0
+    stop_s: float | None = None
+    capture: str
+    spread_s: float = 0.0
+
+
+Topology: TypeAlias = Dumbbell | ParkingLot | Star | Graph
+
+Flows: TypeAlias = TcpFlows | ShortTcpFlows | WebFlows | DatagramFlows | ReplayFlows
+
+
+@dataclass(frozen=True, kw_only=True)
+class NetworkScenario(NetworkScenarioBase):
+    """Everything that determines a comparison in the network world.
+
+    Attributes:
+        title: One line.
+        topology: Nodes and links.
+        flows: Groups of flows.
+        queue: The buffer of each link that has the discipline.
+        disciplines: What is compared.
+        duration_s: Simulated time of a replication. [s; 2e-09 to 8.64e+07]
+        warm_up_s: What is left out of the measures; None: half of the duration. [s; 0 to 1e+08]
+        sample_s: Between two samples of all series, the first at 0. [s; 1e-09 to 1e+08; default
+            0.01]
+        windows: Whether the series have the mean congestion window: it takes a look at every flow
+            at each sample. [default False]
+        replications: Independent repetitions, which the intervals rest on. [1 to 10,000; default 8]
+        seed: Of every random stream; all disciplines see the same flows. [at least 0, below
+            1.84467e+19; default 1]
+    """
+
+    title: str = ""
+    topology: Topology
+    flows: Sequence[Flows]
+    queue: Queue = field(default_factory=Queue)
+    disciplines: Sequence[Discipline]
+    duration_s: float
+    warm_up_s: float | None = None
+    sample_s: float = 0.01
+    windows: bool = False
+    replications: int = 8
+    seed: int = 1

@@ -1,0 +1,84 @@
+"""What all tables of scenarios can do."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from typing import Any, Self, TypeVar
+
+from sluicegate import _engine
+from sluicegate.errors import SluiceError
+
+T = TypeVar("T", bound="Table")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Table:
+    """A table of a scenario: its fields are checked by the engine and never change.
+
+    Raises:
+        SluiceError: When made from what is wrong; every problem stands on a line of its own.
+    """
+
+    def __post_init__(self) -> None:
+        _engine.complete(self)
+
+    def replace(self, changes: Mapping[str, object] | None = None, /, **fields: object) -> Self:
+        """The same table with some fields changed, checked anew.
+
+        Args:
+            changes: New values by paths, such as `{"queue.limit": 50, "flows.0.count": 3}`.
+            **fields: New values of the table's own fields.
+
+        Raises:
+            SluiceError: If a path leads nowhere, or a value is wrong.
+        """
+        changed = _copy(self)
+        for path, value in {**(changes or {}), **fields}.items():
+            changed = _with(changed, path.split("."), value, path)
+        _engine.complete(changed)
+        return changed
+
+    def table(self) -> dict[str, Any]:
+        """The table as a scenario file has it, with the fields that have a value."""
+        kind = {"kind": self.kind} if hasattr(self, "kind") else {}
+        given = {each.name: _plain(getattr(self, each.name)) for each in fields(self)}
+        return kind | {name: value for name, value in given.items() if value is not None}
+
+    def __getstate__(self) -> dict[str, Any]:
+        """The fields alone: what the engine holds is made again when it is asked for."""
+        return {each.name: getattr(self, each.name) for each in fields(self)}
+
+
+def _plain(value: object) -> object:
+    if isinstance(value, Table):
+        return value.table()
+    if isinstance(value, tuple | list):
+        return [_plain(item) for item in value]
+    return dict(value) if isinstance(value, Mapping) else value
+
+
+def _copy(table: T) -> T:
+    """A table of the same fields, unchecked."""
+    copy = object.__new__(type(table))
+    copy.__dict__.update(table.__getstate__())
+    return copy
+
+
+def _with(part: Any, steps: list[str], value: object, path: str) -> Any:
+    """A part of a scenario, unchecked, with a new value at the end of some steps."""
+    if not steps:
+        return value
+    step, *rest = steps
+    match part:
+        case Table() if step in (state := part.__getstate__()):
+            copy = _copy(part)
+            copy.__dict__[step] = _with(state[step], rest, value, path)
+            return copy
+        case tuple() | list() if step.isdecimal() and int(step) < len(part):
+            place = int(step)
+            return (*part[:place], _with(part[place], rest, value, path), *part[place + 1 :])
+        case Mapping() if step in part or not rest:
+            return {**part, step: _with(part.get(step), rest, value, path)}
+        case _:
+            raise SluiceError(f"{path}: there is no {step}")
