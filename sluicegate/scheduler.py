@@ -28,8 +28,12 @@ class Sfq(Checked):
     """Stochastic fair queueing (McKenney 1990): one packet of each queue in turn.
 
     Flows are spread over `queues` queues by a hash whose salt is drawn anew every `perturbation_s`
-    seconds (never, if 0). When the limit is reached, the longest queue loses a packet. ns-2's SFQ
-    hashes the addresses of nodes instead, has 16 queues, and holds 40 packets whatever its limit.
+    seconds (never, if 0). When the limit is reached, the longest queue loses a packet.
+
+    ns-2's SFQ is another one (sfq.cc). It hashes the addresses of nodes, has 16 queues and holds
+    40 packets whatever its limit. It never drops a packet that waits, but the one that arrives: if
+    its queue holds half as many packets as there are places left, or more; and, once fewer places
+    are left than there are queues, if its queue holds more than its fair share, 40 / 16 packets.
     """
 
     kind: Literal["sfq"] = "sfq"

@@ -14,8 +14,9 @@ pub enum Scheduler {
     Fifo,
     /// Stochastic fair queueing, McKenney 1990: one packet of each queue in turn.
     ///
-    /// ns-2's `SFQ` hashes the addresses of nodes, not flows, has 16 buckets, and holds 40 packets
-    /// (`maxqueue_`) whatever its `limit_` says.
+    /// ns-2's `SFQ` is another one: it hashes the addresses of nodes, not flows, has 16 buckets,
+    /// holds 40 packets (`maxqueue_`) whatever its `limit_` says, and drops arriving packets by two
+    /// rules of its own (sfq.cc: enque).
     Sfq {
         /// At least 1.
         queues: u32,
