@@ -66,6 +66,7 @@ bench-peers: build
 		apt-get update -qq && DEBIAN_FRONTEND=noninteractive \
 		apt-get install -qq -y --no-install-recommends ns2 libns3-dev >/dev/null; } || true
 	@$(BIN)/python bench/peers/agreement.py
+	@$(BIN)/python bench/peers/overload.py
 	@$(BIN)/python bench/peers/speed.py
 
 docs: build

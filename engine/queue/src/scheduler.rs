@@ -14,8 +14,11 @@ pub enum Scheduler {
     Fifo,
     /// Stochastic fair queueing, McKenney 1990: one packet of each queue in turn.
     ///
-    /// ns-2's `SFQ` hashes the addresses of nodes, not flows, has 16 buckets, and holds 40 packets
-    /// (`maxqueue_`) whatever its `limit_` says.
+    /// ns-2's `SFQ` is another one (sfq.cc). It hashes the addresses of nodes, not flows, has 16
+    /// buckets, and holds 40 packets (`maxqueue_`) whatever its `limit_` says. It never drops a
+    /// packet that waits, but the one that arrives: if its bucket holds half as many packets as
+    /// there are places left, or more; and, once fewer places are left than there are buckets, if
+    /// its bucket holds more than its fair share, `maxqueue_` / 16 packets.
     Sfq {
         /// At least 1.
         queues: u32,
