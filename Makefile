@@ -7,7 +7,7 @@ SOURCES := Cargo.toml Cargo.lock .cargo/config.toml \
 export VIRTUAL_ENV := $(CURDIR)/.venv
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: build demo test lint bench bench-builds bench-peers docs lock clean tools
+.PHONY: build generated demo test lint bench bench-builds bench-peers docs lock clean tools
 .DELETE_ON_ERROR:
 
 build: .venv/built
@@ -23,6 +23,12 @@ build: .venv/built
 	@mkdir -p target
 	@$(BIN)/maturin develop --release --locked >target/build.log 2>&1 || { cat target/build.log; exit 1; }
 	@touch $@
+
+# the schema of scenarios, and the Python classes that are made from it: both are committed
+generated: .venv/installed
+	@cargo run --quiet --locked --package sluice-scenario --example schema >target/schema.json
+	@mv target/schema.json docs/reference/scenario.schema.json
+	@$(BIN)/python engine/scenario/classes.py
 
 demo: build
 	@echo "demo: a real capture, replayed"

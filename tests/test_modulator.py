@@ -147,7 +147,7 @@ def test_simulated_slots_are_stationary_from_the_first_and_hold_one_packet_at_mo
         ),
         (
             lambda: Modulator.fit(1.0, 0.7),
-            "mean = 1.0 must be above 0 and below 1 (packets per slot)",
+            "mean = 1 must be above 0 and below 1 (packets per slot)",
         ),
         (lambda: Modulator.fit(0.5, 0.5), "hurst = 0.5 must be above 0.5 and below 1"),
         (lambda: Modulator.fit(0.5, 0.7, 1), "states = 1 must be at least 2"),

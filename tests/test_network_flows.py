@@ -261,12 +261,13 @@ aqm = "drop_tail"
 
 def test_a_replay_is_known_by_what_stands_in_the_capture(tmp_path):
     (tmp_path / "copy.pcap").write_bytes(CAPTURE.read_bytes())
-    one, other = (
-        network.ReplayFlows(**ENDS, capture=str(path)).described()
+    scenarios = [
+        one_link(network.ReplayFlows(**ENDS, capture=str(path)))
         for path in (CAPTURE, tmp_path / "copy.pcap")
-    )
+    ]
+    one, other = (each.described(each.disciplines[0]) for each in scenarios)
     assert one == other
-    assert str(CAPTURE) not in one.values()
+    assert one["flows"][0]["capture"] == sg.traffic.Capture.read(CAPTURE).fingerprint
 
 
 def refusal(make):
@@ -290,20 +291,20 @@ REFUSED = [
     ),
     (
         lambda: network.Sizes(kind="pareto", mean_packets=2, shape=1.5),
-        "mean_packets = 2 must be at least shape / (shape - 1) = 3: "
+        "mean_packets = 2 must be at least shape / (shape - 1) = 3 (packets): "
         "nothing is smaller than a packet",
     ),
     (
         lambda: network.Sizes(kind="pareto", mean_packets=2),
-        "shape must be given with kind = pareto, and only then",
+        "shape must be given with kind = 'pareto', and only then",
     ),
     (
         lambda: network.Sizes(kind="constant", mean_packets=2.5),
-        "mean_packets = 2.5 must be whole if constant",
+        "mean_packets = 2.5 must be whole if constant (packets)",
     ),
     (
         lambda: network.Sizes(kind="geometric", mean_packets=0.5),
-        "mean_packets = 0.5 must be at least 1",
+        "mean_packets = 0.5 must be at least 1 (packets)",
     ),
     (
         lambda: network.DatagramFlows(**{**POISSON, "gaps": "constant"}, fgn=NOISE),
@@ -330,7 +331,7 @@ REFUSED = [
     (
         lambda: network.SelfSimilar(share=0.1, a=1.2),
         "a = 1.2 is too small for 5 states: "
-        "the probabilities a^-j of leaving state 0 add up to 2.589, over 1",
+        "the probabilities a^-j of leaving state 0 add up to 2.5887, over 1",
     ),
     (
         lambda: network.simulate(one_link(network.ReplayFlows(**ENDS, capture="none.pcap"))),

@@ -289,13 +289,13 @@ def test_simulate_takes_one_discipline_of_a_network(capsys):
 def test_ctrl_c_leaves_the_replications_that_were_finished(tmp_path, monkeypatch, capsys):
     run = _engine.simulate_network
 
-    def stopped(table, _threads, watch):
+    def stopped(scenario, discipline, _threads, watch):
         def ctrl_c(done_ns):
             if done_ns > 1.5 * 100e9:  # the second replication is under way
                 os.kill(os.getpid(), signal.SIGINT)
             watch(done_ns)
 
-        return run(table, 1, ctrl_c)
+        return run(scenario, discipline, 1, ctrl_c)
 
     monkeypatch.setattr(_engine, "simulate_network", stopped)
     monkeypatch.chdir(tmp_path)
@@ -342,7 +342,7 @@ def test_an_option_puts_an_aqm_into_the_queues_of_a_scheduler(capsys):
         ),
         (
             "compare {network} --aqm red:scheduler=wfq",
-            "disciplines.0.scheduler.kind = 'wfq' must be one of 'fifo', 'sfq', 'drr', 'fq'",
+            "disciplines.0.scheduler.kind = 'wfq' must be one of 'fifo', 'sfq', 'drr' or 'fq'",
         ),
         ("compare {network} --duration 0", "duration_s = 0 must be at least 2e-09"),
         ("compare {network} --duration soon", "duration_s = 'soon' must be a number"),

@@ -59,22 +59,35 @@ def test_flow_aware_aqms_leave_tcp_more_than_drop_tail() -> None:
     assert goodput_of_tcp(aqm="choke", params=choke) > goodput_of_tcp(aqm="red", params=red) + 0.1
 
 
-def test_other_worlds_refuse_schedulers() -> None:
-    with pytest.raises(
-        sg.SluiceError, match=r"disciplines\.0: scheduler\.kind = 'sfq' must be 'fifo'"
-    ):
+def slotted(queue: sg.Queue, scheduler: Any = None) -> sg.SlottedRecord:
+    return sg.simulate(
         sg.Scenario(
-            arrivals=sg.GeometricArrivals(rate=0.4),
+            arrivals=sg.GeometricArrivals(rate=0.5),
             service=sg.GeometricService(mu=0.5),
-            disciplines=[sg.Discipline(aqm="red", scheduler=sg.Sfq())],
-            slots=10_000,
+            queue=queue,
+            disciplines=[sg.Discipline(aqm="drop_tail", scheduler=scheduler or sg.Fifo())],
+            slots=20_000,
+            replications=2,
         )
+    )
+
+
+def test_a_single_flow_has_one_queue_of_a_scheduler() -> None:
+    """All packets that the slotted world draws are of one flow: a scheduler changes nothing."""
+    fifo = slotted(sg.Queue(limit=20))
+    for scheduler in (sg.Sfq(), sg.Drr(), sg.Fq()):
+        assert slotted(sg.Queue(limit=20), scheduler).measures == fifo.measures
+
+
+def test_a_limit_in_bytes_is_one_in_packets_of_that_size() -> None:
+    by_bytes = slotted(sg.Queue(limit=1000, limit_bytes=20 * 500))
+    assert by_bytes.measures == slotted(sg.Queue(limit=20)).measures
 
 
 @pytest.mark.parametrize(
     ("scheduler", "message"),
     [
-        ({"kind": "wfq"}, r"scheduler\.kind = 'wfq' must be one of 'fifo', 'sfq', 'drr', 'fq'"),
+        ({"kind": "wfq"}, r"scheduler\.kind = 'wfq' must be one of 'fifo', 'sfq', 'drr' or 'fq'"),
         ({"kind": "sfq", "queues": 0}, r"queues = 0 must be at least 1"),
         ({"kind": "drr", "quantum_bytes": 1}, r"quantum_bytes = 1 must be at least 64"),
         ({"kind": "fq", "quantum": 300}, r"quantum is not a field; did you mean quantum_bytes\?"),

@@ -94,12 +94,19 @@ def scenario(path: Path, changed: dict[str, Any]) -> AnyScenario:
     Raises:
         SluiceError: If a field of `changed` is none of such a scenario, or if it is refused.
     """
-    kind = scenario_kind(path)
+    refuse_others(scenario_kind(path), changed)
+    return load(path, changed)
+
+
+def refuse_others(kind: str, changed: dict[str, Any]) -> None:
+    """Refuse options that scenarios of a class, whose name is given, do not have.
+
+    Raises:
+        SluiceError: If there is one.
+    """
     for name in changed:
         worlds = takers(name)
-        if all(each.takes.__name__ != kind for each in worlds):
-            able = " or ".join(each.name for each in worlds)
-            raise SluiceError(
-                f"{path}: --{name.removesuffix('_s')} is for scenarios of the {able} world only"
-            )
-    return load(path, changed)
+        if all(world.takes.__name__ != kind for world in worlds):
+            able = " or ".join(world.name for world in worlds)
+            option = name.removesuffix("_s")
+            raise SluiceError(f"--{option} is for scenarios of the {able} world only")

@@ -104,4 +104,5 @@ def _without_file(changed: dict[str, Any]) -> Scenario:
     needed["slots"] = "--slots"
     if missing := [option for name, option in needed.items() if name not in changed]:
         raise SluiceError(f"without a scenario file {', '.join(missing)} must be given")
+    options.refuse_others(Scenario.__name__, changed)
     return Scenario.parse(changed)

@@ -179,7 +179,7 @@ class Modulator:
             SluiceError: A value is out of range, or a is too small for that mean.
 
         """
-        return cls(a, _engine.modulator_q(mean, states), states)
+        return cls(a, _q_of_mean(mean, states), states)
 
     @classmethod
     def fit(
@@ -209,7 +209,7 @@ class Modulator:
         """
         if not 0.5 < hurst < 1:
             raise SluiceError(f"hurst = {hurst} must be above 0.5 and below 1")
-        q = _engine.modulator_q(mean, states)
+        q = _q_of_mean(mean, states)
         least_a = max(q, _least_a(states)) * (1 + 1e-9)
 
         def excess(log_a: float) -> float:
@@ -249,6 +249,13 @@ def _root(function: Callable[[float], float], low: float, high: float) -> float:
     from scipy.optimize import brentq  # takes half a second to import, and few need it
 
     return float(brentq(function, low, high, xtol=1e-14))
+
+
+def _q_of_mean(mean: float, states: int) -> float:
+    """Solve mean = 1 / (1 + q^-1 + ... + q^-(n-1)) for q."""
+    if states < 2:
+        raise SluiceError(f"states = {states} must be at least 2")
+    return _engine.modulator_q(mean, states)
 
 
 def _least_a(states: int) -> float:

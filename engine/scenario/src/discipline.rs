@@ -98,7 +98,13 @@ impl Field for AqmName {
 
     fn read(value: &Value, _: &Limits, reader: &mut Reader) -> Option<Self> {
         match value {
-            Value::Foreign(foreign) => Some(Self::Foreign(foreign.clone())),
+            Value::Foreign(foreign) => match foreign.must {
+                Some(must) => {
+                    reader.refuse(value, must);
+                    None
+                }
+                None => Some(Self::Foreign(foreign.clone())),
+            },
             Value::Text(_) | Value::Unprintable(_) => {
                 let text = String::read(value, &crate::limits::fewest(1), reader)?;
                 Some(Self::of(&text, reader))

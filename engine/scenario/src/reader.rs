@@ -14,6 +14,9 @@ const MOST_PROBLEMS: usize = 50;
 /// From this likeness on a name may have been meant by another one; 1: they are the same.
 const ALIKE: f64 = 0.6;
 
+/// Letters from which on the start of a name stands for the name.
+const LEAST_START: usize = 3;
+
 /// Fields by names that they had once.
 const RENAMED: &[(&str, &str)] = &[("way", "route")];
 
@@ -174,7 +177,10 @@ pub fn nearest<'a>(name: &str, known: &[&'a str]) -> Option<&'a str> {
     if name.len() > 100 {
         return None;
     }
-    let likeness = |other: &str| strsim::normalized_damerau_levenshtein(name, other);
+    let likeness = |other: &str| match name.len() >= LEAST_START && other.starts_with(name) {
+        true => 1.0,
+        false => strsim::normalized_damerau_levenshtein(name, other),
+    };
     known
         .iter()
         .map(|other| (likeness(other), *other))

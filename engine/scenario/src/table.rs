@@ -124,10 +124,13 @@ pub(crate) fn describe_field<T: Field>(
     }
 }
 
+/// Reads a table as one of several.
+pub(crate) type ReadTable<T> = fn(&Value, &mut Reader) -> Option<T>;
+
 /// The one of several tables that a value's `kind` names; each has its kind and how it is read.
 pub(crate) fn read_kind<T>(
     value: &Value,
-    kinds: &[(&'static str, fn(&Value, &mut Reader) -> Option<T>)],
+    kinds: &[(&'static str, ReadTable<T>)],
     reader: &mut Reader,
 ) -> Option<T> {
     let words: Vec<_> = kinds.iter().map(|(kind, _)| *kind).collect();

@@ -60,6 +60,8 @@ impl Fields {
 pub struct Foreign {
     /// As it is shown.
     pub name: String,
+    /// What it must be and is not, as the end of a sentence, if it cannot be an AQM.
+    pub must: Option<&'static str>,
     /// The object.
     pub object: Arc<dyn Any + Send + Sync>,
 }

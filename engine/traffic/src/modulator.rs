@@ -50,12 +50,17 @@ impl Modulator {
     /// # Errors
     /// If a value is out of range.
     pub fn q_of_mean(mean: f64, states: u32) -> Result<f64, String> {
-        if !(2..=20).contains(&states) {
-            return Err(format!("states = {states} must lie between 2 and 20"));
+        if states < 2 {
+            return Err(format!("states = {states} must be at least 2"));
         }
-        if !(1.0 / LONGEST_STATE..1.0).contains(&mean) {
+        if !(mean > 0.0 && mean < 1.0) {
             return Err(format!(
-                "mean = {mean} must be at least 1e-09 and below 1 (packets per slot)"
+                "mean = {mean} must be above 0 and below 1 (packets per slot)"
+            ));
+        }
+        if mean < 1.0 / LONGEST_STATE {
+            return Err(format!(
+                "mean = {mean:e} must be at least 1e-09 (packets per slot)"
             ));
         }
         // the sum falls as q grows: halve until no number lies between
@@ -245,7 +250,7 @@ mod tests {
             }
         }
         let words = |mean, a, states| Modulator::of_mean(mean, a, states).unwrap_err();
-        assert!(words(0.0, 8.0, 5).starts_with("mean = 0 must be at least"));
+        assert!(words(0.0, 8.0, 5).starts_with("mean = 0 must be above 0"));
         assert!(words(0.5, 8.0, 21).starts_with("states = 21 must lie"));
         assert!(words(0.5, 1.95, 20).starts_with("a = 1.95 is too small"));
         assert!(words(0.5, 1e9, 5).starts_with("a = 1000000000 is too large"));

@@ -115,14 +115,13 @@ fn huge(whole: &Bound<'_, PyAny>) -> PyResult<Value> {
 
 /// A class that is to be an AQM.
 fn foreign(class: &Bound<'_, PyType>) -> PyResult<Value> {
-    if !class.hasattr("arrive")? {
-        let shown = shown(class)?;
-        return Ok(Value::Other(format!(
-            "{shown} without a method arrive(view)"
-        )));
-    }
+    let must = match class.hasattr("arrive")? {
+        true => None,
+        false => Some("must be a class with a method arrive(view)"),
+    };
     Ok(Value::Foreign(Foreign {
         name: class.name()?.to_string(),
+        must,
         object: Arc::new(class.clone().into_any().unbind()),
     }))
 }
