@@ -79,6 +79,11 @@ docs: build
 	@echo "docs: into docs/_build/html"
 	@$(BIN)/sphinx-build --quiet --fail-on-warning --keep-going docs docs/_build/html
 
+.PHONY: images
+images: build
+	@echo "images: those that the documentation shows, from its examples"
+	@$(BIN)/python docs/draw.py
+
 lock:
 	@command -v uv >/dev/null || { echo "make lock needs uv (pip install uv)" >&2; exit 1; }
 	@uv pip compile --quiet --universal --python-version 3.11 --group dev --generate-hashes \
