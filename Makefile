@@ -19,9 +19,8 @@ build: .venv/built
 	@touch $@
 
 .venv/built: .venv/installed pyproject.toml $(SOURCES) | tools
-	@echo "build: the engine (Rust and C, optimised: about two minutes the first time)"
-	@mkdir -p target
-	@$(BIN)/maturin develop --release --locked >target/build.log 2>&1 || { cat target/build.log; exit 1; }
+	@echo "build: the engine (Rust and C, optimised: about a minute the first time)"
+	@$(BIN)/maturin develop --locked
 	@touch $@
 
 # the schema of scenarios, and the Python classes that are made from it: both are committed
@@ -38,7 +37,7 @@ demo: build
 
 test: build
 	@echo "test: Rust"
-	@cargo test --quiet --locked --workspace --all-features
+	@cargo test --quiet --locked --workspace --tests
 	@echo "test: Python, and every example of the documentation"
 	@$(BIN)/pytest --quiet --numprocesses auto --dist loadfile
 
@@ -49,7 +48,7 @@ lint: build
 	@$(BIN)/mypy
 	@echo "lint: Rust"
 	@cargo fmt --all --check
-	@cargo clippy --quiet --locked --workspace --all-targets --all-features -- -D warnings
+	@cargo clippy --quiet --locked --workspace --all-targets -- -D warnings
 	@echo "lint: C, in a program with an operating system, without one, and without 128 bits"
 	@for header in aqm/*.h; do for world in HOSTED FREESTANDING PORTABLE; do \
 		$(CC) -std=gnu11 -O2 -Wall -Wextra -Werror -DAQM_$$world -fsyntax-only \
@@ -63,7 +62,8 @@ bench: build
 	@$(BIN)/python bench/trace.py
 
 bench-builds: build
-	@cargo build --quiet --locked --package sluice-python --features pyo3/extension-module
+	@cargo build --locked --package sluice-python --profile plain
+	@cargo build --locked --package sluice-python --release
 	@$(BIN)/python bench/builds.py
 
 bench-peers: build
