@@ -148,7 +148,7 @@ PLACES = [
 def test_whatever_stands_in_a_scenario_it_is_accepted_or_refused_in_words():
     seen = Counter()
 
-    @settings(derandomize=True, deadline=None, database=None, max_examples=200)
+    @settings(max_examples=200)
     @given(st.sampled_from(PLACES), ODD)
     def parse(place, value):
         table = copy.deepcopy(TABLE)
