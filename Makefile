@@ -19,9 +19,8 @@ build: .venv/built
 	@touch $@
 
 .venv/built: .venv/installed pyproject.toml $(SOURCES) | tools
-	@echo "build: the engine (Rust and C, optimised: about two minutes the first time)"
-	@mkdir -p target
-	@$(BIN)/maturin develop --release --locked >target/build.log 2>&1 || { cat target/build.log; exit 1; }
+	@echo "build: the engine (Rust and C, optimised: about a minute the first time)"
+	@$(BIN)/maturin develop --locked
 	@touch $@
 
 # the schema of scenarios, and the Python classes that are made from it: both are committed
@@ -38,7 +37,7 @@ demo: build
 
 test: build
 	@echo "test: Rust"
-	@cargo test --quiet --locked --workspace --all-features
+	@cargo test --quiet --locked --workspace --tests
 	@echo "test: Python, and every example of the documentation"
 	@$(BIN)/pytest --quiet --numprocesses auto --dist loadfile
 
@@ -49,7 +48,7 @@ lint: build
 	@$(BIN)/mypy
 	@echo "lint: Rust"
 	@cargo fmt --all --check
-	@cargo clippy --quiet --locked --workspace --all-targets --all-features -- -D warnings
+	@cargo clippy --quiet --locked --workspace --all-targets -- -D warnings
 	@echo "lint: C, in a program with an operating system, without one, and without 128 bits"
 	@for header in aqm/*.h; do for world in HOSTED FREESTANDING PORTABLE; do \
 		$(CC) -std=gnu11 -O2 -Wall -Wextra -Werror -DAQM_$$world -fsyntax-only \
@@ -63,7 +62,8 @@ bench: build
 	@$(BIN)/python bench/trace.py
 
 bench-builds: build
-	@cargo build --quiet --locked --package sluice-python --features pyo3/extension-module
+	@cargo build --locked --package sluice-python --profile plain
+	@cargo build --locked --package sluice-python --release
 	@$(BIN)/python bench/builds.py
 
 bench-peers: build
@@ -72,11 +72,17 @@ bench-peers: build
 		apt-get update -qq && DEBIAN_FRONTEND=noninteractive \
 		apt-get install -qq -y --no-install-recommends ns2 libns3-dev >/dev/null; } || true
 	@$(BIN)/python bench/peers/agreement.py
+	@$(BIN)/python bench/peers/overload.py
 	@$(BIN)/python bench/peers/speed.py
 
 docs: build
 	@echo "docs: into docs/_build/html"
 	@$(BIN)/sphinx-build --quiet --fail-on-warning --keep-going docs docs/_build/html
+
+.PHONY: images
+images: build
+	@echo "images: those that the documentation shows, from its examples"
+	@$(BIN)/python docs/draw.py
 
 lock:
 	@command -v uv >/dev/null || { echo "make lock needs uv (pip install uv)" >&2; exit 1; }

@@ -9,6 +9,9 @@
  * idle, p sinks by d2. Two changes are more than freeze_time apart, so that the first
  * can take effect.
  *
+ * Written from what is commonly known of the paper: neither its text nor its figures have
+ * been at hand, so the numbers of sections may be off.
+ *
  * That the link fell idle is seen by the packet that ends the idle time: one step down for
  * each idle time, however long.
  */

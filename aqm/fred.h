@@ -15,6 +15,9 @@
  * From max_th on every packet is dropped; or, with many_flows, those of flows that have two
  * packets waiting already (section 5.4).
  *
+ * Written from what is commonly known of the paper: neither its text nor its figures have
+ * been at hand, so the numbers of sections may be off.
+ *
  * Flows are told apart by a hash; two that share a place in the table share its count.
  */
 #ifndef SLUICEGATE_FRED_H

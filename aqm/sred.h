@@ -18,6 +18,9 @@
  * times that (full), which finds flows that take more than their part. Until the list has
  * filled up, P is 0. The zombies' hit counts and time-stamps, which the paper uses
  * to name such flows, are left out: no decision depends on them.
+ *
+ * Written from what is commonly known of the paper: neither its text nor its figures have
+ * been at hand, so the numbers of sections may be off.
  */
 #ifndef SLUICEGATE_SRED_H
 #define SLUICEGATE_SRED_H

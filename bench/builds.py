@@ -1,7 +1,8 @@
-"""The same results, to the bit, from a debug and a release build, on one thread and on two.
+"""The same results, to the bit, from every build, on one thread and on two.
 
-`make bench-builds` builds the engine without optimisation, runs every AQM in the slotted world and
-in the network world under both builds, and compares what the records hold.
+`make bench-builds` builds the engine without optimisation and, as for a wheel, with all of it, runs
+every AQM in the slotted world and in the network world under these builds and the daily one, and
+compares what the records hold.
 """
 
 from __future__ import annotations
@@ -23,8 +24,9 @@ from rich.progress import track
 
 ROOT = Path(__file__).parent.parent
 ENGINES = {
-    "release": ROOT / "sluicegate" / "_engine.abi3.so",
-    "debug": ROOT / "target" / "debug" / "lib_engine.so",
+    "daily": ROOT / "sluicegate" / "_engine.abi3.so",
+    "plain": ROOT / "target" / "plain" / "lib_engine.so",
+    "release": ROOT / "target" / "release" / "lib_engine.so",
 }
 TCPS = (
     *({"variant": name} for name in ("tahoe", "reno", "newreno", "sack")),

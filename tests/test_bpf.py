@@ -129,5 +129,7 @@ def test_no_call_leaves_the_program(built: str) -> None:
 def test_every_loop_has_a_constant_bound(header: str) -> None:
     text = re.sub(r"/\*.*?\*/", "", (AQM / header).read_text(), flags=re.DOTALL)
     assert re.findall(r"\bgoto\b|\bwhile \((?!0\))", text) == []
-    for bound in re.findall(r"\bfor \([^;]*;([^;]*);", text):
+    bounds = re.findall(r"\bfor \([^;]*;([^;]*);", text)
+    assert len(bounds) == len(re.findall(r"\bfor ?\(", text))
+    for bound in bounds:
         assert re.match(r"\s*\w+ (<|>) (\d+|[A-Z_]+( - 1)?)( &&|$)", bound), bound

@@ -6,6 +6,9 @@ How a block of a page is run, in order and all in one folder that holds `scenari
 - `console`: each `$ ` line is a command, and what follows it is what it must print (`...` stands
   for anything; nothing stands for "not looked at"). It must succeed unless it prints `error:`.
 - `toml` and `c`: saved under the name that the first line starts with (`# first.toml`).
+
+An image in `docs/images/` that a page shows is one that its examples save; `make images` takes over
+those of the present code.
 """
 
 import doctest
@@ -87,6 +90,8 @@ def test_examples(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.chdir(tmp_path)
     for example in EXAMPLES.parse(page).examples():
         example.evaluate()
+    for image in re.findall(r"/images/([\w-]+\.png)\)", page.read_text()):
+        assert (tmp_path / image).exists(), f"no example of {page.name} makes {image}"
 
 
 def test_a_wrong_example_fails(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -108,6 +113,13 @@ def test_a_wrong_example_fails(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
 def test_every_measure_is_explained() -> None:
     page = (ROOT / "docs" / "reference" / "measures.md").read_text()
     assert [name for name in [*MEASURES, *UNITS] if f"`{name}`" not in page] == []
+
+
+@pytest.mark.parametrize("page", ["README.md", "docs/background/architecture.md"])
+def test_files_that_are_named_exist(page: str) -> None:
+    named = re.findall(r"`((?:aqm|engine|sluicegate|docs)/[^`<*]*)`", (ROOT / page).read_text())
+    assert len(named) > 5
+    assert [name for name in named if not (ROOT / name).exists()] == []
 
 
 @pytest.mark.parametrize("page", ["README.md", "CONTRIBUTING.md", "CHANGELOG.md"])

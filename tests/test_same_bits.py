@@ -1,4 +1,4 @@
-"""The release build gives the bits that builds with assertions and without optimisation give.
+"""The package gives the bits that builds with assertions and without optimisation give.
 
 The run and its digest are those of `engine/network/tests/same_bits.rs`.
 """

@@ -1,7 +1,7 @@
 """Scenarios: from TOML to what is run."""
 
-import contextlib
 import copy
+from collections import Counter
 from pathlib import Path
 
 import numpy as np
@@ -103,13 +103,19 @@ def test_every_scenario_of_the_repository_can_be_run(root):
         loaded = sg.Scenario.load(path)
         assert loaded.title
         assert len(loaded.disciplines) >= 2
+        short = loaded.model_copy(update={"slots": 2000, "replications": 1})
+        for discipline in loaded.disciplines:
+            record = sg.simulate(short, discipline)
+            assert 0 < record["utilization"].value <= 1, (path, discipline)
 
 
 ODD = st.one_of(
     st.none(),
     st.booleans(),
     st.integers(),
+    st.integers(1, 1000),
     st.floats(),
+    st.floats(0, 1),
     st.text(max_size=5),
     st.just([]),
     st.just({}),
@@ -139,14 +145,26 @@ PLACES = [
 ]
 
 
-@settings(derandomize=True, deadline=None, database=None)
-@given(st.sampled_from(PLACES), ODD)
-def test_whatever_stands_in_a_scenario_it_is_accepted_or_refused_in_words(place, value):
-    table = copy.deepcopy(TABLE)
-    *way, last = place
-    part = table
-    for step in way:
-        part = part[step]
-    part[last] = value
-    with contextlib.suppress(sg.SluiceError):
-        sg.Scenario.parse(table)
+def test_whatever_stands_in_a_scenario_it_is_accepted_or_refused_in_words():
+    seen = Counter()
+
+    @settings(derandomize=True, deadline=None, database=None, max_examples=200)
+    @given(st.sampled_from(PLACES), ODD)
+    def parse(place, value):
+        table = copy.deepcopy(TABLE)
+        *way, last = place
+        part = table
+        for step in way:
+            part = part[step]
+        part[last] = value
+        told = None
+        try:
+            sg.Scenario.parse(table)
+        except sg.SluiceError as error:
+            told = str(error)
+        assert told is None or str(way[0] if way else last) in told, told
+        seen["refused" if told else "accepted"] += 1
+
+    parse()
+    assert seen["accepted"] >= 10, seen
+    assert seen["refused"] >= 100, seen

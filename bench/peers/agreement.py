@@ -76,14 +76,15 @@ def verdict(our: FloatArray, their: FloatArray) -> Verdict:
     """Of the values of all seeds; `within` is left to the caller."""
     error = np.sqrt(sum(row.var(ddof=1) / len(row) for row in (our, their)))
     factor = stdtrit(min(len(our), len(their)) - 1, 0.975)
-    half_width = float(factor * error / their.mean())
+    # nothing is lost where all packets are marked
+    half_width = float(factor * error / their.mean()) if their.any() else np.nan
     return Verdict(float(our.mean()), float(their.mean()), half_width, within=False)
 
 
 def judged(name: str, our: FloatArray, their: FloatArray) -> Verdict:
     """A figure of the bars; the queue may also differ by QUEUE_PACKETS."""
     found = verdict(our, their)
-    within = abs(found.ours / found.theirs - 1) <= BARS[name]
+    within = abs(found.ours - found.theirs) <= BARS[name] * found.theirs
     within |= name == "queue" and abs(found.ours - found.theirs) <= QUEUE_PACKETS
     return replace(found, within=within)
 

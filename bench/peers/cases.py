@@ -199,7 +199,7 @@ def short() -> Iterator[Case]:
 
 
 def red() -> Iterator[Case]:
-    """RED, measuring in packets, under all kinds of traffic; with few flows the link often idles."""
+    """RED counting packets, under many kinds of traffic; few flows leave the link idle at times."""
     for flows in (5, 40):
         yield Case("PacketRED", flows)
     yield Case("PacketRED", 40, two_way=True)

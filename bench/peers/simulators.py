@@ -120,13 +120,13 @@ def ns3(case: Case) -> list[Run]:
     ]
 
 
-def ns3_program() -> Path:
-    """The compiled dumbbell.cc, compiled anew if that has changed.
+def ns3_program(name: str = "dumbbell") -> Path:
+    """One of the programs for ns-3 in this folder, compiled anew if its source has changed.
 
     Raises:
         subprocess.CalledProcessError: If there is no ns-3 to compile against.
     """
-    source, program = HERE / "dumbbell.cc", RESULTS / "dumbbell-ns3"
+    source, program = HERE / f"{name}.cc", RESULTS / f"{name}-ns3"
     if not program.exists() or program.stat().st_mtime < source.stat().st_mtime:
         parts = ("point-to-point", "internet", "applications", "traffic-control", "network", "core")
         libraries = [f"-lns3-{part}" for part in parts]

@@ -9,8 +9,6 @@ use num_bigint::BigInt;
 use num_rational::BigRational;
 use proptest::{prelude::*, sample::select};
 
-use common::repeatable;
-
 const ONE: i64 = 1 << 32;
 
 type Binary = unsafe extern "C" fn(i64, i64) -> i64;
@@ -153,7 +151,7 @@ fn the_two_builds_differ() {
 }
 
 proptest! {
-    #![proptest_config(repeatable(6_000))]
+    #![proptest_config(ProptestConfig::with_cases(6_000))]
 
     #[test]
     fn sums_saturate(a in word(), b in word()) {

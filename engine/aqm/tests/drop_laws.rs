@@ -5,7 +5,7 @@ mod common;
 use proptest::prelude::*;
 use sluice_aqm::{Configured, ONE, Value};
 
-use common::{configured, number, repeatable, word};
+use common::{configured, number, word};
 
 const STEP: f64 = 1.0 / ONE as f64;
 
@@ -72,7 +72,7 @@ fn any_law() -> impl Strategy<Value = Case> {
 }
 
 proptest! {
-    #![proptest_config(repeatable(4_000))]
+    #![proptest_config(ProptestConfig::with_cases(4_000))]
 
     #[test]
     fn laws_are_0_then_within_0_and_1_then_1(case in any_law(), at in 0.0..1.5) {

@@ -1,71 +1,107 @@
 //! Inverses of large dense blocks: the elimination of `elimination.rs`, a block at a time.
 
-use faer::{
-    Accum, Mat, MatMut, MatRef, Par,
-    linalg::matmul::matmul,
-    reborrow::{Reborrow, ReborrowMut},
-};
+use ndarray::{Array2, ArrayView2, ArrayViewMut2, Axis, ShapeBuilder, linalg::general_mat_mul, s};
 
 use crate::elimination::inverse as inverse_small;
 
 /// Blocks up to this size are eliminated one state after the other.
 const SMALL: usize = 32;
+/// Multiplications below which a product is not shared out to threads.
+const FEW: usize = 1 << 20;
+
+/// A matrix of zeros whose columns lie together in memory, one after the other.
+pub(crate) fn zeros(rows: usize, columns: usize) -> Array2<f64> {
+    Array2::zeros((rows, columns).f())
+}
+
+/// A column of a matrix of `zeros`.
+pub(crate) fn column(matrix: &Array2<f64>, column: usize) -> &[f64] {
+    let column = matrix.column(column).to_slice();
+    column.expect("the entries of a column lie together")
+}
+
+/// The same, to be written.
+pub(crate) fn column_mut(matrix: &mut Array2<f64>, column: usize) -> &mut [f64] {
+    let column = matrix.column_mut(column).into_slice();
+    column.expect("the entries of a column lie together")
+}
 
 /// `(I - T)^-1` of the substochastic matrix `t` (diagonal unused) whose rows leave its states
 /// with the probabilities `exit`; written over `t`. Products and sums of nonnegative numbers only.
 ///
 /// The later half of the states (2) is censored out first; with F' its inverse, the earlier half
 /// (1) becomes T11 + T12 F' T21, and the inverse's blocks follow from that of half (1).
-pub(crate) fn inverse(t: MatMut<'_, f64>, exit: &[f64]) {
+pub(crate) fn inverse(mut t: ArrayViewMut2<'_, f64>, exit: &[f64]) {
     let count = exit.len();
     if count <= SMALL {
         return invert_small(t, exit);
     }
     let half = count / 2;
-    let (mut t11, mut t12, mut t21, mut t22) = t.split_at_mut(half, half);
+    let (mut t11, mut t12, t21, mut t22) = t.multi_slice_mut((
+        s![..half, ..half],
+        s![..half, half..],
+        s![half.., ..half],
+        s![half.., half..],
+    ));
     let exit2: Vec<f64> = (0..count - half)
-        .map(|row| exit[half + row] + (0..half).map(|column| t21[(row, column)]).sum::<f64>())
+        .map(|row| exit[half + row] + t21.row(row).sum())
         .collect();
-    inverse(t22.rb_mut(), &exit2);
-    let through = product(t12.rb(), t22.rb());
-    let back = product(t22.rb(), t21.rb());
-    add_product(t11.rb_mut(), t12.rb(), back.as_ref());
+    inverse(t22.view_mut(), &exit2);
+    let through = product(t12.view(), t22.view());
+    let back = product(t22.view(), t21.view());
+    multiply(t12.view(), back.view(), 1.0, t11.view_mut());
     let exit1: Vec<f64> = (0..half)
         .map(|row| {
             let detour = (0..count - half).map(|k| through[(row, k)] * exit[half + k]);
             exit[row] + detour.sum::<f64>()
         })
         .collect();
-    inverse(t11.rb_mut(), &exit1);
-    t12.copy_from(product(t11.rb(), through.as_ref()));
-    t21.copy_from(product(back.as_ref(), t11.rb()));
-    add_product(t22, back.as_ref(), t12.rb());
+    inverse(t11.view_mut(), &exit1);
+    multiply(t11.view(), through.view(), 0.0, t12.view_mut());
+    multiply(back.view(), t11.view(), 0.0, t21);
+    multiply(back.view(), t12.view(), 1.0, t22);
 }
 
-fn invert_small(mut t: MatMut<'_, f64>, exit: &[f64]) {
-    let count = exit.len();
-    let mut rows: Vec<f64> = (0..count * count)
-        .map(|k| t[(k / count, k % count)])
-        .collect();
+fn invert_small(mut t: ArrayViewMut2<'_, f64>, exit: &[f64]) {
+    let mut rows: Vec<f64> = t.iter().copied().collect();
     inverse_small(&mut rows, &mut exit.to_vec());
-    for (k, value) in rows.into_iter().enumerate() {
-        t[(k / count, k % count)] = value;
+    for (to, value) in t.iter_mut().zip(rows) {
+        *to = value;
     }
 }
 
-fn product(left: MatRef<'_, f64>, right: MatRef<'_, f64>) -> Mat<f64> {
-    let mut result = Mat::zeros(left.nrows(), right.ncols());
-    matmul(
-        result.as_mut(),
-        Accum::Replace,
-        left,
-        right,
-        1.0,
-        Par::rayon(0),
-    );
+fn product(left: ArrayView2<'_, f64>, right: ArrayView2<'_, f64>) -> Array2<f64> {
+    let mut result = zeros(left.nrows(), right.ncols());
+    multiply(left, right, 0.0, result.view_mut());
     result
 }
 
-fn add_product(to: MatMut<'_, f64>, left: MatRef<'_, f64>, right: MatRef<'_, f64>) {
-    matmul(to, Accum::Add, left, right, 1.0, Par::rayon(0));
+/// `to = left * right + keep * to`. Every entry is the same on any number of threads.
+fn multiply(
+    left: ArrayView2<'_, f64>,
+    right: ArrayView2<'_, f64>,
+    keep: f64,
+    to: ArrayViewMut2<'_, f64>,
+) {
+    multiply_on(rayon::current_num_threads(), left, right, keep, to);
+}
+
+/// The same, the columns of `to` shared out to so many threads.
+fn multiply_on(
+    threads: usize,
+    left: ArrayView2<'_, f64>,
+    right: ArrayView2<'_, f64>,
+    keep: f64,
+    mut to: ArrayViewMut2<'_, f64>,
+) {
+    if threads < 2 || left.nrows() * left.ncols() * right.ncols() < FEW {
+        return general_mat_mul(1.0, &left, &right, keep, &mut to);
+    }
+    let (first, share) = (threads / 2, right.ncols() * (threads / 2) / threads);
+    let (right1, right2) = right.split_at(Axis(1), share);
+    let (to1, to2) = to.split_at(Axis(1), share);
+    rayon::join(
+        || multiply_on(first, left, right1, keep, to1),
+        || multiply_on(threads - first, left, right2, keep, to2),
+    );
 }

@@ -5,7 +5,7 @@
 //! needs no subtraction, so with b >= 0 every entry of the solution of x = b + x T comes with
 //! full relative accuracy.
 
-use faer::Mat;
+use ndarray::Array2;
 
 use crate::{
     chain::Chain, control::Progress, dense, elimination::add_scaled, error::ChainError, set::Set,
@@ -78,7 +78,7 @@ impl<'c> Factor<'c> {
             inverses: vec![0.0; sizes * block * block],
         };
         let mut here = factor.blocks(sizes - 1);
-        let mut inner = Mat::<f64>::zeros(block, block);
+        let mut inner = dense::zeros(block, block);
         for size in (0..sizes).rev() {
             chain.control.tell(Progress::Eliminated {
                 sizes: sizes - 1 - size,
@@ -89,10 +89,10 @@ impl<'c> Factor<'c> {
             for entry in &here.down {
                 exit[entry.row] += entry.probability;
             }
-            dense::inverse(inner.as_mut(), &exit);
+            dense::inverse(inner.view_mut(), &exit);
             let kept = &mut factor.inverses[size * block * block..][..block * block];
             for (column, to) in kept.chunks_exact_mut(block).enumerate() {
-                to.copy_from_slice(inner.col_as_slice(column));
+                to.copy_from_slice(dense::column(&inner, column));
             }
             if size > 0 {
                 let mut below = factor.blocks(size - 1);
@@ -211,20 +211,20 @@ impl<'c> Factor<'c> {
     }
 }
 
-fn fill(matrix: &mut Mat<f64>, entries: &[Entry]) {
+fn fill(matrix: &mut Array2<f64>, entries: &[Entry]) {
     for entry in entries {
         matrix[(entry.row, entry.column)] += entry.probability;
     }
 }
 
 /// Adds to what `below` loses what it loses by way of the size above, whose `inverse` is given.
-fn lose(below: &mut Blocks, inverse: &Mat<f64>, lost: &[f64]) {
+fn lose(below: &mut Blocks, inverse: &Array2<f64>, lost: &[f64]) {
     if lost.iter().all(|x| *x == 0.0) {
         return;
     }
     let mut through = vec![0.0; lost.len()];
     for (column, lost) in lost.iter().enumerate() {
-        add_scaled(&mut through, *lost, inverse.col_as_slice(column));
+        add_scaled(&mut through, *lost, dense::column(inverse, column));
     }
     for entry in &below.up {
         below.lost[entry.row] += entry.probability * through[entry.column];
@@ -232,17 +232,17 @@ fn lose(below: &mut Blocks, inverse: &Mat<f64>, lost: &[f64]) {
 }
 
 /// `up * inverse * down`: what the eliminated sizes add to the next block.
-fn fold(up: &[Entry], inverse: &Mat<f64>, down: &[Entry]) -> Mat<f64> {
+fn fold(up: &[Entry], inverse: &Array2<f64>, down: &[Entry]) -> Array2<f64> {
     let block = inverse.nrows();
-    let (mut through, mut folded) = (Mat::zeros(block, block), Mat::zeros(block, block));
+    let (mut through, mut folded) = (dense::zeros(block, block), dense::zeros(block, block));
     for entry in down {
-        let from = inverse.col_as_slice(entry.row);
-        let to: &mut [f64] = through.col_as_slice_mut(entry.column);
+        let from = dense::column(inverse, entry.row);
+        let to = dense::column_mut(&mut through, entry.column);
         add_scaled(to, entry.probability, from);
     }
     for column in 0..block {
-        let from: &[f64] = through.col_as_slice(column);
-        let to: &mut [f64] = folded.col_as_slice_mut(column);
+        let from = dense::column(&through, column);
+        let to = dense::column_mut(&mut folded, column);
         for entry in up {
             to[entry.row] += entry.probability * from[entry.column];
         }

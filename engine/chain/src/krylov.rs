@@ -9,9 +9,12 @@
 //! stationary vectors. For the system v - H v = r the vector with the least residual solves
 //! a least squares problem with the same H_m - I: Saad & Schultz 1986 (GMRES).
 
-use faer::Mat;
+use ndarray::{Array2, s};
 
-use crate::elimination::{add_scaled, normalise};
+use crate::{
+    decompositions::{eigenvalues, singular_values},
+    elimination::{add_scaled, normalise},
+};
 
 /// Residuals below are rounding.
 const ROUNDING: f64 = 1e-15;
@@ -34,7 +37,7 @@ pub(crate) struct Projection {
 pub(crate) struct Arnoldi {
     pub basis: Vec<Vec<f64>>,
     /// One row more than columns; columns from `columns` on are 0.
-    pub hessenberg: Mat<f64>,
+    pub hessenberg: Array2<f64>,
     pub columns: usize,
 }
 
@@ -45,7 +48,7 @@ impl Arnoldi {
         scale(&mut start, 1.0 / length);
         Self {
             basis: vec![start],
-            hessenberg: Mat::zeros(dimension + 1, dimension),
+            hessenberg: Array2::zeros((dimension + 1, dimension)),
             columns: 0,
         }
     }
@@ -135,38 +138,24 @@ pub(crate) fn correct(
 }
 
 /// The y that makes the length of `length e_1 - (I - hessenberg) y` least, and that length.
-fn least_squares(hessenberg: &Mat<f64>, columns: usize, length: f64) -> (Vec<f64>, f64) {
-    let svd = shifted(hessenberg, columns)
-        .thin_svd()
-        .expect("a small finite matrix");
-    let (left, values, right) = (svd.U(), svd.S().column_vector(), svd.V());
-    // in the singular vectors' coordinates; columns of the map that is singular count for nothing
-    let along: Vec<f64> = (0..columns).map(|k| length * left[(0, k)]).collect();
-    let scaled: Vec<f64> = (0..columns)
-        .map(|k| {
-            if values[k] > ROUNDING {
-                -along[k] / values[k]
-            } else {
-                0.0
-            }
-        })
-        .collect();
-    let y = (0..columns)
-        .map(|row| (0..columns).map(|k| right[(row, k)] * scaled[k]).sum())
-        .collect();
-    let reached: f64 = (0..columns)
-        .filter(|k| values[*k] > ROUNDING)
-        .map(|k| along[k] * along[k])
-        .sum();
-    (y, (length * length - reached).max(0.0).sqrt())
+fn least_squares(hessenberg: &Array2<f64>, columns: usize, length: f64) -> (Vec<f64>, f64) {
+    let mut y = vec![0.0; columns];
+    let mut left = length * length;
+    for one in singular_values(shifted(hessenberg, columns).view()) {
+        // directions in which the map is singular count for nothing
+        if one.value > ROUNDING {
+            let along = length * one.image[0] / one.value;
+            add_scaled(&mut y, -along / one.value, &one.right);
+            left -= along * along;
+        }
+    }
+    (y, left.max(0.0).sqrt())
 }
 
 /// `hessenberg - I`, the last row below the identity.
-fn shifted(hessenberg: &Mat<f64>, columns: usize) -> Mat<f64> {
-    let mut shifted = hessenberg.submatrix(0, 0, columns + 1, columns).to_owned();
-    for k in 0..columns {
-        shifted[(k, k)] -= 1.0;
-    }
+fn shifted(hessenberg: &Array2<f64>, columns: usize) -> Array2<f64> {
+    let mut shifted = hessenberg.slice(s![..=columns, ..columns]).to_owned();
+    shifted.diag_mut().mapv_inplace(|x| x - 1.0);
     shifted
 }
 
@@ -177,29 +166,24 @@ struct Refined {
     residual: f64,
 }
 
-fn refined(hessenberg: &Mat<f64>, columns: usize) -> Refined {
-    let svd = shifted(hessenberg, columns)
-        .thin_svd()
-        .expect("a small finite matrix");
-    let (right, values) = (svd.V(), svd.S().column_vector());
+fn refined(hessenberg: &Array2<f64>, columns: usize) -> Refined {
+    let least = singular_values(shifted(hessenberg, columns).view())
+        .into_iter()
+        .min_by(|a, b| a.value.total_cmp(&b.value))
+        .expect("a column");
     Refined {
-        coordinates: (0..columns).map(|row| right[(row, columns - 1)]).collect(),
-        residual: values[columns - 1],
+        coordinates: least.right,
+        residual: least.value,
     }
 }
 
 /// Moduli of the map's eigenvalues in the subspace, falling.
 fn moduli(arnoldi: &Arnoldi) -> Vec<f64> {
     let columns = arnoldi.columns;
-    let square = arnoldi
-        .hessenberg
-        .submatrix(0, 0, columns, columns)
-        .to_owned();
-    let mut moduli: Vec<f64> = square
-        .eigenvalues()
-        .expect("a small finite matrix")
-        .into_iter()
-        .map(|value| value.re.hypot(value.im))
+    let square = arnoldi.hessenberg.slice(s![..columns, ..columns]);
+    let mut moduli: Vec<f64> = eigenvalues(square)
+        .iter()
+        .map(|value| value.norm())
         .collect();
     moduli.sort_by(|a, b| b.total_cmp(a));
     moduli

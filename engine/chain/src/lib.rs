@@ -11,6 +11,7 @@
 mod arrivals;
 mod chain;
 mod control;
+mod decompositions;
 mod dense;
 mod direct;
 mod elimination;

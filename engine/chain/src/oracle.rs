@@ -5,7 +5,9 @@ use std::collections::HashMap;
 use proptest::prelude::*;
 use sluice_aqm::{Configured, Discipline, Value, Victim, find};
 
-use crate::{Arrivals, Chain, Method, Plan, iterative::distance, law::Curve};
+use crate::{
+    Arrivals, Chain, Method, Plan, elimination::add_scaled, iterative::distance, law::Curve,
+};
 
 pub(crate) const MEMORY: f64 = 1e9;
 
@@ -210,27 +212,44 @@ impl<'p> Oracle<'p> {
         let (states, rows) = self.rows();
         // x (P - I) = 0 with its last equation replaced by sum x = 1
         let n = states.len();
-        let mut equations = faer::Mat::<f64>::zeros(n, n);
+        let mut equations = vec![vec![0.0; n + 1]; n];
         for (from, row) in rows.iter().enumerate() {
             for (to, p) in row {
-                equations[(*to, from)] += p;
+                equations[*to][from] += p;
             }
-            equations[(from, from)] -= 1.0;
-            equations[(n - 1, from)] = 1.0;
+            equations[from][from] -= 1.0;
         }
-        for from in 0..n {
-            equations[(n - 1, from)] = 1.0;
-        }
-        let mut right = faer::Mat::<f64>::zeros(n, 1);
-        right[(n - 1, 0)] = 1.0;
-        use faer::linalg::solvers::Solve;
-        let x = equations.partial_piv_lu().solve(right);
+        equations[n - 1].fill(1.0);
+        let x = gauss(equations);
         let mut result = HashMap::new();
         for (k, (average, _, system, _)) in states.into_iter().enumerate() {
-            *result.entry((average, system)).or_insert(0.0) += x[(k, 0)];
+            *result.entry((average, system)).or_insert(0.0) += x[k];
         }
         result
     }
+}
+
+/// Solves equations whose last column is the right side: rows exchanged, then eliminated.
+fn gauss(mut equations: Vec<Vec<f64>>) -> Vec<f64> {
+    let n = equations.len();
+    for k in 0..n {
+        let size = |row: &usize| equations[*row][k].abs();
+        let pivot = (k..n).max_by(|a, b| size(a).total_cmp(&size(b))).unwrap();
+        equations.swap(k, pivot);
+        let (above, below) = equations.split_at_mut(k + 1);
+        for row in below {
+            let factor = row[k] / above[k][k];
+            if factor != 0.0 {
+                add_scaled(&mut row[k..], -factor, &above[k][k..]);
+            }
+        }
+    }
+    let mut x = vec![0.0; n];
+    for k in (0..n).rev() {
+        let known: f64 = (k + 1..n).map(|j| equations[k][j] * x[j]).sum();
+        x[k] = (equations[k][n] - known) / equations[k][k];
+    }
+    x
 }
 
 /// The chain's probabilities over (average, system).

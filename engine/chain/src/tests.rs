@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use num_bigint::BigInt;
 use num_rational::BigRational;
-use sluice_aqm::{Configured, Value, find};
+use sluice_aqm::{Configured, Discipline, Value, find};
 
 use crate::{
     Arrivals, Chain, Method, Plan,

@@ -1,6 +1,6 @@
 //! What the network carries.
 
-use sluice_queue::{Bytes, Packet as Queued};
+use sluice_queue::Packet as Queued;
 use sluice_tcp::{Ack, Segment};
 
 use crate::sacks::Sacks;
@@ -203,14 +203,12 @@ impl Place {
     }
 }
 
-impl Bytes for Transit {
+impl Queued for Transit {
     #[inline]
     fn bytes(&self) -> u32 {
         u32::from(self.packet.bytes)
     }
-}
 
-impl Queued for Transit {
     /// ACKs of a flow are another flow than its data, and datagram flows are numbered apart.
     #[inline]
     fn flow_hash(&self) -> u32 {

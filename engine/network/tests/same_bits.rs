@@ -1,8 +1,8 @@
 //! One result to the bit, whatever the build.
 //!
 //! The digest of a small run stands in `same_bits.txt`: this test holds a build with overflow checks
-//! and assertions to it (`cargo test --profile dev` one without any optimisation), and
-//! `tests/test_same_bits.py` the release build of the package. A change that alters results
+//! and assertions to it (`cargo test --profile plain` one without any optimisation), and
+//! `tests/test_same_bits.py` the build of the package. A change that alters results
 //! rewrites that file and says why. The run calls nothing of libm, whose last bit may
 //! differ from machine to machine: TCP but CUBIC, uniform starts, an AQM in integers.
 

@@ -5,7 +5,7 @@ use sluice_aqm::{Aqm, Verdict, View};
 use crate::{
     below,
     fifo::Fifo,
-    packet::{Bytes, Packet, Waiting},
+    packet::{Packet, Waiting},
 };
 
 pub struct Lane<P, A> {
@@ -14,16 +14,35 @@ pub struct Lane<P, A> {
     watches_departures: bool,
     watches_occupancy: bool,
     wants_candidate: bool,
-    limit_packets: u32,
-    rate_bps: u64,
     ecn: bool,
     /// Whether the link sends a packet of this lane.
     serving: bool,
     /// Index of the waiting packet that the last arrival was judged with.
     candidate: Option<usize>,
-    idle_since_ns: u64,
-    /// What the AQM saw last.
+    /// What the AQM sees. What describes the queue is always up to date, the rest of the last call.
     view: View,
+}
+
+impl<P: Packet, A> Lane<P, A> {
+    #[inline]
+    pub fn packets(&self) -> u32 {
+        self.view.queue_packets
+    }
+
+    #[inline]
+    pub fn bytes(&self) -> u64 {
+        self.view.queue_bytes
+    }
+
+    /// Size of the packet at the head.
+    #[inline]
+    pub fn head_bytes(&self) -> Option<u32> {
+        self.waiting.get(0).map(|head| head.packet.bytes())
+    }
+
+    pub fn aqm(&self) -> &A {
+        &self.aqm
+    }
 }
 
 impl<P: Packet, A: Aqm> Lane<P, A> {
@@ -34,46 +53,22 @@ impl<P: Packet, A: Aqm> Lane<P, A> {
             watches_occupancy: aqm.watches_occupancy(),
             wants_candidate: aqm.wants_candidate(),
             aqm,
-            limit_packets,
-            rate_bps,
             ecn,
             serving: false,
             candidate: None,
-            idle_since_ns: 0,
-            view: View::default(),
+            view: View {
+                limit_packets,
+                rate_bps,
+                idle: 1,
+                ..View::default()
+            },
         }
     }
 
-    #[inline]
-    pub fn packets(&self) -> usize {
-        self.waiting.len()
-    }
-
-    #[inline]
-    pub fn bytes(&self) -> u64 {
-        self.waiting.bytes()
-    }
-
-    /// Size of the packet at the head.
-    #[inline]
-    pub fn head_bytes(&self) -> Option<u32> {
-        self.waiting.get(0).map(Bytes::bytes)
-    }
-
-    pub fn aqm(&self) -> &A {
-        &self.aqm
-    }
-
-    /// What the AQM saw last.
+    /// What the AQM sees, or saw if it was just asked.
     #[inline]
     pub fn view(&self) -> &View {
         &self.view
-    }
-
-    /// The same, if it was told of the last packet that joined or left.
-    #[inline]
-    pub fn occupancy_view(&self) -> Option<&View> {
-        self.watches_occupancy.then_some(&self.view)
     }
 
     /// Whether the AQM does more than to decide on arrivals and to tick.
@@ -81,37 +76,16 @@ impl<P: Packet, A: Aqm> Lane<P, A> {
         self.watches_departures || self.watches_occupancy || self.wants_candidate
     }
 
-    /// What the AQM sees of the queue.
     #[inline]
-    fn state(&self, now_ns: u64) -> View {
-        self.state_behind((self.waiting.len(), self.waiting.bytes()), now_ns)
-    }
-
-    /// The same, were these packets and bytes those that wait.
-    #[inline]
-    fn state_behind(&self, (packets, bytes): (usize, u64), now_ns: u64) -> View {
-        let idle = packets == 0 && !self.serving;
-        View {
-            now_ns,
-            idle_since_ns: if idle { self.idle_since_ns } else { 0 },
-            rate_bps: self.rate_bps,
-            queue_bytes: bytes,
-            queue_packets: packets as u32,
-            limit_packets: self.limit_packets,
-            idle: u8::from(idle),
-            ..View::default()
-        }
-    }
-
-    /// The same, and a packet.
-    #[inline]
-    fn state_with(&self, now_ns: u64, packet: &P) -> View {
-        View {
-            packet_bytes: packet.bytes(),
-            flow_hash: packet.flow_hash(),
-            ecn_capable: u8::from(self.ecn && packet.ecn_capable()),
-            ..self.state(now_ns)
-        }
+    fn show(&mut self, now_ns: u64, packet: &P, random: u64) {
+        self.view.now_ns = now_ns;
+        self.view.sojourn_ns = 0;
+        self.view.random = random;
+        self.view.packet_bytes = packet.bytes();
+        self.view.flow_hash = packet.flow_hash();
+        self.view.candidate_flow_hash = 0;
+        self.view.ecn_capable = u8::from(self.ecn & packet.ecn_capable());
+        self.view.full = 0;
     }
 
     /// The settled verdict on a packet that arrives.
@@ -123,35 +97,11 @@ impl<P: Packet, A: Aqm> Lane<P, A> {
         full: bool,
         random: &mut impl FnMut() -> u64,
     ) -> Verdict {
-        self.view = View {
-            random: random(),
-            full: u8::from(full),
-            ..self.state_with(now_ns, packet)
-        };
+        self.show(now_ns, packet, random());
+        self.view.full = u8::from(full);
         if self.wants_candidate {
             self.draw_candidate(random);
         }
-        self.aqm.arrive(&self.view)
-    }
-
-    /// The same, were these packets and bytes those that wait; of an AQM that wants no candidate.
-    #[inline]
-    pub fn judge_behind(
-        &mut self,
-        waiting: (usize, u64),
-        now_ns: u64,
-        packet: &P,
-        full: bool,
-        random: u64,
-    ) -> Verdict {
-        self.view = View {
-            packet_bytes: packet.bytes(),
-            flow_hash: packet.flow_hash(),
-            ecn_capable: u8::from(self.ecn && packet.ecn_capable()),
-            random,
-            full: u8::from(full),
-            ..self.state_behind(waiting, now_ns)
-        };
         self.aqm.arrive(&self.view)
     }
 
@@ -170,45 +120,60 @@ impl<P: Packet, A: Aqm> Lane<P, A> {
         self.candidate.take()
     }
 
-    /// Tells the AQM that a packet joins those that wait, or has left them.
+    /// Tells an AQM that follows the occupancy that a packet is about to join those that wait
+    /// (`change` = 1), or has left them (-1). Gives what it saw.
     #[inline]
-    fn count(&mut self, now_ns: u64, packet: &P, change: i64) {
-        if self.watches_occupancy {
-            self.view = self.state_with(now_ns, packet);
-            self.aqm.occupancy(&self.view, change);
+    pub fn tell(&mut self, now_ns: u64, packet: &P, change: i64) -> Option<&View> {
+        if !self.watches_occupancy {
+            return None;
         }
+        self.show(now_ns, packet, 0);
+        self.aqm.occupancy(&self.view, change);
+        Some(&self.view)
     }
 
     #[inline]
     pub fn push(&mut self, now_ns: u64, packet: P) {
-        self.count(now_ns, &packet, 1);
         self.waiting.push(Waiting {
             packet,
             since_ns: now_ns,
         });
+        self.view.queue_packets += 1;
+        self.view.queue_bytes += u64::from(packet.bytes());
+        self.view.idle = 0;
+        self.view.idle_since_ns = 0;
     }
 
     /// Takes out the packet at `index`, which is lost.
-    pub fn remove(&mut self, now_ns: u64, index: usize) -> Option<P> {
+    pub fn remove(&mut self, index: usize) -> Option<P> {
         let Waiting { packet, .. } = self.waiting.remove(index)?;
-        self.count(now_ns, &packet, -1);
-        self.note_idle(now_ns);
+        self.view.queue_packets -= 1;
+        self.view.queue_bytes -= u64::from(packet.bytes());
         Some(packet)
     }
 
     /// Takes the packet at the head, which the link is to send.
     #[inline]
-    pub fn pop(&mut self, now_ns: u64) -> Option<Waiting<P>> {
+    pub fn pop(&mut self) -> Option<Waiting<P>> {
         let head = self.waiting.pop()?;
         self.serving = true;
-        self.count(now_ns, &head.packet, -1);
+        self.view.queue_packets -= 1;
+        self.view.queue_bytes -= u64::from(head.packet.bytes());
         Some(head)
     }
 
-    /// The packet at the head, which the link sends as its last one is sent; the AQM is not told.
+    /// The first `count` packets, of `bytes` each, have left, though they are yet to be fetched.
     #[inline]
-    pub fn take_head(&mut self) -> Option<P> {
-        self.waiting.pop().map(|head| head.packet)
+    pub fn release(&mut self, count: u32, bytes: u32) {
+        self.view.queue_packets -= count;
+        self.view.queue_bytes -= u64::from(count) * u64::from(bytes);
+    }
+
+    /// The first packet that was released.
+    #[inline]
+    pub fn fetch_released(&mut self) -> P {
+        debug_assert!(self.waiting.len() > self.view.queue_packets as usize);
+        self.waiting.pop().expect("it was released").packet
     }
 
     /// The verdict on the packet that `pop` gave, if the AQM judges departures: admit, mark or
@@ -223,25 +188,26 @@ impl<P: Packet, A: Aqm> Lane<P, A> {
         if !self.watches_departures {
             return None;
         }
-        self.view = View {
-            random: random(),
-            sojourn_ns: now_ns - head.since_ns,
-            ..self.state_with(now_ns, &head.packet)
-        };
+        self.show(now_ns, &head.packet, random());
+        self.view.sojourn_ns = now_ns - head.since_ns;
         Some(self.aqm.depart(&self.view))
     }
 
-    /// The link has sent the packet that it took, or will not send it.
+    /// If the link has taken a packet, it has sent it, or will not send it.
     #[inline]
     pub fn end_service(&mut self, now_ns: u64) {
-        self.serving = false;
-        self.note_idle(now_ns);
+        if self.serving {
+            self.serving = false;
+            self.note_idle(now_ns);
+        }
     }
 
+    /// Notes that from now on nothing waits and none is sent, if that is so.
     #[inline]
-    fn note_idle(&mut self, now_ns: u64) {
+    pub fn note_idle(&mut self, now_ns: u64) {
         if self.waiting.is_empty() && !self.serving {
-            self.idle_since_ns = now_ns;
+            self.view.idle = 1;
+            self.view.idle_since_ns = now_ns;
         }
     }
 
@@ -250,12 +216,17 @@ impl<P: Packet, A: Aqm> Lane<P, A> {
     }
 
     pub fn tick(&mut self, now_ns: u64) {
-        self.tick_behind((self.waiting.len(), self.waiting.bytes()), now_ns);
-    }
-
-    /// The same, were these packets and bytes those that wait.
-    pub fn tick_behind(&mut self, waiting: (usize, u64), now_ns: u64) {
-        self.view = self.state_behind(waiting, now_ns);
+        self.view = View {
+            now_ns,
+            sojourn_ns: 0,
+            random: 0,
+            packet_bytes: 0,
+            flow_hash: 0,
+            candidate_flow_hash: 0,
+            ecn_capable: 0,
+            full: 0,
+            ..self.view
+        };
         self.aqm.tick(&self.view);
     }
 }

@@ -5,7 +5,8 @@
 //! it takes what [`Queue::depart`] gives. It calls `depart` as each transmission ends, too: a
 //! `None` is how the queue learns that the link has fallen idle.
 
-mod behind;
+mod ahead;
+mod buffer;
 mod classify;
 mod decisions;
 mod drr;
@@ -15,12 +16,13 @@ mod lane;
 mod observer;
 mod packet;
 mod queue;
+mod schedule;
 mod scheduler;
 mod sfq;
 
 pub use decisions::{COLUMNS, DecisionLog};
 pub use observer::{Event, Observer};
-pub use packet::{Bytes, Packet, Waiting};
+pub use packet::{Packet, Waiting};
 pub use queue::Queue;
 pub use scheduler::Scheduler;
 

@@ -1,13 +1,10 @@
 //! What a queue needs to know of a packet.
 
-/// Something with a size.
-pub trait Bytes {
+/// A packet of a world.
+pub trait Packet: Copy + Default {
     /// Size, bytes.
     fn bytes(&self) -> u32;
-}
 
-/// A packet of a world.
-pub trait Packet: Bytes + Copy + Default {
     /// A hash of what identifies its flow.
     fn flow_hash(&self) -> u32;
 
@@ -25,11 +22,4 @@ pub struct Waiting<P> {
     pub packet: P,
     /// When it joined the queue, ns.
     pub since_ns: u64,
-}
-
-impl<P: Bytes> Bytes for Waiting<P> {
-    #[inline]
-    fn bytes(&self) -> u32 {
-        self.packet.bytes()
-    }
 }

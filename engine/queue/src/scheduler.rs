@@ -14,8 +14,11 @@ pub enum Scheduler {
     Fifo,
     /// Stochastic fair queueing, McKenney 1990: one packet of each queue in turn.
     ///
-    /// ns-2's `SFQ` hashes the addresses of nodes, not flows, has 16 buckets, and holds 40 packets
-    /// (`maxqueue_`) whatever its `limit_` says.
+    /// ns-2's `SFQ` is another one (sfq.cc). It hashes the addresses of nodes, not flows, has 16
+    /// buckets, and holds 40 packets (`maxqueue_`) whatever its `limit_` says. It never drops a
+    /// packet that waits, but the one that arrives: if its bucket holds half as many packets as
+    /// there are places left, or more; and, once fewer places are left than there are buckets, if
+    /// its bucket holds more than its fair share, `maxqueue_` / 16 packets.
     Sfq {
         /// At least 1.
         queues: u32,
@@ -60,28 +63,26 @@ impl Scheduler {
 
 /// A scheduler at work: the order in which queues send.
 pub enum Order {
-    Fifo,
     Sfq(Sfq),
     Drr(Drr),
     Fq(Fq),
 }
 
 impl Order {
-    pub fn new(scheduler: Scheduler) -> Self {
+    /// `None` for a FIFO, in which there is nothing to order.
+    pub fn new(scheduler: Scheduler) -> Option<Self> {
         let queues = scheduler.queues() as usize;
-        match scheduler {
-            Scheduler::Fifo => Self::Fifo,
+        Some(match scheduler {
+            Scheduler::Fifo => return None,
             Scheduler::Sfq { .. } => Self::Sfq(Sfq::new(queues)),
             Scheduler::Drr { quantum_bytes, .. } => Self::Drr(Drr::new(queues, quantum_bytes)),
             Scheduler::Fq { quantum_bytes, .. } => Self::Fq(Fq::new(queues, quantum_bytes)),
-        }
+        })
     }
 
     /// A packet joins the queue.
-    #[inline]
     pub fn wake(&mut self, queue: usize) {
         match self {
-            Self::Fifo => {}
             Self::Sfq(order) => order.wake(queue),
             Self::Drr(order) => order.wake(queue),
             Self::Fq(order) => order.wake(queue),
@@ -90,10 +91,8 @@ impl Order {
 
     /// The queue whose head may go now; `head_bytes` gives the size of a queue's head, if it has
     /// one. The same queue again until `sent` says that it has sent, or its head changes.
-    #[inline]
     pub fn next(&mut self, head_bytes: impl Fn(usize) -> Option<u32>) -> Option<usize> {
         match self {
-            Self::Fifo => Some(0),
             Self::Sfq(order) => order.next(head_bytes),
             Self::Drr(order) => order.next(head_bytes),
             Self::Fq(order) => order.next(head_bytes),
@@ -101,10 +100,8 @@ impl Order {
     }
 
     /// The queue that `next` gave has sent a packet, and has more or not.
-    #[inline]
     pub fn sent(&mut self, queue: usize, bytes: u32, is_empty: bool) {
         match self {
-            Self::Fifo => {}
             Self::Sfq(order) => order.sent(is_empty),
             Self::Drr(order) => order.sent(queue, bytes, is_empty),
             Self::Fq(order) => order.sent(queue, bytes),
@@ -119,7 +116,6 @@ impl Order {
     /// The queues that may have packets.
     pub fn queues(&self) -> Box<dyn Iterator<Item = usize> + '_> {
         match self {
-            Self::Fifo => Box::new(std::iter::once(0)),
             Self::Sfq(order) => Box::new(order.queues()),
             Self::Drr(order) => Box::new(order.queues()),
             Self::Fq(order) => Box::new(order.queues()),

@@ -38,20 +38,33 @@ impl BernoulliSlots {
     /// before. `slot` must not go back.
     #[inline]
     pub fn first_from(&mut self, slot: u64) -> u64 {
-        loop {
-            let skipped = slot.saturating_sub(self.base);
-            if skipped < 64 {
-                let left = self.successes & (u64::MAX << skipped);
-                if left != 0 {
-                    return self.base + u64::from(left.trailing_zeros());
-                }
-            }
-            if self.threshold == Some(0) || self.base + 64 >= self.end {
-                return self.end.max(slot);
-            }
+        match self.first_drawn(slot) {
+            Some(success) => success,
+            None => self.first_beyond(slot),
+        }
+    }
+
+    /// The first success from `slot` on, if it is among those drawn.
+    #[inline]
+    fn first_drawn(&self, slot: u64) -> Option<u64> {
+        let skipped = slot.saturating_sub(self.base);
+        if skipped >= 64 {
+            return None;
+        }
+        let left = self.successes & (u64::MAX << skipped);
+        (left != 0).then(|| self.base + u64::from(left.trailing_zeros()))
+    }
+
+    #[inline(never)]
+    fn first_beyond(&mut self, slot: u64) -> u64 {
+        while self.threshold != Some(0) && self.base + 64 < self.end {
             self.base += 64;
             self.successes = self.draw();
+            if let Some(success) = self.first_drawn(slot) {
+                return success;
+            }
         }
+        self.end.max(slot)
     }
 
     /// The successes of the slots `base .. base + 32`, lowest bit first, `base` being a multiple

@@ -20,7 +20,7 @@ use crate::{
 impl<A: Source, S: Server, Q: Aqm, O: Observer<Packet>> Station<A, S, Q, O> {
     /// Whether blocks are possible at all with these parts.
     pub fn allows_blocks(&self) -> bool {
-        A::ALIKE && S::KNOWS_ENDS && !O::ON && self.queue.decides_on_arrival_only()
+        A::ALIKE && S::KNOWS_ENDS && !O::ON && self.queue.decides_on_arrivals_only()
     }
 
     /// Runs the slots `base .. base + 32`, or nothing at all if the server might run dry.
@@ -45,41 +45,46 @@ impl<A: Source, S: Server, Q: Aqm, O: Observer<Packet>> Station<A, S, Q, O> {
     }
 
     /// Decides on the block's arrivals; bit k of the result is an admission in slot k.
-    fn admit_block(&mut self, base: u64, ends: u32) -> u32 {
-        let (mut admitted, mut ticked) = (0, base);
+    fn admit_block(&mut self, base: u64, mut ends: u32) -> u32 {
+        let mut admitted = 0;
         while self.arriving.slot < base + BLOCK {
             let slot = self.arriving.slot;
-            let bit = slot - base;
-            self.tick_block(&mut ticked, slot, base, ends);
-            // services of this slot end before it: bits 0 ..= bit
-            let ended = (ends & (u32::MAX >> (31 - bit))).count_ones();
+            self.tick_block(base, slot, &mut ends);
+            // services of this slot end before it
+            self.release(&mut ends, slot - base + 1);
+            let random = &mut self.random;
             let now_ns = slot * self.slot_ns;
-            let random = self.random.next_u64();
+            let mut word = || random.next_u64();
             let verdict = self
                 .queue
-                .arrive_behind(ended, now_ns, self.arriving, random);
+                .arrive(now_ns, self.arriving, &mut word, &mut self.observer);
             self.tally.arrivals += 1;
-            admitted |= u32::from(!verdict.is_drop()) << bit;
+            admitted |= u32::from(!verdict.is_drop()) << (slot - base);
             self.arriving = self.source.next();
         }
-        self.tick_block(&mut ticked, base + BLOCK - 1, base, ends);
+        self.tick_block(base, base + BLOCK - 1, &mut ends);
+        self.release(&mut ends, BLOCK);
         admitted
     }
 
-    /// Delivers the ticks due by slot `last`; those before slot `ticked` have been delivered.
-    fn tick_block(&mut self, ticked: &mut u64, last: u64, base: u64, ends: u32) {
-        if self.next_tick_ns == NEVER {
-            return;
+    /// Lets the queue know of the services that end in the first `slots` slots of the block.
+    #[inline]
+    fn release(&mut self, ends: &mut u32, slots: u64) {
+        let by_then = (1_u64 << slots) - 1;
+        let ended = *ends & by_then as u32;
+        *ends ^= ended;
+        self.queue.release(ended.count_ones(), self.arriving.bytes);
+    }
+
+    /// Delivers the ticks due by slot `last`; a tick comes before its slot's own service ends.
+    #[inline]
+    fn tick_block(&mut self, base: u64, last: u64, ends: &mut u32) {
+        while self.next_tick_ns <= last * self.slot_ns {
+            let slot = self.next_tick_ns.div_ceil(self.slot_ns);
+            self.release(ends, slot - base);
+            self.queue.tick(self.next_tick_ns, &mut self.observer);
+            self.next_tick_ns += self.tick_interval_ns;
         }
-        for slot in *ticked..=last {
-            // a tick comes before the slot's own service ends: bits 0 .. slot - base
-            let ended = (ends & !(u32::MAX << (slot - base))).count_ones();
-            while self.next_tick_ns <= slot * self.slot_ns {
-                self.queue.tick_behind(ended, self.next_tick_ns);
-                self.next_tick_ns += self.tick_interval_ns;
-            }
-        }
-        *ticked = last + 1;
     }
 
     /// Counts the queue at the end of each slot.
@@ -98,7 +103,7 @@ impl<A: Source, S: Server, Q: Aqm, O: Observer<Packet>> Station<A, S, Q, O> {
             let now = base + u64::from(ends.trailing_zeros());
             ends &= ends - 1;
             self.tally.serve(now - self.serving.0, self.serving.1);
-            let next = self.queue.take_head();
+            let next = self.queue.fetch_released();
             self.serving = (next.slot, next.bytes);
             self.completion = now;
         }

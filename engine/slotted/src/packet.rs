@@ -1,6 +1,6 @@
 //! What the station remembers of a packet.
 
-use sluice_queue::{Bytes, Packet as Queued};
+use sluice_queue::Packet as Queued;
 
 /// A packet that arrives or waits.
 #[derive(Clone, Copy, Debug, Default)]
@@ -16,14 +16,12 @@ pub struct Packet {
     pub ecn_capable: u64,
 }
 
-impl Bytes for Packet {
+impl Queued for Packet {
     #[inline]
     fn bytes(&self) -> u32 {
         self.bytes
     }
-}
 
-impl Queued for Packet {
     #[inline]
     fn flow_hash(&self) -> u32 {
         self.flow

@@ -95,15 +95,21 @@ impl<A: Source, S: Server, Q: Aqm, O: Observer<Packet>> Station<A, S, Q, O> {
 
     /// Runs to the end of slot `end - 1`, one event after the other.
     fn run_events(&mut self, end: u64) {
-        while self.arriving.slot < end {
-            while self.completion <= self.arriving.slot {
-                self.complete();
+        loop {
+            let now = self.completion.min(self.arriving.slot);
+            if now >= end {
+                break;
             }
-            self.arrive();
-            self.arriving = self.source.next();
-        }
-        while self.completion < end {
-            self.complete();
+            self.tick_until(now);
+            self.hold(now);
+            if self.completion == now {
+                self.complete(now);
+            } else {
+                self.arrive(now);
+            }
+            if self.completion == NEVER {
+                self.begin(now);
+            }
         }
         // not left to the next event: in a long silence millions of ticks would fall due at once
         self.tick_until(end - 1);
@@ -136,37 +142,26 @@ impl<A: Source, S: Server, Q: Aqm, O: Observer<Packet>> Station<A, S, Q, O> {
     }
 
     #[inline(always)]
-    fn arrive(&mut self) {
-        let packet = self.arriving;
-        let now = packet.slot;
-        self.tick_until(now);
-        self.hold(now);
+    fn arrive(&mut self, now: u64) {
         self.tally.arrivals += 1;
         let random = &mut self.random;
         self.queue.arrive(
             now * self.slot_ns,
-            packet,
+            self.arriving,
             &mut || random.next_u64(),
             &mut self.observer,
         );
-        if self.completion == NEVER {
-            self.count_idle(now);
-            self.begin(now);
-        }
+        self.arriving = self.source.next();
     }
 
     #[inline(always)]
-    fn complete(&mut self) {
-        let now = self.completion;
-        self.tick_until(now);
-        self.hold(now);
+    fn complete(&mut self, now: u64) {
         self.tally.serve(now - self.serving.0, self.serving.1);
         self.completion = NEVER;
         self.idle_counted = now;
-        self.begin(now);
     }
 
-    /// Serves the packet that the queue gives to the free server, if it gives one.
+    /// The free server begins with the packet that the queue gives it, if it gives one.
     #[inline(always)]
     fn begin(&mut self, now: u64) {
         let random = &mut self.random;
@@ -177,6 +172,7 @@ impl<A: Source, S: Server, Q: Aqm, O: Observer<Packet>> Station<A, S, Q, O> {
         );
         if let Some(next) = next {
             let packet = next.packet;
+            self.tally.idle_slots += now - self.idle_counted;
             self.completion = self.server.completion(now, packet.bytes);
             self.serving = (packet.slot, packet.bytes);
         }

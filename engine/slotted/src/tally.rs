@@ -39,9 +39,16 @@ impl Tally {
     /// `waiting` packets waited for `slots` slots.
     #[inline]
     pub(crate) fn hold(&mut self, waiting: usize, slots: u64) {
-        if waiting >= self.queue.len() {
-            self.queue.resize((waiting + 1).next_power_of_two(), 0);
+        match self.queue.get_mut(waiting) {
+            Some(held) => *held += slots,
+            None => self.hold_longer(waiting, slots),
         }
+    }
+
+    /// The same, of a queue longer than any before.
+    #[cold]
+    fn hold_longer(&mut self, waiting: usize, slots: u64) {
+        self.queue.resize((waiting + 1).next_power_of_two(), 0);
         self.queue[waiting] += slots;
     }
 

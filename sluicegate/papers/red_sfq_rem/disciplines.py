@@ -70,6 +70,7 @@ def _red(mean_bytes: int, limit: int, rate_bps: float) -> Gate:
     params: dict[str, Value] = {
         "law": "gentle",
         "spacing": "waiting",
+        "like": "ns2_bytes",
         "min_th": min_th,
         "max_th": 3 * min_th,
         "max_p": _MAX_P * packet,

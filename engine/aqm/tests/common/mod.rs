@@ -1,4 +1,4 @@
-//! What several tests need: a C compiler, and random runs that repeat.
+//! What several tests need: a C compiler, and AQMs as a user configures them.
 
 #![allow(dead_code)] // each test binary uses a part
 
@@ -11,18 +11,7 @@ use std::{
     process::Command,
 };
 
-use proptest::test_runner::{Config, RngSeed};
 use sluice_aqm::{Class, Configured, HEADERS, Value};
-
-/// Proptest with a seed of its own, so that every run tries the same cases.
-pub fn repeatable(cases: u32) -> Config {
-    Config {
-        cases,
-        rng_seed: RngSeed::Fixed(0x51_u64),
-        failure_persistence: None,
-        ..Config::default()
-    }
-}
 
 /// The AQM of that name.
 pub fn class(name: &str) -> &'static Class {

@@ -7,7 +7,7 @@ mod model;
 use proptest::{prelude::*, sample::select, test_runner::TestRunner};
 use sluice_aqm::{Aqm, Class, Configured, Running, Value, Verdict, View};
 
-use common::{class, configured, number, repeatable, word};
+use common::{class, configured, number, word};
 use model::{Expected, Interval, Red};
 
 /// The longest queue: a double holds its average to the last step.
@@ -222,7 +222,7 @@ fn numbers() -> impl Strategy<Value = (Given, Vec<Arrival>)> {
 #[test]
 fn red_follows_the_oracle_in_every_member_of_the_family() {
     for member in members() {
-        TestRunner::new(repeatable(40))
+        TestRunner::new(ProptestConfig::with_cases(40))
             .run(&numbers(), |(given, arrivals)| {
                 let given = [member.clone(), given].concat();
                 compare(&configured("red", &given), &arrivals).map(drop)
@@ -239,7 +239,7 @@ fn presets_follow_the_oracle_and_the_bound_is_tight() {
         let configured = Configured::new(class, &[]).unwrap();
         let max_th = model::Params::of(&configured).number("max_th");
         let (open, decided) = (std::cell::Cell::new(0), std::cell::Cell::new(0));
-        TestRunner::new(repeatable(120))
+        TestRunner::new(ProptestConfig::with_cases(120))
             .run(&arrivals(max_th), |arrivals| {
                 open.set(open.get() + compare(&configured, &arrivals)?);
                 decided.set(decided.get() + arrivals.len());
@@ -280,7 +280,7 @@ fn drop_tail_admits_up_to_the_limit() {
 fn the_same_inputs_give_the_same_outputs() {
     for class in sluice_aqm::all() {
         let configured = Configured::new(class, &[]).unwrap();
-        TestRunner::new(repeatable(20))
+        TestRunner::new(ProptestConfig::with_cases(20))
             .run(&arrivals(100.0), |arrivals| {
                 let verdicts = || {
                     let mut feed = Feed::of(&configured);

@@ -9,7 +9,7 @@ use proptest::{
     test_runner::{Config, RngSeed},
 };
 use sluice_aqm::{Aqm, Configured, Discipline, Running, Value, Verdict, Victim, View, find};
-use sluice_queue::{Bytes, Packet};
+use sluice_queue::Packet;
 
 /// A packet that is known by its number.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -21,13 +21,11 @@ pub struct Numbered {
     pub marked: bool,
 }
 
-impl Bytes for Numbered {
+impl Packet for Numbered {
     fn bytes(&self) -> u32 {
         self.bytes
     }
-}
 
-impl Packet for Numbered {
     fn flow_hash(&self) -> u32 {
         self.flow
     }

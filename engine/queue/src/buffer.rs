@@ -1,0 +1,202 @@
+//! What waits before a link, and the rules that it waits under: with one lane or with several.
+
+use sluice_aqm::{Aqm, Discipline, Verdict, Victim};
+
+use crate::{
+    below,
+    lane::Lane,
+    observer::{Event, Observer},
+    packet::{Packet, Waiting},
+    schedule::Schedule,
+};
+
+/// The lanes of one link. A `Queue` says what its functions are for.
+pub struct Buffer<P, A, S: Schedule> {
+    limit: u32,
+    limit_bytes: u64,
+    pub victim: Victim,
+    pub lanes: S::Lanes<Lane<P, A>>,
+    schedule: S,
+    pub verdicts: [u64; Verdict::COUNT],
+}
+
+impl<P: Packet, A: Aqm, S: Schedule> Buffer<P, A, S> {
+    pub fn new(discipline: Discipline, schedule: S, lane: impl Fn() -> Lane<P, A>) -> Self {
+        Self {
+            limit: discipline.limit,
+            limit_bytes: discipline.limit_bytes.unwrap_or(u64::MAX),
+            victim: discipline.victim,
+            lanes: schedule.lanes(lane),
+            schedule,
+            verdicts: [0; Verdict::COUNT],
+        }
+    }
+
+    /// Packets and bytes that wait.
+    #[inline]
+    pub fn held(&self) -> (u32, u64) {
+        self.schedule.held(self.lanes.as_ref())
+    }
+
+    #[inline]
+    fn has_room(&self, bytes: u32) -> bool {
+        let (held, held_bytes) = self.held();
+        held < self.limit && u64::from(bytes) <= self.limit_bytes - held_bytes
+    }
+
+    pub fn tick(&mut self, now_ns: u64, observer: &mut impl Observer<P>) {
+        for (number, lane) in self.lanes.as_mut().iter_mut().enumerate() {
+            lane.tick(now_ns);
+            observer.note(now_ns, number, Event::Tick(lane.view()));
+        }
+    }
+
+    #[inline]
+    pub fn arrive(
+        &mut self,
+        now_ns: u64,
+        mut packet: P,
+        random: &mut impl FnMut() -> u64,
+        observer: &mut impl Observer<P>,
+    ) -> Verdict {
+        let own = self.schedule.classify(now_ns, packet.flow_hash(), random);
+        let full = !self.has_room(packet.bytes());
+        let lane = &mut self.lanes.as_mut()[own];
+        let verdict = lane.judge(now_ns, &packet, full, random);
+        observer.note(now_ns, own, Event::Arrive(lane.view(), verdict));
+        self.verdicts[verdict as usize] += 1;
+        if verdict.is_drop() {
+            let bytes = packet.bytes();
+            if let Err(why) = self.make_room(now_ns, own, bytes, verdict, random, observer) {
+                observer.note(now_ns, own, Event::LoseArrival(why));
+                observer.lost(packet, why);
+                return verdict;
+            }
+        } else if verdict == Verdict::Mark {
+            packet.mark();
+        }
+        let lane = &mut self.lanes.as_mut()[own];
+        let told = lane.tell(now_ns, &packet, 1);
+        observer.note(now_ns, own, Event::Join(told));
+        lane.push(now_ns, packet);
+        self.schedule.join(own, packet.bytes());
+        verdict
+    }
+
+    /// Drops the waiting packets that go in place of an arrival of `bytes` at lane `own`.
+    ///
+    /// # Errors
+    /// Why the arrival is lost, if it is that.
+    #[inline(never)]
+    fn make_room(
+        &mut self,
+        now_ns: u64,
+        own: usize,
+        bytes: u32,
+        verdict: Verdict,
+        random: &mut impl FnMut() -> u64,
+        observer: &mut impl Observer<P>,
+    ) -> Result<(), Verdict> {
+        if verdict == Verdict::DropBoth {
+            if let Some(index) = self.lanes.as_mut()[own].take_candidate() {
+                self.verdicts[verdict as usize] += 1;
+                self.lose(now_ns, own, index, verdict, observer);
+            }
+            return Err(verdict);
+        }
+        let mut why = verdict;
+        while u64::from(bytes) <= self.limit_bytes {
+            let Some((lane, index)) = self.pick_victim(own, bytes, why, random) else {
+                break;
+            };
+            self.lose(now_ns, lane, index, why, observer);
+            if self.has_room(bytes) {
+                return Ok(());
+            }
+            // one packet more is lost
+            why = Verdict::DropOverflow;
+            self.verdicts[why as usize] += 1;
+        }
+        Err(why)
+    }
+
+    /// Lane and index of the waiting packet that is dropped for an arrival of `bytes` at lane
+    /// `own`; `None` where the arrival itself is.
+    fn pick_victim(
+        &self,
+        own: usize,
+        bytes: u32,
+        why: Verdict,
+        random: &mut impl FnMut() -> u64,
+    ) -> Option<(usize, usize)> {
+        let lanes = self.lanes.as_ref();
+        let lane = match why {
+            Verdict::DropOverflow => self.schedule.longest(lanes, own, bytes),
+            _ => own,
+        };
+        let waiting = lanes[lane].packets() as usize;
+        let index = match self.victim {
+            Victim::Tail if lane == own => return None,
+            Victim::Tail => waiting - 1,
+            Victim::Front => 0,
+            Victim::Random => below(random(), waiting),
+        };
+        (index < waiting).then_some((lane, index))
+    }
+
+    /// Drops the waiting packet at `index` of a lane.
+    fn lose(
+        &mut self,
+        now_ns: u64,
+        lane: usize,
+        index: usize,
+        why: Verdict,
+        observer: &mut impl Observer<P>,
+    ) {
+        let from = &mut self.lanes.as_mut()[lane];
+        let victim = from.remove(index).expect("a packet at every index");
+        from.note_idle(now_ns);
+        let told = from.tell(now_ns, &victim, -1);
+        observer.note(now_ns, lane, Event::Leave(index, told));
+        self.schedule.leave(victim.bytes());
+        observer.note(now_ns, lane, Event::LoseLeft(why));
+        observer.lost(victim, why);
+    }
+
+    #[inline]
+    pub fn depart(
+        &mut self,
+        now_ns: u64,
+        random: &mut impl FnMut() -> u64,
+        observer: &mut impl Observer<P>,
+    ) -> Option<Waiting<P>> {
+        let lanes = self.lanes.as_mut();
+        lanes[self.schedule.served()].end_service(now_ns);
+        loop {
+            let next = self.schedule.next(lanes)?;
+            let lane = &mut lanes[next];
+            let mut head = lane.pop()?;
+            self.schedule.leave(head.packet.bytes());
+            let told = lane.tell(now_ns, &head.packet, -1);
+            observer.note(now_ns, next, Event::Leave(0, told));
+            if let Some(verdict) = lane.judge_departure(now_ns, &head, random) {
+                observer.note(now_ns, next, Event::Depart(lane.view(), verdict));
+                if verdict != Verdict::Admit {
+                    self.verdicts[verdict as usize] += 1;
+                }
+                if verdict.is_drop() {
+                    lane.end_service(now_ns);
+                    observer.note(now_ns, next, Event::LoseLeft(verdict));
+                    observer.lost(head.packet, verdict);
+                    continue;
+                }
+                if verdict == Verdict::Mark {
+                    head.packet.mark();
+                }
+            }
+            self.schedule
+                .send(next, head.packet.bytes(), lane.packets() == 0);
+            return Some(head);
+        }
+    }
+}
