@@ -121,14 +121,14 @@ def scenarios(draw):
     return table | {"topology": {"kind": "graph", "links": links}, "flows": flows}
 
 
-# of 300 examples, at least: a test that refuses everything, or sends nothing, proves nothing
+# of 400 examples, at least: a test that refuses everything, or sends nothing, proves nothing
 LEAST = {"ran": 150, "refused": 40, "sent 100 packets": 50, "lost": 50, "marked": 5}
 
 
 def test_every_packet_is_accounted_for():
     seen = Counter()
 
-    @settings(max_examples=300)
+    @settings(max_examples=400)
     @given(scenarios())
     def run(table):
         try:

@@ -9,7 +9,6 @@ from scipy import stats
 import sluicegate as sg
 from sluicegate import _engine
 from sluicegate.estimate import MEASURES, Counts, measures
-from sluicegate.worlds.slotted.simulate import engine_plan
 
 EXACT = GeoGeo1(alpha=0.5, mu=0.5, limit=10)
 
@@ -27,8 +26,7 @@ def scenario(*disciplines, exact=EXACT, **changes):
 
 def units_of(run):
     """The counts of a run's units: the statistics behind its record."""
-    aqm = run.disciplines[0].configured.engine
-    return _engine.simulate(engine_plan(run, run.disciplines[0]), aqm, None, None)["units"]
+    return _engine.simulate(run.handle, run.disciplines[0].handle, None, None)["units"]
 
 
 def same(one, other):
