@@ -30,10 +30,17 @@ impl<P: Packet, A: Aqm> Queue<P, A> {
         }
     }
 
-    /// By now the link has taken `count` packets more, of `bytes` each, one right after the other.
+    /// By now the link has taken `count` packets more, of `bytes` each, and sends the last of them,
+    /// or still the one before.
     #[inline]
     pub fn release(&mut self, count: u32, bytes: u32) {
         self.lane().release(count, bytes);
+    }
+
+    /// The link has nothing to send since `now_ns`.
+    #[inline]
+    pub fn fall_idle(&mut self, now_ns: u64) {
+        self.lane().end_service(now_ns);
     }
 
     /// Fetches the first of the packets that `release` said the link had taken.

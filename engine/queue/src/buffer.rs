@@ -65,15 +65,17 @@ impl<P: Packet, A: Aqm, S: Schedule> Buffer<P, A, S> {
         let verdict = lane.judge(now_ns, &packet, full, random);
         observer.note(now_ns, own, Event::Arrive(lane.view(), verdict));
         self.verdicts[verdict as usize] += 1;
-        if verdict.is_drop() {
-            let bytes = packet.bytes();
-            if let Err(why) = self.make_room(now_ns, own, bytes, verdict, random, observer) {
-                observer.note(now_ns, own, Event::LoseArrival(why));
-                observer.lost(packet, why);
-                return verdict;
+        match verdict {
+            Verdict::Admit => {}
+            Verdict::Mark => packet.mark(),
+            _ => {
+                let bytes = packet.bytes();
+                if let Err(why) = self.make_room(now_ns, own, bytes, verdict, random, observer) {
+                    observer.note(now_ns, own, Event::LoseArrival(why));
+                    observer.lost(packet, why);
+                    return verdict;
+                }
             }
-        } else if verdict == Verdict::Mark {
-            packet.mark();
         }
         let lane = &mut self.lanes.as_mut()[own];
         let told = lane.tell(now_ns, &packet, 1);

@@ -13,6 +13,7 @@ mod oracle;
 mod packet;
 mod run;
 mod service;
+mod sizes;
 mod station;
 mod tally;
 mod warm_up;
