@@ -7,7 +7,7 @@ use crate::{
     lane::Lane,
     observer::{Event, Observer},
     packet::{Packet, Waiting},
-    schedule::Schedule,
+    schedule::{Schedule, Several},
 };
 
 /// The lanes of one link. A `Queue` says what its functions are for.
@@ -51,7 +51,7 @@ impl<P: Packet, A: Aqm, S: Schedule> Buffer<P, A, S> {
         }
     }
 
-    #[inline]
+    #[inline(always)]
     pub fn arrive(
         &mut self,
         now_ns: u64,
@@ -165,7 +165,7 @@ impl<P: Packet, A: Aqm, S: Schedule> Buffer<P, A, S> {
         observer.lost(victim, why);
     }
 
-    #[inline]
+    #[inline(always)]
     pub fn depart(
         &mut self,
         now_ns: u64,
@@ -200,5 +200,30 @@ impl<P: Packet, A: Aqm, S: Schedule> Buffer<P, A, S> {
                 .send(next, head.packet.bytes(), lane.packets() == 0);
             return Some(head);
         }
+    }
+}
+
+impl<P: Packet, A: Aqm> Buffer<P, A, Several> {
+    /// `arrive`, but not in the middle of the world's loop, which is for FIFOs.
+    #[inline(never)]
+    pub fn arrive_apart(
+        &mut self,
+        now_ns: u64,
+        packet: P,
+        random: &mut impl FnMut() -> u64,
+        observer: &mut impl Observer<P>,
+    ) -> Verdict {
+        self.arrive(now_ns, packet, random, observer)
+    }
+
+    /// `depart`, likewise.
+    #[inline(never)]
+    pub fn depart_apart(
+        &mut self,
+        now_ns: u64,
+        random: &mut impl FnMut() -> u64,
+        observer: &mut impl Observer<P>,
+    ) -> Option<Waiting<P>> {
+        self.depart(now_ns, random, observer)
     }
 }

@@ -44,9 +44,9 @@ pub trait Server {
     fn completion(&mut self, start: u64, bytes: u32) -> u64;
 
     /// Bit k: a service ends in slot `base + k`, if the server is busy all the time. `first` is the
-    /// first of these ends and the last completion that was asked for; `base` is a multiple of 32,
-    /// and `first` lies in the 32 slots from there.
-    fn ends(&self, _base: u64, _first: u64) -> u32 {
+    /// first of these ends and the last completion that was asked for; `base` is a multiple of 64,
+    /// and `first` lies in the 64 slots from there.
+    fn ends(&self, _base: u64, _first: u64) -> u64 {
         0
     }
 }
@@ -70,8 +70,8 @@ impl Server for GeometricServer {
     }
 
     #[inline]
-    fn ends(&self, base: u64, first: u64) -> u32 {
-        self.0.block(base) & (u32::MAX << (first - base))
+    fn ends(&self, base: u64, first: u64) -> u64 {
+        self.0.block(base) & (u64::MAX << (first - base))
     }
 }
 
@@ -81,10 +81,9 @@ impl Server for DeterministicServer {
     const KNOWS_ENDS: bool = true;
 
     #[inline]
-    fn ends(&self, base: u64, first: u64) -> u32 {
-        let first = (first - base) as u32;
-        (first..32)
-            .step_by(self.0.min(32) as usize)
+    fn ends(&self, base: u64, first: u64) -> u64 {
+        (first - base..64)
+            .step_by(self.0.min(64) as usize)
             .fold(0, |ends, slot| ends | 1 << slot)
     }
 

@@ -44,20 +44,20 @@ impl Sizes {
 
     /// Counts some slots of a block that begins with `size` packets: bit k of `joined` and `left`
     /// says that in slot k a packet joins, or leaves.
-    pub fn count(&mut self, size: u32, joined: u32, left: u32, slots: Range<u64>) {
-        self.reserve(size as usize + 32);
+    pub fn count(&mut self, size: u32, joined: u64, left: u64, slots: Range<u64>) {
+        self.reserve(size as usize + 64);
         for slot in slots {
-            let so_far = u32::MAX >> (31 - slot);
+            let so_far = u64::MAX >> (63 - slot);
             let size = size + (joined & so_far).count_ones() - (left & so_far).count_ones();
             self.0[size as usize + LEAST] += 1;
         }
     }
 
-    /// Counts all 32.
+    /// Counts all 64.
     #[inline]
-    pub fn count_block(&mut self, size: u32, joined: u32, left: u32) {
+    pub fn count_block(&mut self, size: u32, joined: u64, left: u64) {
         let mut size = size as usize;
-        self.reserve(size + 32);
+        self.reserve(size + 64);
         for (joined, left) in joined.to_le_bytes().into_iter().zip(left.to_le_bytes()) {
             // 8 more in each byte, so that none borrows
             let biased = RUNNING[joined as usize] + 0x0808_0808_0808_0808 - RUNNING[left as usize];

@@ -10,7 +10,7 @@ use sluice_queue::{Observer, Queue};
 use sluice_random::Stream;
 
 use crate::{
-    arrivals::Source, bernoulli::BLOCK, packet::Packet, service::Server, sizes::Sizes, tally::Tally,
+    arrivals::Source, block::BLOCK, packet::Packet, service::Server, sizes::Sizes, tally::Tally,
 };
 
 /// A slot or time that does not come.
