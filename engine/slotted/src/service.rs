@@ -37,15 +37,16 @@ impl Service {
 
 /// A server at work.
 pub trait Server {
-    /// Whether `ends` is known: the slots in which services end do not depend on what is served.
+    /// Whether `ends` is known: how long a service takes does not depend on the packet.
     const KNOWS_ENDS: bool = false;
 
     /// The slot in which the service of a packet ends that starts in slot `start`.
     fn completion(&mut self, start: u64, bytes: u32) -> u64;
 
-    /// Bit k: a service ends in slot `base + k`, if the server is busy. `base` is a multiple of
-    /// 32, and the last completion that was asked for lies in these slots.
-    fn ends(&self, _base: u64) -> u32 {
+    /// Bit k: a service ends in slot `base + k`, if the server is busy all the time. `first` is the
+    /// first of these ends and the last completion that was asked for; `base` is a multiple of 64,
+    /// and `first` lies in the 64 slots from there.
+    fn ends(&self, _base: u64, _first: u64) -> u64 {
         0
     }
 }
@@ -69,14 +70,23 @@ impl Server for GeometricServer {
     }
 
     #[inline]
-    fn ends(&self, base: u64) -> u32 {
-        self.0.block(base)
+    fn ends(&self, base: u64, first: u64) -> u64 {
+        self.0.block(base) & (u64::MAX << (first - base))
     }
 }
 
 pub struct DeterministicServer(pub u64);
 
 impl Server for DeterministicServer {
+    const KNOWS_ENDS: bool = true;
+
+    #[inline]
+    fn ends(&self, base: u64, first: u64) -> u64 {
+        (first - base..64)
+            .step_by(self.0.min(64) as usize)
+            .fold(0, |ends, slot| ends | 1 << slot)
+    }
+
     #[inline]
     fn completion(&mut self, start: u64, _bytes: u32) -> u64 {
         start + self.0

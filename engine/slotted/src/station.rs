@@ -9,7 +9,9 @@ use sluice_aqm::{Aqm, Verdict};
 use sluice_queue::{Observer, Queue};
 use sluice_random::Stream;
 
-use crate::{arrivals::Source, bernoulli::BLOCK, packet::Packet, service::Server, tally::Tally};
+use crate::{
+    arrivals::Source, block::BLOCK, packet::Packet, service::Server, sizes::Sizes, tally::Tally,
+};
 
 /// A slot or time that does not come.
 pub const NEVER: u64 = u64::MAX;
@@ -33,6 +35,8 @@ pub struct Station<A, S, Q, O> {
     /// Up to here idle slots have been counted.
     idle_counted: u64,
     pub(crate) tally: Tally,
+    /// What blocks add to the tally.
+    pub(crate) sizes: Sizes,
     /// The queue's verdicts that earlier tallies have counted.
     earlier_verdicts: [u64; Verdict::COUNT],
 }
@@ -62,6 +66,7 @@ impl<A: Source, S: Server, Q: Aqm, O: Observer<Packet>> Station<A, S, Q, O> {
             counted: 0,
             idle_counted: 0,
             tally: Tally::new(),
+            sizes: Sizes::default(),
             earlier_verdicts: [0; Verdict::COUNT],
         }
     }
@@ -72,11 +77,9 @@ impl<A: Source, S: Server, Q: Aqm, O: Observer<Packet>> Station<A, S, Q, O> {
         if self.allows_blocks() {
             while self.counted < end {
                 let next = (self.counted / BLOCK + 1) * BLOCK;
-                let whole = self.counted.is_multiple_of(BLOCK) && next <= end;
-                if !(whole && self.try_block(self.counted)) {
-                    self.run_events(next.min(end));
-                }
+                self.run_block(self.counted, next.min(end));
             }
+            self.sizes.move_to(&mut self.tally);
         } else {
             self.run_events(end);
         }
