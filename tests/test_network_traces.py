@@ -81,7 +81,7 @@ def test_a_trace_gives_the_measures_of_the_record(tmp_path, discipline):
 
 def bottleneck(asked, link):
     """Whether a row or a line of a trace is of the link with the discipline."""
-    names = [asked.nodes[int(link[place])] for place in ("from", "to")]
+    names = [asked.topology.nodes[int(link[place])] for place in ("from", "to")]
     return names == ["left", "right"]
 
 
@@ -245,14 +245,15 @@ def test_a_capture_has_what_the_links_sent(captured):
     sent = [
         fields
         for fields in lines(folder / "run.tr")
-        if fields[0] == "-" and " ".join(asked.nodes[int(node)] for node in fields[2:4]) in links
+        if fields[0] == "-"
+        and " ".join(asked.topology.nodes[int(node)] for node in fields[2:4]) in links
     ]
     found = list(packets(folder / "run.pcapng"))
     assert len(found) == len(sent) > 1000
     kinds = set()
     for (interface, time_ns, frame), fields in zip(found, sent, strict=True):
         _, time, source, sink, kind, size, flags, *ends, _, packet = fields
-        assert interface == links[f"{asked.nodes[int(source)]} {asked.nodes[int(sink)]}"]
+        assert interface == links[f"{asked.topology.nodes[int(source)]} {asked.nodes[int(sink)]}"]
         assert time_ns == round(float(time) * 1e9)
         ip = struct.unpack(">BBHHHBBHII", frame[:20])
         assert ip[0] == 0x45

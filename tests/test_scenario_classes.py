@@ -125,7 +125,10 @@ class NoAqm:
         (lambda: slotted(disciplines=Recursive()), "must be a table"),
         (lambda: slotted(queue=3), "queue = 3 must be a table"),
         (lambda: slotted(queue=sg.Sfq()), "queue.kind is not a field"),
-        (lambda: sg.Discipline(aqm=NoAqm), "aqm = NoAqm must be a class with a method arrive(view)"),
+        (
+            lambda: sg.Discipline(aqm=NoAqm),
+            "aqm = NoAqm must be a class with a method arrive(view)",
+        ),
         (lambda: sg.Discipline(aqm="red", params={1: 2}), "red.1: no such parameter"),
         (lambda: scenario.Link(source="a", sink="b", rate_bps="x", delay_s=0), "rate_bps = 'x'"),
     ],

@@ -2,7 +2,7 @@
 
 use crate::error::{ChainError, refuse};
 
-/// Law of the arrivals.
+/// How packets arrive.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Arrivals {
     /// A packet in each slot with probability `rate`.

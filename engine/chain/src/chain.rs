@@ -15,7 +15,7 @@ use crate::{
 /// Everything that determines a chain.
 #[derive(Clone, Debug)]
 pub struct Plan {
-    /// Law of the arrivals.
+    /// How packets arrive.
     pub arrivals: Arrivals,
     /// Probability that a service ends in a slot, in (0, 1].
     pub mu: f64,

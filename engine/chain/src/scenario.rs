@@ -2,7 +2,7 @@
 
 use sluice_scenario::{
     Discipline, Scenario, Scheduler,
-    slotted::{Arrivals as Law, Service},
+    slotted::{self as given, Service},
 };
 
 use crate::{
@@ -47,21 +47,21 @@ impl Plan {
     }
 }
 
-fn arrivals(law: &Law) -> Result<Arrivals, ChainError> {
-    match law {
-        Law::GeometricArrivals(law) => Ok(Arrivals::Geometric { rate: law.rate }),
-        Law::SelfSimilarArrivals(law) => {
-            let modulator = law.modulator().map_err(ChainError)?;
+fn arrivals(of: &given::Arrivals) -> Result<Arrivals, ChainError> {
+    match of {
+        given::Arrivals::GeometricArrivals(of) => Ok(Arrivals::Geometric { rate: of.rate }),
+        given::Arrivals::SelfSimilarArrivals(of) => {
+            let modulator = of.modulator().map_err(ChainError)?;
             Ok(Arrivals::SelfSimilar {
                 a: modulator.a,
                 q: modulator.q,
                 states: modulator.states,
             })
         }
-        Law::ReplayArrivals(_) => {
+        given::Arrivals::ReplayArrivals(_) => {
             refuse!("arrivals.kind = replay has no exact chain: a capture is no Markov chain")
         }
-        Law::FgnArrivals(_) => {
+        given::Arrivals::FgnArrivals(_) => {
             refuse!("arrivals.kind = fgn has no exact chain: it must be geometric or self-similar")
         }
     }
@@ -69,7 +69,7 @@ fn arrivals(law: &Law) -> Result<Arrivals, ChainError> {
 
 fn mu(service: &Service) -> Result<f64, ChainError> {
     match service {
-        Service::GeometricService(law) => Ok(law.mu),
+        Service::GeometricService(of) => Ok(of.mu),
         other => refuse!(
             "service.kind = {} has no exact chain: it must be geometric",
             other.kind()

@@ -42,8 +42,8 @@ pub use run::{
 };
 pub use series::{FlowSeries, PortSeries};
 pub use sources::{
-    Datagrams, Extent, Group, Law, LongTcp, Noise, Pace, Recording, Replay, ShortTcp, Size, Source,
-    TcpFlow, TcpKind, Web,
+    ArrivalProcess, Datagrams, Distribution, Extent, Group, LongTcp, Noise, Recording, Replay,
+    ShortTcp, Size, Source, TcpFlow, TcpKind, Web,
 };
 pub use tally::Tally;
 pub use topology::{Link, Port, Topology};

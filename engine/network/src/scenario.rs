@@ -5,7 +5,7 @@ use std::{collections::HashMap, sync::Arc};
 use sluice_scenario::{
     Discipline, NetworkScenario, Recorded,
     network::{
-        DatagramFlows, Distribution, Fgn, Flows, GapKind, Like, ShortTcpFlows, SizeKind, Sizes,
+        self as given, DatagramFlows, Fgn, Flows, GapKind, Like, ShortTcpFlows, SizeKind, Sizes,
         Tcp, Variant as Recovery,
     },
     ns, rounded,
@@ -16,8 +16,8 @@ use crate::{
     error::NetworkError,
     plan::Plan,
     sources::{
-        Datagrams, Extent, Group, Law, LongTcp, Noise, Pace, Recording, Replay, ShortTcp, Size,
-        Source, TcpFlow, TcpKind, Web,
+        ArrivalProcess, Datagrams, Distribution, Extent, Group, LongTcp, Noise, Recording, Replay,
+        ShortTcp, Size, Source, TcpFlow, TcpKind, Web,
     },
     topology::{Link, Port, Topology},
     tournament::NEVER,
@@ -115,7 +115,7 @@ fn source(flows: &Flows) -> Result<Source, String> {
         }),
         Flows::DatagramFlows(flows) => Source::Datagrams(Datagrams {
             bytes: flows.packet_bytes,
-            pace: datagram_arrivals(flows)?,
+            arrivals: datagram_arrivals(flows)?,
             start_ns,
             spread_ns: ns(flows.spread_s),
             stop_ns,
@@ -180,14 +180,16 @@ fn in_seconds(error: ConfigError) -> String {
     }
 }
 
-fn time(law: &Distribution) -> Law {
-    match law {
-        Distribution::Constant(law) => Law::Constant(ns(law.mean_s)),
-        Distribution::Uniform(law) => Law::Uniform(ns(law.least_s), ns(law.greatest_s)),
-        Distribution::Exponential(law) => Law::Exponential(ns(law.mean_s)),
-        Distribution::Pareto(law) => Law::Pareto {
-            mean: ns(law.mean_s),
-            shape: law.shape,
+fn time(of: &given::Distribution) -> Distribution {
+    match of {
+        given::Distribution::Constant(of) => Distribution::Constant(ns(of.mean_s)),
+        given::Distribution::Uniform(of) => {
+            Distribution::Uniform(ns(of.least_s), ns(of.greatest_s))
+        }
+        given::Distribution::Exponential(of) => Distribution::Exponential(ns(of.mean_s)),
+        given::Distribution::Pareto(of) => Distribution::Pareto {
+            mean: ns(of.mean_s),
+            shape: of.shape,
         },
     }
 }
@@ -209,8 +211,8 @@ fn extent(flows: &ShortTcpFlows) -> Result<Extent, String> {
     }
 }
 
-fn noisy(mean_gap_ns: f64, fgn: &Fgn) -> Pace {
-    Pace::Noisy {
+fn noisy(mean_gap_ns: f64, fgn: &Fgn) -> ArrivalProcess {
+    ArrivalProcess::Noisy {
         mean_gap_ns,
         noise: Noise {
             hurst: fgn.hurst,
@@ -220,30 +222,30 @@ fn noisy(mean_gap_ns: f64, fgn: &Fgn) -> Pace {
     }
 }
 
-fn flow_arrivals(flows: &ShortTcpFlows) -> Pace {
+fn flow_arrivals(flows: &ShortTcpFlows) -> ArrivalProcess {
     let gaps = time(&flows.gaps);
     match &flows.fgn {
         Some(fgn) => noisy(gaps.mean_ns(), fgn),
-        None => Pace::Gaps(gaps),
+        None => ArrivalProcess::Gaps(gaps),
     }
 }
 
-fn datagram_arrivals(flows: &DatagramFlows) -> Result<Pace, String> {
+fn datagram_arrivals(flows: &DatagramFlows) -> Result<ArrivalProcess, String> {
     let gap_ns = (8.0 * f64::from(flows.packet_bytes) / flows.rate_bps * 1e9).max(1.0);
     if let (Some(on), Some(off)) = (&flows.on, &flows.off) {
         let (on, off) = (time(on), time(off));
-        return Ok(Pace::OnOff { gap_ns, on, off });
+        return Ok(ArrivalProcess::OnOff { gap_ns, on, off });
     }
     if let Some(self_similar) = &flows.self_similar {
-        return Ok(Pace::Modulated {
+        return Ok(ArrivalProcess::Modulated {
             slot_ns: gap_ns,
-            law: self_similar.modulator()?,
+            modulator: self_similar.modulator()?,
         });
     }
     Ok(match (&flows.fgn, flows.gaps) {
         (Some(fgn), _) => noisy(gap_ns, fgn),
-        (None, GapKind::Constant) => Pace::Constant { gap_ns },
-        (None, GapKind::Exponential) => Pace::Poisson {
+        (None, GapKind::Constant) => ArrivalProcess::Constant { gap_ns },
+        (None, GapKind::Exponential) => ArrivalProcess::Poisson {
             mean_gap_ns: gap_ns,
         },
     })

@@ -3,7 +3,9 @@
 mod common;
 
 use common::{MS, SECOND, datagrams, link, plan, port, run, short, tcp, topology};
-use sluice_network::{Control, Group, Law, Pace, Size, Source, Topology, Web, simulate};
+use sluice_network::{
+    ArrivalProcess, Control, Distribution, Group, Size, Source, Topology, Web, simulate,
+};
 
 fn one_link(rate_bps: u64, limit: u32) -> Topology {
     let mut there = link(0, 1, rate_bps, 10 * MS);
@@ -13,7 +15,13 @@ fn one_link(rate_bps: u64, limit: u32) -> Topology {
 
 #[test]
 fn a_constant_rate_below_the_links_never_waits() {
-    let groups = vec![datagrams(0, 1, 1, Law::Constant(5 * MS), 10 * SECOND)];
+    let groups = vec![datagrams(
+        0,
+        1,
+        1,
+        Distribution::Constant(5 * MS),
+        10 * SECOND,
+    )];
     let run = run(&plan(one_link(1_000_000, 5), groups, 11 * SECOND));
     let port = &run.stretches[0].ports[0];
     assert_eq!((port.lost(), port.queue_ns[0]), (0, 11 * SECOND));
@@ -25,7 +33,13 @@ fn a_constant_rate_below_the_links_never_waits() {
 
 #[test]
 fn a_constant_rate_above_the_links_loses_the_difference() {
-    let groups = vec![datagrams(0, 1, 1, Law::Constant(2 * MS), 20 * SECOND)];
+    let groups = vec![datagrams(
+        0,
+        1,
+        1,
+        Distribution::Constant(2 * MS),
+        20 * SECOND,
+    )];
     let run = run(&plan(one_link(1_000_000, 5), groups, 20 * SECOND));
     let port = &run.stretches[0].ports[0];
     // half of it, but for what fills the buffer at first
@@ -52,7 +66,7 @@ fn a_window_per_round_trip_limits_a_flow() {
 
 #[test]
 fn flows_of_a_size_bring_what_they_have_and_no_more() {
-    let arrivals = Pace::Gaps(Law::Constant(10 * MS));
+    let arrivals = ArrivalProcess::Gaps(Distribution::Constant(10 * MS));
     let groups = vec![short(0, 1, arrivals, Size::Constant(7))];
     let run = run(&plan(one_link(10_000_000, 100), groups, 10 * SECOND));
     assert_eq!(run.tcp.len(), 999);
@@ -71,7 +85,7 @@ fn a_user_fetches_once_a_round_trip_and_a_thought() {
     let web = Web {
         kind,
         objects: Size::Constant(3),
-        think: Law::Constant(50 * MS),
+        think: Distribution::Constant(50 * MS),
         start_ns: 0,
         spread_ns: 0,
         stop_ns: 9 * SECOND,
@@ -96,7 +110,7 @@ fn a_seed_gives_one_result_on_any_number_of_threads() {
         one_link(2_000_000, 20),
         vec![
             tcp(0, 1, 30, u32::MAX),
-            datagrams(0, 1, 3, Law::Exponential(20 * MS), 20 * SECOND),
+            datagrams(0, 1, 3, Distribution::Exponential(20 * MS), 20 * SECOND),
         ],
         20 * SECOND,
     );

@@ -5,7 +5,7 @@ mod common;
 use common::{MS, SECOND, datagrams, link, plan, port, run, tcp, topology};
 use proptest::prelude::*;
 use sluice_aqm::{Configured, Value, Verdict, find};
-use sluice_network::{Group, Law, Link, Size, Source, TcpKind, Topology, Web};
+use sluice_network::{Distribution, Group, Link, Size, Source, TcpKind, Topology, Web};
 use sluice_tcp::{Config, CongestionControl, Variant};
 
 /// A ring of nodes, both directions, with chords; every other link has a port.
@@ -52,7 +52,7 @@ proptest! {
             .map(|(from, to, gap_ms)| (from % nodes, to % nodes, gap_ms))
             .filter(|(from, to, _)| from != to)
             .map(|(from, to, gap_ms)| {
-                datagrams(from, to, 3, Law::Exponential(gap_ms * MS), 2 * SECOND)
+                datagrams(from, to, 3, Distribution::Exponential(gap_ms * MS), 2 * SECOND)
             })
             .collect();
         // what the slowest link still has to send after 2 s takes less than 30
@@ -143,7 +143,7 @@ fn users_get_every_object_whole_whatever_is_lost_or_marked() {
             let web = Web {
                 kind,
                 objects: Size::Constant(7),
-                think: Law::Exponential(200 * MS),
+                think: Distribution::Exponential(200 * MS),
                 start_ns: 0,
                 spread_ns: SECOND,
                 stop_ns: 60 * SECOND,

@@ -3,10 +3,10 @@
 mod common;
 
 use common::{MS, SECOND, datagrams, link, plan, port, refusal, short, tcp, topology};
-use sluice_network::{Group, Law, Noise, Pace, Plan, Size, Source};
+use sluice_network::{ArrivalProcess, Distribution, Group, Noise, Plan, Size, Source};
 
-fn noisy(hurst: f64, frame_ns: u64) -> Pace {
-    Pace::Noisy {
+fn noisy(hurst: f64, frame_ns: u64) -> ArrivalProcess {
+    ArrivalProcess::Noisy {
         mean_gap_ns: MS as f64,
         noise: Noise {
             hurst,
@@ -89,17 +89,17 @@ fn each_with_its_reason() {
         (
             "flows.1: shape = 1 must exceed 1, or there is no mean",
             |plan| {
-                let law = Law::Pareto {
+                let distribution = Distribution::Pareto {
                     mean: MS,
                     shape: 1.0,
                 };
-                plan.groups.push(datagrams(0, 1, 1, law, SECOND));
+                plan.groups.push(datagrams(0, 1, 1, distribution, SECOND));
             },
         ),
         (
             "flows.1: about 1.000e9 flows would arrive; at most 5e6 can",
             |plan| {
-                let arrivals = Pace::Gaps(Law::Constant(1));
+                let arrivals = ArrivalProcess::Gaps(Distribution::Constant(1));
                 plan.groups.push(short(0, 1, arrivals, Size::Constant(1)));
             },
         ),
@@ -107,14 +107,14 @@ fn each_with_its_reason() {
             "flows.1: on: half of the times last less than 1.000e-9 s; they must last a hundredth of the \
              gap between two packets, 1.000e-6 s",
             |plan| {
-                let group = datagrams(0, 1, 1, Law::Constant(MS), SECOND);
+                let group = datagrams(0, 1, 1, Distribution::Constant(MS), SECOND);
                 let Source::Datagrams(mut datagrams) = group.source else {
                     unreachable!()
                 };
-                datagrams.pace = Pace::OnOff {
+                datagrams.arrivals = ArrivalProcess::OnOff {
                     gap_ns: 1000.0,
-                    on: Law::Constant(1),
-                    off: Law::Constant(1),
+                    on: Distribution::Constant(1),
+                    off: Distribution::Constant(1),
                 };
                 let source = Source::Datagrams(datagrams);
                 plan.groups.push(Group { source, ..group });
@@ -122,7 +122,7 @@ fn each_with_its_reason() {
         ),
         // 1000 are expected, but of gaps of 1 ns for the most part
         ("flows.1: more than 5e6 flows would arrive", |plan| {
-            let arrivals = Pace::Gaps(Law::Pareto {
+            let arrivals = ArrivalProcess::Gaps(Distribution::Pareto {
                 mean: MS,
                 shape: 1.000001,
             });
@@ -136,7 +136,7 @@ fn each_with_its_reason() {
                     mean: 2.0,
                     shape: 1.5,
                 };
-                let arrivals = Pace::Gaps(Law::Constant(MS));
+                let arrivals = ArrivalProcess::Gaps(Distribution::Constant(MS));
                 plan.groups.push(short(0, 1, arrivals, size));
             },
         ),

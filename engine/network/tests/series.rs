@@ -3,7 +3,9 @@
 mod common;
 
 use common::{MS, SECOND, datagrams, link, plan, port, run, tcp, topology};
-use sluice_network::{Group, Law, NEVER, Plan, Port, Source, Tally, TcpFlow, TcpKind, Topology};
+use sluice_network::{
+    Distribution, Group, NEVER, Plan, Port, Source, Tally, TcpFlow, TcpKind, Topology,
+};
 use sluice_queue::Scheduler;
 
 /// Both directions with 10 ms; the way there has the port.
@@ -17,7 +19,7 @@ fn one_link(port: Port) -> Topology {
 fn crowded(port: Port) -> Plan {
     let groups = vec![
         tcp(0, 1, 10, u32::MAX),
-        datagrams(0, 1, 2, Law::Exponential(20 * MS), 20 * SECOND),
+        datagrams(0, 1, 2, Distribution::Exponential(20 * MS), 20 * SECOND),
     ];
     plan(one_link(port), groups, 20 * SECOND)
 }
@@ -39,7 +41,7 @@ fn transfers(count: u32, packets: u32, change: fn(&mut TcpKind, &mut TcpFlow)) -
 fn the_last_counts_are_the_tallies() {
     let groups = vec![
         tcp(0, 1, 5, 200),
-        datagrams(0, 1, 2, Law::Exponential(20 * MS), 5 * SECOND),
+        datagrams(0, 1, 2, Distribution::Exponential(20 * MS), 5 * SECOND),
     ];
     let mut plan = plan(one_link(port("red", 10)), groups, 100 * SECOND);
     plan.warm_up_ns = 2 * SECOND;
@@ -199,8 +201,8 @@ fn a_flow_finishes_when_its_application_has_ended_and_all_is_acknowledged() {
         transfers(1, u32::MAX, |_, flow| {
             (flow.start_ns, flow.stop_ns) = (2 * SECOND, SECOND);
         }),
-        datagrams(0, 1, 1, Law::Constant(100 * MS), NEVER),
-        datagrams(0, 1, 1, Law::Constant(MS), 0),
+        datagrams(0, 1, 1, Distribution::Constant(100 * MS), NEVER),
+        datagrams(0, 1, 1, Distribution::Constant(MS), 0),
     ];
     let run = run(&plan(one_link(port("drop_tail", 5)), groups, 5 * SECOND));
     let took_ns = run.tcp[0].completion_ns.unwrap();

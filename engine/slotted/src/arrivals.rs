@@ -1,4 +1,4 @@
-//! Where packets come from: one source per law of arrivals.
+//! Where packets come from: one source for each arrival process.
 
 use std::sync::Arc;
 
@@ -8,7 +8,7 @@ use thiserror::Error;
 
 use crate::{bernoulli::BernoulliSlots, packet::Packet};
 
-/// Law of the arrivals.
+/// How packets arrive.
 #[derive(Clone, Debug)]
 pub enum Arrivals {
     /// A packet in each slot with probability `rate`.
@@ -37,7 +37,7 @@ pub enum Arrivals {
 #[derive(Clone, Debug, Default)]
 pub struct Trace(Vec<Packet>);
 
-/// Why a law of arrivals was refused.
+/// Why an arrival process was refused.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 #[error("{0}")]
 pub struct ArrivalError(String);
@@ -183,7 +183,7 @@ impl SlotSource for ModulatedSlots {
 const BLOCK: usize = 1 << 17;
 
 pub struct FgnSlots {
-    law: (f64, f64, f64, u64),
+    process: (f64, f64, f64, u64),
     noise: Stream,
     coins: Stream,
     block: Vec<f64>,
@@ -194,11 +194,11 @@ pub struct FgnSlots {
 }
 
 impl FgnSlots {
-    pub fn new(law: (f64, f64, f64, u64), seed: u64, replication: u64, end: u64) -> Self {
+    pub fn new(process: (f64, f64, f64, u64), seed: u64, replication: u64, end: u64) -> Self {
         let noise = stream(seed, "arrivals-noise", replication);
         let coins = stream(seed, "arrivals", replication);
         Self {
-            law,
+            process,
             noise,
             coins,
             block: Vec::new(),
@@ -211,7 +211,7 @@ impl FgnSlots {
 
 impl SlotSource for FgnSlots {
     fn next_slot(&mut self) -> u64 {
-        let (rate, deviation, hurst, frame) = self.law;
+        let (rate, deviation, hurst, frame) = self.process;
         while self.next < self.end {
             if self.next.is_multiple_of(frame) {
                 self.frame += 1;

@@ -20,11 +20,11 @@ use crate::{
 /// Everything that determines a run but the AQM.
 #[derive(Clone, Debug)]
 pub struct Plan {
-    /// Law of the arrivals.
+    /// How packets arrive.
     pub arrivals: Arrivals,
-    /// Size of every packet that the law of arrivals draws, bytes.
+    /// Size of every packet that is not a capture's, bytes.
     pub packet_bytes: u32,
-    /// Law of the service.
+    /// How long services take.
     pub service: Service,
     /// Limits, victim and marking.
     pub discipline: Discipline,
@@ -221,8 +221,8 @@ impl<'a, Q: Aqm, O: Observer<Packet>> Start<'a, Q, O> {
                 let slots = GeometricSlots::new(*rate, seed, self.number, end);
                 self.draw(slots, control)
             }
-            Arrivals::SelfSimilar(law) => {
-                let slots = ModulatedSlots::new(*law, stream(seed, "arrivals", self.number));
+            Arrivals::SelfSimilar(process) => {
+                let slots = ModulatedSlots::new(*process, stream(seed, "arrivals", self.number));
                 self.draw(slots, control)
             }
             Arrivals::Fgn {
@@ -231,8 +231,8 @@ impl<'a, Q: Aqm, O: Observer<Packet>> Start<'a, Q, O> {
                 hurst,
                 frame,
             } => {
-                let law = (*rate, *deviation, *hurst, *frame);
-                let slots = FgnSlots::new(law, seed, self.number, end);
+                let process = (*rate, *deviation, *hurst, *frame);
+                let slots = FgnSlots::new(process, seed, self.number, end);
                 self.draw(slots, control)
             }
             Arrivals::Replay(trace) => {

@@ -2,10 +2,7 @@
 
 use std::sync::Arc;
 
-use sluice_scenario::{
-    Discipline, Scenario, ScenarioError,
-    slotted::{self, Arrivals as Law, Service as Work},
-};
+use sluice_scenario::{Discipline, Scenario, ScenarioError, slotted as given};
 
 use crate::{
     arrivals::{Arrivals, Trace},
@@ -35,15 +32,15 @@ impl Plan {
 
 fn arrivals(scenario: &Scenario) -> Result<Arrivals, String> {
     Ok(match &scenario.arrivals {
-        Law::GeometricArrivals(law) => Arrivals::Geometric { rate: law.rate },
-        Law::SelfSimilarArrivals(law) => Arrivals::SelfSimilar(law.modulator()?),
-        Law::FgnArrivals(law) => Arrivals::Fgn {
-            rate: law.rate,
-            deviation: law.deviation,
-            hurst: law.hurst,
-            frame: law.frame,
+        given::Arrivals::GeometricArrivals(of) => Arrivals::Geometric { rate: of.rate },
+        given::Arrivals::SelfSimilarArrivals(of) => Arrivals::SelfSimilar(of.modulator()?),
+        given::Arrivals::FgnArrivals(of) => Arrivals::Fgn {
+            rate: of.rate,
+            deviation: of.deviation,
+            hurst: of.hurst,
+            frame: of.frame,
         },
-        Law::ReplayArrivals(slotted::ReplayArrivals { capture }) => {
+        given::Arrivals::ReplayArrivals(given::ReplayArrivals { capture }) => {
             let slots = scenario.capture_slots(capture)?;
             let packets = capture.packets()?;
             let trace = Trace::new(&slots, &packets.bytes, &packets.flow, &packets.ecn_capable);
@@ -54,9 +51,9 @@ fn arrivals(scenario: &Scenario) -> Result<Arrivals, String> {
 
 fn service(scenario: &Scenario) -> Service {
     match &scenario.service {
-        Work::GeometricService(law) => Service::Geometric { mu: law.mu },
-        Work::DeterministicService(law) => Service::Deterministic { slots: law.slots },
-        Work::PacketSizeService(link) => {
+        given::Service::GeometricService(of) => Service::Geometric { mu: of.mu },
+        given::Service::DeterministicService(of) => Service::Deterministic { slots: of.slots },
+        given::Service::PacketSizeService(link) => {
             // a scenario with a link has a slot's length
             let slot_s = scenario.slot_s.unwrap_or(f64::NAN);
             let bytes_per_slot = link.rate_bps * slot_s / 8.0;

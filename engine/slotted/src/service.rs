@@ -4,7 +4,7 @@ use sluice_random::stream;
 
 use crate::bernoulli::BernoulliSlots;
 
-/// Law of the service time.
+/// Distribution of the service time.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Service {
     /// Ends in each slot with probability `mu`.

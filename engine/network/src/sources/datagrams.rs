@@ -3,8 +3,8 @@
 use sluice_random::Stream;
 
 use super::{
-    law::Law,
-    pace::{Pace, Pacer},
+    arrivals::{ArrivalProcess, Arrivals},
+    distribution::Distribution,
     replay::Replayed,
     tcp::spread,
 };
@@ -15,7 +15,7 @@ pub struct Datagrams {
     /// Size on the wire.
     pub bytes: u16,
     /// When each flow sends.
-    pub pace: Pace,
+    pub arrivals: ArrivalProcess,
     /// Earliest start.
     pub start_ns: u64,
     /// Starts are uniform over this time from the earliest.
@@ -29,14 +29,16 @@ impl Datagrams {
     pub fn start(&self, mut random: Stream, end_ns: u64) -> (DatagramSource, Option<u64>) {
         let start_ns = self.start_ns + spread(self.spread_ns, &mut random);
         let stop_ns = self.stop_ns.min(end_ns);
-        let mut pacer = Pacer::new(self.pace, &mut random, start_ns, stop_ns);
-        let first_ns = match self.pace {
+        let mut arrivals = Arrivals::new(self.arrivals, &mut random, start_ns, stop_ns);
+        let first_ns = match self.arrivals {
             // a constant gap would put every flow of the group one gap off its start
-            Pace::Gaps(Law::Constant(_)) | Pace::Constant { .. } => start_ns,
-            _ => pacer.after(&mut random, start_ns),
+            ArrivalProcess::Gaps(Distribution::Constant(_)) | ArrivalProcess::Constant { .. } => {
+                start_ns
+            }
+            _ => arrivals.after(&mut random, start_ns),
         };
         let source = DatagramSource::Paced {
-            pacer,
+            arrivals,
             random,
             bytes: self.bytes,
             stop_ns,
@@ -48,7 +50,7 @@ impl Datagrams {
     pub fn check(&self) -> Result<(), String> {
         match self.bytes {
             0 => Err("packet_bytes = 0 must be at least 1".into()),
-            _ => self.pace.check(),
+            _ => self.arrivals.check(),
         }
     }
 }
@@ -68,7 +70,7 @@ pub struct Datagram {
 #[derive(Clone, Debug)]
 pub enum DatagramSource {
     Paced {
-        pacer: Pacer,
+        arrivals: Arrivals,
         random: Stream,
         bytes: u16,
         stop_ns: u64,
@@ -81,7 +83,7 @@ impl DatagramSource {
     pub fn send(&mut self, now: u64) -> (Datagram, Option<u64>) {
         match self {
             Self::Paced {
-                pacer,
+                arrivals,
                 random,
                 bytes,
                 stop_ns,
@@ -91,7 +93,7 @@ impl DatagramSource {
                     bytes: *bytes,
                     ecn_capable: false,
                 };
-                let next_ns = pacer.after(random, now);
+                let next_ns = arrivals.after(random, now);
                 (datagram, (next_ns < *stop_ns).then_some(next_ns))
             }
             Self::Replayed(replayed) => replayed.send(),

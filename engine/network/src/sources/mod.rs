@@ -1,20 +1,20 @@
 //! Where packets come from.
 
+mod arrivals;
 mod datagrams;
+mod distribution;
 mod gap;
-mod law;
 mod noise;
-mod pace;
 mod replay;
 mod short;
 mod size;
 mod tcp;
 mod web;
 
+pub use arrivals::ArrivalProcess;
 pub use datagrams::{DatagramSource, Datagrams};
-pub use law::Law;
+pub use distribution::Distribution;
 pub use noise::Noise;
-pub use pace::Pace;
 pub use replay::{Recording, Replay};
 pub use short::{Extent, ShortTcp};
 pub use size::Size;
@@ -103,15 +103,16 @@ impl Group {
 
     /// How many frames of noise are kept for its flows in a run that ends at `end_ns`.
     pub(crate) fn frames(&self, end_ns: u64) -> u64 {
-        let (pace, from_ns, to_ns) = match &self.source {
+        let (process, from_ns, to_ns) = match &self.source {
             Source::Short(short) => (&short.arrivals, short.from_ns, short.to_ns),
             Source::Datagrams(datagrams) => {
-                (&datagrams.pace, datagrams.start_ns, datagrams.stop_ns)
+                (&datagrams.arrivals, datagrams.start_ns, datagrams.stop_ns)
             }
             Source::Long(_) | Source::Web(_) | Source::Replay(_) => return 0,
         };
         let frames = |noise: Noise| noise.frames(from_ns, to_ns.min(end_ns));
-        pace.noise()
+        process
+            .noise()
             .map_or(0, frames)
             .saturating_mul(u64::from(self.count))
     }
@@ -126,9 +127,14 @@ impl Group {
         }
     }
 
-    fn check_arrivals(&self, pace: &Pace, from_ns: u64, to_ns: u64) -> Result<(), String> {
+    fn check_arrivals(
+        &self,
+        process: &ArrivalProcess,
+        from_ns: u64,
+        to_ns: u64,
+    ) -> Result<(), String> {
         let time_ns = to_ns.saturating_sub(from_ns) as f64;
-        let expected = time_ns / pace.mean_gap_ns() * f64::from(self.count);
+        let expected = time_ns / process.mean_gap_ns() * f64::from(self.count);
         if expected > MOST_FLOWS as f64 {
             return Err(format!(
                 "about {expected:.3e} flows would arrive; at most {MOST_FLOWS:e} can"

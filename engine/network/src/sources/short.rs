@@ -4,8 +4,8 @@ use sluice_random::Stream;
 use sluice_tcp::GREEDY;
 
 use super::{
-    law::Law,
-    pace::{Pace, Pacer},
+    arrivals::{ArrivalProcess, Arrivals},
+    distribution::Distribution,
     size::Size,
     tcp::{TcpFlow, TcpKind},
 };
@@ -17,7 +17,7 @@ pub struct ShortTcp {
     /// What they have in common.
     pub kind: TcpKind,
     /// When they arrive.
-    pub arrivals: Pace,
+    pub arrivals: ArrivalProcess,
     /// First time at which one can arrive.
     pub from_ns: u64,
     /// From here none arrives.
@@ -30,7 +30,7 @@ pub struct ShortTcp {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Extent {
     /// As much as it can until its application ends, this long after its start.
-    Duration(Law),
+    Duration(Distribution),
     /// So many packets.
     Packets(Size),
 }
@@ -40,16 +40,18 @@ impl ShortTcp {
     /// the first.
     pub fn draw(&self, random: &mut Stream, end_ns: u64, most: usize) -> Vec<TcpFlow> {
         let to_ns = self.to_ns.min(end_ns);
-        let mut pacer = Pacer::new(self.arrivals, random, self.from_ns, to_ns);
+        let mut arrivals = Arrivals::new(self.arrivals, random, self.from_ns, to_ns);
         let mut start_ns = self.from_ns;
         let mut flows = Vec::new();
         while flows.len() <= most {
-            start_ns = pacer.after(random, start_ns);
+            start_ns = arrivals.after(random, start_ns);
             if start_ns >= to_ns {
                 break;
             }
             let (packets, stop_ns) = match self.extent {
-                Extent::Duration(law) => (GREEDY, start_ns.saturating_add(law.draw(random))),
+                Extent::Duration(distribution) => {
+                    (GREEDY, start_ns.saturating_add(distribution.draw(random)))
+                }
                 Extent::Packets(size) => (size.draw(random), NEVER),
             };
             flows.push(TcpFlow {
@@ -66,7 +68,7 @@ impl ShortTcp {
         self.kind.check()?;
         self.arrivals.check()?;
         match self.extent {
-            Extent::Duration(law) => law.check(),
+            Extent::Duration(distribution) => distribution.check(),
             Extent::Packets(size) => size.check(),
         }
     }
@@ -87,7 +89,7 @@ mod tests {
                 packet_bytes: 500,
                 ack_bytes: 40,
             },
-            arrivals: Pace::Gaps(Law::Pareto {
+            arrivals: ArrivalProcess::Gaps(Distribution::Pareto {
                 mean: 1_000_000,
                 shape: 1.0001,
             }),

@@ -1,9 +1,9 @@
-//! Laws of sizes: how many packets a flow, or an object, has.
+//! Distributions of sizes: how many packets a flow, or an object, has.
 
 use sluice_random::{Stream, geometric, uniform};
 use sluice_tcp::GREEDY;
 
-/// A law of a whole number of packets, at least 1.
+/// A distribution of a whole number of packets, at least 1.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Size {
     /// Always the same.
@@ -37,7 +37,7 @@ impl Size {
         packets.min(u64::from(MOST)) as u32
     }
 
-    /// What is wrong with the law, if anything.
+    /// What is wrong with the distribution, if anything.
     pub fn check(&self) -> Result<(), String> {
         match *self {
             Self::Constant(0) => Err("a size must be at least 1 packet".into()),
@@ -59,7 +59,7 @@ impl Size {
     }
 }
 
-/// The least value of a Pareto law.
+/// The least value of a Pareto distribution.
 fn least(mean: f64, shape: f64) -> f64 {
     mean * (shape - 1.0) / shape
 }
@@ -71,18 +71,20 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_law_has_its_mean_and_its_least_value() {
+    fn every_distribution_has_its_mean_and_its_least_value() {
         let pareto = |mean, shape| Size::Pareto { mean, shape };
-        let laws = [
+        let distributions = [
             (Size::Constant(7), 7.0, 7),
             (Size::Geometric(4.0), 4.0, 1),
             (Size::Geometric(1.0), 1.0, 1),
             (pareto(12.0, 3.0), 12.0, 8),
             (pareto(1.7, 3.0), 1.7, 1),
         ];
-        for (law, wanted, least) in laws {
+        for (distribution, wanted, least) in distributions {
             let mut random = stream(5, "size", 0);
-            let draws: Vec<u32> = (0..200_000).map(|_| law.draw(&mut random)).collect();
+            let draws: Vec<u32> = (0..200_000)
+                .map(|_| distribution.draw(&mut random))
+                .collect();
             let count = draws.len() as f64;
             let mean = draws.iter().map(|size| f64::from(*size)).sum::<f64>() / count;
             let squares: f64 = draws
@@ -93,23 +95,25 @@ mod tests {
             assert!(error < 0.01 * wanted, "{law:?}: +- {error}");
             assert!(
                 (mean - wanted).abs() <= 4.0 * error,
-                "{law:?}: {mean} +- {error}"
+                "{distribution:?}: {mean} +- {error}"
             );
-            assert_eq!(draws.iter().min(), Some(&least), "{law:?}");
+            assert_eq!(draws.iter().min(), Some(&least), "{distribution:?}");
         }
     }
 
     #[test]
-    fn a_pareto_law_has_its_tail() {
+    fn a_pareto_distribution_has_its_tail() {
         // least 4, so P(X > 40) is about 10^-1.5
-        let (law, mut random) = (
+        let (distribution, mut random) = (
             Size::Pareto {
                 mean: 12.0,
                 shape: 1.5,
             },
             stream(5, "tail", 0),
         );
-        let above = (0..100_000).filter(|_| law.draw(&mut random) > 40).count() as f64;
+        let above = (0..100_000)
+            .filter(|_| distribution.draw(&mut random) > 40)
+            .count() as f64;
         let wanted = 100_000.0 * 10_f64.powf(-1.5);
         assert!(
             (above - wanted).abs() < 0.05 * wanted,

@@ -3,7 +3,7 @@
 use sluice_random::Stream;
 
 use super::{
-    law::Law,
+    distribution::Distribution,
     size::Size,
     tcp::{TcpFlow, TcpKind, spread},
 };
@@ -17,7 +17,7 @@ pub struct Web {
     /// Packets of an object.
     pub objects: Size,
     /// From the end of one fetch to the start of the next.
-    pub think: Law,
+    pub think: Distribution,
     /// Earliest start of the first fetch.
     pub start_ns: u64,
     /// First fetches start uniformly over this time from the earliest.
@@ -60,7 +60,7 @@ impl Web {
 #[derive(Clone, Debug)]
 pub struct User {
     objects: Size,
-    think: Law,
+    think: Distribution,
     stop_ns: u64,
     random: Stream,
     thinks_since_ns: Option<u64>,
@@ -74,7 +74,7 @@ impl User {
             return None;
         }
         self.thinks_since_ns = Some(now);
-        // at least 1 ns, or a law of zeros would never let time pass
+        // at least 1 ns, or a distribution of zeros would never let time pass
         let next_ns = now.saturating_add(self.think.draw(&mut self.random).max(1));
         (next_ns < self.stop_ns).then_some(next_ns)
     }

@@ -4,8 +4,9 @@
 
 use sluice_aqm::{Configured, Discipline, Victim, find};
 use sluice_network::{
-    Control, Datagrams, Extent, Group, Law, Link, LongTcp, NEVER, NetworkError, Pace, Plan, Port,
-    Replication, ShortTcp, Size, Source, TcpFlow, TcpKind, Topology, simulate,
+    ArrivalProcess, Control, Datagrams, Distribution, Extent, Group, Link, LongTcp, NEVER,
+    NetworkError, Plan, Port, Replication, ShortTcp, Size, Source, TcpFlow, TcpKind, Topology,
+    simulate,
 };
 use sluice_queue::Scheduler;
 use sluice_tcp::{Config, Variant};
@@ -65,8 +66,8 @@ pub fn tcp(from: usize, to: usize, count: u32, packets: u32) -> Group {
     }
 }
 
-/// TCP flows of such sizes, which arrive at this pace all the time.
-pub fn short(from: usize, to: usize, arrivals: Pace, size: Size) -> Group {
+/// TCP flows of such sizes, which arrive at this process all the time.
+pub fn short(from: usize, to: usize, arrivals: ArrivalProcess, size: Size) -> Group {
     Group {
         from,
         to,
@@ -86,14 +87,14 @@ pub fn short(from: usize, to: usize, arrivals: Pace, size: Size) -> Group {
 }
 
 /// Datagrams of 500 bytes with these gaps, until `stop_ns`.
-pub fn datagrams(from: usize, to: usize, count: u32, gaps: Law, stop_ns: u64) -> Group {
+pub fn datagrams(from: usize, to: usize, count: u32, gaps: Distribution, stop_ns: u64) -> Group {
     Group {
         from,
         to,
         count,
         source: Source::Datagrams(Datagrams {
             bytes: 500,
-            pace: Pace::Gaps(gaps),
+            arrivals: ArrivalProcess::Gaps(gaps),
             start_ns: 0,
             spread_ns: 100 * MS,
             stop_ns,

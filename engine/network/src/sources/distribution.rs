@@ -1,12 +1,12 @@
-//! Laws of times: how long something lasts, or what lies between two arrivals.
+//! Distributions of times: how long something lasts, or what lies between two arrivals.
 
 use std::f64::consts::LN_2;
 
 use sluice_random::{Stream, uniform};
 
-/// A law of a time; all times in ns.
+/// A distribution of a time; all times in ns.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Law {
+pub enum Distribution {
     /// Always the same.
     Constant(u64),
     /// Uniform between the two.
@@ -22,7 +22,7 @@ pub enum Law {
     },
 }
 
-impl Law {
+impl Distribution {
     /// One draw, ns.
     pub fn draw(&self, random: &mut Stream) -> u64 {
         match *self {
@@ -56,7 +56,7 @@ impl Law {
         }
     }
 
-    /// What is wrong with the law, if anything.
+    /// What is wrong with the distribution, if anything.
     pub fn check(&self) -> Result<(), String> {
         match *self {
             Self::Uniform(least, greatest) if least > greatest => Err(format!(
@@ -70,7 +70,7 @@ impl Law {
     }
 }
 
-/// The least value of a Pareto law.
+/// The least value of a Pareto distribution.
 fn least_ns(mean: u64, shape: f64) -> f64 {
     mean as f64 * (shape - 1.0) / shape
 }
@@ -82,34 +82,36 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_law_has_its_mean_and_its_median() {
-        let laws = [
-            (Law::Constant(1000), 1000.0),
-            (Law::Uniform(500, 1500), 1000.0),
-            (Law::Exponential(1000), 1000.0),
+    fn every_distribution_has_its_mean_and_its_median() {
+        let distributions = [
+            (Distribution::Constant(1000), 1000.0),
+            (Distribution::Uniform(500, 1500), 1000.0),
+            (Distribution::Exponential(1000), 1000.0),
             (
-                Law::Pareto {
+                Distribution::Pareto {
                     mean: 1000,
                     shape: 3.0,
                 },
                 1000.0,
             ),
         ];
-        for (law, wanted) in laws {
+        for (distribution, wanted) in distributions {
             let mut random = stream(5, "law", 0);
             let count = 400_000;
-            let draws: Vec<u64> = (0..count).map(|_| law.draw(&mut random)).collect();
+            let draws: Vec<u64> = (0..count).map(|_| distribution.draw(&mut random)).collect();
             let mean = draws.iter().sum::<u64>() as f64 / f64::from(count);
             // the widest, the exponential, has a standard error of 1.6
-            assert!((mean - wanted).abs() < 6.0, "{law:?}: {mean}");
-            assert_eq!(law.mean_ns(), wanted);
+            assert!((mean - wanted).abs() < 6.0, "{distribution:?}: {mean}");
+            assert_eq!(distribution.mean_ns(), wanted);
             let least = draws
                 .iter()
-                .filter(|draw| (**draw as f64) < law.median_ns().floor());
-            let greatest = draws.iter().filter(|draw| **draw as f64 > law.median_ns());
+                .filter(|draw| (**draw as f64) < distribution.median_ns().floor());
+            let greatest = draws
+                .iter()
+                .filter(|draw| **draw as f64 > distribution.median_ns());
             let half = f64::from(count) / 2.0;
-            assert!(least.count() as f64 <= 1.01 * half, "{law:?}");
-            assert!(greatest.count() as f64 <= 1.01 * half, "{law:?}");
+            assert!(least.count() as f64 <= 1.01 * half, "{distribution:?}");
+            assert!(greatest.count() as f64 <= 1.01 * half, "{distribution:?}");
         }
     }
 }

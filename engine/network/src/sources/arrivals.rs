@@ -5,16 +5,16 @@ use sluice_random::{Stream, uniform};
 use sluice_traffic::{ModulatedSlots, Modulator};
 
 use super::{
+    distribution::Distribution,
     gap::Gap,
-    law::Law,
     noise::{Noise, NoisyRate},
 };
 
-/// A law of arrivals.
+/// An arrival process.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Pace {
-    /// Independent gaps of this law.
-    Gaps(Law),
+pub enum ArrivalProcess {
+    /// Independent gaps of this distribution.
+    Gaps(Distribution),
     /// At constant gaps.
     Constant {
         /// Between two arrivals.
@@ -30,9 +30,9 @@ pub enum Pace {
         /// Between two arrivals while on.
         gap_ns: f64,
         /// How long it is on.
-        on: Law,
+        on: Distribution,
         /// How long it is off.
-        off: Law,
+        off: Distribution,
     },
     /// Poisson, with a rate that follows noise.
     Noisy {
@@ -46,15 +46,15 @@ pub enum Pace {
         /// Length of a slot.
         slot_ns: f64,
         /// Which slots.
-        law: Modulator,
+        modulator: Modulator,
     },
 }
 
-impl Pace {
-    /// What is wrong with the law, if anything.
+impl ArrivalProcess {
+    /// What is wrong with the process, if anything.
     pub fn check(&self) -> Result<(), String> {
         match self {
-            Self::Gaps(law) => law.check(),
+            Self::Gaps(distribution) => distribution.check(),
             Self::Constant { gap_ns: gap } | Self::Poisson { mean_gap_ns: gap } => {
                 least("gap", *gap)
             }
@@ -63,20 +63,22 @@ impl Pace {
                 .and(off.check())
                 .and(long_enough(*gap_ns, on)),
             Self::Noisy { mean_gap_ns, noise } => least("gap", *mean_gap_ns).and(noise.check()),
-            Self::Modulated { slot_ns, law } => least("slot", *slot_ns).and(law.check()),
+            Self::Modulated { slot_ns, modulator } => {
+                least("slot", *slot_ns).and(modulator.check())
+            }
         }
     }
 
     /// Mean time between two arrivals.
     pub fn mean_gap_ns(&self) -> f64 {
         match self {
-            Self::Gaps(law) => law.mean_ns().max(1.0),
+            Self::Gaps(distribution) => distribution.mean_ns().max(1.0),
             Self::Constant { gap_ns: gap } | Self::Poisson { mean_gap_ns: gap } => *gap,
             Self::OnOff { gap_ns, on, off } => {
                 gap_ns * (on.mean_ns() + off.mean_ns()) / on.mean_ns().max(1.0)
             }
             Self::Noisy { mean_gap_ns, .. } => *mean_gap_ns,
-            Self::Modulated { slot_ns, law } => *slot_ns / law.mean(),
+            Self::Modulated { slot_ns, modulator } => *slot_ns / modulator.mean(),
         }
     }
 
@@ -98,7 +100,7 @@ fn least(name: &str, ns: f64) -> Result<(), String> {
 
 /// Where a gap goes on over hundreds of times on and off, to find its end takes longer than all that
 /// becomes of the packet.
-fn long_enough(gap_ns: f64, on: &Law) -> Result<(), String> {
+fn long_enough(gap_ns: f64, on: &Distribution) -> Result<(), String> {
     if 100.0 * on.median_ns() >= gap_ns {
         return Ok(());
     }
@@ -110,16 +112,16 @@ fn long_enough(gap_ns: f64, on: &Law) -> Result<(), String> {
     ))
 }
 
-/// A law of arrivals at work.
+/// An arrival process at work.
 #[derive(Clone, Debug)]
-pub enum Pacer {
-    Gaps(Law),
+pub enum Arrivals {
+    Gaps(Distribution),
     Constant(Gap),
     Poisson(Gap),
     OnOff {
         gap: Gap,
-        on: Law,
-        off: Law,
+        on: Distribution,
+        off: Distribution,
         /// End of the present ON period.
         on_until_ns: u64,
         end_ns: u64,
@@ -135,28 +137,31 @@ pub enum Pacer {
     },
 }
 
-impl Pacer {
+impl Arrivals {
     /// At work between two times.
-    pub fn new(pace: Pace, random: &mut Stream, from_ns: u64, end_ns: u64) -> Self {
-        match pace {
-            Pace::Gaps(law) => Self::Gaps(law),
-            Pace::Constant { gap_ns } => Self::Constant(Gap::new(gap_ns)),
-            Pace::Poisson { mean_gap_ns } => Self::Poisson(Gap::new(mean_gap_ns)),
-            Pace::OnOff { gap_ns, on, off } => Self::OnOff {
+    pub fn new(process: ArrivalProcess, random: &mut Stream, from_ns: u64, end_ns: u64) -> Self {
+        match process {
+            ArrivalProcess::Gaps(distribution) => Self::Gaps(distribution),
+            ArrivalProcess::Constant { gap_ns } => Self::Constant(Gap::new(gap_ns)),
+            ArrivalProcess::Poisson { mean_gap_ns } => Self::Poisson(Gap::new(mean_gap_ns)),
+            ArrivalProcess::OnOff { gap_ns, on, off } => Self::OnOff {
                 gap: Gap::new(gap_ns),
                 on,
                 off,
                 on_until_ns: from_ns,
                 end_ns,
             },
-            Pace::Noisy { mean_gap_ns, noise } => Self::Noisy {
+            ArrivalProcess::Noisy { mean_gap_ns, noise } => Self::Noisy {
                 gap: Gap::new(mean_gap_ns),
                 rate: NoisyRate::new(noise, random, from_ns, end_ns),
             },
-            Pace::Modulated { slot_ns, law } => Self::Modulated {
+            ArrivalProcess::Modulated { slot_ns, modulator } => Self::Modulated {
                 from_ns,
                 slot: Gap::new(slot_ns),
-                slots: Box::new(ModulatedSlots::stationary(law, Stream::from_rng(random))),
+                slots: Box::new(ModulatedSlots::stationary(
+                    modulator,
+                    Stream::from_rng(random),
+                )),
             },
         }
     }
@@ -164,7 +169,7 @@ impl Pacer {
     /// When the next one comes after that of `now`; at the end or later: none comes.
     pub fn after(&mut self, random: &mut Stream, now: u64) -> u64 {
         match self {
-            Self::Gaps(law) => now.saturating_add(law.draw(random).max(1)),
+            Self::Gaps(distribution) => now.saturating_add(distribution.draw(random).max(1)),
             Self::Constant(gap) => now.saturating_add(gap.next(1.0)),
             Self::Poisson(gap) => now.saturating_add(gap.next(-uniform(random).ln())),
             Self::OnOff {
@@ -209,15 +214,15 @@ mod tests {
     use super::*;
 
     /// Arrivals in each frame of one path.
-    fn counts(pace: Pace, path: u64, frames: usize, frame_ns: u64) -> Vec<f64> {
+    fn counts(process: ArrivalProcess, path: u64, frames: usize, frame_ns: u64) -> Vec<f64> {
         let mut random = stream(5, "pace", path);
         let end_ns = frames as u64 * frame_ns;
-        let mut pacer = Pacer::new(pace, &mut random, 0, end_ns);
+        let mut arrivals = Arrivals::new(process, &mut random, 0, end_ns);
         let mut counts = vec![0.0; frames];
-        let mut now = pacer.after(&mut random, 0);
+        let mut now = arrivals.after(&mut random, 0);
         while now < end_ns {
             counts[(now / frame_ns) as usize] += 1.0;
-            now = pacer.after(&mut random, now);
+            now = arrivals.after(&mut random, now);
         }
         counts
     }
@@ -235,7 +240,7 @@ mod tests {
         const FRAMES: usize = 40;
         let (per_frame, deviation, frame_ns) = (50.0, 0.2, 1_000_000);
         for hurst in [0.5, 0.8] {
-            let pace = Pace::Noisy {
+            let process = ArrivalProcess::Noisy {
                 mean_gap_ns: 20_000.0,
                 noise: Noise {
                     hurst,
@@ -244,7 +249,7 @@ mod tests {
                 },
             };
             let paths: Vec<_> = (0..3000)
-                .map(|path| counts(pace, path, FRAMES, frame_ns))
+                .map(|path| counts(process, path, FRAMES, frame_ns))
                 .collect();
             for lag in [0, 1, 5, 30] {
                 let products: Vec<f64> = paths
@@ -269,34 +274,34 @@ mod tests {
         }
     }
 
-    fn has_its_mean(pace: Pace, frame_ns: u64) {
+    fn has_its_mean(process: ArrivalProcess, frame_ns: u64) {
         let rates: Vec<f64> = (0..24)
-            .map(|path| counts(pace, path, 1, frame_ns)[0] / frame_ns as f64)
+            .map(|path| counts(process, path, 1, frame_ns)[0] / frame_ns as f64)
             .collect();
         let (found, error) = mean(&rates);
-        let wanted = 1.0 / pace.mean_gap_ns();
-        assert!(error < 0.05 * wanted, "{pace:?}: +- {error}");
+        let wanted = 1.0 / process.mean_gap_ns();
+        assert!(error < 0.05 * wanted, "{process:?}: +- {error}");
         assert!(
             // one arrival more or less
             (found - wanted).abs() < 4.0 * error + 1.0 / frame_ns as f64,
-            "{pace:?}: {found} +- {error}, wanted {wanted}"
+            "{process:?}: {found} +- {error}, wanted {wanted}"
         );
     }
 
     #[test]
-    fn every_pace_has_its_mean() {
-        let half = Law::Exponential(500_000);
-        let paces = [
-            Pace::Gaps(Law::Exponential(2_000)),
-            Pace::OnOff {
+    fn every_process_has_its_mean() {
+        let half = Distribution::Exponential(500_000);
+        let processes = [
+            ArrivalProcess::Gaps(Distribution::Exponential(2_000)),
+            ArrivalProcess::OnOff {
                 gap_ns: 1_000.0,
                 on: half,
-                off: Law::Pareto {
+                off: Distribution::Pareto {
                     mean: 1_500_000,
                     shape: 3.0,
                 },
             },
-            Pace::Noisy {
+            ArrivalProcess::Noisy {
                 mean_gap_ns: 2_000.0,
                 noise: Noise {
                     hurst: 0.7,
@@ -304,35 +309,35 @@ mod tests {
                     frame_ns: 100_000,
                 },
             },
-            Pace::Modulated {
+            ArrivalProcess::Modulated {
                 slot_ns: 1_000.0,
-                law: Modulator {
+                modulator: Modulator {
                     a: 8.0,
                     q: 1.9,
                     states: 5,
                 },
             },
         ];
-        paces
+        processes
             .into_iter()
-            .for_each(|pace| has_its_mean(pace, 100_000_000));
+            .for_each(|process| has_its_mean(process, 100_000_000));
     }
 
     #[test]
     fn gaps_of_a_few_nanoseconds_keep_their_mean() {
         // 40 bytes at 100 Gb/s
         let gap_ns = 3.2;
-        let paces = [
-            Pace::Constant { gap_ns },
-            Pace::Poisson {
+        let processes = [
+            ArrivalProcess::Constant { gap_ns },
+            ArrivalProcess::Poisson {
                 mean_gap_ns: gap_ns,
             },
-            Pace::OnOff {
+            ArrivalProcess::OnOff {
                 gap_ns,
-                on: Law::Exponential(100),
-                off: Law::Exponential(100),
+                on: Distribution::Exponential(100),
+                off: Distribution::Exponential(100),
             },
-            Pace::Noisy {
+            ArrivalProcess::Noisy {
                 mean_gap_ns: gap_ns,
                 noise: Noise {
                     hurst: 0.5,
@@ -340,17 +345,17 @@ mod tests {
                     frame_ns: 1_000,
                 },
             },
-            Pace::Modulated {
+            ArrivalProcess::Modulated {
                 slot_ns: gap_ns,
-                law: Modulator {
+                modulator: Modulator {
                     a: 8.0,
                     q: 1.9,
                     states: 5,
                 },
             },
         ];
-        paces
+        processes
             .into_iter()
-            .for_each(|pace| has_its_mean(pace, 1_000_000));
+            .for_each(|process| has_its_mean(process, 1_000_000));
     }
 }
