@@ -30,7 +30,8 @@ pub struct Station<A, S, Q, O> {
     /// Slot in which the service ends; `NEVER` while the server is idle.
     pub(crate) completion: u64,
     pub(crate) arriving: Packet,
-    /// Up to here the queue's length has been counted.
+    /// The queue's length since the slot up to which it has been counted.
+    waiting: usize,
     pub(crate) counted: u64,
     /// Up to here idle slots have been counted.
     idle_counted: u64,
@@ -63,6 +64,7 @@ impl<A: Source, S: Server, Q: Aqm, O: Observer<Packet>> Station<A, S, Q, O> {
             slot_ns,
             serving: (0, 0),
             completion: NEVER,
+            waiting: 0,
             counted: 0,
             idle_counted: 0,
             tally: Tally::new(),
@@ -103,57 +105,63 @@ impl<A: Source, S: Server, Q: Aqm, O: Observer<Packet>> Station<A, S, Q, O> {
             if now >= end {
                 break;
             }
-            self.tick_until(now);
-            self.hold(now);
+            let now_ns = now * self.slot_ns;
+            self.tick_until(now_ns);
             if self.completion == now {
                 self.complete(now);
             } else {
-                self.arrive(now);
+                if self.completion == NEVER {
+                    self.count_idle(now);
+                }
+                self.arrive(now_ns);
             }
             if self.completion == NEVER {
-                self.begin(now);
+                self.begin(now, now_ns);
+            }
+            let waiting = self.queue.packets();
+            if waiting != self.waiting {
+                self.hold(now);
+                self.waiting = waiting;
             }
         }
         // not left to the next event: in a long silence millions of ticks would fall due at once
-        self.tick_until(end - 1);
+        self.tick_until((end - 1) * self.slot_ns);
         self.hold(end);
-        self.count_idle(end);
+        if self.completion == NEVER {
+            self.count_idle(end);
+        }
     }
 
-    /// Counts the queue's present length up to slot `now`, before it changes.
+    /// Counts the queue's length up to slot `now`.
     #[inline]
     fn hold(&mut self, now: u64) {
-        self.tally.hold(self.queue.packets(), now - self.counted);
+        self.tally.hold(self.waiting, now - self.counted);
         self.counted = now;
     }
 
+    #[inline]
     fn count_idle(&mut self, now: u64) {
-        if self.completion == NEVER {
-            self.tally.idle_slots += now - self.idle_counted;
-        }
+        self.tally.idle_slots += now - self.idle_counted;
         self.idle_counted = now;
     }
 
-    /// Delivers the ticks due by slot `now`, with the queue as it was at each: to be called
-    /// before the queue changes.
+    /// Delivers the ticks due by now, with the queue as it was at each: to be called before the
+    /// queue changes.
     #[inline(always)]
-    fn tick_until(&mut self, now: u64) {
-        while self.next_tick_ns <= now * self.slot_ns {
+    fn tick_until(&mut self, now_ns: u64) {
+        while self.next_tick_ns <= now_ns {
             self.queue.tick(self.next_tick_ns, &mut self.observer);
             self.next_tick_ns += self.tick_interval_ns;
         }
     }
 
     #[inline(always)]
-    fn arrive(&mut self, now: u64) {
+    fn arrive(&mut self, now_ns: u64) {
         self.tally.arrivals += 1;
         let random = &mut self.random;
-        self.queue.arrive(
-            now * self.slot_ns,
-            self.arriving,
-            &mut || random.next_u64(),
-            &mut self.observer,
-        );
+        let mut word = || random.next_u64();
+        self.queue
+            .arrive(now_ns, self.arriving, &mut word, &mut self.observer);
         self.arriving = self.source.next();
     }
 
@@ -166,16 +174,12 @@ impl<A: Source, S: Server, Q: Aqm, O: Observer<Packet>> Station<A, S, Q, O> {
 
     /// The free server begins with the packet that the queue gives it, if it gives one.
     #[inline(always)]
-    fn begin(&mut self, now: u64) {
+    fn begin(&mut self, now: u64, now_ns: u64) {
         let random = &mut self.random;
-        let next = self.queue.depart(
-            now * self.slot_ns,
-            &mut || random.next_u64(),
-            &mut self.observer,
-        );
+        let mut word = || random.next_u64();
+        let next = self.queue.depart(now_ns, &mut word, &mut self.observer);
         if let Some(next) = next {
             let packet = next.packet;
-            self.tally.idle_slots += now - self.idle_counted;
             self.completion = self.server.completion(now, packet.bytes);
             self.serving = (packet.slot, packet.bytes);
         }
