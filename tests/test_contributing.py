@@ -1,4 +1,4 @@
-"""CONTRIBUTING's "How to add an AQM", followed to the letter on a copy of the sources."""
+"""CONTRIBUTING's guides to adding something, followed to the letter on a copy of the sources."""
 
 import os
 import re
@@ -18,11 +18,11 @@ def section(title: str) -> str:
     return text.split(f"## {title}\n")[1].split("\n## ")[0]
 
 
-def steps() -> list[tuple[str, str, str]]:
+def steps(title: str) -> list[tuple[str, str, str]]:
     """Each code block with the last thing said before it: (what to do, on which file, block)."""
     found = []
-    for before, block in re.findall(r"(.*?)```\w+\n(.*?)```", section("How to add an AQM"), re.S):
-        said = re.findall(r"\b(Create|Append to) `([^`]+)`", before)
+    for before, block in re.findall(r"(.*?)```\w+\n(.*?)```", section(title), re.S):
+        said = re.findall(r"\b(Create|Append to|Add to the list in) `([^`]+)`", before)
         action, file = said[-1] if said else ("Run", "")
         found.append((action, file, block))
     return found
@@ -40,27 +40,25 @@ def copy() -> Path:
     return copy
 
 
-def test_adding_an_aqm_takes_these_steps_and_no_more(copy: Path) -> None:
+def follow(title: str, copy: Path) -> list[str]:
+    """Does what the guide says; gives what its commands print."""
     environment = os.environ | {
         "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}",
         "CARGO_TARGET_DIR": str(ROOT / "target"),
         "CARGO_NET_OFFLINE": "true",
     }
-    assert [step[:2] for step in steps()] == [
-        ("Create", "aqm/step.h"),
-        ("Run", ""),
-        ("Append to", "aqm/registry.h"),
-        ("Create", "engine/aqm/tests/step.rs"),
-        ("Run", ""),
-    ]
     printed = []
-    for action, file, block in steps():
+    for action, file, block in steps(title):
         if action == "Create":
             assert not (copy / file).exists()
             (copy / file).write_text(block)
         elif action == "Append to":
             with (copy / file).open("a") as registry:
                 registry.write(block)
+        elif action == "Add to the list in":
+            text = (copy / file).read_text()
+            assert text.count("\ncontrols! {\n") == 1
+            (copy / file).write_text(text.replace("\ncontrols! {\n", f"\ncontrols! {{\n{block}"))
         else:
             command = block.removeprefix("$ ")
             done = subprocess.run(
@@ -75,7 +73,31 @@ def test_adding_an_aqm_takes_these_steps_and_no_more(copy: Path) -> None:
             assert done.returncode == 0, done.stdout + done.stderr
             assert "warning" not in done.stderr, done.stderr
             printed.append(done.stdout)
-    described, tested = printed
+    return printed
+
+
+def test_adding_an_aqm_takes_these_steps_and_no_more(copy: Path) -> None:
+    assert [step[:2] for step in steps("How to add an AQM")] == [
+        ("Create", "aqm/step.h"),
+        ("Run", ""),
+        ("Append to", "aqm/registry.h"),
+        ("Create", "engine/aqm/tests/step.rs"),
+        ("Run", ""),
+    ]
+    described, tested = follow("How to add an AQM", copy)
     assert "threshold" in described
     assert "queue from which packets are dropped by chance" in described
     assert "test result: ok. 1 passed" in tested
+
+
+def test_adding_a_congestion_control_takes_a_file_and_a_line(copy: Path) -> None:
+    assert [step[:2] for step in steps("How to add a congestion control")] == [
+        ("Create", "engine/tcp/src/congestion/scalable.rs"),
+        ("Add to the list in", "engine/tcp/src/congestion/mod.rs"),
+        ("Run", ""),
+    ]
+    assert steps("How to add a congestion control")[1][2].count("\n") == 1
+    (tested,) = follow("How to add a congestion control", copy)
+    # its own test, and the three of tests/transfers.rs with it among the controls
+    assert "test result: ok. 1 passed" in tested
+    assert "test result: ok. 3 passed" in tested

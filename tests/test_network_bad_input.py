@@ -46,6 +46,24 @@ def short(**fields):
 
 
 CASES = [
+    # TCP
+    (
+        changed("flows.0.tcp.variant", "cubic"),
+        'flows.0.tcp.variant: cubic is no loss recovery; say congestion_control = "cubic" beside '
+        'variant = "sack" or another',
+    ),
+    (
+        changed("flows.0.tcp.variant", "vegas"),
+        "flows.0.tcp.variant = 'vegas' must be one of 'tahoe', 'reno', 'newreno' or 'sack'",
+    ),
+    (
+        changed("flows.0.tcp.congestion_control", "vegas"),
+        "flows.0.tcp.congestion_control: vegas must be one of reno, cubic, dctcp",
+    ),
+    (
+        changed("flows.0.tcp.congestion_control", "dctcp"),
+        "flows.0: tcp.congestion_control = dctcp needs tcp.ecn = true: it counts marks",
+    ),
     # topologies
     (changed("topology", MISSING), "topology is missing"),
     (changed("topology.kind", MISSING), "topology.kind is missing"),

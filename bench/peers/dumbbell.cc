@@ -43,11 +43,48 @@ Print(const char* name, const Counts& at)
               << at.received << "],\n";
 }
 
+// ns-3's CUBIC, in slow start, opens the window by all segments that an ACK covers. After a time-out
+// one ACK may cover hundreds: those that had arrived before and are acknowledged at last. This one
+// opens it by one segment for each ACK (RFC 5681, equation 2, with an ACK for each segment).
+class MendedCubic : public TcpCubic
+{
+  public:
+    static TypeId
+    GetTypeId()
+    {
+        static TypeId id =
+            TypeId("MendedCubic").SetParent<TcpCubic>().AddConstructor<MendedCubic>();
+        return id;
+    }
+
+    void
+    IncreaseWindow(Ptr<TcpSocketState> state, uint32_t acked) override
+    {
+        const bool slowStart = state->m_cWnd < state->m_ssThresh;
+        TcpCubic::IncreaseWindow(state, slowStart ? std::min(acked, 1U) : acked);
+    }
+
+    Ptr<TcpCongestionOps>
+    Fork() override
+    {
+        return CopyObject<MendedCubic>(this);
+    }
+};
+
+TypeId
+CongestionControl(const std::string& variant)
+{
+    if (variant == "Cubic")
+        return TcpCubic::GetTypeId();
+    return variant == "MendedCubic" ? MendedCubic::GetTypeId() : TcpNewReno::GetTypeId();
+}
+
 // What ns-2.35 has by default, as far as ns-3 can have it.
 void
-TcpAsInNs2(bool sack, bool cubic)
+TcpAsInNs2(const std::string& variant)
 {
-    const TypeId congestion = cubic ? TcpCubic::GetTypeId() : TcpNewReno::GetTypeId();
+    const TypeId congestion = CongestionControl(variant);
+    const bool sack = variant != "Newreno";
     Config::SetDefault("ns3::TcpL4Protocol::SocketType", TypeIdValue(congestion));
     Config::SetDefault("ns3::TcpCubic::HyStart", BooleanValue(false));
     Config::SetDefault("ns3::TcpL4Protocol::RecoveryType",
@@ -75,8 +112,8 @@ main(int argc, char* argv[])
     double accessBps = 100e6, spread = 1, duration = 200, sample = 0.01;
     uint32_t flows = 100, seed = 1, limit = 200;
     CommandLine words(__FILE__);
-    words.AddValue("aqm", "DropTail or RED", aqm);
-    words.AddValue("variant", "Newreno, Sack1 or Cubic", variant);
+    words.AddValue("aqm", "DropTail, RED or CoDel", aqm);
+    words.AddValue("variant", "Newreno, Sack1, Cubic or MendedCubic", variant);
     words.AddValue("flows", "number of flows", flows);
     words.AddValue("seed", "of the random starts and drops", seed);
     words.AddValue("access_bps", "rate of the access links", accessBps);
@@ -86,7 +123,7 @@ main(int argc, char* argv[])
     words.AddValue("sample", "time between two samples of the queue, s", sample);
     words.Parse(argc, argv);
     RngSeedManager::SetRun(seed);
-    TcpAsInNs2(variant != "Newreno", variant == "Cubic");
+    TcpAsInNs2(variant);
 
     NodeContainer routers(2), clients(DELAYS_MS.size()), servers(DELAYS_MS.size());
     InternetStackHelper stack;
@@ -119,6 +156,12 @@ main(int argc, char* argv[])
                                  "Wait", BooleanValue(true),
                                  "LinkBandwidth", StringValue("10Mbps"),
                                  "LinkDelay", StringValue("2.5ms"));
+    }
+    else if (aqm == "CoDel")
+    {
+        control.SetRootQueueDisc("ns3::CoDelQueueDisc",
+                                 "MaxSize", buffer,
+                                 "MinBytes", UintegerValue(500));
     }
     else
     {

@@ -23,6 +23,7 @@ fn the_window_follows_that_of_linux() {
         data_bytes: 500,
         data_lost: vec![1_000, 30_000],
         data_marked: vec![],
+        mark_above_ns: None,
         acks_lost: vec![],
     };
     let sender = Sender::new(&config, GREEDY, 0);

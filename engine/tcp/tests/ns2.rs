@@ -60,6 +60,7 @@ fn read(text: &str) -> Case {
         data_bytes: 500,
         data_lost: list(field("lost")),
         data_marked: list(field("marked")),
+        mark_above_ns: None,
         acks_lost: list(field("acks_lost")),
     };
     let events = body.lines().map(read_event).collect();
@@ -85,6 +86,7 @@ fn read_event(line: &str) -> Event {
             time_ns,
             cwnd: words[2].parse().unwrap(),
             ssthresh: words[3].parse().unwrap(),
+            marked_share: None,
         },
         other => panic!("no event {other}"),
     }
@@ -106,6 +108,7 @@ fn windows(events: &[Event]) -> Vec<(u64, f64, f64)> {
             time_ns,
             cwnd,
             ssthresh,
+            ..
         } = *event
             && reached
                 .last()

@@ -48,6 +48,7 @@ proptest! {
             data_bytes: 500,
             data_lost,
             data_marked,
+            mark_above_ns: None,
             acks_lost,
         };
         let sender = Sender::new(&config, packets, 0);

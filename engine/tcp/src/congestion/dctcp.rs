@@ -48,8 +48,8 @@ impl Control for Dctcp {
 
     /// RFC 8257, section 3.4.
     #[inline]
-    fn grow(&mut self, cwnd: f64, _ack: &Progress) -> f64 {
-        reno::increased(cwnd)
+    fn grow(&mut self, cwnd: f64, ack: &Progress) -> f64 {
+        cwnd + f64::from(ack.packets) / cwnd
     }
 
     /// RFC 8257, section 3.3, step 9, for a mark; section 3.5 for losses: as without DCTCP.

@@ -95,6 +95,11 @@ controls! {
     dctcp::Dctcp,
 }
 
+const _: () = assert!(
+    size_of::<AnyControl>() <= 48,
+    "a control's state takes over 40 bytes: a sender would fill a fifth cache line"
+);
+
 /// A congestion control. Windows are in packets.
 ///
 /// Slow start, the least threshold of two packets, one reduction for each window of data and the

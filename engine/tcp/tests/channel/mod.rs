@@ -15,6 +15,8 @@ pub enum Event {
         time_ns: u64,
         cwnd: f64,
         ssthresh: f64,
+        /// The congestion control's estimate of the share of packets that are marked.
+        marked_share: Option<f64>,
     },
 }
 
@@ -26,6 +28,8 @@ pub struct Channel {
     pub data_bytes: u64,
     pub data_lost: Vec<u32>,
     pub data_marked: Vec<u32>,
+    /// A data packet that has to wait longer than this is marked, too.
+    pub mark_above_ns: Option<u64>,
     pub acks_lost: Vec<u32>,
 }
 
@@ -63,6 +67,10 @@ impl<T> Link<T> {
         self.flying.push_back((arrival_ns, packet));
     }
 
+    fn wait_ns(&self, now_ns: u64) -> u64 {
+        self.free_ns.saturating_sub(now_ns)
+    }
+
     fn arrival_ns(&self) -> u64 {
         self.flying
             .front()
@@ -90,7 +98,9 @@ pub fn run(channel: &Channel, config: &Config, mut sender: Sender, until_ns: u64
                 time_ns: now_ns,
                 seq: segment.seq,
             });
-            segment.ce = segment.ect && channel.data_marked.contains(&data.entered);
+            let listed = channel.data_marked.contains(&data.entered);
+            let waits = |limit_ns| data.wait_ns(now_ns) > limit_ns;
+            segment.ce = segment.ect && (listed || channel.mark_above_ns.is_some_and(waits));
             if data.is_hit(&channel.data_lost) {
                 continue;
             }
@@ -105,6 +115,7 @@ pub fn run(channel: &Channel, config: &Config, mut sender: Sender, until_ns: u64
             time_ns: now_ns,
             cwnd: sender.cwnd(),
             ssthresh: sender.ssthresh(),
+            marked_share: sender.marked_share(),
         });
 
         let timer_ns = sender.deadline().unwrap_or(u64::MAX);
