@@ -49,8 +49,8 @@ CASES = [
     # TCP
     (
         changed("flows.0.tcp.variant", "cubic"),
-        'flows.0.tcp.variant: cubic is no loss recovery; say congestion_control = "cubic" beside '
-        'variant = "sack" or another',
+        "flows.0.tcp.variant = 'cubic' must be one of 'tahoe', 'reno', 'newreno' or 'sack': "
+        "it is a congestion control; say congestion_control = 'cubic' beside variant = 'sack'",
     ),
     (
         changed("flows.0.tcp.variant", "vegas"),
@@ -58,11 +58,11 @@ CASES = [
     ),
     (
         changed("flows.0.tcp.congestion_control", "vegas"),
-        "flows.0.tcp.congestion_control: vegas must be one of reno, cubic, dctcp",
+        "flows.0.tcp.congestion_control = 'vegas' must be one of 'reno', 'cubic' or 'dctcp'",
     ),
     (
         changed("flows.0.tcp.congestion_control", "dctcp"),
-        "flows.0: tcp.congestion_control = dctcp needs tcp.ecn = true: it counts marks",
+        "flows.0.tcp: congestion_control = 'dctcp' needs ecn = true: it counts marks",
     ),
     # topologies
     (changed("topology", MISSING), "topology is missing"),

@@ -253,7 +253,8 @@ def test_a_capture_has_what_the_links_sent(captured):
     kinds = set()
     for (interface, time_ns, frame), fields in zip(found, sent, strict=True):
         _, time, source, sink, kind, size, flags, *ends, _, packet = fields
-        assert interface == links[f"{asked.topology.nodes[int(source)]} {asked.nodes[int(sink)]}"]
+        ends_of_link = (asked.topology.nodes[int(node)] for node in (source, sink))
+        assert interface == links[" ".join(ends_of_link)]
         assert time_ns == round(float(time) * 1e9)
         ip = struct.unpack(">BBHHHBBHII", frame[:20])
         assert ip[0] == 0x45
