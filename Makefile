@@ -6,16 +6,17 @@ SOURCES := Cargo.toml Cargo.lock .cargo/config.toml \
 	$(shell find aqm engine -name '*.rs' -o -name '*.h' -o -name '*.c' -o -name Cargo.toml)
 export VIRTUAL_ENV := $(CURDIR)/.venv
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
+export PIP_QUIET := 1
 
-.PHONY: build generated demo test lint bench bench-builds bench-peers docs lock clean tools
+.PHONY: build generated demo test wheel lint bench bench-builds bench-peers docs lock clean tools
 .DELETE_ON_ERROR:
 
 build: .venv/built
 
 .venv/installed: requirements.lock | tools
-	@echo "build: Python packages, as locked, into .venv"
+	@echo "build: Python packages, as locked, into .venv (half a minute the first time)"
 	@$(PYTHON) -m venv .venv
-	@$(BIN)/pip install --quiet --require-hashes --requirement requirements.lock
+	@$(BIN)/pip install --no-compile --no-deps --require-hashes --requirement requirements.lock
 	@touch $@
 
 .venv/built: .venv/installed pyproject.toml $(SOURCES) | tools
@@ -36,10 +37,15 @@ demo: build
 	@$(BIN)/sluice compare scenarios/bursty.toml --out $(REPORTS)/bursty
 
 test: build
-	@echo "test: Rust"
+	@echo "test: Rust (compiling takes about a minute the first time)"
+	@cargo build --locked --workspace --tests --profile test
 	@cargo test --quiet --locked --workspace --tests
 	@echo "test: Python, and every example of the documentation"
 	@$(BIN)/pytest --quiet --numprocesses auto --dist loadfile
+
+wheel: .venv/installed
+	@echo "wheel: into target/wheels, with all optimisation"
+	@$(BIN)/maturin build --release --locked
 
 lint: build
 	@echo "lint: Python"
