@@ -241,19 +241,18 @@ def internet_sum(content):
 
 def test_a_capture_has_what_the_links_sent(captured):
     asked, folder, record = captured
-    links = {"left right": 0, "right left": 1}
+    links, nodes = {"left right": 0, "right left": 1}, asked.topology.nodes
     sent = [
         fields
         for fields in lines(folder / "run.tr")
-        if fields[0] == "-"
-        and " ".join(asked.topology.nodes[int(node)] for node in fields[2:4]) in links
+        if fields[0] == "-" and " ".join(nodes[int(node)] for node in fields[2:4]) in links
     ]
     found = list(packets(folder / "run.pcapng"))
     assert len(found) == len(sent) > 1000
     kinds = set()
     for (interface, time_ns, frame), fields in zip(found, sent, strict=True):
         _, time, source, sink, kind, size, flags, *ends, _, packet = fields
-        assert interface == links[f"{asked.topology.nodes[int(source)]} {asked.nodes[int(sink)]}"]
+        assert interface == links[f"{nodes[int(source)]} {nodes[int(sink)]}"]
         assert time_ns == round(float(time) * 1e9)
         ip = struct.unpack(">BBHHHBBHII", frame[:20])
         assert ip[0] == 0x45
