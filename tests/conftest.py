@@ -3,6 +3,11 @@ import struct
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
+
+# property tests try the same cases in every run
+settings.register_profile("repeatable", derandomize=True, deadline=None, database=None)
+settings.load_profile("repeatable")
 
 # a job in the background ignores Ctrl-C, and with it would the tests of it
 signal.signal(signal.SIGINT, signal.default_int_handler)

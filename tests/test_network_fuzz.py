@@ -128,7 +128,7 @@ LEAST = {"ran": 150, "refused": 40, "sent 100 packets": 50, "lost": 50, "marked"
 def test_every_packet_is_accounted_for():
     seen = Counter()
 
-    @settings(derandomize=True, deadline=None, database=None, max_examples=400)
+    @settings(max_examples=400)
     @given(scenarios())
     def run(table):
         try:

@@ -103,7 +103,7 @@ def test_every_scenario_of_the_repository_can_be_run(root):
         loaded = sg.Scenario.load(path)
         assert loaded.title
         assert len(loaded.disciplines) >= 2
-        short = loaded.model_copy(update={"slots": 2000, "replications": 1})
+        short = loaded.replace(slots=2000, replications=1)
         for discipline in loaded.disciplines:
             record = sg.simulate(short, discipline)
             assert 0 < record["utilization"].value <= 1, (path, discipline)
@@ -148,7 +148,7 @@ PLACES = [
 def test_whatever_stands_in_a_scenario_it_is_accepted_or_refused_in_words():
     seen = Counter()
 
-    @settings(derandomize=True, deadline=None, database=None, max_examples=200)
+    @settings(max_examples=400)
     @given(st.sampled_from(PLACES), ODD)
     def parse(place, value):
         table = copy.deepcopy(TABLE)

@@ -163,14 +163,15 @@ impl Verdict {
     /// Reads what C returned; a number that is no verdict counts as an admission.
     #[inline]
     pub(crate) fn from_code(code: u32) -> Self {
-        match code {
-            1 => Self::DropEarly,
-            2 => Self::DropForced,
-            3 => Self::DropOverflow,
-            4 => Self::Mark,
-            5 => Self::DropBoth,
-            _ => Self::Admit,
-        }
+        const VERDICTS: [Verdict; Verdict::COUNT] = [
+            Verdict::Admit,
+            Verdict::DropEarly,
+            Verdict::DropForced,
+            Verdict::DropOverflow,
+            Verdict::Mark,
+            Verdict::DropBoth,
+        ];
+        VERDICTS.get(code as usize).copied().unwrap_or(Self::Admit)
     }
 
     /// Whether the packet is lost.

@@ -4,36 +4,44 @@
 //! times that it knows, can tell the queue how many have left by the next arrival, and fetch them
 //! later, all at once. The AQM sees what it would see if each were fetched in time.
 
-use sluice_aqm::{Aqm, Victim};
+use sluice_aqm::{Aqm, Verdict, Victim};
 
 use crate::{
-    lane::Lane,
+    buffer::Buffer,
     packet::Packet,
     queue::{Queue, Shape},
+    schedule::Fifo,
 };
 
+/// A queue some of whose packets have left, though they are yet to be fetched.
+pub struct Ahead<'a, P, A>(&'a mut Buffer<P, A, Fifo>);
+
 impl<P: Packet, A: Aqm> Queue<P, A> {
-    /// Whether nothing but arrivals and ticks asks the AQM, and nothing but departures takes a
-    /// waiting packet out.
-    pub fn decides_on_arrivals_only(&self) -> bool {
-        match &self.0 {
-            Shape::Fifo(fifo) => fifo.victim == Victim::Tail && !fifo.lanes[0].asks_more(),
-            Shape::Several(_) => false,
-        }
-    }
-
+    /// The queue as one that can run ahead of departures, if nothing but arrivals and ticks asks
+    /// the AQM, and nothing but departures takes a waiting packet out.
     #[inline]
-    fn lane(&mut self) -> &mut Lane<P, A> {
+    pub fn ahead(&mut self) -> Option<Ahead<'_, P, A>> {
         match &mut self.0 {
-            Shape::Fifo(fifo) => &mut fifo.lanes[0],
-            Shape::Several(_) => unreachable!("`decides_on_arrivals_only` is false"),
+            Shape::Fifo(fifo) if fifo.victim == Victim::Tail && !fifo.lanes[0].asks_more() => {
+                Some(Ahead(fifo))
+            }
+            _ => None,
         }
     }
+}
 
-    /// By now the link has taken `count` packets more, of `bytes` each, one right after the other.
+impl<P: Packet, A: Aqm> Ahead<'_, P, A> {
+    /// By now the link has taken `count` packets more, of `bytes` each, and sends the last of them,
+    /// or still the one before.
     #[inline]
     pub fn release(&mut self, count: u32, bytes: u32) {
-        self.lane().release(count, bytes);
+        self.0.lanes[0].release(count, bytes);
+    }
+
+    /// The link has nothing to send since `now_ns`.
+    #[inline]
+    pub fn fall_idle(&mut self, now_ns: u64) {
+        self.0.lanes[0].end_service(now_ns);
     }
 
     /// Fetches the first of the packets that `release` said the link had taken.
@@ -41,7 +49,18 @@ impl<P: Packet, A: Aqm> Queue<P, A> {
     /// # Panics
     /// If all have been fetched.
     #[inline]
-    pub fn fetch_released(&mut self) -> P {
-        self.lane().fetch_released()
+    pub fn fetch(&mut self) -> P {
+        self.0.lanes[0].fetch_released()
+    }
+
+    /// As [`Queue::arrive`].
+    #[inline]
+    pub fn arrive(&mut self, now_ns: u64, packet: P, random: u64) -> Verdict {
+        self.0.arrive(now_ns, packet, &mut || random, &mut ())
+    }
+
+    /// As [`Queue::tick`].
+    pub fn tick(&mut self, now_ns: u64) {
+        self.0.tick(now_ns, &mut ());
     }
 }

@@ -167,6 +167,7 @@ impl<P: Packet, A: Aqm> Lane<P, A> {
     pub fn release(&mut self, count: u32, bytes: u32) {
         self.view.queue_packets -= count;
         self.view.queue_bytes -= u64::from(count) * u64::from(bytes);
+        self.serving = true;
     }
 
     /// The first packet that was released.
@@ -205,7 +206,7 @@ impl<P: Packet, A: Aqm> Lane<P, A> {
     /// Notes that from now on nothing waits and none is sent, if that is so.
     #[inline]
     pub fn note_idle(&mut self, now_ns: u64) {
-        if self.waiting.is_empty() && !self.serving {
+        if self.view.queue_packets == 0 && !self.serving {
             self.view.idle = 1;
             self.view.idle_since_ns = now_ns;
         }

@@ -20,6 +20,7 @@ mod schedule;
 mod scheduler;
 mod sfq;
 
+pub use ahead::Ahead;
 pub use decisions::{COLUMNS, DecisionLog};
 pub use observer::{Event, Observer};
 pub use packet::{Packet, Waiting};

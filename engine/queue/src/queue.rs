@@ -97,7 +97,10 @@ impl<P: Packet, A: Aqm> Queue<P, A> {
         random: &mut impl FnMut() -> u64,
         observer: &mut impl Observer<P>,
     ) -> Verdict {
-        with_buffer!(&mut self.0, buffer => buffer.arrive(now_ns, packet, random, observer))
+        match &mut self.0 {
+            Shape::Fifo(fifo) => fifo.arrive(now_ns, packet, random, observer),
+            Shape::Several(several) => several.arrive_apart(now_ns, packet, random, observer),
+        }
     }
 
     /// The packet that the link is to send next, and since when it waited; to be called whenever
@@ -111,6 +114,9 @@ impl<P: Packet, A: Aqm> Queue<P, A> {
         random: &mut impl FnMut() -> u64,
         observer: &mut impl Observer<P>,
     ) -> Option<Waiting<P>> {
-        with_buffer!(&mut self.0, buffer => buffer.depart(now_ns, random, observer))
+        match &mut self.0 {
+            Shape::Fifo(fifo) => fifo.depart(now_ns, random, observer),
+            Shape::Several(several) => several.depart_apart(now_ns, random, observer),
+        }
     }
 }

@@ -80,6 +80,12 @@ pub trait Source {
     const ALIKE: bool;
 
     fn next(&mut self) -> Packet;
+
+    /// Bit k: a packet comes in slot `base + k`, of the slots before `end`, which is at most
+    /// `base + 64`. `arriving` is the next packet, and moves on to the first that comes later.
+    fn arrivals(&mut self, _arriving: &mut Packet, _base: u64, _end: u64) -> u64 {
+        unreachable!("only packets that are alike come in blocks")
+    }
 }
 
 /// The sources that draw slots share this: all their packets look alike.
@@ -103,6 +109,17 @@ impl<S: SlotSource> Uniform<S> {
 /// Draws the slots of arrivals, strictly rising.
 pub trait SlotSource {
     fn next_slot(&mut self) -> u64;
+
+    /// As `Source::arrivals`, of slots.
+    #[inline]
+    fn slots(&mut self, next: &mut u64, base: u64, end: u64) -> u64 {
+        let mut slots = 0;
+        while *next < end {
+            slots |= 1 << (*next - base);
+            *next = self.next_slot();
+        }
+        slots
+    }
 }
 
 impl<S: SlotSource> Source for Uniform<S> {
@@ -114,6 +131,11 @@ impl<S: SlotSource> Source for Uniform<S> {
             slot: self.slots.next_slot(),
             ..self.packet
         }
+    }
+
+    #[inline]
+    fn arrivals(&mut self, arriving: &mut Packet, base: u64, end: u64) -> u64 {
+        self.slots.slots(&mut arriving.slot, base, end)
     }
 }
 
@@ -135,6 +157,18 @@ impl SlotSource for GeometricSlots {
         let slot = self.slots.first_from(self.next);
         self.next = slot.saturating_add(1);
         slot
+    }
+
+    #[inline]
+    fn slots(&mut self, next: &mut u64, base: u64, end: u64) -> u64 {
+        if *next >= end {
+            return 0;
+        }
+        let block = self.slots.block(base);
+        let (first, last) = (*next - base, end - 1 - base);
+        self.next = end;
+        *next = self.next_slot();
+        block & (u64::MAX << first) & (u64::MAX >> (63 - last))
     }
 }
 

@@ -4,9 +4,6 @@ use rand::Rng;
 
 use sluice_random::Stream;
 
-/// Slots whose outcomes `block` gives at once.
-pub const BLOCK: u64 = 32;
-
 /// A success in each slot with the same probability, independently.
 pub struct BernoulliSlots {
     random: Stream,
@@ -67,12 +64,12 @@ impl BernoulliSlots {
         self.end.max(slot)
     }
 
-    /// The successes of the slots `base .. base + 32`, lowest bit first, `base` being a multiple
-    /// of 32; `first_from` must have come to these slots.
+    /// The successes of the slots `base .. base + 64`, lowest bit first, `base` being a multiple
+    /// of 64; `first_from` must have come to these slots.
     #[inline]
-    pub fn block(&self, base: u64) -> u32 {
-        debug_assert!(self.base <= base && base < self.base + 64);
-        (self.successes >> (base - self.base)) as u32
+    pub fn block(&self, base: u64) -> u64 {
+        debug_assert_eq!(self.base, base);
+        self.successes
     }
 
     /// Compares 64 random binary fractions with the threshold, one bit of all of them per

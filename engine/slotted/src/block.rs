@@ -1,114 +1,197 @@
-//! 32 slots at once, where nothing but admissions needs a decision.
+//! 64 slots at once, where nothing but admissions needs a decision.
 //!
-//! While the server can't run dry, the slots in which services end are known beforehand, so
-//! departures need no events: the queue that an arrival finds is a matter of counting bits.
-//! The result is bit for bit that of `Station`'s events; this only avoids
-//! their unpredictable order, which costs more than the work itself.
+//! Where all packets are alike, the slots in which services end are known as soon as the server
+//! gets busy, so departures need no events: how many packets an arrival finds is a matter of
+//! counting bits. The result is bit for bit that of `Station`'s events; this only avoids their
+//! unpredictable order, which costs more than the work itself.
 
 use rand::Rng;
 use sluice_aqm::Aqm;
-use sluice_queue::Observer;
+use sluice_queue::{Ahead, Observer};
 
 use crate::{
     arrivals::Source,
-    bernoulli::BLOCK,
     packet::Packet,
     service::Server,
     station::{NEVER, Station},
 };
 
+/// Slots of a block.
+pub const BLOCK: u64 = 64;
+
+/// Queue and server in the slots `base .. base + 64`: bit k stands for slot `base + k`.
+struct Block<'a, S, Q> {
+    queue: Ahead<'a, Packet, Q>,
+    server: &'a mut S,
+    base: u64,
+    slot_ns: u64,
+    /// Of each packet.
+    bytes: u32,
+    /// The slots that are run.
+    span: u64,
+    /// Those in which services end from now on, if the server stays busy.
+    due: u64,
+    /// Those in which services have ended.
+    ended: u64,
+    /// Those in which a packet was admitted.
+    admitted: u64,
+    /// Packets that wait or are served.
+    system: u32,
+    /// As in `Station`, while no service ends in the block.
+    completion: u64,
+}
+
+impl<S: Server, Q: Aqm> Block<'_, S, Q> {
+    /// Finds the ends of services, the server being busy from now on.
+    #[inline(always)]
+    fn find_due(&mut self) {
+        if self.completion < self.base + BLOCK {
+            self.due = self.server.ends(self.base, self.completion) & self.span;
+        }
+    }
+
+    /// Lets the services end that do in these slots.
+    #[inline(always)]
+    fn pass(&mut self, slots: u64) {
+        let passed = self.due & slots;
+        let count = passed.count_ones();
+        if count < self.system {
+            self.due ^= passed;
+            self.ended |= passed;
+            self.system -= count;
+            self.queue.release(count, self.bytes);
+        } else if count > 0 {
+            self.run_dry(passed);
+        }
+    }
+
+    /// The last packet leaves at one of the ends `passed`, and the later ones find nothing to end.
+    #[inline(always)]
+    fn run_dry(&mut self, passed: u64) {
+        let ended = first_bits(passed, self.system);
+        let last = self.base + u64::from(ended.ilog2());
+        self.queue.release(self.system - 1, self.bytes);
+        self.queue.fall_idle(last * self.slot_ns);
+        self.ended |= ended;
+        self.due = 0;
+        self.system = 0;
+        self.completion = NEVER;
+    }
+
+    #[inline(always)]
+    fn arrive(&mut self, packet: Packet, random: u64) {
+        let verdict = self
+            .queue
+            .arrive(packet.slot * self.slot_ns, packet, random);
+        if verdict.is_drop() {
+            return;
+        }
+        self.admitted |= 1 << (packet.slot - self.base);
+        self.system += 1;
+        if self.system == 1 {
+            // the idle server begins with it
+            self.queue.release(1, self.bytes);
+            self.completion = self.server.completion(packet.slot, self.bytes);
+            self.find_due();
+        }
+    }
+
+    /// Delivers a tick: it comes before the service of its slot ends.
+    fn tick(&mut self, now_ns: u64) {
+        let slot = now_ns.div_ceil(self.slot_ns);
+        self.pass((1 << (slot - self.base)) - 1);
+        self.queue.tick(now_ns);
+    }
+}
+
+/// The first `count` of the bits that are set; as many are.
+#[inline(never)]
+fn first_bits(bits: u64, count: u32) -> u64 {
+    let mut rest = bits;
+    for _ in 0..count {
+        rest &= rest - 1;
+    }
+    bits ^ rest
+}
+
 impl<A: Source, S: Server, Q: Aqm, O: Observer<Packet>> Station<A, S, Q, O> {
-    /// Whether blocks are possible at all with these parts.
-    pub fn allows_blocks(&self) -> bool {
-        A::ALIKE && S::KNOWS_ENDS && !O::ON && self.queue.decides_on_arrivals_only()
+    /// Whether blocks are possible with these parts.
+    pub fn allows_blocks(&mut self) -> bool {
+        A::ALIKE && S::KNOWS_ENDS && !O::ON && self.queue.ahead().is_some()
     }
 
-    /// Runs the slots `base .. base + 32`, or nothing at all if the server might run dry.
-    pub fn try_block(&mut self, base: u64) -> bool {
-        if self.completion == NEVER {
-            return false;
-        }
-        let ends = if self.completion < base + BLOCK {
-            self.server.ends(base)
-        } else {
-            0
+    /// Runs the slots from `start` to `end`, which lie in one block.
+    pub fn run_block(&mut self, start: u64, end: u64) {
+        let was_busy = self.completion != NEVER;
+        let system = self.queue.packets() as u32 + u32::from(was_busy);
+        let base = start - start % BLOCK;
+        let mut packet = self.arriving;
+        let mut arrivals = self.source.arrivals(&mut self.arriving, base, end);
+        self.tally.arrivals += u64::from(arrivals.count_ones());
+        let mut block = Block {
+            queue: self.queue.ahead().expect("blocks are possible"),
+            server: &mut self.server,
+            base,
+            slot_ns: self.slot_ns,
+            bytes: packet.bytes,
+            span: u64::MAX >> (base + BLOCK - end),
+            due: 0,
+            ended: 0,
+            admitted: 0,
+            system,
+            completion: self.completion,
         };
-        if (self.queue.packets() as u32) < ends.count_ones() {
-            return false;
-        }
-        let waiting = self.queue.packets();
-        let admitted = self.admit_block(base, ends);
-        self.count_block(waiting, admitted, ends);
-        self.complete_block(base, ends);
-        self.counted = base + BLOCK;
-        true
-    }
-
-    /// Decides on the block's arrivals; bit k of the result is an admission in slot k.
-    fn admit_block(&mut self, base: u64, mut ends: u32) -> u32 {
-        let mut admitted = 0;
-        while self.arriving.slot < base + BLOCK {
-            let slot = self.arriving.slot;
-            self.tick_block(base, slot, &mut ends);
+        block.find_due();
+        while arrivals != 0 {
+            packet.slot = base + u64::from(arrivals.trailing_zeros());
+            while self.next_tick_ns <= packet.slot * self.slot_ns {
+                block.tick(self.next_tick_ns);
+                self.next_tick_ns += self.tick_interval_ns;
+            }
             // services of this slot end before it
-            self.release(&mut ends, slot - base + 1);
-            let random = &mut self.random;
-            let now_ns = slot * self.slot_ns;
-            let mut word = || random.next_u64();
-            let verdict = self
-                .queue
-                .arrive(now_ns, self.arriving, &mut word, &mut self.observer);
-            self.tally.arrivals += 1;
-            admitted |= u32::from(!verdict.is_drop()) << (slot - base);
-            self.arriving = self.source.next();
+            block.pass(arrivals ^ (arrivals - 1));
+            block.arrive(packet, self.random.next_u64());
+            arrivals &= arrivals - 1;
         }
-        self.tick_block(base, base + BLOCK - 1, &mut ends);
-        self.release(&mut ends, BLOCK);
-        admitted
-    }
-
-    /// Lets the queue know of the services that end in the first `slots` slots of the block.
-    #[inline]
-    fn release(&mut self, ends: &mut u32, slots: u64) {
-        let by_then = (1_u64 << slots) - 1;
-        let ended = *ends & by_then as u32;
-        *ends ^= ended;
-        self.queue.release(ended.count_ones(), self.arriving.bytes);
-    }
-
-    /// Delivers the ticks due by slot `last`; a tick comes before its slot's own service ends.
-    #[inline]
-    fn tick_block(&mut self, base: u64, last: u64, ends: &mut u32) {
-        while self.next_tick_ns <= last * self.slot_ns {
-            let slot = self.next_tick_ns.div_ceil(self.slot_ns);
-            self.release(ends, slot - base);
-            self.queue.tick(self.next_tick_ns, &mut self.observer);
+        while self.next_tick_ns <= (end - 1) * self.slot_ns {
+            block.tick(self.next_tick_ns);
             self.next_tick_ns += self.tick_interval_ns;
         }
-    }
-
-    /// Counts the queue at the end of each slot.
-    fn count_block(&mut self, mut waiting: usize, admitted: u32, ends: u32) {
-        let most = waiting + admitted.count_ones() as usize;
-        self.tally.hold(most, 0);
-        for slot in 0..BLOCK {
-            waiting = waiting + (admitted >> slot & 1) as usize - (ends >> slot & 1) as usize;
-            self.tally.queue[waiting] += 1;
-        }
-    }
-
-    /// Ends the block's services; each makes room for the next packet at once.
-    fn complete_block(&mut self, base: u64, mut ends: u32) {
+        block.pass(u64::MAX);
+        let Block {
+            mut queue,
+            ended,
+            admitted,
+            ..
+        } = block;
+        // the packets served are the next in the order of arrival, after the one in service
+        let mut first = was_busy.then_some(self.serving);
+        let mut next = || {
+            first.take().unwrap_or_else(|| {
+                let packet = queue.fetch();
+                (packet.slot, packet.bytes)
+            })
+        };
+        let (mut ends, mut last) = (ended, 0);
         while ends != 0 {
-            let now = base + u64::from(ends.trailing_zeros());
+            last = base + u64::from(ends.trailing_zeros());
             ends &= ends - 1;
-            self.tally.serve(now - self.serving.0, self.serving.1);
-            let next = self.queue.fetch_released();
-            self.serving = (next.slot, next.bytes);
-            self.completion = now;
+            let (arrived, bytes) = next();
+            self.tally.serve(last - arrived, bytes);
         }
-        if self.completion < base + BLOCK {
-            self.completion = self.server.completion(base + BLOCK - 1, self.serving.1);
+        self.completion = block.completion;
+        if block.system > 0 {
+            self.serving = next();
+            if self.completion < end {
+                self.completion = block.server.completion(last, self.serving.1);
+            }
         }
+        if end - start == BLOCK {
+            self.sizes.count_block(system, admitted, ended);
+        } else {
+            self.sizes
+                .count(system, admitted, ended, start - base..end - base);
+        }
+        self.counted = end;
     }
 }

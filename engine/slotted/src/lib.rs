@@ -14,6 +14,7 @@ mod packet;
 mod run;
 mod scenario;
 mod service;
+mod sizes;
 mod station;
 mod tally;
 mod warm_up;

@@ -485,7 +485,7 @@ proptest! {
         let ecn_capable: Vec<bool> = packets.iter().map(|(.., ecn)| *ecn).collect();
         let trace = Trace::new(&slots, &bytes, &flows, &ecn_capable).unwrap();
         let trace = std::sync::Arc::new(trace);
-        let parts = || (Replayed::new(trace.clone()), PacketSizeServer(500.0));
+        let parts = || (Replayed::new(trace.clone()), PacketSizeServer::new(500.0));
         check(discipline(limit, victim, ecn), parts, red, &cuts)?;
         check(discipline(limit, victim, ecn), parts, Fair::default, &cuts)?;
     }

@@ -258,7 +258,7 @@ impl<'a, Q: Aqm, O: Observer<Packet>> Start<'a, Q, O> {
                 self.batches(source, DeterministicServer(slots), control)
             }
             Service::PacketSize { bytes_per_slot } => {
-                self.batches(source, PacketSizeServer(bytes_per_slot), control)
+                self.batches(source, PacketSizeServer::new(bytes_per_slot), control)
             }
         }
     }

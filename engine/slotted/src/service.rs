@@ -37,15 +37,16 @@ impl Service {
 
 /// A server at work.
 pub trait Server {
-    /// Whether `ends` is known: the slots in which services end do not depend on what is served.
+    /// Whether `ends` is known: how long a service takes does not depend on the packet.
     const KNOWS_ENDS: bool = false;
 
     /// The slot in which the service of a packet ends that starts in slot `start`.
     fn completion(&mut self, start: u64, bytes: u32) -> u64;
 
-    /// Bit k: a service ends in slot `base + k`, if the server is busy. `base` is a multiple of
-    /// 32, and the last completion that was asked for lies in these slots.
-    fn ends(&self, _base: u64) -> u32 {
+    /// Bit k: a service ends in slot `base + k`, if the server is busy all the time. `first` is the
+    /// first of these ends and the last completion that was asked for; `base` is a multiple of 64,
+    /// and `first` lies in the 64 slots from there.
+    fn ends(&self, _base: u64, _first: u64) -> u64 {
         0
     }
 }
@@ -69,27 +70,59 @@ impl Server for GeometricServer {
     }
 
     #[inline]
-    fn ends(&self, base: u64) -> u32 {
-        self.0.block(base)
+    fn ends(&self, base: u64, first: u64) -> u64 {
+        self.0.block(base) & (u64::MAX << (first - base))
     }
 }
 
 pub struct DeterministicServer(pub u64);
 
 impl Server for DeterministicServer {
+    const KNOWS_ENDS: bool = true;
+
+    #[inline]
+    fn ends(&self, base: u64, first: u64) -> u64 {
+        (first - base..64)
+            .step_by(self.0.min(64) as usize)
+            .fold(0, |ends, slot| ends | 1 << slot)
+    }
+
     #[inline]
     fn completion(&mut self, start: u64, _bytes: u32) -> u64 {
         start + self.0
     }
 }
 
-pub struct PacketSizeServer(pub f64);
+pub struct PacketSizeServer {
+    bytes_per_slot: f64,
+    /// How long packets of 0, 1, 2, ... bytes take: a division costs more than to look it up.
+    slots: Vec<u64>,
+}
+
+/// Sizes that are looked up: all that Ethernet carries.
+const LOOKED_UP: u32 = 1537;
+
+impl PacketSizeServer {
+    pub fn new(bytes_per_slot: f64) -> Self {
+        let slots = |bytes| slots(bytes, bytes_per_slot);
+        Self {
+            bytes_per_slot,
+            slots: (0..LOOKED_UP).map(slots).collect(),
+        }
+    }
+}
+
+/// How long a packet takes.
+pub fn slots(bytes: u32, bytes_per_slot: f64) -> u64 {
+    // a link may be too slow for one packet in any run: later than its end, but still a slot
+    ((f64::from(bytes) / bytes_per_slot).ceil() as u64).clamp(1, u64::MAX / 4)
+}
 
 impl Server for PacketSizeServer {
     #[inline]
     fn completion(&mut self, start: u64, bytes: u32) -> u64 {
-        // a link may be too slow for one packet in any run: later than its end, but still a slot
-        start + ((f64::from(bytes) / self.0).ceil() as u64).clamp(1, u64::MAX / 4)
+        let looked_up = self.slots.get(bytes as usize).copied();
+        start + looked_up.unwrap_or_else(|| slots(bytes, self.bytes_per_slot))
     }
 }
 
@@ -102,7 +135,7 @@ mod tests {
     fn a_service_that_outlasts_every_run_still_has_an_end() {
         let end = 10_000;
         let mut rare = GeometricServer::new(1e-25, 3, 0, end);
-        let mut slow = PacketSizeServer(1e-20);
+        let mut slow = PacketSizeServer::new(1e-20);
         for completion in [rare.completion(5, 500), slow.completion(5, 500)] {
             assert!((end..NEVER).contains(&completion), "{completion}");
         }

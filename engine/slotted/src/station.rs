@@ -9,7 +9,9 @@ use sluice_aqm::{Aqm, Verdict};
 use sluice_queue::{Observer, Queue};
 use sluice_random::Stream;
 
-use crate::{arrivals::Source, bernoulli::BLOCK, packet::Packet, service::Server, tally::Tally};
+use crate::{
+    arrivals::Source, block::BLOCK, packet::Packet, service::Server, sizes::Sizes, tally::Tally,
+};
 
 /// A slot or time that does not come.
 pub const NEVER: u64 = u64::MAX;
@@ -28,11 +30,14 @@ pub struct Station<A, S, Q, O> {
     /// Slot in which the service ends; `NEVER` while the server is idle.
     pub(crate) completion: u64,
     pub(crate) arriving: Packet,
-    /// Up to here the queue's length has been counted.
+    /// The queue's length since the slot up to which it has been counted.
+    waiting: usize,
     pub(crate) counted: u64,
     /// Up to here idle slots have been counted.
     idle_counted: u64,
     pub(crate) tally: Tally,
+    /// What blocks add to the tally.
+    pub(crate) sizes: Sizes,
     /// The queue's verdicts that earlier tallies have counted.
     earlier_verdicts: [u64; Verdict::COUNT],
 }
@@ -59,9 +64,11 @@ impl<A: Source, S: Server, Q: Aqm, O: Observer<Packet>> Station<A, S, Q, O> {
             slot_ns,
             serving: (0, 0),
             completion: NEVER,
+            waiting: 0,
             counted: 0,
             idle_counted: 0,
             tally: Tally::new(),
+            sizes: Sizes::default(),
             earlier_verdicts: [0; Verdict::COUNT],
         }
     }
@@ -72,11 +79,9 @@ impl<A: Source, S: Server, Q: Aqm, O: Observer<Packet>> Station<A, S, Q, O> {
         if self.allows_blocks() {
             while self.counted < end {
                 let next = (self.counted / BLOCK + 1) * BLOCK;
-                let whole = self.counted.is_multiple_of(BLOCK) && next <= end;
-                if !(whole && self.try_block(self.counted)) {
-                    self.run_events(next.min(end));
-                }
+                self.run_block(self.counted, next.min(end));
             }
+            self.sizes.move_to(&mut self.tally);
         } else {
             self.run_events(end);
         }
@@ -100,57 +105,63 @@ impl<A: Source, S: Server, Q: Aqm, O: Observer<Packet>> Station<A, S, Q, O> {
             if now >= end {
                 break;
             }
-            self.tick_until(now);
-            self.hold(now);
+            let now_ns = now * self.slot_ns;
+            self.tick_until(now_ns);
             if self.completion == now {
                 self.complete(now);
             } else {
-                self.arrive(now);
+                if self.completion == NEVER {
+                    self.count_idle(now);
+                }
+                self.arrive(now_ns);
             }
             if self.completion == NEVER {
-                self.begin(now);
+                self.begin(now, now_ns);
+            }
+            let waiting = self.queue.packets();
+            if waiting != self.waiting {
+                self.hold(now);
+                self.waiting = waiting;
             }
         }
         // not left to the next event: in a long silence millions of ticks would fall due at once
-        self.tick_until(end - 1);
+        self.tick_until((end - 1) * self.slot_ns);
         self.hold(end);
-        self.count_idle(end);
+        if self.completion == NEVER {
+            self.count_idle(end);
+        }
     }
 
-    /// Counts the queue's present length up to slot `now`, before it changes.
+    /// Counts the queue's length up to slot `now`.
     #[inline]
     fn hold(&mut self, now: u64) {
-        self.tally.hold(self.queue.packets(), now - self.counted);
+        self.tally.hold(self.waiting, now - self.counted);
         self.counted = now;
     }
 
+    #[inline]
     fn count_idle(&mut self, now: u64) {
-        if self.completion == NEVER {
-            self.tally.idle_slots += now - self.idle_counted;
-        }
+        self.tally.idle_slots += now - self.idle_counted;
         self.idle_counted = now;
     }
 
-    /// Delivers the ticks due by slot `now`, with the queue as it was at each: to be called
-    /// before the queue changes.
+    /// Delivers the ticks due by now, with the queue as it was at each: to be called before the
+    /// queue changes.
     #[inline(always)]
-    fn tick_until(&mut self, now: u64) {
-        while self.next_tick_ns <= now * self.slot_ns {
+    fn tick_until(&mut self, now_ns: u64) {
+        while self.next_tick_ns <= now_ns {
             self.queue.tick(self.next_tick_ns, &mut self.observer);
             self.next_tick_ns += self.tick_interval_ns;
         }
     }
 
     #[inline(always)]
-    fn arrive(&mut self, now: u64) {
+    fn arrive(&mut self, now_ns: u64) {
         self.tally.arrivals += 1;
         let random = &mut self.random;
-        self.queue.arrive(
-            now * self.slot_ns,
-            self.arriving,
-            &mut || random.next_u64(),
-            &mut self.observer,
-        );
+        let mut word = || random.next_u64();
+        self.queue
+            .arrive(now_ns, self.arriving, &mut word, &mut self.observer);
         self.arriving = self.source.next();
     }
 
@@ -163,16 +174,12 @@ impl<A: Source, S: Server, Q: Aqm, O: Observer<Packet>> Station<A, S, Q, O> {
 
     /// The free server begins with the packet that the queue gives it, if it gives one.
     #[inline(always)]
-    fn begin(&mut self, now: u64) {
+    fn begin(&mut self, now: u64, now_ns: u64) {
         let random = &mut self.random;
-        let next = self.queue.depart(
-            now * self.slot_ns,
-            &mut || random.next_u64(),
-            &mut self.observer,
-        );
+        let mut word = || random.next_u64();
+        let next = self.queue.depart(now_ns, &mut word, &mut self.observer);
         if let Some(next) = next {
             let packet = next.packet;
-            self.tally.idle_slots += now - self.idle_counted;
             self.completion = self.server.completion(now, packet.bytes);
             self.serving = (packet.slot, packet.bytes);
         }

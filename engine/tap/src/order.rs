@@ -86,7 +86,7 @@ mod tests {
             std::iter::from_fn(|| order.next_before(end_ns).map(|event| event.id)).collect()
         };
         assert_eq!(before(20), [5, 1, 3]);
-        assert_eq!(before(20), []);
+        assert!(before(20).is_empty());
         assert_eq!(before(31), [2, 0, 4]);
     }
 }

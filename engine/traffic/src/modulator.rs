@@ -221,6 +221,7 @@ mod tests {
             (0..).take_while(|_| source.next_slot() < slots).count() as f64 / slots as f64
         };
         let (mean, error) = mean(&(0..runs).map(share).collect::<Vec<_>>());
+        assert!(error < 0.005, "{error}");
         assert!((mean - 0.5).abs() < 4.0 * error, "{mean} +- {error}");
     }
 
@@ -233,6 +234,7 @@ mod tests {
                 f64::from(u8::from(first == Some(slot)))
             };
             let (mean, error) = mean(&(0..20_000).map(hit).collect::<Vec<_>>());
+            assert!(error < 0.005, "{slot}: {error}");
             assert!((mean - 0.5).abs() < 4.0 * error, "{slot}: {mean}");
         }
     }

@@ -265,6 +265,7 @@ mod tests {
                 let own = if lag == 0 { per_frame } else { 0.0 };
                 let scale = (per_frame * deviation).powi(2);
                 let exact = own + scale * autocovariance(hurst, lag);
+                assert!(error < 0.1 * scale, "H {hurst} lag {lag}: +- {error}");
                 assert!(
                     (found - exact).abs() < 4.5 * error,
                     "H {hurst} lag {lag}: {found} +- {error}, exact {exact}"
@@ -279,6 +280,7 @@ mod tests {
             .collect();
         let (found, error) = mean(&rates);
         let wanted = 1.0 / process.mean_gap_ns();
+        assert!(error < 0.05 * wanted, "{process:?}: +- {error}");
         assert!(
             // one arrival more or less
             (found - wanted).abs() < 4.0 * error + 1.0 / frame_ns as f64,
