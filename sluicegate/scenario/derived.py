@@ -127,17 +127,17 @@ class NetworkScenarioBase(_AnyScenarioBase):
 class TopologyBase(Table):
     """What follows from a topology."""
 
-    @property
+    @cached_property
     def simplex_links(self) -> list[_engine.SimplexLink]:
         """All links, each direction one, the most important first."""
         return _engine.simplex_links(self)
 
-    @property
+    @cached_property
     def routes(self) -> dict[str, list[tuple[str, str]]]:
         """The routes that have a name, and the pairs of nodes of each."""
         return dict(_engine.routes(self))
 
-    @property
+    @cached_property
     def nodes(self) -> list[str]:
         """Names of the nodes, in the order in which the links name them."""
         return _engine.nodes(self)

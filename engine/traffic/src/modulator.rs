@@ -254,7 +254,7 @@ mod tests {
         let words = |mean, a, states| Modulator::of_mean(mean, a, states).unwrap_err();
         assert!(words(0.0, 8.0, 5).starts_with("mean = 0 must be above 0"));
         assert!(words(0.5, 8.0, 21).starts_with("states = 21 must lie"));
-        assert!(words(0.5, 1.95, 20).starts_with("a = 1.95 is too small"));
+        assert!(words(0.1, 1.95, 20).starts_with("a = 1.95 is too small"));
         assert!(words(0.5, 1e9, 5).starts_with("a = 1000000000 is too large"));
     }
 
