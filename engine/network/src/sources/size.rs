@@ -92,7 +92,7 @@ mod tests {
                 .map(|size| (f64::from(*size) - mean).powi(2))
                 .sum();
             let error = squares.sqrt() / count;
-            assert!(error < 0.01 * wanted, "{law:?}: +- {error}");
+            assert!(error < 0.01 * wanted, "{distribution:?}: +- {error}");
             assert!(
                 (mean - wanted).abs() <= 4.0 * error,
                 "{distribution:?}: {mean} +- {error}"
