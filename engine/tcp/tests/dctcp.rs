@@ -186,7 +186,6 @@ fn a_mark_takes_half_of_alpha_off_the_window_once_a_window() {
         bench.ack(next, true);
         assert_eq!(bench.sender.cwnd(), 20.0);
     }
-    // none of the next 80 is marked: alpha falls
     while bench.sent < 120 {
         let next = bench.sender.acknowledged() + 1;
         bench.ack(next, false);
