@@ -10,7 +10,7 @@ mod common;
 use common::{MS, SECOND, datagrams, link, plan, port, tcp, topology};
 use sluice_aqm::{Configured, Value, find};
 use sluice_network::{
-    Control, Event, Kind, Law, Plan, Replication, Source, Step, Trace, simulate_traced,
+    Control, Distribution, Event, Kind, Plan, Replication, Source, Step, Trace, simulate_traced,
 };
 use sluice_tcp::{Config, CongestionControl, Variant};
 
@@ -50,7 +50,7 @@ fn validation(delayed: bool) -> Plan {
         long.kind.packet_bytes = PACKET_BYTES;
         long.kind.ack_bytes = 54;
     }
-    let pings = datagrams(4, 3, 1, Law::Constant(100 * MS), 20 * SECOND);
+    let pings = datagrams(4, 3, 1, Distribution::Constant(100 * MS), 20 * SECOND);
     Plan {
         sample_ns: 200 * MS,
         ..plan(topology(5, links), vec![flow, pings], 20 * SECOND)
