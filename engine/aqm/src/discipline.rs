@@ -55,6 +55,40 @@ pub trait Aqm {
     }
 }
 
+impl<A: Aqm + ?Sized> Aqm for Box<A> {
+    fn arrive(&mut self, view: &View) -> Verdict {
+        (**self).arrive(view)
+    }
+
+    fn watches_departures(&self) -> bool {
+        (**self).watches_departures()
+    }
+
+    fn depart(&mut self, view: &View) -> Verdict {
+        (**self).depart(view)
+    }
+
+    fn wants_candidate(&self) -> bool {
+        (**self).wants_candidate()
+    }
+
+    fn watches_occupancy(&self) -> bool {
+        (**self).watches_occupancy()
+    }
+
+    fn occupancy(&mut self, view: &View, change: i64) {
+        (**self).occupancy(view, change);
+    }
+
+    fn tick_interval_ns(&self) -> Option<u64> {
+        (**self).tick_interval_ns()
+    }
+
+    fn tick(&mut self, view: &View) {
+        (**self).tick(view);
+    }
+}
+
 /// An AQM of `aqm/` (or of a user's header) with its parameters set. Cheap to clone.
 #[derive(Clone)]
 pub struct Configured(Arc<Inner>);

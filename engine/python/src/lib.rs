@@ -14,6 +14,7 @@ mod traffic;
 
 #[pymodule]
 fn _engine(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add("DECISION_COLUMNS", sluice_queue::COLUMNS)?;
     aqm::register(module)?;
     foreign::register(module)?;
     slotted::register(module)?;

@@ -1,16 +1,23 @@
 //! The slotted world.
 
-use std::sync::Arc;
+use std::{
+    fs::File,
+    io::{self, BufWriter},
+    path::{Path, PathBuf},
+    sync::Arc,
+};
 
 use numpy::{PyArray1, PyReadonlyArray1};
 use pyo3::{
-    exceptions::{PyKeyboardInterrupt, PyValueError},
+    exceptions::{PyKeyboardInterrupt, PyOSError, PyValueError},
     prelude::*,
     types::PyDict,
 };
-use sluice_aqm::{Discipline, Victim};
+use sluice_aqm::{Aqm, Discipline, Victim};
+use sluice_queue::{DecisionLog, Scheduler};
 use sluice_slotted::{
     Arrivals, Control, Outcome, Plan, Service, Tally, Trace, Unit, simulate as run,
+    simulate_observed,
 };
 use sluice_traffic::Modulator;
 
@@ -117,8 +124,34 @@ fn victim(name: &str) -> PyResult<Victim> {
 pub(crate) fn discipline(table: &Bound<'_, PyDict>) -> PyResult<Discipline> {
     Ok(Discipline {
         limit: field(table, "limit")?,
+        limit_bytes: match table.get_item("limit_bytes")? {
+            Some(bytes) => bytes.extract()?,
+            None => None,
+        },
         victim: victim(&field::<String>(table, "victim")?)?,
         ecn: field(table, "ecn")?,
+    })
+}
+
+pub(crate) fn scheduler(table: &Bound<'_, PyDict>) -> PyResult<Scheduler> {
+    Ok(match field::<String>(table, "kind")?.as_str() {
+        "fifo" => Scheduler::Fifo,
+        "sfq" => Scheduler::Sfq {
+            queues: field(table, "queues")?,
+            perturbation_ns: field(table, "perturbation_ns")?,
+        },
+        "drr" => Scheduler::Drr {
+            queues: field(table, "queues")?,
+            quantum_bytes: field(table, "quantum_bytes")?,
+        },
+        "fq" => Scheduler::Fq {
+            queues: field(table, "queues")?,
+            quantum_bytes: field(table, "quantum_bytes")?,
+        },
+        kind => {
+            let message = format!("{kind} is not a scheduler");
+            return Err(PyValueError::new_err(message));
+        }
     })
 }
 
@@ -128,6 +161,7 @@ fn plan(table: &Bound<'_, PyDict>) -> PyResult<Plan> {
         service: service(&field(table, "service")?)?,
         packet_bytes: field(table, "packet_bytes")?,
         discipline: discipline(table)?,
+        scheduler: scheduler(&field(table, "scheduler")?)?,
         slots: field(table, "slots")?,
         replications: field(table, "replications")?,
         seed: field(table, "seed")?,
@@ -138,33 +172,40 @@ fn plan(table: &Bound<'_, PyDict>) -> PyResult<Plan> {
 /// Runs a plan; the dictionary's fields are those of `sluice_slotted::Plan`.
 ///
 /// `aqm` is a ConfiguredAqm or a callable that returns a fresh Python AQM. `watch(slots)` is
-/// called now and then with the slots done. Ctrl-C ends the run and keeps what is
+/// called now and then with the slots done. With `decisions`, the first replication alone is run,
+/// and its decision log is written to that file. Ctrl-C ends the run and keeps what is
 /// finished; `interrupted` then says so.
 #[pyfunction]
+#[pyo3(signature = (table, aqm, threads, watch, decisions=None))]
 fn simulate<'py>(
     py: Python<'py>,
     table: &Bound<'py, PyDict>,
     aqm: &Bound<'py, PyAny>,
     threads: Option<usize>,
     watch: Option<Py<PyAny>>,
+    decisions: Option<PathBuf>,
 ) -> PyResult<Bound<'py, PyDict>> {
     let plan = plan(table)?;
     let (control, failure) = (Arc::new(Control::default()), Failure::default());
-    let outcome = if let Ok(configured) = aqm.cast::<PyConfigured>() {
-        let configured = configured.get().0.clone();
-        stopped_by_ctrl_c(py, &control, watch, || {
-            run(&plan, || configured.start(), threads, &control)
-        })?
+    let configured = aqm.cast::<PyConfigured>().ok();
+    let configured = configured.map(|configured| configured.get().0.clone());
+    let factory = aqm.clone().unbind();
+    let foreign = || Foreign::start(&factory, &failure, &control);
+    let outcome = if let Some(path) = decisions {
+        let start = || -> Box<dyn Aqm> {
+            match &configured {
+                Some(configured) => Box::new(configured.start()),
+                None => Box::new(foreign()),
+            }
+        };
+        let run = || logged(&plan, start, &control, &path);
+        stopped_by_ctrl_c(py, &control, watch, run)?.map_err(|error| refused(&path, &error))?
+    } else if let Some(configured) = &configured {
+        let run = || run(&plan, || configured.start(), threads, &control);
+        stopped_by_ctrl_c(py, &control, watch, run)?
     } else {
-        let factory = aqm.clone().unbind();
-        stopped_by_ctrl_c(py, &control, watch, || {
-            run(
-                &plan,
-                || Foreign::start(&factory, &failure, &control),
-                threads,
-                &control,
-            )
-        })?
+        let run = || run(&plan, foreign, threads, &control);
+        stopped_by_ctrl_c(py, &control, watch, run)?
     };
     if let Some(error) = failure.lock().unwrap().take() {
         return Err(error);
@@ -172,13 +213,33 @@ fn simulate<'py>(
     record(py, &outcome)
 }
 
+/// Runs the first replication and writes its decisions to the file at `path`.
+fn logged(
+    plan: &Plan,
+    start: impl Fn() -> Box<dyn Aqm>,
+    control: &Control,
+    path: &Path,
+) -> io::Result<Outcome> {
+    let mut log = DecisionLog::new(BufWriter::new(File::create(path)?));
+    let outcome = simulate_observed(plan, start, plan.aqm_words(0), control, &mut log);
+    log.finish()?;
+    Ok(outcome)
+}
+
+/// What Python raises where the system refuses a file.
+pub(crate) fn refused(path: &Path, error: &io::Error) -> PyErr {
+    let message = error.to_string();
+    let reason = message.split(" (os error").next().unwrap_or_default();
+    PyOSError::new_err((error.raw_os_error(), reason.to_owned(), path.to_owned()))
+}
+
 /// Runs `work`; after Ctrl-C its outcome is what was finished by then.
-fn stopped_by_ctrl_c(
+fn stopped_by_ctrl_c<T: Send>(
     py: Python<'_>,
     control: &Control,
     watch: Option<Py<PyAny>>,
-    work: impl FnOnce() -> Outcome + Send,
-) -> PyResult<Outcome> {
+    work: impl FnOnce() -> T + Send,
+) -> PyResult<T> {
     let report = |py: Python<'_>| match &watch {
         Some(watch) => watch.call1(py, (control.done(),)).map(drop),
         None => Ok(()),

@@ -2,7 +2,7 @@
 
 mod outcome;
 
-use std::{path::PathBuf, sync::Arc};
+use std::{fs::File, io::BufWriter, path::PathBuf, sync::Arc};
 
 use numpy::PyReadonlyArray1;
 use pyo3::{
@@ -12,16 +12,16 @@ use pyo3::{
 };
 use sluice_network::{
     Control, Datagrams, Extent, Group, Law, Link, LongTcp, Noise, Pace, Plan, Port, Recording,
-    Replay, ShortTcp, Size, Source, TcpFlow, TcpKind, Topology, Web, simulate,
+    Replay, ShortTcp, Size, Source, TcpFlow, TcpKind, Topology, Web, simulate, simulate_traced,
 };
-use sluice_queue::Scheduler;
+use sluice_queue::DecisionLog;
 use sluice_tap::record;
 use sluice_tcp::{Config, GREEDY, Variant};
 
 use crate::{
     aqm::PyConfigured,
     attended::attended,
-    slotted::{discipline, field, modulator},
+    slotted::{discipline, field, modulator, refused, scheduler},
 };
 
 /// The packets of a capture as a source of datagrams.
@@ -50,25 +50,6 @@ impl PyRecording {
 
 fn unknown<T>(kind: &str, what: &str) -> PyResult<T> {
     Err(PyValueError::new_err(format!("{kind} is not {what}")))
-}
-
-fn scheduler(table: &Bound<'_, PyDict>) -> PyResult<Scheduler> {
-    Ok(match field::<String>(table, "kind")?.as_str() {
-        "fifo" => Scheduler::Fifo,
-        "sfq" => Scheduler::Sfq {
-            queues: field(table, "queues")?,
-            perturbation_ns: field(table, "perturbation_ns")?,
-        },
-        "drr" => Scheduler::Drr {
-            queues: field(table, "queues")?,
-            quantum_bytes: field(table, "quantum_bytes")?,
-        },
-        "fq" => Scheduler::Fq {
-            queues: field(table, "queues")?,
-            quantum_bytes: field(table, "quantum_bytes")?,
-        },
-        kind => return unknown(kind, "a scheduler"),
-    })
 }
 
 fn port(table: &Bound<'_, PyDict>) -> PyResult<Port> {
@@ -298,6 +279,28 @@ fn record_network<'py>(
         .collect()
 }
 
+/// Runs the first replication of a plan and writes its decision log to the file at `path`; as
+/// `simulate_network` otherwise.
+#[pyfunction]
+fn log_network_decisions<'py>(
+    py: Python<'py>,
+    table: &Bound<'py, PyDict>,
+    path: PathBuf,
+    watch: Option<Py<PyAny>>,
+) -> PyResult<Vec<Bound<'py, PyDict>>> {
+    let plan = plan(table)?;
+    let control = Control::default();
+    let file = File::create(&path).map_err(|error| refused(&path, &error))?;
+    let mut log = DecisionLog::new(BufWriter::new(file));
+    let run = || simulate_traced(&plan, &control, &mut log).map_err(|error| error.to_string());
+    let outcome = watched(py, &control, watch, run)?;
+    log.finish().map_err(|error| refused(&path, &error))?;
+    outcome
+        .into_iter()
+        .map(|run| outcome::replication(py, run))
+        .collect()
+}
+
 /// Runs while Ctrl-C can end it, and calls `watch`.
 fn watched<T: Send>(
     py: Python<'_>,
@@ -321,5 +324,6 @@ fn watched<T: Send>(
 pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<PyRecording>()?;
     module.add_function(wrap_pyfunction!(simulate_network, module)?)?;
-    module.add_function(wrap_pyfunction!(record_network, module)?)
+    module.add_function(wrap_pyfunction!(record_network, module)?)?;
+    module.add_function(wrap_pyfunction!(log_network_decisions, module)?)
 }
