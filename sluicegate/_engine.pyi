@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 HEADERS: dict[str, str]
+DECISION_COLUMNS: str
 ADMIT: int
 DROP_EARLY: int
 DROP_FORCED: int
@@ -43,6 +44,7 @@ class View:
     candidate_flow_hash: int
     idle: bool
     ecn_capable: bool
+    full: bool
 
 class Trace:
     def __init__(
@@ -60,6 +62,7 @@ def simulate(
     aqm: ConfiguredAqm | Callable[[], object],
     threads: int | None,
     watch: Callable[[int], None] | None,
+    decisions: str | None = None,
 ) -> dict[str, Any]: ...
 
 class Chain:
@@ -120,6 +123,11 @@ def simulate_network(
     watch: Callable[[int], None] | None,
 ) -> list[dict[str, Any]]: ...
 def record_network(
+    table: dict[str, Any],
+    path: str,
+    watch: Callable[[int], None] | None,
+) -> list[dict[str, Any]]: ...
+def log_network_decisions(
     table: dict[str, Any],
     path: str,
     watch: Callable[[int], None] | None,

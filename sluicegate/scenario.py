@@ -149,9 +149,9 @@ class Queue(Checked):
 class Discipline(Checked):
     """An AQM with its parameters, and what the queue does with it.
 
-    With a scheduler that has several queues, which only the network world has, each of them gets
-    this AQM. `victim` and `ecn`, where given, go before those of the scenario's queue. `aqm` is a
-    name, the path of a C header, or a Python class.
+    With a scheduler that has several queues each of them gets this AQM. `victim` and `ecn`, where
+    given, go before those of the scenario's queue. `aqm` is a name, the path of a C header, or a
+    Python class.
     """
 
     model_config = ConfigDict(arbitrary_types_allowed=True)
@@ -235,11 +235,6 @@ class Scenario(Checked):
         for place, discipline in enumerate(self.disciplines):
             with explained(f"disciplines.{place}"):
                 _ = discipline.configured
-                if (kind := discipline.scheduler.kind) != "fifo":
-                    raise SluiceError(
-                        f"scheduler.kind = {kind!r} must be 'fifo' in this world: "
-                        "only the network world has schedulers"
-                    )
         names = [discipline.name for discipline in self.disciplines]
         if doubles := {name for name in names if names.count(name) > 1}:
             raise SluiceError(f"disciplines: two are called {doubles.pop()!r}; give each a label")

@@ -86,16 +86,30 @@ class World(Protocol[S]):
         """A sentence on what stands behind the figures of the world's records."""
 
 
+def _check_alone(file: Path | None, what: str, scenario: AnyScenario) -> None:
+    """Refuse a file that is to be of one discipline, where there are several."""
+    if file is not None and (count := len(scenario.disciplines)) != 1:
+        raise SluiceError(f"{file}: a {what} is of one discipline, and there are {count}")
+
+
 @dataclass(frozen=True)
 class Slotted:
-    """The simulated queue of discrete time."""
+    """The simulated queue of discrete time.
+
+    Attributes:
+        decisions: File to write the decision log to, of a scenario with one discipline and one
+            replication; see `sluicegate.simulate`.
+    """
 
     name: ClassVar[str] = "slotted"
     column: ClassVar[str] = "measured"
     takes: ClassVar[type[AnyScenario]] = Scenario
 
+    decisions: Path | None = None
+
     def check(self, scenario: Scenario, discipline: Discipline) -> None:
-        """Every scenario can be simulated."""
+        """Every scenario can be simulated; not all logged."""
+        _check_alone(self.decisions, "decision log", scenario)
 
     def cost(self, scenario: Scenario) -> float:
         """Slots of all replications."""
@@ -117,6 +131,7 @@ class Slotted:
             threads=threads,
             watch=lambda done, total: tell(done, total, ""),
             fresh=fresh,
+            decisions=self.decisions,
         )
 
     def in_short(self, scenario: Scenario) -> str:
@@ -213,6 +228,7 @@ class Network:
     Attributes:
         trace: File to write the packets to, of a scenario with one discipline and one replication;
             see `sluicegate.network.simulate`.
+        decisions: File to write the decision log to, likewise.
     """
 
     name: ClassVar[str] = "network"
@@ -221,11 +237,12 @@ class Network:
     SLOTS_OF_A_PACKET: ClassVar[float] = 20
 
     trace: Path | None = None
+    decisions: Path | None = None
 
     def check(self, scenario: NetworkScenario, discipline: Discipline) -> None:
         """Every scenario can be simulated that could be made, but for routes; not all traced."""
-        if self.trace is not None and (count := len(scenario.disciplines)) != 1:
-            raise SluiceError(f"{self.trace}: a trace is of one discipline, and there are {count}")
+        _check_alone(self.trace, "trace", scenario)
+        _check_alone(self.decisions, "decision log", scenario)
 
     def cost(self, scenario: NetworkScenario) -> float:
         """Packets that all links with the discipline can send; each takes as long as some slots."""
@@ -252,6 +269,7 @@ class Network:
             ),
             fresh=fresh,
             trace=self.trace,
+            decisions=self.decisions,
         )
 
     def in_short(self, scenario: NetworkScenario) -> str:

@@ -57,6 +57,8 @@ def build(
     """
     if isinstance(discipline.configured, PythonAqm):
         raise SluiceError(f"{discipline.name} has no exact chain: it is a Python class")
+    if (kind := discipline.scheduler.kind) != "fifo":
+        raise SluiceError(f"scheduler.kind = {kind!r} has no exact chain: there is one for 'fifo'")
     if scenario.arrivals.kind == "replay":
         raise SluiceError("arrivals.kind = replay has no exact chain: a capture is no Markov chain")
     memory = _SHARE_OF_MEMORY * os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")

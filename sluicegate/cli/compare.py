@@ -38,6 +38,7 @@ def compare(
     duration: options.Duration = None,
     threads: options.Threads = None,
     json: options.Json = None,
+    decisions: options.Decisions = None,
     fresh: options.Fresh = False,
 ) -> None:
     """Compare disciplines on one scenario: a table here, and a report with plots to open.
@@ -47,10 +48,15 @@ def compare(
     What is finished is kept: after Ctrl-C the same command goes on where it stopped.
     """
     changed = options.changes(
-        aqm=aqm or [], slots=slots, replications=replications, seed=seed, duration=duration
+        aqm=aqm or [],
+        slots=slots,
+        replications="1" if replications is None and decisions is not None else replications,
+        seed=seed,
+        duration=duration,
     )
     chosen = options.scenario(scenario, changed)
-    worlds = [world_named(name) for name in world or worlds_of(chosen)[:1]]
+    names = world or worlds_of(chosen)[:1]
+    worlds = [options.logged(world_named(name), decisions) for name in names]
     show(chosen, worlds, out, json, threads=threads, fresh=fresh)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -9,10 +10,11 @@ import typer
 
 from sluicegate.checked import explained
 from sluicegate.cli import syntax
+from sluicegate.comparison import AnyWorld
 from sluicegate.errors import SluiceError
 from sluicegate.network import NetworkScenario
 from sluicegate.scenario import Scenario, read_toml
-from sluicegate.worlds import AnyScenario
+from sluicegate.worlds import AnyScenario, Network, Slotted
 
 ScenarioFile = Annotated[
     Path, typer.Argument(metavar="SCENARIO.toml", help="The scenario.", show_default=False)
@@ -59,6 +61,16 @@ Json = Annotated[
 ]
 REPORT = Path("sluice-report")
 Out = Annotated[Path, typer.Option(metavar="FOLDER", help="Where the report and its data go.")]
+Decisions = Annotated[
+    Path | None,
+    typer.Option(
+        "--decisions",
+        metavar="FILE",
+        help="Write what the AQM decides about each packet here, of one discipline and one "
+        "replication: see sluice decisions.",
+        show_default=False,
+    ),
+]
 Fresh = Annotated[
     bool,
     typer.Option("--fresh", help="Run again even what was run before."),
@@ -87,6 +99,22 @@ def changes(
     if aqm:
         table["disciplines"] = [syntax.discipline(text) for text in aqm]
     return table
+
+
+def logged(world: AnyWorld, decisions: Path | None) -> AnyWorld:
+    """The world, made to write its decision log where a file is given for it.
+
+    Raises:
+        SluiceError: If the world has none.
+    """
+    if decisions is None:
+        return world
+    if not isinstance(world, Slotted | Network):
+        raise SluiceError(
+            f"--decisions: world = {world.name} decides about no packets; it must be "
+            f"{Slotted.name} or {Network.name}"
+        )
+    return replace(world, decisions=decisions)
 
 
 def scenario(path: Path, changed: dict[str, Any]) -> AnyScenario:

@@ -33,6 +33,7 @@ def simulate(
     watch: Watch | None = None,
     fresh: bool = False,
     trace: str | PathLike[str] | None = None,
+    decisions: str | PathLike[str] | None = None,
 ) -> NetworkRecord:
     """Run one discipline on a scenario, all replications, on all cores.
 
@@ -50,11 +51,14 @@ def simulate(
             as ns-2 does, every packet on every link, or `.pcapng` with what the links that have
             the discipline sent. The scenario must have one replication, which is then run whether
             the store has it or not.
+        decisions: File to write the decision log to (see `sluicegate.decisions`), likewise; not
+            together with a trace.
 
     Raises:
         SluiceError: If the scenario has several disciplines and none is named, if flows have no
-            route, if `threads` is no number from 1 to 256, if a trace of several replications is
-            asked for, or if it cannot be written.
+            route, if `threads` is no number from 1 to 256, if a trace or a decision log of several
+            replications or both are asked for, or if a trace cannot be written.
+        OSError: If the decision log cannot be written.
         InterruptError: If Ctrl-C came before a replication was finished.
     """
     check_threads(threads)
@@ -62,11 +66,17 @@ def simulate(
         if len(scenario.disciplines) != 1:
             raise SluiceError("the scenario has several disciplines; name one or use compare()")
         discipline = scenario.disciplines[0]
-    if trace is not None and scenario.replications != 1:
-        raise SluiceError(f"replications = {scenario.replications} must be 1: a trace is of one")
+    if trace is not None and decisions is not None:
+        raise SluiceError("a run writes a trace or a decision log, not both")
+    for file, what in ((trace, "trace"), (decisions, "decision log")):
+        if file is not None and scenario.replications != 1:
+            raise SluiceError(
+                f"replications = {scenario.replications} must be 1: a {what} is of one"
+            )
     run = describe(scenario, discipline)
     identity = store.identity(run)
-    if not fresh and trace is None and (known := store.find(identity, NetworkRecord)) is not None:
+    told = trace is not None or decisions is not None
+    if not fresh and not told and (known := store.find(identity, NetworkRecord)) is not None:
         return replace(known, discipline=discipline.name)
     total_s = scenario.duration_s * scenario.replications
     plan = _plan(scenario, discipline)
@@ -76,10 +86,12 @@ def simulate(
             watch(done_ns / 1e9, total_s)
 
     try:
-        if trace is None:
-            outcome = _engine.simulate_network(plan, threads, report)
-        else:
+        if decisions is not None:
+            outcome = _engine.log_network_decisions(plan, fspath(decisions), report)
+        elif trace is not None:
             outcome = _engine.record_network(plan, fspath(trace), report)
+        else:
+            outcome = _engine.simulate_network(plan, threads, report)
     except ValueError as error:
         raise SluiceError(_in_words_of(scenario, str(error))) from None
     if not outcome:

@@ -6,6 +6,7 @@ mod aqm;
 mod attended;
 mod capture;
 mod chain;
+mod decisions;
 mod foreign;
 mod network;
 mod slotted;
@@ -14,8 +15,8 @@ mod traffic;
 
 #[pymodule]
 fn _engine(module: &Bound<'_, PyModule>) -> PyResult<()> {
-    module.add("DECISION_COLUMNS", sluice_queue::COLUMNS)?;
     aqm::register(module)?;
+    decisions::register(module)?;
     foreign::register(module)?;
     slotted::register(module)?;
     capture::register(module)?;

@@ -1,20 +1,19 @@
 //! The slotted world.
 
 use std::{
-    fs::File,
-    io::{self, BufWriter},
+    io,
     path::{Path, PathBuf},
     sync::Arc,
 };
 
 use numpy::{PyArray1, PyReadonlyArray1};
 use pyo3::{
-    exceptions::{PyKeyboardInterrupt, PyOSError, PyValueError},
+    exceptions::{PyKeyboardInterrupt, PyValueError},
     prelude::*,
     types::PyDict,
 };
 use sluice_aqm::{Aqm, Discipline, Victim};
-use sluice_queue::{DecisionLog, Scheduler};
+use sluice_queue::Scheduler;
 use sluice_slotted::{
     Arrivals, Control, Outcome, Plan, Service, Tally, Trace, Unit, simulate as run,
     simulate_observed,
@@ -24,6 +23,7 @@ use sluice_traffic::Modulator;
 use crate::{
     aqm::PyConfigured,
     attended::attended,
+    decisions::{self, refused},
     foreign::{Failure, Foreign},
 };
 
@@ -220,17 +220,10 @@ fn logged(
     control: &Control,
     path: &Path,
 ) -> io::Result<Outcome> {
-    let mut log = DecisionLog::new(BufWriter::new(File::create(path)?));
+    let mut log = decisions::open(path, || control.cancel())?;
     let outcome = simulate_observed(plan, start, plan.aqm_words(0), control, &mut log);
     log.finish()?;
     Ok(outcome)
-}
-
-/// What Python raises where the system refuses a file.
-pub(crate) fn refused(path: &Path, error: &io::Error) -> PyErr {
-    let message = error.to_string();
-    let reason = message.split(" (os error").next().unwrap_or_default();
-    PyOSError::new_err((error.raw_os_error(), reason.to_owned(), path.to_owned()))
 }
 
 /// Runs `work`; after Ctrl-C its outcome is what was finished by then.

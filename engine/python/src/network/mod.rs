@@ -2,7 +2,7 @@
 
 mod outcome;
 
-use std::{fs::File, io::BufWriter, path::PathBuf, sync::Arc};
+use std::{path::PathBuf, sync::Arc};
 
 use numpy::PyReadonlyArray1;
 use pyo3::{
@@ -14,14 +14,14 @@ use sluice_network::{
     Control, Datagrams, Extent, Group, Law, Link, LongTcp, Noise, Pace, Plan, Port, Recording,
     Replay, ShortTcp, Size, Source, TcpFlow, TcpKind, Topology, Web, simulate, simulate_traced,
 };
-use sluice_queue::DecisionLog;
 use sluice_tap::record;
 use sluice_tcp::{Config, GREEDY, Variant};
 
 use crate::{
     aqm::PyConfigured,
     attended::attended,
-    slotted::{discipline, field, modulator, refused, scheduler},
+    decisions::{self, refused},
+    slotted::{discipline, field, modulator, scheduler},
 };
 
 /// The packets of a capture as a source of datagrams.
@@ -290,8 +290,8 @@ fn log_network_decisions<'py>(
 ) -> PyResult<Vec<Bound<'py, PyDict>>> {
     let plan = plan(table)?;
     let control = Control::default();
-    let file = File::create(&path).map_err(|error| refused(&path, &error))?;
-    let mut log = DecisionLog::new(BufWriter::new(file));
+    let log = decisions::open(&path, || control.cancel());
+    let mut log = log.map_err(|error| refused(&path, &error))?;
     let run = || simulate_traced(&plan, &control, &mut log).map_err(|error| error.to_string());
     let outcome = watched(py, &control, watch, run)?;
     log.finish().map_err(|error| refused(&path, &error))?;
