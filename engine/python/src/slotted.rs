@@ -2,30 +2,66 @@
 
 use std::sync::Arc;
 
-use numpy::{PyArray1, PyReadonlyArray1};
+use numpy::PyReadonlyArray1;
 use pyo3::{
     exceptions::{PyKeyboardInterrupt, PyValueError},
     prelude::*,
     types::PyDict,
 };
 use sluice_aqm::{Discipline, Victim};
-use sluice_slotted::{
-    Arrivals, Control, Outcome, Plan, Service, Tally, Trace, Unit, simulate as run,
-};
+use sluice_slotted::{Arrivals, Control, Outcome, Plan, Recording, Service, simulate as run};
 use sluice_traffic::Modulator;
 
 use crate::{
     aqm::PyConfigured,
-    attended::attended,
+    counts::Tally,
     foreign::{Failure, Foreign},
+    interruptible::interruptible,
 };
 
 /// The packets of a capture as a source of arrivals.
-#[pyclass(frozen, name = "Trace")]
-struct PyTrace(Arc<Trace>);
+#[pyclass(frozen, name = "SlotRecording", module = "sluicegate._engine")]
+struct PyRecording(Arc<Recording>);
+
+/// A part of one replication, after its warm-up: what the intervals rest on.
+#[pyclass(frozen, get_all, module = "sluicegate._engine")]
+struct Unit {
+    replication: u32,
+    tally: Py<Tally>,
+}
+
+/// What a run gives.
+#[pyclass(frozen, get_all, module = "sluicegate._engine")]
+struct SlottedOutcome {
+    /// In the order of replications and time.
+    units: Vec<Py<Unit>>,
+    /// Left out at the start of each replication.
+    warm_up_slots: u64,
+    /// Of all replications together, warm-up included.
+    slots: u64,
+    interrupted: bool,
+}
+
+impl SlottedOutcome {
+    fn new(py: Python<'_>, outcome: &Outcome) -> PyResult<Self> {
+        let unit = |unit: &sluice_slotted::Unit| {
+            let unit = Unit {
+                replication: unit.replication,
+                tally: Tally::of_slots(py, &unit.tally)?,
+            };
+            Py::new(py, unit)
+        };
+        Ok(Self {
+            units: outcome.units.iter().map(unit).collect::<PyResult<_>>()?,
+            warm_up_slots: outcome.warm_up_slots,
+            slots: outcome.slots,
+            interrupted: outcome.interrupted,
+        })
+    }
+}
 
 #[pymethods]
-impl PyTrace {
+impl PyRecording {
     #[new]
     fn new(
         slots: PyReadonlyArray1<'_, u64>,
@@ -33,13 +69,13 @@ impl PyTrace {
         flows: PyReadonlyArray1<'_, u32>,
         ecn_capable: PyReadonlyArray1<'_, bool>,
     ) -> PyResult<Self> {
-        Trace::new(
+        Recording::new(
             slots.as_slice()?,
             bytes.as_slice()?,
             flows.as_slice()?,
             ecn_capable.as_slice()?,
         )
-        .map(|trace| Self(Arc::new(trace)))
+        .map(|recording| Self(Arc::new(recording)))
         .map_err(|error| PyValueError::new_err(error.to_string()))
     }
 }
@@ -67,8 +103,8 @@ fn arrivals(table: &Bound<'_, PyDict>) -> PyResult<Arrivals> {
             frame: field(table, "frame")?,
         },
         "replay" => {
-            let trace: Py<PyTrace> = field(table, "trace")?;
-            Arrivals::Replay(trace.get().0.clone())
+            let recording: Py<PyRecording> = field(table, "recording")?;
+            Arrivals::Replay(recording.get().0.clone())
         }
         kind => {
             return Err(PyValueError::new_err(format!(
@@ -147,7 +183,7 @@ fn simulate<'py>(
     aqm: &Bound<'py, PyAny>,
     threads: Option<usize>,
     watch: Option<Py<PyAny>>,
-) -> PyResult<Bound<'py, PyDict>> {
+) -> PyResult<SlottedOutcome> {
     let plan = plan(table)?;
     let (control, failure) = (Arc::new(Control::default()), Failure::default());
     let outcome = if let Ok(configured) = aqm.cast::<PyConfigured>() {
@@ -169,7 +205,7 @@ fn simulate<'py>(
     if let Some(error) = failure.lock().unwrap().take() {
         return Err(error);
     }
-    record(py, &outcome)
+    SlottedOutcome::new(py, &outcome)
 }
 
 /// Runs `work`; after Ctrl-C its outcome is what was finished by then.
@@ -183,53 +219,15 @@ fn stopped_by_ctrl_c(
         Some(watch) => watch.call1(py, (control.done(),)).map(drop),
         None => Ok(()),
     };
-    match attended(py, || control.cancel(), report, work) {
+    match interruptible(py, || control.cancel(), report, work) {
         (_, Err(error)) if !error.is_instance_of::<PyKeyboardInterrupt>(py) => Err(error),
         (outcome, _) => Ok(outcome),
     }
 }
 
-fn record<'py>(py: Python<'py>, outcome: &Outcome) -> PyResult<Bound<'py, PyDict>> {
-    let units: Vec<_> = outcome
-        .units
-        .iter()
-        .map(|unit| counts(py, unit))
-        .collect::<PyResult<_>>()?;
-    let table = PyDict::new(py);
-    table.set_item("units", units)?;
-    table.set_item("warm_up_slots", outcome.warm_up_slots)?;
-    table.set_item("slots", outcome.slots)?;
-    table.set_item("interrupted", outcome.interrupted)?;
-    Ok(table)
-}
-
-fn counts<'py>(py: Python<'py>, unit: &Unit) -> PyResult<Bound<'py, PyDict>> {
-    let Tally {
-        slots,
-        idle_slots,
-        queue,
-        wait,
-        served_bytes,
-        arrivals,
-        verdicts,
-    } = &unit.tally;
-    let table = PyDict::new(py);
-    table.set_item("replication", unit.replication)?;
-    table.set_item("slots", slots)?;
-    table.set_item("idle_slots", idle_slots)?;
-    table.set_item("queue", PyArray1::from_slice(py, queue))?;
-    table.set_item("wait", PyArray1::from_vec(py, wait.bins()))?;
-    table.set_item("wait_bin_slots", wait.width())?;
-    table.set_item("served", wait.count())?;
-    table.set_item("served_bytes", served_bytes)?;
-    table.set_item("wait_sum", wait.sum())?;
-    table.set_item("wait_square_sum", wait.square_sum())?;
-    table.set_item("arrivals", arrivals)?;
-    table.set_item("verdicts", verdicts.to_vec())?;
-    Ok(table)
-}
-
 pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
-    module.add_class::<PyTrace>()?;
+    module.add_class::<PyRecording>()?;
+    module.add_class::<Unit>()?;
+    module.add_class::<SlottedOutcome>()?;
     module.add_function(wrap_pyfunction!(simulate, module)?)
 }

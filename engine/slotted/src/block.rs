@@ -6,14 +6,11 @@
 //! their unpredictable order, which costs more than the work itself.
 
 use rand::Rng;
-use sluice_aqm::{Aqm, Victim};
+use sluice_aqm::{Aqm, NEVER, Victim};
 
 use crate::{
-    arrivals::Source,
-    bernoulli::BLOCK,
-    packet::Packet,
-    service::Server,
-    station::{NEVER, Station},
+    arrivals::Source, bernoulli::BLOCK, packet::Packet, service::Server, station::Station,
+    tally::Serving,
 };
 
 impl<A: Source, S: Server, Q: Aqm> Station<A, S, Q> {
@@ -111,13 +108,17 @@ impl<A: Source, S: Server, Q: Aqm> Station<A, S, Q> {
         while ends != 0 {
             let now = base + u64::from(ends.trailing_zeros());
             ends &= ends - 1;
-            self.tally.serve(now - self.serving.0, self.serving.1);
+            self.tally.serve(&self.serving, now);
             let next = self.waiting.pop().expect("as many wait as services end");
-            self.serving = (next.slot, next.bytes);
+            self.serving = Serving {
+                arrival: next.slot,
+                start: now,
+                bytes: next.bytes,
+            };
             self.completion = now;
         }
         if self.completion < base + BLOCK {
-            self.completion = self.server.completion(base + BLOCK - 1, self.serving.1);
+            self.completion = self.server.completion(base + BLOCK - 1, self.serving.bytes);
         }
     }
 }

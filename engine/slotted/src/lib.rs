@@ -17,7 +17,7 @@ mod station;
 mod tally;
 mod warm_up;
 
-pub use arrivals::{ArrivalError, Arrivals, Trace};
+pub use arrivals::{ArrivalError, Arrivals, Recording};
 pub use run::{Control, Outcome, Plan, Unit, simulate};
 pub use service::Service;
 pub use tally::Tally;

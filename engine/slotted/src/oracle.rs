@@ -4,16 +4,16 @@ use std::collections::{HashMap, VecDeque};
 
 use proptest::prelude::*;
 use rand::Rng;
-use sluice_aqm::{Aqm, Configured, Discipline, Running, Value, Verdict, Victim, View, find};
+use sluice_aqm::{Aqm, Configured, Discipline, NEVER, Running, Value, Verdict, Victim, View, find};
 use sluice_random::stream;
 use sluice_traffic::{ModulatedSlots, Modulator};
 
 use crate::{
-    arrivals::{GeometricSlots, Replayed, Source, Trace, Uniform},
+    arrivals::{GeometricSlots, Recording, Replayed, Source, Uniform},
     packet::Packet,
     service::{DeterministicServer, GeometricServer, PacketSizeServer, Server},
     station::{Setting, Station},
-    tally::Tally,
+    tally::{Serving, Tally},
 };
 
 const SLOT_NS: u64 = 1_000_000;
@@ -71,6 +71,15 @@ fn of(packet: Packet) -> View {
     }
 }
 
+/// A packet whose service starts in `slot`.
+fn started(packet: Packet, slot: u64) -> Serving {
+    Serving {
+        arrival: packet.slot,
+        start: slot,
+        bytes: packet.bytes,
+    }
+}
+
 /// One slot after the other: the service ends first, then packets arrive.
 fn plain<A: Source, S: Server, Q: Aqm>(
     setting: Setting,
@@ -81,11 +90,11 @@ fn plain<A: Source, S: Server, Q: Aqm>(
 ) -> Tally {
     let mut random = stream(9, "aqm", 0);
     let mut waiting: VecDeque<Packet> = VecDeque::new();
-    let mut serving: Option<(Packet, u64)> = None;
+    let mut serving: Option<(Serving, u64)> = None;
     let mut idle_since = 0;
     let mut next = source.next();
     let mut tally = Tally::new();
-    let mut tick = aqm.tick_interval_ns().unwrap_or(u64::MAX);
+    let mut tick = aqm.tick_interval_ns().unwrap_or(NEVER);
     for slot in 0..slots {
         while tick <= slot * SLOT_NS {
             aqm.tick(&View {
@@ -95,7 +104,7 @@ fn plain<A: Source, S: Server, Q: Aqm>(
             tick += aqm.tick_interval_ns().unwrap_or(0);
         }
         if let Some((packet, _)) = serving.filter(|(_, end)| *end == slot) {
-            tally.serve(slot - packet.slot, packet.bytes);
+            tally.serve(&packet, slot);
             serving = None;
             idle_since = slot;
             while let Some(packet) = waiting.pop_front() {
@@ -112,7 +121,7 @@ fn plain<A: Source, S: Server, Q: Aqm>(
                         continue;
                     }
                 }
-                serving = Some((packet, server.completion(slot, packet.bytes)));
+                serving = Some((started(packet, slot), server.completion(slot, packet.bytes)));
                 break;
             }
         }
@@ -161,7 +170,7 @@ fn plain<A: Source, S: Server, Q: Aqm>(
                 random.next_u64();
             }
             if admitted && serving.is_none() {
-                serving = Some((next, server.completion(slot, next.bytes)));
+                serving = Some((started(next, slot), server.completion(slot, next.bytes)));
             } else if admitted {
                 aqm.occupancy(&of(next), 1);
                 waiting.push_back(next);
@@ -176,7 +185,7 @@ fn plain<A: Source, S: Server, Q: Aqm>(
 }
 
 /// What a run counts, without the spare room of its histograms.
-fn counts(tally: &Tally) -> (Vec<u64>, Vec<u64>, [u64; 4], [u64; Verdict::COUNT]) {
+fn counts(tally: &Tally) -> (Vec<u64>, [Vec<u64>; 2], [u64; 4], [u64; Verdict::COUNT]) {
     let mut queue = tally.queue.clone();
     while queue.last() == Some(&0) {
         queue.pop();
@@ -187,7 +196,8 @@ fn counts(tally: &Tally) -> (Vec<u64>, Vec<u64>, [u64; 4], [u64; Verdict::COUNT]
         tally.served_bytes,
         tally.arrivals,
     ];
-    (queue, tally.wait.bins(), scalars, tally.verdicts)
+    let times = [tally.sojourn.bins(), tally.delay.bins()];
+    (queue, times, scalars, tally.verdicts)
 }
 
 /// Drops packets that have waited for more than a number of slots, as they leave the queue.
@@ -337,9 +347,9 @@ proptest! {
         let bytes: Vec<u32> = packets.iter().map(|(_, bytes, ..)| *bytes).collect();
         let flows: Vec<u32> = packets.iter().map(|(.., flow, _)| *flow).collect();
         let ecn_capable: Vec<bool> = packets.iter().map(|(.., ecn)| *ecn).collect();
-        let trace = Trace::new(&slots, &bytes, &flows, &ecn_capable).unwrap();
-        let trace = std::sync::Arc::new(trace);
-        let parts = || (Replayed::new(trace.clone()), PacketSizeServer(500.0));
+        let recording = Recording::new(&slots, &bytes, &flows, &ecn_capable).unwrap();
+        let recording = std::sync::Arc::new(recording);
+        let parts = || (Replayed::new(recording.clone()), PacketSizeServer(500.0));
         check(setting(limit, victim, ecn), parts, red, &cuts)?;
         check(setting(limit, victim, ecn), parts, Fair::default, &cuts)?;
     }

@@ -194,7 +194,10 @@ fn replicate<Q: Aqm>(plan: &Plan, aqm: Q, number: u32, control: &Control) -> Rep
                 control,
             )
         }
-        Arrivals::Replay(trace) => serve(plan, Replayed::new(trace.clone()), aqm, number, control),
+        Arrivals::Replay(recording) => {
+            let source = Replayed::new(recording.clone());
+            serve(plan, source, aqm, number, control)
+        }
     }
 }
 

@@ -5,14 +5,17 @@
 //! ends first, then packets arrive.
 
 use rand::Rng;
-use sluice_aqm::{Aqm, Discipline, Verdict, Victim, View};
+use sluice_aqm::{Aqm, Discipline, NEVER, Verdict, Victim, View};
 use sluice_queue::{Fifo, below};
 use sluice_random::Stream;
 
-use crate::{arrivals::Source, bernoulli::BLOCK, packet::Packet, service::Server, tally::Tally};
-
-/// A slot or time that does not come.
-pub const NEVER: u64 = u64::MAX;
+use crate::{
+    arrivals::Source,
+    bernoulli::BLOCK,
+    packet::Packet,
+    service::Server,
+    tally::{Serving, Tally},
+};
 
 /// What a station needs to know beside its parts.
 #[derive(Clone, Copy, Debug)]
@@ -34,8 +37,8 @@ pub struct Station<A, S, Q> {
     pub(crate) next_tick_ns: u64,
     pub(crate) random: Stream,
     pub(crate) waiting: Fifo<Packet>,
-    /// Arrival and size of the packet in service.
-    pub(crate) serving: (u64, u32),
+    /// The packet in service, or the last one while the server is idle.
+    pub(crate) serving: Serving,
     /// Slot in which the service ends; `NEVER` while the server is idle.
     pub(crate) completion: u64,
     pub(crate) arriving: Packet,
@@ -68,7 +71,7 @@ impl<A: Source, S: Server, Q: Aqm> Station<A, S, Q> {
             aqm,
             random,
             waiting: Fifo::new(),
-            serving: (0, 0),
+            serving: Serving::default(),
             completion: NEVER,
             counted: 0,
             idle_counted: 0,
@@ -246,14 +249,18 @@ impl<A: Source, S: Server, Q: Aqm> Station<A, S, Q> {
     #[inline]
     fn serve(&mut self, packet: Packet, now: u64) {
         self.completion = self.server.completion(now, packet.bytes);
-        self.serving = (packet.slot, packet.bytes);
+        self.serving = Serving {
+            arrival: packet.slot,
+            start: now,
+            bytes: packet.bytes,
+        };
     }
 
     #[inline(always)]
     fn complete(&mut self) {
         let now = self.completion;
         self.tick_until(now);
-        self.tally.serve(now - self.serving.0, self.serving.1);
+        self.tally.serve(&self.serving, now);
         self.completion = NEVER;
         self.idle_counted = now;
         self.view.idle_since_ns = now * self.setting.slot_ns;

@@ -1,5 +1,6 @@
 """The network world: packets from end to end, with TCP that reacts, from event to event."""
 
+from sluicegate.measures import fairness
 from sluicegate.worlds.network.flows import (
     DatagramFlows,
     ReplayFlows,
@@ -17,8 +18,8 @@ from sluicegate.worlds.network.laws import (
     Sizes,
     Uniform,
 )
-from sluicegate.worlds.network.measures import fairness, response_time_s
 from sluicegate.worlds.network.record import NetworkRecord, PortRecord
+from sluicegate.worlds.network.response import response_time_s
 from sluicegate.worlds.network.scenario import NetworkScenario
 from sluicegate.worlds.network.simulate import simulate
 from sluicegate.worlds.network.topology import Dumbbell, Graph, Link, ParkingLot, Star

@@ -11,7 +11,7 @@ use sluice_chain::{Arrivals, Chain, ChainError, Plan, Progress};
 
 use crate::{
     aqm::PyConfigured,
-    attended::attended,
+    interruptible::interruptible,
     slotted::{discipline, field},
 };
 
@@ -126,7 +126,7 @@ impl PyChain {
             }
             .map(drop)
         };
-        let (found, raised) = attended(py, || control.cancel(), report, || question(chain));
+        let (found, raised) = interruptible(py, || control.cancel(), report, || question(chain));
         raised?;
         found.map_err(refused)
     }

@@ -20,7 +20,7 @@ use sluice_tcp::{Config, GREEDY, Variant};
 
 use crate::{
     aqm::PyConfigured,
-    attended::attended,
+    interruptible::interruptible,
     slotted::{discipline, field, modulator},
 };
 
@@ -261,8 +261,8 @@ fn plan(table: &Bound<'_, PyDict>) -> PyResult<Plan> {
     })
 }
 
-/// Runs a plan; the dictionary's fields are those of `sluice_network::Plan`. Gives a dictionary
-/// for each replication that was finished; Ctrl-C ends the run. `watch(done_ns)` is called now and
+/// Runs a plan; the dictionary's fields are those of `sluice_network::Plan`. Gives the
+/// replications that were finished; Ctrl-C ends the run. `watch(done_ns)` is called now and
 /// then with the time simulated so far, of all replications together.
 #[pyfunction]
 fn simulate_network<'py>(
@@ -270,13 +270,13 @@ fn simulate_network<'py>(
     table: &Bound<'py, PyDict>,
     threads: Option<usize>,
     watch: Option<Py<PyAny>>,
-) -> PyResult<Vec<Bound<'py, PyDict>>> {
+) -> PyResult<Vec<outcome::Replication>> {
     let plan = plan(table)?;
     let control = Control::default();
     let run = || simulate(&plan, threads, &control).map_err(|error| error.to_string());
     watched(py, &control, watch, run)?
         .into_iter()
-        .map(|run| outcome::replication(py, run))
+        .map(|run| outcome::Replication::new(py, run))
         .collect()
 }
 
@@ -288,13 +288,13 @@ fn record_network<'py>(
     table: &Bound<'py, PyDict>,
     path: PathBuf,
     watch: Option<Py<PyAny>>,
-) -> PyResult<Vec<Bound<'py, PyDict>>> {
+) -> PyResult<Vec<outcome::Replication>> {
     let plan = plan(table)?;
     let control = Control::default();
     let run = || record(&plan, &path, &control).map_err(|error| error.to_string());
     watched(py, &control, watch, run)?
         .into_iter()
-        .map(|run| outcome::replication(py, run))
+        .map(|run| outcome::Replication::new(py, run))
         .collect()
 }
 
@@ -309,7 +309,7 @@ fn watched<T: Send>(
         Some(watch) => watch.call1(py, (control.done_ns(),)).map(drop),
         None => Ok(()),
     };
-    let (outcome, raised) = attended(py, || control.cancel(), report, run);
+    let (outcome, raised) = interruptible(py, || control.cancel(), report, run);
     if let Err(error) = raised
         && !error.is_instance_of::<PyKeyboardInterrupt>(py)
     {
@@ -320,6 +320,7 @@ fn watched<T: Send>(
 
 pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<PyRecording>()?;
+    outcome::register(module)?;
     module.add_function(wrap_pyfunction!(simulate_network, module)?)?;
     module.add_function(wrap_pyfunction!(record_network, module)?)
 }
