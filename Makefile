@@ -41,7 +41,7 @@ test: build
 	@cargo build --locked --workspace --tests --profile test
 	@cargo test --quiet --locked --workspace --tests
 	@echo "test: Python, and every example of the documentation"
-	@$(BIN)/pytest --quiet --numprocesses auto --dist loadfile
+	@$(BIN)/pytest --quiet --numprocesses auto --dist worksteal
 
 wheel: .venv/installed
 	@echo "wheel: into target/wheels, with all optimisation"

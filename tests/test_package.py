@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+import tomllib
 from types import ModuleType
 
 import sluicegate as sg
@@ -28,3 +29,14 @@ def test_summing_up_a_trace_waits_for_no_slow_import(root):
     )
     shown = python(code, str(root / "tests" / "data" / "ns2.tr"))
     assert shown.splitlines()[-1] == "set()"
+
+
+def test_every_file_names_the_same_version(root):
+    python_package = tomllib.loads((root / "pyproject.toml").read_text())["project"]["version"]
+    engine = tomllib.loads((root / "Cargo.toml").read_text())["workspace"]["package"]["version"]
+    (cited,) = (
+        line.removeprefix("version: ")
+        for line in (root / "CITATION.cff").read_text().splitlines()
+        if line.startswith("version: ")
+    )
+    assert python_package == engine == cited

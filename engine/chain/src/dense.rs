@@ -105,3 +105,34 @@ fn multiply_on(
         || multiply_on(threads - first, left, right2, keep, to2),
     );
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Odd sizes, so that shares end within a kernel's tile.
+    #[test]
+    fn products_are_the_same_on_any_number_of_threads() {
+        let entry = |(row, column): (usize, usize)| ((row * 31 + column * 17) % 101) as f64 / 7.0;
+        let (left, right) = ((131, 127), (127, 103));
+        assert!(left.0 * left.1 * right.1 >= FEW);
+        let (left, right) = (
+            Array2::from_shape_fn(left.f(), entry),
+            Array2::from_shape_fn(right.f(), entry),
+        );
+        for keep in [0.0, 1.0] {
+            let on = |threads| {
+                let mut to = Array2::from_shape_fn((131, 103).f(), entry);
+                multiply_on(threads, left.view(), right.view(), keep, to.view_mut());
+                to
+            };
+            let one = on(1);
+            let plain: f64 = (0..127).map(|k| left[(130, k)] * right[(k, 102)]).sum();
+            let wanted = plain + keep * entry((130, 102));
+            assert!((one[(130, 102)] / wanted - 1.0).abs() < 1e-13);
+            for threads in [2, 3, 8] {
+                assert_eq!(on(threads), one, "{threads} threads");
+            }
+        }
+    }
+}

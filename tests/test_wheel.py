@@ -1,0 +1,92 @@
+"""The wheel works in a virtual environment of its own, away from the sources.
+
+It is built as `make build` builds, so that nothing is compiled again; `make wheel` only optimises
+more. What it depends on comes from the environment of the tests.
+"""
+
+import importlib.util
+import os
+import shutil
+import subprocess
+import sys
+import sysconfig
+import venv
+import zipfile
+from importlib.metadata import version
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+LICENCES = {"LICENSE-APACHE", "LICENSE-MIT", "aqm/LICENSE-BSD-2-Clause", "aqm/LICENSE-GPL-2.0"}
+SCENARIO = """
+slots = 2e4
+arrivals = { kind = "geometric", rate = 0.5 }
+service = { kind = "geometric", mu = 0.5 }
+queue = { limit = 30 }
+disciplines = [{ aqm = "red" }, { aqm = "shorter.h", params = { most = 4 } }]
+"""
+
+pytestmark = pytest.mark.skipif(
+    not (importlib.util.find_spec("maturin") and shutil.which("cargo")),
+    reason="needs maturin and cargo",
+)
+
+
+def run(*command: str | Path, folder: Path = ROOT) -> str:
+    """What a command prints; nothing of the sources is on its path."""
+    environment = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
+    # as `make build` has it: another Python would be another build
+    environment["VIRTUAL_ENV"] = sys.prefix
+    done = subprocess.run(
+        command, cwd=folder, env=environment, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("wheel")
+    options = ("--profile", "dev", "--locked", "--offline", "--out", folder)
+    run(sys.executable, "-m", "maturin", "build", *options)
+    (built,) = folder.glob("*.whl")
+    return built
+
+
+@pytest.fixture(scope="module")
+def installed(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of commands of an environment that has the wheel and what it depends on."""
+    folder = tmp_path_factory.mktemp("elsewhere")
+    venv.create(folder, symlinks=True)
+    commands = folder / "bin"
+    pip = (sys.executable, "-m", "pip", "--python", commands / "python", "install", "--quiet")
+    run(*pip, "--no-index", "--no-deps", wheel)
+    (packages,) = folder.glob("lib/python*/site-packages")
+    # behind its own; the editable install in there is not followed from a path file
+    (packages / "dependencies.pth").write_text(sysconfig.get_path("purelib") + "\n")
+    return commands
+
+
+def test_one_wheel_serves_every_python_from_the_oldest_on(wheel: Path) -> None:
+    assert "-cp311-abi3-" in wheel.name
+
+
+def test_the_licences_are_in_it(wheel: Path) -> None:
+    names = zipfile.ZipFile(wheel).namelist()
+    found = {name.split("/licenses/")[1] for name in names if "/licenses/" in name}
+    assert found == LICENCES
+
+
+def test_it_runs_a_scenario_with_a_users_header(installed: Path, tmp_path: Path) -> None:
+    where = "import sluicegate, sluicegate._engine as e; print(sluicegate.__file__, e.__file__)"
+    for file in run(installed / "python", "-c", where, folder=tmp_path).split():
+        assert Path(file).is_relative_to(installed.parent)
+    shutil.copy(ROOT / "tests" / "shorter.h", tmp_path)
+    (tmp_path / "scenario.toml").write_text(SCENARIO)
+    sluice = installed / "sluice"
+    assert version("sluicegate") in run(sluice, "--version", folder=tmp_path)
+    assert "packets that may wait" in run(sluice, "aqm", "shorter.h", folder=tmp_path)
+    shown = run(sluice, "compare", "scenario.toml", folder=tmp_path)
+    assert "shorter" in shown
+    assert (tmp_path / "sluice-report" / "report.html").is_file()
