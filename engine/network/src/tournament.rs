@@ -8,7 +8,7 @@
 
 use std::hint::select_unpredictable;
 
-use crate::clock::Ticks;
+use sluice_link::Ticks;
 
 /// A time that does not come.
 pub const NEVER: u64 = u64::MAX;
