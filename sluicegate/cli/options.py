@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -11,7 +12,7 @@ from sluicegate._engine import scenario_kind
 from sluicegate.cli import syntax
 from sluicegate.errors import SluiceError
 from sluicegate.scenario import load
-from sluicegate.worlds import AnyScenario, takers
+from sluicegate.worlds import NAMES, AnyScenario, AnyWorld, takers, world
 
 ScenarioFile = Annotated[
     Path, typer.Argument(metavar="SCENARIO.toml", help="The scenario.", show_default=False)
@@ -58,6 +59,16 @@ Json = Annotated[
 ]
 REPORT = Path("sluice-report")
 Out = Annotated[Path, typer.Option(metavar="FOLDER", help="Where the report and its data go.")]
+Decisions = Annotated[
+    Path | None,
+    typer.Option(
+        "--decisions",
+        metavar="FILE",
+        help="Write what the AQM decides about each packet here, of one discipline and one "
+        "replication: see sluice decisions.",
+        show_default=False,
+    ),
+]
 Fresh = Annotated[
     bool,
     typer.Option("--fresh", help="Run again even what was run before."),
@@ -86,6 +97,23 @@ def changes(
     if aqm:
         table["disciplines"] = [syntax.discipline(text) for text in aqm]
     return table
+
+
+def logged(kind: type[AnyWorld], decisions: Path | None) -> AnyWorld:
+    """A world, made to write its decision log where a file is given for it.
+
+    Raises:
+        SluiceError: If the world has none.
+    """
+    if decisions is None:
+        return kind()
+    able = [name for name in NAMES if "decisions" in inspect.signature(world(name)).parameters]
+    if kind.name not in able:
+        raise SluiceError(
+            f"--decisions: world = {kind.name} decides about no packets; it must be "
+            f"{' or '.join(able)}"
+        )
+    return kind(decisions=decisions)
 
 
 def scenario(path: Path, changed: dict[str, Any]) -> AnyScenario:

@@ -5,8 +5,10 @@ from __future__ import annotations
 import inspect
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Iterable, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, Protocol, TypeAlias, TypeVar
 
+from sluicegate.errors import SluiceError
 from sluicegate.record import Record
 from sluicegate.scenario import Discipline
 
@@ -36,6 +38,16 @@ class AnyScenario(Protocol):
     @property
     def disciplines(self) -> Sequence[Discipline]:
         """What is compared, at least one."""
+
+
+def check_alone(file: Path | None, what: str, scenario: AnyScenario) -> None:
+    """Refuse a file that is to be of one discipline, where there are several.
+
+    Raises:
+        SluiceError: If there are.
+    """
+    if file is not None and (count := len(scenario.disciplines)) != 1:
+        raise SluiceError(f"{file}: a {what} is of one discipline, and there are {count}")
 
 
 S = TypeVar("S", bound=AnyScenario)
