@@ -6,6 +6,7 @@ mod aqm;
 mod attended;
 mod capture;
 mod chain;
+mod decisions;
 mod foreign;
 mod network;
 mod scenario;
@@ -16,6 +17,7 @@ mod traffic;
 #[pymodule]
 fn _engine(module: &Bound<'_, PyModule>) -> PyResult<()> {
     aqm::register(module)?;
+    decisions::register(module)?;
     foreign::register(module)?;
     slotted::register(module)?;
     capture::register(module)?;

@@ -5,11 +5,12 @@ mod outcome;
 use std::path::PathBuf;
 
 use pyo3::{exceptions::PyKeyboardInterrupt, prelude::*, types::PyDict};
-use sluice_network::{Control, Plan, simulate};
+use sluice_network::{Control, Plan, simulate, simulate_traced};
 use sluice_tap::record;
 
 use crate::{
     attended::attended,
+    decisions::{self, unwritable},
     scenario::{PyDiscipline, PyScenario, refused},
 };
 
@@ -17,8 +18,9 @@ fn plan(scenario: &PyScenario, discipline: &PyDiscipline) -> PyResult<Plan> {
     Plan::of(scenario.network()?, &discipline.0).map_err(refused)
 }
 
-/// Runs a discipline on a scenario. Gives a dictionary for each replication that was finished; Ctrl-C ends the run. `watch(done_ns)` is called now and
-/// then with the time simulated so far, of all replications together.
+/// Runs a discipline on a scenario. Gives a dictionary for each replication that was finished;
+/// Ctrl-C ends the run. `watch(done_ns)` is called now and then with the time simulated so far, of
+/// all replications together.
 #[pyfunction]
 fn simulate_network<'py>(
     py: Python<'py>,
@@ -36,8 +38,8 @@ fn simulate_network<'py>(
         .collect()
 }
 
-/// Runs the first replication of a discipline on a scenario and writes its packets to the file at `path`; as
-/// `simulate_network` otherwise.
+/// Runs the first replication of a discipline on a scenario and writes its packets to the file at
+/// `path`; as `simulate_network` otherwise.
 #[pyfunction]
 fn record_network<'py>(
     py: Python<'py>,
@@ -50,6 +52,29 @@ fn record_network<'py>(
     let control = Control::default();
     let run = || record(&plan, &path, &control).map_err(|error| error.to_string());
     watched(py, &control, watch, run)?
+        .into_iter()
+        .map(|run| outcome::replication(py, run))
+        .collect()
+}
+
+/// Runs the first replication of a discipline on a scenario and writes its decision log to the file
+/// at `path`; as `simulate_network` otherwise.
+#[pyfunction]
+fn log_network_decisions<'py>(
+    py: Python<'py>,
+    scenario: &PyScenario,
+    discipline: &PyDiscipline,
+    path: PathBuf,
+    watch: Option<Py<PyAny>>,
+) -> PyResult<Vec<Bound<'py, PyDict>>> {
+    let plan = plan(scenario, discipline)?;
+    let control = Control::default();
+    let log = decisions::open(&path, || control.cancel());
+    let mut log = log.map_err(|error| unwritable(&path, &error))?;
+    let run = || simulate_traced(&plan, &control, &mut log).map_err(|error| error.to_string());
+    let outcome = watched(py, &control, watch, run)?;
+    log.finish().map_err(|error| unwritable(&path, &error))?;
+    outcome
         .into_iter()
         .map(|run| outcome::replication(py, run))
         .collect()
@@ -77,5 +102,6 @@ fn watched<T: Send>(
 
 pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(simulate_network, module)?)?;
-    module.add_function(wrap_pyfunction!(record_network, module)?)
+    module.add_function(wrap_pyfunction!(record_network, module)?)?;
+    module.add_function(wrap_pyfunction!(log_network_decisions, module)?)
 }
