@@ -4,6 +4,8 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand};
 
+use crate::nfqueue::Fail;
+
 /// A router's queue in user space: any AQM before a link of any rate, with real traffic.
 #[derive(Debug, Parser)]
 #[command(name = "sluiced", version, max_term_width = 100)]
@@ -18,6 +20,8 @@ pub struct Cli {
 pub enum Command {
     /// Send a capture through the queue in virtual time; needs no privileges.
     Replay(ReplayOptions),
+    /// Route real packets, until Ctrl-C: hold them in the queue, let them go at the link's rate.
+    Run(RunOptions),
 }
 
 /// The link and its queue.
@@ -73,4 +77,40 @@ pub struct ReplayOptions {
     /// Write the measures here as JSON.
     #[arg(long, value_name = "FILE")]
     pub json: Option<PathBuf>,
+}
+
+/// `sluiced run`.
+#[derive(Args, Debug)]
+pub struct RunOptions {
+    /// The link.
+    #[command(flatten)]
+    pub link: LinkOptions,
+    /// What happens to packets while the gate does not run: they pass, or they are dropped.
+    #[arg(long, value_name = "open|closed")]
+    pub fail: Fail,
+    /// Number of the kernel's queue; the other direction has the next one.
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    pub queue: u16,
+    /// Let the process go before all others (SCHED_FIFO).
+    #[arg(long)]
+    pub realtime: bool,
+    /// Write how each link stands here, a line of JSON for each interval.
+    #[arg(long, value_name = "FILE")]
+    pub jsonl: Option<PathBuf>,
+    /// Time between two such lines, s.
+    #[arg(long, value_name = "S", default_value_t = 1.0, value_parser = interval)]
+    pub interval: f64,
+    /// Write the measures of the whole run here as JSON, at its end.
+    #[arg(long, value_name = "FILE")]
+    pub json: Option<PathBuf>,
+    /// Tell Prometheus the counts, at 127.0.0.1:PORT, [::1]:PORT or unix:PATH.
+    #[arg(long, value_name = "ADDRESS")]
+    pub metrics: Option<String>,
+}
+
+fn interval(text: &str) -> Result<f64, String> {
+    match text.parse() {
+        Ok(seconds) if (0.001..=3600.0).contains(&seconds) => Ok(seconds),
+        _ => Err("must lie between 0.001 and 3600 (s)".into()),
+    }
 }

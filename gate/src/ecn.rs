@@ -60,7 +60,11 @@ mod tests {
                 let right = !(sum(&header) as u16);
                 header[10..12].copy_from_slice(&right.to_be_bytes());
                 assert!(set_ce(&mut header));
-                assert_eq!((header[1], sum(&header)), (tos | 3, 0xffff), "{tos} {length}");
+                assert_eq!(
+                    (header[1], sum(&header)),
+                    (tos | 3, 0xffff),
+                    "{tos} {length}"
+                );
             }
         }
     }

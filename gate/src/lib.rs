@@ -1,16 +1,26 @@
 //! The gate: a router's queue in user space.
 //!
 //! A [`link::Link`] is a queue of `engine/queue` and the link behind it. `sluiced replay` asks it
-//! with the times of a capture.
+//! with the times of a capture, and `sluiced run` with the time of the day: a [`router::Router`]
+//! stands between links and a [`backend::Backend`], which brings packets and takes decisions.
 
+pub mod backend;
 pub mod cli;
+mod ecn;
 pub mod link;
 pub mod measures;
+mod netlink;
+pub mod nfqueue;
 pub mod packet;
+mod privileges;
+mod prometheus;
 pub mod replay;
+pub mod router;
+pub mod run;
 pub mod settings;
 mod summary;
 mod syntax;
+pub mod telemetry;
 
 use std::path::Path;
 

@@ -30,6 +30,17 @@ impl Times {
         self.sum_ns += u128::from(ns);
     }
 
+    /// Those that were counted since `earlier`.
+    pub fn since(&self, earlier: &Self) -> Self {
+        let mut histogram = self.histogram.clone();
+        let known = histogram.subtract(&earlier.histogram);
+        known.expect("what was counted before is among what is counted now");
+        Self {
+            histogram,
+            sum_ns: self.sum_ns - earlier.sum_ns,
+        }
+    }
+
     /// How many were counted.
     pub fn count(&self) -> u64 {
         self.histogram.len()
@@ -130,6 +141,26 @@ impl Measures {
         self.verdicts[Verdict::Mark as usize]
     }
 
+    /// What was counted since `earlier`; maxima are those of the whole.
+    pub fn since(&self, earlier: &Self) -> Self {
+        let mut verdicts = self.verdicts;
+        for (verdict, before) in verdicts.iter_mut().zip(earlier.verdicts) {
+            *verdict -= before;
+        }
+        Self {
+            until_ns: self.until_ns - earlier.until_ns,
+            arrivals: self.arrivals - earlier.arrivals,
+            arrived_bytes: self.arrived_bytes - earlier.arrived_bytes,
+            sent: self.sent - earlier.sent,
+            sent_bytes: self.sent_bytes - earlier.sent_bytes,
+            verdicts,
+            queue_ns: self.queue_ns - earlier.queue_ns,
+            queue_max: self.queue_max,
+            sojourn: self.sojourn.since(&earlier.sojourn),
+            delay: self.delay.since(&earlier.delay),
+        }
+    }
+
     /// All of them, times in ms.
     pub fn json(&self) -> Value {
         let losses = self.losses().into_iter();
@@ -170,8 +201,12 @@ mod tests {
         let mut times = Times::default();
         (1..=1000_u64).for_each(|ms| times.add(ms * 1_000_000));
         assert_eq!(times.mean_ms(), 500.5);
+        let earlier = times.clone();
+        times.add(7_000_000);
+        let since = times.since(&earlier);
+        assert_eq!((since.count(), since.mean_ms()), (1, 7.0));
         for (share, ms) in [(0.5, 500.0), (0.99, 990.0), (1.0, 1000.0)] {
-            let found = times.quantile_ms(share);
+            let found = earlier.quantile_ms(share);
             assert!((found - ms).abs() <= 0.01 * ms, "{share}: {found}");
         }
     }

@@ -56,7 +56,9 @@ pub fn messages(mut bytes: &[u8]) -> impl Iterator<Item = Message<'_>> {
             let length = u32::from_ne_bytes(bytes.get(..4)?.try_into().ok()?) as usize;
             let kind = u16::from_ne_bytes(bytes.get(4..6)?.try_into().ok()?);
             let message = bytes.get(..length.max(HEADER))?;
-            bytes = bytes.get(length.max(HEADER).next_multiple_of(4)..).unwrap_or_default();
+            bytes = bytes
+                .get(length.max(HEADER).next_multiple_of(4)..)
+                .unwrap_or_default();
             if i32::from(kind) == libc::NLMSG_ERROR {
                 let code = message.get(HEADER..HEADERS)?;
                 return Some(Message::Answer(-i32::from_ne_bytes(code.try_into().ok()?)));

@@ -169,7 +169,9 @@ impl Nfqueue {
             )
         };
         let count = Errno::result(count)? as usize;
-        let lengths = headers[..count].iter().map(|header| header.msg_len as usize);
+        let lengths = headers[..count]
+            .iter()
+            .map(|header| header.msg_len as usize);
         Ok(lengths.collect())
     }
 
@@ -188,7 +190,9 @@ fn taken(queue: u16, error: Errno) -> Failure {
     let own = std::fs::read_to_string(TABLE).unwrap_or_default();
     let row = own.lines().find_map(|line| {
         let mut fields = line.split_whitespace();
-        (fields.next()? == queue.to_string()).then(|| fields.next())?.map(str::to_owned)
+        (fields.next()? == queue.to_string())
+            .then(|| fields.next())?
+            .map(str::to_owned)
     });
     Failure(match row {
         Some(port) => format!(
@@ -245,8 +249,9 @@ impl Backend for Nfqueue {
                 match message {
                     Message::Answer(0) => {}
                     Message::Answer(_) => self.losses[0].refused += 1,
-                    Message::Queue(_, queue, rest) => {
-                        if let Some(incoming) = incoming(self.first, queue, rest)
+                    Message::Queue(kind, queue, rest) => {
+                        if i32::from(kind) == libc::NFQNL_MSG_PACKET
+                            && let Some(incoming) = incoming(self.first, queue, rest)
                             && incoming.link < self.losses.len()
                         {
                             self.note_gap(incoming.link, incoming.id);
@@ -291,7 +296,11 @@ impl Backend for Nfqueue {
     }
 
     fn set_whole(&mut self, link: usize, whole: bool) -> io::Result<()> {
-        let range = if whole { u32::from(u16::MAX) } else { HEADERS_ONLY };
+        let range = if whole {
+            u32::from(u16::MAX)
+        } else {
+            HEADERS_ONLY
+        };
         let mut params = range.to_be_bytes().to_vec();
         params.push(libc::NFQNL_COPY_PACKET as u8);
         let queue = self.first + link as u16;

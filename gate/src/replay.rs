@@ -93,10 +93,10 @@ pub fn run(options: &ReplayOptions) -> Result<(), Failure> {
     let measures = match &options.decisions {
         None => replay(&capture, &settings, &mut Watch(()))?,
         Some(path) => {
-            let mut watch = Watch(DecisionLog::new(create(path)?));
-            let measures = replay(&capture, &settings, &mut watch)?;
-            let finished = watch.0.finish();
-            finished.map_err(|error| Failure::writing(path, &error))?;
+            let mut log = DecisionLog::new(create(path)?);
+            let measures = replay(&capture, &settings, &mut Watch(&mut log))?;
+            log.finish()
+                .map_err(|error| Failure::writing(path, &error))?;
             measures
         }
     };

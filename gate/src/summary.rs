@@ -2,7 +2,10 @@
 
 use std::fmt::Write;
 
-use crate::measures::{Measures, Times};
+use crate::{
+    measures::{Measures, Times},
+    telemetry::Record,
+};
 
 /// A line for each measure.
 pub fn table(measures: &Measures) -> String {
@@ -35,6 +38,29 @@ pub fn table(measures: &Measures) -> String {
     let mut text = String::new();
     for (name, value) in rows {
         writeln!(text, "{name:10} {value}").expect("memory to write to");
+    }
+    text
+}
+
+/// The same for a live link, with what only that has.
+pub fn live_table(record: &Record) -> String {
+    let (live, losses) = (&record.standing.live, &record.standing.losses);
+    let mut text = table(&record.standing.measures);
+    writeln!(text, "{:10} {}", "lateness", times(&live.lateness)).expect("memory to write to");
+    for (name, count) in [
+        ("packets left in the queue at the end", live.left_at_end),
+        ("packets without a readable IP header", live.unreadable),
+        ("packets marked that had no header to mark", live.unmarkable),
+        (
+            "packets lost by the kernel before they came",
+            losses.id_gaps,
+        ),
+        ("times that the receive buffer had no room", losses.overruns),
+        ("decisions on packets that had gone", losses.refused),
+    ] {
+        if count > 0 {
+            writeln!(text, "{count} {name}").expect("memory to write to");
+        }
     }
     text
 }
