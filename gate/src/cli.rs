@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand};
 
-use crate::nfqueue::Fail;
+use crate::{nfqueue::Fail, rules::Tool};
 
 /// A router's queue in user space: any AQM before a link of any rate, with real traffic.
 #[derive(Debug, Parser)]
@@ -22,6 +22,10 @@ pub enum Command {
     Replay(ReplayOptions),
     /// Route real packets, until Ctrl-C: hold them in the queue, let them go at the link's rate.
     Run(RunOptions),
+    /// Print the firewall's rules that hand packets to the gate; set them, or take them away.
+    Rules(RulesOptions),
+    /// Say what is missing on this machine, and the command that mends it.
+    Check(CheckOptions),
 }
 
 /// The link and its queue.
@@ -89,7 +93,7 @@ pub struct RunOptions {
     #[arg(long, value_name = "open|closed")]
     pub fail: Fail,
     /// Number of the kernel's queue; the other direction has the next one.
-    #[arg(long, value_name = "N", default_value_t = 0)]
+    #[arg(long, value_name = "N", default_value_t = 0, value_parser = queue)]
     pub queue: u16,
     /// Let the process go before all others (SCHED_FIFO).
     #[arg(long)]
@@ -106,6 +110,54 @@ pub struct RunOptions {
     /// Tell Prometheus the counts, at 127.0.0.1:PORT, [::1]:PORT or unix:PATH.
     #[arg(long, value_name = "ADDRESS")]
     pub metrics: Option<String>,
+}
+
+/// `sluiced rules`.
+#[derive(Args, Debug)]
+pub struct RulesOptions {
+    /// The interface before which the queue stands: what leaves by it is held.
+    #[arg(long, value_name = "NAME")]
+    pub interface: String,
+    /// Hold what enters by it, too.
+    #[arg(long)]
+    pub both_ways: bool,
+    /// What happens to packets while the gate does not run: they pass, or they are dropped.
+    #[arg(long, value_name = "open|closed")]
+    pub fail: Fail,
+    /// Number of the kernel's queue; the other direction has the next one.
+    #[arg(long, value_name = "N", default_value_t = 0, value_parser = queue)]
+    pub queue: u16,
+    /// Set the rules by this program [default: nft, or iptables where nft cannot].
+    #[arg(long, value_name = "nft|iptables")]
+    pub tool: Option<Tool>,
+    /// Set them.
+    #[arg(long)]
+    pub install: bool,
+    /// Take them away.
+    #[arg(long, conflicts_with = "install")]
+    pub remove: bool,
+}
+
+/// `sluiced check`.
+#[derive(Args, Debug)]
+pub struct CheckOptions {
+    /// The interface before which the queue is to stand.
+    #[arg(long, value_name = "NAME")]
+    pub interface: Option<String>,
+    /// Whether what enters by it is to be held, too.
+    #[arg(long)]
+    pub both_ways: bool,
+    /// What is to happen to packets while the gate does not run.
+    #[arg(long, value_name = "open|closed", default_value = "open")]
+    pub fail: Fail,
+    /// Number of the kernel's queue.
+    #[arg(long, value_name = "N", default_value_t = 0, value_parser = queue)]
+    pub queue: u16,
+}
+
+fn queue(text: &str) -> Result<u16, String> {
+    let number = text.parse().ok().filter(|number| *number < u16::MAX);
+    number.ok_or_else(|| "must be a whole number from 0 to 65534".into())
 }
 
 fn interval(text: &str) -> Result<f64, String> {

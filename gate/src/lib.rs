@@ -5,6 +5,7 @@
 //! stands between links and a [`backend::Backend`], which brings packets and takes decisions.
 
 pub mod backend;
+pub mod check;
 pub mod cli;
 mod ecn;
 pub mod link;
@@ -16,6 +17,7 @@ mod privileges;
 mod prometheus;
 pub mod replay;
 pub mod router;
+pub mod rules;
 pub mod run;
 pub mod settings;
 mod summary;

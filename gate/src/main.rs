@@ -4,14 +4,18 @@ use std::process::ExitCode;
 
 use clap::Parser;
 use sluice_gate::{
+    check,
     cli::{Cli, Command},
-    replay, run,
+    replay, rules, run,
 };
 
 fn main() -> ExitCode {
     let done = match Cli::parse().command {
         Command::Replay(options) => replay::run(&options),
         Command::Run(options) => run::run(&options),
+        Command::Rules(options) => rules::run(&options),
+        Command::Check(options) if check::run(&options) => Ok(()),
+        Command::Check(_) => return ExitCode::FAILURE,
     };
     match done {
         Ok(()) => ExitCode::SUCCESS,

@@ -100,11 +100,9 @@ mod tests {
                 Message::Answer(_) => (0, 0, Vec::new()),
             })
             .collect();
-        let expected: Vec<(u8, u16, Vec<(i32, &[u8])>)> = vec![
-            (1, 7, vec![(10, b"packet")]),
-            (2, 8, vec![(1, &[1]), (3, &[])]),
-        ];
-        assert_eq!(found, expected);
+        let first: Vec<(i32, &[u8])> = vec![(10, b"packet")];
+        let second: Vec<(i32, &[u8])> = vec![(1, &[1]), (3, &[])];
+        assert_eq!(found, [(1, 7, first), (2, 8, second)]);
     }
 
     #[test]

@@ -32,10 +32,12 @@ const MOST_DECIDED: usize = 64 << 10;
 const HEADERS_ONLY: u32 = 128;
 /// Packets that the kernel holds for a queue besides those that the gate means to hold.
 const SPARE_PACKETS: u32 = 65_536;
-/// The receive buffer that is asked for.
+/// The receive buffer that is asked for, and from which on a burst is not lost.
 const BUFFER_BYTES: usize = 32 << 20;
-/// Nothing is told in more words in this table of the kernel.
-const TABLE: &str = "/proc/net/netfilter/nfnetlink_queue";
+/// See `BUFFER_BYTES`.
+pub const ENOUGH_BUFFER_BYTES: usize = 8 << 20;
+/// Where the kernel shows its queues, a line each.
+pub const TABLE: &str = "/proc/net/netfilter/nfnetlink_queue";
 
 /// What happens to packets while nobody decides.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
@@ -187,14 +189,7 @@ impl Nfqueue {
 
 /// Why a queue could not be had.
 fn taken(queue: u16, error: Errno) -> Failure {
-    let own = std::fs::read_to_string(TABLE).unwrap_or_default();
-    let row = own.lines().find_map(|line| {
-        let mut fields = line.split_whitespace();
-        (fields.next()? == queue.to_string())
-            .then(|| fields.next())?
-            .map(str::to_owned)
-    });
-    Failure(match row {
+    Failure(match owner(queue) {
         Some(port) => format!(
             "queue {queue} is taken by another program (netlink port {port}, usually its process \
              id): stop that one, or take another queue with --queue"
@@ -317,15 +312,24 @@ impl Backend for Nfqueue {
     }
 }
 
+/// What the kernel shows of a queue, if someone has it: number, netlink port, packets held, copy
+/// mode and range, packets that found it full, packets for which there was no receive buffer.
+fn row(queue: u16) -> Option<Vec<u64>> {
+    let table = std::fs::read_to_string(TABLE).ok()?;
+    table.lines().find_map(|line| {
+        let fields = line.split_whitespace();
+        let fields: Vec<u64> = fields.map_while(|field| field.parse().ok()).collect();
+        (fields.len() > 6 && fields[0] == u64::from(queue)).then_some(fields)
+    })
+}
+
+/// The netlink port of whoever has a queue.
+pub fn owner(queue: u16) -> Option<u64> {
+    row(queue).map(|fields| fields[1])
+}
+
 /// What the kernel counts of a queue: packets that found the queue full, and packets for which the
 /// receive buffer had no room.
 pub fn kernel_drops(queue: u16) -> Option<[u64; 2]> {
-    let table = std::fs::read_to_string(TABLE).ok()?;
-    table.lines().find_map(|line| {
-        let fields: Vec<u64> = line
-            .split_whitespace()
-            .map_while(|field| field.parse().ok())
-            .collect();
-        (fields.len() > 6 && fields[0] == u64::from(queue)).then(|| [fields[5], fields[6]])
-    })
+    row(queue).map(|fields| [fields[5], fields[6]])
 }

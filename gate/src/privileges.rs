@@ -12,6 +12,11 @@ pub fn may_decide() -> bool {
     caps::has_cap(None, CapSet::Effective, NEEDED).unwrap_or(false)
 }
 
+/// Whether it may ask for the real-time scheduler.
+pub fn may_run_in_real_time() -> bool {
+    caps::has_cap(None, CapSet::Effective, Capability::CAP_SYS_NICE).unwrap_or(false)
+}
+
 /// Gives up all capabilities but one, for this thread and all that it starts from now on.
 ///
 /// # Errors

@@ -25,7 +25,7 @@ use crate::{
     Failure,
     backend::{Backend, Fate},
     cli::RunOptions,
-    nfqueue::{Fail, Nfqueue},
+    nfqueue::{ENOUGH_BUFFER_BYTES, Fail, Nfqueue},
     privileges,
     router::Router,
     settings::Settings,
@@ -243,7 +243,7 @@ fn tell_start(settings: &Settings, options: &RunOptions, nfqueue: &Nfqueue) {
         let queue = usize::from(options.queue) + place;
         println!("{}, queue {queue}: {}", NAMES[place], link.describe());
     }
-    if nfqueue.buffer_bytes < 8 << 20 {
+    if nfqueue.buffer_bytes < ENOUGH_BUFFER_BYTES {
         println!(
             "the receive buffer has {} bytes: a burst may be lost, which is counted; sluiced check \
              says how to get more",
