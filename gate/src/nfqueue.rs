@@ -54,6 +54,8 @@ pub struct Nfqueue {
     /// Number of the first link's queue; the others' follow.
     first: u16,
     buffers: Vec<u8>,
+    /// Packets that came while an answer was waited for.
+    early: Vec<Vec<u8>>,
     decided: Vec<u8>,
     /// By link.
     losses: Vec<Losses>,
@@ -86,6 +88,7 @@ impl Nfqueue {
             socket,
             first,
             buffers: vec![0; BATCH * MESSAGE_BYTES],
+            early: Vec::new(),
             decided: Vec::new(),
             losses: vec![Losses::default(); held.len()],
             // the kernel counts from 1
@@ -97,43 +100,35 @@ impl Nfqueue {
         Ok(nfqueue)
     }
 
+    /// Takes a queue, all set from its first packet on.
     fn bind(&mut self, queue: u16, held: u32, fail: Fail) -> Result<(), Failure> {
         let bind = [libc::NFQNL_CFG_CMD_BIND as u8, 0, 0, 0];
-        self.configure(queue, libc::NFQA_CFG_CMD, &[&bind])
-            .map_err(|error| taken(queue, error))?;
-        let refuse = |error| Failure(format!("queue {queue}: {error}"));
         let most = (held + SPARE_PACKETS).to_be_bytes();
-        self.configure(queue, libc::NFQA_CFG_QUEUE_MAXLEN, &[&most])
-            .map_err(refuse)?;
         let mask = libc::NFQA_CFG_F_FAIL_OPEN as u32;
         let flags = if fail == Fail::Open { mask } else { 0 };
         let mut message = Vec::new();
         write(&mut message, libc::NFQNL_MSG_CONFIG, queue, true, |out| {
+            attribute(out, libc::NFQA_CFG_CMD, &bind);
+            attribute(out, libc::NFQA_CFG_PARAMS, &params(true));
+            attribute(out, libc::NFQA_CFG_QUEUE_MAXLEN, &most);
             attribute(out, libc::NFQA_CFG_MASK, &mask.to_be_bytes());
             attribute(out, libc::NFQA_CFG_FLAGS, &flags.to_be_bytes());
         });
-        self.ask(&message).map_err(refuse)
+        self.ask(&message).map_err(|error| taken(queue, error))
     }
 
-    fn configure(&mut self, queue: u16, kind: i32, value: &[&[u8]]) -> Result<(), Errno> {
-        let mut message = Vec::new();
-        write(&mut message, libc::NFQNL_MSG_CONFIG, queue, true, |out| {
-            attribute(out, kind, &value.concat());
-        });
-        self.ask(&message)
-    }
-
-    /// Sends a message and waits for the answer; no packets come yet.
+    /// Sends a message and waits for the answer.
     fn ask(&mut self, message: &[u8]) -> Result<(), Errno> {
         let socket = self.socket.as_raw_fd();
         send(socket, message, MsgFlags::empty())?;
         loop {
             let length = recv(socket, &mut self.buffers, MsgFlags::empty())?;
-            for message in messages(&self.buffers[..length]) {
+            let received = &self.buffers[..length];
+            for message in messages(received) {
                 match message {
                     Message::Answer(0) => return Ok(()),
                     Message::Answer(error) => return Err(Errno::from_raw(error)),
-                    Message::Queue(..) => {}
+                    Message::Queue(..) => self.early.push(received.to_vec()),
                 }
             }
         }
@@ -177,6 +172,24 @@ impl Nfqueue {
         Ok(lengths.collect())
     }
 
+    fn take_messages(&mut self, received: &[u8], take: &mut dyn FnMut(Incoming<'_>)) {
+        for message in messages(received) {
+            match message {
+                Message::Answer(0) => {}
+                Message::Answer(_) => self.losses[0].refused += 1,
+                Message::Queue(kind, queue, rest) => {
+                    if i32::from(kind) == libc::NFQNL_MSG_PACKET
+                        && let Some(incoming) = incoming(self.first, queue, rest)
+                        && incoming.link < self.losses.len()
+                    {
+                        self.note_gap(incoming.link, incoming.id);
+                        take(incoming);
+                    }
+                }
+            }
+        }
+    }
+
     fn note_gap(&mut self, link: usize, id: u32) {
         let gap = id.wrapping_sub(self.next_ids[link]);
         // not one that was overtaken
@@ -185,6 +198,17 @@ impl Nfqueue {
             self.next_ids[link] = id.wrapping_add(1);
         }
     }
+}
+
+/// How packets are to be copied: whole, or their first bytes.
+fn params(whole: bool) -> [u8; 5] {
+    let range = if whole {
+        u32::from(u16::MAX)
+    } else {
+        HEADERS_ONLY
+    };
+    let [a, b, c, d] = range.to_be_bytes();
+    [a, b, c, d, libc::NFQNL_COPY_PACKET as u8]
 }
 
 /// Why a queue could not be had.
@@ -226,6 +250,9 @@ impl Backend for Nfqueue {
     }
 
     fn receive(&mut self, take: &mut dyn FnMut(Incoming<'_>)) -> io::Result<bool> {
+        for early in mem::take(&mut self.early) {
+            self.take_messages(&early, take);
+        }
         let lengths = match self.read() {
             Ok(lengths) => lengths,
             Err(error) => match Errno::try_from(error)? {
@@ -240,21 +267,7 @@ impl Backend for Nfqueue {
         };
         let buffers = mem::take(&mut self.buffers);
         for (buffer, length) in buffers.chunks(MESSAGE_BYTES).zip(&lengths) {
-            for message in messages(&buffer[..*length]) {
-                match message {
-                    Message::Answer(0) => {}
-                    Message::Answer(_) => self.losses[0].refused += 1,
-                    Message::Queue(kind, queue, rest) => {
-                        if i32::from(kind) == libc::NFQNL_MSG_PACKET
-                            && let Some(incoming) = incoming(self.first, queue, rest)
-                            && incoming.link < self.losses.len()
-                        {
-                            self.note_gap(incoming.link, incoming.id);
-                            take(incoming);
-                        }
-                    }
-                }
-            }
+            self.take_messages(&buffer[..*length], take);
         }
         self.buffers = buffers;
         Ok(lengths.len() == BATCH)
@@ -291,18 +304,11 @@ impl Backend for Nfqueue {
     }
 
     fn set_whole(&mut self, link: usize, whole: bool) -> io::Result<()> {
-        let range = if whole {
-            u32::from(u16::MAX)
-        } else {
-            HEADERS_ONLY
-        };
-        let mut params = range.to_be_bytes().to_vec();
-        params.push(libc::NFQNL_COPY_PACKET as u8);
         let queue = self.first + link as u16;
         let kind = libc::NFQNL_MSG_CONFIG;
         // not asked for an answer, which would stand among packets
         write(&mut self.decided, kind, queue, false, |out| {
-            attribute(out, libc::NFQA_CFG_PARAMS, &params);
+            attribute(out, libc::NFQA_CFG_PARAMS, &params(whole));
         });
         self.flush()
     }

@@ -68,7 +68,6 @@ pub fn run(options: &RunOptions) -> Result<(), Failure> {
     let endpoint = options.metrics.as_deref().map(Endpoint::open).transpose()?;
     prctl::set_timerslack(1).map_err(|error| Failure(format!("timer slack: {error}")))?;
     privileges::drop_all_but_needed()?;
-    tell_start(&settings, options, &nfqueue);
     let telemetry = Telemetry::start(file, endpoint);
     let gone = |error: io::Error| Failure(format!("the kernel's queue: {error}"));
     let mut daemon = Daemon {
@@ -81,6 +80,7 @@ pub fn run(options: &RunOptions) -> Result<(), Failure> {
         telemetry,
         next_record_ns: 0,
     };
+    daemon.tell_start();
     daemon.work().map_err(gone)?;
     let records = daemon.records();
     daemon.telemetry.record(records.clone());
@@ -104,6 +104,23 @@ struct Daemon<'a> {
 impl Daemon<'_> {
     fn now_ns(&self) -> u64 {
         self.start.elapsed().as_nanos() as u64
+    }
+
+    fn tell_start(&self) {
+        for (place, link) in self.settings.links().into_iter().enumerate() {
+            let queue = usize::from(self.options.queue) + place;
+            println!("{}, queue {queue}: {}", NAMES[place], link.describe());
+        }
+        let bytes = self.router.backend().buffer_bytes;
+        if bytes < ENOUGH_BUFFER_BYTES {
+            println!(
+                "the receive buffer has {bytes} bytes: a burst may be lost, which is counted; \
+                 sluiced check says how to get more"
+            );
+        }
+        println!("ready");
+        // who waits for this line may read it through a pipe
+        io::stdout().flush().ok();
     }
 
     /// Routes until it is told to end.
@@ -236,23 +253,6 @@ fn open(path: Option<&Path>) -> Result<Option<(File, &Path)>, Failure> {
         Ok((file, path))
     })
     .transpose()
-}
-
-fn tell_start(settings: &Settings, options: &RunOptions, nfqueue: &Nfqueue) {
-    for (place, link) in settings.links().into_iter().enumerate() {
-        let queue = usize::from(options.queue) + place;
-        println!("{}, queue {queue}: {}", NAMES[place], link.describe());
-    }
-    if nfqueue.buffer_bytes < ENOUGH_BUFFER_BYTES {
-        println!(
-            "the receive buffer has {} bytes: a burst may be lost, which is counted; sluiced check \
-             says how to get more",
-            nfqueue.buffer_bytes
-        );
-    }
-    println!("ready");
-    // who waits for this line may read it through a pipe
-    io::stdout().flush().ok();
 }
 
 fn finish(records: &[Record], left_out: u64, file: Option<(File, &Path)>) -> Result<(), Failure> {
