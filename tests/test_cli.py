@@ -165,7 +165,7 @@ def test_what_is_no_number_is_null_in_json(folder, capsys):
     options = "--arrivals geometric:rate=0 --service geometric:mu=0.5 --slots 2e4 --aqm red"
     run(capsys, "simulate", *options.split(), "--json", "out.json")
     text = (folder / "out.json").read_text()
-    assert json.loads(text)["measures"]["wait_mean"]["value"] is None
+    assert json.loads(text)["measures"]["delay_mean"]["value"] is None
     assert "NaN" not in text
 
 

@@ -23,8 +23,7 @@ import pytest
 from sybil import Example, Sybil
 from sybil.parsers.myst import CodeBlockParser, PythonCodeBlockParser
 
-from sluicegate.estimate import MEASURES
-from sluicegate.worlds.network.measures import UNITS
+from sluicegate.measures import DEFINITIONS
 
 ROOT = Path(__file__).parent.parent
 COMMANDS = Path(sys.executable).parent
@@ -112,7 +111,7 @@ def test_a_wrong_example_fails(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
 
 def test_every_measure_is_explained() -> None:
     page = (ROOT / "docs" / "reference" / "measures.md").read_text()
-    assert [name for name in [*MEASURES, *UNITS] if f"`{name}`" not in page] == []
+    assert [name for name in DEFINITIONS if f"`{name}`" not in page] == []
 
 
 @pytest.mark.parametrize("page", ["README.md", "docs/background/architecture.md"])

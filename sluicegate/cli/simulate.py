@@ -16,7 +16,7 @@ from sluicegate.errors import SluiceError
 from sluicegate.report.tables import record_rows
 from sluicegate.report.terminal import terminal_table
 from sluicegate.scenario import Scenario
-from sluicegate.worlds import Network
+from sluicegate.worlds import with_settings
 
 
 def simulate(
@@ -53,13 +53,13 @@ def simulate(
     duration: options.Duration = None,
     threads: options.Threads = None,
     json: options.Json = None,
-    trace: Annotated[
+    packets: Annotated[
         Path | None,
         typer.Option(
-            "--trace",
+            "--packets",
             metavar="FILE",
-            help="Write the packets of a network's run here, of one replication: "
-            "FILE.tr as ns-2 does, or FILE.pcapng.",
+            help="Write the packets of a network's run here, of one replication: FILE.tr is a "
+            "trace as ns-2's, FILE.pcapng a capture.",
             show_default=False,
         ),
     ] = None,
@@ -69,7 +69,7 @@ def simulate(
     changed = options.changes(
         aqm=[] if aqm is None else [aqm],
         slots=slots,
-        replications="1" if replications is None and trace is not None else replications,
+        replications="1" if replications is None and packets is not None else replications,
         seed=seed,
         duration=duration,
         arrivals=arrivals,
@@ -81,15 +81,15 @@ def simulate(
             f"{scenario}: there are {count} disciplines; choose with --aqm, or use sluice compare"
         )
     with progress(1) as watch:
-        world = None if trace is None else Network(trace=trace)
+        world = None if packets is None else with_settings(chosen, packets=packets)
         comparison = compare(chosen, world=world, threads=threads, watch=watch, fresh=fresh)
     (record,), (judged,) = comparison.records, comparison.worlds
     screen = console()
     screen.print(f"[bold]{escape(record.discipline)}[/]")
     screen.print(terminal_table(*record_rows(record)))
     screen.print(f"{record.method}; {judged.in_short(chosen)}")
-    if trace is not None:
-        screen.print(f"trace: {escape(str(trace))}")
+    if packets is not None:
+        screen.print(f"packets: {escape(str(packets))}")
     if json is not None:
         write_json(json, record.summary())
     if record.interrupted:

@@ -14,11 +14,14 @@ def measure_text(measure: Measure, digits: int = 4) -> str:
 
     The half width keeps one significant digit, or two if the first is a 1, and the value stops at
     the same place. A value shows five digits at most, and a smaller half width is rounded up.
-    Without a half width, or with one of 0, the value keeps `digits` digits.
+    Without a half width, or with one of 0, the value keeps `digits` digits. A bound is written as
+    `< 3e-06` or `> 99.9997`, rounded to the safe side.
     """
     value, half_width = measure.value, measure.half_width
     if not math.isfinite(value):
         return "n/a"
+    if measure.bound is not None:
+        return _bound_text(measure.bound, above=measure.bound >= value)
     if not half_width:
         return f"{value:.{digits}g}"
     power = math.floor(math.log10(max(abs(value), half_width)))
@@ -26,6 +29,23 @@ def measure_text(measure: Measure, digits: int = 4) -> str:
         return _to_place(value, half_width)
     scale = 10.0**power
     return f"({_to_place(value / scale, half_width / scale)})e{power}"
+
+
+def _bound_text(bound: float, *, above: bool) -> str:
+    """A bound with one digit: of itself, or of what is missing to the whole (1, or 100 %)."""
+    if above:
+        return f"< {_one_digit_up(bound):g}"
+    whole = 1.0 if bound <= 1 else 100.0
+    missing = _one_digit_up(whole - bound)
+    decimals = max(0, -math.floor(math.log10(missing)))
+    return f"> {whole - missing:.{decimals}f}"
+
+
+def _one_digit_up(value: float) -> float:
+    """The next number of one digit, not below."""
+    power = math.floor(math.log10(value))
+    digit = math.ceil(round(value / 10.0**power, 9))
+    return float(f"{digit}e{power}")
 
 
 def _to_place(value: float, half_width: float) -> str:

@@ -3,10 +3,11 @@
 use pyo3::prelude::*;
 
 mod aqm;
-mod attended;
 mod capture;
 mod chain;
+mod counts;
 mod foreign;
+mod interruptible;
 mod network;
 mod scenario;
 mod slotted;
@@ -17,6 +18,7 @@ mod traffic;
 fn _engine(module: &Bound<'_, PyModule>) -> PyResult<()> {
     aqm::register(module)?;
     foreign::register(module)?;
+    counts::register(module)?;
     slotted::register(module)?;
     capture::register(module)?;
     chain::register(module)?;

@@ -20,7 +20,7 @@ def run(
     grid: float,
     method: Method,
     limit: bool,
-    front_waits: bool,
+    front_times: bool,
     tell: Tell,
     fresh: bool,
 ) -> Record:
@@ -32,7 +32,7 @@ def run(
         grid: As for `solve`.
         method: Likewise.
         limit: Whether to go to the limit of an infinitely fine grid instead.
-        front_waits: As for `solve`; has no effect where the queue does not drop from the front.
+        front_times: As for `solve`; has no effect where the queue does not drop from the front.
         tell: As for `solve`.
         fresh: Whether to leave aside what the store has.
 
@@ -40,7 +40,7 @@ def run(
         SluiceError: As `solve`.
     """
     described = describe_chain(
-        scenario, discipline, grid=grid, method=method, limit=limit, front_waits=front_waits
+        scenario, discipline, grid=grid, method=method, limit=limit, front_times=front_times
     )
     identity = store.identity(described)
     if not fresh and (known := store.find(identity, Record)) is not None:
@@ -53,7 +53,7 @@ def run(
             discipline,
             grid=grid,
             method=method,
-            front_waits=front_waits and described["queue"]["victim"] == "front",
+            front_times=front_times and described["queue"]["victim"] == "front",
             tell=tell,
         ).record
     record = replace(found, identity=identity, run=described)

@@ -25,7 +25,7 @@ def simulate(
     threads: int | None = None,
     watch: Watch | None = None,
     fresh: bool = False,
-    trace: str | PathLike[str] | None = None,
+    packets: str | PathLike[str] | None = None,
 ) -> NetworkRecord:
     """Run one discipline on a scenario, all replications, on all cores.
 
@@ -39,15 +39,15 @@ def simulate(
         threads: Threads to use; all cores if None.
         watch: Called now and then with the seconds simulated and the seconds in all.
         fresh: Run again even if the store has the run.
-        trace: File to write the packets to, while the run goes on. Its suffix says as what: `.tr`
+        packets: File to write the packets to, while the run goes on. Its suffix says as what: `.tr`
             as ns-2 does, every packet on every link, or `.pcapng` with what the links that have
             the discipline sent. The scenario must have one replication, which is then run whether
             the store has it or not.
 
     Raises:
         SluiceError: If the scenario has several disciplines and none is named, if flows have no
-            route, if `threads` is no number from 1 to 256, if a trace of several replications is
-            asked for, or if it cannot be written.
+            route, if `threads` is no number from 1 to 256, if the packets of several
+            replications are asked for, or if they cannot be written.
         InterruptError: If Ctrl-C came before a replication was finished.
     """
     check_threads(threads)
@@ -55,11 +55,13 @@ def simulate(
         if len(scenario.disciplines) != 1:
             raise SluiceError("the scenario has several disciplines; name one or use compare()")
         discipline = scenario.disciplines[0]
-    if trace is not None and scenario.replications != 1:
-        raise SluiceError(f"replications = {scenario.replications} must be 1: a trace is of one")
+    if packets is not None and scenario.replications != 1:
+        raise SluiceError(
+            f"replications = {scenario.replications} must be 1: packets are written of one"
+        )
     run = describe(scenario, discipline)
     identity = store.identity(run)
-    if not fresh and trace is None and (known := store.find(identity, NetworkRecord)) is not None:
+    if not fresh and packets is None and (known := store.find(identity, NetworkRecord)) is not None:
         return replace(known, discipline=discipline.name)
     total_s = scenario.duration_s * scenario.replications
     handles = scenario.handle, discipline.handle
@@ -68,10 +70,10 @@ def simulate(
         if watch is not None:
             watch(done_ns / 1e9, total_s)
 
-    if trace is None:
+    if packets is None:
         outcome = _engine.simulate_network(*handles, threads, report)
     else:
-        outcome = _engine.record_network(*handles, fspath(trace), report)
+        outcome = _engine.record_network(*handles, fspath(packets), report)
     if not outcome:
         raise InterruptError("interrupted before anything was finished")
     found = record(scenario, outcome, identity=identity, discipline=discipline.name, run=run)

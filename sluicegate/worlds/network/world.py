@@ -27,8 +27,8 @@ class Network(World[NetworkScenario, NetworkRecord]):
     """Packets from end to end, with TCP that reacts.
 
     Attributes:
-        trace: File to write the packets to, of a scenario with one discipline and one replication;
-            see `sluicegate.network.simulate`.
+        packets: File to write the packets to, of a scenario with one discipline and one
+            replication; see `sluicegate.network.simulate`.
     """
 
     name: ClassVar[str] = "network"
@@ -37,12 +37,14 @@ class Network(World[NetworkScenario, NetworkRecord]):
     tables: ClassVar[tuple[str, ...]] = ("[topology]", "[[flows]]")
     SLOTS_OF_A_PACKET: ClassVar[float] = 20
 
-    trace: Path | None = None
+    packets: Path | None = None
 
     def check(self, scenario: NetworkScenario, discipline: Discipline) -> None:
-        """Every scenario can be simulated that could be made, but for routes; not all traced."""
-        if self.trace is not None and (count := len(scenario.disciplines)) != 1:
-            raise SluiceError(f"{self.trace}: a trace is of one discipline, and there are {count}")
+        """Every scenario can be simulated, but packets are written of one discipline only."""
+        if self.packets is not None and (count := len(scenario.disciplines)) != 1:
+            raise SluiceError(
+                f"{self.packets}: packets are written of one discipline, and there are {count}"
+            )
 
     def cost(self, scenario: NetworkScenario) -> float:
         """Packets that all links with the discipline can send; each takes as long as some slots."""
@@ -68,7 +70,7 @@ class Network(World[NetworkScenario, NetworkRecord]):
                 done_s, total_s, f"{done_s:,.0f} of {total_s:,.0f} s"
             ),
             fresh=fresh,
-            trace=self.trace,
+            packets=self.packets,
         )
 
     def in_short(self, scenario: NetworkScenario) -> str:
@@ -98,8 +100,8 @@ class Network(World[NetworkScenario, NetworkRecord]):
         marked = ["mark_ratio"] if have("mark_ratio") else []
         completed = ["completion_mean"] if have("completion_mean") else []
         return [
-            "wait_mean",
-            "wait_p99",
+            "sojourn_mean",
+            "sojourn_p99",
             "queue_mean",
             "queue_deviation",
             "loss_ratio",

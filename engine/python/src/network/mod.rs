@@ -4,12 +4,12 @@ mod outcome;
 
 use std::path::PathBuf;
 
-use pyo3::{exceptions::PyKeyboardInterrupt, prelude::*, types::PyDict};
+use pyo3::{exceptions::PyKeyboardInterrupt, prelude::*};
 use sluice_network::{Control, Plan, simulate};
 use sluice_tap::record;
 
 use crate::{
-    attended::attended,
+    interruptible::interruptible,
     scenario::{PyDiscipline, PyScenario, refused},
 };
 
@@ -17,41 +17,41 @@ fn plan(scenario: &PyScenario, discipline: &PyDiscipline) -> PyResult<Plan> {
     Plan::of(scenario.network()?, &discipline.0).map_err(refused)
 }
 
-/// Runs a discipline on a scenario. Gives a dictionary for each replication that was finished; Ctrl-C ends the run. `watch(done_ns)` is called now and
-/// then with the time simulated so far, of all replications together.
+/// Runs a discipline on a scenario and gives the replications that were finished; Ctrl-C ends the
+/// run. `watch(done_ns)` is called now and then with the time simulated so far, of all replications together.
 #[pyfunction]
-fn simulate_network<'py>(
-    py: Python<'py>,
+fn simulate_network(
+    py: Python<'_>,
     scenario: &PyScenario,
     discipline: &PyDiscipline,
     threads: Option<usize>,
     watch: Option<Py<PyAny>>,
-) -> PyResult<Vec<Bound<'py, PyDict>>> {
+) -> PyResult<Vec<outcome::Replication>> {
     let plan = plan(scenario, discipline)?;
     let control = Control::default();
     let run = || simulate(&plan, threads, &control).map_err(|error| error.to_string());
     watched(py, &control, watch, run)?
         .into_iter()
-        .map(|run| outcome::replication(py, run))
+        .map(|run| outcome::Replication::new(py, run))
         .collect()
 }
 
-/// Runs the first replication of a discipline on a scenario and writes its packets to the file at `path`; as
-/// `simulate_network` otherwise.
+/// Runs the first replication of a discipline on a scenario and writes its packets to the file at
+/// `path`; as `simulate_network` otherwise.
 #[pyfunction]
-fn record_network<'py>(
-    py: Python<'py>,
+fn record_network(
+    py: Python<'_>,
     scenario: &PyScenario,
     discipline: &PyDiscipline,
     path: PathBuf,
     watch: Option<Py<PyAny>>,
-) -> PyResult<Vec<Bound<'py, PyDict>>> {
+) -> PyResult<Vec<outcome::Replication>> {
     let plan = plan(scenario, discipline)?;
     let control = Control::default();
     let run = || record(&plan, &path, &control).map_err(|error| error.to_string());
     watched(py, &control, watch, run)?
         .into_iter()
-        .map(|run| outcome::replication(py, run))
+        .map(|run| outcome::Replication::new(py, run))
         .collect()
 }
 
@@ -66,7 +66,7 @@ fn watched<T: Send>(
         Some(watch) => watch.call1(py, (control.done_ns(),)).map(drop),
         None => Ok(()),
     };
-    let (outcome, raised) = attended(py, || control.cancel(), report, run);
+    let (outcome, raised) = interruptible(py, || control.cancel(), report, run);
     if let Err(error) = raised
         && !error.is_instance_of::<PyKeyboardInterrupt>(py)
     {
@@ -76,6 +76,7 @@ fn watched<T: Send>(
 }
 
 pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    outcome::register(module)?;
     module.add_function(wrap_pyfunction!(simulate_network, module)?)?;
     module.add_function(wrap_pyfunction!(record_network, module)?)
 }
