@@ -199,17 +199,13 @@ def rare_bound(counts: QueueCounts, rare: Rare, value: float, error: float) -> f
     trials = float(rare.trials(counts).sum())
     if not trials:
         return None
-    clumps = _clumps(1 - value if rare.complement else value, error) if events else 0.0
+    share = np.array([1 - value if rare.complement else value])
+    clumps = float(_clumps(share, np.array([error]))[0]) if events else 0.0
     if clumps >= _LEAST_CLUMPS:
         return None
     size = max(_clump_size(counts, rare), events / clumps if events else 0.0)
-    share = size * float(gammaincinv(events / size + 1, CONFIDENCE)) / trials
-    return max(1 - share, 0.0) if rare.complement else min(share, 1.0)
-
-
-def _clumps(share: float, error: float) -> float:
-    """How many independent events would leave a share with this standard error."""
-    return (share / error) ** 2 if error else float("inf")
+    bound = size * float(gammaincinv(events / size + 1, CONFIDENCE)) / trials
+    return max(1 - bound, 0.0) if rare.complement else min(bound, 1.0)
 
 
 def _clump_size(counts: QueueCounts, rare: Rare) -> float:
@@ -218,20 +214,22 @@ def _clump_size(counts: QueueCounts, rare: Rare) -> float:
     Taken is the most extreme length that was met often enough to tell, or else the one that tells
     most.
     """
-    arrivals, duration = float(counts.arrivals.sum()), float(counts.duration.sum())
-    lengths = np.flatnonzero(counts.queue.sum(axis=0))
-    ticks, most = 0.0, 0.0
-    for length in lengths if rare.complement else lengths[::-1]:
-        held = counts.queue[:, length]
-        share = held / counts.duration
-        clumps = _clumps(float(share.mean()), _error(share) or 0.0)
-        if clumps > most:
-            most, ticks = clumps, float(held.sum()) / clumps
-        if clumps >= _LEAST_CLUMPS:
-            break
+    met = counts.queue[:, counts.queue.any(axis=0)]
+    if not rare.complement:
+        met = met[:, ::-1]
+    shares = met / counts.duration[:, None]
+    clumps = _clumps(shares.mean(axis=0), shares.std(axis=0, ddof=1) / np.sqrt(len(shares)))
+    enough = np.flatnonzero(clumps >= _LEAST_CLUMPS)
+    length = int(enough[0] if len(enough) else np.argmax(clumps))
+    ticks = float(met[:, length].sum() / clumps[length])
     # an idle link stays so until the next packet comes; a loss is of one packet at least
-    per_packet = duration / max(arrivals, 1.0)
+    per_packet = float(counts.duration.sum() / max(counts.arrivals.sum(), 1.0))
     return max(ticks, per_packet) if rare.complement else max(ticks / per_packet, 1.0)
+
+
+def _clumps(share: FloatArray, error: FloatArray) -> FloatArray:
+    """How many independent events would leave shares with these standard errors."""
+    return np.divide(share, error, out=np.full_like(share, np.inf), where=error > 0) ** 2
 
 
 def unit_correlation(counts: QueueCounts, replications: Sequence[int]) -> float | None:

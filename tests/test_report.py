@@ -202,7 +202,7 @@ def test_a_report_holds_every_discipline_and_measure(tmp_path):
     distributions = pl.read_parquet(path.parent / "distributions.parquet")
     sums = distributions.group_by("discipline", "distribution").agg(pl.col("probability").sum())
     assert sums.height == 9
-    assert sums["probability"].to_list() == pytest.approx([1] * 6)
+    assert sums["probability"].to_list() == pytest.approx([1] * 9)
 
 
 def test_times_are_shown_in_ms_where_slots_have_a_duration():

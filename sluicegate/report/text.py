@@ -37,7 +37,7 @@ def _bound_text(bound: float, *, above: bool) -> str:
         return f"< {_one_digit_up(bound):g}"
     whole = 1.0 if bound <= 1 else 100.0
     missing = _one_digit_up(whole - bound)
-    decimals = max(0, -math.floor(math.log10(missing)))
+    decimals = max(0, -math.floor(math.log10(missing) + 1e-9))
     return f"> {whole - missing:.{decimals}f}"
 
 
