@@ -94,7 +94,7 @@ def test_bounds_and_intervals_of_what_is_rare_cover(case):
     exact = sg.chain.solve(scenario).record[name].value
     covered, never, runs = 0, 0, 80
     for seed in range(runs):
-        found = sg.simulate(scenario.model_copy(update={"seed": seed}), fresh=True)[name]
+        found = sg.simulate(scenario.replace(seed=seed), fresh=True)[name]
         covered += found.low <= exact <= found.high
         never += found.value in (0.0, 1.0)
     assert never > runs / 4  # where 0 +- 0 would say that it cannot be

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from sluicegate import store
 from sluicegate.record import Record
 from sluicegate.scenario import Discipline, Scenario
-from sluicegate.worlds.chain.build import describe_chain
+from sluicegate.worlds.chain.build import describe_chain, identity
 from sluicegate.worlds.chain.limit import extrapolate
 from sluicegate.worlds.chain.steady import Method, solve
-from sluicegate.worlds.world import Tell
+
+if TYPE_CHECKING:
+    from sluicegate.worlds.world import Tell
 
 
 def run(
@@ -42,8 +45,8 @@ def run(
     described = describe_chain(
         scenario, discipline, grid=grid, method=method, limit=limit, front_times=front_times
     )
-    identity = store.identity(described)
-    if not fresh and (known := store.find(identity, Record)) is not None:
+    name = identity(described)
+    if not fresh and (known := store.find(name, Record)) is not None:
         return replace(known, discipline=discipline.name)
     if limit:
         found = extrapolate(scenario, discipline, grid=grid, tell=tell)
@@ -56,6 +59,6 @@ def run(
             front_times=front_times and described["queue"]["victim"] == "front",
             tell=tell,
         ).record
-    record = replace(found, identity=identity, run=described)
+    record = replace(found, identity=name, run=described)
     store.keep(record)
     return record

@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal, TypeAlias
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sluicegate import _engine, store
+from sluicegate import _engine
 from sluicegate.counts import QueueCounts
 from sluicegate.errors import SluiceError
 from sluicegate.estimate import jackknifed
 from sluicegate.record import Record
 from sluicegate.scenario import Discipline, Scenario
-from sluicegate.worlds.chain.build import build, describe_chain, only, progress
-from sluicegate.worlds.world import Tell
+from sluicegate.worlds.chain.build import build, describe_chain, identity, only, progress
+
+if TYPE_CHECKING:
+    from sluicegate.worlds.world import Tell
 
 FloatArray = NDArray[np.float64]
 Method: TypeAlias = Literal["auto", "direct", "iterative"]
@@ -192,7 +194,7 @@ def _record(
     run = describe_chain(scenario, discipline, grid=np.asarray(grid).tolist(), **followed)
     counts = solved.counts
     return Record(
-        identity=store.identity(run),
+        identity=identity(run),
         discipline=discipline.name,
         run=run,
         done=1.0,

@@ -60,7 +60,7 @@ def simulate(
             f"replications = {scenario.replications} must be 1: packets are written of one"
         )
     run = describe(scenario, discipline)
-    identity = store.identity(run)
+    identity = store.identity(run, __name__)
     if not fresh and packets is None and (known := store.find(identity, NetworkRecord)) is not None:
         return replace(known, discipline=discipline.name)
     total_s = scenario.duration_s * scenario.replications

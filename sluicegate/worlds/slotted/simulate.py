@@ -54,7 +54,7 @@ def simulate(
             raise SluiceError("the scenario has several disciplines; name one or use compare()")
         discipline = scenario.disciplines[0]
     run = describe(scenario, discipline)
-    identity = store.identity(run)
+    identity = store.identity(run, __name__)
     if not fresh and (known := store.find(identity, SlottedRecord)) is not None:
         return replace(known, discipline=discipline.name)
     total = scenario.duration_slots * scenario.runs
