@@ -80,7 +80,7 @@ class Definition(Generic[C]):
         name: In records and files.
         heading: In tables and beside axes.
         unit: See `Unit`.
-        formula: In TeX; `SYMBOLS` explains the letters.
+        formula: In TeX; see `symbols`.
         meaning: In words.
         of: Its value for each set of counts, times in ticks, shape (n,); NaN where it has none.
         rare: Of shares: what is counted.
@@ -188,24 +188,21 @@ def _of_times(
 
 # positions in the engine's counts of verdicts
 _EARLY, _FORCED, _OVERFLOW, _MARK, _BOTH = 1, 2, 3, 4, 5
+_LOSSES = (_EARLY, _FORCED, _OVERFLOW, _BOTH)
+
+
+def _met(kinds: Sequence[int]) -> Callable[[QueueCounts], FloatArray]:
+    """How many packets met one of these verdicts."""
+    return lambda c: np.asarray(c.verdicts[:, [*kinds]].sum(axis=1))
 
 
 def _of_verdicts(
     name: str, heading: str, symbol: str, meaning: str, kinds: Sequence[int]
 ) -> Definition[QueueCounts]:
     """A share of the packets that arrived."""
-
-    def events(c: QueueCounts) -> FloatArray:
-        return np.asarray(c.verdicts[:, [*kinds]].sum(axis=1))
-
+    met = _met(kinds)
     return Definition(
-        name,
-        heading,
-        SHARE,
-        f"{symbol} / A",
-        meaning,
-        lambda c: ratio(events(c), c.arrivals),
-        Rare(events, lambda c: c.arrivals),
+        name, heading, SHARE, f"{symbol} / A", meaning, lambda c: ratio(met(c), c.arrivals)
     )
 
 
@@ -230,18 +227,21 @@ QUEUE: list[Definition[QueueCounts]] = [
         "queue_deviation",
         "deviation",
         PACKETS,
-        r"\sum_k |k - \bar k| \, T_k / T",
+        r"\sum_k \lvert k - \bar k \rvert \, T_k / T",
         "its mean absolute deviation from the mean",
         _queue_deviation,
     ),
     *_of_times("sojourn", "until its service starts", "s", lambda c: c.sojourn),
     *_of_times("delay", "until its service ends", "d", lambda c: c.delay),
-    _of_verdicts(
+    Definition(
         "loss_ratio",
         "lost",
-        "(E + F + O)",
+        SHARE,
+        "(E + F + O) / A",
         "share of the arriving packets for which one was dropped, for whatever reason",
-        (_EARLY, _FORCED, _OVERFLOW, _BOTH),
+        lambda c: ratio(_met(_LOSSES)(c), c.arrivals),
+        # its parts have no bounds: some cannot happen at all, such as early losses of drop-tail
+        Rare(_met(_LOSSES), lambda c: c.arrivals),
     ),
     _of_verdicts(
         "early_loss_ratio",
@@ -378,15 +378,25 @@ FLOWS: list[Definition[FlowCounts]] = [
     ),
 ]
 
-SYMBOLS = {
-    "T": "time observed; $T_k$ of it with $k$ packets waiting, $T_\\mathrm{idle}$ with an idle "
-    "link",
-    "A": "packets that arrived; of these $E$, $F$ and $O$ met an early, a forced and an overflow "
-    "loss, and $M$ were marked",
-    "S": "packets served, with $B$ bytes",
-    "s": "sojourn time of a packet, $d$ its delay; $F_s$, $F_d$ their distribution functions",
-    "N": "what the endpoints counted; $c$ completion times; $x_i$ bits/s of flow $i$ of $n$",
+# what the letters of the formulas mean: a sentence for each that stands in one of them
+_SYMBOLS = {
+    "T": "*T* is the time observed, $T_k$ of it with *k* packets waiting, $T_\\mathrm{idle}$ with "
+    "an idle link",
+    "A": "*A* packets arrived; *E*, *F* and *O* of them met an early, a forced and an overflow "
+    "loss, and *M* were marked",
+    "S": "*S* packets were served, with *B* bytes; *s* is the sojourn time and *d* the delay of "
+    "one, $F_s$ and $F_d$ are their distribution functions",
+    "N_": "*N* counts what its index says; *c* is the completion time of a flow, $F_c$ its "
+    "distribution function",
+    "x_i": "$x_i$ are the bits/s of flow *i* of *n*",
 }
+
+
+def symbols(definitions: Sequence[Definition[Any]]) -> list[str]:
+    """What the letters in the formulas of these measures mean, in sentences without full stops."""
+    formulas = " ".join(definition.formula for definition in definitions)
+    return [meaning for letter, meaning in _SYMBOLS.items() if letter in formulas]
+
 
 _ALL: list[Definition[Any]] = [*QUEUE, *FLOWS]
 DEFINITIONS = {each.name: each for each in _ALL}
