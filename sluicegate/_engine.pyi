@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 
 from sluicegate.scenario.table import Table
 
+DECISION_COLUMNS: str
 ADMIT: int
 DROP_EARLY: int
 DROP_FORCED: int
@@ -57,6 +58,7 @@ class View:
     candidate_flow_hash: int
     idle: bool
     ecn_capable: bool
+    full: bool
 
 class Discipline:
     def __init__(self, discipline: Table) -> None: ...
@@ -137,6 +139,7 @@ def simulate(
     discipline: Discipline,
     threads: int | None,
     watch: Callable[[int], None] | None,
+    decisions: str | None,
 ) -> SlottedOutcome: ...
 
 class ExactTimes:
@@ -337,6 +340,12 @@ def simulate_network(
     watch: Callable[[int], None] | None,
 ) -> list[Replication]: ...
 def record_network(
+    scenario: Scenario,
+    discipline: Discipline,
+    path: str,
+    watch: Callable[[int], None] | None,
+) -> list[Replication]: ...
+def log_network_decisions(
     scenario: Scenario,
     discipline: Discipline,
     path: str,

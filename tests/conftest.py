@@ -33,13 +33,13 @@ def gateway(root):
 
 @pytest.fixture(scope="session")
 def write_pcap():
-    """Writes packets (ms, IP bytes) as a capture of raw IP, headers only."""
+    """Writes packets (ms, IP bytes, perhaps a flow) as a capture of raw IP, headers only."""
 
     def write(path, packets):
         blob = struct.pack("<IHHiIII", 0xA1B2C3D4, 2, 4, 0, 0, 65535, 101)
-        for ms, size in packets:
+        for ms, size, *flow in packets:
             ip = struct.pack(">BBHIBBHII", 0x45, 0, size, 0, 64, 17, 0, 0x0A000001, 0x0A000002)
-            headers = ip + struct.pack(">HHHH", 1000, 2000, size - 20, 0)
+            headers = ip + struct.pack(">HHHH", 1000 + sum(flow), 2000, size - 20, 0)
             seconds, rest_ms = divmod(ms, 1000)
             blob += struct.pack("<IIII", seconds, rest_ms * 1000, len(headers), size) + headers
         path.write_bytes(blob)

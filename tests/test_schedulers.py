@@ -1,5 +1,7 @@
 """Schedulers and flow-aware AQMs in the network world: who gets the link."""
 
+from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -82,6 +84,45 @@ def test_a_single_flow_has_one_queue_of_a_scheduler() -> None:
 def test_a_limit_in_bytes_is_one_in_packets_of_that_size() -> None:
     by_bytes = slotted(sg.Queue(limit=1000, limit_bytes=20 * 500))
     assert by_bytes.measures == slotted(sg.Queue(limit=20)).measures
+
+
+def test_chains_have_no_schedulers() -> None:
+    scenario = sg.Scenario(
+        arrivals=sg.GeometricArrivals(rate=0.4),
+        service=sg.GeometricService(mu=0.5),
+        disciplines=[sg.Discipline(aqm="drop_tail", scheduler=sg.Sfq())],
+        slots=10_000,
+    )
+    with pytest.raises(
+        sg.SluiceError,
+        match=r"scheduler\.kind = sfq has no exact chain: it must be fifo",
+    ):
+        sg.compare(scenario, world="chain")
+
+
+def test_slotted_schedulers_by_hand(tmp_path: Path, write_pcap: Callable[..., None]) -> None:
+    """Each 100 ms come 20 packets of 20 slots, and behind them one of another flow, of 2 slots."""
+    path = tmp_path / "bursts.pcap"
+    burst = [(1000, 0)] * 20 + [(100, 1)]
+    write_pcap(path, [(100 * place, *packet) for place in range(50) for packet in burst])
+
+    def delay_slots(**discipline: object) -> float:
+        scenario = {
+            "arrivals": {"kind": "replay", "capture": str(path)},
+            "service": {"kind": "packet-size", "rate_bps": 4e6},
+            "slot_s": 1e-4,
+            "slots": 49_000,
+            "queue": {"limit": 100},
+            "disciplines": [{"aqm": "drop_tail", **discipline}],
+        }
+        return sg.simulate(sg.Scenario.parse(scenario))["delay_mean"].value * 1e4
+
+    # the k-th of the long ones has left after 20 k slots
+    assert delay_slots() * 21 == pytest.approx(20 * 20 * 21 / 2 + 402)
+    for kind in ("sfq", "drr", "fq"):
+        # the short one goes after the second of the long ones, and 18 leave 2 slots later
+        fair = delay_slots(scheduler={"kind": kind})
+        assert fair * 21 == pytest.approx(20 * 20 * 21 / 2 + 18 * 2 + 42), kind
 
 
 @pytest.mark.parametrize(

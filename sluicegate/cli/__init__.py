@@ -59,6 +59,7 @@ _COMMANDS = {
         ],
     ),
     "trace": ("trace", ["sluice trace out.tr", "sluice trace out.tr --html trace.html"]),
+    "decisions": ("decisions", ["sluice decisions slotted.csv network.csv"]),
     "reproduce": (
         "reproduce",
         [

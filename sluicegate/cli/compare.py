@@ -39,6 +39,7 @@ def compare(
     duration: options.Duration = None,
     threads: options.Threads = None,
     json: options.Json = None,
+    decisions: options.Decisions = None,
     fresh: options.Fresh = False,
 ) -> None:
     """Compare disciplines on one scenario: a table here, and a report with plots to open.
@@ -48,11 +49,18 @@ def compare(
     What is finished is kept: after Ctrl-C the same command goes on where it stopped.
     """
     changed = options.changes(
-        aqm=aqm or [], slots=slots, replications=replications, seed=seed, duration=duration
+        aqm=aqm or [],
+        slots=slots,
+        replications="1" if replications is None and decisions is not None else replications,
+        seed=seed,
+        duration=duration,
     )
     chosen = options.scenario(scenario, changed)
-    chosen_worlds = [world_class(name) for name in world or []] or of_scenario(chosen)[:1]
-    show(chosen, [each() for each in chosen_worlds], out, json, threads=threads, fresh=fresh)
+    kinds = [world_class(name) for name in world or []] or of_scenario(chosen)[:1]
+    worlds = [each() for each in kinds]
+    if decisions is not None:
+        worlds = [each.logged(decisions) for each in worlds]
+    show(chosen, worlds, out, json, threads=threads, fresh=fresh)
 
 
 def show(

@@ -58,6 +58,16 @@ Json = Annotated[
 ]
 REPORT = Path("sluice-report")
 Out = Annotated[Path, typer.Option(metavar="FOLDER", help="Where the report and its data go.")]
+Decisions = Annotated[
+    Path | None,
+    typer.Option(
+        "--decisions",
+        metavar="FILE",
+        help="Write what the AQM decides about each packet here, of one discipline and one "
+        "replication: see sluice decisions.",
+        show_default=False,
+    ),
+]
 Fresh = Annotated[
     bool,
     typer.Option("--fresh", help="Run again even what was run before."),

@@ -63,13 +63,14 @@ def simulate(
             show_default=False,
         ),
     ] = None,
+    decisions: options.Decisions = None,
     fresh: options.Fresh = False,
 ) -> None:
     """Run one discipline and print all measures with their 95 % confidence intervals."""
     changed = options.changes(
         aqm=[] if aqm is None else [aqm],
         slots=slots,
-        replications="1" if replications is None and packets is not None else replications,
+        replications="1" if replications is None and (packets or decisions) else replications,
         seed=seed,
         duration=duration,
         arrivals=arrivals,
@@ -81,15 +82,19 @@ def simulate(
             f"{scenario}: there are {count} disciplines; choose with --aqm, or use sluice compare"
         )
     with progress(1) as watch:
-        world = None if packets is None else with_settings(chosen, packets=packets)
+        settings = {} if packets is None else {"packets": packets}
+        world = with_settings(chosen, **settings)
+        if decisions is not None:
+            world = world.logged(decisions)
         comparison = compare(chosen, world=world, threads=threads, watch=watch, fresh=fresh)
     (record,), (judged,) = comparison.records, comparison.worlds
     screen = console()
     screen.print(f"[bold]{escape(record.discipline)}[/]")
     screen.print(terminal_table(*record_rows(record)))
     screen.print(f"{record.method}; {judged.in_short(chosen)}")
-    if packets is not None:
-        screen.print(f"packets: {escape(str(packets))}")
+    for what, file in (("packets", packets), ("decisions", decisions)):
+        if file is not None:
+            screen.print(f"{what}: {escape(str(file))}")
     if json is not None:
         write_json(json, record.summary())
     if record.interrupted:

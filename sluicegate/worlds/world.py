@@ -5,8 +5,10 @@ from __future__ import annotations
 import inspect
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Iterable, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar, Generic, Protocol, TypeAlias, TypeVar
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, Protocol, Self, TypeAlias, TypeVar
 
+from sluicegate.errors import SluiceError
 from sluicegate.record import Record
 from sluicegate.scenario import Discipline
 
@@ -38,6 +40,16 @@ class AnyScenario(Protocol):
         """What is compared, at least one."""
 
 
+def check_alone(file: Path | None, what: str, scenario: AnyScenario) -> None:
+    """Refuse a file that is to be of one discipline, where there are several.
+
+    Raises:
+        SluiceError: If there are.
+    """
+    if file is not None and (count := len(scenario.disciplines)) != 1:
+        raise SluiceError(f"{file}: a {what} is of one discipline, and there are {count}")
+
+
 S = TypeVar("S", bound=AnyScenario)
 R = TypeVar("R", bound=Record)
 
@@ -61,6 +73,14 @@ class World(ABC, Generic[S, R]):
     def fields(cls) -> Collection[str]:
         """Names of the fields at the top of its scenarios."""
         return inspect.signature(cls.takes).parameters
+
+    def logged(self, path: Path) -> Self:
+        """The world, which will write its decision log to a file.
+
+        Raises:
+            SluiceError: If it has none.
+        """
+        raise SluiceError(f"{path}: the {self.name} world decides about no packets, and has no log")
 
     @abstractmethod
     def check(self, scenario: S, discipline: Discipline) -> None:

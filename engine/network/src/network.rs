@@ -270,6 +270,7 @@ impl<T: Trace> Network<T> {
                 sacks: &mut self.sacks,
                 trace: &mut self.trace,
                 link: port.link,
+                port: index,
                 now_ns,
             },
         );
@@ -297,6 +298,7 @@ impl<T: Trace> Network<T> {
                 sacks: &mut self.sacks,
                 trace: &mut self.trace,
                 link: port.link,
+                port: index,
                 now_ns,
             },
         );
@@ -332,6 +334,7 @@ impl<T: Trace> Network<T> {
             sacks: &mut self.sacks,
             trace: &mut self.trace,
             link: *link,
+            port,
             now_ns,
         };
         queue.tick(now_ns, &mut watch);
@@ -360,6 +363,8 @@ struct Watch<'a, T> {
     sacks: &'a mut Sacks,
     trace: &'a mut T,
     link: usize,
+    /// Number of the link among those that have a discipline.
+    port: usize,
     now_ns: u64,
 }
 
@@ -386,7 +391,7 @@ impl<T: Trace> Observer<Transit> for Watch<'_, T> {
     #[inline]
     fn note(&mut self, now_ns: u64, queue: usize, event: QueueEvent<'_>) {
         if T::ON {
-            self.trace.decide(now_ns, self.link, queue, event);
+            self.trace.decide(now_ns, self.port, queue, event);
         }
     }
 }

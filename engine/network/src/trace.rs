@@ -1,6 +1,8 @@
 //! What a run shows of its packets to whoever writes a trace.
 
-use sluice_queue::Event as QueueEvent;
+use std::io::Write;
+
+use sluice_queue::{DecisionLog, Event as QueueEvent};
 use sluice_tcp::Block;
 
 use crate::packet::Packet;
@@ -48,8 +50,9 @@ pub trait Trace {
     /// packet's next steps are known at once. Those of one packet come in their order.
     fn note(&mut self, now_ns: u64, event: Event);
 
-    /// Something happens at the queue before a link, in number `queue` of its scheduler's queues.
-    fn decide(&mut self, _now_ns: u64, _link: usize, _queue: usize, _event: QueueEvent<'_>) {}
+    /// Something happens in number `queue` of the scheduler's queues before a link: number `port`
+    /// of those that have a discipline.
+    fn decide(&mut self, _now_ns: u64, _port: usize, _queue: usize, _event: QueueEvent<'_>) {}
 }
 
 /// Nobody looks.
@@ -72,7 +75,20 @@ impl<T: Trace> Trace for &mut T {
         T::note(self, now_ns, event);
     }
 
-    fn decide(&mut self, now_ns: u64, link: usize, queue: usize, event: QueueEvent<'_>) {
-        T::decide(self, now_ns, link, queue, event);
+    fn decide(&mut self, now_ns: u64, port: usize, queue: usize, event: QueueEvent<'_>) {
+        T::decide(self, now_ns, port, queue, event);
+    }
+}
+
+/// The decisions before all links that have a discipline.
+impl<W: Write> Trace for DecisionLog<W> {
+    const ON: bool = true;
+
+    fn begin(&mut self, _tcp_groups: &[u32], _datagram_groups: &[u32]) {}
+
+    fn note(&mut self, _now_ns: u64, _event: Event) {}
+
+    fn decide(&mut self, now_ns: u64, port: usize, queue: usize, event: QueueEvent<'_>) {
+        DecisionLog::note(self, now_ns, port, queue, event);
     }
 }

@@ -74,6 +74,11 @@ impl PyView {
     }
 
     #[getter]
+    fn full(&self) -> bool {
+        self.0.full != 0
+    }
+
+    #[getter]
     fn idle(&self) -> bool {
         self.0.idle != 0
     }

@@ -6,6 +6,7 @@ mod aqm;
 mod capture;
 mod chain;
 mod counts;
+mod decisions;
 mod foreign;
 mod interruptible;
 mod network;
@@ -17,6 +18,7 @@ mod traffic;
 #[pymodule]
 fn _engine(module: &Bound<'_, PyModule>) -> PyResult<()> {
     aqm::register(module)?;
+    decisions::register(module)?;
     foreign::register(module)?;
     counts::register(module)?;
     slotted::register(module)?;

@@ -1,12 +1,18 @@
 //! The slotted world.
 
-use std::sync::Arc;
+use std::{
+    io,
+    path::{Path, PathBuf},
+    sync::Arc,
+};
 
 use pyo3::{exceptions::PyKeyboardInterrupt, prelude::*};
-use sluice_slotted::{Control, Outcome, Plan, simulate as run};
+use sluice_aqm::Aqm;
+use sluice_slotted::{Control, Outcome, Plan, simulate as run, simulate_observed};
 
 use crate::{
     counts::Tally,
+    decisions::{self, unwritable},
     foreign::{Failure, Foreign},
     interruptible::interruptible,
     scenario::{PyDiscipline, PyScenario, refused},
@@ -50,7 +56,8 @@ impl SlottedOutcome {
 }
 
 /// Runs a discipline on a scenario. `watch(slots)` is called now and then with the slots done.
-/// Ctrl-C ends the run and keeps what is finished; `interrupted` then says so.
+/// With `decisions`, the first replication alone is run, and its decision log is written to that
+/// file. Ctrl-C ends the run and keeps what is finished; `interrupted` then says so.
 #[pyfunction]
 fn simulate(
     py: Python<'_>,
@@ -58,17 +65,19 @@ fn simulate(
     discipline: &PyDiscipline,
     threads: Option<usize>,
     watch: Option<Py<PyAny>>,
+    decisions: Option<PathBuf>,
 ) -> PyResult<SlottedOutcome> {
     let plan = Plan::of(scenario.slotted()?, &discipline.0).map_err(refused)?;
     let (control, failure) = (Arc::new(Control::default()), Failure::default());
     let outcome = match discipline.0.configured() {
-        Some(configured) => stopped_by_ctrl_c(py, &control, watch, || {
-            run(&plan, || configured.start(), threads, &control)
-        })?,
+        Some(configured) => {
+            let start = || configured.start();
+            run_or_log(py, &plan, start, threads, &control, watch, decisions)?
+        }
         None => {
             let factory = discipline.foreign()?;
             let start = || Foreign::start(&factory, &failure, &control);
-            stopped_by_ctrl_c(py, &control, watch, || run(&plan, start, threads, &control))?
+            run_or_log(py, &plan, start, threads, &control, watch, decisions)?
         }
     };
     if let Some(error) = failure.lock().unwrap().take() {
@@ -77,13 +86,44 @@ fn simulate(
     SlottedOutcome::new(py, &outcome)
 }
 
+fn run_or_log<Q: Aqm>(
+    py: Python<'_>,
+    plan: &Plan,
+    start: impl Fn() -> Q + Sync + Send,
+    threads: Option<usize>,
+    control: &Control,
+    watch: Option<Py<PyAny>>,
+    decisions: Option<PathBuf>,
+) -> PyResult<Outcome> {
+    match decisions {
+        None => stopped_by_ctrl_c(py, control, watch, || run(plan, start, threads, control)),
+        Some(path) => {
+            let work = || logged(plan, start, control, &path);
+            stopped_by_ctrl_c(py, control, watch, work)?.map_err(|error| unwritable(&path, &error))
+        }
+    }
+}
+
+/// Runs the first replication and writes its decisions to the file at `path`.
+fn logged<Q: Aqm>(
+    plan: &Plan,
+    start: impl Fn() -> Q,
+    control: &Control,
+    path: &Path,
+) -> io::Result<Outcome> {
+    let mut log = decisions::open(path, || control.cancel())?;
+    let outcome = simulate_observed(plan, start, plan.aqm_words(0), control, &mut log);
+    log.finish()?;
+    Ok(outcome)
+}
+
 /// Runs `work`; after Ctrl-C its outcome is what was finished by then.
-fn stopped_by_ctrl_c(
+fn stopped_by_ctrl_c<T: Send>(
     py: Python<'_>,
     control: &Control,
     watch: Option<Py<PyAny>>,
-    work: impl FnOnce() -> Outcome + Send,
-) -> PyResult<Outcome> {
+    work: impl FnOnce() -> T + Send,
+) -> PyResult<T> {
     let report = |py: Python<'_>| match &watch {
         Some(watch) => watch.call1(py, (control.done(),)).map(drop),
         None => Ok(()),

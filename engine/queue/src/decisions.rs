@@ -150,28 +150,12 @@ impl<W: Write> DecisionLog<W> {
 }
 
 /// The log of the only queue.
-impl<P, W: Write> Observer<P> for DecisionLog<W> {
+impl<P, W: Write> Observer<P> for &mut DecisionLog<W> {
     const ON: bool = true;
 
     fn lost(&mut self, _packet: P, _verdict: Verdict) {}
 
     fn note(&mut self, now_ns: u64, queue: usize, event: Event<'_>) {
         DecisionLog::note(self, now_ns, 0, queue, event);
-    }
-}
-
-impl<P, O: Observer<P>> Observer<P> for Option<O> {
-    const ON: bool = true;
-
-    fn lost(&mut self, packet: P, verdict: Verdict) {
-        if let Some(observer) = self {
-            observer.lost(packet, verdict);
-        }
-    }
-
-    fn note(&mut self, now_ns: u64, queue: usize, event: Event<'_>) {
-        if let Some(observer) = self {
-            observer.note(now_ns, queue, event);
-        }
     }
 }

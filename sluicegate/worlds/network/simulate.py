@@ -26,6 +26,7 @@ def simulate(
     watch: Watch | None = None,
     fresh: bool = False,
     packets: str | PathLike[str] | None = None,
+    decisions: str | PathLike[str] | None = None,
 ) -> NetworkRecord:
     """Run one discipline on a scenario, all replications, on all cores.
 
@@ -43,11 +44,14 @@ def simulate(
             as ns-2 does, every packet on every link, or `.pcapng` with what the links that have
             the discipline sent. The scenario must have one replication, which is then run whether
             the store has it or not.
+        decisions: File to write the decision log to (see `sluicegate.decisions`), likewise; not
+            together with `packets`.
 
     Raises:
         SluiceError: If the scenario has several disciplines and none is named, if flows have no
-            route, if `threads` is no number from 1 to 256, if the packets of several
-            replications are asked for, or if they cannot be written.
+            route, if `threads` is no number from 1 to 256, if the packets or the decision log of
+            several replications or both are asked for, or if the packets cannot be written.
+        OSError: If the decision log cannot be written.
         InterruptError: If Ctrl-C came before a replication was finished.
     """
     check_threads(threads)
@@ -55,13 +59,17 @@ def simulate(
         if len(scenario.disciplines) != 1:
             raise SluiceError("the scenario has several disciplines; name one or use compare()")
         discipline = scenario.disciplines[0]
-    if packets is not None and scenario.replications != 1:
-        raise SluiceError(
-            f"replications = {scenario.replications} must be 1: packets are written of one"
-        )
+    if packets is not None and decisions is not None:
+        raise SluiceError("a run writes its packets or a decision log, not both")
+    for file, what in ((packets, "packet file"), (decisions, "decision log")):
+        if file is not None and scenario.replications != 1:
+            raise SluiceError(
+                f"replications = {scenario.replications} must be 1: a {what} is of one"
+            )
     run = describe(scenario, discipline)
     identity = store.identity(run, __name__)
-    if not fresh and packets is None and (known := store.find(identity, NetworkRecord)) is not None:
+    fresh = fresh or packets is not None or decisions is not None
+    if not fresh and (known := store.find(identity, NetworkRecord)) is not None:
         return replace(known, discipline=discipline.name)
     total_s = scenario.duration_s * scenario.replications
     handles = scenario.handle, discipline.handle
@@ -70,10 +78,12 @@ def simulate(
         if watch is not None:
             watch(done_ns / 1e9, total_s)
 
-    if packets is None:
-        outcome = _engine.simulate_network(*handles, threads, report)
-    else:
+    if packets is not None:
         outcome = _engine.record_network(*handles, fspath(packets), report)
+    elif decisions is not None:
+        outcome = _engine.log_network_decisions(*handles, fspath(decisions), report)
+    else:
+        outcome = _engine.simulate_network(*handles, threads, report)
     if not outcome:
         raise InterruptError("interrupted before anything was finished")
     found = record(scenario, outcome, identity=identity, discipline=discipline.name, run=run)

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, ClassVar, Self
 
-from sluicegate.errors import SluiceError
 from sluicegate.report.text import assignments, reading_of_intervals
 from sluicegate.scenario import Discipline, NetworkScenario
 from sluicegate.worlds.network.record import NetworkRecord
 from sluicegate.worlds.network.simulate import simulate
-from sluicegate.worlds.world import AnyScenario, Tell, World
+from sluicegate.worlds.world import AnyScenario, Tell, World, check_alone
 
 if TYPE_CHECKING:
     import polars as pl
@@ -29,6 +28,7 @@ class Network(World[NetworkScenario, NetworkRecord]):
     Attributes:
         packets: File to write the packets to, of a scenario with one discipline and one
             replication; see `sluicegate.network.simulate`.
+        decisions: File to write the decision log to, likewise.
     """
 
     name: ClassVar[str] = "network"
@@ -38,13 +38,16 @@ class Network(World[NetworkScenario, NetworkRecord]):
     SLOTS_OF_A_PACKET: ClassVar[float] = 20
 
     packets: Path | None = None
+    decisions: Path | None = None
+
+    def logged(self, path: Path) -> Self:
+        """With `decisions`."""
+        return replace(self, decisions=path)
 
     def check(self, scenario: NetworkScenario, discipline: Discipline) -> None:
-        """Every scenario can be simulated, but packets are written of one discipline only."""
-        if self.packets is not None and (count := len(scenario.disciplines)) != 1:
-            raise SluiceError(
-                f"{self.packets}: packets are written of one discipline, and there are {count}"
-            )
+        """Every scenario can be simulated; packets and decisions are of one discipline only."""
+        check_alone(self.packets, "packet file", scenario)
+        check_alone(self.decisions, "decision log", scenario)
 
     def cost(self, scenario: NetworkScenario) -> float:
         """Packets that all links with the discipline can send; each takes as long as some slots."""
@@ -71,6 +74,7 @@ class Network(World[NetworkScenario, NetworkRecord]):
             ),
             fresh=fresh,
             packets=self.packets,
+            decisions=self.decisions,
         )
 
     def in_short(self, scenario: NetworkScenario) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 from importlib.metadata import version
+from os import PathLike, fspath
 from typing import Any
 
 from sluicegate import _engine, store
@@ -28,6 +29,7 @@ def simulate(
     threads: int | None = None,
     watch: Watch | None = None,
     fresh: bool = False,
+    decisions: str | PathLike[str] | None = None,
 ) -> SlottedRecord:
     """Run one discipline on a scenario, all replications, on all cores.
 
@@ -41,10 +43,14 @@ def simulate(
         threads: Threads to use; all cores if None.
         watch: Called now and then with the slots done and the slots in all.
         fresh: Run again even if the store has the run.
+        decisions: File to write the decision log to (see `sluicegate.decisions`), while the run
+            goes on. The scenario must have one replication, which is then run whether the store
+            has it or not.
 
     Raises:
-        SluiceError: If the scenario has several disciplines and none is named, or if `threads`
-            is no number from 1 to 256.
+        SluiceError: If the scenario has several disciplines and none is named, if `threads`
+            is no number from 1 to 256, or if a decision log of several replications is asked for.
+        OSError: If the decision log cannot be written.
         InterruptError: If Ctrl-C came before anything was finished.
         Exception: Whatever a Python AQM raises.
     """
@@ -53,8 +59,11 @@ def simulate(
         if len(scenario.disciplines) != 1:
             raise SluiceError("the scenario has several disciplines; name one or use compare()")
         discipline = scenario.disciplines[0]
+    if decisions is not None and scenario.runs != 1:
+        raise SluiceError(f"replications = {scenario.runs} must be 1: a decision log is of one")
     run = describe(scenario, discipline)
     identity = store.identity(run, __name__)
+    fresh = fresh or decisions is not None
     if not fresh and (known := store.find(identity, SlottedRecord)) is not None:
         return replace(known, discipline=discipline.name)
     total = scenario.duration_slots * scenario.runs
@@ -63,6 +72,7 @@ def simulate(
         discipline.handle,
         threads,
         None if watch is None else lambda done: watch(done, total),
+        None if decisions is None else fspath(decisions),
     )
     record = _record(scenario, discipline, run, identity, outcome)
     if not record.interrupted and not isinstance(discipline.configured, PythonAqm):

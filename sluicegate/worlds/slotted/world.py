@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
-from typing import ClassVar
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import ClassVar, Self
 
 from sluicegate.record import Record
 from sluicegate.report.text import reading_of_intervals
@@ -12,20 +13,32 @@ from sluicegate.scenario import Discipline, Scenario
 from sluicegate.worlds.slotted import settings
 from sluicegate.worlds.slotted.record import SlottedRecord
 from sluicegate.worlds.slotted.simulate import simulate
-from sluicegate.worlds.world import AnyScenario, Tell, World
+from sluicegate.worlds.world import AnyScenario, Tell, World, check_alone
 
 
 @dataclass(frozen=True)
 class Slotted(World[Scenario, SlottedRecord]):
-    """The simulated queue of discrete time."""
+    """The simulated queue of discrete time.
+
+    Attributes:
+        decisions: File to write the decision log to, of a scenario with one discipline and one
+            replication; see `sluicegate.simulate`.
+    """
 
     name: ClassVar[str] = "slotted"
     column: ClassVar[str] = "measured"
     takes: ClassVar[type[AnyScenario]] = Scenario
     tables: ClassVar[tuple[str, ...]] = ("[arrivals]", "[service]")
 
+    decisions: Path | None = None
+
+    def logged(self, path: Path) -> Self:
+        """With `decisions`."""
+        return replace(self, decisions=path)
+
     def check(self, scenario: Scenario, discipline: Discipline) -> None:
-        """Every scenario can be simulated."""
+        """Every scenario can be simulated; not all logged."""
+        check_alone(self.decisions, "decision log", scenario)
 
     def cost(self, scenario: Scenario) -> float:
         """Slots of all replications."""
@@ -47,6 +60,7 @@ class Slotted(World[Scenario, SlottedRecord]):
             threads=threads,
             watch=lambda done, total: tell(done, total, ""),
             fresh=fresh,
+            decisions=self.decisions,
         )
 
     def in_short(self, scenario: Scenario) -> str:

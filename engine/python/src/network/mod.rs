@@ -5,10 +5,11 @@ mod outcome;
 use std::path::PathBuf;
 
 use pyo3::{exceptions::PyKeyboardInterrupt, prelude::*};
-use sluice_network::{Control, Plan, simulate};
+use sluice_network::{Control, Plan, simulate, simulate_traced};
 use sluice_tap::record;
 
 use crate::{
+    decisions::{self, unwritable},
     interruptible::interruptible,
     scenario::{PyDiscipline, PyScenario, refused},
 };
@@ -18,7 +19,8 @@ fn plan(scenario: &PyScenario, discipline: &PyDiscipline) -> PyResult<Plan> {
 }
 
 /// Runs a discipline on a scenario and gives the replications that were finished; Ctrl-C ends the
-/// run. `watch(done_ns)` is called now and then with the time simulated so far, of all replications together.
+/// run. `watch(done_ns)` is called now and then with the time simulated so far, of all replications
+/// together.
 #[pyfunction]
 fn simulate_network(
     py: Python<'_>,
@@ -55,6 +57,29 @@ fn record_network(
         .collect()
 }
 
+/// Runs the first replication of a discipline on a scenario and writes its decision log to the file
+/// at `path`; as `simulate_network` otherwise.
+#[pyfunction]
+fn log_network_decisions(
+    py: Python<'_>,
+    scenario: &PyScenario,
+    discipline: &PyDiscipline,
+    path: PathBuf,
+    watch: Option<Py<PyAny>>,
+) -> PyResult<Vec<outcome::Replication>> {
+    let plan = plan(scenario, discipline)?;
+    let control = Control::default();
+    let log = decisions::open(&path, || control.cancel());
+    let mut log = log.map_err(|error| unwritable(&path, &error))?;
+    let run = || simulate_traced(&plan, &control, &mut log).map_err(|error| error.to_string());
+    let outcome = watched(py, &control, watch, run)?;
+    log.finish().map_err(|error| unwritable(&path, &error))?;
+    outcome
+        .into_iter()
+        .map(|run| outcome::Replication::new(py, run))
+        .collect()
+}
+
 /// Runs while Ctrl-C can end it, and calls `watch`.
 fn watched<T: Send>(
     py: Python<'_>,
@@ -78,5 +103,6 @@ fn watched<T: Send>(
 pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     outcome::register(module)?;
     module.add_function(wrap_pyfunction!(simulate_network, module)?)?;
-    module.add_function(wrap_pyfunction!(record_network, module)?)
+    module.add_function(wrap_pyfunction!(record_network, module)?)?;
+    module.add_function(wrap_pyfunction!(log_network_decisions, module)?)
 }

@@ -1,0 +1,203 @@
+//! Every AQM with every victim, with and without marking, in every scheduler, under both limits.
+
+use std::{iter::repeat_n, sync::Arc};
+
+use rand::Rng;
+use sluice_aqm::{Class, Configured, Discipline, Value, Victim, all};
+use sluice_queue::Scheduler;
+use sluice_random::{Stream, stream};
+
+/// A slot: the shortest time that is a whole number of nanoseconds and a binary fraction of a
+/// second, 2^-9 s, so that no clock rounds any time of a case.
+pub const SLOT_NS: u64 = 1_953_125;
+/// All sizes are multiples of this.
+pub const UNIT_BYTES: u32 = 125;
+/// What the link needs for so many bytes.
+pub const SLOTS_PER_UNIT: u64 = 64;
+/// Arrivals after which the link falls idle: no more than there are odd slots in a unit.
+const BURST: usize = 31;
+const BURSTS: usize = 16;
+const LIMIT: u32 = 12;
+const LIMIT_BYTES: u64 = 2500;
+
+/// A packet that comes to the queue.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Arrival {
+    /// When; an odd number of slots.
+    pub slot: u64,
+    /// A multiple of `UNIT_BYTES`.
+    pub bytes: u32,
+    /// Counted from 0.
+    pub flow: u32,
+    /// Whether it can be marked.
+    pub ecn_capable: bool,
+}
+
+impl Arrival {
+    /// The hash of the flow: that of the network world for its flows of datagrams.
+    pub fn flow_hash(&self) -> u32 {
+        let word = u64::from(self.flow) << 2 | 2;
+        (word.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32) as u32
+    }
+}
+
+/// All that determines a decision log.
+#[derive(Clone, Debug)]
+pub struct Case {
+    /// What is compared, in words.
+    pub name: String,
+    /// The AQM of each of the scheduler's queues.
+    pub aqm: Configured,
+    /// Limits, victim and marking.
+    pub discipline: Discipline,
+    /// How the queue is divided.
+    pub scheduler: Scheduler,
+    /// In the order in which they come.
+    pub arrivals: Arc<[Arrival]>,
+    /// Of the random words.
+    pub seed: u64,
+}
+
+impl Case {
+    /// The link's rate, bits/s.
+    pub fn rate_bps(&self) -> u64 {
+        u64::from(UNIT_BYTES) * 8_000_000_000 / (SLOTS_PER_UNIT * SLOT_NS)
+    }
+
+    /// The random words of the AQM and of the victims: those of the network world before its first
+    /// link.
+    pub fn words(&self) -> Stream {
+        stream(self.seed, "aqm 0", 0)
+    }
+
+    /// Slots of a run: until all packets are gone, and not close after a tick.
+    pub fn slots(&self) -> u64 {
+        let last = self.arrivals.last().map_or(0, |arrival| arrival.slot);
+        (last + silence()).next_multiple_of(1024) + 10
+    }
+}
+
+/// Slots in which a full queue of the largest packets is sent.
+fn silence() -> u64 {
+    (u64::from(LIMIT) + 2) * 4 * SLOTS_PER_UNIT
+}
+
+/// Bursts with loads between a half and five times the link's, each ending in silence.
+fn arrivals(random: &mut Stream) -> Arc<[Arrival]> {
+    let (mut unit, mut arrivals) = (0, Vec::new());
+    let mut draw = |count: u64| random.next_u64() % count;
+    for _ in 0..BURSTS {
+        let gap = 1 + draw(4);
+        for place in 0..BURST as u64 {
+            unit += draw(2 * gap);
+            // another odd slot of a unit for each packet of the burst, and later ones later
+            let slot = unit * SLOTS_PER_UNIT + 2 * place + 1;
+            // now and then several at once
+            for _ in 0..=u64::from(draw(8) == 0) {
+                arrivals.push(Arrival {
+                    slot,
+                    bytes: UNIT_BYTES << draw(3),
+                    flow: (draw(3) * draw(4)) as u32,
+                    ecn_capable: draw(3) > 0,
+                });
+            }
+        }
+        unit += silence() / SLOTS_PER_UNIT + 1;
+    }
+    arrivals.into()
+}
+
+/// Parameters for a link that sends a packet in about 0.3 s before a dozen waiting ones.
+const NEAR: [(&str, f64); 22] = [
+    ("min_th", 2.0),
+    ("max_th", 8.0),
+    ("max_p", 0.3),
+    ("w", 0.2),
+    ("q_ref", 4.0),
+    ("target", 0.3),
+    ("interval", 1.0),
+    ("t_update", 0.5),
+    ("max_burst", 0.5),
+    ("dq_threshold", 500.0),
+    ("sampling_interval", 0.5),
+    ("t_m", 2.0),
+    ("a", 0.02),
+    ("b", 0.018),
+    ("beta", 0.05),
+    ("gamma", 0.5),
+    ("phi", 1.2),
+    ("alpha", 0.5),
+    ("d1", 0.1),
+    ("d2", 0.02),
+    ("freeze_time", 0.4),
+    ("mean_packet_bytes", 250.0),
+];
+
+/// The AQM with those of the parameters that it has, as far as it takes them.
+fn near(class: &'static Class) -> Configured {
+    let mut given: Vec<(String, Value)> = Vec::new();
+    for (name, value) in NEAR {
+        given.push((name.to_owned(), Value::Number(value)));
+        if Configured::new(class, &given).is_err() {
+            given.pop();
+        }
+    }
+    Configured::new(class, &given).expect("values that were tried")
+}
+
+fn schedulers() -> [Scheduler; 4] {
+    let (queues, quantum_bytes) = (3, 300);
+    [
+        Scheduler::Fifo,
+        Scheduler::Sfq {
+            queues,
+            perturbation_ns: 10_000_000_000,
+        },
+        Scheduler::Drr {
+            queues,
+            quantum_bytes,
+        },
+        Scheduler::Fq {
+            queues,
+            quantum_bytes,
+        },
+    ]
+}
+
+/// Every case; those of one AQM are neighbours.
+pub fn cases() -> impl Iterator<Item = Case> {
+    let victims = [Victim::Tail, Victim::Front, Victim::Random];
+    let queues = victims.into_iter().flat_map(move |victim| {
+        schedulers().into_iter().flat_map(move |scheduler| {
+            [false, true].into_iter().flat_map(move |ecn| {
+                [None, Some(LIMIT_BYTES)].map(|limit_bytes| {
+                    let discipline = Discipline {
+                        limit: LIMIT,
+                        limit_bytes,
+                        victim,
+                        ecn,
+                    };
+                    (discipline, scheduler)
+                })
+            })
+        })
+    });
+    let queues: Arc<[(Discipline, Scheduler)]> = queues.collect();
+    all().iter().flat_map(move |class| {
+        let (aqm, queues) = (near(class), Arc::clone(&queues));
+        (0..queues.len())
+            .zip(repeat_n(aqm, queues.len()))
+            .map(move |(place, aqm)| {
+                let (discipline, scheduler) = queues[place];
+                let seed = place as u64 + 1;
+                Case {
+                    name: format!("{} {discipline:?} {scheduler:?}", class.name),
+                    aqm,
+                    discipline,
+                    scheduler,
+                    arrivals: arrivals(&mut stream(seed, "arrivals", 0)),
+                    seed,
+                }
+            })
+    })
+}

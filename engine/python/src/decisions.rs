@@ -1,0 +1,43 @@
+//! Files that decision logs are written to.
+
+use std::{
+    fs::File,
+    io::{self, BufWriter, Write},
+    path::Path,
+};
+
+use pyo3::{exceptions::PyOSError, prelude::*};
+use sluice_queue::DecisionLog;
+
+/// A file whose first error ends the run that writes it.
+pub struct Stopping<F> {
+    file: File,
+    cancel: F,
+}
+
+impl<F: Fn()> Write for Stopping<F> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.file.write(bytes).inspect_err(|_| (self.cancel)())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.file.flush()
+    }
+}
+
+/// A decision log in the file at `path`; `cancel` ends the run.
+pub fn open<F: Fn()>(path: &Path, cancel: F) -> io::Result<DecisionLog<BufWriter<Stopping<F>>>> {
+    let file = File::create(path)?;
+    Ok(DecisionLog::new(BufWriter::new(Stopping { file, cancel })))
+}
+
+/// What Python raises where the system refuses a file.
+pub fn unwritable(path: &Path, error: &io::Error) -> PyErr {
+    let message = error.to_string();
+    let reason = message.split(" (os error").next().unwrap_or_default();
+    PyOSError::new_err((error.raw_os_error(), reason.to_owned(), path.to_owned()))
+}
+
+pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add("DECISION_COLUMNS", sluice_queue::COLUMNS)
+}
