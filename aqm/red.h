@@ -270,7 +270,7 @@ static inline u32 red_passes(const struct red_config *config, s64 p,
 /* With ns-2, a full buffer ends a count as an early drop does. */
 static inline u32 red_ends_count(const struct red_config *config, const struct aqm_view *view)
 {
-	return config->like != RED_LIKE_PAPER && view->queue_packets >= view->limit_packets;
+	return config->like != RED_LIKE_PAPER && view->full;
 }
 
 /* The verdict where the law gives p. */

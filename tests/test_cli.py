@@ -329,13 +329,13 @@ def test_ctrl_c_before_anything_is_finished_says_so(command, folder, monkeypatch
 def test_ctrl_c_leaves_the_measures_of_what_was_finished(folder, monkeypatch, capsys):
     simulate = _engine.simulate
 
-    def interrupted_run(table, aqm, threads, watch):
+    def interrupted_run(scenario, discipline, threads, watch, decisions):
         def ctrl_c(done):
             if done > 1e8:  # some batches of the replications under way
                 os.kill(os.getpid(), signal.SIGINT)
             watch(done)
 
-        return simulate(table, aqm, threads, ctrl_c)
+        return simulate(scenario, discipline, threads, ctrl_c, decisions)
 
     monkeypatch.setattr(_engine, "simulate", interrupted_run)
     command = "simulate scenario.toml --aqm red --slots 1e9 --json out.json"

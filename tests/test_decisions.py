@@ -223,7 +223,7 @@ def test_the_option_writes_a_log(root: Path, tmp_path: Path, capsys: pytest.Capt
         ),
         (
             ["compare", "{light}", "--aqm", "drop_tail", "--world", "chain"],
-            "--decisions: world = chain decides about no packets; it must be slotted or network",
+            "log.csv: the chain world decides about no packets, and has no log",
         ),
         (
             ["simulate", "{dumbbell}", "--aqm", "red", "--trace", "run.tr"],

@@ -95,7 +95,7 @@ def test_chains_have_no_schedulers() -> None:
     )
     with pytest.raises(
         sg.SluiceError,
-        match="scheduler.kind = sfq has no exact chain: it must be fifo",
+        match=r"scheduler\.kind = sfq has no exact chain: it must be fifo",
     ):
         sg.compare(scenario, world="chain")
 

@@ -28,7 +28,7 @@ def aqms() -> None:
     screen = console()
     screen.print(terminal_table(["name", "what it is", "source"], rows))
     screen.print(
-        "In a network, the schedulers sfq, drr and fq put an AQM into each of many queues: "
+        "The schedulers sfq, drr and fq put an AQM into each of many queues: "
         "FQ-CoDel is --aqm codel:victim=front,scheduler=fq."
     )
 

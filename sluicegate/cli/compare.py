@@ -57,7 +57,9 @@ def compare(
     )
     chosen = options.scenario(scenario, changed)
     kinds = [world_class(name) for name in world or []] or of_scenario(chosen)[:1]
-    worlds = [options.logged(each, decisions) for each in kinds]
+    worlds = [each() for each in kinds]
+    if decisions is not None:
+        worlds = [each.logged(decisions) for each in worlds]
     show(chosen, worlds, out, json, threads=threads, fresh=fresh)
 
 

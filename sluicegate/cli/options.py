@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -12,7 +11,7 @@ from sluicegate._engine import scenario_kind
 from sluicegate.cli import syntax
 from sluicegate.errors import SluiceError
 from sluicegate.scenario import load
-from sluicegate.worlds import NAMES, AnyScenario, AnyWorld, takers, world
+from sluicegate.worlds import AnyScenario, takers
 
 ScenarioFile = Annotated[
     Path, typer.Argument(metavar="SCENARIO.toml", help="The scenario.", show_default=False)
@@ -97,23 +96,6 @@ def changes(
     if aqm:
         table["disciplines"] = [syntax.discipline(text) for text in aqm]
     return table
-
-
-def logged(kind: type[AnyWorld], decisions: Path | None) -> AnyWorld:
-    """A world, made to write its decision log where a file is given for it.
-
-    Raises:
-        SluiceError: If the world has none.
-    """
-    if decisions is None:
-        return kind()
-    able = [name for name in NAMES if "decisions" in inspect.signature(world(name)).parameters]
-    if kind.name not in able:
-        raise SluiceError(
-            f"--decisions: world = {kind.name} decides about no packets; it must be "
-            f"{' or '.join(able)}"
-        )
-    return kind(decisions=decisions)
 
 
 def scenario(path: Path, changed: dict[str, Any]) -> AnyScenario:

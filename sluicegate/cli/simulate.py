@@ -82,8 +82,9 @@ def simulate(
             f"{scenario}: there are {count} disciplines; choose with --aqm, or use sluice compare"
         )
     with progress(1) as watch:
-        usual, *_ = of_scenario(chosen)
-        world = options.logged(usual, decisions) if trace is None else Network(trace, decisions)
+        world = of_scenario(chosen)[0]() if trace is None else Network(trace=trace)
+        if decisions is not None:
+            world = world.logged(decisions)
         comparison = compare(chosen, world=world, threads=threads, watch=watch, fresh=fresh)
     (record,), (judged,) = comparison.records, comparison.worlds
     screen = console()

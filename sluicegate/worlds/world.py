@@ -6,7 +6,7 @@ import inspect
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Iterable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Generic, Protocol, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, Protocol, Self, TypeAlias, TypeVar
 
 from sluicegate.errors import SluiceError
 from sluicegate.record import Record
@@ -73,6 +73,14 @@ class World(ABC, Generic[S, R]):
     def fields(cls) -> Collection[str]:
         """Names of the fields at the top of its scenarios."""
         return inspect.signature(cls.takes).parameters
+
+    def logged(self, path: Path) -> Self:
+        """The world, which will write its decision log to a file.
+
+        Raises:
+            SluiceError: If it has none.
+        """
+        raise SluiceError(f"{path}: the {self.name} world decides about no packets, and has no log")
 
     @abstractmethod
     def check(self, scenario: S, discipline: Discipline) -> None:

@@ -1,5 +1,5 @@
-//! What stands in front of a link in the packet-level worlds: one or several queues, a scheduler,
-//! an AQM in each, a limit, a victim and marking.
+//! What stands before a link, in every world: one or several queues, a scheduler, an AQM in each,
+//! limits, a victim and marking.
 //!
 //! The link asks and obeys: it hands every packet to [`Queue::arrive`], and whenever it is free
 //! it takes what [`Queue::depart`] gives. It calls `depart` as each transmission ends, too: a

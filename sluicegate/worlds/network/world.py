@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, ClassVar, Self
 
 from sluicegate.report.text import assignments, reading_of_intervals
 from sluicegate.scenario import Discipline, NetworkScenario
@@ -39,6 +39,10 @@ class Network(World[NetworkScenario, NetworkRecord]):
 
     trace: Path | None = None
     decisions: Path | None = None
+
+    def logged(self, path: Path) -> Self:
+        """With `decisions`."""
+        return replace(self, decisions=path)
 
     def check(self, scenario: NetworkScenario, discipline: Discipline) -> None:
         """Every scenario can be simulated that could be made, but for routes; not all traced."""

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import ClassVar
+from typing import ClassVar, Self
 
 from sluicegate.record import Record
 from sluicegate.report.text import reading_of_intervals
@@ -31,6 +31,10 @@ class Slotted(World[Scenario, SlottedRecord]):
     tables: ClassVar[tuple[str, ...]] = ("[arrivals]", "[service]")
 
     decisions: Path | None = None
+
+    def logged(self, path: Path) -> Self:
+        """With `decisions`."""
+        return replace(self, decisions=path)
 
     def check(self, scenario: Scenario, discipline: Discipline) -> None:
         """Every scenario can be simulated; not all logged."""
