@@ -10,6 +10,7 @@ mod discipline;
 mod ffi;
 mod params;
 mod rules;
+mod source;
 mod trial;
 
 pub use class::{Class, LoadError, all, find, load};
@@ -17,5 +18,6 @@ pub use compile::compile;
 pub use discipline::{Aqm, Configured, Discipline, Running, Victim};
 pub use ffi::{Verdict, View};
 pub use params::{ONE, Param, ParamError, Scale, Value};
+pub use source::{AnyAqm, AqmSource};
 
 include!(concat!(env!("OUT_DIR"), "/headers.rs"));

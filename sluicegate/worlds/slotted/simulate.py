@@ -14,7 +14,7 @@ from sluicegate import _engine, store
 from sluicegate.errors import InterruptError, SluiceError
 from sluicegate.estimate import Counts, measures, unit_correlation
 from sluicegate.registry import PythonAqm
-from sluicegate.scenario import Discipline, ReplayArrivals, Scenario
+from sluicegate.scenario import Discipline, ReplayArrivals, Scenario, opened
 from sluicegate.threads import check_threads
 from sluicegate.worlds.slotted.record import SlottedRecord
 
@@ -24,7 +24,7 @@ _CORRELATED = 0.3
 
 
 def simulate(
-    scenario: Scenario,
+    scenario: Scenario | str | PathLike[str],
     discipline: Discipline | None = None,
     *,
     threads: int | None = None,
@@ -39,7 +39,7 @@ def simulate(
     record that says `interrupted`.
 
     Args:
-        scenario: What to run.
+        scenario: What to run, or the path of its file.
         discipline: Which discipline; the scenario's only one if None.
         threads: Threads to use; all cores if None.
         watch: Called now and then with the slots done and the slots in all.
@@ -56,6 +56,7 @@ def simulate(
         Exception: Whatever a Python AQM raises.
     """
     check_threads(threads)
+    scenario = opened(scenario, Scenario)
     if discipline is None:
         if len(scenario.disciplines) != 1:
             raise SluiceError("the scenario has several disciplines; name one or use compare()")
