@@ -5,13 +5,15 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from os import PathLike
+from pathlib import Path
 from typing import Any
 
 import polars as pl
 
 from sluicegate.errors import InterruptError, SluiceError
 from sluicegate.record import Record
-from sluicegate.scenario import Discipline
+from sluicegate.scenario import Discipline, load
 from sluicegate.worlds import AnyScenario, AnyWorld, Watch, of_scenario
 from sluicegate.worlds import world as world_class
 
@@ -32,7 +34,10 @@ class Comparison:
     records: list[Record]
 
     def frame(self) -> pl.DataFrame:
-        """A row per record and measure: discipline, world, measure, value, half_width, unit."""
+        """A row per record and measure.
+
+        Columns: discipline, world, measure, value, half_width, bound, unit; see `Measure`.
+        """
         rows = [
             {
                 "discipline": record.discipline,
@@ -40,12 +45,13 @@ class Comparison:
                 "measure": name,
                 "value": measure.value,
                 "half_width": measure.half_width,
+                "bound": measure.bound,
                 "unit": measure.unit,
             }
             for record in self.records
             for name, measure in record.measures.items()
         ]
-        return pl.DataFrame(rows, schema_overrides={"half_width": pl.Float64})
+        return pl.DataFrame(rows, schema_overrides={"half_width": pl.Float64, "bound": pl.Float64})
 
     def distributions(self) -> pl.DataFrame:
         """All distributions: discipline, world, distribution, at, probability."""
@@ -126,7 +132,7 @@ def _chosen(
 
 
 def compare(
-    scenario: AnyScenario,
+    scenario: AnyScenario | str | PathLike[str],
     *,
     world: str | AnyWorld | Sequence[str | AnyWorld] | None = None,
     threads: int | None = None,
@@ -138,7 +144,7 @@ def compare(
     Ctrl-C ends the comparison with what is finished by then.
 
     Args:
-        scenario: What to run.
+        scenario: What to run, or the path of its file.
         world: `slotted` simulates, `chain` solves exactly (see `sluicegate.chain`), `network`
             simulates a network scenario; several give each discipline once in each. A world with
             settings of its own is an object, such as `sluicegate.worlds.Chain(grid=0.125)`. None:
@@ -154,6 +160,8 @@ def compare(
         InterruptError: If Ctrl-C came before anything was finished.
         Exception: Whatever a Python AQM raises.
     """
+    if isinstance(scenario, str | PathLike):
+        scenario = load(Path(scenario))
     worlds = _chosen(scenario, world)
     tasks = _tasks(scenario, worlds)
     for _, discipline, where in tasks:

@@ -6,7 +6,7 @@
 use std::collections::VecDeque;
 
 use rand::Rng;
-use sluice_aqm::{Running, Verdict};
+use sluice_aqm::{NEVER, Running, Verdict};
 use sluice_link::{Clock, Ticks, Transmitter};
 use sluice_queue::{Observer, Packet, Queue, Waiting};
 use sluice_random::Stream;
@@ -45,8 +45,6 @@ pub struct Link<P> {
     arrival_announced: u64,
     measures: Measures,
 }
-
-const NEVER: Ticks = Ticks::MAX;
 
 impl<P: Packet> Link<P> {
     /// An idle link with an empty queue at time 0; `random` is the AQM's chance.

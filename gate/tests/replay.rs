@@ -3,7 +3,7 @@
 
 use std::{path::Path, sync::Arc};
 
-use sluice_aqm::{Verdict, View, all};
+use sluice_aqm::{NEVER, Verdict, View, all};
 use sluice_capture::Capture;
 use sluice_gate::{
     packet::Held,
@@ -119,7 +119,7 @@ fn in_network(capture: &Capture, settings: &Settings) -> Vec<Decision> {
                 recording: Arc::new(recording.unwrap()),
                 start_ns: 0,
                 spread_ns: 0,
-                stop_ns: u64::MAX,
+                stop_ns: NEVER,
             }),
         }],
         duration_ns: capture.time_ns.last().unwrap() + 10_000_000_000,

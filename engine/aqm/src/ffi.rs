@@ -4,7 +4,7 @@
 
 use std::{
     ffi::{c_char, c_void},
-    mem::offset_of,
+    mem::{offset_of, transmute},
 };
 
 /// Name, offset and size of a field, bytes.
@@ -160,18 +160,11 @@ impl Verdict {
         Self::NAMES[self as usize]
     }
 
-    /// Reads what C returned; a number that is no verdict counts as an admission.
+    /// Reads what C returned; `None` for a number that is no verdict.
     #[inline]
-    pub(crate) fn from_code(code: u32) -> Self {
-        const VERDICTS: [Verdict; Verdict::COUNT] = [
-            Verdict::Admit,
-            Verdict::DropEarly,
-            Verdict::DropForced,
-            Verdict::DropOverflow,
-            Verdict::Mark,
-            Verdict::DropBoth,
-        ];
-        VERDICTS.get(code as usize).copied().unwrap_or(Self::Admit)
+    pub(crate) fn from_code(code: u32) -> Option<Self> {
+        // SAFETY: the verdicts are numbered from 0 on, which the build checks.
+        (code < Self::COUNT as u32).then(|| unsafe { transmute::<u32, Self>(code) })
     }
 
     /// Whether the packet is lost.
@@ -193,5 +186,6 @@ unsafe extern "C" {
 /// `aqm_settle` of `aqm/aqm.h`: where overflow and marking are decided.
 pub fn settle(verdict: Verdict, view: &View) -> Verdict {
     // SAFETY: reads the view and nothing else.
-    Verdict::from_code(unsafe { aqm_settled(verdict as u32, view) })
+    let settled = Verdict::from_code(unsafe { aqm_settled(verdict as u32, view) });
+    settled.expect("a verdict is settled to a verdict")
 }

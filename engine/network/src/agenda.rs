@@ -6,9 +6,8 @@
 
 use std::{cmp::Reverse, collections::BinaryHeap};
 
+use sluice_aqm::NEVER;
 use sluice_link::Ticks;
-
-use crate::tournament::NEVER;
 
 /// What there is to do; the index says for whom.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

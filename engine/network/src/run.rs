@@ -68,9 +68,9 @@ impl Counts {
     }
 }
 
-/// What was counted in a stretch of a replication.
+/// What was counted in one period of a replication: its warm-up, or what is measured.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Stretch {
+pub struct Period {
     /// By port, in the order of the links that have one.
     pub ports: Vec<Tally>,
     /// All flows together.
@@ -109,7 +109,7 @@ pub struct DatagramOutcome {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Replication {
     /// The warm-up, if there was one, and the rest.
-    pub stretches: Vec<Stretch>,
+    pub periods: Vec<Period>,
     /// Each TCP flow, in the order of their groups.
     pub tcp: Vec<TcpOutcome>,
     /// Each datagram flow, in the order of their groups.
@@ -124,8 +124,8 @@ pub struct Replication {
 /// not depend on their number. Gives those that were finished, in order.
 ///
 /// # Errors
-/// If the plan makes no sense, if more packets are on their way than memory should hold, or if the
-/// system gives no threads.
+/// If the plan makes no sense, if more packets are on their way than memory should hold, if an AQM
+/// answers what is no verdict, or if the system gives no threads.
 pub fn simulate(
     plan: &Plan,
     threads: Option<usize>,
@@ -142,6 +142,7 @@ pub fn simulate(
             .map(|number| World::new(plan, (routes.clone(), clock), number, control, ())?.run())
             .collect::<Result<_, NetworkError>>()
     })?;
+    plan.topology.check_answers()?;
     Ok(finished.into_iter().flatten().collect())
 }
 
@@ -156,5 +157,7 @@ pub fn simulate_traced(
     trace: &mut impl Trace,
 ) -> Result<Option<Replication>, NetworkError> {
     let checked = plan.check()?;
-    World::new(plan, checked, 0, control, trace)?.run()
+    let finished = World::new(plan, checked, 0, control, trace)?.run()?;
+    plan.topology.check_answers()?;
+    Ok(finished)
 }

@@ -1,8 +1,7 @@
 //! An endpoint's timer and its entry in the agenda.
 
+use sluice_aqm::NEVER;
 use sluice_link::{Clock, Instant, Ticks};
-
-use crate::tournament::NEVER;
 
 /// A timer that is set anew by most packets and seldom runs out: only its earliest entry stands in
 /// the agenda, and is put off once it comes up.

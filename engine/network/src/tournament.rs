@@ -8,10 +8,8 @@
 
 use std::hint::select_unpredictable;
 
+use sluice_aqm::NEVER;
 use sluice_link::Ticks;
-
-/// A time that does not come.
-pub const NEVER: u64 = u64::MAX;
 
 /// Due times of events `0..count`.
 pub struct Tournament {

@@ -6,16 +6,17 @@ import math
 import os
 from collections.abc import Callable
 from importlib.metadata import version
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sluicegate import _engine
+from sluicegate import _engine, store
 from sluicegate.errors import SluiceError
 from sluicegate.scenario import Discipline, Scenario
-from sluicegate.worlds.slotted.simulate import describe
-from sluicegate.worlds.world import Tell
+
+if TYPE_CHECKING:
+    from sluicegate.worlds.world import Tell
 
 # the system and other programs need some, too
 _SHARE_OF_MEMORY = 0.8
@@ -90,10 +91,15 @@ def describe_chain(
     scenario: Scenario, discipline: Discipline, **settings: float | str | bool
 ) -> dict[str, Any]:
     """Everything that determines a chain and its solution, as types that JSON has."""
-    run = describe(scenario, discipline)
+    run = scenario.described(discipline)
     for name in ("slots", "replications", "seed"):
         del run[name]
     return {**run, "world": "chain", "version": version("sluicegate"), **settings}
+
+
+def identity(run: dict[str, Any]) -> str:
+    """Hash of everything that determines a chain's record."""
+    return store.identity(run, "sluicegate.worlds.chain.run")
 
 
 def progress(tell: Tell | None) -> Callable[[str, int, float], None] | None:

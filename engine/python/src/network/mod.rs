@@ -2,81 +2,111 @@
 
 mod outcome;
 
-use std::path::PathBuf;
+use std::{path::PathBuf, sync::Arc};
 
-use pyo3::{exceptions::PyKeyboardInterrupt, prelude::*, types::PyDict};
+use pyo3::{exceptions::PyKeyboardInterrupt, prelude::*};
 use sluice_network::{Control, Plan, simulate, simulate_traced};
 use sluice_tap::record;
 
 use crate::{
-    attended::attended,
     decisions::{self, unwritable},
+    foreign::{Calls, Foreign},
+    interruptible::interruptible,
     scenario::{PyDiscipline, PyScenario, refused},
 };
 
-fn plan(scenario: &PyScenario, discipline: &PyDiscipline) -> PyResult<Plan> {
-    Plan::of(scenario.network()?, &discipline.0).map_err(refused)
+/// What a run is, and what ends it.
+struct Run {
+    plan: Plan,
+    control: Arc<Control>,
+    calls: Arc<Calls>,
 }
 
-/// Runs a discipline on a scenario. Gives a dictionary for each replication that was finished;
-/// Ctrl-C ends the run. `watch(done_ns)` is called now and then with the time simulated so far, of
-/// all replications together.
+impl Run {
+    fn of(scenario: &PyScenario, discipline: &PyDiscipline) -> PyResult<Self> {
+        let control = Arc::new(Control::default());
+        let calls = Calls::new(control.clone());
+        let aqm = match discipline.0.configured() {
+            Some(configured) => configured.into(),
+            None => Foreign::source(discipline.foreign()?, &calls),
+        };
+        let plan = Plan::with_aqm(scenario.network()?, &discipline.0, aqm).map_err(refused)?;
+        Ok(Self {
+            plan,
+            control,
+            calls,
+        })
+    }
+}
+
+/// Runs a discipline on a scenario and gives the replications that were finished; Ctrl-C ends the
+/// run. `watch(done_ns)` is called now and then with the time simulated so far, of all replications
+/// together.
 #[pyfunction]
-fn simulate_network<'py>(
-    py: Python<'py>,
+fn simulate_network(
+    py: Python<'_>,
     scenario: &PyScenario,
     discipline: &PyDiscipline,
     threads: Option<usize>,
     watch: Option<Py<PyAny>>,
-) -> PyResult<Vec<Bound<'py, PyDict>>> {
-    let plan = plan(scenario, discipline)?;
-    let control = Control::default();
+) -> PyResult<Vec<outcome::Replication>> {
+    let Run {
+        plan,
+        control,
+        calls,
+    } = Run::of(scenario, discipline)?;
     let run = || simulate(&plan, threads, &control).map_err(|error| error.to_string());
-    watched(py, &control, watch, run)?
+    watched(py, &control, &calls, watch, run)?
         .into_iter()
-        .map(|run| outcome::replication(py, run))
+        .map(|run| outcome::Replication::new(py, run))
         .collect()
 }
 
 /// Runs the first replication of a discipline on a scenario and writes its packets to the file at
 /// `path`; as `simulate_network` otherwise.
 #[pyfunction]
-fn record_network<'py>(
-    py: Python<'py>,
+fn record_network(
+    py: Python<'_>,
     scenario: &PyScenario,
     discipline: &PyDiscipline,
     path: PathBuf,
     watch: Option<Py<PyAny>>,
-) -> PyResult<Vec<Bound<'py, PyDict>>> {
-    let plan = plan(scenario, discipline)?;
-    let control = Control::default();
+) -> PyResult<Vec<outcome::Replication>> {
+    let Run {
+        plan,
+        control,
+        calls,
+    } = Run::of(scenario, discipline)?;
     let run = || record(&plan, &path, &control).map_err(|error| error.to_string());
-    watched(py, &control, watch, run)?
+    watched(py, &control, &calls, watch, run)?
         .into_iter()
-        .map(|run| outcome::replication(py, run))
+        .map(|run| outcome::Replication::new(py, run))
         .collect()
 }
 
 /// Runs the first replication of a discipline on a scenario and writes its decision log to the file
 /// at `path`; as `simulate_network` otherwise.
 #[pyfunction]
-fn log_network_decisions<'py>(
-    py: Python<'py>,
+fn log_network_decisions(
+    py: Python<'_>,
     scenario: &PyScenario,
     discipline: &PyDiscipline,
     path: PathBuf,
     watch: Option<Py<PyAny>>,
-) -> PyResult<Vec<Bound<'py, PyDict>>> {
-    let plan = plan(scenario, discipline)?;
-    let control = Control::default();
+) -> PyResult<Vec<outcome::Replication>> {
+    let Run {
+        plan,
+        control,
+        calls,
+    } = Run::of(scenario, discipline)?;
     let log = decisions::open(&path, || control.cancel());
     let mut log = log.map_err(|error| unwritable(&path, &error))?;
     let run = || simulate_traced(&plan, &control, &mut log).map_err(|error| error.to_string());
-    let outcome = watched(py, &control, watch, run)?;
+    let outcome = watched(py, &control, &calls, watch, run)?;
     log.finish().map_err(|error| unwritable(&path, &error))?;
     outcome
         .into_iter()
-        .map(|run| outcome::replication(py, run))
+        .map(|run| outcome::Replication::new(py, run))
         .collect()
 }
 
@@ -84,6 +114,7 @@ fn log_network_decisions<'py>(
 fn watched<T: Send>(
     py: Python<'_>,
     control: &Control,
+    calls: &Calls,
     watch: Option<Py<PyAny>>,
     run: impl FnOnce() -> Result<T, String> + Send,
 ) -> PyResult<T> {
@@ -91,7 +122,8 @@ fn watched<T: Send>(
         Some(watch) => watch.call1(py, (control.done_ns(),)).map(drop),
         None => Ok(()),
     };
-    let (outcome, raised) = attended(py, || control.cancel(), report, run);
+    let (outcome, raised) = interruptible(py, || calls.cancel(), report, run);
+    calls.raise()?;
     if let Err(error) = raised
         && !error.is_instance_of::<PyKeyboardInterrupt>(py)
     {
@@ -101,6 +133,7 @@ fn watched<T: Send>(
 }
 
 pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    outcome::register(module)?;
     module.add_function(wrap_pyfunction!(simulate_network, module)?)?;
     module.add_function(wrap_pyfunction!(record_network, module)?)?;
     module.add_function(wrap_pyfunction!(log_network_decisions, module)?)

@@ -15,7 +15,7 @@ use sluice_scenario::{
 };
 use sluice_traffic::Modulator;
 
-use crate::{aqm::PyConfigured, attended::abandonable};
+use crate::{aqm::PyConfigured, interruptible::abandonable};
 pub use value::to_value;
 use value::{description, set_fields, to_object};
 
@@ -98,6 +98,16 @@ fn load_scenario<'py>(
     };
     let read = move || {
         let mut fields = fields_of(&path)?;
+        let found = AnyScenario::kind(&fields);
+        if let Some(kind) = &kind
+            && kind != found
+            && (found == NetworkScenario::NAME || fields.get("arrivals").is_some())
+        {
+            return Err(ScenarioError::new(format!(
+                "{} is a {found} and must be a {kind}; sluicegate.load reads either",
+                path.display()
+            )));
+        }
         for (name, value) in changes.rows {
             fields.set(&name, value);
         }
