@@ -29,7 +29,8 @@ pub enum Fate<'a> {
 /// What was lost before the gate saw it, and what it could not decide, from the start.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Losses {
-    /// Packets whose numbers never came: lost by the kernel.
+    /// Packets whose numbers never came: the kernel could not hand them over. They were lost or,
+    /// if it fails open, passed.
     pub id_gaps: u64,
     /// How often the kernel told that the receive buffer had no room.
     pub overruns: u64,

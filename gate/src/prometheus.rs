@@ -34,7 +34,7 @@ const COUNTERS: [(&str, &str, Count); 13] = [
     ),
     (
         "id_gaps",
-        "Packets lost by the kernel before they came",
+        "Packets that the kernel could not hand over: lost, or passed if it fails open",
         |of| of.standing.losses.id_gaps,
     ),
     (

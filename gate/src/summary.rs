@@ -52,7 +52,7 @@ pub fn live_table(record: &Record) -> String {
         ("packets without a readable IP header", live.unreadable),
         ("packets marked that had no header to mark", live.unmarkable),
         (
-            "packets lost by the kernel before they came",
+            "packets that the kernel could not hand over",
             losses.id_gaps,
         ),
         ("times that the receive buffer had no room", losses.overruns),
