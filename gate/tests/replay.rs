@@ -3,7 +3,7 @@
 
 use std::{path::Path, sync::Arc};
 
-use sluice_aqm::{NEVER, Verdict, View, all};
+use sluice_aqm::{AqmSource, NEVER, Verdict, View, all};
 use sluice_capture::Capture;
 use sluice_gate::{
     packet::Held,
@@ -98,7 +98,7 @@ fn in_network(capture: &Capture, settings: &Settings) -> Vec<Decision> {
     let port = Port {
         discipline: discipline.on(buffer),
         scheduler: (&discipline.scheduler).into(),
-        aqm: discipline.configured().unwrap(),
+        aqm: AqmSource::Configured(discipline.configured().unwrap()),
     };
     let plan = Plan {
         topology: Topology {
