@@ -17,6 +17,7 @@ mod endpoints;
 mod error;
 mod line;
 mod network;
+mod offered;
 mod packet;
 mod pages;
 mod plan;
@@ -35,6 +36,7 @@ mod trace;
 mod world;
 
 pub use error::NetworkError;
+pub use offered::{Offered, OfferedDatagram, OfferedTcp, offered};
 pub use packet::{Kind, Packet};
 pub use plan::Plan;
 pub use run::{

@@ -1,5 +1,6 @@
 //! The network world.
 
+mod offered;
 mod outcome;
 
 use std::path::PathBuf;
@@ -101,6 +102,7 @@ fn watched<T: Send>(
 }
 
 pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add_function(wrap_pyfunction!(offered::offered_traffic, module)?)?;
     module.add_function(wrap_pyfunction!(simulate_network, module)?)?;
     module.add_function(wrap_pyfunction!(record_network, module)?)?;
     module.add_function(wrap_pyfunction!(log_network_decisions, module)?)

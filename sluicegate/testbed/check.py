@@ -1,0 +1,3 @@
+"""x"""
+Need=None
+def needs(): ...
