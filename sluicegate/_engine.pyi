@@ -174,3 +174,6 @@ def log_network_decisions(
     path: str,
     watch: Callable[[int], None] | None,
 ) -> list[dict[str, Any]]: ...
+def offered_traffic(
+    scenario: Scenario, discipline: Discipline, replication: int
+) -> dict[str, Any]: ...
