@@ -1,3 +1,6 @@
 """x"""
-Need=None
+
+Need = None
+
+
 def needs(): ...

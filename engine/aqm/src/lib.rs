@@ -16,4 +16,7 @@ pub use discipline::{Aqm, Configured, Discipline, Running, Victim};
 pub use ffi::{Verdict, View};
 pub use params::{ONE, Param, ParamError, Scale, Value};
 
+/// A time, or a slot, that does not come.
+pub const NEVER: u64 = u64::MAX;
+
 include!(concat!(env!("OUT_DIR"), "/headers.rs"));

@@ -1,11 +1,12 @@
 //! What the flows of a scenario send whatever becomes of it: for senders outside of the simulator.
 
+use sluice_aqm::NEVER;
+
 use crate::{
     agenda::{Agenda, Task},
     endpoints::Endpoints,
     error::NetworkError,
     plan::Plan,
-    tournament::NEVER,
 };
 
 /// A TCP flow that starts in the run.

@@ -41,7 +41,7 @@ fn starts_and_datagrams_are_those_of_the_simulation() {
     // as many as came through, and those that the queue lost
     let sent = found.datagrams.len() as u64;
     let counted = simulated
-        .stretches
+        .periods
         .iter()
         .map(|part| part.counts.datagrams_sent);
     assert_eq!(sent, counted.sum::<u64>());

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from pathlib import Path
+from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -81,19 +82,19 @@ def plan(
     """
     offered = _engine.offered_traffic(scenario.handle, discipline.handle, replication)
     groups = _groups(scenario)
-    most = max(len(offered["tcp"]), len(offered["datagram_groups"]))
+    most = max(len(offered.tcp), len(offered.datagram_groups))
     if most > MOST_FLOWS:
         raise SluiceError(f"flows: there are {most} and must be at most {MOST_FLOWS}: sockets")
     streams: dict[Side, list[Stream]] = {side: [] for side in SIDES}
     places: list[Place] = []
-    for number, start_ns, stop_ns, packets in offered["tcp"]:
-        group = groups[number]
+    for flow in offered.tcp:
+        group = groups[flow.group]
         tcp = scenario.flows[group.number].tcp  # type: ignore[union-attr]
         places.append((group.side, len(streams[group.side])))
         control = congestion_control or tcp.congestion_control
         ends = group.source, group.sink
         streams[group.side].append(
-            Stream(*ends, start_ns, stop_ns, packets, tcp.packet_bytes, control)
+            Stream(*ends, flow.start_ns, flow.stop_ns, flow.packets, tcp.packet_bytes, control)
         )
     datagrams, datagram_places = _datagrams(offered, groups)
     return Plan(
@@ -101,9 +102,9 @@ def plan(
             hosts=_hosts(scenario, streams, datagrams),
             router=_router(scenario, discipline, replication),
         ),
-        groups=[number for number, *_ in offered["tcp"]],
+        groups=[flow.group for flow in offered.tcp],
         streams=places,
-        datagram_groups=offered["datagram_groups"],
+        datagram_groups=offered.datagram_groups,
         datagrams=datagram_places,
         starts_s=_first_times_s(offered),
     )
@@ -123,36 +124,36 @@ def _groups(scenario: NetworkScenario) -> list[_Group]:
     ]  # fmt: skip
 
 
-def _first_times_s(offered: dict[str, Any]) -> list[float | None]:
-    flows, first = np.unique(offered["flow"], return_index=True)
-    times = dict(zip(flows.tolist(), (offered["time_ns"][first] / _NS_PER_S).tolist(), strict=True))
-    return [times.get(flow) for flow in range(len(offered["datagram_groups"]))]
+def _first_times_s(offered: _engine.Offered) -> list[float | None]:
+    flows, first = np.unique(offered.flow, return_index=True)
+    times = dict(zip(flows.tolist(), (offered.time_ns[first] / _NS_PER_S).tolist(), strict=True))
+    return [times.get(flow) for flow in range(len(offered.datagram_groups))]
 
 
 def _datagrams(
-    offered: dict[str, Any], groups: Sequence[_Group]
+    offered: _engine.Offered, groups: Sequence[_Group]
 ) -> tuple[dict[Side, Datagrams], list[Place]]:
     """The datagrams of each side, and where each UDP flow is."""
-    if len(offered["bytes"]) and (least := offered["bytes"].min()) < UDP_HEADERS:
+    if len(offered.bytes) and (least := offered.bytes.min()) < UDP_HEADERS:
         raise SluiceError(
             f"flows: a recorded packet has {least} bytes; with headers of IP and UDP it is "
             f"{UDP_HEADERS} at least"
         )
-    of = [groups[number] for number in offered["datagram_groups"]]
+    of = [groups[number] for number in offered.datagram_groups]
     sides = np.array([SIDES.index(group.side) for group in of], dtype=np.int64)
     ranks = np.zeros(len(of), dtype=np.int64)
     datagrams: dict[Side, Datagrams] = {}
     for place, side in enumerate(SIDES):
         own: NDArray[np.bool_] = sides == place
         ranks[own] = np.arange(own.sum())
-        sent = own[offered["flow"]]
+        sent = own[offered.flow]
         datagrams[side] = Datagrams(
             sources=[group.source for group in of if group.side == side],
             sinks=[group.sink for group in of if group.side == side],
-            time_ns=offered["time_ns"][sent],
-            flow=ranks[offered["flow"][sent]],
-            bytes=offered["bytes"][sent],
-            ecn_capable=offered["ecn_capable"][sent],
+            time_ns=offered.time_ns[sent],
+            flow=ranks[offered.flow[sent]],
+            bytes=offered.bytes[sent],
+            ecn_capable=offered.ecn_capable[sent],
         )
     return datagrams, [(group.side, int(rank)) for group, rank in zip(of, ranks, strict=True)]
 
@@ -198,6 +199,13 @@ def _router(scenario: NetworkScenario, discipline: Discipline, replication: int)
     assert found is not None
     delay_s = topology.client_delays_s[0] + topology.delay_s + topology.server_delay_s
     table = scenario.replace(disciplines=[discipline]).table()
+    # a path in a file starts at the file's folder, and that of the daemon lies elsewhere
+    for flows in table["flows"]:
+        if "capture" in flows:
+            flows["capture"] = str(Path(flows["capture"]).resolve())
+    for given in table["disciplines"]:
+        if given["aqm"].endswith(".h"):
+            given["aqm"] = str(Path(given["aqm"]).resolve())
     return RouterJob(
         program=found,
         scenario=toml(table),

@@ -24,7 +24,9 @@ _PACKET_BYTES = (88 + TCP_HEADERS, 32767 + TCP_HEADERS)
 MOST_FLOWS = 5000
 
 
-def refuse(scenario: NetworkScenario, discipline: Discipline, congestion_control: str | None) -> None:
+def refuse(
+    scenario: NetworkScenario, discipline: Discipline, congestion_control: str | None
+) -> None:
     """Refuse what cannot be run with real packets on this machine.
 
     Raises:
