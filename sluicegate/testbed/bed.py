@@ -72,7 +72,6 @@ def _run(job: Job) -> Outcome:
         start_ns=start_ns,
         hosts=(clients, servers),
         router=router.stop() if router else [],
-        router_start_ns=router.ready_ns if router else 0,
         load=(load, os.getloadavg()[0]),
     )
 
@@ -80,9 +79,7 @@ def _run(job: Job) -> Outcome:
 def _start_ns(router: Router | None, sample_ns: int) -> int:
     """Soon, at an instant at which the router notes how it stands."""
     soon_ns = time.monotonic_ns() + _SETTLE_NS
-    if router is None:
-        return soon_ns
-    return soon_ns + (router.ready_ns - soon_ns) % sample_ns
+    return soon_ns if router is None else soon_ns + (router.start_ns - soon_ns) % sample_ns
 
 
 class _Host:

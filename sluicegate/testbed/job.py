@@ -80,8 +80,8 @@ class Datagrams:
     sources: Sequence[int]
     sinks: Sequence[int]
     time_ns: NDArray[np.uint64]
-    flow: NDArray[np.uint64]
-    bytes: NDArray[np.uint64]
+    flow: NDArray[np.int64]
+    bytes: NDArray[np.uint32]
     ecn_capable: NDArray[np.bool_]
 
 
@@ -215,12 +215,10 @@ class Outcome:
         start_ns: When it started.
         hosts: Both sides, the clients first.
         router: The lines of what the daemon counted; empty without one.
-        router_start_ns: When the times of those lines began.
         load: Processes that wanted a core, mean over the last minute, before and after the run.
     """
 
     start_ns: int
     hosts: tuple[HostOutcome, HostOutcome]
     router: Sequence[dict[str, Any]]
-    router_start_ns: int
     load: tuple[float, float]

@@ -39,6 +39,11 @@ def rules() -> list[list[str]]:
     ]
 
 
+def _pause() -> str:
+    time.sleep(0.001)
+    return ""
+
+
 class Router:
     """The daemon at work."""
 
@@ -55,9 +60,16 @@ class Router:
         scenario = folder / "scenario.toml"
         scenario.write_text(job.scenario)
         self._lines = folder / "lines.jsonl"
-        command = [job.program, "run", "--scenario", scenario, "--seed", str(job.seed)]
+        command = [job.program, "run", "--scenario", str(scenario), "--seed", str(job.seed)]
         command += ["--delay", repr(job.delay_s), "--reverse-delay", repr(job.delay_s)]
-        command += ["--fail", "closed", "--jsonl", self._lines, "--interval", repr(job.sample_s)]
+        command += [
+            "--fail",
+            "closed",
+            "--jsonl",
+            str(self._lines),
+            "--interval",
+            repr(job.sample_s),
+        ]
         self._process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
         assert self._process.stdout is not None
         while line := self._process.stdout.readline():
@@ -65,7 +77,13 @@ class Router:
                 break
         else:
             raise SluiceError(f"{_PROGRAM} ended with code {self._process.wait()}")
-        self.ready_ns = time.monotonic_ns()
+        # from its first line on it counts
+        line = ""
+        with self._lines.open() as lines:
+            while not line.endswith("\n"):
+                line += lines.readline() or _pause()
+        first = json.loads(line)
+        self.start_ns = int(first["clock_ns"] - first["time_s"] * 1e9)
 
     def stop(self) -> list[dict[str, Any]]:
         """End it; give its lines.

@@ -68,7 +68,11 @@ def _of_flows(scenario: NetworkScenario, congestion_control: str | None) -> Iter
     for number, (flows, pairs) in enumerate(zip(scenario.flows, scenario.pairs(), strict=True)):
         for problem in _of_group(flows, pairs, congestion_control):
             yield f"flows.{number}{problem}"
-    ecn = {flows.tcp.ecn for flows in scenario.flows if _is_tcp(flows)}
+    ecn = {
+        flows.tcp.ecn
+        for flows in scenario.flows
+        if not isinstance(flows, DatagramFlows | ReplayFlows)
+    }
     if len(ecn) > 1:
         yield "flows: tcp.ecn must be the same for all: it is a setting of the whole host"
 
@@ -102,10 +106,6 @@ def _of_group(
                 f".tcp.congestion_control = {name} must be one that this kernel has: "
                 f"{', '.join(known)} (perhaps: modprobe tcp_{name})"
             )
-
-
-def _is_tcp(flows: Flows) -> bool:
-    return not isinstance(flows, DatagramFlows | ReplayFlows)
 
 
 def _side(node: str) -> str:
