@@ -100,7 +100,7 @@ aqm_settle(enum aqm_verdict verdict, const struct aqm_view *view)
 	verdict = aqm_mark_instead(verdict, view);
 	is_drop = (verdict >= AQM_DROP_EARLY && verdict <= AQM_DROP_OVERFLOW) ||
 		  verdict == AQM_DROP_BOTH;
-	/* whatever is no drop, even a number that is no verdict, needs room */
+	/* whatever is no drop needs room */
 	if (!is_drop && view->full)
 		return AQM_DROP_OVERFLOW;
 	return verdict;
@@ -245,7 +245,9 @@ struct aqm_class {
 	}                                                                        \
 	static u32 x##_arrive_any(void *s, const void *c, const struct aqm_view *v) \
 	{                                                                        \
-		return aqm_settle(x##_arrive(s, c, v), v);                       \
+		enum aqm_verdict verdict = x##_arrive(s, c, v);                  \
+		/* a number that is no verdict is told as it is */               \
+		return verdict < AQM_VERDICTS ? aqm_settle(verdict, v) : verdict; \
 	}                                                                        \
 	static const struct aqm_param x##_param_table[] = { LIST(AQM_DESCRIBE) }; \
 	static const struct aqm_class x##_class = {                              \

@@ -36,6 +36,9 @@ pub struct Class {
     pub(crate) code: &'static CClass,
 }
 
+/// Most bytes of a state, of which each queue has one, or of a config.
+const MOST_BYTES: u64 = 1 << 24;
+
 struct Rule {
     left: String,
     says: String,
@@ -122,6 +125,13 @@ impl Class {
         unsafe {
             let name = text(entry.name);
             let code = entry.base.as_ref().unwrap_or(entry);
+            for (what, bytes) in [("state", code.state_size), ("config", code.config_size)] {
+                if bytes > MOST_BYTES {
+                    return Err(LoadError(format!(
+                        "struct {name}_{what} takes {bytes} bytes and must take at most {MOST_BYTES}"
+                    )));
+                }
+            }
             let params = read_params(&name, entry, code)?;
             Ok(Self {
                 title: text(entry.title),

@@ -1,4 +1,5 @@
-//! AQMs of a user's own: a C header like those of `aqm/`, compiled and loaded.
+//! AQMs of a user's own: a C header like those of `aqm/`, compiled, held against the rules, tried
+//! in a process of its own, and loaded.
 
 use std::{
     collections::HashMap,
@@ -11,25 +12,32 @@ use std::{
 use crate::{
     HEADERS,
     class::{Class, LoadError, load},
+    rules,
+    trial::Trial,
 };
 
 const FLAGS: &[&str] = &[
     "-std=gnu11",
     "-O2",
     "-fPIC",
-    "-shared",
     "-DAQM_HOSTED",
     "-Wall",
     "-Werror",
     "-Wno-unused",
+    "-Wframe-larger-than=65536",
     "-I.",
 ];
 
-/// Compiles a user's AQM, whose name is that of its file. The same text is compiled once.
+/// Floating point does not compile with this, on processors whose compilers have it.
+const NO_FLOATS: &str = "-mgeneral-regs-only";
+const HAS_NO_FLOATS: bool = cfg!(any(target_arch = "x86_64", target_arch = "aarch64"));
+
+/// Compiles a user's AQM, whose name is that of its file. The same text is compiled and tried once.
 ///
 /// # Errors
 /// If the file is missing, its name is no C identifier, there is no C compiler, or the compiler
-/// refuses it; the compiler's own words are in the text.
+/// refuses it (its own words are in the text); if it breaks the rules of `aqm.h`, or if it fails
+/// when it is tried.
 pub fn compile(path: &Path) -> Result<&'static Class, LoadError> {
     static COMPILED: Mutex<Option<HashMap<(String, String), &'static Class>>> = Mutex::new(None);
     let refuse = |what: String| LoadError(format!("{}: {what}", path.display()));
@@ -62,28 +70,69 @@ fn is_identifier(name: &str) -> bool {
 }
 
 fn build(name: &str, text: &str) -> Result<&'static Class, LoadError> {
-    let failed = |error: io::Error| LoadError(format!("{name}: cannot be compiled: {error}"));
-    let folder = tempfile::tempdir().map_err(failed)?;
-    for (header, content) in HEADERS {
-        fs::write(folder.path().join(header), content).map_err(failed)?;
-    }
+    let folder = tempfile::tempdir().map_err(|error| failed(name, &error))?;
     let source = format!(
         "#include \"{name}.h\"\n\
          const struct aqm_class *sluice_aqm(void) {{ return &{name}_class; }}\n"
     );
-    for (file, content) in [(format!("{name}.h"), text), ("user.c".into(), &source)] {
-        fs::write(folder.path().join(file), content).map_err(failed)?;
+    let own = [(format!("{name}.h"), text), ("user.c".into(), &source)];
+    let given = HEADERS
+        .iter()
+        .map(|(header, content)| ((*header).into(), *content));
+    for (file, content) in given.chain(own) {
+        fs::write(folder.path().join(file), content).map_err(|error| failed(name, &error))?;
     }
+    let of_header = |what: String| LoadError(format!("{name}.h: {what}"));
+    object(name, folder.path())?;
+    let object = fs::read(folder.path().join("user.o")).map_err(|error| failed(name, &error))?;
+    rules::check(name, &object).map_err(of_header)?;
+    cc(name, folder.path(), &["-shared", "user.o", "-o", "user.so"])?;
+    let trial = Trial::build(name, folder.path())?;
+    // before anything of it runs in this process
+    trial.read_table().map_err(of_header)?;
+    // SAFETY: runs the user's own code, which is what the user asks for.
+    let class = unsafe { load(&folder.path().join("user.so")) }
+        .map_err(|LoadError(what)| of_header(what))?;
+    trial.run(class).map_err(of_header)?;
+    Ok(class)
+}
+
+/// Compiles `user.c` to `user.o`.
+fn object(name: &str, folder: &Path) -> Result<(), LoadError> {
+    let compile = |more: &[&str]| {
+        let arguments = [FLAGS, &["-c", "user.c", "-o", "user.o"], more].concat();
+        cc(name, folder, &arguments)
+    };
+    if !HAS_NO_FLOATS {
+        return compile(&[]);
+    }
+    match compile(&[NO_FLOATS]) {
+        // it does not know the option
+        Err(LoadError(said)) if said.contains(NO_FLOATS) => compile(&[]),
+        Err(LoadError(said)) if said.contains("SSE") || said.contains("floating-point") => {
+            Err(LoadError(format!(
+                "{said}\nAn AQM uses no floating point: fixed.h has the arithmetic."
+            )))
+        }
+        done => done,
+    }
+}
+
+fn failed(name: &str, error: &io::Error) -> LoadError {
+    LoadError(format!("{name}: cannot be compiled: {error}"))
+}
+
+/// Runs the compiler in `folder`; the error has its own words.
+pub(crate) fn cc(name: &str, folder: &Path, arguments: &[&str]) -> Result<(), LoadError> {
     let Output { status, stderr, .. } = Command::new("cc")
-        .args(FLAGS)
-        .args(["user.c", "-o", "user.so"])
-        .current_dir(folder.path())
+        .args(arguments)
+        .current_dir(folder)
         .output()
         .map_err(|error| match error.kind() {
             io::ErrorKind::NotFound => LoadError(format!(
                 "{name}: compiling an AQM needs a C compiler named cc, and there is none"
             )),
-            _ => failed(error),
+            _ => failed(name, &error),
         })?;
     if !status.success() {
         let said = String::from_utf8_lossy(&stderr);
@@ -92,7 +141,5 @@ fn build(name: &str, text: &str) -> Result<&'static Class, LoadError> {
             said.trim_end()
         )));
     }
-    // SAFETY: runs the user's own code, which is what the user asks for.
-    unsafe { load(&folder.path().join("user.so")) }
-        .map_err(|LoadError(what)| LoadError(format!("{name}.h: {what}")))
+    Ok(())
 }

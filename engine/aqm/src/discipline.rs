@@ -1,11 +1,15 @@
 //! An AQM with its parameters set, at work behind a queue.
 
-use std::{fmt, ptr, sync::Arc};
+use std::{
+    fmt, ptr,
+    sync::{Arc, OnceLock},
+};
 
 use crate::{
     class::Class,
     ffi::{Decide, Verdict, View, settle},
     params::{ONE, ParamError, Value},
+    trial::no_verdict,
 };
 
 /// An AQM at work. One that a world did not compile itself (a Python class, say)
@@ -63,6 +67,8 @@ struct Inner {
     class: &'static Class,
     values: Vec<f64>,
     config: Memory,
+    /// The first answer that was no verdict: whose, and what.
+    wrong: OnceLock<(&'static str, u32)>,
 }
 
 /// Zeroed memory for a C struct, aligned for any of its fields.
@@ -105,6 +111,7 @@ impl Configured {
             class,
             values,
             config,
+            wrong: OnceLock::new(),
         })))
     }
 
@@ -128,6 +135,20 @@ impl Configured {
         let average = (average * ONE as f64).round() as i64;
         // SAFETY: the config is this class's own.
         Some(unsafe { law(self.0.config.0.as_ptr().cast(), average) } as f64 / ONE as f64)
+    }
+
+    /// What is wrong with a run of its instances: the first that answered with a number that is no
+    /// verdict. Such a run is worth nothing.
+    pub fn wrong(&self) -> Option<String> {
+        let class = self.0.class;
+        let (function, verdict) = self.0.wrong.get()?;
+        let who = format!("{}_{function}", class.name);
+        let file = if class.fingerprint.is_empty() {
+            String::new()
+        } else {
+            format!("{}.h: ", class.name)
+        };
+        Some(file + &no_verdict(&who, *verdict))
     }
 
     /// A fresh instance with a state of its own.
@@ -165,17 +186,25 @@ impl Running {
     }
 
     #[inline]
-    fn decide(&mut self, decide: Decide, view: &View) -> Verdict {
+    fn decide(&mut self, function: &'static str, decide: Decide, view: &View) -> Verdict {
         let config = self.configured.0.config.0.as_ptr().cast();
         // SAFETY: state and config are this class's own; the view outlives the call.
-        Verdict::from_code(unsafe { decide(self.state.0.as_mut_ptr().cast(), config, view) })
+        let code = unsafe { decide(self.state.0.as_mut_ptr().cast(), config, view) };
+        Verdict::from_code(code).unwrap_or_else(|| self.note_wrong(function, code, view))
+    }
+
+    /// Notes an answer that is no verdict; the queue goes on as with an admission.
+    #[cold]
+    fn note_wrong(&self, function: &'static str, code: u32, view: &View) -> Verdict {
+        self.configured.0.wrong.get_or_init(|| (function, code));
+        settle(Verdict::Admit, view)
     }
 }
 
 impl Aqm for Running {
     #[inline]
     fn arrive(&mut self, view: &View) -> Verdict {
-        self.decide(self.arrive, view)
+        self.decide("arrive", self.arrive, view)
     }
 
     fn watches_departures(&self) -> bool {
@@ -184,7 +213,7 @@ impl Aqm for Running {
 
     fn depart(&mut self, view: &View) -> Verdict {
         match self.configured.0.class.code.depart {
-            Some(depart) => self.decide(depart, view),
+            Some(depart) => self.decide("depart", depart, view),
             None => Verdict::Admit,
         }
     }

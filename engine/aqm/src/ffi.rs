@@ -160,9 +160,9 @@ impl Verdict {
         Self::NAMES[self as usize]
     }
 
-    /// Reads what C returned; a number that is no verdict counts as an admission.
+    /// Reads what C returned; `None` for a number that is no verdict.
     #[inline]
-    pub(crate) fn from_code(code: u32) -> Self {
+    pub(crate) fn from_code(code: u32) -> Option<Self> {
         const VERDICTS: [Verdict; Verdict::COUNT] = [
             Verdict::Admit,
             Verdict::DropEarly,
@@ -171,7 +171,7 @@ impl Verdict {
             Verdict::Mark,
             Verdict::DropBoth,
         ];
-        VERDICTS.get(code as usize).copied().unwrap_or(Self::Admit)
+        VERDICTS.get(code as usize).copied()
     }
 
     /// Whether the packet is lost.
@@ -193,5 +193,6 @@ unsafe extern "C" {
 /// `aqm_settle` of `aqm/aqm.h`: where overflow and marking are decided.
 pub fn settle(verdict: Verdict, view: &View) -> Verdict {
     // SAFETY: reads the view and nothing else.
-    Verdict::from_code(unsafe { aqm_settled(verdict as u32, view) })
+    let settled = Verdict::from_code(unsafe { aqm_settled(verdict as u32, view) });
+    settled.expect("a verdict is settled to a verdict")
 }

@@ -9,6 +9,8 @@ mod compile;
 mod discipline;
 mod ffi;
 mod params;
+mod rules;
+mod trial;
 
 pub use class::{Class, LoadError, all, find, load};
 pub use compile::compile;

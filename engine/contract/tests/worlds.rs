@@ -44,7 +44,7 @@ fn slotted(case: &Case) -> String {
 }
 
 fn network(case: &Case) -> String {
-    let recording = sluice_slotted::Recording::new(
+    let recording = Recording::new(
         &column(case, |arrival| arrival.slot * SLOT_NS),
         &column(case, |arrival| arrival.bytes),
         &column(case, |arrival| arrival.flow),

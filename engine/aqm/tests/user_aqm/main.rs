@@ -146,20 +146,29 @@ fn a_users_rules_and_ranges_hold() {
 }
 
 #[test]
-fn a_number_that_is_no_verdict_counts_as_admitted_within_the_limit() {
+fn a_number_that_is_no_verdict_is_told() {
     let odd = INTEGRATOR.replace("? AQM_DROP_EARLY : AQM_ADMIT", "? 99 : 99");
     let Some(class) = loaded("integrator", &odd) else {
         return;
     };
-    let mut running = Configured::new(class.unwrap(), &[]).unwrap().start();
+    let configured = Configured::new(class.unwrap(), &[]).unwrap();
+    assert_eq!(configured.wrong(), None);
+    let mut running = configured.start();
     for (queue_packets, expected) in [(9, Verdict::Admit), (10, Verdict::DropOverflow)] {
         let view = View {
             queue_packets,
             full: u8::from(queue_packets == 10),
             ..View::default()
         };
-        assert_eq!(running.arrive(&view), expected);
+        assert_eq!(
+            running.arrive(&view),
+            expected,
+            "the queue stays within its limit"
+        );
     }
+    let words = "integrator.h: integrator_arrive answered 99, which is no verdict; it must answer \
+                 AQM_ADMIT, AQM_DROP_EARLY or AQM_DROP_FORCED";
+    assert_eq!(configured.wrong().as_deref(), Some(words));
 }
 
 #[test]

@@ -1,0 +1,105 @@
+//! What a user's compiled AQM must not have: variables of its own, and calls to anything.
+
+use object::{BinaryFormat, File, Object, ObjectSection, ObjectSymbol, SectionKind, SymbolSection};
+
+/// What compilers call by themselves: copies of structs, 128-bit integers, the stack's guard.
+const OF_THE_COMPILER: &[&str] = &[
+    "_GLOBAL_OFFSET_TABLE_",
+    "__stack_chk_fail",
+    "memcmp",
+    "memcpy",
+    "memmove",
+    "memset",
+];
+
+/// Checks an object file. `name` is the AQM's.
+///
+/// # Errors
+/// Says which symbol breaks which rule of `aqm.h`.
+pub fn check(name: &str, object: &[u8]) -> Result<(), String> {
+    let file = File::parse(object).map_err(|error| format!("the compiled file: {error}"))?;
+    let told = |symbol: &str| match file.format() {
+        BinaryFormat::MachO => symbol.strip_prefix('_').unwrap_or(symbol).to_owned(),
+        // a variable within a function has a number behind its name
+        _ => symbol.split('.').next().unwrap_or(symbol).to_owned(),
+    };
+    let mut calls = Vec::new();
+    for symbol in file.symbols() {
+        let shown = told(symbol.name().unwrap_or_default());
+        if symbol.is_undefined() && !shown.is_empty() {
+            calls.push(shown);
+        } else if is_variable(&file, symbol.section()) && symbol.size() > 0 {
+            return Err(changes(name, &shown));
+        }
+    }
+    for section in file.sections() {
+        if is_writable(&section) && section.size() > 0 {
+            return Err(changes(
+                name,
+                &format!("something in {}", name_of(&section)),
+            ));
+        }
+    }
+    let foreign = calls
+        .into_iter()
+        .find(|call| !OF_THE_COMPILER.contains(&&**call) && !is_integer_helper(call));
+    match foreign {
+        Some(call) if is_float_helper(&call) => Err(format!(
+            "it uses floating point ({call}), which the rules of an AQM exclude: fixed.h has the \
+             arithmetic"
+        )),
+        Some(call) => Err(format!(
+            "it uses {call}, which is not its own; an AQM knows nothing but its state, its config \
+             and the view: no clock, no memory, no random numbers of its own"
+        )),
+        None => Ok(()),
+    }
+}
+
+fn changes(name: &str, what: &str) -> String {
+    format!(
+        "{what} can change and is not in struct {name}_state; what an AQM remembers must stand \
+         there (every queue has a state of its own), and what never changes must be const"
+    )
+}
+
+fn is_variable(file: &File, section: SymbolSection) -> bool {
+    match section {
+        SymbolSection::Common => true,
+        SymbolSection::Section(index) => file
+            .section_by_index(index)
+            .is_ok_and(|section| is_writable(&section)),
+        _ => false,
+    }
+}
+
+/// Constant tables of pointers are not: they are written once, as the file is loaded.
+fn is_writable<'a>(section: &impl ObjectSection<'a>) -> bool {
+    matches!(
+        section.kind(),
+        SectionKind::Data
+            | SectionKind::UninitializedData
+            | SectionKind::Tls
+            | SectionKind::UninitializedTls
+            | SectionKind::TlsVariables
+    ) && !name_of(section).starts_with(".data.rel.ro")
+}
+
+fn name_of<'a>(section: &impl ObjectSection<'a>) -> String {
+    section.name().unwrap_or("its data").to_owned()
+}
+
+/// Arithmetic with 128 bits, such as `__udivti3`.
+fn is_integer_helper(call: &str) -> bool {
+    call.strip_prefix("__")
+        .is_some_and(|rest| rest.contains("ti") && !is_float_helper(call))
+}
+
+/// Arithmetic in floating point, such as `__muldf3`.
+fn is_float_helper(call: &str) -> bool {
+    call.strip_prefix("__").is_some_and(|rest| {
+        ["sf", "df", "xf", "tf"]
+            .iter()
+            .any(|kind| rest.contains(kind))
+    })
+}

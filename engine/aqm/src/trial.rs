@@ -1,0 +1,190 @@
+//! Tries a user's AQM in a process of its own: what would end the process that asks for it, or
+//! keep it forever, is told in words. `trial.c` is that process.
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    process::Command,
+};
+
+use crate::{
+    class::{Class, LoadError},
+    compile::cc,
+    params::{ONE, Param, Scale, Value},
+};
+
+const SOURCE: &str = include_str!("trial.c");
+
+/// The process's file, beside the compiled AQM.
+pub struct Trial<'a> {
+    name: &'a str,
+    folder: PathBuf,
+}
+
+/// Parameters that are tried: in words what is not a default, and what C gets.
+type Case = (String, Vec<i64>);
+
+impl<'a> Trial<'a> {
+    /// Of the AQM whose `user.o` is in `folder`.
+    pub fn build(name: &'a str, folder: &Path) -> Result<Self, LoadError> {
+        let folder = folder.to_path_buf();
+        fs::write(folder.join("trial.c"), SOURCE)
+            .map_err(|error| LoadError(format!("{name}: cannot be tried: {error}")))?;
+        let flags = ["-std=gnu11", "-DAQM_HOSTED", "-I."];
+        cc(
+            name,
+            &folder,
+            &[&flags[..], &["trial.c", "user.o", "-o", "trial"]].concat(),
+        )?;
+        Ok(Self { name, folder })
+    }
+
+    /// Reads the table that describes the AQM.
+    pub fn read_table(&self) -> Result<(), String> {
+        self.start(&[]).map(drop)
+    }
+
+    /// Runs the AQM with its defaults, and with each parameter at the ends of its range, twice.
+    pub fn run(&self, class: &Class) -> Result<(), String> {
+        let cases = cases(class);
+        let rows = cases.iter().map(|(_, params)| row(params));
+        let cannot = |error| format!("cannot be tried: {error}");
+        fs::write(self.folder.join("cases"), rows.collect::<String>()).map_err(cannot)?;
+        let (first, second) = (self.start(&cases)?, self.start(&cases)?);
+        // of a slow one, not all cases are run
+        for ((case, first), second) in cases.iter().zip(&first).zip(&second) {
+            if first != second {
+                return Err(format!(
+                    "two runs with the same packets and the same random words were \
+                     different{}; it must depend on nothing but its state, its config and the view \
+                     (is a variable used before it is set?)",
+                    with(&case.0)
+                ));
+            }
+        }
+        Ok(())
+    }
+
+    /// Runs the process; gives a word for each case that it ran.
+    fn start(&self, cases: &[Case]) -> Result<Vec<String>, String> {
+        let output = Command::new(self.folder.join("trial"))
+            .current_dir(&self.folder)
+            .output()
+            .map_err(|error| format!("cannot be tried: {error}"))?;
+        let said = String::from_utf8_lossy(&output.stdout);
+        let mut words = Vec::new();
+        for line in said.lines() {
+            match line.split(' ').collect::<Vec<_>>()[..] {
+                ["case", _, word] => words.push(word.to_owned()),
+                ["fault", case, function, ref what @ ..] => {
+                    let case = case.parse().ok().and_then(|case: usize| cases.get(case));
+                    let set = case.map_or("", |(set, _)| set);
+                    return Err(format!("{}{}", self.fault(function, what), with(set)));
+                }
+                _ => {}
+            }
+        }
+        if !output.status.success() || words.is_empty() != cases.is_empty() {
+            return Err(format!("failed when it was tried ({})", output.status));
+        }
+        Ok(words)
+    }
+
+    /// What is wrong, and what would be right.
+    fn fault(&self, function: &str, what: &[&str]) -> String {
+        let name = self.name;
+        let who = match function {
+            "descriptors" => "its AQM_CLASS".to_owned(),
+            function => format!("{name}_{function}"),
+        };
+        match what {
+            ["division"] => format!(
+                "{who} divides by zero, or the quotient has no room (the least number by -1)"
+            ),
+            ["memory"] => format!(
+                "{who} reads or writes memory that is not its own: a null pointer, an index out of \
+                 range, or a recursion without end"
+            ),
+            ["time"] => {
+                format!("{who} does not come to an end within a second; every loop needs a bound")
+            }
+            ["trap"] => format!("{who} gives up (a trap, or code that must not be reached)"),
+            ["verdict", verdict] => no_verdict(&who, verdict.parse().unwrap_or(u32::MAX)),
+            ["probability", p] => format!(
+                "{who} answered {}, which is no probability; it must lie between 0 and 1, in Q31.32",
+                p.parse::<i64>().unwrap_or(0) as f64 / ONE as f64
+            ),
+            ["changed"] => format!(
+                "it changes its struct {name}_config, which all its queues share; what changes must \
+                 stand in struct {name}_state"
+            ),
+            ["beyond"] => format!("it writes beyond its struct {name}_state"),
+            ["empty"] => "its AQM_CLASS has no functions".to_owned(),
+            _ => format!("{who} failed when it was tried"),
+        }
+    }
+}
+
+/// The message of an answer that no AQM may give.
+pub fn no_verdict(who: &str, verdict: u32) -> String {
+    let what = match verdict {
+        3 => "AQM_DROP_OVERFLOW, which is the queue's to decide",
+        4 => "AQM_MARK, which is the queue's to decide",
+        5 => "AQM_DROP_BOTH without a candidate (.wants_candidate = 1, on arrivals only)",
+        _ => "which is no verdict",
+    };
+    format!(
+        "{who} answered {verdict}, {what}; it must answer AQM_ADMIT, AQM_DROP_EARLY or \
+         AQM_DROP_FORCED"
+    )
+}
+
+fn with(set: &str) -> String {
+    if set.is_empty() {
+        return String::new();
+    }
+    format!(" (with {set}, which its range allows)")
+}
+
+fn row(params: &[i64]) -> String {
+    let numbers: Vec<_> = params.iter().map(ToString::to_string).collect();
+    numbers.join(" ") + "\n"
+}
+
+/// The defaults, then each parameter at the ends of its range, or at each of its words.
+fn cases(class: &Class) -> Vec<Case> {
+    let defaults: Vec<i64> = class
+        .params
+        .iter()
+        .map(|param| param.scaled(param.initial))
+        .collect();
+    let mut cases = vec![(String::new(), defaults.clone())];
+    for (place, param) in class.params.iter().enumerate() {
+        for value in edges(param) {
+            if value != param.initial {
+                let mut params = defaults.clone();
+                params[place] = param.scaled(value);
+                cases.push((shown(param, value), params));
+            }
+        }
+    }
+    cases
+}
+
+fn edges(param: &Param) -> Vec<f64> {
+    match &param.scale {
+        Scale::Choice(words) => (0..words.len()).map(|word| word as f64).collect(),
+        _ => vec![param.least, param.greatest],
+    }
+}
+
+fn shown(param: &Param, value: f64) -> String {
+    let unit = param.scale.unit();
+    let value = match param.show(value) {
+        Value::Word(word) => word,
+        value => value.to_string(),
+    };
+    format!("{} = {value} {unit}", param.name)
+        .trim_end()
+        .to_owned()
+}

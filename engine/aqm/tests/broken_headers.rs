@@ -1,0 +1,337 @@
+//! What a user's header does wrong is told in words, and this process goes on.
+
+use std::{fs, time::Instant};
+
+use sluice_aqm::compile;
+
+const STEP: &str = r#"
+#include "fixed.h"
+#define STEP_PARAMS(P) \
+	P(threshold, COUNT, 10, 0, 1000, "", "packets that may wait", "a test") \
+	P(law, CHOICE(linear|steep), 0, 0, 1, "", "shape", "a test")
+AQM_PARAMS(step, STEP_PARAMS)
+struct step_config { s64 threshold, law; };
+struct step_state { s64 last, seen[4]; };
+/*before*/
+static inline u32 step_configure(const struct step_params *p, struct step_config *config)
+{
+	config->threshold = p->threshold;
+	config->law = p->law;
+	return 0;
+}
+static inline enum aqm_verdict step_arrive(struct step_state *state,
+		const struct step_config *config, const struct aqm_view *view)
+{
+	/*arrive*/
+	state->last = view->queue_packets;
+	return view->queue_packets < config->threshold ? AQM_ADMIT : AQM_DROP_FORCED;
+}
+static inline enum aqm_verdict step_depart(struct step_state *state,
+		const struct step_config *config, const struct aqm_view *view)
+{
+	/*depart*/
+	return AQM_ADMIT;
+}
+static inline void step_occupancy(struct step_state *state, const struct step_config *config,
+		const struct aqm_view *view, s64 change)
+{
+	/*occupancy*/
+}
+static inline u64 step_tick_interval_ns(const struct step_config *config)
+{
+	return 100000000;
+}
+static inline void step_tick(struct step_state *state, const struct step_config *config,
+		const struct aqm_view *view)
+{
+	/*tick*/
+}
+static inline s64 step_probability(const struct step_state *state,
+		const struct step_config *config)
+{
+	/*probability*/
+	return 0;
+}
+AQM_DEPART(step)
+AQM_OCCUPANCY(step)
+AQM_TICK(step)
+AQM_PROBABILITY(step)
+AQM_CLASS(step, STEP_PARAMS, .title = "Step", .source = "a test", .summary = "A test.",
+	.depart = step_depart_any, .occupancy = step_occupancy_any, .tick = step_tick_any,
+	.tick_interval_ns = step_tick_interval_any, .probability = step_probability_any /*class*/)
+"#;
+
+/// What is said of the header in which `code` stands at a place.
+fn said(place: &str, code: &str) -> Option<String> {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("step.h");
+    assert!(STEP.contains(&format!("/*{place}*/")));
+    fs::write(&path, STEP.replace(&format!("/*{place}*/"), code)).unwrap();
+    compile(&path).err().map(|error| error.to_string())
+}
+
+fn has_compiler() -> bool {
+    !said("before", "").is_some_and(|words| words.contains("needs a C compiler"))
+}
+
+#[test]
+fn a_header_without_faults_is_taken() {
+    if has_compiler() {
+        assert_eq!(
+            said("before", "static const s64 step_table[2] = { 1, 2 };"),
+            None
+        );
+    }
+}
+
+#[test]
+fn what_breaks_the_rules_is_refused() {
+    if !has_compiler() {
+        return;
+    }
+    for (place, code, words) in [
+        (
+            "arrive",
+            "static u32 count; if (++count % 3 == 0) return AQM_DROP_EARLY;",
+            "step.h: count can change and is not in struct step_state; what an AQM remembers must",
+        ),
+        (
+            "before",
+            "s64 total = 3;",
+            "step.h: total can change and is not in struct step_state;",
+        ),
+        (
+            "arrive",
+            "static __thread u32 mine; if (++mine % 3 == 0) return AQM_DROP_EARLY;",
+            "step.h: mine can change",
+        ),
+        (
+            "before",
+            "s64 common __attribute__((common));",
+            "step.h: common can change",
+        ),
+        (
+            "arrive",
+            "if (__builtin_malloc(view->packet_bytes) == 0) return AQM_DROP_EARLY;",
+            "step.h: it uses malloc, which is not its own; an AQM knows nothing but its state,",
+        ),
+        (
+            "arrive",
+            "extern int rand(void); if (rand() % 3 == 0) return AQM_DROP_EARLY;",
+            "step.h: it uses rand, which is not its own;",
+        ),
+        (
+            "arrive",
+            "s64 big[100000]; for (u32 i = 0; i < 100000; i++) big[i] = view->random ^ i;\n\
+             for (u32 i = 1; i < 100000; i++) big[i] += big[big[i - 1] & 65535];\n\
+             if (big[99999] & 1) return AQM_DROP_EARLY;",
+            "step.h does not compile as an AQM:\n",
+        ),
+    ] {
+        let said = said(place, code).unwrap_or_else(|| panic!("{code} was taken"));
+        assert!(said.starts_with(words), "{said}");
+    }
+}
+
+#[test]
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
+fn floating_point_is_refused() {
+    if !has_compiler() {
+        return;
+    }
+    let code = "double half = 0.5 * view->queue_packets; if (half > 3) return AQM_DROP_EARLY;";
+    let said = said("arrive", code).unwrap();
+    assert!(
+        said.starts_with("step.h does not compile as an AQM:\n"),
+        "{said}"
+    );
+    let words = "An AQM uses no floating point: fixed.h has the arithmetic.";
+    assert!(said.ends_with(words), "{said}");
+}
+
+#[test]
+fn what_would_end_the_process_is_told() {
+    if !has_compiler() {
+        return;
+    }
+    let null = "*(volatile u32 *)(state->last - state->last) = 1;";
+    for (place, code, words) in [
+        (
+            "arrive",
+            null,
+            "step.h: step_arrive reads or writes memory that is not its own",
+        ),
+        ("depart", null, "step.h: step_depart reads or writes memory"),
+        (
+            "occupancy",
+            null,
+            "step.h: step_occupancy reads or writes memory",
+        ),
+        ("tick", null, "step.h: step_tick reads or writes memory"),
+        (
+            "tick",
+            "volatile s64 here = state->last;\n\
+             if (view->now_ns) { step_tick(state, config, view); state->last += here; }",
+            "step.h: step_tick reads or writes memory that is not its own: a null pointer, an \
+             index out of range, or a recursion without end",
+        ),
+        (
+            "depart",
+            "if (view->sojourn_ns > 1000) __builtin_trap();",
+            "step.h: step_depart gives up (a trap, or code that must not be reached)",
+        ),
+        (
+            "class",
+            ", .title = (const char *)7",
+            "step.h: its AQM_CLASS reads or writes memory that is not its own",
+        ),
+    ] {
+        let said = said(place, code).unwrap_or_else(|| panic!("{code} was taken"));
+        assert!(said.starts_with(words), "{said}");
+    }
+}
+
+#[test]
+#[cfg(target_arch = "x86_64")] // not every processor minds
+fn a_division_by_zero_is_told() {
+    if !has_compiler() {
+        return;
+    }
+    for (code, set) in [
+        (
+            "if (view->queue_packets / state->seen[0]) return AQM_DROP_EARLY;",
+            "",
+        ),
+        (
+            "if (view->queue_packets / config->threshold) return AQM_DROP_FORCED;",
+            " (with threshold = 0, which its range allows)",
+        ),
+        (
+            "if (config->law) state->seen[2] = 7 / state->seen[1];",
+            " (with law = steep, which its range allows)",
+        ),
+    ] {
+        let words = "step.h: step_arrive divides by zero, or the quotient has no room (the least \
+                     number by -1)";
+        assert_eq!(said("arrive", code), Some(format!("{words}{set}")));
+    }
+}
+
+#[test]
+fn what_would_never_end_is_told() {
+    if !has_compiler() {
+        return;
+    }
+    let start = Instant::now();
+    let endless = "while (state->last >= 0) state->last = state->last / 2;";
+    assert_eq!(
+        said("tick", endless).as_deref(),
+        Some("step.h: step_tick does not come to an end within a second; every loop needs a bound")
+    );
+    assert!(start.elapsed().as_secs() < 20);
+}
+
+#[test]
+fn wrong_answers_are_told() {
+    if !has_compiler() {
+        return;
+    }
+    let right = "; it must answer AQM_ADMIT, AQM_DROP_EARLY or AQM_DROP_FORCED";
+    for (place, code, words) in [
+        (
+            "arrive",
+            "return 77;",
+            "step.h: step_arrive answered 77, which is no verdict",
+        ),
+        (
+            "depart",
+            "return 6;",
+            "step.h: step_depart answered 6, which is no verdict",
+        ),
+        (
+            "arrive",
+            "if (!view->full) return AQM_MARK;",
+            "step.h: step_arrive answered 4, AQM_MARK, which is the queue's to decide",
+        ),
+        (
+            "arrive",
+            "return AQM_DROP_OVERFLOW;",
+            "step.h: step_arrive answered 3, AQM_DROP_OVERFLOW, which is the queue's to decide",
+        ),
+        (
+            "arrive",
+            "return AQM_DROP_BOTH;",
+            "step.h: step_arrive answered 5, AQM_DROP_BOTH without a candidate \
+             (.wants_candidate = 1, on arrivals only)",
+        ),
+    ] {
+        let said = said(place, code).unwrap_or_else(|| panic!("{code} was taken"));
+        assert!(said.starts_with(&format!("{words}{right}")), "{said}");
+    }
+    assert_eq!(
+        said("probability", "return 3 * FIXED_ONE / 2;").as_deref(),
+        Some(
+            "step.h: step_probability answered 1.5, which is no probability; it must lie between \
+             0 and 1, in Q31.32"
+        )
+    );
+}
+
+#[test]
+fn what_changes_more_than_its_state_is_told() {
+    if !has_compiler() {
+        return;
+    }
+    for (code, words) in [
+        (
+            "((struct step_config *)config)->threshold += 1;",
+            "step.h: it changes its struct step_config, which all its queues share; what changes \
+             must stand in struct step_state",
+        ),
+        (
+            "((volatile s64 *)state->seen)[4 + (view->random & 1)] = 1;",
+            "step.h: it writes beyond its struct step_state",
+        ),
+    ] {
+        assert_eq!(said("arrive", code).as_deref(), Some(words));
+    }
+    let code = "struct step_state { s64 seen[1 << 24], last; };\n#define step_state step_small";
+    let huge = STEP.replace(
+        "struct step_state {",
+        "struct step_state { s64 more[1 << 22];",
+    );
+    assert!(said("before", code).is_some());
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("step.h");
+    fs::write(&path, huge).unwrap();
+    assert_eq!(
+        compile(&path).err().unwrap().to_string(),
+        "step.h: struct step_state takes 33554472 bytes and must take at most 16777216"
+    );
+}
+
+#[test]
+fn two_runs_that_differ_are_told() {
+    if !has_compiler() {
+        return;
+    }
+    // the state stands elsewhere in every process
+    let code = "if (((u64)state >> 12) * 0x9e3779b97f4a7c15ULL > view->random) \
+                return AQM_DROP_EARLY;";
+    let said = said("arrive", code).unwrap();
+    let words = "step.h: two runs with the same packets and the same random words were different; \
+                 it must depend on nothing but its state, its config and the view";
+    assert!(said.starts_with(words), "{said}");
+}
+
+#[test]
+fn the_same_text_is_tried_once() {
+    if !has_compiler() {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("step.h");
+    fs::write(&path, STEP).unwrap();
+    let class = compile(&path).unwrap();
+    assert!(std::ptr::eq(compile(&path).unwrap(), class));
+}
