@@ -20,7 +20,7 @@ process in there and takes links, addresses, rules and files back. Nothing has t
 | `check` | what is missing on this machine, and how to mend it |
 """
 
-from sluicegate.testbed.check import Need, needs
+from sluicegate.testbed.check import Need, missing, needs
 from sluicegate.testbed.run import run
 
-__all__ = ["Need", "needs", "run"]
+__all__ = ["Need", "missing", "needs", "run"]

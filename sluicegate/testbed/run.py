@@ -30,11 +30,11 @@ def entrance() -> tuple[str, ...]:
         try:
             tried = subprocess.run([*words, "true"], capture_output=True, text=True, check=False)
         except FileNotFoundError:
-            raise SluiceError("there is no command unshare: see sluice testbed --check") from None
+            raise SluiceError("there is no command unshare") from None
         if not tried.returncode:
             return tuple(words)
         reason = tried.stderr.strip()
-    raise SluiceError(f"no namespaces of one's own: {reason}: see sluice testbed --check")
+    raise SluiceError(reason or "unshare fails")
 
 
 def run(job: Job, watch: Callable[[float], None] = lambda seconds: None) -> Outcome:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 
 import numpy as np
@@ -18,6 +19,7 @@ from sluicegate.worlds.gate.outcome import (
     FlowSeries,
     Period,
     Replication,
+    Tally,
     TcpFlows,
 )
 from sluicegate.worlds.gate.plan import Plan
@@ -48,7 +50,7 @@ def replication(scenario: NetworkScenario, plan: Plan, outcome: Outcome) -> Repl
                 for router, link in zip(routers, links, strict=True)
             ],
         )
-        for since_ns, until_ns in zip(cuts, cuts[1:], strict=False)
+        for since_ns, until_ns in itertools.pairwise(cuts)
         if until_ns > since_ns
     ]
     return Replication(
@@ -68,14 +70,13 @@ class Flows:
         self._hosts: dict[Side, HostOutcome] = dict(zip(SIDES, outcome.hosts, strict=True))
         self._info_ns = plan.job.hosts[0].info_ns
         self._sample_ns = plan.job.hosts[0].sample_ns
-        self._late = outcome
         self.connections = self._connections()
 
     def _arrived(self, place: tuple[Side, int]) -> NDArray[np.int64]:
         """Bytes of a TCP flow that arrived, by looks, at the other side."""
         side, number = place
         other = self._hosts[SIDES[1 - SIDES.index(side)]]
-        return other.received.stream_bytes[number]
+        return np.asarray(other.received.stream_bytes[number])
 
     def _connections(self) -> pl.DataFrame:
         """The looks at each TCP flow, as `GateRecord.connections` without the replication."""
@@ -122,7 +123,7 @@ class Flows:
         found[known["flow"].to_numpy()] = known[name].to_numpy()
         return found
 
-    def period(self, since_ns: int, until_ns: int, ports: Sequence[of_router.Tally]) -> Period:
+    def period(self, since_ns: int, until_ns: int, ports: Sequence[Tally]) -> Period:
         """What was counted in a part of the run."""
         first, last = since_ns // self._sample_ns, -(-until_ns // self._sample_ns)
         since_s, until_s = since_ns / _NS_PER_S, until_ns / _NS_PER_S
@@ -137,7 +138,7 @@ class Flows:
         ]
         return Period(
             ports=ports,
-            acknowledged=int(round(float(self._acknowledged()[first:last].sum()))),
+            acknowledged=round(float(self._acknowledged()[first:last].sum())),
             retransmissions=grown("retransmissions"),
             timeouts=grown("timeouts"),
             datagrams_sent=int(sum(end - start for start, end in sent)),

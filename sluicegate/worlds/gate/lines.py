@@ -96,7 +96,8 @@ def _times(first: Line, last: Line, intervals: Iterable[Line], name: str) -> Tim
 def _summed(parts: Sequence[Sequence[Sequence[int]]], width: int) -> NDArray[np.uint64]:
     """Pairs of a value and its count as counts in bins."""
     pairs = np.array([pair for part in parts for pair in part], dtype=np.int64).reshape(-1, 2)
-    return np.bincount(pairs[:, 0] // width, pairs[:, 1]).astype(np.uint64)
+    sums = np.bincount(pairs[:, 0] // width, pairs[:, 1])
+    return np.asarray(sums, dtype=np.uint64)
 
 
 def series(lines: Sequence[Line]) -> PortSeries:

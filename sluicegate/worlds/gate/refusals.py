@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
 
 from sluicegate.errors import SluiceError
 from sluicegate.scenario import (
@@ -15,10 +14,9 @@ from sluicegate.scenario import (
     ReplayFlows,
     WebFlows,
 )
+from sluicegate.testbed.check import congestion_controls, missing, needs
 from sluicegate.testbed.job import TCP_HEADERS, UDP_HEADERS
-from sluicegate.testbed.router import program
 
-_CONGESTION_CONTROLS = Path("/proc/sys/net/ipv4/tcp_available_congestion_control")
 # the kernel takes no segment outside of these (TCP_MIN_MSS, MAX_TCP_WINDOW), headers included
 _PACKET_BYTES = (88 + TCP_HEADERS, 32767 + TCP_HEADERS)
 MOST_FLOWS = 5000
@@ -37,8 +35,8 @@ def refuse(
         *_of_discipline(discipline),
         *_of_flows(scenario, congestion_control),
     ]
-    if program() is None:
-        problems.append("there is no sluiced: see sluice testbed --check")
+    if not problems and (lacking := missing(needs())):
+        problems = [f"the gate lacks {line}" for line in lacking.splitlines()]
     if problems:
         raise SluiceError("\n".join(problems))
 
@@ -101,7 +99,7 @@ def _of_group(
                 f"{most}: the kernel makes no others"
             )
         name = congestion_control or flows.tcp.congestion_control
-        if name not in (known := _CONGESTION_CONTROLS.read_text().split()):
+        if name not in (known := congestion_controls()):
             yield (
                 f".tcp.congestion_control = {name} must be one that this kernel has: "
                 f"{', '.join(known)} (perhaps: modprobe tcp_{name})"
