@@ -28,7 +28,7 @@ def scenario(*disciplines, exact=EXACT, **changes):
 
 def units_of(run):
     """The counts of a run's units: the statistics behind its record."""
-    outcome = _engine.simulate(run.handle, run.disciplines[0].handle, None, None)
+    outcome = _engine.simulate(run.handle, run.disciplines[0].handle, None, None, None)
     return QueueCounts.of([[unit.tally] for unit in outcome.units])
 
 

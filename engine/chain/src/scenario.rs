@@ -61,9 +61,10 @@ fn arrivals(of: &given::Arrivals) -> Result<Arrivals, ChainError> {
         given::Arrivals::ReplayArrivals(_) => {
             refuse!("arrivals.kind = replay has no exact chain: a capture is no Markov chain")
         }
-        given::Arrivals::FgnArrivals(_) => {
-            refuse!("arrivals.kind = fgn has no exact chain: it must be geometric or self-similar")
-        }
+        other => refuse!(
+            "arrivals.kind = {} has no exact chain: it must be geometric or self-similar",
+            other.kind()
+        ),
     }
 }
 

@@ -14,7 +14,6 @@ from numpy.typing import NDArray
 from sluicegate import _engine, store
 from sluicegate.errors import SluiceError
 from sluicegate.scenario import Discipline, Scenario
-from sluicegate.worlds.slotted.simulate import describe
 
 if TYPE_CHECKING:
     from sluicegate.worlds.world import Tell
@@ -92,7 +91,7 @@ def describe_chain(
     scenario: Scenario, discipline: Discipline, **settings: float | str | bool
 ) -> dict[str, Any]:
     """Everything that determines a chain and its solution, as types that JSON has."""
-    run = describe(scenario, discipline)
+    run = scenario.described(discipline)
     for name in ("slots", "replications", "seed"):
         del run[name]
     return {**run, "world": "chain", "version": version("sluicegate"), **settings}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import ClassVar
 
@@ -12,12 +12,12 @@ from sluicegate.scenario import Discipline, Scenario
 from sluicegate.worlds.chain.build import build
 from sluicegate.worlds.chain.run import run
 from sluicegate.worlds.chain.steady import Method
-from sluicegate.worlds.slotted import settings
-from sluicegate.worlds.world import AnyScenario, Tell, World
+from sluicegate.worlds.one_queue import OneQueue
+from sluicegate.worlds.world import Tell
 
 
 @dataclass(frozen=True)
-class Chain(World[Scenario, Record]):
+class Chain(OneQueue[Record]):
     """The same queue as a Markov chain, solved exactly.
 
     Attributes:
@@ -31,8 +31,6 @@ class Chain(World[Scenario, Record]):
 
     name: ClassVar[str] = "chain"
     column: ClassVar[str] = "exact"
-    takes: ClassVar[type[AnyScenario]] = Scenario
-    tables: ClassVar[tuple[str, ...]] = ("[arrivals]", "[service]")
     SLOTS_OF_THE_SAME_TIME: ClassVar[float] = 1e9
 
     grid: float = 0.25
@@ -75,11 +73,3 @@ class Chain(World[Scenario, Record]):
             f"Exact figures are those of the chain with the average in steps of {self.grid:g} "
             "packets: no chance is in them."
         )
-
-    def settings(self, scenario: Scenario) -> Iterable[tuple[str, str]]:
-        """Those of the slotted queue, which the chain is of."""
-        return settings.settings(scenario)
-
-    def key_measures(self, records: Sequence[Record]) -> list[str]:
-        """Those of the slotted queue."""
-        return settings.key_measures(records)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import ClassVar, Self
@@ -10,14 +10,14 @@ from typing import ClassVar, Self
 from sluicegate.record import Record
 from sluicegate.report.text import reading_of_intervals
 from sluicegate.scenario import Discipline, Scenario
-from sluicegate.worlds.slotted import settings
+from sluicegate.worlds.one_queue import OneQueue
 from sluicegate.worlds.slotted.record import SlottedRecord
 from sluicegate.worlds.slotted.simulate import simulate
-from sluicegate.worlds.world import AnyScenario, Tell, World, check_alone
+from sluicegate.worlds.world import Tell, check_alone
 
 
 @dataclass(frozen=True)
-class Slotted(World[Scenario, SlottedRecord]):
+class Slotted(OneQueue[SlottedRecord]):
     """The simulated queue of discrete time.
 
     Attributes:
@@ -27,8 +27,6 @@ class Slotted(World[Scenario, SlottedRecord]):
 
     name: ClassVar[str] = "slotted"
     column: ClassVar[str] = "measured"
-    takes: ClassVar[type[AnyScenario]] = Scenario
-    tables: ClassVar[tuple[str, ...]] = ("[arrivals]", "[service]")
 
     decisions: Path | None = None
 
@@ -71,11 +69,3 @@ class Slotted(World[Scenario, SlottedRecord]):
     def reading(self, records: Sequence[Record]) -> str:
         """How the intervals were made."""
         return reading_of_intervals(records)
-
-    def settings(self, scenario: Scenario) -> Iterable[tuple[str, str]]:
-        """Arrivals, service, queue and slot."""
-        return settings.settings(scenario)
-
-    def key_measures(self, records: Sequence[Record]) -> list[str]:
-        """Times, queue and losses."""
-        return settings.key_measures(records)
