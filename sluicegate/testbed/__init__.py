@@ -19,8 +19,3 @@ process in there and takes links, addresses, rules and files back. Nothing has t
 | `router` | the daemon, and what it counts |
 | `check` | what is missing on this machine, and how to mend it |
 """
-
-from sluicegate.testbed.check import Need, missing, needs
-from sluicegate.testbed.run import run
-
-__all__ = ["Need", "missing", "needs", "run"]

@@ -32,6 +32,11 @@ class Need:
 
 def needs() -> list[Need]:
     """Everything that is needed, tried out in namespaces that vanish at once."""
+    return [*namespace_needs(), *daemon_needs()]
+
+
+def namespace_needs() -> list[Need]:
+    """What client, router and server need, if the kernel forwards."""
     commands = [
         Need(
             f"the command {name}",
@@ -49,10 +54,10 @@ def needs() -> list[Need]:
     )
     links = Need(
         "virtual Ethernet links",
-        _why_not(*"ip link add name near type veth peer name far".split()),
+        _why_not(*["ip", "link", "add", "name", "near", "type", "veth", "peer", "name", "far"]),
         "modprobe veth",
     )
-    return [*commands, namespaces, links, *daemon_needs()]
+    return [*commands, namespaces, links]
 
 
 def daemon_needs() -> list[Need]:

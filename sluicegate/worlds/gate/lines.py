@@ -105,7 +105,7 @@ def series(lines: Sequence[Line]) -> PortSeries:
 
     def column(name: str) -> NDArray[np.uint64]:
         values = np.array([line[name] for line in lines], dtype=np.uint64)
-        return values - values[0]
+        return np.asarray(values - values[0])
 
     def known(name: str) -> NDArray[np.float64]:
         return np.array([line[name] for line in lines], dtype=np.float64)

@@ -1,12 +1,9 @@
 //! What flows send whatever becomes of it, to Python.
 
 use pyo3::prelude::*;
-use sluice_network::{NEVER, OfferedDatagram, offered};
+use sluice_network::{NEVER, OfferedDatagram, Plan, offered};
 
-use super::{
-    outcome::{Column, column},
-    plan,
-};
+use super::outcome::{Column, column};
 use crate::scenario::{PyDiscipline, PyScenario, refused};
 
 /// Most datagrams of a replication: half a minute of a link of 10 Gbit/s with packets of 1500 bytes.
@@ -45,7 +42,7 @@ pub fn offered_traffic(
     discipline: &PyDiscipline,
     replication: u32,
 ) -> PyResult<Offered> {
-    let plan = plan(scenario, discipline)?;
+    let plan = Plan::of(scenario.network()?, &discipline.0).map_err(refused)?;
     let found = py
         .detach(|| offered(&plan, replication, MOST_DATAGRAMS))
         .map_err(|error| refused(error.to_string()))?;
