@@ -61,6 +61,18 @@ impl Times {
         self.histogram.value_at_quantile(share) as f64 / 1e6
     }
 
+    /// Times, each to two digits, and how many of them there were.
+    pub fn counts(&self) -> Vec<(u64, u64)> {
+        let histogram = &self.histogram;
+        let recorded = histogram.iter_recorded();
+        recorded
+            .map(|step| {
+                let middle = histogram.median_equivalent(step.value_iterated_to());
+                (middle, step.count_at_value())
+            })
+            .collect()
+    }
+
     /// Mean and quantiles, ms.
     pub fn json(&self) -> Value {
         json!({
@@ -94,8 +106,8 @@ pub struct Measures {
     pub sent_bytes: u64,
     /// How often each verdict was given, by [`Verdict`].
     pub verdicts: [u64; Verdict::COUNT],
-    /// Sum over time of the packets that wait, packets x ns.
-    queue_ns: u128,
+    /// Time during which k packets waited, by k, ns.
+    queue_ns: Vec<u64>,
     /// Most packets that ever waited.
     pub queue_max: u64,
     /// From arrival until transmission starts.
@@ -116,14 +128,19 @@ impl Measures {
     /// `waiting` packets have waited up to now.
     #[inline]
     pub fn hold(&mut self, now_ns: u64, waiting: usize) {
-        self.queue_ns += u128::from(now_ns - self.until_ns) * waiting as u128;
+        if waiting >= self.queue_ns.len() {
+            self.queue_ns.resize((waiting + 1).next_power_of_two(), 0);
+        }
+        self.queue_ns[waiting] += now_ns - self.until_ns;
         self.queue_max = self.queue_max.max(waiting as u64);
         self.until_ns = now_ns;
     }
 
     /// Mean number of packets that waited.
     pub fn queue_mean(&self) -> f64 {
-        self.queue_ns as f64 / self.until_ns.max(1) as f64
+        let packets_ns = self.queue_ns.iter().zip(0_u128..);
+        let sum: u128 = packets_ns.map(|(ns, k)| u128::from(*ns) * k).sum();
+        sum as f64 / self.until_ns.max(1) as f64
     }
 
     /// Packets lost for each reason.
@@ -147,6 +164,10 @@ impl Measures {
         for (verdict, before) in verdicts.iter_mut().zip(earlier.verdicts) {
             *verdict -= before;
         }
+        let mut queue_ns = self.queue_ns.clone();
+        for (ns, before) in queue_ns.iter_mut().zip(&earlier.queue_ns) {
+            *ns -= before;
+        }
         Self {
             until_ns: self.until_ns - earlier.until_ns,
             arrivals: self.arrivals - earlier.arrivals,
@@ -154,11 +175,23 @@ impl Measures {
             sent: self.sent - earlier.sent,
             sent_bytes: self.sent_bytes - earlier.sent_bytes,
             verdicts,
-            queue_ns: self.queue_ns - earlier.queue_ns,
+            queue_ns,
             queue_max: self.queue_max,
             sojourn: self.sojourn.since(&earlier.sojourn),
             delay: self.delay.since(&earlier.delay),
         }
+    }
+
+    /// How long so many packets waited, and how many packets took how long: pairs of packets and
+    /// ns, and of ns and packets, without those of which there are none.
+    pub fn distributions(&self) -> [(&'static str, Value); 3] {
+        let queue = self.queue_ns.iter().enumerate();
+        let queue: Vec<_> = queue.filter(|(_, ns)| **ns > 0).collect();
+        [
+            ("queue_distribution_ns", json!(queue)),
+            ("sojourn_distribution_ns", json!(self.sojourn.counts())),
+            ("delay_distribution_ns", json!(self.delay.counts())),
+        ]
     }
 
     /// All of them, times in ms.
@@ -192,6 +225,8 @@ mod tests {
         for (now_ns, waiting) in [(10, 0), (30, 4), (40, 2)] {
             measures.hold(now_ns, waiting);
         }
+        let [(_, queue), ..] = measures.distributions();
+        assert_eq!(queue, json!([[0, 10], [2, 10], [4, 20]]));
         // (0 x 10 + 4 x 20 + 2 x 10) / 40
         assert_eq!((measures.queue_mean(), measures.queue_max), (2.5, 4));
     }
@@ -205,6 +240,10 @@ mod tests {
         times.add(7_000_000);
         let since = times.since(&earlier);
         assert_eq!((since.count(), since.mean_ms()), (1, 7.0));
+        let [(ns, 1)] = since.counts()[..] else {
+            panic!("{:?}", since.counts());
+        };
+        assert!(ns.abs_diff(7_000_000) <= 70_000, "{ns}");
         for (share, ms) in [(0.5, 500.0), (0.99, 990.0), (1.0, 1000.0)] {
             let found = earlier.quantile_ms(share);
             assert!((found - ms).abs() <= 0.01 * ms, "{share}: {found}");

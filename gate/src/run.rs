@@ -18,6 +18,7 @@ use nix::{
         signalfd::{SfdFlags, SignalFd},
         time::TimeSpec,
     },
+    time::ClockId,
 };
 use serde_json::Value;
 
@@ -76,6 +77,7 @@ pub fn run(options: &RunOptions) -> Result<(), Failure> {
         options,
         signals,
         start: Instant::now(),
+        start_clock_ns: clock_ns()?,
         reload: None,
         telemetry,
         next_record_ns: 0,
@@ -95,6 +97,8 @@ struct Daemon<'a> {
     options: &'a RunOptions,
     signals: SignalFd,
     start: Instant,
+    /// The kernel's monotonic clock at the start.
+    start_clock_ns: u64,
     /// Settings that are being read.
     reload: Option<Receiver<Result<Settings, String>>>,
     telemetry: Telemetry,
@@ -183,7 +187,9 @@ impl Daemon<'_> {
         let standings = self.router.standings(now_ns).into_iter().enumerate();
         standings
             .map(|(link, standing)| {
-                Record::new(NAMES[link], self.options.queue + link as u16, standing)
+                let clock_ns = self.start_clock_ns + now_ns;
+                let queue = self.options.queue + link as u16;
+                Record::new(NAMES[link], queue, clock_ns, standing)
             })
             .collect()
     }
@@ -233,6 +239,13 @@ impl Daemon<'_> {
         eprintln!("sluiced: the old settings stay in force: {refused}");
         Ok(())
     }
+}
+
+/// The kernel's monotonic clock, which other programs read as well.
+fn clock_ns() -> Result<u64, Failure> {
+    let now = ClockId::CLOCK_MONOTONIC.now();
+    let now = now.map_err(|error| Failure(format!("no clock: {error}")))?;
+    Ok(now.tv_sec() as u64 * 1_000_000_000 + now.tv_nsec() as u64)
 }
 
 /// The signals that end it or reload its settings, to be read.

@@ -29,8 +29,8 @@ const PATIENCE: Duration = Duration::from_secs(1);
 pub struct Record {
     /// `forward` or `reverse`.
     pub link: &'static str,
-    /// Number of its queue in the kernel.
-    pub queue: u16,
+    /// The kernel's monotonic clock at that moment.
+    pub clock_ns: u64,
     /// How it stands.
     pub standing: Standing,
     /// Packets that found the kernel's queue full, and those for which the receive buffer had no
@@ -39,11 +39,11 @@ pub struct Record {
 }
 
 impl Record {
-    /// Asks the kernel what it dropped.
-    pub fn new(link: &'static str, queue: u16, standing: Standing) -> Self {
+    /// Asks the kernel what it dropped of its queue of that number.
+    pub fn new(link: &'static str, queue: u16, clock_ns: u64, standing: Standing) -> Self {
         Self {
             link,
-            queue,
+            clock_ns,
             standing,
             kernel_drops: kernel_drops(queue).unwrap_or_default(),
         }
@@ -60,6 +60,7 @@ impl Record {
         } = &self.standing;
         let mut json = measures.json();
         json["link"] = json!(self.link);
+        json["clock_ns"] = json!(self.clock_ns);
         json["queue_packets"] = json!(queue.0);
         json["queue_bytes"] = json!(queue.1);
         json["average_queue"] = json!(aqm.0);
@@ -142,10 +143,14 @@ fn write(
         for (place, record) in records.iter().enumerate() {
             let mut json = record.json();
             let now = &record.standing.measures;
-            json["interval"] = match earlier.get(place) {
-                Some(before) => now.since(&before.standing.measures).json(),
-                None => now.json(),
+            let interval = match earlier.get(place) {
+                Some(before) => now.since(&before.standing.measures),
+                None => now.clone(),
             };
+            json["interval"] = interval.json();
+            for (name, pairs) in interval.distributions() {
+                json["interval"][name] = pairs;
+            }
             if written.is_ok() {
                 written = to_file(&format!("{json}\n"));
                 if let Err(failure) = &written {

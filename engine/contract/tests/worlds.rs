@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeMap, sync::Arc};
 
-use sluice_aqm::all;
+use sluice_aqm::{AqmSource, all};
 use sluice_contract::{Arrival, Case, SLOT_NS, SLOTS_PER_UNIT, UNIT_BYTES, cases, log};
 use sluice_network::{Group, Link, NEVER, Port, Recording, Replay, Source, Topology};
 use sluice_queue::{COLUMNS, DecisionLog};
@@ -58,7 +58,7 @@ fn network(case: &Case) -> String {
         port: Some(Port {
             discipline: case.discipline,
             scheduler: case.scheduler,
-            aqm: case.aqm.clone(),
+            aqm: AqmSource::Configured(case.aqm.clone()),
         }),
     };
     let group = Group {

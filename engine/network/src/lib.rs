@@ -16,6 +16,7 @@ mod endpoints;
 mod error;
 mod line;
 mod network;
+mod offered;
 mod packet;
 mod pages;
 mod plan;
@@ -34,6 +35,7 @@ mod trace;
 mod world;
 
 pub use error::NetworkError;
+pub use offered::{Offered, OfferedDatagram, OfferedTcp, offered};
 pub use packet::{Kind, Packet};
 pub use plan::Plan;
 pub use run::{
