@@ -5,13 +5,15 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from os import PathLike
+from pathlib import Path
 from typing import Any
 
 import polars as pl
 
 from sluicegate.errors import InterruptError, SluiceError
 from sluicegate.record import Record
-from sluicegate.scenario import Discipline
+from sluicegate.scenario import Discipline, load
 from sluicegate.worlds import AnyScenario, AnyWorld, Watch, of_scenario
 from sluicegate.worlds import world as world_class
 
@@ -130,7 +132,7 @@ def _chosen(
 
 
 def compare(
-    scenario: AnyScenario,
+    scenario: AnyScenario | str | PathLike[str],
     *,
     world: str | AnyWorld | Sequence[str | AnyWorld] | None = None,
     threads: int | None = None,
@@ -142,7 +144,7 @@ def compare(
     Ctrl-C ends the comparison with what is finished by then.
 
     Args:
-        scenario: What to run.
+        scenario: What to run, or the path of its file.
         world: `slotted` simulates, `chain` solves exactly (see `sluicegate.chain`), `network`
             simulates a network scenario; several give each discipline once in each. A world with
             settings of its own is an object, such as `sluicegate.worlds.Chain(grid=0.125)`. None:
@@ -158,6 +160,8 @@ def compare(
         InterruptError: If Ctrl-C came before anything was finished.
         Exception: Whatever a Python AQM raises.
     """
+    if isinstance(scenario, str | PathLike):
+        scenario = load(Path(scenario))
     worlds = _chosen(scenario, world)
     tasks = _tasks(scenario, worlds)
     for _, discipline, where in tasks:

@@ -5,5 +5,9 @@ class SluiceError(ValueError):
     """Bad input: says what was wrong, where, and what would be right."""
 
 
+class UsageError(SluiceError):
+    """A command with options or arguments that it does not take so."""
+
+
 class InterruptError(SluiceError):
     """Ctrl-C came before anything was finished."""

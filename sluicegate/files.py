@@ -18,6 +18,32 @@ def writing(path: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        if error.errno is None or error.filename is not None:
+        if error.errno is None or error.filename == os.fspath(path):
             raise
         raise OSError(error.errno, error.strerror, os.fspath(path)) from error
+
+
+def write_whole(path: Path, content: str | bytes) -> None:
+    """Write a file as a whole or not at all: what was there stays until the new one is complete.
+
+    Args:
+        path: The file; what is no file, such as a pipe, is written to as it is.
+        content: Text (in UTF-8) or bytes.
+
+    Raises:
+        OSError: If the file cannot be written, with `filename`.
+    """
+    data = content.encode() if isinstance(content, str) else content
+    with writing(path):
+        # behind a link, what it leads to is replaced, not the link
+        target = path.resolve()
+        if target.exists() and not target.is_file():
+            target.write_bytes(data)
+            return
+        part = target.with_name(f".{target.name}.{os.getpid()}")
+        try:
+            part.write_bytes(data)
+            part.replace(target)
+        finally:
+            # what a full disk cut off would only fill it further
+            part.unlink(missing_ok=True)

@@ -201,10 +201,21 @@ def _param(engine: _engine.Param) -> Param:
     return Param(**{each.name: getattr(engine, each.name) for each in fields(Param)})
 
 
+class AqmTable(dict[str, AqmClass]):
+    """AQMs by name; shown as a table with a line for each."""
+
+    def __repr__(self) -> str:
+        names, titles = max(map(len, self)), max(len(each.title) for each in self.values())
+        lines = (
+            f"{name:{names}}  {each.title:{titles}}  {each.source}" for name, each in self.items()
+        )
+        return "\n".join(lines)
+
+
 @cache
-def aqms() -> dict[str, AqmClass]:
+def aqms() -> AqmTable:
     """Every AQM that comes with the package, by name."""
-    return {engine.name: _wrap(engine) for engine in _engine.aqm_classes()}
+    return AqmTable({engine.name: _wrap(engine) for engine in _engine.aqm_classes()})
 
 
 def aqm_class(name: str | Path) -> AqmClass:

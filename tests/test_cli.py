@@ -252,7 +252,7 @@ def test_a_reproduction_has_a_usual_world_and_refuses_others(capsys):
 
 # --- Ctrl-C
 
-SLUICE = [sys.executable, "-c", "import sys; from sluicegate.cli import main; sys.exit(main())"]
+SLUICE = [sys.executable, "-m", "sluicegate"]
 LONG = ["compare", "scenario.toml", "--slots", "2e7", "--replications", "4", "--json", "out.json"]
 
 
@@ -283,7 +283,8 @@ def test_after_ctrl_c_a_comparison_goes_on_where_it_stopped(folder, tmp_path, mo
     assert process.returncode == 130, err
     assert err.startswith("Interrupted. ")
     assert "Not run: " in err
-    assert err.endswith("The same command goes on from here.\n")
+    kept = "Finished and kept: drop_tail; the same command runs the rest."
+    assert " ".join(err.split()).endswith(kept)
     assert "report: sluice-report/report.html" in out
     assert "drop_tail" in (folder / "sluice-report" / "report.html").read_text()
     finished = records(folder)[0]
@@ -313,8 +314,9 @@ def test_ctrl_c_between_disciplines_keeps_the_finished_ones(folder, monkeypatch,
     assert main(["compare", "scenario.toml"]) == 130
     printed = capsys.readouterr()
     assert re.search(r"^drop_tail +\d", printed.out, re.MULTILINE)
-    assert printed.err == (
-        "Interrupted. Not run: red, red drop from front. The same command goes on from here.\n"
+    assert " ".join(printed.err.split()) == (
+        "Interrupted. Not run: red, red drop from front. "
+        "Finished and kept: drop_tail; the same command runs the rest."
     )
 
 

@@ -268,18 +268,6 @@ def test_of_problems_without_end_the_first_are_told():
     assert more == "and 950 more problems"
 
 
-class PythonAqm:
-    def arrive(self, view):
-        return sg.ADMIT
-
-
-def test_a_python_aqm_is_refused_wherever_it_is_named():
-    discipline = sg.Discipline(aqm=PythonAqm)
-    with pytest.raises(sg.SluiceError) as told:
-        network.simulate(network.NetworkScenario.parse(GOOD), discipline)
-    assert str(told.value) == "a Python AQM runs in the slotted world only"
-
-
 def test_series_that_would_not_fit_are_refused():
     with pytest.raises(sg.SluiceError, match="the samples of all ports and replications"):
         network.simulate(network.NetworkScenario.parse(changed("sample_s", 1e-9)))

@@ -87,7 +87,7 @@ def test_fields_are_replaced_by_name_and_by_path():
     ("changes", "reason"),
     [
         ({"queue.limit": 0}, "queue.limit = 0 must be at least 1 (packets)"),
-        ({"queue.limits": 1}, "queue.limits: there is no limits"),
+        ({"queue.limits": 1}, "queue.limits: there is no limits; did you mean limit?"),
         ({"disciplines.1.label": "x"}, "disciplines.1.label: there is no 1"),
         ({"disciplines.0.params.w": 2}, "disciplines.0: red.w = 2 must lie between 0 and 1"),
         ({"slot_s": None, "slots": None}, "slots is missing: say how long a replication lasts"),
@@ -203,3 +203,66 @@ def test_what_the_engine_refuses_the_schema_refuses(file, change, root, validato
     assert not validator.is_valid(table)
     with pytest.raises(sg.SluiceError):
         sg.load(path, change)
+
+
+def test_a_path_stands_for_the_scenario_in_its_file(root):
+    light = root / "scenarios" / "light.toml"
+    red = sg.Discipline(aqm="red")
+    short = sg.load(light, {"slots": 1000, "disciplines": [{"aqm": "red"}]})
+    with pytest.raises(sg.SluiceError, match="several disciplines"):
+        sg.simulate(str(light))
+    assert sg.simulate(short).discipline == "red"
+    dumbbell = root / "scenarios" / "network" / "dumbbell.toml"
+    words = f"{dumbbell} is a NetworkScenario and must be a Scenario; sluicegate.load reads either"
+    with pytest.raises(sg.SluiceError) as told:
+        sg.simulate(dumbbell, red)
+    assert str(told.value) == words
+    with pytest.raises(sg.SluiceError) as told:
+        sg.network.simulate(str(light), red)
+    assert str(told.value) == (
+        f"{light} is a Scenario and must be a NetworkScenario; sluicegate.load reads either"
+    )
+    with pytest.raises(sg.SluiceError) as told:
+        sg.simulate(sg.load(dumbbell), red)
+    assert str(told.value) == (
+        "the scenario is a NetworkScenario and must be a Scenario or a file's path"
+    )
+    with pytest.raises(sg.SluiceError, match=r"^nowhere\.toml: No such file"):
+        sg.compare("nowhere.toml")
+
+
+def test_a_comparison_takes_a_path(tmp_path):
+    path = tmp_path / "short.toml"
+    path.write_text(
+        'slots = 1000\narrivals = { kind = "geometric", rate = 0.5 }\n'
+        'service = { kind = "geometric", mu = 0.5 }\ndisciplines = [{ aqm = "red" }]\n'
+    )
+    (of_path,), (of_text,) = sg.compare(path).records, sg.compare(str(path)).records
+    assert of_path.measures == of_text.measures == sg.simulate(path).measures
+
+
+def test_an_unknown_aqm_is_told_at_once():
+    with pytest.raises(sg.SluiceError, match=r"^reed is not an AQM \(did you mean red\?\); there"):
+        sg.Discipline(aqm="reed")
+
+
+def test_what_could_be_varied_without_a_check_is_checked(root):
+    """The names that a copy of old took without a word."""
+    network = sg.load(root / "scenarios" / "network" / "dumbbell.toml")
+    for changes, reason in [
+        ({"duration_s": -5}, "duration_s = -5 must be at least 2e-09 (s)"),
+        ({"duration": 5}, "duration: there is no duration; did you mean duration_s?"),
+        ({"flows.0.cout": 5}, "flows.0.cout: there is no cout; did you mean count?"),
+    ]:
+        with pytest.raises(sg.SluiceError) as told:
+            network.replace(changes)
+        assert str(told.value) == reason
+        with pytest.raises((sg.SluiceError, TypeError)):
+            dataclasses.replace(network, **changes)
+
+
+def test_the_aqms_are_shown_as_a_short_table():
+    shown = repr(sg.aqms()).splitlines()
+    assert len(shown) == len(sg.aqms())
+    assert shown[1].split("  ")[0] == "red"
+    assert max(map(len, shown)) < 140

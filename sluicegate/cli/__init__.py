@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from importlib import import_module
 from typing import Annotated
@@ -9,7 +10,8 @@ from typing import Annotated
 import typer
 from typer.exceptions import TyperException
 
-from sluicegate.errors import InterruptError, SluiceError
+from sluicegate.errors import InterruptError, SluiceError, UsageError
+from sluicegate.interrupt import ends_at_once
 
 # command: the module here that has it, and the examples in its help
 _COMMANDS = {
@@ -74,7 +76,6 @@ def _application(arguments: list[str]) -> typer.Typer:
     """The command that is called, or all: what the others import would take a second."""
     app = typer.Typer(
         invoke_without_command=True,
-        add_completion=False,
         rich_markup_mode="rich",
         pretty_exceptions_enable=False,
         context_settings={"help_option_names": ["-h", "--help"]},
@@ -83,6 +84,10 @@ def _application(arguments: list[str]) -> typer.Typer:
         _sluice
     )
     called = [name for name in arguments[:1] if name in _COMMANDS]
+    if not called and _is_completing():
+        for name in _COMMANDS:
+            app.command(name)(_nothing)
+        return app
     for name in called or _COMMANDS:
         module, examples = _COMMANDS[name]
         function = getattr(import_module(f"sluicegate.cli.{module}"), name)
@@ -124,23 +129,42 @@ def main(arguments: list[str] | None = None) -> int:
         arguments: Those of the command line if None.
 
     Returns:
-        The exit code: 0, 1 after an error of the user, 130 after Ctrl-C.
+        The exit status: 0; 1 where something cannot be done, such as a scenario that is wrong or a
+        file that cannot be written; 2 where the command line itself is wrong; 130 after Ctrl-C.
     """
+    words = sys.argv[1:] if arguments is None else arguments
     try:
-        words = sys.argv[1:] if arguments is None else arguments
-        code = _application(words)(args=words, prog_name="sluice", standalone_mode=False)
+        with ends_at_once():
+            application = _application(words or _words_to_complete())
+        code = application(args=words, prog_name="sluice", standalone_mode=False)
     except InterruptError as error:
         return _fail(str(error), 130)
     except (KeyboardInterrupt, typer.Abort):
         return _fail("interrupted", 130)
+    except UsageError as error:
+        return _fail(str(error), 2)
     except SluiceError as error:
         return _fail(str(error))
     except OSError as error:
         # not every library says which file it was
         return _fail(f"{error.filename}: {error.strerror}" if error.filename else str(error))
     except TyperException as error:
-        return _fail(error.format_message())
+        return _fail(error.format_message(), error.exit_code)
     return int(code or 0)
+
+
+def _is_completing() -> bool:
+    """Whether a shell asks how a line may go on."""
+    return os.environ.get("_SLUICE_COMPLETE", "").startswith("complete_")
+
+
+def _words_to_complete() -> list[str]:
+    line = os.environ.get("COMP_WORDS") or os.environ.get("_TYPER_COMPLETE_ARGS") or ""
+    return line.split()[1:] if _is_completing() else []
+
+
+def _nothing() -> None:
+    """Stands for a command of which only the name is asked for."""
 
 
 def _fail(message: str, code: int = 1) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 from pathlib import Path
 from typing import Annotated
 
@@ -11,9 +12,10 @@ from rich.console import Console
 from rich.markup import escape
 
 from sluicegate.cli import syntax
+from sluicegate.cli.options import aqm_names
 from sluicegate.cli.screen import console
-from sluicegate.errors import SluiceError
-from sluicegate.files import writing
+from sluicegate.errors import SluiceError, UsageError
+from sluicegate.files import write_whole
 from sluicegate.registry import Aqm, Param, aqm_class
 from sluicegate.registry import aqms as all_aqms
 from sluicegate.report.terminal import terminal_table
@@ -37,6 +39,7 @@ def aqm(
     name: Annotated[
         str,
         typer.Argument(
+            autocompletion=aqm_names,
             metavar="NAME|HEADER.h",
             help="An AQM's name, or a C header of your own.",
             show_default=False,
@@ -120,9 +123,10 @@ def _draw_law(chosen: Aqm, path: Path) -> None:
     from sluicegate.report.laws import law_figure  # matplotlib takes a second to import
 
     if path.suffix not in _PLOTS:
-        raise SluiceError(f"--plot: {path} must end in {', '.join(_PLOTS)}")
+        raise UsageError(f"--plot: {path} must end in {', '.join(_PLOTS)}")
     figure = law_figure({chosen.name: chosen})
     if figure is None:
         raise SluiceError(f"--plot: {chosen.name} has no drop law that depends on an average alone")
-    with writing(path):
-        figure.savefig(path)
+    content = io.BytesIO()
+    figure.savefig(content, format=path.suffix[1:])
+    write_whole(path, content.getvalue())

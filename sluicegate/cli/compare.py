@@ -14,7 +14,7 @@ from sluicegate.cli.progress import progress
 from sluicegate.cli.screen import console, write_json
 from sluicegate.comparison import Comparison
 from sluicegate.comparison import compare as run
-from sluicegate.record import methods
+from sluicegate.record import methods, names
 from sluicegate.report.tables import comparison_table
 from sluicegate.worlds import AnyScenario, AnyWorld, of_scenario
 from sluicegate.worlds import world as world_class
@@ -46,7 +46,7 @@ def compare(
 
     All disciplines see the same arrivals.
 
-    What is finished is kept: after Ctrl-C the same command goes on where it stopped.
+    Disciplines that are finished are kept: after Ctrl-C the same command runs the others.
     """
     changed = options.changes(
         aqm=aqm or [],
@@ -85,11 +85,18 @@ def show(
         write_json(json, comparison.summary())
     notes = comparison.notes()
     if comparison.interrupted:
-        notes = ["Interrupted.", *notes, "The same command goes on from here."]
+        notes = ["Interrupted.", *notes, _how_to_go_on(comparison)]
     if notes:
         console(stderr=True).print(escape(" ".join(notes)))
     if comparison.interrupted:
         raise typer.Exit(130)
+
+
+def _how_to_go_on(comparison: Comparison) -> str:
+    records = [record for record in comparison.records if not record.interrupted]
+    if not records:
+        return "Nothing is kept of a discipline that is not finished."
+    return f"Finished and kept: {', '.join(names(records))}; the same command runs the rest."
 
 
 def _print(comparison: Comparison) -> None:

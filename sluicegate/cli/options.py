@@ -9,16 +9,25 @@ import typer
 
 from sluicegate._engine import scenario_kind
 from sluicegate.cli import syntax
-from sluicegate.errors import SluiceError
+from sluicegate.errors import UsageError
+from sluicegate.registry import aqms
 from sluicegate.scenario import load
 from sluicegate.worlds import AnyScenario, takers
 
 ScenarioFile = Annotated[
     Path, typer.Argument(metavar="SCENARIO.toml", help="The scenario.", show_default=False)
 ]
+
+
+def aqm_names() -> list[str]:
+    """What a shell may complete as the name of an AQM."""
+    return list(aqms())
+
+
 Aqms = Annotated[
     list[str] | None,
     typer.Option(
+        autocompletion=aqm_names,
         metavar="NAME:KEY=VALUE,...",
         help="A discipline; may be repeated. Those given replace the scenario's. "
         "victim=, ecn=, scheduler= (fifo, sfq, drr or fq) and label= set the queue's part and "
@@ -102,7 +111,7 @@ def scenario(path: Path, changed: dict[str, Any]) -> AnyScenario:
     """The scenario of a file, some of its fields replaced.
 
     Raises:
-        SluiceError: If a field of `changed` is none of such a scenario, or if it is refused.
+        UsageError: If a field of `changed` is none of such a scenario, or if it is refused.
     """
     refuse_others(scenario_kind(path), changed)
     return load(path, changed)
@@ -112,11 +121,11 @@ def refuse_others(kind: str, changed: dict[str, Any]) -> None:
     """Refuse options that scenarios of a class, whose name is given, do not have.
 
     Raises:
-        SluiceError: If there is one.
+        UsageError: If there is one.
     """
     for name in changed:
         worlds = takers(name)
         if all(world.takes.__name__ != kind for world in worlds):
             able = " or ".join(world.name for world in worlds)
             option = name.removesuffix("_s")
-            raise SluiceError(f"--{option} is for scenarios of the {able} world only")
+            raise UsageError(f"--{option} is for scenarios of the {able} world only")

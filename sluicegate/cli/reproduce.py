@@ -19,7 +19,10 @@ def reproduce(
     name: Annotated[
         str,
         typer.Argument(
-            metavar="NAME", help=f"One of {', '.join(REPRODUCTIONS)}.", show_default=False
+            autocompletion=lambda: list(REPRODUCTIONS),
+            metavar="NAME",
+            help=f"One of {', '.join(REPRODUCTIONS)}.",
+            show_default=False,
         ),
     ],
     out: Annotated[
@@ -45,7 +48,7 @@ def reproduce(
 ) -> None:
     """Repeat a paper: every published figure beside ours, with deviation and interval.
 
-    What is finished is kept: after Ctrl-C the same command goes on where it stopped.
+    Runs that are finished are kept: after Ctrl-C the same command runs the others.
     """
     chosen = world_of(name, world)
     out.mkdir(parents=True, exist_ok=True)

@@ -9,7 +9,7 @@ from typing import Any
 
 from rich.console import Console
 
-from sluicegate.files import writing
+from sluicegate.files import write_whole
 
 _WIDTH_OF_A_FILE = 120
 
@@ -24,8 +24,7 @@ def console(stderr: bool = False) -> Console:
 
 def write_json(path: Path, content: Any) -> None:
     """Write types that JSON has; what is no finite number becomes null."""
-    with writing(path):
-        path.write_text(json.dumps(_finite(content), indent=2) + "\n", encoding="utf-8")
+    write_whole(path, json.dumps(_finite(content), indent=2) + "\n")
 
 
 def _finite(content: Any) -> Any:

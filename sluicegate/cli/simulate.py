@@ -12,7 +12,7 @@ from sluicegate.cli import options
 from sluicegate.cli.progress import progress
 from sluicegate.cli.screen import console, write_json
 from sluicegate.comparison import compare
-from sluicegate.errors import SluiceError
+from sluicegate.errors import SluiceError, UsageError
 from sluicegate.report.tables import record_rows
 from sluicegate.report.terminal import terminal_table
 from sluicegate.scenario import Scenario
@@ -27,6 +27,7 @@ def simulate(
     aqm: Annotated[
         str | None,
         typer.Option(
+            autocompletion=options.aqm_names,
             metavar="NAME:KEY=VALUE,...",
             help="The discipline, in place of the scenario's. "
             "victim=, ecn= and scheduler= (fifo, sfq, drr or fq) set the queue's part.",
@@ -108,6 +109,6 @@ def _without_file(changed: dict[str, Any]) -> Scenario:
     needed = {"arrivals": "--arrivals", "service": "--service", "disciplines": "--aqm"}
     needed["slots"] = "--slots"
     if missing := [option for name, option in needed.items() if name not in changed]:
-        raise SluiceError(f"without a scenario file {', '.join(missing)} must be given")
+        raise UsageError(f"without a scenario file {', '.join(missing)} must be given")
     options.refuse_others(Scenario.__name__, changed)
     return Scenario.parse(changed)

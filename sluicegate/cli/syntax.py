@@ -6,7 +6,7 @@ import tomllib
 from pathlib import Path
 from typing import Any
 
-from sluicegate.errors import SluiceError
+from sluicegate.errors import UsageError
 
 _OF_THE_QUEUE = ("victim", "ecn", "label", "scheduler")
 
@@ -25,11 +25,11 @@ def assignment(text: str, where: str) -> tuple[str, Any]:
     """Read `key=value`.
 
     Raises:
-        SluiceError: If it is none; `where` names the option in the message.
+        UsageError: If it is none; `where` names the option in the message.
     """
     key, equals, rest = text.partition("=")
     if not (key.strip() and equals and rest.strip()):
-        raise SluiceError(f"{where}: {text!r} must be key=value")
+        raise UsageError(f"{where}: {text!r} must be key=value")
     return key.strip(), value(rest.strip())
 
 
@@ -37,16 +37,16 @@ def kind_and_fields(text: str, where: str) -> tuple[str, dict[str, Any]]:
     """Read `kind` or `kind:key=value,...`.
 
     Raises:
-        SluiceError: If the kind is empty, a part is no assignment, or a key comes twice.
+        UsageError: If the kind is empty, a part is no assignment, or a key comes twice.
     """
     kind, _, rest = text.partition(":")
     if not kind.strip():
-        raise SluiceError(f"{where}: {text!r} must be kind:key=value,...")
+        raise UsageError(f"{where}: {text!r} must be kind:key=value,...")
     fields: dict[str, Any] = {}
     for part in filter(None, rest.split(",")):
         key, found = assignment(part, where)
         if key in fields:
-            raise SluiceError(f"{where}: {key} is given twice in {text!r}")
+            raise UsageError(f"{where}: {key} is given twice in {text!r}")
         fields[key] = found
     return kind.strip(), fields
 

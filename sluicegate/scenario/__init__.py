@@ -7,9 +7,12 @@ field; `derived` has what follows from the fields.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from os import PathLike
 from pathlib import Path
+from typing import TypeVar
 
 from sluicegate import _engine
+from sluicegate.errors import SluiceError
 from sluicegate.scenario import common, network, slotted
 from sluicegate.scenario.common import *
 from sluicegate.scenario.network import *
@@ -18,10 +21,13 @@ from sluicegate.scenario.slotted import *
 from sluicegate.scenario.slotted import Scenario
 from sluicegate.scenario.table import Table
 
-__all__ = ["Table", "load"]
+__all__ = ["Table", "load", "opened"]
 __all__ += common.__all__
 __all__ += network.__all__
 __all__ += slotted.__all__
+
+
+S = TypeVar("S", Scenario, NetworkScenario)
 
 
 def load(
@@ -39,3 +45,17 @@ def load(
     """
     found: Scenario | NetworkScenario = _engine.load_scenario(path, None, changes or {})
     return found
+
+
+def opened(scenario: object, kind: type[S]) -> S:
+    """A scenario of that class; of a path, the one in its file.
+
+    Raises:
+        SluiceError: If it is of another class, or as `load`.
+    """
+    if isinstance(scenario, str | PathLike):
+        return kind.load(Path(scenario))
+    if isinstance(scenario, kind):
+        return scenario
+    what = type(scenario).__name__
+    raise SluiceError(f"the scenario is a {what} and must be a {kind.__name__} or a file's path")

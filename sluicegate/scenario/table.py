@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
+from difflib import get_close_matches
 from typing import Any, Self, TypeVar
 
 from sluicegate import _engine
@@ -81,4 +82,13 @@ def _with(part: Any, steps: list[str], value: object, path: str) -> Any:
         case Mapping() if step in part or not rest:
             return {**part, step: _with(part.get(step), rest, value, path)}
         case _:
-            raise SluiceError(f"{path}: there is no {step}")
+            near = get_close_matches(step, _steps(part), 1)
+            hint = f"; did you mean {near[0]}?" if near else ""
+            raise SluiceError(f"{path}: there is no {step}{hint}")
+
+
+def _steps(part: object) -> list[str]:
+    """What may stand in a path behind that of a part."""
+    if isinstance(part, Table):
+        return list(part.__getstate__())
+    return [str(key) for key in part] if isinstance(part, Mapping) else []

@@ -186,16 +186,18 @@ impl Running {
     }
 
     #[inline]
-    fn decide(&mut self, function: &'static str, decide: Decide, view: &View) -> Verdict {
+    fn decide<const ARRIVES: bool>(&mut self, decide: Decide, view: &View) -> Verdict {
         let config = self.configured.0.config.0.as_ptr().cast();
         // SAFETY: state and config are this class's own; the view outlives the call.
         let code = unsafe { decide(self.state.0.as_mut_ptr().cast(), config, view) };
-        Verdict::from_code(code).unwrap_or_else(|| self.note_wrong(function, code, view))
+        Verdict::from_code(code).unwrap_or_else(|| self.note_wrong::<ARRIVES>(code, view))
     }
 
     /// Notes an answer that is no verdict; the queue goes on as with an admission.
     #[cold]
-    fn note_wrong(&self, function: &'static str, code: u32, view: &View) -> Verdict {
+    #[inline(never)]
+    fn note_wrong<const ARRIVES: bool>(&self, code: u32, view: &View) -> Verdict {
+        let function = if ARRIVES { "arrive" } else { "depart" };
         self.configured.0.wrong.get_or_init(|| (function, code));
         settle(Verdict::Admit, view)
     }
@@ -204,7 +206,7 @@ impl Running {
 impl Aqm for Running {
     #[inline]
     fn arrive(&mut self, view: &View) -> Verdict {
-        self.decide("arrive", self.arrive, view)
+        self.decide::<true>(self.arrive, view)
     }
 
     fn watches_departures(&self) -> bool {
@@ -213,7 +215,7 @@ impl Aqm for Running {
 
     fn depart(&mut self, view: &View) -> Verdict {
         match self.configured.0.class.code.depart {
-            Some(depart) => self.decide("depart", depart, view),
+            Some(depart) => self.decide::<false>(depart, view),
             None => Verdict::Admit,
         }
     }

@@ -4,7 +4,7 @@
 
 use std::{
     ffi::{c_char, c_void},
-    mem::offset_of,
+    mem::{offset_of, transmute},
 };
 
 /// Name, offset and size of a field, bytes.
@@ -163,15 +163,8 @@ impl Verdict {
     /// Reads what C returned; `None` for a number that is no verdict.
     #[inline]
     pub(crate) fn from_code(code: u32) -> Option<Self> {
-        const VERDICTS: [Verdict; Verdict::COUNT] = [
-            Verdict::Admit,
-            Verdict::DropEarly,
-            Verdict::DropForced,
-            Verdict::DropOverflow,
-            Verdict::Mark,
-            Verdict::DropBoth,
-        ];
-        VERDICTS.get(code as usize).copied()
+        // SAFETY: the verdicts are numbered from 0 on, which the build checks.
+        (code < Self::COUNT as u32).then(|| unsafe { transmute::<u32, Self>(code) })
     }
 
     /// Whether the packet is lost.

@@ -10,6 +10,7 @@ mod discipline;
 mod ffi;
 mod params;
 mod rules;
+mod source;
 mod trial;
 
 pub use class::{Class, LoadError, all, find, load};
@@ -17,6 +18,7 @@ pub use compile::compile;
 pub use discipline::{Aqm, Configured, Discipline, Running, Victim};
 pub use ffi::{Verdict, View};
 pub use params::{ONE, Param, ParamError, Scale, Value};
+pub use source::{AnyAqm, AqmSource};
 
 /// A time, or a slot, that does not come.
 pub const NEVER: u64 = u64::MAX;

@@ -1,5 +1,5 @@
 //! Tries a user's AQM in a process of its own: what would end the process that asks for it, or
-//! keep it forever, is told in words. `trial.c` is that process.
+//! keep it forever, is told in words. `trial/trial.c` is that process.
 
 use std::{
     fs,
@@ -13,7 +13,10 @@ use crate::{
     params::{ONE, Param, Scale, Value},
 };
 
-const SOURCE: &str = include_str!("trial.c");
+const SOURCES: [(&str, &str); 2] = [
+    ("trial.c", include_str!("trial/trial.c")),
+    ("watch.h", include_str!("trial/watch.h")),
+];
 
 /// The process's file, beside the compiled AQM.
 pub struct Trial<'a> {
@@ -28,8 +31,10 @@ impl<'a> Trial<'a> {
     /// Of the AQM whose `user.o` is in `folder`.
     pub fn build(name: &'a str, folder: &Path) -> Result<Self, LoadError> {
         let folder = folder.to_path_buf();
-        fs::write(folder.join("trial.c"), SOURCE)
-            .map_err(|error| LoadError(format!("{name}: cannot be tried: {error}")))?;
+        for (file, text) in SOURCES {
+            fs::write(folder.join(file), text)
+                .map_err(|error| LoadError(format!("{name}: cannot be tried: {error}")))?;
+        }
         let flags = ["-std=gnu11", "-DAQM_HOSTED", "-I."];
         cc(
             name,
@@ -118,6 +123,10 @@ impl<'a> Trial<'a> {
                 "it changes its struct {name}_config, which all its queues share; what changes must \
                  stand in struct {name}_state"
             ),
+            ["view"] => format!("{who} changes the view, which is not its own; it only reads it"),
+            ["beyond"] if function == "configure" => {
+                format!("{who} writes beyond struct {name}_config")
+            }
             ["beyond"] => format!("it writes beyond its struct {name}_state"),
             ["empty"] => "its AQM_CLASS has no functions".to_owned(),
             _ => format!("{who} failed when it was tried"),

@@ -158,6 +158,21 @@ fn what_would_end_the_process_is_told() {
     for (place, code, words) in [
         (
             "arrive",
+            "((volatile s64 *)state->seen)[4 + (view->random & 1)] = 1;",
+            "step.h: step_arrive reads or writes memory that is not its own",
+        ),
+        (
+            "arrive",
+            "state->last += ((volatile s64 *)state->seen)[(view->random & 4095)];",
+            "step.h: step_arrive reads or writes memory that is not its own",
+        ),
+        (
+            "arrive",
+            "state->last += ((volatile s64 *)view)[1000];",
+            "step.h: step_arrive reads or writes memory that is not its own",
+        ),
+        (
+            "arrive",
             null,
             "step.h: step_arrive reads or writes memory that is not its own",
         ),
@@ -289,8 +304,12 @@ fn what_changes_more_than_its_state_is_told() {
              must stand in struct step_state",
         ),
         (
-            "((volatile s64 *)state->seen)[4 + (view->random & 1)] = 1;",
+            "((volatile s64 *)state)[-1 - (s64)(view->random & 1)] = 1;",
             "step.h: it writes beyond its struct step_state",
+        ),
+        (
+            "((struct aqm_view *)view)->queue_packets = 0;",
+            "step.h: step_arrive changes the view, which is not its own; it only reads it",
         ),
     ] {
         assert_eq!(said("arrive", code).as_deref(), Some(words));

@@ -41,7 +41,9 @@ fn main() {
             ecn: false,
         },
         scheduler: Scheduler::Fifo,
-        aqm: Configured::new(aqm, &params).expect("its parameters"),
+        aqm: Configured::new(aqm, &params)
+            .expect("its parameters")
+            .into(),
     };
     let plan = Plan {
         topology: dumbbell(port, number(2, "100") * 1_000_000 * scale, scale),

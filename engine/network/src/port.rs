@@ -1,6 +1,6 @@
 //! What stands before a link, at work: its queue, and what is counted there.
 
-use sluice_aqm::{Running, Verdict};
+use sluice_aqm::{AnyAqm, Verdict};
 use sluice_queue::Queue;
 use sluice_random::Stream;
 
@@ -14,7 +14,7 @@ use crate::{
 /// A queue, the AQM's chance, and the counts of a link's packets.
 pub struct Port {
     pub link: usize,
-    pub queue: Queue<Transit, Running>,
+    pub queue: Queue<Transit, AnyAqm>,
     pub random: Stream,
     pub busy: bool,
     /// Up to here (ns) the queue's length, and while the link is idle its idle time, are counted.

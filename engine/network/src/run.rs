@@ -124,8 +124,8 @@ pub struct Replication {
 /// not depend on their number. Gives those that were finished, in order.
 ///
 /// # Errors
-/// If the plan makes no sense, if more packets are on their way than memory should hold, or if the
-/// system gives no threads.
+/// If the plan makes no sense, if more packets are on their way than memory should hold, if an AQM
+/// answers what is no verdict, or if the system gives no threads.
 pub fn simulate(
     plan: &Plan,
     threads: Option<usize>,
@@ -142,6 +142,7 @@ pub fn simulate(
             .map(|number| World::new(plan, (routes.clone(), clock), number, control, ())?.run())
             .collect::<Result<_, NetworkError>>()
     })?;
+    plan.topology.check_answers()?;
     Ok(finished.into_iter().flatten().collect())
 }
 
@@ -156,5 +157,7 @@ pub fn simulate_traced(
     trace: &mut impl Trace,
 ) -> Result<Option<Replication>, NetworkError> {
     let checked = plan.check()?;
-    World::new(plan, checked, 0, control, trace)?.run()
+    let finished = World::new(plan, checked, 0, control, trace)?.run()?;
+    plan.topology.check_answers()?;
+    Ok(finished)
 }

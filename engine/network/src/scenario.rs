@@ -2,7 +2,7 @@
 
 use std::{collections::HashMap, sync::Arc};
 
-use sluice_aqm::NEVER;
+use sluice_aqm::{AqmSource, NEVER};
 use sluice_scenario::{
     Discipline, NetworkScenario, Recorded,
     network::{
@@ -27,15 +27,27 @@ impl Plan {
     /// The plan of one of a scenario's disciplines, or of any other.
     ///
     /// # Errors
-    /// If flows cannot be simulated, or if a capture cannot be read.
+    /// If flows cannot be simulated, if a capture cannot be read, or if the AQM is a program's own.
     pub fn of(scenario: &NetworkScenario, discipline: &Discipline) -> Result<Self, NetworkError> {
-        let aqm = discipline.configured();
+        let aqm = discipline.configured().ok_or_else(|| {
+            NetworkError("the AQM is a program's own, which must say how it starts".into())
+        })?;
+        Self::with_aqm(scenario, discipline, aqm.into())
+    }
+
+    /// The same with AQMs from `aqm`.
+    ///
+    /// # Errors
+    /// If flows cannot be simulated, or if a capture cannot be read.
+    pub fn with_aqm(
+        scenario: &NetworkScenario,
+        discipline: &Discipline,
+        aqm: AqmSource,
+    ) -> Result<Self, NetworkError> {
         let port = Port {
             discipline: discipline.on(&scenario.queue),
             scheduler: (&discipline.scheduler).into(),
-            aqm: aqm.ok_or_else(|| {
-                NetworkError("a Python AQM runs in the slotted world only".into())
-            })?,
+            aqm,
         };
         let nodes = scenario.topology.nodes();
         let place: HashMap<&str, usize> = nodes.iter().map(String::as_str).zip(0..).collect();

@@ -2,7 +2,7 @@
 
 use std::{cmp::Reverse, collections::BinaryHeap};
 
-use sluice_aqm::{Configured, Discipline};
+use sluice_aqm::{AqmSource, Discipline};
 use sluice_queue::Scheduler;
 
 use crate::error::NetworkError;
@@ -15,7 +15,7 @@ pub struct Port {
     /// How the queue is divided.
     pub scheduler: Scheduler,
     /// The AQM of each part.
-    pub aqm: Configured,
+    pub aqm: AqmSource,
 }
 
 /// One direction of a connection between two nodes.
@@ -90,6 +90,13 @@ impl Topology {
             }
         }
         Ok(())
+    }
+
+    /// Refuses a run in which an AQM answered what is no verdict.
+    pub(crate) fn check_answers(&self) -> Result<(), NetworkError> {
+        let ports = self.links.iter().filter_map(|link| link.port.as_ref());
+        let wrong = ports.filter_map(|port| port.aqm.wrong()).next();
+        wrong.map_or(Ok(()), |wrong| Err(NetworkError(wrong)))
     }
 
     /// What to say of a link that holds so many packets that the run ends.

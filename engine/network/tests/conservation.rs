@@ -133,7 +133,9 @@ fn users_get_every_object_whole_whatever_is_lost_or_marked() {
             let queue = bottleneck.port.insert(port("red", 20));
             let params = [("min_th", 1.0), ("max_th", 8.0), ("w", 0.5), ("max_p", 0.5)]
                 .map(|(name, number)| (name.to_owned(), Value::Number(number)));
-            queue.aqm = Configured::new(find("red").unwrap(), &params).unwrap();
+            queue.aqm = Configured::new(find("red").unwrap(), &params)
+                .unwrap()
+                .into();
             queue.discipline.ecn = ecn;
             let network = topology(2, vec![bottleneck, link(1, 0, 600_000, 20 * MS)]);
             let kind = TcpKind {

@@ -27,7 +27,9 @@ fn validation(delayed: bool) -> Plan {
     let mut bottleneck = link(0, 1, RATE_BPS, 5 * MS);
     let step = [("ce_threshold".to_owned(), Value::Number(0.001))];
     let before = bottleneck.port.insert(port("codel", 1000));
-    before.aqm = Configured::new(find("codel").unwrap(), &step).unwrap();
+    before.aqm = Configured::new(find("codel").unwrap(), &step)
+        .unwrap()
+        .into();
     before.discipline.ecn = true;
     let links = vec![
         bottleneck,

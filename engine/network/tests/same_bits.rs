@@ -19,7 +19,9 @@ fn bottleneck() -> Plan {
     let params = [("min_th", 10.0), ("max_th", 30.0), ("max_p", 0.1)]
         .map(|(name, value)| (name.to_owned(), Value::Number(value)));
     let mut before = port("red", 50);
-    before.aqm = Configured::new(find("red").unwrap(), &params).unwrap();
+    before.aqm = Configured::new(find("red").unwrap(), &params)
+        .unwrap()
+        .into();
     before.discipline.ecn = true;
     let mut links = Vec::new();
     for (from, rate_bps, delay_ns, to) in [

@@ -1,10 +1,14 @@
 //! An AQM that is a Python object: slow, for a first idea.
 
-use std::sync::{Arc, Mutex};
+use std::{
+    ffi::{c_long, c_ulong},
+    sync::{Arc, Mutex},
+};
 
-use pyo3::{exceptions::PyValueError, prelude::*};
-use sluice_aqm::{Aqm, Verdict, View};
-use sluice_slotted::Control;
+use pyo3::{exceptions::PyKeyboardInterrupt, ffi, prelude::*, types::PyBool};
+use sluice_aqm::{Aqm, AqmSource, Verdict, View};
+
+use crate::scenario::refused;
 
 /// Everything that an AQM may see of the world; the fields of `struct aqm_view`.
 #[pyclass(frozen, name = "View")]
@@ -12,85 +16,192 @@ struct PyView(View);
 
 #[pymethods]
 impl PyView {
+    /// The world's clock, ns.
     #[getter]
     fn now_ns(&self) -> u64 {
         self.0.now_ns
     }
 
+    /// When server and queue fell empty, ns; meaningful only while `idle`.
     #[getter]
     fn idle_since_ns(&self) -> u64 {
         self.0.idle_since_ns
     }
 
+    /// In `depart`: how long the packet has waited, ns.
     #[getter]
     fn sojourn_ns(&self) -> u64 {
         self.0.sojourn_ns
     }
 
+    /// Rate of the link behind the queue, bits/s.
     #[getter]
     fn rate_bps(&self) -> u64 {
         self.0.rate_bps
     }
 
+    /// In `arrive` and `depart`: a fresh random word of 64 bits.
     #[getter]
     fn random(&self) -> u64 {
         self.0.random
     }
 
-    /// The random word as a number in [0, 1).
+    /// The random word as a number in [0, 1): compare with it for a drop by chance.
     #[getter]
     fn uniform(&self) -> f64 {
         (self.0.random >> 11) as f64 / (1_u64 << 53) as f64
     }
 
+    /// Bytes that wait, without the packet in service; with a scheduler, in this AQM's queue.
     #[getter]
     fn queue_bytes(&self) -> u64 {
         self.0.queue_bytes
     }
 
+    /// Packets that wait, without the one in service; with a scheduler, in this AQM's queue.
     #[getter]
     fn queue_packets(&self) -> u32 {
         self.0.queue_packets
     }
 
+    /// The buffer, packets; with a scheduler, of all queues together.
     #[getter]
     fn limit_packets(&self) -> u32 {
         self.0.limit_packets
     }
 
+    /// Size of the packet that the call is about, bytes.
     #[getter]
     fn packet_bytes(&self) -> u32 {
         self.0.packet_bytes
     }
 
+    /// Hash of the packet's flow.
     #[getter]
     fn flow_hash(&self) -> u32 {
         self.0.flow_hash
     }
 
+    /// In `arrive`, where the AQM wants a candidate: hash of the flow of a waiting packet, drawn at
+    /// random.
     #[getter]
     fn candidate_flow_hash(&self) -> u32 {
         self.0.candidate_flow_hash
     }
 
+    /// In `arrive`: whether the buffer has no room for the packet.
     #[getter]
     fn full(&self) -> bool {
         self.0.full != 0
     }
 
+    /// Whether no packet waits and none is in service.
     #[getter]
     fn idle(&self) -> bool {
         self.0.idle != 0
     }
 
+    /// Whether the packet may be marked instead of dropped.
     #[getter]
     fn ecn_capable(&self) -> bool {
         self.0.ecn_capable != 0
     }
 }
 
-/// Where the first exception of a Python AQM waits until the run has ended.
-pub type Failure = Arc<Mutex<Option<PyErr>>>;
+/// What ends a run, whatever its world.
+pub trait Stop: Send + Sync {
+    /// Ends the run.
+    fn cancel(&self);
+
+    /// Whether it is to end: what is asked from then on is thrown away.
+    fn is_cancelled(&self) -> bool;
+}
+
+impl Stop for sluice_slotted::Control {
+    fn cancel(&self) {
+        self.cancel();
+    }
+
+    fn is_cancelled(&self) -> bool {
+        self.is_cancelled()
+    }
+}
+
+impl Stop for sluice_network::Control {
+    fn cancel(&self) {
+        self.cancel();
+    }
+
+    fn is_cancelled(&self) -> bool {
+        self.is_cancelled()
+    }
+}
+
+/// What the Python AQMs of a run have in common.
+pub struct Calls {
+    stop: Arc<dyn Stop>,
+    /// The first exception, until the run has ended.
+    failure: Mutex<Option<PyErr>>,
+    /// Python's numbers of the threads that are in a Python AQM now.
+    inside: Mutex<Vec<c_ulong>>,
+}
+
+impl Calls {
+    /// Of the run that `stop` ends.
+    pub fn new(stop: Arc<dyn Stop>) -> Arc<Self> {
+        Arc::new(Self {
+            stop,
+            failure: Mutex::default(),
+            inside: Mutex::default(),
+        })
+    }
+
+    /// Ends the run, and what a Python AQM does at the moment: it may be in a loop without an end.
+    pub fn cancel(&self) {
+        self.stop.cancel();
+        Python::attach(|py| {
+            let interrupt = py.get_type::<PyKeyboardInterrupt>();
+            for thread in self.inside.lock().unwrap().iter() {
+                // SAFETY: Python is attached, and takes a reference of its own; a number that is
+                // no thread's any more does nothing.
+                unsafe { ffi::PyThreadState_SetAsyncExc(*thread as c_long, interrupt.as_ptr()) };
+            }
+        });
+    }
+
+    /// Raises what a Python AQM raised.
+    ///
+    /// # Errors
+    /// The first exception.
+    pub fn raise(&self) -> PyResult<()> {
+        self.failure.lock().unwrap().take().map_or(Ok(()), Err)
+    }
+
+    /// Calls Python; an exception ends the run.
+    fn attached<T>(&self, call: impl FnOnce(Python<'_>) -> PyResult<T>) -> Option<T> {
+        // of a cancelled run the rest is thrown away, and need not wait for Python
+        if self.stop.is_cancelled() {
+            return None;
+        }
+        Python::attach(|py| {
+            // SAFETY: asks for a number and nothing else.
+            let thread = unsafe { ffi::PyThread_get_thread_ident() };
+            self.inside.lock().unwrap().push(thread);
+            let said = call(py);
+            self.inside.lock().unwrap().retain(|other| *other != thread);
+            said.map_err(|error| self.fail(py, error)).ok()
+        })
+    }
+
+    fn fail(&self, py: Python<'_>, error: PyErr) {
+        // it is this class that interrupted it
+        let interrupted = error.is_instance_of::<PyKeyboardInterrupt>(py);
+        if !(interrupted && self.stop.is_cancelled()) {
+            self.failure.lock().unwrap().get_or_insert(error);
+        }
+        self.stop.cancel();
+    }
+}
 
 /// One Python object at work; it is asked under the GIL.
 pub struct Foreign {
@@ -99,23 +210,21 @@ pub struct Foreign {
     watches_occupancy: bool,
     wants_candidate: bool,
     tick_interval_ns: Option<u64>,
-    failure: Failure,
-    control: Arc<Control>,
+    calls: Arc<Calls>,
 }
 
 impl Foreign {
-    /// Calls `factory` for a fresh AQM. An exception ends the run through `control`.
-    pub fn start(factory: &Py<PyAny>, failure: &Failure, control: &Arc<Control>) -> Self {
+    /// Calls `factory` for a fresh AQM. An exception ends the run.
+    pub fn start(factory: &Py<PyAny>, calls: &Arc<Calls>) -> Self {
         let mut foreign = Self {
             object: None,
             watches_departures: false,
             watches_occupancy: false,
             wants_candidate: false,
             tick_interval_ns: None,
-            failure: failure.clone(),
-            control: control.clone(),
+            calls: calls.clone(),
         };
-        let made = Python::attach(|py| {
+        foreign.object = calls.attached(|py| {
             let object = factory.bind(py).call0()?;
             foreign.watches_departures = object.hasattr("depart")?;
             foreign.watches_occupancy = object.hasattr("occupancy")?;
@@ -125,62 +234,75 @@ impl Foreign {
             if object.hasattr("tick")? {
                 let interval: u64 = object.getattr("tick_interval_ns")?.extract()?;
                 if interval == 0 {
-                    let message = "tick_interval_ns = 0 must be at least 1 (ns)";
-                    return Err(PyValueError::new_err(message));
+                    return Err(refused("tick_interval_ns = 0 must be at least 1 (ns)"));
                 }
                 foreign.tick_interval_ns = Some(interval);
             }
             Ok(object.unbind())
         });
-        foreign.object = made.map_err(|error| foreign.fail(error)).ok();
         foreign
     }
 
-    fn fail(&self, error: PyErr) {
-        self.failure.lock().unwrap().get_or_insert(error);
-        self.control.cancel();
+    /// What gives the queues of a run their AQMs.
+    pub fn source(factory: Py<PyAny>, calls: &Arc<Calls>) -> AqmSource {
+        let calls = calls.clone();
+        AqmSource::Foreign(Arc::new(move || Box::new(Self::start(&factory, &calls))))
     }
 
-    /// What `call` gets from the object; an exception ends the run.
-    fn attached(&self, call: impl FnOnce(&Bound<'_, PyAny>) -> PyResult<Verdict>) -> Verdict {
-        // of a cancelled run the rest is thrown away, and need not wait for Python
-        let Some(object) = self
-            .object
-            .as_ref()
-            .filter(|_| !self.control.is_cancelled())
-        else {
-            return Verdict::Admit;
-        };
-        Python::attach(|py| call(object.bind(py))).unwrap_or_else(|error| {
-            self.fail(error);
-            Verdict::Admit
-        })
+    /// Calls a method of the object, where it has come to life.
+    fn call<T>(&self, call: impl FnOnce(&Bound<'_, PyAny>) -> PyResult<T>) -> Option<T> {
+        let object = self.object.as_ref()?;
+        self.calls.attached(|py| call(object.bind(py)))
     }
 
-    fn ask(&self, method: &str, view: &View) -> Verdict {
-        self.attached(|object| {
+    /// The verdict that a method gives.
+    fn ask(&self, method: &str, view: &View, may_drop_both: bool) -> Verdict {
+        let verdict = self.call(|object| {
             let said = object.call_method1(method, (PyView(*view),))?;
-            if said.is_none() {
-                return Ok(Verdict::Admit);
-            }
-            let words = match said.extract::<u32>() {
-                Ok(0) => return Ok(Verdict::Admit),
-                Ok(1) => return Ok(Verdict::DropEarly),
-                Ok(2) => return Ok(Verdict::DropForced),
-                Ok(5) if self.wants_candidate => return Ok(Verdict::DropBoth),
-                _ if self.wants_candidate => "ADMIT, DROP_EARLY, DROP_FORCED or DROP_BOTH",
-                _ => "ADMIT, DROP_EARLY or DROP_FORCED",
-            };
-            let said = said.repr()?;
-            let message = format!("{method} returned {said}; it must return {words}");
-            Err(PyValueError::new_err(message))
-        })
+            let both = may_drop_both;
+            verdict_of(&said, both).ok_or_else(|| no_verdict(object, method, &said, both))
+        });
+        verdict.unwrap_or(Verdict::Admit)
     }
+}
+
+/// The verdict that Python stands for; `None` where it is none that the AQM may give.
+fn verdict_of(said: &Bound<'_, PyAny>, may_drop_both: bool) -> Option<Verdict> {
+    // True counts as 1 in Python
+    if said.is_instance_of::<PyBool>() {
+        return None;
+    }
+    match said.extract::<u32>() {
+        Ok(0) => Some(Verdict::Admit),
+        Ok(1) => Some(Verdict::DropEarly),
+        Ok(2) => Some(Verdict::DropForced),
+        Ok(5) if may_drop_both => Some(Verdict::DropBoth),
+        _ => None,
+    }
+}
+
+fn no_verdict(
+    object: &Bound<'_, PyAny>,
+    method: &str,
+    said: &Bound<'_, PyAny>,
+    may_drop_both: bool,
+) -> PyErr {
+    let verdicts = match may_drop_both {
+        true => "ADMIT, DROP_EARLY, DROP_FORCED or DROP_BOTH",
+        false => "ADMIT, DROP_EARLY or DROP_FORCED",
+    };
+    let message = || {
+        let (class, said) = (object.get_type().name()?, said.repr()?);
+        PyResult::Ok(format!(
+            "{class}.{method} returned {said}; it must return {verdicts} (of sluicegate)"
+        ))
+    };
+    message().map_or_else(|error| error, refused)
 }
 
 impl Aqm for Foreign {
     fn arrive(&mut self, view: &View) -> Verdict {
-        Self::settle(self.ask("arrive", view), view)
+        Self::settle(self.ask("arrive", view, self.wants_candidate), view)
     }
 
     fn watches_departures(&self) -> bool {
@@ -188,7 +310,7 @@ impl Aqm for Foreign {
     }
 
     fn depart(&mut self, view: &View) -> Verdict {
-        self.ask("depart", view)
+        self.ask("depart", view, false)
     }
 
     fn wants_candidate(&self) -> bool {
@@ -200,9 +322,10 @@ impl Aqm for Foreign {
     }
 
     fn occupancy(&mut self, view: &View, change: i64) {
-        self.attached(|object| {
-            object.call_method1("occupancy", (PyView(*view), change))?;
-            Ok(Verdict::Admit)
+        self.call(|object| {
+            object
+                .call_method1("occupancy", (PyView(*view), change))
+                .map(drop)
         });
     }
 
@@ -211,7 +334,7 @@ impl Aqm for Foreign {
     }
 
     fn tick(&mut self, view: &View) {
-        self.ask("tick", view);
+        self.call(|object| object.call_method1("tick", (PyView(*view),)).map(drop));
     }
 }
 

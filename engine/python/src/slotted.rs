@@ -13,7 +13,7 @@ use sluice_slotted::{Control, Outcome, Plan, simulate as run, simulate_observed}
 use crate::{
     counts::Tally,
     decisions::{self, unwritable},
-    foreign::{Failure, Foreign},
+    foreign::{Calls, Foreign},
     interruptible::interruptible,
     scenario::{PyDiscipline, PyScenario, refused},
 };
@@ -68,22 +68,31 @@ fn simulate(
     decisions: Option<PathBuf>,
 ) -> PyResult<SlottedOutcome> {
     let plan = Plan::of(scenario.slotted()?, &discipline.0).map_err(refused)?;
-    let (control, failure) = (Arc::new(Control::default()), Failure::default());
+    let control = Arc::new(Control::default());
+    let calls = Calls::new(control.clone());
+    let ends = Ends { control, calls };
     let outcome = match discipline.0.configured() {
         Some(configured) => {
             let start = || configured.start();
-            run_or_log(py, &plan, start, threads, &control, watch, decisions)?
+            let outcome = run_or_log(py, &plan, start, threads, &ends, watch, decisions)?;
+            configured
+                .wrong()
+                .map_or(Ok(outcome), |wrong| Err(refused(wrong)))?
         }
         None => {
             let factory = discipline.foreign()?;
-            let start = || Foreign::start(&factory, &failure, &control);
-            run_or_log(py, &plan, start, threads, &control, watch, decisions)?
+            let start = || Foreign::start(&factory, &ends.calls);
+            run_or_log(py, &plan, start, threads, &ends, watch, decisions)?
         }
     };
-    if let Some(error) = failure.lock().unwrap().take() {
-        return Err(error);
-    }
+    ends.calls.raise()?;
     SlottedOutcome::new(py, &outcome)
+}
+
+/// What ends a run.
+struct Ends {
+    control: Arc<Control>,
+    calls: Arc<Calls>,
 }
 
 fn run_or_log<Q: Aqm>(
@@ -91,15 +100,16 @@ fn run_or_log<Q: Aqm>(
     plan: &Plan,
     start: impl Fn() -> Q + Sync + Send,
     threads: Option<usize>,
-    control: &Control,
+    ends: &Ends,
     watch: Option<Py<PyAny>>,
     decisions: Option<PathBuf>,
 ) -> PyResult<Outcome> {
+    let control = &*ends.control;
     match decisions {
-        None => stopped_by_ctrl_c(py, control, watch, || run(plan, start, threads, control)),
+        None => stopped_by_ctrl_c(py, ends, watch, || run(plan, start, threads, control)),
         Some(path) => {
             let work = || logged(plan, start, control, &path);
-            stopped_by_ctrl_c(py, control, watch, work)?.map_err(|error| unwritable(&path, &error))
+            stopped_by_ctrl_c(py, ends, watch, work)?.map_err(|error| unwritable(&path, &error))
         }
     }
 }
@@ -120,15 +130,15 @@ fn logged<Q: Aqm>(
 /// Runs `work`; after Ctrl-C its outcome is what was finished by then.
 fn stopped_by_ctrl_c<T: Send>(
     py: Python<'_>,
-    control: &Control,
+    ends: &Ends,
     watch: Option<Py<PyAny>>,
     work: impl FnOnce() -> T + Send,
 ) -> PyResult<T> {
     let report = |py: Python<'_>| match &watch {
-        Some(watch) => watch.call1(py, (control.done(),)).map(drop),
+        Some(watch) => watch.call1(py, (ends.control.done(),)).map(drop),
         None => Ok(()),
     };
-    match interruptible(py, || control.cancel(), report, work) {
+    match interruptible(py, || ends.calls.cancel(), report, work) {
         (_, Err(error)) if !error.is_instance_of::<PyKeyboardInterrupt>(py) => Err(error),
         (outcome, _) => Ok(outcome),
     }

@@ -10,7 +10,8 @@ from typing import Any
 
 from sluicegate import _engine, store
 from sluicegate.errors import InterruptError, SluiceError
-from sluicegate.scenario import Discipline, NetworkScenario
+from sluicegate.registry import PythonAqm
+from sluicegate.scenario import Discipline, NetworkScenario, opened
 from sluicegate.threads import check_threads
 from sluicegate.worlds.network.assemble import record
 from sluicegate.worlds.network.record import NetworkRecord
@@ -19,7 +20,7 @@ Watch = Callable[[float, float], None]
 
 
 def simulate(
-    scenario: NetworkScenario,
+    scenario: NetworkScenario | str | PathLike[str],
     discipline: Discipline | None = None,
     *,
     threads: int | None = None,
@@ -35,7 +36,7 @@ def simulate(
     record that says `interrupted`, which is not kept.
 
     Args:
-        scenario: What to run.
+        scenario: What to run, or the path of its file.
         discipline: Which discipline; the scenario's only one if None.
         threads: Threads to use; all cores if None.
         watch: Called now and then with the seconds simulated and the seconds in all.
@@ -53,8 +54,10 @@ def simulate(
             several replications or both are asked for, or if the packets cannot be written.
         OSError: If the decision log cannot be written.
         InterruptError: If Ctrl-C came before a replication was finished.
+        Exception: Whatever a Python AQM raises.
     """
     check_threads(threads)
+    scenario = opened(scenario, NetworkScenario)
     if discipline is None:
         if len(scenario.disciplines) != 1:
             raise SluiceError("the scenario has several disciplines; name one or use compare()")
@@ -87,7 +90,7 @@ def simulate(
     if not outcome:
         raise InterruptError("interrupted before anything was finished")
     found = record(scenario, outcome, identity=identity, discipline=discipline.name, run=run)
-    if not found.interrupted:
+    if not found.interrupted and not isinstance(discipline.configured, PythonAqm):
         store.keep(found)
     return found
 

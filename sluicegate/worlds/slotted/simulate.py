@@ -13,7 +13,7 @@ from sluicegate.counts import QueueCounts, shares
 from sluicegate.errors import InterruptError, SluiceError
 from sluicegate.estimate import jackknifed, unit_correlation
 from sluicegate.registry import PythonAqm
-from sluicegate.scenario import Discipline, ReplayArrivals, Scenario
+from sluicegate.scenario import Discipline, ReplayArrivals, Scenario, opened
 from sluicegate.threads import check_threads
 from sluicegate.worlds.slotted.record import SlottedRecord
 
@@ -23,7 +23,7 @@ _CORRELATED = 0.3
 
 
 def simulate(
-    scenario: Scenario,
+    scenario: Scenario | str | PathLike[str],
     discipline: Discipline | None = None,
     *,
     threads: int | None = None,
@@ -38,7 +38,7 @@ def simulate(
     record that says `interrupted`.
 
     Args:
-        scenario: What to run.
+        scenario: What to run, or the path of its file.
         discipline: Which discipline; the scenario's only one if None.
         threads: Threads to use; all cores if None.
         watch: Called now and then with the slots done and the slots in all.
@@ -55,6 +55,7 @@ def simulate(
         Exception: Whatever a Python AQM raises.
     """
     check_threads(threads)
+    scenario = opened(scenario, Scenario)
     if discipline is None:
         if len(scenario.disciplines) != 1:
             raise SluiceError("the scenario has several disciplines; name one or use compare()")

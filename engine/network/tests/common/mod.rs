@@ -23,7 +23,7 @@ pub fn port(aqm: &str, limit: u32) -> Port {
             ecn: false,
         },
         scheduler: Scheduler::Fifo,
-        aqm: Configured::new(find(aqm).unwrap(), &[]).unwrap(),
+        aqm: Configured::new(find(aqm).unwrap(), &[]).unwrap().into(),
     }
 }
 

@@ -2,7 +2,7 @@
 
 mod outcome;
 
-use std::path::PathBuf;
+use std::{path::PathBuf, sync::Arc};
 
 use pyo3::{exceptions::PyKeyboardInterrupt, prelude::*};
 use sluice_network::{Control, Plan, simulate, simulate_traced};
@@ -10,12 +10,33 @@ use sluice_tap::record;
 
 use crate::{
     decisions::{self, unwritable},
+    foreign::{Calls, Foreign},
     interruptible::interruptible,
     scenario::{PyDiscipline, PyScenario, refused},
 };
 
-fn plan(scenario: &PyScenario, discipline: &PyDiscipline) -> PyResult<Plan> {
-    Plan::of(scenario.network()?, &discipline.0).map_err(refused)
+/// What a run is, and what ends it.
+struct Run {
+    plan: Plan,
+    control: Arc<Control>,
+    calls: Arc<Calls>,
+}
+
+impl Run {
+    fn of(scenario: &PyScenario, discipline: &PyDiscipline) -> PyResult<Self> {
+        let control = Arc::new(Control::default());
+        let calls = Calls::new(control.clone());
+        let aqm = match discipline.0.configured() {
+            Some(configured) => configured.into(),
+            None => Foreign::source(discipline.foreign()?, &calls),
+        };
+        let plan = Plan::with_aqm(scenario.network()?, &discipline.0, aqm).map_err(refused)?;
+        Ok(Self {
+            plan,
+            control,
+            calls,
+        })
+    }
 }
 
 /// Runs a discipline on a scenario and gives the replications that were finished; Ctrl-C ends the
@@ -29,10 +50,13 @@ fn simulate_network(
     threads: Option<usize>,
     watch: Option<Py<PyAny>>,
 ) -> PyResult<Vec<outcome::Replication>> {
-    let plan = plan(scenario, discipline)?;
-    let control = Control::default();
+    let Run {
+        plan,
+        control,
+        calls,
+    } = Run::of(scenario, discipline)?;
     let run = || simulate(&plan, threads, &control).map_err(|error| error.to_string());
-    watched(py, &control, watch, run)?
+    watched(py, &control, &calls, watch, run)?
         .into_iter()
         .map(|run| outcome::Replication::new(py, run))
         .collect()
@@ -48,10 +72,13 @@ fn record_network(
     path: PathBuf,
     watch: Option<Py<PyAny>>,
 ) -> PyResult<Vec<outcome::Replication>> {
-    let plan = plan(scenario, discipline)?;
-    let control = Control::default();
+    let Run {
+        plan,
+        control,
+        calls,
+    } = Run::of(scenario, discipline)?;
     let run = || record(&plan, &path, &control).map_err(|error| error.to_string());
-    watched(py, &control, watch, run)?
+    watched(py, &control, &calls, watch, run)?
         .into_iter()
         .map(|run| outcome::Replication::new(py, run))
         .collect()
@@ -67,12 +94,15 @@ fn log_network_decisions(
     path: PathBuf,
     watch: Option<Py<PyAny>>,
 ) -> PyResult<Vec<outcome::Replication>> {
-    let plan = plan(scenario, discipline)?;
-    let control = Control::default();
+    let Run {
+        plan,
+        control,
+        calls,
+    } = Run::of(scenario, discipline)?;
     let log = decisions::open(&path, || control.cancel());
     let mut log = log.map_err(|error| unwritable(&path, &error))?;
     let run = || simulate_traced(&plan, &control, &mut log).map_err(|error| error.to_string());
-    let outcome = watched(py, &control, watch, run)?;
+    let outcome = watched(py, &control, &calls, watch, run)?;
     log.finish().map_err(|error| unwritable(&path, &error))?;
     outcome
         .into_iter()
@@ -84,6 +114,7 @@ fn log_network_decisions(
 fn watched<T: Send>(
     py: Python<'_>,
     control: &Control,
+    calls: &Calls,
     watch: Option<Py<PyAny>>,
     run: impl FnOnce() -> Result<T, String> + Send,
 ) -> PyResult<T> {
@@ -91,7 +122,8 @@ fn watched<T: Send>(
         Some(watch) => watch.call1(py, (control.done_ns(),)).map(drop),
         None => Ok(()),
     };
-    let (outcome, raised) = interruptible(py, || control.cancel(), report, run);
+    let (outcome, raised) = interruptible(py, || calls.cancel(), report, run);
+    calls.raise()?;
     if let Err(error) = raised
         && !error.is_instance_of::<PyKeyboardInterrupt>(py)
     {

@@ -98,6 +98,16 @@ fn load_scenario<'py>(
     };
     let read = move || {
         let mut fields = fields_of(&path)?;
+        let found = AnyScenario::kind(&fields);
+        if let Some(kind) = &kind
+            && kind != found
+            && (found == NetworkScenario::NAME || fields.get("arrivals").is_some())
+        {
+            return Err(ScenarioError::new(format!(
+                "{} is a {found} and must be a {kind}; sluicegate.load reads either",
+                path.display()
+            )));
+        }
         for (name, value) in changes.rows {
             fields.set(&name, value);
         }

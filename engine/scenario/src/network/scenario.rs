@@ -1,7 +1,7 @@
 //! The scenario itself, and what follows from its parts together.
 
 use crate::{
-    discipline::{AqmName, Discipline, check_names},
+    discipline::{Discipline, check_names},
     limits::at_least,
     network::{
         distribution::{DURATION, TIME},
@@ -77,15 +77,6 @@ impl NetworkScenario {
                  and at most {MOST_ROWS} are kept",
                 self.replications
             ));
-        }
-        for (place, discipline) in self.disciplines.iter().enumerate() {
-            if matches!(discipline.aqm, AqmName::Foreign(_)) {
-                reader.within("disciplines", |reader| {
-                    reader.within(place, |reader| {
-                        reader.say("a Python AQM runs in the slotted world only");
-                    });
-                });
-            }
         }
         check_names(&self.disciplines, reader);
     }

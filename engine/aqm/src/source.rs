@@ -1,0 +1,123 @@
+//! AQMs of either kind: those of headers, and a program's own.
+
+use std::{fmt, sync::Arc};
+
+use crate::{
+    discipline::{Aqm, Configured, Running},
+    ffi::{Verdict, View},
+};
+
+/// Where the queues of a run get their AQMs from: each has an instance of its own.
+#[derive(Clone)]
+pub enum AqmSource {
+    /// A header's.
+    Configured(Configured),
+    /// A program's own: what gives a fresh one.
+    Foreign(Arc<dyn Fn() -> Box<dyn Aqm> + Send + Sync>),
+}
+
+impl AqmSource {
+    /// A fresh instance.
+    pub fn start(&self) -> AnyAqm {
+        match self {
+            Self::Configured(configured) => AnyAqm::Header(configured.start()),
+            Self::Foreign(start) => AnyAqm::Foreign(start()),
+        }
+    }
+
+    /// What is wrong with a run of its instances; see [`Configured::wrong`].
+    pub fn wrong(&self) -> Option<String> {
+        match self {
+            Self::Configured(configured) => configured.wrong(),
+            Self::Foreign(_) => None,
+        }
+    }
+}
+
+impl From<Configured> for AqmSource {
+    fn from(configured: Configured) -> Self {
+        Self::Configured(configured)
+    }
+}
+
+impl fmt::Debug for AqmSource {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Configured(configured) => configured.fmt(f),
+            Self::Foreign(_) => f.write_str("Foreign"),
+        }
+    }
+}
+
+/// An AQM at work, of either kind.
+pub enum AnyAqm {
+    /// A header's.
+    Header(Running),
+    /// A program's own.
+    Foreign(Box<dyn Aqm>),
+}
+
+/// Does the same with an AQM of either kind.
+macro_rules! with_aqm {
+    ($any:expr, $aqm:ident => $do:expr) => {
+        match $any {
+            AnyAqm::Header($aqm) => $do,
+            AnyAqm::Foreign($aqm) => $do,
+        }
+    };
+}
+
+impl AnyAqm {
+    /// The average queue that the AQM holds, packets, where it is a header's and holds one.
+    pub fn average(&self) -> Option<f64> {
+        match self {
+            Self::Header(running) => running.average(),
+            Self::Foreign(_) => None,
+        }
+    }
+
+    /// The drop probability of this moment, where the AQM is a header's and holds one.
+    pub fn probability(&self) -> Option<f64> {
+        match self {
+            Self::Header(running) => running.probability(),
+            Self::Foreign(_) => None,
+        }
+    }
+}
+
+impl Aqm for AnyAqm {
+    #[inline]
+    fn arrive(&mut self, view: &View) -> Verdict {
+        with_aqm!(self, aqm => aqm.arrive(view))
+    }
+
+    fn watches_departures(&self) -> bool {
+        with_aqm!(self, aqm => aqm.watches_departures())
+    }
+
+    #[inline]
+    fn depart(&mut self, view: &View) -> Verdict {
+        with_aqm!(self, aqm => aqm.depart(view))
+    }
+
+    fn wants_candidate(&self) -> bool {
+        with_aqm!(self, aqm => aqm.wants_candidate())
+    }
+
+    fn watches_occupancy(&self) -> bool {
+        with_aqm!(self, aqm => aqm.watches_occupancy())
+    }
+
+    #[inline]
+    fn occupancy(&mut self, view: &View, change: i64) {
+        with_aqm!(self, aqm => aqm.occupancy(view, change));
+    }
+
+    fn tick_interval_ns(&self) -> Option<u64> {
+        with_aqm!(self, aqm => aqm.tick_interval_ns())
+    }
+
+    fn tick(&mut self, view: &View) {
+        with_aqm!(self, aqm => aqm.tick(view));
+    }
+}

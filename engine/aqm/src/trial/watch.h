@@ -1,0 +1,99 @@
+/*
+ * What is needed to try an AQM: the last words of a process that it ends, limits of time and
+ * stack, and memory with forbidden pages around it.
+ */
+#ifndef WATCH_H
+#define WATCH_H
+
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/time.h>
+#include <unistd.h>
+
+#define MOST_STACK (512 << 10)	/* of a simulation's thread it is 2 MB */
+#define FORBIDDEN (64UL << 20)	/* bytes before and behind what an AQM gets */
+#define UNTOUCHED 0xa5
+#define LENGTH(array) (sizeof(array) / sizeof((array)[0]))
+
+static char case_text[16] = "0";
+static const char *now_in = "descriptors";	/* the function that was called last */
+
+static void fault(const char *what)
+{
+	/* this may be a signal's handler, which must not use stdio */
+	const char *parts[] = { "fault ", case_text, " ", now_in, " ", what, "\n" };
+
+	for (size_t part = 0; part < LENGTH(parts); part++)
+		if (write(STDOUT_FILENO, parts[part], strlen(parts[part])) < 0)
+			break;
+	_exit(1);
+}
+
+static void on_signal(int number)
+{
+	fault(number == SIGFPE ? "division" :
+	      number == SIGVTALRM || number == SIGALRM ? "time" :
+	      number == SIGILL || number == SIGTRAP || number == SIGABRT ? "trap" : "memory");
+}
+
+static void watch(void)
+{
+	static char stack[64 << 10];	/* the usual one may be what ran out */
+	const int signals[] = { SIGFPE, SIGSEGV, SIGBUS, SIGILL, SIGTRAP, SIGABRT, SIGVTALRM,
+				SIGALRM };
+	struct rlimit no_core = { 0, 0 }, little = { MOST_STACK, MOST_STACK };
+	stack_t own = { .ss_sp = stack, .ss_size = sizeof(stack) };
+	struct sigaction action = { .sa_handler = on_signal, .sa_flags = SA_ONSTACK };
+
+	setrlimit(RLIMIT_CORE, &no_core);
+	setrlimit(RLIMIT_STACK, &little);
+	sigaltstack(&own, 0);
+	for (size_t signal = 0; signal < LENGTH(signals); signal++)
+		sigaction(signals[signal], &action, 0);
+}
+
+/* A second of the processor's time from now on, or half a minute on the clock. */
+static void limit_time(void)
+{
+	struct itimerval second = { .it_value = { .tv_sec = 1 } };
+
+	setitimer(ITIMER_VIRTUAL, &second, 0);
+	alarm(30);
+}
+
+/* Memory that an AQM gets: before and behind it, nothing may be read or written. */
+struct guarded {
+	unsigned char *pages, *memory;
+	size_t room, size;
+};
+
+static struct guarded guarded(size_t size)
+{
+	const size_t page = (size_t)sysconf(_SC_PAGESIZE), room = (size / page + 1) * page;
+	unsigned char *all = mmap(0, room + 2 * FORBIDDEN, PROT_NONE,
+				  MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	unsigned char *pages = all + FORBIDDEN;
+
+	if (all == MAP_FAILED || mprotect(pages, room, PROT_READ | PROT_WRITE))
+		exit(2);
+	/* it ends with its last page, but for what keeps it aligned */
+	return (struct guarded){ pages, pages + room - (size + 7) / 8 * 8, room, size };
+}
+
+static void clear(const struct guarded *of)
+{
+	memset(of->pages, UNTOUCHED, of->room);
+	memset(of->memory, 0, of->size);
+}
+
+static void check_around(const struct guarded *of)
+{
+	for (unsigned char *at = of->pages; at < of->pages + of->room; at++)
+		if ((at < of->memory || at >= of->memory + of->size) && *at != UNTOUCHED)
+			fault("beyond");
+}
+
+#endif
