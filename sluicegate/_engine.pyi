@@ -351,3 +351,19 @@ def log_network_decisions(
     path: str,
     watch: Callable[[int], None] | None,
 ) -> list[Replication]: ...
+
+class OfferedTcp:
+    group: int
+    start_ns: int
+    stop_ns: int | None
+    packets: int | None
+
+class Offered:
+    tcp: list[OfferedTcp]
+    datagram_groups: list[int]
+    time_ns: NDArray[np.uint64]
+    flow: NDArray[np.uint32]
+    bytes: NDArray[np.uint32]
+    ecn_capable: NDArray[np.bool_]
+
+def offered_traffic(scenario: Scenario, discipline: Discipline, replication: int) -> Offered: ...

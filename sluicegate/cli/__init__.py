@@ -62,6 +62,14 @@ _COMMANDS = {
     ),
     "trace": ("trace", ["sluice trace out.tr", "sluice trace out.tr --html trace.html"]),
     "decisions": ("decisions", ["sluice decisions slotted.csv network.csv"]),
+    "testbed": (
+        "testbed",
+        [
+            "sluice testbed --check",
+            "sluice testbed scenarios/network/gate.toml --aqm codel --duration 10",
+            "sluice testbed scenarios/network/gate.toml --aqm drop_tail --congestion-control bbr",
+        ],
+    ),
     "reproduce": (
         "reproduce",
         [

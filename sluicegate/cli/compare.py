@@ -28,7 +28,8 @@ def compare(
         typer.Option(
             metavar="NAME",
             help="slotted simulates, chain solves exactly; give both for both in one picture. "
-            "network is for scenarios with a topology. If not given: that which simulates.",
+            "For scenarios with a topology: network simulates, gate measures with real packets. "
+            "If not given: that which simulates.",
             show_default=False,
         ),
     ] = None,

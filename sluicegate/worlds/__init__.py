@@ -31,6 +31,7 @@ NAMES = (
     "slotted",
     "chain",
     "network",
+    "gate",
 )
 
 

@@ -1,6 +1,6 @@
 //! The network world: packets, links with disciplines, TCP and UDP flows, from event to event.
 //!
-//! All times are whole numbers, of nanoseconds or, within the network, of finer ticks (`clock`),
+//! All times are whole numbers, of nanoseconds or, within the network, of finer ticks (`sluice-link`),
 //! and nothing depends on threads, so a seed gives one result to the bit. One replication runs on
 //! one thread.
 //!
@@ -12,11 +12,11 @@
 
 mod agenda;
 mod ahead;
-mod clock;
 mod endpoints;
 mod error;
 mod line;
 mod network;
+mod offered;
 mod packet;
 mod pages;
 mod plan;
@@ -35,6 +35,7 @@ mod trace;
 mod world;
 
 pub use error::NetworkError;
+pub use offered::{Offered, OfferedDatagram, OfferedTcp, offered};
 pub use packet::{Kind, Packet};
 pub use plan::Plan;
 pub use run::{

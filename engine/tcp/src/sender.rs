@@ -223,6 +223,11 @@ impl Sender {
         self.deadline.get()
     }
 
+    /// Data packets that it has to send in all; `None`: without end.
+    pub fn packets(&self, config: &Config) -> Option<u32> {
+        (self.end != GREEDY).then(|| self.end - u32::from(config.syn))
+    }
+
     /// Whether all packets are acknowledged.
     pub fn is_done(&self) -> bool {
         self.una >= self.end

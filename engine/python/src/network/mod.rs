@@ -1,5 +1,6 @@
 //! The network world.
 
+mod offered;
 mod outcome;
 
 use std::{path::PathBuf, sync::Arc};
@@ -133,6 +134,7 @@ fn watched<T: Send>(
 }
 
 pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    offered::register(module)?;
     outcome::register(module)?;
     module.add_function(wrap_pyfunction!(simulate_network, module)?)?;
     module.add_function(wrap_pyfunction!(record_network, module)?)?;

@@ -7,9 +7,9 @@ use sluice_network as network;
 use crate::counts::Tally;
 
 /// A column of a table.
-type Column<T> = Py<PyArray1<T>>;
+pub(super) type Column<T> = Py<PyArray1<T>>;
 
-fn column<T: Element>(py: Python<'_>, values: impl Iterator<Item = T>) -> Column<T> {
+pub(super) fn column<T: Element>(py: Python<'_>, values: impl Iterator<Item = T>) -> Column<T> {
     PyArray1::from_vec(py, values.collect()).unbind()
 }
 

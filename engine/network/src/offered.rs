@@ -1,0 +1,98 @@
+//! What the flows of a scenario send whatever becomes of it: for senders outside of the simulator.
+
+use sluice_aqm::NEVER;
+
+use crate::{
+    agenda::{Agenda, Task},
+    endpoints::Endpoints,
+    error::NetworkError,
+    plan::Plan,
+};
+
+/// A TCP flow that starts in the run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct OfferedTcp {
+    /// Index of its group.
+    pub group: u32,
+    /// When it starts.
+    pub start_ns: u64,
+    /// When its application ends; [`NEVER`] if it does not.
+    pub stop_ns: u64,
+    /// Data packets to send; `None`: without end.
+    pub packets: Option<u32>,
+}
+
+/// A datagram that is sent in the run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct OfferedDatagram {
+    /// When.
+    pub time_ns: u64,
+    /// Its flow, among all datagram flows.
+    pub flow: u32,
+    /// Size on the wire.
+    pub bytes: u16,
+    /// Whether a queue may mark it.
+    pub ecn_capable: bool,
+}
+
+/// What one replication offers to the network.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Offered {
+    /// Each TCP flow, in the order of their groups.
+    pub tcp: Vec<OfferedTcp>,
+    /// The group of each datagram flow.
+    pub datagram_groups: Vec<u32>,
+    /// All datagrams, in the order of their times.
+    pub datagrams: Vec<OfferedDatagram>,
+}
+
+/// Draws what a replication of `plan` offers, from the streams that the simulation draws from.
+///
+/// # Errors
+/// If the plan makes no sense, or if there are more datagrams than `most`.
+pub fn offered(plan: &Plan, replication: u32, most: usize) -> Result<Offered, NetworkError> {
+    let (routes, clock) = plan.check()?;
+    let mut agenda = Agenda::new();
+    let mut ends = Endpoints::new(plan, &routes, u64::from(replication), clock, &mut agenda)?;
+    let tcp = ends.senders.iter().enumerate().map(|(flow, sender)| {
+        let kind = &ends.kinds[sender.kind as usize];
+        OfferedTcp {
+            group: ends.tcp_groups[flow],
+            start_ns: ends.starts_ns[flow],
+            stop_ns: NEVER,
+            packets: sender.endpoint.packets(&kind.config),
+        }
+    });
+    let mut offered = Offered {
+        tcp: tcp.collect(),
+        datagram_groups: ends.datagram_groups.clone(),
+        datagrams: Vec::new(),
+    };
+    let end = clock.ticks(plan.duration_ns);
+    while agenda.due() < end {
+        let now_ns = clock.ns(agenda.due());
+        match agenda.pop() {
+            Some(Task::Stop(flow)) => offered.tcp[flow as usize].stop_ns = now_ns,
+            Some(Task::Datagram(number)) => {
+                let sender = &mut ends.datagram_senders[number as usize];
+                let (datagram, next_ns) = sender.source.send(now_ns);
+                offered.datagrams.push(OfferedDatagram {
+                    time_ns: now_ns,
+                    flow: sender.first + datagram.flow,
+                    bytes: datagram.bytes,
+                    ecn_capable: datagram.ecn_capable,
+                });
+                if let Some(next_ns) = next_ns {
+                    agenda.add(clock.ticks(next_ns), Task::Datagram(number));
+                }
+            }
+            _ => {}
+        }
+        if offered.datagrams.len() > most {
+            return Err(NetworkError(format!(
+                "flows: more than {most} datagrams would be sent in one run"
+            )));
+        }
+    }
+    Ok(offered)
+}

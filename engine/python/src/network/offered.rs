@@ -1,0 +1,74 @@
+//! What flows send whatever becomes of it, to Python.
+
+use pyo3::prelude::*;
+use sluice_network::{NEVER, OfferedDatagram, Plan, offered};
+
+use super::outcome::{Column, column};
+use crate::scenario::{PyDiscipline, PyScenario, refused};
+
+/// Most datagrams of a replication: half a minute of a link of 10 Gbit/s with packets of 1500 bytes.
+const MOST_DATAGRAMS: usize = 25_000_000;
+
+/// What one replication offers to the network.
+#[pyclass(frozen, get_all, module = "sluicegate._engine")]
+pub struct Offered {
+    tcp: Vec<Py<OfferedTcp>>,
+    /// The group of each datagram flow.
+    datagram_groups: Vec<u32>,
+    /// Of each datagram, in the order of their times.
+    time_ns: Column<u64>,
+    /// Which of the datagram flows it is of.
+    flow: Column<u32>,
+    bytes: Column<u32>,
+    ecn_capable: Column<bool>,
+}
+
+/// A TCP flow.
+#[pyclass(frozen, get_all, module = "sluicegate._engine")]
+pub struct OfferedTcp {
+    group: u32,
+    start_ns: u64,
+    /// None: its application does not end.
+    stop_ns: Option<u64>,
+    /// None: without end.
+    packets: Option<u32>,
+}
+
+/// Draws what a replication offers to the network.
+#[pyfunction]
+pub fn offered_traffic(
+    py: Python<'_>,
+    scenario: &PyScenario,
+    discipline: &PyDiscipline,
+    replication: u32,
+) -> PyResult<Offered> {
+    let plan = Plan::of(scenario.network()?, &discipline.0).map_err(refused)?;
+    let found = py
+        .detach(|| offered(&plan, replication, MOST_DATAGRAMS))
+        .map_err(|error| refused(error.to_string()))?;
+    let tcp = found.tcp.iter().map(|flow| {
+        let flow = OfferedTcp {
+            group: flow.group,
+            start_ns: flow.start_ns,
+            stop_ns: (flow.stop_ns != NEVER).then_some(flow.stop_ns),
+            packets: flow.packets,
+        };
+        Py::new(py, flow)
+    });
+    let sent = &found.datagrams;
+    let small = |value: fn(&OfferedDatagram) -> u32| column(py, sent.iter().map(value));
+    Ok(Offered {
+        tcp: tcp.collect::<PyResult<_>>()?,
+        time_ns: column(py, sent.iter().map(|datagram| datagram.time_ns)),
+        flow: small(|datagram| datagram.flow),
+        bytes: small(|datagram| u32::from(datagram.bytes)),
+        ecn_capable: column(py, sent.iter().map(|datagram| datagram.ecn_capable)),
+        datagram_groups: found.datagram_groups,
+    })
+}
+
+pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add_class::<Offered>()?;
+    module.add_class::<OfferedTcp>()?;
+    module.add_function(wrap_pyfunction!(offered_traffic, module)?)
+}

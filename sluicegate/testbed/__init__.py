@@ -1,0 +1,21 @@
+"""The testbed: a client, a router and a server on this machine, with real TCP and UDP.
+
+Each is a network namespace; a pair of virtual Ethernet links joins the router with the other two.
+The router is the daemon `sluiced` or, to test the testbed itself, plain forwarding.
+
+All of it lives in namespaces without a name, which only processes hold: those of the `bed`, which
+is process 1 of a process namespace. When the bed ends, however it ends, the kernel ends every
+process in there and takes links, addresses, rules and files back. Nothing has to be removed, and
+`kill -9` leaves nothing behind.
+
+| module | what |
+| --- | --- |
+| `job` | what there is to do, and what came of it: what the processes tell each other |
+| `run` | in the caller's process: starts the bed, waits, and ends it |
+| `bed` | process 1: builds the links, starts router and hosts, and collects |
+| `host` | client or server: one loop for all its connections |
+| `streams` | TCP senders and receivers |
+| `datagrams` | UDP senders and receivers |
+| `router` | the daemon, and what it counts |
+| `check` | what is missing on this machine, and how to mend it |
+"""

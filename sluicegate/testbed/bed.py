@@ -1,0 +1,121 @@
+"""Process 1 of a testbed: `python -m sluicegate.testbed.bed`, in the router's namespaces.
+
+Reads a `Job`, and gives how far it is, in seconds, now and then; then an `Outcome`, or as text why
+there is none. When its reader goes away it ends, and the kernel with it all that it started.
+"""
+
+from __future__ import annotations
+
+import os
+import pickle
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+from typing import Any
+
+from sluicegate.errors import SluiceError
+from sluicegate.testbed.job import HostJob, Job, Outcome
+from sluicegate.testbed.links import command, forward, lay_link
+from sluicegate.testbed.router import Router, rules
+
+# a file system of this namespace: it goes with the bed
+_FOLDER = Path("/run")
+_SETTLE_NS = 200_000_000
+_BETWEEN_NEWS_S = 0.5
+
+
+def main() -> None:
+    """Do a job."""
+    job: Job = pickle.load(sys.stdin.buffer)
+    threading.Thread(target=_end_with_reader, daemon=True).start()
+    try:
+        _say(_run(job))
+    except SluiceError as error:
+        _say(str(error))
+
+
+def _say(what: object) -> None:
+    pickle.dump(what, sys.stdout.buffer)
+    sys.stdout.buffer.flush()
+
+
+def _end_with_reader() -> None:
+    # nothing more is ever written to this pipe: it can only close
+    sys.stdin.buffer.read()
+    os._exit(1)
+
+
+def _run(job: Job) -> Outcome:
+    command("mount", "-t", "tmpfs", "tmpfs", str(_FOLDER))
+    hosts = [_Host(each) for each in job.hosts]
+    for host in hosts:
+        host.join()
+    forward()
+    router = None
+    if job.router is not None:
+        for rule in rules():
+            command(*rule)
+        router = Router(job.router, _FOLDER)
+    for host in hosts:
+        host.hear()
+    load = os.getloadavg()[0]
+    start_ns = _start_ns(router, job.hosts[0].sample_ns)
+    for host in hosts:
+        host.say(start_ns)
+    while (since_s := (time.monotonic_ns() - start_ns) / 1e9) < job.hosts[0].duration_ns / 1e9:
+        _say(max(0.0, since_s))
+        time.sleep(_BETWEEN_NEWS_S)
+    clients, servers = (host.hear() for host in hosts)
+    return Outcome(
+        start_ns=start_ns,
+        hosts=(clients, servers),
+        router=router.stop() if router else [],
+        load=(load, os.getloadavg()[0]),
+    )
+
+
+def _start_ns(router: Router | None, sample_ns: int) -> int:
+    """Soon, at an instant at which the router notes how it stands."""
+    soon_ns = time.monotonic_ns() + _SETTLE_NS
+    return soon_ns if router is None else soon_ns + (router.start_ns - soon_ns) % sample_ns
+
+
+class _Host:
+    """The process of a side."""
+
+    def __init__(self, job: HostJob) -> None:
+        self._job = job
+        command = ["unshare", "--net", sys.executable, "-m", "sluicegate.testbed.host"]
+        self._process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
+        self._in, self._out = self._process.stdin, self._process.stdout
+
+    def join(self) -> None:
+        """Lay the link between it and the router, and tell it what to do."""
+        self.hear()
+        lay_link(self._job.side, self._job.mtu, self._process.pid)
+        self.say(self._job)
+
+    def say(self, what: object) -> None:
+        """Tell it something."""
+        pickle.dump(what, self._in)
+        self._in.flush()
+
+    def hear(self) -> Any:
+        """What it says next.
+
+        Raises:
+            SluiceError: If it ends instead.
+        """
+        try:
+            return pickle.load(self._out)
+        except EOFError:
+            code = self._process.wait()
+            raise SluiceError(f"the process of the {self._job.side} ended with {code}") from None
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,109 @@
+"""What the testbed needs of this machine, and how to get it."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+from dataclasses import dataclass
+from pathlib import Path
+
+from sluicegate.errors import SluiceError
+from sluicegate.testbed.router import program, rules
+from sluicegate.testbed.run import entrance
+
+CONGESTION_CONTROLS = Path("/proc/sys/net/ipv4/tcp_available_congestion_control")
+_COMMANDS = {"unshare": "util-linux", "mount": "util-linux", "ip": "iproute2"}
+
+
+@dataclass(frozen=True)
+class Need:
+    """Something that the testbed needs.
+
+    Attributes:
+        name: What.
+        missing: Why it cannot be used; empty if it can.
+        mend: What brings it, a command wherever there is one.
+    """
+
+    name: str
+    missing: str
+    mend: str
+
+
+def needs() -> list[Need]:
+    """Everything that is needed, tried out in namespaces that vanish at once."""
+    return [*namespace_needs(), *daemon_needs()]
+
+
+def namespace_needs() -> list[Need]:
+    """What client, router and server need, if the kernel forwards."""
+    commands = [
+        Need(
+            f"the command {name}",
+            "" if shutil.which(name) else "it is not installed",
+            f"apt install {package}",
+        )
+        for name, package in _COMMANDS.items()
+    ]
+    namespaces = Need(
+        "namespaces of one's own",
+        _why_no_namespaces(),
+        "run as root; or let everybody have them: sysctl -w kernel.unprivileged_userns_clone=1 "
+        "user.max_user_namespaces=10000 kernel.apparmor_restrict_unprivileged_userns=0 (those of "
+        "these that exist)",
+    )
+    links = Need(
+        "virtual Ethernet links",
+        _why_not(*["ip", "link", "add", "name", "near", "type", "veth", "peer", "name", "far"]),
+        "modprobe veth",
+    )
+    return [*commands, namespaces, links]
+
+
+def daemon_needs() -> list[Need]:
+    """What the daemon as the router needs besides."""
+    return [
+        Need(
+            "the command iptables",
+            "" if shutil.which("iptables") else "it is not installed",
+            "apt install iptables",
+        ),
+        Need(
+            "the kernel's packet queue (NFQUEUE)",
+            # as ordinary users, for whom the usual lock file is out of reach
+            _why_not("sh", "-c", f"mount -t tmpfs tmpfs /run && {' '.join(rules()[0])}"),
+            "modprobe -a nfnetlink_queue xt_NFQUEUE",
+        ),
+        Need(
+            "the daemon sluiced",
+            "" if program() else "it is neither beside sluice, nor on the path, nor in $SLUICED",
+            "make build",
+        ),
+    ]
+
+
+def missing(wanted: list[Need]) -> str:
+    """What is missing and how to mend it, a line each; empty if nothing is."""
+    return "\n".join(f"{each.name}: {each.missing}: {each.mend}" for each in wanted if each.missing)
+
+
+def congestion_controls() -> list[str]:
+    """Those that the kernel has loaded; `modprobe tcp_NAME` may bring others."""
+    return CONGESTION_CONTROLS.read_text().split()
+
+
+def _why_no_namespaces() -> str:
+    try:
+        entrance()
+    except SluiceError as error:
+        return str(error)
+    return ""
+
+
+def _why_not(*command: str) -> str:
+    """Why a command fails in namespaces of its own; empty if it does not."""
+    try:
+        tried = subprocess.run([*entrance(), *command], capture_output=True, text=True, check=False)
+    except SluiceError:
+        return "there are no namespaces to try it in"
+    return tried.stderr.strip() if tried.returncode else ""

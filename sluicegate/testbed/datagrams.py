@@ -1,0 +1,108 @@
+"""UDP: a sender that keeps to given times, and a receiver that counts."""
+
+from __future__ import annotations
+
+import ctypes
+import socket
+import struct
+import time
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sluicegate.testbed.job import (
+    DATAGRAM_PORT,
+    FIRST_PORT,
+    UDP_HEADERS,
+    Datagrams,
+    HostJob,
+    Side,
+    across,
+    address,
+)
+from sluicegate.testbed.loop import Loop
+
+_PR_SET_TIMERSLACK = 29
+_ECT0 = [(socket.IPPROTO_IP, socket.IP_TOS, struct.pack("=i", 2))]
+_BUFFER_BYTES = 32 << 20
+_SO_RCVBUFFORCE = 33
+# datagrams that are taken before anything else is looked after
+_BATCH = 256
+
+
+def send(side: Side, datagrams: Datagrams, start_ns: int) -> NDArray[np.int64]:
+    """Send each datagram at its time.
+
+    Returns:
+        How much later than it should each was sent, ns.
+    """
+    ctypes.CDLL(None).prctl(_PR_SET_TIMERSLACK, 1, 0, 0, 0)
+    ends = []
+    for place, (source, sink) in enumerate(zip(datagrams.sources, datagrams.sinks, strict=True)):
+        sender = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+        sender.bind((address(side, source), FIRST_PORT + place))
+        ends.append((sender, (address(across(side), sink), DATAGRAM_PORT)))
+    payload = memoryview(bytes(1 << 16))
+    columns = (datagrams.time_ns, datagrams.flow, datagrams.bytes, datagrams.ecn_capable)
+    late_ns = np.zeros(len(datagrams.time_ns), dtype=np.int64)
+    rows = zip(*(column.tolist() for column in columns), strict=True)
+    for place, (since_ns, flow, size, ecn_capable) in enumerate(rows):
+        due_ns = start_ns + since_ns
+        while (wait_ns := due_ns - time.monotonic_ns()) > 0:
+            time.sleep(wait_ns / 1e9)
+        sender, to = ends[flow]
+        data = payload[: size - UDP_HEADERS]
+        if ecn_capable:
+            sender.sendmsg([data], _ECT0, 0, to)
+        else:
+            sender.sendto(data, to)
+        late_ns[place] = time.monotonic_ns() - due_ns
+    return late_ns
+
+
+class Receiver:
+    """All UDP flows that arrive at a side."""
+
+    def __init__(self, loop: Loop, job: HostJob) -> None:
+        self._sample_ns = job.sample_ns
+        self.flows = np.zeros(job.arriving_datagrams, dtype=np.int64)
+        self.sampled = np.zeros(-(-job.duration_ns // job.sample_ns), dtype=np.int64)
+        self._start_ns = 0
+        self._room = bytearray(1 << 16)
+        self._socket = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+        for option in (socket.SO_RCVBUF, _SO_RCVBUFFORCE):
+            try:
+                self._socket.setsockopt(socket.SOL_SOCKET, option, _BUFFER_BYTES)
+            except PermissionError:
+                # root of a user namespace may not force it
+                continue
+        self._socket.bind(("", DATAGRAM_PORT))
+        self._socket.setblocking(False)
+        loop.on_readable(self._socket, self._take)
+
+    def begin(self, start_ns: int) -> None:
+        """From here on times count."""
+        self._start_ns = start_ns
+
+    def _take(self) -> None:
+        sample = (time.monotonic_ns() - self._start_ns) // self._sample_ns
+        if sample >= len(self.sampled):
+            return
+        try:
+            for _ in range(_BATCH):
+                _, (_, port) = self._socket.recvfrom_into(self._room)
+                self.flows[port - FIRST_PORT] += 1
+                self.sampled[sample] += 1
+        except BlockingIOError:
+            pass
+
+    @staticmethod
+    def overruns() -> int:
+        """Datagrams for which a socket of this namespace had no room."""
+        names, values = (
+            line.split()
+            for line in Path("/proc/net/snmp").read_text().splitlines()
+            if line.startswith("Udp:")
+        )
+        return int(values[names.index("RcvbufErrors")])

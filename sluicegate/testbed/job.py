@@ -1,0 +1,224 @@
+"""What there is to do in a testbed, and what came of it: the words of its processes.
+
+They tell each other these objects, pickled, over pipes. All times are of CLOCK_MONOTONIC, in ns,
+or count from the start of the run.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+Side = Literal["clients", "servers"]
+SIDES: tuple[Side, Side] = ("clients", "servers")
+
+# a flow is known to its receiver by the port that it comes from
+FIRST_PORT = 2000
+STREAM_PORT = 1000
+DATAGRAM_PORT = 1001
+# headers of IPv4 and UDP, and of IPv4 and TCP without options
+UDP_HEADERS = 28
+TCP_HEADERS = 40
+
+
+def across(side: Side) -> Side:
+    """The other side."""
+    return SIDES[1 - SIDES.index(side)]
+
+
+def address(side: Side, place: int) -> str:
+    """Address of a host; all hosts of a side are addresses of one namespace."""
+    number = place + 2
+    return f"10.{1 + SIDES.index(side)}.{number >> 8}.{number & 255}"
+
+
+def gateway(side: Side) -> str:
+    """Address of the router on a side."""
+    return address(side, -1)
+
+
+@dataclass(frozen=True)
+class Stream:
+    """A TCP flow.
+
+    Attributes:
+        source: Its host, a place on its side.
+        sink: The host it sends to, a place on the other side.
+        start_ns: Since the start of the run.
+        stop_ns: End of the application; None: it does not end.
+        packets: Full packets to send; None: without end.
+        packet_bytes: Size of a full IP packet.
+        congestion_control: A name that the kernel knows.
+    """
+
+    source: int
+    sink: int
+    start_ns: int
+    stop_ns: int | None
+    packets: int | None
+    packet_bytes: int
+    congestion_control: str
+
+
+@dataclass(frozen=True)
+class Datagrams:
+    """All UDP flows of a side, and each of their datagrams in the order of time.
+
+    Attributes:
+        sources: Host of each flow, shape (F,).
+        sinks: The host it sends to, shape (F,).
+        time_ns: When each is sent, since the start of the run, shape (N,).
+        flow: Whose it is, shape (N,).
+        bytes: Size of its IP packet, shape (N,).
+        ecn_capable: Whether it may be marked, shape (N,).
+    """
+
+    sources: Sequence[int]
+    sinks: Sequence[int]
+    time_ns: NDArray[np.uint64]
+    flow: NDArray[np.int64]
+    bytes: NDArray[np.uint32]
+    ecn_capable: NDArray[np.bool_]
+
+
+@dataclass(frozen=True)
+class HostJob:
+    """What a side does.
+
+    Attributes:
+        side: Which.
+        hosts: How many addresses it has.
+        streams: TCP flows that it sends.
+        datagrams: UDP flows that it sends.
+        arriving_streams: How many TCP flows the other side sends it.
+        arriving_datagrams: How many UDP flows the other side sends it.
+        mtu: Largest IP packet.
+        duration_ns: Of the run.
+        sample_ns: Width of the bins in which what arrives is counted.
+        info_ns: Between two looks at the kernel's state of each connection.
+        ecn: Whether TCP asks for explicit congestion notification.
+    """
+
+    side: Side
+    hosts: int
+    streams: Sequence[Stream]
+    datagrams: Datagrams
+    arriving_streams: int
+    arriving_datagrams: int
+    mtu: int
+    duration_ns: int
+    sample_ns: int
+    info_ns: int
+    ecn: bool
+
+
+@dataclass(frozen=True)
+class RouterJob:
+    """The daemon.
+
+    Attributes:
+        program: Path of `sluiced`.
+        scenario: The scenario with one discipline, as TOML.
+        delay_s: Propagation from clients to servers, and back.
+        seed: Of its random streams.
+        sample_s: Between two lines of what it counts.
+    """
+
+    program: str
+    scenario: str
+    delay_s: float
+    seed: int
+    sample_s: float
+
+
+@dataclass(frozen=True)
+class Job:
+    """A run.
+
+    Attributes:
+        hosts: Both sides, the clients first.
+        router: The daemon; None: the kernel forwards.
+    """
+
+    hosts: tuple[HostJob, HostJob]
+    router: RouterJob | None
+
+
+@dataclass(frozen=True)
+class StreamOutcome:
+    """What a sender saw of its TCP flow.
+
+    Attributes:
+        payload: Bytes of data in a full packet; 0 if it was never connected.
+        completion_ns: From its start until all was acknowledged after its end; None: not yet.
+        error: Why it broke; empty if it did not.
+    """
+
+    payload: int
+    completion_ns: int | None
+    error: str
+
+
+@dataclass(frozen=True)
+class Sent:
+    """What the senders of a side saw.
+
+    Attributes:
+        streams: Each TCP flow.
+        info: A row for each look at a connection: the columns of `tcp_info.COLUMNS`, shape (N, C).
+        lateness_ns: Of each datagram, shape (D,): how much later than it should it was sent.
+        start_lateness_ns: Likewise of each start of a TCP flow.
+    """
+
+    streams: Sequence[StreamOutcome]
+    info: NDArray[np.int64]
+    lateness_ns: NDArray[np.int64]
+    start_lateness_ns: NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Received:
+    """What arrived at a side.
+
+    Attributes:
+        stream_bytes: Data in sequence of each TCP flow, in bins of `info_ns`, shape (S, I).
+        sampled_bytes: Of all TCP flows, in bins of `sample_ns`, shape (T,).
+        datagrams: Of each UDP flow, shape (F,).
+        sampled_datagrams: Of all UDP flows, in bins of `sample_ns`, shape (T,).
+        overruns: Datagrams that the receivers' socket had no room for.
+    """
+
+    stream_bytes: NDArray[np.int64]
+    sampled_bytes: NDArray[np.int64]
+    datagrams: NDArray[np.int64]
+    sampled_datagrams: NDArray[np.int64]
+    overruns: int
+
+
+@dataclass(frozen=True)
+class HostOutcome:
+    """What came of a side's job."""
+
+    sent: Sent
+    received: Received
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What came of a run.
+
+    Attributes:
+        start_ns: When it started.
+        hosts: Both sides, the clients first.
+        router: The lines of what the daemon counted; empty without one.
+        load: Processes that wanted a core, mean over the last minute, before and after the run.
+    """
+
+    start_ns: int
+    hosts: tuple[HostOutcome, HostOutcome]
+    router: Sequence[dict[str, Any]]
+    load: tuple[float, float]

@@ -1,0 +1,226 @@
+"""TCP: senders that have always something to send, and receivers that take it at once."""
+
+from __future__ import annotations
+
+import errno
+import os
+import socket
+import time
+from functools import partial
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sluicegate.testbed.job import (
+    FIRST_PORT,
+    STREAM_PORT,
+    TCP_HEADERS,
+    HostJob,
+    Stream,
+    StreamOutcome,
+    across,
+    address,
+)
+from sluicegate.testbed.loop import Loop
+from sluicegate.testbed.tcp_info import COLUMNS, tcp_info
+
+# data that may wait in a socket without having been sent: what a stop would not take back
+_UNSENT_BYTES = 64 << 10
+_BLOCK = memoryview(bytes(256 << 10))
+_BEGUN = (0, errno.EINPROGRESS)
+
+
+class Sender:
+    """The sending end of one TCP flow."""
+
+    def __init__(self, loop: Loop, place: int, stream: Stream, ends: tuple[str, str]) -> None:
+        self._loop = loop
+        self._place = place
+        self._stream = stream
+        self._ends = ends
+        self._socket: socket.socket | None = None
+        self._left: int | None = None
+        self._payload = 0
+        self._start_ns = 0
+        self._completion_ns: int | None = None
+        self._error = ""
+
+    def start(self) -> None:
+        """Connect; what there is to send follows."""
+        self._start_ns = time.monotonic_ns()
+        self._socket = connection = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+        connection.setblocking(False)
+        name = self._stream.congestion_control.encode()
+        connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_CONGESTION, name)
+        segment = self._stream.packet_bytes - TCP_HEADERS
+        connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_MAXSEG, segment)
+        connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NOTSENT_LOWAT, _UNSENT_BYTES)
+        # what is in flight at the end of the run is of no use to anybody
+        connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, b"\1\0\0\0\0\0\0\0")
+        source, sink = self._ends
+        connection.bind((source, FIRST_PORT + self._place))
+        error = connection.connect_ex((sink, STREAM_PORT))
+        if error in _BEGUN:
+            self._loop.on_writable(connection, self._connected)
+        else:
+            self._break(error)
+
+    def _connected(self) -> None:
+        assert self._socket is not None
+        if error := self._socket.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR):
+            self._break(error)
+            return
+        _, self._payload = tcp_info(self._socket)
+        packets = self._stream.packets
+        self._left = None if packets is None else packets * self._payload
+        self._loop.on_writable(self._socket, self._send)
+        self._send()
+
+    def _send(self) -> None:
+        assert self._socket is not None
+        try:
+            # one block at a time: a link without a limit would never let go
+            sent = self._socket.send(_BLOCK if self._left is None else _BLOCK[: self._left])
+        except BlockingIOError:
+            return
+        except OSError as error:
+            self._break(error.errno or 0)
+            return
+        if self._left is not None:
+            self._left -= sent
+            if not self._left:
+                self.stop()
+
+    def stop(self) -> None:
+        """End the application: what it has handed over is still delivered."""
+        if self._socket is None or self._error:
+            return
+        try:
+            self._socket.shutdown(socket.SHUT_WR)
+        except OSError as error:
+            self._break(error.errno or 0)
+        else:
+            self._loop.on_readable(self._socket, self._ended)
+
+    def _ended(self) -> None:
+        """The receiver has taken everything, and closed."""
+        assert self._socket is not None
+        try:
+            self._socket.recv(1)
+        except OSError as error:
+            self._break(error.errno or 0)
+            return
+        self._completion_ns = time.monotonic_ns() - self._start_ns
+        self._loop.forget(self._socket)
+
+    def _break(self, error: int) -> None:
+        assert self._socket is not None
+        self._error = os.strerror(error)
+        self._loop.forget(self._socket)
+
+    def info(self) -> list[int] | None:
+        """The kernel's figures; None before the start, and once it is over and was told."""
+        if self._socket is None or not self._payload:
+            return None
+        row, _ = tcp_info(self._socket)
+        if self._completion_ns is not None or self._error:
+            self._socket.close()
+            self._socket = None
+        return row
+
+    def outcome(self) -> StreamOutcome:
+        """What came of it."""
+        return StreamOutcome(self._payload, self._completion_ns, self._error)
+
+
+class Senders:
+    """All TCP flows that a side sends."""
+
+    def __init__(self, loop: Loop, job: HostJob) -> None:
+        self._loop = loop
+        self._job = job
+        self._rows: list[list[int]] = []
+        self._late_ns: list[int] = []
+        self._senders = []
+        for place, stream in enumerate(job.streams):
+            ends = address(job.side, stream.source), address(across(job.side), stream.sink)
+            self._senders.append(Sender(loop, place, stream, ends))
+
+    def begin(self, start_ns: int) -> None:
+        """Enter all starts, stops and looks."""
+        for sender, stream in zip(self._senders, self._job.streams, strict=True):
+            due_ns = start_ns + stream.start_ns
+            self._loop.at(due_ns, partial(self._start, sender, due_ns))
+            if stream.stop_ns is not None:
+                self._loop.at(start_ns + stream.stop_ns, sender.stop)
+        for since_ns in range(0, self._job.duration_ns, self._job.info_ns):
+            self._loop.at(start_ns + since_ns, partial(self.look, since_ns))
+
+    def _start(self, sender: Sender, due_ns: int) -> None:
+        self._late_ns.append(time.monotonic_ns() - due_ns)
+        sender.start()
+
+    def look(self, since_ns: int) -> None:
+        """Note the kernel's figures of every connection, at a time since the start of the run."""
+        for place, sender in enumerate(self._senders):
+            row = sender.info()
+            if row is not None:
+                self._rows.append([place, since_ns, *row])
+
+    def outcomes(self) -> list[StreamOutcome]:
+        """What came of each."""
+        return [sender.outcome() for sender in self._senders]
+
+    def info(self) -> NDArray[np.int64]:
+        """All rows noted, shape (N, C)."""
+        return np.array(self._rows, dtype=np.int64).reshape(-1, len(COLUMNS))
+
+    def lateness_ns(self) -> NDArray[np.int64]:
+        """How much later than it should each flow started."""
+        return np.array(self._late_ns, dtype=np.int64)
+
+
+class Receivers:
+    """All TCP flows that arrive at a side."""
+
+    def __init__(self, loop: Loop, job: HostJob) -> None:
+        self._loop = loop
+        self._info_ns, self._sample_ns = job.info_ns, job.sample_ns
+        bins = -(-job.duration_ns // job.info_ns)
+        self.bytes = np.zeros((job.arriving_streams, bins), dtype=np.int64)
+        self.sampled = np.zeros(-(-job.duration_ns // job.sample_ns), dtype=np.int64)
+        self._start_ns = 0
+        self._room = bytearray(len(_BLOCK))
+        self._listener = socket.socket()
+        self._listener.bind(("", STREAM_PORT))
+        self._listener.listen(4096)
+        self._listener.setblocking(False)
+        loop.on_readable(self._listener, self._accept)
+
+    def begin(self, start_ns: int) -> None:
+        """From here on times count."""
+        self._start_ns = start_ns
+
+    def _accept(self) -> None:
+        try:
+            connection, (_, port) = self._listener.accept()
+        except BlockingIOError:
+            return
+        connection.setblocking(False)
+        self._loop.on_readable(connection, partial(self._take, connection, port - FIRST_PORT))
+
+    def _take(self, connection: socket.socket, flow: int) -> None:
+        try:
+            count = connection.recv_into(self._room)
+        except BlockingIOError:
+            return
+        except OSError:
+            count = 0
+        if not count:
+            self._loop.forget(connection)
+            connection.close()
+            return
+        since_ns = time.monotonic_ns() - self._start_ns
+        if (sample := since_ns // self._sample_ns) < len(self.sampled):
+            self.sampled[sample] += count
+            self.bytes[flow, since_ns // self._info_ns] += count

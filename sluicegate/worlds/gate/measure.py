@@ -1,0 +1,148 @@
+"""The gate: from a scenario and a discipline to a record, by real runs one after the other."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from datetime import UTC, datetime
+from importlib.metadata import version
+from typing import Any, cast
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from sluicegate import _engine, store
+from sluicegate.errors import InterruptError
+from sluicegate.scenario import Discipline, NetworkScenario
+from sluicegate.testbed.job import Outcome
+from sluicegate.testbed.run import run as run_job
+from sluicegate.worlds.gate.counts import Flows, replication
+from sluicegate.worlds.gate.lines import LinkLines, uncounted
+from sluicegate.worlds.gate.outcome import Replication
+from sluicegate.worlds.gate.plan import plan
+from sluicegate.worlds.gate.record import GateRecord
+from sluicegate.worlds.gate.refusals import refuse
+from sluicegate.worlds.network.assemble import record as network_record
+
+Watch = Callable[[float, float], None]
+
+
+def measure(
+    scenario: NetworkScenario,
+    discipline: Discipline,
+    *,
+    congestion_control: str | None = None,
+    watch: Watch | None = None,
+) -> GateRecord:
+    """Measure one discipline on a scenario, each replication a run of its own, in real time.
+
+    A record is of this machine at this hour: it is not kept in the store, and never the same
+    twice. Ctrl-C ends the run; the replications finished by then are returned.
+
+    Args:
+        scenario: What to run.
+        discipline: Which discipline.
+        congestion_control: Of all TCP flows, any that the kernel has, such as `bbr`; None: as the
+            scenario says.
+        watch: Called now and then with the seconds run and the seconds in all.
+
+    Raises:
+        SluiceError: If it cannot be run, with the reason.
+        InterruptError: If Ctrl-C came before a replication was finished.
+    """
+    refuse(scenario, discipline, congestion_control)
+    total_s = scenario.duration_s * scenario.replications
+    replications: list[Replication] = []
+    looks: list[pl.DataFrame] = []
+    late: list[pl.DataFrame] = []
+    machines: list[dict[str, Any]] = []
+    for number in range(scenario.replications):
+
+        def tell(since_s: float, done_s: float = number * scenario.duration_s) -> None:
+            if watch is not None:
+                watch(done_s + since_s, total_s)
+
+        planned = plan(scenario, discipline, number, congestion_control)
+        try:
+            outcome = run_job(planned.job, tell)
+        except KeyboardInterrupt:
+            break
+        replications.append(replication(scenario, planned, outcome))
+        own = pl.lit(number, pl.UInt32).alias("replication")
+        looks.append(Flows(planned, outcome).connections.select(own, pl.all()))
+        late.append(_lateness(outcome).select(own, pl.all()))
+        machines.append(_machine(outcome))
+    if not replications:
+        raise InterruptError("interrupted before anything was finished")
+    described = {
+        "world": "gate",
+        "version": version("sluicegate"),
+        **scenario.described(discipline),
+        "congestion_control": congestion_control,
+        "kernel": os.uname().release,
+        "measured": datetime.now(UTC).isoformat(timespec="microseconds"),
+        "machine": machines,
+    }
+    found = network_record(
+        scenario,
+        # they have the attributes of the engine's
+        cast(Sequence[_engine.Replication], replications),
+        identity=store.identity(described, __name__),
+        discipline=discipline.name,
+        run=described,
+    )
+    return GateRecord(**vars(found), connections=pl.concat(looks), lateness=pl.concat(late))
+
+
+def _machine(outcome: Outcome) -> dict[str, Any]:
+    """How busy the machine was, and what was lost where it should not."""
+    before, after = outcome.load
+    links = [LinkLines(outcome.router, name).lines for name in ("forward", "reverse")]
+    errors = [each.error for host in outcome.hosts for each in host.sent.streams if each.error]
+    return {
+        "load_before": before,
+        "load_after": after,
+        "receiver_overruns": sum(host.received.overruns for host in outcome.hosts),
+        "broken_connections": len(errors),
+        "first_error": next(iter(errors), ""),
+        "uncounted": [uncounted(lines[-1]) for lines in links if lines],
+    }
+
+
+def _lateness(outcome: Outcome) -> pl.DataFrame:
+    """See `GateRecord.lateness`."""
+    rows = []
+    for name in ("forward", "reverse"):
+        if lines := LinkLines(outcome.router, name).lines:
+            late, count = lines[-1]["lateness_ms"], lines[-1]["released"]
+            rows.append(
+                {
+                    "of": f"router, {name}",
+                    "count": count,
+                    **{f"{key}_s": late[key] / 1e3 for key in ("mean", "p50", "p99", "max")},
+                }
+            )
+    sent = [host.sent for host in outcome.hosts]
+    rows += [
+        *_row("datagram", np.concatenate([each.lateness_ns for each in sent])),
+        *_row("start", np.concatenate([each.start_lateness_ns for each in sent])),
+    ]
+    return pl.DataFrame(rows)
+
+
+def _row(of: str, late_ns: NDArray[np.int64]) -> list[dict[str, Any]]:
+    if not len(late_ns):
+        return []
+    late_s = late_ns / 1e9
+    p50, p99 = np.quantile(late_s, [0.5, 0.99])
+    return [
+        {
+            "of": of,
+            "count": len(late_s),
+            "mean_s": float(late_s.mean()),
+            "p50_s": float(p50),
+            "p99_s": float(p99),
+            "max_s": float(late_s.max()),
+        }
+    ]

@@ -1,0 +1,102 @@
+"""What a replication of the gate gives, in the shape of the engine's outcomes.
+
+The classes have the attributes of those of the same name in `sluicegate._engine`, which the network
+world makes its records of.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+
+@dataclass(frozen=True)
+class Times:
+    """Times of packets, ns."""
+
+    bins: NDArray[np.uint64]
+    bin: int
+    sum: int
+    square_sum: int
+
+
+@dataclass(frozen=True)
+class Tally:
+    """What a queue counted; ticks are ns."""
+
+    duration: int
+    idle: int
+    queue: NDArray[np.uint64]
+    arrivals: int
+    verdicts: list[int]
+    served: int
+    served_bytes: int
+    sojourn: Times
+    delay: Times
+
+
+@dataclass(frozen=True)
+class Period:
+    """What was counted in a part of a replication."""
+
+    ports: Sequence[Tally]
+    acknowledged: int
+    retransmissions: int
+    timeouts: int
+    datagrams_sent: int
+    datagrams_received: int
+
+
+@dataclass(frozen=True)
+class TcpFlows:
+    """What became of the TCP flows; NaN for times that did not come."""
+
+    group: NDArray[np.uint32]
+    acknowledged: NDArray[np.uint32]
+    retransmissions: NDArray[np.uint32]
+    timeouts: NDArray[np.uint32]
+    start_s: NDArray[np.float64]
+    completion_s: NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class DatagramFlows:
+    """What became of the flows of datagrams."""
+
+    group: NDArray[np.uint32]
+    received: NDArray[np.uint64]
+    start_s: NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class PortSeries:
+    """A queue at each sample."""
+
+    queue: NDArray[np.uint32]
+    arrivals: NDArray[np.uint64]
+    losses: NDArray[np.uint64]
+    sent_bytes: NDArray[np.uint64]
+    average: NDArray[np.float64]
+    probability: NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class FlowSeries:
+    """All TCP flows together at each sample."""
+
+    acknowledged: NDArray[np.uint64]
+    window: NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Replication:
+    """What one replication gives."""
+
+    periods: Sequence[Period]
+    tcp: TcpFlows
+    datagrams: DatagramFlows
+    ports: Sequence[PortSeries]
+    flows: FlowSeries

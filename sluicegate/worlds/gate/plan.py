@@ -1,0 +1,215 @@
+"""From a scenario to what clients, servers and the router have to do."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sluicegate import _engine
+from sluicegate.errors import SluiceError
+from sluicegate.scenario import DatagramFlows, Discipline, Dumbbell, NetworkScenario, ReplayFlows
+from sluicegate.testbed.job import (
+    SIDES,
+    UDP_HEADERS,
+    Datagrams,
+    HostJob,
+    Job,
+    RouterJob,
+    Side,
+    Stream,
+    across,
+)
+from sluicegate.testbed.router import program
+from sluicegate.worlds.gate.refusals import MOST_FLOWS
+from sluicegate.worlds.gate.toml import toml
+
+# between two looks at the kernel's state of each connection
+INFO_S = 0.1
+_USUAL_MTU = 1500
+_NS_PER_S = 1e9
+
+# where a flow is: the side that sends it, and its place among those of that side
+Place: TypeAlias = tuple[Side, int]
+
+
+@dataclass(frozen=True)
+class Plan:
+    """One replication.
+
+    Attributes:
+        job: For the testbed.
+        groups: Of each TCP flow of the scenario, in its order, the group, as the engine counts
+            them: one for each pair of nodes of the flows' route.
+        streams: Where each TCP flow is.
+        datagram_groups: The group of each UDP flow.
+        datagrams: Where each UDP flow is.
+        starts_s: When each UDP flow sends first; None: never.
+    """
+
+    job: Job
+    groups: Sequence[int]
+    streams: Sequence[Place]
+    datagram_groups: Sequence[int]
+    datagrams: Sequence[Place]
+    starts_s: Sequence[float | None]
+
+
+@dataclass(frozen=True)
+class _Group:
+    """A pair of nodes and the flows between them."""
+
+    number: int
+    side: Side
+    source: int
+    sink: int
+
+
+def plan(
+    scenario: NetworkScenario,
+    discipline: Discipline,
+    replication: int,
+    congestion_control: str | None,
+) -> Plan:
+    """The plan of a replication; starts, sizes and datagrams are those of the network world.
+
+    Raises:
+        SluiceError: If there is more than real senders can send.
+    """
+    offered = _engine.offered_traffic(scenario.handle, discipline.handle, replication)
+    groups = _groups(scenario)
+    most = max(len(offered.tcp), len(offered.datagram_groups))
+    if most > MOST_FLOWS:
+        raise SluiceError(f"flows: there are {most} and must be at most {MOST_FLOWS}: sockets")
+    streams: dict[Side, list[Stream]] = {side: [] for side in SIDES}
+    places: list[Place] = []
+    for flow in offered.tcp:
+        group = groups[flow.group]
+        tcp = scenario.flows[group.number].tcp  # type: ignore[union-attr]
+        places.append((group.side, len(streams[group.side])))
+        control = congestion_control or tcp.congestion_control
+        ends = group.source, group.sink
+        streams[group.side].append(
+            Stream(*ends, flow.start_ns, flow.stop_ns, flow.packets, tcp.packet_bytes, control)
+        )
+    datagrams, datagram_places = _datagrams(offered, groups)
+    return Plan(
+        job=Job(
+            hosts=_hosts(scenario, streams, datagrams),
+            router=_router(scenario, discipline, replication),
+        ),
+        groups=[flow.group for flow in offered.tcp],
+        streams=places,
+        datagram_groups=offered.datagram_groups,
+        datagrams=datagram_places,
+        starts_s=_first_times_s(offered),
+    )
+
+
+def _groups(scenario: NetworkScenario) -> list[_Group]:
+    def place(node: str) -> int:
+        return int(node.lstrip("abcdefghijklmnopqrstuvwxyz"))
+
+    return [
+        _Group(
+            number, "clients" if source.startswith("client") else "servers", place(source),
+            place(sink),
+        )
+        for number, pairs in enumerate(scenario.pairs())
+        for source, sink in pairs
+    ]  # fmt: skip
+
+
+def _first_times_s(offered: _engine.Offered) -> list[float | None]:
+    flows, first = np.unique(offered.flow, return_index=True)
+    times = dict(zip(flows.tolist(), (offered.time_ns[first] / _NS_PER_S).tolist(), strict=True))
+    return [times.get(flow) for flow in range(len(offered.datagram_groups))]
+
+
+def _datagrams(
+    offered: _engine.Offered, groups: Sequence[_Group]
+) -> tuple[dict[Side, Datagrams], list[Place]]:
+    """The datagrams of each side, and where each UDP flow is."""
+    if len(offered.bytes) and (least := offered.bytes.min()) < UDP_HEADERS:
+        raise SluiceError(
+            f"flows: a recorded packet has {least} bytes; with headers of IP and UDP it is "
+            f"{UDP_HEADERS} at least"
+        )
+    of = [groups[number] for number in offered.datagram_groups]
+    sides = np.array([SIDES.index(group.side) for group in of], dtype=np.int64)
+    ranks = np.zeros(len(of), dtype=np.int64)
+    datagrams: dict[Side, Datagrams] = {}
+    for place, side in enumerate(SIDES):
+        own: NDArray[np.bool_] = sides == place
+        ranks[own] = np.arange(own.sum())
+        sent = own[offered.flow]
+        datagrams[side] = Datagrams(
+            sources=[group.source for group in of if group.side == side],
+            sinks=[group.sink for group in of if group.side == side],
+            time_ns=offered.time_ns[sent],
+            flow=ranks[offered.flow[sent]],
+            bytes=offered.bytes[sent],
+            ecn_capable=offered.ecn_capable[sent],
+        )
+    return datagrams, [(group.side, int(rank)) for group, rank in zip(of, ranks, strict=True)]
+
+
+def _hosts(
+    scenario: NetworkScenario,
+    streams: dict[Side, list[Stream]],
+    datagrams: dict[Side, Datagrams],
+) -> tuple[HostJob, HostJob]:
+    topology = scenario.topology
+    assert isinstance(topology, Dumbbell)
+    sizes = [stream.packet_bytes for each in streams.values() for stream in each]
+    sizes += [int(each.bytes.max()) for each in datagrams.values() if len(each.bytes)]
+    ecn = any(
+        flows.tcp.ecn
+        for flows in scenario.flows
+        if not isinstance(flows, DatagramFlows | ReplayFlows)
+    )
+
+    def host(side: Side) -> HostJob:
+        return HostJob(
+            side=side,
+            hosts=len(topology.client_delays_s),
+            streams=streams[side],
+            datagrams=datagrams[side],
+            arriving_streams=len(streams[across(side)]),
+            arriving_datagrams=len(datagrams[across(side)].sources),
+            mtu=max(_USUAL_MTU, *sizes),
+            duration_ns=round(scenario.duration_s * _NS_PER_S),
+            sample_ns=round(scenario.sample_s * _NS_PER_S),
+            info_ns=round(INFO_S * _NS_PER_S),
+            ecn=ecn,
+        )
+
+    clients, servers = map(host, SIDES)
+    return clients, servers
+
+
+def _router(scenario: NetworkScenario, discipline: Discipline, replication: int) -> RouterJob:
+    topology = scenario.topology
+    assert isinstance(topology, Dumbbell)
+    found = program()
+    assert found is not None
+    delay_s = topology.client_delays_s[0] + topology.delay_s + topology.server_delay_s
+    table = scenario.replace(disciplines=[discipline]).table()
+    # a path in a file starts at the file's folder, and that of the daemon lies elsewhere
+    for flows in table["flows"]:
+        if "capture" in flows:
+            flows["capture"] = str(Path(flows["capture"]).resolve())
+    for given in table["disciplines"]:
+        if given["aqm"].endswith(".h"):
+            given["aqm"] = str(Path(given["aqm"]).resolve())
+    return RouterJob(
+        program=found,
+        scenario=toml(table),
+        delay_s=delay_s,
+        seed=scenario.seed + replication,
+        sample_s=scenario.sample_s,
+    )

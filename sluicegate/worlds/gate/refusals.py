@@ -1,0 +1,110 @@
+"""What the gate cannot do, told before anything is run."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from sluicegate.errors import SluiceError
+from sluicegate.scenario import (
+    DatagramFlows,
+    Discipline,
+    Dumbbell,
+    Flows,
+    NetworkScenario,
+    ReplayFlows,
+    WebFlows,
+)
+from sluicegate.testbed.check import congestion_controls, missing, needs
+from sluicegate.testbed.job import TCP_HEADERS, UDP_HEADERS
+
+# the kernel takes no segment outside of these (TCP_MIN_MSS, MAX_TCP_WINDOW), headers included
+_PACKET_BYTES = (88 + TCP_HEADERS, 32767 + TCP_HEADERS)
+MOST_FLOWS = 5000
+
+
+def refuse(
+    scenario: NetworkScenario, discipline: Discipline, congestion_control: str | None
+) -> None:
+    """Refuse what cannot be run with real packets on this machine.
+
+    Raises:
+        SluiceError: A line for each reason, with the path of the field.
+    """
+    problems = [
+        *_of_topology(scenario),
+        *_of_discipline(discipline),
+        *_of_flows(scenario, congestion_control),
+    ]
+    if not problems and (lacking := missing(needs())):
+        problems = [f"the gate lacks {line}" for line in lacking.splitlines()]
+    if problems:
+        raise SluiceError("\n".join(problems))
+
+
+def _of_topology(scenario: NetworkScenario) -> Iterator[str]:
+    topology = scenario.topology
+    if not isinstance(topology, Dumbbell):
+        yield (
+            f"topology.kind = {topology.kind} must be dumbbell: the gate is one router between "
+            "clients and servers"
+        )
+        return
+    if len(set(topology.client_delays_s)) > 1:
+        delays = ", ".join(f"{delay:g}" for delay in topology.client_delays_s)
+        yield (
+            f"topology.client_delays_s = [{delays}] must be all the same: the gate delays all "
+            "packets of a direction alike"
+        )
+
+
+def _of_discipline(discipline: Discipline) -> Iterator[str]:
+    if not isinstance(discipline.aqm, str):
+        yield f"aqm = {discipline.name} must have a C header: sluiced runs no Python"
+
+
+def _of_flows(scenario: NetworkScenario, congestion_control: str | None) -> Iterator[str]:
+    for number, (flows, pairs) in enumerate(zip(scenario.flows, scenario.pairs(), strict=True)):
+        for problem in _of_group(flows, pairs, congestion_control):
+            yield f"flows.{number}{problem}"
+    ecn = {
+        flows.tcp.ecn
+        for flows in scenario.flows
+        if not isinstance(flows, DatagramFlows | ReplayFlows)
+    }
+    if len(ecn) > 1:
+        yield "flows: tcp.ecn must be the same for all: it is a setting of the whole host"
+
+
+def _of_group(
+    flows: Flows, pairs: list[tuple[str, str]], congestion_control: str | None
+) -> Iterator[str]:
+    for source, sink in pairs:
+        if {_side(source), _side(sink)} != {"client", "server"}:
+            yield f": {source} to {sink} must lead from clients to servers, or back"
+    if flows.count > MOST_FLOWS:
+        yield f".count = {flows.count} must be at most {MOST_FLOWS}: each is a socket"
+    if isinstance(flows, WebFlows):
+        yield ".kind = web must be another: the gate's senders do not think"
+    elif isinstance(flows, DatagramFlows):
+        if flows.packet_bytes < UDP_HEADERS:
+            yield (
+                f".packet_bytes = {flows.packet_bytes} must be at least {UDP_HEADERS}: headers "
+                "of IP and UDP"
+            )
+    elif not isinstance(flows, ReplayFlows):
+        least, most = _PACKET_BYTES
+        if not least <= flows.tcp.packet_bytes <= most:
+            yield (
+                f".tcp.packet_bytes = {flows.tcp.packet_bytes} must lie between {least} and "
+                f"{most}: the kernel makes no others"
+            )
+        name = congestion_control or flows.tcp.congestion_control
+        if name not in (known := congestion_controls()):
+            yield (
+                f".tcp.congestion_control = {name} must be one that this kernel has: "
+                f"{', '.join(known)} (perhaps: modprobe tcp_{name})"
+            )
+
+
+def _side(node: str) -> str:
+    return node.rstrip("0123456789")

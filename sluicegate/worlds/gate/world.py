@@ -1,0 +1,107 @@
+"""The gate, as comparisons use it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
+
+from sluicegate.report.text import reading_of_intervals
+from sluicegate.scenario import Discipline, NetworkScenario
+from sluicegate.worlds.gate.measure import measure
+from sluicegate.worlds.gate.record import GateRecord
+from sluicegate.worlds.gate.refusals import refuse
+from sluicegate.worlds.network.world import Network
+from sluicegate.worlds.world import AnyScenario, Tell, World
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from sluicegate.report.page import Page
+
+# slots that the slotted world simulates in a second, about
+_SLOTS_PER_S = 1e8
+
+
+@dataclass(frozen=True)
+class Gate(World[NetworkScenario, GateRecord]):
+    """A real router, with the TCP of this machine's kernel.
+
+    Attributes:
+        congestion_control: Of all TCP flows, in place of the scenario's: any that the kernel has.
+    """
+
+    name: ClassVar[str] = "gate"
+    column: ClassVar[str] = "real"
+    takes: ClassVar[type[AnyScenario]] = NetworkScenario
+    tables: ClassVar[tuple[str, ...]] = Network.tables
+
+    congestion_control: str | None = None
+
+    def check(self, scenario: NetworkScenario, discipline: Discipline) -> None:
+        """One router between clients and servers, and what the kernel can send."""
+        refuse(scenario, discipline, self.congestion_control)
+
+    def cost(self, scenario: NetworkScenario) -> float:
+        """It takes the time that it takes."""
+        return _SLOTS_PER_S * scenario.duration_s * scenario.replications
+
+    def run(
+        self,
+        scenario: NetworkScenario,
+        discipline: Discipline,
+        *,
+        threads: int | None,
+        tell: Tell,
+        fresh: bool,
+    ) -> GateRecord:
+        """Measure, always anew; see `sluicegate.worlds.gate.measure`."""
+        return measure(
+            scenario,
+            discipline,
+            congestion_control=self.congestion_control,
+            watch=lambda done_s, total_s: tell(
+                done_s, total_s, f"{done_s:,.0f} of {total_s:,.0f} s"
+            ),
+        )
+
+    def in_short(self, scenario: NetworkScenario) -> str:
+        """Runs and seconds."""
+        runs = f"{scenario.replications} run{'s' * (scenario.replications > 1)}"
+        return f"measured in {runs} of {scenario.duration_s:,g} s with real packets"
+
+    def reading(self, records: Sequence[GateRecord]) -> str:
+        """How the intervals were made."""
+        return reading_of_intervals(records)
+
+    def settings(self, scenario: NetworkScenario) -> Iterator[tuple[str, str]]:
+        """Those of the network world."""
+        return Network().settings(scenario)
+
+    def key_measures(self, records: Sequence[GateRecord]) -> list[str]:
+        """Those of the network world."""
+        return Network().key_measures(records)
+
+    def notes(self, scenario: NetworkScenario) -> list[str]:
+        """What is the kernel's and not the scenario's."""
+        return [
+            *scenario.notes(),
+            "In the gate TCP is the kernel's: only congestion control, packet size, ECN, starts, "
+            "stops and sizes are the scenario's. The links to the router have no rate.",
+        ]
+
+    def add_figures(self, page: Page, records: Sequence[GateRecord]) -> None:
+        """Those of the network world."""
+        Network().add_figures(page, records)
+
+    def frames(self, records: Sequence[GateRecord]) -> dict[str, pl.DataFrame]:
+        """The tables `gate-series` and `gate-flows`, and `gate-connections` of `TCP_INFO`."""
+        import polars as pl
+
+        shared = Network().frames(records)
+        connections = [
+            record.connections.select(pl.lit(record.discipline).alias("discipline"), pl.all())
+            for record in records
+        ]
+        found = {f"gate-{name}": frame for name, frame in shared.items()}
+        return found | {"gate-connections": pl.concat(connections)}

@@ -1,0 +1,239 @@
+"""The gate: real packets through sluiced, in the words and columns of the network world."""
+
+import os
+import subprocess
+import sys
+
+import numpy as np
+import polars as pl
+import pytest
+
+import sluicegate as sg
+from sluicegate.errors import SluiceError
+from sluicegate.scenario import NetworkScenario
+from sluicegate.testbed.check import missing, needs
+from sluicegate.worlds.gate import measure, refusals
+from sluicegate.worlds.gate.lines import LinkLines, tally
+
+LACKING = missing(needs())
+needs_gate = pytest.mark.skipif(bool(LACKING), reason=f"no gate here: {LACKING}")
+
+
+def scenario(*flows, discipline=None, **changes):
+    given = {
+        "duration_s": 4.0,
+        "warm_up_s": 1.0,
+        "replications": 1,
+        "topology": {
+            "kind": "dumbbell",
+            "rate_bps": 4e6,
+            "delay_s": 0.008,
+            "client_delays_s": [0.001, 0.001],
+            "server_delay_s": 0.001,
+        },
+        "flows": list(flows),
+        "queue": {"limit": 50},
+        "disciplines": [discipline or {"aqm": "drop_tail"}],
+    }
+    return NetworkScenario.parse({**given, **changes})
+
+
+TCP = {"kind": "tcp", "count": 4, "spread_s": 0.3, "tcp": {"packet_bytes": 1000}}
+POISSON = {"kind": "datagrams", "rate_bps": 1e6, "gaps": "exponential"}
+# twice what the link carries
+FLOOD = {"kind": "datagrams", "rate_bps": 8e6, "packet_bytes": 500}
+
+
+@needs_gate
+def test_prediction_and_measurement_stand_side_by_side():
+    given = scenario(TCP, POISSON, windows=True)
+    told = []
+    predicted, measured = sg.compare(
+        given, world=["network", "gate"], watch=lambda *news: told.append(news)
+    ).records
+    assert (predicted.world, measured.world) == ("network", "gate")
+    assert list(measured.measures) == list(predicted.measures)
+    for name in ("flows", "replications", "series"):
+        assert getattr(measured, name).schema == getattr(predicted, name).schema, name
+    (there,), (here,) = predicted.ports, measured.ports
+    assert here.series.columns == there.series.columns
+    assert len(here.series) == len(there.series) == 400
+    # the same flows start at the same times, drawn from the same streams
+    assert measured.flows["start_s"].to_list() == predicted.flows["start_s"].to_list()
+    assert any("of 4 s" in stage for *_, stage in told)
+
+    # each figure against another that counts the same
+    goodput = measured["goodput"].value * 1000 * 8 + measured["datagram_goodput"].value * 4000
+    assert goodput <= 1.02 * measured["throughput_bps"].value <= 1.03 * 4e6
+    assert measured["utilization"].value > 0.8
+    assert 0 <= measured["queue_mean"].value <= 50
+    assert here.samples.max() <= 50
+    service_s = 0.002
+    gap_s = measured["delay_mean"].value - measured["sojourn_mean"].value
+    assert service_s / 2 < gap_s <= 1.01 * service_s
+    looks = measured.connections
+    assert looks["flow"].unique().sort().to_list() == [0, 1, 2, 3]
+    assert looks.filter(pl.col("rtt_s") > 0)["rtt_s"].min() > 0.02
+    # all bytes that arrived, by looks, are the flows' packets, but for those after the last look
+    packets = measured.flows.filter(group=0)["packets"].to_numpy()
+    seen = looks.group_by("flow").agg(pl.sum("received")).sort("flow")["received"].to_numpy()
+    assert np.all(np.abs(packets - seen) <= 1)
+    assert set(measured.lateness["of"]) == {
+        "router, forward",
+        "router, reverse",
+        "datagram",
+        "start",
+    }
+    (machine,) = measured.run["machine"]
+    assert machine["receiver_overruns"] == machine["broken_connections"] == 0
+
+
+@needs_gate
+def test_a_flooded_link_sends_what_it_can_and_loses_the_rest():
+    record = measure(given := scenario(FLOOD), given.disciplines[0])
+    assert record["throughput"].value == pytest.approx(1000, rel=0.01)
+    assert record["datagram_goodput"].value == pytest.approx(1000, rel=0.01)
+    assert record["loss_ratio"].value == pytest.approx(0.5, abs=0.02)
+    assert record["overflow_loss_ratio"].value == record["loss_ratio"].value
+    # full but for the moments in which a place is free
+    assert 48 < record["queue_mean"].value <= 50
+    assert record["sojourn_mean"].value == pytest.approx(0.05, rel=0.03)
+    assert record["sojourn_p50"].value == pytest.approx(0.05, rel=0.03)
+    assert record.queue_distribution.sum() == pytest.approx(1)
+    assert record.delay_distribution.sum() == pytest.approx(1)
+    sent = record.flows["packets"][0] + record.ports[0].rows("losses").max()
+    assert sent == pytest.approx(8000, rel=0.02)
+
+
+@needs_gate
+def test_a_record_of_the_gate_is_written_and_read_and_never_the_same_twice(tmp_path):
+    given = scenario(POISSON, duration_s=1.0, warm_up_s=0.0, replications=2)
+    first, second = (measure(given, given.disciplines[0]) for _ in range(2))
+    assert first.identity != second.identity
+    assert first["throughput"].half_width is not None
+    first.write(tmp_path / "record.zip")
+    known = type(first).read(tmp_path / "record.zip")
+    assert known.measures == first.measures
+    assert known.lateness.equals(first.lateness)
+    assert known.connections.schema == first.connections.schema
+
+
+@needs_gate
+def test_the_command_measures_and_says_how_late_it_was(tmp_path):
+    text = """
+        duration_s = 2
+        topology = { kind = "dumbbell", rate_bps = 2e6, client_delays_s = [0.01] }
+        flows = [{ kind = "tcp", tcp = { packet_bytes = 1000 } }]
+        disciplines = [{ aqm = "drop_tail" }]
+    """
+    (tmp_path / "one.toml").write_text(text)
+    command = [sys.executable, "-c", "from sluicegate.cli import main; raise SystemExit(main())"]
+    words = ["testbed", "one.toml", "--aqm", "red", "--congestion-control", "cubic"]
+    done = subprocess.run(
+        [*command, *words], cwd=tmp_path, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    for words in (
+        "red",
+        "queue_mean",
+        "measured in 1 run of 2 s",
+        "window",
+        "late, router",
+        "load",
+    ):
+        assert words in done.stdout, done.stdout
+    assert "TCP is the kernel's" in " ".join(done.stderr.split())
+
+
+REFUSED = [
+    (scenario(TCP, topology={"kind": "star"}), "topology.kind = star must be dumbbell"),
+    (
+        scenario(TCP, topology={"kind": "dumbbell", "client_delays_s": [0.01, 0.02]}),
+        "topology.client_delays_s = [0.01, 0.02] must be all the same",
+    ),
+    (
+        scenario(
+            POISSON,
+            {
+                "kind": "web",
+                "objects": {"kind": "constant", "mean_packets": 2},
+                "think": {"kind": "constant", "mean_s": 1.0},
+            },
+        ),
+        "flows.1.kind = web must be another",
+    ),
+    (scenario({**TCP, "tcp": {"packet_bytes": 100}}), "flows.0.tcp.packet_bytes = 100 must lie"),
+    (scenario({**POISSON, "packet_bytes": 20}), "flows.0.packet_bytes = 20 must be at least 28"),
+    (scenario({**TCP, "count": 6000}), "flows.0.count = 6000 must be at most 5000"),
+    (
+        scenario({**TCP, "route": None, "source": "client0", "sink": "client1"}),
+        "flows.0: client0 to client1 must lead from clients to servers",
+    ),
+    (
+        scenario(TCP, {**TCP, "tcp": {"packet_bytes": 1000, "ecn": True}}),
+        "flows: tcp.ecn must be the same for all",
+    ),
+]
+
+
+@pytest.mark.parametrize(("given", "told"), REFUSED, ids=[told for _, told in REFUSED])
+def test_what_cannot_be_run_is_refused_with_its_field(given, told):
+    with pytest.raises(SluiceError) as refused:
+        sg.compare(given, world="gate")
+    assert told in str(refused.value)
+
+
+def test_a_congestion_control_that_the_kernel_lacks_is_refused(monkeypatch):
+    monkeypatch.setattr(refusals, "congestion_controls", lambda: ["reno"])
+    told = r"flows.0.tcp.congestion_control = bbr must be one that this kernel has: reno"
+    with pytest.raises(SluiceError, match=told):
+        measure(given := scenario(TCP), given.disciplines[0], congestion_control="bbr")
+
+
+def test_a_python_aqm_is_refused():
+    class Mine:
+        """Admits."""
+
+        def arrive(self, view):
+            return sg.ADMIT
+
+    given = scenario(TCP)
+    with pytest.raises(SluiceError, match="sluiced runs no Python"):
+        refusals.refuse(given, sg.Discipline(aqm=Mine), None)
+
+
+def test_without_the_daemon_the_gate_says_how_to_get_it(monkeypatch):
+    monkeypatch.setenv("PATH", os.defpath)
+    monkeypatch.setattr("sluicegate.testbed.check.program", lambda: None)
+    with pytest.raises(SluiceError, match=r"(?s)the gate lacks .*the daemon sluiced: .*make build"):
+        sg.compare(scenario(TCP), world="gate")
+
+
+def line(clock_ns, interval=(), **counts):
+    times = {"mean": 3.0}
+    given = {"link": "forward", "clock_ns": clock_ns, "time_s": clock_ns / 1e9, "marked": 0}
+    given |= {"arrivals": 0, "sent": 0, "sent_bytes": 0, "sojourn_ms": times, "delay_ms": times}
+    given["drops"] = {"early": 0, "forced": 0, "overflow": 0, "both": 0}
+    names = ("queue", "sojourn", "delay")
+    given["interval"] = {f"{name}_distribution_ns": list(interval) for name in names}
+    return {**given, **counts}
+
+
+def test_what_is_counted_lies_between_the_lines_nearest_to_the_times():
+    pairs = [[2, 600], [5, 400]]
+    lines = [
+        line(0),
+        line(1_010, arrivals=5, sent=4, sent_bytes=400),
+        line(1_990, pairs, arrivals=9, sent=8, sent_bytes=1000),
+        {**line(2_000), "link": "reverse"},
+        line(3_000, [[1, 1]], arrivals=20),
+    ]
+    found = LinkLines(lines, "forward").between(1_000, 2_000)
+    assert [each["clock_ns"] for each in found] == [1_010, 1_990]
+    counted = tally(found, rate_bps=8e9)
+    assert counted.duration == 980
+    assert counted.idle == 980 - 600
+    assert counted.queue.tolist() == [0, 0, 600, 0, 0, 400]
+    assert (counted.arrivals, counted.served, counted.served_bytes) == (4, 4, 600)
+    assert counted.sojourn.sum == 4 * 3_000_000
+    assert counted.sojourn.square_sum == 600 * 4 + 400 * 25

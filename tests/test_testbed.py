@@ -1,0 +1,222 @@
+"""The testbed with the kernel as its router: real packets, and nothing left of it."""
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+import tomllib
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import sluicegate as sg
+from sluicegate.errors import SluiceError
+from sluicegate.testbed import run as bed
+from sluicegate.testbed.check import missing, namespace_needs
+from sluicegate.testbed.job import Datagrams, HostJob, Job, Stream
+from sluicegate.testbed.run import run
+from sluicegate.testbed.tcp_info import COLUMNS, tcp_info
+from sluicegate.worlds.gate.toml import toml
+
+LACKING = missing(namespace_needs())
+needs_namespaces = pytest.mark.skipif(bool(LACKING), reason=f"no testbed here: {LACKING}")
+
+MS = 1_000_000
+
+
+def datagrams(count=0, every_ns=MS, size=500):
+    flows = [0] * bool(count)
+    return Datagrams(
+        sources=flows,
+        sinks=flows,
+        time_ns=np.arange(count, dtype=np.uint64) * every_ns,
+        flow=np.zeros(count, dtype=np.int64),
+        bytes=np.full(count, size, dtype=np.uint32),
+        ecn_capable=np.zeros(count, dtype=bool),
+    )
+
+
+def job(streams=(), sent=None, back=(), duration_ns=1000 * MS):
+    """Streams and datagrams of the clients, and streams of the servers."""
+    sent = sent or datagrams()
+
+    def host(side, own, given, arriving_streams, arriving_datagrams):
+        return HostJob(
+            side=side,
+            hosts=2,
+            streams=own,
+            datagrams=given,
+            arriving_streams=arriving_streams,
+            arriving_datagrams=arriving_datagrams,
+            mtu=1500,
+            duration_ns=duration_ns,
+            sample_ns=10 * MS,
+            info_ns=100 * MS,
+            ecn=False,
+        )
+
+    clients = host("clients", streams, sent, len(back), 0)
+    servers = host("servers", back, datagrams(), len(streams), len(sent.sources))
+    return Job((clients, servers), None)
+
+
+def stream(**changes):
+    given = {
+        "source": 0,
+        "sink": 0,
+        "start_ns": 0,
+        "stop_ns": None,
+        "packets": None,
+        "packet_bytes": 500,
+        "congestion_control": "reno",
+    }
+    return Stream(**{**given, **changes})
+
+
+@needs_namespaces
+def test_every_byte_and_datagram_crosses_the_router():
+    streams = [stream(packets=100, source=1, sink=1), stream(packets=3, start_ns=300 * MS)]
+    sent = datagrams(count=400, size=700)
+    clients, servers = run(job(streams, sent, back=[stream(packets=50)])).hosts
+    # 20 bytes of IP, 20 of TCP and 12 of time stamps leave 448
+    assert [each.payload for each in clients.sent.streams] == [448, 448]
+    assert servers.received.stream_bytes.sum(axis=1).tolist() == [100 * 448, 3 * 448]
+    assert servers.received.stream_bytes[1, :3].sum() == 0
+    assert servers.received.sampled_bytes.sum() == 103 * 448
+    assert clients.received.stream_bytes.sum() == 50 * 448
+    assert servers.received.datagrams.tolist() == [400]
+    assert servers.received.overruns == 0
+    for each in (*clients.sent.streams, *servers.sent.streams):
+        assert not each.error
+        assert each.completion_ns > 0
+    # none leaves before its time
+    assert len(clients.sent.lateness_ns) == 400
+    assert clients.sent.lateness_ns.min() >= 0
+    assert clients.sent.start_lateness_ns.min() >= 0
+
+
+@needs_namespaces
+def test_a_stream_ends_with_its_application_and_is_looked_at_until_then():
+    stopped = stream(stop_ns=400 * MS)
+    clients, servers = run(job([stopped])).hosts
+    (outcome,) = clients.sent.streams
+    assert 400 * MS <= outcome.completion_ns < 1000 * MS
+    assert servers.received.stream_bytes[0, 5:].sum() < servers.received.stream_bytes.sum() / 10
+    info = clients.sent.info
+    assert info.shape[1] == len(COLUMNS)
+    assert info[:, COLUMNS.index("cwnd")].min() >= 1
+    assert info[-1, 1] <= 1000 * MS
+
+
+@needs_namespaces
+def test_as_an_ordinary_user(monkeypatch):
+    words = ["unshare", *bed._AS_ROOT_IN_THERE, *bed._SPACES]
+    tried = subprocess.run([*words, "true"], capture_output=True, text=True, check=False)
+    if tried.returncode:
+        pytest.skip(f"no user namespaces: {tried.stderr}")
+    monkeypatch.setattr(bed, "entrance", lambda: words)
+    _, servers = run(job([stream(packets=20)], duration_ns=300 * MS)).hosts
+    assert servers.received.stream_bytes.sum() == 20 * 448
+
+
+@needs_namespaces
+def test_what_goes_wrong_in_a_host_is_told():
+    wrong = stream(congestion_control="nonsense")
+    with pytest.raises(SluiceError, match=r"(?s)clients ended.*No such file"):
+        run(job([wrong]))
+
+
+def processes_below(root):
+    """The processes that one has started, and those that these have."""
+    parents = {}
+    for path in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            fields = path.read_text().rpartition(")")[2].split()
+        except OSError:
+            continue
+        parents[int(path.parent.name)] = int(fields[1])
+    found = {root}
+    while more := {child for child, parent in parents.items() if parent in found} - found:
+        found |= more
+    return found - {root}
+
+
+def networks(processes):
+    """Their network namespaces, as far as they may be seen."""
+    found = set()
+    for process in processes:
+        try:
+            found.add(os.readlink(f"/proc/{process}/ns/net"))
+        except OSError:
+            continue
+    return found
+
+
+def wait_for(condition):
+    end = time.monotonic() + 20
+    while not condition() and time.monotonic() < end:
+        time.sleep(0.05)
+    assert condition()
+
+
+ENDLESS = """
+from tests.test_testbed import job, run, stream
+print("started", flush=True)
+run(job([stream()], duration_ns=60 * 10**9), lambda since_s: print("runs", flush=True))
+"""
+
+
+@needs_namespaces
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM, signal.SIGINT])
+def test_nothing_is_left_after(number, root):
+    links = set(os.listdir("/sys/class/net"))
+    caller = subprocess.Popen(
+        [sys.executable, "-c", ENDLESS],
+        cwd=root,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        text=True,
+    )
+    assert "started" in caller.stdout.readline()
+    assert "runs" in caller.stdout.readline()
+    below = processes_below(caller.pid)
+    own = networks(below) - networks([os.getpid()])
+    # unshare, the bed, and two hosts
+    assert len(below) >= 4
+    assert len(own) == 3
+    caller.send_signal(number)
+    caller.communicate()
+    wait_for(lambda: not any(Path(f"/proc/{process}").exists() for process in below))
+    every = [int(path.name) for path in Path("/proc").glob("[0-9]*")]
+    assert not own & networks(every)
+    assert set(os.listdir("/sys/class/net")) == links
+
+
+def test_the_kernels_figures_are_read_at_their_places():
+    listener = socket.create_server(("127.0.0.1", 0))
+    sender = socket.socket()
+    sender.setsockopt(socket.IPPROTO_TCP, socket.TCP_MAXSEG, 460)
+    sender.connect(listener.getsockname())
+    receiver, _ = listener.accept()
+    sender.sendall(bytes(4480))
+    wait_for(lambda: dict(zip(COLUMNS[2:], tcp_info(sender)[0], strict=True))["delivered"] > 10)
+    row, payload = tcp_info(sender)
+    found = dict(zip(COLUMNS[2:], row, strict=True))
+    assert payload == 448
+    # the SYN, and ten packets
+    assert found["delivered"] == 11
+    assert found["cwnd"] >= 10
+    assert 0 < found["rtt_us"] < 1_000_000
+    assert found["retransmissions"] == found["lost"] == found["unacknowledged"] == 0
+    assert found["timeouts"] in (0, -1)
+    for each in (receiver, sender, listener):
+        each.close()
+
+
+@pytest.mark.parametrize("path", sorted(Path("scenarios/network").glob("*.toml")), ids=str)
+def test_a_scenario_comes_back_from_the_toml_that_the_daemon_reads(path, root):
+    scenario = sg.load(root / path)
+    assert type(scenario).parse(tomllib.loads(toml(scenario.table()))) == scenario
