@@ -20,8 +20,8 @@ FIGURES = {
     "queue_mean": "queue_mean",
     "queue_variance": "queue_variance",
     "loss": "loss_ratio",
-    "wait_mean": "wait_mean",
-    "wait_variance": "wait_variance",
+    "delay_mean": "delay_mean",
+    "delay_variance": "delay_variance",
 }
 # of a run's intervals
 UNITS = 32

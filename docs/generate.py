@@ -11,6 +11,7 @@ from unittest.mock import patch
 
 import sluicegate as sg
 from sluicegate.cli import _COMMANDS, main
+from sluicegate.measures import FLOWS, QUEUE, Definition, Unit, symbols
 
 Schema = dict[str, Any]
 
@@ -42,6 +43,8 @@ def write(docs: Path) -> None:
         "scenario": _scenario_page("Scenarios of the slotted queue", "Scenario", _SLOTTED),
         "network": _scenario_page("Scenarios of networks", "NetworkScenario", _NETWORK),
         "command": _command_page(),
+        "measures-queue": _measure_table(QUEUE),
+        "measures-flows": _measure_table(FLOWS),
     }
     for name, lines in pages.items():
         (folder / f"{name}.md").write_text("\n".join(lines) + "\n")
@@ -51,6 +54,21 @@ def _table(header: Sequence[str], rows: list[list[str]]) -> Iterator[str]:
     for row in [list(header), ["---"] * len(header), *rows]:
         yield "| " + " | ".join(cell.replace("|", "\\|") for cell in row) + " |"
     yield ""
+
+
+def _measure_table(definitions: Sequence[Definition[Any]]) -> Iterator[str]:
+    """A row for each measure, and what the letters of their formulas mean."""
+    rows = [
+        [_code(each.name), _unit_text(each.unit), f"${each.formula}$", each.meaning]
+        for each in definitions
+    ]
+    yield from _table(["measure", "unit", "formula", "what it is"], rows)
+    yield " ".join(f"{meaning}." for meaning in symbols(definitions)) + "\n"
+
+
+def _unit_text(unit: Unit) -> str:
+    slots, seconds = unit.of("slots"), unit.of("s")
+    return seconds if slots == seconds or unit.seconds_only else f"{slots} or {seconds}"
 
 
 def _code(value: object) -> str:

@@ -106,13 +106,100 @@ def modulator(table: Table) -> tuple[float, float, int]: ...
 def modulator_q(mean: float, states: int) -> float: ...
 def aqm_classes() -> list[AqmClass]: ...
 def aqm_class(name: str) -> AqmClass: ...
+
+class Times:
+    bins: NDArray[np.uint64]
+    bin: int
+    sum: int
+    square_sum: int
+
+class Tally:
+    duration: int
+    idle: int
+    queue: NDArray[np.uint64]
+    arrivals: int
+    verdicts: list[int]
+    served: int
+    served_bytes: int
+    sojourn: Times
+    delay: Times
+
+class Unit:
+    replication: int
+    tally: Tally
+
+class SlottedOutcome:
+    units: list[Unit]
+    warm_up_slots: int
+    slots: int
+    interrupted: bool
+
 def simulate(
     scenario: Scenario,
     discipline: Discipline,
     threads: int | None,
     watch: Callable[[int], None] | None,
     decisions: str | None,
-) -> dict[str, Any]: ...
+) -> SlottedOutcome: ...
+
+class ExactTimes:
+    distribution: NDArray[np.float64]
+    sum: float
+    square_sum: float
+
+class ExactCounts:
+    queue: NDArray[np.float64]
+    busy: float
+    arrivals: float
+    served: float
+    verdicts: list[float]
+    sojourn: ExactTimes
+    delay: ExactTimes
+
+class SteadyState:
+    method: str
+    states: int
+    residual: float
+    error: float
+    sweeps: int
+    levels: NDArray[np.float64]
+    average: NDArray[np.float64]
+    counts: ExactCounts
+    times_error: float
+
+class ChainLosses:
+    method: str
+    error: float
+    arrivals: float
+    lost: float
+    again: NDArray[np.float64]
+
+class ChainTransient:
+    levels: NDArray[np.float64]
+    queue: NDArray[np.float64]
+    average: NDArray[np.float64]
+    arrivals: NDArray[np.float64]
+    lost: NDArray[np.float64]
+    error: NDArray[np.float64]
+    multiplications: NDArray[np.uint64]
+
+class ChainPassage:
+    mean: float
+    variance: float
+    error: float
+    residual: float
+    method: str
+    states: int
+
+class ChainDerivative:
+    of: ExactCounts
+    residual: float
+    error: float
+
+class ChainSensitivities:
+    method: str
+    value: ExactCounts
+    derivatives: list[ChainDerivative]
 
 class Chain:
     def __new__(
@@ -127,9 +214,9 @@ def solve_chain(
     chain: Chain,
     method: str,
     watch: Callable[[str, int, float], None] | None = None,
-    front_waits: bool = False,
-) -> dict[str, Any]: ...
-def chain_losses(chain: Chain, method: str, lag: int) -> dict[str, Any]: ...
+    front_times: bool = False,
+) -> SteadyState: ...
+def chain_losses(chain: Chain, method: str, lag: int) -> ChainLosses: ...
 def chain_transient(
     chain: Chain,
     slots: list[int],
@@ -138,7 +225,7 @@ def chain_transient(
     average: float,
     before: Chain | None = None,
     method: str = "auto",
-) -> dict[str, Any]: ...
+) -> ChainTransient: ...
 def chain_passage(
     chain: Chain,
     queue_bounds: tuple[int | None, int | None],
@@ -147,30 +234,120 @@ def chain_passage(
     average: float,
     before: Chain | None,
     method: str,
-) -> dict[str, Any]: ...
+) -> ChainPassage: ...
 def chain_sensitivities(
     chain: Chain,
     parameters: list[tuple[float, list[tuple[Scenario, Discipline]]]],
     method: str,
-) -> tuple[dict[str, Any], list[dict[str, Any]]]: ...
-def read_capture(path: str | Path) -> dict[str, Any]: ...
-def read_trace(path: str | Path) -> dict[str, Any]: ...
+) -> ChainSensitivities: ...
+
+class CaptureColumns:
+    time_ns: NDArray[np.uint64]
+    bytes: NDArray[np.uint32]
+    flow: NDArray[np.uint32]
+    protocol: NDArray[np.uint8]
+    ecn_capable: NDArray[np.bool_]
+    not_ip: int
+    link_types: list[str]
+
+def read_capture(path: str | Path) -> CaptureColumns: ...
+
+class TraceFlow:
+    kind: str
+    id: int
+    source: str
+    destination: str
+    sent: int
+    received: int
+    lost: int
+    loss_ratio: float | None
+    throughput_bps: float | None
+    delay_mean_s: float | None
+    delay_min_s: float | None
+    delay_max_s: float | None
+    jitter_s: float | None
+    course: bytes
+
+class TraceLink:
+    source: int
+    sink: int
+    arrivals: int
+    departures: int
+    drops: int
+    corrupted: int
+    loss_ratio: float | None
+    throughput_bps: float | None
+    queue_mean: float | None
+    queue_max: int
+    course: bytes
+
+class TraceSummary:
+    lines: int
+    cut_off: bool
+    start_s: float
+    end_s: float
+    bin_s: float
+    flows: list[TraceFlow]
+    links: list[TraceLink]
+
+def read_trace(path: str | Path) -> TraceSummary: ...
 def fgn(hurst: float, n: int, seed: int) -> NDArray[np.float64]: ...
+
+class Period:
+    ports: list[Tally]
+    acknowledged: int
+    retransmissions: int
+    timeouts: int
+    datagrams_sent: int
+    datagrams_received: int
+
+class TcpFlows:
+    group: NDArray[np.uint32]
+    acknowledged: NDArray[np.uint32]
+    retransmissions: NDArray[np.uint32]
+    timeouts: NDArray[np.uint32]
+    start_s: NDArray[np.float64]
+    completion_s: NDArray[np.float64]
+
+class DatagramFlows:
+    group: NDArray[np.uint32]
+    received: NDArray[np.uint64]
+    start_s: NDArray[np.float64]
+
+class PortSeries:
+    queue: NDArray[np.uint32]
+    arrivals: NDArray[np.uint64]
+    losses: NDArray[np.uint64]
+    sent_bytes: NDArray[np.uint64]
+    average: NDArray[np.float64]
+    probability: NDArray[np.float64]
+
+class FlowSeries:
+    acknowledged: NDArray[np.uint64]
+    window: NDArray[np.float64]
+
+class Replication:
+    periods: list[Period]
+    tcp: TcpFlows
+    datagrams: DatagramFlows
+    ports: list[PortSeries]
+    flows: FlowSeries
+
 def simulate_network(
     scenario: Scenario,
     discipline: Discipline,
     threads: int | None,
     watch: Callable[[int], None] | None,
-) -> list[dict[str, Any]]: ...
+) -> list[Replication]: ...
 def record_network(
     scenario: Scenario,
     discipline: Discipline,
     path: str,
     watch: Callable[[int], None] | None,
-) -> list[dict[str, Any]]: ...
+) -> list[Replication]: ...
 def log_network_decisions(
     scenario: Scenario,
     discipline: Discipline,
     path: str,
     watch: Callable[[int], None] | None,
-) -> list[dict[str, Any]]: ...
+) -> list[Replication]: ...

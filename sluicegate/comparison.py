@@ -34,7 +34,10 @@ class Comparison:
     records: list[Record]
 
     def frame(self) -> pl.DataFrame:
-        """A row per record and measure: discipline, world, measure, value, half_width, unit."""
+        """A row per record and measure.
+
+        Columns: discipline, world, measure, value, half_width, bound, unit; see `Measure`.
+        """
         rows = [
             {
                 "discipline": record.discipline,
@@ -42,12 +45,13 @@ class Comparison:
                 "measure": name,
                 "value": measure.value,
                 "half_width": measure.half_width,
+                "bound": measure.bound,
                 "unit": measure.unit,
             }
             for record in self.records
             for name, measure in record.measures.items()
         ]
-        return pl.DataFrame(rows, schema_overrides={"half_width": pl.Float64})
+        return pl.DataFrame(rows, schema_overrides={"half_width": pl.Float64, "bound": pl.Float64})
 
     def distributions(self) -> pl.DataFrame:
         """All distributions: discipline, world, distribution, at, probability."""

@@ -1,239 +1,143 @@
-"""From exact counts to measures with confidence intervals.
+"""From exact counts to measures with 95 % confidence intervals.
 
-A run's counts come in units: stretches of replications after their warm-up. Every measure is a
-function of sums over the units, so leaving out one unit at a time (the jackknife) gives the
-interval of each in the same way, ratios and variances included (Efron 1982).
+Of units of a run: every measure is a function of sums over the units, so leaving out one unit at a
+time (the jackknife) gives the interval of each in the same way, ratios and variances included
+(Efron 1982). Of replications: each gives a value, and their mean has Student's interval.
+
+A share of what hardly ever happens gets a one-sided bound instead; see `rare_bound`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
-from typing import Any
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from sluicegate.counts import FlowCounts, QueueCounts
+from sluicegate.measures import QUEUE, Definition, Rare
+
 FloatArray = NDArray[np.float64]
+C = TypeVar("C", QueueCounts, FlowCounts)
 
 CONFIDENCE = 0.95
-QUANTILES = (0.5, 0.9, 0.99, 0.999)
-
-# positions in the engine's counts of verdicts
-_EARLY, _FORCED, _OVERFLOW, _MARK, _BOTH = 1, 2, 3, 4, 5
-# shares of the packets that arrived, and which verdicts each counts
-VERDICT_RATIOS = {
-    "loss_ratio": (_EARLY, _FORCED, _OVERFLOW, _BOTH),
-    "early_loss_ratio": (_EARLY,),
-    "forced_loss_ratio": (_FORCED, _BOTH),
-    "overflow_loss_ratio": (_OVERFLOW,),
-    "mark_ratio": (_MARK,),
-}
+# fewer clumps of rare events than this, and the interval of a share does not cover
+_LEAST_CLUMPS = 10
 
 
 @dataclass(frozen=True)
 class Measure:
-    """A value and the half width of its 95 % confidence interval (None: too little data)."""
+    """A value and what is known of its error.
+
+    Attributes:
+        value: What was measured.
+        half_width: Of the 95 % confidence interval; None if there is too little data, or a bound.
+        unit: Of both.
+        bound: In place of an interval, a one-sided 95 % bound: of a share near 0 from above, of
+            one near 1 from below. Only where too few events were seen for an interval.
+    """
 
     value: float
     half_width: float | None
     unit: str
+    bound: float | None = None
 
     @property
     def low(self) -> float | None:
-        """Lower end of the interval."""
+        """Lower end of the interval, or the bound from below; 0 with a bound from above."""
+        if self.bound is not None:
+            return self.bound if self.bound < self.value else 0.0
         return None if self.half_width is None else self.value - self.half_width
 
     @property
     def high(self) -> float | None:
-        """Upper end of the interval."""
+        """Upper end of the interval, or the bound from above; the whole with one from below."""
+        if self.bound is not None:
+            return self.bound if self.bound >= self.value else 1.0
         return None if self.half_width is None else self.value + self.half_width
 
     def times(self, factor: float) -> Measure:
-        """The same in another unit, left open: value and half width multiplied by `factor`."""
+        """The same in another unit, left open: all figures multiplied by `factor`."""
         half_width = None if self.half_width is None else self.half_width * factor
-        return Measure(self.value * factor, half_width, unit="")
+        bound = None if self.bound is None else self.bound * factor
+        return Measure(self.value * factor, half_width, "", bound)
 
 
-@dataclass(frozen=True)
-class Counts:
-    """Counts of `n` sets of units; sets that leave one unit out are rows like any other.
-
-    Attributes:
-        slots: Slots observed, shape (n,), as all that follow but the histograms.
-        busy: Slots at whose end a packet was in service.
-        arrivals: Packets that arrived.
-        served: Packets whose service ended.
-        served_bytes: Their bytes.
-        wait_sum: Sum of their times in the system, slots.
-        wait_square_sum: Sum of the squares.
-        verdicts: By kind, shape (n, 6).
-        queue: Slots at whose end k packets waited, shape (n, K).
-        wait: Packets by time in the system, shape (n, W), in bins of `wait_bin_slots`.
-        wait_bin_slots: Width of those bins, slots.
-    """
-
-    slots: FloatArray
-    busy: FloatArray
-    arrivals: FloatArray
-    served: FloatArray
-    served_bytes: FloatArray
-    wait_sum: FloatArray
-    wait_square_sum: FloatArray
-    verdicts: FloatArray
-    queue: FloatArray
-    wait: FloatArray
-    wait_bin_slots: int
-
-    @classmethod
-    def of(cls, units: Sequence[dict[str, Any]]) -> Counts:
-        """One row per unit, histograms padded to one length and one width of bins."""
-        width = max(unit["wait_bin_slots"] for unit in units)
-        waits = [coarsen(unit["wait"], width // unit["wait_bin_slots"]) for unit in units]
-
-        def column(name: str) -> FloatArray:
-            return np.array([float(unit[name]) for unit in units])
-
-        return cls(
-            slots=column("slots"),
-            busy=column("slots") - column("idle_slots"),
-            arrivals=column("arrivals"),
-            served=column("served"),
-            served_bytes=column("served_bytes"),
-            wait_sum=column("wait_sum"),
-            wait_square_sum=column("wait_square_sum"),
-            verdicts=np.array([unit["verdicts"] for unit in units], dtype=np.float64),
-            queue=_pad([unit["queue"] for unit in units]),
-            wait=_pad(waits),
-            wait_bin_slots=width,
-        )
-
-    def _map(self, change: Callable[[FloatArray], FloatArray]) -> Counts:
-        columns: dict[str, Any] = {
-            name: change(value) for name, value in vars(self).items() if name != "wait_bin_slots"
-        }
-        return replace(self, **columns)
-
-    def total(self) -> Counts:
-        """All rows together, as one row."""
-        return self._map(lambda rows: rows.sum(axis=0, keepdims=True))
-
-    def leave_one_out(self) -> Counts:
-        """Row k: all rows but k."""
-        return self._map(lambda rows: rows.sum(axis=0, keepdims=True) - rows)
-
-
-def coarsen(bins: NDArray[Any], factor: int) -> NDArray[Any]:
-    """The same counts or shares in bins `factor` times as wide."""
-    padded = np.pad(bins, (0, -len(bins) % factor))
-    return np.asarray(padded.reshape(-1, factor).sum(axis=1))
-
-
-def _pad(rows: Sequence[NDArray[np.uint64]]) -> FloatArray:
-    longest = max(1, *(len(row) for row in rows))
-    return np.array([np.pad(row, (0, longest - len(row))) for row in rows], dtype=np.float64)
-
-
-def _ratio(above: FloatArray, below: FloatArray) -> FloatArray:
-    return np.divide(above, below, out=np.full_like(above, np.nan), where=below > 0)
-
-
-def _queue_mean(c: Counts) -> FloatArray:
-    return _ratio(c.queue @ np.arange(c.queue.shape[1]), c.slots)
-
-
-def _queue_variance(c: Counts) -> FloatArray:
-    lengths = np.arange(c.queue.shape[1])
-    return _ratio(c.queue @ lengths.astype(np.float64) ** 2, c.slots) - _queue_mean(c) ** 2
-
-
-def _queue_deviation(c: Counts) -> FloatArray:
-    distances = np.abs(np.arange(c.queue.shape[1]) - _queue_mean(c)[:, None])
-    return _ratio((c.queue * distances).sum(axis=1), c.slots)
-
-
-def _wait_mean(c: Counts) -> FloatArray:
-    return _ratio(c.wait_sum, c.served)
-
-
-def _wait_variance(c: Counts) -> FloatArray:
-    return _ratio(c.wait_square_sum, c.served) - _wait_mean(c) ** 2
-
-
-def _wait_quantile(level: float) -> Callable[[Counts], FloatArray]:
-    def quantile(c: Counts) -> FloatArray:
-        return np.array([bin_quantile(bins, c.wait_bin_slots, level) for bins in c.wait])
-
-    return quantile
-
-
-def bin_quantile(bins: NDArray[Any], width: int, level: float) -> float:
-    """A quantile of whole numbers that were counted in bins of `width`; NaN if there are none."""
-    cumulated = np.cumsum(bins)
-    wanted = level * cumulated[-1] if len(bins) else 0.0
-    if not wanted:
-        return float("nan")
-    bin_ = int(np.searchsorted(cumulated, wanted))
-    below = cumulated[bin_ - 1] if bin_ else 0
-    inside = (wanted - below) / (cumulated[bin_] - below)
-    # a bin of width 1 holds one value; a wider one is filled evenly
-    return float((bin_ + inside) * width - 0.5)
-
-
-def _verdict_ratio(kinds: Sequence[int]) -> Callable[[Counts], FloatArray]:
-    return lambda c: _ratio(c.verdicts[:, [*kinds]].sum(axis=1), c.arrivals)
-
-
-# name: (function of the counts, unit, power of slots in it)
-_SLOTS, _SLOTS2 = 1, 2
-MEASURES: dict[str, tuple[Callable[[Counts], FloatArray], str, int]] = {
-    "queue_mean": (_queue_mean, "packets", 0),
-    "queue_variance": (_queue_variance, "packets^2", 0),
-    "queue_deviation": (_queue_deviation, "packets", 0),
-    "wait_mean": (_wait_mean, "", _SLOTS),
-    "wait_variance": (_wait_variance, "", _SLOTS2),
-    **{f"wait_p{100 * level:g}": (_wait_quantile(level), "", _SLOTS) for level in QUANTILES},
-    **{name: (_verdict_ratio(kinds), "", 0) for name, kinds in VERDICT_RATIOS.items()},
-    "utilization": (lambda c: _ratio(c.busy, c.slots), "", 0),
-    "throughput": (lambda c: _ratio(c.served, c.slots), "packets per", -1),
-    "throughput_bps": (lambda c: _ratio(8 * c.served_bytes, c.slots), "bits/s", -1),
-}
-
-
-def measures(units: Sequence[dict[str, Any]], slot_s: float | None) -> dict[str, Measure]:
-    """Every measure of a run, with its interval.
+def jackknifed(counts: QueueCounts, slot_s: float | None) -> dict[str, Measure]:
+    """Every measure of a queue, with its interval from the units of a run.
 
     Args:
-        units: The engine's counts, at least one.
+        counts: A set for each unit, at least one; ticks are slots.
         slot_s: Duration of a slot; None leaves times in slots.
 
     Returns:
-        By name, in the order of `MEASURES`; bits/s only where slots have a duration.
+        By name, in the order of the definitions; bits/s only where slots have a duration.
     """
-    counts = Counts.of(units)
     total, rest = counts.total(), counts.leave_one_out()
     time_unit, length = ("slots", 1.0) if slot_s is None else ("s", slot_s)
-    result = {}
-    for name, (function, unit, power) in MEASURES.items():
-        if name == "throughput_bps" and slot_s is None:
+    found = {}
+    for definition in QUEUE:
+        if definition.unit.seconds_only and slot_s is None:
             continue
-        scale = length**power
-        value = float(function(total)[0])
-        half_width = _half_width(value, function(rest))
-        result[name] = Measure(
-            value=value * scale,
-            half_width=None if half_width is None else half_width * scale,
-            unit=_unit(unit, power, time_unit),
+        scale = length**definition.unit.power
+        value = float(definition.of(total)[0])
+        error = _jackknife_error(value, definition.of(rest))
+        measure = _measure(value, error, len(counts.duration), definition, counts)
+        found[definition.name] = Measure(
+            value=measure.value * scale,
+            half_width=None if measure.half_width is None else measure.half_width * scale,
+            unit=definition.unit.of(time_unit),
+            bound=measure.bound,
         )
-    return result
+    return found
 
 
-def _unit(unit: str, power: int, time_unit: str) -> str:
-    if unit == "packets per":
-        return f"packets/{time_unit.rstrip('s') or 's'}"
-    if unit or not power:
-        return unit
-    return time_unit if power == 1 else f"{time_unit}^{power}"
+def of_each(
+    counts: C, definitions: Sequence[Definition[C]], ticks_per_s: float
+) -> dict[str, FloatArray]:
+    """The measures of each set of counts, by name, shape (n,) each; times in seconds.
+
+    Args:
+        counts: A set for each replication.
+        definitions: Which measures.
+        ticks_per_s: Of the counts.
+    """
+    return {each.name: each.of(counts) / ticks_per_s**each.unit.power for each in definitions}
+
+
+def over_replications(
+    counts: C, definitions: Sequence[Definition[C]], ticks_per_s: float
+) -> dict[str, Measure]:
+    """Measures as the means over replications, with Student's intervals.
+
+    Args:
+        counts: As for `of_each`.
+        definitions: Likewise.
+        ticks_per_s: Likewise.
+    """
+    rows = of_each(counts, definitions, ticks_per_s)
+    found = {}
+    for definition in definitions:
+        values = rows[definition.name]
+        mean, error = float(values.mean()), _error(values)
+        measure = _measure(mean, error, len(values), definition, counts)
+        unit = definition.unit.of("s")
+        found[definition.name] = Measure(mean, measure.half_width, unit, measure.bound)
+    return found
+
+
+def _measure(
+    value: float, error: float | None, count: int, definition: Definition[C], counts: C
+) -> Measure:
+    """A value with the bound or the interval that its standard error over `count` rows leaves."""
+    if definition.rare is not None and isinstance(counts, QueueCounts) and error is not None:
+        bound = rare_bound(counts, definition.rare, value, error)
+        if bound is not None:
+            return Measure(value, None, "", bound)
+    half_width = None if error is None else _student_quantile(count) * error
+    return Measure(value, half_width, "")
 
 
 def student(values: Sequence[float] | FloatArray, unit: str = "") -> Measure:
@@ -244,22 +148,23 @@ def student(values: Sequence[float] | FloatArray, unit: str = "") -> Measure:
         unit: Of the values.
     """
     rows = np.asarray(values, dtype=np.float64)
-    half_width = None
-    if len(rows) > 1 and np.isfinite(rows).all():
-        half_width = (
-            _student_quantile(len(rows)) * float(rows.std(ddof=1)) / float(np.sqrt(len(rows)))
-        )
+    error = _error(rows)
+    half_width = None if error is None else _student_quantile(len(rows)) * error
     return Measure(float(rows.mean()), half_width, unit)
 
 
-def _half_width(value: float, left_out: FloatArray) -> float | None:
-    """Half width of the jackknife interval, from the values without each of the units."""
-    count = len(left_out)
-    if count < 2 or not np.isfinite(left_out).all():
+def _error(rows: FloatArray) -> float | None:
+    """Standard error of the mean of independent values; None if it is not known."""
+    if len(rows) < 2 or not np.isfinite(rows).all():
         return None
-    pseudo = count * value - (count - 1) * left_out
-    error = float(pseudo.std(ddof=1)) / np.sqrt(count)
-    return float(_student_quantile(count) * error)
+    return float(rows.std(ddof=1)) / float(np.sqrt(len(rows)))
+
+
+def _jackknife_error(value: float, left_out: FloatArray) -> float | None:
+    """Standard error of a value, from the values without each of the units."""
+    count = len(left_out)
+    # one unit left out of one leaves nothing
+    return _error(count * value - (count - 1) * left_out) if count > 1 else None
 
 
 def _student_quantile(count: int) -> float:
@@ -268,16 +173,79 @@ def _student_quantile(count: int) -> float:
     return float(stdtrit(count - 1, (1 + CONFIDENCE) / 2))
 
 
-def unit_correlation(units: Sequence[dict[str, Any]]) -> float | None:
+def rare_bound(counts: QueueCounts, rare: Rare, value: float, error: float) -> float | None:
+    """A one-sided 95 % bound of a share whose events were too few for an interval.
+
+    Of n independent trials without an event the share is below 3/n (the rule of three, Hanley &
+    Lippman-Hand 1983); of m events it is below g(m)/n, where g(m) is the mean of the Poisson
+    distribution of which m or fewer are seen with probability 5 % (Garwood 1936). But idle times
+    and losses come in clumps, and only the clumps are independent (Aldous 1989). A clump of c
+    events on average makes the bound c g(m/c)/n. How large clumps are is taken from the counts
+    themselves, and where nothing was seen, from the queue lengths next to the rare event: the
+    shortest ones for an idle link, the longest ones for losses.
+
+    Args:
+        counts: A set for each unit or replication.
+        rare: What is counted.
+        value: The measure.
+        error: Its standard error.
+
+    Returns:
+        The bound of the measure; None where it has an interval instead.
+    """
+    from scipy.special import gammaincinv
+
+    events = float(rare.events(counts).sum())
+    trials = float(rare.trials(counts).sum())
+    if not trials:
+        return None
+    share = np.array([1 - value if rare.complement else value])
+    clumps = float(_clumps(share, np.array([error]))[0]) if events else 0.0
+    if clumps >= _LEAST_CLUMPS:
+        return None
+    size = max(_clump_size(counts, rare), events / clumps if events else 0.0)
+    bound = size * float(gammaincinv(events / size + 1, CONFIDENCE)) / trials
+    return max(1 - bound, 0.0) if rare.complement else min(bound, 1.0)
+
+
+def _clump_size(counts: QueueCounts, rare: Rare) -> float:
+    """Events of a clump, were there any: as long as the queue stays at its extreme lengths.
+
+    Taken is the most extreme length that was met often enough to tell, or else the one that tells
+    most.
+    """
+    met = counts.queue[:, counts.queue.any(axis=0)]
+    if not rare.complement:
+        met = met[:, ::-1]
+    shares = met / counts.duration[:, None]
+    clumps = _clumps(shares.mean(axis=0), shares.std(axis=0, ddof=1) / np.sqrt(len(shares)))
+    enough = np.flatnonzero(clumps >= _LEAST_CLUMPS)
+    length = int(enough[0] if len(enough) else np.argmax(clumps))
+    ticks = float(met[:, length].sum() / clumps[length])
+    # an idle link stays so until the next packet comes; a loss is of one packet at least
+    per_packet = float(counts.duration.sum() / max(counts.arrivals.sum(), 1.0))
+    return max(ticks, per_packet) if rare.complement else max(ticks / per_packet, 1.0)
+
+
+def _clumps(share: FloatArray, error: FloatArray) -> FloatArray:
+    """How many independent events would leave shares with these standard errors."""
+    return np.divide(share, error, out=np.full_like(share, np.inf), where=error > 0) ** 2
+
+
+def unit_correlation(counts: QueueCounts, replications: Sequence[int]) -> float | None:
     """Correlation of the mean queues of neighbouring units of one replication.
 
     Batch means need it near 0; clearly above, units are too short and intervals too narrow.
 
+    Args:
+        counts: A set for each unit.
+        replications: The replication of each unit.
+
     Returns:
         The correlation, or None where fewer than 8 pairs of neighbours exist.
     """
-    means = _queue_mean(Counts.of(units))
-    number = np.array([unit["replication"] for unit in units])
+    means = QUEUE[0].of(counts)
+    number = np.array(replications)
     neighbours = number[1:] == number[:-1]
     if neighbours.sum() < 8 or means.std() == 0:
         return None

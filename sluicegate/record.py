@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from sluicegate.errors import SluiceError
 from sluicegate.estimate import Measure
 from sluicegate.files import writing
+from sluicegate.measures import DISTRIBUTIONS
 
 FloatArray = NDArray[np.float64]
 Frames = Mapping[str, pl.DataFrame]
@@ -36,10 +37,12 @@ class Record:
         done: Share of the run that was finished: 1 unless it was interrupted.
         method: How the intervals were made.
         time_unit: `slots` or `s`, of everything that is a time.
-        measures: By name; see `sluicegate.estimate.MEASURES`.
+        measures: By name; see `sluicegate.measures`.
         queue_distribution: Probability that k packets wait, shape (K,).
-        wait_distribution: Probability of each bin of the time in the system, shape (W,).
-        wait_bin: Width of those bins in `time_unit`; bin k starts at k widths.
+        sojourn_distribution: Share of the packets served by bins of the time from arrival to the
+            start of service, shape (W,); empty where it is not known.
+        delay_distribution: Likewise of the time from arrival to the end of service, shape (D,).
+        time_bin: Width of the bins of both in `time_unit`; bin k starts at k widths.
         resolution: Probabilities below are chance, or the solution's error.
     """
 
@@ -51,8 +54,9 @@ class Record:
     time_unit: str
     measures: dict[str, Measure]
     queue_distribution: FloatArray
-    wait_distribution: FloatArray
-    wait_bin: float
+    sojourn_distribution: FloatArray
+    delay_distribution: FloatArray
+    time_bin: float
     resolution: float
 
     @property
@@ -89,9 +93,14 @@ class Record:
         return self.measures[name]
 
     @property
-    def wait_times(self) -> FloatArray:
-        """Where the bins of `wait_distribution` start, in `time_unit`."""
-        return np.arange(len(self.wait_distribution), dtype=np.float64) * self.wait_bin
+    def sojourn_times(self) -> FloatArray:
+        """Where the bins of `sojourn_distribution` start, in `time_unit`."""
+        return np.arange(len(self.sojourn_distribution), dtype=np.float64) * self.time_bin
+
+    @property
+    def delay_times(self) -> FloatArray:
+        """Where the bins of `delay_distribution` start, in `time_unit`."""
+        return np.arange(len(self.delay_distribution), dtype=np.float64) * self.time_bin
 
     def summary(self) -> dict[str, Any]:
         """Everything that is no table, as types that JSON has."""
@@ -102,14 +111,19 @@ class Record:
             "done": self.done,
             "method": self.method,
             "time_unit": self.time_unit,
-            "wait_bin": self.wait_bin,
+            "time_bin": self.time_bin,
             "resolution": self.resolution,
             "measures": measure_rows(self.measures),
         }
 
     def frame(self) -> pl.DataFrame:
         """The distributions, a row each: distribution, at (packets or time), probability."""
-        return distribution_frame(self.queue_distribution, self.wait_distribution, self.wait_bin)
+        return distribution_frame(
+            queue=self.queue_distribution,
+            sojourn=self.sojourn_distribution,
+            delay=self.delay_distribution,
+            time_bin=self.time_bin,
+        )
 
     def frames(self) -> dict[str, pl.DataFrame]:
         """Everything that is a table, by name."""
@@ -168,9 +182,11 @@ def measures_of(rows: Mapping[str, Mapping[str, Any]]) -> dict[str, Measure]:
     return {name: Measure(**row) for name, row in rows.items()}
 
 
-def distribution_frame(queue: FloatArray, wait: FloatArray, wait_bin: float) -> pl.DataFrame:
-    """Distributions as rows: distribution (`queue`, `wait`), at (packets or time), probability."""
-    parts = [("queue", queue, 1.0), ("wait", wait, wait_bin)]
+def distribution_frame(
+    *, queue: FloatArray, sojourn: FloatArray, delay: FloatArray, time_bin: float
+) -> pl.DataFrame:
+    """Distributions as rows: distribution (its name), at (packets or time), probability."""
+    parts = [("queue", queue, 1.0), ("sojourn", sojourn, time_bin), ("delay", delay, time_bin)]
     return pl.concat(
         pl.DataFrame({"at": np.arange(len(share)) * width, "probability": share}).select(
             pl.lit(name).alias("distribution"), pl.all()
@@ -180,10 +196,10 @@ def distribution_frame(queue: FloatArray, wait: FloatArray, wait_bin: float) -> 
 
 
 def distributions_of(frame: pl.DataFrame) -> dict[str, FloatArray]:
-    """`queue_distribution` and `wait_distribution` from the rows of `distribution_frame`."""
+    """The fields of a record's distributions from the rows of `distribution_frame`."""
     return {
         f"{name}_distribution": frame.filter(distribution=name)["probability"].to_numpy()
-        for name in ("queue", "wait")
+        for name in DISTRIBUTIONS
     }
 
 

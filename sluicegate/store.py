@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import ast
 import hashlib
 import json
 import os
+from collections.abc import Iterator
 from contextlib import suppress
 from functools import cache
 from pathlib import Path
@@ -17,30 +19,67 @@ from sluicegate.record import Record
 
 R = TypeVar("R", bound=Record)
 
-_CODE = (
-    "estimate.py",
-    "record.py",
-    "worlds/slotted/record.py",
-    "worlds/slotted/simulate.py",
-    "worlds/chain/build.py",
-    "worlds/chain/limit.py",
-    "worlds/chain/steady.py",
-)
+_PACKAGE = Path(__file__).parent
 
 
 @cache
-def build() -> str:
-    """Hash of what makes a record: another engine, or other measures, is another run."""
-    here = Path(__file__).parent
-    parts = [Path(str(_engine.__file__))]
-    parts += [here / name for name in _CODE]
-    parts += sorted((here / "worlds/network").glob("*.py"))
+def build(made_by: str) -> str:
+    """Hash of what makes a record: another engine, or other measures, is another run.
+
+    Args:
+        made_by: The module that makes it. The engine counts, and all modules of this package that
+            this one imports, and those that they import.
+    """
+    parts = [Path(str(_engine.__file__)), *sorted(modules_behind(made_by))]
     return hashlib.sha256(b"".join(part.read_bytes() for part in parts)).hexdigest()
 
 
-def identity(run: dict[str, Any]) -> str:
-    """Hash of everything that determines a run."""
-    text = json.dumps({"build": build(), "run": run}, sort_keys=True)
+def modules_behind(name: str) -> set[Path]:
+    """The files of a module of this package and of all others of it that it imports."""
+    found: set[Path] = set()
+    waiting = [name]
+    while waiting:
+        path = _file(waiting.pop())
+        if path is not None and path not in found:
+            found.add(path)
+            waiting += _imports(ast.parse(path.read_bytes()))
+    return found
+
+
+def _file(name: str) -> Path | None:
+    """The file of a module of this package; None if there is none, as of the engine."""
+    _, *parts = name.split(".")
+    stem = _PACKAGE.joinpath(*parts)
+    files = (stem.with_suffix(".py"), stem / "__init__.py")
+    return next((path for path in files if path.is_file()), None)
+
+
+def _imports(tree: ast.AST) -> Iterator[str]:
+    """The modules of this package that a file may import, but for its type annotations."""
+    for node in ast.iter_child_nodes(tree):
+        match node:
+            case ast.If(test=ast.Name(id="TYPE_CHECKING")):
+                continue
+            case ast.ImportFrom(module=str(module)) if module.split(".")[0] == _PACKAGE.name:
+                # a name may be a module of its own
+                yield from (f"{module}.{alias.name}" for alias in node.names)
+                if module != _PACKAGE.name:
+                    yield module
+            case ast.Import():
+                yield from (alias.name for alias in node.names if "sluicegate." in alias.name)
+            # expressions, which most of a file is, import nothing
+            case ast.stmt() | ast.excepthandler() | ast.match_case():
+                yield from _imports(node)
+
+
+def identity(run: dict[str, Any], made_by: str) -> str:
+    """Hash of everything that determines a run.
+
+    Args:
+        run: Its scenario, discipline and settings, as types that JSON has.
+        made_by: See `build`.
+    """
+    text = json.dumps({"build": build(made_by), "run": run}, sort_keys=True)
     return hashlib.sha256(text.encode()).hexdigest()[:32]
 
 

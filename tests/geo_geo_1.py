@@ -51,12 +51,24 @@ class GeoGeo1:
         return after_service[:-1] / after_service[:-1].sum()
 
     @property
-    def wait_mean(self):
+    def sojourn_mean(self):
+        """A packet that finds n is served after n geometric services."""
+        return float(self.found @ np.arange(self.limit + 1)) / self.mu
+
+    @property
+    def sojourn_variance(self):
+        services = np.arange(self.limit + 1)
+        of_number = self.found @ services**2 - (self.found @ services) ** 2
+        within = (1 - self.mu) / self.mu**2 * (self.found @ services)
+        return float(within + of_number / self.mu**2)
+
+    @property
+    def delay_mean(self):
         """A packet that finds n stays for n + 1 geometric services."""
         return float(self.found @ (np.arange(self.limit + 1) + 1)) / self.mu
 
     @property
-    def wait_variance(self):
+    def delay_variance(self):
         services = np.arange(self.limit + 1) + 1
         of_number = self.found @ services**2 - (self.found @ services) ** 2
         within = (1 - self.mu) / self.mu**2 * (self.found @ services)

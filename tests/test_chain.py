@@ -74,11 +74,11 @@ def test_little_and_the_sum_of_losses():
     record = sg.chain.solve(red(max_p=0.3)).record
     admitted = 0.6 * (1 - record["loss_ratio"].value)
     in_system = record["queue_mean"].value + record["utilization"].value
-    assert record["wait_mean"].value * admitted == pytest.approx(in_system, rel=1e-12)
+    assert record["delay_mean"].value * admitted == pytest.approx(in_system, rel=1e-12)
     parts = ("early_loss_ratio", "forced_loss_ratio", "overflow_loss_ratio")
     lost = sum(record[name].value for name in parts)
     assert lost == pytest.approx(record["loss_ratio"].value, rel=1e-12)
-    assert record.wait_distribution.sum() == pytest.approx(1, abs=1e-12)
+    assert record.delay_distribution.sum() == pytest.approx(1, abs=1e-12)
     assert record["queue_mean"].half_width is None
 
 
@@ -89,9 +89,9 @@ def test_who_is_dropped_changes_no_queue():
     )
     np.testing.assert_array_equal(tail.queue_distribution, front.queue_distribution)
     np.testing.assert_array_equal(tail.queue_distribution, random.queue_distribution)
-    assert front["wait_mean"].value < tail["wait_mean"].value
-    assert np.isnan(front["wait_p99"].value)
-    assert np.isnan(random["wait_mean"].value)
+    assert front["delay_mean"].value < tail["delay_mean"].value
+    assert np.isnan(front["delay_p99"].value)
+    assert np.isnan(random["delay_mean"].value)
     assert len({tail.identity, front.identity, random.identity}) == 3
 
 
@@ -100,7 +100,7 @@ def test_the_limit_of_the_grid_is_closer_than_the_finest_grid():
     near = sg.chain.solve(setting, grid=1 / 128).record
     finest = sg.chain.solve(setting, grid=1 / 8).record
     limit = sg.chain.extrapolate(setting, grid=1 / 8)
-    for name in ("queue_mean", "queue_variance", "loss_ratio", "wait_mean"):
+    for name in ("queue_mean", "queue_variance", "loss_ratio", "delay_mean"):
         expected = near[name].value
         off = abs(limit[name].value - expected)
         assert off <= limit[name].half_width, name

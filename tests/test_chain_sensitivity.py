@@ -72,17 +72,17 @@ def by_difference(setting, parameter, measure, step, method):
 
 DIFFERENCES = [
     # scenario, parameter, measures, step of the difference, agreement
-    (red(), "rate", ("queue_mean", "queue_variance", "utilization", "wait_mean"), 1e-3, 1e-7),
-    (red(), "mu", ("wait_mean", "wait_variance", "loss_ratio", "throughput"), 1e-3, 1e-7),
+    (red(), "rate", ("queue_mean", "queue_variance", "utilization", "sojourn_mean"), 1e-3, 1e-7),
+    (red(), "mu", ("delay_mean", "delay_variance", "loss_ratio", "throughput"), 1e-3, 1e-7),
     (red(), "w", ("queue_variance", "forced_loss_ratio"), 1e-7, 1e-6),
     (red(), "max_p", ("early_loss_ratio", "queue_deviation"), 1e-3, 1e-6),
     (red(), "min_th", ("loss_ratio", "queue_mean"), 2e-2, 1e-5),
     (red(), "max_th", ("loss_ratio", "queue_mean"), 2e-2, 1e-5),
-    (red(aqm="dsred"), "gamma", ("wait_mean",), 1e-3, 1e-6),
-    (red(victim="front"), "rate", ("wait_mean", "wait_variance"), 1e-3, 1e-7),
+    (red(aqm="dsred"), "gamma", ("delay_mean",), 1e-3, 1e-6),
+    (red(victim="front"), "rate", ("sojourn_mean", "delay_variance"), 1e-3, 1e-7),
     (red(sampling="clock"), "rate", ("overflow_loss_ratio",), 1e-3, 1e-6),
     (red(aqm="lpf_oda", low_queue=2), "w", ("queue_mean",), 1e-7, 1e-6),
-    (red(SELF_SIMILAR), "a", ("loss_ratio", "queue_mean", "wait_variance"), 1e-2, 1e-7),
+    (red(SELF_SIMILAR), "a", ("loss_ratio", "queue_mean", "delay_variance"), 1e-2, 1e-7),
     (red(SELF_SIMILAR), "rate", ("queue_mean", "loss_ratio"), 1e-3, 1e-7),
 ]
 
@@ -128,8 +128,8 @@ def test_what_is_no_parameter_is_refused():
     with pytest.raises(sg.SluiceError, match=r"max_th = 3.8 has no derivative with this grid, "):
         sg.chain.sensitivity(red(min_th=3.75, max_th=3.8), None, "max_th", grid=1.0)
     found = sg.chain.sensitivity(red(), None, "w", grid=1.0)
-    with pytest.raises(sg.SluiceError, match="measure = wait_p50 must be one of queue_mean, "):
-        found.derivative("wait_p50", "w")
+    with pytest.raises(sg.SluiceError, match="measure = delay_p50 must be one of queue_mean, "):
+        found.derivative("delay_p50", "w")
     with pytest.raises(sg.SluiceError, match="loss_ratio = 2 is not reached"):
         sg.chain.solve_for(red(), parameter="w", measure="loss_ratio", target=2.0, grid=1.0)
     with pytest.raises(sg.SluiceError, match="target = inf must be finite, and tolerance = 1e-09"):

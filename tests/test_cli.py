@@ -8,6 +8,7 @@ import subprocess
 import sys
 import time
 import tomllib
+from types import SimpleNamespace
 
 import pytest
 
@@ -165,7 +166,7 @@ def test_what_is_no_number_is_null_in_json(folder, capsys):
     options = "--arrivals geometric:rate=0 --service geometric:mu=0.5 --slots 2e4 --aqm red"
     run(capsys, "simulate", *options.split(), "--json", "out.json")
     text = (folder / "out.json").read_text()
-    assert json.loads(text)["measures"]["wait_mean"]["value"] is None
+    assert json.loads(text)["measures"]["delay_mean"]["value"] is None
     assert "NaN" not in text
 
 
@@ -321,7 +322,7 @@ def test_ctrl_c_between_disciplines_keeps_the_finished_ones(folder, monkeypatch,
 
 @pytest.mark.parametrize("command", ["compare scenario.toml", "simulate scenario.toml --aqm red"])
 def test_ctrl_c_before_anything_is_finished_says_so(command, folder, monkeypatch, capsys):
-    nothing = {"units": [], "warm_up_slots": 0, "slots": 0, "interrupted": True}
+    nothing = SimpleNamespace(units=[], warm_up_slots=0, slots=0, interrupted=True)
     monkeypatch.setattr(_engine, "simulate", lambda *_: nothing)
     assert main(command.split()) == 130
     printed = capsys.readouterr()

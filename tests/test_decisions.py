@@ -226,8 +226,8 @@ def test_the_option_writes_a_log(root: Path, tmp_path: Path, capsys: pytest.Capt
             "log.csv: the chain world decides about no packets, and has no log",
         ),
         (
-            ["simulate", "{dumbbell}", "--aqm", "red", "--trace", "run.tr"],
-            "a run writes a trace or a decision log, not both",
+            ["simulate", "{dumbbell}", "--aqm", "red", "--packets", "run.tr"],
+            "a run writes its packets or a decision log, not both",
         ),
         (
             ["simulate", "{dumbbell}", "--aqm", "red", "--replications", "2"],

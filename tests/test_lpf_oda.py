@@ -37,8 +37,9 @@ def port(average, sent_packets_per_s=100.0, losses=None):
         measures={},
         whole={},
         queue_distribution=np.ones(1),
-        wait_distribution=np.ones(1),
-        wait_bin_s=1.0,
+        sojourn_distribution=np.ones(1),
+        delay_distribution=np.ones(1),
+        time_bin_s=1.0,
         sample_s=0.1,
         series=series,
     )

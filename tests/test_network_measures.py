@@ -1,6 +1,7 @@
-"""What a record of the network world says: waits, series, flows, response times."""
+"""What a record of the network world says: times, series, flows, response times."""
 
 from math import exp, factorial
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -9,7 +10,10 @@ from scipy.optimize import brentq
 
 import sluicegate as sg
 from sluicegate import network
-from sluicegate.worlds.network import measures
+from sluicegate.counts import QueueCounts
+from sluicegate.estimate import of_each
+from sluicegate.measures import QUEUE
+from sluicegate.worlds.network.assemble import completions_since
 
 PACKET_S = 8 * 500 / 1e6
 
@@ -35,7 +39,7 @@ def tcp(**fields):
     return network.TcpFlows(source="a", sink="b", **fields)
 
 
-# --- waits
+# --- sojourn times and delays
 
 
 def crommelin(load, waited):
@@ -55,61 +59,85 @@ def test_poisson_datagrams_wait_as_crommelin_says():
     # moments of the waiting time: Pollaczek and Khinchine, Takacs
     mean = load / (2 * (1 - load))
     variance = mean**2 + load / (3 * (1 - load))
-    wanted = {"wait_mean": 1 + mean, "wait_variance": variance}
+    wanted = {
+        "sojourn_mean": mean,
+        "sojourn_variance": variance,
+        "delay_mean": 1 + mean,
+        "delay_variance": variance,
+    }
     for level in (0.5, 0.9, 0.99):
         waited = brentq(lambda at, level=level: crommelin(load, at) - level, 0, 20)
-        wanted[f"wait_p{100 * level:g}"] = 1 + waited
+        wanted[f"sojourn_p{100 * level:g}"] = waited
+        wanted[f"delay_p{100 * level:g}"] = 1 + waited
     for name, services in wanted.items():
-        exact = services * PACKET_S ** (2 if name == "wait_variance" else 1)
+        exact = services * PACKET_S ** (2 if name.endswith("variance") else 1)
         assert_covers(record[name], exact, within=0.03)
     # 30 % find the link idle: they are there for their own transmission
     port = record.ports[0]
-    first = int(PACKET_S / port.wait_bin_s)
-    assert port.wait_distribution[: first - 1].sum() == 0
-    assert port.wait_distribution[first - 1 : first + 2].sum() == pytest.approx(0.3, abs=0.02)
-    assert port.wait_distribution.sum() == pytest.approx(1)
-    middles = (np.arange(len(port.wait_distribution)) + 0.5) * port.wait_bin_s
-    assert port.wait_distribution @ middles == pytest.approx(record["wait_mean"].value, rel=1e-3)
+    assert port.sojourn_distribution[0] == pytest.approx(0.3, abs=0.02)
+    first = int(PACKET_S / port.time_bin_s)
+    assert port.delay_distribution[: first - 1].sum() == 0
+    assert port.delay_distribution[first - 1 : first + 2].sum() == pytest.approx(0.3, abs=0.02)
+    assert port.delay_distribution.sum() == pytest.approx(1)
+    middles = (np.arange(len(port.delay_distribution)) + 0.5) * port.time_bin_s
+    assert port.delay_distribution @ middles == pytest.approx(record["delay_mean"].value, rel=1e-3)
 
 
-def tally(waits_ns, bin_ns, bins):
-    return {
-        "sent": len(waits_ns),
-        "wait_sum_ns": sum(waits_ns),
-        "wait_square_sum_ns2": sum(wait * wait for wait in waits_ns),
-        "wait": np.array(bins, dtype=np.uint64),
-        "wait_bin_ns": bin_ns,
-        "duration_ns": 100,
-        "idle_ns": 0,
-        "queue_ns": np.array([100], dtype=np.uint64),
-        "arrivals": len(waits_ns) + 4,
-        "verdicts": [len(waits_ns), 0, 0, 0, 0, 4],
-        "sent_bytes": 0,
-    }
+def tally(delays_ns, bin_ns, bins):
+    """What the engine counts of packets with these delays, each with a service of 1 ns."""
+
+    def times(values, bins):
+        return SimpleNamespace(
+            bins=np.array(bins, dtype=np.uint64),
+            bin=bin_ns,
+            sum=sum(values),
+            square_sum=sum(value * value for value in values),
+        )
+
+    sojourns_ns = [delay - 1 for delay in delays_ns]
+    return SimpleNamespace(
+        duration=100,
+        idle=0,
+        queue=np.array([100], dtype=np.uint64),
+        arrivals=len(delays_ns) + 4,
+        verdicts=[len(delays_ns), 0, 0, 0, 0, 4],
+        served=len(delays_ns),
+        served_bytes=0,
+        sojourn=times(sojourns_ns, np.bincount(np.array(sojourns_ns) // bin_ns)),
+        delay=times(delays_ns, bins),
+    )
+
+
+def measured(*tallies):
+    """The measures of one replication with these tallies, in seconds."""
+    rows = of_each(QueueCounts.of([tallies]), QUEUE, 1e9)
+    return {name: values[0] for name, values in rows.items()}
 
 
 def test_tallies_with_bins_of_different_width_are_put_together():
     both = [tally([2, 3, 5], 1, [0, 0, 1, 1, 0, 1]), tally([9, 10], 4, [0, 0, 2])]
-    counts, bin_ns = measures.waits(both)
-    assert (counts.tolist(), bin_ns) == ([2, 1, 2], 4)
-    found = measures.port_measures(both)
-    assert found["wait_mean"] == pytest.approx(np.mean([2, 3, 5, 9, 10]) * 1e-9)
-    assert found["wait_variance"] == pytest.approx(np.var([2, 3, 5, 9, 10]) * 1e-18)
+    counts = QueueCounts.of([both])
+    assert (counts.delay.bins.tolist(), counts.delay.bin) == ([[2, 1, 2]], 4)
+    assert (counts.sojourn.bins.tolist(), counts.sojourn.bin) == ([[2, 1, 2]], 4)
+    found = measured(*both)
+    assert found["delay_mean"] == pytest.approx(np.mean([2, 3, 5, 9, 10]) * 1e-9)
+    assert found["delay_variance"] == pytest.approx(np.var([2, 3, 5, 9, 10]) * 1e-18)
+    assert found["sojourn_mean"] == pytest.approx(np.mean([1, 2, 4, 8, 9]) * 1e-9)
     # the third of five lies in [4, 8), where one is: halfway through it
-    assert found["wait_p50"] == pytest.approx(5.5e-9)
+    assert found["delay_p50"] == pytest.approx(5.5e-9)
 
 
 def test_candidates_of_choke_count_as_lost():
-    found = measures.port_measures([tally([1, 1, 1, 1], 1, [0, 4])])
+    found = measured(tally([1, 1, 1, 1], 1, [0, 4]))
     assert found["loss_ratio"] == found["forced_loss_ratio"] == 0.5
 
 
-def test_where_nothing_was_sent_there_is_no_wait():
+def test_where_nothing_was_sent_there_are_no_times():
     record = network.simulate(one_link(datagrams(0.1, start_s=9.99), duration_s=5.0))
-    assert np.isnan(record["wait_mean"].value)
-    assert np.isnan(record["wait_p99"].value)
+    assert np.isnan(record["delay_mean"].value)
+    assert np.isnan(record["delay_p99"].value)
     assert "completion_mean" not in record.measures
-    assert not len(record.ports[0].wait_distribution)
+    assert not len(record.ports[0].delay_distribution)
 
 
 # --- series
@@ -202,13 +230,11 @@ def test_flows_say_whence_and_whither_and_are_compared_by_their_bits():
 
 
 def test_completions_in_the_warm_up_are_left_out():
-    outcomes = {
-        "start_ns": np.array([0, 5, 6, 7], dtype=np.uint64),
-        "completion_ns": np.array([9, 5, 10, measures.NO_TIME_NS], dtype=np.uint64),
-    }
-    found = measures.completion_measures(outcomes, since_ns=10)
-    assert found["completion_mean"] == pytest.approx(7.5e-9)
-    assert np.isnan(measures.completion_measures(outcomes, since_ns=17)["completion_mean"])
+    flows = SimpleNamespace(
+        start_s=np.array([0.0, 5.0, 6.0, 7.0]), completion_s=np.array([9.0, 5.0, 10.0, np.nan])
+    )
+    assert completions_since(flows, 10.0).tolist() == [5.0, 10.0]
+    assert not completions_since(flows, 17.0).size
 
 
 # --- response times

@@ -204,7 +204,7 @@ def test_the_table_has_what_matters_under_tcp(comparison):
     header, rows = comparison_rows(comparison)
     words = [cell.split("\n")[0] for cell in header]
     assert words[-3:] == ["goodput", "fairness", "link busy"]
-    assert {"mean wait", "mean queue", "deviation", "lost"} <= set(words)
+    assert {"mean sojourn", "mean queue", "deviation", "lost"} <= set(words)
     assert "marked" not in words
     assert [row[0] for row in rows] == [each.name for each in DISCIPLINES]
 
@@ -303,7 +303,7 @@ def test_where_the_first_queue_is_empty_another_is_told_of():
     record = found.records[0]
     assert record.queue_name == "right -> left"
     assert record["loss_ratio"].value == record.ports[1].measures["loss_ratio"].value > 0.4
-    np.testing.assert_array_equal(record.wait_distribution, record.ports[1].wait_distribution)
+    np.testing.assert_array_equal(record.delay_distribution, record.ports[1].delay_distribution)
     assert "n/a" not in {cell for row in comparison_rows(found)[1] for cell in row}
     html = comparison_page(found).html()
     assert "Waits, queue and losses are of the queue right -&gt; left." in html
@@ -385,6 +385,6 @@ def test_long_queues_are_drawn_in_wider_bars():
 def test_curves_of_a_buffer_that_is_always_full_show_what_is_rare():
     full = scenario(flows=[network.DatagramFlows(rate_bps=5e6)], disciplines=DISCIPLINES[:1])
     record = network.simulate(full)
-    assert record.wait_distribution[-1] > 0.01
-    (ax,) = plots.wait_tail_figure([record]).axes
+    assert record.delay_distribution[-1] > 0.01
+    (ax,) = plots.sojourn_tail_figure([record]).axes
     assert ax.get_ylim()[0] < 1e-3

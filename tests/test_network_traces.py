@@ -61,7 +61,7 @@ DISCIPLINES = [
 @pytest.mark.parametrize("discipline", DISCIPLINES, ids=lambda each: each.name)
 def test_a_trace_gives_the_measures_of_the_record(tmp_path, discipline):
     asked = scenario(discipline)
-    record = simulate(asked, trace=tmp_path / "run.tr")
+    record = simulate(asked, packets=tmp_path / "run.tr")
     assert record.measures == simulate(asked, fresh=True).measures
     trace = Trace.read(tmp_path / "run.tr")
     (link,) = [row for row in trace.links.iter_rows(named=True) if bottleneck(asked, row)]
@@ -89,8 +89,8 @@ def bottleneck(asked, link):
 def test_measures_after_the_warm_up_are_those_of_the_traces_end(tmp_path, discipline):
     start_s, end_s = 2.5, DURATION_S
     asked = scenario(discipline, warm_up_s=start_s)
-    record = simulate(asked, trace=tmp_path / "run.tr")
-    queue, since_s, came_s, waits_s = 0, start_s, {}, []
+    record = simulate(asked, packets=tmp_path / "run.tr")
+    queue, since_s, came_s, delays_s, sojourns_s = 0, start_s, {}, [], []
     steps = dict.fromkeys("+-d", 0)
     held_s = np.zeros(50)
     for fields in lines(tmp_path / "run.tr"):
@@ -104,7 +104,8 @@ def test_measures_after_the_warm_up_are_those_of_the_traces_end(tmp_path, discip
         if step == "+":
             came_s[packet] = time_s
         elif step == "-" and time_s >= start_s:
-            waits_s.append(time_s + 8 * int(fields[5]) / 2e6 - came_s[packet])
+            sojourns_s.append(time_s - came_s[packet])
+            delays_s.append(sojourns_s[-1] + 8 * int(fields[5]) / 2e6)
         queue += 1 if step == "+" else -1
     held_s[queue] += end_s - since_s
     share, lengths = held_s / (end_s - start_s), np.arange(50)
@@ -113,20 +114,23 @@ def test_measures_after_the_warm_up_are_those_of_the_traces_end(tmp_path, discip
         "queue_mean": mean,
         "queue_variance": share @ (lengths - mean) ** 2,
         "queue_deviation": share @ abs(lengths - mean),
-        "wait_mean": np.mean(waits_s),
-        "wait_variance": np.var(waits_s),
+        "sojourn_mean": np.mean(sojourns_s),
+        "sojourn_variance": np.var(sojourns_s),
+        "delay_mean": np.mean(delays_s),
+        "delay_variance": np.var(delays_s),
         "loss_ratio": steps["d"] / steps["+"],
         "throughput": steps["-"] / (end_s - start_s),
     }
     found = {name: record[name].value for name in wanted}
     assert found == pytest.approx(wanted, rel=1e-9)
     for level in (0.5, 0.9, 0.99):
-        exact = np.quantile(waits_s, level, method="inverted_cdf")
-        assert record[f"wait_p{100 * level:g}"].value == pytest.approx(exact, rel=1e-3)
+        for name, times_s in (("sojourn", sojourns_s), ("delay", delays_s)):
+            exact = np.quantile(times_s, level, method="inverted_cdf")
+            assert record[f"{name}_p{100 * level:g}"].value == pytest.approx(exact, rel=1e-3)
 
 
 def test_every_packet_has_a_number_and_a_whole_story(tmp_path):
-    simulate(scenario(), trace=tmp_path / "run.tr")
+    simulate(scenario(), packets=tmp_path / "run.tr")
     stories = {}
     for step, time, source, sink, *_, packet in lines(tmp_path / "run.tr"):
         stories.setdefault(int(packet), []).append((step, float(time), source, sink))
@@ -161,7 +165,7 @@ def test_as_ns2_writes_it(root, tmp_path):
         # most others, the one time-out falls on ns-2's instant
         seed=2,
     )
-    simulate(asked, trace=tmp_path / "run.tr")
+    simulate(asked, packets=tmp_path / "run.tr")
 
     def comparable(fields):
         step, time, source, sink, kind, size, flags, flow, *ends, number, packet = fields
@@ -206,7 +210,7 @@ def captured(request, tmp_path):
     topology = Dumbbell(rate_bps=2e6, client_delays_s=[0.01, 0.02], two_way=True)
     asked = scenario(discipline, tcp, topology=topology)
     for suffix in ("tr", "pcapng"):
-        record = simulate(asked, trace=tmp_path / f"run.{suffix}")
+        record = simulate(asked, packets=tmp_path / f"run.{suffix}")
     return asked, tmp_path, record
 
 
@@ -351,7 +355,7 @@ def test_tshark_finds_nothing_wrong(captured):
 )
 def test_what_cannot_be_written_is_refused(tmp_path, name, message):
     with pytest.raises(sg.SluiceError) as caught:
-        simulate(scenario(), trace=tmp_path / name)
+        simulate(scenario(), packets=tmp_path / name)
     assert message in str(caught.value)
 
 
@@ -366,17 +370,19 @@ def test_a_full_disk_ends_the_run(tmp_path, suffix):
             pytest.skip("there is no /dev/full")
     told = []
     with pytest.raises(sg.SluiceError, match="No space left on device"):
-        simulate(scenario(duration_s=2e4), trace=path, watch=lambda done, total: told.append(done))
+        simulate(
+            scenario(duration_s=2e4), packets=path, watch=lambda done, total: told.append(done)
+        )
     assert not any(done > 1e3 for done in told)
 
 
 def test_a_trace_is_of_one_replication_and_one_discipline(tmp_path):
     path = tmp_path / "run.tr"
-    with pytest.raises(sg.SluiceError, match="replications = 3 must be 1: a trace is of one"):
-        simulate(scenario(replications=3), trace=path)
+    with pytest.raises(sg.SluiceError, match="replications = 3 must be 1: a packet file is of one"):
+        simulate(scenario(replications=3), packets=path)
     several = scenario(disciplines=[sg.Discipline(aqm="drop_tail"), sg.Discipline(aqm="red")])
-    with pytest.raises(sg.SluiceError, match="a trace is of one discipline, and there are 2"):
-        sg.compare(several, world=sg.worlds.Network(trace=path))
+    with pytest.raises(sg.SluiceError, match="a packet file is of one discipline, and there are 2"):
+        sg.compare(several, world=sg.worlds.Network(packets=path))
     assert not path.exists()
 
 
@@ -384,11 +390,11 @@ def test_the_command(root, tmp_path, capsys):
     network = str(root / "scenarios" / "network" / "dumbbell.toml")
     path = tmp_path / "run.tr"
     arguments = ["simulate", network, "--aqm", "drop_tail", "--duration", "2"]
-    assert main([*arguments, "--trace", str(path)]) == 0
-    assert f"trace: {path}" in capsys.readouterr().out
+    assert main([*arguments, "--packets", str(path)]) == 0
+    assert f"packets: {path}" in capsys.readouterr().out
     assert Trace.read(path).lines > 1000
-    assert main([*arguments, "--replications", "2", "--trace", str(path)]) == 1
+    assert main([*arguments, "--replications", "2", "--packets", str(path)]) == 1
     assert "replications = 2 must be 1" in capsys.readouterr().err
     slotted = str(root / "scenarios" / "light.toml")
-    assert main(["simulate", slotted, "--aqm", "drop_tail", "--trace", str(path)]) == 1
-    assert "world = network must be slotted or chain" in capsys.readouterr().err
+    assert main(["simulate", slotted, "--aqm", "drop_tail", "--packets", str(path)]) == 1
+    assert "--packets is for scenarios of the network world only" in capsys.readouterr().err

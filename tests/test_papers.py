@@ -57,7 +57,7 @@ def test_two_misprints_are_found_and_what_they_should_be():
     found = tables.misprints(tables.published())
     assert [(case.name, quantity) for case, quantity, _ in found] == [
         ("DSRED gamma 0.5, geometric, mu 0.5, w 0.07", "queue_mean"),
-        ("DSRED gamma 0.5, geometric, mu 0.25, w 0.07", "wait_variance"),
+        ("DSRED gamma 0.5, geometric, mu 0.25, w 0.07", "delay_variance"),
     ]
     assert [implied for *_, implied in found] == pytest.approx([54.09, 2452.8], abs=0.05)
 
@@ -86,10 +86,10 @@ def test_published_scores_of_redwm_fall_at_either_load():
 def test_overloaded_rows_come_out_in_all_figures(chosen):
     record = run(chosen.discipline("tail"), chosen.mu, 4_000_000)
     assert record["queue_mean"].value == pytest.approx(chosen.queue_mean, rel=1e-3)
-    assert record["wait_mean"].value == pytest.approx(chosen.wait_mean, rel=2e-3)
+    assert record["delay_mean"].value == pytest.approx(chosen.delay_mean, rel=2e-3)
     assert record["loss_ratio"].value == pytest.approx(chosen.loss, rel=2e-3)
     assert record["queue_variance"].value == pytest.approx(chosen.queue_variance, rel=0.03)
-    assert record["wait_variance"].value == pytest.approx(chosen.wait_variance, rel=0.03)
+    assert record["delay_variance"].value == pytest.approx(chosen.delay_variance, rel=0.03)
 
 
 @pytest.mark.parametrize(("w", "excess"), [(0.07, 0.25), (0.002, 0.5)])
@@ -113,7 +113,7 @@ def test_the_row_printed_with_gamma_085_was_run_with_05():
 def test_self_similar_rows_come_out_with_one_a():
     for chosen in (case("red", "self-similar", 0.5, 0.07), case("red", "self-similar", 0.25, 0.07)):
         record = run(chosen.discipline("tail"), chosen.mu, 4_000_000, SOURCE)
-        for measure, figure in (("wait_mean", chosen.wait_mean), ("loss_ratio", chosen.loss)):
+        for measure, figure in (("delay_mean", chosen.delay_mean), ("loss_ratio", chosen.loss)):
             found = record[measure]
             assert found.half_width < 0.02 * figure
             assert abs(found.value - figure) < 0.02 * figure + 2 * found.half_width
@@ -148,7 +148,7 @@ def test_drop_from_front_compares_every_published_figure_and_the_gains(monkeypat
     summary = [sentence for sentence in found.findings if "largest deviations" in sentence]
     for quantity in reproduction.MEASURES:
         # of the columns with misprints the largest that is told is not the largest of all
-        if quantity in ("queue_mean", "wait_variance"):
+        if quantity in ("queue_mean", "delay_variance"):
             continue
         column = [row.deviation for row in found.rows if row.quantity == quantity]
         largest = 100 * max(column, key=abs)

@@ -201,13 +201,13 @@ def test_a_report_holds_every_discipline_and_measure(tmp_path):
     assert measures.equals(compared.frame())
     distributions = pl.read_parquet(path.parent / "distributions.parquet")
     sums = distributions.group_by("discipline", "distribution").agg(pl.col("probability").sum())
-    assert sums.height == 6
-    assert sums["probability"].to_list() == pytest.approx([1] * 6)
+    assert sums.height == 9
+    assert sums["probability"].to_list() == pytest.approx([1] * 9)
 
 
 def test_times_are_shown_in_ms_where_slots_have_a_duration():
     header, rows = comparison_rows(comparison({"aqm": "red"}, slot_s=1e-3))
-    assert header[1] == "mean wait\n(ms)"
+    assert header[1] == "mean sojourn\n(ms)"
     assert "marked\n(%)" not in header
     assert float(rows[0][1].partition(" ")[0]) > 1
 
@@ -239,13 +239,13 @@ def test_a_discipline_has_one_colour_in_every_plot():
     assert len(set(expected.values())) == 3
     for drawn in (
         plots.queue_tail_figure(compared.records),
-        plots.wait_tail_figure(compared.records),
+        plots.sojourn_tail_figure(compared.records),
     ):
         lines = {line.get_label(): line.get_color() for line in drawn.axes[0].lines}
         assert {name: lines[name] for name in names} == expected
 
 
-def test_the_overview_puts_the_least_wait_first():
+def test_the_overview_puts_the_shortest_sojourn_first():
     overload = {"arrivals": {"kind": "geometric", "rate": 0.9}}
     compared = comparison({"aqm": "drop_tail"}, {"aqm": "red"}, **overload)
     ax = plots.overview_figure(compared.records).axes[0]

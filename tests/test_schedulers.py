@@ -106,7 +106,7 @@ def test_slotted_schedulers_by_hand(tmp_path: Path, write_pcap: Callable[..., No
     burst = [(1000, 0)] * 20 + [(100, 1)]
     write_pcap(path, [(100 * place, *packet) for place in range(50) for packet in burst])
 
-    def wait_slots(**discipline: object) -> float:
+    def delay_slots(**discipline: object) -> float:
         scenario = {
             "arrivals": {"kind": "replay", "capture": str(path)},
             "service": {"kind": "packet-size", "rate_bps": 4e6},
@@ -115,13 +115,13 @@ def test_slotted_schedulers_by_hand(tmp_path: Path, write_pcap: Callable[..., No
             "queue": {"limit": 100},
             "disciplines": [{"aqm": "drop_tail", **discipline}],
         }
-        return sg.simulate(sg.Scenario.parse(scenario))["wait_mean"].value * 1e4
+        return sg.simulate(sg.Scenario.parse(scenario))["delay_mean"].value * 1e4
 
     # the k-th of the long ones has left after 20 k slots
-    assert wait_slots() * 21 == pytest.approx(20 * 20 * 21 / 2 + 402)
+    assert delay_slots() * 21 == pytest.approx(20 * 20 * 21 / 2 + 402)
     for kind in ("sfq", "drr", "fq"):
         # the short one goes after the second of the long ones, and 18 leave 2 slots later
-        fair = wait_slots(scheduler={"kind": kind})
+        fair = delay_slots(scheduler={"kind": kind})
         assert fair * 21 == pytest.approx(20 * 20 * 21 / 2 + 18 * 2 + 42), kind
 
 

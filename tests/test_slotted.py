@@ -8,7 +8,9 @@ from scipy import stats
 
 import sluicegate as sg
 from sluicegate import _engine
-from sluicegate.estimate import MEASURES, Counts, measures
+from sluicegate.counts import QueueCounts
+from sluicegate.estimate import jackknifed
+from sluicegate.measures import QUEUE
 
 EXACT = GeoGeo1(alpha=0.5, mu=0.5, limit=10)
 
@@ -26,14 +28,16 @@ def scenario(*disciplines, exact=EXACT, **changes):
 
 def units_of(run):
     """The counts of a run's units: the statistics behind its record."""
-    return _engine.simulate(run.handle, run.disciplines[0].handle, None, None)["units"]
+    outcome = _engine.simulate(run.handle, run.disciplines[0].handle, None, None)
+    return QueueCounts.of([[unit.tally] for unit in outcome.units])
 
 
 def same(one, other):
     assert one.measures == other.measures
     assert one.warm_up_slots == other.warm_up_slots
     np.testing.assert_array_equal(one.queue_distribution, other.queue_distribution)
-    np.testing.assert_array_equal(one.wait_distribution, other.wait_distribution)
+    np.testing.assert_array_equal(one.sojourn_distribution, other.sojourn_distribution)
+    np.testing.assert_array_equal(one.delay_distribution, other.delay_distribution)
 
 
 # --- what determines a run
@@ -103,30 +107,39 @@ def test_one_of_several_disciplines_must_be_named():
 def test_every_queue_probability_is_that_of_the_closed_form():
     # a light load, whose probabilities fall from 0.5 to 5e-5
     exact = GeoGeo1(alpha=0.4, mu=0.5, limit=20)
-    units = Counts.of(units_of(scenario(exact=exact, slots=1e7)))
+    units = units_of(scenario(exact=exact, slots=1e7))
     queue = units.queue[:, : exact.limit + 1]
-    assert queue.sum() == units.slots.sum()
-    shares = queue / units.slots[:, None]
+    assert queue.sum() == units.duration.sum()
+    shares = queue / units.duration[:, None]
     error = shares.std(axis=0, ddof=1) / np.sqrt(len(shares))
     assert exact.queue.min() > 1e-6
-    deviation = (queue.sum(axis=0) / units.slots.sum() - exact.queue) / error
+    deviation = (queue.sum(axis=0) / units.duration.sum() - exact.queue) / error
     # 21 statements at once: by chance one would fail with probability 21 * 4e-4
     assert np.abs(deviation).max() < 4, deviation
 
 
 @pytest.mark.parametrize(
-    "name", ["queue_mean", "utilization", "loss_ratio", "wait_mean", "wait_variance"]
+    "name",
+    [
+        "queue_mean",
+        "utilization",
+        "loss_ratio",
+        "sojourn_mean",
+        "sojourn_variance",
+        "delay_mean",
+        "delay_variance",
+    ],
 )
 def test_measures_are_those_of_the_closed_form(name):
     assert_covers(sg.simulate(scenario(slots=1e6))[name], getattr(EXACT, name), within=0.05)
 
 
 def test_intervals_cover_as_often_as_they_say():
-    names = ["queue_mean", "utilization", "wait_mean", "loss_ratio"]
+    names = ["queue_mean", "utilization", "sojourn_mean", "delay_mean", "loss_ratio"]
     hits = dict.fromkeys(names, 0)
     runs = 150
     for seed in range(runs):
-        found = measures(units_of(scenario(seed=seed)), None)
+        found = jackknifed(units_of(scenario(seed=seed)), None)
         for name in names:
             hits[name] += abs(found[name].value - getattr(EXACT, name)) < found[name].half_width
     low, high = stats.binom.ppf([0.0005, 0.9995], runs, 0.95)
@@ -150,24 +163,28 @@ def test_every_record_obeys_littles_law(law, aqm):
     run = scenario({"aqm": aqm}, **LAWS[law])
     record = sg.simulate(run)
     length = run.slot_s or 1.0
-    in_system = record["queue_mean"].value + record["utilization"].value
-    through = record["throughput"].value * record["wait_mean"].value
+    waiting = record["queue_mean"].value
+    in_system = waiting + record["utilization"].value
+    rate = record["throughput"].value
     # packets that are there as the counting starts or ends count on one side only
     observed = record.slots - run.runs * record.warm_up_slots
-    longest = len(record.wait_distribution) * record.wait_bin / length
+    longest = len(record.delay_distribution) * record.time_bin / length
     edges = 2 * run.runs * (EXACT.limit + 1) * longest / observed
-    assert abs(in_system - through) < edges
+    assert abs(waiting - rate * record["sojourn_mean"].value) < edges
+    assert abs(in_system - rate * record["delay_mean"].value) < edges
     assert edges < 0.1 * in_system
 
 
 @pytest.mark.parametrize("victim", ["tail", "front", "random"])
 def test_distributions_and_measures_agree(victim):
     record = sg.simulate(scenario(RED | {"victim": victim}))
-    queue, wait = record.queue_distribution, record.wait_distribution
-    assert queue.sum() == pytest.approx(1)
-    assert wait.sum() == pytest.approx(1)
+    queue = record.queue_distribution
+    sojourn, delay = record.sojourn_distribution, record.delay_distribution
+    for distribution in (queue, sojourn, delay):
+        assert distribution.sum() == pytest.approx(1)
     assert queue @ np.arange(len(queue)) == pytest.approx(record["queue_mean"].value)
-    assert wait @ record.wait_times == pytest.approx(record["wait_mean"].value)
+    assert sojourn @ record.sojourn_times == pytest.approx(record["sojourn_mean"].value)
+    assert delay @ record.delay_times == pytest.approx(record["delay_mean"].value)
     parts = ["early_loss_ratio", "forced_loss_ratio", "overflow_loss_ratio"]
     assert sum(record[part].value for part in parts) == pytest.approx(record["loss_ratio"].value)
 
@@ -175,17 +192,18 @@ def test_distributions_and_measures_agree(victim):
 def test_an_empty_link_gives_a_record():
     record = sg.simulate(scenario(arrivals={"kind": "geometric", "rate": 0}))
     assert record["queue_mean"].value == record["utilization"].value == 0
-    assert np.isnan(record["wait_mean"].value)
-    assert record["wait_mean"].half_width is None
+    assert np.isnan(record["delay_mean"].value)
+    assert record["delay_mean"].half_width is None
 
 
 def test_a_record_has_every_measure_with_its_unit():
     in_slots = sg.simulate(scenario(RED))
     in_seconds = sg.simulate(scenario(RED, slot_s=1e-3))
-    assert list(in_seconds.measures) == list(MEASURES)
-    assert set(MEASURES) - set(in_slots.measures) == {"throughput_bps"}
-    assert (in_slots["wait_mean"].unit, in_seconds["wait_mean"].unit) == ("slots", "s")
-    assert in_seconds["wait_mean"].value == pytest.approx(in_slots["wait_mean"].value / 1000)
+    names = [definition.name for definition in QUEUE]
+    assert list(in_seconds.measures) == names
+    assert set(names) - set(in_slots.measures) == {"throughput_bps"}
+    assert (in_slots["delay_mean"].unit, in_seconds["delay_mean"].unit) == ("slots", "s")
+    assert in_seconds["delay_mean"].value == pytest.approx(in_slots["delay_mean"].value / 1000)
     assert in_seconds["throughput"].unit == "packets/s"
     bits = in_seconds["throughput"].value * 8 * 500
     assert in_seconds["throughput_bps"].value == pytest.approx(bits)
@@ -194,7 +212,7 @@ def test_a_record_has_every_measure_with_its_unit():
 # --- victim and marking
 
 
-def test_which_packet_goes_changes_the_wait_but_not_the_queue():
+def test_which_packet_goes_changes_the_delay_but_not_the_queue():
     overload = {"arrivals": {"kind": "geometric", "rate": 0.6}}
     tail, front, random = (
         sg.simulate(scenario(RED | {"victim": victim}, **overload))
@@ -202,8 +220,8 @@ def test_which_packet_goes_changes_the_wait_but_not_the_queue():
     )
     np.testing.assert_array_equal(tail.queue_distribution, front.queue_distribution)
     assert tail["loss_ratio"] == front["loss_ratio"]
-    assert front["wait_mean"].high < random["wait_mean"].low
-    assert random["wait_mean"].high < tail["wait_mean"].low
+    assert front["delay_mean"].high < random["delay_mean"].low
+    assert random["delay_mean"].high < tail["delay_mean"].low
 
 
 def test_ecn_marks_in_place_of_early_drops_and_never_of_forced_ones():
@@ -239,8 +257,8 @@ def test_deterministic_service_by_hand(write_pcap, tmp_path):
     packets = [(0, 100), (0, 100), (0, 100)]
     record = periodic(write_pcap, tmp_path, packets, {"kind": "deterministic", "slots": 10})
     # they leave after 10, 20 and 30 slots; two wait for 10 slots, one for 10 more
-    assert record["wait_mean"].value == pytest.approx(0.020)
-    assert record["wait_variance"].value == pytest.approx(1e-6 * 200 / 3)
+    assert record["delay_mean"].value == pytest.approx(0.020)
+    assert record["delay_variance"].value == pytest.approx(1e-6 * 200 / 3)
     assert record["queue_mean"].value == pytest.approx((2 * 10 + 10) / 100)
     assert record["utilization"].value == pytest.approx(0.30)
     np.testing.assert_allclose(record.queue_distribution[:3], [0.8, 0.1, 0.1])
@@ -250,9 +268,9 @@ def test_service_by_packet_size_by_hand(write_pcap, tmp_path):
     packets = [(0, 100), (0, 250), (0, 1000)]
     record = periodic(write_pcap, tmp_path, packets, {"kind": "packet-size", "rate_bps": 8e5})
     # 100 bytes a slot: they take 1, 3 (rounded up) and 10 slots
-    waits = np.array([1, 4, 14]) / 1000
-    assert record["wait_mean"].value == pytest.approx(waits.mean())
-    assert record["wait_variance"].value == pytest.approx(waits.var())
+    delays = np.array([1, 4, 14]) / 1000
+    assert record["delay_mean"].value == pytest.approx(delays.mean())
+    assert record["delay_variance"].value == pytest.approx(delays.var())
     assert record["utilization"].value == pytest.approx(0.14)
     assert record["queue_mean"].value == pytest.approx((2 * 1 + 1 * 3) / 100)
     assert record["throughput_bps"].value == pytest.approx(1350 * 8 / 0.1)

@@ -93,7 +93,7 @@ def test_a_python_class_with_the_law_of_red_is_red():
     assert compiled["early_loss_ratio"].value > 0.01
     python = run(Red)
     assert python.measures == compiled.measures
-    np.testing.assert_array_equal(python.wait_distribution, compiled.wait_distribution)
+    np.testing.assert_array_equal(python.delay_distribution, compiled.delay_distribution)
 
 
 class Sojourn:
@@ -117,7 +117,7 @@ def test_a_python_class_may_watch_departures_and_time():
     Sojourn.ticks = 0
     record = run(Sojourn, service={"kind": "deterministic", "slots": 3})
     # a slot is a millisecond: a packet is served if it has waited 10 slots at most
-    longest = (np.flatnonzero(record.wait_distribution)[-1]) * record.wait_bin
+    longest = (np.flatnonzero(record.delay_distribution)[-1]) * record.time_bin
     assert longest == 13
     assert record["forced_loss_ratio"].value > 0.1
     assert Sojourn.ticks == 2 * 19

@@ -54,7 +54,7 @@ def test_the_chain_gives_what_solve_gives():
     for discipline, record in zip(given.disciplines, found.records, strict=True):
         solved = sg.chain.solve(given, discipline).record
         assert record.measures == solved.measures
-        np.testing.assert_array_equal(record.wait_distribution, solved.wait_distribution)
+        np.testing.assert_array_equal(record.delay_distribution, solved.delay_distribution)
     assert not found.interrupted
 
 
@@ -77,7 +77,7 @@ def test_two_worlds_stand_side_by_side():
 def test_the_worlds_agree_within_three_half_widths():
     found = sg.compare(scenario(slots=200_000), world=(Chain(grid=1 / 64), "slotted"))
     for exact, simulated in zip(found.records[::2], found.records[1::2], strict=True):
-        for name in ("queue_mean", "wait_mean", "loss_ratio"):
+        for name in ("queue_mean", "sojourn_mean", "delay_mean", "loss_ratio"):
             assert_covers(simulated[name], exact[name].value, within=0.1, times=3)
 
 
@@ -106,26 +106,30 @@ def test_a_report_of_both_says_what_each_figure_is():
     assert "simulated in 8 runs of 20,000 slots, seed 1 and solved exactly" in html
 
 
-def test_waits_that_are_not_known_are_named():
+def test_times_that_are_not_known_are_named():
     (record,) = sg.compare(scenario({"aqm": "red", "params": RED}), world="chain").records
     unknown = scenario({"aqm": "red", "params": RED, "victim": "random"})
     found = sg.compare(unknown, world="chain")
-    assert record.wait_distribution.size
+    assert record.delay_distribution.size
     assert "Not known of red" in comparison_page(sg.compare(unknown, world=BOTH)).html()
     assert comparison_rows(found)[1][0][1] == "n/a"
 
 
-def test_waits_under_drop_from_front_are_followed_on_request():
+def test_times_under_drop_from_front_are_followed_on_request():
     front = {"aqm": "red", "params": RED, "victim": "front"}
     given = scenario({"aqm": "drop_tail"}, front)
     (_, unknown), (tail, known) = (
-        sg.compare(given, world=Chain(grid=1.0, front_waits=asked)).records
+        sg.compare(given, world=Chain(grid=1.0, front_times=asked)).records
         for asked in (False, True)
     )
-    assert not unknown.wait_distribution.size
-    assert known.wait_distribution.sum() == pytest.approx(1, abs=1e-12)
-    assert known["wait_mean"].value == pytest.approx(unknown["wait_mean"].value, rel=1e-9)
-    assert tail.wait_distribution.size
+    for times in ("sojourn", "delay"):
+        assert not getattr(unknown, f"{times}_distribution").size
+        distribution = getattr(known, f"{times}_distribution")
+        assert distribution.sum() == pytest.approx(1, abs=1e-12)
+        mean = distribution @ getattr(known, f"{times}_times")
+        assert mean == pytest.approx(unknown[f"{times}_mean"].value, rel=1e-9)
+        assert known[f"{times}_mean"].value == pytest.approx(mean, rel=1e-9)
+        assert getattr(tail, f"{times}_distribution").size
 
 
 def test_a_world_has_a_line_style_and_a_discipline_a_colour():

@@ -30,7 +30,7 @@ _COMMANDS = {
             "sluice simulate scenarios/overload.toml --aqm red:w=0.07,max_p=0.2",
             "sluice simulate --arrivals geometric:rate=0.5 --service geometric:mu=0.5 "
             "--aqm red --slots 1e7",
-            "sluice simulate scenarios/network/dumbbell.toml --aqm pi --trace run.pcapng",
+            "sluice simulate scenarios/network/dumbbell.toml --aqm pi --packets run.pcapng",
         ],
     ),
     "compare": (

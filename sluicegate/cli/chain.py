@@ -31,11 +31,11 @@ def chain(
             "--limit", help="Go to the limit of an infinitely fine grid; ± is what that leaves."
         ),
     ] = False,
-    front_waits: Annotated[
+    front_times: Annotated[
         bool,
         typer.Option(
-            "--front-waits",
-            help="Follow packets under drop from front, for the distribution of their waits.",
+            "--front-times",
+            help="Follow packets under drop from front, for the distributions of their times.",
         ),
     ] = False,
     out: options.Out = options.REPORT,
@@ -49,5 +49,5 @@ def chain(
     Slots, replications and seed of the scenario have no meaning here.
     """
     changed = options.changes(aqm=aqm or [], slots=None, replications=None, seed=None)
-    world = Chain(grid=grid, method=method, limit=limit, front_waits=front_waits)
+    world = Chain(grid=grid, method=method, limit=limit, front_times=front_times)
     show(options.scenario(scenario, changed), [world], out, json, fresh=fresh)

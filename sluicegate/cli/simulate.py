@@ -16,7 +16,7 @@ from sluicegate.errors import SluiceError, UsageError
 from sluicegate.report.tables import record_rows
 from sluicegate.report.terminal import terminal_table
 from sluicegate.scenario import Scenario
-from sluicegate.worlds import Network, of_scenario
+from sluicegate.worlds import with_settings
 
 
 def simulate(
@@ -54,13 +54,13 @@ def simulate(
     duration: options.Duration = None,
     threads: options.Threads = None,
     json: options.Json = None,
-    trace: Annotated[
+    packets: Annotated[
         Path | None,
         typer.Option(
-            "--trace",
+            "--packets",
             metavar="FILE",
-            help="Write the packets of a network's run here, of one replication: "
-            "FILE.tr as ns-2 does, or FILE.pcapng.",
+            help="Write the packets of a network's run here, of one replication: FILE.tr is a "
+            "trace as ns-2's, FILE.pcapng a capture.",
             show_default=False,
         ),
     ] = None,
@@ -71,7 +71,7 @@ def simulate(
     changed = options.changes(
         aqm=[] if aqm is None else [aqm],
         slots=slots,
-        replications="1" if replications is None and (trace or decisions) else replications,
+        replications="1" if replications is None and (packets or decisions) else replications,
         seed=seed,
         duration=duration,
         arrivals=arrivals,
@@ -83,7 +83,8 @@ def simulate(
             f"{scenario}: there are {count} disciplines; choose with --aqm, or use sluice compare"
         )
     with progress(1) as watch:
-        world = of_scenario(chosen)[0]() if trace is None else Network(trace=trace)
+        settings = {} if packets is None else {"packets": packets}
+        world = with_settings(chosen, **settings)
         if decisions is not None:
             world = world.logged(decisions)
         comparison = compare(chosen, world=world, threads=threads, watch=watch, fresh=fresh)
@@ -92,7 +93,7 @@ def simulate(
     screen.print(f"[bold]{escape(record.discipline)}[/]")
     screen.print(terminal_table(*record_rows(record)))
     screen.print(f"{record.method}; {judged.in_short(chosen)}")
-    for what, file in (("trace", trace), ("decisions", decisions)):
+    for what, file in (("packets", packets), ("decisions", decisions)):
         if file is not None:
             screen.print(f"{what}: {escape(str(file))}")
     if json is not None:

@@ -30,19 +30,19 @@ class Panel:
     curves: Curves
 
 
-def mean_wait_distribution(records: Sequence[Record]) -> FloatArray:
-    """The mean of the records' wait distributions, a bin per slot, shape (W,)."""
-    longest = max(len(record.wait_distribution) for record in records)
+def mean_delay_distribution(records: Sequence[Record]) -> FloatArray:
+    """The mean of the records' delay distributions, a bin per slot, shape (W,)."""
+    longest = max(len(record.delay_distribution) for record in records)
     padded = [
-        np.pad(record.wait_distribution, (0, longest - len(record.wait_distribution)))
+        np.pad(record.delay_distribution, (0, longest - len(record.delay_distribution)))
         for record in records
     ]
     return np.asarray(np.mean(padded, axis=0))
 
 
-def wait_figure(panels: Sequence[Panel]) -> Figure:
-    """Draw distributions of the time in the system, panels side by side."""
-    return _draw(panels, "time in the system (slots)", "share of packets per slot")
+def delay_figure(panels: Sequence[Panel]) -> Figure:
+    """Draw distributions of the delay, panels side by side."""
+    return _draw(panels, "delay (slots)", "share of packets per slot")
 
 
 def queue_figure(panels: Sequence[Panel]) -> Figure:

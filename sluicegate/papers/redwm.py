@@ -18,7 +18,7 @@ from sluicegate.papers import model
 from sluicegate.papers.campaign import Campaign
 from sluicegate.papers.comparison import Plot, Reproduction, Row, row_of
 from sluicegate.papers.drop_from_front.source import SEARCH_SLOTS, self_similar
-from sluicegate.papers.figures import Panel, queue_figure, wait_figure
+from sluicegate.papers.figures import Panel, delay_figure, queue_figure
 from sluicegate.record import Record
 from sluicegate.scenario import Discipline
 from sluicegate.worlds import Watch
@@ -42,7 +42,7 @@ _SLOTS = 20_000_000
 
 @dataclass(frozen=True)
 class Setting:
-    """A setting of the paper at one load, with its score (mean wait, slots) if it prints one."""
+    """A setting of the paper at one load, with its score (mean delay, slots) if it prints one."""
 
     mu: float
     a1: float
@@ -112,9 +112,9 @@ def _rows(scores: Scores) -> list[Row]:
     return [
         row_of(
             f"{reading}: {setting.name}, mu {setting.mu:g}",
-            "wait_mean",
+            "delay_mean",
             setting.score,
-            record["wait_mean"],
+            record["delay_mean"],
         )
         for (reading, setting), record in scores.items()
     ]
@@ -134,16 +134,16 @@ def _order(reading: str, scores: Scores) -> tuple[bool, str]:
     """Whether a reading gives the published order at both loads, beyond the intervals."""
     parts, always = [], True
     for mu in (0.25, 0.5):
-        waits = [
-            record["wait_mean"]
+        delays = [
+            record["delay_mean"]
             for (name, setting), record in scores.items()
             if name == reading and setting.mu == mu and setting.score is not None
         ]
         falls = all(
             before.value - after.value > (before.half_width or 0) + (after.half_width or 0)
-            for before, after in itertools.pairwise(waits)
+            for before, after in itertools.pairwise(delays)
         )
-        values = (" > " if falls else ", ").join(f"{wait.value:.1f}" for wait in waits)
+        values = (" > " if falls else ", ").join(f"{delay.value:.1f}" for delay in delays)
         verdict = "the published order" if falls else "no order beyond the intervals"
         parts.append(f"{verdict} at mu = {mu:g} ({values})")
         always = always and falls
@@ -158,7 +158,8 @@ def _choices(a: float) -> list[str]:
         "different places of equation (3).",
         f"The source is that of drop-from-front, a = {a:g} fitted to a loss which that paper "
         "prints; no figure of this paper was used. The average is updated in every slot, as there.",
-        "The scores are mean times in the system. The paper gives them an accuracy of 5 %.",
+        "The scores are mean delays: times in the system, service included. The paper gives them "
+        "an accuracy of 5 %.",
     ]
 
 
@@ -180,14 +181,14 @@ def _plots(scores: Scores) -> Iterator[Plot]:
         records = {name: of[mu, name] for name in names}
         title = f"mu = {mu:g}, reading '{_DRAWN}'"
         queues = {name: record.queue_distribution for name, record in records.items()}
-        waits = {name: record.wait_distribution for name, record in records.items()}
+        delays = {name: record.delay_distribution for name, record in records.items()}
         yield Plot(
             queue_figure([Panel(title, queues)]),
             f"Figure {number}: the queue",
             "By [a1, a2, b1]. Where the queue is empty the curves are cut off.",
         )
         yield Plot(
-            wait_figure([Panel(title, waits)]),
-            f"Figure {number + 1}: the time in the system",
+            delay_figure([Panel(title, delays)]),
+            f"Figure {number + 1}: the delay",
             "By [a1, a2, b1].",
         )

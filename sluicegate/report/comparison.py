@@ -77,8 +77,9 @@ def _in_short(comparison: Comparison) -> str:
 
 def _reading(comparison: Comparison) -> str:
     return (
-        "The wait is the time in the system, service included, and 99 % of the packets take less "
-        "than the p99 wait; the queue counts waiting packets, without the one in service. "
+        "The sojourn is the time from a packet's arrival until its transmission starts, and 99 % "
+        "of the packets stay under the p99 sojourn; the queue counts waiting packets, without the "
+        "one in service. "
         + " ".join(world.reading(records) for world, records in comparison.records_by_world())
     )
 
@@ -87,8 +88,8 @@ def _add_figures(page: Page, comparison: Comparison) -> None:
     records = comparison.records
     page.figure(
         plots.overview_figure(records),
-        "Wait and loss",
-        "Least wait first. The thin line at the end of a bar is what stands behind ±.",
+        "Sojourn and loss",
+        "Shortest sojourn first. The thin line at the end of a bar is what stands behind ±.",
     )
     for world, own in comparison.records_by_world():
         world.add_figures(page, own)
@@ -104,20 +105,21 @@ def _add_figures(page: Page, comparison: Comparison) -> None:
         "The same, cumulated and on a logarithmic scale: what happens rarely. A curve ends where "
         "chance, or the solution's error, begins.",
     )
-    if any(record.wait_distribution.size for record in records):
+    if any(record.sojourn_distribution.size for record in records):
         page.figure(
-            plots.wait_tail_figure(records),
+            plots.sojourn_tail_figure(records),
             "How long packets wait",
-            "Of the packets that got through. Where a curve crosses the line 1 in 100 stands the "
-            f"time that 99 % of the packets stay under.{_without_waits(records)}",
+            "Until their transmission starts, of the packets that got through. Where a curve "
+            "crosses the line 1 in 100 stands the time that 99 % of the packets stay under."
+            f"{_without_times(records)}",
         )
     laws = law_figure({each.name: each.configured for each in comparison.scenario.disciplines})
     if laws is not None:
         page.figure(laws, "Drop laws", "The drop probability that goes with an average queue.")
 
 
-def _without_waits(records: Sequence[Record]) -> str:
-    """A sentence that names those whose times in the system have no known distribution."""
+def _without_times(records: Sequence[Record]) -> str:
+    """A sentence that names those whose sojourn times have no known distribution."""
     named = zip(names(records), records, strict=True)
-    missing = [name for name, record in named if not record.wait_distribution.size]
+    missing = [name for name, record in named if not record.sojourn_distribution.size]
     return f" Not known of {', '.join(missing)}." if missing else ""

@@ -18,8 +18,11 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter
 from numpy.typing import NDArray
 
-from sluicegate.estimate import Measure, coarsen
+from sluicegate.counts import coarsen
+from sluicegate.estimate import Measure
+from sluicegate.measures import DEFINITIONS, DISTRIBUTIONS, TIME
 from sluicegate.record import Record
+from sluicegate.report.tables import label as measure_label
 from sluicegate.report.text import measure_text
 
 FloatArray = NDArray[np.float64]
@@ -42,6 +45,8 @@ _LEAST_SHOWN = 1e-15
 _RARE = 5e-4
 # the eye tells no more than some hundred apart
 POINTS = 600
+# the trade that every AQM makes
+_OVERVIEW = ("sojourn_mean", "loss_ratio")
 _ONE_IN = {0.1: "1 in 10", 0.01: "1 in 100", 0.001: "1 in 1000"}
 
 
@@ -100,28 +105,23 @@ def _looks(records: Sequence[Record]) -> list[_Look]:
     return [look(record) for record in records]
 
 
-def _time_scale(records: Sequence[Record]) -> tuple[float, str]:
-    """Factor from the records' times to those shown, and their unit."""
-    return (1000.0, "ms") if records[0].time_unit == "s" else (1.0, "slots")
-
-
 def overview_figure(records: Sequence[Record]) -> Figure:
-    """Draw mean wait and losses with their intervals, a row per discipline, least wait first."""
+    """Draw mean sojourn and losses with their intervals, a row per discipline, shortest first."""
     looked = zip(records, _looks(records), strict=True)
-    best_first = sorted(looked, key=lambda pair: _unknown_last(pair[0]["wait_mean"].value))
+    best_first = sorted(looked, key=lambda pair: _unknown_last(pair[0][_OVERVIEW[0]].value))
     texts = [look.text for _, look in best_first]
     lines = max(text.count("\n") + 1 for text in texts)
     row = max(0.4, 0.19 * lines)
     figure = Figure(figsize=(WIDTH, 0.6 + row * len(records)), layout="constrained")
     left, right = figure.subplots(1, 2, sharey=True)
-    scale, unit = _time_scale(records)
-    for ax, name, factor in ((left, "wait_mean", scale), (right, "loss_ratio", 100.0)):
+    time_unit = records[0].time_unit
+    for ax, name in zip((left, right), _OVERVIEW, strict=True):
+        factor, _ = DEFINITIONS[name].unit.shown(time_unit)
         bars = [record[name].times(factor) for record, _ in best_first]
         _draw_bars(ax, bars, [look.colour for _, look in best_first])
+        ax.set_title(measure_label(name, time_unit), loc="left", fontsize=10)
     left.set_yticks(range(len(records)), texts)
     left.invert_yaxis()
-    left.set_title(f"mean wait ({unit})", loc="left", fontsize=10)
-    right.set_title("packets lost (%)", loc="left", fontsize=10)
     return figure
 
 
@@ -164,7 +164,7 @@ def queue_figure(records: Sequence[Record]) -> Figure:
         ax.set_yticks([])
         ax.spines[["top", "right", "left"]].set_visible(False)
     strips[-1].set_xlim(-0.5, last + 0.5)
-    strips[-1].set_xlabel("waiting packets")
+    strips[-1].set_xlabel(DISTRIBUTIONS["queue"])
     return figure
 
 
@@ -197,16 +197,21 @@ def queue_tail_figure(records: Sequence[Record]) -> Figure:
         for record, look in zip(records, _looks(records), strict=True)
     ]
     figure, ax = _draw_tails(tails)
-    ax.set_xlabel("waiting packets")
+    ax.set_xlabel(DISTRIBUTIONS["queue"])
     ax.set_ylabel("share of time with so many or more")
     return figure
 
 
-def wait_tail_figure(records: Sequence[Record]) -> Figure:
-    """Draw how many packets take so long or longer, on a logarithmic scale."""
-    scale, unit = _time_scale(records)
+def sojourn_tail_figure(records: Sequence[Record]) -> Figure:
+    """Draw how many packets wait so long or longer for their service, on a logarithmic scale."""
+    scale, unit = TIME.shown(records[0].time_unit)
     tails = [
-        _Tail(look, record.wait_times * scale, _tail(record.wait_distribution), record.resolution)
+        _Tail(
+            look,
+            record.sojourn_times * scale,
+            _tail(record.sojourn_distribution),
+            record.resolution,
+        )
         for record, look in zip(records, _looks(records), strict=True)
     ]
     figure, ax = _draw_tails(tails)
@@ -218,8 +223,8 @@ def wait_tail_figure(records: Sequence[Record]) -> Figure:
     right.spines[:].set_visible(False)
     for level in _ONE_IN:
         ax.axhline(level, color=_GREY, lw=0.9, ls=":", zorder=0)
-    ax.set_xlabel(f"time in the system ({unit})")
-    ax.set_ylabel("share of packets that take so long or longer")
+    ax.set_xlabel(f"{DISTRIBUTIONS['sojourn']} ({unit})")
+    ax.set_ylabel("share of packets with so much or more")
     return figure
 
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from rich.table import Table
 
 from sluicegate.estimate import Measure
+from sluicegate.measures import DEFINITIONS
 from sluicegate.record import Record, names
 from sluicegate.report.terminal import terminal_table
 from sluicegate.report.text import measure_text
@@ -17,50 +18,34 @@ if TYPE_CHECKING:
     from sluicegate.comparison import Comparison
 
 _EXACT_DIGITS = 10
-# heading, and where it is not that of the measure itself the factor and the unit of what is shown
-_HEADINGS = {
-    "wait_mean": ("mean wait", 1.0, "time"),
-    "wait_p99": ("p99 wait", 1.0, "time"),
-    "queue_mean": ("mean queue", 1.0, "packets"),
-    "queue_deviation": ("deviation", 1.0, "packets"),
-    "loss_ratio": ("lost", 100.0, "%"),
-    "mark_ratio": ("marked", 100.0, "%"),
-    "goodput": ("goodput", 1.0, "packets/s"),
-    "datagram_goodput": ("datagrams", 1.0, "packets/s"),
-    "fairness": ("fairness", 1.0, ""),
-    "completion_mean": ("completion", 1.0, "s"),
-    "utilization": ("link busy", 100.0, "%"),
-}
 
 
 @dataclass(frozen=True)
 class Column:
-    """A column of a table: one measure in the unit in which people read it."""
+    """A column of a table: one measure of records whose times are in `time_unit`."""
 
     measure: str
-    heading: str
-    scale: float = 1.0
-    unit: str = ""
-
-    @classmethod
-    def of(cls, measure: str, time_unit: str) -> Column:
-        """The column of a measure of records whose times are in `time_unit`."""
-        heading, scale, unit = _HEADINGS[measure]
-        if unit == "time":
-            scale, unit = (1000.0, "ms") if time_unit == "s" else (1.0, time_unit)
-        return cls(measure, heading, scale, unit)
+    time_unit: str
 
     def text(self, measures: Mapping[str, Measure]) -> str:
         """The cell of a record with these measures."""
         # where no flow finished, nothing is said of how long they took
         if self.measure not in measures:
             return "n/a"
-        return measure_text(measures[self.measure].times(self.scale))
+        factor, _ = DEFINITIONS[self.measure].unit.shown(self.time_unit)
+        return measure_text(measures[self.measure].times(factor))
 
     @property
     def header(self) -> str:
         """Heading and unit."""
-        return f"{self.heading}\n({self.unit})" if self.unit else self.heading
+        return label(self.measure, self.time_unit, "\n")
+
+
+def label(measure: str, time_unit: str, between: str = " ") -> str:
+    """What stands over a column or beside an axis: a measure's heading and the unit shown."""
+    definition = DEFINITIONS[measure]
+    _, unit = definition.unit.shown(time_unit)
+    return f"{definition.heading}{between}({unit})" if unit else definition.heading
 
 
 def comparison_rows(comparison: Comparison) -> tuple[list[str], list[list[str]]]:
@@ -69,7 +54,7 @@ def comparison_rows(comparison: Comparison) -> tuple[list[str], list[list[str]]]
     shown = [
         name for world, own in comparison.records_by_world() for name in world.key_measures(own)
     ]
-    columns = [Column.of(name, records[0].time_unit) for name in dict.fromkeys(shown)]
+    columns = [Column(name, records[0].time_unit) for name in dict.fromkeys(shown)]
     header = ["discipline", *(column.header for column in columns)]
     rows = [
         [name, *(column.text(record.measures) for column in columns)]

@@ -7,7 +7,8 @@ import re
 from rich.markup import escape
 from rich.table import Table
 
-_NUMBER = re.compile(r"[-+(]?\d|n/a$")
+# a bound is a number, too
+_NUMBER = re.compile(r"(?:[<>] )?[-+(]?\d|n/a$")
 
 
 def numeric_columns(header: list[str], rows: list[list[str]]) -> list[bool]:

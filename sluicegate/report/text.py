@@ -14,11 +14,14 @@ def measure_text(measure: Measure, digits: int = 4) -> str:
 
     The half width keeps one significant digit, or two if the first is a 1, and the value stops at
     the same place. A value shows five digits at most, and a smaller half width is rounded up.
-    Without a half width, or with one of 0, the value keeps `digits` digits.
+    Without a half width, or with one of 0, the value keeps `digits` digits. A bound is written as
+    `< 3e-06` or `> 99.9997`, behind the value if something was seen, and rounded to the safe side.
     """
     value, half_width = measure.value, measure.half_width
     if not math.isfinite(value):
         return "n/a"
+    if measure.bound is not None:
+        return _bound_text(value, measure.bound)
     if not half_width:
         return f"{value:.{digits}g}"
     power = math.floor(math.log10(max(abs(value), half_width)))
@@ -26,6 +29,28 @@ def measure_text(measure: Measure, digits: int = 4) -> str:
         return _to_place(value, half_width)
     scale = 10.0**power
     return f"({_to_place(value / scale, half_width / scale)})e{power}"
+
+
+def _bound_text(value: float, bound: float) -> str:
+    """A bound, behind the value if there were any events, with few digits of what is rare."""
+    if bound >= value:
+        shown = f"< {_rounded_up(bound):g}"
+        return shown if value == 0 else f"{value:.2g} ({shown})"
+    # of a share near the whole, which is 1 or 100 %, what is missing to it is rare
+    whole = 1.0 if bound <= 1 else 100.0
+    missing = _rounded_up(whole - bound)
+    decimals = next(n for n in range(20) if round(missing, n) == missing)
+    shown = f"> {whole - missing:.{decimals}f}"
+    return shown if value == whole else f"{value:.{decimals}f} ({shown})"
+
+
+def _rounded_up(value: float) -> float:
+    """The next number of one significant digit, or of two if the first is a 1; not below."""
+    power = math.floor(math.log10(value))
+    if value < 1.95 * 10.0**power:
+        power -= 1
+    # what rounding alone lifted above a digit stays
+    return float(f"{math.ceil(round(value / 10.0**power, 9))}e{power}")
 
 
 def _to_place(value: float, half_width: float) -> str:

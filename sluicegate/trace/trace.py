@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from os import PathLike, fspath
@@ -66,7 +67,7 @@ class Trace:
     start_s: float
     end_s: float
     bin_s: float
-    _table: dict[str, Any] = field(repr=False)
+    _found: _engine.TraceSummary = field(repr=False)
 
     @classmethod
     def read(cls, path: str | PathLike[str]) -> Trace:
@@ -76,11 +77,18 @@ class Trace:
             SluiceError: The file cannot be read, or a line (it is named) is not what ns-2 writes.
         """
         try:
-            table = _engine.read_trace(fspath(path))
+            found = _engine.read_trace(fspath(path))
         except ValueError as error:
             raise SluiceError(str(error)) from None
-        numbers = {name: table[name] for name in ("lines", "cut_off", "start_s", "end_s", "bin_s")}
-        return cls(path=Path(path), **numbers, _table=table)
+        return cls(
+            path=Path(path),
+            lines=found.lines,
+            cut_off=found.cut_off,
+            start_s=found.start_s,
+            end_s=found.end_s,
+            bin_s=found.bin_s,
+            _found=found,
+        )
 
     @cached_property
     def flows(self) -> pl.DataFrame:
@@ -93,7 +101,7 @@ class Trace:
         """
         import polars as pl
 
-        return pl.DataFrame(self._table["flows"], schema=_FLOWS)
+        return pl.DataFrame(list(map(_flow, self._found.flows)), schema=_FLOWS)
 
     @cached_property
     def links(self) -> pl.DataFrame:
@@ -105,25 +113,25 @@ class Trace:
         """
         import polars as pl
 
-        return pl.DataFrame(self._table["links"], schema=_LINKS)
+        return pl.DataFrame(list(map(_link, self._found.links)), schema=_LINKS)
 
     @cached_property
     def flow_course(self) -> NDArray[np.float64]:
         """Throughput of each flow in each bin, bit/s, shape (flows, bins)."""
-        return 8 * self._course("flow_course")
+        return 8 * self._course([flow.course for flow in self._found.flows])
 
     @cached_property
     def link_course(self) -> NDArray[np.float64]:
         """Mean queue of each link in each bin, packets, shape (links, bins)."""
-        return self._course("link_course")
+        return self._course([link.course for link in self._found.links])
 
-    def _course(self, name: str) -> NDArray[np.float64]:
+    def _course(self, courses: Sequence[bytes]) -> NDArray[np.float64]:
         """What was added in each bin, over the bin's length."""
         import numpy as np
 
         bins = max(1, math.ceil(self.end_s / self.bin_s))
-        matrix = np.zeros((len(self._table[name]), bins))
-        for row, sums in zip(matrix, map(np.frombuffer, self._table[name]), strict=True):
+        matrix = np.zeros((len(courses), bins))
+        for row, sums in zip(matrix, map(np.frombuffer, courses), strict=True):
             row[: len(sums)] = sums[:bins]
             # what happens just as the last bin ends
             row[-1] += sums[bins:].sum()
@@ -141,12 +149,39 @@ class Trace:
             "cut_off": self.cut_off,
             "start_s": self.start_s,
             "end_s": self.end_s,
-            "flows": _rows(self._table["flows"]),
-            "links": _rows(self._table["links"]),
+            "flows": list(map(_flow, self._found.flows)),
+            "links": list(map(_link, self._found.links)),
         }
 
 
-def _rows(columns: dict[str, list[Any]]) -> list[dict[str, Any]]:
-    return [
-        dict(zip(columns, values, strict=True)) for values in zip(*columns.values(), strict=True)
-    ]
+def _flow(flow: _engine.TraceFlow) -> dict[str, Any]:
+    return {
+        "type": flow.kind,
+        "id": flow.id,
+        "source": flow.source,
+        "destination": flow.destination,
+        "sent": flow.sent,
+        "received": flow.received,
+        "lost": flow.lost,
+        "loss_ratio": flow.loss_ratio,
+        "throughput_bps": flow.throughput_bps,
+        "delay_mean_s": flow.delay_mean_s,
+        "delay_min_s": flow.delay_min_s,
+        "delay_max_s": flow.delay_max_s,
+        "jitter_s": flow.jitter_s,
+    }
+
+
+def _link(link: _engine.TraceLink) -> dict[str, Any]:
+    return {
+        "from": link.source,
+        "to": link.sink,
+        "arrivals": link.arrivals,
+        "departures": link.departures,
+        "drops": link.drops,
+        "corrupted": link.corrupted,
+        "loss_ratio": link.loss_ratio,
+        "throughput_bps": link.throughput_bps,
+        "queue_mean": link.queue_mean,
+        "queue_max": link.queue_max,
+    }

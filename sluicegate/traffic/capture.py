@@ -55,8 +55,16 @@ class Capture:
             columns = _engine.read_capture(fspath(path))
         except ValueError as error:
             raise SluiceError(str(error)) from None
-        columns["link_types"] = tuple(columns["link_types"])
-        return cls(path=Path(path), **columns)
+        return cls(
+            path=Path(path),
+            time_ns=columns.time_ns,
+            bytes=columns.bytes,
+            flow=columns.flow,
+            protocol=columns.protocol,
+            ecn_capable=columns.ecn_capable,
+            not_ip=columns.not_ip,
+            link_types=tuple(columns.link_types),
+        )
 
     @property
     def fingerprint(self) -> str:

@@ -6,6 +6,7 @@ A world is a folder here. It holds a class with the folder's name, such as `Chai
 
 from __future__ import annotations
 
+import inspect
 from importlib import import_module
 from typing import Any
 
@@ -21,6 +22,7 @@ __all__ = [
     "World",
     "of_scenario",
     "takers",
+    "with_settings",
     "world",
 ]
 
@@ -63,6 +65,24 @@ def of_scenario(scenario: AnyScenario) -> list[type[AnyWorld]]:
         return found
     kinds = dict.fromkeys(each.takes.__name__ for each in map(world, NAMES))
     raise SluiceError(f"{scenario!r} must be a {' or a '.join(kinds)}: their load() reads a file")
+
+
+def with_settings(scenario: AnyScenario, **settings: Any) -> AnyWorld:
+    """The usual world of a scenario, with settings of its own.
+
+    Raises:
+        SluiceError: If no world takes the scenario, or if its world has no such setting.
+    """
+    usual = of_scenario(scenario)[0]
+    known = inspect.signature(usual).parameters
+    for name in settings:
+        if name not in known:
+            others = [
+                each for each in map(world, NAMES) if name in inspect.signature(each).parameters
+            ]
+            able = " or ".join(each.name for each in others)
+            raise SluiceError(f"--{name} is for scenarios of the {able} world only")
+    return usual(**settings)
 
 
 def takers(field: str) -> list[type[AnyWorld]]:

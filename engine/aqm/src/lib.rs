@@ -20,4 +20,7 @@ pub use ffi::{Verdict, View};
 pub use params::{ONE, Param, ParamError, Scale, Value};
 pub use source::{AnyAqm, AqmSource};
 
+/// A time, or a slot, that does not come.
+pub const NEVER: u64 = u64::MAX;
+
 include!(concat!(env!("OUT_DIR"), "/headers.rs"));

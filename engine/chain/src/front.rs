@@ -1,4 +1,4 @@
-//! Times in the system where packets are dropped from the front: a tagged packet's fate.
+//! Moments of the times of packets where packets are dropped from the front: a tagged packet's fate.
 //!
 //! An arrival that is to be dropped takes the place at the tail, and the head of the waiting line
 //! goes instead. What becomes of a packet with j others ahead of it therefore depends on
@@ -14,6 +14,7 @@
 use crate::{
     chain::{Chain, Changed},
     error::ChainError,
+    measures::Sums,
     quiet::{Group, Quiet},
 };
 
@@ -24,21 +25,21 @@ const NOTHING: Moments = [0.0; 3];
 
 /// What becomes of packets that are dropped from the front.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct FrontWaits {
+pub struct FrontMoments {
     /// Packets served per slot.
     pub served: f64,
-    /// Sum of the served packets' times in the system, per slot (slots).
-    pub sum: f64,
-    /// Sum of the squares.
-    pub square_sum: f64,
+    /// Of the served packets' sojourn times, per slot.
+    pub sojourn: Sums,
+    /// Of their delays.
+    pub delay: Sums,
 }
 
 impl Chain {
-    /// The times in the system of packets that are served, under drop from front.
+    /// The moments of the times of packets that are served, under drop from front.
     ///
     /// # Errors
     /// When it is interrupted.
-    pub fn front_waits(&self, probabilities: &[f64]) -> Result<FrontWaits, ChainError> {
+    pub fn front_moments(&self, probabilities: &[f64]) -> Result<FrontMoments, ChainError> {
         let quiet = Quiet::new(self);
         let joined = self.joined(probabilities);
         let empty = || vec![NOTHING; self.states()];
@@ -54,12 +55,11 @@ impl Chain {
         let at_once = vec![[1.0, 0.0, 0.0]; self.states()];
         self.collect(1, &joined, &at_once, &mut total);
         let [served, sum, square_sum] = total;
-        // with the service itself, geometric: mean 1 / mu, second moment (2 - mu) / mu^2
-        let mu = self.mu;
-        Ok(FrontWaits {
+        let sojourn = Sums { sum, square_sum };
+        Ok(FrontMoments {
             served,
-            sum: sum + served / mu,
-            square_sum: square_sum + 2.0 * sum / mu + served * (2.0 - mu) / (mu * mu),
+            sojourn,
+            delay: sojourn.with_service(served, self.mu),
         })
     }
 

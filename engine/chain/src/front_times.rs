@@ -1,4 +1,4 @@
-//! The distribution of times in the system where packets are dropped from the front.
+//! The distributions of the times of packets where packets are dropped from the front.
 //!
 //! All packets that join the line in one slot of the steady state are followed through time. A
 //! packet with j waiting ahead of it sees the chain's states; each slot takes 0, 1 or 2
@@ -19,12 +19,14 @@ const REST: f64 = 1e-16;
 /// Bytes that one probability takes: before and after a slot, and what is dropped.
 const COPIES: usize = 3 * size_of::<f64>();
 
-/// Times in the system of packets that are served, under drop from front.
+/// Times of packets that are served, under drop from front.
 #[derive(Clone, Debug, PartialEq)]
 pub struct FrontTimes {
-    /// Packets served after n slots in the system, per slot, by n.
-    pub served: Vec<f64>,
-    /// Packets per slot whose fate is not known: bound of the sum of the errors of `served`.
+    /// Packets whose service starts n slots after their arrival, per slot, by n.
+    pub sojourns: Vec<f64>,
+    /// Packets whose service ends n slots after their arrival, likewise.
+    pub delays: Vec<f64>,
+    /// Packets per slot whose fate is not known: bound of the sum of the errors of either.
     pub unknown: f64,
 }
 
@@ -39,7 +41,7 @@ struct Row {
 type Plane = Vec<Row>;
 
 impl Chain {
-    /// The times in the system of packets that are served, under drop from front.
+    /// The times of packets that are served, under drop from front.
     ///
     /// # Errors
     /// When the memory does not hold the packets' states, or when it is interrupted.
@@ -75,8 +77,12 @@ impl Chain {
                 .map(|ahead| slots[ahead].with_dropped(slots.get(ahead + 1), self))
                 .collect();
         }
-        let served = self.with_service(&started, REST * total);
-        Ok(FrontTimes { served, unknown })
+        let delays = self.with_service(&started, REST * total);
+        Ok(FrontTimes {
+            sojourns: started,
+            delays,
+            unknown,
+        })
     }
 
     /// Packets that have just joined, by how many wait ahead; and those whose service starts.

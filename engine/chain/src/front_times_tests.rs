@@ -1,4 +1,4 @@
-//! Distributions of times in the system under drop from front against their moments and against
+//! Distributions of sojourn times and delays under drop from front against their moments and against
 //! drop from tail.
 
 use crate::{
@@ -39,15 +39,20 @@ fn the_distribution_has_the_moments_found_without_it() {
         let chain = Chain::new(&plan).unwrap();
         let solution = chain.solve(Method::Direct).unwrap();
         let times = chain.front_times(&solution.probabilities).unwrap();
-        let moments = chain.front_waits(&solution.probabilities).unwrap();
+        let moments = chain.front_moments(&solution.probabilities).unwrap();
         assert!(times.unknown < 1e-14 * moments.served, "{}", times.unknown);
-        let expected = [moments.served, moments.sum, moments.square_sum];
-        for (power, expected) in (0..).zip(expected) {
-            let found = moment(&times.served, power);
-            assert!(
-                (found / expected - 1.0).abs() < 1e-11,
-                "{class} {sampling}, moment {power}: {found}, not {expected}"
-            );
+        for (times, sums) in [
+            (&times.sojourns, moments.sojourn),
+            (&times.delays, moments.delay),
+        ] {
+            let expected = [moments.served, sums.sum, sums.square_sum];
+            for (power, expected) in (0..).zip(expected) {
+                let found = moment(times, power);
+                assert!(
+                    (found / expected - 1.0).abs() < 1e-11,
+                    "{class} {sampling}, moment {power}: {found}, not {expected}"
+                );
+            }
         }
     }
 }
@@ -57,11 +62,14 @@ fn front_and_tail_have_one_distribution_where_nothing_is_dropped() {
     let chain = Chain::new(&drop_tail(0.1, 0.9, 40)).unwrap();
     let solution = chain.solve(Method::Direct).unwrap();
     let measures = chain.measures(&solution.probabilities);
-    let tail = chain.waits(&measures.admitted, 1e-18).unwrap();
     let front = chain.front_times(&solution.probabilities).unwrap();
-    let total: f64 = front.served.iter().sum();
-    for (front, tail) in front.served.iter().zip(&tail) {
-        assert!((front / total - tail).abs() < 1e-15);
+    let sojourns = chain.sojourns(&measures.admitted, 1e-18).unwrap();
+    let delays = chain.delays(&measures.admitted, 1e-18).unwrap();
+    for (front, tail) in [(front.sojourns, sojourns), (front.delays, delays)] {
+        let total: f64 = front.iter().sum();
+        for (front, tail) in front.iter().zip(&tail) {
+            assert!((front / total - tail).abs() < 1e-15);
+        }
     }
 }
 

@@ -1,12 +1,12 @@
-//! What the steady state says of queue, losses and waits.
+//! What the steady state says of queue, losses and times.
 
 use crate::{
     chain::{Chain, Changed},
     filter::Sampling,
 };
 
-/// Slots up to which the distribution of waits is followed.
-const LONGEST_WAIT: usize = 1_000_000;
+/// Slots up to which the distribution of times is followed.
+const LONGEST: usize = 1_000_000;
 
 /// What becomes of arrivals, packets per slot.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -27,6 +27,33 @@ impl Fates {
     /// Packets that are lost, for whatever reason.
     pub fn lost(&self) -> f64 {
         self.early + self.forced + self.overflow
+    }
+}
+
+/// Of the packets served in a slot: the sum of their times (slots), and that of the squares.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Sums {
+    /// Of the times.
+    pub sum: f64,
+    /// Of their squares.
+    pub square_sum: f64,
+}
+
+impl Sums {
+    /// What is not known.
+    pub const UNKNOWN: Self = Self {
+        sum: f64::NAN,
+        square_sum: f64::NAN,
+    };
+
+    /// Those of the delays, where these are of the sojourn times of `served` packets per slot: a
+    /// service is geometric, with mean 1 / mu and second moment (2 - mu) / mu^2, and does not
+    /// depend on the sojourn time.
+    pub fn with_service(self, served: f64, mu: f64) -> Self {
+        Self {
+            sum: self.sum + served / mu,
+            square_sum: self.square_sum + 2.0 * self.sum / mu + served * (2.0 - mu) / (mu * mu),
+        }
     }
 }
 
@@ -100,37 +127,65 @@ impl Chain {
         }
     }
 
-    /// The time in the system (slots) of admitted packets under drop from tail: probability of
-    /// each number of slots, until less than `rest` is left. `None` beyond a million slots.
+    /// The sojourn times (slots from arrival to the start of service) of admitted packets under
+    /// drop from tail: probability of each number of slots, until less than `rest` is left. `None`
+    /// beyond a million slots.
     ///
-    /// A packet that finds r others stays for r + 1 services, each geometric, the running one
-    /// included since it has no memory: a mixture of negative binomial laws.
-    pub fn waits(&self, admitted: &[f64], rest: f64) -> Option<Vec<f64>> {
-        let total: f64 = admitted.iter().sum();
-        let mut left: Vec<f64> = admitted.iter().map(|x| x / total).collect();
-        let mut waits = vec![0.0];
+    /// A packet that finds r others is served after r services, the running one included, since a
+    /// geometric service has no memory: a mixture of negative binomial distributions.
+    pub fn sojourns(&self, admitted: &[f64], rest: f64) -> Option<Vec<f64>> {
+        self.times(admitted, rest)
+    }
+
+    /// The delays (slots from arrival to the end of service) likewise: one service more.
+    pub fn delays(&self, admitted: &[f64], rest: f64) -> Option<Vec<f64>> {
+        self.times(&one_more(admitted), rest)
+    }
+
+    /// How long services take of which `packets` need r, by r.
+    fn times(&self, packets: &[f64], rest: f64) -> Option<Vec<f64>> {
+        let total: f64 = packets.iter().sum();
+        let mut left = packets.iter().map(|x| x / total);
+        let mut times = vec![left.next().unwrap_or(0.0)];
+        let mut left: Vec<f64> = left.collect();
         while left.iter().sum::<f64>() > rest {
-            waits.push(self.mu * left[0]);
+            times.push(self.mu * left[0]);
             for r in 0..left.len() {
                 let next = left.get(r + 1).copied().unwrap_or(0.0);
                 left[r] = self.stay(1) * left[r] + self.mu * next;
             }
-            if waits.len() > LONGEST_WAIT {
+            if times.len() > LONGEST {
                 return None;
             }
         }
-        Some(waits)
+        Some(times)
     }
 
-    /// Sum and sum of squares of these times, per slot.
-    pub fn wait_sums(&self, admitted: &[f64]) -> (f64, f64) {
+    /// Sum and sum of squares of the sojourn times, per slot.
+    pub fn sojourn_sums(&self, admitted: &[f64]) -> Sums {
+        self.sums(admitted)
+    }
+
+    /// Sum and sum of squares of the delays, per slot.
+    pub fn delay_sums(&self, admitted: &[f64]) -> Sums {
+        self.sums(&one_more(admitted))
+    }
+
+    fn sums(&self, packets: &[f64]) -> Sums {
         let (mut sum, mut square_sum) = (0.0, 0.0);
-        for (services, packets) in (1..).map(f64::from).zip(admitted) {
+        for (services, packets) in (0..).map(f64::from).zip(packets) {
             let mean = services / self.mu;
             let variance = services * (1.0 - self.mu) / (self.mu * self.mu);
             sum += packets * mean;
             square_sum += packets * (variance + mean * mean);
         }
-        (sum, square_sum)
+        Sums { sum, square_sum }
     }
+}
+
+/// The same packets, each of which needs one service more.
+fn one_more(packets: &[f64]) -> Vec<f64> {
+    std::iter::once(0.0)
+        .chain(packets.iter().copied())
+        .collect()
 }

@@ -14,7 +14,7 @@ use crate::{
     error::{ChainError, refuse},
     filter::{Averaging, Filter},
     levels::Levels,
-    measures::Fates,
+    measures::{Fates, Sums},
     resolve::Resolver,
     solve::{Method, Solution},
 };
@@ -34,11 +34,11 @@ pub struct Linear {
     pub fates: Fates,
     /// Packets per slot that are admitted.
     pub admitted: f64,
-    /// Sum of the times in the system of the packets served, per slot (slots); NaN where packets
-    /// are dropped at random.
-    pub wait_sum: f64,
-    /// Sum of the squares.
-    pub wait_square_sum: f64,
+    /// Of the sojourn times of the packets served, per slot; NaN where packets are dropped at
+    /// random.
+    pub sojourn: Sums,
+    /// Of their delays likewise.
+    pub delay: Sums,
 }
 
 /// A steady state and its derivatives.
@@ -153,23 +153,30 @@ impl Chain {
         })
     }
 
-    fn linear(&self, x: &[f64]) -> Result<Linear, ChainError> {
+    /// What is linear in the probabilities `x` of the states.
+    ///
+    /// # Errors
+    /// When it is interrupted.
+    pub fn linear(&self, x: &[f64]) -> Result<Linear, ChainError> {
         let measures = self.measures(x);
-        let (wait_sum, wait_square_sum) = match self.discipline.victim {
-            Victim::Tail => self.wait_sums(&measures.admitted),
+        let (sojourn, delay) = match self.discipline.victim {
+            Victim::Tail => (
+                self.sojourn_sums(&measures.admitted),
+                self.delay_sums(&measures.admitted),
+            ),
             Victim::Front => {
-                let waits = self.front_waits(x)?;
-                (waits.sum, waits.square_sum)
+                let front = self.front_moments(x)?;
+                (front.sojourn, front.delay)
             }
-            Victim::Random => (f64::NAN, f64::NAN),
+            Victim::Random => (Sums::UNKNOWN, Sums::UNKNOWN),
         };
         Ok(Linear {
             queue: measures.queue,
             utilization: measures.utilization,
             fates: measures.fates,
             admitted: measures.admitted.iter().sum(),
-            wait_sum,
-            wait_square_sum,
+            sojourn,
+            delay,
         })
     }
 }
@@ -205,8 +212,10 @@ impl Linear {
             fates.overflow,
             fates.marked,
             self.admitted,
-            self.wait_sum,
-            self.wait_square_sum,
+            self.sojourn.sum,
+            self.sojourn.square_sum,
+            self.delay.sum,
+            self.delay.square_sum,
         ];
         flat.extend_from_slice(&self.queue);
         flat
@@ -223,9 +232,15 @@ impl Linear {
                 marked: flat[5],
             },
             admitted: flat[6],
-            wait_sum: flat[7],
-            wait_square_sum: flat[8],
-            queue: flat[9..].to_vec(),
+            sojourn: Sums {
+                sum: flat[7],
+                square_sum: flat[8],
+            },
+            delay: Sums {
+                sum: flat[9],
+                square_sum: flat[10],
+            },
+            queue: flat[11..].to_vec(),
         }
     }
 }

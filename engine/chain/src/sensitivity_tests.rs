@@ -143,7 +143,7 @@ fn measures(plan: &Plan) -> [f64; 3] {
     [
         mean,
         measures.fates.early + measures.fates.forced,
-        chain.wait_sums(&measures.admitted).0,
+        chain.sojourn_sums(&measures.admitted).sum,
     ]
 }
 
@@ -181,7 +181,7 @@ fn derivatives_are_limits_of_differences() {
                         .zip(&of.queue)
                         .map(|(k, p)| f64::from(k) * p)
                         .sum::<f64>();
-                    let found = [mean, of.fates.early + of.fates.forced, of.wait_sum];
+                    let found = [mean, of.fates.early + of.fates.forced, of.sojourn.sum];
                     for (found, expected) in found.iter().zip(expected) {
                         let off = (found / expected - 1.0).abs();
                         assert!(

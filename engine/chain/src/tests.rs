@@ -1,4 +1,4 @@
-//! Steady states known in closed form or in exact arithmetic, laws that waits obey, refusals.
+//! Steady states known in closed form or in exact arithmetic, what times obey, refusals.
 
 use std::collections::HashMap;
 
@@ -117,7 +117,7 @@ fn elimination_keeps_every_digit_of_the_rarest_states() {
 }
 
 #[test]
-fn waits_obey_littles_law_and_losses_add_up() {
+fn times_obey_littles_law_and_losses_add_up() {
     let given = [
         number("min_th", 3.0),
         number("max_th", 12.0),
@@ -138,22 +138,37 @@ fn waits_obey_littles_law_and_losses_add_up() {
         assert!((measures.utilization * plan.mu - admitted).abs() < 1e-14);
         assert_eq!((fates.early > 0.0, fates.marked > 0.0), (!ecn, ecn));
         assert!(fates.overflow > 0.0);
-        let waits = chain.waits(&measures.admitted, 1e-18).unwrap();
         let mean = |p: &[f64]| -> f64 { p.iter().enumerate().map(|(k, p)| k as f64 * p).sum() };
-        let system = mean(&measures.queue) + measures.utilization;
-        assert!((mean(&waits) * admitted - system).abs() < 1e-12);
-        let squares = (0..).zip(&waits).map(|(k, p)| f64::from(k).powi(2) * p);
-        let (sum, square_sum) = chain.wait_sums(&measures.admitted);
-        assert!((sum - mean(&waits) * admitted).abs() < 1e-12);
-        assert!((square_sum - squares.sum::<f64>() * admitted).abs() < 1e-10);
-        assert!((waits.iter().sum::<f64>() - 1.0).abs() < 1e-13);
+        let waiting = mean(&measures.queue);
+        for (times, sums, there) in [
+            (
+                chain.sojourns(&measures.admitted, 1e-18).unwrap(),
+                chain.sojourn_sums(&measures.admitted),
+                waiting,
+            ),
+            (
+                chain.delays(&measures.admitted, 1e-18).unwrap(),
+                chain.delay_sums(&measures.admitted),
+                waiting + measures.utilization,
+            ),
+        ] {
+            assert!((mean(&times) * admitted - there).abs() < 1e-12);
+            let squares = (0..).zip(&times).map(|(k, p)| f64::from(k).powi(2) * p);
+            assert!((sums.sum - there).abs() < 1e-12);
+            assert!((sums.square_sum - squares.sum::<f64>() * admitted).abs() < 1e-10);
+            assert!((times.iter().sum::<f64>() - 1.0).abs() < 1e-13);
+        }
+        let sojourn = chain.sojourn_sums(&measures.admitted);
+        let delay = chain.delay_sums(&measures.admitted);
+        let with_service = sojourn.with_service(admitted, plan.mu);
+        assert!((with_service.square_sum - delay.square_sum).abs() < 1e-10);
     }
 }
 
 /// Every packet that joins the line is served or goes from its front; the server tells how many
 /// are served. Where nothing is dropped, front and tail are the same.
 #[test]
-fn waits_under_drop_from_front() {
+fn times_under_drop_from_front() {
     let given = [
         number("min_th", 3.0),
         number("max_th", 12.0),
@@ -177,14 +192,15 @@ fn waits_under_drop_from_front() {
             let chain = Chain::new(&plan).unwrap();
             let solution = chain.solve(Method::Direct).unwrap();
             let measures = chain.measures(&solution.probabilities);
-            let front = chain.front_waits(&solution.probabilities).unwrap();
+            let front = chain.front_moments(&solution.probabilities).unwrap();
             let served = measures.utilization * plan.mu;
             assert!((front.served - served).abs() < 1e-13, "{front:?}, {served}");
             let system: f64 = (0..)
                 .zip(&measures.queue)
                 .map(|(k, p)| f64::from(k) * p)
                 .sum();
-            assert!(front.sum < system + measures.utilization);
+            assert!(front.sojourn.sum < system);
+            assert!(front.delay.sum < system + measures.utilization);
         }
     }
 }
@@ -194,27 +210,28 @@ fn front_and_tail_are_the_same_where_nothing_is_dropped() {
     let chain = Chain::new(&drop_tail(0.1, 0.9, 40)).unwrap();
     let solution = chain.solve(Method::Direct).unwrap();
     let measures = chain.measures(&solution.probabilities);
-    let waits = chain.waits(&measures.admitted, 1e-18).unwrap();
-    let front = chain.front_waits(&solution.probabilities).unwrap();
+    let delays = chain.delays(&measures.admitted, 1e-18).unwrap();
+    let front = chain.front_moments(&solution.probabilities).unwrap();
     let moment = |power: i32| -> f64 {
         (0..)
-            .zip(&waits)
+            .zip(&delays)
             .map(|(k, p)| f64::from(k).powi(power) * p)
             .sum()
     };
-    assert!((front.sum / front.served - moment(1)).abs() < 1e-12);
-    assert!((front.square_sum / front.served - moment(2)).abs() < 1e-12);
+    assert!((front.delay.sum / front.served - moment(1)).abs() < 1e-12);
+    assert!((front.delay.square_sum / front.served - moment(2)).abs() < 1e-12);
 }
 
 #[test]
-fn a_distribution_of_waits_without_end_is_not_followed() {
+fn a_distribution_of_times_without_end_is_not_followed() {
     let chain = Chain::new(&drop_tail(0.5, 1e-6, 5)).unwrap();
     let solution = chain.solve(Method::Direct).unwrap();
     let measures = chain.measures(&solution.probabilities);
-    assert_eq!(chain.waits(&measures.admitted, 1e-16), None);
+    assert_eq!(chain.sojourns(&measures.admitted, 1e-16), None);
+    assert_eq!(chain.delays(&measures.admitted, 1e-16), None);
     let admitted: f64 = measures.admitted.iter().sum();
     // the buffer is all but always full
-    let mean = chain.wait_sums(&measures.admitted).0 / admitted;
+    let mean = chain.delay_sums(&measures.admitted).sum / admitted;
     assert!((mean / 6e6 - 1.0).abs() < 1e-5, "{mean}");
 }
 

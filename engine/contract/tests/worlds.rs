@@ -6,7 +6,7 @@ use sluice_aqm::all;
 use sluice_contract::{Arrival, Case, SLOT_NS, SLOTS_PER_UNIT, UNIT_BYTES, cases, log};
 use sluice_network::{Group, Link, NEVER, Port, Recording, Replay, Source, Topology};
 use sluice_queue::{COLUMNS, DecisionLog};
-use sluice_slotted::{Arrivals, Service, Trace};
+use sluice_slotted::{Arrivals, Service};
 
 fn text(log: DecisionLog<Vec<u8>>) -> String {
     String::from_utf8(log.finish().unwrap()).unwrap()
@@ -17,14 +17,14 @@ fn column<T>(case: &Case, of: impl Fn(&Arrival) -> T) -> Vec<T> {
 }
 
 fn slotted(case: &Case) -> String {
-    let trace = Trace::new(
+    let recording = sluice_slotted::Recording::new(
         &column(case, |arrival| arrival.slot),
         &column(case, |arrival| arrival.bytes),
         &column(case, Arrival::flow_hash),
         &column(case, |arrival| arrival.ecn_capable),
     );
     let plan = sluice_slotted::Plan {
-        arrivals: Arrivals::Replay(Arc::new(trace.unwrap())),
+        arrivals: Arrivals::Replay(Arc::new(recording.unwrap())),
         packet_bytes: UNIT_BYTES,
         service: Service::PacketSize {
             bytes_per_slot: f64::from(UNIT_BYTES) / SLOTS_PER_UNIT as f64,

@@ -59,8 +59,8 @@ fn main() {
     let run = simulate(&plan, Some(1), &Control::default()).expect("a plan that makes sense");
     let seconds = start.elapsed().as_secs_f64();
     let run = &run[0];
-    let packets: u64 = run.stretches.iter().map(|half| half.ports[0].sent).sum();
-    for (half, name) in run.stretches.iter().zip(["first", "second"]) {
+    let packets: u64 = run.periods.iter().map(|half| half.ports[0].sent).sum();
+    for (half, name) in run.periods.iter().zip(["first", "second"]) {
         let port = &half.ports[0];
         let time_s = port.duration_ns as f64 / 1e9;
         let mean = moment(&port.queue_ns, |k| k);

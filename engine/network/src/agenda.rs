@@ -6,7 +6,9 @@
 
 use std::{cmp::Reverse, collections::BinaryHeap};
 
-use crate::{clock::Ticks, tournament::NEVER};
+use sluice_aqm::NEVER;
+
+use crate::clock::Ticks;
 
 /// What there is to do; the index says for whom.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 
+use sluice_aqm::NEVER;
 use sluice_random::{Stream, stream};
 use sluice_tcp::{Config, Receiver, Sender};
 
@@ -17,7 +18,6 @@ use crate::{
         DatagramSource, Group, MOST_FLOWS, ShortTcp, Source, TcpFlow, TcpKind, User, spread,
     },
     timer::Timer,
-    tournament::NEVER,
 };
 
 /// The sending end of a TCP flow, in four cache lines of which most ACKs need three.

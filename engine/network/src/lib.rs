@@ -38,14 +38,14 @@ pub use error::NetworkError;
 pub use packet::{Kind, Packet};
 pub use plan::Plan;
 pub use run::{
-    Control, Counts, DatagramOutcome, Replication, Stretch, TcpOutcome, simulate, simulate_traced,
+    Control, Counts, DatagramOutcome, Period, Replication, TcpOutcome, simulate, simulate_traced,
 };
 pub use series::{FlowSeries, PortSeries};
+pub use sluice_aqm::NEVER;
 pub use sources::{
     ArrivalProcess, Datagrams, Distribution, Extent, Group, LongTcp, Noise, Recording, Replay,
     ShortTcp, Size, Source, TcpFlow, TcpKind, Web,
 };
 pub use tally::Tally;
 pub use topology::{Link, Port, Topology};
-pub use tournament::NEVER;
 pub use trace::{Event, Step, Trace};

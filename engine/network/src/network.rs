@@ -8,7 +8,7 @@
 use std::cmp::Reverse;
 
 use rand::Rng;
-use sluice_aqm::Verdict;
+use sluice_aqm::{NEVER, Verdict};
 use sluice_queue::{Event as QueueEvent, Observer, Waiting};
 use sluice_random::stream;
 
@@ -22,7 +22,7 @@ use crate::{
     series::PortSeries,
     tally::Tally,
     topology::Topology,
-    tournament::{NEVER, Tournament},
+    tournament::Tournament,
     trace::{Event, Step, Trace},
 };
 
@@ -316,8 +316,9 @@ impl<T: Trace> Network<T> {
         self.carry(now, place, packet);
         let free = self.wires[link].free;
         self.events.set(event, free);
-        let wait_ns = self.clock.ns(free) - since_ns;
-        self.ports[index].tally.send(wait_ns, packet.bytes);
+        let delay_ns = self.clock.ns(free) - since_ns;
+        let tally = &mut self.ports[index].tally;
+        tally.send(now_ns - since_ns, delay_ns, packet.bytes);
     }
 
     /// Ports, in the order of their links, and how often their AQMs want a tick, ns.

@@ -37,10 +37,10 @@ pub struct Plan {
 const MOST_DURATION_NS: u64 = 86_400_000_000_000_000;
 /// Most bytes that the series of all replications may take; a comparison holds those of all AQMs.
 const MOST_SERIES_BYTES: u64 = 250_000_000;
-/// Most bytes that one port's waits take, of the warm-up and of the rest.
-const WAITS_BYTES: u64 = 2 * Histogram::MOST_BYTES;
-/// Most bytes that the waits of all ports and replications may take.
-const MOST_WAITS_BYTES: u64 = 4_000_000_000;
+/// Most bytes that one port's sojourn times and delays take, of the warm-up and of the rest.
+const TIMES_BYTES: u64 = 4 * Histogram::MOST_BYTES;
+/// Most bytes that those of all ports and replications may take.
+const MOST_TIMES_BYTES: u64 = 4_000_000_000;
 
 impl Plan {
     /// Checks the plan, finds the ways of all flows and the clock to run by.
@@ -50,7 +50,7 @@ impl Plan {
     pub(crate) fn check(&self) -> Result<(Routes, Clock), NetworkError> {
         self.topology.check()?;
         self.check_times()?;
-        self.check_waits()?;
+        self.check_times_kept()?;
         self.check_flows()?;
         Ok((self.routes()?, self.clock()?))
     }
@@ -94,15 +94,15 @@ impl Plan {
         Ok(())
     }
 
-    fn check_waits(&self) -> Result<(), NetworkError> {
-        let most = MOST_WAITS_BYTES / WAITS_BYTES;
+    fn check_times_kept(&self) -> Result<(), NetworkError> {
+        let most = MOST_TIMES_BYTES / TIMES_BYTES;
         let ports = self.ports() as u64;
         if ports * u64::from(self.replications) <= most {
             return Ok(());
         }
         Err(NetworkError(format!(
-            "replications = {} times {ports} queues must be at most {most}: their waits may take \
-             {MOST_WAITS_BYTES} bytes",
+            "replications = {} times {ports} queues must be at most {most}: their times may take \
+             {MOST_TIMES_BYTES} bytes",
             self.replications
         )))
     }

@@ -68,9 +68,9 @@ impl Counts {
     }
 }
 
-/// What was counted in a stretch of a replication.
+/// What was counted in one period of a replication: its warm-up, or what is measured.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Stretch {
+pub struct Period {
     /// By port, in the order of the links that have one.
     pub ports: Vec<Tally>,
     /// All flows together.
@@ -109,7 +109,7 @@ pub struct DatagramOutcome {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Replication {
     /// The warm-up, if there was one, and the rest.
-    pub stretches: Vec<Stretch>,
+    pub periods: Vec<Period>,
     /// Each TCP flow, in the order of their groups.
     pub tcp: Vec<TcpOutcome>,
     /// Each datagram flow, in the order of their groups.

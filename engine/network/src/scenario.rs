@@ -2,7 +2,7 @@
 
 use std::{collections::HashMap, sync::Arc};
 
-use sluice_aqm::AqmSource;
+use sluice_aqm::{AqmSource, NEVER};
 use sluice_scenario::{
     Discipline, NetworkScenario, Recorded,
     network::{
@@ -21,7 +21,6 @@ use crate::{
         ShortTcp, Size, Source, TcpFlow, TcpKind, Web,
     },
     topology::{Link, Port, Topology},
-    tournament::NEVER,
 };
 
 impl Plan {

@@ -3,10 +3,10 @@
 use sluice_aqm::Verdict;
 use sluice_histogram::Histogram;
 
-/// Exact counts of one port over a stretch of a run.
+/// Exact counts of one port in a period of a run.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Tally {
-    /// Length of the stretch.
+    /// Length of the period.
     pub duration_ns: u64,
     /// Time in which the link sent nothing.
     pub idle_ns: u64,
@@ -20,8 +20,10 @@ pub struct Tally {
     pub sent: u64,
     /// Their bytes.
     pub sent_bytes: u64,
+    /// Their times from arrival to the start of the transmission, ns.
+    pub sojourn: Histogram,
     /// Their times from arrival to the end of the transmission, ns.
-    pub wait: Histogram,
+    pub delay: Histogram,
 }
 
 impl Tally {
@@ -34,12 +36,13 @@ impl Tally {
         self.queue_ns[waiting] += ns;
     }
 
-    /// A packet is sent; its transmission ends `wait_ns` after its arrival.
+    /// A packet is sent: so long after its arrival its transmission starts, and ends.
     #[inline]
-    pub(crate) fn send(&mut self, wait_ns: u64, bytes: u16) {
+    pub(crate) fn send(&mut self, sojourn_ns: u64, delay_ns: u64, bytes: u16) {
         self.sent += 1;
         self.sent_bytes += u64::from(bytes);
-        self.wait.add(wait_ns);
+        self.sojourn.add(sojourn_ns);
+        self.delay.add(delay_ns);
     }
 
     /// Packets lost.

@@ -1,9 +1,8 @@
 //! An endpoint's timer and its entry in the agenda.
 
-use crate::{
-    clock::{Clock, Instant, Ticks, spare},
-    tournament::NEVER,
-};
+use sluice_aqm::NEVER;
+
+use crate::clock::{Clock, Instant, Ticks, spare};
 
 /// A timer that is set anew by most packets and seldom runs out: only its earliest entry stands in
 /// the agenda, and is put off once it comes up.

@@ -8,10 +8,9 @@
 
 use std::hint::select_unpredictable;
 
-use crate::clock::Ticks;
+use sluice_aqm::NEVER;
 
-/// A time that does not come.
-pub const NEVER: u64 = u64::MAX;
+use crate::clock::Ticks;
 
 /// Due times of events `0..count`.
 pub struct Tournament {

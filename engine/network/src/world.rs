@@ -12,7 +12,7 @@ use crate::{
     packet::{Kind, Packet},
     plan::Plan,
     routes::Routes,
-    run::{Control, Counts, Replication, Stretch},
+    run::{Control, Counts, Period, Replication},
     series::FlowSeries,
     trace::Trace,
 };
@@ -26,7 +26,7 @@ pub struct World<'a, T> {
     task_due: Ticks,
     control: &'a Control,
     reported_ns: u64,
-    finished: Vec<Stretch>,
+    finished: Vec<Period>,
     series: FlowSeries,
 }
 
@@ -100,7 +100,7 @@ impl<'a, T: Trace> World<'a, T> {
         self.control.add(end_ns - self.reported_ns);
         self.finish(end_ns);
         Ok(Some(Replication {
-            stretches: self.finished,
+            periods: self.finished,
             // first, which gives back the network's memory
             ports: self.network.into_series(),
             tcp: self.ends.tcp_outcomes(),
@@ -296,7 +296,7 @@ impl<'a, T: Trace> World<'a, T> {
         self.network.send(now.ticks, way, packet);
     }
 
-    /// Ends a stretch of the run: what was counted in it is kept.
+    /// Ends a period of the run: what was counted in it is kept.
     fn finish(&mut self, now_ns: u64) {
         let sum = |count: fn(&sluice_tcp::Sender) -> u32| {
             let senders = self.ends.senders.iter();
@@ -314,7 +314,7 @@ impl<'a, T: Trace> World<'a, T> {
         for earlier in &self.finished {
             counts = counts.without(&earlier.counts);
         }
-        self.finished.push(Stretch {
+        self.finished.push(Period {
             ports: self.network.take_tallies(now_ns),
             counts,
         });

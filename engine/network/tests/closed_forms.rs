@@ -23,12 +23,12 @@ fn a_constant_rate_below_the_links_never_waits() {
         10 * SECOND,
     )];
     let run = run(&plan(one_link(1_000_000, 5), groups, 11 * SECOND));
-    let port = &run.stretches[0].ports[0];
+    let port = &run.periods[0].ports[0];
     assert_eq!((port.lost(), port.queue_ns[0]), (0, 11 * SECOND));
     // 500 bytes take 4 ms, of which a double knows about 1e-15 s less or more
     let busy_ns = 11 * SECOND - port.idle_ns;
     assert!(busy_ns.abs_diff(port.sent * 4 * MS) <= 2 * port.sent);
-    assert_eq!(run.stretches[0].counts.datagrams_received, port.sent);
+    assert_eq!(run.periods[0].counts.datagrams_received, port.sent);
 }
 
 #[test]
@@ -41,7 +41,7 @@ fn a_constant_rate_above_the_links_loses_the_difference() {
         20 * SECOND,
     )];
     let run = run(&plan(one_link(1_000_000, 5), groups, 20 * SECOND));
-    let port = &run.stretches[0].ports[0];
+    let port = &run.periods[0].ports[0];
     // half of it, but for what fills the buffer at first
     assert!((port.arrivals / 2 - port.lost()) <= 6, "{}", port.lost());
 }
@@ -60,7 +60,7 @@ fn a_window_per_round_trip_limits_a_flow() {
     // 500 bytes there take 40 us, 40 bytes back 3.2 us, both links 10 ms: 20 packets each
     let round_trip_ns = 20 * MS + 40_000 + 3_200;
     let wanted = 20 * 10 * SECOND / round_trip_ns;
-    let found = run.stretches[1].counts.acknowledged;
+    let found = run.periods[1].counts.acknowledged;
     assert!(found.abs_diff(wanted) <= 20, "{found} against {wanted}");
 }
 
@@ -72,7 +72,7 @@ fn flows_of_a_size_bring_what_they_have_and_no_more() {
     assert_eq!(run.tcp.len(), 999);
     // the ACK of the last packet is held back for 100 ms: the last flows do not hear of theirs
     assert!(run.tcp[..985].iter().all(|flow| flow.acknowledged == 7));
-    assert_eq!(run.stretches[0].counts.retransmissions, 0);
+    assert_eq!(run.periods[0].counts.retransmissions, 0);
 }
 
 #[test]

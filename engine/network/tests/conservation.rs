@@ -57,12 +57,12 @@ proptest! {
             .collect();
         // what the slowest link still has to send after 2 s takes less than 30
         let run = run(&plan(network, groups, 40 * SECOND));
-        let stretch = &run.stretches[0];
-        let lost: u64 = stretch.ports.iter().map(|port| port.lost()).sum();
-        prop_assert_eq!(stretch.counts.datagrams_received + lost, stretch.counts.datagrams_sent);
+        let period = &run.periods[0];
+        let lost: u64 = period.ports.iter().map(|port| port.lost()).sum();
+        prop_assert_eq!(period.counts.datagrams_received + lost, period.counts.datagrams_sent);
         let received: u64 = run.datagrams.iter().map(|flow| flow.received).sum();
-        prop_assert_eq!(received, stretch.counts.datagrams_received);
-        for port in &stretch.ports {
+        prop_assert_eq!(received, period.counts.datagrams_received);
+        for port in &period.ports {
             prop_assert_eq!(port.arrivals, port.sent + port.lost());
             prop_assert_eq!(port.queue_ns.iter().sum::<u64>(), 40 * SECOND);
             prop_assert!(port.idle_ns <= port.duration_ns);
@@ -70,10 +70,14 @@ proptest! {
             let held = |(packets, ns): (usize, &u64)| packets as u128 * u128::from(*ns);
             let waited: u128 = port.queue_ns.iter().enumerate().map(held).sum();
             let in_system = waited + u128::from(port.duration_ns - port.idle_ns);
-            prop_assert_eq!(port.wait.count(), port.sent);
+            prop_assert_eq!(port.sojourn.count(), port.sent);
+            prop_assert_eq!(port.delay.count(), port.sent);
             match port.verdicts[Verdict::DropBoth as usize] {
-                0 => prop_assert_eq!(port.wait.sum(), in_system),
-                _ => prop_assert!(port.wait.sum() < in_system),
+                0 => {
+                    prop_assert_eq!(port.sojourn.sum(), waited);
+                    prop_assert_eq!(port.delay.sum(), in_system);
+                }
+                _ => prop_assert!(port.sojourn.sum() < waited && port.delay.sum() < in_system),
             }
         }
     }
@@ -95,13 +99,13 @@ fn thousands_of_flows_share_a_buffer_of_one_packet() {
     bottleneck.port = Some(port("drop_tail", 1));
     let network = topology(2, vec![bottleneck, link(1, 0, 10_000_000, MS)]);
     let run = run(&plan(network, vec![tcp(0, 1, 3000, u32::MAX)], 10 * SECOND));
-    let stretch = &run.stretches[0];
-    let port = &stretch.ports[0];
+    let period = &run.periods[0];
+    let port = &period.ports[0];
     assert_eq!(port.queue_ns.iter().skip(2).sum::<u64>(), 0);
     // one packet waits at the end, if any
     assert!(port.arrivals - port.sent - port.lost() <= 1);
     // the others keep trying while some get through
-    assert!((1..=port.sent).contains(&stretch.counts.acknowledged));
+    assert!((1..=port.sent).contains(&period.counts.acknowledged));
     assert!(port.lost() > port.sent);
 }
 
@@ -157,7 +161,7 @@ fn users_get_every_object_whole_whatever_is_lost_or_marked() {
                 source: Source::Web(web),
             };
             let run = run(&plan(network, vec![users], 400 * SECOND));
-            let verdicts = &run.stretches[0].ports[0].verdicts;
+            let verdicts = &run.periods[0].ports[0].verdicts;
             assert_eq!(
                 verdicts[Verdict::Mark as usize] > 100,
                 ecn,

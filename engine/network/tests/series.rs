@@ -48,7 +48,7 @@ fn the_last_counts_are_the_tallies() {
     let run = run(&plan);
     let (series, flows) = (&run.ports[0], &run.flows);
     let total = |count: fn(&Tally) -> u64| {
-        let tallies = run.stretches.iter().map(|stretch| &stretch.ports[0]);
+        let tallies = run.periods.iter().map(|period| &period.ports[0]);
         tallies.map(count).sum::<u64>()
     };
     assert_eq!(series.queue.len(), 10_000);
@@ -62,7 +62,7 @@ fn the_last_counts_are_the_tallies() {
     assert!(total(Tally::lost) > 0);
 
     // the sample at the warm-up's end is taken before any packet comes
-    let warm_up = &run.stretches[0];
+    let warm_up = &run.periods[0];
     assert_eq!(series.arrivals[200], warm_up.ports[0].arrivals);
     assert_eq!(series.losses[200], warm_up.ports[0].lost());
     assert_eq!(flows.acknowledged[200], warm_up.counts.acknowledged);
@@ -176,7 +176,7 @@ fn outcomes_of_flows_add_up_to_the_counts() {
     let mut plan = crowded(port("drop_tail", 5));
     plan.groups.push(tcp(0, 1, 2, 20));
     let run = run(&plan);
-    let counts = run.stretches[0].counts;
+    let counts = run.periods[0].counts;
     let sum = |count: fn(&sluice_network::TcpOutcome) -> u32| {
         run.tcp
             .iter()

@@ -2,30 +2,42 @@
 
 use std::path::PathBuf;
 
-use numpy::IntoPyArray;
+use numpy::PyArray1;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
-use pyo3::types::PyDict;
 
-use crate::attended::abandonable;
+use crate::interruptible::abandonable;
 
-/// Adds this file's functions to the module.
+/// The IP packets of a capture, a place in each column for every packet.
+#[pyclass(frozen, get_all, module = "sluicegate._engine")]
+pub struct CaptureColumns {
+    time_ns: Py<PyArray1<u64>>,
+    bytes: Py<PyArray1<u32>>,
+    flow: Py<PyArray1<u32>>,
+    protocol: Py<PyArray1<u8>>,
+    ecn_capable: Py<PyArray1<bool>>,
+    not_ip: u64,
+    link_types: Vec<&'static str>,
+}
+
+/// Adds this file's class and function to the module.
 pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add_class::<CaptureColumns>()?;
     module.add_function(wrap_pyfunction!(read_capture, module)?)
 }
 
-/// Read a pcap or pcapng file; return its columns and counts as a dict.
+/// Reads a pcap or pcapng file.
 #[pyfunction]
-fn read_capture(py: Python<'_>, path: PathBuf) -> PyResult<Bound<'_, PyDict>> {
+fn read_capture(py: Python<'_>, path: PathBuf) -> PyResult<CaptureColumns> {
     let capture = abandonable(py, || sluice_capture::read(path))?
         .map_err(|error| PyValueError::new_err(error.to_string()))?;
-    let columns = PyDict::new(py);
-    columns.set_item("time_ns", capture.time_ns.into_pyarray(py))?;
-    columns.set_item("bytes", capture.bytes.into_pyarray(py))?;
-    columns.set_item("flow", capture.flow.into_pyarray(py))?;
-    columns.set_item("protocol", capture.protocol.into_pyarray(py))?;
-    columns.set_item("ecn_capable", capture.ecn_capable.into_pyarray(py))?;
-    columns.set_item("not_ip", capture.not_ip)?;
-    columns.set_item("link_types", capture.link_types)?;
-    Ok(columns)
+    Ok(CaptureColumns {
+        time_ns: PyArray1::from_vec(py, capture.time_ns).unbind(),
+        bytes: PyArray1::from_vec(py, capture.bytes).unbind(),
+        flow: PyArray1::from_vec(py, capture.flow).unbind(),
+        protocol: PyArray1::from_vec(py, capture.protocol).unbind(),
+        ecn_capable: PyArray1::from_vec(py, capture.ecn_capable).unbind(),
+        not_ip: capture.not_ip,
+        link_types: capture.link_types,
+    })
 }

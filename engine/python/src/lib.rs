@@ -3,11 +3,12 @@
 use pyo3::prelude::*;
 
 mod aqm;
-mod attended;
 mod capture;
 mod chain;
+mod counts;
 mod decisions;
 mod foreign;
+mod interruptible;
 mod network;
 mod scenario;
 mod slotted;
@@ -19,6 +20,7 @@ fn _engine(module: &Bound<'_, PyModule>) -> PyResult<()> {
     aqm::register(module)?;
     decisions::register(module)?;
     foreign::register(module)?;
+    counts::register(module)?;
     slotted::register(module)?;
     capture::register(module)?;
     chain::register(module)?;

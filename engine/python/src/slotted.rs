@@ -6,30 +6,67 @@ use std::{
     sync::Arc,
 };
 
-use numpy::PyArray1;
-use pyo3::{exceptions::PyKeyboardInterrupt, prelude::*, types::PyDict};
+use pyo3::{exceptions::PyKeyboardInterrupt, prelude::*};
 use sluice_aqm::Aqm;
-use sluice_slotted::{Control, Outcome, Plan, Tally, Unit, simulate as run, simulate_observed};
+use sluice_slotted::{Control, Outcome, Plan, simulate as run, simulate_observed};
 
 use crate::{
-    attended::attended,
+    counts::Tally,
     decisions::{self, unwritable},
     foreign::{Calls, Foreign},
+    interruptible::interruptible,
     scenario::{PyDiscipline, PyScenario, refused},
 };
+
+/// A part of one replication, after its warm-up: what the intervals rest on.
+#[pyclass(frozen, get_all, module = "sluicegate._engine")]
+struct Unit {
+    replication: u32,
+    tally: Py<Tally>,
+}
+
+/// What a run gives.
+#[pyclass(frozen, get_all, module = "sluicegate._engine")]
+struct SlottedOutcome {
+    /// In the order of replications and time.
+    units: Vec<Py<Unit>>,
+    /// Left out at the start of each replication.
+    warm_up_slots: u64,
+    /// Of all replications together, warm-up included.
+    slots: u64,
+    interrupted: bool,
+}
+
+impl SlottedOutcome {
+    fn new(py: Python<'_>, outcome: &Outcome) -> PyResult<Self> {
+        let unit = |unit: &sluice_slotted::Unit| {
+            let unit = Unit {
+                replication: unit.replication,
+                tally: Tally::of_slots(py, &unit.tally)?,
+            };
+            Py::new(py, unit)
+        };
+        Ok(Self {
+            units: outcome.units.iter().map(unit).collect::<PyResult<_>>()?,
+            warm_up_slots: outcome.warm_up_slots,
+            slots: outcome.slots,
+            interrupted: outcome.interrupted,
+        })
+    }
+}
 
 /// Runs a discipline on a scenario. `watch(slots)` is called now and then with the slots done.
 /// With `decisions`, the first replication alone is run, and its decision log is written to that
 /// file. Ctrl-C ends the run and keeps what is finished; `interrupted` then says so.
 #[pyfunction]
-fn simulate<'py>(
-    py: Python<'py>,
+fn simulate(
+    py: Python<'_>,
     scenario: &PyScenario,
     discipline: &PyDiscipline,
     threads: Option<usize>,
     watch: Option<Py<PyAny>>,
     decisions: Option<PathBuf>,
-) -> PyResult<Bound<'py, PyDict>> {
+) -> PyResult<SlottedOutcome> {
     let plan = Plan::of(scenario.slotted()?, &discipline.0).map_err(refused)?;
     let control = Arc::new(Control::default());
     let calls = Calls::new(control.clone());
@@ -49,7 +86,7 @@ fn simulate<'py>(
         }
     };
     ends.calls.raise()?;
-    record(py, &outcome)
+    SlottedOutcome::new(py, &outcome)
 }
 
 /// What ends a run.
@@ -101,52 +138,14 @@ fn stopped_by_ctrl_c<T: Send>(
         Some(watch) => watch.call1(py, (ends.control.done(),)).map(drop),
         None => Ok(()),
     };
-    match attended(py, || ends.calls.cancel(), report, work) {
+    match interruptible(py, || ends.calls.cancel(), report, work) {
         (_, Err(error)) if !error.is_instance_of::<PyKeyboardInterrupt>(py) => Err(error),
         (outcome, _) => Ok(outcome),
     }
 }
 
-fn record<'py>(py: Python<'py>, outcome: &Outcome) -> PyResult<Bound<'py, PyDict>> {
-    let units: Vec<_> = outcome
-        .units
-        .iter()
-        .map(|unit| counts(py, unit))
-        .collect::<PyResult<_>>()?;
-    let table = PyDict::new(py);
-    table.set_item("units", units)?;
-    table.set_item("warm_up_slots", outcome.warm_up_slots)?;
-    table.set_item("slots", outcome.slots)?;
-    table.set_item("interrupted", outcome.interrupted)?;
-    Ok(table)
-}
-
-fn counts<'py>(py: Python<'py>, unit: &Unit) -> PyResult<Bound<'py, PyDict>> {
-    let Tally {
-        slots,
-        idle_slots,
-        queue,
-        wait,
-        served_bytes,
-        arrivals,
-        verdicts,
-    } = &unit.tally;
-    let table = PyDict::new(py);
-    table.set_item("replication", unit.replication)?;
-    table.set_item("slots", slots)?;
-    table.set_item("idle_slots", idle_slots)?;
-    table.set_item("queue", PyArray1::from_slice(py, queue))?;
-    table.set_item("wait", PyArray1::from_vec(py, wait.bins()))?;
-    table.set_item("wait_bin_slots", wait.width())?;
-    table.set_item("served", wait.count())?;
-    table.set_item("served_bytes", served_bytes)?;
-    table.set_item("wait_sum", wait.sum())?;
-    table.set_item("wait_square_sum", wait.square_sum())?;
-    table.set_item("arrivals", arrivals)?;
-    table.set_item("verdicts", verdicts.to_vec())?;
-    Ok(table)
-}
-
 pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add_class::<Unit>()?;
+    module.add_class::<SlottedOutcome>()?;
     module.add_function(wrap_pyfunction!(simulate, module)?)
 }

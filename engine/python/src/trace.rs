@@ -1,95 +1,134 @@
-//! `read_trace`: what an ns-2 trace says, as columns.
+//! `read_trace`: what an ns-2 trace says of its flows and links.
+//!
+//! There are no arrays in it: they would load NumPy, which takes longer than reading a million
+//! lines.
 
 use std::path::PathBuf;
 
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyDict, PyList};
+use pyo3::types::PyBytes;
 use sluice_trace::{Flow, Link, Summary};
 
-use crate::attended::abandonable;
+use crate::interruptible::abandonable;
 
-/// Adds this file's functions to the module.
+/// What a trace says; its `course`s are sums for each bin of `bin_s`, as the bytes of doubles.
+#[pyclass(frozen, get_all, module = "sluicegate._engine")]
+pub struct TraceSummary {
+    lines: u64,
+    cut_off: bool,
+    start_s: f64,
+    end_s: f64,
+    bin_s: f64,
+    flows: Vec<Py<TraceFlow>>,
+    links: Vec<Py<TraceLink>>,
+}
+
+/// One flow of a trace; `None` where there is nothing to divide by.
+#[pyclass(frozen, get_all, module = "sluicegate._engine")]
+pub struct TraceFlow {
+    kind: String,
+    id: u32,
+    source: String,
+    destination: String,
+    sent: u64,
+    received: u64,
+    lost: u64,
+    loss_ratio: Option<f64>,
+    throughput_bps: Option<f64>,
+    delay_mean_s: Option<f64>,
+    delay_min_s: Option<f64>,
+    delay_max_s: Option<f64>,
+    jitter_s: Option<f64>,
+    /// Bytes that came to the destination.
+    course: Py<PyBytes>,
+}
+
+/// One direction of a link in a trace, likewise.
+#[pyclass(frozen, get_all, module = "sluicegate._engine")]
+pub struct TraceLink {
+    source: u32,
+    sink: u32,
+    arrivals: u64,
+    departures: u64,
+    drops: u64,
+    corrupted: u64,
+    loss_ratio: Option<f64>,
+    throughput_bps: Option<f64>,
+    queue_mean: Option<f64>,
+    queue_max: u64,
+    /// Packets that wait, times seconds.
+    course: Py<PyBytes>,
+}
+
+/// Adds this file's classes and function to the module.
 pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add_class::<TraceSummary>()?;
+    module.add_class::<TraceFlow>()?;
+    module.add_class::<TraceLink>()?;
     module.add_function(wrap_pyfunction!(read_trace, module)?)
 }
 
-/// Read an ns-2 trace; return a dict of its figures, of its flows' and of its links'. There are no
-/// arrays in it: that would load NumPy, which takes longer than reading a million lines.
+/// Reads an ns-2 trace.
 #[pyfunction]
-fn read_trace(py: Python<'_>, path: PathBuf) -> PyResult<Bound<'_, PyDict>> {
+fn read_trace(py: Python<'_>, path: PathBuf) -> PyResult<TraceSummary> {
     let summary = abandonable(py, || sluice_trace::read(path))?
         .map_err(|error| PyValueError::new_err(error.to_string()))?;
-    let table = PyDict::new(py);
-    table.set_item("lines", summary.lines)?;
-    table.set_item("cut_off", summary.cut_off)?;
-    table.set_item("start_s", summary.start_s)?;
-    table.set_item("end_s", summary.end_s)?;
-    table.set_item("bin_s", summary.bin_s)?;
-    table.set_item(
-        "flow_course",
-        courses(py, summary.flows.iter().map(|flow| &flow.course))?,
-    )?;
-    table.set_item(
-        "link_course",
-        courses(py, summary.links.iter().map(|link| &link.course))?,
-    )?;
-    table.set_item("flows", flows(py, &summary.flows)?)?;
-    table.set_item("links", links(py, &summary)?)?;
-    Ok(table)
+    let flows = summary.flows.iter().map(|flow| trace_flow(py, flow));
+    let links = summary.links.iter();
+    let links = links.map(|link| trace_link(py, link, &summary));
+    Ok(TraceSummary {
+        lines: summary.lines,
+        cut_off: summary.cut_off,
+        start_s: summary.start_s,
+        end_s: summary.end_s,
+        bin_s: summary.bin_s,
+        flows: flows.collect::<PyResult<_>>()?,
+        links: links.collect::<PyResult<_>>()?,
+    })
 }
 
-fn courses<'py, 'a>(
-    py: Python<'py>,
-    courses: impl Iterator<Item = &'a Vec<f64>>,
-) -> PyResult<Bound<'py, PyList>> {
-    let bytes = |course: &Vec<f64>| -> Vec<u8> {
-        course
-            .iter()
-            .flat_map(|value| value.to_ne_bytes())
-            .collect()
+fn trace_flow(py: Python<'_>, flow: &Flow) -> PyResult<Py<TraceFlow>> {
+    let found = TraceFlow {
+        kind: flow.kind.clone(),
+        id: flow.id,
+        source: flow.source.to_string(),
+        destination: flow.destination.to_string(),
+        sent: flow.sent,
+        received: flow.received,
+        lost: flow.lost,
+        loss_ratio: flow.loss_ratio(),
+        throughput_bps: flow.throughput_bps(),
+        delay_mean_s: flow.delay_mean_s(),
+        delay_min_s: flow.delay_min_s(),
+        delay_max_s: flow.delay_max_s(),
+        jitter_s: flow.jitter_s(),
+        course: doubles(py, &flow.course),
     };
-    let rows: Vec<_> = courses
-        .map(|course| PyBytes::new(py, &bytes(course)))
+    Py::new(py, found)
+}
+
+fn trace_link(py: Python<'_>, link: &Link, trace: &Summary) -> PyResult<Py<TraceLink>> {
+    let found = TraceLink {
+        source: link.from,
+        sink: link.to,
+        arrivals: link.arrivals,
+        departures: link.departures,
+        drops: link.drops,
+        corrupted: link.corrupted,
+        loss_ratio: link.loss_ratio(),
+        throughput_bps: link.throughput_bps(trace),
+        queue_mean: link.queue_mean(trace),
+        queue_max: link.queue_max,
+        course: doubles(py, &link.course),
+    };
+    Py::new(py, found)
+}
+
+fn doubles(py: Python<'_>, values: &[f64]) -> Py<PyBytes> {
+    let bytes: Vec<u8> = values
+        .iter()
+        .flat_map(|value| value.to_ne_bytes())
         .collect();
-    PyList::new(py, rows)
-}
-
-fn flows<'py>(py: Python<'py>, flows: &[Flow]) -> PyResult<Bound<'py, PyDict>> {
-    let table = PyDict::new(py);
-    let text = |read: fn(&Flow) -> String| flows.iter().map(read).collect::<Vec<_>>();
-    let count = |read: fn(&Flow) -> u64| flows.iter().map(read).collect::<Vec<_>>();
-    let number = |read: fn(&Flow) -> Option<f64>| flows.iter().map(read).collect::<Vec<_>>();
-    table.set_item("type", text(|flow| flow.kind.clone()))?;
-    table.set_item("id", count(|flow| flow.id.into()))?;
-    table.set_item("source", text(|flow| flow.source.to_string()))?;
-    table.set_item("destination", text(|flow| flow.destination.to_string()))?;
-    table.set_item("sent", count(|flow| flow.sent))?;
-    table.set_item("received", count(|flow| flow.received))?;
-    table.set_item("lost", count(|flow| flow.lost))?;
-    table.set_item("loss_ratio", number(Flow::loss_ratio))?;
-    table.set_item("throughput_bps", number(Flow::throughput_bps))?;
-    table.set_item("delay_mean_s", number(Flow::delay_mean_s))?;
-    table.set_item("delay_min_s", number(Flow::delay_min_s))?;
-    table.set_item("delay_max_s", number(Flow::delay_max_s))?;
-    table.set_item("jitter_s", number(Flow::jitter_s))?;
-    Ok(table)
-}
-
-fn links<'py>(py: Python<'py>, trace: &Summary) -> PyResult<Bound<'py, PyDict>> {
-    let table = PyDict::new(py);
-    let count = |read: fn(&Link) -> u64| trace.links.iter().map(read).collect::<Vec<_>>();
-    let number =
-        |read: &dyn Fn(&Link) -> Option<f64>| trace.links.iter().map(read).collect::<Vec<_>>();
-    table.set_item("from", count(|link| link.from.into()))?;
-    table.set_item("to", count(|link| link.to.into()))?;
-    table.set_item("arrivals", count(|link| link.arrivals))?;
-    table.set_item("departures", count(|link| link.departures))?;
-    table.set_item("drops", count(|link| link.drops))?;
-    table.set_item("corrupted", count(|link| link.corrupted))?;
-    table.set_item("loss_ratio", number(&Link::loss_ratio))?;
-    table.set_item("throughput_bps", number(&|link| link.throughput_bps(trace)))?;
-    table.set_item("queue_mean", number(&|link| link.queue_mean(trace)))?;
-    table.set_item("queue_max", count(|link| link.queue_max))?;
-    Ok(table)
+    PyBytes::new(py, &bytes).unbind()
 }

@@ -44,13 +44,13 @@ impl<P: Packet, A: Aqm> Ahead<'_, P, A> {
         self.0.lanes[0].end_service(now_ns);
     }
 
-    /// Fetches the first of the packets that `release` said the link had taken.
+    /// Fetches the first `count` of the packets that `release` said the link had taken.
     ///
     /// # Panics
-    /// If all have been fetched.
+    /// If fewer wait.
     #[inline]
-    pub fn fetch(&mut self) -> P {
-        self.0.lanes[0].fetch_released()
+    pub fn fetch(&mut self, count: u32) -> impl Iterator<Item = P> {
+        self.0.lanes[0].fetch_released(count)
     }
 
     /// As [`Queue::arrive`].

@@ -170,11 +170,13 @@ impl<P: Packet, A: Aqm> Lane<P, A> {
         self.serving = true;
     }
 
-    /// The first packet that was released.
+    /// The first `count` of the packets that were released.
     #[inline]
-    pub fn fetch_released(&mut self) -> P {
-        debug_assert!(self.waiting.len() > self.view.queue_packets as usize);
-        self.waiting.pop().expect("it was released").packet
+    pub fn fetch_released(&mut self, count: u32) -> impl Iterator<Item = P> {
+        debug_assert!(self.waiting.len() >= (self.view.queue_packets + count) as usize);
+        self.waiting
+            .take(count as usize)
+            .map(|waiting| waiting.packet)
     }
 
     /// The verdict on the packet that `pop` gave, if the AQM judges departures: admit, mark or

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use sluice_aqm::NEVER;
 use sluice_random::{Stream, stream, uniform};
 use sluice_traffic::{ModulatedSlots, Modulator, fgn};
 use thiserror::Error;
@@ -30,19 +31,19 @@ pub enum Arrivals {
         frame: u64,
     },
     /// The packets of a capture, each in its slot.
-    Replay(Arc<Trace>),
+    Replay(Arc<Recording>),
 }
 
 /// A recorded sequence of packets, in the order of their slots.
 #[derive(Clone, Debug, Default)]
-pub struct Trace(Vec<Packet>);
+pub struct Recording(Vec<Packet>);
 
 /// Why an arrival process was refused.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 #[error("{0}")]
 pub struct ArrivalError(String);
 
-impl Trace {
+impl Recording {
     /// One packet per row of the columns, which must be of one length and sorted by slot.
     ///
     /// # Errors
@@ -55,7 +56,7 @@ impl Trace {
     ) -> Result<Self, ArrivalError> {
         if [bytes.len(), flows.len(), ecn_capable.len()] != [slots.len(); 3] {
             return Err(ArrivalError(
-                "the columns of a trace differ in length".into(),
+                "the columns of a recording differ in length".into(),
             ));
         }
         if let Some(row) = slots.windows(2).position(|pair| pair[0] > pair[1]) {
@@ -74,7 +75,7 @@ impl Trace {
     }
 }
 
-/// A source at work; its packets come in the order of their slots, `u64::MAX` meaning never.
+/// A source at work; its packets come in the order of their slots, [`NEVER`] if none comes.
 pub trait Source {
     /// Whether at most one packet comes in a slot, all of them alike.
     const ALIKE: bool;
@@ -232,13 +233,13 @@ impl SlotSource for FgnSlots {
 }
 
 pub struct Replayed {
-    trace: Arc<Trace>,
+    recording: Arc<Recording>,
     row: usize,
 }
 
 impl Replayed {
-    pub fn new(trace: Arc<Trace>) -> Self {
-        Self { trace, row: 0 }
+    pub fn new(recording: Arc<Recording>) -> Self {
+        Self { recording, row: 0 }
     }
 }
 
@@ -247,10 +248,10 @@ impl Source for Replayed {
 
     #[inline]
     fn next(&mut self) -> Packet {
-        let packet = self.trace.0.get(self.row).copied();
+        let packet = self.recording.0.get(self.row).copied();
         self.row += 1;
         packet.unwrap_or(Packet {
-            slot: u64::MAX,
+            slot: NEVER,
             ..Packet::default()
         })
     }
@@ -279,9 +280,9 @@ mod tests {
     }
 
     #[test]
-    fn traces_must_be_sorted_and_of_one_length() {
-        let error = Trace::new(&[3, 2], &[1, 1], &[0, 0], &[true, true]).unwrap_err();
+    fn recordings_must_be_sorted_and_of_one_length() {
+        let error = Recording::new(&[3, 2], &[1, 1], &[0, 0], &[true, true]).unwrap_err();
         assert_eq!(error.to_string(), "packet 1 comes before packet 0");
-        assert!(Trace::new(&[3], &[1, 1], &[0], &[true]).is_err());
+        assert!(Recording::new(&[3], &[1, 1], &[0], &[true]).is_err());
     }
 }

@@ -6,15 +6,11 @@
 //! unpredictable order, which costs more than the work itself.
 
 use rand::Rng;
-use sluice_aqm::Aqm;
+use sluice_aqm::{Aqm, NEVER};
+use sluice_histogram::Histogram;
 use sluice_queue::{Ahead, Observer};
 
-use crate::{
-    arrivals::Source,
-    packet::Packet,
-    service::Server,
-    station::{NEVER, Station},
-};
+use crate::{arrivals::Source, packet::Packet, service::Server, station::Station, tally::Serving};
 
 /// Slots of a block.
 pub const BLOCK: u64 = 64;
@@ -96,11 +92,30 @@ impl<S: Server, Q: Aqm> Block<'_, S, Q> {
         }
     }
 
-    /// Delivers a tick: it comes before the service of its slot ends.
-    fn tick(&mut self, now_ns: u64) {
-        let slot = now_ns.div_ceil(self.slot_ns);
+    /// Delivers the tick that is due in `slot`: it comes before the service of its slot ends.
+    fn tick(&mut self, now_ns: u64, slot: u64) {
         self.pass((1 << (slot - self.base)) - 1);
         self.queue.tick(now_ns);
+    }
+}
+
+/// The slots of a block whose bits are set, in time.
+struct Slots {
+    base: u64,
+    bits: u64,
+}
+
+impl Iterator for Slots {
+    type Item = u64;
+
+    #[inline(always)]
+    fn next(&mut self) -> Option<u64> {
+        if self.bits == 0 {
+            return None;
+        }
+        let slot = self.base + u64::from(self.bits.trailing_zeros());
+        self.bits &= self.bits - 1;
+        Some(slot)
     }
 }
 
@@ -142,20 +157,23 @@ impl<A: Source, S: Server, Q: Aqm, O: Observer<Packet>> Station<A, S, Q, O> {
             completion: self.completion,
         };
         block.find_due();
+        let mut tick_slot = self.next_tick_ns.div_ceil(self.slot_ns);
         while arrivals != 0 {
             packet.slot = base + u64::from(arrivals.trailing_zeros());
-            while self.next_tick_ns <= packet.slot * self.slot_ns {
-                block.tick(self.next_tick_ns);
+            while tick_slot <= packet.slot {
+                block.tick(self.next_tick_ns, tick_slot);
                 self.next_tick_ns += self.tick_interval_ns;
+                tick_slot = self.next_tick_ns.div_ceil(self.slot_ns);
             }
             // services of this slot end before it
             block.pass(arrivals ^ (arrivals - 1));
             block.arrive(packet, self.random.next_u64());
             arrivals &= arrivals - 1;
         }
-        while self.next_tick_ns <= (end - 1) * self.slot_ns {
-            block.tick(self.next_tick_ns);
+        while tick_slot < end {
+            block.tick(self.next_tick_ns, tick_slot);
             self.next_tick_ns += self.tick_interval_ns;
+            tick_slot = self.next_tick_ns.div_ceil(self.slot_ns);
         }
         block.pass(u64::MAX);
         let Block {
@@ -164,26 +182,33 @@ impl<A: Source, S: Server, Q: Aqm, O: Observer<Packet>> Station<A, S, Q, O> {
             admitted,
             ..
         } = block;
-        // the packets served are the next in the order of arrival, after the one in service
-        let mut first = was_busy.then_some(self.serving);
-        let mut next = || {
-            first.take().unwrap_or_else(|| {
-                let packet = queue.fetch();
-                (packet.slot, packet.bytes)
-            })
-        };
-        let (mut ends, mut last) = (ended, 0);
-        while ends != 0 {
-            last = base + u64::from(ends.trailing_zeros());
-            ends &= ends - 1;
-            let (arrived, bytes) = next();
-            self.tally.serve(last - arrived, bytes);
+        let (mut ends, mut free) = (Slots { base, bits: ended }, 0);
+        let first_ends = was_busy && ended != 0;
+        if first_ends {
+            free = ends.next().expect("a service ends");
+            self.tally.serve(&self.serving, free);
         }
+        // after it the next are served in the order of their arrival
+        let served = ends.bits.count_ones();
+        self.tally.served_bytes += u64::from(served) * u64::from(packet.bytes);
+        let times = ends.zip(queue.fetch(served)).map(|(now, packet)| {
+            let sojourn = free.saturating_sub(packet.slot);
+            free = now;
+            (sojourn, now - packet.slot)
+        });
+        Histogram::add_pairs(&mut self.tally.sojourn, &mut self.tally.delay, times);
         self.completion = block.completion;
         if block.system > 0 {
-            self.serving = next();
+            if first_ends || !was_busy {
+                let packet = queue.fetch(1).next().expect("a service begins");
+                self.serving = Serving {
+                    arrival: packet.slot,
+                    sojourn: free.saturating_sub(packet.slot),
+                    bytes: packet.bytes,
+                };
+            }
             if self.completion < end {
-                self.completion = block.server.completion(last, self.serving.1);
+                self.completion = block.server.completion(free, self.serving.bytes);
             }
         }
         if end - start == BLOCK {

@@ -19,7 +19,7 @@ mod station;
 mod tally;
 mod warm_up;
 
-pub use arrivals::{ArrivalError, Arrivals, Trace};
+pub use arrivals::{ArrivalError, Arrivals, Recording};
 pub use packet::Packet;
 pub use run::{Control, Outcome, Plan, Unit, simulate, simulate_observed};
 pub use service::Service;

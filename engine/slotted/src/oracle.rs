@@ -8,17 +8,19 @@ use std::{
 
 use proptest::prelude::*;
 use rand::Rng;
-use sluice_aqm::{Aqm, Configured, Discipline, Running, Value, Verdict, Victim, View, all, find};
+use sluice_aqm::{
+    Aqm, Configured, Discipline, NEVER, Running, Value, Verdict, Victim, View, all, find,
+};
 use sluice_queue::{Queue, Scheduler};
 use sluice_random::{Stream, stream};
 use sluice_traffic::{ModulatedSlots, Modulator};
 
 use crate::{
-    arrivals::{GeometricSlots, Replayed, Source, Trace, Uniform},
+    arrivals::{GeometricSlots, Recording, Replayed, Source, Uniform},
     packet::Packet,
     service::{DeterministicServer, GeometricServer, PacketSizeServer, Server},
     station::Station,
-    tally::Tally,
+    tally::{Serving, Tally},
 };
 
 const SLOT_NS: u64 = 1_000_000;
@@ -133,7 +135,7 @@ struct Plain<S, Q> {
     aqm: Q,
     random: Stream,
     waiting: VecDeque<Packet>,
-    serving: Option<(Packet, u64)>,
+    serving: Option<(Serving, u64)>,
     idle_since: u64,
     tally: Tally,
 }
@@ -200,14 +202,19 @@ impl<S: Server, Q: Aqm> Plain<S, Q> {
                 }
             }
             let end = self.server.completion(slot, packet.bytes);
-            self.serving = Some((packet, end));
+            let started = Serving {
+                arrival: packet.slot,
+                sojourn: slot - packet.slot,
+                bytes: packet.bytes,
+            };
+            self.serving = Some((started, end));
             return;
         }
     }
 
     fn complete(&mut self, slot: u64) {
         if let Some((packet, _)) = self.serving.filter(|(_, end)| *end == slot) {
-            self.tally.serve(slot - packet.slot, packet.bytes);
+            self.tally.serve(&packet, slot);
             self.serving = None;
             self.idle_since = slot;
             self.begin(slot);
@@ -272,7 +279,7 @@ fn plain<A: Source, S: Server, Q: Aqm>(
     slots: u64,
 ) -> Tally {
     let interval_ns = aqm.tick_interval_ns();
-    let mut tick_ns = interval_ns.unwrap_or(u64::MAX);
+    let mut tick_ns = interval_ns.unwrap_or(NEVER);
     let mut model = Plain {
         discipline,
         server,
@@ -302,7 +309,7 @@ fn plain<A: Source, S: Server, Q: Aqm>(
 }
 
 /// What a run counts, without the spare room of its histograms.
-fn counts(tally: &Tally) -> (Vec<u64>, Vec<u64>, [u64; 4], [u64; Verdict::COUNT]) {
+fn counts(tally: &Tally) -> (Vec<u64>, [Vec<u64>; 2], [u64; 4], [u64; Verdict::COUNT]) {
     let mut queue = tally.queue.clone();
     while queue.last() == Some(&0) {
         queue.pop();
@@ -313,7 +320,8 @@ fn counts(tally: &Tally) -> (Vec<u64>, Vec<u64>, [u64; 4], [u64; Verdict::COUNT]
         tally.served_bytes,
         tally.arrivals,
     ];
-    (queue, tally.wait.bins(), scalars, tally.verdicts)
+    let times = [tally.sojourn.bins(), tally.delay.bins()];
+    (queue, times, scalars, tally.verdicts)
 }
 
 /// Drops packets that have waited for more than a number of slots, as they leave the queue.
@@ -483,9 +491,9 @@ proptest! {
         let bytes: Vec<u32> = packets.iter().map(|(_, bytes, ..)| *bytes).collect();
         let flows: Vec<u32> = packets.iter().map(|(.., flow, _)| *flow).collect();
         let ecn_capable: Vec<bool> = packets.iter().map(|(.., ecn)| *ecn).collect();
-        let trace = Trace::new(&slots, &bytes, &flows, &ecn_capable).unwrap();
-        let trace = std::sync::Arc::new(trace);
-        let parts = || (Replayed::new(trace.clone()), PacketSizeServer::new(500.0));
+        let recording = Recording::new(&slots, &bytes, &flows, &ecn_capable).unwrap();
+        let recording = std::sync::Arc::new(recording);
+        let parts = || (Replayed::new(recording.clone()), PacketSizeServer::new(500.0));
         check(discipline(limit, victim, ecn), parts, red, &cuts)?;
         check(discipline(limit, victim, ecn), parts, Fair::default, &cuts)?;
     }

@@ -235,8 +235,8 @@ impl<'a, Q: Aqm, O: Observer<Packet>> Start<'a, Q, O> {
                 let slots = FgnSlots::new(process, seed, self.number, end);
                 self.draw(slots, control)
             }
-            Arrivals::Replay(trace) => {
-                let source = Replayed::new(trace.clone());
+            Arrivals::Replay(recording) => {
+                let source = Replayed::new(recording.clone());
                 self.serve(source, control)
             }
         }

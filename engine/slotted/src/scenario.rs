@@ -5,7 +5,7 @@ use std::sync::Arc;
 use sluice_scenario::{Discipline, Scenario, ScenarioError, slotted as given};
 
 use crate::{
-    arrivals::{Arrivals, Trace},
+    arrivals::{Arrivals, Recording},
     run::Plan,
     service::Service,
 };
@@ -43,8 +43,10 @@ fn arrivals(scenario: &Scenario) -> Result<Arrivals, String> {
         given::Arrivals::ReplayArrivals(given::ReplayArrivals { capture }) => {
             let slots = scenario.capture_slots(capture)?;
             let packets = capture.packets()?;
-            let trace = Trace::new(&slots, &packets.bytes, &packets.flow, &packets.ecn_capable);
-            Arrivals::Replay(Arc::new(trace.map_err(|error| error.to_string())?))
+            let recording =
+                Recording::new(&slots, &packets.bytes, &packets.flow, &packets.ecn_capable)
+                    .map_err(|error| error.to_string())?;
+            Arrivals::Replay(Arc::new(recording))
         }
     })
 }

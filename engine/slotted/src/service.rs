@@ -129,7 +129,7 @@ impl Server for PacketSizeServer {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::station::NEVER;
+    use sluice_aqm::NEVER;
 
     #[test]
     fn a_service_that_outlasts_every_run_still_has_an_end() {

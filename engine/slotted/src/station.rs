@@ -5,16 +5,18 @@
 //! ends first, then packets arrive.
 
 use rand::Rng;
-use sluice_aqm::{Aqm, Verdict};
+use sluice_aqm::{Aqm, NEVER, Verdict};
 use sluice_queue::{Observer, Queue};
 use sluice_random::Stream;
 
 use crate::{
-    arrivals::Source, block::BLOCK, packet::Packet, service::Server, sizes::Sizes, tally::Tally,
+    arrivals::Source,
+    block::BLOCK,
+    packet::Packet,
+    service::Server,
+    sizes::Sizes,
+    tally::{Serving, Tally},
 };
-
-/// A slot or time that does not come.
-pub const NEVER: u64 = u64::MAX;
 
 pub struct Station<A, S, Q, O> {
     pub(crate) source: A,
@@ -25,8 +27,8 @@ pub struct Station<A, S, Q, O> {
     pub(crate) slot_ns: u64,
     pub(crate) tick_interval_ns: u64,
     pub(crate) next_tick_ns: u64,
-    /// Arrival and size of the packet in service.
-    pub(crate) serving: (u64, u32),
+    /// The packet in service, or the last one while the server is idle.
+    pub(crate) serving: Serving,
     /// Slot in which the service ends; `NEVER` while the server is idle.
     pub(crate) completion: u64,
     pub(crate) arriving: Packet,
@@ -62,7 +64,7 @@ impl<A: Source, S: Server, Q: Aqm, O: Observer<Packet>> Station<A, S, Q, O> {
             random,
             observer,
             slot_ns,
-            serving: (0, 0),
+            serving: Serving::default(),
             completion: NEVER,
             waiting: 0,
             counted: 0,
@@ -167,7 +169,7 @@ impl<A: Source, S: Server, Q: Aqm, O: Observer<Packet>> Station<A, S, Q, O> {
 
     #[inline(always)]
     fn complete(&mut self, now: u64) {
-        self.tally.serve(now - self.serving.0, self.serving.1);
+        self.tally.serve(&self.serving, now);
         self.completion = NEVER;
         self.idle_counted = now;
     }
@@ -181,7 +183,11 @@ impl<A: Source, S: Server, Q: Aqm, O: Observer<Packet>> Station<A, S, Q, O> {
         if let Some(next) = next {
             let packet = next.packet;
             self.completion = self.server.completion(now, packet.bytes);
-            self.serving = (packet.slot, packet.bytes);
+            self.serving = Serving {
+                arrival: packet.slot,
+                sojourn: now - packet.slot,
+                bytes: packet.bytes,
+            };
         }
     }
 }

@@ -3,7 +3,18 @@
 use sluice_aqm::Verdict;
 use sluice_histogram::{Histogram, add_all};
 
-/// Everything that a stretch of a run counts.
+/// The packet in service.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Serving {
+    /// Slot of its arrival.
+    pub arrival: u64,
+    /// Slots until its service started.
+    pub sojourn: u64,
+    /// Its size.
+    pub bytes: u32,
+}
+
+/// Everything that is counted in some slots of a run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Tally {
     /// Slots observed.
@@ -12,8 +23,10 @@ pub struct Tally {
     pub idle_slots: u64,
     /// Slots at whose end k packets waited, by k.
     pub queue: Vec<u64>,
-    /// Time in the system (slots) of packets whose service ended.
-    pub wait: Histogram,
+    /// Slots from arrival to the start of service, of packets whose service ended.
+    pub sojourn: Histogram,
+    /// Slots from their arrival to the end of service.
+    pub delay: Histogram,
     /// Their bytes.
     pub served_bytes: u64,
     /// Packets that arrived.
@@ -29,7 +42,8 @@ impl Tally {
             slots: 0,
             idle_slots: 0,
             queue: Vec::new(),
-            wait: Histogram::new(),
+            sojourn: Histogram::new(),
+            delay: Histogram::new(),
             served_bytes: 0,
             arrivals: 0,
             verdicts: [0; Verdict::COUNT],
@@ -52,11 +66,12 @@ impl Tally {
         self.queue[waiting] += slots;
     }
 
-    /// A packet's service ended after `wait` slots in the system.
+    /// The service of `packet` ended in slot `now`.
     #[inline]
-    pub(crate) fn serve(&mut self, wait: u64, bytes: u32) {
-        self.served_bytes += u64::from(bytes);
-        self.wait.add(wait);
+    pub(crate) fn serve(&mut self, packet: &Serving, now: u64) {
+        self.served_bytes += u64::from(packet.bytes);
+        self.sojourn.add(packet.sojourn);
+        self.delay.add(now - packet.arrival);
     }
 
     /// Mean number of waiting packets.
@@ -75,7 +90,8 @@ impl Tally {
         self.slots += other.slots;
         self.idle_slots += other.idle_slots;
         add_all(&mut self.queue, &other.queue);
-        self.wait.merge(&other.wait);
+        self.sojourn.merge(&other.sojourn);
+        self.delay.merge(&other.delay);
         self.served_bytes += other.served_bytes;
         self.arrivals += other.arrivals;
         self.verdicts

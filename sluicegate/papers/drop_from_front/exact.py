@@ -21,7 +21,7 @@ _PAPERS_GRID = Chain(grid=0.25)
 # Following packets takes long on a fine grid. Where the average is quick, a curve shows no
 # difference; where it is slow, a coarse grid would widen the queue's distribution visibly.
 _FOLLOWED_W = 0.07
-_FOLLOWED = Chain(grid=5.0, front_waits=True)
+_FOLLOWED = Chain(grid=5.0, front_times=True)
 _LIMIT = Chain(grid=0.25, limit=True)
 _TABLE: dict[str, Chain] = {"geometric": _LIMIT, "self-similar": _PAPERS_GRID}
 _FIRST_A, _TOLERANCE = 31.0, 1e-8
@@ -54,11 +54,11 @@ class Exact:
     def pair(self, case: Case) -> Pair:
         """Both victims on the paper's grid."""
         tail, front = (self._solve(case, victim, _PAPERS_GRID) for victim in ("tail", "front"))
-        gain = 1 - front["wait_mean"].value / tail["wait_mean"].value
-        waits = {"tail": tail.wait_distribution}
+        gain = 1 - front["delay_mean"].value / tail["delay_mean"].value
+        delays = {"tail": tail.delay_distribution}
         if is_drawn(case) and case.w == _FOLLOWED_W:
-            waits["front"] = self._solve(case, "front", _FOLLOWED).wait_distribution
-        return Pair(Measure(gain, None, ""), waits)
+            delays["front"] = self._solve(case, "front", _FOLLOWED).delay_distribution
+        return Pair(Measure(gain, None, ""), delays)
 
     def remarks(self) -> list[str]:
         """Which grid was taken where."""

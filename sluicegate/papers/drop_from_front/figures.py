@@ -6,11 +6,11 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from sluicegate.papers.comparison import Plot
 from sluicegate.papers.drop_from_front.tables import Case
-from sluicegate.papers.figures import Curves, Panel, rare_queue_figure, wait_figure
+from sluicegate.papers.figures import Curves, Panel, delay_figure, rare_queue_figure
 from sluicegate.record import Record
 
 FIRST = ("red", "geometric", 0.25, 0.07)
-_WAITS = {
+_DELAYS = {
     ("geometric", 0.5, 0.07): "Figure 2",
     ("self-similar", 0.5, 0.07): "Figure 3",
     ("geometric", 0.5, 0.002): "Figure 4, geometric",
@@ -39,26 +39,26 @@ def first_figure(simulated: Record, exact: Record) -> Plot:
 
 
 def is_drawn(case: Case) -> bool:
-    """Whether a figure shows the case's waits: DSRED with gamma 0.5 only, run at both w."""
-    return (case.source, case.mu, case.w) in _WAITS and case.gamma in (None, 0.5)
+    """Whether a figure shows the case's delays: DSRED with gamma 0.5 only, run at both w."""
+    return (case.source, case.mu, case.w) in _DELAYS and case.gamma in (None, 0.5)
 
 
-def wait_figures(cases: Sequence[Case], waits: Sequence[Curves]) -> Iterator[Plot]:
+def delay_figures(cases: Sequence[Case], delays: Sequence[Curves]) -> Iterator[Plot]:
     """RED and DSRED side by side, as the paper has them.
 
     Args:
         cases: All of the paper's rows.
-        waits: Of each case, by victim: the distribution of the time in the system, slots.
+        delays: Of each case, by victim: the distribution of the delay, slots.
     """
-    by_case: Mapping[Case, Curves] = dict(zip(cases, waits, strict=True))
-    for (source, mu, w), title in _WAITS.items():
+    by_case: Mapping[Case, Curves] = dict(zip(cases, delays, strict=True))
+    for (source, mu, w), title in _DELAYS.items():
         panels = [
-            Panel(case.name, {f"drop from {victim}": wait for victim, wait in curves.items()})
+            Panel(case.name, {f"drop from {victim}": delay for victim, delay in curves.items()})
             for case, curves in by_case.items()
             if (case.source, case.mu, case.w) == (source, mu, w) and is_drawn(case)
         ]
         yield Plot(
-            wait_figure(panels),
-            f"{title}: how the time in the system is distributed",
+            delay_figure(panels),
+            f"{title}: how the delay is distributed",
             "The same packets arrive in both; only which one is dropped differs.",
         )

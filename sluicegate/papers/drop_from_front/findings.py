@@ -41,8 +41,8 @@ def _agreement(rows: dict[tuple[str, str], Row]) -> str:
         "queue_variance",
         "loss",
         "loss_bracketed",
-        "wait_mean",
-        "wait_variance",
+        "delay_mean",
+        "delay_variance",
     )
     parts = []
     for quantity in quantities:
@@ -66,7 +66,7 @@ def _gains(cases: Sequence[Case], rows: dict[tuple[str, str], Row]) -> str:
         return f"{min(gains):.2f} to {max(gains):.2f} %"
 
     return (
-        "Dropping from the front shortens the mean wait by "
+        "Dropping from the front shortens the mean delay by "
         f"{span(0.5, 'geometric')} (geometric, mu = 0.5; the paper: 0.7, 0.8 and about 1 %), "
         f"{span(0.5, 'self-similar', 0.07)} (self-similar, mu = 0.5, w = 0.07; 16.4 and 18.1 %), "
         f"{span(0.25, 'geometric')} and {span(0.25, 'self-similar')} (mu = 0.25; half)."
@@ -88,6 +88,7 @@ def choices(cases: Sequence[Case], a: float) -> list[str]:
         f"names 0.15, 0.5 and 0.85. In the first of the two, {labels}.",
         "The text does not say to which gamma the gains 0.8 and 18.1 % belong; they stand beside "
         "all three. Which cases figures 4 to 7 show is taken from the text around them.",
-        "The published wait is the time in the system, service included; the queue is without "
-        "the packet in service. Both follow from Little's law on the published figures.",
+        "The published waiting time is the delay: the time in the system, service included. The "
+        "queue is without the packet in service. Both follow from Little's law on the published "
+        "figures.",
     ]

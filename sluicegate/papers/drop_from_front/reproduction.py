@@ -15,7 +15,7 @@ from sluicegate.estimate import Measure
 from sluicegate.papers import model
 from sluicegate.papers.campaign import Campaign
 from sluicegate.papers.comparison import Reproduction, Row, row_of
-from sluicegate.papers.drop_from_front.figures import FIRST, first_figure, wait_figures
+from sluicegate.papers.drop_from_front.figures import FIRST, delay_figures, first_figure
 from sluicegate.papers.drop_from_front.findings import choices, findings
 from sluicegate.papers.drop_from_front.tables import Case, published
 from sluicegate.papers.figures import Curves
@@ -32,8 +32,8 @@ MEASURES = {
     "queue_variance": "queue_variance",
     "loss": "loss_ratio",
     "loss_bracketed": "loss_ratio",
-    "wait_mean": "wait_mean",
-    "wait_variance": "wait_variance",
+    "delay_mean": "delay_mean",
+    "delay_variance": "delay_variance",
 }
 _FIRST_SLOTS = 10_000_000
 # the elimination gives every probability to full relative accuracy, however rare
@@ -45,12 +45,12 @@ class Pair:
     """Dropping from the tail and from the front, under the same arrivals and services.
 
     Attributes:
-        gain: Share by which the front shortens the mean wait.
-        waits: Distribution of the wait in slots, by victim, shape (W,) each, where it is known.
+        gain: Share by which the front shortens the mean delay.
+        delays: Distribution of the delay in slots, by victim, shape (W,) each, where it is known.
     """
 
     gain: Measure
-    waits: Curves
+    delays: Curves
 
 
 class Runs(Protocol):
@@ -105,7 +105,7 @@ def repeat(runs: Runs) -> Reproduction:
             first_figure(
                 runs.campaign.run(scenario, Slotted()), runs.campaign.run(scenario, _FIRST_CHAIN)
             ),
-            *wait_figures(cases, [pair.waits for pair in pairs]),
+            *delay_figures(cases, [pair.delays for pair in pairs]),
         ],
         column=runs.world.column,
         spread=runs.spread,

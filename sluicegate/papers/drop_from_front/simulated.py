@@ -11,7 +11,7 @@ from sluicegate.papers.comparison import INTERVALS, Reproduction
 from sluicegate.papers.drop_from_front.reproduction import Pair, repeat
 from sluicegate.papers.drop_from_front.source import SEARCH_SLOTS, self_similar
 from sluicegate.papers.drop_from_front.tables import Case, published
-from sluicegate.papers.figures import mean_wait_distribution
+from sluicegate.papers.figures import mean_delay_distribution
 from sluicegate.record import Record
 from sluicegate.scenario import Arrivals, Victim
 from sluicegate.worlds.slotted.world import Slotted
@@ -65,8 +65,8 @@ class Simulated:
 
         tail = [run("tail", seed) for seed in _PAIR_SEEDS]
         front = [run("front", seed) for seed in _PAIR_SEEDS]
-        waits = {"tail": mean_wait_distribution(tail), "front": mean_wait_distribution(front)}
-        return Pair(_gain(tail, front), waits)
+        delays = {"tail": mean_delay_distribution(tail), "front": mean_delay_distribution(front)}
+        return Pair(_gain(tail, front), delays)
 
     def remarks(self) -> list[str]:
         """That deviations are not independent."""
@@ -80,7 +80,7 @@ def _gain(tail: Sequence[Record], front: Sequence[Record]) -> Measure:
     """The mean over the seeds of 1 - front / tail, with Student's interval."""
     return student(
         [
-            1 - front_run["wait_mean"].value / tail_run["wait_mean"].value
+            1 - front_run["delay_mean"].value / tail_run["delay_mean"].value
             for tail_run, front_run in zip(tail, front, strict=True)
         ]
     )

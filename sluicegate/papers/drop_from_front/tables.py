@@ -29,8 +29,8 @@ class Case:
     queue_variance: float
     loss: float
     loss_bracketed: float | None
-    wait_mean: float
-    wait_variance: float
+    delay_mean: float
+    delay_variance: float
     gain: float | None
 
     @property
@@ -54,20 +54,20 @@ def published() -> list[Case]:
 
 
 def implied_queue_mean(case: Case) -> float:
-    """The mean queue that follows from the row's own loss and mean wait by Little's law.
+    """The mean queue that follows from the row's own loss and mean delay by Little's law.
 
-    N + P(busy) = lambda W, with lambda the packets admitted per slot and P(busy) = lambda / mu.
+    N + P(busy) = lambda D, with lambda the packets admitted per slot and P(busy) = lambda / mu.
     """
     admitted = 0.5 * (1 - case.loss)
-    return admitted * (case.wait_mean - 1 / case.mu)
+    return admitted * (case.delay_mean - 1 / case.mu)
 
 
-def implied_wait_variance(case: Case) -> float:
-    """The variance of the wait that follows from the row's own queue under overload.
+def implied_delay_variance(case: Case) -> float:
+    """The variance of the delay that follows from the row's own queue under overload.
 
-    A wait is N + 1 geometric services, where N is the queue that the packet finds; with the
+    A delay is N + 1 geometric services, where N is the queue that the packet finds; with the
     server always busy and geometric arrivals this N is distributed nearly as at any time:
-    Var W = (E N + 1) (1 - mu) / mu^2 + Var N / mu^2.
+    Var D = (E N + 1) (1 - mu) / mu^2 + Var N / mu^2.
     """
     services = (case.queue_mean + 1) * (1 - case.mu)
     return (services + case.queue_variance) / case.mu**2
@@ -86,7 +86,7 @@ def misprints(cases: Sequence[Case]) -> list[tuple[Case, str, float]]:
         if abs(case.queue_mean / (implied := implied_queue_mean(case)) - 1) > _LITTLE_TOLERANCE:
             found.append((case, "queue_mean", implied))
         if case.mu < 0.5:
-            implied = implied_wait_variance(case)
-            if abs(case.wait_variance / implied - 1) > _VARIANCE_TOLERANCE:
-                found.append((case, "wait_variance", implied))
+            implied = implied_delay_variance(case)
+            if abs(case.delay_variance / implied - 1) > _VARIANCE_TOLERANCE:
+                found.append((case, "delay_variance", implied))
     return found

@@ -31,7 +31,7 @@ Compare = Callable[[str, FloatArray, FloatArray], Check]
 # a loss ratio counts as not risen if it rose by less than 1 packet in 10,000
 _SAME_LOSS = 1e-4
 _DRASTIC_MBPS = 15.0
-# the bins of the waits are that wide at most
+# the bins of the delays are that wide at most
 _NEAR_MS = 0.1
 
 

@@ -85,7 +85,7 @@ def outcome(record: NetworkRecord, rate_bps: float) -> Outcome:
     since_start = _megabits(packets[:, 1:]) / times_s[1:]
     sent = DURATION_S * _totals(record, "throughput_bps") / 8 / WIRE_BYTES
     lost = _lost(record)
-    waited_s = np.flatnonzero(port.wait_distribution) * port.wait_bin_s
+    delays_s = np.flatnonzero(port.delay_distribution) * port.time_bin_s
     lengths = np.flatnonzero(port.queue_distribution)
     return Outcome(
         sent=sent,
@@ -98,9 +98,9 @@ def outcome(record: NetworkRecord, rate_bps: float) -> Outcome:
         broken_at=_broken_at(port.rows("losses")[:, 1:], since_start),
         full=(queue == lengths[-1]).mean(axis=1),
         fairness=_totals(record, "fairness"),
-        delay_mean=1000 * (_OTHER_DELAY_S + _totals(record, "wait_mean")),
-        delay_max=1000 * float(_OTHER_DELAY_S + waited_s[-1] + port.wait_bin_s),
-        delay_min=1000 * float(_OPENING_DELAY_S + waited_s[0]),
+        delay_mean=1000 * (_OTHER_DELAY_S + _totals(record, "delay_mean")),
+        delay_max=1000 * float(_OTHER_DELAY_S + delays_s[-1] + port.time_bin_s),
+        delay_min=1000 * float(_OPENING_DELAY_S + delays_s[0]),
         queue_max=float(lengths[-1]),
         queue_min=float(lengths[0]),
         course=_course(times_s, since_start, queue).with_columns(

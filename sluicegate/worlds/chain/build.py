@@ -6,16 +6,18 @@ import math
 import os
 from collections.abc import Callable
 from importlib.metadata import version
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sluicegate import _engine
+from sluicegate import _engine, store
 from sluicegate.errors import SluiceError
 from sluicegate.scenario import Discipline, Scenario
 from sluicegate.worlds.slotted.simulate import describe
-from sluicegate.worlds.world import Tell
+
+if TYPE_CHECKING:
+    from sluicegate.worlds.world import Tell
 
 # the system and other programs need some, too
 _SHARE_OF_MEMORY = 0.8
@@ -94,6 +96,11 @@ def describe_chain(
     for name in ("slots", "replications", "seed"):
         del run[name]
     return {**run, "world": "chain", "version": version("sluicegate"), **settings}
+
+
+def identity(run: dict[str, Any]) -> str:
+    """Hash of everything that determines a chain's record."""
+    return store.identity(run, "sluicegate.worlds.chain.run")
 
 
 def progress(tell: Tell | None) -> Callable[[str, int, float], None] | None:

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sluicegate import store
 from sluicegate.errors import SluiceError
 from sluicegate.estimate import Measure
 from sluicegate.record import Record
 from sluicegate.scenario import Discipline, Scenario
+from sluicegate.worlds.chain.build import identity
 from sluicegate.worlds.chain.steady import Solution, solve
-from sluicegate.worlds.world import Tell
+
+if TYPE_CHECKING:
+    from sluicegate.worlds.world import Tell
 
 FloatArray = NDArray[np.float64]
 
@@ -83,7 +86,7 @@ def extrapolate(
     run = {**finest.run, "grid": grid, "tolerance": tolerance}
     return replace(
         finest,
-        identity=store.identity(run),
+        identity=identity(run),
         run=run,
         measures=limits,
         method=f"limit of {len(records)} exact chains of up to {solution.states:,} states; "

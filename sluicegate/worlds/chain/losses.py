@@ -72,13 +72,13 @@ def losses(
     """
     chain = build(scenario, only(scenario, discipline), grid)
     try:
-        table = _engine.chain_losses(chain, method, whole("lag", lag, least=1))
+        found = _engine.chain_losses(chain, method, whole("lag", lag, least=1))
     except ValueError as error:
         raise SluiceError(str(error)) from None
-    lost, off = table["lost"], table["error"]
-    if table["method"] == "iterative" and lost <= off:
+    lost, off = found.lost, found.error
+    if found.method == "iterative" and lost <= off:
         raise SluiceError(
             f"{lost:.1e} losses per slot are no more than the error of {off:.1e} to which the "
             "iterative method solved the chain: take the direct method"
         )
-    return Losses(lost / table["arrivals"], 1 / lost, table["again"])
+    return Losses(lost / found.arrivals, 1 / lost, found.again)

@@ -84,12 +84,16 @@ def first_passage(
     before = build_start(start, chosen, grid, start_queue, start_average)
     packets = whole("start_queue", start_queue)
     try:
-        table = _engine.chain_passage(chain, queue, average, packets, start_average, before, method)
+        found = _engine.chain_passage(chain, queue, average, packets, start_average, before, method)
     except ValueError as error:
         raise SluiceError(str(error)) from None
     return Passage(
-        deviation=float(np.sqrt(max(table["variance"], 0.0))),
-        **{name: table[name] for name in ("mean", "error", "states", "method", "residual")},
+        mean=found.mean,
+        deviation=float(np.sqrt(max(found.variance, 0.0))),
+        error=found.error,
+        states=found.states,
+        method=found.method,
+        residual=found.residual,
     )
 
 

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from sluicegate import store
 from sluicegate.record import Record
 from sluicegate.scenario import Discipline, Scenario
-from sluicegate.worlds.chain.build import describe_chain
+from sluicegate.worlds.chain.build import describe_chain, identity
 from sluicegate.worlds.chain.limit import extrapolate
 from sluicegate.worlds.chain.steady import Method, solve
-from sluicegate.worlds.world import Tell
+
+if TYPE_CHECKING:
+    from sluicegate.worlds.world import Tell
 
 
 def run(
@@ -20,7 +23,7 @@ def run(
     grid: float,
     method: Method,
     limit: bool,
-    front_waits: bool,
+    front_times: bool,
     tell: Tell,
     fresh: bool,
 ) -> Record:
@@ -32,7 +35,7 @@ def run(
         grid: As for `solve`.
         method: Likewise.
         limit: Whether to go to the limit of an infinitely fine grid instead.
-        front_waits: As for `solve`; has no effect where the queue does not drop from the front.
+        front_times: As for `solve`; has no effect where the queue does not drop from the front.
         tell: As for `solve`.
         fresh: Whether to leave aside what the store has.
 
@@ -40,10 +43,10 @@ def run(
         SluiceError: As `solve`.
     """
     described = describe_chain(
-        scenario, discipline, grid=grid, method=method, limit=limit, front_waits=front_waits
+        scenario, discipline, grid=grid, method=method, limit=limit, front_times=front_times
     )
-    identity = store.identity(described)
-    if not fresh and (known := store.find(identity, Record)) is not None:
+    name = identity(described)
+    if not fresh and (known := store.find(name, Record)) is not None:
         return replace(known, discipline=discipline.name)
     if limit:
         found = extrapolate(scenario, discipline, grid=grid, tell=tell)
@@ -53,9 +56,9 @@ def run(
             discipline,
             grid=grid,
             method=method,
-            front_waits=front_waits and described["queue"]["victim"] == "front",
+            front_times=front_times and described["queue"]["victim"] == "front",
             tell=tell,
         ).record
-    record = replace(found, identity=identity, run=described)
+    record = replace(found, identity=name, run=described)
     store.keep(record)
     return record

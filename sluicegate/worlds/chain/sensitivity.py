@@ -9,12 +9,13 @@ import numpy as np
 import polars as pl
 
 from sluicegate import _engine
+from sluicegate.counts import QueueCounts
 from sluicegate.errors import SluiceError
-from sluicegate.estimate import Measure, measures
+from sluicegate.estimate import Measure, jackknifed
 from sluicegate.scenario import Discipline, Scenario
 from sluicegate.worlds.chain.build import build, only
 from sluicegate.worlds.chain.parameters import STEPS, Parameter
-from sluicegate.worlds.chain.steady import Method, counts
+from sluicegate.worlds.chain.steady import Method
 
 # largest relative change of a count by which measures are differenced
 _SMALL = 1e-5
@@ -102,17 +103,17 @@ def sensitivity(
     wanted = [Parameter(scenario, chosen, name) for name in parameters]
     chain = build(scenario, chosen, grid)
     nearby = [_nearby(parameter, grid) for parameter in wanted]
-    value, derivatives = _engine.chain_sensitivities(chain, nearby, method)
+    found = _engine.chain_sensitivities(chain, nearby, method)
     rows = [
         row
-        for parameter, derivative in zip(wanted, derivatives, strict=True)
-        for row in _rows(scenario, parameter, value, derivative)
+        for parameter, derivative in zip(wanted, found.derivatives, strict=True)
+        for row in _rows(scenario, parameter, found.value, derivative.of)
     ]
     return Sensitivity(
         frame=pl.DataFrame(rows, orient="row"),
-        method=value["method"],
-        residual=max(derivative["residual"] for derivative in derivatives),
-        error=max(derivative["error"] for derivative in derivatives),
+        method=found.method,
+        residual=max(derivative.residual for derivative in found.derivatives),
+        error=max(derivative.error for derivative in found.derivatives),
     )
 
 
@@ -134,20 +135,19 @@ def _nearby(
 def _rows(
     scenario: Scenario,
     parameter: Parameter,
-    value: dict[str, Any],
-    derivative: dict[str, Any],
+    value: _engine.ExactCounts,
+    derivative: _engine.ExactCounts,
 ) -> list[dict[str, Any]]:
     def at(step: float) -> dict[str, Measure]:
-        table = {name: value[name] + step * np.asarray(derivative[name]) for name in _COUNTS}
-        # without a distribution of waits there are no quantiles, which have no derivative
-        unit = counts({**table, "wait": np.zeros(1)}, scenario.packet_bytes)
-        return measures([unit], scenario.slot_s)
+        # without distributions of times there are no quantiles, which have no derivative
+        counts = QueueCounts.exact(value, scenario.packet_bytes, change=derivative, step=step)
+        return jackknifed(counts, scenario.slot_s)
 
-    def largest(table: dict[str, Any]) -> float:
-        return max(float(np.abs(table[name]).max()) for name in ("queue", "busy", "arrivals"))
-
+    largest = max(
+        float(np.abs(derivative.queue).max()), abs(derivative.busy), abs(derivative.arrivals)
+    )
     # measures are ratios and moments of the counts: a small step along the derivative tells theirs
-    step = _SMALL / max(largest(derivative), 1e-300)
+    step = _SMALL / max(largest, 1e-300)
     low, here, high = (at(k * step) for k in (-1, 0, 1))
     return [
         {
@@ -161,9 +161,6 @@ def _rows(
         for name, measure in here.items()
         if np.isfinite(measure.value)
     ]
-
-
-_COUNTS = ("queue", "busy", "served", "arrivals", "verdicts", "wait_sum", "wait_square_sum")
 
 
 def _unit(above: str, below: str) -> str:

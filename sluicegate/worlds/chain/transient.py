@@ -95,19 +95,19 @@ def transient(
     before = build_start(start, chosen, grid, start_queue, start_average)
     packets = whole("start_queue", start_queue)
     try:
-        table = _engine.chain_transient(
+        found = _engine.chain_transient(
             chain, list(map(int, times)), tolerance, packets, start_average, before, method
         )
     except ValueError as error:
         raise SluiceError(str(error)) from None
     return Transient(
         slots=np.array(times, dtype=np.int64),
-        queue_distribution=table["queue"],
-        average_levels=table["levels"],
-        average_distribution=table["average"],
-        loss_ratio=table["lost"] / table["arrivals"],
-        error=table["error"],
-        multiplications=table["multiplications"],
+        queue_distribution=found.queue,
+        average_levels=found.levels,
+        average_distribution=found.average,
+        loss_ratio=found.lost / found.arrivals,
+        error=found.error,
+        multiplications=found.multiplications,
     )
 
 

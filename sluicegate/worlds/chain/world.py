@@ -25,8 +25,8 @@ class Chain(World[Scenario, Record]):
         method: How the chain is solved; see `sluicegate.chain.solve`.
         limit: Whether to go to the limit of an infinitely fine grid; see
             `sluicegate.chain.extrapolate`.
-        front_waits: Whether to follow packets under drop from front through time, for the
-            distribution of their waits.
+        front_times: Whether to follow packets under drop from front through time, for the
+            distributions of their sojourn times and delays.
     """
 
     name: ClassVar[str] = "chain"
@@ -38,11 +38,11 @@ class Chain(World[Scenario, Record]):
     grid: float = 0.25
     method: Method = "auto"
     limit: bool = False
-    front_waits: bool = False
+    front_times: bool = False
 
     def check(self, scenario: Scenario, discipline: Discipline) -> None:
         """Build the chain and throw it away: what is wrong with it is told then."""
-        for name, usual in (("method", "auto"), ("front_waits", False)):
+        for name, usual in (("method", "auto"), ("front_times", False)):
             if self.limit and (given := getattr(self, name)) != usual:
                 raise SluiceError(f"{name} = {given} has no meaning where limit is set")
         build(scenario, discipline, self.grid)

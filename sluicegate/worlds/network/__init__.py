@@ -1,6 +1,7 @@
 """The network world: packets from end to end, with TCP that reacts, from event to event."""
 
 from sluicegate._engine import SimplexLink
+from sluicegate.measures import fairness
 from sluicegate.scenario import (
     Constant,
     DatagramFlows,
@@ -22,8 +23,8 @@ from sluicegate.scenario import (
     Uniform,
     WebFlows,
 )
-from sluicegate.worlds.network.measures import fairness, response_time_s
 from sluicegate.worlds.network.record import NetworkRecord, PortRecord
+from sluicegate.worlds.network.response import response_time_s
 from sluicegate.worlds.network.simulate import simulate
 
 __all__ = [

@@ -2,27 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeAlias
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
-from sluicegate.estimate import Measure, student
+from sluicegate._engine import Period, Replication, TcpFlows
+from sluicegate.counts import FlowCounts, QueueCounts, shares
+from sluicegate.estimate import Measure, of_each, over_replications
+from sluicegate.measures import FLOWS, QUEUE, Definition
 from sluicegate.record import FloatArray
-from sluicegate.scenario import DatagramFlows, Flows, NetworkScenario, ReplayFlows
-from sluicegate.worlds.network import measures
+from sluicegate.scenario import NetworkScenario
+from sluicegate.worlds.network.frames import flow_frame, flow_series_frame, port_series_frame
 from sluicegate.worlds.network.record import NetworkRecord, PortRecord, lasting, main_place
 
-Run = Mapping[str, Any]
-# some stretches of each replication
-Stretches = Sequence[Sequence[Mapping[str, Any]]]
+# of each replication the periods that count
+Periods: TypeAlias = Sequence[Sequence[Period]]
+
+_NS_PER_S = 1e9
 
 
 def record(
     scenario: NetworkScenario,
-    runs: Sequence[Run],
+    runs: Sequence[Replication],
     *,
     identity: str,
     discipline: str,
@@ -32,199 +36,152 @@ def record(
 
     Args:
         scenario: What was run.
-        runs: The engine's dictionaries, one per replication, at least one.
+        runs: What the engine gave, at least one.
         identity: As in `Record`.
         discipline: Likewise.
         run: Likewise.
     """
-    flows = _flows(scenario, runs)
-    # the warm-up, if there is one, is a stretch of its own before the rest
-    after = [each["stretches"][-1:] for each in runs]
-    whole = [each["stretches"] for each in runs]
+    flows = flow_frame(scenario, runs)
+    rates = _lasting_rates(flows, run, len(runs))
+    # the warm-up, if there is one, is a period of its own before the rest
+    after = [each.periods[-1:] for each in runs]
+    whole = [each.periods for each in runs]
     ports = _ports(scenario, runs, after, whole)
-    lasts = lasting(flows, run).partition_by("replication", as_dict=True)
-    fair = [
-        measures.fairness(lasts[number,]["goodput_bps"].to_numpy())
-        if (number,) in lasts
-        else np.nan
-        for number in range(len(runs))
-    ]
     main = main_place(ports)
-    rows = _all_rows(runs, after, main, fair, scenario.warm_up)
-    arrivals = sum(stretch["ports"][main]["arrivals"] for each in after for stretch in each)
+    measured = _Counted.of(runs, after, main, rates, scenario.warm_up)
+    replications = pl.DataFrame(measured.rows())
     return NetworkRecord(
         identity=identity,
         discipline=discipline,
         run=run,
         done=len(runs) / scenario.replications,
-        method=_method(scenario, rows),
+        method=_method(scenario, replications),
         time_unit="s",
-        measures=_intervals(rows),
+        measures=measured.measures(),
         queue_distribution=ports[main].queue_distribution,
-        wait_distribution=ports[main].wait_distribution,
-        wait_bin=ports[main].wait_bin_s,
+        sojourn_distribution=ports[main].sojourn_distribution,
+        delay_distribution=ports[main].delay_distribution,
+        time_bin=ports[main].time_bin_s,
         # what happened once lasted about as long as a packet
-        resolution=1 / max(arrivals, 1),
-        whole=_intervals(_all_rows(runs, whole, main, fair, 0.0)),
+        resolution=1 / max(float(measured.queue.arrivals.sum()), 1.0),
+        whole=_Counted.of(runs, whole, main, rates, 0.0).measures(),
         ports=ports,
         flows=flows,
-        replications=pl.DataFrame(rows),
-        series=_stacked([_sampled(scenario, each["flows"]) for each in runs]),
+        replications=replications,
+        series=flow_series_frame([each.flows for each in runs], scenario.sample_s),
     )
 
 
-def _method(scenario: NetworkScenario, rows: Sequence[Mapping[str, float]]) -> str:
+def _method(scenario: NetworkScenario, replications: pl.DataFrame) -> str:
     counted = "all of each counts"
     if scenario.warm_up:
         counted = f"the first {scenario.warm_up:g} s of each left out"
-    if len(rows) == 1:
+    if len(replications) == 1:
         return f"no intervals from 1 replication; {counted}"
-    if pl.DataFrame(rows).n_unique() == 1:
-        return f"all {len(rows)} replications came out alike: intervals have no width; {counted}"
-    return f"95 % intervals from {len(rows)} replications; {counted}"
+    if replications.n_unique() == 1:
+        alike = f"all {len(replications)} replications came out alike"
+        return f"{alike}: intervals have no width; {counted}"
+    return f"95 % intervals from {len(replications)} replications; {counted}"
+
+
+@dataclass(frozen=True)
+class _Counted:
+    """What the replications counted, of one queue and of all flows together."""
+
+    queue: QueueCounts
+    flows: FlowCounts
+
+    @classmethod
+    def of(
+        cls,
+        runs: Sequence[Replication],
+        periods: Periods,
+        port: int,
+        rates: Sequence[FloatArray],
+        since_s: float,
+    ) -> _Counted:
+        """Counts of `periods`, which begin at `since_s`; the queue is that of the port."""
+        return cls(_queue_counts(periods, port), _flow_counts(runs, periods, rates, since_s))
+
+    def _flow_definitions(self) -> list[Definition[FlowCounts]]:
+        """Where no flow finished, nothing is said of how long they took."""
+        if any(map(len, self.flows.completions_s)):
+            return FLOWS
+        return [each for each in FLOWS if not each.name.startswith("completion")]
+
+    def rows(self) -> dict[str, FloatArray]:
+        """The measures of each replication."""
+        return {
+            **of_each(self.queue, QUEUE, _NS_PER_S),
+            **of_each(self.flows, self._flow_definitions(), 1.0),
+        }
+
+    def measures(self) -> dict[str, Measure]:
+        """Their means, with intervals."""
+        return {
+            **over_replications(self.queue, QUEUE, _NS_PER_S),
+            **over_replications(self.flows, self._flow_definitions(), 1.0),
+        }
+
+
+def _queue_counts(periods: Periods, port: int) -> QueueCounts:
+    return QueueCounts.of([[period.ports[port] for period in each] for each in periods])
+
+
+def _flow_counts(
+    runs: Sequence[Replication], periods: Periods, rates: Sequence[FloatArray], since_s: float
+) -> FlowCounts:
+    def column(read: Callable[[Period], int]) -> FloatArray:
+        return np.array([float(sum(map(read, each))) for each in periods])
+
+    durations = [sum(period.ports[0].duration for period in each) for each in periods]
+    return FlowCounts(
+        duration_s=np.array(durations) / _NS_PER_S,
+        acknowledged=column(lambda period: period.acknowledged),
+        retransmissions=column(lambda period: period.retransmissions),
+        timeouts=column(lambda period: period.timeouts),
+        datagrams_received=column(lambda period: period.datagrams_received),
+        completions_s=[completions_since(run.tcp, since_s) for run in runs],
+        rates=rates,
+    )
+
+
+def completions_since(flows: TcpFlows, since_s: float) -> FloatArray:
+    """How long the flows took, in seconds, that finished at `since_s` or later."""
+    # what did not finish is not a number, and NaN is not later than anything
+    return flows.completion_s[flows.start_s + flows.completion_s >= since_s]
+
+
+def _lasting_rates(flows: pl.DataFrame, run: dict[str, Any], count: int) -> list[FloatArray]:
+    """Bits/s of each flow without an end of its own, a row for each replication."""
+    lasts = lasting(flows, run).partition_by("replication", as_dict=True)
+    none = np.empty(0)
+    return [
+        lasts[number,]["goodput_bps"].to_numpy() if (number,) in lasts else none
+        for number in range(count)
+    ]
 
 
 def _ports(
-    scenario: NetworkScenario, runs: Sequence[Run], after: Stretches, whole: Stretches
+    scenario: NetworkScenario, runs: Sequence[Replication], after: Periods, whole: Periods
 ) -> list[PortRecord]:
     names = [
         f"{link.source} -> {link.sink}" for link in scenario.topology.simplex_links if link.queue
     ]
     ports = []
     for place, name in enumerate(names):
-        tallies = [stretch["ports"][place] for stretches in after for stretch in stretches]
-        waits, bin_ns = measures.waits(tallies)
+        counts = _queue_counts(after, place)
+        total = counts.total()
         port = PortRecord(
             name=name,
-            measures=_intervals(_port_rows(after, place)),
-            whole=_intervals(_port_rows(whole, place)),
-            queue_distribution=_shares(measures.sum_padded([each["queue_ns"] for each in tallies])),
-            wait_distribution=_shares(waits),
-            wait_bin_s=bin_ns / 1e9,
+            measures=over_replications(counts, QUEUE, _NS_PER_S),
+            whole=over_replications(_queue_counts(whole, place), QUEUE, _NS_PER_S),
+            queue_distribution=shares(total.queue[0]),
+            sojourn_distribution=shares(total.sojourn.bins[0]),
+            delay_distribution=shares(total.delay.bins[0]),
+            time_bin_s=total.delay.bin / _NS_PER_S,
             sample_s=scenario.sample_s,
-            series=_stacked([_sampled(scenario, each["ports"][place]) for each in runs]),
+            series=port_series_frame([each.ports[place] for each in runs], scenario.sample_s),
         )
         ports.append(port)
     return ports
-
-
-def _shares(counts: FloatArray) -> FloatArray:
-    """Counts as shares of all, up to the last that is not 0; empty if there are none."""
-    counts = np.trim_zeros(counts, "b")
-    return np.asarray(counts / max(counts.sum(), 1))
-
-
-def _sampled(scenario: NetworkScenario, series: Mapping[str, NDArray[Any]]) -> pl.DataFrame:
-    """What was noted at each sample of a replication; null where there is nothing to note."""
-    length = max(map(len, series.values()))
-    columns = {
-        name: pl.Series(values, nan_to_null=True) if len(values) else _nothing(length)
-        for name, values in series.items()
-    }
-    return pl.DataFrame({"time_s": np.arange(length) * scenario.sample_s, **columns})
-
-
-def _nothing(length: int) -> pl.Series:
-    return pl.Series([None] * length, dtype=pl.Float64)
-
-
-def _stacked(frames: Sequence[pl.DataFrame]) -> pl.DataFrame:
-    """The frames of all replications, one below the other."""
-    numbered = [
-        frame.select(pl.lit(number, pl.UInt32).alias("replication"), pl.all())
-        for number, frame in enumerate(frames)
-    ]
-    return pl.concat(numbered)
-
-
-def _flows(scenario: NetworkScenario, runs: Sequence[Run]) -> pl.DataFrame:
-    groups = _groups(scenario)
-
-    def outcomes(run: Run) -> pl.DataFrame:
-        tcp, datagrams = run["tcp"], run["datagrams"]
-        rows = [
-            {
-                "of": tcp["group"],
-                "packets": tcp["acknowledged"].astype(np.uint64),
-                "retransmissions": tcp["retransmissions"],
-                "timeouts": tcp["timeouts"],
-                "start_s": _seconds(tcp["start_ns"]),
-                "completion_s": _seconds(tcp["completion_ns"]),
-            },
-            {
-                "of": datagrams["group"],
-                "packets": datagrams["received"],
-                "start_s": _seconds(datagrams["start_ns"]),
-            },
-        ]
-        flows = pl.concat([pl.DataFrame(each) for each in rows], how="diagonal")
-        goodput = pl.col("packets") / scenario.duration_s
-        return pl.concat([groups[flows["of"]], flows.drop("of")], how="horizontal").select(
-            "group",
-            "source",
-            "sink",
-            "packets",
-            goodput.alias("goodput"),
-            (8 * pl.col("packet_bytes") * goodput).alias("goodput_bps"),
-            pl.col("retransmissions", "timeouts", "start_s", "completion_s"),
-        )
-
-    return _stacked([outcomes(run) for run in runs])
-
-
-def _groups(scenario: NetworkScenario) -> pl.DataFrame:
-    """A row for each of the engine's groups: one for each pair of nodes."""
-    rows = [
-        {"group": place, "source": source, "sink": sink, "packet_bytes": _bytes(flows)}
-        for place, (flows, pairs) in enumerate(zip(scenario.flows, scenario.pairs(), strict=True))
-        for source, sink in pairs
-    ]
-    types = {"group": pl.UInt32, "packet_bytes": pl.UInt32}
-    return pl.DataFrame(rows, schema_overrides=types, infer_schema_length=None)
-
-
-def _bytes(flows: Flows) -> int | None:
-    """A data packet on the wire; None where they differ."""
-    if isinstance(flows, ReplayFlows):
-        return None
-    return flows.packet_bytes if isinstance(flows, DatagramFlows) else flows.tcp.packet_bytes
-
-
-def _seconds(times_ns: NDArray[np.uint64]) -> pl.Series:
-    """The same times in seconds, null where there is none."""
-    return pl.Series(
-        np.where(times_ns == measures.NO_TIME_NS, np.nan, times_ns / 1e9), nan_to_null=True
-    )
-
-
-def _port_rows(stretches: Stretches, place: int) -> list[dict[str, float]]:
-    return [
-        measures.port_measures([stretch["ports"][place] for stretch in run]) for run in stretches
-    ]
-
-
-def _all_rows(
-    runs: Sequence[Run], stretches: Stretches, main: int, fair: Sequence[float], since_s: float
-) -> list[dict[str, float]]:
-    """The measures of each replication from its `stretches`, which begin at `since_s`.
-
-    Those of a port are of the one at place `main`.
-    """
-    ports = _port_rows(stretches, main)
-    parts = zip(ports, stretches, _completions(runs, since_s), fair, strict=True)
-    return [
-        {**port, **measures.flow_measures(part), **completions, "fairness": fairness}
-        for port, part, completions, fairness in parts
-    ]
-
-
-def _completions(runs: Sequence[Run], since_s: float) -> list[dict[str, float]]:
-    """Measures of the times that flows took; none where no flow of any replication finished."""
-    outcomes = [run["tcp"] for run in runs]
-    if not any((tcp["completion_ns"] != measures.NO_TIME_NS).any() for tcp in outcomes):
-        return [{} for _ in runs]
-    return [measures.completion_measures(tcp, round(since_s * 1e9)) for tcp in outcomes]
-
-
-def _intervals(rows: Sequence[Mapping[str, float]]) -> dict[str, Measure]:
-    return {name: student([row[name] for row in rows], measures.UNITS[name]) for name in rows[0]}

@@ -14,7 +14,7 @@ from sluicegate.worlds.network.record import NetworkRecord
 
 # a row of a thousand routers would fill a book
 _MOST_PORTS = 4
-_OF_A_PORT = ("wait_mean", "queue_mean", "queue_deviation", "loss_ratio", "utilization")
+_OF_A_PORT = ("sojourn_mean", "queue_mean", "queue_deviation", "loss_ratio", "utilization")
 
 
 def add_network(page: Page, records: Sequence[NetworkRecord]) -> None:
@@ -57,7 +57,7 @@ def add_network(page: Page, records: Sequence[NetworkRecord]) -> None:
 
 def port_rows(records: Sequence[NetworkRecord]) -> tuple[list[str], list[list[str]]]:
     """Header and rows of a table of every queue: port after port, each with all disciplines."""
-    columns = [Column.of(name, "s") for name in _OF_A_PORT]
+    columns = [Column(name, "s") for name in _OF_A_PORT]
     rows = [
         [port.name, record.discipline, *(column.text(port.measures) for column in columns)]
         for place in range(len(records[0].ports))

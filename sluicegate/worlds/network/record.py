@@ -19,7 +19,7 @@ from sluicegate.record import (
     measure_rows,
     measures_of,
 )
-from sluicegate.worlds.network.measures import response_time_s
+from sluicegate.worlds.network.response import response_time_s
 
 _TABLES = ("flows", "replications", "series")
 
@@ -55,9 +55,10 @@ class PortRecord:
         measures: After the warm-up, by name.
         whole: Of the whole run, warm-up included.
         queue_distribution: Share of time, after the warm-up, in which k packets waited, shape (K,).
-        wait_distribution: Share of the packets sent after the warm-up, by bins of their time in
-            the system, from arrival to the end of the transmission, shape (W,).
-        wait_bin_s: Width of those bins; bin k starts at k widths.
+        sojourn_distribution: Share of the packets sent after the warm-up, by bins of the time from
+            arrival to the start of the transmission, shape (W,).
+        delay_distribution: Likewise of the time from arrival to its end, shape (D,).
+        time_bin_s: Width of the bins of both; bin k starts at k widths.
         sample_s: Time between two samples.
         series: A row per replication and sample, the first at 0 and none at the end of the run:
             where `sample_s` divides the duration, the last is one interval before it. Columns:
@@ -72,8 +73,9 @@ class PortRecord:
     measures: dict[str, Measure]
     whole: dict[str, Measure]
     queue_distribution: FloatArray
-    wait_distribution: FloatArray
-    wait_bin_s: float
+    sojourn_distribution: FloatArray
+    delay_distribution: FloatArray
+    time_bin_s: float
     sample_s: float
     series: pl.DataFrame
 
@@ -105,7 +107,7 @@ class PortRecord:
         """Everything that is no table, as types that JSON has."""
         return {
             "name": self.name,
-            "wait_bin_s": self.wait_bin_s,
+            "time_bin_s": self.time_bin_s,
             "sample_s": self.sample_s,
             "measures": measure_rows(self.measures),
             "whole": measure_rows(self.whole),
@@ -114,7 +116,10 @@ class PortRecord:
     def frames(self) -> dict[str, pl.DataFrame]:
         """Everything that is a table, by name."""
         distributions = distribution_frame(
-            self.queue_distribution, self.wait_distribution, self.wait_bin_s
+            queue=self.queue_distribution,
+            sojourn=self.sojourn_distribution,
+            delay=self.delay_distribution,
+            time_bin=self.time_bin_s,
         )
         return {"distributions": distributions, "series": self.series}
 

@@ -26,7 +26,7 @@ def simulate(
     threads: int | None = None,
     watch: Watch | None = None,
     fresh: bool = False,
-    trace: str | PathLike[str] | None = None,
+    packets: str | PathLike[str] | None = None,
     decisions: str | PathLike[str] | None = None,
 ) -> NetworkRecord:
     """Run one discipline on a scenario, all replications, on all cores.
@@ -41,17 +41,17 @@ def simulate(
         threads: Threads to use; all cores if None.
         watch: Called now and then with the seconds simulated and the seconds in all.
         fresh: Run again even if the store has the run.
-        trace: File to write the packets to, while the run goes on. Its suffix says as what: `.tr`
+        packets: File to write the packets to, while the run goes on. Its suffix says as what: `.tr`
             as ns-2 does, every packet on every link, or `.pcapng` with what the links that have
             the discipline sent. The scenario must have one replication, which is then run whether
             the store has it or not.
         decisions: File to write the decision log to (see `sluicegate.decisions`), likewise; not
-            together with a trace.
+            together with `packets`.
 
     Raises:
         SluiceError: If the scenario has several disciplines and none is named, if flows have no
-            route, if `threads` is no number from 1 to 256, if a trace or a decision log of several
-            replications or both are asked for, or if a trace cannot be written.
+            route, if `threads` is no number from 1 to 256, if the packets or the decision log of
+            several replications or both are asked for, or if the packets cannot be written.
         OSError: If the decision log cannot be written.
         InterruptError: If Ctrl-C came before a replication was finished.
         Exception: Whatever a Python AQM raises.
@@ -62,16 +62,16 @@ def simulate(
         if len(scenario.disciplines) != 1:
             raise SluiceError("the scenario has several disciplines; name one or use compare()")
         discipline = scenario.disciplines[0]
-    if trace is not None and decisions is not None:
-        raise SluiceError("a run writes a trace or a decision log, not both")
-    for file, what in ((trace, "trace"), (decisions, "decision log")):
+    if packets is not None and decisions is not None:
+        raise SluiceError("a run writes its packets or a decision log, not both")
+    for file, what in ((packets, "packet file"), (decisions, "decision log")):
         if file is not None and scenario.replications != 1:
             raise SluiceError(
                 f"replications = {scenario.replications} must be 1: a {what} is of one"
             )
     run = describe(scenario, discipline)
-    identity = store.identity(run)
-    fresh = fresh or trace is not None or decisions is not None
+    identity = store.identity(run, __name__)
+    fresh = fresh or packets is not None or decisions is not None
     if not fresh and (known := store.find(identity, NetworkRecord)) is not None:
         return replace(known, discipline=discipline.name)
     total_s = scenario.duration_s * scenario.replications
@@ -81,8 +81,8 @@ def simulate(
         if watch is not None:
             watch(done_ns / 1e9, total_s)
 
-    if trace is not None:
-        outcome = _engine.record_network(*handles, fspath(trace), report)
+    if packets is not None:
+        outcome = _engine.record_network(*handles, fspath(packets), report)
     elif decisions is not None:
         outcome = _engine.log_network_decisions(*handles, fspath(decisions), report)
     else:

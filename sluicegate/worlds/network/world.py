@@ -26,8 +26,8 @@ class Network(World[NetworkScenario, NetworkRecord]):
     """Packets from end to end, with TCP that reacts.
 
     Attributes:
-        trace: File to write the packets to, of a scenario with one discipline and one replication;
-            see `sluicegate.network.simulate`.
+        packets: File to write the packets to, of a scenario with one discipline and one
+            replication; see `sluicegate.network.simulate`.
         decisions: File to write the decision log to, likewise.
     """
 
@@ -37,7 +37,7 @@ class Network(World[NetworkScenario, NetworkRecord]):
     tables: ClassVar[tuple[str, ...]] = ("[topology]", "[[flows]]")
     SLOTS_OF_A_PACKET: ClassVar[float] = 20
 
-    trace: Path | None = None
+    packets: Path | None = None
     decisions: Path | None = None
 
     def logged(self, path: Path) -> Self:
@@ -45,8 +45,8 @@ class Network(World[NetworkScenario, NetworkRecord]):
         return replace(self, decisions=path)
 
     def check(self, scenario: NetworkScenario, discipline: Discipline) -> None:
-        """Every scenario can be simulated that could be made, but for routes; not all traced."""
-        check_alone(self.trace, "trace", scenario)
+        """Every scenario can be simulated; packets and decisions are of one discipline only."""
+        check_alone(self.packets, "packet file", scenario)
         check_alone(self.decisions, "decision log", scenario)
 
     def cost(self, scenario: NetworkScenario) -> float:
@@ -73,7 +73,7 @@ class Network(World[NetworkScenario, NetworkRecord]):
                 done_s, total_s, f"{done_s:,.0f} of {total_s:,.0f} s"
             ),
             fresh=fresh,
-            trace=self.trace,
+            packets=self.packets,
             decisions=self.decisions,
         )
 
@@ -104,8 +104,8 @@ class Network(World[NetworkScenario, NetworkRecord]):
         marked = ["mark_ratio"] if have("mark_ratio") else []
         completed = ["completion_mean"] if have("completion_mean") else []
         return [
-            "wait_mean",
-            "wait_p99",
+            "sojourn_mean",
+            "sojourn_p99",
             "queue_mean",
             "queue_deviation",
             "loss_ratio",

@@ -23,8 +23,8 @@ def key_measures(records: Sequence[Record]) -> list[str]:
     """The measures that matter most of a queue whose senders do not react."""
     marked = any(record["mark_ratio"].value > 0 for record in records)
     return [
-        "wait_mean",
-        "wait_p99",
+        "sojourn_mean",
+        "sojourn_p99",
         "queue_mean",
         "loss_ratio",
         *(["mark_ratio"] if marked else []),

@@ -8,11 +8,10 @@ from importlib.metadata import version
 from os import PathLike, fspath
 from typing import Any
 
-import numpy as np
-
 from sluicegate import _engine, store
+from sluicegate.counts import QueueCounts, shares
 from sluicegate.errors import InterruptError, SluiceError
-from sluicegate.estimate import Counts, measures, unit_correlation
+from sluicegate.estimate import jackknifed, unit_correlation
 from sluicegate.registry import PythonAqm
 from sluicegate.scenario import Discipline, ReplayArrivals, Scenario, opened
 from sluicegate.threads import check_threads
@@ -64,7 +63,7 @@ def simulate(
     if decisions is not None and scenario.runs != 1:
         raise SluiceError(f"replications = {scenario.runs} must be 1: a decision log is of one")
     run = describe(scenario, discipline)
-    identity = store.identity(run)
+    identity = store.identity(run, __name__)
     fresh = fresh or decisions is not None
     if not fresh and (known := store.find(identity, SlottedRecord)) is not None:
         return replace(known, discipline=discipline.name)
@@ -93,43 +92,49 @@ def _record(
     discipline: Discipline,
     run: dict[str, Any],
     identity: str,
-    outcome: dict[str, Any],
+    outcome: _engine.SlottedOutcome,
 ) -> SlottedRecord:
-    units = outcome["units"]
-    if not units:
+    if not outcome.units:
         raise InterruptError("interrupted before anything was finished")
-    total = Counts.of(units).total()
+    counts = QueueCounts.of([[unit.tally] for unit in outcome.units])
+    total = counts.total()
     length = 1.0 if scenario.slot_s is None else scenario.slot_s
     return SlottedRecord(
         identity=identity,
         discipline=discipline.name,
         run=run,
-        slots=outcome["slots"],
-        warm_up_slots=outcome["warm_up_slots"],
-        done=outcome["slots"] / (scenario.duration_slots * scenario.runs),
-        method=_method(units, scenario, outcome["interrupted"]),
+        slots=outcome.slots,
+        warm_up_slots=outcome.warm_up_slots,
+        done=outcome.slots / (scenario.duration_slots * scenario.runs),
+        method=_method(counts, [unit.replication for unit in outcome.units], scenario, outcome),
         time_unit="slots" if scenario.slot_s is None else "s",
-        measures=measures(units, scenario.slot_s),
-        queue_distribution=np.trim_zeros(total.queue[0], "b") / total.slots[0],
-        wait_distribution=np.trim_zeros(total.wait[0], "b") / max(total.served[0], 1),
-        wait_bin=total.wait_bin_slots * length,
-        resolution=1 / float(total.slots[0]),
+        measures=jackknifed(counts, scenario.slot_s),
+        queue_distribution=shares(total.queue[0]),
+        sojourn_distribution=shares(total.sojourn.bins[0]),
+        delay_distribution=shares(total.delay.bins[0]),
+        time_bin=total.delay.bin * length,
+        resolution=1 / float(total.duration[0]),
     )
 
 
-def _method(units: list[dict[str, Any]], scenario: Scenario, interrupted: bool) -> str:
-    runs = len({unit["replication"] for unit in units})
-    if len(units) == runs:
+def _method(
+    counts: QueueCounts,
+    replications: list[int],
+    scenario: Scenario,
+    outcome: _engine.SlottedOutcome,
+) -> str:
+    runs = len(set(replications))
+    if len(replications) == runs:
         method = f"95 % intervals from {runs} replications"
     else:
-        method = f"95 % intervals by batch means: {len(units)} units of {runs} replication"
+        method = f"95 % intervals by batch means: {len(replications)} units of {runs} replication"
         method += "s" * (runs > 1)
-    correlation = unit_correlation(units)
+    correlation = unit_correlation(counts, replications)
     if correlation is not None and correlation > _CORRELATED:
         method += f"; too narrow, as neighbouring units are correlated ({correlation:.2f})"
     if isinstance(scenario.arrivals, ReplayArrivals):
-        part = "the part that was replayed" if interrupted else "all of the capture"
+        part = "the part that was replayed" if outcome.interrupted else "all of the capture"
         return f"{method}; {part} counts"
-    if interrupted:
+    if outcome.interrupted:
         return f"{method}; interrupted, so that the warm-up was judged on what was finished"
     return f"{method}; warm-up found by MSER"

@@ -3,7 +3,7 @@
 use sluice_random::Stream;
 use sluice_traffic::fgn;
 
-use crate::tournament::NEVER;
+use sluice_aqm::NEVER;
 
 /// How a rate varies: in each frame it is its mean times 1 + deviation * noise, and nothing where
 /// that is negative.

@@ -124,6 +124,8 @@ impl Replayed {
 mod tests {
     use sluice_random::stream;
 
+    use sluice_aqm::NEVER;
+
     use super::*;
 
     fn columns(bytes: &[u32]) -> Result<Recording, NetworkError> {
@@ -138,9 +140,9 @@ mod tests {
             recording: Arc::new(columns(&[40, 1500, 65_535, 1]).unwrap()),
             start_ns: 123,
             spread_ns: 0,
-            stop_ns: u64::MAX,
+            stop_ns: NEVER,
         };
-        let (mut source, first_ns) = replay.start(stream(1, "flow 0.0", 0), u64::MAX);
+        let (mut source, first_ns) = replay.start(stream(1, "flow 0.0", 0), NEVER);
         let (mut due, mut seen) = (first_ns, Vec::new());
         while let Some(now) = due {
             let (datagram, next) = source.send(now);

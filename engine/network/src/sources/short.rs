@@ -9,7 +9,7 @@ use super::{
     size::Size,
     tcp::{TcpFlow, TcpKind},
 };
-use crate::tournament::NEVER;
+use sluice_aqm::NEVER;
 
 /// Flows that arrive one after the other.
 #[derive(Clone, Debug, PartialEq)]

@@ -7,7 +7,7 @@ use super::{
     size::Size,
     tcp::{TcpFlow, TcpKind, spread},
 };
-use crate::tournament::NEVER;
+use sluice_aqm::NEVER;
 
 /// Users who each fetch one object after the other over one connection.
 #[derive(Clone, Debug, PartialEq)]

@@ -1,33 +1,46 @@
 //! Losses in time.
 
 use numpy::PyArray1;
-use pyo3::{prelude::*, types::PyDict};
+use pyo3::prelude::*;
 
 use super::{PyChain, steady::method};
 
+/// How losses follow each other in the steady state.
+#[pyclass(frozen, get_all, module = "sluicegate._engine")]
+pub struct ChainLosses {
+    method: &'static str,
+    error: f64,
+    /// Packets per slot.
+    arrivals: f64,
+    lost: f64,
+    /// Probability of a loss k arrivals after a loss.
+    again: Py<PyArray1<f64>>,
+}
+
 /// How losses follow each other in the steady state, up to `lag` arrivals apart.
 #[pyfunction]
-fn chain_losses<'py>(
-    py: Python<'py>,
+fn chain_losses(
+    py: Python<'_>,
     chain: &PyChain,
     method_name: &str,
     lag: usize,
-) -> PyResult<Bound<'py, PyDict>> {
+) -> PyResult<ChainLosses> {
     let method = method(method_name, &chain.chain)?;
     let (solution, losses) = chain.ask(py, None, |chain| {
         let solution = chain.solve(method)?;
         let losses = chain.losses(&solution.probabilities, lag)?;
         Ok((solution, losses))
     })?;
-    let table = PyDict::new(py);
-    table.set_item("method", solution.method.name())?;
-    table.set_item("error", solution.error)?;
-    table.set_item("arrivals", losses.arrivals)?;
-    table.set_item("lost", losses.lost)?;
-    table.set_item("again", PyArray1::from_vec(py, losses.again))?;
-    Ok(table)
+    Ok(ChainLosses {
+        method: solution.method.name(),
+        error: solution.error,
+        arrivals: losses.arrivals,
+        lost: losses.lost,
+        again: PyArray1::from_vec(py, losses.again).unbind(),
+    })
 }
 
 pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add_class::<ChainLosses>()?;
     module.add_function(wrap_pyfunction!(chain_losses, module)?)
 }

@@ -10,7 +10,7 @@ use pyo3::prelude::*;
 use sluice_chain::{Chain, ChainError, Plan, Progress};
 
 use crate::{
-    attended::attended,
+    interruptible::interruptible,
     scenario::{PyDiscipline, PyScenario, refused},
 };
 
@@ -80,7 +80,7 @@ impl PyChain {
             }
             .map(drop)
         };
-        let (found, raised) = attended(py, || control.cancel(), report, || question(chain));
+        let (found, raised) = interruptible(py, || control.cancel(), report, || question(chain));
         raised?;
         found.map_err(refused)
     }

@@ -1,16 +1,27 @@
 //! First passages.
 
-use pyo3::{prelude::*, types::PyDict};
+use pyo3::prelude::*;
 use sluice_chain::Bounds;
 
 use super::{PyChain, refused, steady::method, transient::steady_start};
+
+/// The slots until a set of states is reached.
+#[pyclass(frozen, get_all, module = "sluicegate._engine")]
+pub struct ChainPassage {
+    mean: f64,
+    variance: f64,
+    error: f64,
+    residual: f64,
+    method: &'static str,
+    states: usize,
+}
 
 /// The slots until the queue and the average lie within the bounds (packets; none of both is no
 /// bound), from a named state or from the steady state of `before`.
 #[pyfunction]
 #[expect(clippy::too_many_arguments, reason = "the bounds, the two starts")]
-fn chain_passage<'py>(
-    py: Python<'py>,
+fn chain_passage(
+    py: Python<'_>,
     chain: &PyChain,
     queue_bounds: (Option<u32>, Option<u32>),
     average_bounds: (Option<f64>, Option<f64>),
@@ -18,7 +29,7 @@ fn chain_passage<'py>(
     average: f64,
     before: Option<&PyChain>,
     method_name: &str,
-) -> PyResult<Bound<'py, PyDict>> {
+) -> PyResult<ChainPassage> {
     let bounds = Bounds {
         queue_below: queue_bounds.0,
         queue_at_least: queue_bounds.1,
@@ -34,16 +45,17 @@ fn chain_passage<'py>(
         let set = chain.set(&bounds)?;
         chain.first_passage(&start, &set, method)
     })?;
-    let table = PyDict::new(py);
-    table.set_item("mean", passage.mean)?;
-    table.set_item("variance", passage.variance)?;
-    table.set_item("error", passage.error)?;
-    table.set_item("residual", passage.residual)?;
-    table.set_item("method", passage.method.name())?;
-    table.set_item("states", chain.chain.states())?;
-    Ok(table)
+    Ok(ChainPassage {
+        mean: passage.mean,
+        variance: passage.variance,
+        error: passage.error,
+        residual: passage.residual,
+        method: passage.method.name(),
+        states: chain.chain.states(),
+    })
 }
 
 pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add_class::<ChainPassage>()?;
     module.add_function(wrap_pyfunction!(chain_passage, module)?)
 }

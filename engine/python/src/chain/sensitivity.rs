@@ -1,20 +1,33 @@
 //! Derivatives with respect to parameters.
 
-use numpy::PyArray1;
-use pyo3::{
-    prelude::*,
-    types::{PyDict, PyList},
-};
-use sluice_chain::{Derivative, Linear, Plan};
+use pyo3::prelude::*;
+use sluice_chain::{Derivative, Plan};
 
 use super::{
     PyChain,
-    steady::{method, verdicts},
+    steady::{ExactCounts, method},
 };
 use crate::scenario::{PyDiscipline, PyScenario, refused};
 
 /// A parameter: a step, and scenario and discipline one to four steps away.
 type Nearby<'py> = (f64, [(PyRef<'py, PyScenario>, PyRef<'py, PyDiscipline>); 4]);
+
+/// What is linear in the probabilities of a steady state, and its derivatives.
+#[pyclass(frozen, get_all, module = "sluicegate._engine")]
+pub struct ChainSensitivities {
+    method: &'static str,
+    value: Py<ExactCounts>,
+    /// By parameter.
+    derivatives: Vec<Py<ChainDerivative>>,
+}
+
+/// Derivatives with respect to one parameter.
+#[pyclass(frozen, get_all, module = "sluicegate._engine")]
+pub struct ChainDerivative {
+    of: Py<ExactCounts>,
+    residual: f64,
+    error: f64,
+}
 
 /// The measures of the steady state, and their derivatives with respect to each of `parameters`.
 #[pyfunction]
@@ -23,7 +36,7 @@ fn chain_sensitivities<'py>(
     chain: &PyChain,
     parameters: Vec<Nearby<'py>>,
     method_name: &str,
-) -> PyResult<(Bound<'py, PyDict>, Bound<'py, PyList>)> {
+) -> PyResult<ChainSensitivities> {
     let method = method(method_name, &chain.chain)?;
     let own = &chain.plan;
     let mut near: Vec<(f64, [Plan; 4])> = Vec::new();
@@ -34,30 +47,27 @@ fn chain_sensitivities<'py>(
         near.push((*step, [a?, b?, c?, d?]));
     }
     let found = chain.ask(py, None, |chain| chain.sensitivities(own, &near, method))?;
-    let value = linear(py, &found.value)?;
-    value.set_item("method", found.method.name())?;
-    let derivatives = found.derivatives.iter().map(|found: &Derivative| {
-        let table = linear(py, &found.of)?;
-        table.set_item("residual", found.residual)?;
-        table.set_item("error", found.error)?;
-        Ok(table)
-    });
-    let derivatives = derivatives.collect::<PyResult<Vec<_>>>()?;
-    Ok((value, PyList::new(py, derivatives)?))
-}
-
-fn linear<'py>(py: Python<'py>, of: &Linear) -> PyResult<Bound<'py, PyDict>> {
-    let table = PyDict::new(py);
-    table.set_item("queue", PyArray1::from_slice(py, &of.queue))?;
-    table.set_item("busy", of.utilization)?;
-    table.set_item("served", of.admitted)?;
-    table.set_item("arrivals", of.fates.arrivals)?;
-    table.set_item("verdicts", verdicts(&of.fates))?;
-    table.set_item("wait_sum", of.wait_sum)?;
-    table.set_item("wait_square_sum", of.wait_square_sum)?;
-    Ok(table)
+    let derivative = |found: &Derivative| {
+        let derivative = ChainDerivative {
+            of: ExactCounts::of(py, &found.of)?,
+            residual: found.residual,
+            error: found.error,
+        };
+        Py::new(py, derivative)
+    };
+    Ok(ChainSensitivities {
+        method: found.method.name(),
+        value: ExactCounts::of(py, &found.value)?,
+        derivatives: found
+            .derivatives
+            .iter()
+            .map(derivative)
+            .collect::<PyResult<_>>()?,
+    })
 }
 
 pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add_class::<ChainSensitivities>()?;
+    module.add_class::<ChainDerivative>()?;
     module.add_function(wrap_pyfunction!(chain_sensitivities, module)?)
 }

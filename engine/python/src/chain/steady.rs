@@ -1,14 +1,14 @@
 //! The steady state.
 
 use numpy::PyArray1;
-use pyo3::{exceptions::PyValueError, prelude::*, types::PyDict};
+use pyo3::{exceptions::PyValueError, prelude::*};
 use sluice_aqm::Victim;
-use sluice_chain::{Chain, ChainError, Fates, Measures, Method, Solution};
+use sluice_chain::{Chain, ChainError, Linear, Measures, Method, Solution, Sums};
 
 use super::PyChain;
 
-/// Waiting times are computed until less than this is left.
-const WAIT_REST: f64 = 1e-20;
+/// Distributions of times are computed until less than this is left.
+const TIMES_REST: f64 = 1e-20;
 
 pub fn method(name: &str, chain: &Chain) -> PyResult<Method> {
     match name {
@@ -21,127 +21,166 @@ pub fn method(name: &str, chain: &Chain) -> PyResult<Method> {
     }
 }
 
-/// The steady state of a chain and its measures; `watch` as in `PyChain::ask`. With `front_waits`
-/// also the distribution of times in the system under drop from front.
-#[pyfunction]
-#[pyo3(signature = (chain, method_name, watch=None, front_waits=false))]
-fn solve_chain<'py>(
-    py: Python<'py>,
-    chain: &PyChain,
-    method_name: &str,
-    watch: Option<Py<PyAny>>,
-    front_waits: bool,
-) -> PyResult<Bound<'py, PyDict>> {
-    let method = method(method_name, &chain.chain)?;
-    let victim = chain.plan.discipline.victim;
-    let (solution, measures, waits) = chain.ask(py, watch, |chain| {
-        let solution = chain.solve(method)?;
-        let measures = chain.measures(&solution.probabilities);
-        let mut waits = Waits::of(chain, victim, &solution, &measures)?;
-        if front_waits {
-            waits.follow_front(chain, &solution)?;
-        }
-        Ok((solution, measures, waits))
-    })?;
-    result(py, &chain.chain, &solution, &measures, waits)
-}
-
-/// Times in the system of the packets served: distribution (slots) where it is known and the bound
-/// of its error, sums per slot.
-struct Waits {
-    distribution: Vec<f64>,
-    error: f64,
+/// Times of the packets served, in slots, in the mean over a slot.
+#[pyclass(frozen, get_all, module = "sluicegate._engine")]
+pub struct ExactTimes {
+    /// Probability of each number of slots; empty where it is not known.
+    distribution: Py<PyArray1<f64>>,
+    /// Sum of the times per slot; NaN where it is not known.
     sum: f64,
+    /// Sum of their squares.
     square_sum: f64,
 }
 
-impl Waits {
+impl ExactTimes {
+    fn new(py: Python<'_>, distribution: Vec<f64>, sums: Sums) -> PyResult<Py<Self>> {
+        let times = Self {
+            distribution: PyArray1::from_vec(py, distribution).unbind(),
+            sum: sums.sum,
+            square_sum: sums.square_sum,
+        };
+        Py::new(py, times)
+    }
+}
+
+/// What a queue counts in the mean over a slot.
+#[pyclass(frozen, get_all, module = "sluicegate._engine")]
+pub struct ExactCounts {
+    /// Probability that k packets wait, by k.
+    queue: Py<PyArray1<f64>>,
+    /// Probability that the server is busy.
+    busy: f64,
+    arrivals: f64,
+    served: f64,
+    /// By verdict.
+    verdicts: Vec<f64>,
+    sojourn: Py<ExactTimes>,
+    delay: Py<ExactTimes>,
+}
+
+impl ExactCounts {
+    /// Without the distributions of times.
+    pub fn of(py: Python<'_>, of: &Linear) -> PyResult<Py<Self>> {
+        Self::new(py, of, Times::default())
+    }
+
+    fn new(py: Python<'_>, of: &Linear, times: Times) -> PyResult<Py<Self>> {
+        let fates = &of.fates;
+        let counts = Self {
+            queue: PyArray1::from_slice(py, &of.queue).unbind(),
+            busy: of.utilization,
+            arrivals: fates.arrivals,
+            served: of.admitted,
+            verdicts: vec![
+                fates.arrivals - fates.lost() - fates.marked,
+                fates.early,
+                fates.forced,
+                fates.overflow,
+                fates.marked,
+                0.0,
+            ],
+            sojourn: ExactTimes::new(py, times.sojourn, of.sojourn)?,
+            delay: ExactTimes::new(py, times.delay, of.delay)?,
+        };
+        Py::new(py, counts)
+    }
+}
+
+/// A chain's steady state.
+#[pyclass(frozen, get_all, module = "sluicegate._engine")]
+pub struct SteadyState {
+    method: &'static str,
+    states: usize,
+    residual: f64,
+    error: f64,
+    sweeps: usize,
+    /// Averages of the grid, packets, and the probability of each.
+    levels: Py<PyArray1<f64>>,
+    average: Py<PyArray1<f64>>,
+    counts: Py<ExactCounts>,
+    /// Bound of what is missing of the distributions of times.
+    times_error: f64,
+}
+
+/// The steady state of a chain and its measures; `watch` as in `PyChain::ask`. With `front_times`
+/// also the distributions of times under drop from front.
+#[pyfunction]
+#[pyo3(signature = (chain, method_name, watch=None, front_times=false))]
+fn solve_chain(
+    py: Python<'_>,
+    chain: &PyChain,
+    method_name: &str,
+    watch: Option<Py<PyAny>>,
+    front_times: bool,
+) -> PyResult<SteadyState> {
+    let method = method(method_name, &chain.chain)?;
+    let victim = chain.plan.discipline.victim;
+    let (solution, measures, linear, times) = chain.ask(py, watch, |chain| {
+        let solution = chain.solve(method)?;
+        let measures = chain.measures(&solution.probabilities);
+        let linear = chain.linear(&solution.probabilities)?;
+        let times = Times::of(chain, victim, front_times, &solution, &measures)?;
+        Ok((solution, measures, linear, times))
+    })?;
+    Ok(SteadyState {
+        method: solution.method.name(),
+        states: chain.chain.states(),
+        residual: solution.residual,
+        error: solution.error,
+        sweeps: solution.sweeps,
+        levels: PyArray1::from_slice(py, chain.chain.averages()).unbind(),
+        average: PyArray1::from_slice(py, &measures.average).unbind(),
+        times_error: times.error,
+        counts: ExactCounts::new(py, &linear, times)?,
+    })
+}
+
+/// Distributions of the times of the packets served, empty where they are not known, and the bound
+/// of their error.
+#[derive(Default)]
+struct Times {
+    sojourn: Vec<f64>,
+    delay: Vec<f64>,
+    error: f64,
+}
+
+impl Times {
     fn of(
         chain: &Chain,
         victim: Victim,
+        front_times: bool,
         solution: &Solution,
         measures: &Measures,
     ) -> Result<Self, ChainError> {
-        let unknown = Self {
-            distribution: Vec::new(),
-            error: 0.0,
-            sum: f64::NAN,
-            square_sum: f64::NAN,
-        };
-        Ok(match victim {
+        match victim {
             Victim::Tail => {
-                let (sum, square_sum) = chain.wait_sums(&measures.admitted);
-                let distribution = chain.waits(&measures.admitted, WAIT_REST);
-                Self {
-                    distribution: distribution.unwrap_or_default(),
-                    error: WAIT_REST,
-                    sum,
-                    square_sum,
-                }
+                let sojourn = chain.sojourns(&measures.admitted, TIMES_REST);
+                let delay = chain.delays(&measures.admitted, TIMES_REST);
+                Ok(Self {
+                    sojourn: sojourn.unwrap_or_default(),
+                    delay: delay.unwrap_or_default(),
+                    error: TIMES_REST,
+                })
             }
-            Victim::Front => {
-                let front = chain.front_waits(&solution.probabilities)?;
-                Self {
-                    sum: front.sum,
-                    square_sum: front.square_sum,
-                    ..unknown
-                }
+            Victim::Front if front_times => {
+                let times = chain.front_times(&solution.probabilities)?;
+                let total: f64 = times.delays.iter().sum();
+                let shares =
+                    |times: Vec<f64>| times.iter().map(|packets| packets / total).collect();
+                Ok(Self {
+                    sojourn: shares(times.sojourns),
+                    delay: shares(times.delays),
+                    error: times.unknown / total,
+                })
             }
-            Victim::Random => unknown,
-        })
+            Victim::Front | Victim::Random => Ok(Self::default()),
+        }
     }
-
-    fn follow_front(&mut self, chain: &Chain, solution: &Solution) -> Result<(), ChainError> {
-        let mut times = chain.front_times(&solution.probabilities)?;
-        let total: f64 = times.served.iter().sum();
-        times.served.iter_mut().for_each(|x| *x /= total);
-        self.distribution = times.served;
-        self.error = times.unknown / total;
-        Ok(())
-    }
-}
-
-fn result<'py>(
-    py: Python<'py>,
-    chain: &Chain,
-    solution: &Solution,
-    measures: &Measures,
-    waits: Waits,
-) -> PyResult<Bound<'py, PyDict>> {
-    let table = PyDict::new(py);
-    table.set_item("method", solution.method.name())?;
-    table.set_item("states", chain.states())?;
-    table.set_item("residual", solution.residual)?;
-    table.set_item("error", solution.error)?;
-    table.set_item("sweeps", solution.sweeps)?;
-    table.set_item("levels", PyArray1::from_slice(py, chain.averages()))?;
-    table.set_item("average", PyArray1::from_slice(py, &measures.average))?;
-    table.set_item("queue", PyArray1::from_slice(py, &measures.queue))?;
-    table.set_item("wait", PyArray1::from_vec(py, waits.distribution))?;
-    table.set_item("wait_error", waits.error)?;
-    table.set_item("wait_sum", waits.sum)?;
-    table.set_item("wait_square_sum", waits.square_sum)?;
-    table.set_item("busy", measures.utilization)?;
-    let fates = measures.fates;
-    table.set_item("arrivals", fates.arrivals)?;
-    let admitted: f64 = measures.admitted.iter().sum();
-    table.set_item("verdicts", verdicts(&fates))?;
-    table.set_item("served", admitted)?;
-    Ok(table)
-}
-
-/// Packets per slot by verdict: admitted, dropped early, by force, for want of room, marked.
-pub(super) fn verdicts(fates: &Fates) -> [f64; 6] {
-    [
-        fates.arrivals - fates.lost() - fates.marked,
-        fates.early,
-        fates.forced,
-        fates.overflow,
-        fates.marked,
-        0.0,
-    ]
 }
 
 pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add_class::<ExactTimes>()?;
+    module.add_class::<ExactCounts>()?;
+    module.add_class::<SteadyState>()?;
     module.add_function(wrap_pyfunction!(solve_chain, module)?)
 }

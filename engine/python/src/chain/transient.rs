@@ -1,7 +1,7 @@
 //! Distributions some slots after a start.
 
 use numpy::{PyArray1, PyArray2};
-use pyo3::{exceptions::PyValueError, prelude::*, types::PyDict};
+use pyo3::{exceptions::PyValueError, prelude::*};
 use sluice_chain::{Chain, Measures, Transient};
 
 use super::{PyChain, refused, steady::method};
@@ -39,13 +39,25 @@ struct Row {
     multiplications: u64,
 }
 
+/// Measures at each of some times, a row each.
+#[pyclass(frozen, get_all, module = "sluicegate._engine")]
+pub struct ChainTransient {
+    levels: Py<PyArray1<f64>>,
+    queue: Py<PyArray2<f64>>,
+    average: Py<PyArray2<f64>>,
+    arrivals: Py<PyArray1<f64>>,
+    lost: Py<PyArray1<f64>>,
+    error: Py<PyArray1<f64>>,
+    multiplications: Py<PyArray1<u64>>,
+}
+
 /// Measures after each of `slots` (rising) from a named state, or from the steady state of
 /// `before`; projections add `tolerance` to the error at most, all slots together.
 #[pyfunction]
 #[pyo3(signature = (chain, slots, tolerance, queue, average, before=None, method_name="auto"))]
 #[expect(clippy::too_many_arguments, reason = "the two starts")]
-fn chain_transient<'py>(
-    py: Python<'py>,
+fn chain_transient(
+    py: Python<'_>,
     chain: &PyChain,
     slots: Vec<u64>,
     tolerance: f64,
@@ -53,7 +65,7 @@ fn chain_transient<'py>(
     average: f64,
     before: Option<&PyChain>,
     method_name: &str,
-) -> PyResult<Bound<'py, PyDict>> {
+) -> PyResult<ChainTransient> {
     let start = match before {
         Some(before) => steady_start(py, &chain.chain, before, method_name)?,
         None => chain.chain.start(queue, average).map_err(refused)?,
@@ -71,26 +83,24 @@ fn chain_transient<'py>(
         };
         slots.into_iter().map(row).collect::<Result<Vec<Row>, _>>()
     })?;
-    let chain = &chain.chain;
-    let table = PyDict::new(py);
-    let column = |value: fn(&Row) -> f64| -> Bound<'py, PyArray1<f64>> {
-        PyArray1::from_iter(py, rows.iter().map(value))
-    };
+    let column = |value: fn(&Row) -> f64| PyArray1::from_iter(py, rows.iter().map(value)).unbind();
     let matrix = |value: fn(&Row) -> &Vec<f64>| {
         let lines: Vec<Vec<f64>> = rows.iter().map(|row| value(row).clone()).collect();
-        PyArray2::from_vec2(py, &lines)
+        PyArray2::from_vec2(py, &lines).map(Bound::unbind)
     };
-    table.set_item("levels", PyArray1::from_slice(py, chain.averages()))?;
-    table.set_item("queue", matrix(|row| &row.measures.queue)?)?;
-    table.set_item("average", matrix(|row| &row.measures.average)?)?;
-    table.set_item("arrivals", column(|row| row.measures.fates.arrivals))?;
-    table.set_item("lost", column(|row| row.measures.fates.lost()))?;
-    table.set_item("error", column(|row| row.error))?;
     let multiplications = rows.iter().map(|row| row.multiplications);
-    table.set_item("multiplications", PyArray1::from_iter(py, multiplications))?;
-    Ok(table)
+    Ok(ChainTransient {
+        levels: PyArray1::from_slice(py, chain.chain.averages()).unbind(),
+        queue: matrix(|row| &row.measures.queue)?,
+        average: matrix(|row| &row.measures.average)?,
+        arrivals: column(|row| row.measures.fates.arrivals),
+        lost: column(|row| row.measures.fates.lost()),
+        error: column(|row| row.error),
+        multiplications: PyArray1::from_iter(py, multiplications).unbind(),
+    })
 }
 
 pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add_class::<ChainTransient>()?;
     module.add_function(wrap_pyfunction!(chain_transient, module)?)
 }

@@ -4,14 +4,14 @@ mod outcome;
 
 use std::{path::PathBuf, sync::Arc};
 
-use pyo3::{exceptions::PyKeyboardInterrupt, prelude::*, types::PyDict};
+use pyo3::{exceptions::PyKeyboardInterrupt, prelude::*};
 use sluice_network::{Control, Plan, simulate, simulate_traced};
 use sluice_tap::record;
 
 use crate::{
-    attended::attended,
     decisions::{self, unwritable},
     foreign::{Calls, Foreign},
+    interruptible::interruptible,
     scenario::{PyDiscipline, PyScenario, refused},
 };
 
@@ -39,17 +39,17 @@ impl Run {
     }
 }
 
-/// Runs a discipline on a scenario. Gives a dictionary for each replication that was finished;
-/// Ctrl-C ends the run. `watch(done_ns)` is called now and then with the time simulated so far, of
-/// all replications together.
+/// Runs a discipline on a scenario and gives the replications that were finished; Ctrl-C ends the
+/// run. `watch(done_ns)` is called now and then with the time simulated so far, of all replications
+/// together.
 #[pyfunction]
-fn simulate_network<'py>(
-    py: Python<'py>,
+fn simulate_network(
+    py: Python<'_>,
     scenario: &PyScenario,
     discipline: &PyDiscipline,
     threads: Option<usize>,
     watch: Option<Py<PyAny>>,
-) -> PyResult<Vec<Bound<'py, PyDict>>> {
+) -> PyResult<Vec<outcome::Replication>> {
     let Run {
         plan,
         control,
@@ -58,20 +58,20 @@ fn simulate_network<'py>(
     let run = || simulate(&plan, threads, &control).map_err(|error| error.to_string());
     watched(py, &control, &calls, watch, run)?
         .into_iter()
-        .map(|run| outcome::replication(py, run))
+        .map(|run| outcome::Replication::new(py, run))
         .collect()
 }
 
 /// Runs the first replication of a discipline on a scenario and writes its packets to the file at
 /// `path`; as `simulate_network` otherwise.
 #[pyfunction]
-fn record_network<'py>(
-    py: Python<'py>,
+fn record_network(
+    py: Python<'_>,
     scenario: &PyScenario,
     discipline: &PyDiscipline,
     path: PathBuf,
     watch: Option<Py<PyAny>>,
-) -> PyResult<Vec<Bound<'py, PyDict>>> {
+) -> PyResult<Vec<outcome::Replication>> {
     let Run {
         plan,
         control,
@@ -80,20 +80,20 @@ fn record_network<'py>(
     let run = || record(&plan, &path, &control).map_err(|error| error.to_string());
     watched(py, &control, &calls, watch, run)?
         .into_iter()
-        .map(|run| outcome::replication(py, run))
+        .map(|run| outcome::Replication::new(py, run))
         .collect()
 }
 
 /// Runs the first replication of a discipline on a scenario and writes its decision log to the file
 /// at `path`; as `simulate_network` otherwise.
 #[pyfunction]
-fn log_network_decisions<'py>(
-    py: Python<'py>,
+fn log_network_decisions(
+    py: Python<'_>,
     scenario: &PyScenario,
     discipline: &PyDiscipline,
     path: PathBuf,
     watch: Option<Py<PyAny>>,
-) -> PyResult<Vec<Bound<'py, PyDict>>> {
+) -> PyResult<Vec<outcome::Replication>> {
     let Run {
         plan,
         control,
@@ -106,7 +106,7 @@ fn log_network_decisions<'py>(
     log.finish().map_err(|error| unwritable(&path, &error))?;
     outcome
         .into_iter()
-        .map(|run| outcome::replication(py, run))
+        .map(|run| outcome::Replication::new(py, run))
         .collect()
 }
 
@@ -122,7 +122,7 @@ fn watched<T: Send>(
         Some(watch) => watch.call1(py, (control.done_ns(),)).map(drop),
         None => Ok(()),
     };
-    let (outcome, raised) = attended(py, || calls.cancel(), report, run);
+    let (outcome, raised) = interruptible(py, || calls.cancel(), report, run);
     calls.raise()?;
     if let Err(error) = raised
         && !error.is_instance_of::<PyKeyboardInterrupt>(py)
@@ -133,6 +133,7 @@ fn watched<T: Send>(
 }
 
 pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    outcome::register(module)?;
     module.add_function(wrap_pyfunction!(simulate_network, module)?)?;
     module.add_function(wrap_pyfunction!(record_network, module)?)?;
     module.add_function(wrap_pyfunction!(log_network_decisions, module)?)

@@ -1,147 +1,172 @@
 //! What a replication gives, to Python.
 
 use numpy::{Element, PyArray1};
-use pyo3::{prelude::*, types::PyDict};
-use sluice_network::{
-    Counts, DatagramOutcome, FlowSeries, PortSeries, Replication, Stretch, Tally, TcpOutcome,
-};
+use pyo3::prelude::*;
+use sluice_network as network;
 
-/// Where a flow has no such time.
-const NO_TIME: u64 = u64::MAX;
+use crate::counts::Tally;
 
-/// What a replication gives, as a dictionary.
-pub fn replication<'py>(py: Python<'py>, run: Replication) -> PyResult<Bound<'py, PyDict>> {
-    let table = PyDict::new(py);
-    let stretches: Vec<_> = run
-        .stretches
-        .iter()
-        .map(|part| stretch(py, part))
-        .collect::<PyResult<_>>()?;
-    table.set_item("stretches", stretches)?;
-    table.set_item("tcp", tcp_outcomes(py, &run.tcp)?)?;
-    table.set_item("datagrams", datagram_outcomes(py, &run.datagrams)?)?;
-    let ports = run.ports.into_iter();
-    let ports: Vec<_> = ports
-        .map(|port| port_series(py, port))
-        .collect::<PyResult<_>>()?;
-    table.set_item("ports", ports)?;
-    table.set_item("flows", flow_series(py, run.flows)?)?;
-    Ok(table)
+/// A column of a table.
+type Column<T> = Py<PyArray1<T>>;
+
+fn column<T: Element>(py: Python<'_>, values: impl Iterator<Item = T>) -> Column<T> {
+    PyArray1::from_vec(py, values.collect()).unbind()
 }
 
-fn column<'py, T: Element>(
-    py: Python<'py>,
-    values: impl Iterator<Item = T>,
-) -> Bound<'py, PyArray1<T>> {
-    PyArray1::from_vec(py, values.collect())
+/// A time in seconds; NaN if there is none.
+fn seconds(ns: Option<u64>) -> f64 {
+    ns.map_or(f64::NAN, |ns| ns as f64 / 1e9)
 }
 
-fn tcp_outcomes<'py>(py: Python<'py>, flows: &[TcpOutcome]) -> PyResult<Bound<'py, PyDict>> {
-    let of = |value: fn(&TcpOutcome) -> u32| column(py, flows.iter().map(value));
-    let completion_ns = |flow: &TcpOutcome| flow.completion_ns.unwrap_or(NO_TIME);
-    let table = PyDict::new(py);
-    table.set_item("group", of(|flow| flow.group))?;
-    table.set_item("acknowledged", of(|flow| flow.acknowledged))?;
-    table.set_item("retransmissions", of(|flow| flow.retransmissions))?;
-    table.set_item("timeouts", of(|flow| flow.timeouts))?;
-    table.set_item(
-        "start_ns",
-        column(py, flows.iter().map(|flow| flow.start_ns)),
-    )?;
-    table.set_item("completion_ns", column(py, flows.iter().map(completion_ns)))?;
-    Ok(table)
+/// What one replication gives.
+#[pyclass(frozen, get_all, module = "sluicegate._engine")]
+pub struct Replication {
+    /// The warm-up, if there was one, and what is measured.
+    periods: Vec<Py<Period>>,
+    tcp: Py<TcpFlows>,
+    datagrams: Py<DatagramFlows>,
+    /// By port.
+    ports: Vec<Py<PortSeries>>,
+    flows: Py<FlowSeries>,
 }
 
-fn datagram_outcomes<'py>(
-    py: Python<'py>,
-    flows: &[DatagramOutcome],
-) -> PyResult<Bound<'py, PyDict>> {
-    let start_ns = |flow: &DatagramOutcome| flow.start_ns.unwrap_or(NO_TIME);
-    let table = PyDict::new(py);
-    table.set_item("group", column(py, flows.iter().map(|flow| flow.group)))?;
-    table.set_item(
-        "received",
-        column(py, flows.iter().map(|flow| flow.received)),
-    )?;
-    table.set_item("start_ns", column(py, flows.iter().map(start_ns)))?;
-    Ok(table)
+impl Replication {
+    pub fn new(py: Python<'_>, run: network::Replication) -> PyResult<Self> {
+        let periods = run.periods.iter().map(|period| Period::new(py, period));
+        let ports = run.ports.into_iter().map(|port| PortSeries::new(py, port));
+        Ok(Self {
+            periods: periods.collect::<PyResult<_>>()?,
+            tcp: TcpFlows::new(py, &run.tcp)?,
+            datagrams: DatagramFlows::new(py, &run.datagrams)?,
+            ports: ports.collect::<PyResult<_>>()?,
+            flows: FlowSeries::new(py, run.flows)?,
+        })
+    }
 }
 
-fn port_series<'py>(py: Python<'py>, series: PortSeries) -> PyResult<Bound<'py, PyDict>> {
-    let PortSeries {
-        queue,
-        arrivals,
-        losses,
-        sent_bytes,
-        average,
-        probability,
-    } = series;
-    let table = PyDict::new(py);
-    table.set_item("queue", PyArray1::from_vec(py, queue))?;
-    table.set_item("arrivals", PyArray1::from_vec(py, arrivals))?;
-    table.set_item("losses", PyArray1::from_vec(py, losses))?;
-    table.set_item("sent_bytes", PyArray1::from_vec(py, sent_bytes))?;
-    table.set_item("average", PyArray1::from_vec(py, average))?;
-    table.set_item("probability", PyArray1::from_vec(py, probability))?;
-    Ok(table)
+/// What was counted in one period of a replication.
+#[pyclass(frozen, get_all, module = "sluicegate._engine")]
+pub struct Period {
+    /// By port.
+    ports: Vec<Py<Tally>>,
+    acknowledged: u64,
+    retransmissions: u64,
+    timeouts: u64,
+    datagrams_sent: u64,
+    datagrams_received: u64,
 }
 
-fn flow_series<'py>(py: Python<'py>, series: FlowSeries) -> PyResult<Bound<'py, PyDict>> {
-    let FlowSeries {
-        acknowledged,
-        window,
-    } = series;
-    let table = PyDict::new(py);
-    table.set_item("acknowledged", PyArray1::from_vec(py, acknowledged))?;
-    table.set_item("window", PyArray1::from_vec(py, window))?;
-    Ok(table)
+impl Period {
+    fn new(py: Python<'_>, period: &network::Period) -> PyResult<Py<Self>> {
+        let ports = period.ports.iter().map(|port| Tally::of_port(py, port));
+        let period = Self {
+            ports: ports.collect::<PyResult<_>>()?,
+            acknowledged: period.counts.acknowledged,
+            retransmissions: period.counts.retransmissions,
+            timeouts: period.counts.timeouts,
+            datagrams_sent: period.counts.datagrams_sent,
+            datagrams_received: period.counts.datagrams_received,
+        };
+        Py::new(py, period)
+    }
 }
 
-fn stretch<'py>(py: Python<'py>, part: &Stretch) -> PyResult<Bound<'py, PyDict>> {
-    let Counts {
-        acknowledged,
-        retransmissions,
-        timeouts,
-        datagrams_sent,
-        datagrams_received,
-    } = part.counts;
-    let table = PyDict::new(py);
-    let ports: Vec<_> = part
-        .ports
-        .iter()
-        .map(|port| tally(py, port))
-        .collect::<PyResult<_>>()?;
-    table.set_item("ports", ports)?;
-    table.set_item("acknowledged", acknowledged)?;
-    table.set_item("retransmissions", retransmissions)?;
-    table.set_item("timeouts", timeouts)?;
-    table.set_item("datagrams_sent", datagrams_sent)?;
-    table.set_item("datagrams_received", datagrams_received)?;
-    Ok(table)
+/// What became of the TCP flows, a place in each column for every flow.
+#[pyclass(frozen, get_all, module = "sluicegate._engine")]
+pub struct TcpFlows {
+    group: Column<u32>,
+    acknowledged: Column<u32>,
+    retransmissions: Column<u32>,
+    timeouts: Column<u32>,
+    start_s: Column<f64>,
+    /// NaN of flows that did not finish.
+    completion_s: Column<f64>,
 }
 
-fn tally<'py>(py: Python<'py>, port: &Tally) -> PyResult<Bound<'py, PyDict>> {
-    let Tally {
-        duration_ns,
-        idle_ns,
-        queue_ns,
-        arrivals,
-        verdicts,
-        sent,
-        sent_bytes,
-        wait,
-    } = port;
-    let table = PyDict::new(py);
-    table.set_item("duration_ns", duration_ns)?;
-    table.set_item("idle_ns", idle_ns)?;
-    table.set_item("queue_ns", PyArray1::from_slice(py, queue_ns))?;
-    table.set_item("arrivals", arrivals)?;
-    table.set_item("verdicts", verdicts.to_vec())?;
-    table.set_item("sent", sent)?;
-    table.set_item("sent_bytes", sent_bytes)?;
-    table.set_item("wait", PyArray1::from_vec(py, wait.bins()))?;
-    table.set_item("wait_bin_ns", wait.width())?;
-    table.set_item("wait_sum_ns", wait.sum())?;
-    table.set_item("wait_square_sum_ns2", wait.square_sum())?;
-    Ok(table)
+impl TcpFlows {
+    fn new(py: Python<'_>, flows: &[network::TcpOutcome]) -> PyResult<Py<Self>> {
+        let of = |value: fn(&network::TcpOutcome) -> u32| column(py, flows.iter().map(value));
+        let starts = flows.iter().map(|flow| seconds(Some(flow.start_ns)));
+        let completions = flows.iter().map(|flow| seconds(flow.completion_ns));
+        let columns = Self {
+            group: of(|flow| flow.group),
+            acknowledged: of(|flow| flow.acknowledged),
+            retransmissions: of(|flow| flow.retransmissions),
+            timeouts: of(|flow| flow.timeouts),
+            start_s: column(py, starts),
+            completion_s: column(py, completions),
+        };
+        Py::new(py, columns)
+    }
+}
+
+/// What became of the flows of datagrams, likewise.
+#[pyclass(frozen, get_all, module = "sluicegate._engine")]
+pub struct DatagramFlows {
+    group: Column<u32>,
+    received: Column<u64>,
+    /// NaN of flows that had nothing to send.
+    start_s: Column<f64>,
+}
+
+impl DatagramFlows {
+    fn new(py: Python<'_>, flows: &[network::DatagramOutcome]) -> PyResult<Py<Self>> {
+        let columns = Self {
+            group: column(py, flows.iter().map(|flow| flow.group)),
+            received: column(py, flows.iter().map(|flow| flow.received)),
+            start_s: column(py, flows.iter().map(|flow| seconds(flow.start_ns))),
+        };
+        Py::new(py, columns)
+    }
+}
+
+/// One port at each sample; see `sluice_network::PortSeries`.
+#[pyclass(frozen, get_all, module = "sluicegate._engine")]
+pub struct PortSeries {
+    queue: Column<u32>,
+    arrivals: Column<u64>,
+    losses: Column<u64>,
+    sent_bytes: Column<u64>,
+    average: Column<f64>,
+    probability: Column<f64>,
+}
+
+impl PortSeries {
+    fn new(py: Python<'_>, series: network::PortSeries) -> PyResult<Py<Self>> {
+        let series = Self {
+            queue: PyArray1::from_vec(py, series.queue).unbind(),
+            arrivals: PyArray1::from_vec(py, series.arrivals).unbind(),
+            losses: PyArray1::from_vec(py, series.losses).unbind(),
+            sent_bytes: PyArray1::from_vec(py, series.sent_bytes).unbind(),
+            average: PyArray1::from_vec(py, series.average).unbind(),
+            probability: PyArray1::from_vec(py, series.probability).unbind(),
+        };
+        Py::new(py, series)
+    }
+}
+
+/// All TCP flows together at each sample; see `sluice_network::FlowSeries`.
+#[pyclass(frozen, get_all, module = "sluicegate._engine")]
+pub struct FlowSeries {
+    acknowledged: Column<u64>,
+    window: Column<f64>,
+}
+
+impl FlowSeries {
+    fn new(py: Python<'_>, series: network::FlowSeries) -> PyResult<Py<Self>> {
+        let series = Self {
+            acknowledged: PyArray1::from_vec(py, series.acknowledged).unbind(),
+            window: PyArray1::from_vec(py, series.window).unbind(),
+        };
+        Py::new(py, series)
+    }
+}
+
+pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add_class::<Replication>()?;
+    module.add_class::<Period>()?;
+    module.add_class::<TcpFlows>()?;
+    module.add_class::<DatagramFlows>()?;
+    module.add_class::<PortSeries>()?;
+    module.add_class::<FlowSeries>()
 }

@@ -15,7 +15,7 @@ use sluice_scenario::{
 };
 use sluice_traffic::Modulator;
 
-use crate::{aqm::PyConfigured, attended::abandonable};
+use crate::{aqm::PyConfigured, interruptible::abandonable};
 pub use value::to_value;
 use value::{description, set_fields, to_object};
 

@@ -45,7 +45,7 @@ def test_quantiles_of_geo_geo_1_k_in_fractions(rate, mu):
     for r, w in enumerate(weights[1:]):
         seen[r] += w / total * end
     seen = [p / sum(seen[:-1]) for p in seen[:-1]]
-    longest = solution.wait_quantile(1e-12) + 1
+    longest = solution.delay_quantile(1e-12) + 1
     left, waits = list(seen), [Fraction(1)]
     while len(waits) <= longest:
         # only so many binary digits as matter: fractions would grow without end
@@ -55,7 +55,7 @@ def test_quantiles_of_geo_geo_1_k_in_fractions(rate, mu):
         ]
         waits.append(sum(left))
     for exceeded in (0.5, 1e-3, 1e-9, 1e-12):
-        k = int(solution.wait_quantile(exceeded))
+        k = int(solution.delay_quantile(exceeded))
         assert waits[k] <= Fraction(exceeded) < waits[k - 1]
 
 
@@ -65,11 +65,11 @@ def test_tails_that_are_not_resolved_are_refused():
     iterative = sg.chain.solve(setting, grid=1.0, method="iterative")
     assert direct.queue_quantile(1e-30) > direct.queue_quantile(1e-9)
     assert iterative.queue_quantile(1e-9) == direct.queue_quantile(1e-9)
-    assert iterative.wait_quantile(1e-9) == direct.wait_quantile(1e-9)
+    assert iterative.delay_quantile(1e-9) == direct.delay_quantile(1e-9)
     with pytest.raises(sg.SluiceError, match=r"tail = 1e-30 must be at least .*, the error to"):
         iterative.queue_quantile(1e-30)
     with pytest.raises(sg.SluiceError, match=r"tail = 1e-30 must be at least .*: times"):
-        direct.wait_quantile(1e-30)
+        direct.delay_quantile(1e-30)
     with pytest.raises(sg.SluiceError, match="tail = 0 must lie between 0 and 1"):
         direct.queue_quantile(0)
 
@@ -78,11 +78,11 @@ def test_tails_that_are_not_resolved_are_refused():
 def test_drop_from_front_against_simulation(sampling):
     params = RED | {"min_th": 3, "max_th": 9, "w": 0.2, "max_p": 0.3, "sampling": sampling}
     setting = scenario("red", rate=0.6, victim="front", slots=400_000, **params)
-    exact = sg.chain.solve(setting, grid=1 / 16, front_waits=True).record.wait_distribution
+    exact = sg.chain.solve(setting, grid=1 / 16, front_times=True).record.delay_distribution
     runs = [sg.simulate(setting.replace(seed=seed, replications=1)) for seed in range(8)]
-    assert {run.wait_bin for run in runs} == {1}
+    assert {run.time_bin for run in runs} == {1}
     for time in (2, 5, 10, 15, 20):
-        shares = [run.wait_distribution[:time].sum() for run in runs]
+        shares = [run.delay_distribution[:time].sum() for run in runs]
         # 5 times and 2 samplings together at 99 %: Student's t with 7 degrees of freedom
         assert_mean(shares, exact[:time].sum(), within=0.05, errors=5.4)
 
@@ -93,20 +93,20 @@ def test_drop_from_front_has_the_moments_of_its_distribution():
         name = "red" if average == "ewma" else "lpf_oda"
         setting = scenario(name, rate=0.6, victim="front", **params)
         plain = sg.chain.solve(setting, grid=0.5)
-        solution = sg.chain.solve(setting, grid=0.5, front_waits=True)
-        assert solution.wait_error < 1e-13
-        times, waits = solution.record.wait_times, solution.record.wait_distribution
+        solution = sg.chain.solve(setting, grid=0.5, front_times=True)
+        assert solution.times_error < 1e-13
+        times, waits = solution.record.delay_times, solution.record.delay_distribution
         mean = times @ waits
-        assert mean == pytest.approx(plain.record["wait_mean"].value, rel=1e-11)
+        assert mean == pytest.approx(plain.record["delay_mean"].value, rel=1e-11)
         variance = (times - mean) ** 2 @ waits
-        assert variance == pytest.approx(plain.record["wait_variance"].value, rel=1e-10)
-        assert solution.wait_quantile(1e-12) > solution.wait_quantile(1e-6) > mean
-        assert np.isfinite(solution.record["wait_p99"].value)
+        assert variance == pytest.approx(plain.record["delay_variance"].value, rel=1e-10)
+        assert solution.delay_quantile(1e-12) > solution.delay_quantile(1e-6) > mean
+        assert np.isfinite(solution.record["delay_p99"].value)
         assert solution.record.identity != plain.record.identity
-        with pytest.raises(sg.SluiceError, match="drop from front solve with front_waits = True"):
-            plain.wait_quantile(1e-3)
+        with pytest.raises(sg.SluiceError, match="drop from front solve with front_times = True"):
+            plain.delay_quantile(1e-3)
 
 
-def test_front_waits_need_drop_from_front():
+def test_front_times_need_drop_from_front():
     with pytest.raises(sg.SluiceError, match="the queue's victim must be front, not tail"):
-        sg.chain.solve(scenario(), front_waits=True)
+        sg.chain.solve(scenario(), front_times=True)

@@ -11,7 +11,7 @@ const POLL: Duration = Duration::from_millis(50);
 ///
 /// Gives what the work gave, and what a signal or `report` raised, after which `cancel` was to
 /// end the work.
-pub fn attended<T: Send>(
+pub fn interruptible<T: Send>(
     py: Python<'_>,
     cancel: impl Fn() + Sync,
     report: impl Fn(Python<'_>) -> PyResult<()> + Sync,

@@ -1,0 +1,83 @@
+//! What a queue counts, the same in every world.
+
+use numpy::PyArray1;
+use pyo3::prelude::*;
+use sluice_histogram::Histogram;
+
+/// Times of packets, in ticks of the world (slots or ns): a histogram and exact sums.
+#[pyclass(frozen, get_all, module = "sluicegate._engine")]
+pub struct Times {
+    /// Packets by time, in bins of `bin` ticks from 0 on.
+    bins: Py<PyArray1<u64>>,
+    bin: u64,
+    sum: u128,
+    square_sum: u128,
+}
+
+impl Times {
+    fn new(py: Python<'_>, times: &Histogram) -> PyResult<Py<Self>> {
+        let times = Self {
+            bins: PyArray1::from_vec(py, times.bins()).unbind(),
+            bin: times.width(),
+            sum: times.sum(),
+            square_sum: times.square_sum(),
+        };
+        Py::new(py, times)
+    }
+}
+
+/// What a queue counted in some ticks of a run.
+#[pyclass(frozen, get_all, module = "sluicegate._engine")]
+pub struct Tally {
+    /// Ticks.
+    duration: u64,
+    /// Of these, ticks in which nothing was in service.
+    idle: u64,
+    /// Ticks in which k packets waited, by k.
+    queue: Py<PyArray1<u64>>,
+    arrivals: u64,
+    /// By verdict.
+    verdicts: Vec<u64>,
+    /// Packets whose times and bytes are counted.
+    served: u64,
+    served_bytes: u64,
+    sojourn: Py<Times>,
+    delay: Py<Times>,
+}
+
+impl Tally {
+    pub fn of_slots(py: Python<'_>, tally: &sluice_slotted::Tally) -> PyResult<Py<Self>> {
+        let tally = Self {
+            duration: tally.slots,
+            idle: tally.idle_slots,
+            queue: PyArray1::from_slice(py, &tally.queue).unbind(),
+            arrivals: tally.arrivals,
+            verdicts: tally.verdicts.to_vec(),
+            served: tally.delay.count(),
+            served_bytes: tally.served_bytes,
+            sojourn: Times::new(py, &tally.sojourn)?,
+            delay: Times::new(py, &tally.delay)?,
+        };
+        Py::new(py, tally)
+    }
+
+    pub fn of_port(py: Python<'_>, tally: &sluice_network::Tally) -> PyResult<Py<Self>> {
+        let tally = Self {
+            duration: tally.duration_ns,
+            idle: tally.idle_ns,
+            queue: PyArray1::from_slice(py, &tally.queue_ns).unbind(),
+            arrivals: tally.arrivals,
+            verdicts: tally.verdicts.to_vec(),
+            served: tally.sent,
+            served_bytes: tally.sent_bytes,
+            sojourn: Times::new(py, &tally.sojourn)?,
+            delay: Times::new(py, &tally.delay)?,
+        };
+        Py::new(py, tally)
+    }
+}
+
+pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add_class::<Times>()?;
+    module.add_class::<Tally>()
+}

@@ -1,0 +1,223 @@
+"""What a run counts: exact sums and distributions, of which all measures are made.
+
+A set of counts is what was counted in one part of a run: a unit of a slotted run, a replication of
+a network. The columns here have a place for each of n sets. The sum of several sets is a set, too:
+the columns of a total have one place.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+if TYPE_CHECKING:
+    from sluicegate import _engine
+
+FloatArray = NDArray[np.float64]
+# whole numbers of any size, in which no digits cancel; numbers of a solved chain are floats
+ExactArray = NDArray[np.object_]
+Change = Callable[[NDArray[Any]], NDArray[Any]]
+
+
+@dataclass(frozen=True)
+class Times:
+    """Times of the packets served, in ticks.
+
+    Attributes:
+        count: Packets, shape (n,).
+        sum: Sum of their times, shape (n,).
+        square_sum: Sum of the squares, shape (n,).
+        bins: Packets by time, shape (n, W): bin k starts at k times `bin`.
+        bin: Width of the bins, ticks.
+    """
+
+    count: ExactArray
+    sum: ExactArray
+    square_sum: ExactArray
+    bins: FloatArray
+    bin: int
+
+    def map(self, change: Change) -> Times:
+        """The same with every column changed."""
+        return Times(
+            count=change(self.count),
+            sum=change(self.sum),
+            square_sum=change(self.square_sum),
+            bins=change(self.bins),
+            bin=self.bin,
+        )
+
+
+@dataclass(frozen=True)
+class QueueCounts:
+    """What n sets counted of one queue; a tick is a slot, or a nanosecond in continuous time.
+
+    Attributes:
+        duration: Ticks observed, shape (n,), as all that follow but the last three.
+        idle: Ticks in which nothing was in service.
+        arrivals: Packets that arrived.
+        served: Packets that were served.
+        served_bytes: Their bytes.
+        verdicts: By kind, shape (n, 6).
+        queue: Ticks in which k packets waited, shape (n, K).
+        sojourn: From arrival to the start of service, of the packets served.
+        delay: From arrival to the end of service; in bins of the same width.
+    """
+
+    duration: FloatArray
+    idle: FloatArray
+    arrivals: FloatArray
+    served: FloatArray
+    served_bytes: FloatArray
+    verdicts: FloatArray
+    queue: FloatArray
+    sojourn: Times
+    delay: Times
+
+    @classmethod
+    def of(cls, sets: Sequence[Sequence[_engine.Tally]]) -> Self:
+        """A place for each set, which is the sum of some tallies of the engine."""
+
+        def column(read: Callable[[_engine.Tally], int]) -> FloatArray:
+            return np.array([float(sum(map(read, tallies))) for tallies in sets])
+
+        every = [tally for tallies in sets for tally in tallies]
+        bin_ = max(times.bin for tally in every for times in (tally.sojourn, tally.delay))
+        return cls(
+            duration=column(lambda tally: tally.duration),
+            idle=column(lambda tally: tally.idle),
+            arrivals=column(lambda tally: tally.arrivals),
+            served=column(lambda tally: tally.served),
+            served_bytes=column(lambda tally: tally.served_bytes),
+            verdicts=_stacked([[tally.verdicts for tally in tallies] for tallies in sets]),
+            queue=_stacked([[tally.queue for tally in tallies] for tallies in sets]),
+            sojourn=_times([[tally.sojourn for tally in tallies] for tallies in sets], bin_),
+            delay=_times([[tally.delay for tally in tallies] for tallies in sets], bin_),
+        )
+
+    @classmethod
+    def exact(
+        cls,
+        counts: _engine.ExactCounts,
+        packet_bytes: int,
+        *,
+        change: _engine.ExactCounts | None = None,
+        step: float = 0.0,
+    ) -> Self:
+        """One set: what a chain's queue counts in the mean over a slot.
+
+        Args:
+            counts: Of the chain.
+            packet_bytes: Size of every packet.
+            change: Derivatives of the counts; without the distributions of times.
+            step: How far to go along `change`.
+        """
+
+        def near(read: Callable[[_engine.ExactCounts], float]) -> float:
+            return read(counts) + (step * read(change) if change else 0.0)
+
+        served = near(lambda of: of.served)
+
+        def times(read: Callable[[_engine.ExactCounts], _engine.ExactTimes]) -> Times:
+            def exact(value: float) -> ExactArray:
+                return np.array([value], dtype=object)
+
+            return Times(
+                count=exact(served),
+                sum=exact(near(lambda of: read(of).sum)),
+                square_sum=exact(near(lambda of: read(of).square_sum)),
+                bins=read(counts).distribution[None, :] * served,
+                bin=1,
+            )
+
+        queue = counts.queue + (step * change.queue if change else 0.0)
+        verdicts = np.array(counts.verdicts) + (step * np.array(change.verdicts) if change else 0.0)
+        return cls(
+            duration=np.array([1.0]),
+            idle=np.array([1.0 - near(lambda of: of.busy)]),
+            arrivals=np.array([near(lambda of: of.arrivals)]),
+            served=np.array([served]),
+            served_bytes=np.array([served * packet_bytes]),
+            verdicts=verdicts[None, :],
+            queue=queue[None, :],
+            sojourn=times(lambda of: of.sojourn),
+            delay=times(lambda of: of.delay),
+        )
+
+    def map(self, change: Change) -> QueueCounts:
+        """The same with every column changed."""
+        changed: dict[str, Any] = {
+            name: column.map(change) if isinstance(column, Times) else change(column)
+            for name, column in vars(self).items()
+        }
+        return QueueCounts(**changed)
+
+    def total(self) -> QueueCounts:
+        """The sum of all sets, as one set."""
+        return self.map(lambda rows: rows.sum(axis=0, keepdims=True))
+
+    def leave_one_out(self) -> QueueCounts:
+        """Place k: the sum of all sets but k."""
+        return self.map(lambda rows: rows.sum(axis=0, keepdims=True) - rows)
+
+
+@dataclass(frozen=True)
+class FlowCounts:
+    """What n replications of a network counted of all flows together.
+
+    Attributes:
+        duration_s: Time observed, shape (n,), as the four that follow.
+        acknowledged: Data packets of TCP flows acknowledged in sequence, each once.
+        retransmissions: Data packets sent again.
+        timeouts: Retransmission timers that ran out.
+        datagrams_received: Datagrams that arrived.
+        completions_s: How long the TCP flows took that finished, a row for each set.
+        rates: Bits/s that each lasting flow got, a row for each set.
+    """
+
+    duration_s: FloatArray
+    acknowledged: FloatArray
+    retransmissions: FloatArray
+    timeouts: FloatArray
+    datagrams_received: FloatArray
+    completions_s: Sequence[FloatArray]
+    rates: Sequence[FloatArray]
+
+
+def coarsen(bins: NDArray[Any], factor: int) -> NDArray[Any]:
+    """The same counts or shares in bins `factor` times as wide."""
+    padded = np.pad(bins, (0, -len(bins) % factor))
+    return np.asarray(padded.reshape(-1, factor).sum(axis=1))
+
+
+def shares(counts: NDArray[Any]) -> FloatArray:
+    """Counts as shares of all, up to the last that is not 0; empty if there are none."""
+    counts = np.trim_zeros(counts, "b")
+    return np.asarray(counts / max(counts.sum(), 1))
+
+
+def _times(sets: Sequence[Sequence[_engine.Times]], bin_: int) -> Times:
+    def exact(read: Callable[[_engine.Times], int]) -> ExactArray:
+        return np.array([sum(map(read, parts)) for parts in sets], dtype=object)
+
+    return Times(
+        count=exact(lambda times: int(times.bins.sum())),
+        sum=exact(lambda times: times.sum),
+        square_sum=exact(lambda times: times.square_sum),
+        bins=_stacked([[coarsen(part.bins, bin_ // part.bin) for part in parts] for parts in sets]),
+        bin=bin_,
+    )
+
+
+def _stacked(sets: Sequence[Sequence[NDArray[np.uint64] | list[int]]]) -> FloatArray:
+    """A row for each set: the sum of its parts, padded to the longest."""
+    longest = max(1, *(len(part) for parts in sets for part in parts))
+    rows = np.zeros((len(sets), longest))
+    for row, parts in zip(rows, sets, strict=True):
+        for part in parts:
+            row[: len(part)] += part
+    return rows

@@ -1,0 +1,405 @@
+"""Every measure: its name, unit, formula and meaning, the same in all worlds.
+
+Records, tables, the axes of plots and the page docs/reference/measures.md follow from these
+definitions. A world takes those groups for which it has the counts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, Generic, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sluicegate.counts import FlowCounts, QueueCounts, Times
+
+FloatArray = NDArray[np.float64]
+C = TypeVar("C", QueueCounts, FlowCounts)
+
+
+@dataclass(frozen=True)
+class Unit:
+    """The unit of a measure.
+
+    Attributes:
+        text: As records have it; `{time}` stands for slots or s.
+        power: Of time in it.
+        percent: Whether tables and plots show it as per cent.
+        seconds_only: Whether it needs a slot's duration.
+    """
+
+    text: str
+    power: int = 0
+    percent: bool = False
+    seconds_only: bool = False
+
+    def of(self, time_unit: str) -> str:
+        """The unit where times are in `time_unit` (slots or s)."""
+        single = "slot" if time_unit == "slots" else time_unit
+        return self.text.format(time=single if self.power < 0 else time_unit)
+
+    def shown(self, time_unit: str) -> tuple[float, str]:
+        """Factor to the unit in which tables and plots show it, and that unit."""
+        if self.percent:
+            return 100.0, "%"
+        if self.power == 1 and time_unit == "s":
+            return 1000.0, "ms"
+        return 1.0, self.of(time_unit)
+
+
+PACKETS = Unit("packets")
+SHARE = Unit("", percent=True)
+INDEX = Unit("")
+TIME = Unit("{time}", power=1)
+SECONDS = Unit("s")
+PACKETS_PER_SECOND = Unit("packets/s")
+
+
+@dataclass(frozen=True)
+class Rare:
+    """What a share counts that may hardly ever happen, for its bounds.
+
+    Attributes:
+        events: How often it happened, of each set of counts, shape (n,).
+        trials: How often it could have, shape (n,).
+        complement: Whether the measure is 1 minus the share.
+    """
+
+    events: Callable[[QueueCounts], FloatArray]
+    trials: Callable[[QueueCounts], FloatArray]
+    complement: bool = False
+
+
+@dataclass(frozen=True)
+class Definition(Generic[C]):
+    """A measure.
+
+    Attributes:
+        name: In records and files.
+        heading: In tables and beside axes.
+        unit: See `Unit`.
+        formula: In TeX; see `symbols`.
+        meaning: In words.
+        of: Its value for each set of counts, times in ticks, shape (n,); NaN where it has none.
+        rare: Of shares: what is counted.
+    """
+
+    name: str
+    heading: str
+    unit: Unit
+    formula: str
+    meaning: str
+    of: Callable[[C], FloatArray]
+    rare: Rare | None = None
+
+
+def ratio(above: FloatArray, below: FloatArray) -> FloatArray:
+    """One column over the other; NaN where there is nothing to divide by."""
+    return np.divide(above, below, out=np.full_like(above, np.nan), where=below > 0)
+
+
+def _queue_mean(c: QueueCounts) -> FloatArray:
+    return ratio(c.queue @ np.arange(c.queue.shape[1]), c.duration)
+
+
+def _queue_variance(c: QueueCounts) -> FloatArray:
+    distances = np.arange(c.queue.shape[1]) - _queue_mean(c)[:, None]
+    return ratio((c.queue * distances**2).sum(axis=1), c.duration)
+
+
+def _queue_deviation(c: QueueCounts) -> FloatArray:
+    distances = np.abs(np.arange(c.queue.shape[1]) - _queue_mean(c)[:, None])
+    return ratio((c.queue * distances).sum(axis=1), c.duration)
+
+
+def _time_mean(times: Times) -> FloatArray:
+    sums = zip(times.count, times.sum, strict=True)
+    return np.array([total / n if n else np.nan for n, total in sums], dtype=np.float64)
+
+
+def _time_variance(times: Times) -> FloatArray:
+    sums = zip(times.count, times.sum, times.square_sum, strict=True)
+    # of whole numbers no digits cancel: they are exact up to the division
+    return np.array(
+        [(n * squares - total**2) / n**2 if n else np.nan for n, total, squares in sums],
+        dtype=np.float64,
+    )
+
+
+def bin_quantile(bins: NDArray[Any], width: int, level: float) -> float:
+    """A quantile of whole numbers that were counted in bins of `width`; NaN if there are none."""
+    cumulated = np.cumsum(bins)
+    wanted = level * cumulated[-1] if len(bins) else 0.0
+    if not wanted:
+        return float("nan")
+    bin_ = int(np.searchsorted(cumulated, wanted))
+    below = cumulated[bin_ - 1] if bin_ else 0
+    inside = (wanted - below) / (cumulated[bin_] - below)
+    # a bin of width 1 holds one value; a wider one is filled evenly
+    return float((bin_ + inside) * width - 0.5)
+
+
+QUANTILES = (0.5, 0.9, 0.99, 0.999)
+
+
+def _of_times(
+    name: str, what: str, symbol: str, times: Callable[[QueueCounts], Times]
+) -> list[Definition[QueueCounts]]:
+    """Mean, variance and quantiles of one kind of times."""
+
+    def quantile(level: float) -> Definition[QueueCounts]:
+        per_cent = f"{100 * level:g}"
+
+        def of(c: QueueCounts) -> FloatArray:
+            found = times(c)
+            return np.array([bin_quantile(bins, found.bin, level) for bins in found.bins])
+
+        return Definition(
+            f"{name}_p{per_cent}",
+            f"p{per_cent} {name}",
+            TIME,
+            rf"\inf \{{t : F_{symbol}(t) \ge {level}\}}",
+            f"the {name} that {per_cent} % of the packets do not exceed",
+            of,
+        )
+
+    return [
+        Definition(
+            f"{name}_mean",
+            f"mean {name}",
+            TIME,
+            rf"\frac{{1}}{{S}} \sum {symbol}",
+            f"mean time from a packet's arrival {what}, of the packets served",
+            lambda c: _time_mean(times(c)),
+        ),
+        Definition(
+            f"{name}_variance",
+            f"{name} variance",
+            Unit("{time}^2", power=2),
+            rf"\frac{{1}}{{S}} \sum {symbol}^2 - \bar {symbol}^2",
+            "its variance",
+            lambda c: _time_variance(times(c)),
+        ),
+        *map(quantile, QUANTILES),
+    ]
+
+
+# positions in the engine's counts of verdicts
+_EARLY, _FORCED, _OVERFLOW, _MARK, _BOTH = 1, 2, 3, 4, 5
+_LOSSES = (_EARLY, _FORCED, _OVERFLOW, _BOTH)
+
+
+def _met(kinds: Sequence[int]) -> Callable[[QueueCounts], FloatArray]:
+    """How many packets met one of these verdicts."""
+    return lambda c: np.asarray(c.verdicts[:, [*kinds]].sum(axis=1))
+
+
+def _of_verdicts(
+    name: str, heading: str, symbol: str, meaning: str, kinds: Sequence[int]
+) -> Definition[QueueCounts]:
+    """A share of the packets that arrived."""
+    met = _met(kinds)
+    return Definition(
+        name, heading, SHARE, f"{symbol} / A", meaning, lambda c: ratio(met(c), c.arrivals)
+    )
+
+
+QUEUE: list[Definition[QueueCounts]] = [
+    Definition(
+        "queue_mean",
+        "mean queue",
+        PACKETS,
+        r"\bar k = \sum_k k \, T_k / T",
+        "mean number of packets that wait, without the one in service",
+        _queue_mean,
+    ),
+    Definition(
+        "queue_variance",
+        "queue variance",
+        Unit("packets^2"),
+        r"\sum_k (k - \bar k)^2 \, T_k / T",
+        "its variance over time",
+        _queue_variance,
+    ),
+    Definition(
+        "queue_deviation",
+        "deviation",
+        PACKETS,
+        r"\sum_k \lvert k - \bar k \rvert \, T_k / T",
+        "its mean absolute deviation from the mean",
+        _queue_deviation,
+    ),
+    *_of_times("sojourn", "until its service starts", "s", lambda c: c.sojourn),
+    *_of_times("delay", "until its service ends", "d", lambda c: c.delay),
+    Definition(
+        "loss_ratio",
+        "lost",
+        SHARE,
+        "(E + F + O) / A",
+        "share of the arriving packets for which one was dropped, for whatever reason",
+        lambda c: ratio(_met(_LOSSES)(c), c.arrivals),
+        # its parts have no bounds: some cannot happen at all, such as early losses of drop-tail
+        Rare(_met(_LOSSES), lambda c: c.arrivals),
+    ),
+    _of_verdicts(
+        "early_loss_ratio",
+        "lost early",
+        "E",
+        "of these, by chance, before it had to be",
+        (_EARLY,),
+    ),
+    _of_verdicts(
+        "forced_loss_ratio",
+        "lost by force",
+        "F",
+        "because the AQM's drop law left no chance, or as one of a pair (`DROP_BOTH`)",
+        (_FORCED, _BOTH),
+    ),
+    _of_verdicts(
+        "overflow_loss_ratio",
+        "lost by overflow",
+        "O",
+        "because the buffer was full",
+        (_OVERFLOW,),
+    ),
+    _of_verdicts(
+        "mark_ratio",
+        "marked",
+        "M",
+        "share of the arriving packets that were marked instead of dropped",
+        (_MARK,),
+    ),
+    Definition(
+        "utilization",
+        "link busy",
+        SHARE,
+        r"1 - T_\mathrm{idle} / T",
+        "share of time in which a packet is in service",
+        lambda c: 1 - ratio(c.idle, c.duration),
+        Rare(lambda c: c.idle, lambda c: c.duration, complement=True),
+    ),
+    Definition(
+        "throughput",
+        "throughput",
+        Unit("packets/{time}", power=-1),
+        "S / T",
+        "packets served",
+        lambda c: ratio(c.served, c.duration),
+    ),
+    Definition(
+        "throughput_bps",
+        "throughput",
+        Unit("bits/s", power=-1, seconds_only=True),
+        "8 B / T",
+        "their bits; only where a slot has a duration",
+        lambda c: ratio(8 * c.served_bytes, c.duration),
+    ),
+]
+
+
+def fairness(rates: NDArray[Any]) -> float:
+    """Jain's index of the rates of flows (Jain, Chiu & Hawe 1984): 1 if all are equal.
+
+    Args:
+        rates: One for each flow, shape (N,), in any unit.
+
+    Returns:
+        From 1/N to 1; NaN where there is no flow, or all rates are 0.
+    """
+    total, squares = float(rates.sum()), float((rates.astype(np.float64) ** 2).sum())
+    return total * total / (len(rates) * squares) if squares else float("nan")
+
+
+def _of_each(rows: Sequence[FloatArray], of: Callable[[FloatArray], Any]) -> FloatArray:
+    """A figure of each row; NaN of empty ones."""
+    return np.array([of(row) if len(row) else np.nan for row in rows], dtype=np.float64)
+
+
+FLOWS: list[Definition[FlowCounts]] = [
+    Definition(
+        "goodput",
+        "goodput",
+        PACKETS_PER_SECOND,
+        r"N_\mathrm{acked} / T",
+        "data packets of TCP flows acknowledged in sequence, each once",
+        lambda c: c.acknowledged / c.duration_s,
+    ),
+    Definition(
+        "datagram_goodput",
+        "datagrams",
+        PACKETS_PER_SECOND,
+        r"N_\mathrm{datagrams} / T",
+        "datagrams that arrived",
+        lambda c: c.datagrams_received / c.duration_s,
+    ),
+    Definition(
+        "retransmission_rate",
+        "retransmissions",
+        PACKETS_PER_SECOND,
+        r"N_\mathrm{again} / T",
+        "data packets sent again",
+        lambda c: c.retransmissions / c.duration_s,
+    ),
+    Definition(
+        "timeout_rate",
+        "time-outs",
+        Unit("1/s"),
+        r"N_\mathrm{time-outs} / T",
+        "retransmission timers that ran out",
+        lambda c: c.timeouts / c.duration_s,
+    ),
+    Definition(
+        "completion_mean",
+        "completion",
+        SECONDS,
+        r"\bar c",
+        "mean time from a TCP flow's start until its application had ended and all that it sent "
+        "was acknowledged, of the flows that came to that; only where one did",
+        lambda c: _of_each(c.completions_s, np.mean),
+    ),
+    Definition(
+        "completion_p99",
+        "p99 completion",
+        SECONDS,
+        r"\inf \{t : F_c(t) \ge 0.99\}",
+        "the time that 99 % of these do not exceed",
+        lambda c: _of_each(c.completions_s, lambda row: np.quantile(row, 0.99)),
+    ),
+    Definition(
+        "fairness",
+        "fairness",
+        INDEX,
+        r"\frac{(\sum_i x_i)^2}{n \sum_i x_i^2}",
+        "Jain's index of the bits that the flows without an end of their own got in the whole run: "
+        "1 if all got the same",
+        lambda c: np.array([fairness(row) for row in c.rates]),
+    ),
+]
+
+# what the letters of the formulas mean: a sentence for each that stands in one of them
+_SYMBOLS = {
+    "T": "*T* is the time observed, $T_k$ of it with *k* packets waiting, $T_\\mathrm{idle}$ with "
+    "an idle link",
+    "A": "*A* packets arrived; *E*, *F* and *O* of them met an early, a forced and an overflow "
+    "loss, and *M* were marked",
+    "S": "*S* packets were served, with *B* bytes; *s* is the sojourn time and *d* the delay of "
+    "one, $F_s$ and $F_d$ are their distribution functions",
+    "N_": "*N* counts what its index says; *c* is the completion time of a flow, $F_c$ its "
+    "distribution function",
+    "x_i": "$x_i$ are the bits/s of flow *i* of *n*",
+}
+
+
+def symbols(definitions: Sequence[Definition[Any]]) -> list[str]:
+    """What the letters in the formulas of these measures mean, in sentences without full stops."""
+    formulas = " ".join(definition.formula for definition in definitions)
+    return [meaning for letter, meaning in _SYMBOLS.items() if letter in formulas]
+
+
+_ALL: list[Definition[Any]] = [*QUEUE, *FLOWS]
+DEFINITIONS = {each.name: each for each in _ALL}
+
+# what a record has distributions of: name, and what stands beside their axis
+DISTRIBUTIONS = {"queue": "waiting packets", "sojourn": "sojourn", "delay": "delay"}

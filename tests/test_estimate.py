@@ -1,0 +1,146 @@
+"""Intervals and bounds: what never or hardly ever happened."""
+
+import numpy as np
+import pytest
+from scipy import stats
+
+import sluicegate as sg
+from sluicegate.counts import QueueCounts, Times
+from sluicegate.estimate import Measure, jackknifed
+from sluicegate.report.tables import comparison_rows, record_rows
+from sluicegate.report.text import measure_text
+
+UNITS = 32
+
+
+def counts(lost, idle=None, slots=1000):
+    """Units in which every packet finds the queue at one of two lengths, by the toss of a coin."""
+    ones = np.ones(len(lost))
+    times = Times(*(ones.astype(object),) * 3, bins=ones[:, None], bin=1)
+    verdicts = np.zeros((len(lost), 6))
+    verdicts[:, 3] = lost
+    heads = np.random.default_rng(1).binomial(slots, 0.5, len(lost))
+    return QueueCounts(
+        duration=slots * ones,
+        idle=0 * ones if idle is None else np.array(idle),
+        arrivals=slots * ones,
+        served=slots - np.array(lost, dtype=float),
+        served_bytes=0 * ones,
+        verdicts=verdicts,
+        queue=np.column_stack([heads, slots - heads]).astype(float),
+        sojourn=times,
+        delay=times,
+    )
+
+
+def test_without_an_event_in_independent_trials_the_rule_of_three_holds():
+    found = jackknifed(counts(np.zeros(UNITS)), None)
+    three = -np.log(0.05) / (UNITS * 1000)
+    lost = found["loss_ratio"]
+    assert lost.half_width is None
+    assert lost.bound == pytest.approx(three, rel=0.5)
+    assert (lost.low, lost.high) == (0.0, lost.bound)
+    # nobody knows whether marks can happen at all
+    assert (found["mark_ratio"].half_width, found["mark_ratio"].bound) == (0.0, None)
+    busy = found["utilization"]
+    assert 1 - busy.bound == pytest.approx(three, rel=0.5)
+    assert (busy.value, busy.low, busy.high) == (1.0, busy.bound, 1.0)
+
+
+def test_many_events_keep_their_interval():
+    lost = np.random.default_rng(2).poisson(3, UNITS)
+    found = jackknifed(counts(lost), None)
+    assert found["loss_ratio"].bound is None
+    assert found["loss_ratio"].half_width == pytest.approx(
+        2.04 * np.sqrt(3 / UNITS) / 1000, rel=0.3
+    )
+
+
+def test_events_that_come_together_count_as_few():
+    alone, together = np.zeros(UNITS), np.zeros(UNITS)
+    alone[3], together[3] = 1, 50
+    few, clump = (jackknifed(counts(lost), None)["loss_ratio"] for lost in (alone, together))
+    # of one event: 4.74 in the mean would leave one or none with 5 %
+    assert few.bound == pytest.approx(stats.gamma.ppf(0.95, 2) / (UNITS * 1000), rel=0.6)
+    assert clump.bound == pytest.approx(50 * stats.gamma.ppf(0.95, 2) / (UNITS * 1000), rel=0.01)
+
+
+def test_one_replication_has_neither_interval_nor_bound():
+    found = jackknifed(counts(np.zeros(1)), None)
+    assert (found["loss_ratio"].half_width, found["loss_ratio"].bound) == (None, None)
+
+
+# --- coverage, against exact chains
+
+
+RARE = {
+    # arrivals, service, limit, slots of each of 8 replications, measure
+    "the link is hardly ever idle": (0.5, 0.25, 13, 250_000, "utilization"),
+    "idle times come in clumps of a dozen": (0.5, 0.45, 60, 250_000, "utilization"),
+    "idle times come in clumps of a hundred": (0.5, 0.49, 150, 100_000, "utilization"),
+    "losses are rare": (0.3, 0.5, 15, 250_000, "loss_ratio"),
+    "losses come in clumps": (0.48, 0.5, 100, 100_000, "loss_ratio"),
+}
+
+
+@pytest.mark.parametrize("case", RARE)
+def test_bounds_and_intervals_of_what_is_rare_cover(case):
+    rate, mu, limit, slots, name = RARE[case]
+    scenario = sg.Scenario(
+        arrivals=sg.GeometricArrivals(rate=rate),
+        service=sg.GeometricService(mu=mu),
+        queue=sg.Queue(limit=limit),
+        disciplines=[sg.Discipline(aqm="drop_tail")],
+        slots=slots,
+    )
+    exact = sg.chain.solve(scenario).record[name].value
+    covered, never, runs = 0, 0, 80
+    for seed in range(runs):
+        found = sg.simulate(scenario.replace(seed=seed), fresh=True)[name]
+        covered += found.low <= exact <= found.high
+        never += found.value in (0.0, 1.0)
+    assert never > runs / 4  # where 0 +- 0 would say that it cannot be
+    # at 95 %, fewer would come by chance once in a thousand tests
+    assert covered >= stats.binom.ppf(0.001, runs, 0.95)
+
+
+# --- as text
+
+
+@pytest.mark.parametrize(
+    ("value", "bound", "text"),
+    [
+        (0.0, 2.996e-6, "< 3e-06"),
+        (0.0, 3.01e-4, "< 0.0004"),
+        (2e-7, 1.21e-6, "2e-07 (< 1.3e-06)"),
+        (2.04, 3.3, "2 (< 4)"),
+        (0.0, 9.95e-4, "< 0.001"),
+        (100.0, 99.9997, "> 99.9997"),
+        (100.0, 99.95, "> 99.95"),
+        (1.0, 1 - 3e-6, "> 0.999997"),
+        (0.999, 0.972, "1.00 (> 0.97)"),
+        (99.9999, 99.9987, "99.9999 (> 99.9987)"),
+        (0.0, 1.0, "< 1"),
+    ],
+)
+def test_bounds_are_written_to_the_safe_side(value, bound, text):
+    assert measure_text(Measure(value, None, "", bound)) == text
+
+
+def test_tables_show_bounds():
+    busy = sg.Scenario(
+        arrivals=sg.GeometricArrivals(rate=0.9),
+        service=sg.GeometricService(mu=0.5),
+        queue=sg.Queue(limit=100),
+        disciplines=[sg.Discipline(aqm="drop_tail")],
+        slots=100_000,
+    )
+    compared = sg.compare(busy)
+    header, (row,) = comparison_rows(compared)
+    assert row[header.index("link busy\n(%)")].startswith("> 99.99")
+    shown = {name: text for name, text, _ in record_rows(compared.records[0])[1]}
+    assert shown["utilization"].startswith("> 0.9999")
+    assert shown["mark_ratio"] == "0"
+    rows = compared.frame().filter(measure="utilization")
+    assert rows["half_width"].null_count() == 1
+    assert 0.999 < rows["bound"][0] < 1

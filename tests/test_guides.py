@@ -1,0 +1,105 @@
+"""The guides "add a measure" and "add a world", followed to the letter on a copy of the package."""
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import sluicegate as sg
+
+ROOT = Path(__file__).parent.parent
+PACKAGE = Path(sg.__file__).parent
+
+
+def steps(guide):
+    """What to do, on which file, with which block; within which list, if it is appended to one."""
+    text = (ROOT / "docs" / "guides" / guide).read_text()
+    for before, block in re.findall(r"(.*?)```(?:py|sh|text)\n(.*?)```", text, re.DOTALL):
+        said = re.findall(r"\b(Create|Append to) `([^`]+)`(?: in `([^`]+)`)?", before)
+        yield (*said[-1], block) if said else ("Run", "", "", block)
+
+
+@pytest.fixture
+def copy(tmp_path):
+    """A copy of the package, with links to what was compiled, and of the scenarios."""
+    folder = tmp_path / "sluicegate"
+    shutil.copytree(PACKAGE, folder, ignore=shutil.ignore_patterns("*.so", "__pycache__"))
+    for compiled in PACKAGE.glob("*.so"):
+        (folder / compiled.name).symlink_to(compiled)
+    (tmp_path / "scenarios").symlink_to(ROOT / "scenarios")
+    (tmp_path / "tests").mkdir()
+    return tmp_path
+
+
+def append(path, name, block):
+    """Put a block at the end of a list or tuple that starts `name` at the left margin."""
+    text = path.read_text()
+    (start,) = (found.end() for found in re.finditer(rf"^{name}\b.*[\[(]\n", text, re.MULTILINE))
+    end = start + re.search(r"^[\])]", text[start:], re.MULTILINE).start()
+    path.write_text(text[:end] + block + text[end:])
+
+
+def follow(guide, copy):
+    """Do all that a guide says; returns the files touched and what the commands printed."""
+    environment = os.environ | {
+        "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}",
+        "PYTHONPATH": str(copy),
+        "COLUMNS": "120",
+    }
+    touched, printed = [], []
+    for action, first, second, block in steps(guide):
+        if action == "Create":
+            path = copy / first
+            path.parent.mkdir(exist_ok=True)
+            assert not path.exists()
+            path.write_text(block)
+            touched.append(first)
+        elif action == "Append to":
+            append(copy / second, first, block)
+            touched.append(second)
+        else:
+            for command in re.findall(r"^\$ (.*)", block, re.MULTILINE):
+                done = subprocess.run(
+                    command,
+                    shell=True,
+                    cwd=copy,
+                    env=environment,
+                    capture_output=True,
+                    text=True,
+                    check=False,
+                )
+                assert done.returncode == 0, done.stdout + done.stderr
+                printed.append(done.stdout)
+    return touched, printed
+
+
+def test_adding_a_measure_touches_two_files(copy):
+    touched, (tested, _) = follow("add-measure.md", copy)
+    assert touched == ["sluicegate/measures.py", "tests/test_power.py"]
+    assert "1 passed" in tested
+    (record,) = json.loads((copy / "power.json").read_text())["records"]
+    measures = record["measures"]
+    power = measures["throughput"]["value"] / measures["delay_mean"]["value"]
+    assert measures["power"]["value"] == pytest.approx(power)
+    assert measures["power"]["half_width"] > 0
+    assert measures["power"]["unit"] == "packets/slot^2"
+    assert "power" in (copy / "sluice-report" / "report.html").read_text()
+
+
+def test_adding_a_world_is_a_folder_and_a_line(copy):
+    touched, (overload, light) = follow("add-world.md", copy)
+    folder = {name for name in touched if name.startswith("sluicegate/worlds/fluid/")}
+    assert set(touched) - folder == {"sluicegate/worlds/__init__.py"}
+    lines = (copy / "sluicegate/worlds/__init__.py").read_text().splitlines()
+    assert len(lines) == len((PACKAGE / "worlds/__init__.py").read_text().splitlines()) + 1
+    assert re.search(r"^drop_tail \(fluid\) .* 50 +100 +n/a$", overload, re.MULTILINE), overload
+    assert re.search(r"^drop_tail \(slotted\) ", overload, re.MULTILINE)
+    assert re.search(r"^drop_tail +0 +0 +0 +\d", light, re.MULTILINE), light
+    page = (copy / "fluid" / "report.html").read_text()
+    assert "each computed from its mean rates" in page
+    assert "Figures of the fluid leave all chance out." in page
