@@ -58,7 +58,7 @@ fn network(case: &Case) -> String {
         port: Some(Port {
             discipline: case.discipline,
             scheduler: case.scheduler,
-            aqm: case.aqm.clone(),
+            aqm: case.aqm.clone().into(),
         }),
     };
     let group = Group {
