@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 REPORTS := sluice-report
 SOURCES := Cargo.toml Cargo.lock .cargo/config.toml \
-	$(shell find aqm engine -name '*.rs' -o -name '*.h' -o -name '*.c' -o -name Cargo.toml)
+	$(shell find aqm engine gate -name '*.rs' -o -name '*.h' -o -name '*.c' -o -name Cargo.toml)
 export VIRTUAL_ENV := $(CURDIR)/.venv
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 export PIP_QUIET := 1
@@ -23,6 +23,8 @@ build: .venv/built
 .venv/built: .venv/installed pyproject.toml $(SOURCES) | tools
 	@echo "build: the engine (Rust and C, optimised: about a minute the first time)"
 	@$(BIN)/maturin develop --locked
+	@cargo build --quiet --locked --package sluice-gate
+	@ln -sf ../../target/debug/sluiced $(BIN)/sluiced
 	@touch $@
 
 # the schema of scenarios, and the Python classes that are made from it: both are committed

@@ -77,11 +77,15 @@ fn is_ip(kind: EtherType) -> bool {
 
 /// One IP packet: the fields of [`crate::Capture`]'s columns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Packet {
-    pub(crate) bytes: u32,
-    pub(crate) flow: u32,
-    pub(crate) protocol: u8,
-    pub(crate) ecn_capable: bool,
+pub struct Packet {
+    /// Length on the wire.
+    pub bytes: u32,
+    /// Hash of protocol, addresses and ports.
+    pub flow: u32,
+    /// IP protocol number.
+    pub protocol: u8,
+    /// Whether it carries ECT(0) or ECT(1).
+    pub ecn_capable: bool,
 }
 
 /// Reads the IP header in `frame`, of which `original_bytes` were on the wire.

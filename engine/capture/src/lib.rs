@@ -1,7 +1,8 @@
 //! Reads a packet capture (pcap or pcapng) into columns.
 //!
-//! [`read`] is the only entry: it takes the records from the file (`records.rs`), the IP packet
-//! from each record (`headers.rs`), and gives one entry per IP packet, in order of time.
+//! [`read`] takes the records from the file (`records.rs`), the IP packet from each record
+//! (`headers.rs`), and gives one entry per IP packet, in order of time. [`ip_packet`] reads a
+//! single one.
 
 mod error;
 mod headers;
@@ -11,6 +12,7 @@ use std::path::Path;
 
 pub use error::CaptureError;
 use headers::Link;
+pub use headers::Packet;
 use records::{Record, for_each_record};
 
 /// The IP packets of a capture, one entry per packet and column, ordered by time.
@@ -35,6 +37,12 @@ pub struct Capture {
     pub link_types: Vec<&'static str>,
 }
 
+/// Reads an IP packet, or its beginning, of which `original_bytes` were on the wire; `None` if it
+/// is none.
+pub fn ip_packet(packet: &[u8], original_bytes: u32) -> Option<Packet> {
+    headers::parse(Link::RawIp, packet, original_bytes)
+}
+
 /// Reads the capture at `path`; pcap in either byte order, with µs or ns, or pcapng.
 ///
 /// # Errors
@@ -56,6 +64,15 @@ pub fn read(path: impl AsRef<Path>) -> Result<Capture, CaptureError> {
 }
 
 impl Capture {
+    /// The flow of each packet as a number: flows are counted from 0 in the order of their hashes.
+    pub fn flow_numbers(&self) -> Vec<u32> {
+        let mut hashes = self.flow.clone();
+        hashes.sort_unstable();
+        hashes.dedup();
+        let number = |hash: &u32| hashes.partition_point(|other| other < hash) as u32;
+        self.flow.iter().map(number).collect()
+    }
+
     /// Appends the IP packet of one record, with its time since 1970.
     fn push(&mut self, path: &Path, record: &Record) -> Result<(), CaptureError> {
         let link = Link::from_number(record.link_type).ok_or_else(|| CaptureError::LinkType {

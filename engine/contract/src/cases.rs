@@ -4,7 +4,7 @@ use std::{iter::repeat_n, sync::Arc};
 
 use rand::Rng;
 use sluice_aqm::{Class, Configured, Discipline, Value, Victim, all};
-use sluice_queue::Scheduler;
+use sluice_queue::{Scheduler, datagram_flow_hash};
 use sluice_random::{Stream, stream};
 
 /// A slot: the shortest time that is a whole number of nanoseconds and a binary fraction of a
@@ -36,8 +36,7 @@ pub struct Arrival {
 impl Arrival {
     /// The hash of the flow: that of the network world for its flows of datagrams.
     pub fn flow_hash(&self) -> u32 {
-        let word = u64::from(self.flow) << 2 | 2;
-        (word.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32) as u32
+        datagram_flow_hash(self.flow)
     }
 }
 

@@ -7,8 +7,7 @@
 use std::{cmp::Reverse, collections::BinaryHeap};
 
 use sluice_aqm::NEVER;
-
-use crate::clock::Ticks;
+use sluice_link::Ticks;
 
 /// What there is to do; the index says for whom.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

@@ -3,12 +3,12 @@
 use std::collections::HashMap;
 
 use sluice_aqm::NEVER;
+use sluice_link::Clock;
 use sluice_random::{Stream, stream};
 use sluice_tcp::{Config, Receiver, Sender};
 
 use crate::{
     agenda::{Agenda, Task},
-    clock::Clock,
     error::NetworkError,
     pages::ask_for_large_pages,
     plan::Plan,

@@ -1,6 +1,6 @@
 //! The network world: packets, links with disciplines, TCP and UDP flows, from event to event.
 //!
-//! All times are whole numbers, of nanoseconds or, within the network, of finer ticks (`clock`),
+//! All times are whole numbers, of nanoseconds or, within the network, of finer ticks (`sluice-link`),
 //! and nothing depends on threads, so a seed gives one result to the bit. One replication runs on
 //! one thread.
 //!
@@ -12,7 +12,6 @@
 
 mod agenda;
 mod ahead;
-mod clock;
 mod endpoints;
 mod error;
 mod line;

@@ -4,9 +4,10 @@
 //! bursts fill the links one after the other, and rings that keep their room would hold twice
 //! what is ever on its way.
 
+use sluice_link::Ticks;
+
 use crate::{
     ahead::prefetch,
-    clock::Ticks,
     packet::{Packet, Transit},
 };
 

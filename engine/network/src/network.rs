@@ -9,11 +9,11 @@ use std::cmp::Reverse;
 
 use rand::Rng;
 use sluice_aqm::{NEVER, Verdict};
+use sluice_link::{Clock, Ticks, Transmitter};
 use sluice_queue::{Event as QueueEvent, Observer, Waiting};
 use sluice_random::stream;
 
 use crate::{
-    clock::{Clock, Ticks, spare},
     line::{Line, Store},
     packet::{Packet, Place, Transit},
     port::Port,
@@ -26,48 +26,14 @@ use crate::{
     trace::{Event, Step, Trace},
 };
 
-/// What a packet of some bytes takes, in ticks with some zeros at the end.
-#[derive(Clone, Copy, Default)]
-struct Times {
-    bytes: u16,
-    spare: u32,
-    transmission: Ticks,
-    with_delay: Ticks,
-}
-
 /// A link at work.
 struct Wire {
-    rate_bps: f64,
-    delay_s: f64,
-    /// When the transmission of all that was handed to it ends.
-    free: Ticks,
-    /// Times of the last packet. Most packets on a link are of one size.
-    times: Times,
+    transmitter: Transmitter,
     /// Number of the event that a packet comes out.
     event: usize,
     follows_on: bool,
     port: Option<usize>,
     line: Line,
-}
-
-impl Wire {
-    /// Sends so many bytes at `now`, or when the link is free. Gives when they come out.
-    #[inline]
-    fn send(&mut self, clock: Clock, now: Ticks, bytes: u16) -> Ticks {
-        let start = now.max(self.free);
-        let spare = spare(start);
-        if (self.times.bytes, self.times.spare) != (bytes, spare) {
-            let seconds = 8.0 * f64::from(bytes) / self.rate_bps;
-            self.times = Times {
-                bytes,
-                spare,
-                transmission: clock.rounded(seconds, spare).max(1),
-                with_delay: clock.rounded(seconds + self.delay_s, spare).max(1),
-            };
-        }
-        self.free = start.saturating_add(self.times.transmission);
-        start.saturating_add(self.times.with_delay)
-    }
 }
 
 /// Most packets on their way, 32 bytes each: queues without a limit would fill the memory.
@@ -105,10 +71,7 @@ impl<T: Trace> Network<T> {
         let mut ports = Vec::new();
         for (index, link) in topology.links.iter().enumerate() {
             wires.push(Wire {
-                rate_bps: link.rate_bps as f64,
-                delay_s: link.delay_ns as f64 / 1e9,
-                free: 0,
-                times: Times::default(),
+                transmitter: Transmitter::new(link.rate_bps, link.delay_ns),
                 event: 0,
                 follows_on: link.port.is_none() && routes.follows_on(index),
                 port: link.port.as_ref().map(|_| ports.len()),
@@ -206,8 +169,10 @@ impl<T: Trace> Network<T> {
         let mut at = now;
         loop {
             let wire = &mut self.wires[link];
-            let start = at.max(wire.free);
-            let out = wire.send(self.clock, at, packet.bytes);
+            let start = at.max(wire.transmitter.free());
+            let out = wire
+                .transmitter
+                .send(self.clock, at, u32::from(packet.bytes));
             if T::ON {
                 let unqueued = wire.port.is_none();
                 let mut note = self.noting(now, Transit { packet, place });
@@ -314,7 +279,7 @@ impl<T: Trace> Network<T> {
         port.busy = true;
         let link = port.link;
         self.carry(now, place, packet);
-        let free = self.wires[link].free;
+        let free = self.wires[link].transmitter.free();
         self.events.set(event, free);
         let delay_ns = self.clock.ns(free) - since_ns;
         let tally = &mut self.ports[index].tally;

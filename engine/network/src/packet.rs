@@ -1,6 +1,6 @@
 //! What the network carries.
 
-use sluice_queue::Packet as Queued;
+use sluice_queue::{Packet as Queued, hash_of};
 use sluice_tcp::{Ack, Segment};
 
 use crate::sacks::Sacks;
@@ -212,8 +212,7 @@ impl Queued for Transit {
     /// ACKs of a flow are another flow than its data, and datagram flows are numbered apart.
     #[inline]
     fn flow_hash(&self) -> u32 {
-        let word = u64::from(self.packet.flow) << 2 | self.packet.kind as u64;
-        (word.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32) as u32
+        hash_of(u64::from(self.packet.flow) << 2 | self.packet.kind as u64)
     }
 
     #[inline]

@@ -1,9 +1,9 @@
 //! Everything that determines a run.
 
 use sluice_histogram::Histogram;
+use sluice_link::Clock;
 
 use crate::{
-    clock::Clock,
     error::NetworkError,
     routes::Routes,
     series::{FLOW_BYTES, PORT_BYTES},

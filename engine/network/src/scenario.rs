@@ -266,15 +266,10 @@ fn datagram_arrivals(flows: &DatagramFlows) -> Result<ArrivalProcess, String> {
 /// The packets of a capture, its flows numbered in the order of their hashes.
 fn recording(capture: &Recorded) -> Result<Recording, String> {
     let packets = capture.packets()?;
-    let mut hashes = packets.flow.clone();
-    hashes.sort_unstable();
-    hashes.dedup();
-    let number = |hash: &u32| hashes.partition_point(|other| other < hash) as u32;
-    let flows: Vec<u32> = packets.flow.iter().map(number).collect();
     Recording::new(
         &packets.time_ns,
         &packets.bytes,
-        &flows,
+        &packets.flow_numbers(),
         &packets.ecn_capable,
     )
     .map_err(|error| format!("{}: {error}", capture.path().display()))

@@ -1,8 +1,7 @@
 //! An endpoint's timer and its entry in the agenda.
 
 use sluice_aqm::NEVER;
-
-use crate::clock::{Clock, Instant, Ticks, spare};
+use sluice_link::{Clock, Instant, Ticks};
 
 /// A timer that is set anew by most packets and seldom runs out: only its earliest entry stands in
 /// the agenda, and is put off once it comes up.
@@ -40,7 +39,7 @@ impl Timer {
         }
         let fraction = self.since - clock.ticks(clock.ns(self.since)).min(self.since);
         let due = clock.ticks(deadline_ns) + fraction;
-        let grid = spare(due);
+        let grid = clock.spare(due);
         self.entered_ns = deadline_ns;
         self.entered = (due + ((1 << grid) >> 1)) >> grid << grid;
         Some(self.entered)

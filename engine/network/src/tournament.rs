@@ -9,8 +9,7 @@
 use std::hint::select_unpredictable;
 
 use sluice_aqm::NEVER;
-
-use crate::clock::Ticks;
+use sluice_link::Ticks;
 
 /// Due times of events `0..count`.
 pub struct Tournament {

@@ -1,11 +1,11 @@
 //! One run: endpoints, network and agenda, from event to event.
 
+use sluice_link::{Clock, Instant, Ticks};
 use sluice_tcp::{Ack, Segment};
 
 use crate::{
     agenda::{Agenda, Task},
     ahead::prefetch,
-    clock::{Clock, Instant, Ticks},
     endpoints::Endpoints,
     error::NetworkError,
     network::Network,

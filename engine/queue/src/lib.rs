@@ -23,7 +23,7 @@ mod sfq;
 pub use ahead::Ahead;
 pub use decisions::{COLUMNS, DecisionLog};
 pub use observer::{Event, Observer};
-pub use packet::{Packet, Waiting};
+pub use packet::{Packet, Waiting, datagram_flow_hash, hash_of};
 pub use queue::Queue;
 pub use scheduler::Scheduler;
 

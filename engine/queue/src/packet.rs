@@ -23,3 +23,16 @@ pub struct Waiting<P> {
     /// When it joined the queue, ns.
     pub since_ns: u64,
 }
+
+/// The hash of a flow of datagrams that is known by a number, in every world that has such flows.
+#[inline]
+pub fn datagram_flow_hash(number: u32) -> u32 {
+    hash_of(u64::from(number) << 2 | 2)
+}
+
+/// A hash of a word (Fibonacci hashing: the upper half of its product with 2^64 over the golden
+/// ratio).
+#[inline]
+pub fn hash_of(word: u64) -> u32 {
+    (word.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32) as u32
+}

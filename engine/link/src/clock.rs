@@ -1,4 +1,4 @@
-//! The network's clock.
+//! The clock of links.
 //!
 //! In networks whose delays are whole multiples of a packet's transmission, packets of different
 //! ways arrive at the same instant again and again, and the order in which they are let into a
@@ -7,21 +7,25 @@
 //! the same way until the time passes the next power of two. To meet the same phase effects
 //! this clock counts in fractions of a nanosecond and rounds every sum to 53 significant bits.
 
-/// A time of the network's clock, in ticks. Its tick is a power of two of a second, below a
+/// A time of a link's clock, in ticks. Its tick is a power of two of a second, below a
 /// nanosecond.
 pub type Ticks = u64;
 
 /// Bits of a double's significand.
-const SIGNIFICANT: u32 = 53;
+const OF_A_DOUBLE: u32 = 53;
 /// Ticks in a second at most, and at least, as powers of two.
 const FINEST: u32 = 50;
 const COARSEST: u32 = 31;
+/// Of a clock for 34 years, as a power of two: 58 ps.
+const ENDLESS: u32 = 34;
 
-/// How many ticks a second has.
+/// How many ticks a second has, and how sums of times are rounded.
 #[derive(Clone, Copy, Debug)]
 pub struct Clock {
-    /// As a power of two.
+    /// Ticks in a second, as a power of two.
     bits: u32,
+    /// Bits that a sum keeps.
+    significant: u32,
 }
 
 impl Clock {
@@ -31,7 +35,18 @@ impl Clock {
         let bits = room
             .checked_sub(u64::BITS - seconds.leading_zeros())?
             .min(FINEST);
-        (bits >= COARSEST).then_some(Self { bits })
+        (bits >= COARSEST).then_some(Self {
+            bits,
+            significant: OF_A_DOUBLE,
+        })
+    }
+
+    /// A clock for what runs for years. It rounds no sum, so it does not get coarser.
+    pub fn endless() -> Self {
+        Self {
+            bits: ENDLESS,
+            significant: u64::BITS,
+        }
     }
 
     /// The first tick that is not before `ns`; the last of all if that is beyond it.
@@ -62,19 +77,21 @@ impl Clock {
         let units = seconds * 2_f64.powi(self.bits as i32 - spare as i32);
         (units.round_ties_even() as u64).saturating_mul(1 << spare)
     }
+
+    /// Bits at the end of a time that a sum has no room for.
+    #[inline]
+    pub fn spare(self, time: Ticks) -> u32 {
+        (u64::BITS - self.significant).saturating_sub(time.leading_zeros())
+    }
 }
 
 /// A moment, to the network and to the endpoints.
 #[derive(Clone, Copy, Debug)]
 pub struct Instant {
+    /// As the network counts.
     pub ticks: Ticks,
+    /// As the endpoints count.
     pub ns: u64,
-}
-
-/// Bits at the end of a time that a double has no room for.
-#[inline]
-pub fn spare(time: Ticks) -> u32 {
-    (u64::BITS - SIGNIFICANT).saturating_sub(time.leading_zeros())
 }
 
 #[cfg(test)]
@@ -101,12 +118,12 @@ mod tests {
             let clock = Clock::new(100_000_000_000, 60).unwrap();
             let second = 2_f64.powi(clock.bits as i32);
             // a time that a double holds
-            let now = now >> spare(now) << spare(now);
+            let now = now >> clock.spare(now) << clock.spare(now);
             let double = (now as f64 / second + time) * second;
-            let sum = now + clock.rounded(time, spare(now));
+            let sum = now + clock.rounded(time, clock.spare(now));
             // not where the sum passes a power of two, nor at a half, which rounds to even
-            let passes = spare(sum) != spare(now);
-            let half = (time * second / (1_u64 << spare(now)) as f64).fract() == 0.5;
+            let passes = clock.spare(sum) != clock.spare(now);
+            let half = (time * second / (1_u64 << clock.spare(now)) as f64).fract() == 0.5;
             prop_assert!(passes || half || sum as f64 == double, "{} {}", sum, double);
         }
     }

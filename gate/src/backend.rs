@@ -1,0 +1,71 @@
+//! Where packets come from and go to: the kernel's packet queue, or another way in.
+
+use std::{io, os::fd::BorrowedFd};
+
+/// A packet that has come.
+#[derive(Clone, Copy, Debug)]
+pub struct Incoming<'a> {
+    /// Which of the links it is for.
+    pub link: usize,
+    /// Its number, by which it is decided on.
+    pub id: u32,
+    /// Length of the IP packet.
+    pub bytes: u32,
+    /// The packet from its IP header on, or the beginning of it.
+    pub data: &'a [u8],
+}
+
+/// What becomes of a packet.
+#[derive(Clone, Copy, Debug)]
+pub enum Fate<'a> {
+    /// It goes on.
+    Accept,
+    /// It goes on, changed to this.
+    Replace(&'a [u8]),
+    /// It is dropped.
+    Drop,
+}
+
+/// What was lost before the gate saw it, and what it could not decide, from the start.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Losses {
+    /// Packets whose numbers never came: lost by the kernel.
+    pub id_gaps: u64,
+    /// How often the kernel told that the receive buffer had no room.
+    pub overruns: u64,
+    /// Decisions on packets that the kernel no longer had.
+    pub refused: u64,
+}
+
+/// Gives packets and takes what is decided on them.
+pub trait Backend {
+    /// Readable while packets wait to be received.
+    fn descriptor(&self) -> BorrowedFd<'_>;
+
+    /// Takes a batch of those that have come, and gives whether more may wait.
+    ///
+    /// # Errors
+    /// If no more packets can come.
+    fn receive(&mut self, take: &mut dyn FnMut(Incoming<'_>)) -> io::Result<bool>;
+
+    /// Decides on a packet; heeded by the next `flush` at the latest.
+    ///
+    /// # Errors
+    /// If nothing can be decided any more.
+    fn decide(&mut self, link: usize, id: u32, fate: Fate<'_>) -> io::Result<()>;
+
+    /// Lets all be heeded that was decided.
+    ///
+    /// # Errors
+    /// As `decide`.
+    fn flush(&mut self) -> io::Result<()>;
+
+    /// Whether packets of a link come whole; else their first bytes do.
+    ///
+    /// # Errors
+    /// If it cannot be told any more.
+    fn set_whole(&mut self, link: usize, whole: bool) -> io::Result<()>;
+
+    /// What was lost of a link's packets.
+    fn losses(&self, link: usize) -> Losses;
+}

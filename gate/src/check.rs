@@ -1,0 +1,184 @@
+//! `sluiced check`: what is missing on this machine, and the command that mends it.
+
+use std::fs;
+
+use nix::sys::socket::{AddressFamily, SockFlag, SockType, setsockopt, socket, sockopt};
+
+use crate::{
+    cli::CheckOptions,
+    nfqueue::{self, ENOUGH_BUFFER_BYTES},
+    privileges,
+    rules::{Rules, Tool},
+};
+
+/// What was found: how it is, or what is wrong and how it is mended.
+type Found = Result<String, Missing>;
+
+struct Missing {
+    what: String,
+    mend: String,
+    /// Whether the gate can do without.
+    can_do_without: bool,
+}
+
+fn missing(what: impl Into<String>, mend: impl Into<String>) -> Found {
+    Err(Missing {
+        what: what.into(),
+        mend: mend.into(),
+        can_do_without: false,
+    })
+}
+
+fn lacking(what: impl Into<String>, mend: impl Into<String>) -> Found {
+    Err(Missing {
+        what: what.into(),
+        mend: mend.into(),
+        can_do_without: true,
+    })
+}
+
+/// The command. Gives whether nothing is missing that the gate takes.
+pub fn run(options: &CheckOptions) -> bool {
+    let rules = options.interface.as_ref().map(|interface| Rules {
+        interface: interface.clone(),
+        queue: options.queue,
+        both_ways: options.both_ways,
+        fail: options.fail,
+    });
+    let checks = [
+        ("capability", capability()),
+        ("kernel's queue", kernel()),
+        ("queue number", queue(options.queue)),
+        ("rules can be set", tool(rules.as_ref())),
+        ("rules", installed(rules.as_ref())),
+        ("receive buffer", buffer()),
+        ("forwarding", forwarding()),
+        ("real time", real_time()),
+        (
+            "offloads",
+            Ok("may stay on: the kernel segments packets before it queues them".into()),
+        ),
+    ];
+    let mut is_ready = true;
+    for (name, found) in checks {
+        match found {
+            Ok(how) => println!("ok       {name}: {how}"),
+            Err(missing) => {
+                let word = if missing.can_do_without {
+                    "note   "
+                } else {
+                    "missing"
+                };
+                println!("{word}  {name}: {}", missing.what);
+                println!("         mend: {}", missing.mend);
+                is_ready &= missing.can_do_without;
+            }
+        }
+    }
+    is_ready
+}
+
+fn capability() -> Found {
+    if privileges::may_decide() {
+        return Ok("CAP_NET_ADMIN".into());
+    }
+    missing(
+        "CAP_NET_ADMIN is needed to decide on packets",
+        "sudo setcap cap_net_admin+ep $(command -v sluiced)   (or run it as root, or try it in a \
+         namespace: unshare -Urnm)",
+    )
+}
+
+fn kernel() -> Found {
+    if fs::exists(nfqueue::TABLE).unwrap_or(false) {
+        return Ok("there".into());
+    }
+    missing("the kernel has no NFQUEUE", "sudo modprobe nfnetlink_queue")
+}
+
+fn queue(number: u16) -> Found {
+    match nfqueue::owner(number) {
+        None => Ok(format!("{number} is free")),
+        Some(port) => missing(
+            format!(
+                "{number} is taken by another program (netlink port {port}, usually its process id)"
+            ),
+            format!(
+                "stop that program, or take another queue: --queue {}",
+                number.saturating_add(2)
+            ),
+        ),
+    }
+}
+
+fn tool(rules: Option<&Rules>) -> Found {
+    let Some(rules) = rules else {
+        return lacking("not tried", "sluiced check --interface NAME");
+    };
+    match rules.find_tool() {
+        Ok(Tool::Nft) => Ok("by nft".into()),
+        Ok(Tool::Iptables) => Ok("by iptables".into()),
+        Err(failure) => missing(failure.0, "sudo apt install nftables iptables"),
+    }
+}
+
+fn installed(rules: Option<&Rules>) -> Found {
+    match rules {
+        None => lacking("not looked for", "sluiced check --interface NAME"),
+        Some(rules) if rules.are_installed() => {
+            Ok(format!("packets of {} go to the queue", rules.interface))
+        }
+        Some(rules) => missing(
+            format!("no rule hands packets of {} to the queue", rules.interface),
+            format!("sudo {}", rules.install_command()),
+        ),
+    }
+}
+
+fn buffer() -> Found {
+    let forced = socket(
+        AddressFamily::Unix,
+        SockType::Datagram,
+        SockFlag::SOCK_CLOEXEC,
+        None,
+    )
+    .is_ok_and(|socket| setsockopt(&socket, sockopt::RcvBufForce, &ENOUGH_BUFFER_BYTES).is_ok());
+    if forced {
+        return Ok(format!("{ENOUGH_BUFFER_BYTES} bytes or more"));
+    }
+    let most = number("/proc/sys/net/core/rmem_max").unwrap_or_default();
+    if most >= ENOUGH_BUFFER_BYTES as u64 {
+        return Ok(format!("up to {most} bytes"));
+    }
+    lacking(
+        format!("{most} bytes at most: a burst of packets may be lost, which is counted"),
+        format!(
+            "sudo sysctl -w net.core.rmem_max={}",
+            4 * ENOUGH_BUFFER_BYTES
+        ),
+    )
+}
+
+fn forwarding() -> Found {
+    if number("/proc/sys/net/ipv4/ip_forward") == Some(1) {
+        return Ok("of IPv4".into());
+    }
+    lacking(
+        "this machine forwards no IPv4; its own packets are shaped",
+        "sudo sysctl -w net.ipv4.ip_forward=1",
+    )
+}
+
+fn real_time() -> Found {
+    if privileges::may_run_in_real_time() {
+        return Ok("--realtime can be had".into());
+    }
+    lacking(
+        "without CAP_SYS_NICE --realtime is refused; departures are a few tens of microseconds later",
+        "sudo setcap cap_net_admin,cap_sys_nice+ep $(command -v sluiced)",
+    )
+}
+
+fn number(path: &str) -> Option<u64> {
+    fs::read_to_string(path).ok()?.trim().parse().ok()
+}

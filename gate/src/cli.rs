@@ -1,0 +1,168 @@
+//! The command line of `sluiced`.
+
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand};
+
+use crate::{nfqueue::Fail, rules::Tool};
+
+/// A router's queue in user space: any AQM before a link of any rate, with real traffic.
+#[derive(Debug, Parser)]
+#[command(name = "sluiced", version, max_term_width = 100)]
+pub struct Cli {
+    /// What to do.
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+/// What to do.
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Send a capture through the queue in virtual time; needs no privileges.
+    Replay(ReplayOptions),
+    /// Route real packets, until Ctrl-C: hold them in the queue, let them go at the link's rate.
+    Run(RunOptions),
+    /// Print the firewall's rules that hand packets to the gate; set them, or take them away.
+    Rules(RulesOptions),
+    /// Say what is missing on this machine, and the command that mends it.
+    Check(CheckOptions),
+}
+
+/// The link and its queue.
+#[derive(Args, Clone, Debug, Default)]
+pub struct LinkOptions {
+    /// A scenario of the network world with one bottleneck; options go before it.
+    #[arg(long, value_name = "SCENARIO.toml")]
+    pub scenario: Option<PathBuf>,
+    /// Which of the scenario's disciplines, by its name or label.
+    #[arg(long, value_name = "NAME")]
+    pub discipline: Option<String>,
+    /// The discipline. victim=, ecn=, scheduler= (fifo, sfq, drr or fq) and label= set the queue's
+    /// part and the name.
+    #[arg(long, value_name = "NAME:KEY=VALUE,...")]
+    pub aqm: Option<String>,
+    /// Rate of the link, bits/s, such as 10e6.
+    #[arg(long, value_name = "BPS")]
+    pub rate: Option<String>,
+    /// Packets that may wait.
+    #[arg(long, value_name = "N")]
+    pub limit: Option<String>,
+    /// Bytes that may wait.
+    #[arg(long, value_name = "N")]
+    pub limit_bytes: Option<String>,
+    /// Propagation over the link, s.
+    #[arg(long, value_name = "S")]
+    pub delay: Option<String>,
+    /// Hold the other direction, too, for this propagation delay, s.
+    #[arg(long, value_name = "S")]
+    pub reverse_delay: Option<String>,
+    /// The discipline stands before the other direction, too.
+    #[arg(long)]
+    pub two_way: bool,
+    /// Bytes that each packet takes on the link besides its IP packet: 14 or more on Ethernet.
+    #[arg(long, value_name = "BYTES", default_value_t = 0)]
+    pub overhead: u32,
+    /// Seed of every random stream.
+    #[arg(long, value_name = "N")]
+    pub seed: Option<String>,
+}
+
+/// `sluiced replay`.
+#[derive(Args, Debug)]
+pub struct ReplayOptions {
+    /// The packets: pcap or pcapng.
+    pub capture: PathBuf,
+    /// The link.
+    #[command(flatten)]
+    pub link: LinkOptions,
+    /// Write every decision of the AQM here, as CSV.
+    #[arg(long, value_name = "FILE")]
+    pub decisions: Option<PathBuf>,
+    /// Write the measures here as JSON.
+    #[arg(long, value_name = "FILE")]
+    pub json: Option<PathBuf>,
+}
+
+/// `sluiced run`.
+#[derive(Args, Debug)]
+pub struct RunOptions {
+    /// The link.
+    #[command(flatten)]
+    pub link: LinkOptions,
+    /// What happens to packets while the gate does not run: they pass, or they are dropped.
+    #[arg(long, value_name = "open|closed")]
+    pub fail: Fail,
+    /// Number of the kernel's queue; the other direction has the next one.
+    #[arg(long, value_name = "N", default_value_t = 0, value_parser = queue)]
+    pub queue: u16,
+    /// Let the process go before all others (SCHED_FIFO).
+    #[arg(long)]
+    pub realtime: bool,
+    /// Write how each link stands here, a line of JSON for each interval.
+    #[arg(long, value_name = "FILE")]
+    pub jsonl: Option<PathBuf>,
+    /// Time between two such lines, s.
+    #[arg(long, value_name = "S", default_value_t = 1.0, value_parser = interval)]
+    pub interval: f64,
+    /// Write the measures of the whole run here as JSON, at its end.
+    #[arg(long, value_name = "FILE")]
+    pub json: Option<PathBuf>,
+    /// Tell Prometheus the counts, at 127.0.0.1:PORT, [::1]:PORT or unix:PATH.
+    #[arg(long, value_name = "ADDRESS")]
+    pub metrics: Option<String>,
+}
+
+/// `sluiced rules`.
+#[derive(Args, Debug)]
+pub struct RulesOptions {
+    /// The interface before which the queue stands: what leaves by it is held.
+    #[arg(long, value_name = "NAME")]
+    pub interface: String,
+    /// Hold what enters by it, too.
+    #[arg(long)]
+    pub both_ways: bool,
+    /// What happens to packets while the gate does not run: they pass, or they are dropped.
+    #[arg(long, value_name = "open|closed")]
+    pub fail: Fail,
+    /// Number of the kernel's queue; the other direction has the next one.
+    #[arg(long, value_name = "N", default_value_t = 0, value_parser = queue)]
+    pub queue: u16,
+    /// Set the rules by this program [default: nft, or iptables where nft cannot].
+    #[arg(long, value_name = "nft|iptables")]
+    pub tool: Option<Tool>,
+    /// Set them.
+    #[arg(long)]
+    pub install: bool,
+    /// Take them away.
+    #[arg(long, conflicts_with = "install")]
+    pub remove: bool,
+}
+
+/// `sluiced check`.
+#[derive(Args, Debug)]
+pub struct CheckOptions {
+    /// The interface before which the queue is to stand.
+    #[arg(long, value_name = "NAME")]
+    pub interface: Option<String>,
+    /// Whether what enters by it is to be held, too.
+    #[arg(long)]
+    pub both_ways: bool,
+    /// What is to happen to packets while the gate does not run.
+    #[arg(long, value_name = "open|closed", default_value = "open")]
+    pub fail: Fail,
+    /// Number of the kernel's queue.
+    #[arg(long, value_name = "N", default_value_t = 0, value_parser = queue)]
+    pub queue: u16,
+}
+
+fn queue(text: &str) -> Result<u16, String> {
+    let number = text.parse().ok().filter(|number| *number < u16::MAX);
+    number.ok_or_else(|| "must be a whole number from 0 to 65534".into())
+}
+
+fn interval(text: &str) -> Result<f64, String> {
+    match text.parse() {
+        Ok(seconds) if (0.001..=3600.0).contains(&seconds) => Ok(seconds),
+        _ => Err("must lie between 0.001 and 3600 (s)".into()),
+    }
+}

@@ -1,0 +1,51 @@
+//! The gate: a router's queue in user space.
+//!
+//! A [`link::Link`] is a queue of `engine/queue` and the link behind it. `sluiced replay` asks it
+//! with the times of a capture, and `sluiced run` with the time of the day: a [`router::Router`]
+//! stands between links and a [`backend::Backend`], which brings packets and takes decisions.
+
+pub mod backend;
+pub mod check;
+pub mod cli;
+mod ecn;
+pub mod link;
+pub mod measures;
+mod netlink;
+pub mod nfqueue;
+pub mod packet;
+mod privileges;
+mod prometheus;
+pub mod replay;
+pub mod router;
+pub mod rules;
+pub mod run;
+pub mod settings;
+mod summary;
+mod syntax;
+pub mod telemetry;
+
+use std::path::Path;
+
+/// Why a command could not be done, in words for its user.
+#[derive(Debug, thiserror::Error)]
+#[error("{0}")]
+pub struct Failure(pub String);
+
+impl Failure {
+    /// A file that could not be written.
+    pub fn writing(path: &Path, error: &std::io::Error) -> Self {
+        Self(format!("cannot write {}: {error}", path.display()))
+    }
+}
+
+impl From<settings::SettingsError> for Failure {
+    fn from(error: settings::SettingsError) -> Self {
+        Self(error.to_string())
+    }
+}
+
+impl From<sluice_capture::CaptureError> for Failure {
+    fn from(error: sluice_capture::CaptureError) -> Self {
+        Self(error.to_string())
+    }
+}

@@ -1,0 +1,241 @@
+//! A link with its queue: packets in, and out again at ideal times.
+//!
+//! It has no clock of its own: a live router asks it with the time of the day, a replay with the
+//! times of a capture, and at the same times it decides the same.
+
+use std::collections::VecDeque;
+
+use rand::Rng;
+use sluice_aqm::{NEVER, Running, Verdict};
+use sluice_link::{Clock, Ticks, Transmitter};
+use sluice_queue::{Observer, Packet, Queue, Waiting};
+use sluice_random::Stream;
+
+use crate::{measures::Measures, settings::LinkSettings};
+
+/// Hears what becomes of packets.
+pub trait Outlet<P>: Observer<P> {
+    /// A packet has come out of the link at `at_ns`.
+    fn released(&mut self, at_ns: u64, packet: P);
+}
+
+/// The next tick of the AQM.
+struct Tick {
+    due: Ticks,
+    /// Its place in the order in which ticks and arrivals were announced.
+    announced: u64,
+}
+
+/// A queue and the link behind it.
+pub struct Link<P> {
+    settings: LinkSettings,
+    clock: Clock,
+    transmitter: Transmitter,
+    queue: Queue<P, Running>,
+    /// Queues of former settings, the oldest first: they send what they hold before the new one.
+    retiring: VecDeque<Queue<P, Running>>,
+    random: Stream,
+    /// When the transmission that goes on ends.
+    sending: Option<Ticks>,
+    /// Packets that were sent or are being sent, and when they come out.
+    on_way: VecDeque<(Ticks, P)>,
+    tick: Option<Tick>,
+    /// Ticks and arrivals announced so far, and the place of the next arrival among them.
+    announced: u64,
+    arrival_announced: u64,
+    measures: Measures,
+}
+
+impl<P: Packet> Link<P> {
+    /// An idle link with an empty queue at time 0; `random` is the AQM's chance.
+    pub fn new(settings: LinkSettings, clock: Clock, random: Stream) -> Self {
+        let mut link = Self {
+            transmitter: Transmitter::new(settings.rate_bps, settings.delay_ns),
+            queue: settings.queue(),
+            settings,
+            clock,
+            retiring: VecDeque::new(),
+            random,
+            sending: None,
+            on_way: VecDeque::new(),
+            tick: None,
+            announced: 1,
+            arrival_announced: 0,
+            measures: Measures::default(),
+        };
+        link.announce_tick(0);
+        link
+    }
+
+    /// What it was made of.
+    pub fn settings(&self) -> &LinkSettings {
+        &self.settings
+    }
+
+    /// Goes on with other settings. What waits stays in its order and goes first, under the rules
+    /// that it came under; the new AQM starts with an empty queue.
+    pub fn change(&mut self, now_ns: u64, settings: LinkSettings) {
+        self.transmitter.set(settings.rate_bps, settings.delay_ns);
+        if !self.settings.same_queue(&settings) {
+            let old = std::mem::replace(&mut self.queue, settings.queue());
+            self.retiring.push_back(old);
+            self.announce_tick(now_ns);
+        }
+        self.settings = settings;
+    }
+
+    /// Packets that wait.
+    pub fn packets(&self) -> usize {
+        let retiring = self.retiring.iter().map(Queue::packets);
+        self.queue.packets() + retiring.sum::<usize>()
+    }
+
+    /// Their bytes.
+    pub fn bytes(&self) -> u64 {
+        let retiring = self.retiring.iter().map(Queue::bytes);
+        self.queue.bytes() + retiring.sum::<u64>()
+    }
+
+    /// The AQM, if there is one only.
+    pub fn aqm(&self) -> Option<&Running> {
+        let mut aqms = self.queue.aqms();
+        aqms.next().filter(|_| aqms.next().is_none())
+    }
+
+    /// What was counted up to `now_ns`, which is not before any other time that it was asked with.
+    pub fn measures(&mut self, now_ns: u64) -> Measures {
+        self.measures.hold(now_ns, self.packets());
+        let mut measures = self.measures.clone();
+        for queue in self.retiring.iter().chain([&self.queue]) {
+            add(&mut measures.verdicts, queue.verdicts());
+        }
+        measures
+    }
+
+    /// When something is next due, ns; `None` if nothing moves.
+    pub fn due_ns(&self) -> Option<u64> {
+        let out = self.on_way.front().map_or(NEVER, |(out, _)| *out);
+        let due = out.min(self.sending.unwrap_or(NEVER)).min(self.tick_due());
+        (due < NEVER).then(|| self.clock.ns(due))
+    }
+
+    /// Whether packets wait or are on their way.
+    pub fn is_busy(&self) -> bool {
+        !self.on_way.is_empty()
+    }
+
+    /// Lets everything happen that is due by `now_ns`.
+    pub fn advance(&mut self, now_ns: u64, outlet: &mut impl Outlet<P>) {
+        self.go_on(self.clock.ticks(now_ns + 1), 0, outlet);
+    }
+
+    /// A packet comes; times do not go back. What is due before is done first.
+    pub fn arrive(&mut self, now_ns: u64, packet: P, outlet: &mut impl Outlet<P>) -> Verdict {
+        let now = self.clock.ticks(now_ns);
+        self.go_on(now, self.arrival_announced, outlet);
+        self.announced += 1;
+        self.arrival_announced = self.announced;
+        self.measures.hold(now_ns, self.packets());
+        self.measures.arrivals += 1;
+        self.measures.arrived_bytes += u64::from(packet.bytes());
+        let random = &mut || self.random.next_u64();
+        let verdict = self.queue.arrive(now_ns, packet, random, outlet);
+        if self.sending.is_none() {
+            self.start_transmission(now, outlet);
+        }
+        verdict
+    }
+
+    /// Takes out all that it holds, in no order but that of the link and then the queue's.
+    pub fn drain(&mut self, now_ns: u64) -> Vec<P> {
+        let mut held: Vec<P> = self.on_way.drain(..).map(|(_, packet)| packet).collect();
+        let random = &mut || self.random.next_u64();
+        for queue in self.retiring.iter_mut().chain([&mut self.queue]) {
+            let mut dropped = Vec::new();
+            let observer = &mut |packet, _| dropped.push(packet);
+            while let Some(waiting) = queue.depart(now_ns, random, observer) {
+                held.push(waiting.packet);
+            }
+            held.append(&mut dropped);
+        }
+        held
+    }
+
+    fn tick_due(&self) -> Ticks {
+        self.tick.as_ref().map_or(NEVER, |tick| tick.due)
+    }
+
+    fn announce_tick(&mut self, now_ns: u64) {
+        self.tick = self.queue.tick_interval_ns().map(|interval_ns| {
+            self.announced += 1;
+            Tick {
+                due: self.clock.ticks(now_ns + interval_ns),
+                announced: self.announced,
+            }
+        });
+    }
+
+    /// Everything up to a moment, without it. At one moment ticks go before the ends of
+    /// transmissions, and an arrival before what was announced after it, as in the network world.
+    fn go_on(&mut self, until: Ticks, announced: u64, outlet: &mut impl Outlet<P>) {
+        loop {
+            let end = self.sending.unwrap_or(NEVER);
+            if let Some(tick) = &self.tick
+                && tick.due <= end
+                && (tick.due, tick.announced) < (until, announced)
+            {
+                let now_ns = self.clock.ns(tick.due);
+                self.queue.tick(now_ns, outlet);
+                self.announce_tick(now_ns);
+            } else if end < until {
+                self.sending = None;
+                self.start_transmission(end, outlet);
+            } else {
+                break;
+            }
+        }
+        while let Some((out, packet)) = self.on_way.front().copied()
+            && out < until
+        {
+            self.on_way.pop_front();
+            outlet.released(self.clock.ns(out), packet);
+        }
+    }
+
+    /// The packet that the link is to send now.
+    fn next(&mut self, now_ns: u64, outlet: &mut impl Outlet<P>) -> Option<Waiting<P>> {
+        let random = &mut || self.random.next_u64();
+        while let Some(queue) = self.retiring.front_mut() {
+            if let Some(next) = queue.depart(now_ns, random, outlet) {
+                return Some(next);
+            }
+            add(&mut self.measures.verdicts, queue.verdicts());
+            self.retiring.pop_front();
+        }
+        self.queue.depart(now_ns, random, outlet)
+    }
+
+    fn start_transmission(&mut self, now: Ticks, outlet: &mut impl Outlet<P>) {
+        let now_ns = self.clock.ns(now);
+        self.measures.hold(now_ns, self.packets());
+        let Some(Waiting { packet, since_ns }) = self.next(now_ns, outlet) else {
+            return;
+        };
+        let bytes = packet.bytes() + self.settings.overhead_bytes;
+        let out = self.transmitter.send(self.clock, now, bytes);
+        let end = self.transmitter.free();
+        self.sending = Some(end);
+        // a link that has become shorter does not let packets overtake
+        let last = self.on_way.back().map_or(0, |(out, _)| *out);
+        self.on_way.push_back((out.max(last), packet));
+        let measures = &mut self.measures;
+        measures.sent += 1;
+        measures.sent_bytes += u64::from(packet.bytes());
+        measures.sojourn.add(now_ns - since_ns);
+        measures.delay.add(self.clock.ns(end) - since_ns);
+    }
+}
+
+fn add(to: &mut [u64; Verdict::COUNT], from: &[u64; Verdict::COUNT]) {
+    to.iter_mut().zip(from).for_each(|(to, from)| *to += from);
+}

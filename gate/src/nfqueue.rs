@@ -1,0 +1,341 @@
+//! The kernel's packet queue, NFQUEUE (linux/netfilter/nfnetlink_queue.h).
+//!
+//! Packets are read many at a time, and decisions sent many at a time. Segmentation offload may
+//! stay on: the kernel segments before it queues, and completes checksums.
+
+use std::{
+    io, mem,
+    os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd},
+    ptr,
+};
+
+use nix::{
+    errno::Errno,
+    sys::socket::{
+        AddressFamily, MsgFlags, NetlinkAddr, SockFlag, SockProtocol, SockType, bind, getsockopt,
+        recv, send, setsockopt, socket, sockopt,
+    },
+};
+
+use crate::{
+    Failure,
+    backend::{Backend, Fate, Incoming, Losses},
+    netlink::{Message, attribute, attributes, messages, write},
+};
+
+/// Messages that are read in one call, and room for each: the largest packet with its attributes.
+const BATCH: usize = 64;
+const MESSAGE_BYTES: usize = 65_536 + 1024;
+/// Bytes of decisions that are sent in one call.
+const MOST_DECIDED: usize = 64 << 10;
+/// Bytes of a packet that tell its flow.
+const HEADERS_ONLY: u32 = 128;
+/// Packets that the kernel holds for a queue besides those that the gate means to hold.
+const SPARE_PACKETS: u32 = 65_536;
+/// The receive buffer that is asked for, and from which on a burst is not lost.
+const BUFFER_BYTES: usize = 32 << 20;
+/// See `BUFFER_BYTES`.
+pub const ENOUGH_BUFFER_BYTES: usize = 8 << 20;
+/// Where the kernel shows its queues, a line each.
+pub const TABLE: &str = "/proc/net/netfilter/nfnetlink_queue";
+
+/// What happens to packets while nobody decides.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub enum Fail {
+    /// They pass, unshaped.
+    Open,
+    /// They are dropped.
+    Closed,
+}
+
+/// One queue of the kernel for each link.
+pub struct Nfqueue {
+    socket: OwnedFd,
+    /// Number of the first link's queue; the others' follow.
+    first: u16,
+    buffers: Vec<u8>,
+    /// Packets that came while an answer was waited for.
+    early: Vec<Vec<u8>>,
+    decided: Vec<u8>,
+    /// By link.
+    losses: Vec<Losses>,
+    next_ids: Vec<u32>,
+    /// The receive buffer that was granted.
+    pub buffer_bytes: usize,
+}
+
+impl Nfqueue {
+    /// Takes the queues from number `first` on, one for each link that means to hold as many
+    /// packets as `held` says.
+    ///
+    /// # Errors
+    /// If the kernel refuses, with the reason.
+    pub fn open(first: u16, held: &[u32], fail: Fail) -> Result<Self, Failure> {
+        let refuse = |error| Failure(format!("no netlink socket: {error}"));
+        let socket = socket(
+            AddressFamily::Netlink,
+            SockType::Raw,
+            SockFlag::SOCK_CLOEXEC,
+            SockProtocol::NetlinkNetFilter,
+        )
+        .map_err(refuse)?;
+        bind(socket.as_raw_fd(), &NetlinkAddr::new(0, 0)).map_err(refuse)?;
+        if setsockopt(&socket, sockopt::RcvBufForce, &BUFFER_BYTES).is_err() {
+            setsockopt(&socket, sockopt::RcvBuf, &BUFFER_BYTES).map_err(refuse)?;
+        }
+        let mut nfqueue = Self {
+            buffer_bytes: getsockopt(&socket, sockopt::RcvBuf).map_err(refuse)?,
+            socket,
+            first,
+            buffers: vec![0; BATCH * MESSAGE_BYTES],
+            early: Vec::new(),
+            decided: Vec::new(),
+            losses: vec![Losses::default(); held.len()],
+            // the kernel counts from 1
+            next_ids: vec![1; held.len()],
+        };
+        for (link, held) in held.iter().enumerate() {
+            nfqueue.bind(first + link as u16, *held, fail)?;
+        }
+        Ok(nfqueue)
+    }
+
+    /// Takes a queue, all set from its first packet on.
+    fn bind(&mut self, queue: u16, held: u32, fail: Fail) -> Result<(), Failure> {
+        let bind = [libc::NFQNL_CFG_CMD_BIND as u8, 0, 0, 0];
+        let most = (held + SPARE_PACKETS).to_be_bytes();
+        let mask = libc::NFQA_CFG_F_FAIL_OPEN as u32;
+        let flags = if fail == Fail::Open { mask } else { 0 };
+        let mut message = Vec::new();
+        write(&mut message, libc::NFQNL_MSG_CONFIG, queue, true, |out| {
+            attribute(out, libc::NFQA_CFG_CMD, &bind);
+            attribute(out, libc::NFQA_CFG_PARAMS, &params(true));
+            attribute(out, libc::NFQA_CFG_QUEUE_MAXLEN, &most);
+            attribute(out, libc::NFQA_CFG_MASK, &mask.to_be_bytes());
+            attribute(out, libc::NFQA_CFG_FLAGS, &flags.to_be_bytes());
+        });
+        self.ask(&message).map_err(|error| taken(queue, error))
+    }
+
+    /// Sends a message and waits for the answer.
+    fn ask(&mut self, message: &[u8]) -> Result<(), Errno> {
+        let socket = self.socket.as_raw_fd();
+        send(socket, message, MsgFlags::empty())?;
+        loop {
+            let length = recv(socket, &mut self.buffers, MsgFlags::empty())?;
+            let received = &self.buffers[..length];
+            for message in messages(received) {
+                match message {
+                    Message::Answer(0) => return Ok(()),
+                    Message::Answer(error) => return Err(Errno::from_raw(error)),
+                    Message::Queue(..) => self.early.push(received.to_vec()),
+                }
+            }
+        }
+    }
+
+    /// Reads up to a batch of messages; gives the length of each.
+    fn read(&mut self) -> io::Result<Vec<usize>> {
+        let mut pieces: Vec<libc::iovec> = self
+            .buffers
+            .chunks_mut(MESSAGE_BYTES)
+            .map(|buffer| libc::iovec {
+                iov_base: buffer.as_mut_ptr().cast(),
+                iov_len: buffer.len(),
+            })
+            .collect();
+        let mut headers: Vec<libc::mmsghdr> = pieces
+            .iter_mut()
+            .map(|piece| {
+                // SAFETY: a header of zeros is a valid one.
+                let mut header: libc::mmsghdr = unsafe { mem::zeroed() };
+                header.msg_hdr.msg_iov = piece;
+                header.msg_hdr.msg_iovlen = 1;
+                header
+            })
+            .collect();
+        // SAFETY: each header points to its piece, which points to its part of the buffers; all
+        // outlive the call.
+        let count = unsafe {
+            libc::recvmmsg(
+                self.socket.as_raw_fd(),
+                headers.as_mut_ptr(),
+                BATCH as u32,
+                libc::MSG_DONTWAIT,
+                ptr::null_mut(),
+            )
+        };
+        let count = Errno::result(count)? as usize;
+        let lengths = headers[..count]
+            .iter()
+            .map(|header| header.msg_len as usize);
+        Ok(lengths.collect())
+    }
+
+    fn take_messages(&mut self, received: &[u8], take: &mut dyn FnMut(Incoming<'_>)) {
+        for message in messages(received) {
+            match message {
+                Message::Answer(0) => {}
+                Message::Answer(_) => self.losses[0].refused += 1,
+                Message::Queue(kind, queue, rest) => {
+                    if i32::from(kind) == libc::NFQNL_MSG_PACKET
+                        && let Some(incoming) = incoming(self.first, queue, rest)
+                        && incoming.link < self.losses.len()
+                    {
+                        self.note_gap(incoming.link, incoming.id);
+                        take(incoming);
+                    }
+                }
+            }
+        }
+    }
+
+    fn note_gap(&mut self, link: usize, id: u32) {
+        let gap = id.wrapping_sub(self.next_ids[link]);
+        // not one that was overtaken
+        if gap < 1 << 31 {
+            self.losses[link].id_gaps += u64::from(gap);
+            self.next_ids[link] = id.wrapping_add(1);
+        }
+    }
+}
+
+/// How packets are to be copied: whole, or their first bytes.
+fn params(whole: bool) -> [u8; 5] {
+    let range = if whole {
+        u32::from(u16::MAX)
+    } else {
+        HEADERS_ONLY
+    };
+    let [a, b, c, d] = range.to_be_bytes();
+    [a, b, c, d, libc::NFQNL_COPY_PACKET as u8]
+}
+
+/// Why a queue could not be had.
+fn taken(queue: u16, error: Errno) -> Failure {
+    Failure(match owner(queue) {
+        Some(port) => format!(
+            "queue {queue} is taken by another program (netlink port {port}, usually its process \
+             id): stop that one, or take another queue with --queue"
+        ),
+        None => format!(
+            "queue {queue}: {}: it takes CAP_NET_ADMIN, and a kernel with NFQUEUE; see sluiced check",
+            error.desc()
+        ),
+    })
+}
+
+/// The packet in a message.
+fn incoming(first: u16, queue: u16, rest: &[u8]) -> Option<Incoming<'_>> {
+    let (mut id, mut data, mut bytes) = (None, &[][..], None);
+    for (kind, value) in attributes(rest) {
+        match kind {
+            libc::NFQA_PACKET_HDR => id = value.first_chunk().copied().map(u32::from_be_bytes),
+            libc::NFQA_PAYLOAD => data = value,
+            libc::NFQA_CAP_LEN => bytes = value.first_chunk().copied().map(u32::from_be_bytes),
+            _ => {}
+        }
+    }
+    Some(Incoming {
+        link: usize::from(queue.checked_sub(first)?),
+        id: id?,
+        bytes: bytes.unwrap_or(data.len() as u32),
+        data,
+    })
+}
+
+impl Backend for Nfqueue {
+    fn descriptor(&self) -> BorrowedFd<'_> {
+        self.socket.as_fd()
+    }
+
+    fn receive(&mut self, take: &mut dyn FnMut(Incoming<'_>)) -> io::Result<bool> {
+        for early in mem::take(&mut self.early) {
+            self.take_messages(&early, take);
+        }
+        let lengths = match self.read() {
+            Ok(lengths) => lengths,
+            Err(error) => match Errno::try_from(error)? {
+                Errno::EAGAIN | Errno::EINTR => return Ok(false),
+                Errno::ENOBUFS => {
+                    // whose packets they were, the gaps tell
+                    self.losses[0].overruns += 1;
+                    return Ok(true);
+                }
+                error => return Err(error.into()),
+            },
+        };
+        let buffers = mem::take(&mut self.buffers);
+        for (buffer, length) in buffers.chunks(MESSAGE_BYTES).zip(&lengths) {
+            self.take_messages(&buffer[..*length], take);
+        }
+        self.buffers = buffers;
+        Ok(lengths.len() == BATCH)
+    }
+
+    fn decide(&mut self, link: usize, id: u32, fate: Fate<'_>) -> io::Result<()> {
+        let verdict = match fate {
+            Fate::Drop => libc::NF_DROP,
+            Fate::Accept | Fate::Replace(_) => libc::NF_ACCEPT,
+        };
+        let queue = self.first + link as u16;
+        let kind = libc::NFQNL_MSG_VERDICT;
+        write(&mut self.decided, kind, queue, false, |out| {
+            let mut header = [0; 8];
+            header[..4].copy_from_slice(&(verdict as u32).to_be_bytes());
+            header[4..].copy_from_slice(&id.to_be_bytes());
+            attribute(out, libc::NFQA_VERDICT_HDR, &header);
+            if let Fate::Replace(packet) = fate {
+                attribute(out, libc::NFQA_PAYLOAD, packet);
+            }
+        });
+        if self.decided.len() < MOST_DECIDED {
+            return Ok(());
+        }
+        self.flush()
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        if !self.decided.is_empty() {
+            send(self.socket.as_raw_fd(), &self.decided, MsgFlags::empty())?;
+            self.decided.clear();
+        }
+        Ok(())
+    }
+
+    fn set_whole(&mut self, link: usize, whole: bool) -> io::Result<()> {
+        let queue = self.first + link as u16;
+        let kind = libc::NFQNL_MSG_CONFIG;
+        // not asked for an answer, which would stand among packets
+        write(&mut self.decided, kind, queue, false, |out| {
+            attribute(out, libc::NFQA_CFG_PARAMS, &params(whole));
+        });
+        self.flush()
+    }
+
+    fn losses(&self, link: usize) -> Losses {
+        self.losses[link]
+    }
+}
+
+/// What the kernel shows of a queue, if someone has it: number, netlink port, packets held, copy
+/// mode and range, packets that found it full, packets for which there was no receive buffer.
+fn row(queue: u16) -> Option<Vec<u64>> {
+    let table = std::fs::read_to_string(TABLE).ok()?;
+    table.lines().find_map(|line| {
+        let fields = line.split_whitespace();
+        let fields: Vec<u64> = fields.map_while(|field| field.parse().ok()).collect();
+        (fields.len() > 6 && fields[0] == u64::from(queue)).then_some(fields)
+    })
+}
+
+/// The netlink port of whoever has a queue.
+pub fn owner(queue: u16) -> Option<u64> {
+    row(queue).map(|fields| fields[1])
+}
+
+/// What the kernel counts of a queue: packets that found the queue full, and packets for which the
+/// receive buffer had no room.
+pub fn kernel_drops(queue: u16) -> Option<[u64; 2]> {
+    row(queue).map(|fields| [fields[5], fields[6]])
+}

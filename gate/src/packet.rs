@@ -1,0 +1,36 @@
+//! A packet as the queue of the gate holds it: what decides, without its payload.
+
+use sluice_queue::Packet;
+
+/// A packet that the gate holds.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Held {
+    /// Its number to whom it came from: the kernel's id, or its place in a capture.
+    pub id: u32,
+    /// Length of the IP packet.
+    pub bytes: u32,
+    /// Hash of what identifies its flow.
+    pub flow_hash: u32,
+    /// Whether it can be marked (ECT).
+    pub ecn_capable: bool,
+    /// Whether the queue has marked it.
+    pub marked: bool,
+}
+
+impl Packet for Held {
+    fn bytes(&self) -> u32 {
+        self.bytes
+    }
+
+    fn flow_hash(&self) -> u32 {
+        self.flow_hash
+    }
+
+    fn ecn_capable(&self) -> bool {
+        self.ecn_capable
+    }
+
+    fn mark(&mut self) {
+        self.marked = true;
+    }
+}

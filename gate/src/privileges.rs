@@ -1,0 +1,57 @@
+//! What the process may do: enough to decide on packets, and no more.
+
+use caps::{CapSet, Capability};
+
+use crate::Failure;
+
+/// The one capability that deciding on packets takes, all the time.
+const NEEDED: Capability = Capability::CAP_NET_ADMIN;
+
+/// Whether the process may administer the network.
+pub fn may_decide() -> bool {
+    caps::has_cap(None, CapSet::Effective, NEEDED).unwrap_or(false)
+}
+
+/// Whether it may ask for the real-time scheduler.
+pub fn may_run_in_real_time() -> bool {
+    caps::has_cap(None, CapSet::Effective, Capability::CAP_SYS_NICE).unwrap_or(false)
+}
+
+/// Gives up all capabilities but one, for this thread and all that it starts from now on.
+///
+/// # Errors
+/// If the kernel refuses.
+pub fn drop_all_but_needed() -> Result<(), Failure> {
+    let refuse = |what: &str| Failure(format!("cannot give up capabilities: {what}"));
+    if caps::has_cap(None, CapSet::Effective, Capability::CAP_SETPCAP).unwrap_or(false) {
+        for capability in caps::runtime::thread_all_supported() {
+            if capability != NEEDED {
+                caps::drop(None, CapSet::Bounding, capability)
+                    .map_err(|error| refuse(&error.to_string()))?;
+            }
+        }
+    }
+    let needed = [NEEDED].into_iter().collect();
+    caps::clear(None, CapSet::Ambient).map_err(|error| refuse(&error.to_string()))?;
+    for set in [CapSet::Effective, CapSet::Permitted] {
+        caps::set(None, set, &needed).map_err(|error| refuse(&error.to_string()))?;
+    }
+    caps::clear(None, CapSet::Inheritable).map_err(|error| refuse(&error.to_string()))?;
+    nix::sys::prctl::set_no_new_privs().map_err(|error| refuse(error.desc()))
+}
+
+/// Asks for the real-time scheduler, at its lowest priority.
+///
+/// # Errors
+/// Without the capability CAP_SYS_NICE.
+pub fn run_in_real_time() -> Result<(), Failure> {
+    let priority = libc::sched_param { sched_priority: 1 };
+    // SAFETY: the parameters outlive the call; 0 is this thread.
+    let done = unsafe { libc::sched_setscheduler(0, libc::SCHED_FIFO, &raw const priority) };
+    nix::errno::Errno::result(done).map(drop).map_err(|error| {
+        Failure(format!(
+            "--realtime: {}: it takes CAP_SYS_NICE",
+            error.desc()
+        ))
+    })
+}

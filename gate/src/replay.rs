@@ -1,0 +1,116 @@
+//! `sluiced replay`: a capture through the queue, in virtual time.
+//!
+//! It decides what the network world decides for the same packets: the same link, the same streams
+//! of chance, the same hashes of flows.
+
+use std::{
+    fs::File,
+    io::{BufWriter, Write},
+    path::Path,
+};
+
+use sluice_aqm::Verdict;
+use sluice_capture::Capture;
+use sluice_link::Clock;
+use sluice_queue::{DecisionLog, Event, Observer};
+use sluice_random::stream;
+
+use crate::{
+    Failure, cli::ReplayOptions, link::Link, link::Outlet, measures::Measures, packet::Held,
+    settings::Settings, summary,
+};
+
+/// Bits of the clock's times: as many as the network world has for one link.
+const ROOM: u32 = 63;
+
+/// Whoever watches a replay; nobody asks what comes out.
+pub struct Watch<O>(pub O);
+
+impl<O: Observer<Held>> Observer<Held> for Watch<O> {
+    const ON: bool = O::ON;
+
+    fn lost(&mut self, packet: Held, verdict: Verdict) {
+        self.0.lost(packet, verdict);
+    }
+
+    fn note(&mut self, now_ns: u64, queue: usize, event: Event<'_>) {
+        self.0.note(now_ns, queue, event);
+    }
+}
+
+impl<O: Observer<Held>> Outlet<Held> for Watch<O> {
+    fn released(&mut self, _: u64, _: Held) {}
+}
+
+/// Sends a capture through the forward link and shows `watch` every decision.
+///
+/// # Errors
+/// If the capture is too long for the clock.
+pub fn replay(
+    capture: &Capture,
+    settings: &Settings,
+    watch: &mut impl Outlet<Held>,
+) -> Result<Measures, Failure> {
+    let last_ns = capture.time_ns.last().copied().unwrap_or_default();
+    let clock = Clock::new(last_ns, ROOM).ok_or_else(|| {
+        Failure(format!(
+            "a capture of {} s is too long",
+            last_ns / 1_000_000_000
+        ))
+    })?;
+    let random = stream(settings.seed, &format!("aqm {}", settings.streams[0]), 0);
+    let mut link = Link::new(settings.forward.clone(), clock, random);
+    for (id, packet) in packets(capture).enumerate() {
+        link.arrive(capture.time_ns[id], packet, watch);
+    }
+    let mut now_ns = last_ns;
+    while link.is_busy() {
+        now_ns = link.due_ns().expect("a busy link has something due");
+        link.advance(now_ns, watch);
+    }
+    Ok(link.measures(now_ns))
+}
+
+/// The packets of a capture, their flows hashed as the network world hashes those of datagrams.
+fn packets(capture: &Capture) -> impl Iterator<Item = Held> {
+    let rows = capture.flow_numbers().into_iter().enumerate();
+    rows.map(|(id, flow)| Held {
+        id: id as u32,
+        bytes: capture.bytes[id],
+        flow_hash: sluice_queue::datagram_flow_hash(flow),
+        ecn_capable: capture.ecn_capable[id],
+        marked: false,
+    })
+}
+
+/// The command.
+///
+/// # Errors
+/// If the settings or the capture are refused, or if a file cannot be written.
+pub fn run(options: &ReplayOptions) -> Result<(), Failure> {
+    let settings = Settings::read(&options.link)?;
+    let capture = sluice_capture::read(&options.capture)?;
+    let measures = match &options.decisions {
+        None => replay(&capture, &settings, &mut Watch(()))?,
+        Some(path) => {
+            let mut log = DecisionLog::new(create(path)?);
+            let measures = replay(&capture, &settings, &mut Watch(&mut log))?;
+            log.finish()
+                .map_err(|error| Failure::writing(path, &error))?;
+            measures
+        }
+    };
+    if let Some(path) = &options.json {
+        let mut file = create(path)?;
+        let written = writeln!(file, "{:#}", measures.json()).and_then(|()| file.flush());
+        written.map_err(|error| Failure::writing(path, &error))?;
+    }
+    println!("{}", settings.forward.describe());
+    print!("{}", summary::table(&measures));
+    Ok(())
+}
+
+fn create(path: &Path) -> Result<BufWriter<File>, Failure> {
+    let file = File::create(path).map_err(|error| Failure::writing(path, &error))?;
+    Ok(BufWriter::new(file))
+}

@@ -1,0 +1,242 @@
+//! The live router: packets from a back end through links, at the time of the day.
+
+use std::{collections::HashMap, io};
+
+use sluice_aqm::Verdict;
+use sluice_link::Clock;
+use sluice_queue::Observer;
+use sluice_random::stream;
+
+use crate::{
+    backend::{Backend, Fate, Incoming, Losses},
+    ecn::set_ce,
+    link::{Link, Outlet},
+    measures::{Measures, Times},
+    packet::Held,
+    settings::Settings,
+};
+
+/// Batches that are read before departures are looked after again.
+const MOST_BATCHES: usize = 8;
+
+/// What is counted of a live link besides its measures.
+#[derive(Clone, Debug, Default)]
+pub struct Live {
+    /// From when a packet should have been let go until it was.
+    pub lateness: Times,
+    /// Packets let go.
+    pub released: u64,
+    /// Packets without a readable IP header; they pass as one flow.
+    pub unreadable: u64,
+    /// Packets that were marked and had no header to mark; they pass.
+    pub unmarkable: u64,
+    /// Packets that were held at the end.
+    pub left_at_end: u64,
+}
+
+/// How a link stands.
+#[derive(Clone, Debug)]
+pub struct Standing {
+    /// From the start.
+    pub measures: Measures,
+    /// Likewise.
+    pub live: Live,
+    /// Likewise.
+    pub losses: Losses,
+    /// Packets that wait now, and their bytes.
+    pub queue: (usize, u64),
+    /// The AQM's average queue and probability, where it holds them and is one.
+    pub aqm: (Option<f64>, Option<f64>),
+}
+
+/// What became of packets since it was last asked.
+#[derive(Default)]
+struct Outcome {
+    released: Vec<(u64, Held)>,
+    lost: Vec<u32>,
+}
+
+impl Observer<Held> for Outcome {
+    fn lost(&mut self, packet: Held, _: Verdict) {
+        self.lost.push(packet.id);
+    }
+}
+
+impl Outlet<Held> for Outcome {
+    fn released(&mut self, at_ns: u64, packet: Held) {
+        self.released.push((at_ns, packet));
+    }
+}
+
+/// A link at work.
+struct Port {
+    link: Link<Held>,
+    outcome: Outcome,
+    /// Packets that may have to be marked, whole.
+    payloads: HashMap<u32, Vec<u8>>,
+    live: Live,
+}
+
+/// Links between a back end's arrivals and its departures.
+pub struct Router<B> {
+    backend: B,
+    ports: Vec<Port>,
+}
+
+impl<B: Backend> Router<B> {
+    /// One that holds nothing, at time 0.
+    ///
+    /// # Errors
+    /// If the back end takes no settings.
+    pub fn new(mut backend: B, settings: &Settings) -> io::Result<Self> {
+        let mut ports = Vec::new();
+        for (number, link) in settings.links().into_iter().enumerate() {
+            backend.set_whole(number, link.ecn())?;
+            let random = stream(
+                settings.seed,
+                &format!("aqm {}", settings.streams[number]),
+                0,
+            );
+            ports.push(Port {
+                link: Link::new(link.clone(), Clock::endless(), random),
+                outcome: Outcome::default(),
+                payloads: HashMap::new(),
+                live: Live::default(),
+            });
+        }
+        Ok(Self { backend, ports })
+    }
+
+    /// Whom to wait for.
+    pub fn backend(&self) -> &B {
+        &self.backend
+    }
+
+    /// When something is next to be done, ns; `None`: nothing before a packet comes.
+    pub fn due_ns(&self) -> Option<u64> {
+        self.ports
+            .iter()
+            .filter_map(|port| port.link.due_ns())
+            .min()
+    }
+
+    /// Does all that is due: takes in what has come, lets go what is to go. `now_ns` gives the
+    /// time. Gives whether more packets may wait.
+    ///
+    /// # Errors
+    /// If the back end has gone.
+    pub fn turn(&mut self, now_ns: impl Fn() -> u64) -> io::Result<bool> {
+        let mut more = true;
+        for _ in 0..MOST_BATCHES {
+            let ports = &mut self.ports;
+            let mut now = None;
+            more = self.backend.receive(&mut |incoming| {
+                let now_ns = *now.get_or_insert_with(&now_ns);
+                ports[incoming.link].arrive(now_ns, incoming);
+            })?;
+            self.settle(now_ns())?;
+            if !more {
+                break;
+            }
+        }
+        Ok(more)
+    }
+
+    /// Lets go what is due, and tells the back end.
+    fn settle(&mut self, now_ns: u64) -> io::Result<()> {
+        for (number, port) in self.ports.iter_mut().enumerate() {
+            port.link.advance(now_ns, &mut port.outcome);
+            let Outcome { released, lost } = &mut port.outcome;
+            for id in lost.drain(..) {
+                port.payloads.remove(&id);
+                self.backend.decide(number, id, Fate::Drop)?;
+            }
+            for (due_ns, packet) in released.drain(..) {
+                port.live.lateness.add(now_ns - due_ns);
+                port.live.released += 1;
+                let mut payload = port.payloads.remove(&packet.id).unwrap_or_default();
+                let fate = if !packet.marked {
+                    Fate::Accept
+                } else if set_ce(&mut payload) {
+                    Fate::Replace(&payload)
+                } else {
+                    port.live.unmarkable += 1;
+                    Fate::Accept
+                };
+                self.backend.decide(number, packet.id, fate)?;
+            }
+        }
+        self.backend.flush()
+    }
+
+    /// Goes on with other settings, of as many links; no packet is lost by that.
+    ///
+    /// # Errors
+    /// If the back end has gone.
+    pub fn change(&mut self, now_ns: u64, settings: &Settings) -> io::Result<()> {
+        self.settle(now_ns)?;
+        for (number, link) in settings.links().into_iter().enumerate() {
+            self.backend.set_whole(number, link.ecn())?;
+            self.ports[number].link.change(now_ns, link.clone());
+        }
+        Ok(())
+    }
+
+    /// Lets all go that is held, or drops it.
+    ///
+    /// # Errors
+    /// If the back end has gone.
+    pub fn end(&mut self, now_ns: u64, fate: Fate<'_>) -> io::Result<()> {
+        self.settle(now_ns)?;
+        for (number, port) in self.ports.iter_mut().enumerate() {
+            for packet in port.link.drain(now_ns) {
+                port.live.left_at_end += 1;
+                self.backend.decide(number, packet.id, fate)?;
+            }
+        }
+        self.backend.flush()
+    }
+
+    /// How each link stands.
+    pub fn standings(&mut self, now_ns: u64) -> Vec<Standing> {
+        let backend = &self.backend;
+        let standing = |(number, port): (usize, &mut Port)| {
+            port.link.advance(now_ns, &mut port.outcome);
+            let aqm = port.link.aqm();
+            Standing {
+                aqm: (
+                    aqm.and_then(|aqm| aqm.average()),
+                    aqm.and_then(|aqm| aqm.probability()),
+                ),
+                measures: port.link.measures(now_ns),
+                live: port.live.clone(),
+                losses: backend.losses(number),
+                queue: (port.link.packets(), port.link.bytes()),
+            }
+        };
+        self.ports.iter_mut().enumerate().map(standing).collect()
+    }
+}
+
+impl Port {
+    fn arrive(&mut self, now_ns: u64, incoming: Incoming<'_>) {
+        let Incoming {
+            id, bytes, data, ..
+        } = incoming;
+        let read = sluice_capture::ip_packet(data, bytes);
+        self.live.unreadable += u64::from(read.is_none());
+        let whole = data.len() == bytes as usize && self.link.settings().ecn();
+        let ecn_capable = whole && read.is_some_and(|packet| packet.ecn_capable);
+        if ecn_capable {
+            self.payloads.insert(id, data.to_vec());
+        }
+        let packet = Held {
+            id,
+            bytes,
+            flow_hash: read.map_or(0, |packet| packet.flow),
+            ecn_capable,
+            marked: false,
+        };
+        self.link.arrive(now_ns, packet, &mut self.outcome);
+    }
+}

@@ -1,0 +1,264 @@
+//! `sluiced rules`: the firewall's rules that hand packets to the gate.
+//!
+//! What leaves by an interface goes to one queue, and what enters by it to the next. nft where the
+//! kernel can do it, else iptables.
+
+use std::{
+    io::Write,
+    process::{Command, Output, Stdio},
+};
+
+use crate::{Failure, cli::RulesOptions, nfqueue::Fail};
+
+/// The program that sets rules.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub enum Tool {
+    /// nftables.
+    Nft,
+    /// iptables and ip6tables.
+    Iptables,
+}
+
+/// Which packets go to which queue.
+#[derive(Clone, Debug)]
+pub struct Rules {
+    /// Name of the interface.
+    pub interface: String,
+    /// Number of the queue for what leaves by it.
+    pub queue: u16,
+    /// Whether what enters by it goes to the next queue.
+    pub both_ways: bool,
+    /// What the kernel does while nobody listens.
+    pub fail: Fail,
+}
+
+/// The command.
+///
+/// # Errors
+/// If there is no program that sets rules, or if it refuses.
+pub fn run(options: &RulesOptions) -> Result<(), Failure> {
+    let rules = Rules::of(options)?;
+    let tool = match options.tool {
+        Some(tool) => tool,
+        None => rules.find_tool()?,
+    };
+    if !(options.install || options.remove) {
+        println!("# nothing is changed: --install sets these rules, --remove takes them away");
+        print!("{}", rules.text(tool));
+        return Ok(());
+    }
+    match tool {
+        Tool::Nft if options.install => rules.nft(&[], &rules.nft_script())?,
+        Tool::Nft => rules.nft(&[], &format!("delete table inet {}\n", rules.table()))?,
+        Tool::Iptables => rules.change(if options.install { "-A" } else { "-D" })?,
+    }
+    Ok(())
+}
+
+impl Rules {
+    fn of(options: &RulesOptions) -> Result<Self, Failure> {
+        let name = &options.interface;
+        let is_plain = |byte: u8| byte.is_ascii_graphic() && !b"\"\\;{}/".contains(&byte);
+        // the kernel's names have 15 bytes at most
+        if name.is_empty() || name.len() > 15 || !name.bytes().all(is_plain) {
+            return Err(Failure(format!(
+                "--interface = {name} must be the name of a network interface: see ip link"
+            )));
+        }
+        Ok(Self {
+            interface: name.clone(),
+            queue: options.queue,
+            both_ways: options.both_ways,
+            fail: options.fail,
+        })
+    }
+
+    /// nft if the kernel takes its rules, else iptables if it is there.
+    ///
+    /// # Errors
+    /// If there is neither.
+    pub fn find_tool(&self) -> Result<Tool, Failure> {
+        let refused = match self.nft(&["--check"], &self.nft_script()) {
+            Ok(()) => return Ok(Tool::Nft),
+            Err(Failure(what)) => what,
+        };
+        if Command::new("iptables").arg("--version").output().is_ok() {
+            return Ok(Tool::Iptables);
+        }
+        Err(Failure(format!(
+            "{refused}; and there is no iptables: install one of them (Debian, Ubuntu: apt install \
+             nftables iptables)"
+        )))
+    }
+
+    fn table(&self) -> String {
+        format!("sluiced_{}", self.queue)
+    }
+
+    /// Hook of nft, chain of iptables, which end of the way, and number of the queue.
+    fn ways(&self) -> Vec<(&'static str, &'static str, [&'static str; 2], u16)> {
+        let mut ways = vec![("postrouting", "POSTROUTING", ["oifname", "-o"], self.queue)];
+        if self.both_ways {
+            ways.push((
+                "prerouting",
+                "PREROUTING",
+                ["iifname", "-i"],
+                self.queue + 1,
+            ));
+        }
+        ways
+    }
+
+    /// Whatever rules of ours there were, these take their place.
+    fn nft_script(&self) -> String {
+        let table = self.table();
+        let mut script = format!("table inet {table}\ndelete table inet {table}\n");
+        script += &format!("table inet {table} {{\n");
+        for (hook, _, [end, _], queue) in self.ways() {
+            let bypass = if self.fail == Fail::Open {
+                " bypass"
+            } else {
+                ""
+            };
+            script += &format!(
+                "\tchain {hook} {{\n\t\ttype filter hook {hook} priority mangle; policy accept;\n\
+                 \t\t{end} \"{}\" queue num {queue}{bypass}\n\t}}\n",
+                self.interface
+            );
+        }
+        script + "}\n"
+    }
+
+    /// Commands of iptables; `action` is `-A`, `-C` or `-D`.
+    fn commands(&self, action: &str) -> Vec<Vec<String>> {
+        let mut commands = Vec::new();
+        for program in ["iptables", "ip6tables"] {
+            for (_, chain, [_, end], queue) in self.ways() {
+                let queue = queue.to_string();
+                let mut command = vec![program, "-t", "mangle", action, chain, end];
+                command.extend([&*self.interface, "-j", "NFQUEUE", "--queue-num", &queue]);
+                command.extend((self.fail == Fail::Open).then_some("--queue-bypass"));
+                commands.push(command.into_iter().map(str::to_owned).collect());
+            }
+        }
+        commands
+    }
+
+    fn text(&self, tool: Tool) -> String {
+        match tool {
+            Tool::Nft => self.nft_script(),
+            Tool::Iptables => {
+                let lines = self.commands("-A").into_iter();
+                lines.map(|command| command.join(" ") + "\n").collect()
+            }
+        }
+    }
+
+    fn nft(&self, options: &[&str], script: &str) -> Result<(), Failure> {
+        let mut command = Command::new("nft");
+        command.args(options).args(["-f", "-"]);
+        let output = command
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .and_then(|mut child| {
+                let mut input = child.stdin.take().expect("it is piped");
+                input.write_all(script.as_bytes())?;
+                drop(input);
+                child.wait_with_output()
+            });
+        told("nft", output)
+    }
+
+    /// Adds all rules that are not there, or takes all away that are.
+    fn change(&self, action: &str) -> Result<(), Failure> {
+        for (there, command) in self.commands("-C").iter().zip(self.commands(action)) {
+            let is_there = execute(there).is_ok();
+            if is_there != (action == "-A") {
+                execute(&command)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether the kernel has the rules.
+    pub fn are_installed(&self) -> bool {
+        let table = Command::new("nft")
+            .args(["list", "table", "inet", &self.table()])
+            .output();
+        table.is_ok_and(|output| output.status.success())
+            || self
+                .commands("-C")
+                .iter()
+                .all(|command| execute(command).is_ok())
+    }
+
+    /// The command that installs them.
+    pub fn install_command(&self) -> String {
+        let fail = match self.fail {
+            Fail::Open => "open",
+            Fail::Closed => "closed",
+        };
+        let both = if self.both_ways { " --both-ways" } else { "" };
+        format!(
+            "sluiced rules --interface {} --queue {} --fail {fail}{both} --install",
+            self.interface, self.queue
+        )
+    }
+}
+
+fn execute(command: &[String]) -> Result<(), Failure> {
+    told(
+        &command[0],
+        Command::new(&command[0]).args(&command[1..]).output(),
+    )
+}
+
+/// What a program said that did not do what it was told.
+fn told(program: &str, output: std::io::Result<Output>) -> Result<(), Failure> {
+    let output = output.map_err(|error| Failure(format!("{program}: {error}")))?;
+    if output.status.success() {
+        return Ok(());
+    }
+    let said = String::from_utf8_lossy(&output.stderr);
+    let first = said.lines().next().unwrap_or("it failed").to_owned();
+    Err(Failure(format!("{program}: {first}")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn rules(both_ways: bool, fail: Fail) -> Rules {
+        Rules {
+            interface: "eth0".into(),
+            queue: 4,
+            both_ways,
+            fail,
+        }
+    }
+
+    #[test]
+    fn each_direction_has_its_queue() {
+        let text = rules(true, Fail::Closed).text(Tool::Iptables);
+        let lines: Vec<&str> = text.lines().collect();
+        assert_eq!(
+            lines[..2],
+            [
+                "iptables -t mangle -A POSTROUTING -o eth0 -j NFQUEUE --queue-num 4",
+                "iptables -t mangle -A PREROUTING -i eth0 -j NFQUEUE --queue-num 5",
+            ]
+        );
+        assert_eq!(lines.len(), 4);
+        assert!(lines[2].starts_with("ip6tables "));
+    }
+
+    #[test]
+    fn packets_pass_an_absent_gate_only_if_it_fails_open() {
+        for tool in [Tool::Nft, Tool::Iptables] {
+            assert!(rules(false, Fail::Open).text(tool).contains("bypass"));
+            assert!(!rules(false, Fail::Closed).text(tool).contains("bypass"));
+        }
+    }
+}

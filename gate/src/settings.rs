@@ -1,0 +1,335 @@
+//! What a gate is set to: one link, or one in each direction, from options or a scenario.
+
+use std::path::Path;
+
+use sluice_aqm::Running;
+use sluice_queue::Packet;
+use sluice_scenario::{
+    AnyScenario, AqmName, Discipline, Fields, Fifo, NetworkScenario, Params, Queue, Scheduler,
+    Table, Value,
+    network::{self, SimplexLink},
+    ns,
+};
+
+use crate::{cli::LinkOptions, syntax};
+
+/// Why settings were refused: a line for each problem.
+#[derive(Debug, thiserror::Error)]
+#[error("{0}")]
+pub struct SettingsError(String);
+
+/// A link and what stands before it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct LinkSettings {
+    /// Bits/s.
+    pub rate_bps: u64,
+    /// Propagation.
+    pub delay_ns: u64,
+    /// Bytes that each packet takes on the link besides its own.
+    pub overhead_bytes: u32,
+    /// The buffer.
+    pub buffer: Queue,
+    /// The AQM and what goes with it; of `aqm/` or of a header.
+    pub discipline: Discipline,
+}
+
+impl LinkSettings {
+    /// An empty queue before an idle link.
+    pub fn queue<P: Packet>(&self) -> sluice_queue::Queue<P, Running> {
+        let aqm = self.discipline.configured();
+        let aqm = aqm.expect("settings have no AQM of a program");
+        sluice_queue::Queue::new(
+            self.discipline.on(&self.buffer),
+            (&self.discipline.scheduler).into(),
+            || aqm.start(),
+            self.rate_bps,
+        )
+    }
+
+    /// Whether it makes the same queue as another one.
+    pub fn same_queue(&self, other: &Self) -> bool {
+        (self.rate_bps, &self.buffer, &self.discipline)
+            == (other.rate_bps, &other.buffer, &other.discipline)
+    }
+
+    /// Whether early drops become marks.
+    pub fn ecn(&self) -> bool {
+        self.discipline.ecn(&self.buffer)
+    }
+
+    /// In one line.
+    pub fn describe(&self) -> String {
+        let (rate, delay) = (self.rate_bps as f64 / 1e6, self.delay_ns as f64 / 1e6);
+        format!(
+            "{rate} Mbit/s, {delay} ms, limit {} packets, {}",
+            self.buffer.limit,
+            self.discipline.name()
+        )
+    }
+}
+
+/// Everything that a gate is set to.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Settings {
+    /// The link with the discipline.
+    pub forward: LinkSettings,
+    /// The same link in the other direction, if packets of that direction are held, too.
+    pub reverse: Option<LinkSettings>,
+    /// Of every random stream.
+    pub seed: u64,
+    /// Places of the two in the list of a scenario's links, which name their random streams.
+    pub streams: [usize; 2],
+}
+
+impl Settings {
+    /// Reads what options say, and the scenario that they name.
+    ///
+    /// # Errors
+    /// All that is wrong with one of them.
+    pub fn read(options: &LinkOptions) -> Result<Self, SettingsError> {
+        let mut settings = match &options.scenario {
+            Some(path) => of_scenario(path, options)?,
+            None => of_options(options)?,
+        };
+        let links = [Some(&mut settings.forward), settings.reverse.as_mut()];
+        for link in links.into_iter().flatten() {
+            link.overhead_bytes = options.overhead;
+        }
+        Ok(settings)
+    }
+
+    /// The links, the forward one first.
+    pub fn links(&self) -> Vec<&LinkSettings> {
+        [Some(&self.forward), self.reverse.as_ref()]
+            .into_iter()
+            .flatten()
+            .collect()
+    }
+}
+
+fn refuse<T>(what: impl Into<String>) -> Result<T, SettingsError> {
+    Err(SettingsError(what.into()))
+}
+
+/// Without a scenario: all from options.
+fn of_options(options: &LinkOptions) -> Result<Settings, SettingsError> {
+    let (Some(aqm), Some(rate)) = (&options.aqm, &options.rate) else {
+        return refuse("without --scenario, --aqm and --rate must be given");
+    };
+    if options.discipline.is_some() {
+        return refuse("--discipline chooses one of a scenario's: give --scenario, too");
+    }
+    let link = link(rate, options.delay.as_deref().unwrap_or("0"))?;
+    let forward = LinkSettings {
+        rate_bps: link.rate_bps as u64,
+        delay_ns: ns(link.delay_s),
+        overhead_bytes: 0,
+        buffer: buffer(&Queue::usual(), options)?,
+        discipline: discipline(aqm)?,
+    };
+    let reverse = if options.two_way {
+        Some(LinkSettings {
+            delay_ns: reverse_delay_ns(options, forward.delay_ns)?,
+            ..forward.clone()
+        })
+    } else if let Some(delay) = &options.reverse_delay {
+        Some(plain(&LinkSettings {
+            delay_ns: ns(self::link(rate, delay)?.delay_s),
+            ..forward.clone()
+        }))
+    } else {
+        None
+    };
+    Ok(Settings {
+        forward,
+        reverse,
+        seed: seed(options)?.unwrap_or(1),
+        streams: [0, 1],
+    })
+}
+
+/// With a scenario: options go before it.
+fn of_scenario(path: &Path, options: &LinkOptions) -> Result<Settings, SettingsError> {
+    let scenario = match AnyScenario::load(path) {
+        Ok(AnyScenario::Network(scenario)) => scenario,
+        Ok(AnyScenario::Slotted(_)) => {
+            return refuse(format!(
+                "{}: a scenario of the gate must have a topology, as those of the network world",
+                path.display()
+            ));
+        }
+        Err(error) => return refuse(error.to_string()),
+    };
+    let (forward, reverse) = bottleneck(&scenario)
+        .map_err(|what| SettingsError(format!("{}: {what}", path.display())))?;
+    let discipline = match &options.aqm {
+        Some(aqm) => discipline(aqm)?,
+        None => chosen(&scenario, options.discipline.as_deref())
+            .map_err(|what| SettingsError(format!("{}: {what}", path.display())))?,
+    };
+    let buffer = buffer(&scenario.queue, options)?;
+    let settings = |simplex: &SimplexLink| -> Result<LinkSettings, SettingsError> {
+        let rate = options.rate.clone();
+        let rate = rate.unwrap_or_else(|| format!("{:e}", simplex.rate_bps));
+        Ok(LinkSettings {
+            rate_bps: link(&rate, "0")?.rate_bps as u64,
+            delay_ns: ns(simplex.delay_s),
+            overhead_bytes: 0,
+            buffer: buffer.clone(),
+            discipline: discipline.clone(),
+        })
+    };
+    let mut there = settings(&forward.1)?;
+    if let Some(delay) = &options.delay {
+        there.delay_ns = ns(link("1", delay)?.delay_s);
+    }
+    let back = match &reverse {
+        Some((_, simplex)) => {
+            let mut back = settings(simplex)?;
+            back.delay_ns = reverse_delay_ns(options, back.delay_ns)?;
+            Some(if simplex.queue || options.two_way {
+                back
+            } else {
+                plain(&back)
+            })
+        }
+        None => None,
+    };
+    Ok(Settings {
+        forward: there,
+        reverse: back,
+        seed: seed(options)?.unwrap_or(scenario.seed),
+        streams: [forward.0, reverse.map_or(0, |(place, _)| place)],
+    })
+}
+
+type Placed = (usize, SimplexLink);
+
+/// The link with the discipline and the same link back, each with its place in the list of links.
+fn bottleneck(scenario: &NetworkScenario) -> Result<(Placed, Option<Placed>), String> {
+    let links = scenario.topology.simplex_links();
+    let placed: Vec<Placed> = links.into_iter().enumerate().collect();
+    let mut queued = placed.iter().filter(|(_, link)| link.queue);
+    let forward = queued.next().expect("a scenario is checked").clone();
+    let is_back =
+        |link: &SimplexLink| (&link.source, &link.sink) == (&forward.1.sink, &forward.1.source);
+    if let Some((_, other)) = queued.find(|(_, link)| !is_back(link)) {
+        return Err(format!(
+            "topology: the gate is one link, and the discipline stands before {} -> {} and before \
+             {} -> {}",
+            forward.1.source, forward.1.sink, other.source, other.sink
+        ));
+    }
+    let reverse = placed.iter().find(|(_, link)| is_back(link)).cloned();
+    Ok((forward, reverse))
+}
+
+fn chosen(scenario: &NetworkScenario, name: Option<&str>) -> Result<Discipline, String> {
+    let names: Vec<String> = scenario.disciplines.iter().map(Discipline::name).collect();
+    let place = match name {
+        None if names.len() == 1 => Some(0),
+        None => None,
+        Some(name) => names.iter().position(|known| known == name),
+    };
+    match (place, name) {
+        (Some(place), _) => Ok(scenario.disciplines[place].clone()),
+        (None, Some(name)) => Err(format!(
+            "--discipline = {name} must be one of: {}",
+            names.join("; ")
+        )),
+        (None, None) => Err(format!(
+            "there are {} disciplines: choose with --discipline, one of: {}",
+            names.len(),
+            names.join("; ")
+        )),
+    }
+}
+
+/// The same link with nothing before it but a queue for all that comes.
+fn plain(link: &LinkSettings) -> LinkSettings {
+    LinkSettings {
+        buffer: Queue {
+            limit: MOST_PACKETS,
+            limit_bytes: None,
+            ..link.buffer.clone()
+        },
+        discipline: Discipline {
+            aqm: AqmName::Named("drop_tail".into()),
+            params: Params::default(),
+            label: String::new(),
+            scheduler: Scheduler::Fifo(Fifo {}),
+            victim: None,
+            ecn: None,
+        },
+        ..link.clone()
+    }
+}
+
+/// The most that a queue takes.
+const MOST_PACKETS: u32 = 100_000;
+
+fn reverse_delay_ns(options: &LinkOptions, otherwise_ns: u64) -> Result<u64, SettingsError> {
+    match &options.reverse_delay {
+        Some(delay) => Ok(ns(link("1", delay)?.delay_s)),
+        None => Ok(otherwise_ns),
+    }
+}
+
+/// A discipline as `--aqm` gives it.
+fn discipline(text: &str) -> Result<Discipline, SettingsError> {
+    let refuse = |what: String| SettingsError(format!("--aqm {what}"));
+    let given = syntax::discipline(text).map_err(refuse)?;
+    sluice_scenario::read(&given, Path::new("")).map_err(|error| refuse(error.to_string()))
+}
+
+/// A table of a scenario from texts of options.
+fn table<T: Table>(rows: &[(&str, Value)]) -> Result<T, SettingsError> {
+    let mut fields = Fields::default();
+    rows.iter()
+        .for_each(|(name, value)| fields.set(name, value.clone()));
+    sluice_scenario::read(&Value::Table(fields), Path::new(""))
+        .map_err(|error| SettingsError(error.to_string()))
+}
+
+fn link(rate: &str, delay: &str) -> Result<network::Link, SettingsError> {
+    let text = |name: &str| Value::Text(name.to_owned());
+    table(&[
+        ("source", text("left")),
+        ("sink", text("right")),
+        ("rate_bps", syntax::value(rate)),
+        ("delay_s", syntax::value(delay)),
+    ])
+}
+
+/// A buffer, some of whose fields options replace.
+fn buffer(given: &Queue, options: &LinkOptions) -> Result<Queue, SettingsError> {
+    let mut rows = Vec::new();
+    for (name, text) in [
+        ("limit", &options.limit),
+        ("limit_bytes", &options.limit_bytes),
+    ] {
+        rows.extend(text.as_ref().map(|text| (name, syntax::value(text))));
+    }
+    let changed: Queue = table(&rows)?;
+    let is_given = |name: &str| rows.iter().any(|(given, _)| *given == name);
+    let mut buffer = given.clone();
+    if is_given("limit") {
+        buffer.limit = changed.limit;
+    }
+    if is_given("limit_bytes") {
+        buffer.limit_bytes = changed.limit_bytes;
+    }
+    Ok(buffer)
+}
+
+fn seed(options: &LinkOptions) -> Result<Option<u64>, SettingsError> {
+    let Some(text) = &options.seed else {
+        return Ok(None);
+    };
+    match text.replace('_', "").parse() {
+        Ok(seed) => Ok(Some(seed)),
+        Err(_) => refuse(format!(
+            "--seed = {text} must be a whole number from 0 to 2^64 - 1"
+        )),
+    }
+}

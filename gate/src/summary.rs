@@ -1,0 +1,91 @@
+//! The measures of a link as a table for people.
+
+use std::fmt::Write;
+
+use crate::{
+    measures::{Measures, Times},
+    telemetry::Record,
+};
+
+/// A line for each measure.
+pub fn table(measures: &Measures) -> String {
+    let mut rows = vec![
+        ("time", format!("{:.3} s", measures.until_ns as f64 / 1e9)),
+        (
+            "arrivals",
+            format!(
+                "{} packets, {} bytes",
+                measures.arrivals, measures.arrived_bytes
+            ),
+        ),
+        (
+            "sent",
+            format!("{} packets, {} bytes", measures.sent, measures.sent_bytes),
+        ),
+        ("lost", lost(measures)),
+        ("marked", format!("{} packets", measures.marked())),
+        (
+            "queue",
+            format!(
+                "mean {:.2}, max {} packets",
+                measures.queue_mean(),
+                measures.queue_max
+            ),
+        ),
+    ];
+    rows.push(("sojourn", times(&measures.sojourn)));
+    rows.push(("delay", times(&measures.delay)));
+    let mut text = String::new();
+    for (name, value) in rows {
+        writeln!(text, "{name:10} {value}").expect("memory to write to");
+    }
+    text
+}
+
+/// The same for a live link, with what only that has.
+pub fn live_table(record: &Record) -> String {
+    let (live, losses) = (&record.standing.live, &record.standing.losses);
+    let mut text = table(&record.standing.measures);
+    writeln!(text, "{:10} {}", "lateness", times(&live.lateness)).expect("memory to write to");
+    for (name, count) in [
+        ("packets left in the queue at the end", live.left_at_end),
+        ("packets without a readable IP header", live.unreadable),
+        ("packets marked that had no header to mark", live.unmarkable),
+        (
+            "packets lost by the kernel before they came",
+            losses.id_gaps,
+        ),
+        ("times that the receive buffer had no room", losses.overruns),
+        ("decisions on packets that had gone", losses.refused),
+    ] {
+        if count > 0 {
+            writeln!(text, "{count} {name}").expect("memory to write to");
+        }
+    }
+    text
+}
+
+fn lost(measures: &Measures) -> String {
+    let share = 100.0 * measures.lost() as f64 / measures.arrivals.max(1) as f64;
+    let losses = measures.losses();
+    let reasons: Vec<String> = losses
+        .iter()
+        .filter(|(_, count)| *count > 0)
+        .map(|(name, count)| format!("{name} {count}"))
+        .collect();
+    let reasons = match reasons.as_slice() {
+        [] => String::new(),
+        reasons => format!(": {}", reasons.join(", ")),
+    };
+    format!("{} packets ({share:.2} %){reasons}", measures.lost())
+}
+
+fn times(times: &Times) -> String {
+    format!(
+        "mean {:.3} ms, p50 {:.3}, p99 {:.3}, max {:.3}",
+        times.mean_ms(),
+        times.quantile_ms(0.5),
+        times.quantile_ms(0.99),
+        times.quantile_ms(1.0)
+    )
+}

@@ -1,0 +1,257 @@
+//! A replay decides what the network world decides, packet by packet and bit by bit, for every
+//! AQM, victim and scheduler.
+
+use std::{path::Path, sync::Arc};
+
+use sluice_aqm::{NEVER, Verdict, View, all};
+use sluice_capture::Capture;
+use sluice_gate::{
+    packet::Held,
+    replay::{Watch, replay},
+    settings::{LinkSettings, Settings},
+};
+use sluice_network::{Control, Group, Plan, Port, Recording, Replay, Source, Topology, Trace};
+use sluice_queue::{Event, Observer};
+use sluice_scenario::{Discipline, Fields, Queue, Table, Value};
+
+const RATE_BPS: u64 = 1_300_000;
+
+/// What happened at a queue: time, the scheduler's queue, the verdict, what the AQM saw.
+type Decision = (u64, usize, Option<Verdict>, View);
+
+#[derive(Default)]
+struct Decisions(Vec<Decision>);
+
+impl Decisions {
+    fn add(&mut self, now_ns: u64, queue: usize, event: Event<'_>) {
+        let (verdict, view) = match event {
+            Event::Arrive(view, verdict) | Event::Depart(view, verdict) => (Some(verdict), *view),
+            Event::LoseArrival(verdict) | Event::LoseLeft(verdict) => {
+                (Some(verdict), View::default())
+            }
+            Event::Tick(view) => (None, *view),
+            Event::Join(view) | Event::Leave(_, view) => (None, view.copied().unwrap_or_default()),
+        };
+        self.0.push((now_ns, queue, verdict, view));
+    }
+}
+
+impl Observer<Held> for Decisions {
+    const ON: bool = true;
+
+    fn lost(&mut self, _: Held, _: Verdict) {}
+
+    fn note(&mut self, now_ns: u64, queue: usize, event: Event<'_>) {
+        self.add(now_ns, queue, event);
+    }
+}
+
+impl Trace for Decisions {
+    const ON: bool = true;
+
+    fn begin(&mut self, _: &[u32], _: &[u32]) {}
+
+    fn note(&mut self, _: u64, _: sluice_network::Event) {}
+
+    fn decide(&mut self, now_ns: u64, _: usize, queue: usize, event: Event<'_>) {
+        self.add(now_ns, queue, event);
+    }
+}
+
+/// The capture of the repository, again and again; of every three packets two can be marked.
+fn recorded(packets: usize) -> Capture {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../captures/gateway.pcap");
+    let once = sluice_capture::read(path).unwrap();
+    let pause_ns = once.time_ns.last().unwrap() + 1_000_003;
+    let mut capture = Capture::default();
+    for row in 0..packets {
+        let (round, place) = (row / once.time_ns.len(), row % once.time_ns.len());
+        capture
+            .time_ns
+            .push(once.time_ns[place] + round as u64 * pause_ns);
+        capture.bytes.push(once.bytes[place]);
+        capture.flow.push(once.flow[place]);
+        capture.ecn_capable.push(row % 3 > 0);
+    }
+    capture
+}
+
+fn in_replay(capture: &Capture, settings: &Settings) -> Vec<Decision> {
+    let mut watch = Watch(Decisions::default());
+    replay(capture, settings, &mut watch).unwrap();
+    watch.0.0
+}
+
+fn in_network(capture: &Capture, settings: &Settings) -> Vec<Decision> {
+    let LinkSettings {
+        rate_bps,
+        discipline,
+        buffer,
+        ..
+    } = &settings.forward;
+    let recording = Recording::new(
+        &capture.time_ns,
+        &capture.bytes,
+        &capture.flow_numbers(),
+        &capture.ecn_capable,
+    );
+    let port = Port {
+        discipline: discipline.on(buffer),
+        scheduler: (&discipline.scheduler).into(),
+        aqm: discipline.configured().unwrap(),
+    };
+    let plan = Plan {
+        topology: Topology {
+            nodes: vec!["left".into(), "right".into()],
+            links: vec![sluice_network::Link {
+                from: 0,
+                to: 1,
+                rate_bps: *rate_bps,
+                delay_ns: 0,
+                port: Some(port),
+            }],
+        },
+        groups: vec![Group {
+            from: 0,
+            to: 1,
+            count: 1,
+            source: Source::Replay(Replay {
+                recording: Arc::new(recording.unwrap()),
+                start_ns: 0,
+                spread_ns: 0,
+                stop_ns: NEVER,
+            }),
+        }],
+        duration_ns: capture.time_ns.last().unwrap() + 10_000_000_000,
+        warm_up_ns: 0,
+        sample_ns: 1_000_000_000,
+        windows: false,
+        replications: 1,
+        seed: settings.seed,
+    };
+    let mut decisions = Decisions::default();
+    sluice_network::simulate_traced(&plan, &Control::default(), &mut decisions).unwrap();
+    decisions.0
+}
+
+fn table(rows: &[(&str, &str)]) -> Value {
+    let rows = rows.iter();
+    Value::Table(Fields {
+        of: "",
+        rows: rows
+            .map(|(name, text)| ((*name).to_owned(), Value::Text((*text).to_owned())))
+            .collect(),
+    })
+}
+
+/// Every AQM with its default parameters and every victim and scheduler, marking by turns.
+fn cases() -> impl Iterator<Item = Settings> {
+    let words = ["tail", "front", "random"].into_iter().flat_map(|victim| {
+        let schedulers = ["fifo", "sfq", "drr", "fq"].into_iter();
+        schedulers.map(move |scheduler| (victim, scheduler))
+    });
+    let aqms = all().iter();
+    let each = aqms.flat_map(move |aqm| words.clone().map(move |words| (&*aqm.name, words)));
+    each.enumerate()
+        .map(|(number, (aqm, (victim, scheduler)))| {
+            let mut given = table(&[("aqm", aqm), ("victim", victim)]);
+            if let Value::Table(fields) = &mut given {
+                let mut of_scheduler = table(&[("kind", scheduler)]);
+                // each queue makes an event of each tick
+                if let (Value::Table(fields), true) = (&mut of_scheduler, scheduler != "fifo") {
+                    fields.set("queues", Value::Whole(16));
+                }
+                fields.set("scheduler", of_scheduler);
+                fields.set("ecn", Value::Switch(number % 2 == 1));
+            }
+            let discipline: Discipline = sluice_scenario::read(&given, Path::new("")).unwrap();
+            Settings {
+                forward: LinkSettings {
+                    rate_bps: RATE_BPS,
+                    delay_ns: 0,
+                    overhead_bytes: 0,
+                    buffer: Queue {
+                        limit: 150,
+                        ..Queue::usual()
+                    },
+                    discipline,
+                },
+                reverse: None,
+                seed: number as u64,
+                streams: [0, 1],
+            }
+        })
+}
+
+/// Compares all cases and gives how often each verdict was given.
+fn compare(packets: usize) -> [u64; Verdict::COUNT] {
+    let capture = recorded(packets);
+    let mut verdicts = [0; Verdict::COUNT];
+    let mut count = 0;
+    for settings in cases() {
+        let name = settings.forward.describe();
+        let found = in_replay(&capture, &settings);
+        let expected = in_network(&capture, &settings);
+        let place = found
+            .iter()
+            .zip(&expected)
+            .position(|(one, two)| one != two);
+        if let Some(place) = place {
+            panic!("{name}: {:?} is not {:?}", found[place], expected[place]);
+        }
+        // the network's AQM ticks on when all packets have left
+        let is_tick = |(_, _, verdict, view): &Decision| {
+            verdict.is_none() && view.packet_bytes == 0 && view.queue_packets == 0
+        };
+        assert!(expected.len() >= found.len(), "{name}");
+        assert!(expected[found.len()..].iter().all(is_tick), "{name}");
+        for verdict in found.iter().filter_map(|decision| decision.2) {
+            verdicts[verdict as usize] += 1;
+        }
+        count += 1;
+    }
+    assert_eq!(count, all().len() * 3 * 4);
+    verdicts
+}
+
+#[test]
+fn every_verdict_is_that_of_the_network_world() {
+    let verdicts = compare(20_000);
+    for verdict in [
+        Verdict::Admit,
+        Verdict::Mark,
+        Verdict::DropEarly,
+        Verdict::DropForced,
+        Verdict::DropOverflow,
+        Verdict::DropBoth,
+    ] {
+        let count = verdicts[verdict as usize];
+        assert!(count > 1000, "{verdict:?}: {count}");
+    }
+}
+
+/// About four minutes: `cargo test --release -p sluice-gate --test replay -- --ignored`.
+#[test]
+#[ignore = "takes minutes"]
+fn a_million_packets_are_judged_as_in_the_network_world() {
+    println!("{:?}", compare(1_000_000));
+}
+
+/// Another seed or one packet less of room is found out.
+#[test]
+fn what_differs_is_found() {
+    let capture = recorded(20_000);
+    let settings = cases().find(|case| case.forward.discipline.name().contains("random"));
+    let settings = settings.unwrap();
+    let mut smaller = settings.clone();
+    smaller.forward.buffer.limit -= 1;
+    let reseeded = Settings {
+        seed: settings.seed + 1,
+        ..settings.clone()
+    };
+    let expected = in_network(&capture, &settings);
+    for other in [smaller, reseeded] {
+        let found = in_replay(&capture, &other);
+        assert!(found.iter().zip(&expected).any(|(one, two)| one != two));
+    }
+}

@@ -1,0 +1,185 @@
+"""The gate with real packets, in network namespaces; and the command `sluiced`."""
+
+import json
+import shutil
+import subprocess
+import sys
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import sluicegate as sg
+from sluicegate.worlds import Network
+
+ROOT = Path(__file__).resolve().parent.parent
+SLUICED = ROOT / ".venv" / "bin" / "sluiced"
+LAB = Path(__file__).with_name("gate_lab.py")
+ENTER = ["unshare", "-Urnm", "--kill-child"]
+PACKET_NS = 1_200_000  # 1500 bytes at 10 Mbit/s
+
+
+def sluiced(*options):
+    return subprocess.run([SLUICED, *options], capture_output=True, text=True, check=False)
+
+
+@cache
+def lacking():
+    """Why no real packets can be sent here; empty if they can."""
+    for program in ("unshare", "ip"):
+        if shutil.which(program) is None:
+            return f"there is no {program} here"
+    rules = [SLUICED, "rules", "--interface", "lo", "--fail", "open", "--install"]
+    done = subprocess.run([*ENTER, *rules], capture_output=True, text=True, check=False)
+    return done.stderr.strip()
+
+
+def measured(name):
+    """What an experiment of the lab gave."""
+    if why := lacking():
+        pytest.skip(why)
+    command = [*ENTER, sys.executable, LAB, SLUICED, name]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
+
+
+def nothing_is_forgotten(found):
+    """Each packet that came was let go or lost by a verdict."""
+    assert found["arrivals"] == found["released"] + found["lost"]
+    assert found["left_at_end"] == found["refused_verdicts"] == found["unmarkable"] == 0
+
+
+def test_packets_leave_at_the_rate_of_the_link():
+    found = measured("shaping")
+    nothing_is_forgotten(found)
+    times_ns = np.array(found["times_ns"])
+    assert len(times_ns) == found["released"] > 4500
+    # whoever is late makes nobody else late: the earliest of many is as early at the end as at
+    # the start. That is known to the lateness of the earliest, below 0.5 ms in 5 s: 0.01 %
+    late_ns = times_ns - PACKET_NS * np.arange(len(times_ns))
+    drift_ns = late_ns[-1000:].min() - late_ns[:1000].min()
+    assert abs(drift_ns) < 1e-4 * (times_ns[-1] - times_ns[0])
+
+
+@pytest.mark.parametrize(("name", "after"), [("killed_open", 50), ("killed_closed", 0)])
+def test_a_killed_gate_fails_as_was_chosen(name, after):
+    assert measured(name) == {"before": 50, "after": after}
+
+
+def test_a_second_gate_on_a_queue_is_refused():
+    found = measured("second")
+    assert found["exit"] == 2
+    assert found["got"] == 50
+    assert found["said"].startswith("sluiced: queue 0 is taken by another program (netlink port ")
+
+
+def test_a_reload_loses_nothing_and_wrong_settings_are_refused():
+    found = measured("reload")
+    nothing_is_forgotten(found)
+    assert found["numbers"] == list(range(found["offered"]))
+    said = found["said"].splitlines()
+    assert len(said) == 3
+    assert said[0].endswith("reloaded: forward: 1 Mbit/s, 10 ms, limit 5000 packets, drop_tail")
+    assert "the old settings stay in force" in said[1]
+    assert "rate_bps = 0.0 must be at least 1 (bits/s)" in said[1]
+    assert said[2].endswith("limit 5000 packets, red min_th=4000, max_th=4900")
+
+
+@pytest.mark.parametrize("name", ["ecn4", "ecn6"])
+def test_marks_are_received_as_congestion_experienced(name):
+    found = measured(name)
+    nothing_is_forgotten(found)
+    # a wrong checksum would be dropped by the receiving kernel
+    assert found["ce"] == found["marked"] > 100
+    assert found["ce_of_others"] == 0
+
+
+def test_packets_that_end_too_early_pass():
+    found = measured("odd")
+    nothing_is_forgotten(found)
+    assert found["alive"]
+    assert found["seen"] == found["offered"] == 300
+    assert found["whole"] == 4000
+
+
+def test_tcp_with_segmentation_offload_is_queued_packet_by_packet():
+    found = measured("tcp")
+    nothing_is_forgotten(found)
+    assert found["got"] == 4_000_000
+    assert found["arrived_bytes"] <= 1500 * found["arrivals"]
+    assert found["queue_max"] > 10
+
+
+def test_what_the_kernel_lost_is_counted():
+    found = measured("overrun")
+    nothing_is_forgotten(found)
+    assert found["id_gaps"] > 0
+    assert found["arrivals"] + found["id_gaps"] == found["offered"] - found["refused"]
+    assert found["kernel_queue_drops"] + found["kernel_buffer_drops"] == found["id_gaps"]
+    assert found["released"] == found["got"]
+
+
+def test_without_the_capability_it_says_so():
+    if shutil.which("unshare") is None:
+        pytest.skip("there is no unshare here")
+    # a user without a name has no capabilities
+    run = [SLUICED, "run", "--fail", "open", "--aqm", "red", "--rate", "1e6"]
+    done = subprocess.run(["unshare", "-U", *run], capture_output=True, text=True, check=False)
+    if "unshare failed" in done.stderr:
+        pytest.skip(done.stderr.strip())
+    assert done.returncode == 2
+    assert "takes the capability CAP_NET_ADMIN" in done.stderr
+
+
+REPLAYED = """
+duration_s = 80
+topology = {{ kind = "graph", links = [
+    {{ source = "near", sink = "far", rate_bps = 1.3e6, delay_s = 0.01, queue = true }} ] }}
+flows = [{{ kind = "replay", capture = "{capture}", source = "near", sink = "far" }}]
+queue = {{ limit = 60 }}
+seed = 7
+replications = 1
+disciplines = [{{ {discipline} }}]
+"""
+
+
+@pytest.mark.parametrize(
+    "discipline",
+    [
+        'aqm = "red", params = { min_th = 5, max_th = 20 }, victim = "random"',
+        'aqm = "codel", victim = "front", scheduler = { kind = "fq", queues = 64 }',
+    ],
+)
+def test_a_replay_writes_the_decision_log_of_the_network_world(discipline, gateway, tmp_path):
+    scenario = tmp_path / "scenario.toml"
+    scenario.write_text(REPLAYED.format(capture=gateway, discipline=discipline))
+    log = tmp_path / "replay.csv"
+    done = sluiced("replay", gateway, "--scenario", scenario, "--decisions", log)
+    assert done.returncode == 0, done.stderr
+    sg.compare(sg.load(scenario), world=Network(decisions=tmp_path / "network.csv"))
+    replayed = log.read_text().splitlines()
+    assert replayed == (tmp_path / "network.csv").read_text().splitlines()
+    assert len(replayed) > 12_500
+
+
+@pytest.mark.parametrize(
+    ("options", "told"),
+    [
+        (["--aqm", "red"], "without --scenario, --aqm and --rate must be given"),
+        (["--aqm", "rde", "--rate", "1e6"], "--aqm rde is not an AQM (did you mean red?)"),
+        (["--aqm", "red:max_th=1", "--rate", "1e6"], "red.max_th = 1 must exceed red.min_th = 5"),
+        (["--aqm", "red", "--rate", "0"], "rate_bps = 0 must be at least 1 (bits/s)"),
+        (["--aqm", "red", "--rate", "1e6", "--limit", "0"], "limit = 0 must be at least 1"),
+        (["--aqm", "red", "--rate", "1e6", "--seed", "x"], "--seed = x must be a whole number"),
+        (["--scenario", "scenarios/gateway.toml"], "must have a topology"),
+        (["--scenario", "scenarios/network/lred-1.toml"], "there are 6 disciplines: choose with"),
+    ],
+)
+def test_what_is_wrong_is_told(options, told, gateway, monkeypatch, root):
+    monkeypatch.chdir(root)
+    done = sluiced("replay", gateway, *options)
+    assert done.returncode == 2
+    assert told in done.stderr
+    assert done.stdout == ""
