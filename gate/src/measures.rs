@@ -61,6 +61,15 @@ impl Times {
         self.histogram.value_at_quantile(share) as f64 / 1e6
     }
 
+    /// Times, ns, and how often each was counted.
+    fn pairs(&self) -> Value {
+        let counted = self.histogram.iter_recorded();
+        let middle = |ns| self.histogram.median_equivalent(ns);
+        counted
+            .map(|bin| json!([middle(bin.value_iterated_to()), bin.count_at_value()]))
+            .collect()
+    }
+
     /// Mean and quantiles, ms.
     pub fn json(&self) -> Value {
         json!({
@@ -96,6 +105,8 @@ pub struct Measures {
     pub verdicts: [u64; Verdict::COUNT],
     /// Sum over time of the packets that wait, packets x ns.
     queue_ns: u128,
+    /// For how long k packets waited, by k, ns.
+    queue_times_ns: Vec<u64>,
     /// Most packets that ever waited.
     pub queue_max: u64,
     /// From arrival until transmission starts.
@@ -116,7 +127,12 @@ impl Measures {
     /// `waiting` packets have waited up to now.
     #[inline]
     pub fn hold(&mut self, now_ns: u64, waiting: usize) {
-        self.queue_ns += u128::from(now_ns - self.until_ns) * waiting as u128;
+        let held_ns = now_ns - self.until_ns;
+        self.queue_ns += u128::from(held_ns) * waiting as u128;
+        if self.queue_times_ns.len() <= waiting {
+            self.queue_times_ns.resize(waiting + 1, 0);
+        }
+        self.queue_times_ns[waiting] += held_ns;
         self.queue_max = self.queue_max.max(waiting as u64);
         self.until_ns = now_ns;
     }
@@ -147,6 +163,10 @@ impl Measures {
         for (verdict, before) in verdicts.iter_mut().zip(earlier.verdicts) {
             *verdict -= before;
         }
+        let mut queue_times_ns = self.queue_times_ns.clone();
+        for (time_ns, before) in queue_times_ns.iter_mut().zip(&earlier.queue_times_ns) {
+            *time_ns -= before;
+        }
         Self {
             until_ns: self.until_ns - earlier.until_ns,
             arrivals: self.arrivals - earlier.arrivals,
@@ -155,6 +175,7 @@ impl Measures {
             sent_bytes: self.sent_bytes - earlier.sent_bytes,
             verdicts,
             queue_ns: self.queue_ns - earlier.queue_ns,
+            queue_times_ns,
             queue_max: self.queue_max,
             sojourn: self.sojourn.since(&earlier.sojourn),
             delay: self.delay.since(&earlier.delay),
@@ -180,6 +201,18 @@ impl Measures {
             "delay_ms": self.delay.json(),
         })
     }
+
+    /// Also the distributions, as pairs without those that count nothing: for how many ns k packets
+    /// waited, and how many packets had a time in ns.
+    pub fn json_with_distributions(&self) -> Value {
+        let mut json = self.json();
+        let waited = self.queue_times_ns.iter().enumerate();
+        let waited = waited.filter(|(_, time_ns)| **time_ns > 0);
+        json["queue_distribution_ns"] = waited.map(|(k, ns)| json!([k, ns])).collect();
+        json["sojourn_distribution_ns"] = self.sojourn.pairs();
+        json["delay_distribution_ns"] = self.delay.pairs();
+        json
+    }
 }
 
 #[cfg(test)]
@@ -192,6 +225,11 @@ mod tests {
         for (now_ns, waiting) in [(10, 0), (30, 4), (40, 2)] {
             measures.hold(now_ns, waiting);
         }
+        let earlier = measures.clone();
+        measures.hold(45, 4);
+        let since = measures.since(&earlier).json_with_distributions();
+        assert_eq!(since["queue_distribution_ns"], json!([[4, 5]]));
+        let measures = earlier;
         // (0 x 10 + 4 x 20 + 2 x 10) / 40
         assert_eq!((measures.queue_mean(), measures.queue_max), (2.5, 4));
     }
@@ -205,6 +243,12 @@ mod tests {
         times.add(7_000_000);
         let since = times.since(&earlier);
         assert_eq!((since.count(), since.mean_ms()), (1, 7.0));
+        let pairs = since.pairs();
+        assert_eq!(pairs.as_array().unwrap().len(), 1);
+        assert!(
+            (pairs[0][0].as_f64().unwrap() / 7e6 - 1.0).abs() < 0.01,
+            "{pairs}"
+        );
         for (share, ms) in [(0.5, 500.0), (0.99, 990.0), (1.0, 1000.0)] {
             let found = earlier.quantile_ms(share);
             assert!((found - ms).abs() <= 0.01 * ms, "{share}: {found}");

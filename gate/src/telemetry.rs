@@ -15,6 +15,10 @@ use std::{
     time::Duration,
 };
 
+use nix::{
+    sys::time::TimeValLike,
+    time::{ClockId, clock_gettime},
+};
 use serde_json::{Value, json};
 
 use crate::{Failure, nfqueue::kernel_drops, prometheus, router::Standing};
@@ -36,6 +40,8 @@ pub struct Record {
     /// Packets that found the kernel's queue full, and those for which the receive buffer had no
     /// room, as the kernel counts them.
     pub kernel_drops: [u64; 2],
+    /// Of CLOCK_MONOTONIC: what other programs wrote meanwhile can be told apart by it.
+    pub clock_ns: i64,
 }
 
 impl Record {
@@ -46,6 +52,8 @@ impl Record {
             queue,
             standing,
             kernel_drops: kernel_drops(queue).unwrap_or_default(),
+            clock_ns: clock_gettime(ClockId::CLOCK_MONOTONIC)
+                .map_or(0, |now| now.num_nanoseconds()),
         }
     }
 
@@ -60,6 +68,7 @@ impl Record {
         } = &self.standing;
         let mut json = measures.json();
         json["link"] = json!(self.link);
+        json["clock_ns"] = json!(self.clock_ns);
         json["queue_packets"] = json!(queue.0);
         json["queue_bytes"] = json!(queue.1);
         json["average_queue"] = json!(aqm.0);
@@ -143,8 +152,10 @@ fn write(
             let mut json = record.json();
             let now = &record.standing.measures;
             json["interval"] = match earlier.get(place) {
-                Some(before) => now.since(&before.standing.measures).json(),
-                None => now.json(),
+                Some(before) => now
+                    .since(&before.standing.measures)
+                    .json_with_distributions(),
+                None => now.json_with_distributions(),
             };
             if written.is_ok() {
                 written = to_file(&format!("{json}\n"));
