@@ -1,5 +1,6 @@
 """The gate: real packets through sluiced, in the words and columns of the network world."""
 
+import json
 import os
 import subprocess
 import sys
@@ -13,7 +14,7 @@ from sluicegate.errors import SluiceError
 from sluicegate.scenario import NetworkScenario
 from sluicegate.testbed.check import missing, needs
 from sluicegate.worlds.gate import measure, refusals
-from sluicegate.worlds.gate.lines import LinkLines, tally
+from sluicegate.worlds.gate.lines import Lines
 
 LACKING = missing(needs())
 needs_gate = pytest.mark.skipif(bool(LACKING), reason=f"no gate here: {LACKING}")
@@ -209,31 +210,37 @@ def test_without_the_daemon_the_gate_says_how_to_get_it(monkeypatch):
         sg.compare(scenario(TCP), world="gate")
 
 
-def line(clock_ns, interval=(), **counts):
-    times = {"mean": 3.0}
-    given = {"link": "forward", "clock_ns": clock_ns, "time_s": clock_ns / 1e9, "marked": 0}
-    given |= {"arrivals": 0, "sent": 0, "sent_bytes": 0, "sojourn_ms": times, "delay_ms": times}
-    given["drops"] = {"early": 0, "forced": 0, "overflow": 0, "both": 0}
+def line(clock_ns, interval=(), link="forward", **counts):
+    none = dict.fromkeys(("arrivals", "sent", "sent_bytes", "lost", "marked", "queue_packets"), 0)
+    given = {"link": link, "clock_ns": clock_ns, "time_s": clock_ns / 1e9, **none, **counts}
+    given |= {"average_queue": None, "drop_probability": 0.5}
+    given["drops"] = {"early": 0, "forced": given["lost"], "overflow": 0, "both": 0}
+    given["sojourn_ms"] = given["delay_ms"] = {"mean": 3.0}
     names = ("queue", "sojourn", "delay")
     given["interval"] = {f"{name}_distribution_ns": list(interval) for name in names}
-    return {**given, **counts}
+    return json.dumps(given)
 
 
 def test_what_is_counted_lies_between_the_lines_nearest_to_the_times():
     pairs = [[2, 600], [5, 400]]
-    lines = [
+    text = [
         line(0),
-        line(1_010, arrivals=5, sent=4, sent_bytes=400),
-        line(1_990, pairs, arrivals=9, sent=8, sent_bytes=1000),
-        {**line(2_000), "link": "reverse"},
+        line(1_010, arrivals=5, sent=4, sent_bytes=400, queue_packets=1),
+        line(1_990, pairs, arrivals=9, sent=8, sent_bytes=1000, lost=1, queue_packets=2),
+        line(2_000, link="reverse"),
         line(3_000, [[1, 1]], arrivals=20),
     ]
-    found = LinkLines(lines, "forward").between(1_000, 2_000)
-    assert [each["clock_ns"] for each in found] == [1_010, 1_990]
-    counted = tally(found, rate_bps=8e9)
+    lines = Lines("\n".join(text), "forward")
+    counted = lines.tally(1_000, 2_000, rate_bps=8e9)
     assert counted.duration == 980
     assert counted.idle == 980 - 600
     assert counted.queue.tolist() == [0, 0, 600, 0, 0, 400]
     assert (counted.arrivals, counted.served, counted.served_bytes) == (4, 4, 600)
+    assert counted.verdicts == [0, 0, 1, 0, 0, 0]
     assert counted.sojourn.sum == 4 * 3_000_000
     assert counted.sojourn.square_sum == 600 * 4 + 400 * 25
+    series = lines.series(np.array([1_000, 1_500, 2_000]), slack_ns=50)
+    assert series.queue.tolist() == [1, 1, 2]
+    assert series.arrivals.tolist() == [0, 0, 4]
+    assert np.isnan(series.average).all()
+    assert series.probability.tolist() == [0.5] * 3

@@ -71,7 +71,7 @@ def _run(job: Job) -> Outcome:
     return Outcome(
         start_ns=start_ns,
         hosts=(clients, servers),
-        router=router.stop() if router else [],
+        router=router.stop() if router else "",
         load=(load, os.getloadavg()[0]),
     )
 

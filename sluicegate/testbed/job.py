@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -214,11 +214,11 @@ class Outcome:
     Attributes:
         start_ns: When it started.
         hosts: Both sides, the clients first.
-        router: The lines of what the daemon counted; empty without one.
+        router: What the daemon wrote: JSON, a line for each link and sample; empty without one.
         load: Processes that wanted a core, mean over the last minute, before and after the run.
     """
 
     start_ns: int
     hosts: tuple[HostOutcome, HostOutcome]
-    router: Sequence[dict[str, Any]]
+    router: str
     load: tuple[float, float]

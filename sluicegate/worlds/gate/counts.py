@@ -12,8 +12,7 @@ from numpy.typing import NDArray
 from sluicegate.scenario import NetworkScenario
 from sluicegate.testbed.job import SIDES, HostOutcome, Outcome, Side
 from sluicegate.testbed.tcp_info import COLUMNS
-from sluicegate.worlds.gate import lines as of_router
-from sluicegate.worlds.gate.lines import LinkLines
+from sluicegate.worlds.gate.lines import DIRECTIONS, Lines
 from sluicegate.worlds.gate.outcome import (
     DatagramFlows,
     FlowSeries,
@@ -25,7 +24,6 @@ from sluicegate.worlds.gate.outcome import (
 from sluicegate.worlds.gate.plan import Plan
 
 _NS_PER_S = 1e9
-_DIRECTIONS = ("forward", "reverse")
 
 
 def replication(scenario: NetworkScenario, plan: Plan, outcome: Outcome) -> Replication:
@@ -35,7 +33,7 @@ def replication(scenario: NetworkScenario, plan: Plan, outcome: Outcome) -> Repl
     samples = plan.job.hosts[0].sample_ns
     count = -(-plan.job.hosts[0].duration_ns // samples)
     times_ns = outcome.start_ns + samples * np.arange(count, dtype=np.int64)
-    routers = [LinkLines(outcome.router, name) for name in _DIRECTIONS[: len(links)]]
+    routers = [Lines(outcome.router, name) for name in DIRECTIONS[: len(links)]]
     warm_up_ns = round(scenario.warm_up * _NS_PER_S)
     cuts = [0, warm_up_ns, plan.job.hosts[0].duration_ns]
     periods = [
@@ -43,9 +41,8 @@ def replication(scenario: NetworkScenario, plan: Plan, outcome: Outcome) -> Repl
             since_ns,
             until_ns,
             [
-                of_router.tally(
-                    router.between(outcome.start_ns + since_ns, outcome.start_ns + until_ns),
-                    link.rate_bps,
+                router.tally(
+                    outcome.start_ns + since_ns, outcome.start_ns + until_ns, link.rate_bps
                 )
                 for router, link in zip(routers, links, strict=True)
             ],
@@ -57,7 +54,7 @@ def replication(scenario: NetworkScenario, plan: Plan, outcome: Outcome) -> Repl
         periods=periods,
         tcp=flows.tcp(),
         datagrams=flows.datagrams(),
-        ports=[of_router.series(router.at(times_ns, samples // 2)) for router in routers],
+        ports=[router.series(times_ns, samples // 2) for router in routers],
         flows=flows.series(count, windows=scenario.windows),
     )
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import json
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -10,14 +11,17 @@ from numpy.typing import NDArray
 
 from sluicegate.worlds.gate.outcome import PortSeries, Tally, Times
 
-Line = dict[str, Any]
+DIRECTIONS = ("forward", "reverse")
 
-# width of the bins of times: below what the daemon tells apart at 13 ms and above
+# width of the bins of times: what the daemon tells apart at 13 ms
 _BIN_NS = 1 << 17
 _NS_PER_S = 1e9
-# reasons for losses, in the order of verdicts from the second on; the fifth is a mark
-_REASONS = ("early", "forced", "overflow")
-_LOST_BY_THE_KERNEL = (
+_COUNTS = ("clock_ns", "arrivals", "sent", "sent_bytes", "lost", "marked", "queue_packets")
+_LEVELS = ("time_s", "average_queue", "drop_probability")
+_DISTRIBUTIONS = ("queue", "sojourn", "delay")
+# the reasons for losses that are verdicts 1 to 3, and the one that is verdict 5
+_REASONS = ("early", "forced", "overflow", "both")
+_BEYOND_THE_QUEUE = (
     "id_gaps",
     "kernel_queue_drops",
     "kernel_buffer_drops",
@@ -26,100 +30,116 @@ _LOST_BY_THE_KERNEL = (
     "refused_verdicts",
 )
 
+Pairs = NDArray[np.int64]
 
-class LinkLines:
+
+class Lines:
     """The lines of one link.
 
     Attributes:
-        lines: In the order of time.
-        clock_ns: When each was written, of CLOCK_MONOTONIC, shape (N,).
+        counts: Columns of whole numbers, shape (N,): from the start of the daemon, but for
+            `clock_ns` (of CLOCK_MONOTONIC) and `queue_packets`.
+        levels: Columns of other figures, shape (N,); NaN where there is none.
+        pairs: For each of queue, sojourn and delay, and each line, the values in the time since the
+            line before, with their counts, shape (K, 2); those of the queue with their ns.
+        last: The last line.
     """
 
-    def __init__(self, lines: Sequence[Line], link: str) -> None:
-        self.lines = [line for line in lines if line["link"] == link]
-        self.clock_ns = np.array([line["clock_ns"] for line in self.lines], dtype=np.int64)
+    def __init__(self, text: str, link: str) -> None:
+        rows: list[list[int]] = []
+        levels: list[list[float | None]] = []
+        self.pairs: dict[str, list[Pairs]] = {name: [] for name in _DISTRIBUTIONS}
+        self.last: dict[str, Any] = {}
+        # one line after the other: all together as dictionaries take a gigabyte in ten minutes
+        for line in text.splitlines():
+            found = json.loads(line)
+            if found["link"] != link:
+                continue
+            sums = [
+                round(found[f"{name}_ms"]["mean"] * 1e6 * found["sent"])
+                for name in ("sojourn", "delay")
+            ]
+            drops = [found["drops"][reason] for reason in _REASONS]
+            rows.append([*(found[name] for name in _COUNTS), *drops, *sums])
+            levels.append([found[name] for name in _LEVELS])
+            for name, pairs in self.pairs.items():
+                given = found["interval"][f"{name}_distribution_ns"]
+                pairs.append(np.array(given, dtype=np.int64).reshape(-1, 2))
+            self.last = found
+        names = [*_COUNTS, *_REASONS, "sojourn_ns", "delay_ns"]
+        columns = np.array(rows, dtype=np.int64).reshape(-1, len(names)).T
+        self.counts = dict(zip(names, columns, strict=True))
+        columns_of_levels = np.array(levels, dtype=np.float64).reshape(-1, len(_LEVELS)).T
+        self.levels = dict(zip(_LEVELS, columns_of_levels, strict=True))
 
-    def between(self, start_ns: int, end_ns: int) -> list[Line]:
-        """The lines from the one nearest to a time up to the one nearest to another."""
-        first, last = (int(np.abs(self.clock_ns - at).argmin()) for at in (start_ns, end_ns))
-        return self.lines[first : last + 1]
+    def nearest(self, time_ns: int) -> int:
+        """The place of the line nearest to a time."""
+        return int(np.abs(self.counts["clock_ns"] - time_ns).argmin())
 
-    def at(self, times_ns: NDArray[np.int64], slack_ns: int) -> list[Line]:
-        """The last line at each time or before, or up to a slack after it."""
-        places = np.searchsorted(self.clock_ns, times_ns + slack_ns, side="right") - 1
-        return [self.lines[place] for place in np.maximum(places, 0)]
+    def tally(self, since_ns: int, until_ns: int, rate_bps: float) -> Tally:
+        """What was counted between the lines nearest to two times."""
+        first, last = self.nearest(since_ns), self.nearest(until_ns)
 
+        def grown(name: str) -> int:
+            return int(self.counts[name][last] - self.counts[name][first])
 
-def tally(lines: Sequence[Line], rate_bps: float) -> Tally:
-    """What was counted between the first line and the last one."""
-    first, last = lines[0], lines[-1]
+        time_s = self.levels["time_s"]
+        duration_ns = round((time_s[last] - time_s[first]) * _NS_PER_S)
+        early, forced, overflow, both = map(grown, _REASONS)
+        pairs = {
+            name: np.concatenate([np.empty((0, 2), dtype=np.int64), *parts[first + 1 : last + 1]])
+            for name, parts in self.pairs.items()
+        }
 
-    def grown(*names: str) -> int:
-        def at(line: Any) -> int:
-            for name in names:
-                line = line[name]
-            return int(line)
+        def times(name: str) -> Times:
+            ns, count = pairs[name].T
+            return Times(
+                bins=_counted(ns // _BIN_NS, count),
+                bin=_BIN_NS,
+                sum=grown(f"{name}_ns"),
+                square_sum=sum(
+                    each * at**2 for at, each in zip(ns.tolist(), count.tolist(), strict=True)
+                ),
+            )
 
-        return at(last) - at(first)
+        return Tally(
+            duration=duration_ns,
+            idle=max(0, duration_ns - round(8 * grown("sent_bytes") / rate_bps * _NS_PER_S)),
+            queue=_counted(*pairs["queue"].T),
+            arrivals=grown("arrivals"),
+            verdicts=[0, early, forced, overflow, grown("marked"), both],
+            served=grown("sent"),
+            served_bytes=grown("sent_bytes"),
+            sojourn=times("sojourn"),
+            delay=times("delay"),
+        )
 
-    duration_ns = round((last["time_s"] - first["time_s"]) * _NS_PER_S)
-    sent_bytes = grown("sent_bytes")
-    intervals = [line["interval"] for line in lines[1:]]
-    drops = [grown("drops", reason) for reason in _REASONS]
-    return Tally(
-        duration=duration_ns,
-        idle=max(0, duration_ns - round(8 * sent_bytes / rate_bps * _NS_PER_S)),
-        queue=_summed([each["queue_distribution_ns"] for each in intervals], 1),
-        arrivals=grown("arrivals"),
-        verdicts=[0, *drops, grown("marked"), grown("drops", "both")],
-        served=grown("sent"),
-        served_bytes=sent_bytes,
-        sojourn=_times(first, last, intervals, "sojourn"),
-        delay=_times(first, last, intervals, "delay"),
-    )
+    def series(self, times_ns: NDArray[np.int64], slack_ns: int) -> PortSeries:
+        """How the link stood at some times: at the last line before, or up to a slack after.
 
+        Counts are from the first of the times on.
+        """
+        places = np.searchsorted(self.counts["clock_ns"], times_ns + slack_ns, side="right") - 1
+        at = np.maximum(places, 0)
 
-def _times(first: Line, last: Line, intervals: Iterable[Line], name: str) -> Times:
-    pairs = [each[f"{name}_distribution_ns"] for each in intervals]
+        def since(name: str) -> NDArray[np.uint64]:
+            values = self.counts[name][at]
+            return np.asarray(values - values[0], dtype=np.uint64)
 
-    def total_ns(line: Line) -> float:
-        return float(line[f"{name}_ms"]["mean"]) * 1e6 * int(line["sent"])
+        return PortSeries(
+            queue=self.counts["queue_packets"][at].astype(np.uint32),
+            arrivals=since("arrivals"),
+            losses=since("lost"),
+            sent_bytes=since("sent_bytes"),
+            average=self.levels["average_queue"][at],
+            probability=self.levels["drop_probability"][at],
+        )
 
-    return Times(
-        bins=_summed(pairs, _BIN_NS),
-        bin=_BIN_NS,
-        sum=round(total_ns(last) - total_ns(first)),
-        square_sum=sum(count * int(ns) ** 2 for each in pairs for ns, count in each),
-    )
-
-
-def _summed(parts: Sequence[Sequence[Sequence[int]]], width: int) -> NDArray[np.uint64]:
-    """Pairs of a value and its count as counts in bins."""
-    pairs = np.array([pair for part in parts for pair in part], dtype=np.int64).reshape(-1, 2)
-    sums = np.bincount(pairs[:, 0] // width, pairs[:, 1])
-    return np.asarray(sums, dtype=np.uint64)
-
-
-def series(lines: Sequence[Line]) -> PortSeries:
-    """How the link stood at each line, counts from the first line on."""
-
-    def column(name: str) -> NDArray[np.uint64]:
-        values = np.array([line[name] for line in lines], dtype=np.uint64)
-        return np.asarray(values - values[0])
-
-    def known(name: str) -> NDArray[np.float64]:
-        return np.array([line[name] for line in lines], dtype=np.float64)
-
-    return PortSeries(
-        queue=np.array([line["queue_packets"] for line in lines], dtype=np.uint32),
-        arrivals=column("arrivals"),
-        losses=column("lost"),
-        sent_bytes=column("sent_bytes"),
-        average=known("average_queue"),
-        probability=known("drop_probability"),
-    )
+    def uncounted(self) -> dict[str, int]:
+        """What the queue never saw, or could not treat as it should; without those that are 0."""
+        return {name: int(self.last[name]) for name in _BEYOND_THE_QUEUE if self.last[name]}
 
 
-def uncounted(line: Line) -> dict[str, int]:
-    """What the queue never saw, or could not treat as it should; without those that are 0."""
-    return {name: int(line[name]) for name in _LOST_BY_THE_KERNEL if line[name]}
+def _counted(values: NDArray[np.int64], counts: Sequence[int] | NDArray[np.int64]) -> Any:
+    """How often each whole number was counted, shape (K,)."""
+    return np.bincount(values, counts).astype(np.uint64)

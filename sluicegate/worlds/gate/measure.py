@@ -18,12 +18,14 @@ from sluicegate.scenario import Discipline, NetworkScenario
 from sluicegate.testbed.job import Outcome
 from sluicegate.testbed.run import run as run_job
 from sluicegate.worlds.gate.counts import Flows, replication
-from sluicegate.worlds.gate.lines import LinkLines, uncounted
+from sluicegate.worlds.gate.lines import DIRECTIONS, Lines
 from sluicegate.worlds.gate.outcome import Replication
 from sluicegate.worlds.gate.plan import plan
 from sluicegate.worlds.gate.record import GateRecord
 from sluicegate.worlds.gate.refusals import refuse
 from sluicegate.worlds.network.assemble import record as network_record
+
+_FIGURES = ("mean", "p50", "p99", "max")
 
 Watch = Callable[[float, float], None]
 
@@ -71,8 +73,9 @@ def measure(
         replications.append(replication(scenario, planned, outcome))
         own = pl.lit(number, pl.UInt32).alias("replication")
         looks.append(Flows(planned, outcome).connections.select(own, pl.all()))
-        late.append(_lateness(outcome).select(own, pl.all()))
-        machines.append(_machine(outcome))
+        links = [Lines(outcome.router, name) for name in DIRECTIONS]
+        late.append(_lateness(outcome, links).select(own, pl.all()))
+        machines.append(_machine(outcome, links))
     if not replications:
         raise InterruptError("interrupted before anything was finished")
     described = {
@@ -95,10 +98,9 @@ def measure(
     return GateRecord(**vars(found), connections=pl.concat(looks), lateness=pl.concat(late))
 
 
-def _machine(outcome: Outcome) -> dict[str, Any]:
+def _machine(outcome: Outcome, links: Sequence[Lines]) -> dict[str, Any]:
     """How busy the machine was, and what was lost where it should not."""
     before, after = outcome.load
-    links = [LinkLines(outcome.router, name).lines for name in ("forward", "reverse")]
     errors = [each.error for host in outcome.hosts for each in host.sent.streams if each.error]
     return {
         "load_before": before,
@@ -106,23 +108,16 @@ def _machine(outcome: Outcome) -> dict[str, Any]:
         "receiver_overruns": sum(host.received.overruns for host in outcome.hosts),
         "broken_connections": len(errors),
         "first_error": next(iter(errors), ""),
-        "uncounted": [uncounted(lines[-1]) for lines in links if lines],
+        "uncounted": [link.uncounted() for link in links],
     }
 
 
-def _lateness(outcome: Outcome) -> pl.DataFrame:
+def _lateness(outcome: Outcome, links: Sequence[Lines]) -> pl.DataFrame:
     """See `GateRecord.lateness`."""
     rows = []
-    for name in ("forward", "reverse"):
-        if lines := LinkLines(outcome.router, name).lines:
-            late, count = lines[-1]["lateness_ms"], lines[-1]["released"]
-            rows.append(
-                {
-                    "of": f"router, {name}",
-                    "count": count,
-                    **{f"{key}_s": late[key] / 1e3 for key in ("mean", "p50", "p99", "max")},
-                }
-            )
+    for name, link in zip(DIRECTIONS, links, strict=True):
+        late = {f"{key}_s": link.last["lateness_ms"][key] / 1e3 for key in _FIGURES}
+        rows.append({"of": f"router, {name}", "count": link.last["released"], **late})
     sent = [host.sent for host in outcome.hosts]
     rows += [
         *_row("datagram", np.concatenate([each.lateness_ns for each in sent])),
