@@ -1,6 +1,7 @@
 """The testbed with the kernel as its router: real packets, and nothing left of it."""
 
 import os
+import pickle
 import signal
 import socket
 import subprocess
@@ -162,25 +163,24 @@ def wait_for(condition):
     assert condition()
 
 
-ENDLESS = """
-from tests.test_testbed import job, run, stream
-print("started", flush=True)
-run(job([stream()], duration_ns=60 * 10**9), lambda since_s: print("runs", flush=True))
+CALLER = """
+import pickle, sys
+from sluicegate.testbed.run import run
+run(pickle.load(open(sys.argv[1], "rb")), lambda since_s: print("runs", flush=True))
 """
 
 
 @needs_namespaces
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM, signal.SIGINT])
-def test_nothing_is_left_after(number, root):
+def test_nothing_is_left_after(number, tmp_path):
+    (tmp_path / "job").write_bytes(pickle.dumps(job([stream()], duration_ns=60_000 * MS)))
     links = set(os.listdir("/sys/class/net"))
     caller = subprocess.Popen(
-        [sys.executable, "-c", ENDLESS],
-        cwd=root,
+        [sys.executable, "-c", CALLER, tmp_path / "job"],
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,
         text=True,
     )
-    assert "started" in caller.stdout.readline()
     assert "runs" in caller.stdout.readline()
     below = processes_below(caller.pid)
     own = networks(below) - networks([os.getpid()])
