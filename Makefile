@@ -70,6 +70,7 @@ bench: build
 	@$(BIN)/python bench/chain.py
 	@$(BIN)/python bench/growth.py
 	@$(BIN)/python bench/trace.py
+	@$(BIN)/python bench/headers.py
 
 bench-builds: build
 	@cargo build --locked --package sluice-python --profile plain

@@ -181,6 +181,15 @@ def _allowed(field: Schema) -> str:
 def _command_page() -> Iterator[str]:
     yield "# The command line\n"
     yield "What `--help` says.\n"
+    yield (
+        "The exit status is 0; 1 where something cannot be done, such as a scenario that is wrong, "
+        "or where `decisions` finds a difference; 2 where the command line itself is wrong; 130 "
+        "after Ctrl-C.\n"
+    )
+    yield (
+        "`sluice --install-completion` has your shell complete commands, options and the names of "
+        "AQMs; `--show-completion` shows what it would install.\n"
+    )
     for arguments in [[], *([name] for name in _COMMANDS)]:
         yield f"## `{' '.join(['sluice', *arguments])}`\n"
         yield f"```text\n{_help_text(arguments)}\n```\n"

@@ -58,6 +58,17 @@ class Measure:
             return self.bound if self.bound >= self.value else 1.0
         return None if self.half_width is None else self.value + self.half_width
 
+    def __float__(self) -> float:
+        return self.value
+
+    def __format__(self, spec: str) -> str:
+        """The value and its error, each in the format of a number: `f"{measure:.2f}"`."""
+        value = format(self.value, spec)
+        if self.bound is not None:
+            sign = ">" if self.bound < self.value else "<"
+            return f"{value} ({sign} {format(self.bound, spec)})"
+        return value if self.half_width is None else f"{value} ± {format(self.half_width, spec)}"
+
     def times(self, factor: float) -> Measure:
         """The same in another unit, left open: all figures multiplied by `factor`."""
         half_width = None if self.half_width is None else self.half_width * factor

@@ -144,3 +144,15 @@ def test_tables_show_bounds():
     rows = compared.frame().filter(measure="utilization")
     assert rows["half_width"].null_count() == 1
     assert 0.999 < rows["bound"][0] < 1
+
+
+def test_a_measure_is_a_number_and_takes_a_numbers_format():
+    assert float(Measure(2.5, 0.25, "s")) == 2.5
+    for measure, spec, text in [
+        (Measure(2.5, 0.25, "s"), ".2f", "2.50 ± 0.25"),
+        (Measure(0.5, 0.01, ""), ".1%", "50.0% ± 1.0%"),
+        (Measure(2.5, None, "s"), ".0e", "2e+00"),
+        (Measure(0.0, None, "", 1e-3), "g", "0 (< 0.001)"),
+        (Measure(1.0, None, "", 0.999), "", "1.0 (> 0.999)"),
+    ]:
+        assert format(measure, spec) == text

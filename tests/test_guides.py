@@ -1,4 +1,4 @@
-"""The guides "add a measure" and "add a world", followed to the letter on a copy of the package."""
+"""The guides to adding something, followed to the letter on copies of package and sources."""
 
 import json
 import os
@@ -14,13 +14,18 @@ import sluicegate as sg
 
 ROOT = Path(__file__).parent.parent
 PACKAGE = Path(sg.__file__).parent
+# and what `make generated` takes and writes
+ENGINE = [
+    *("Cargo.toml", "Cargo.lock", ".cargo", "aqm", "engine"),
+    *("Makefile", "requirements.lock", "pyproject.toml", "docs/reference", "sluicegate/scenario"),
+]
 
 
 def steps(guide):
     """What to do, on which file, with which block; within which list, if it is appended to one."""
     text = (ROOT / "docs" / "guides" / guide).read_text()
-    for before, block in re.findall(r"(.*?)```(?:py|sh|text)\n(.*?)```", text, re.DOTALL):
-        said = re.findall(r"\b(Create|Append to) `([^`]+)`(?: in `([^`]+)`)?", before)
+    for before, block in re.findall(r"(.*?)```(?:py|rust|sh|text)\n(.*?)```", text, re.DOTALL):
+        said = re.findall(r"\b(Create|Append\s+to) `([^`]+)`(?: in `([^`]+)`)?", before)
         yield (*said[-1], block) if said else ("Run", "", "", block)
 
 
@@ -36,12 +41,28 @@ def copy(tmp_path):
     return tmp_path
 
 
+@pytest.fixture
+def sources():
+    """What the engine is built of, always in one place, so that cargo builds only the copy."""
+    folder = ROOT / "target" / "guides"
+    shutil.rmtree(folder, ignore_errors=True)
+    for name in ENGINE:
+        take = shutil.copytree if (ROOT / name).is_dir() else shutil.copy2
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        take(ROOT / name, folder / name)
+    (folder / ".venv").symlink_to(ROOT / ".venv")
+    (folder / "target").mkdir()
+    return folder
+
+
 def append(path, name, block):
-    """Put a block at the end of a list or tuple that starts `name` at the left margin."""
-    text = path.read_text()
-    (start,) = (found.end() for found in re.finditer(rf"^{name}\b.*[\[(]\n", text, re.MULTILINE))
-    end = start + re.search(r"^[\])]", text[start:], re.MULTILINE).start()
-    path.write_text(text[:end] + block + text[end:])
+    """Put a block at the end of the brackets that open at the end of the line with `name`."""
+    lines = path.read_text().splitlines(keepends=True)
+    opens = re.compile(rf"( *).*(?<!\w){re.escape(name)}\b.*[\[({{]$")
+    ((start, found),) = ((n, found) for n, line in enumerate(lines) if (found := opens.match(line)))
+    closes = tuple(found[1] + bracket for bracket in "])}")
+    end = next(n for n in range(start + 1, len(lines)) if lines[n].startswith(closes))
+    path.write_text("".join([*lines[:end], block, *lines[end:]]))
 
 
 def follow(guide, copy):
@@ -50,6 +71,8 @@ def follow(guide, copy):
         "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}",
         "PYTHONPATH": str(copy),
         "COLUMNS": "120",
+        "CARGO_TARGET_DIR": str(ROOT / "target"),
+        "CARGO_NET_OFFLINE": "true",
     }
     touched, printed = [], []
     for action, first, second, block in steps(guide):
@@ -59,9 +82,13 @@ def follow(guide, copy):
             assert not path.exists()
             path.write_text(block)
             touched.append(first)
-        elif action == "Append to":
+        elif action.startswith("Append") and second:
             append(copy / second, first, block)
             touched.append(second)
+        elif action.startswith("Append"):
+            with (copy / first).open("a") as file:
+                file.write(block)
+            touched.append(first)
         else:
             for command in re.findall(r"^\$ (.*)", block, re.MULTILINE):
                 done = subprocess.run(
@@ -103,3 +130,12 @@ def test_adding_a_world_is_a_folder_and_a_line(copy):
     page = (copy / "fluid" / "report.html").read_text()
     assert "each computed from its mean rates" in page
     assert "Figures of the fluid leave all chance out." in page
+
+
+def test_adding_a_traffic_source_touches_four_files(sources):
+    touched, (_, tested) = follow("add-traffic-source.md", sources)
+    assert len(set(touched)) == 4
+    assert "test result: ok. 1 passed" in tested
+    for name in ("docs/reference/scenario.schema.json", "sluicegate/scenario/slotted.py"):
+        assert "PeriodicArrivals" in (sources / name).read_text()
+        assert "PeriodicArrivals" not in (ROOT / name).read_text()

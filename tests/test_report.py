@@ -190,7 +190,7 @@ class Never:
 
 def test_a_report_holds_every_discipline_and_measure(tmp_path):
     compared = comparison({"aqm": "red"}, {"aqm": "red", "ecn": True}, {"aqm": Never})
-    path = write_report(compared, tmp_path / "out")
+    path = write_report(compared, str(tmp_path / "out"))
     shown = read(path.read_text(encoding="utf-8"))
     header, rows = comparison_rows(compared)
     assert "marked\n(%)" in header

@@ -52,6 +52,8 @@ def files() -> dict[str, str]:
         words = _words(names, defs)
         aliases = [f"{name}: TypeAlias = {_literal(words[name])}" for name in words]
         parts = ["\n".join(aliases), *("\n".join(_definition(name, defs)) for name in names)]
+        exported = ", ".join(json.dumps(name) for name in sorted([*words, *names]))
+        parts.append(f"__all__ = [{exported}]")
         body = "\n\n".join(part for part in parts if part)
         imports = _imports(home, names, homes, defs, body)
         texts[f"{home}.py"] = _HEAD.format(title=title) + imports + "\n" + body + "\n"

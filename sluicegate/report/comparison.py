@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from sluicegate.comparison import Comparison
-from sluicegate.files import writing
+from sluicegate.files import write_whole
 from sluicegate.record import Record, names
 from sluicegate.report import plots
 from sluicegate.report.laws import law_figure
@@ -16,7 +16,7 @@ from sluicegate.report.settings import discipline_rows
 from sluicegate.report.tables import comparison_rows, record_rows
 
 
-def write_report(comparison: Comparison, folder: Path) -> Path:
+def write_report(comparison: Comparison, folder: str | Path) -> Path:
     """Write `report.html`, `measures.parquet` and `distributions.parquet` into a folder.
 
     A world may have more tables: networks have `series.parquet` and `flows.parquet`.
@@ -31,6 +31,7 @@ def write_report(comparison: Comparison, folder: Path) -> Path:
     Raises:
         OSError: If the folder or a file cannot be written.
     """
+    folder = Path(folder)
     folder.mkdir(parents=True, exist_ok=True)
     frames = {"measures": comparison.frame(), "distributions": comparison.distributions()}
     for world, records in comparison.records_by_world():
@@ -40,8 +41,7 @@ def write_report(comparison: Comparison, folder: Path) -> Path:
         content = io.BytesIO()
         frame.write_parquet(content)
         path = folder / f"{name}.parquet"
-        with writing(path):
-            path.write_bytes(content.getvalue())
+        write_whole(path, content.getvalue())
     path = folder / "report.html"
     comparison_page(comparison).write(path)
     return path

@@ -11,7 +11,7 @@ import jinja2
 import matplotlib
 from matplotlib.figure import Figure
 
-from sluicegate.files import writing
+from sluicegate.files import write_whole
 from sluicegate.report.terminal import numeric_columns
 
 _TEMPLATES = jinja2.Environment(
@@ -102,8 +102,7 @@ class Page:
         """
         path = Path(path)
         path.parent.mkdir(parents=True, exist_ok=True)
-        with writing(path):
-            path.write_text(self.html(), encoding="utf-8")
+        write_whole(path, self.html())
 
 
 def _inline(figure: Figure) -> str:

@@ -13,90 +13,18 @@ from typing import TypeVar
 
 from sluicegate import _engine
 from sluicegate.errors import SluiceError
-from sluicegate.scenario.common import Discipline, Drr, Fifo, Fq, Queue, Scheduler, Sfq, Victim
-from sluicegate.scenario.network import (
-    Constant,
-    DatagramFlows,
-    Distribution,
-    Dumbbell,
-    Exponential,
-    Fgn,
-    Flows,
-    Graph,
-    Link,
-    NetworkScenario,
-    Pareto,
-    ParkingLot,
-    ReplayFlows,
-    SelfSimilar,
-    ShortTcpFlows,
-    Sizes,
-    Star,
-    Tcp,
-    TcpFlows,
-    Topology,
-    Uniform,
-    WebFlows,
-)
-from sluicegate.scenario.slotted import (
-    Arrivals,
-    DeterministicService,
-    FgnArrivals,
-    GeometricArrivals,
-    GeometricService,
-    PacketSizeService,
-    ReplayArrivals,
-    Scenario,
-    SelfSimilarArrivals,
-    Service,
-)
+from sluicegate.scenario import common, network, slotted
+from sluicegate.scenario.common import *
+from sluicegate.scenario.network import *
+from sluicegate.scenario.network import NetworkScenario
+from sluicegate.scenario.slotted import *
+from sluicegate.scenario.slotted import Scenario
 from sluicegate.scenario.table import Table
 
-__all__ = [
-    "Arrivals",
-    "Constant",
-    "DatagramFlows",
-    "DeterministicService",
-    "Discipline",
-    "Distribution",
-    "Drr",
-    "Dumbbell",
-    "Exponential",
-    "Fgn",
-    "FgnArrivals",
-    "Fifo",
-    "Flows",
-    "Fq",
-    "GeometricArrivals",
-    "GeometricService",
-    "Graph",
-    "Link",
-    "NetworkScenario",
-    "PacketSizeService",
-    "Pareto",
-    "ParkingLot",
-    "Queue",
-    "ReplayArrivals",
-    "ReplayFlows",
-    "Scenario",
-    "Scheduler",
-    "SelfSimilar",
-    "SelfSimilarArrivals",
-    "Service",
-    "Sfq",
-    "ShortTcpFlows",
-    "Sizes",
-    "Star",
-    "Table",
-    "Tcp",
-    "TcpFlows",
-    "Topology",
-    "Uniform",
-    "Victim",
-    "WebFlows",
-    "load",
-    "opened",
-]
+__all__ = ["Table", "load", "opened"]
+__all__ += common.__all__
+__all__ += network.__all__
+__all__ += slotted.__all__
 
 
 S = TypeVar("S", Scenario, NetworkScenario)

@@ -116,3 +116,6 @@ class Discipline(DisciplineBase):
     scheduler: Scheduler = field(default_factory=Fifo)
     victim: Victim | None = None
     ecn: bool | None = None
+
+
+__all__ = ["Discipline", "Drr", "Fifo", "Fq", "Queue", "Scheduler", "Sfq", "Victim"]

@@ -507,3 +507,34 @@ class NetworkScenario(NetworkScenarioBase):
     windows: bool = False
     replications: int = 8
     seed: int = 1
+
+
+__all__ = [
+    "CongestionControl",
+    "Constant",
+    "DatagramFlows",
+    "Distribution",
+    "Dumbbell",
+    "Exponential",
+    "Fgn",
+    "Flows",
+    "GapKind",
+    "Graph",
+    "Like",
+    "Link",
+    "NetworkScenario",
+    "Pareto",
+    "ParkingLot",
+    "ReplayFlows",
+    "SelfSimilar",
+    "ShortTcpFlows",
+    "SizeKind",
+    "Sizes",
+    "Star",
+    "Tcp",
+    "TcpFlows",
+    "Topology",
+    "Uniform",
+    "Variant",
+    "WebFlows",
+]

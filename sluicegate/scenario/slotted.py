@@ -147,3 +147,17 @@ class Scenario(ScenarioBase):
     seed: int = 1
     slot_s: float | None = None
     packet_bytes: int = 500
+
+
+__all__ = [
+    "Arrivals",
+    "DeterministicService",
+    "FgnArrivals",
+    "GeometricArrivals",
+    "GeometricService",
+    "PacketSizeService",
+    "ReplayArrivals",
+    "Scenario",
+    "SelfSimilarArrivals",
+    "Service",
+]

@@ -79,7 +79,12 @@ table! {
 
 kinds! {
     /// Where packets come from.
-    pub enum Arrivals { GeometricArrivals, SelfSimilarArrivals, FgnArrivals, ReplayArrivals }
+    pub enum Arrivals {
+        GeometricArrivals,
+        SelfSimilarArrivals,
+        FgnArrivals,
+        ReplayArrivals,
+    }
 }
 
 table! {

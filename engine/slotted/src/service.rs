@@ -1,6 +1,7 @@
 //! How long the server works on a packet.
 
 use sluice_random::stream;
+use sluice_scenario::{Scenario, slotted as given};
 
 use crate::bernoulli::BernoulliSlots;
 
@@ -25,6 +26,20 @@ pub enum Service {
 }
 
 impl Service {
+    /// That of a scenario.
+    pub fn of(scenario: &Scenario) -> Self {
+        match &scenario.service {
+            given::Service::GeometricService(of) => Self::Geometric { mu: of.mu },
+            given::Service::DeterministicService(of) => Self::Deterministic { slots: of.slots },
+            given::Service::PacketSizeService(link) => {
+                // a scenario with a link has a slot's length
+                let slot_s = scenario.slot_s.unwrap_or(f64::NAN);
+                let bytes_per_slot = link.rate_bps * slot_s / 8.0;
+                Self::PacketSize { bytes_per_slot }
+            }
+        }
+    }
+
     /// Packets of `packet_bytes` that the server can finish per slot.
     pub fn rate(&self, packet_bytes: f64) -> f64 {
         match self {

@@ -1,0 +1,172 @@
+//! Where packets come from: one source for each arrival process.
+
+mod fgn;
+mod recording;
+
+use std::sync::Arc;
+
+use sluice_random::stream;
+use sluice_scenario::{Scenario, slotted as given};
+use sluice_traffic::{ModulatedSlots, Modulator};
+
+use crate::{bernoulli::BernoulliSlots, packet::Packet};
+
+pub use fgn::FgnSlots;
+pub use recording::{ArrivalError, Recording, Replayed};
+
+/// How packets arrive.
+#[derive(Clone, Debug)]
+pub enum Arrivals {
+    /// A packet in each slot with probability `rate`.
+    Geometric {
+        /// In [0, 1].
+        rate: f64,
+    },
+    /// The self-similar modulator of S. Robert.
+    SelfSimilar(Modulator),
+    /// A packet in each slot with a probability that follows exact fractional Gaussian noise.
+    Fgn {
+        /// Mean of the probability.
+        rate: f64,
+        /// Its standard deviation before it is held within [0, 1].
+        deviation: f64,
+        /// Hurst parameter of the noise, in (0, 1).
+        hurst: f64,
+        /// Slots for which one value of the noise holds.
+        frame: u64,
+    },
+    /// The packets of a capture, each in its slot.
+    Replay(Arc<Recording>),
+}
+
+impl Arrivals {
+    /// Those of a scenario.
+    ///
+    /// # Errors
+    /// If a capture cannot be read.
+    pub fn of(scenario: &Scenario) -> Result<Self, String> {
+        Ok(match &scenario.arrivals {
+            given::Arrivals::GeometricArrivals(of) => Self::Geometric { rate: of.rate },
+            given::Arrivals::SelfSimilarArrivals(of) => Self::SelfSimilar(of.modulator()?),
+            given::Arrivals::FgnArrivals(of) => Self::Fgn {
+                rate: of.rate,
+                deviation: of.deviation,
+                hurst: of.hurst,
+                frame: of.frame,
+            },
+            given::Arrivals::ReplayArrivals(of) => {
+                let slots = scenario.capture_slots(&of.capture)?;
+                let packets = of.capture.packets()?;
+                let recording =
+                    Recording::new(&slots, &packets.bytes, &packets.flow, &packets.ecn_capable)
+                        .map_err(|error| error.to_string())?;
+                Self::Replay(Arc::new(recording))
+            }
+        })
+    }
+}
+
+/// A source at work; its packets come in the order of their slots, [`sluice_aqm::NEVER`] if none comes.
+pub trait Source {
+    /// Whether at most one packet comes in a slot, all of them alike.
+    const ALIKE: bool;
+
+    fn next(&mut self) -> Packet;
+
+    /// Bit k: a packet comes in slot `base + k`, of the slots before `end`, which is at most
+    /// `base + 64`. `arriving` is the next packet, and moves on to the first that comes later.
+    fn arrivals(&mut self, _arriving: &mut Packet, _base: u64, _end: u64) -> u64 {
+        unreachable!("only packets that are alike come in blocks")
+    }
+}
+
+/// The sources that draw slots share this: all their packets look alike.
+pub struct Uniform<S> {
+    slots: S,
+    packet: Packet,
+}
+
+impl<S: SlotSource> Uniform<S> {
+    pub fn new(slots: S, packet_bytes: u32) -> Self {
+        let packet = Packet {
+            slot: 0,
+            bytes: packet_bytes,
+            flow: 0,
+            ecn_capable: 1,
+        };
+        Self { slots, packet }
+    }
+}
+
+/// Draws the slots of arrivals, strictly rising.
+pub trait SlotSource {
+    fn next_slot(&mut self) -> u64;
+
+    /// As `Source::arrivals`, of slots.
+    #[inline]
+    fn slots(&mut self, next: &mut u64, base: u64, end: u64) -> u64 {
+        let mut slots = 0;
+        while *next < end {
+            slots |= 1 << (*next - base);
+            *next = self.next_slot();
+        }
+        slots
+    }
+}
+
+impl<S: SlotSource> Source for Uniform<S> {
+    const ALIKE: bool = true;
+
+    #[inline]
+    fn next(&mut self) -> Packet {
+        Packet {
+            slot: self.slots.next_slot(),
+            ..self.packet
+        }
+    }
+
+    #[inline]
+    fn arrivals(&mut self, arriving: &mut Packet, base: u64, end: u64) -> u64 {
+        self.slots.slots(&mut arriving.slot, base, end)
+    }
+}
+
+pub struct GeometricSlots {
+    slots: BernoulliSlots,
+    next: u64,
+}
+
+impl GeometricSlots {
+    pub fn new(rate: f64, seed: u64, replication: u64, end: u64) -> Self {
+        let slots = BernoulliSlots::new(rate, stream(seed, "arrivals", replication), end);
+        Self { slots, next: 0 }
+    }
+}
+
+impl SlotSource for GeometricSlots {
+    #[inline]
+    fn next_slot(&mut self) -> u64 {
+        let slot = self.slots.first_from(self.next);
+        self.next = slot.saturating_add(1);
+        slot
+    }
+
+    #[inline]
+    fn slots(&mut self, next: &mut u64, base: u64, end: u64) -> u64 {
+        if *next >= end {
+            return 0;
+        }
+        let block = self.slots.block(base);
+        let (first, last) = (*next - base, end - 1 - base);
+        self.next = end;
+        *next = self.next_slot();
+        block & (u64::MAX << first) & (u64::MAX >> (63 - last))
+    }
+}
+
+impl SlotSource for ModulatedSlots {
+    #[inline]
+    fn next_slot(&mut self) -> u64 {
+        ModulatedSlots::next_slot(self)
+    }
+}
