@@ -55,7 +55,7 @@ def _run(job: Job) -> Outcome:
     forward()
     router = None
     if job.router is not None:
-        for rule in rules():
+        for rule in rules(job.router):
             command(*rule)
         router = Router(job.router, _FOLDER)
     for host in hosts:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from sluicegate.errors import SluiceError
-from sluicegate.testbed.router import program, rules
+from sluicegate.testbed.router import program, rule
 from sluicegate.testbed.run import entrance
 
 CONGESTION_CONTROLS = Path("/proc/sys/net/ipv4/tcp_available_congestion_control")
@@ -71,7 +71,7 @@ def daemon_needs() -> list[Need]:
         Need(
             "the kernel's packet queue (NFQUEUE)",
             # as ordinary users, for whom the usual lock file is out of reach
-            _why_not("sh", "-c", f"mount -t tmpfs tmpfs /run && {' '.join(rules()[0])}"),
+            _why_not("sh", "-c", f"mount -t tmpfs tmpfs /run && {' '.join(rule(0))}"),
             "modprobe -a nfnetlink_queue xt_NFQUEUE",
         ),
         Need(

@@ -123,14 +123,18 @@ class RouterJob:
     Attributes:
         program: Path of `sluiced`.
         scenario: The scenario with one discipline, as TOML.
-        delay_s: Propagation from clients to servers, and back.
+        rate_bps: Of the way back, each way of its own where clients differ in delay.
+        delay_s: Propagation from clients to servers.
+        reverse_delays_s: Propagation from the servers to each client.
         seed: Of its random streams.
         sample_s: Between two lines of what it counts.
     """
 
     program: str
     scenario: str
+    rate_bps: float
     delay_s: float
+    reverse_delays_s: Sequence[float]
     seed: int
     sample_s: float
 

@@ -12,12 +12,13 @@ import time
 from pathlib import Path
 
 from sluicegate.errors import SluiceError
-from sluicegate.testbed.job import RouterJob, Side
+from sluicegate.testbed.job import RouterJob, address
 
 _PROGRAM = "sluiced"
 _SECONDS_TO_START = 20
-# number of the kernel's queue by where packets come from
-_QUEUES: dict[Side, int] = {"clients": 0, "servers": 1}
+_SECONDS_TO_END = 20
+# packets that may wait at most, anywhere
+_MOST = "100000"
 
 
 def program() -> str | None:
@@ -30,21 +31,67 @@ def program() -> str | None:
     return shutil.which(_PROGRAM)
 
 
-def rules() -> list[list[str]]:
-    """The commands that hand what is forwarded to the daemon, each direction to its queue."""
-    return [
-        ["iptables", "-A", "FORWARD", "-i", side, "-j", "NFQUEUE", "--queue-num", str(queue)]
-        for side, queue in _QUEUES.items()
+def rules(job: RouterJob) -> list[list[str]]:
+    """The commands that hand what is forwarded to the daemons, each way to its queue."""
+    queues = _queues(job)
+    if len(queues) == 1:
+        return [rule(0, "-i", "clients"), rule(1, "-i", "servers")]
+    back = [
+        rule(queues[delay_s], "-i", "servers", "-d", address("clients", client))
+        for client, delay_s in enumerate(job.reverse_delays_s)
     ]
+    return [rule(0, "-i", "clients"), *back]
 
 
-def _pause() -> str:
-    time.sleep(0.001)
-    return ""
+def rule(queue: int, *which: str) -> list[str]:
+    """The command that hands a queue of the kernel what is forwarded, or some of it."""
+    return ["iptables", "-A", "FORWARD", *which, "-j", "NFQUEUE", "--queue-num", str(queue)]
+
+
+def _queues(job: RouterJob) -> dict[float, int]:
+    """The number of the kernel's queue for each delay back; the first two are the main daemon's."""
+    return {delay_s: 2 + number for number, delay_s in enumerate(sorted({*job.reverse_delays_s}))}
+
+
+class _Daemon:
+    """A process of `sluiced run` at work."""
+
+    def __init__(self, *words: str) -> None:
+        """Start it and wait until it is ready.
+
+        Raises:
+            SluiceError: If it ends instead.
+        """
+        command = [words[0], "run", "--fail", "closed", *words[1:]]
+        self._process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+        assert self._process.stdout is not None
+        while line := self._process.stdout.readline():
+            if line.strip() == "ready":
+                return
+        self._refuse(self._process.wait())
+
+    def stop(self) -> None:
+        """End it.
+
+        Raises:
+            SluiceError: If it had ended before.
+        """
+        self._process.send_signal(signal.SIGINT)
+        self._process.communicate(timeout=_SECONDS_TO_END)
+        if self._process.returncode:
+            self._refuse(self._process.returncode)
+
+    @staticmethod
+    def _refuse(code: int) -> None:
+        raise SluiceError(f"{_PROGRAM} ended with code {code}")
 
 
 class Router:
-    """The daemon at work."""
+    """The link with the discipline and, where clients differ in delay, a way back for each delay.
+
+    Attributes:
+        start_ns: When the times in its lines began, of CLOCK_MONOTONIC.
+    """
 
     def __init__(self, job: RouterJob, folder: Path) -> None:
         """Start it and wait until it is ready.
@@ -54,44 +101,41 @@ class Router:
             folder: Where it writes.
 
         Raises:
-            SluiceError: If it ends instead, with what it said.
+            SluiceError: If a daemon ends instead.
         """
         scenario = folder / "scenario.toml"
         scenario.write_text(job.scenario)
         self._lines = folder / "lines.jsonl"
-        command = [job.program, "run", "--scenario", str(scenario), "--seed", str(job.seed)]
-        command += ["--delay", repr(job.delay_s), "--reverse-delay", repr(job.delay_s)]
-        command += [
-            "--fail",
-            "closed",
-            "--jsonl",
-            str(self._lines),
-            "--interval",
-            repr(job.sample_s),
-        ]
-        self._process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
-        assert self._process.stdout is not None
-        while line := self._process.stdout.readline():
-            if line.strip() == "ready":
-                break
-        else:
-            raise SluiceError(f"{_PROGRAM} ended with code {self._process.wait()}")
-        # from its first line on it counts
-        line = ""
-        with self._lines.open() as lines:
-            while not line.endswith("\n"):
-                line += lines.readline() or _pause()
-        first = json.loads(line)
-        self.start_ns = int(first["clock_ns"] - first["time_s"] * 1e9)
+        queues = _queues(job)
+        main = [job.program, "--scenario", str(scenario), "--seed", str(job.seed)]
+        main += ["--delay", repr(job.delay_s), "--reverse-delay", repr(job.reverse_delays_s[0])]
+        main += ["--jsonl", str(self._lines), "--interval", repr(job.sample_s)]
+        self._daemons = [_Daemon(*main)]
+        if len(queues) > 1:
+            plain = [job.program, "--aqm", "drop_tail", "--limit", _MOST]
+            plain += ["--rate", repr(job.rate_bps)]
+            for delay_s, queue in queues.items():
+                self._daemons.append(
+                    _Daemon(*plain, "--delay", repr(delay_s), "--queue", str(queue))
+                )
+        self.start_ns = self._start_ns()
+
+    def _start_ns(self) -> int:
+        end_s = time.monotonic() + _SECONDS_TO_START
+        while time.monotonic() < end_s:
+            line, ended, _ = self._lines.read_text().partition("\n")
+            if ended:
+                first = json.loads(line)
+                return int(first["clock_ns"] - first["time_s"] * 1e9)
+            time.sleep(0.001)
+        raise SluiceError(f"{_PROGRAM} counts nothing {_SECONDS_TO_START} s after its start")
 
     def stop(self) -> str:
         """End it; give its lines.
 
         Raises:
-            SluiceError: If it had ended before.
+            SluiceError: If a daemon had ended before.
         """
-        self._process.send_signal(signal.SIGINT)
-        self._process.communicate(timeout=_SECONDS_TO_START)
-        if code := self._process.returncode:
-            raise SluiceError(f"{_PROGRAM} ended with code {code}")
+        for daemon in self._daemons:
+            daemon.stop()
         return self._lines.read_text()

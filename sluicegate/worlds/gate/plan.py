@@ -197,7 +197,11 @@ def _router(scenario: NetworkScenario, discipline: Discipline, replication: int)
     assert isinstance(topology, Dumbbell)
     found = program()
     assert found is not None
-    delay_s = topology.client_delays_s[0] + topology.delay_s + topology.server_delay_s
+    # there as fast as the nearest client's packets, and back with the rest of the round trip
+    ways_s = [
+        each + topology.delay_s + topology.server_delay_s for each in topology.client_delays_s
+    ]
+    delay_s = min(ways_s)
     table = scenario.replace(disciplines=[discipline]).table()
     # a path in a file starts at the file's folder, and that of the daemon lies elsewhere
     for flows in table["flows"]:
@@ -209,7 +213,9 @@ def _router(scenario: NetworkScenario, discipline: Discipline, replication: int)
     return RouterJob(
         program=found,
         scenario=toml(table),
+        rate_bps=topology.rate_bps,
         delay_s=delay_s,
+        reverse_delays_s=[2 * way_s - delay_s for way_s in ways_s],
         seed=scenario.seed + replication,
         sample_s=scenario.sample_s,
     )

@@ -20,6 +20,7 @@ from sluicegate.testbed.job import TCP_HEADERS, UDP_HEADERS
 # the kernel takes no segment outside of these (TCP_MIN_MSS, MAX_TCP_WINDOW), headers included
 _PACKET_BYTES = (88 + TCP_HEADERS, 32767 + TCP_HEADERS)
 MOST_FLOWS = 5000
+_MOST_DELAYS = 16
 
 
 def refuse(
@@ -49,11 +50,17 @@ def _of_topology(scenario: NetworkScenario) -> Iterator[str]:
             "clients and servers"
         )
         return
-    if len(set(topology.client_delays_s)) > 1:
-        delays = ", ".join(f"{delay:g}" for delay in topology.client_delays_s)
+    backwards = any(_side(source) == "server" for pairs in scenario.pairs() for source, _ in pairs)
+    if (count := len(set(topology.client_delays_s))) > 1 and (topology.two_way or backwards):
+        what = "two_way = true" if topology.two_way else "flows from servers to clients"
         yield (
-            f"topology.client_delays_s = [{delays}] must be all the same: the gate delays all "
-            "packets of a direction alike"
+            f"topology.client_delays_s: {count} delays must be one where there are {what}: the "
+            "gate has a way back for each delay, and no link that they share"
+        )
+    if count > _MOST_DELAYS:
+        yield (
+            f"topology.client_delays_s: {count} delays must be at most {_MOST_DELAYS}: each is a "
+            "process"
         )
 
 

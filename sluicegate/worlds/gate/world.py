@@ -84,11 +84,14 @@ class Gate(World[NetworkScenario, GateRecord]):
 
     def notes(self, scenario: NetworkScenario) -> list[str]:
         """What is the kernel's and not the scenario's."""
-        return [
+        notes = [
             *scenario.notes(),
             "In the gate TCP is the kernel's: only congestion control, packet size, ECN, starts, "
             "stops and sizes are the scenario's. The links to the router have no rate.",
         ]
+        if len(set(scenario.topology.client_delays_s)) > 1:  # type: ignore[union-attr]
+            notes.append("Each delay has a way back of its own, with the bottleneck's rate.")
+        return notes
 
     def add_figures(self, page: Page, records: Sequence[GateRecord]) -> None:
         """Those of the network world."""
