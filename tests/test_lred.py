@@ -52,7 +52,7 @@ def port(queue, sample_s=0.1, **columns):
         }
     )
     empty = np.zeros(0)
-    return PortRecord("left -> right", {}, {}, empty, empty, 1.0, sample_s, series)
+    return PortRecord("left -> right", {}, {}, empty, empty, empty, 1.0, sample_s, series)
 
 
 # ---- formulas ----

@@ -241,7 +241,7 @@ def test_other_worlds_refuse_networks(world):
         sg.compare(scenario(), world=world)
     name = "chain" if world == "chain" else "slotted"
     assert str(told.value) == (
-        f"world = {name} must be network: the scenario has [topology] and [[flows]]"
+        f"world = {name} must be network or gate: the scenario has [topology] and [[flows]]"
     )
 
 
@@ -323,14 +323,17 @@ def test_an_option_puts_an_aqm_into_the_queues_of_a_scheduler(capsys):
             "compare {network} --slots 1e6",
             "--slots is for scenarios of the slotted or chain world only",
         ),
-        ("compare {slotted} --duration 5", "--duration is for scenarios of the network world only"),
+        (
+            "compare {slotted} --duration 5",
+            "--duration is for scenarios of the network or gate world only",
+        ),
         (
             "simulate {network} --aqm red --service geometric:mu=0.5",
             "--service is for scenarios of the slotted or chain world only",
         ),
         (
             "compare {network} --world slotted",
-            "world = slotted must be network: the scenario has [topology] and [[flows]]",
+            "world = slotted must be network or gate: the scenario has [topology] and [[flows]]",
         ),
         (
             "compare {slotted} --world network",
@@ -339,7 +342,7 @@ def test_an_option_puts_an_aqm_into_the_queues_of_a_scheduler(capsys):
         (
             "simulate --arrivals geometric:rate=0.5 --service geometric:mu=0.5 --aqm red "
             "--slots 1000 --duration 5",
-            "--duration is for scenarios of the network world only",
+            "--duration is for scenarios of the network or gate world only",
         ),
         (
             "compare {network} --aqm red:scheduler=wfq",
