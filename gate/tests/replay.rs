@@ -1,7 +1,7 @@
 //! A replay decides what the network world decides, packet by packet and bit by bit, for every
 //! AQM, victim and scheduler.
 
-use std::{path::Path, sync::Arc};
+use std::{path::Path, sync::Arc, thread};
 
 use sluice_aqm::{AqmSource, NEVER, Verdict, View, all};
 use sluice_capture::Capture;
@@ -183,34 +183,56 @@ fn cases() -> impl Iterator<Item = Settings> {
         })
 }
 
-/// Compares all cases and gives how often each verdict was given.
+/// Compares a case in both worlds and gives how often each verdict was given.
+fn compare_case(capture: &Capture, settings: &Settings) -> [u64; Verdict::COUNT] {
+    let name = settings.forward.describe();
+    let found = in_replay(capture, settings);
+    let expected = in_network(capture, settings);
+    let mut pairs = found.iter().zip(&expected);
+    if let Some((one, other)) = pairs.find(|(one, other)| one != other) {
+        panic!("{name}: {one:?} is not {other:?}");
+    }
+    // the network's AQM ticks on when all packets have left
+    let is_tick = |(_, _, verdict, view): &Decision| {
+        verdict.is_none() && view.packet_bytes == 0 && view.queue_packets == 0
+    };
+    assert!(expected.len() >= found.len(), "{name}");
+    assert!(expected[found.len()..].iter().all(is_tick), "{name}");
+    let mut verdicts = [0; Verdict::COUNT];
+    for verdict in found.iter().filter_map(|decision| decision.2) {
+        verdicts[verdict as usize] += 1;
+    }
+    verdicts
+}
+
+/// Compares all cases, on all cores, and gives how often each verdict was given.
 fn compare(packets: usize) -> [u64; Verdict::COUNT] {
     let capture = recorded(packets);
+    let cases: Vec<Settings> = cases().collect();
+    assert_eq!(cases.len(), all().len() * 3 * 4);
+    let threads = thread::available_parallelism().map_or(1, usize::from);
     let mut verdicts = [0; Verdict::COUNT];
-    let mut count = 0;
-    for settings in cases() {
-        let name = settings.forward.describe();
-        let found = in_replay(&capture, &settings);
-        let expected = in_network(&capture, &settings);
-        let place = found
-            .iter()
-            .zip(&expected)
-            .position(|(one, two)| one != two);
-        if let Some(place) = place {
-            panic!("{name}: {:?} is not {:?}", found[place], expected[place]);
+    thread::scope(|scope| {
+        let workers: Vec<_> = (0..threads)
+            .map(|first| {
+                let (capture, cases) = (&capture, &cases);
+                scope.spawn(move || {
+                    let own = cases.iter().skip(first).step_by(threads);
+                    own.map(|case| compare_case(capture, case))
+                        .collect::<Vec<_>>()
+                })
+            })
+            .collect();
+        for counts in workers
+            .into_iter()
+            .flat_map(|worker| worker.join().unwrap())
+        {
+            verdicts
+                .iter_mut()
+                .zip(counts)
+                .for_each(|(sum, count)| *sum += count);
         }
-        // the network's AQM ticks on when all packets have left
-        let is_tick = |(_, _, verdict, view): &Decision| {
-            verdict.is_none() && view.packet_bytes == 0 && view.queue_packets == 0
-        };
-        assert!(expected.len() >= found.len(), "{name}");
-        assert!(expected[found.len()..].iter().all(is_tick), "{name}");
-        for verdict in found.iter().filter_map(|decision| decision.2) {
-            verdicts[verdict as usize] += 1;
-        }
-        count += 1;
-    }
-    assert_eq!(count, all().len() * 3 * 4);
+    });
     verdicts
 }
 
@@ -230,7 +252,7 @@ fn every_verdict_is_that_of_the_network_world() {
     }
 }
 
-/// About four minutes: `cargo test --release -p sluice-gate --test replay -- --ignored`.
+/// Some minutes: `cargo test --profile dev -p sluice-gate --test replay -- --ignored`.
 #[test]
 #[ignore = "takes minutes"]
 fn a_million_packets_are_judged_as_in_the_network_world() {
