@@ -158,7 +158,7 @@ impl Measures {
         self.verdicts[Verdict::Mark as usize]
     }
 
-    /// What was counted since `earlier`; maxima are those of the whole.
+    /// What was counted since `earlier`; maxima of times are those of the whole.
     pub fn since(&self, earlier: &Self) -> Self {
         let mut verdicts = self.verdicts;
         for (verdict, before) in verdicts.iter_mut().zip(earlier.verdicts) {
@@ -175,8 +175,8 @@ impl Measures {
             sent: self.sent - earlier.sent,
             sent_bytes: self.sent_bytes - earlier.sent_bytes,
             verdicts,
+            queue_max: queue_ns.iter().rposition(|ns| *ns > 0).unwrap_or(0) as u64,
             queue_ns,
-            queue_max: self.queue_max,
             sojourn: self.sojourn.since(&earlier.sojourn),
             delay: self.delay.since(&earlier.delay),
         }

@@ -16,7 +16,7 @@
 const struct aqm_class *sluice_aqm(void);
 
 #define ARRIVALS 1500
-#define MOST_PACKETS 64
+#define MOST_PACKETS 256
 #define MOST_TICKS 8		/* between two arrivals; the rest is left out */
 #define SECOND_NS 1000000000ULL
 
@@ -283,7 +283,7 @@ static void try_case(const s64 *params)
 		try_law();
 		try_link(10000000, 50, 0);
 		try_link(1000000, 5, 1);
-		try_link(10000000000ULL, 50, 1);
+		try_link(10000000000ULL, MOST_PACKETS, 1);
 	}
 	printf("case %d %llx\n", case_number, hash);
 	fflush(stdout);
