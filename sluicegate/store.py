@@ -93,6 +93,11 @@ def _path(name: str) -> Path:
     return folder() / f"{name}.zip"
 
 
+def has(name: str) -> bool:
+    """Whether there is a finished run of that identity."""
+    return _path(name).is_file()
+
+
 def find(name: str, kind: type[R]) -> R | None:
     """The finished run of that identity; None if there is none that can be read.
 

@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 from rich.markup import escape
 
+from sluicegate import store
 from sluicegate.cli import options
 from sluicegate.cli.progress import progress
 from sluicegate.cli.screen import console, write_json
@@ -94,7 +95,8 @@ def show(
 
 
 def _how_to_go_on(comparison: Comparison) -> str:
-    records = [record for record in comparison.records if not record.interrupted]
+    # those of real packets and of Python AQMs are not kept
+    records = [record for record in comparison.records if store.has(record.identity)]
     if not records:
         return "Nothing is kept of a discipline that is not finished."
     return f"Finished and kept: {', '.join(names(records))}; the same command runs the rest."
