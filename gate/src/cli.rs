@@ -60,7 +60,8 @@ pub struct LinkOptions {
     #[arg(long)]
     pub two_way: bool,
     /// Bytes that each packet takes on the link besides its IP packet: 14 or more on Ethernet.
-    #[arg(long, value_name = "BYTES", default_value_t = 0)]
+    #[arg(long, value_name = "BYTES", default_value_t = 0,
+          value_parser = clap::value_parser!(u32).range(..=65_535))]
     pub overhead: u32,
     /// Seed of every random stream.
     #[arg(long, value_name = "N")]

@@ -197,11 +197,14 @@ impl<B: Backend> Router<B> {
         self.backend.flush()
     }
 
-    /// How each link stands.
-    pub fn standings(&mut self, now_ns: u64) -> Vec<Standing> {
+    /// How each link stands, after all that is due has been let go.
+    ///
+    /// # Errors
+    /// If the back end has gone.
+    pub fn standings(&mut self, now_ns: u64) -> io::Result<Vec<Standing>> {
+        self.settle(now_ns)?;
         let backend = &self.backend;
         let standing = |(number, port): (usize, &mut Port)| {
-            port.link.advance(now_ns, &mut port.outcome);
             let aqm = port.link.aqm();
             Standing {
                 aqm: (
@@ -214,7 +217,7 @@ impl<B: Backend> Router<B> {
                 queue: (port.link.packets(), port.link.bytes()),
             }
         };
-        self.ports.iter_mut().enumerate().map(standing).collect()
+        Ok(self.ports.iter_mut().enumerate().map(standing).collect())
     }
 }
 
@@ -238,5 +241,78 @@ impl Port {
             marked: false,
         };
         self.link.arrive(now_ns, packet, &mut self.outcome);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::fd::{AsFd, BorrowedFd};
+
+    use super::*;
+    use crate::cli::LinkOptions;
+
+    /// A back end with one packet of 1500 bytes, and what was decided on it.
+    struct One {
+        file: std::fs::File,
+        waiting: bool,
+        decided: Vec<u32>,
+    }
+
+    impl Backend for One {
+        fn descriptor(&self) -> BorrowedFd<'_> {
+            self.file.as_fd()
+        }
+
+        fn receive(&mut self, take: &mut dyn FnMut(Incoming<'_>)) -> io::Result<bool> {
+            if std::mem::take(&mut self.waiting) {
+                take(Incoming {
+                    link: 0,
+                    id: 7,
+                    bytes: 1500,
+                    data: &[],
+                });
+            }
+            Ok(false)
+        }
+
+        fn decide(&mut self, _: usize, id: u32, _: Fate<'_>) -> io::Result<()> {
+            self.decided.push(id);
+            Ok(())
+        }
+
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+
+        fn set_whole(&mut self, _: usize, _: bool) -> io::Result<()> {
+            Ok(())
+        }
+
+        fn losses(&self, _: usize) -> Losses {
+            Losses::default()
+        }
+    }
+
+    #[test]
+    fn a_packet_that_is_due_as_a_record_is_made_does_not_wait_for_the_next_turn() {
+        let settings = Settings::read(&LinkOptions {
+            aqm: Some("drop_tail".into()),
+            rate: Some("12e6".into()),
+            limit: Some("10".into()),
+            ..LinkOptions::default()
+        });
+        let backend = One {
+            file: std::fs::File::open("/dev/null").unwrap(),
+            waiting: true,
+            decided: Vec::new(),
+        };
+        let mut router = Router::new(backend, &settings.unwrap()).unwrap();
+        router.turn(|| 0).unwrap();
+        // 1500 bytes at 12 Mbit/s; times are rounded down to ns
+        assert!((999_999..=1_000_000).contains(&router.due_ns().unwrap()));
+        assert!(router.backend.decided.is_empty());
+        let standings = router.standings(1_000_001).unwrap();
+        assert_eq!(standings[0].live.released, 1);
+        assert_eq!(router.backend.decided, [7]);
     }
 }

@@ -84,7 +84,7 @@ pub fn run(options: &RunOptions) -> Result<(), Failure> {
     };
     daemon.tell_start();
     daemon.work().map_err(gone)?;
-    let records = daemon.records();
+    let records = daemon.records().map_err(gone)?;
     daemon.telemetry.record(records.clone());
     let left_out = daemon.telemetry.left_out;
     daemon.telemetry.finish()?;
@@ -134,7 +134,7 @@ impl Daemon<'_> {
             let more = self.router.turn(|| start.elapsed().as_nanos() as u64)?;
             let now_ns = self.now_ns();
             if now_ns >= self.next_record_ns {
-                let records = self.records();
+                let records = self.records()?;
                 self.telemetry.record(records);
                 let interval_ns = (self.options.interval * 1e9) as u64;
                 self.next_record_ns = now_ns - now_ns % interval_ns + interval_ns;
@@ -182,16 +182,17 @@ impl Daemon<'_> {
         }
     }
 
-    fn records(&mut self) -> Vec<Record> {
+    fn records(&mut self) -> io::Result<Vec<Record>> {
         let now_ns = self.now_ns();
-        let standings = self.router.standings(now_ns).into_iter().enumerate();
-        standings
+        let standings = self.router.standings(now_ns)?.into_iter().enumerate();
+        let records = standings
             .map(|(link, standing)| {
                 let clock_ns = self.start_clock_ns + now_ns;
                 let queue = self.options.queue + link as u16;
                 Record::new(NAMES[link], queue, clock_ns, standing)
             })
-            .collect()
+            .collect();
+        Ok(records)
     }
 
     /// Reads the settings again, on a thread of its own: an AQM may have to be compiled.
