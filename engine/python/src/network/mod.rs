@@ -3,10 +3,10 @@
 mod offered;
 mod outcome;
 
-use std::{path::PathBuf, sync::Arc};
+use std::{fmt::Display, path::PathBuf, sync::Arc};
 
 use pyo3::{exceptions::PyKeyboardInterrupt, prelude::*};
-use sluice_network::{Control, Plan, simulate, simulate_traced};
+use sluice_network::{Control, Plan, Replication, simulate, simulate_traced};
 use sluice_tap::record;
 
 use crate::{
@@ -38,6 +38,35 @@ impl Run {
             calls,
         })
     }
+
+    /// Runs while Ctrl-C can end it, and calls `watch`.
+    fn watched<T, E>(
+        &self,
+        py: Python<'_>,
+        watch: Option<Py<PyAny>>,
+        run: impl FnOnce(&Plan, &Control) -> Result<T, E> + Send,
+    ) -> PyResult<Vec<outcome::Replication>>
+    where
+        T: IntoIterator<Item = Replication> + Send,
+        E: Display,
+    {
+        let report = |py: Python<'_>| match &watch {
+            Some(watch) => watch.call1(py, (self.control.done_ns(),)).map(drop),
+            None => Ok(()),
+        };
+        let run = || run(&self.plan, &self.control).map_err(|error| error.to_string());
+        let (found, raised) = interruptible(py, || self.calls.cancel(), report, run);
+        self.calls.raise()?;
+        if let Err(error) = raised
+            && !error.is_instance_of::<PyKeyboardInterrupt>(py)
+        {
+            return Err(error);
+        }
+        let found = found.map_err(refused)?.into_iter();
+        found
+            .map(|run| outcome::Replication::new(py, run))
+            .collect()
+    }
 }
 
 /// Runs a discipline on a scenario and gives the replications that were finished; Ctrl-C ends the
@@ -51,16 +80,8 @@ fn simulate_network(
     threads: Option<usize>,
     watch: Option<Py<PyAny>>,
 ) -> PyResult<Vec<outcome::Replication>> {
-    let Run {
-        plan,
-        control,
-        calls,
-    } = Run::of(scenario, discipline)?;
-    let run = || simulate(&plan, threads, &control).map_err(|error| error.to_string());
-    watched(py, &control, &calls, watch, run)?
-        .into_iter()
-        .map(|run| outcome::Replication::new(py, run))
-        .collect()
+    Run::of(scenario, discipline)?
+        .watched(py, watch, |plan, control| simulate(plan, threads, control))
 }
 
 /// Runs the first replication of a discipline on a scenario and writes its packets to the file at
@@ -73,16 +94,7 @@ fn record_network(
     path: PathBuf,
     watch: Option<Py<PyAny>>,
 ) -> PyResult<Vec<outcome::Replication>> {
-    let Run {
-        plan,
-        control,
-        calls,
-    } = Run::of(scenario, discipline)?;
-    let run = || record(&plan, &path, &control).map_err(|error| error.to_string());
-    watched(py, &control, &calls, watch, run)?
-        .into_iter()
-        .map(|run| outcome::Replication::new(py, run))
-        .collect()
+    Run::of(scenario, discipline)?.watched(py, watch, |plan, control| record(plan, &path, control))
 }
 
 /// Runs the first replication of a discipline on a scenario and writes its decision log to the file
@@ -95,42 +107,15 @@ fn log_network_decisions(
     path: PathBuf,
     watch: Option<Py<PyAny>>,
 ) -> PyResult<Vec<outcome::Replication>> {
-    let Run {
-        plan,
-        control,
-        calls,
-    } = Run::of(scenario, discipline)?;
-    let log = decisions::open(&path, || control.cancel());
+    let run = Run::of(scenario, discipline)?;
+    let control = run.control.clone();
+    let log = decisions::open(&path, move || control.cancel());
     let mut log = log.map_err(|error| unwritable(&path, &error))?;
-    let run = || simulate_traced(&plan, &control, &mut log).map_err(|error| error.to_string());
-    let outcome = watched(py, &control, &calls, watch, run)?;
+    let found = run.watched(py, watch, |plan, control| {
+        simulate_traced(plan, control, &mut log)
+    })?;
     log.finish().map_err(|error| unwritable(&path, &error))?;
-    outcome
-        .into_iter()
-        .map(|run| outcome::Replication::new(py, run))
-        .collect()
-}
-
-/// Runs while Ctrl-C can end it, and calls `watch`.
-fn watched<T: Send>(
-    py: Python<'_>,
-    control: &Control,
-    calls: &Calls,
-    watch: Option<Py<PyAny>>,
-    run: impl FnOnce() -> Result<T, String> + Send,
-) -> PyResult<T> {
-    let report = |py: Python<'_>| match &watch {
-        Some(watch) => watch.call1(py, (control.done_ns(),)).map(drop),
-        None => Ok(()),
-    };
-    let (outcome, raised) = interruptible(py, || calls.cancel(), report, run);
-    calls.raise()?;
-    if let Err(error) = raised
-        && !error.is_instance_of::<PyKeyboardInterrupt>(py)
-    {
-        return Err(error);
-    }
-    outcome.map_err(refused)
+    Ok(found)
 }
 
 pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
