@@ -184,3 +184,23 @@ def test_what_is_wrong_is_told(options, told, gateway, monkeypatch, root):
     assert done.returncode == 2
     assert told in done.stderr
     assert done.stdout == ""
+
+
+def test_rules_that_are_refused_half_way_leave_none(tmp_path):
+    """As on a machine whose kernel has no IPv6: those of IPv4 come first."""
+    if shutil.which("iptables") is None or lacking():
+        pytest.skip(lacking() or "there is no iptables here")
+    refusing = tmp_path / "ip6tables"
+    refusing.write_text("#!/bin/sh\nexit 3\n")
+    refusing.chmod(0o755)
+    steps = (
+        f"PATH={tmp_path}:$PATH {SLUICED} rules --interface lo --fail closed --tool iptables "
+        "--install; echo status $?; iptables -t mangle -S"
+    )
+    done = subprocess.run(
+        [*ENTER, "sh", "-c", steps], capture_output=True, text=True, timeout=60, check=False
+    )
+    assert "ip6tables: it failed" in done.stderr
+    assert "status 2" in done.stdout
+    assert "-P POSTROUTING" in done.stdout
+    assert "NFQUEUE" not in done.stdout

@@ -171,12 +171,24 @@ impl Rules {
         told("nft", output)
     }
 
-    /// Adds all rules that are not there, or takes all away that are.
+    /// Adds all rules that are not there, or takes all away that are. Where one is refused, those
+    /// added before it go again: a rule that fails closed would drop what nobody shapes.
     fn change(&self, action: &str) -> Result<(), Failure> {
-        for (there, command) in self.commands("-C").iter().zip(self.commands(action)) {
+        let mut undo: Vec<Vec<String>> = Vec::new();
+        let commands = self.commands(action).into_iter().zip(self.commands("-D"));
+        for (there, (command, inverse)) in self.commands("-C").iter().zip(commands) {
             let is_there = execute(there).is_ok();
-            if is_there != (action == "-A") {
-                execute(&command)?;
+            if is_there == (action == "-A") {
+                continue;
+            }
+            if let Err(refused) = execute(&command) {
+                for inverse in &undo {
+                    execute(inverse).ok();
+                }
+                return Err(refused);
+            }
+            if action == "-A" {
+                undo.push(inverse);
             }
         }
         Ok(())
