@@ -39,6 +39,17 @@ pub struct Class {
 /// Most bytes of a state, of which each queue has one, or of a config.
 const MOST_BYTES: u64 = 1 << 24;
 
+/// Which functions an AQM has besides the one for arrivals.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Functions {
+    /// `X_depart`.
+    pub depart: bool,
+    /// `X_tick`.
+    pub tick: bool,
+    /// `X_occupancy`.
+    pub occupancy: bool,
+}
+
 struct Rule {
     left: String,
     says: String,
@@ -144,6 +155,15 @@ impl Class {
                 name,
                 code,
             })
+        }
+    }
+
+    /// Which functions it has besides the one for arrivals.
+    pub fn functions(&self) -> Functions {
+        Functions {
+            depart: self.code.depart.is_some(),
+            tick: self.code.tick.is_some(),
+            occupancy: self.code.occupancy.is_some(),
         }
     }
 

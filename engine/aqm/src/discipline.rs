@@ -1,7 +1,7 @@
 //! An AQM with its parameters set, at work behind a queue.
 
 use std::{
-    fmt, ptr,
+    fmt, ptr, slice,
     sync::{Arc, OnceLock},
 };
 
@@ -79,6 +79,12 @@ impl Memory {
     fn zeroed(bytes: u64) -> Self {
         Self(vec![0; bytes.div_ceil(8).max(1) as usize].into())
     }
+
+    /// The first of its bytes.
+    fn bytes(&self, count: u64) -> &[u8] {
+        // SAFETY: whole words, of which as many bytes are there as were asked for.
+        unsafe { slice::from_raw_parts(self.0.as_ptr().cast(), count as usize) }
+    }
 }
 
 impl fmt::Debug for Configured {
@@ -129,6 +135,11 @@ impl Configured {
             .map(|(param, value)| (&*param.name, param.show(*value)))
     }
 
+    /// The parameters made ready for use, `struct X_config`, as C laid it out.
+    pub fn config(&self) -> &[u8] {
+        self.0.config.bytes(self.0.class.code.config_size)
+    }
+
     /// The drop probability at an average queue of `average` packets, where the AQM has a drop function.
     pub fn drop_probability(&self, average: f64) -> Option<f64> {
         let drop_function = self.0.class.code.drop_probability?;
@@ -170,6 +181,11 @@ pub struct Running {
 }
 
 impl Running {
+    /// What it remembers, `struct X_state`, as C laid it out.
+    pub fn state(&self) -> &[u8] {
+        self.state.bytes(self.configured.0.class.code.state_size)
+    }
+
     /// The average queue that the AQM holds, packets, where it holds one.
     pub fn average(&self) -> Option<f64> {
         let average = self.configured.0.class.code.average?;

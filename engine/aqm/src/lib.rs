@@ -13,7 +13,7 @@ mod rules;
 mod source;
 mod trial;
 
-pub use class::{Class, LoadError, all, find, load};
+pub use class::{Class, Functions, LoadError, all, find, load};
 pub use compile::compile;
 pub use discipline::{Aqm, Configured, Discipline, Running, Victim};
 pub use ffi::{Verdict, View};

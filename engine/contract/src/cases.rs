@@ -82,10 +82,10 @@ fn silence() -> u64 {
 }
 
 /// Bursts with loads between a half and five times the link's, each ending in silence.
-fn arrivals(random: &mut Stream) -> Arc<[Arrival]> {
+fn arrivals(bursts: usize, random: &mut Stream) -> Arc<[Arrival]> {
     let (mut unit, mut arrivals) = (0, Vec::new());
     let mut draw = |count: u64| random.next_u64() % count;
-    for _ in 0..BURSTS {
+    for _ in 0..bursts {
         let gap = 1 + draw(4);
         for place in 0..BURST as u64 {
             unit += draw(2 * gap);
@@ -163,6 +163,23 @@ fn schedulers() -> [Scheduler; 4] {
     ]
 }
 
+/// A case of so many bursts, with marking, before a plain FIFO.
+pub fn long(class: &'static Class, bursts: usize) -> Case {
+    Case {
+        name: class.name.clone(),
+        aqm: near(class),
+        discipline: Discipline {
+            limit: LIMIT,
+            limit_bytes: None,
+            victim: Victim::Tail,
+            ecn: true,
+        },
+        scheduler: Scheduler::Fifo,
+        arrivals: arrivals(bursts, &mut stream(1, "arrivals", 0)),
+        seed: 1,
+    }
+}
+
 /// Every case; those of one AQM are neighbours.
 pub fn cases() -> impl Iterator<Item = Case> {
     let victims = [Victim::Tail, Victim::Front, Victim::Random];
@@ -194,7 +211,7 @@ pub fn cases() -> impl Iterator<Item = Case> {
                     aqm,
                     discipline,
                     scheduler,
-                    arrivals: arrivals(&mut stream(seed, "arrivals", 0)),
+                    arrivals: arrivals(BURSTS, &mut stream(seed, "arrivals", 0)),
                     seed,
                 }
             })

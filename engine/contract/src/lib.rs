@@ -11,5 +11,5 @@
 mod cases;
 mod link;
 
-pub use cases::{Arrival, Case, SLOT_NS, SLOTS_PER_UNIT, UNIT_BYTES, cases};
-pub use link::log;
+pub use cases::{Arrival, Case, SLOT_NS, SLOTS_PER_UNIT, UNIT_BYTES, cases, long};
+pub use link::{Plain, drive, log};

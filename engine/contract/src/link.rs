@@ -1,12 +1,13 @@
 //! The plain link: a queue, and whoever asks it for packets.
 
 use rand::Rng;
-use sluice_queue::{DecisionLog, Packet, Queue};
+use sluice_queue::{DecisionLog, Observer, Packet, Queue};
 
 use crate::cases::{Arrival, Case, SLOT_NS};
 
+/// A packet that has what a queue looks at, and nothing else.
 #[derive(Clone, Copy, Default)]
-struct Plain {
+pub struct Plain {
     bytes: u32,
     flow_hash: u32,
     ecn_capable: bool,
@@ -31,7 +32,13 @@ impl Packet for Plain {
 /// The decision log of a case before a link as plain as it can be written.
 pub fn log(case: &Case) -> String {
     let mut log = DecisionLog::new(Vec::new());
-    let mut observer = &mut log;
+    drive(case, &mut log);
+    let written = log.finish().expect("memory to write to");
+    String::from_utf8(written).expect("a log is text")
+}
+
+/// Runs a case before that link, watched by an observer.
+pub fn drive(case: &Case, mut observer: impl Observer<Plain>) {
     let (rate_bps, mut words) = (case.rate_bps(), case.words());
     let mut random = || words.next_u64();
     let mut queue = Queue::new(
@@ -69,8 +76,6 @@ pub fn log(case: &Case) -> String {
             });
         }
     }
-    let written = log.finish().expect("memory to write to");
-    String::from_utf8(written).expect("a log is text")
 }
 
 fn plain(arrival: &Arrival) -> Plain {

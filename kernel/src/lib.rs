@@ -1,0 +1,24 @@
+//! The AQMs in the Linux kernel: a header of `aqm/`, or a user's own, compiled for BPF, held against
+//! the kernel's verifier, and run by its JIT.
+//!
+//! [`compile()`] makes an object of a header, [`Judge::load`] gives it to the kernel, and
+//! [`Judge::answer`] asks it what a world asks an AQM.
+
+mod compile;
+mod judge;
+
+pub use compile::{Object, compile};
+pub use judge::{Asked, Judge, QUESTIONS, Question};
+
+use thiserror::Error;
+
+/// Why an AQM is not in the kernel.
+#[derive(Debug, Error)]
+pub enum KernelError {
+    /// Something that this machine lacks, and how to get it.
+    #[error("{0}")]
+    Missing(String),
+    /// What the compiler or the verifier said against the header, with its name.
+    #[error("{0}")]
+    Refused(String),
+}
