@@ -3,7 +3,11 @@ PYTHON ?= python3
 BIN := .venv/bin
 REPORTS := sluice-report
 SOURCES := Cargo.toml Cargo.lock .cargo/config.toml \
-	$(shell find aqm engine gate -name '*.rs' -o -name '*.h' -o -name '*.c' -o -name Cargo.toml)
+	$(shell find aqm engine gate kernel -name '*.rs' -o -name '*.h' -o -name '*.c' -o -name Cargo.toml)
+# BPF, where libbpf can be compiled: it needs the headers of libelf and zlib (Debian: libelf-dev)
+BPF := $(shell printf '\043include <libelf.h>\n\043include <zlib.h>\n' | $(CC) -E - >/dev/null 2>&1 && echo yes)
+FEATURES := $(if $(BPF),--features sluice-gate/kernel)
+MEMBERS := --workspace $(if $(BPF),,--exclude sluice-kernel)
 export VIRTUAL_ENV := $(CURDIR)/.venv
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 export PIP_QUIET := 1
@@ -23,7 +27,7 @@ build: .venv/built
 .venv/built: .venv/installed pyproject.toml $(SOURCES) | tools
 	@echo "build: the engine (Rust and C, optimised: about a minute the first time)"
 	@$(BIN)/maturin develop --locked
-	@cargo build --quiet --locked --package sluice-gate
+	@cargo build --quiet --locked --package sluice-gate $(FEATURES)
 	@ln -sf ../../target/debug/sluiced $(BIN)/sluiced
 	@touch $@
 
@@ -41,8 +45,9 @@ demo: build
 
 test: build
 	@echo "test: Rust (compiling takes about a minute the first time)"
-	@cargo build --locked --workspace --tests --profile test
-	@cargo test --quiet --locked --workspace --tests
+	@$(if $(BPF),,echo "test: without BPF: skipped, for want of the headers of libelf and zlib (libelf-dev, zlib1g-dev)")
+	@cargo build --locked $(MEMBERS) $(FEATURES) --tests --profile test
+	@cargo test --quiet --locked $(MEMBERS) $(FEATURES) --tests
 	@echo "test: Python, and every example of the documentation"
 	@$(BIN)/pytest --quiet --numprocesses auto --dist worksteal
 
@@ -58,7 +63,7 @@ lint: build
 	@echo "lint: Rust"
 	@cargo fmt --all --check
 	@rustfmt --edition 2024 --check engine/tcp/src/congestion/*.rs
-	@cargo clippy --quiet --locked --workspace --all-targets -- -D warnings
+	@cargo clippy --quiet --locked $(MEMBERS) $(FEATURES) --all-targets -- -D warnings
 	@echo "lint: C, in a program with an operating system, without one, and without 128 bits"
 	@for header in aqm/*.h; do for world in HOSTED FREESTANDING PORTABLE; do \
 		$(CC) -std=gnu11 -O2 -Wall -Wextra -Werror -DAQM_$$world -fsyntax-only \

@@ -26,6 +26,16 @@ pub enum Command {
     Rules(RulesOptions),
     /// Say what is missing on this machine, and the command that mends it.
     Check(CheckOptions),
+    /// Compile an AQM for BPF and ask this kernel's verifier; needs root and clang.
+    Verify(VerifyOptions),
+}
+
+/// `sluiced verify`.
+#[derive(Args, Debug)]
+pub struct VerifyOptions {
+    /// An AQM's name, or a C header of your own.
+    #[arg(value_name = "NAME|HEADER.h")]
+    pub aqm: String,
 }
 
 /// The link and its queue.

@@ -23,6 +23,7 @@ pub mod settings;
 mod summary;
 mod syntax;
 pub mod telemetry;
+pub mod verify;
 
 use std::path::Path;
 

@@ -6,7 +6,7 @@ use clap::Parser;
 use sluice_gate::{
     check,
     cli::{Cli, Command},
-    replay, rules, run,
+    replay, rules, run, verify,
 };
 
 fn main() -> ExitCode {
@@ -16,6 +16,7 @@ fn main() -> ExitCode {
         Command::Rules(options) => rules::run(&options),
         Command::Check(options) if check::run(&options) => Ok(()),
         Command::Check(_) => return ExitCode::FAILURE,
+        Command::Verify(options) => verify::run(&options),
     };
     match done {
         Ok(()) => ExitCode::SUCCESS,

@@ -10,6 +10,7 @@ mod judge;
 pub use compile::{Object, compile};
 pub use judge::{Asked, Judge, QUESTIONS, Question};
 
+use sluice_aqm::{Class, Configured};
 use thiserror::Error;
 
 /// Why an AQM is not in the kernel.
@@ -21,4 +22,14 @@ pub enum KernelError {
     /// What the compiler or the verifier said against the header, with its name.
     #[error("{0}")]
     Refused(String),
+}
+
+/// Has the kernel's verifier look at an AQM, with any parameters; gives the instructions that it
+/// looked at. `own` is the text of the header where it is a user's.
+///
+/// # Errors
+/// If the compiler or the verifier refuses it, or if something is missing on this machine.
+pub fn verify(class: &'static Class, own: Option<&str>) -> Result<u32, KernelError> {
+    let aqm = Configured::new(class, &[]).expect("defaults obey the rules");
+    Judge::load(&compile(class, own)?, &aqm)?.verified_instructions()
 }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import subprocess
 from pathlib import Path
 from typing import Annotated
 
@@ -62,8 +63,18 @@ def aqm(
             show_default=False,
         ),
     ] = None,
+    bpf: Annotated[
+        bool,
+        typer.Option(
+            "--bpf",
+            help="Only ask the verifier of this kernel whether it takes the AQM; needs root, clang.",
+        ),
+    ] = False,
 ) -> None:
     """Explain an AQM: its parameters with units, ranges and sources, and its drop function."""
+    if bpf:
+        console().print(escape(_verified(name)))
+        return
     params = dict(syntax.assignment(text, "--set") for text in set_ or [])
     chosen = aqm_class(name)(**params)
     if plot is not None:
@@ -75,6 +86,23 @@ def aqm(
         _print_drop_function(screen, chosen)
     if plot is not None:
         screen.print(f"\nplot: {escape(str(plot))}")
+
+
+def _verified(name: str) -> str:
+    """What the kernel's verifier says for the AQM.
+
+    Raises:
+        SluiceError: What it says against it, or what is missing here.
+    """
+    from sluicegate.testbed.router import program
+
+    sluiced = program()
+    if sluiced is None:
+        raise SluiceError("--bpf needs the program sluiced; `make build` makes it")
+    done = subprocess.run([sluiced, "verify", name], capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise SluiceError(done.stderr.removeprefix("sluiced: ").strip())
+    return done.stdout.strip()
 
 
 def _print_head(screen: Console, chosen: Aqm) -> None:

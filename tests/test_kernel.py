@@ -1,0 +1,85 @@
+"""AQMs before the verifier of this machine's kernel; `kernel/tests/equal.rs` has them decide there."""
+
+import os
+import re
+import subprocess
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+GUIDE = (ROOT / "docs" / "guides" / "own-aqm.md").read_text()
+STEP = re.search(r"```c\n(/\* step\.h.*?)```", GUIDE, re.DOTALL).group(1)
+STATELESS = "struct step_state {};"
+UNUSED = "\t(void)state;\n"
+
+
+def check(name, folder):
+    sluice = [ROOT / ".venv" / "bin" / "sluice", "aqm", name, "--bpf"]
+    environment = os.environ | {"COLUMNS": "1000"}
+    return subprocess.run(
+        sluice, cwd=folder, env=environment, capture_output=True, text=True, check=False
+    )
+
+
+@cache
+def lacking():
+    """Why nothing can be verified here; empty if it can."""
+    done = check("drop_tail", ROOT)
+    return done.stderr.strip() if done.returncode else ""
+
+
+def verdict(folder, text):
+    """What is said of a header of this text."""
+    if why := lacking():
+        pytest.skip(why)
+    (folder / "step.h").write_text(text)
+    return check("step.h", folder)
+
+
+def test_the_header_of_the_guide_is_taken(tmp_path):
+    done = verdict(tmp_path, STEP)
+    assert re.fullmatch(
+        r"step: the kernel's verifier accepts it, with any parameters; it looked at \d+ "
+        r"instructions\n",
+        done.stdout,
+    ), done.stderr
+
+
+@pytest.mark.parametrize(
+    ("state", "lines", "reason"),
+    [
+        (
+            "u32 seen[8], next;",
+            ["state->seen[state->next]++;", "state->next = (state->next + 1) % 8;"],
+            "unbounded memory access",
+        ),
+        (
+            "u64 n, odd;",
+            [
+                "for (u64 i = 0; i < state->n; i++)",
+                "\tif (view->random >> i & 1)",
+                "\t\tstate->odd += i;",
+                "state->n = (state->n + 1) % 50;",
+            ],
+            "too (complex|large)",
+        ),
+    ],
+)
+def test_what_the_verifier_refuses_is_told_with_its_line(tmp_path, state, lines, reason):
+    text = STEP.replace(STATELESS, f"struct step_state {{ {state} }};")
+    text = text.replace(UNUSED, "".join(f"\t{line}\n" for line in lines))
+    done = verdict(tmp_path, text)
+    assert done.returncode == 1
+    said = "step.h: the kernel's verifier refuses it: "
+    number = text[: text.index(lines[0])].count("\n") + 1
+    assert re.search(f"{said}.*{reason}.* @ step.h:{number}$", done.stderr, re.MULTILINE)
+
+
+def test_what_is_no_aqm_is_told(tmp_path):
+    if why := lacking():
+        pytest.skip(why)
+    done = check("nope", tmp_path)
+    assert "nope" in done.stderr
+    assert done.returncode == 1
