@@ -24,7 +24,12 @@ mod summary;
 mod syntax;
 pub mod telemetry;
 
-use std::path::Path;
+use std::{io::Write, path::Path};
+
+/// Tells the user on stderr. That nobody hears it, or that its disk is full, is no reason to stop.
+pub fn say(what: &str) {
+    writeln!(std::io::stderr(), "sluiced: {what}").ok();
+}
 
 /// Why a command could not be done, in words for its user.
 #[derive(Debug, thiserror::Error)]

@@ -6,7 +6,7 @@ use clap::Parser;
 use sluice_gate::{
     check,
     cli::{Cli, Command},
-    replay, rules, run,
+    replay, rules, run, say,
 };
 
 fn main() -> ExitCode {
@@ -20,7 +20,7 @@ fn main() -> ExitCode {
     match done {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => {
-            eprintln!("sluiced: {failure}");
+            say(&failure.to_string());
             ExitCode::from(2)
         }
     }

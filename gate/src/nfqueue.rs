@@ -126,8 +126,8 @@ impl Nfqueue {
             let received = &self.buffers[..length];
             for message in messages(received) {
                 match message {
-                    Message::Answer(0) => return Ok(()),
-                    Message::Answer(error) => return Err(Errno::from_raw(error)),
+                    Message::Answer(0, _) => return Ok(()),
+                    Message::Answer(error, _) => return Err(Errno::from_raw(error)),
                     Message::Queue(..) => self.early.push(received.to_vec()),
                 }
             }
@@ -175,8 +175,13 @@ impl Nfqueue {
     fn take_messages(&mut self, received: &[u8], take: &mut dyn FnMut(Incoming<'_>)) {
         for message in messages(received) {
             match message {
-                Message::Answer(0) => {}
-                Message::Answer(_) => self.losses[0].refused += 1,
+                Message::Answer(0, _) => {}
+                Message::Answer(_, queue) => {
+                    let link = queue.unwrap_or(self.first).wrapping_sub(self.first);
+                    if let Some(losses) = self.losses.get_mut(usize::from(link)) {
+                        losses.refused += 1;
+                    }
+                }
                 Message::Queue(kind, queue, rest) => {
                     if i32::from(kind) == libc::NFQNL_MSG_PACKET
                         && let Some(incoming) = incoming(self.first, queue, rest)

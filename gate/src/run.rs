@@ -29,6 +29,7 @@ use crate::{
     nfqueue::{ENOUGH_BUFFER_BYTES, Fail, Nfqueue},
     privileges,
     router::Router,
+    say,
     settings::Settings,
     summary,
     telemetry::{Endpoint, Record, Telemetry},
@@ -87,8 +88,9 @@ pub fn run(options: &RunOptions) -> Result<(), Failure> {
     let records = daemon.records().map_err(gone)?;
     daemon.telemetry.record(records.clone());
     let left_out = daemon.telemetry.left_out;
-    daemon.telemetry.finish()?;
-    finish(&records, left_out, summary_file)
+    let recorded = daemon.telemetry.finish();
+    finish(&records, left_out, summary_file)?;
+    recorded
 }
 
 struct Daemon<'a> {
@@ -113,18 +115,16 @@ impl Daemon<'_> {
     fn tell_start(&self) {
         for (place, link) in self.settings.links().into_iter().enumerate() {
             let queue = usize::from(self.options.queue) + place;
-            println!("{}, queue {queue}: {}", NAMES[place], link.describe());
+            print(&format!("{}, queue {queue}: {}\n", NAMES[place], link.describe()));
         }
         let bytes = self.router.backend().buffer_bytes;
         if bytes < ENOUGH_BUFFER_BYTES {
-            println!(
+            print(&format!(
                 "the receive buffer has {bytes} bytes: a burst may be lost, which is counted; \
-                 sluiced check says how to get more"
-            );
+                 sluiced check says how to get more\n"
+            ));
         }
-        println!("ready");
-        // who waits for this line may read it through a pipe
-        io::stdout().flush().ok();
+        print("ready\n");
     }
 
     /// Routes until it is told to end.
@@ -198,7 +198,7 @@ impl Daemon<'_> {
     /// Reads the settings again, on a thread of its own: an AQM may have to be compiled.
     fn start_reload(&mut self) {
         if self.options.link.scenario.is_none() {
-            eprintln!("sluiced: nothing to reload: it was started without --scenario");
+            say("nothing to reload: it was started without --scenario");
             return;
         }
         let (sender, receiver) = channel();
@@ -232,14 +232,23 @@ impl Daemon<'_> {
                 self.router.change(now_ns, &settings)?;
                 self.settings = settings;
                 for (name, link) in NAMES.iter().zip(self.settings.links()) {
-                    eprintln!("sluiced: reloaded: {name}: {}", link.describe());
+                    say(&format!("reloaded: {name}: {}", link.describe()));
                 }
                 return Ok(());
             }
         };
-        eprintln!("sluiced: the old settings stay in force: {refused}");
+        say(&format!("the old settings stay in force: {refused}"));
         Ok(())
     }
+}
+
+/// Prints on stdout, whole, as who waits for it may read through a pipe. That nobody hears it, or
+/// that its disk is full, is no reason to stop.
+fn print(text: &str) {
+    let mut out = io::stdout();
+    out.write_all(text.as_bytes())
+        .and_then(|()| out.flush())
+        .ok();
 }
 
 /// The kernel's monotonic clock, which other programs read as well.
@@ -271,11 +280,16 @@ fn open(path: Option<&Path>) -> Result<Option<(File, &Path)>, Failure> {
 
 fn finish(records: &[Record], left_out: u64, file: Option<(File, &Path)>) -> Result<(), Failure> {
     for record in records {
-        println!("\n{}", record.link);
-        print!("{}", summary::live_table(record));
+        print(&format!(
+            "\n{}\n{}",
+            record.link,
+            summary::live_table(record)
+        ));
     }
     if left_out > 0 {
-        println!("\n{left_out} records were left out: the disk was too slow");
+        print(&format!(
+            "\n{left_out} records were left out: the disk was too slow\n"
+        ));
     }
     if let Some((mut file, path)) = file {
         let links: Value = records.iter().map(Record::json).collect();
