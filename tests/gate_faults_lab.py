@@ -397,7 +397,8 @@ def stepped(clock: int) -> dict[str, Any]:
     environment = os.environ | {"LD_PRELOAD": str(shim), "STEPPED": str(clock)}
     lines = FOLDER / "lines"
     recorded = ("--jsonl", str(lines), "--interval", "0.1")
-    gate = Gate("closed", "--aqm", "codel", "--rate", "4e6", *recorded, env=environment)
+    options = (*DROP_TAIL, "--rate", "4e6", "--limit", "5000", *recorded)
+    gate = Gate("closed", *options, env=environment)
     far, near = receiver(), sender()
     got = Got()
 

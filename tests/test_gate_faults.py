@@ -116,7 +116,7 @@ def test_super_packets_of_64_kb_are_queued_piece_by_piece():
     found = measured("segments")
     nothing_is_forgotten(found)
     assert found["arrivals"] == found["offered"]
-    assert found["arrived_bytes"] == 1444 * found["offered"]
+    assert found["arrived_bytes"] == 1472 * found["offered"]
     assert found["numbers"] == list(range(found["offered"]))
 
 
@@ -141,9 +141,9 @@ def test_steps_of_the_clock_move_no_packet():
     assert found["exit"] == 0
     assert found["numbers"] == list(range(found["offered"]))
     assert (np.diff(found["clocks_ns"]) > 0).all()
-    # 1000 packets in 1.1 s, and what followed
-    assert 1 < found["time_s"] < 10
-    assert found["sojourn_ms"]["max"] < 1000
+    # 1000 packets in 1.1 s, and what followed; a step is 3600 s
+    assert 1 < found["time_s"] < 60
+    assert found["sojourn_ms"]["max"] < 60_000
 
 
 def test_the_stepped_clock_would_be_noticed():
