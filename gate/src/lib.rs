@@ -8,6 +8,8 @@ pub mod backend;
 pub mod check;
 pub mod cli;
 mod ecn;
+#[cfg(test)]
+mod fuzz;
 pub mod link;
 pub mod measures;
 mod netlink;

@@ -231,7 +231,7 @@ fn taken(queue: u16, error: Errno) -> Failure {
 }
 
 /// The packet in a message.
-fn incoming(first: u16, queue: u16, rest: &[u8]) -> Option<Incoming<'_>> {
+pub(crate) fn incoming(first: u16, queue: u16, rest: &[u8]) -> Option<Incoming<'_>> {
     let (mut id, mut data, mut bytes) = (None, &[][..], None);
     for (kind, value) in attributes(rest) {
         match kind {
