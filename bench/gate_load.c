@@ -63,7 +63,7 @@ int main(int count, char **given) {
         room /= pieces;
         if (room <= 0) {
             /* others may have to run on this processor, the kernel's own threads among them */
-            nanosleep(&(struct timespec){0, 1000}, NULL);
+            nanosleep(&(struct timespec){0, per_s ? 100000 : 1000}, NULL);
             continue;
         }
         int done = sendmmsg(out, batch, (unsigned)(room < BATCH ? room : BATCH), 0);
