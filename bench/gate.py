@@ -49,9 +49,9 @@ def gate(measure: Callable[[Any], dict[str, float]], *options: str) -> dict[str,
     return measured
 
 
-def full_speed(process: Any) -> dict[str, float]:
+def full_speed(process: Any, pieces: int = 32) -> dict[str, float]:
     before = bed.cpu_s(process)
-    sent = bed.sent(bed.loading(PACKET_BYTES, 1, WINDOW, pieces=32))
+    sent = bed.sent(bed.loading(PACKET_BYTES, 1, WINDOW, pieces=pieces))
     cpu_us = (bed.cpu_s(process) - before) / sent.arrived * 1e6
     return {"per_s": sent.per_s, "cpu_us": cpu_us, "lost": sent.lost}
 
@@ -81,6 +81,8 @@ def rates() -> list[dict[str, Any]]:
                 "plain": plain(),
                 "nfq": nfq_loop(full_speed),
                 "gate": gate(full_speed),
+                # as plain forwarding has them: one by one from the sender on
+                "single": gate(lambda process: full_speed(process, pieces=1)),
                 "recorded": gate(full_speed, *recorded, "--metrics", "127.0.0.1:9177"),
             }
         )
@@ -93,7 +95,8 @@ def even_rates() -> list[dict[str, Any]]:
 
 def departures(seconds: float) -> list[tuple[int, int]]:
     """Times, ns, and counts: each a moment by which so many packets had left."""
-    seen, rows = bed.arrived(), []
+    seen = bed.arrived()
+    rows: list[tuple[int, int]] = []
     end = time.monotonic() + seconds
     while time.monotonic() < end or not rows:
         now = bed.arrived()
@@ -138,7 +141,7 @@ def middle(values: list[float], digits: int = 2) -> str:
 def show(results: dict[str, Any]) -> None:
     rounds, even = results["rates"], results["even_rates"]
     shown = Table("packets of 100 B", "median (least to greatest)", box=None, pad_edge=False)
-    for name in ("plain", "nfq", "gate", "recorded"):
+    for name in ("plain", "single", "nfq", "gate", "recorded"):
         thousands = [found[name]["per_s"] / 1e3 for found in rounds]
         shown.add_row(f"{name}, thousand packets/s", middle(thousands, 0))
     for name in ("nfq", "gate", "recorded"):
@@ -149,13 +152,13 @@ def show(results: dict[str, Any]) -> None:
 
     shown.add_row("gate / nfq, packets/s", ratio("gate", "nfq"))
     shown.add_row("nfq / gate, CPU per packet", ratio("nfq", "gate", "cpu_us"))
-    shown.add_row("gate / plain forwarding, packets/s", ratio("gate", "plain"))
+    shown.add_row("single / plain forwarding, packets/s", ratio("single", "plain"))
     shown.add_row("recorded / gate, packets/s", ratio("recorded", "gate"))
     shown.add_row("recorded / gate, CPU per packet", ratio("recorded", "gate", "cpu_us"))
     for name in ("nfq", "gate"):
         thousands = [found[name]["per_s"] / 1e3 for found in even]
         shown.add_row(f"{name}, even sender, no loss, thousand packets/s", middle(thousands, 0))
-    for name in ("plain", "nfq", "gate", "recorded"):
+    for name in ("plain", "single", "nfq", "gate", "recorded"):
         lost = sum(found[name]["lost"] for found in rounds)
         shown.add_row(f"{name}, packets lost in all rounds at full speed", str(lost))
     shown.add_row("load before and after", "{:.1f}, {:.1f}".format(*results["load"]))

@@ -94,7 +94,7 @@ def loading(
     packet_bytes: int, seconds: float, window: int, per_s: int = 0, pieces: int = 1
 ) -> subprocess.Popen[str]:
     given = [FAR, packet_bytes, seconds, window, per_s, pieces, ARRIVED]
-    command = [*PRIORITY, "ip", "netns", "exec", "source", LOAD, *map(str, given)]
+    command = [*PRIORITY, "ip", "netns", "exec", "source", str(LOAD), *map(str, given)]
     return subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
 
 
@@ -139,7 +139,7 @@ def gate(
     summary = FOLDER / "summary.json"
     found: dict[str, Any] = {}
     given = ["--fail", "closed", "--rate", f"{rate_bps:.0f}", "--aqm", "drop_tail"]
-    command = [SLUICED, "run", *given, "--json", summary, *options]
+    command = [str(SLUICED), "run", *given, "--json", str(summary), *options]
     with decider(*command, first=first, slack=slack) as process:
         yield process, found
     found.update(json.loads(summary.read_text())[0])
