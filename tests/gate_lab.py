@@ -44,13 +44,24 @@ def link_address(name: str, *where: str) -> str:
 def build() -> None:
     """Two namespaces and a cable between them."""
     sh("mount -t tmpfs none /run && mkdir -p /run/netns && ip netns add far")
-    sh("ip link set lo up && ip link add near type veth peer name far netns far")
-    sh(f"ip addr add {NEAR}/24 dev near && ip addr add {NEAR6}/64 dev near nodad")
-    sh(f"ip -n far addr add {FAR}/24 dev far && ip -n far addr add {FAR6}/64 dev far nodad")
+    sh("ip link set lo up")
+    cable()
+
+
+def cable(ipv6: bool = True) -> None:
+    """`near` to `far`."""
+    sh("ip link add near type veth peer name far netns far")
+    addresses = [(NEAR, FAR, 24, ""), (NEAR6, FAR6, 64, "nodad")]
+    if not ipv6:
+        without_ipv6()
+        addresses.pop()
+    for near_at, far_at, width, nodad in addresses:
+        sh(f"ip addr add {near_at}/{width} dev near {nodad}")
+        sh(f"ip -n far addr add {far_at}/{width} dev far {nodad}")
     sh("ip link set near up && ip -n far link set far up && ip -n far link set lo up")
     # nothing else moves while packets are counted
     near, far = link_address("near"), link_address("far", "-n", "far")
-    for near_at, far_at in ((NEAR, FAR), (NEAR6, FAR6)):
+    for near_at, far_at, *_ in addresses:
         sh(f"ip neigh add {far_at} lladdr {far} dev near nud permanent")
         sh(f"ip -n far neigh add {near_at} lladdr {near} dev far nud permanent")
 
@@ -133,12 +144,15 @@ def rules(fail: str, action: str = "--install") -> None:
 class Gate:
     """`sluiced run`, ready to route."""
 
-    def __init__(self, fail: str, *options: str) -> None:
+    def __init__(self, fail: str, *options: str, **process: Any) -> None:
         rules(fail)
         self.summary = FOLDER / "summary.json"
         command = [SLUICED, "run", "--fail", fail, "--json", self.summary, *options]
         self.process = subprocess.Popen(
-            command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+            command,
+            stdout=subprocess.PIPE,
+            text=True,
+            **{"stderr": subprocess.PIPE, **process},
         )
         assert self.process.stdout is not None
         while (line := self.process.stdout.readline()) != "ready\n":

@@ -171,10 +171,10 @@ fn forwarding() -> Found {
 
 fn real_time() -> Found {
     if privileges::may_run_in_real_time() {
-        return Ok("--realtime can be had".into());
+        return Ok("--timer realtime and spin can be had".into());
     }
     lacking(
-        "without CAP_SYS_NICE --realtime is refused; departures are a few tens of microseconds later",
+        "without CAP_SYS_NICE --timer realtime and spin are refused; departures are tens of microseconds later",
         "sudo setcap cap_net_admin,cap_sys_nice+ep $(command -v sluiced)",
     )
 }

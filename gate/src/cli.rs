@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand};
 
-use crate::{nfqueue::Fail, rules::Tool};
+use crate::{nfqueue::Fail, rules::Tool, run::Timer};
 
 /// A router's queue in user space: any AQM before a link of any rate, with real traffic.
 #[derive(Debug, Parser)]
@@ -106,9 +106,9 @@ pub struct RunOptions {
     /// Number of the kernel's queue; the other direction has the next one.
     #[arg(long, value_name = "N", default_value_t = 0, value_parser = queue)]
     pub queue: u16,
-    /// Let the process go before all others (SCHED_FIFO).
-    #[arg(long)]
-    pub realtime: bool,
+    /// How precisely packets leave. The others take the capability CAP_SYS_NICE.
+    #[arg(long, value_name = "MODE", default_value = "sleep")]
+    pub timer: Timer,
     /// Write how each link stands here, a line of JSON for each interval.
     #[arg(long, value_name = "FILE")]
     pub jsonl: Option<PathBuf>,

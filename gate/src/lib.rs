@@ -8,6 +8,8 @@ pub mod backend;
 pub mod check;
 pub mod cli;
 mod ecn;
+#[cfg(test)]
+mod fuzz;
 pub mod link;
 pub mod measures;
 mod netlink;
@@ -25,7 +27,12 @@ mod syntax;
 pub mod telemetry;
 pub mod verify;
 
-use std::path::Path;
+use std::{io::Write, path::Path};
+
+/// Tells the user on stderr. That nobody hears it, or that its disk is full, is no reason to stop.
+pub fn say(what: &str) {
+    writeln!(std::io::stderr(), "sluiced: {what}").ok();
+}
 
 /// Why a command could not be done, in words for its user.
 #[derive(Debug, thiserror::Error)]

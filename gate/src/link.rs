@@ -221,7 +221,7 @@ impl<P: Packet> Link<P> {
         let Some(Waiting { packet, since_ns }) = self.next(now_ns, outlet) else {
             return;
         };
-        let bytes = packet.bytes() + self.settings.overhead_bytes;
+        let bytes = packet.bytes().saturating_add(self.settings.overhead_bytes);
         let out = self.transmitter.send(self.clock, now, bytes);
         let end = self.transmitter.free();
         self.sending = Some(end);

@@ -6,7 +6,7 @@ use clap::Parser;
 use sluice_gate::{
     check,
     cli::{Cli, Command},
-    replay, rules, run, verify,
+    replay, rules, run, say, verify,
 };
 
 fn main() -> ExitCode {
@@ -21,7 +21,7 @@ fn main() -> ExitCode {
     match done {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => {
-            eprintln!("sluiced: {failure}");
+            say(&failure.to_string());
             ExitCode::from(2)
         }
     }

@@ -11,8 +11,9 @@ const TYPE: u16 = 0x3fff;
 
 /// A message that was received.
 pub enum Message<'a> {
-    /// What netlink answers: 0 if all is well, or the number of an error.
-    Answer(i32),
+    /// What netlink answers: 0 if all is well, or the number of an error and the queue's, as the
+    /// kernel sends back what it refuses.
+    Answer(i32, Option<u16>),
     /// A message about a queue: its kind, the queue's number, its attributes.
     Queue(u8, u16, &'a [u8]),
 }
@@ -60,8 +61,10 @@ pub fn messages(mut bytes: &[u8]) -> impl Iterator<Item = Message<'_>> {
                 .get(length.max(HEADER).next_multiple_of(4)..)
                 .unwrap_or_default();
             if i32::from(kind) == libc::NLMSG_ERROR {
-                let code = message.get(HEADER..HEADERS)?;
-                return Some(Message::Answer(-i32::from_ne_bytes(code.try_into().ok()?)));
+                let code = i32::from_ne_bytes(message.get(HEADER..HEADERS)?.try_into().ok()?);
+                let asked = message.get(HEADERS + HEADER + 2..HEADERS + HEADERS);
+                let queue = asked.and_then(|queue| queue.try_into().ok().map(u16::from_be_bytes));
+                return Some(Message::Answer(code.saturating_neg(), queue));
             }
             if i32::from(kind >> 8) == NFNL_SUBSYS_QUEUE && message.len() >= HEADERS {
                 let queue = u16::from_be_bytes([message[HEADER + 2], message[HEADER + 3]]);
@@ -97,7 +100,7 @@ mod tests {
         let found: Vec<_> = messages(&out)
             .map(|message| match message {
                 Message::Queue(kind, queue, rest) => (kind, queue, attributes(rest).collect()),
-                Message::Answer(_) => (0, 0, Vec::new()),
+                Message::Answer(..) => (0, 0, Vec::new()),
             })
             .collect();
         let first: Vec<(i32, &[u8])> = vec![(10, b"packet")];

@@ -126,8 +126,8 @@ impl Nfqueue {
             let received = &self.buffers[..length];
             for message in messages(received) {
                 match message {
-                    Message::Answer(0) => return Ok(()),
-                    Message::Answer(error) => return Err(Errno::from_raw(error)),
+                    Message::Answer(0, _) => return Ok(()),
+                    Message::Answer(error, _) => return Err(Errno::from_raw(error)),
                     Message::Queue(..) => self.early.push(received.to_vec()),
                 }
             }
@@ -175,8 +175,13 @@ impl Nfqueue {
     fn take_messages(&mut self, received: &[u8], take: &mut dyn FnMut(Incoming<'_>)) {
         for message in messages(received) {
             match message {
-                Message::Answer(0) => {}
-                Message::Answer(_) => self.losses[0].refused += 1,
+                Message::Answer(0, _) => {}
+                Message::Answer(_, queue) => {
+                    let link = queue.unwrap_or(self.first).wrapping_sub(self.first);
+                    if let Some(losses) = self.losses.get_mut(usize::from(link)) {
+                        losses.refused += 1;
+                    }
+                }
                 Message::Queue(kind, queue, rest) => {
                     if i32::from(kind) == libc::NFQNL_MSG_PACKET
                         && let Some(incoming) = incoming(self.first, queue, rest)
@@ -226,7 +231,7 @@ fn taken(queue: u16, error: Errno) -> Failure {
 }
 
 /// The packet in a message.
-fn incoming(first: u16, queue: u16, rest: &[u8]) -> Option<Incoming<'_>> {
+pub(crate) fn incoming(first: u16, queue: u16, rest: &[u8]) -> Option<Incoming<'_>> {
     let (mut id, mut data, mut bytes) = (None, &[][..], None);
     for (kind, value) in attributes(rest) {
         match kind {

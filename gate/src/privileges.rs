@@ -50,7 +50,7 @@ pub fn run_in_real_time() -> Result<(), Failure> {
     let done = unsafe { libc::sched_setscheduler(0, libc::SCHED_FIFO, &raw const priority) };
     nix::errno::Errno::result(done).map(drop).map_err(|error| {
         Failure(format!(
-            "--realtime: {}: it takes CAP_SYS_NICE",
+            "--timer: {}: realtime and spin take CAP_SYS_NICE",
             error.desc()
         ))
     })

@@ -65,7 +65,14 @@ pub fn replay(
     }
     let mut now_ns = last_ns;
     while link.is_busy() {
-        now_ns = link.due_ns().expect("a busy link has something due");
+        now_ns = link.due_ns().ok_or_else(|| {
+            Failure(format!(
+                "{} bits/s are too few: the last packets would leave after the clock's end, {} s \
+                 after the first",
+                settings.forward.rate_bps,
+                clock.ns(u64::MAX) / 1_000_000_000
+            ))
+        })?;
         link.advance(now_ns, watch);
     }
     Ok(link.measures(now_ns))

@@ -29,6 +29,7 @@ use crate::{
     nfqueue::{ENOUGH_BUFFER_BYTES, Fail, Nfqueue},
     privileges,
     router::Router,
+    say,
     settings::Settings,
     summary,
     telemetry::{Endpoint, Record, Telemetry},
@@ -39,6 +40,20 @@ pub const NAMES: [&str; 2] = ["forward", "reverse"];
 
 /// How long a reload may be waited for without a look, ns.
 const LOOK_NS: u64 = 50_000_000;
+
+/// How it waits until a packet is due.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub enum Timer {
+    /// As other processes do: for tens of µs longer on an idle machine, for ms on a busy one.
+    Sleep,
+    /// Before all other processes (SCHED_FIFO).
+    Realtime,
+    /// Likewise, and it looks at the clock for the last 60 µs; takes up to half of a processor.
+    Spin,
+}
+
+/// How long before a departure it stays awake if it may spin, ns.
+const SPIN_NS: u64 = 60_000;
 
 /// The command: routes until SIGINT or SIGTERM.
 ///
@@ -61,7 +76,7 @@ pub fn run(options: &RunOptions) -> Result<(), Failure> {
         .map(|link| link.buffer.limit)
         .collect();
     let nfqueue = Nfqueue::open(options.queue, &held, options.fail)?;
-    if options.realtime {
+    if options.timer != Timer::Sleep {
         privileges::run_in_real_time()?;
     }
     let file = open(options.jsonl.as_deref())?;
@@ -81,14 +96,17 @@ pub fn run(options: &RunOptions) -> Result<(), Failure> {
         reload: None,
         telemetry,
         next_record_ns: 0,
+        looked_ns: 0,
+        rested_ns: 0,
     };
     daemon.tell_start();
     daemon.work().map_err(gone)?;
     let records = daemon.records().map_err(gone)?;
     daemon.telemetry.record(records.clone());
     let left_out = daemon.telemetry.left_out;
-    daemon.telemetry.finish()?;
-    finish(&records, left_out, summary_file)
+    let recorded = daemon.telemetry.finish();
+    finish(&records, left_out, summary_file)?;
+    recorded
 }
 
 struct Daemon<'a> {
@@ -103,6 +121,9 @@ struct Daemon<'a> {
     reload: Option<Receiver<Result<Settings, String>>>,
     telemetry: Telemetry,
     next_record_ns: u64,
+    /// When it last looked whether to wait, and how long it has slept and not yet spun.
+    looked_ns: u64,
+    rested_ns: u64,
 }
 
 impl Daemon<'_> {
@@ -113,18 +134,20 @@ impl Daemon<'_> {
     fn tell_start(&self) {
         for (place, link) in self.settings.links().into_iter().enumerate() {
             let queue = usize::from(self.options.queue) + place;
-            println!("{}, queue {queue}: {}", NAMES[place], link.describe());
+            print(&format!(
+                "{}, queue {queue}: {}\n",
+                NAMES[place],
+                link.describe()
+            ));
         }
         let bytes = self.router.backend().buffer_bytes;
         if bytes < ENOUGH_BUFFER_BYTES {
-            println!(
+            print(&format!(
                 "the receive buffer has {bytes} bytes: a burst may be lost, which is counted; \
-                 sluiced check says how to get more"
-            );
+                 sluiced check says how to get more\n"
+            ));
         }
-        println!("ready");
-        // who waits for this line may read it through a pipe
-        io::stdout().flush().ok();
+        print("ready\n");
     }
 
     /// Routes until it is told to end.
@@ -162,7 +185,7 @@ impl Daemon<'_> {
     }
 
     /// Sleeps until a packet or a signal comes, or something is due.
-    fn wait(&self) -> io::Result<()> {
+    fn wait(&mut self) -> io::Result<()> {
         let mut due_ns = self
             .next_record_ns
             .min(self.router.due_ns().unwrap_or(u64::MAX));
@@ -170,16 +193,36 @@ impl Daemon<'_> {
         if self.reload.is_some() {
             due_ns = due_ns.min(now_ns + LOOK_NS);
         }
-        let Some(ns @ 1..) = due_ns.checked_sub(now_ns) else {
+        let Some(mut ns @ 1..) = due_ns.checked_sub(now_ns) else {
             return Ok(());
         };
+        if self.options.timer == Timer::Spin {
+            if self.may_spin(now_ns, ns) {
+                return Ok(());
+            }
+            ns = ns.checked_sub(SPIN_NS).filter(|ns| *ns > 0).unwrap_or(ns);
+        }
         let mut watched = [self.router.backend().descriptor(), self.signals.as_fd()]
             .map(|descriptor| PollFd::new(descriptor, PollFlags::POLLIN));
         let timeout = TimeSpec::new((ns / 1_000_000_000) as i64, (ns % 1_000_000_000) as i64);
         match ppoll(&mut watched, Some(timeout), None) {
-            Ok(_) | Err(nix::errno::Errno::EINTR) => Ok(()),
-            Err(error) => Err(error.into()),
+            Ok(_) | Err(nix::errno::Errno::EINTR) => {}
+            Err(error) => return Err(error.into()),
         }
+        self.looked_ns = self.now_ns();
+        self.rested_ns = SPIN_NS.min(self.rested_ns + self.looked_ns - now_ns);
+        Ok(())
+    }
+
+    /// Whether to stay awake until what is due so soon. Not longer than it has slept before: a
+    /// real-time process that never sleeps is stopped by the kernel for tens of ms.
+    fn may_spin(&mut self, now_ns: u64, ns: u64) -> bool {
+        let since_ns = now_ns - std::mem::replace(&mut self.looked_ns, now_ns);
+        if ns > SPIN_NS || self.rested_ns == 0 {
+            return false;
+        }
+        self.rested_ns = self.rested_ns.saturating_sub(since_ns);
+        true
     }
 
     fn records(&mut self) -> io::Result<Vec<Record>> {
@@ -198,7 +241,7 @@ impl Daemon<'_> {
     /// Reads the settings again, on a thread of its own: an AQM may have to be compiled.
     fn start_reload(&mut self) {
         if self.options.link.scenario.is_none() {
-            eprintln!("sluiced: nothing to reload: it was started without --scenario");
+            say("nothing to reload: it was started without --scenario");
             return;
         }
         let (sender, receiver) = channel();
@@ -232,14 +275,23 @@ impl Daemon<'_> {
                 self.router.change(now_ns, &settings)?;
                 self.settings = settings;
                 for (name, link) in NAMES.iter().zip(self.settings.links()) {
-                    eprintln!("sluiced: reloaded: {name}: {}", link.describe());
+                    say(&format!("reloaded: {name}: {}", link.describe()));
                 }
                 return Ok(());
             }
         };
-        eprintln!("sluiced: the old settings stay in force: {refused}");
+        say(&format!("the old settings stay in force: {refused}"));
         Ok(())
     }
+}
+
+/// Prints on stdout, whole, as who waits for it may read through a pipe. That nobody hears it, or
+/// that its disk is full, is no reason to stop.
+fn print(text: &str) {
+    let mut out = io::stdout();
+    out.write_all(text.as_bytes())
+        .and_then(|()| out.flush())
+        .ok();
 }
 
 /// The kernel's monotonic clock, which other programs read as well.
@@ -271,11 +323,16 @@ fn open(path: Option<&Path>) -> Result<Option<(File, &Path)>, Failure> {
 
 fn finish(records: &[Record], left_out: u64, file: Option<(File, &Path)>) -> Result<(), Failure> {
     for record in records {
-        println!("\n{}", record.link);
-        print!("{}", summary::live_table(record));
+        print(&format!(
+            "\n{}\n{}",
+            record.link,
+            summary::live_table(record)
+        ));
     }
     if left_out > 0 {
-        println!("\n{left_out} records were left out: the disk was too slow");
+        print(&format!(
+            "\n{left_out} records were left out: the disk was too slow\n"
+        ));
     }
     if let Some((mut file, path)) = file {
         let links: Value = records.iter().map(Record::json).collect();

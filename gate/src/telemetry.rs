@@ -17,7 +17,7 @@ use std::{
 
 use serde_json::{Value, json};
 
-use crate::{Failure, nfqueue::kernel_drops, prometheus, router::Standing};
+use crate::{Failure, nfqueue::kernel_drops, prometheus, router::Standing, say};
 
 /// Records that wait for the disk; later ones are left out until it comes along.
 const WAITING: usize = 64;
@@ -100,10 +100,19 @@ impl Telemetry {
         let file = file.map(|(file, path)| (file, path.to_owned()));
         let writer = thread::spawn(move || {
             let mut file = file;
+            let mut bytes = 0;
             write(&received, page.as_deref(), |line| match &mut file {
-                Some((file, path)) => file
-                    .write_all(line.as_bytes())
-                    .map_err(|error| Failure::writing(path, &error)),
+                Some((file, path)) => match file.write_all(line.as_bytes()) {
+                    Ok(()) => {
+                        bytes += line.len() as u64;
+                        Ok(())
+                    }
+                    Err(error) => {
+                        // no half of a line; what is no file cannot be shortened
+                        file.set_len(bytes).ok();
+                        Err(Failure::writing(path, &error))
+                    }
+                },
                 None => Ok(()),
             })
         });
@@ -154,7 +163,7 @@ fn write(
             if written.is_ok() {
                 written = to_file(&format!("{json}\n"));
                 if let Err(failure) = &written {
-                    eprintln!("sluiced: {failure}; no more is recorded");
+                    say(&format!("{failure}; no more is recorded"));
                 }
             }
         }

@@ -1,0 +1,44 @@
+"""Runs the experiments of gate_lab.py and gate_faults_lab.py, where the machine can do them."""
+
+import json
+import shutil
+import subprocess
+import sys
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+SLUICED = ROOT / ".venv" / "bin" / "sluiced"
+# what an experiment started ends with it: it is the first of its processes
+ENTER = ["unshare", "-Urnmp", "--kill-child"]
+
+
+@cache
+def lacking():
+    """Why no real packets can be sent here; empty if they can."""
+    for program in ("unshare", "ip"):
+        if shutil.which(program) is None:
+            return f"there is no {program} here"
+    rules = [SLUICED, "rules", "--interface", "lo", "--fail", "open", "--install"]
+    done = subprocess.run([*ENTER, *rules], capture_output=True, text=True, check=False)
+    return done.stderr.strip()
+
+
+def measured(lab, name):
+    """What an experiment of a lab gave."""
+    if why := lacking():
+        pytest.skip(why)
+    command = [*ENTER, sys.executable, ROOT / "tests" / lab, SLUICED, name]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
+
+
+def nothing_is_forgotten(found, left_at_end=0, refused=0):
+    """Each packet that came was let go, lost by a verdict, or held at the end."""
+    assert found["arrivals"] == found["released"] + found["lost"] + found["left_at_end"]
+    assert found["left_at_end"] == left_at_end
+    assert found["refused_verdicts"] == refused
+    assert found["unmarkable"] == 0
