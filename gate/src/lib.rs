@@ -8,6 +8,7 @@ pub mod backend;
 pub mod check;
 pub mod cli;
 mod ecn;
+pub mod endpoint;
 pub mod link;
 pub mod measures;
 mod netlink;
@@ -19,10 +20,12 @@ pub mod replay;
 pub mod router;
 pub mod rules;
 pub mod run;
+pub mod screen;
 pub mod settings;
 mod summary;
 mod syntax;
 pub mod telemetry;
+pub mod top;
 
 use std::path::Path;
 

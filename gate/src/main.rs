@@ -6,13 +6,14 @@ use clap::Parser;
 use sluice_gate::{
     check,
     cli::{Cli, Command},
-    replay, rules, run,
+    replay, rules, run, top,
 };
 
 fn main() -> ExitCode {
     let done = match Cli::parse().command {
         Command::Replay(options) => replay::run(&options),
         Command::Run(options) => run::run(&options),
+        Command::Top(options) => top::run(&options),
         Command::Rules(options) => rules::run(&options),
         Command::Check(options) if check::run(&options) => Ok(()),
         Command::Check(_) => return ExitCode::FAILURE,

@@ -13,7 +13,7 @@ use crate::{
     link::{Link, Outlet},
     measures::{Measures, Times},
     packet::Held,
-    settings::Settings,
+    settings::{LinkSettings, Settings},
 };
 
 /// Batches that are read before departures are looked after again.
@@ -37,6 +37,8 @@ pub struct Live {
 /// How a link stands.
 #[derive(Clone, Debug)]
 pub struct Standing {
+    /// What it is set to now.
+    pub settings: LinkSettings,
     /// From the start.
     pub measures: Measures,
     /// Likewise.
@@ -207,6 +209,7 @@ impl<B: Backend> Router<B> {
         let standing = |(number, port): (usize, &mut Port)| {
             let aqm = port.link.aqm();
             Standing {
+                settings: port.link.settings().clone(),
                 aqm: (
                     aqm.and_then(|aqm| aqm.average()),
                     aqm.and_then(|aqm| aqm.probability()),

@@ -26,12 +26,13 @@ use crate::{
     Failure,
     backend::{Backend, Fate},
     cli::RunOptions,
+    endpoint::{Address, Endpoint},
     nfqueue::{ENOUGH_BUFFER_BYTES, Fail, Nfqueue},
     privileges,
     router::Router,
     settings::Settings,
     summary,
-    telemetry::{Endpoint, Record, Telemetry},
+    telemetry::{Record, Telemetry},
 };
 
 /// What links are called, in their order.
@@ -66,7 +67,7 @@ pub fn run(options: &RunOptions) -> Result<(), Failure> {
     }
     let file = open(options.jsonl.as_deref())?;
     let summary_file = open(options.json.as_deref())?;
-    let endpoint = options.metrics.as_deref().map(Endpoint::open).transpose()?;
+    let endpoint = options.metrics.as_ref().map(listen).transpose()?;
     prctl::set_timerslack(1).map_err(|error| Failure(format!("timer slack: {error}")))?;
     privileges::drop_all_but_needed()?;
     let telemetry = Telemetry::start(file, endpoint);
@@ -250,7 +251,7 @@ fn clock_ns() -> Result<u64, Failure> {
 }
 
 /// The signals that end it or reload its settings, to be read.
-fn signals() -> Result<SignalFd, Failure> {
+pub fn signals() -> Result<SignalFd, Failure> {
     let mut mask = SigSet::empty();
     for signal in [Signal::SIGINT, Signal::SIGTERM, Signal::SIGHUP] {
         mask.add(signal);
@@ -267,6 +268,10 @@ fn open(path: Option<&Path>) -> Result<Option<(File, &Path)>, Failure> {
         Ok((file, path))
     })
     .transpose()
+}
+
+fn listen(address: &Address) -> Result<Endpoint, Failure> {
+    Endpoint::open(address).map_err(|error| Failure(format!("--metrics {address}: {error}")))
 }
 
 fn finish(records: &[Record], left_out: u64, file: Option<(File, &Path)>) -> Result<(), Failure> {
