@@ -9,6 +9,7 @@ pub mod check;
 pub mod cli;
 mod ecn;
 pub mod endpoint;
+pub mod flows;
 pub mod link;
 pub mod measures;
 mod netlink;

@@ -180,8 +180,19 @@ impl History {
         lines
     }
 
+    /// The heaviest flows of the last interval.
     fn flows(&self) -> Vec<Line<'static>> {
-        Vec::new()
+        let flows = &self.last["interval"]["flows"];
+        let all = number(&flows["bytes"]).max(1.0);
+        let heaviest = flows["heaviest"].as_array().into_iter().flatten();
+        heaviest
+            .take(FLOWS)
+            .map(|flow| {
+                let share = 100.0 * number(&flow["bytes"]) / all;
+                let name = flow["flow"].as_str().unwrap_or_default();
+                format!("{share:5.1} % {name}").into()
+            })
+            .collect()
     }
 }
 

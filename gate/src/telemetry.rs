@@ -54,6 +54,7 @@ impl Record {
     pub fn json(&self) -> Value {
         let Standing {
             settings,
+            shares,
             measures,
             live,
             losses,
@@ -66,6 +67,7 @@ impl Record {
         json["overhead_bytes"] = json!(settings.overhead_bytes);
         json["limit"] = json!(settings.buffer.limit);
         json["discipline"] = json!(settings.discipline.name());
+        json["flows"] = shares[0].json();
         json["clock_ns"] = json!(self.clock_ns);
         json["queue_packets"] = json!(queue.0);
         json["queue_bytes"] = json!(queue.1);
@@ -150,6 +152,7 @@ fn write(
                 None => now.clone(),
             };
             json["interval"] = interval.json();
+            json["interval"]["flows"] = record.standing.shares[1].json();
             for (name, pairs) in interval.distributions() {
                 json["interval"][name] = pairs;
             }
