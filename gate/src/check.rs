@@ -49,6 +49,7 @@ pub fn run(options: &CheckOptions) -> bool {
         ("capability", capability()),
         ("kernel's queue", kernel()),
         ("queue number", queue(options.queue)),
+        ("interface", interface(options.interface.as_deref())),
         ("rules can be set", tool(rules.as_ref())),
         ("rules", installed(rules.as_ref())),
         ("receive buffer", buffer()),
@@ -107,6 +108,17 @@ fn queue(number: u16) -> Found {
                 "stop that program, or take another queue: --queue {}",
                 number.saturating_add(2)
             ),
+        ),
+    }
+}
+
+fn interface(name: Option<&str>) -> Found {
+    match name {
+        None => lacking("not looked for", "sluiced check --interface NAME"),
+        Some(name) if nix::net::if_::if_nametoindex(name).is_ok() => Ok(format!("{name} is there")),
+        Some(name) => missing(
+            format!("there is no {name}"),
+            "ip link   (shows the interfaces that there are)",
         ),
     }
 }

@@ -50,12 +50,12 @@ const COUNTERS: [(&str, &str, Count); 13] = [
     (
         "kernel_queue_drops",
         "Packets that found the kernel's queue full",
-        |of| of.kernel_drops[0],
+        |of| of.kernel.queue_drops,
     ),
     (
         "kernel_buffer_drops",
         "Packets for which the receive buffer had no room",
-        |of| of.kernel_drops[1],
+        |of| of.kernel.buffer_drops,
     ),
 ];
 

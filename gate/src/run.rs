@@ -27,9 +27,11 @@ use crate::{
     backend::{Backend, Fate},
     cli::RunOptions,
     endpoint::{Address, Endpoint},
-    nfqueue::{ENOUGH_BUFFER_BYTES, Fail, Nfqueue},
+    fence, memory,
+    nfqueue::{Counters, ENOUGH_BUFFER_BYTES, Fail, Nfqueue},
     privileges,
     router::Router,
+    service::Service,
     settings::Settings,
     summary,
     telemetry::{Record, Telemetry},
@@ -67,9 +69,11 @@ pub fn run(options: &RunOptions) -> Result<(), Failure> {
     }
     let file = open(options.jsonl.as_deref())?;
     let summary_file = open(options.json.as_deref())?;
+    let counters = Counters::open();
     let endpoint = options.metrics.as_ref().map(listen).transpose()?;
     prctl::set_timerslack(1).map_err(|error| Failure(format!("timer slack: {error}")))?;
     privileges::drop_all_but_needed()?;
+    let fenced = fence::close(options.link.scenario.as_deref(), &settings)?;
     let telemetry = Telemetry::start(file, endpoint);
     let gone = |error: io::Error| Failure(format!("the kernel's queue: {error}"));
     let mut daemon = Daemon {
@@ -82,7 +86,12 @@ pub fn run(options: &RunOptions) -> Result<(), Failure> {
         reload: None,
         telemetry,
         next_record_ns: 0,
+        counters,
+        service: Service::default(),
     };
+    if !fenced {
+        println!("this kernel has no Landlock: what files it opens is not restricted");
+    }
     daemon.tell_start();
     daemon.work().map_err(gone)?;
     let records = daemon.records().map_err(gone)?;
@@ -104,6 +113,8 @@ struct Daemon<'a> {
     reload: Option<Receiver<Result<Settings, String>>>,
     telemetry: Telemetry,
     next_record_ns: u64,
+    counters: Counters,
+    service: Service,
 }
 
 impl Daemon<'_> {
@@ -123,7 +134,9 @@ impl Daemon<'_> {
                  sluiced check says how to get more"
             );
         }
+        println!("memory: {}", memory::bound(&self.settings));
         println!("ready");
+        self.service.ready();
         // who waits for this line may read it through a pipe
         io::stdout().flush().ok();
     }
@@ -140,11 +153,15 @@ impl Daemon<'_> {
                 let interval_ns = (self.options.interval * 1e9) as u64;
                 self.next_record_ns = now_ns - now_ns % interval_ns + interval_ns;
             }
+            self.service.alive(now_ns);
             self.take_reload()?;
             while let Some(signal) = self.signals.read_signal()? {
                 match Signal::try_from(signal.ssi_signo as i32)? {
                     Signal::SIGHUP => self.start_reload(),
-                    _ => return self.end(),
+                    _ => {
+                        self.service.ends();
+                        return self.end();
+                    }
                 }
             }
             if !more {
@@ -166,6 +183,7 @@ impl Daemon<'_> {
     fn wait(&self) -> io::Result<()> {
         let mut due_ns = self
             .next_record_ns
+            .min(self.service.due_ns())
             .min(self.router.due_ns().unwrap_or(u64::MAX));
         let now_ns = self.now_ns();
         if self.reload.is_some() {
@@ -190,7 +208,12 @@ impl Daemon<'_> {
             .map(|(link, standing)| {
                 let clock_ns = self.start_clock_ns + now_ns;
                 let queue = self.options.queue + link as u16;
-                Record::new(NAMES[link], queue, clock_ns, standing)
+                Record {
+                    link: NAMES[link],
+                    clock_ns,
+                    kernel: self.counters.of(queue),
+                    standing,
+                }
             })
             .collect();
         Ok(records)

@@ -17,7 +17,7 @@ use serde_json::{Value, json};
 use crate::{
     Failure,
     endpoint::{Endpoint, Pages},
-    nfqueue::kernel_drops,
+    nfqueue::Counts,
     prometheus,
     router::Standing,
 };
@@ -34,22 +34,11 @@ pub struct Record {
     pub clock_ns: u64,
     /// How it stands.
     pub standing: Standing,
-    /// Packets that found the kernel's queue full, and those for which the receive buffer had no
-    /// room, as the kernel counts them.
-    pub kernel_drops: [u64; 2],
+    /// What the kernel counts of its queue.
+    pub kernel: Counts,
 }
 
 impl Record {
-    /// Asks the kernel what it dropped of its queue of that number.
-    pub fn new(link: &'static str, queue: u16, clock_ns: u64, standing: Standing) -> Self {
-        Self {
-            link,
-            clock_ns,
-            standing,
-            kernel_drops: kernel_drops(queue).unwrap_or_default(),
-        }
-    }
-
     /// Everything that is counted, times in ms.
     pub fn json(&self) -> Value {
         let Standing {
@@ -81,8 +70,9 @@ impl Record {
         json["id_gaps"] = json!(losses.id_gaps);
         json["overruns"] = json!(losses.overruns);
         json["refused_verdicts"] = json!(losses.refused);
-        json["kernel_queue_drops"] = json!(self.kernel_drops[0]);
-        json["kernel_buffer_drops"] = json!(self.kernel_drops[1]);
+        json["kernel_held"] = json!(self.kernel.held);
+        json["kernel_queue_drops"] = json!(self.kernel.queue_drops);
+        json["kernel_buffer_drops"] = json!(self.kernel.buffer_drops);
         json
     }
 }
