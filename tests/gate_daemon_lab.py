@@ -12,6 +12,7 @@ import shutil
 import signal
 import socket
 import stat
+import subprocess
 import sys
 import time
 from pathlib import Path
@@ -20,6 +21,7 @@ from typing import Any
 from gate_lab import (
     FOLDER,
     SCENARIO,
+    SLUICED,
     Gate,
     Got,
     build,
@@ -27,6 +29,7 @@ from gate_lab import (
     paced,
     receiver,
     sender,
+    sh,
     without_ipv6,
 )
 
@@ -130,7 +133,52 @@ def memory() -> dict[str, Any]:
     return {"peak_bytes": 1024 * int(peak), "announced": gate.announced, **gate.end()}
 
 
-EXPERIMENTS = [watched, fenced, shares, memory]
+def where(rate: str, per_s: float, queue_of_near: str = "") -> dict[str, Any]:
+    """What `sluiced check --watch` says of packets of 1000 bytes."""
+    if queue_of_near:
+        try:
+            sh(f"tc qdisc add dev near root {queue_of_near}")
+        except RuntimeError as error:
+            return {"refused": str(error)}
+    metrics = f"unix:{FOLDER / 'metrics'}"
+    gate = Gate("closed", "--aqm", "drop_tail", "--rate", rate, "--limit", "500",
+                "--interval", "0.2", "--metrics", metrics)  # fmt: skip
+    _far, near = receiver(), sender()
+    check = [SLUICED, "check", "--interface", "near", "--watch", "2", "--metrics", metrics]
+    watching = []
+
+    def send(number: int) -> None:
+        if number == int(0.7 * per_s):
+            pipe = subprocess.PIPE
+            watching.append(subprocess.Popen(check, stdout=pipe, stderr=pipe, text=True))
+        near.send(datagram(number, 1000))
+
+    paced(send, int(3.5 * per_s), per_s)
+    said, refused = watching[0].communicate(timeout=20)
+    gate.end()
+    return {"said": said, "refused": refused, "exit": watching[0].returncode}
+
+
+def where_here() -> dict[str, Any]:
+    return where("2e6", 600)
+
+
+def where_behind() -> dict[str, Any]:
+    """The interface is slower than the gate thinks."""
+    return where("20e6", 350, "tbf rate 1mbit burst 3kb limit 200k")
+
+
+def where_elsewhere() -> dict[str, Any]:
+    return where("20e6", 200)
+
+
+def where_unknown() -> dict[str, Any]:
+    """One packet, at the start."""
+    return where("2e6", 0.3)
+
+
+EXPERIMENTS = [watched, fenced, shares, memory, where_here, where_behind, where_elsewhere,
+               where_unknown]  # fmt: skip
 
 
 def main() -> None:

@@ -5,6 +5,7 @@ use std::fs;
 use nix::sys::socket::{AddressFamily, SockFlag, SockType, setsockopt, socket, sockopt};
 
 use crate::{
+    Failure, bottleneck,
     cli::CheckOptions,
     nfqueue::{self, ENOUGH_BUFFER_BYTES},
     privileges,
@@ -37,8 +38,19 @@ fn lacking(what: impl Into<String>, mend: impl Into<String>) -> Found {
     })
 }
 
-/// The command. Gives whether nothing is missing that the gate takes.
-pub fn run(options: &CheckOptions) -> bool {
+/// The command. Gives whether nothing is missing that the gate takes or, of a daemon that is
+/// watched, whether the queue builds there.
+///
+/// # Errors
+/// If there is no daemon to watch.
+pub fn run(options: &CheckOptions) -> Result<bool, Failure> {
+    match (options.watch, &options.interface) {
+        (Some(for_s), Some(interface)) => bottleneck::watch(interface, &options.metrics, for_s),
+        _ => Ok(look(options)),
+    }
+}
+
+fn look(options: &CheckOptions) -> bool {
     let rules = options.interface.as_ref().map(|interface| Rules {
         interface: interface.clone(),
         queue: options.queue,

@@ -161,6 +161,12 @@ pub struct CheckOptions {
     /// The interface before which the queue is to stand.
     #[arg(long, value_name = "NAME")]
     pub interface: Option<String>,
+    /// Watch a daemon that runs for so long, s, and say where the queue builds: here or elsewhere.
+    #[arg(long, value_name = "S", value_parser = interval, requires = "interface")]
+    pub watch: Option<f64>,
+    /// Where that daemon tells how it stands: what sluiced run was given as --metrics.
+    #[arg(long, value_name = "ADDRESS", default_value = endpoint::USUAL)]
+    pub metrics: Address,
     /// Whether what enters by it is to be held, too.
     #[arg(long)]
     pub both_ways: bool,

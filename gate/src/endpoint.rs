@@ -16,6 +16,8 @@ use std::{
     time::Duration,
 };
 
+use serde_json::Value;
+
 /// A peer that takes longer than this is let go.
 const PATIENCE: Duration = Duration::from_secs(1);
 /// Where it is unless something else is said.
@@ -43,9 +45,11 @@ impl FromStr for Address {
         });
         match parsed {
             Some(address) if address.ip().is_loopback() => Ok(Self::Tcp(address)),
-            _ => Err("must be 127.0.0.1:PORT, [::1]:PORT or unix:PATH: whoever reads it from \
+            _ => Err(
+                "must be 127.0.0.1:PORT, [::1]:PORT or unix:PATH: whoever reads it from \
                       elsewhere goes through a server that checks who asks"
-                .into()),
+                    .into(),
+            ),
         }
     }
 }
@@ -163,6 +167,19 @@ pub fn ask(address: &Address) -> io::Result<String> {
     }
 }
 
+/// The records in what a daemon answered.
+///
+/// # Errors
+/// If there are none, or if it is no daemon.
+pub fn parse(answer: &str) -> Result<Vec<Value>, String> {
+    let records: Result<Vec<Value>, _> = answer.lines().map(serde_json::from_str).collect();
+    match records {
+        Ok(records) if records.is_empty() => Err("it has nothing to tell yet".into()),
+        Ok(records) if records.iter().all(|record| record["clock_ns"].is_u64()) => Ok(records),
+        _ => Err("what answers there is no sluiced".into()),
+    }
+}
+
 fn records(mut stream: impl Read + Write) -> io::Result<String> {
     stream.write_all(b"GET /records HTTP/1.0\r\n\r\n")?;
     let mut answer = String::new();
@@ -200,6 +217,9 @@ mod tests {
         assert_eq!(ask(&address).unwrap(), "{}\n");
         let refused = Endpoint::open(&address).err().unwrap();
         assert_eq!(refused.kind(), io::ErrorKind::AddrInUse);
-        assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o666);
+        assert_eq!(
+            fs::metadata(&path).unwrap().permissions().mode() & 0o777,
+            0o666
+        );
     }
 }

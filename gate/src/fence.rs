@@ -43,7 +43,10 @@ fn restrict(scenario: Option<&Path>, settings: &Settings) -> Result<RulesetStatu
         Some(scenario) => rules
             .add_rules(path_beneath_rules(SYSTEM, read))?
             .add_rules(path_beneath_rules(folders(scenario, settings), read))?
-            .add_rules(path_beneath_rules([env::temp_dir(), "/dev/null".into()], all))?,
+            .add_rules(path_beneath_rules(
+                [env::temp_dir(), "/dev/null".into()],
+                all,
+            ))?,
     };
     Ok(rules.restrict_self()?.ruleset)
 }

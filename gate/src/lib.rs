@@ -5,6 +5,7 @@
 //! stands between links and a [`backend::Backend`], which brings packets and takes decisions.
 
 pub mod backend;
+mod bottleneck;
 pub mod check;
 pub mod cli;
 mod ecn;

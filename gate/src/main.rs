@@ -15,8 +15,10 @@ fn main() -> ExitCode {
         Command::Run(options) => run::run(&options),
         Command::Top(options) => top::run(&options),
         Command::Rules(options) => rules::run(&options),
-        Command::Check(options) if check::run(&options) => Ok(()),
-        Command::Check(_) => return ExitCode::FAILURE,
+        Command::Check(options) => match check::run(&options) {
+            Ok(false) => return ExitCode::FAILURE,
+            done => done.map(drop),
+        },
     };
     match done {
         Ok(()) => ExitCode::SUCCESS,

@@ -11,6 +11,8 @@ use ratatui::{
 };
 use serde_json::Value;
 
+use crate::endpoint;
+
 /// Records that are kept: more than a terminal has columns.
 const KEPT: usize = 1000;
 /// Steps into which the height of a drawing is divided.
@@ -50,17 +52,7 @@ impl Screen {
     /// # Errors
     /// If they are no records of a daemon.
     pub fn take(&mut self, records: &str) -> Result<(), String> {
-        let mut found = Vec::new();
-        for line in records.lines() {
-            match serde_json::from_str::<Value>(line) {
-                Ok(record) if record["clock_ns"].is_u64() => found.push(record),
-                _ => return Err("what answers there is no sluiced".into()),
-            }
-        }
-        if found.is_empty() {
-            return Err("it has nothing to tell yet".into());
-        }
-        for record in found {
+        for record in endpoint::parse(records)? {
             let known = self
                 .links
                 .iter_mut()

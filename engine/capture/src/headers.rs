@@ -147,11 +147,17 @@ fn addresses(net: &LaxNetSlice) -> Option<[IpAddr; 2]> {
     match net {
         LaxNetSlice::Ipv4(v4) => {
             let header = v4.header();
-            Some([header.source_addr().into(), header.destination_addr().into()])
+            Some([
+                header.source_addr().into(),
+                header.destination_addr().into(),
+            ])
         }
         LaxNetSlice::Ipv6(v6) => {
             let header = v6.header();
-            Some([header.source_addr().into(), header.destination_addr().into()])
+            Some([
+                header.source_addr().into(),
+                header.destination_addr().into(),
+            ])
         }
         LaxNetSlice::Arp(_) => None,
     }
