@@ -9,7 +9,7 @@ use std::{
 
 use serde_json::Value;
 
-use crate::{Failure, endpoint, endpoint::Address};
+use crate::{Failure, endpoint, endpoint::Address, nfqueue};
 
 /// Time between two looks at the interface's queue.
 const LOOK_EVERY: Duration = Duration::from_millis(50);
@@ -17,6 +17,8 @@ const LOOK_EVERY: Duration = Duration::from_millis(50);
 const BUSY: f64 = 0.9;
 /// Queues that are shorter than this in the mean, packets, are none.
 const EMPTY: f64 = 1.0;
+/// Packets that are read in one call: so many may come while the processor does something else.
+const A_READ: f64 = nfqueue::BATCH as f64;
 /// Nothing is said of a link of whose rate less than this share arrived.
 const IDLE: f64 = 0.01;
 
@@ -166,7 +168,7 @@ impl Seen {
         let behind = self.behind.unwrap_or_default();
         if self.arrived_bps < IDLE * self.rate_bps {
             Place::Unknown
-        } else if self.unread >= EMPTY && self.unread > self.queue.max(behind) {
+        } else if self.unread > A_READ.max(self.queue).max(behind) {
             Place::Before
         } else if behind >= EMPTY && behind > self.queue {
             Place::Behind
@@ -243,6 +245,8 @@ mod tests {
         assert_eq!(link(7e6, 0.1, 0.0, Some(60.0)), Place::Behind);
         assert_eq!(link(9.9e6, 5.0, 0.0, Some(60.0)), Place::Behind);
         assert_eq!(link(9.9e6, 5.0, 2000.0, Some(0.0)), Place::Before);
+        // the gate was not woken for a moment
+        assert_eq!(link(7e6, 0.1, 20.0, Some(0.0)), Place::Elsewhere);
         // bursts wait for a moment before a link that has time
         assert_eq!(link(7e6, 3.0, 0.0, Some(0.0)), Place::Elsewhere);
         assert_eq!(link(0.0, 0.0, 0.0, Some(0.0)), Place::Unknown);
