@@ -155,9 +155,11 @@ class Gate:
             **{"stderr": subprocess.PIPE, **process},
         )
         assert self.process.stdout is not None
+        self.announced = ""
         while (line := self.process.stdout.readline()) != "ready\n":
             if not line:
                 raise RuntimeError(self.process.communicate()[1])
+            self.announced += line
 
     def signal(self, number: signal.Signals) -> None:
         self.process.send_signal(number)

@@ -5,6 +5,7 @@ use std::fs;
 use nix::sys::socket::{AddressFamily, SockFlag, SockType, setsockopt, socket, sockopt};
 
 use crate::{
+    Failure, bottleneck,
     cli::CheckOptions,
     nfqueue::{self, ENOUGH_BUFFER_BYTES},
     privileges,
@@ -37,8 +38,19 @@ fn lacking(what: impl Into<String>, mend: impl Into<String>) -> Found {
     })
 }
 
-/// The command. Gives whether nothing is missing that the gate takes.
-pub fn run(options: &CheckOptions) -> bool {
+/// The command. Gives whether nothing is missing that the gate takes or, of a daemon that is
+/// watched, whether the queue builds there.
+///
+/// # Errors
+/// If there is no daemon to watch.
+pub fn run(options: &CheckOptions) -> Result<bool, Failure> {
+    match (options.watch, &options.interface) {
+        (Some(for_s), Some(interface)) => bottleneck::watch(interface, &options.metrics, for_s),
+        _ => Ok(look(options)),
+    }
+}
+
+fn look(options: &CheckOptions) -> bool {
     let rules = options.interface.as_ref().map(|interface| Rules {
         interface: interface.clone(),
         queue: options.queue,
@@ -49,6 +61,7 @@ pub fn run(options: &CheckOptions) -> bool {
         ("capability", capability()),
         ("kernel's queue", kernel()),
         ("queue number", queue(options.queue)),
+        ("interface", interface(options.interface.as_deref())),
         ("rules can be set", tool(rules.as_ref())),
         ("rules", installed(rules.as_ref())),
         ("receive buffer", buffer()),
@@ -107,6 +120,17 @@ fn queue(number: u16) -> Found {
                 "stop that program, or take another queue: --queue {}",
                 number.saturating_add(2)
             ),
+        ),
+    }
+}
+
+fn interface(name: Option<&str>) -> Found {
+    match name {
+        None => lacking("not looked for", "sluiced check --interface NAME"),
+        Some(name) if nix::net::if_::if_nametoindex(name).is_ok() => Ok(format!("{name} is there")),
+        Some(name) => missing(
+            format!("there is no {name}"),
+            "ip link   (shows the interfaces that there are)",
         ),
     }
 }

@@ -4,7 +4,12 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand};
 
-use crate::{nfqueue::Fail, rules::Tool, run::Timer};
+use crate::{
+    endpoint::{self, Address},
+    nfqueue::Fail,
+    rules::Tool,
+    run::Timer,
+};
 
 /// A router's queue in user space: any AQM before a link of any rate, with real traffic.
 #[derive(Debug, Parser)]
@@ -22,6 +27,8 @@ pub enum Command {
     Replay(ReplayOptions),
     /// Route real packets, until Ctrl-C: hold them in the queue, let them go at the link's rate.
     Run(RunOptions),
+    /// Draw the queue and the sojourn of a daemon that runs, live in the terminal; q ends it.
+    Top(TopOptions),
     /// Print the firewall's rules that hand packets to the gate; set them, or take them away.
     Rules(RulesOptions),
     /// Say what is missing on this machine, and the command that mends it.
@@ -118,9 +125,19 @@ pub struct RunOptions {
     /// Write the measures of the whole run here as JSON, at its end.
     #[arg(long, value_name = "FILE")]
     pub json: Option<PathBuf>,
-    /// Tell Prometheus the counts, at 127.0.0.1:PORT, [::1]:PORT or unix:PATH.
+    /// Tell sluiced top and Prometheus how it stands, at 127.0.0.1:PORT, [::1]:PORT or unix:PATH;
+    /// every user of this machine may read it. sluiced top looks at 127.0.0.1:8417.
     #[arg(long, value_name = "ADDRESS")]
-    pub metrics: Option<String>,
+    pub metrics: Option<Address>,
+}
+
+/// `sluiced top`.
+#[derive(Args, Debug)]
+pub struct TopOptions {
+    /// Where the daemon tells how it stands: what sluiced run was given as --metrics. It takes no
+    /// privileges to look. A daemon in another network namespace is found by unix:PATH only.
+    #[arg(long, value_name = "ADDRESS", default_value = endpoint::USUAL)]
+    pub metrics: Address,
 }
 
 /// `sluiced rules`.
@@ -155,6 +172,12 @@ pub struct CheckOptions {
     /// The interface before which the queue is to stand.
     #[arg(long, value_name = "NAME")]
     pub interface: Option<String>,
+    /// Watch a daemon that runs for so long, s, and say where the queue builds: here or elsewhere.
+    #[arg(long, value_name = "S", value_parser = interval, requires = "interface")]
+    pub watch: Option<f64>,
+    /// Where that daemon tells how it stands: what sluiced run was given as --metrics.
+    #[arg(long, value_name = "ADDRESS", default_value = endpoint::USUAL)]
+    pub metrics: Address,
     /// Whether what enters by it is to be held, too.
     #[arg(long)]
     pub both_ways: bool,

@@ -5,13 +5,18 @@
 //! stands between links and a [`backend::Backend`], which brings packets and takes decisions.
 
 pub mod backend;
+mod bottleneck;
 pub mod check;
 pub mod cli;
 mod ecn;
+pub mod endpoint;
+mod fence;
+pub mod flows;
 #[cfg(test)]
 mod fuzz;
 pub mod link;
 pub mod measures;
+mod memory;
 mod netlink;
 pub mod nfqueue;
 pub mod packet;
@@ -21,10 +26,13 @@ pub mod replay;
 pub mod router;
 pub mod rules;
 pub mod run;
+pub mod screen;
+mod service;
 pub mod settings;
 mod summary;
 mod syntax;
 pub mod telemetry;
+pub mod top;
 pub mod verify;
 
 use std::{io::Write, path::Path};

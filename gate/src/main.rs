@@ -6,16 +6,19 @@ use clap::Parser;
 use sluice_gate::{
     check,
     cli::{Cli, Command},
-    replay, rules, run, say, verify,
+    replay, rules, run, say, top, verify,
 };
 
 fn main() -> ExitCode {
     let done = match Cli::parse().command {
         Command::Replay(options) => replay::run(&options),
         Command::Run(options) => run::run(&options),
+        Command::Top(options) => top::run(&options),
         Command::Rules(options) => rules::run(&options),
-        Command::Check(options) if check::run(&options) => Ok(()),
-        Command::Check(_) => return ExitCode::FAILURE,
+        Command::Check(options) => match check::run(&options) {
+            Ok(false) => return ExitCode::FAILURE,
+            done => done.map(drop),
+        },
         Command::Verify(options) => verify::run(&options),
     };
     match done {

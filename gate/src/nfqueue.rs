@@ -4,7 +4,9 @@
 //! stay on: the kernel segments before it queues, and completes checksums.
 
 use std::{
-    io, mem,
+    fs::File,
+    io::{self, Read, Seek},
+    mem,
     os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd},
     ptr,
 };
@@ -24,16 +26,17 @@ use crate::{
 };
 
 /// Messages that are read in one call, and room for each: the largest packet with its attributes.
-const BATCH: usize = 64;
-const MESSAGE_BYTES: usize = 65_536 + 1024;
+pub const BATCH: usize = 64;
+/// See `BATCH`.
+pub const MESSAGE_BYTES: usize = 65_536 + 1024;
 /// Bytes of decisions that are sent in one call.
 const MOST_DECIDED: usize = 64 << 10;
 /// Bytes of a packet that tell its flow.
 const HEADERS_ONLY: u32 = 128;
 /// Packets that the kernel holds for a queue besides those that the gate means to hold.
-const SPARE_PACKETS: u32 = 65_536;
+pub const SPARE_PACKETS: u32 = 65_536;
 /// The receive buffer that is asked for, and from which on a burst is not lost.
-const BUFFER_BYTES: usize = 32 << 20;
+pub const BUFFER_BYTES: usize = 32 << 20;
 /// See `BUFFER_BYTES`.
 pub const ENOUGH_BUFFER_BYTES: usize = 8 << 20;
 /// Where the kernel shows its queues, a line each.
@@ -325,8 +328,7 @@ impl Backend for Nfqueue {
 
 /// What the kernel shows of a queue, if someone has it: number, netlink port, packets held, copy
 /// mode and range, packets that found it full, packets for which there was no receive buffer.
-fn row(queue: u16) -> Option<Vec<u64>> {
-    let table = std::fs::read_to_string(TABLE).ok()?;
+fn row(table: &str, queue: u16) -> Option<Vec<u64>> {
     table.lines().find_map(|line| {
         let fields = line.split_whitespace();
         let fields: Vec<u64> = fields.map_while(|field| field.parse().ok()).collect();
@@ -336,11 +338,45 @@ fn row(queue: u16) -> Option<Vec<u64>> {
 
 /// The netlink port of whoever has a queue.
 pub fn owner(queue: u16) -> Option<u64> {
-    row(queue).map(|fields| fields[1])
+    let table = std::fs::read_to_string(TABLE).ok()?;
+    row(&table, queue).map(|fields| fields[1])
 }
 
-/// What the kernel counts of a queue: packets that found the queue full, and packets for which the
-/// receive buffer had no room.
-pub fn kernel_drops(queue: u16) -> Option<[u64; 2]> {
-    row(queue).map(|fields| [fields[5], fields[6]])
+/// What the kernel counts of a queue.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Counts {
+    /// Packets that wait for a decision now: those that the gate holds, and those that it has not
+    /// read yet.
+    pub held: u64,
+    /// Packets that found the queue full, from its start.
+    pub queue_drops: u64,
+    /// Packets for which the receive buffer had no room, likewise.
+    pub buffer_drops: u64,
+}
+
+/// Where the kernel shows it, kept open: later it may not be opened any more.
+pub struct Counters(Option<File>);
+
+impl Counters {
+    /// Opens it; without it all counts are 0.
+    pub fn open() -> Self {
+        Self(File::open(TABLE).ok())
+    }
+
+    /// The counts of a queue.
+    pub fn of(&self, queue: u16) -> Counts {
+        let mut table = String::new();
+        let read = self.0.as_ref().map(|mut file| {
+            file.rewind()?;
+            file.read_to_string(&mut table)
+        });
+        match row(&table, queue) {
+            Some(fields) if matches!(read, Some(Ok(_))) => Counts {
+                held: fields[2],
+                queue_drops: fields[5],
+                buffer_drops: fields[6],
+            },
+            _ => Counts::default(),
+        }
+    }
 }

@@ -50,12 +50,12 @@ const COUNTERS: [(&str, &str, Count); 13] = [
     (
         "kernel_queue_drops",
         "Packets that found the kernel's queue full",
-        |of| of.kernel_drops[0],
+        |of| of.kernel.queue_drops,
     ),
     (
         "kernel_buffer_drops",
         "Packets for which the receive buffer had no room",
-        |of| of.kernel_drops[1],
+        |of| of.kernel.buffer_drops,
     ),
 ];
 
@@ -109,6 +109,7 @@ fn text(page: &mut String, records: &[Record]) -> std::fmt::Result {
         let (link, waiting) = (record.link, record.standing.queue.0);
         writeln!(page, "sluiced_queue_packets{{link=\"{link}\"}} {waiting}")?;
     }
+    flows(page, records)?;
     for (name, help, times) in TIMES {
         writeln!(page, "# HELP sluiced_{name}_seconds {help}.")?;
         writeln!(page, "# TYPE sluiced_{name}_seconds summary")?;
@@ -126,6 +127,27 @@ fn text(page: &mut String, records: &[Record]) -> std::fmt::Result {
             writeln!(
                 page,
                 "sluiced_{name}_seconds_count{{link=\"{link}\"}} {count}"
+            )?;
+        }
+    }
+    Ok(())
+}
+
+/// By rank: who they are changes, and a label for each would be kept for ever.
+fn flows(page: &mut String, records: &[Record]) -> std::fmt::Result {
+    writeln!(
+        page,
+        "# HELP sluiced_flow_share Share of the heaviest flows in the bytes of the last interval, \
+         1 is the heaviest."
+    )?;
+    writeln!(page, "# TYPE sluiced_flow_share gauge")?;
+    for record in records {
+        let (link, shares) = (record.link, &record.standing.shares[1]);
+        for (rank, (_, bytes)) in (1..).zip(&shares.heaviest) {
+            let share = *bytes as f64 / shares.bytes as f64;
+            writeln!(
+                page,
+                "sluiced_flow_share{{link=\"{link}\",rank=\"{rank}\"}} {share}"
             )?;
         }
     }

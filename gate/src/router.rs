@@ -10,10 +10,11 @@ use sluice_random::stream;
 use crate::{
     backend::{Backend, Fate, Incoming, Losses},
     ecn::set_ce,
+    flows::{Flows, Shares},
     link::{Link, Outlet},
     measures::{Measures, Times},
     packet::Held,
-    settings::Settings,
+    settings::{LinkSettings, Settings},
 };
 
 /// Batches that are read before departures are looked after again.
@@ -37,6 +38,10 @@ pub struct Live {
 /// How a link stands.
 #[derive(Clone, Debug)]
 pub struct Standing {
+    /// What it is set to now.
+    pub settings: LinkSettings,
+    /// Of the heaviest flows among what arrived, from the start and since it was last asked.
+    pub shares: [Shares; 2],
     /// From the start.
     pub measures: Measures,
     /// Likewise.
@@ -75,6 +80,9 @@ struct Port {
     /// Packets that may have to be marked, whole.
     payloads: HashMap<u32, Vec<u8>>,
     live: Live,
+    flows: Flows,
+    /// Since it was last asked how the link stands.
+    new_flows: Flows,
 }
 
 /// Links between a back end's arrivals and its departures.
@@ -102,6 +110,8 @@ impl<B: Backend> Router<B> {
                 outcome: Outcome::default(),
                 payloads: HashMap::new(),
                 live: Live::default(),
+                flows: Flows::default(),
+                new_flows: Flows::default(),
             });
         }
         Ok(Self { backend, ports })
@@ -205,8 +215,12 @@ impl<B: Backend> Router<B> {
         self.settle(now_ns)?;
         let backend = &self.backend;
         let standing = |(number, port): (usize, &mut Port)| {
+            let new_flows = std::mem::take(&mut port.new_flows);
+            port.flows.merge(&new_flows);
             let aqm = port.link.aqm();
             Standing {
+                shares: [port.flows.shares(), new_flows.shares()],
+                settings: port.link.settings().clone(),
                 aqm: (
                     aqm.and_then(|aqm| aqm.average()),
                     aqm.and_then(|aqm| aqm.probability()),
@@ -227,7 +241,10 @@ impl Port {
             id, bytes, data, ..
         } = incoming;
         let read = sluice_capture::ip_packet(data, bytes);
-        self.live.unreadable += u64::from(read.is_none());
+        match &read {
+            Some(packet) => self.new_flows.add(packet),
+            None => self.live.unreadable += 1,
+        }
         let whole = data.len() == bytes as usize && self.link.settings().ecn();
         let ecn_capable = whole && read.is_some_and(|packet| packet.ecn_capable);
         if ecn_capable {

@@ -42,6 +42,13 @@ pub fn run(options: &RulesOptions) -> Result<(), Failure> {
         Some(tool) => tool,
         None => rules.find_tool()?,
     };
+    if nix::net::if_::if_nametoindex(&*rules.interface).is_err() {
+        eprintln!(
+            "sluiced: there is no interface {} here now: the rules hold for one that comes under \
+             this name; see ip link",
+            rules.interface
+        );
+    }
     if !(options.install || options.remove) {
         println!("# nothing is changed: --install sets these rules, --remove takes them away");
         print!("{}", rules.text(tool));

@@ -26,13 +26,16 @@ use crate::{
     Failure,
     backend::{Backend, Fate},
     cli::RunOptions,
-    nfqueue::{ENOUGH_BUFFER_BYTES, Fail, Nfqueue},
+    endpoint::{Address, Endpoint},
+    fence, memory,
+    nfqueue::{Counters, ENOUGH_BUFFER_BYTES, Fail, Nfqueue},
     privileges,
     router::Router,
     say,
+    service::Service,
     settings::Settings,
     summary,
-    telemetry::{Endpoint, Record, Telemetry},
+    telemetry::{Record, Telemetry},
 };
 
 /// What links are called, in their order.
@@ -81,9 +84,11 @@ pub fn run(options: &RunOptions) -> Result<(), Failure> {
     }
     let file = open(options.jsonl.as_deref())?;
     let summary_file = open(options.json.as_deref())?;
-    let endpoint = options.metrics.as_deref().map(Endpoint::open).transpose()?;
+    let counters = Counters::open();
+    let endpoint = options.metrics.as_ref().map(listen).transpose()?;
     prctl::set_timerslack(1).map_err(|error| Failure(format!("timer slack: {error}")))?;
     privileges::drop_all_but_needed()?;
+    let fenced = fence::close(options.link.scenario.as_deref(), &settings)?;
     let telemetry = Telemetry::start(file, endpoint);
     let gone = |error: io::Error| Failure(format!("the kernel's queue: {error}"));
     let mut daemon = Daemon {
@@ -98,7 +103,12 @@ pub fn run(options: &RunOptions) -> Result<(), Failure> {
         next_record_ns: 0,
         looked_ns: 0,
         rested_ns: 0,
+        counters,
+        service: Service::default(),
     };
+    if !fenced {
+        print("this kernel has no Landlock: what files it opens is not restricted\n");
+    }
     daemon.tell_start();
     daemon.work().map_err(gone)?;
     let records = daemon.records().map_err(gone)?;
@@ -124,6 +134,8 @@ struct Daemon<'a> {
     /// When it last looked whether to wait, and how long it has slept and not yet spun.
     looked_ns: u64,
     rested_ns: u64,
+    counters: Counters,
+    service: Service,
 }
 
 impl Daemon<'_> {
@@ -147,7 +159,11 @@ impl Daemon<'_> {
                  sluiced check says how to get more\n"
             ));
         }
-        print("ready\n");
+        print(&format!(
+            "memory: {}\nready\n",
+            memory::bound(&self.settings)
+        ));
+        self.service.ready();
     }
 
     /// Routes until it is told to end.
@@ -162,11 +178,15 @@ impl Daemon<'_> {
                 let interval_ns = (self.options.interval * 1e9) as u64;
                 self.next_record_ns = now_ns - now_ns % interval_ns + interval_ns;
             }
+            self.service.alive(now_ns);
             self.take_reload()?;
             while let Some(signal) = self.signals.read_signal()? {
                 match Signal::try_from(signal.ssi_signo as i32)? {
                     Signal::SIGHUP => self.start_reload(),
-                    _ => return self.end(),
+                    _ => {
+                        self.service.ends();
+                        return self.end();
+                    }
                 }
             }
             if !more {
@@ -188,6 +208,7 @@ impl Daemon<'_> {
     fn wait(&mut self) -> io::Result<()> {
         let mut due_ns = self
             .next_record_ns
+            .min(self.service.due_ns())
             .min(self.router.due_ns().unwrap_or(u64::MAX));
         let now_ns = self.now_ns();
         if self.reload.is_some() {
@@ -232,7 +253,12 @@ impl Daemon<'_> {
             .map(|(link, standing)| {
                 let clock_ns = self.start_clock_ns + now_ns;
                 let queue = self.options.queue + link as u16;
-                Record::new(NAMES[link], queue, clock_ns, standing)
+                Record {
+                    link: NAMES[link],
+                    clock_ns,
+                    kernel: self.counters.of(queue),
+                    standing,
+                }
             })
             .collect();
         Ok(records)
@@ -302,7 +328,7 @@ fn clock_ns() -> Result<u64, Failure> {
 }
 
 /// The signals that end it or reload its settings, to be read.
-fn signals() -> Result<SignalFd, Failure> {
+pub fn signals() -> Result<SignalFd, Failure> {
     let mut mask = SigSet::empty();
     for signal in [Signal::SIGINT, Signal::SIGTERM, Signal::SIGHUP] {
         mask.add(signal);
@@ -319,6 +345,10 @@ fn open(path: Option<&Path>) -> Result<Option<(File, &Path)>, Failure> {
         Ok((file, path))
     })
     .transpose()
+}
+
+fn listen(address: &Address) -> Result<Endpoint, Failure> {
+    Endpoint::open(address).map_err(|error| Failure(format!("--metrics {address}: {error}")))
 }
 
 fn finish(records: &[Record], left_out: u64, file: Option<(File, &Path)>) -> Result<(), Failure> {

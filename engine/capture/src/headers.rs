@@ -1,5 +1,7 @@
 //! From a captured frame to what the simulators need of its IP header.
 
+use std::net::IpAddr;
+
 use etherparse::{
     EtherType, LaxIpPayloadSlice, LaxNetSlice, LaxSlicedPacket, LinuxSllProtocolType,
     LinuxSllSlice, ether_type, ip_number,
@@ -75,7 +77,7 @@ fn is_ip(kind: EtherType) -> bool {
     kind == ether_type::IPV4 || kind == ether_type::IPV6
 }
 
-/// One IP packet: the fields of [`crate::Capture`]'s columns.
+/// One IP packet: the fields of [`crate::Capture`]'s columns, and between whom it goes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Packet {
     /// Length on the wire.
@@ -84,6 +86,10 @@ pub struct Packet {
     pub flow: u32,
     /// IP protocol number.
     pub protocol: u8,
+    /// Address of its sender and of its receiver.
+    pub addresses: [IpAddr; 2],
+    /// Their ports, where it has them.
+    pub ports: Option<[u16; 2]>,
     /// Whether it carries ECT(0) or ECT(1).
     pub ecn_capable: bool,
 }
@@ -119,16 +125,42 @@ pub(crate) fn parse(link: Link, frame: &[u8], original_bytes: u32) -> Option<Pac
     let stated_is_possible = (least_bytes..=on_wire).contains(&stated_bytes);
     let payload = net.ip_payload_ref()?;
     let protocol = payload.ip_number.0;
+    let ports = ports(payload);
     Some(Packet {
         bytes: if stated_is_possible {
             stated_bytes
         } else {
             on_wire
         },
-        flow: flow_hash(net, protocol, ports(payload)),
+        flow: flow_hash(net, protocol, ports),
         protocol,
+        addresses: addresses(net)?,
+        ports: ports.map(|bytes| {
+            let port = |at| u16::from_be_bytes([bytes[at], bytes[at + 1]]);
+            [port(0), port(2)]
+        }),
         ecn_capable: matches!(ecn.value(), 1 | 2),
     })
+}
+
+fn addresses(net: &LaxNetSlice) -> Option<[IpAddr; 2]> {
+    match net {
+        LaxNetSlice::Ipv4(v4) => {
+            let header = v4.header();
+            Some([
+                header.source_addr().into(),
+                header.destination_addr().into(),
+            ])
+        }
+        LaxNetSlice::Ipv6(v6) => {
+            let header = v6.header();
+            Some([
+                header.source_addr().into(),
+                header.destination_addr().into(),
+            ])
+        }
+        LaxNetSlice::Arp(_) => None,
+    }
 }
 
 /// The first four bytes behind the IP header, which hold both ports. Taken from the bytes, as

@@ -1,0 +1,67 @@
+//! A fence around the running gate (Landlock): files that it does not need it cannot open, and no
+//! TCP connections can be made. What was opened before stays open.
+
+use std::{
+    env,
+    path::{Path, PathBuf},
+};
+
+use landlock::{
+    ABI, Access, AccessFs, AccessNet, Ruleset, RulesetAttr, RulesetCreatedAttr, RulesetError,
+    RulesetStatus, path_beneath_rules,
+};
+use sluice_scenario::AqmName;
+
+use crate::{Failure, settings::Settings};
+
+/// What the fence is made of; an older kernel has a part of it.
+const VERSION: ABI = ABI::V4;
+/// What a C compiler needs, which a reload takes if the AQM is the user's own header.
+const SYSTEM: [&str; 6] = ["/usr", "/bin", "/lib", "/lib32", "/lib64", "/etc"];
+
+/// Closes it, for this thread and all that it starts from now on. Without a scenario nothing is
+/// ever read again. With one, its folder and that of the header that it
+/// names may be read, and a compiler may run, which writes to the folder of temporary files.
+/// Gives whether the kernel has a fence.
+///
+/// # Errors
+/// If the kernel has one and refuses.
+pub fn close(scenario: Option<&Path>, settings: &Settings) -> Result<bool, Failure> {
+    restrict(scenario, settings)
+        .map(|status| status != RulesetStatus::NotEnforced)
+        .map_err(|error| Failure(format!("Landlock: {error}")))
+}
+
+fn restrict(scenario: Option<&Path>, settings: &Settings) -> Result<RulesetStatus, RulesetError> {
+    let (all, read) = (AccessFs::from_all(VERSION), AccessFs::from_read(VERSION));
+    let rules = Ruleset::default()
+        .handle_access(all)?
+        .handle_access(AccessNet::from_all(VERSION))?
+        .create()?;
+    let rules = match scenario {
+        None => rules,
+        Some(scenario) => rules
+            .add_rules(path_beneath_rules(SYSTEM, read))?
+            .add_rules(path_beneath_rules(folders(scenario, settings), read))?
+            .add_rules(path_beneath_rules(
+                [env::temp_dir(), "/dev/null".into()],
+                all,
+            ))?,
+    };
+    Ok(rules.restrict_self()?.ruleset)
+}
+
+/// Those of the scenario and of the header that it names: an editor writes a new file beside the
+/// old one.
+fn folders(scenario: &Path, settings: &Settings) -> Vec<PathBuf> {
+    let header = match &settings.forward.discipline.aqm {
+        AqmName::Header(path) => Some(path.as_path()),
+        AqmName::Named(_) | AqmName::Foreign(_) => None,
+    };
+    let files = [Some(scenario), header].into_iter().flatten();
+    let folder = |file: &Path| match file.parent() {
+        Some(folder) if folder != Path::new("") => folder.to_owned(),
+        _ => ".".into(),
+    };
+    files.map(folder).collect()
+}

@@ -1,0 +1,209 @@
+//! What `sluiced top` shows: the queue and the sojourn of each link in time, and its counts.
+
+use std::collections::VecDeque;
+
+use ratatui::{
+    Frame,
+    layout::{Constraint, Layout, Rect},
+    style::{Color, Style, Stylize},
+    text::Line,
+    widgets::{Block, Paragraph, Sparkline},
+};
+use serde_json::Value;
+
+use crate::endpoint;
+
+/// Records that are kept: more than a terminal has columns.
+const KEPT: usize = 1000;
+/// Steps into which the height of a drawing is divided.
+const STEPS: f64 = 1e4;
+/// Flows that are shown of each link.
+const FLOWS: usize = 5;
+
+/// All that is shown.
+pub struct Screen {
+    address: String,
+    links: Vec<History>,
+    /// Why there is nothing new.
+    pub absent: Option<String>,
+}
+
+/// A link's records, the last one whole.
+struct History {
+    last: Value,
+    /// Mean of each interval, packets.
+    queue: VecDeque<f64>,
+    /// Likewise, ms.
+    sojourn: VecDeque<f64>,
+}
+
+impl Screen {
+    /// One that has heard nothing yet of the daemon at an address.
+    pub fn new(address: String) -> Self {
+        Self {
+            address,
+            links: Vec::new(),
+            absent: None,
+        }
+    }
+
+    /// Takes a line of JSON for each link; one that it has already is left out.
+    ///
+    /// # Errors
+    /// If they are no records of a daemon.
+    pub fn take(&mut self, records: &str) -> Result<(), String> {
+        for record in endpoint::parse(records)? {
+            let known = self
+                .links
+                .iter_mut()
+                .find(|known| known.last["link"] == record["link"]);
+            match known {
+                Some(known) if known.last["clock_ns"] == record["clock_ns"] => {}
+                Some(known) => known.add(record),
+                None => self.links.push(History::of(record)),
+            }
+        }
+        Ok(())
+    }
+
+    /// Draws it.
+    pub fn draw(&self, frame: &mut Frame<'_>) {
+        let [head, rest] =
+            Layout::vertical([Constraint::Length(1), Constraint::Fill(1)]).areas(frame.area());
+        let title = match &self.absent {
+            None => format!("sluiced at {}; q ends", self.address).into(),
+            Some(what) => format!("sluiced at {}: {what}; q ends", self.address).red(),
+        };
+        frame.render_widget(Line::from(title), head);
+        let areas = Layout::vertical(self.links.iter().map(|_| Constraint::Fill(1))).split(rest);
+        for (link, area) in self.links.iter().zip(areas.iter()) {
+            link.draw(frame, *area);
+        }
+    }
+}
+
+impl History {
+    fn of(record: Value) -> Self {
+        let mut history = Self {
+            last: Value::Null,
+            queue: VecDeque::new(),
+            sojourn: VecDeque::new(),
+        };
+        history.add(record);
+        history
+    }
+
+    fn add(&mut self, record: Value) {
+        let interval = &record["interval"];
+        for (series, value) in [
+            (&mut self.queue, number(&interval["queue_mean"])),
+            (&mut self.sojourn, number(&interval["sojourn_ms"]["mean"])),
+        ] {
+            if series.len() == KEPT {
+                series.pop_front();
+            }
+            series.push_back(value);
+        }
+        self.last = record;
+    }
+
+    fn draw(&self, frame: &mut Frame<'_>, area: Rect) {
+        let about = self.about();
+        let flows = self.flows();
+        let [text, queue, sojourn, table] = Layout::vertical([
+            Constraint::Length(about.len() as u16),
+            Constraint::Fill(1),
+            Constraint::Fill(1),
+            Constraint::Length(flows.len() as u16),
+        ])
+        .areas(area);
+        frame.render_widget(Paragraph::new(about), text);
+        let of = &self.last["interval"];
+        let title = format!(
+            "queue, packets: now {}, mean {:.1}, max {}",
+            self.last["queue_packets"],
+            number(&of["queue_mean"]),
+            of["queue_max"]
+        );
+        chart(frame, queue, title, &self.queue, Color::Cyan);
+        let times = &of["sojourn_ms"];
+        let title = format!(
+            "sojourn, ms: mean {:.2}, p50 {:.2}, p99 {:.2}",
+            number(&times["mean"]),
+            number(&times["p50"]),
+            number(&times["p99"])
+        );
+        chart(frame, sojourn, title, &self.sojourn, Color::Yellow);
+        frame.render_widget(Paragraph::new(flows), table);
+    }
+
+    /// The link, what it carried in the last interval, and what is wrong.
+    fn about(&self) -> Vec<Line<'static>> {
+        let (last, of) = (&self.last, &self.last["interval"]);
+        let rate = number(&last["rate_bps"]) / 1e6;
+        let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+        let name = format!(
+            "{}: {rate} Mbit/s, limit {} packets, {}",
+            text(&last["link"]),
+            last["limit"],
+            text(&last["discipline"])
+        );
+        let overhead = number(&last["overhead_bytes"]);
+        let megabits = |bytes: &str, packets: &str| {
+            let all = number(&of[bytes]) + overhead * number(&of[packets]);
+            all * 8e-6 / number(&of["time_s"]).max(1e-9)
+        };
+        let share = |count: &str| 100.0 * number(&of[count]) / number(&of["arrivals"]).max(1.0);
+        let counts = format!(
+            "arrived {:.2} Mbit/s, sent {:.2} Mbit/s, lost {:.2} %, marked {:.2} %, lateness p99 \
+             {:.2} ms",
+            megabits("arrived_bytes", "arrivals"),
+            megabits("sent_bytes", "sent"),
+            share("lost"),
+            share("marked"),
+            number(&last["lateness_ms"]["p99"]),
+        );
+        let mut lines = vec![name.bold().into(), counts.into()];
+        let beyond = number(&last["id_gaps"]) + number(&last["kernel_queue_drops"]);
+        if beyond > 0.0 {
+            let told = format!("the kernel could not hand over {beyond} packets since the start");
+            lines.push(told.red().into());
+        }
+        lines
+    }
+
+    /// The heaviest flows of the last interval.
+    fn flows(&self) -> Vec<Line<'static>> {
+        let flows = &self.last["interval"]["flows"];
+        let all = number(&flows["bytes"]).max(1.0);
+        let heaviest = flows["heaviest"].as_array().into_iter().flatten();
+        heaviest
+            .take(FLOWS)
+            .map(|flow| {
+                let share = 100.0 * number(&flow["bytes"]) / all;
+                let name = flow["flow"].as_str().unwrap_or_default();
+                format!("{share:5.1} % {name}").into()
+            })
+            .collect()
+    }
+}
+
+/// A series in time, the newest value at the right; the title says how high the drawing reaches.
+fn chart(frame: &mut Frame<'_>, area: Rect, title: String, series: &VecDeque<f64>, color: Color) {
+    let shown = series.len().min(area.width as usize);
+    let newest = series.iter().skip(series.len() - shown);
+    let top = newest.clone().copied().fold(0.0, f64::max);
+    let bars: Vec<u64> = newest
+        .map(|value| (STEPS * value / top.max(f64::MIN_POSITIVE)) as u64)
+        .collect();
+    let chart = Sparkline::default()
+        .block(Block::new().title(format!("{title} (drawn up to {top:.1})").bold()))
+        .style(Style::new().fg(color))
+        .max(STEPS as u64)
+        .data(bars);
+    frame.render_widget(chart, area);
+}
+
+fn number(value: &Value) -> f64 {
+    value.as_f64().unwrap_or_default()
+}

@@ -1,0 +1,195 @@
+"""The gate as a daemon that is watched, fenced in and asked: run by tests/test_gate_daemon.py.
+
+As tests/gate_lab.py, which has the two namespaces and the senders.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import select
+import shutil
+import signal
+import socket
+import stat
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+from gate_lab import (
+    FOLDER,
+    SCENARIO,
+    SLUICED,
+    Gate,
+    Got,
+    build,
+    datagram,
+    paced,
+    receiver,
+    sender,
+    sh,
+    without_ipv6,
+)
+
+ROOT = Path(__file__).resolve().parent.parent
+
+
+def ask(path: Path, page: str) -> str:
+    """A page of the daemon's endpoint."""
+    with socket.socket(socket.AF_UNIX) as peer:
+        peer.connect(str(path))
+        peer.sendall(f"GET /{page} HTTP/1.0\r\n\r\n".encode())
+        answer = b""
+        while more := peer.recv(65536):
+            answer += more
+    return answer.decode().partition("\r\n\r\n")[2]
+
+
+def watched() -> dict[str, Any]:
+    """What a service manager is told, by a gate that stands still for a while."""
+    path = FOLDER / "notify"
+    manager = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+    manager.bind(str(path))
+    os.environ |= {"NOTIFY_SOCKET": str(path), "WATCHDOG_USEC": "400000"}
+    gate = Gate("open", "--aqm", "drop_tail", "--rate", "10e6", "--interval", "60")
+
+    def heard(for_s: float) -> list[str]:
+        found, end = [], time.monotonic() + for_s
+        while (left := end - time.monotonic()) > 0:
+            if select.select([manager], [], [], left)[0]:
+                found.append(manager.recv(1000).decode().strip())
+        return found
+
+    alive = heard(3)
+    gate.signal(signal.SIGSTOP)
+    heard(0.3)
+    stopped = heard(1.5)
+    gate.signal(signal.SIGCONT)
+    again = heard(1.5)
+    gate.end()
+    return {"alive": alive, "stopped": stopped, "again": again, "end": heard(0.1)}
+
+
+def fenced() -> dict[str, Any]:
+    """Reloads of a header that stands beside the scenario, and of one that stands elsewhere."""
+    # what a program may do in the folder of temporary files it may do everywhere below it
+    temporary = FOLDER / "temporary"
+    temporary.mkdir()
+    os.environ["TMPDIR"] = str(temporary)
+    here, elsewhere = FOLDER / "here", FOLDER / "elsewhere"
+    for folder in (here, elsewhere):
+        folder.mkdir()
+        shutil.copy(ROOT / "tests" / "shorter.h", folder)
+    scenario = here / "scenario.toml"
+
+    def write(aqm: str) -> None:
+        scenario.write_text(SCENARIO.format(rate=2e6, discipline=f"aqm = {json.dumps(aqm)}"))
+
+    write("red")
+    gate = Gate("open", "--scenario", str(scenario))
+    assert gate.process.stderr is not None
+    reloads = []
+    for aqm in ("shorter.h", "../elsewhere/shorter.h"):
+        write(aqm)
+        gate.signal(signal.SIGHUP)
+        # compiling takes its time
+        reloads.append(gate.process.stderr.readline().strip())
+    return {"reloads": reloads, "announced": gate.announced, **gate.end()}
+
+
+def shares() -> dict[str, Any]:
+    """Two senders, one with three times the bytes of the other."""
+    path = FOLDER / "metrics"
+    gate = Gate("closed", "--aqm", "codel", "--rate", "20e6", "--interval", "0.2",
+                "--metrics", f"unix:{path}")  # fmt: skip
+    far, pair = receiver(), [sender(), sender()]
+
+    def send(number: int) -> None:
+        pair[number % 2].send(datagram(number, 300 if number % 2 else 900))
+
+    paced(send, 1000, 1000)
+    Got().drain(far, 0.5)
+    *_, record = (json.loads(line) for line in ask(path, "records").splitlines())
+    ports = [made.getsockname()[1] for made in pair]
+    return {"record": record, "ports": ports, "metrics": ask(path, "metrics"),
+            "mode": stat.S_IMODE(path.stat().st_mode), **gate.end()}  # fmt: skip
+
+
+def memory() -> dict[str, Any]:
+    """All that a gate may hold, whole packets, and the memory that it took."""
+    gate = Gate("closed", "--aqm", "red:min_th=9000,max_th=9900,ecn=true", "--rate", "1e6",
+                "--limit", "10000", "--jsonl", str(FOLDER / "records.jsonl"), "--interval",
+                "0.01")  # fmt: skip
+    # none of them may keep the kernel's memory for more
+    near = [sender(tos=2) for _ in range(10)]
+    _far = receiver()
+    for number in range(10_500):
+        near[number % 10].send(datagram(number, 1500))
+    time.sleep(1)
+    status = Path(f"/proc/{gate.process.pid}/status").read_text()
+    (peak,) = (line.split()[1] for line in status.splitlines() if line.startswith("VmHWM"))
+    return {"peak_bytes": 1024 * int(peak), "announced": gate.announced, **gate.end()}
+
+
+def where(rate: str, per_s: float, queue_of_near: str = "") -> dict[str, Any]:
+    """What `sluiced check --watch` says of packets of 1000 bytes."""
+    if queue_of_near:
+        try:
+            sh(f"tc qdisc add dev near root {queue_of_near}")
+        except RuntimeError as error:
+            return {"refused": str(error)}
+    metrics = f"unix:{FOLDER / 'metrics'}"
+    gate = Gate("closed", "--aqm", "drop_tail", "--rate", rate, "--limit", "500",
+                "--interval", "0.2", "--metrics", metrics)  # fmt: skip
+    _far, near = receiver(), sender()
+    check = [SLUICED, "check", "--interface", "near", "--watch", "2", "--metrics", metrics]
+    watching = []
+
+    def send(number: int) -> None:
+        if number == int(0.7 * per_s):
+            pipe = subprocess.PIPE
+            watching.append(subprocess.Popen(check, stdout=pipe, stderr=pipe, text=True))
+        near.send(datagram(number, 1000))
+
+    paced(send, int(3.5 * per_s), per_s)
+    said, refused = watching[0].communicate(timeout=20)
+    gate.end()
+    return {"said": said, "refused": refused, "exit": watching[0].returncode}
+
+
+def where_here() -> dict[str, Any]:
+    return where("2e6", 600)
+
+
+def where_behind() -> dict[str, Any]:
+    """The interface is slower than the gate thinks."""
+    return where("20e6", 350, "tbf rate 1mbit burst 3kb limit 200k")
+
+
+def where_elsewhere() -> dict[str, Any]:
+    return where("20e6", 200)
+
+
+def where_unknown() -> dict[str, Any]:
+    """One packet, at the start."""
+    return where("2e6", 0.3)
+
+
+EXPERIMENTS = [watched, fenced, shares, memory, where_here, where_behind, where_elsewhere,
+               where_unknown]  # fmt: skip
+
+
+def main() -> None:
+    build()
+    without_ipv6()
+    (chosen,) = (made for made in EXPERIMENTS if made.__name__ == sys.argv[2])
+    json.dump(chosen(), sys.stdout)
+    sys.stdout.flush()
+    # what was started goes with the namespace
+    os._exit(0)
+
+
+if __name__ == "__main__":
+    main()
