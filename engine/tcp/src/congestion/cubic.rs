@@ -27,7 +27,7 @@ pub(crate) struct Cubic {
 }
 
 impl Control for Cubic {
-    /// RFC 9438, sections 4.2 to 4.5.
+    /// RFC 9438, sections 4.2 to 4.5, which think of an ACK for each packet.
     fn grow(&mut self, cwnd: f64, ack: &Progress) -> f64 {
         let epoch_ns = match self.epoch.get() {
             Some(epoch_ns) => epoch_ns,
@@ -44,7 +44,8 @@ impl Control for Cubic {
             return self.w_est.max(cwnd);
         }
         let target = self.w_cubic(elapsed_s + ack.srtt_ns as f64 * 1e-9);
-        cwnd + (target.clamp(cwnd, 1.5 * cwnd) - cwnd) / cwnd
+        let step = (target.clamp(cwnd, 1.5 * cwnd) - cwnd) / cwnd;
+        cwnd + step * ack.credit.min(cwnd)
     }
 
     /// RFC 9438, section 4.6.
@@ -95,6 +96,7 @@ mod tests {
             now_ns,
             srtt_ns,
             packets: 1,
+            credit: 1.0,
             next: 1,
             sent: 1,
             echo: false,
