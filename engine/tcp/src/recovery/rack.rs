@@ -100,7 +100,8 @@ impl Rack {
         let window_ns = if enough && !self.reordering_seen {
             0
         } else {
-            (self.min_rtt_ns.unwrap_or(0) / REORDERING_SHARE).min(srtt_ns)
+            let known_ns = if srtt_ns > 0 { srtt_ns } else { u64::MAX };
+            (self.min_rtt_ns.unwrap_or(0) / REORDERING_SHARE).min(known_ns)
         };
         let mut last_due_ns = None;
         let (rtt_ns, flight) = (self.rtt_ns, &mut self.flight);
