@@ -4,9 +4,7 @@
 mod bench;
 
 use bench::Bench;
-use sluice_tcp::{
-    Ack, Block, Config, CongestionControl, GREEDY, Receiver, Segment, Sender, Variant,
-};
+use sluice_tcp::{Ack, Config, CongestionControl, Receiver, Segment, Variant};
 
 const MS: u64 = 1_000_000;
 

@@ -1,5 +1,5 @@
 //! Proportional rate reduction: in recovery the window goes down to the threshold by and by, a
-//! packet for each packet that arrives (RFC 6937).
+//! packet for each packet or two that arrive (RFC 9937).
 
 /// What was delivered and sent in this recovery, packets.
 #[derive(Clone, Copy, Debug, Default)]
@@ -25,9 +25,8 @@ impl Prr {
     }
 
     /// Packets that may be sent after an ACK that delivered so many, `flying` being in the network
-    /// (RFC 6937, section 3, with its slow-start reduction bound). Below the threshold the window
-    /// grows faster than by what was delivered only while all goes well: the ACK moves on and tells
-    /// of no further loss, as Linux has it. The first retransmission goes in any case.
+    /// (RFC 9937). Below the threshold the window grows faster than by what was delivered only while
+    /// all goes well (SafeACK): the ACK moves on and tells of no further loss. The first retransmission goes in any case.
     pub fn allowed(&mut self, flying: u32, threshold: f64, delivered: u32, well: bool) -> u32 {
         self.delivered += delivered;
         let threshold = threshold as u32;
@@ -56,15 +55,13 @@ mod tests {
     }
 
     #[test]
-    fn one_loss_halves_the_rate_at_once() {
-        // RFC 6937, section 4, figure 1: of 20 packets the first is lost, the threshold is 10. ACK 4
-        // retransmits it; then every second ACK releases a packet: ACKs of packets 5 to 19 send
-        // seven, one for ACK 6, 8, ... 18 (N), and the flight ends at 10.
+    fn one_loss_halves_the_rate() {
+        // Of 20 packets the first is lost; the threshold is 10, and half as many are sent as arrive.
         let mut prr = Prr::begin(20.0);
         let mut flying = 16; // 20, less 3 SACKed, less the lost one
         let mut sent = vec![];
         for delivered in [3].into_iter().chain([1; 16]) {
-            if sent.len() > 0 {
+            if !sent.is_empty() {
                 flying -= 1;
             }
             let count = step(&mut prr, flying, 10.0, delivered, false);
@@ -79,8 +76,8 @@ mod tests {
 
     #[test]
     fn after_a_burst_of_losses_it_sends_what_arrives_and_one_more() {
-        // RFC 6937, section 4, figure 2: 20 packets, packets 1 to 15 lost; the flight falls far below
-        // the threshold of 10, and slow start brings it back: two packets for each delivered.
+        // Of 20 packets 15 are lost: the flight falls far below the threshold of 10, and slow start
+        // brings it back, two packets for each delivered.
         let mut prr = Prr::begin(20.0);
         assert_eq!(step(&mut prr, 2, 10.0, 3, false), 3);
         let mut flying = 5;
