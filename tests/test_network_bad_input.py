@@ -50,7 +50,8 @@ CASES = [
     (
         changed("flows.0.tcp.variant", "cubic"),
         "flows.0.tcp.variant = 'cubic' must be one of 'tahoe', 'reno', 'newreno', 'sack' or "
-        "'rack': it is a congestion control; say congestion_control = 'cubic' beside variant = 'sack'",
+        "'rack': it is a congestion control; say congestion_control = 'cubic' beside "
+        "variant = 'sack'",
     ),
     (
         changed("flows.0.tcp.variant", "vegas"),
