@@ -49,12 +49,13 @@ CASES = [
     # TCP
     (
         changed("flows.0.tcp.variant", "cubic"),
-        "flows.0.tcp.variant = 'cubic' must be one of 'tahoe', 'reno', 'newreno' or 'sack': "
-        "it is a congestion control; say congestion_control = 'cubic' beside variant = 'sack'",
+        "flows.0.tcp.variant = 'cubic' must be one of 'tahoe', 'reno', 'newreno', 'sack' or "
+        "'rack': it is a congestion control; say congestion_control = 'cubic' beside "
+        "variant = 'sack'",
     ),
     (
         changed("flows.0.tcp.variant", "vegas"),
-        "flows.0.tcp.variant = 'vegas' must be one of 'tahoe', 'reno', 'newreno' or 'sack'",
+        "flows.0.tcp.variant = 'vegas' must be one of 'tahoe', 'reno', 'newreno', 'sack' or 'rack'",
     ),
     (
         changed("flows.0.tcp.congestion_control", "vegas"),

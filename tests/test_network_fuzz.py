@@ -33,7 +33,7 @@ def tables(optional=None, **fields):
 DISTRIBUTIONS = tables(kind=st.sampled_from(["constant", "exponential", "pareto"]), mean_s=LONGER)
 SIZES = tables(kind="pareto", mean_packets=st.sampled_from([3.0, 1e9]), shape=1.5)
 TCP = tables(
-    variant=st.sampled_from(["tahoe", "reno", "newreno", "sack"]),
+    variant=st.sampled_from(["tahoe", "reno", "newreno", "sack", "rack"]),
     congestion_control=st.sampled_from(["reno", "cubic"]),
     like=st.sampled_from(["rfc", "ns2"]),
     receiver_window=st.sampled_from([20, 20, 1, 2, 2**32 - 1]),

@@ -18,7 +18,7 @@ from sluicegate.scenario.derived import (
 )
 from sluicegate.scenario.table import Table
 
-Variant: TypeAlias = Literal["tahoe", "reno", "newreno", "sack"]
+Variant: TypeAlias = Literal["tahoe", "reno", "newreno", "sack", "rack"]
 CongestionControl: TypeAlias = Literal["reno", "cubic", "dctcp"]
 Like: TypeAlias = Literal["rfc", "ns2"]
 SizeKind: TypeAlias = Literal["constant", "geometric", "pareto"]

@@ -147,6 +147,7 @@ fn tcp_kind(tcp: &Tcp) -> Result<TcpKind, String> {
         Recovery::Reno => Variant::Reno,
         Recovery::NewReno => Variant::NewReno,
         Recovery::Sack => Variant::Sack,
+        Recovery::Rack => Variant::Rack,
     };
     let mut config = match tcp.like {
         Like::Rfc => Config::rfc(variant),

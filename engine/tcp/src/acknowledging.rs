@@ -1,9 +1,10 @@
 //! What an ACK of new data does, outside recovery or at its end: position, timer, window.
 
+use crate::config::Config;
 use crate::congestion::Progress;
 use crate::deadline::Deadline;
 use crate::segment::Ack;
-use crate::sender::{Moment, Sender};
+use crate::sender::{Moment, Phase, Sender};
 
 impl Sender {
     /// Takes note of an ACK of new data, outside recovery: all of it and the window grows.
@@ -67,7 +68,7 @@ impl Sender {
         }
         let progress = self.progress(moment, ack, acked);
         if !progress.echo {
-            self.window.open(&progress);
+            self.window.open(config, &progress);
         }
     }
 
@@ -78,9 +79,24 @@ impl Sender {
             now_ns: moment.now_ns,
             srtt_ns: self.rto.srtt_ns(moment.config),
             packets,
+            credit: self.credit(moment.config, packets),
             next: ack.next,
             sent: self.max,
             echo: moment.config.ecn && ack.ece,
+        }
+    }
+
+    /// Packets that an ACK counts for where the window grows: those that it acknowledges (RFC 5681,
+    /// section 3.1, recommends it). Where the sender went back, they may have arrived long
+    /// ago, and it counts for one (RFC 3465, section 2.3).
+    fn credit(&self, config: &Config, packets: u32) -> f64 {
+        let was = self.una.saturating_sub(packets);
+        let went_back = matches!(self.phase, Phase::TimedOut | Phase::Recovery);
+        let refills = went_back && self.rack.is_none() && was < self.recover;
+        if config.quirks.counts_acks || refills {
+            1.0
+        } else {
+            f64::from(packets)
         }
     }
 

@@ -19,12 +19,15 @@ pub enum Variant {
     NewReno,
     /// Recovery by selective acknowledgements (RFC 6675).
     Sack,
+    /// Recovery by times, as today's systems do: RACK-TLP (RFC 8985) with selective acknowledgements
+    /// and proportional rate reduction (RFC 9937).
+    Rack,
 }
 
 impl Variant {
     /// Whether receivers report what arrived out of order (RFC 2018).
     pub fn uses_sack(self) -> bool {
-        self == Variant::Sack
+        matches!(self, Variant::Sack | Variant::Rack)
     }
 }
 

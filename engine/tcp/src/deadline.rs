@@ -1,7 +1,7 @@
 //! A time that may be none, in eight bytes: endpoints are kept by the hundred thousand.
 
 /// Some nanosecond, or none.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Deadline(u64);
 
 impl Deadline {

@@ -11,7 +11,8 @@
 //! A sender is loss recovery x congestion control x what ns-2 does differently, and these know
 //! nothing of each other:
 //!
-//! - `recovery` says what is lost and sent again: `tahoe`, `reno`, `newreno`, `sack`;
+//! - `recovery` says what is lost and sent again: `tahoe`, `reno`, `newreno`, `sack`,
+//!   `rack`;
 //! - `congestion` says how the window grows and shrinks: `reno`, `cubic`, `dctcp`;
 //! - `ns2` has the defaults of ns-2 and its [`Quirks`].
 //!

@@ -19,6 +19,10 @@ pub struct Quirks {
     /// counts (`TcpAgent::ecn`). By RFC 5681, section 3.1, a time-out leaves the threshold if the
     /// packet timed out before.
     pub reduces_allowed_window: bool,
+    /// The window grows by ACKs, each of them by one packet in slow start, and by one packet for a
+    /// window of ACKs beyond it (`TcpAgent::opencwnd`). RFC 5681, section 3.1, recommends to count what
+    /// they acknowledge, so that delayed ACKs do not halve the growth.
+    pub counts_acks: bool,
     /// cwnd stays where partial ACKs left it when an ACK ends NewReno's or Reno's recovery, and
     /// grows as by any new ACK (`NewRenoTcpAgent::recv` without `exit_recovery_fix_`); RFC 6582,
     /// section 3.2, step 3, asks for min(ssthresh, flight + 1).
@@ -38,6 +42,7 @@ impl Quirks {
     /// All of them.
     pub const ALL: Quirks = Quirks {
         reduces_allowed_window: true,
+        counts_acks: true,
         grows_at_full_ack: true,
         counts_pipe: true,
         marks_retransmissions: true,
@@ -91,12 +96,12 @@ impl Sender {
     /// Starts the count of a recovery (`counts_pipe`): three packets have left the network; the
     /// retransmission is not counted.
     pub(crate) fn start_counting(&mut self) {
-        self.pipe = i64::from(self.max - self.una) - i64::from(DUPLICATE_THRESHOLD);
+        self.scoreboard.pipe = (self.max - self.una) as i32 - DUPLICATE_THRESHOLD as i32;
     }
 
     /// Takes an ACK off the count, and a partial one twice: its retransmission left the network as
     /// well (`counts_pipe`).
     pub(crate) fn count_down(&mut self, ack: &Ack) {
-        self.pipe -= if ack.next > self.una { 2 } else { 1 };
+        self.scoreboard.pipe -= if ack.next > self.una { 2 } else { 1 };
     }
 }

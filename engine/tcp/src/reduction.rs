@@ -1,6 +1,6 @@
 //! What makes a sender reduce its window: losses, time-outs and marks, each once a window of data.
 
-use crate::config::Config;
+use crate::config::{Config, Variant};
 use crate::congestion::Cause;
 use crate::segment::Ack;
 use crate::sender::{Phase, Sender};
@@ -12,7 +12,12 @@ impl Sender {
             return self.allowed_window(config);
         }
         // RFC 5681, section 3.2, step 2: without what limited transmit sent.
-        f64::from(self.next - self.una - self.limited)
+        let used = f64::from(self.next - self.una - self.limited);
+        if config.variant == Variant::Rack {
+            // What was sent because other packets had arrived out of order.
+            return used.min(self.window.cwnd);
+        }
+        used
     }
 
     pub(crate) fn reduce_window(&mut self, config: &Config, cause: Cause) {

@@ -3,7 +3,7 @@
 use crate::config::{Config, Variant};
 use crate::congestion::Window;
 use crate::deadline::Deadline;
-use crate::recovery::{self, Scoreboard};
+use crate::recovery::{self, Rack, Scoreboard};
 use crate::rto::Rto;
 use crate::segment::{Ack, Segment};
 
@@ -73,11 +73,11 @@ pub struct Sender {
     pub(crate) clock_phase_ns: u64,
     pub(crate) scoreboard: Scoreboard,
     pub(crate) window: Window,
-    /// Packets thought to be in the network during recovery by selective acknowledgements.
-    pub(crate) pipe: i64,
     pub(crate) timeouts: u32,
     /// One past the packet that timed out last.
     pub(crate) timed_out: u32,
+    /// Of a sender that recovers by times ([`Variant::Rack`]).
+    pub(crate) rack: Option<Box<Rack>>,
 }
 
 impl Sender {
@@ -108,9 +108,9 @@ impl Sender {
             clock_phase_ns,
             scoreboard: Scoreboard::default(),
             window: Window::new(config),
-            pipe: 0,
             timeouts: 0,
             timed_out: 0,
+            rack: (config.variant == Variant::Rack).then(Box::default),
         }
     }
 
@@ -154,14 +154,15 @@ impl Sender {
     /// closed the window and nothing is on its way, opens it for one packet (RFC 3168, section
     /// 6.1.2). Does nothing before the [`deadline`](Sender::deadline).
     pub fn on_timer(&mut self, config: &Config, now_ns: u64, send: &mut impl FnMut(Segment)) {
-        if !self.deadline.is_due(now_ns) {
-            return;
-        }
         let moment = &mut Moment {
             config,
             now_ns,
             send,
         };
+        if self.rack.is_some() && recovery::on_timer(self, moment) || !self.deadline.is_due(now_ns)
+        {
+            return;
+        }
         self.inflation = 0;
         if self.una < self.max {
             self.timeouts += 1;
@@ -220,7 +221,8 @@ impl Sender {
 
     /// When `on_timer` is due, ns; none: nothing is left to send or to wait for.
     pub fn deadline(&self) -> Option<u64> {
-        self.deadline.get()
+        let others = self.rack.as_ref().map(|rack| rack.deadline());
+        self.deadline.min(others.unwrap_or_default()).get()
     }
 
     /// Data packets that it has to send in all; `None`: without end.

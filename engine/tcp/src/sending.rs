@@ -2,6 +2,7 @@
 
 use crate::config::Config;
 use crate::deadline::Deadline;
+use crate::recovery;
 use crate::segment::Segment;
 use crate::sender::{Moment, Sender};
 
@@ -23,15 +24,25 @@ impl Sender {
     }
 
     /// Goes back to the first packet not acknowledged: all after it is sent again as the window
-    /// opens. Nothing of it can be timed (Karn's algorithm).
+    /// opens, or, of a sender that recovers by times, what is lost. Nothing of it can be timed (Karn's
+    /// algorithm).
     pub(crate) fn go_back<F>(&mut self, moment: &Moment<F>) {
-        self.next = self.una;
+        if let Some(rack) = &mut self.rack {
+            rack.on_time_out(moment.now_ns, self.una);
+            // room for one packet beside those that may still arrive, as in Linux
+            self.window.cwnd += f64::from(rack.flight.flying());
+        } else {
+            self.next = self.una;
+        }
         self.timed_at = Deadline::NONE;
         self.restart_timer(moment);
     }
 
     /// Sends what the window allows, at most `burst` packets.
     pub(crate) fn send_window<F: FnMut(Segment)>(&mut self, moment: &mut Moment<F>, burst: u32) {
+        if self.rack.is_some() {
+            return recovery::send(self, moment);
+        }
         let limit = self
             .una
             .saturating_add(self.allowed(moment.config))
@@ -61,6 +72,9 @@ impl Sender {
             ce: false,
             cwr,
         });
+        if let Some(rack) = &mut self.rack {
+            rack.flight.send(seq, moment.now_ns);
+        }
         if retransmitted {
             self.retransmissions += 1;
         } else {

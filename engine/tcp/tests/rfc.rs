@@ -1,78 +1,12 @@
 //! Small traces worked out by hand from the RFCs' text. ACKs are made up here, so that each test
 //! shows one rule; times are in ns, windows in packets.
 
-use sluice_tcp::{
-    Ack, Block, Config, CongestionControl, GREEDY, Receiver, Segment, Sender, Variant,
-};
+mod bench;
+
+use bench::Bench;
+use sluice_tcp::{Ack, Config, CongestionControl, Receiver, Segment, Variant};
 
 const MS: u64 = 1_000_000;
-
-/// A sender with the packets it sent since last asked.
-struct Bench {
-    config: Config,
-    sender: Sender,
-    sent: Vec<Segment>,
-}
-
-impl Bench {
-    /// Starts a sender at time 0 that sends `initial_window` packets at once.
-    fn start(variant: Variant, initial_window: f64, change: impl FnOnce(&mut Config)) -> Bench {
-        let mut config = Config {
-            initial_window,
-            ..Config::rfc(variant)
-        };
-        change(&mut config);
-        config.check().unwrap();
-        let mut sender = Sender::new(&config, GREEDY, 0);
-        let mut sent = vec![];
-        sender.start(&config, 0, &mut |segment| sent.push(segment));
-        Bench {
-            config,
-            sender,
-            sent,
-        }
-    }
-
-    fn ack(&mut self, now_ns: u64, ack: Ack) {
-        let sent = &mut self.sent;
-        self.sender
-            .on_ack(&self.config, now_ns, &ack, &mut |segment| {
-                sent.push(segment)
-            });
-    }
-
-    fn ack_to(&mut self, now_ns: u64, next: u32) {
-        self.ack(
-            now_ns,
-            Ack {
-                next,
-                ..Ack::default()
-            },
-        );
-    }
-
-    /// An ACK to `next` that reports one block.
-    fn sack(&mut self, now_ns: u64, next: u32, start: u32, end: u32) {
-        let mut ack = Ack {
-            next,
-            ..Ack::default()
-        };
-        ack.sack[0] = Block { start, end };
-        self.ack(now_ns, ack);
-    }
-
-    fn time_out(&mut self) -> u64 {
-        let now_ns = self.sender.deadline().unwrap();
-        let sent = &mut self.sent;
-        self.sender
-            .on_timer(&self.config, now_ns, &mut |segment| sent.push(segment));
-        now_ns
-    }
-
-    fn sent(&mut self) -> Vec<u32> {
-        self.sent.drain(..).map(|segment| segment.seq).collect()
-    }
-}
 
 #[test]
 fn slow_start_doubles_the_window_each_round_trip() {
@@ -495,4 +429,31 @@ fn a_mark_is_echoed_until_the_sender_answers() {
         ce: true,
         ..data(4)
     }));
+}
+
+#[test]
+fn growth_counts_packets_not_acks() {
+    // RFC 5681, section 3.1; RFC 3465, section 2: every second packet is acknowledged. Slow start
+    // doubles the window all the same, and stops at the threshold; then it is a packet a round trip.
+    let mut bench = Bench::start(Variant::NewReno, 4.0, |config| {
+        config.initial_ssthresh = 7.0
+    });
+    bench.ack_to(100 * MS, 2);
+    assert_eq!(bench.sender.cwnd(), 6.0);
+    bench.ack_to(100 * MS, 4);
+    let beyond = 7.0 + 1.0 / 7.0;
+    assert!((bench.sender.cwnd() - beyond).abs() < 1e-12);
+    for next in [6, 8, 10, 11] {
+        bench.ack_to(200 * MS, next);
+    }
+    assert!((bench.sender.cwnd() - beyond - 1.0).abs() < 0.1);
+}
+
+#[test]
+fn after_a_time_out_an_ack_of_much_counts_for_one() {
+    // RFC 3465, section 2.3: it is of packets that arrived before.
+    let mut bench = Bench::start(Variant::NewReno, 10.0, |_| ());
+    bench.time_out();
+    bench.ack_to(1_100 * MS, 9);
+    assert_eq!(bench.sender.cwnd(), 2.0);
 }

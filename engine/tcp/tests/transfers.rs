@@ -6,11 +6,12 @@ use channel::{Channel, Event};
 use proptest::prelude::*;
 use sluice_tcp::{Ack, Config, CongestionControl, Receiver, Sender, Variant};
 
-const VARIANTS: [Variant; 4] = [
+const VARIANTS: [Variant; 5] = [
     Variant::Tahoe,
     Variant::Reno,
     Variant::NewReno,
     Variant::Sack,
+    Variant::Rack,
 ];
 
 /// An hour: time for dozens of time-outs in a row.

@@ -28,6 +28,8 @@ words! {
         NewReno = "newreno",
         /// Recovery by selective acknowledgements (RFC 6675).
         Sack = "sack",
+        /// Recovery by times, as in today's systems: RACK-TLP (RFC 8985) with PRR (RFC 9937).
+        Rack = "rack",
     }
     not "cubic": "it is a congestion control; say congestion_control = 'cubic' beside variant = 'sack'"
 }

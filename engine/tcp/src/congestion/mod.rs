@@ -138,6 +138,8 @@ pub(crate) struct Progress {
     pub srtt_ns: u64,
     /// Packets that it acknowledges and that no ACK did before.
     pub packets: u32,
+    /// Packets that it counts for where the window grows.
+    pub credit: f64,
     /// The next packet that the receiver expects.
     pub next: u32,
     /// One past the highest packet sent.

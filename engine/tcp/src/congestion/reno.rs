@@ -9,18 +9,14 @@ pub(super) const DECREASE: f64 = 0.5;
 pub(crate) struct Reno;
 
 impl Control for Reno {
+    /// A packet more for each window of packets acknowledged (RFC 5681, section 3.1; RFC 3465,
+    /// section 2.1).
     #[inline]
-    fn grow(&mut self, cwnd: f64, _ack: &Progress) -> f64 {
-        increased(cwnd)
+    fn grow(&mut self, cwnd: f64, ack: &Progress) -> f64 {
+        cwnd + ack.credit / cwnd
     }
 
     fn reduce(&mut self, _cwnd: f64, used: f64, _cause: Cause) -> f64 {
         used * DECREASE
     }
-}
-
-/// The window after an ACK: a packet more each round trip (RFC 5681, equation 3).
-#[inline]
-pub(super) fn increased(cwnd: f64) -> f64 {
-    cwnd + 1.0 / cwnd
 }

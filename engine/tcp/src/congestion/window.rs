@@ -36,14 +36,22 @@ impl Window {
         self.control.on_ack(ack);
     }
 
-    /// Opens the window by an ACK of new data: by a packet in slow start (RFC 5681, equation 2).
+    /// Opens the window by an ACK of new data: in slow start by what the ACK counts for, up to the
+    /// threshold (RFC 3465, section 2.2, without its limit L, as Linux does); beyond it the
+    /// congestion control lets it grow by the rest.
     #[inline]
-    pub fn open(&mut self, ack: &Progress) {
+    pub fn open(&mut self, config: &Config, ack: &Progress) {
+        let mut rest = *ack;
         if self.cwnd < self.ssthresh {
-            self.cwnd += 1.0;
-        } else {
-            self.cwnd = self.control.grow(self.cwnd, ack);
+            let cwnd = self.cwnd + ack.credit;
+            if cwnd <= self.ssthresh || config.quirks.counts_acks {
+                self.cwnd = cwnd;
+                return;
+            }
+            rest.credit = cwnd - self.ssthresh;
+            self.cwnd = self.ssthresh;
         }
+        self.cwnd = self.control.grow(self.cwnd, &rest);
     }
 
     /// After idle time nothing has grown; if it `restarts`, the window does from at most the initial

@@ -4,12 +4,17 @@
 //! (`congestion`). Each way to recover is a file; here stands what they share, from the third
 //! duplicate ACK to the end of recovery.
 
+mod flight;
 mod newreno;
+mod probe;
+mod prr;
+mod rack;
 mod reno;
 mod sack;
 mod scoreboard;
 mod tahoe;
 
+pub(crate) use rack::{Rack, on_timer, send};
 pub(crate) use scoreboard::Scoreboard;
 
 use crate::config::{Config, Variant};
@@ -29,6 +34,7 @@ pub(crate) fn on_ack<F: FnMut(Segment)>(sender: &mut Sender, moment: &mut Moment
         Variant::Reno => reno::on_ack(sender, moment, ack),
         Variant::NewReno => newreno::on_ack(sender, moment, ack),
         Variant::Sack => sack::on_ack(sender, moment, ack),
+        Variant::Rack => rack::on_ack(sender, moment, ack),
     }
 }
 

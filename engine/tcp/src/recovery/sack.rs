@@ -83,9 +83,9 @@ fn on_ack_in_recovery<F: FnMut(Segment)>(sender: &mut Sender, moment: &mut Momen
 /// step C).
 fn send_in_recovery<F: FnMut(Segment)>(sender: &mut Sender, moment: &mut Moment<F>) {
     if !moment.config.quirks.counts_pipe {
-        sender.pipe = i64::from(sender.scoreboard.pipe(sender.una, sender.max));
+        sender.scoreboard.pipe = sender.scoreboard.in_network(sender.una, sender.max) as i32;
     }
-    while sender.pipe < sender.window.cwnd as i64 {
+    while sender.scoreboard.pipe < sender.window.cwnd as i32 {
         let Some(seq) = next_segment(sender, moment.config) else {
             return;
         };
@@ -99,7 +99,7 @@ fn send_in_recovery<F: FnMut(Segment)>(sender: &mut Sender, moment: &mut Moment<
                 sender.timed_at = Deadline::NONE;
             }
         }
-        sender.pipe += 1;
+        sender.scoreboard.pipe += 1;
     }
 }
 

@@ -12,6 +12,8 @@ pub(crate) struct Scoreboard {
     sacked: Vec<Block>,
     /// One past the highest hole retransmitted in this recovery (RFC 6675's HighRxt).
     retransmitted: u32,
+    /// Packets thought to be in the network during recovery.
+    pub pipe: i32,
 }
 
 impl Scoreboard {
@@ -97,7 +99,7 @@ impl Scoreboard {
     }
 
     /// Packets thought to be in the network (RFC 6675, section 4, SetPipe).
-    pub fn pipe(&self, una: u32, max: u32) -> u32 {
+    pub fn in_network(&self, una: u32, max: u32) -> u32 {
         self.unsacked(self.lost_below().max(una), max) + self.unsacked(una, self.retransmitted)
     }
 
@@ -174,7 +176,7 @@ mod tests {
                 text.high_rxt = una + ahead + 1;
             }
             prop_assert_eq!(board.next_hole(una), text.next_hole());
-            prop_assert_eq!(board.pipe(una, max), text.pipe());
+            prop_assert_eq!(board.in_network(una, max), text.pipe());
             for seq in una..max {
                 if !text.sacked[seq as usize] {
                     prop_assert_eq!(seq < board.lost_below(), text.is_lost(seq));

@@ -1,0 +1,261 @@
+"""The network world beside the gate: TCP as we simulate it, and as the kernel does it.
+
+Ten disciplines on a link of 10 Mbit/s and 40 ms, with 1, 10 and 50 flows of Reno and of CUBIC.
+`run` measures what is missing, several testbeds at a time; each run is kept as a file, so that the
+command may be ended and given again. `table` prints both worlds side by side, in Markdown.
+
+    sudo .venv/bin/python bench/gate_truth.py run
+    .venv/bin/python bench/gate_truth.py table
+
+Router and hosts run under SCHED_FIFO where that is allowed, so that other programs hardly disturb
+them. A run in which one of a hundred packets left the link later than `MOST_LATE_S` is put aside,
+and measured again by the next `run`.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import itertools
+import json
+import multiprocessing
+import os
+import time
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from dataclasses import dataclass
+from pathlib import Path
+from statistics import fmean
+from typing import Any
+
+import sluicegate as sg
+from sluicegate.report.text import measure_text
+from sluicegate.scenario import NetworkScenario
+from sluicegate.worlds import gate
+
+CONTROLS = ("cubic", "reno")
+FLOWS = (1, 10, 50)
+DISCIPLINES: dict[str, dict[str, Any]] = {
+    "drop-tail": {"aqm": "drop_tail"},
+    "RED": {"aqm": "red", "params": {"min_th": 10, "max_th": 30, "max_p": 0.1, "w": 0.002}},
+    "ARED": {"aqm": "ared", "params": {"min_th": 10, "max_th": 30, "w": 0.002}},
+    "LRED": {"aqm": "lred", "params": {"q_ref": 20, "beta": 0.01}},
+    "PI": {
+        "aqm": "pi",
+        "params": {
+            "q_ref": 20,
+            "coefficients": "designed",
+            "n_min": 10,
+            "r_max": 0.1,
+            "capacity": 833,
+        },
+    },
+    "REM": {"aqm": "rem", "params": {"q_ref": 20, "gamma": 0.01}},
+    "CoDel": {"aqm": "codel"},
+    "PIE": {"aqm": "pie"},
+    "SFQ": {"aqm": "drop_tail", "scheduler": {"kind": "sfq"}},
+    "FQ-CoDel": {"aqm": "codel", "scheduler": {"kind": "fq"}},
+}
+# of the network world: what Linux does and the RFCs leave open; the kernel's is its own
+TCP = {"variant": "rack", "min_rto_s": 0.2, "delayed_ack_s": 0.04}
+DURATION_S, WARM_UP_S = 60.0, 15.0
+SIMULATED = 16  # runs of the network world in a cell
+# bars: relative, and in the measure's unit, of which the wider counts; and the factor shown
+BARS = {
+    "queue_mean": (0.20, 5.0, 1),
+    "loss_ratio": (0.20, 0.0, 100),
+    "goodput": (0.05, 0.0, 1),
+}
+MORE = ("queue_deviation", "retransmission_rate", "timeout_rate", "fairness")
+MOST_LATE_S = 0.005
+# SCHED_FIFO: of what starts, and then by what stands in the command
+STARTING = 10
+PRIORITIES = {b"sluiced\0run": 60, b"sluicegate.testbed.host": 55}
+KEPT = Path("target/gate-truth")
+LATE = KEPT / "late"
+
+
+@dataclass(frozen=True)
+class Cell:
+    """What is run."""
+
+    control: str
+    flows: int
+    discipline: str
+
+    def scenario(self, *, replications: int, seed: int = 1) -> NetworkScenario:
+        """The scenario, with its only discipline."""
+        return NetworkScenario.parse(
+            {
+                "topology": {
+                    "kind": "dumbbell",
+                    "rate_bps": 10e6,
+                    "delay_s": 0.018,
+                    "client_delays_s": [0.001],
+                    "server_delay_s": 0.001,
+                },
+                "flows": [
+                    {
+                        "kind": "tcp",
+                        "count": self.flows,
+                        "spread_s": 1.0,
+                        "tcp": {
+                            **TCP,
+                            "congestion_control": self.control,
+                            "packet_bytes": 1500,
+                            "ack_bytes": 52,
+                        },
+                    }
+                ],
+                "queue": {"limit": 100},
+                "disciplines": [{"label": self.discipline} | DISCIPLINES[self.discipline]],
+                "duration_s": DURATION_S,
+                "warm_up_s": WARM_UP_S,
+                "replications": replications,
+                "seed": seed,
+            }
+        )
+
+    def file(self, repeat: int) -> Path:
+        """Where a run of the gate is kept."""
+        return KEPT / f"{self.control}-{self.flows}-{self.discipline}-{repeat}.json"
+
+
+def cells(only: Sequence[str]) -> Iterator[Cell]:
+    """All whose name, `cubic-10-RED`, contains one of the texts; all if there is none."""
+    for flows, control, discipline in itertools.product(FLOWS, CONTROLS, DISCIPLINES):
+        if not only or any(text in f"{control}-{flows}-{discipline}" for text in only):
+            yield Cell(control, flows, discipline)
+
+
+def prefer(process: int, priority: int) -> None:
+    """Let a process and what it starts from now on go before all that is not real-time."""
+    with contextlib.suppress(PermissionError):
+        policy = os.SCHED_FIFO if priority else os.SCHED_OTHER
+        os.sched_setscheduler(process, policy, os.sched_param(priority))
+
+
+def prefer_testbed() -> None:
+    """Let router and hosts of the run that this process has begun go before what only starts."""
+    prefer(0, 0)
+    parents = {}
+    for stat in Path("/proc").glob("[0-9]*/stat"):
+        with contextlib.suppress(FileNotFoundError, ProcessLookupError):
+            parents[int(stat.parent.name)] = int(stat.read_text().rpartition(")")[2].split()[1])
+    begun = {os.getpid()}
+    while more := {child for child, parent in parents.items() if parent in begun} - begun:
+        begun |= more
+    for process in begun - {os.getpid()}:
+        words = Path(f"/proc/{process}/cmdline").read_bytes()
+        for part, priority in PRIORITIES.items():
+            if part in words:
+                prefer(process, priority)
+
+
+def measure(cell: Cell, repeat: int) -> dict[str, Any]:
+    """Run a cell in the gate once, and keep what came of it."""
+    scenario = cell.scenario(replications=1, seed=1 + repeat)
+
+    prefer(0, STARTING)
+    news = iter([prefer_testbed])
+
+    def watch(since_s: float, total_s: float) -> None:
+        for act in news:
+            act()
+
+    record = gate.measure(scenario, scenario.disciplines[0], watch=watch)
+    late = record.lateness.filter(of="router, forward").row(0, named=True)
+    found = {
+        **{name: record[name].value for name in (*BARS, *MORE)},
+        "late_p99_s": late["p99_s"],
+        "late_max_s": late["max_s"],
+        "machine": record.run["machine"][0],
+    }
+    kept = cell.file(repeat)
+    if found["late_p99_s"] > MOST_LATE_S:
+        kept = LATE / f"{kept.stem}-{time.time_ns()}.json"
+    kept.parent.mkdir(parents=True, exist_ok=True)
+    draft = kept.with_suffix(".draft")
+    draft.write_text(json.dumps(found))
+    draft.rename(kept)
+    return found
+
+
+def run(only: Sequence[str], repeats: int, at_once: int) -> None:
+    """Measure what is missing."""
+    wanted = [
+        (cell, repeat)
+        for repeat in range(repeats)
+        for cell in cells(only)
+        if not cell.file(repeat).exists()
+    ]
+    processes = multiprocessing.get_context("spawn")
+    with ProcessPoolExecutor(at_once, mp_context=processes) as pool:
+        doing = {pool.submit(measure, *each): each for each in wanted}
+        for count, done in enumerate(as_completed(doing), 1):
+            cell, repeat = doing[done]
+            found = done.result()
+            figures = "  ".join(f"{name} {found[name]:.4g}" for name in BARS)
+            late = f"p99 {1e3 * found['late_p99_s']:.2f} ms late"
+            name = f"{cell.control}-{cell.flows}-{cell.discipline}-{repeat}"
+            print(f"{count}/{len(wanted)} {name}: {figures}  {late}", flush=True)
+
+
+def measured(cell: Cell) -> list[dict[str, float]]:
+    """The runs of the gate."""
+    paths = itertools.takewhile(Path.exists, map(cell.file, itertools.count()))
+    return [json.loads(path.read_text()) for path in paths]
+
+
+def row(cell: Cell, runs: Sequence[Mapping[str, float]]) -> tuple[list[str], set[str]]:
+    """Both worlds' figures as text, and the measures that are farther apart than their bar."""
+    scenario = cell.scenario(replications=SIMULATED)
+    record = sg.compare(scenario, world="network").records[0]
+    texts, beyond = [], set()
+    for name, (relative, absolute, factor) in BARS.items():
+        ours, theirs = record[name], [run[name] for run in runs]
+        mean = fmean(theirs)
+        each = ", ".join(f"{factor * value:.3g}" for value in theirs)
+        text = f"{measure_text(ours.times(factor))} / {each}"
+        if abs(ours.value - mean) > max(relative * mean, absolute):
+            beyond.add(name)
+            text = f"**{text}**"
+        texts.append(text)
+    return texts, beyond
+
+
+def table(only: Sequence[str]) -> None:
+    """Print both worlds, a row for each cell measured; bold is beyond its bar."""
+    print("| flows | AQM | queue, packets | loss ratio, % | goodput, packets/s |")
+    print("|---|---|---|---|---|")
+    beyond: Counter[str] = Counter()
+    cells_measured = [(cell, runs) for cell in cells(only) if (runs := measured(cell))]
+    for cell, runs in cells_measured:
+        texts, far = row(cell, runs)
+        beyond.update(far)
+        print(
+            f"| {cell.flows} {cell.control} | {cell.discipline} | {' | '.join(texts)} |", flush=True
+        )
+    count = len(cells_measured)
+    held = ", ".join(f"{name} {count - beyond[name]}" for name in BARS)
+    late = len(list(LATE.glob("*.json")))
+    print(f"\nWithin the bars, of {count}: {held}. Runs put aside: {late}.")
+
+
+def main() -> None:
+    """Parse the command line."""
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("what", choices=("run", "table"))
+    parser.add_argument("--only", nargs="*", default=[], help="names of cells contain one of these")
+    parser.add_argument("--repeats", type=int, default=2)
+    parser.add_argument("--at-once", type=int, default=4, help="testbeds at the same time")
+    given = parser.parse_args()
+    if given.what == "run":
+        run(given.only, given.repeats, given.at_once)
+    else:
+        table(given.only)
+
+
+if __name__ == "__main__":
+    main()

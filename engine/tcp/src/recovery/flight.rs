@@ -1,0 +1,129 @@
+//! Each packet on its way, when it was sent last, and what the sender knows of it.
+
+use std::collections::VecDeque;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Fate {
+    /// In the network, as far as anybody knows.
+    Flying,
+    /// At the receiver, which reported it out of order.
+    Sacked,
+    /// Taken for lost, and not sent again since.
+    Lost,
+}
+
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Packet {
+    pub seq: u32,
+    pub sent_ns: u64,
+    pub retransmitted: bool,
+    fate: Fate,
+}
+
+/// The packets sent and not acknowledged in sequence, in their order.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Flight {
+    packets: VecDeque<Packet>,
+    /// How many there are of each.
+    flying: u32,
+    sacked: u32,
+    lost: u32,
+    /// How many were sent again.
+    retransmitted: u32,
+}
+
+impl Flight {
+    /// Packets in the network (RFC 6675's pipe).
+    pub fn flying(&self) -> u32 {
+        self.flying
+    }
+
+    pub fn sacked(&self) -> u32 {
+        self.sacked
+    }
+
+    pub fn has_lost(&self) -> bool {
+        self.lost > 0
+    }
+
+    /// Whether a packet may have been sent before one that arrived, and not have arrived itself.
+    pub fn is_out_of_order(&self) -> bool {
+        self.sacked > 0 || self.retransmitted > 0
+    }
+
+    /// Takes note that a packet is sent: the next one, or one of those on their way once more.
+    pub fn send(&mut self, seq: u32, now_ns: u64) {
+        let first = self.packets.front().map_or(seq, |packet| packet.seq);
+        if let Some(packet) = self.packets.get_mut((seq - first) as usize) {
+            packet.sent_ns = now_ns;
+            self.retransmitted += u32::from(!packet.retransmitted);
+            packet.retransmitted = true;
+            self.turn(seq - first, Fate::Flying);
+        } else {
+            self.packets.push_back(Packet {
+                seq,
+                sent_ns: now_ns,
+                retransmitted: false,
+                fate: Fate::Flying,
+            });
+            self.flying += 1;
+        }
+    }
+
+    /// Takes off a packet before `next`, the first that the receiver expects; returns it, and
+    /// whether it had not been reported before.
+    pub fn take_before(&mut self, next: u32) -> Option<(Packet, bool)> {
+        if self.packets.front()?.seq >= next {
+            return None;
+        }
+        let packet = self.packets.pop_front()?;
+        *self.count(packet.fate) -= 1;
+        self.retransmitted -= u32::from(packet.retransmitted);
+        Some((packet, packet.fate != Fate::Sacked))
+    }
+
+    /// Notes that a packet arrived out of order; returns it if that is news.
+    pub fn sack(&mut self, seq: u32) -> Option<Packet> {
+        let place = seq.checked_sub(self.packets.front()?.seq)?;
+        let packet = *self.packets.get(place as usize)?;
+        (packet.fate != Fate::Sacked).then(|| {
+            self.turn(place, Fate::Sacked);
+            packet
+        })
+    }
+
+    /// Takes for lost all packets in the network of which `is_lost` says so; returns how many.
+    pub fn lose(&mut self, mut is_lost: impl FnMut(&Packet) -> bool) -> u32 {
+        let before = self.lost;
+        for place in 0..self.packets.len() {
+            let packet = &self.packets[place];
+            if packet.fate == Fate::Flying && is_lost(packet) {
+                self.turn(place as u32, Fate::Lost);
+            }
+        }
+        self.lost - before
+    }
+
+    /// The first packet taken for lost.
+    pub fn first_lost(&self) -> Option<u32> {
+        if self.lost == 0 {
+            return None;
+        }
+        let lost = |packet: &&Packet| packet.fate == Fate::Lost;
+        self.packets.iter().find(lost).map(|packet| packet.seq)
+    }
+
+    fn turn(&mut self, place: u32, fate: Fate) {
+        let before = std::mem::replace(&mut self.packets[place as usize].fate, fate);
+        *self.count(before) -= 1;
+        *self.count(fate) += 1;
+    }
+
+    fn count(&mut self, fate: Fate) -> &mut u32 {
+        match fate {
+            Fate::Flying => &mut self.flying,
+            Fate::Sacked => &mut self.sacked,
+            Fate::Lost => &mut self.lost,
+        }
+    }
+}

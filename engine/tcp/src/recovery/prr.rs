@@ -1,0 +1,101 @@
+//! Proportional rate reduction: in recovery the window goes down to the threshold by and by, a
+//! packet for each packet or two that arrive (RFC 9937).
+
+/// What was delivered and sent in this recovery, packets.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Prr {
+    /// Window at its start (RecoverFS).
+    before: u32,
+    /// prr_delivered.
+    delivered: u32,
+    /// prr_out.
+    sent: u32,
+}
+
+impl Prr {
+    pub fn begin(window: f64) -> Prr {
+        Prr {
+            before: (window as u32).max(1),
+            ..Prr::default()
+        }
+    }
+
+    pub fn on_sent(&mut self) {
+        self.sent += 1;
+    }
+
+    /// Packets that may be sent after an ACK that delivered so many, `flying` being in the network
+    /// (RFC 9937). Below the threshold the window grows faster than by what was delivered only while
+    /// all goes well (SafeACK): the ACK moves on and tells of no further loss. The first retransmission goes in any case.
+    pub fn allowed(&mut self, flying: u32, threshold: f64, delivered: u32, well: bool) -> u32 {
+        self.delivered += delivered;
+        let threshold = threshold as u32;
+        let count = if flying > threshold {
+            (self.delivered * threshold)
+                .div_ceil(self.before)
+                .saturating_sub(self.sent)
+        } else {
+            let owed = self.delivered.saturating_sub(self.sent).max(delivered);
+            let bound = if well { owed + 1 } else { delivered };
+            bound.min(threshold - flying)
+        };
+        count.max(u32::from(self.sent == 0))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Sends what is allowed; returns how many.
+    fn step(prr: &mut Prr, flying: u32, threshold: f64, delivered: u32, well: bool) -> u32 {
+        let count = prr.allowed(flying, threshold, delivered, well);
+        (0..count).for_each(|_| prr.on_sent());
+        count
+    }
+
+    #[test]
+    fn one_loss_halves_the_rate() {
+        // Of 20 packets the first is lost; the threshold is 10, and half as many are sent as arrive.
+        let mut prr = Prr::begin(20.0);
+        let mut flying = 16; // 20, less 3 SACKed, less the lost one
+        let mut sent = vec![];
+        for delivered in [3].into_iter().chain([1; 16]) {
+            if !sent.is_empty() {
+                flying -= 1;
+            }
+            let count = step(&mut prr, flying, 10.0, delivered, false);
+            flying += count;
+            sent.push(count);
+        }
+        // 19 packets delivered: half of them, rounded up
+        assert_eq!(sent.iter().sum::<u32>(), 10);
+        assert!(sent.iter().all(|count| *count <= 2), "{sent:?}");
+        assert_eq!(flying, 10);
+    }
+
+    #[test]
+    fn after_a_burst_of_losses_it_sends_what_arrives_and_one_more() {
+        // Of 20 packets 15 are lost: the flight falls far below the threshold of 10, and slow start
+        // brings it back, two packets for each delivered.
+        let mut prr = Prr::begin(20.0);
+        assert_eq!(step(&mut prr, 2, 10.0, 3, false), 3);
+        let mut flying = 5;
+        for _ in 0..2 {
+            flying -= 1;
+            let count = step(&mut prr, flying, 10.0, 1, true);
+            assert_eq!(count, 2);
+            flying += count;
+        }
+        // and not beyond it
+        assert_eq!(step(&mut prr, 9, 10.0, 1, true), 1);
+        assert_eq!(step(&mut prr, 10, 10.0, 0, true), 0);
+    }
+
+    #[test]
+    fn the_first_retransmission_goes_in_any_case() {
+        let mut prr = Prr::begin(4.0);
+        assert_eq!(step(&mut prr, 3, 2.0, 0, false), 1);
+        assert_eq!(step(&mut prr, 4, 2.0, 0, false), 0);
+    }
+}

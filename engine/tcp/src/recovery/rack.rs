@@ -1,0 +1,252 @@
+//! Recovery by times: RACK-TLP (RFC 8985) with proportional rate reduction (RFC 9937), as the TCP of
+//! today's systems recovers.
+//!
+//! A packet is lost when one that was sent later has arrived and a little time for reordering is
+//! over. So also retransmissions are found lost, and the last packets of a window, for which three
+//! duplicate ACKs never come.
+
+use super::DUPLICATE_THRESHOLD;
+use super::flight::{Flight, Packet};
+use super::probe::Probe;
+use super::prr::Prr;
+use crate::congestion::Cause;
+use crate::deadline::Deadline;
+use crate::segment::{Ack, Segment};
+use crate::sender::{Moment, Phase, Sender};
+
+/// Share of the shortest round trip that packets may be reordered by (RFC 8985, section 6.2, step 4).
+const REORDERING_SHARE: u64 = 4;
+
+/// What the sender knows of the packets on their way.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Rack {
+    pub flight: Flight,
+    pub probe: Probe,
+    prr: Prr,
+    /// When the packet was sent that was sent last of all that arrived, its number, and its
+    /// round-trip time (RACK.xmit_ts, RACK.end_seq, RACK.rtt).
+    latest: Option<(u64, u32)>,
+    rtt_ns: u64,
+    min_rtt_ns: Option<u64>,
+    /// The highest packet that arrived (RACK.fack).
+    highest: u32,
+    reordering_seen: bool,
+    /// When packets are lost that may as yet be reordered.
+    reorder_at: Deadline,
+}
+
+/// What an ACK told.
+#[derive(Clone, Copy, Debug, Default)]
+struct Arrivals {
+    /// Packets that arrived and of which nobody knew.
+    packets: u32,
+    /// Whether the first packet not acknowledged is another.
+    advances: bool,
+}
+
+impl Rack {
+    /// When it wants to be called, but for the retransmission timer.
+    pub fn deadline(&self) -> Deadline {
+        self.reorder_at.min(self.probe.at)
+    }
+
+    /// Takes what an ACK tells of packets from `una` on (RFC 8985, section 6.2, steps 1 to 3).
+    fn learn(&mut self, now_ns: u64, una: u32, ack: &Ack) -> Arrivals {
+        let mut packets = 0;
+        while let Some((packet, is_news)) = self.flight.take_before(ack.next) {
+            packets += u32::from(is_news);
+            if is_news {
+                self.on_arrival(now_ns, packet);
+            }
+        }
+        let mut blocks = ack.sack;
+        blocks.sort_unstable_by_key(|block| block.start);
+        for seq in blocks.into_iter().flat_map(|block| block.start..block.end) {
+            if let Some(packet) = self.flight.sack(seq) {
+                packets += 1;
+                self.on_arrival(now_ns, packet);
+            }
+        }
+        Arrivals {
+            packets,
+            advances: ack.next > una,
+        }
+    }
+
+    fn on_arrival(&mut self, now_ns: u64, packet: Packet) {
+        let rtt_ns = now_ns - packet.sent_ns;
+        if !packet.retransmitted {
+            self.min_rtt_ns = Some(self.min_rtt_ns.map_or(rtt_ns, |least| least.min(rtt_ns)));
+            self.reordering_seen |= packet.seq < self.highest;
+        } else if self.min_rtt_ns.is_some_and(|least| rtt_ns < least) {
+            // the first transmission arrived after all
+            return;
+        }
+        self.highest = self.highest.max(packet.seq);
+        if self.latest < Some((packet.sent_ns, packet.seq)) {
+            self.latest = Some((packet.sent_ns, packet.seq));
+            self.rtt_ns = rtt_ns;
+        }
+    }
+
+    /// Takes for lost what was sent before a packet that arrived, and had its time (RFC 8985, section
+    /// 6.2, steps 4 and 5); returns how many packets.
+    fn find_lost(&mut self, now_ns: u64, srtt_ns: u64, recovers: bool) -> u32 {
+        self.reorder_at = Deadline::NONE;
+        let Some(latest) = self.latest.filter(|_| self.flight.is_out_of_order()) else {
+            return 0;
+        };
+        let enough = recovers || self.flight.sacked() >= DUPLICATE_THRESHOLD;
+        let window_ns = if enough && !self.reordering_seen {
+            0
+        } else {
+            let known_ns = if srtt_ns > 0 { srtt_ns } else { u64::MAX };
+            (self.min_rtt_ns.unwrap_or(0) / REORDERING_SHARE).min(known_ns)
+        };
+        let mut last_due_ns = None;
+        let (rtt_ns, flight) = (self.rtt_ns, &mut self.flight);
+        let lost = flight.lose(|packet| {
+            if (packet.sent_ns, packet.seq) >= latest {
+                return false;
+            }
+            let due_ns = packet.sent_ns + rtt_ns + window_ns;
+            if due_ns > now_ns {
+                last_due_ns = last_due_ns.max(Some(due_ns));
+            }
+            due_ns <= now_ns
+        });
+        self.reorder_at = last_due_ns.map_or(Deadline::NONE, Deadline::at);
+        lost
+    }
+
+    /// Takes for lost, after a time-out, the first packet and all that had their time (RFC 8985,
+    /// section 6.3).
+    pub fn on_time_out(&mut self, now_ns: u64, una: u32) {
+        let had_time_ns = self.rtt_ns + self.min_rtt_ns.unwrap_or(0) / REORDERING_SHARE;
+        self.flight
+            .lose(|packet| packet.seq == una || packet.sent_ns + had_time_ns <= now_ns);
+        self.reorder_at = Deadline::NONE;
+        self.probe = Probe::default();
+    }
+}
+
+pub(crate) fn on_ack<F: FnMut(Segment)>(sender: &mut Sender, moment: &mut Moment<F>, ack: &Ack) {
+    if ack.next < sender.una {
+        return;
+    }
+    let una = sender.una;
+    let arrivals = sender.rack().learn(moment.now_ns, una, ack);
+    let repaired = sender.rack().probe.on_ack(ack, arrivals.advances);
+    let recovered = sender.phase == Phase::Recovery;
+    if arrivals.advances {
+        advance(sender, moment, ack);
+    }
+    if repaired {
+        sender.reduce_window(moment.config, Cause::Loss);
+    }
+    let lost = find_lost(sender, moment);
+    begin_recovery(sender, moment);
+    if sender.phase == Phase::Recovery {
+        reduce_by_and_by(sender, arrivals.packets, arrivals.advances && lost == 0);
+    } else if arrivals.advances && !recovered {
+        sender.grow(moment, ack, arrivals.packets);
+    }
+    send(sender, moment);
+}
+
+/// The timer ran out. Returns whether it was that of reordering or that of the probe, and all is
+/// done.
+pub(crate) fn on_timer<F: FnMut(Segment)>(sender: &mut Sender, moment: &mut Moment<F>) -> bool {
+    let rack = sender.rack();
+    if rack.reorder_at.is_due(moment.now_ns) {
+        find_lost(sender, moment);
+        begin_recovery(sender, moment);
+        if sender.phase == Phase::Recovery {
+            reduce_by_and_by(sender, 0, false);
+        }
+        send(sender, moment);
+    } else if rack.probe.at.is_due(moment.now_ns) {
+        sender.send_probe(moment);
+    } else {
+        return false;
+    }
+    true
+}
+
+/// Sends what the window allows: lost packets first, then new ones.
+pub(crate) fn send<F: FnMut(Segment)>(sender: &mut Sender, moment: &mut Moment<F>) {
+    let limit = sender.limit(moment.config);
+    while sender.rack().flight.flying() < sender.window.cwnd as u32 {
+        if let Some(seq) = sender.rack().flight.first_lost() {
+            sender.resend(moment, seq);
+        } else if sender.next < limit {
+            sender.transmit(moment, sender.next);
+            sender.next += 1;
+        } else {
+            break;
+        }
+        sender.rack().prr.on_sent();
+    }
+    sender.schedule_probe(moment);
+}
+
+/// Takes note of an ACK of new data; the end of recovery leaves the threshold as the window.
+fn advance<F>(sender: &mut Sender, moment: &mut Moment<F>, ack: &Ack) {
+    if sender.phase == Phase::Recovery {
+        sender.advance_in_recovery(ack);
+        sender.restart_timer(moment);
+    } else {
+        sender.acknowledge(moment, ack);
+    }
+    if is_repairing(sender) && sender.una >= sender.recover {
+        if sender.phase == Phase::Recovery {
+            sender.window.cwnd = sender.window.ssthresh;
+        }
+        sender.phase = Phase::Open;
+        // what is found lost from now on is a new loss
+        sender.recover = 0;
+    }
+}
+
+fn is_repairing(sender: &Sender) -> bool {
+    matches!(sender.phase, Phase::Recovery | Phase::TimedOut)
+}
+
+fn find_lost<F>(sender: &mut Sender, moment: &Moment<F>) -> u32 {
+    let srtt_ns = sender.rto.srtt_ns(moment.config);
+    let recovers = is_repairing(sender);
+    sender.rack().find_lost(moment.now_ns, srtt_ns, recovers)
+}
+
+/// Begins recovery if packets are lost of which no reduction knows.
+fn begin_recovery<F>(sender: &mut Sender, moment: &Moment<F>) {
+    let window = sender.window.cwnd;
+    let lost = sender.rack().flight.has_lost();
+    if lost && !is_repairing(sender) && sender.enter_recovery(moment.config) {
+        sender.rack().prr = Prr::begin(window);
+        sender.restart_timer(moment);
+    }
+}
+
+fn reduce_by_and_by(sender: &mut Sender, delivered: u32, well: bool) {
+    let threshold = sender.window.ssthresh;
+    let rack = sender.rack();
+    let flying = rack.flight.flying();
+    let allowed = rack.prr.allowed(flying, threshold, delivered, well);
+    sender.window.cwnd = f64::from(flying + allowed);
+}
+
+impl Sender {
+    /// What a sender keeps that recovers by times.
+    pub(crate) fn rack(&mut self) -> &mut Rack {
+        self.rack.as_mut().expect("it recovers by times")
+    }
+
+    /// Sends a packet again, of which nothing can be timed (Karn's algorithm).
+    pub(crate) fn resend<F: FnMut(Segment)>(&mut self, moment: &mut Moment<F>, seq: u32) {
+        self.transmit(moment, seq);
+        if seq == self.timed_seq {
+            self.timed_at = Deadline::NONE;
+        }
+    }
+}
