@@ -72,11 +72,15 @@ class Reading:
 
     def discipline(self, algorithm: str) -> Discipline:
         """RED, or REDwM with [a1, a2, b1] = [0.08, 0.0014, 0.001] in the reading of section 5."""
-        params = {"min_th": MIN_TH, "max_th": MAX_TH, "max_p": self.max_p}
+        params: dict[str, float | str | bool] = {
+            "min_th": MIN_TH,
+            "max_th": MAX_TH,
+            "max_p": self.max_p,
+        }
         if algorithm == RED:
             # as section 2 has it, and as the preset redwm
-            plain = {"w": W, "spacing": "independent", "idle_decay": False}
-            return Discipline(label=algorithm, aqm="red", params={**params, **plain})
+            params |= {"w": W, "spacing": "independent", "idle_decay": False}
+            return Discipline(label=algorithm, aqm="red", params=params)
         return Discipline(label=algorithm, aqm="redwm", params=params)
 
     def cases(self) -> Iterator[Case]:

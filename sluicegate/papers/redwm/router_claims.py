@@ -10,7 +10,7 @@ import numpy as np
 from sluicegate.papers.claims import Check, Claim, less, more, near_one, within
 from sluicegate.papers.readings import all_of, survives
 from sluicegate.papers.redwm.table1 import ALGORITHMS, RED, REDWM
-from sluicegate.papers.router.found import Found, FloatArray
+from sluicegate.papers.router.found import FloatArray, Found
 from sluicegate.papers.router.setting import TRAFFIC, Traffic
 
 # a row of table 1
@@ -99,6 +99,7 @@ def _skewed(rows: Rows) -> Check:
 
 
 def _longer_with_udp(rows: Rows) -> Check:
+    steps: list[tuple[Traffic, Traffic]] = [("UDP + TCP", "TCP"), ("UDP", "UDP + TCP")]
     return all_of(
         [
             more(
@@ -107,8 +108,8 @@ def _longer_with_udp(rows: Rows) -> Check:
                 _delay_s(rows, few, name),
             )
             for name in ALGORITHMS
-            for many, few in (("UDP + TCP", "TCP"), ("UDP", "UDP + TCP"))
-        ]  # type: ignore[arg-type]
+            for many, few in steps
+        ]
     )
 
 

@@ -55,8 +55,9 @@ def agreement(rows: Sequence[Row]) -> Iterator[str]:
         worst, at = max(pairs, key=lambda pair: abs(pair[0].measured - pair[1].value))
         yield (
             f"Does the simulator predict the router? {quantity}: {near} of {len(pairs)} figures "
-            f"within {100 * _NEAR:g} %, {over} with intervals that overlap; the farthest is "
-            f"{worst.quantity} ({worst.row}): predicted {at.value:.4g}, measured {worst.measured:.4g}."
+            f"within {100 * _NEAR:g} %, {over} with intervals that overlap. The farthest is "
+            f"{worst.quantity} ({worst.row}): predicted {at.value:.4g}, measured "
+            f"{worst.measured:.4g}."
         )
 
 
