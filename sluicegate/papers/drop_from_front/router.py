@@ -80,30 +80,36 @@ def repeat(
         fresh=fresh,
     )
     rows = [each for reading in some for each in _rows(worlds, reading)]
-    by_world = {"network": (worlds.predicted, readings)}
+    in_worlds = {"network": worlds.predicted}
+    judged = {
+        "network, all readings": (worlds.predicted, readings),
+        "network, first reading": (worlds.predicted, some[:1]),
+    }
     if worlds.measured is not None:
-        by_world["gate"] = (worlds.measured.found, some)
+        in_worlds["gate"] = worlds.measured.found
+        judged["gate, all measured readings"] = (worlds.measured.found, some)
+        judged["gate, first reading"] = (worlds.measured.found, some[:1])
     return Reproduction(
         paper=PAPER,
         rows=rows,
         findings=[
             *(
                 _gains(found, reading, world)
-                for world, (found, _) in by_world.items()
+                for world, found in in_worlds.items()
                 for reading in some
             ),
             *agreement(rows),
             *remarks(worlds),
         ],
         choices=_choices(),
-        plots=list(_plots({world: found for world, (found, _) in by_world.items()}, some[0])),
+        plots=list(_plots(in_worlds, some[0])),
         column=worlds.column,
         predictor="network" if worlds.measured else "",
         units=_UNITS,
         claims=[
             claim
-            for world, (found, judged) in by_world.items()
-            for claim in claims({each.name: _cases(found, each) for each in judged}, world)
+            for where, (found, those) in judged.items()
+            for claim in claims({each.name: _cases(found, each) for each in those}, where)
         ],
     )
 

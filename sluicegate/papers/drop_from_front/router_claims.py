@@ -32,17 +32,17 @@ class Sentence(NamedTuple):
     check: Callable[[Cases], Check]
 
 
-def claims(by_reading: Mapping[str, Cases], world: str) -> Iterator[Claim]:
+def claims(by_reading: Mapping[str, Cases], where: str) -> Iterator[Claim]:
     """Every sentence under all readings.
 
     Args:
         by_reading: The cases, by the name of the reading.
-        world: Where they are from.
+        where: The world that they are from, and which readings these are.
     """
-    sentences = [*_SENTENCES, *(_OF_GATE if world == "gate" else [])]
+    sentences = [*_SENTENCES, *(_OF_GATE if where.startswith("gate") else [])]
     for sentence in sentences:
         checks = {name: sentence.check(cases) for name, cases in by_reading.items()}
-        yield survives(sentence.text, f"section V, {world}", checks)
+        yield survives(sentence.text, f"section V, {where}", checks)
 
 
 def _gain(cases: Cases, traffic: Traffic, algorithm: str, name: str = "delay_mean") -> FloatArray:

@@ -31,17 +31,17 @@ class Sentence(NamedTuple):
     check: Callable[[Rows], Check]
 
 
-def claims(by_reading: Mapping[str, Rows], world: str) -> Iterator[Claim]:
+def claims(by_reading: Mapping[str, Rows], where: str) -> Iterator[Claim]:
     """Every sentence under all readings.
 
     Args:
         by_reading: The rows of table 1, by the name of the reading.
-        world: Where they are from.
+        where: The world that they are from, and which readings these are.
     """
-    sentences = [*_SENTENCES, *(_OF_GATE if world == "gate" else [])]
+    sentences = [*_SENTENCES, *(_OF_GATE if where.startswith("gate") else [])]
     for sentence in sentences:
         checks = {name: sentence.check(rows) for name, rows in by_reading.items()}
-        yield survives(sentence.text, f"section 6, {world}", checks)
+        yield survives(sentence.text, f"section 6, {where}", checks)
 
 
 def _delay_s(rows: Rows, traffic: Traffic, algorithm: str) -> FloatArray:

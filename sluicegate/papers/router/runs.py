@@ -36,9 +36,13 @@ def predicted(
     Raises:
         InterruptError: After Ctrl-C; the next call goes on from what is finished.
     """
+
+    def tell(name: str, done: float, total: float, stage: str = "") -> None:
+        if watch is not None:
+            watch(name, done, total, f"network, {stage}")
+
     cost = sum(map(Network().cost, scenarios.values()))
-    title = f"{name}, network"
-    campaign = Campaign(title, cost, threads=threads, watch=watch, fresh=fresh)
+    campaign = Campaign(name, cost, threads=threads, watch=tell, fresh=fresh)
     return {
         case: Found.of([campaign.run(scenario, Network())]) for case, scenario in scenarios.items()
     }
