@@ -23,7 +23,7 @@ _RTTS_S = (0.0061, 0.1061)
 _GAPS: tuple[GapKind, ...] = ("exponential", "constant")
 _MAX_P, _GAMMA = 0.1, 0.5
 SIMULATED = Length(duration_s=30.0, warm_up_s=6.0, replications=6)
-REAL = Length(duration_s=10.0, warm_up_s=3.0, replications=4)
+REAL = Length(duration_s=9.0, warm_up_s=3.0, replications=3)
 
 
 class Case(NamedTuple):

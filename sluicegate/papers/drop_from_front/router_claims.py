@@ -67,7 +67,7 @@ def _alike(name: str, algorithms: Iterable[str]) -> Callable[[Cases], Check]:
 def _few_drops(cases: Cases) -> Check:
     return all_of(
         [
-            within(f"TCP, RED, {victim}, loss ratio", found["loss_ratio"], 0, _LOW)
+            within(f"TCP, RED, {victim}, loss ratio", found["loss_ratio"], high=_LOW)
             for (traffic, algorithm, victim), found in cases.items()
             if (traffic, algorithm) == ("TCP", RED)
         ]

@@ -84,7 +84,7 @@ def _more_drops(rows: Rows) -> Check:
 def _few_drops(rows: Rows) -> Check:
     return all_of(
         [
-            within(f"TCP, {name}, loss ratio", _loss(rows, "TCP", name), 0, _FEW)
+            within(f"TCP, {name}, loss ratio", _loss(rows, "TCP", name), high=_FEW)
             for name in ALGORITHMS
         ]
     )

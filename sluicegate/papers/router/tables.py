@@ -78,6 +78,6 @@ def remarks(worlds: Worlds[K]) -> Iterator[str]:
             f"The gate: {gate.runs} runs, {gate.parallel} testbeds at a time; packets left the "
             f"router {1000 * gate.lateness_s:.2f} ms late in the mean. {gate.late} runs stayed "
             f"more than {1000 * MOST_LATE_S:g} ms late in the mean, or lost datagrams at the "
-            "receiver, after three attempts each; they are not kept, and the same command measures "
+            "receiver, after two attempts each; they are not kept, and the same command measures "
             "them again."
         )
