@@ -9,7 +9,6 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from sluicegate.counts import coarsen
 from sluicegate.papers.router.found import FloatArray, Found
 from sluicegate.report.plots import WIDTH, Dash, colours, dash
 
@@ -20,22 +19,20 @@ Draw: TypeAlias = Callable[[Axes, Found, str, Dash, str], None]
 
 _HEIGHT = 3.2
 _POINTS = 120
-# all but so many packets are on the axis
+# the share of the packets that are off the axis
 _BEYOND = 1e-3
 
 
 def delays(panels: Panels) -> Figure:
-    """Draw how the delay is distributed."""
+    """Draw which share of the packets had at most a delay: packets of one size come in lumps."""
 
     def draw(ax: Axes, found: Found, colour: str, style: Dash, name: str) -> None:
-        share = found.delay_distribution
-        last = int(np.searchsorted(np.cumsum(share), (1 - _BEYOND) * share.sum())) + 1
-        width = max(1, -(-last // _POINTS))
-        bins = coarsen(share[:last], width)
-        at_ms = 1e3 * found.time_bin_s * width * (np.arange(len(bins)) + 0.5)
-        ax.plot(at_ms, 100 * bins, color=colour, ls=style, lw=1.2, label=name)
+        share = np.cumsum(found.delay_distribution)
+        last = int(np.searchsorted(share, 1 - _BEYOND)) + 1
+        at_ms = 1e3 * found.time_bin_s * (np.arange(len(share[:last])) + 1)
+        ax.plot(at_ms, 100 * share[:last], color=colour, ls=style, lw=1.2, label=name)
 
-    return _draw(panels, draw, "delay (ms)", "% of the packets, by equal bins")
+    return _draw(panels, draw, "delay (ms)", "% of the packets with at most this delay")
 
 
 def queues(panels: Panels) -> Figure:
