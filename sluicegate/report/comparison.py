@@ -10,7 +10,7 @@ from sluicegate.comparison import Comparison
 from sluicegate.files import write_whole
 from sluicegate.record import Record, names
 from sluicegate.report import plots
-from sluicegate.report.laws import law_figure
+from sluicegate.report.drop_functions import drop_function_figure
 from sluicegate.report.page import Page
 from sluicegate.report.settings import discipline_rows
 from sluicegate.report.tables import comparison_rows, record_rows
@@ -113,9 +113,13 @@ def _add_figures(page: Page, comparison: Comparison) -> None:
             "crosses the line 1 in 100 stands the time that 99 % of the packets stay under."
             f"{_without_times(records)}",
         )
-    laws = law_figure({each.name: each.configured for each in comparison.scenario.disciplines})
-    if laws is not None:
-        page.figure(laws, "Drop laws", "The drop probability that goes with an average queue.")
+    drawn = drop_function_figure(
+        {each.name: each.configured for each in comparison.scenario.disciplines}
+    )
+    if drawn is not None:
+        page.figure(
+            drawn, "Drop functions", "The drop probability that goes with an average queue."
+        )
 
 
 def _without_times(records: Sequence[Record]) -> str:
