@@ -169,8 +169,8 @@ def _choices() -> list[str]:
         f"Simulated: {SIMULATED.replications} runs of {SIMULATED.duration_s:g} s, the first "
         f"{SIMULATED.warm_up_s:g} s left out. Measured: {REAL.replications} runs of "
         f"{REAL.duration_s:g} s, the first {REAL.warm_up_s:g} s left out, two of the readings. "
-        "A claim is judged under every reading of its world; it holds or fails only if it does "
-        "under all.",
+        "Beside them stands what the network world gives for as many runs as long. A claim is "
+        "judged under every reading of its world; it holds or fails only if it does under all.",
     ]
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Generic, TypeVar
 
 from sluicegate.papers.campaign import Campaign
@@ -54,11 +55,13 @@ class Worlds(Generic[K]):
 
     Attributes:
         predicted: In the network world.
+        beside: Those measured, simulated for as long as they were measured; empty if none was.
         measured: In the gate; None if it was not asked for, or cannot be.
         why_not: Why it cannot be; empty if it can, or was not asked for.
     """
 
     predicted: Mapping[K, Found]
+    beside: Mapping[K, Found]
     measured: Measured[K] | None
     why_not: str
 
@@ -96,9 +99,11 @@ def run(
         SluiceError: If a run fails.
         InterruptError: After Ctrl-C; the next call goes on from what is finished.
     """
-    found = predicted(name, scenarios, threads=threads, watch=watch, fresh=fresh)
+    simulate = partial(predicted, name, threads=threads, watch=watch, fresh=fresh)
+    found = simulate(scenarios)
     why_not = "" if real is None else lacking()
     if real is None or why_not:
-        return Worlds(found, None, why_not)
+        return Worlds(found, {}, None, why_not)
+    beside = simulate(real)
     gate = measured(name, real, parallel=threads, watch=watch, fresh=fresh)
-    return Worlds(found, gate, "")
+    return Worlds(found, beside, gate, "")

@@ -39,7 +39,7 @@ def row(
     here = student(scale * worlds.here[case][measure])
     predicted = None
     if worlds.measured is not None:
-        predicted = student(scale * worlds.predicted[case][measure])
+        predicted = student(scale * worlds.beside[case][measure])
     return Row(name, quantity, published, here.value, here.half_width, predicted)
 
 
