@@ -354,6 +354,8 @@ def test_the_grids_have_every_reading_once_and_those_that_are_measured():
 @needs_gate
 @pytest.mark.usefixtures("small")
 def test_a_short_measurement_of_redwm_stands_beside_its_prediction(monkeypatch):
+    # a busy machine is late, and what is late is not kept
+    monkeypatch.setattr(measured, "MOST_LATE_S", np.inf)
     found = router.measure()
     assert (found.column, found.predictor) == ("gate", "network")
     in_gate = len(router_claims._SENTENCES) + len(router_claims._OF_GATE)
@@ -364,7 +366,7 @@ def test_a_short_measurement_of_redwm_stands_beside_its_prediction(monkeypatch):
     assert loss.predicted.value == pytest.approx(19.4, abs=1.5)
     assert loss.measured == pytest.approx(loss.predicted.value, abs=5)
     html = found.page().html()
-    assert "<th>network</th>" in html.replace(' scope="col"', "")
+    assert ">network</th>" in html
     assert any("testbeds at a time" in each for each in found.findings)
 
     def never(*_args, **_kwargs):

@@ -58,10 +58,11 @@ class Measured(Generic[K]):
 
 @dataclass(frozen=True)
 class _Job(Generic[K]):
-    """A run: one case under one seed."""
+    """A run: one case under one seed, and the store's name of it."""
 
     case: K
     scenario: NetworkScenario
+    identity: str
 
 
 def lacking() -> str:
@@ -90,9 +91,10 @@ def measured(
         SluiceError: If a run fails.
         InterruptError: After Ctrl-C; the next call goes on from what is finished.
     """
+    # all cases under a seed before the next seed: what changes with the hour meets all alike;
+    # and all identities before there are threads, in which Python 3.11 may fail to parse modules
     jobs = [
-        # all cases under a seed before the next seed: what changes with the hour meets all alike
-        _Job(case, scenario.replace(replications=1, seed=scenario.seed + number))
+        _job(case, scenario.replace(replications=1, seed=scenario.seed + number))
         for number in range(max(scenario.replications for scenario in scenarios.values()))
         for case, scenario in scenarios.items()
         if number < scenario.replications
@@ -119,8 +121,8 @@ def _is_punctual(record: GateRecord) -> bool:
     return not any(each > MOST_LATE_S for each in late_s) and not machine["receiver_overruns"]
 
 
-def _identity(scenario: NetworkScenario) -> str:
-    """Of a run on this kernel with this daemon."""
+def _job(case: K, scenario: NetworkScenario) -> _Job[K]:
+    """A run, named by its scenario, this kernel and this daemon."""
     path = program()
     daemon = hashlib.sha256(Path(path).read_bytes()).hexdigest() if path else ""
     (discipline,) = scenario.disciplines
@@ -130,7 +132,7 @@ def _identity(scenario: NetworkScenario) -> str:
         "daemon": daemon,
         **scenario.described(discipline),
     }
-    return store.identity(run, "sluicegate.worlds.gate.measure")
+    return _Job(case, scenario, store.identity(run, "sluicegate.worlds.gate.measure"))
 
 
 class _Crew(Generic[K]):
@@ -182,8 +184,7 @@ class _Crew(Generic[K]):
             self._watch(self._name, sum(self._seconds), total_s, stage)
 
     def _one(self, place: int) -> GateRecord:
-        scenario = self._jobs[place].scenario
-        identity = _identity(scenario)
+        scenario, identity = self._jobs[place].scenario, self._jobs[place].identity
         record = None if self._fresh else store.find(identity, GateRecord)
         if record is None:
             record = replace(self._measure(place, scenario), identity=identity)
