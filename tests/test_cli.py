@@ -243,8 +243,8 @@ def test_reproduce_names_what_there_is(capsys):
 
 
 def test_a_reproduction_has_a_usual_world_and_refuses_others(capsys):
-    assert main(["reproduce", "redwm", "--world", "network"]) == 1
-    message = "error: world = network: redwm is repeated in slotted only\n"
+    assert main(["reproduce", "redwm", "--world", "chain"]) == 1
+    message = "error: world = chain: redwm is repeated in slotted, network, gate only\n"
     assert capsys.readouterr().err == message
     assert world_of("drop-from-front", None) == "slotted"
     assert world_of("lred", None) == "network"

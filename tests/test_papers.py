@@ -8,11 +8,12 @@ import pytest
 from rich.console import Console
 
 from sluicegate.errors import InterruptError, SluiceError
-from sluicegate.papers import model, redwm, reproduce
+from sluicegate.papers import model, reproduce
 from sluicegate.papers.campaign import Campaign
 from sluicegate.papers.comparison import Row
 from sluicegate.papers.drop_from_front import exact, reproduction, simulated, source, tables
 from sluicegate.papers.lpf_oda import open_loop
+from sluicegate.papers.redwm import simulated as redwm
 from sluicegate.scenario import SelfSimilarArrivals
 from sluicegate.worlds import Chain, Slotted
 
@@ -193,7 +194,7 @@ def test_the_chain_finds_a_again_from_the_loss_that_it_gives(monkeypatch):
 def test_a_paper_is_repeated_only_where_it_can_be():
     with pytest.raises(SluiceError) as refusal:
         reproduce("redwm", world="chain")
-    assert str(refusal.value) == "world = chain: redwm is repeated in slotted only"
+    assert str(refusal.value) == "world = chain: redwm is repeated in slotted, network, gate only"
 
 
 def test_a_is_found_again_from_the_loss_that_it_gives(monkeypatch):

@@ -33,7 +33,8 @@ def reproduce(
         typer.Option(
             metavar="NAME",
             help="Where a paper is repeated in several worlds: chain, for drop-from-front, solves "
-            "exactly instead of simulating.",
+            "exactly instead of simulating; network and gate repeat the Linux routers of "
+            "drop-from-front and redwm, gate with real packets.",
             show_default=False,
         ),
     ] = None,

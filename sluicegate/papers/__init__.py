@@ -11,13 +11,20 @@ if TYPE_CHECKING:
     from sluicegate.papers.comparison import Reproduction
     from sluicegate.worlds import Watch
 
-# name on the command line, and world: module with a function `reproduce`; the usual world first
+# name on the command line, and world: module and function, `reproduce` where none is named; the
+# usual world first
 REPRODUCTIONS = {
     "drop-from-front": {
         "slotted": "drop_from_front.simulated",
         "chain": "drop_from_front.exact",
+        "network": "drop_from_front.router:predict",
+        "gate": "drop_from_front.router:measure",
     },
-    "redwm": {"slotted": "redwm"},
+    "redwm": {
+        "slotted": "redwm.simulated",
+        "network": "redwm.router:predict",
+        "gate": "redwm.router:measure",
+    },
     "lred": {"network": "lred.reproduction"},
     "lpf-oda": {"network": "lpf_oda.closed_loop", "slotted": "lpf_oda.open_loop"},
     "red-sfq-rem": {"network": "red_sfq_rem.reproduction"},
@@ -59,10 +66,11 @@ def reproduce(
         SluiceError: As `world_of`.
         InterruptError: After Ctrl-C; the next call goes on from what is finished.
     """
-    place = REPRODUCTIONS[name][world_of(name, world)]
+    place, _, function = REPRODUCTIONS[name][world_of(name, world)].partition(":")
     # a paper's module brings its plots along, which take seconds to import
     module = import_module(f"sluicegate.papers.{place}")
-    found: Reproduction = module.reproduce(threads=threads, watch=watch, fresh=fresh)
+    chosen = getattr(module, function or "reproduce")
+    found: Reproduction = chosen(threads=threads, watch=watch, fresh=fresh)
     return found
 
 

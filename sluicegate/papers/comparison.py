@@ -33,6 +33,7 @@ class Row:
         published: The paper's figure; None where it prints none.
         measured: Ours.
         half_width: What stands behind ±; None where there is nothing to say.
+        predicted: Ours of another world, which says what should be measured; None: there is none.
     """
 
     row: str
@@ -40,6 +41,7 @@ class Row:
     published: float | None
     measured: float
     half_width: float | None
+    predicted: Measure | None = None
 
     @property
     def deviation(self) -> float | None:
@@ -48,10 +50,12 @@ class Row:
 
     def summary(self) -> dict[str, Any]:
         """The row as types that JSON has."""
+        predicted = {} if self.predicted is None else {"predicted": self.predicted.value}
         return {
             "row": self.row,
             "quantity": self.quantity,
             "published": self.published,
+            **predicted,
             "measured": self.measured,
             "half_width": self.half_width,
             "deviation": self.deviation,
@@ -60,10 +64,12 @@ class Row:
     def cells(self) -> list[str]:
         """The row as text."""
         deviation = self.deviation
+        predicted = [] if self.predicted is None else [measure_text(self.predicted, _DIGITS)]
         return [
             self.row,
             self.quantity,
             "" if self.published is None else f"{self.published:.7g}",
+            *predicted,
             measure_text(Measure(self.measured, self.half_width, ""), _DIGITS),
             "" if deviation is None else f"{100 * deviation:+.2f} %",
         ]
@@ -93,6 +99,7 @@ class Reproduction:
         choices: What the paper leaves open, and what we took.
         plots: The paper's figures, drawn anew.
         column: What our figures are called.
+        predictor: What those of another world are called, which all rows have; empty: none has.
         spread: A sentence on what stands behind ±.
         units: A sentence on the units of the rows.
         claims: What the paper says in words, each with a verdict.
@@ -104,13 +111,15 @@ class Reproduction:
     choices: Sequence[str]
     plots: Sequence[Plot] = field(repr=False)
     column: str = "measured"
+    predictor: str = ""
     spread: str = INTERVALS
     units: str = SLOTTED_UNITS
     claims: Sequence[Claim] = ()
 
     @property
     def _header(self) -> list[str]:
-        return ["row", "quantity", "published", self.column, "deviation"]
+        predictor = [self.predictor] if self.predictor else []
+        return ["row", "quantity", "published", *predictor, self.column, "deviation"]
 
     def summary(self) -> dict[str, Any]:
         """Every row and every claim as types that JSON has."""

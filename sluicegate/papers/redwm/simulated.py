@@ -2,7 +2,7 @@
 
 "A RED modified weighted moving average for soft real-time application", International Journal
 of Applied Mathematics and Computer Science 24(3), section 5, figures 2 to 7. The published
-scores stand in `redwm.csv`.
+scores stand in `scores.csv`.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ Scores = Mapping[tuple[str, Setting], Record]
 
 def published() -> list[Setting]:
     """The paper's settings, in the order of the scores it prints at each load."""
-    text = files("sluicegate.papers").joinpath("redwm.csv").read_bytes()
+    text = files(__package__ or "").joinpath("scores.csv").read_bytes()
     table = pl.read_csv(text, comment_prefix="#", infer_schema_length=None)
     return [Setting(**row) for row in table.cast(pl.Float64).iter_rows(named=True)]
 

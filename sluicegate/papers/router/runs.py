@@ -1,0 +1,109 @@
+"""Runs the cases of a paper in the network world and, where this machine can, in the gate."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import partial
+from typing import Generic, TypeVar
+
+from sluicegate.papers.campaign import Campaign
+from sluicegate.papers.router.found import Found
+from sluicegate.papers.router.measured import Measured, lacking, measured
+from sluicegate.scenario import NetworkScenario
+from sluicegate.worlds.network.world import Network
+from sluicegate.worlds.world import Watch
+
+K = TypeVar("K")
+
+
+def predicted(
+    name: str,
+    scenarios: Mapping[K, NetworkScenario],
+    *,
+    threads: int | None,
+    watch: Watch | None,
+    fresh: bool,
+) -> dict[K, Found]:
+    """Simulate every case, one after the other.
+
+    Args:
+        name: Of the paper, shown with the progress.
+        scenarios: Each case, with one discipline.
+        threads: Threads to use; all cores if None.
+        watch: Called now and then; see `sluicegate.compare`.
+        fresh: Run again even what the store has.
+
+    Raises:
+        InterruptError: After Ctrl-C; the next call goes on from what is finished.
+    """
+
+    def tell(name: str, done: float, total: float, stage: str = "") -> None:
+        if watch is not None:
+            watch(name, done, total, f"network, {stage}")
+
+    cost = sum(map(Network().cost, scenarios.values()))
+    campaign = Campaign(name, cost, threads=threads, watch=tell, fresh=fresh)
+    return {
+        case: Found.of([campaign.run(scenario, Network())]) for case, scenario in scenarios.items()
+    }
+
+
+@dataclass(frozen=True)
+class Worlds(Generic[K]):
+    """The cases of a paper in both worlds.
+
+    Attributes:
+        predicted: In the network world.
+        beside: Those measured, simulated for as long as they were measured; empty if none was.
+        measured: In the gate; None if it was not asked for, or cannot be.
+        why_not: Why it cannot be; empty if it can, or was not asked for.
+    """
+
+    predicted: Mapping[K, Found]
+    beside: Mapping[K, Found]
+    measured: Measured[K] | None
+    why_not: str
+
+    @property
+    def column(self) -> str:
+        """The world of the figures that stand beside the published ones."""
+        return "network" if self.measured is None else "gate"
+
+    @property
+    def here(self) -> Mapping[K, Found]:
+        """The cases in that world."""
+        return self.predicted if self.measured is None else self.measured.found
+
+
+def run(
+    name: str,
+    scenarios: Mapping[K, NetworkScenario],
+    real: Mapping[K, NetworkScenario] | None,
+    *,
+    threads: int | None,
+    watch: Watch | None,
+    fresh: bool,
+) -> Worlds[K]:
+    """Simulate cases; measure some of them where this machine can.
+
+    Args:
+        name: Of the paper, shown with the progress.
+        scenarios: Each case to simulate, with one discipline.
+        real: Each case to measure; None: no gate is asked for.
+        threads: Threads of a simulation, and testbeds at a time; None: as many as suit the machine.
+        watch: Called now and then; see `sluicegate.compare`.
+        fresh: Run again even what the store has.
+
+    Raises:
+        SluiceError: If a run fails.
+        InterruptError: After Ctrl-C; the next call goes on from what is finished.
+    """
+    simulate = partial(predicted, name, threads=threads, watch=watch, fresh=fresh)
+    found = simulate(scenarios)
+    why_not = "" if real is None else lacking()
+    if real is None or why_not:
+        return Worlds(found, {}, None, why_not)
+    beside = simulate(real)
+    gate = measured(name, real, parallel=threads, watch=watch, fresh=fresh)
+    return Worlds(found, beside, gate, "")

@@ -1,0 +1,110 @@
+"""The link, its buffer and the traffic of the papers' router, as a scenario."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal, NamedTuple, TypeAlias
+
+from sluicegate.scenario import (
+    DatagramFlows,
+    Discipline,
+    Dumbbell,
+    GapKind,
+    NetworkScenario,
+    Queue,
+    Tcp,
+    TcpFlows,
+)
+
+Traffic: TypeAlias = Literal["TCP", "UDP", "UDP + TCP"]
+TRAFFIC: tuple[Traffic, ...] = ("TCP", "UDP", "UDP + TCP")
+
+# the least that a Linux kernel sends: 88 bytes (TCP_MIN_MSS) and 40 of headers
+LEAST_SEGMENT_BYTES = 128
+# those of Linux: RFC 6298 and RFC 1122 say 1 s and up to 0.5 s
+_MIN_RTO_S, _DELAYED_ACK_S = 0.2, 0.04
+# so that flows do not start, and datagrams of several flows do not leave, at the same moment
+_SPREAD_S = 0.5
+_SAMPLE_S = 0.02
+
+
+class Length(NamedTuple):
+    """How long a case is run.
+
+    Attributes:
+        duration_s: Of a replication.
+        warm_up_s: What of it does not count.
+        replications: Independent repetitions.
+    """
+
+    duration_s: float
+    warm_up_s: float
+    replications: int
+
+
+@dataclass(frozen=True)
+class Setting:
+    """A router and its traffic.
+
+    Attributes:
+        rate_bps: Of the link.
+        limit: Packets that may wait.
+        rtt_s: Propagation there and back.
+        packet_bytes: Of a datagram, headers of IP and UDP included; those of TCP are as long, but
+            no shorter than `LEAST_SEGMENT_BYTES`.
+        datagrams_per_s: Of all UDP flows together.
+        gaps: Between two datagrams of a flow.
+        flows: TCP connections; also UDP flows.
+    """
+
+    rate_bps: float
+    limit: int
+    rtt_s: float
+    packet_bytes: int
+    datagrams_per_s: float
+    gaps: GapKind
+    flows: int
+
+    @property
+    def segment_bytes(self) -> int:
+        """Of a full TCP packet, headers included."""
+        return max(self.packet_bytes, LEAST_SEGMENT_BYTES)
+
+    def scenario(self, traffic: Traffic, discipline: Discipline, length: Length) -> NetworkScenario:
+        """One discipline under one kind of traffic."""
+        groups: dict[Traffic, TcpFlows | DatagramFlows] = {"TCP": self._tcp(), "UDP": self._udp()}
+        return NetworkScenario(
+            topology=Dumbbell(
+                rate_bps=self.rate_bps,
+                delay_s=self.rtt_s / 2,
+                client_delays_s=[0.0],
+                server_delay_s=0.0,
+            ),
+            flows=[group for kind, group in groups.items() if kind in traffic],
+            queue=Queue(limit=self.limit),
+            disciplines=[discipline],
+            duration_s=length.duration_s,
+            warm_up_s=length.warm_up_s,
+            sample_s=_SAMPLE_S,
+            replications=length.replications,
+        )
+
+    def _tcp(self) -> TcpFlows:
+        tcp = Tcp(
+            variant="sack",
+            congestion_control="cubic",
+            packet_bytes=self.segment_bytes,
+            ack_bytes=52,
+            min_rto_s=_MIN_RTO_S,
+            delayed_ack_s=_DELAYED_ACK_S,
+        )
+        return TcpFlows(count=self.flows, spread_s=_SPREAD_S, tcp=tcp)
+
+    def _udp(self) -> DatagramFlows:
+        return DatagramFlows(
+            count=self.flows,
+            spread_s=_SPREAD_S,
+            packet_bytes=self.packet_bytes,
+            rate_bps=8 * self.packet_bytes * self.datagrams_per_s / self.flows,
+            gaps=self.gaps,
+        )
