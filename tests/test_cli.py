@@ -8,6 +8,7 @@ import subprocess
 import sys
 import time
 import tomllib
+from importlib.metadata import version
 from types import SimpleNamespace
 
 import pytest
@@ -214,7 +215,11 @@ def test_a_users_header_is_found_from_the_working_folder(folder, root, capsys):
 def test_fit_ends_with_what_a_scenario_needs(folder, gateway, capsys):
     options = ["--html", "traffic.html", "--json", "traffic.json"]
     shown = run(capsys, "fit", str(gateway), *options)
-    rows = {row["name"]: row["value"] for row in json.loads((folder / "traffic.json").read_text())}
+    written = json.loads((folder / "traffic.json").read_text())
+    rows = {row["name"]: row["value"] for row in written["figures"]}
+    (hurst,) = (row for row in written["figures"] if row["name"] == "hurst_wavelet")
+    assert hurst["low"] < hurst["value"] < hurst["high"]
+    assert written["sluicegate"] == version("sluicegate")
     assert rows["packets"] == 12_500
     assert (folder / "traffic.html").read_text().count("<svg") == 5
     table = tomllib.loads(shown.partition("For a scenario:\n")[2])

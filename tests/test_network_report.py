@@ -15,7 +15,8 @@ from sluicegate.cli import main
 from sluicegate.cli.screen import write_json
 from sluicegate.record import methods
 from sluicegate.report import plots
-from sluicegate.report.comparison import comparison_page, write_report
+from sluicegate.report.comparison import comparison_page
+from sluicegate.report.folder import write_report
 from sluicegate.report.page import Page
 from sluicegate.report.tables import comparison_rows
 from sluicegate.worlds.network.figures import port_rows

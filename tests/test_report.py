@@ -11,7 +11,7 @@ from rich.console import Console
 import sluicegate as sg
 from sluicegate.estimate import Measure
 from sluicegate.report import plots
-from sluicegate.report.comparison import write_report
+from sluicegate.report.folder import write_report
 from sluicegate.report.laws import law_figure, law_table
 from sluicegate.report.page import Page
 from sluicegate.report.tables import comparison_rows

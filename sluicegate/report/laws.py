@@ -25,7 +25,7 @@ def law_table(aqm: Aqm) -> tuple[FloatArray, FloatArray]:
 
 
 def law_figure(disciplines: Mapping[str, Aqm | PythonAqm]) -> Figure | None:
-    """Draw the drop laws of those that have one; None where none has."""
+    """Draw the drop functions of those that have one; None where none has."""
     colour = colours(list(disciplines))
     laws = {name: aqm for name, aqm in disciplines.items() if isinstance(aqm, Aqm) and aqm.has_law}
     if not laws:
