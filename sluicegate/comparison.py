@@ -61,9 +61,9 @@ class Comparison:
     def differences(self) -> pl.DataFrame:
         """A row per world, pair of disciplines and measure: how far the first is above the other.
 
-        Both see the same arrivals, so that the intervals, of the differences in each replication,
-        are narrower than those of each alone. Worlds whose replications are not known one by one
-        have none.
+        Both see the same arrivals, and the intervals are of the differences in each replication:
+        what the arrivals do to both alike is not in them. Worlds whose replications are not known
+        one by one have none.
 
         Columns: discipline, other, world, measure, value, half_width, unit.
         """

@@ -36,9 +36,8 @@ def comparison_page(comparison: Comparison, mark: str = "") -> Page:
         page.table(
             header,
             rows,
-            "How far each is above the first, replication by replication. Both see the same "
-            "arrivals, so that these intervals are narrower than those of each alone: where they "
-            "do not reach 0, the disciplines differ.",
+            "How far each is above the first, replication by replication: both see the same "
+            "arrivals. Where the interval does not reach 0, the disciplines differ.",
             terms,
         )
     _add_figures(page, comparison)

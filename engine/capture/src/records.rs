@@ -82,7 +82,8 @@ fn open(path: &Path) -> Result<Box<dyn PcapReaderIterator + Send>, CaptureError>
         .read_to_end(&mut head)
         .map_err(io_error)?;
     let whole = Full(Cursor::new(head.clone()).chain(file));
-    create_reader(BUFFER_BYTES, whole).map_err(|_| match head.as_slice() {
+    create_reader(BUFFER_BYTES, whole).map_err(|error| match head.as_slice() {
+        _ if matches!(error, PcapError::ReadError) => unreadable(path),
         [] => CaptureError::Empty {
             path: path.to_owned(),
         },

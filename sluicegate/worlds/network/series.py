@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
 from sluicegate.record import FloatArray
-from sluicegate.report.plots import WIDTH, colours, label
+from sluicegate.report.plots import GREY, WIDTH, colours, label
 from sluicegate.worlds.network.record import NetworkRecord
 
 # as many as the eye tells apart over the width of a page
@@ -19,7 +19,6 @@ _BINS = 400
 _BAND = (0.05, 0.95)
 # a strip that reaches less than this share of the highest would be flat on its scale
 _FLAT = 1 / 3
-_GREY = "#8a8a8a"
 
 
 @dataclass(frozen=True)
@@ -174,7 +173,7 @@ def _draw(ax: Axes, strip: _Strip) -> float:
     ax.grid(axis="y", alpha=0.25)
     ax.spines[["top", "right"]].set_visible(False)
     if strip.warm_up_s:
-        ax.axvspan(0, strip.warm_up_s, color=_GREY, alpha=0.12, lw=0, zorder=0)
+        ax.axvspan(0, strip.warm_up_s, color=GREY, alpha=0.12, lw=0, zorder=0)
     measured = times_s >= strip.warm_up_s
     shown = high[measured] if measured.any() else high
     return max(float(np.nanmax(shown, initial=0.0)), strip.target or 0.0)
