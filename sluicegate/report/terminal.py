@@ -14,6 +14,8 @@ from rich.table import Table
 # a bound is a number, too
 _NUMBER = re.compile(r"(?:[<>] )?[-+(]?\d|n/a$")
 
+_BOUNDLESS = 100_000
+
 
 def numeric_columns(header: list[str], rows: list[list[str]]) -> list[bool]:
     """Which columns hold nothing but numbers, and so stand to the right."""
@@ -37,13 +39,15 @@ class TerminalTable:
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         """Yield one table, or several one below the other."""
+        # measured where nothing is in the way, or it would be clipped
+        boundless = options.update(max_width=_BOUNDLESS)
         left = list(range(1, len(self.header)))
         title = self.title
         while True:
             shown = left[:1]
             while len(shown) < len(left):
                 wider = self._table([0, *left[: len(shown) + 1]], title)
-                if Measurement.get(console, options, wider).minimum > options.max_width:
+                if Measurement.get(console, boundless, wider).minimum > options.max_width:
                     break
                 shown = left[: len(shown) + 1]
             yield self._table([0, *shown] if self.header else [], title)
