@@ -27,7 +27,7 @@ FIFTY = "it: for 50 Mb/s and packets of 1500 bytes, "
         (
             "red",
             {},
-            "min_th = 5 (default) would be 10.4, max_th = 15 (default) would be 31.2, "
+            "min_th = 5 (default) would be 10.4, max_th = 15 (default) would be 31.3, "
             "w = 0.002 (default) would be 0.00024, "
             "mean_packet_bytes = 500 (default) would be 1500.",
         ),
