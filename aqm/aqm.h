@@ -17,7 +17,7 @@
  *   6. where it needs them, each made known to the class by the macro beside it:
  *      X_depart(state, config, view)        as a packet leaves the queue  (AQM_DEPART)
  *      X_tick(state, config, view)          every X_tick_interval_ns      (AQM_TICK)
- *      X_drop_probability(config, average)  its drop law, Q31.32          (AQM_LAW)
+ *      X_drop_probability(config, average)  its drop function, Q31.32 (AQM_DROP_FUNCTION)
  *      X_average(state)                     its average queue, Q31.32     (AQM_AVERAGE)
  *      X_probability(state, config)         its drop probability of this  (AQM_PROBABILITY)
  *                                           moment, Q31.32
@@ -78,7 +78,7 @@ struct aqm_view {
 enum aqm_verdict {
 	AQM_ADMIT,
 	AQM_DROP_EARLY,		/* by chance, before it must: may become a mark */
-	AQM_DROP_FORCED,	/* the law leaves no chance: never a mark */
+	AQM_DROP_FORCED,	/* the drop function leaves no chance: never a mark */
 	AQM_DROP_OVERFLOW,	/* the buffer is full */
 	AQM_MARK,		/* admitted, with congestion experienced set */
 	AQM_DROP_BOTH,		/* this packet and the candidate: never a mark */
@@ -122,7 +122,7 @@ static inline u32 aqm_happens(s64 p, u64 random)
  *   SWITCH       0 or 1                   CHOICE(a|b|c) the index of the word
  *   GAIN         Q1.62, no unit, for gains that 32 bits behind the point hold too coarsely
  * `when` says, for help texts, on which other parameter's value it depends
- * ("law=gentle"), or is "".
+ * ("drop_function=gentle"), or is "".
  */
 #define AQM_FIELD(name, ...) s64 name;
 #define AQM_PARAMS(x, LIST) struct x##_params { LIST(AQM_FIELD) };
@@ -140,7 +140,7 @@ static inline u32 aqm_happens(s64 p, u64 random)
 #define AQM_RULES(x, RULES)
 #define AQM_DEPART(x)
 #define AQM_TICK(x)
-#define AQM_LAW(x)
+#define AQM_DROP_FUNCTION(x)
 #define AQM_AVERAGE(x)
 #define AQM_PROBABILITY(x)
 #define AQM_OCCUPANCY(x)
@@ -210,7 +210,7 @@ struct aqm_class {
 	{                                                                        \
 		return x##_tick_interval_ns(c);                                  \
 	}
-#define AQM_LAW(x)                                                               \
+#define AQM_DROP_FUNCTION(x)                                                     \
 	static s64 x##_drop_probability_any(const void *c, s64 average)          \
 	{                                                                        \
 		return x##_drop_probability(c, average);                         \

@@ -9,7 +9,7 @@
  * Every `interval`: while the average is above min_th + 0.6 (max_th - min_th) and max_p
  * is at most max_p_greatest, max_p grows by min(increment, max_p / 4); while it is below
  * min_th + 0.4 (max_th - min_th) and max_p is at least max_p_least, max_p shrinks by the
- * factor `decrease`. The gentle law follows max_p on both sides of max_th.
+ * factor `decrease`. The gentle drop function follows max_p on both sides of max_th.
  *
  * For a link of C packets/s the rest can be set automatically: w = 1 - exp(-1/C), a time
  * constant of one second; min_th = max(5, target_delay C / 2); max_th = 3 min_th.
@@ -40,7 +40,7 @@ enum ared_thresholds { ARED_GIVEN, ARED_AUTOMATIC };
 	  "below this max_p does not shrink", "Floyd et al. 2001, figure 2")              \
 	P(max_p_greatest, RATIO, 0.5, 0, 1, "",                                           \
 	  "above this max_p does not grow", "Floyd et al. 2001, figure 2")                \
-	MOVING_RED_PARAMS(P, DROP_LAW_GENTLE, "thresholds=given")
+	MOVING_RED_PARAMS(P, DROP_FUNCTION_GENTLE, "thresholds=given")
 
 #define ARED_RULES(R)                                                                     \
 	R(p->thresholds != ARED_GIVEN || p->max_th > p->min_th, max_th, "must exceed", min_th) \

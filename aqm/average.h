@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
  * Averaging filters of the RED family: from the queue that each arriving packet finds
- * to the average that the drop law works on.
+ * to the average that the drop function works on.
  *
  *   ewma        A(n) = (1 - w) A(n-1) + w Q(n)
  *               Floyd & Jacobson 1993, section IV

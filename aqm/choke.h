@@ -48,7 +48,7 @@ static inline u32 choke_configure(const struct choke_params *p, struct choke_con
 		.mean_packet_bytes = p->mean_packet_bytes,
 		.average = AVERAGE_EWMA,
 		.sampling = RED_AT_ARRIVALS,
-		.law = DROP_LAW_LINEAR,
+		.drop_function = DROP_FUNCTION_LINEAR,
 		.spacing = RED_UNIFORMISED,
 		.idle_decay = 1,
 	};
@@ -74,7 +74,7 @@ static inline enum aqm_verdict choke_arrive(struct choke_state *state,
 					    const struct aqm_view *view)
 {
 	red_observe(&state->red, &config->red, view);
-	if (choke_average(state) > config->red.law.min_th && view->queue_packets &&
+	if (choke_average(state) > config->red.drop_function.min_th && view->queue_packets &&
 	    view->candidate_flow_hash == view->flow_hash)
 		return AQM_DROP_BOTH;
 	return red_decide(&state->red, &config->red, choke_probability(state, config), view);

@@ -35,7 +35,7 @@ static inline s64 drop_tail_drop_probability(const struct drop_tail_config *conf
 	(void)config, (void)average;
 	return 0;
 }
-AQM_LAW(drop_tail)
+AQM_DROP_FUNCTION(drop_tail)
 
 AQM_CLASS(drop_tail, DROP_TAIL_PARAMS,
 	.title = "Drop-tail",

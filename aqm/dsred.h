@@ -15,7 +15,7 @@
 
 AQM_PRESET(dsred, red, "DSRED: Double Slope RED", "Zheng & Atiquzzaman 2000",
 	"RED with a gentle slope first and a steep one above the middle.",
-	{ "law", DROP_LAW_DOUBLE_SLOPE }, { "min_th", 100 }, { "max_th", 200 },
+	{ "drop_function", DROP_FUNCTION_DOUBLE_SLOPE }, { "min_th", 100 }, { "max_th", 200 },
 	{ "spacing", RED_INDEPENDENT }, { "idle_decay", 0 })
 
 #endif

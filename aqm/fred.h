@@ -78,7 +78,7 @@ static inline u32 fred_configure(const struct fred_params *p, struct fred_config
 		.mean_packet_bytes = p->mean_packet_bytes,
 		.average = AVERAGE_EWMA,
 		.sampling = RED_AT_ARRIVALS,
-		.law = DROP_LAW_LINEAR,
+		.drop_function = DROP_FUNCTION_LINEAR,
 		.spacing = RED_UNIFORMISED,
 		.idle_decay = 1,
 	};
@@ -121,8 +121,8 @@ static inline u32 fred_is_unfair(const struct fred_state *state,
 				 const struct fred_flow *flow)
 {
 	s64 own = fixed_from_u32(flow->packets), share = fred_share(state);
-	u32 high = fred_average(state) >= config->red.law.max_th;
-	s64 most = high && config->many_flows ? 2 * FIXED_ONE : config->red.law.min_th;
+	u32 high = fred_average(state) >= config->red.drop_function.max_th;
+	s64 most = high && config->many_flows ? 2 * FIXED_ONE : config->red.drop_function.min_th;
 
 	return own >= most || (high && own > 2 * share) || (own >= share && flow->strikes > 1);
 }

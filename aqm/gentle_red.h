@@ -12,6 +12,6 @@
 
 AQM_PRESET(gentle_red, red, "Gentle RED", "Floyd 2000",
 	"RED whose drop probability climbs to 1 between max_th and twice max_th.",
-	{ "law", DROP_LAW_GENTLE }, { "max_p", 0.1 })
+	{ "drop_function", DROP_FUNCTION_GENTLE }, { "max_p", 0.1 })
 
 #endif

@@ -2,7 +2,7 @@
 /*
  * RED whose max_p is moved by a controller: what ared.h and self_configuring_red.h share.
  *
- * The average is an EWMA, the law linear or gentle, and max_p a part of the state.
+ * The average is an EWMA, the drop function linear or gentle, and max_p a part of the state.
  */
 #ifndef SLUICEGATE_MOVING_RED_H
 #define SLUICEGATE_MOVING_RED_H
@@ -10,7 +10,7 @@
 #include "red.h"
 
 /* `when` is that of the thresholds and of w. */
-#define MOVING_RED_PARAMS(P, law_, when)                                                  \
+#define MOVING_RED_PARAMS(P, shape, when)                                                 \
 	P(min_th, PACKETS, 5, 0, 1e6, when,                                               \
 	  "average queue below which no packet is dropped", "Floyd & Jacobson 1993, sec. IV") \
 	P(max_th, PACKETS, 15, 0, 1e6, when,                                              \
@@ -20,8 +20,8 @@
 	  "max_p to start from", "Floyd, \"RED: Discussions of setting parameters\", 1997") \
 	P(w, RATIO, 0.002, 0, 1, when,                                                    \
 	  "weight of the newest queue length in the average", "Floyd & Jacobson 1993, sec. IV") \
-	P(law, CHOICE(linear|gentle), law_, 0, 1, "",                                     \
-	  "law from the average queue to the drop probability", "aqm/drop_law.h")         \
+	P(drop_function, CHOICE(linear|gentle), shape, 0, 1, "",                          \
+	  "drop probability as a function of the average queue", "aqm/drop_function.h") \
 	P(spacing, CHOICE(independent|uniformised|waiting), RED_UNIFORMISED, 0, 2, "",    \
 	  "gaps between drops: geometric, uniform up to 1/p, uniform from 1/p to 2/p",    \
 	  "Floyd & Jacobson 1993, sec. VI; waiting: ns-2, red.cc")                        \
@@ -38,7 +38,8 @@
 	((struct red_params){                                                             \
 		.min_th = (p)->min_th, .max_th = (p)->max_th, .max_p = (p)->max_p,        \
 		.average = AVERAGE_EWMA, .w = (p)->w, .sampling = RED_AT_ARRIVALS,        \
-		.law = (p)->law, .spacing = (p)->spacing, .like = (p)->like,              \
+		.drop_function = (p)->drop_function, .spacing = (p)->spacing,              \
+		.like = (p)->like,                                                         \
 		.idle_decay = (p)->idle_decay,                                            \
 		.mean_packet_bytes = (p)->mean_packet_bytes })
 
@@ -50,22 +51,22 @@ struct moving_red_state {
 static inline s64 moving_red_max_p(const struct moving_red_state *state,
 				   const struct red_config *config)
 {
-	return config->law.max_p + state->moved;
+	return config->drop_function.max_p + state->moved;
 }
 
 static inline void moving_red_set_max_p(struct moving_red_state *state,
 					const struct red_config *config, s64 max_p)
 {
-	state->moved = (max_p < FIXED_ONE ? max_p : FIXED_ONE) - config->law.max_p;
+	state->moved = (max_p < FIXED_ONE ? max_p : FIXED_ONE) - config->drop_function.max_p;
 }
 
 static inline s64 moving_red_probability(const struct moving_red_state *state,
 					 const struct red_config *config)
 {
-	struct drop_law_config law = config->law;
+	struct drop_function_config drop_function = config->drop_function;
 
-	law.max_p = moving_red_max_p(state, config);
-	return drop_law_probability(&law, red_average(&state->red));
+	drop_function.max_p = moving_red_max_p(state, config);
+	return drop_function_probability(&drop_function, red_average(&state->red));
 }
 
 #endif

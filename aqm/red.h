@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
  * Random Early Detection, and with it the whole RED family: an averaging filter
- * (average.h) times a drop law (drop_law.h) times a spacing of the drops.
+ * (average.h) times a drop function (drop_function.h) times a spacing of the drops.
  *
  * S. Floyd, V. Jacobson, "Random early detection gateways for congestion avoidance",
  * IEEE/ACM Transactions on Networking 1(4), 1993.
  *
  * Each arrival updates the average queue (or a clock does, at fixed intervals, whatever
- * arrives) and is dropped with a probability that the law gives for it. Where the law
- * gives 1, the drop is forced: it is no matter of chance, and it is never turned into a
- * mark.
+ * arrives) and is dropped with a probability that the drop function gives for
+ * it. Where the function gives 1, the drop is forced: it is no matter of chance, and it is
+ * never turned into a mark.
  *
  * Spacing: `independent` drops each packet with probability p_b by itself, so gaps
  * between drops are geometric and drops come in clusters. `uniformised` drops with
@@ -38,14 +38,14 @@
 #define SLUICEGATE_RED_H
 
 #include "average.h"
-#include "drop_law.h"
+#include "drop_function.h"
 
 #define RED_PARAMS(P)                                                                     \
 	P(min_th, PACKETS, 5, 0, 1e6, "",                                                 \
 	  "average queue below which no packet is dropped", "Floyd & Jacobson 1993, sec. IV") \
 	P(max_th, PACKETS, 15, 0, 1e6, "",                                                \
 	  "average queue from which every packet is dropped", "Floyd & Jacobson 1993, sec. IV") \
-	P(max_p, RATIO, 0.02, 0, 1, "law=linear|gentle|cubic",                            \
+	P(max_p, RATIO, 0.02, 0, 1, "drop_function=linear|gentle|cubic",                  \
 	  "drop probability as the average reaches max_th", "Floyd & Jacobson 1993, sec. IV") \
 	P(average, CHOICE(ewma|difference|lpf_oda), AVERAGE_EWMA, 0, 2, "",               \
 	  "filter that makes the average of the queue", "aqm/average.h")                  \
@@ -74,18 +74,18 @@
 	P(low_arrivals, COUNT, 3, 1, 1e6, "average=lpf_oda",                              \
 	  "arrivals in a row with a low queue that end a congestion",                     \
 	  "Zheng & Atiquzzaman 2002, sec. 3")                                             \
-	P(law, CHOICE(linear|gentle|double_slope|cubic), DROP_LAW_LINEAR, 0, 3, "",       \
-	  "law from the average queue to the drop probability", "aqm/drop_law.h")         \
-	P(gamma, RATIO, 0.5, 0, 1, "law=double_slope",                                    \
+	P(drop_function, CHOICE(linear|gentle|double_slope|cubic), DROP_FUNCTION_LINEAR, 0, 3, "", \
+	  "drop probability as a function of the average queue", "aqm/drop_function.h") \
+	P(gamma, RATIO, 0.5, 0, 1, "drop_function=double_slope",                          \
 	  "1 - gamma is the drop probability at the bend",                                \
 	  "Zheng & Atiquzzaman 2000 (DSRED)")                                             \
-	P(middle, RATIO, 0.5, 0, 1, "law=double_slope",                                   \
+	P(middle, RATIO, 0.5, 0, 1, "drop_function=double_slope",                         \
 	  "place of the bend K_m between min_th (0) and max_th (1)",                      \
 	  "Zheng & Atiquzzaman 2000 (DSRED)")                                             \
-	P(c2, RATIO, 1, -1000, 1000, "law=cubic",                                         \
-	  "share of u^2 in the law", "Zhou et al. 2006; Domanska et al. 2012")            \
-	P(c3, RATIO, 0, -1000, 1000, "law=cubic",                                         \
-	  "share of u^3 in the law; u gets 1 - c2 - c3", "Domanska et al. 2012")          \
+	P(c2, RATIO, 1, -1000, 1000, "drop_function=cubic",                               \
+	  "share of u^2 in the drop function", "Zhou et al. 2006; Domanska et al. 2012")  \
+	P(c3, RATIO, 0, -1000, 1000, "drop_function=cubic",                               \
+	  "share of u^3 in the drop function; u gets 1 - c2 - c3", "Domanska et al. 2012") \
 	P(spacing, CHOICE(independent|uniformised|waiting), RED_UNIFORMISED, 0, 2, "",    \
 	  "gaps between drops: geometric, uniform up to 1/p, uniform from 1/p to 2/p",    \
 	  "Floyd & Jacobson 1993, sec. VI; waiting: ns-2, red.cc")                        \
@@ -120,7 +120,7 @@ AQM_PARAMS(red, RED_PARAMS)
 
 struct red_config {
 	struct average_config average;
-	struct drop_law_config law;
+	struct drop_function_config drop_function;
 	u64 mean_packet_bits;
 	u64 sampling_interval_ns;	/* 0: at arrivals */
 	enum red_spacing spacing;
@@ -159,9 +159,10 @@ static inline void red_configure_average(const struct red_params *p,
 	c->min_th = p->min_th;
 }
 
-static inline void red_configure_law(const struct red_params *p, struct drop_law_config *c)
+static inline void red_configure_drop_function(const struct red_params *p,
+					       struct drop_function_config *c)
 {
-	c->law = (enum drop_law)p->law;
+	c->shape = (enum drop_function)p->drop_function;
 	c->min_th = p->min_th;
 	c->max_th = p->max_th;
 	c->max_p = p->max_p;
@@ -180,7 +181,7 @@ static inline u32 red_configure(const struct red_params *p, struct red_config *c
 {
 	AQM_OBEY(RED_RULES);
 	red_configure_average(p, &config->average);
-	red_configure_law(p, &config->law);
+	red_configure_drop_function(p, &config->drop_function);
 	config->spacing = (enum red_spacing)p->spacing;
 	config->like = (enum red_like)p->like;
 	config->least_queue = p->like == RED_LIKE_NS2 ? 2 : p->like == RED_LIKE_NS2_BYTES;
@@ -193,7 +194,7 @@ static inline u32 red_configure(const struct red_params *p, struct red_config *c
 
 static inline s64 red_drop_probability(const struct red_config *config, s64 average)
 {
-	return drop_law_probability(&config->law, average);
+	return drop_function_probability(&config->drop_function, average);
 }
 
 static inline s64 red_average(const struct red_state *state)
@@ -273,7 +274,7 @@ static inline u32 red_ends_count(const struct red_config *config, const struct a
 	return config->like != RED_LIKE_PAPER && view->full;
 }
 
-/* The verdict where the law gives p. */
+/* The verdict where the drop function gives p. */
 static inline enum aqm_verdict red_decide(struct red_state *state,
 					  const struct red_config *config, s64 p,
 					  const struct aqm_view *view)
@@ -303,7 +304,7 @@ static inline enum aqm_verdict red_arrive(struct red_state *state,
 
 AQM_RULES(red, RED_RULES)
 AQM_TICK(red)
-AQM_LAW(red)
+AQM_DROP_FUNCTION(red)
 AQM_AVERAGE(red)
 AQM_PROBABILITY(red)
 AQM_CLASS(red, RED_PARAMS,

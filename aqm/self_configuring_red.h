@@ -20,7 +20,7 @@
 	  "divides max_p as the average falls below min_th", "Feng et al. 1999, sec. III") \
 	P(beta, RATIO, 2, 1, 1000, "",                                                    \
 	  "multiplies max_p as the average rises above max_th", "Feng et al. 1999, sec. III") \
-	MOVING_RED_PARAMS(P, DROP_LAW_LINEAR, "")
+	MOVING_RED_PARAMS(P, DROP_FUNCTION_LINEAR, "")
 
 #define SELF_CONFIGURING_RED_RULES(R)                           \
 	R(p->max_th > p->min_th, max_th, "must exceed", min_th) \
@@ -67,13 +67,13 @@ self_configuring_red_adapt(struct self_configuring_red_state *state,
 	s64 average = red_average(&state->moving.red);
 	s64 max_p = moving_red_max_p(&state->moving, &config->red);
 
-	if (average > config->red.law.min_th && average < config->red.law.max_th) {
+	if (average > config->red.drop_function.min_th && average < config->red.drop_function.max_th) {
 		state->status = SELF_CONFIGURING_RED_BETWEEN;
-	} else if (average < config->red.law.min_th &&
+	} else if (average < config->red.drop_function.min_th &&
 		   state->status != SELF_CONFIGURING_RED_BELOW) {
 		state->status = SELF_CONFIGURING_RED_BELOW;
 		max_p = fixed_div(max_p, config->alpha);
-	} else if (average > config->red.law.max_th &&
+	} else if (average > config->red.drop_function.max_th &&
 		   state->status != SELF_CONFIGURING_RED_ABOVE) {
 		state->status = SELF_CONFIGURING_RED_ABOVE;
 		max_p = fixed_mul(max_p, config->beta);

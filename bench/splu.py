@@ -13,14 +13,14 @@ LIMIT, RATE, MU, W = 250, 0.5, 0.5, 0.07
 MIN_TH, MAX_TH, MAX_P = 100.0, 200.0, 0.1
 
 
-def drop_law(average: Any, grid: float) -> Any:
-    """RED's law, averaged over a step of the grid each side with falling weights."""
-    law = np.zeros(average.shape)
+def drop_function(average: Any, grid: float) -> Any:
+    """RED's drop function, averaged over a step of the grid each side with falling weights."""
+    probability = np.zeros(average.shape)
     for off in (np.arange(-32, 32) + 0.5) / 32:
         near = average + off * grid
         p = np.clip(MAX_P * (near - MIN_TH) / (MAX_TH - MIN_TH), 0, None)
-        law += (1 - abs(off)) / 32 * np.where(near >= MAX_TH, 1.0, p)
-    return law
+        probability += (1 - abs(off)) / 32 * np.where(near >= MAX_TH, 1.0, p)
+    return probability
 
 
 def transition_matrix(grid: float) -> Any:
@@ -46,10 +46,10 @@ def transition_matrix(grid: float) -> Any:
             (low, 1 - (place - low)),
             (np.minimum(low + 1, levels - 1), place - low),
         ):
-            law = np.where(after == sizes - 1, 1.0, drop_law(to_level * grid, grid))
-            add(to_level, after, p_served * RATE * p_level * law)
+            probability = np.where(after == sizes - 1, 1.0, drop_function(to_level * grid, grid))
+            add(to_level, after, p_served * RATE * p_level * probability)
             more = np.minimum(after + 1, sizes - 1)
-            add(to_level, more, p_served * RATE * p_level * (1 - law))
+            add(to_level, more, p_served * RATE * p_level * (1 - probability))
     entries = (np.concatenate(values), (np.concatenate(rows), np.concatenate(columns)))
     matrix = coo_matrix(entries, shape=(number.size, number.size)).tocsc()
     matrix.eliminate_zeros()

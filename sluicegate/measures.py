@@ -254,7 +254,7 @@ QUEUE: list[Definition[QueueCounts]] = [
         "forced_loss_ratio",
         "lost by force",
         "F",
-        "because the AQM's drop law left no chance, or as one of a pair (`DROP_BOTH`)",
+        "because the AQM's drop function left no chance, or as one of a pair (`DROP_BOTH`)",
         (_FORCED, _BOTH),
     ),
     _of_verdicts(

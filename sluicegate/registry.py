@@ -30,7 +30,7 @@ class Param:
         default: In that unit.
         least: Least allowed value.
         greatest: Greatest allowed value.
-        when: Which other parameter's value it depends on, as `law=gentle|cubic`, or empty.
+        when: Which other parameter's value it depends on (`drop_function=gentle|cubic`), or empty.
         help: One line.
         source: Where it is defined.
     """
@@ -113,12 +113,12 @@ class Aqm:
         return {"name": self.name, "code": self.of.fingerprint, "params": self.params}
 
     @property
-    def has_law(self) -> bool:
+    def has_drop_function(self) -> bool:
         """Whether the drop probability depends on the average queue alone."""
         return self.engine.drop_probability(np.zeros(1)) is not None
 
     def drop_probability(self, average: ArrayLike) -> NDArray[np.float64]:
-        """The drop law.
+        """The drop function.
 
         Args:
             average: Average queue, packets, any shape of one dimension.
@@ -127,12 +127,14 @@ class Aqm:
             The drop probability at each average.
 
         Raises:
-            SluiceError: If the AQM has no law that depends on its average alone.
+            SluiceError: If the AQM has no drop function that depends on its average alone.
         """
-        law = self.engine.drop_probability(np.atleast_1d(np.asarray(average, dtype=np.float64)))
-        if law is None:
-            raise SluiceError(f"{self.name} has no drop law that depends on an average alone")
-        return law
+        probabilities = self.engine.drop_probability(
+            np.atleast_1d(np.asarray(average, dtype=np.float64))
+        )
+        if probabilities is None:
+            raise SluiceError(f"{self.name} has no drop function that depends on an average alone")
+        return probabilities
 
     def open_loop(self, queue: ArrayLike, interval_ns: int = 1_000_000) -> NDArray[np.float64]:
         """The average after each arrival, if arrivals find these queues.

@@ -305,7 +305,7 @@ COMMANDS = [
     ("aqm indigo", f"indigo is not an AQM; there are {AQMS}, or give the path of a C header"),
     ("aqm red --set w", "--set: 'w' must be key=value"),
     ("aqm red --set w=x", 'red.w = "x" must be a number'),
-    ("aqm red --plot law.txt", "--plot: law.txt must end in .svg, .png, .pdf"),
+    ("aqm red --plot red.txt", "--plot: red.txt must end in .svg, .png, .pdf"),
     ("aqm good.h", "good.h: not a text file"),
     (
         "fit good.toml",

@@ -126,8 +126,8 @@ def test_the_grid_is_fine_where_the_average_stays():
 
 
 @pytest.mark.parametrize("w", [0.07, 0.01])
-def test_the_limit_has_the_moments_of_a_linear_law(w):
-    """At the load 2 queue and average stay where DSRED's law is one line: moments are closed.
+def test_the_limit_has_the_moments_of_a_linear_drop_function(w):
+    """At the load 2 queue and average stay where DSRED's drop function is one line.
 
     With p = (A - 5) / 60 the queue's second moments about 35 follow from those a slot earlier:
     E[x'^2], E[x' y'] and E[y'^2] of x' = x - y / 120 + noise, y' = (1 - w) y + w x'.
@@ -250,7 +250,7 @@ def test_a_chain_too_large_for_the_memory_says_so_first():
         sg.chain.solve(fine, grid=1e-6)
 
 
-def test_laws_without_a_chain_are_named():
+def test_drop_functions_without_a_chain_are_named():
     setting = scenario().replace(service=sg.DeterministicService(slots=2))
     with pytest.raises(sg.SluiceError, match=r"service.kind = deterministic has no exact chain"):
         sg.chain.solve(setting)

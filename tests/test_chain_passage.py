@@ -36,7 +36,7 @@ def test_the_plain_queue_empties_as_its_closed_form_says():
     assert (found.method, found.states) == ("direct", limit + 2)
 
 
-def test_the_deviation_is_that_of_a_geometric_law():
+def test_the_deviation_is_that_of_a_geometric_distribution():
     """The first packet comes after a geometric number of slots."""
     found = sg.chain.first_passage(scenario(rate=0.25, limit=3), queue_at_least=1, start_queue=0)
     # then a second one before the first has gone: P(that) is one up against one down

@@ -116,23 +116,23 @@ def test_aqm_shows_every_parameter(name, capsys):
 
 
 def test_aqm_puts_first_what_applies(capsys):
-    shown = run(capsys, "aqm", "red", "--set", "law=double_slope")
+    shown = run(capsys, "aqm", "red", "--set", "drop_function=double_slope")
     applying, _, rest = shown.partition("only with")
     assert re.search(r"^gamma ", applying, re.MULTILINE)
-    assert re.search(r"^law +double_slope", applying, re.MULTILINE)
+    assert re.search(r"^drop_function +double_slope", applying, re.MULTILINE)
     assert "(default" in applying
     assert re.search(r"^max_p ", rest, re.MULTILINE)
 
 
-def test_aqm_shows_the_drop_law(capsys):
+def test_aqm_shows_the_drop_function(capsys):
     shown = run(capsys, "aqm", "red", "--set", "min_th=10", "--set", "max_th=30")
-    assert re.search(r"^ +20 +0\.01$", shown.partition("drop law")[2], re.MULTILINE)
+    assert re.search(r"^ +20 +0\.01$", shown.partition("drop function")[2], re.MULTILINE)
 
 
 @pytest.mark.parametrize(
-    ("name", "start"), [("law.svg", b"<?xml"), ("law.png", b"\x89PNG"), ("law.pdf", b"%PDF")]
+    ("name", "start"), [("red.svg", b"<?xml"), ("red.png", b"\x89PNG"), ("red.pdf", b"%PDF")]
 )
-def test_aqm_draws_the_drop_law(name, start, folder, capsys):
+def test_aqm_draws_the_drop_function(name, start, folder, capsys):
     assert run(capsys, "aqm", "red", "--plot", name).endswith(f"plot: {name}\n")
     assert (folder / name).read_bytes().startswith(start)
 

@@ -30,7 +30,7 @@ def tables(optional=None, **fields):
     )
 
 
-LAWS = tables(kind=st.sampled_from(["constant", "exponential", "pareto"]), mean_s=LONGER)
+DISTRIBUTIONS = tables(kind=st.sampled_from(["constant", "exponential", "pareto"]), mean_s=LONGER)
 SIZES = tables(kind="pareto", mean_packets=st.sampled_from([3.0, 1e9]), shape=1.5)
 TCP = tables(
     variant=st.sampled_from(["tahoe", "reno", "newreno", "sack"]),
@@ -59,11 +59,11 @@ DATAGRAMS = {
 }
 FLOWS = st.one_of(
     tables(SPREAD | {"packets": st.sampled_from([1000, 1, 9])}, kind="tcp", tcp=TCP),
-    tables(SHARED, kind="short-tcp", tcp=TCP, gaps=LAWS, duration=LAWS),
-    tables(SHARED, kind="short-tcp", tcp=TCP, gaps=LAWS, packets=SIZES),
-    tables(SPREAD, kind="web", tcp=TCP, objects=SIZES, think=LAWS),
+    tables(SHARED, kind="short-tcp", tcp=TCP, gaps=DISTRIBUTIONS, duration=DISTRIBUTIONS),
+    tables(SHARED, kind="short-tcp", tcp=TCP, gaps=DISTRIBUTIONS, packets=SIZES),
+    tables(SPREAD, kind="web", tcp=TCP, objects=SIZES, think=DISTRIBUTIONS),
     tables(SPREAD, **DATAGRAMS, gaps=st.sampled_from(["constant", "exponential"])),
-    tables(SPREAD, **DATAGRAMS, on=LAWS, off=LAWS),
+    tables(SPREAD, **DATAGRAMS, on=DISTRIBUTIONS, off=DISTRIBUTIONS),
 )
 LINKS = tables(
     rate_bps=RATES,

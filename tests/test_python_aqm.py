@@ -101,7 +101,7 @@ def test_ctrl_c_ends_an_endless_loop(world, aqm):
 
 
 class Red:
-    """The law of `red` with w = 0.07 and independent drops, in floating point."""
+    """The drop function of `red` with w = 0.07 and independent drops, in floating point."""
 
     started = 0
 
@@ -117,7 +117,7 @@ class Red:
         return sg.DROP_EARLY if (view.random >> 32) / 2**32 < probability else sg.ADMIT
 
 
-def test_a_class_with_the_law_of_red_is_red_in_a_network():
+def test_a_class_with_the_drop_function_of_red_is_red_in_a_network():
     Red.started = 0
     python = run("network", Red)
     assert Red.started == 2 * 2, "one in each queue of each replication"

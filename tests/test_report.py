@@ -13,8 +13,8 @@ from rich.console import Console
 import sluicegate as sg
 from sluicegate.estimate import Measure, student
 from sluicegate.report import plots
+from sluicegate.report.drop_functions import drop_function_figure, drop_function_table
 from sluicegate.report.folder import write_report
-from sluicegate.report.laws import law_figure, law_table
 from sluicegate.report.page import TEXT_COLOUR, Page
 from sluicegate.report.tables import comparison_rows, difference_rows
 from sluicegate.report.terminal import numeric_columns, terminal_table
@@ -303,7 +303,7 @@ def test_times_are_shown_in_ms_where_slots_have_a_duration():
         ([{"aqm": Never}], {}),
         ([{"aqm": "red", "label": f"{k} $\\frac$ &<\n" + 9 * "long "} for k in range(12)], {}),
     ],
-    ids=["nothing arrives", "always full", "short", "no drop law", "many, oddly named"],
+    ids=["nothing arrives", "always full", "short", "no drop function", "many, oddly named"],
 )
 def test_whatever_is_compared_can_be_reported(disciplines, changes, tmp_path):
     path = write_report(comparison(*disciplines, **changes), tmp_path)
@@ -344,21 +344,21 @@ def test_the_tail_figure_shows_the_distribution():
         assert share == pytest.approx(record.queue_distribution[k:].sum())
 
 
-# --- drop laws
+# --- drop functions
 
 
-def test_a_law_table_spans_the_law():
-    averages, law = law_table(sg.aqm("red", min_th=10, max_th=30, max_p=0.1))
-    assert (averages[0], law[0]) == (0, 0)
+def test_a_drop_function_table_spans_the_function():
+    averages, probabilities = drop_function_table(sg.aqm("red", min_th=10, max_th=30, max_p=0.1))
+    assert (averages[0], probabilities[0]) == (0, 0)
     assert averages[-1] > 30
-    assert law[-1] == 1
-    assert law[list(averages).index(20.0)] == pytest.approx(0.05)
+    assert probabilities[-1] == 1
+    assert probabilities[list(averages).index(20.0)] == pytest.approx(0.05)
 
 
-def test_laws_are_drawn_for_those_that_have_one():
+def test_drop_functions_are_drawn_for_those_that_have_one():
     red = sg.aqm("red")
-    drawn = law_figure({"never": sg.aqm(Never), "red": red})
+    drawn = drop_function_figure({"never": sg.aqm(Never), "red": red})
     (line,) = drawn.axes[0].lines
-    averages, law = line.get_data()
-    np.testing.assert_array_equal(law, red.drop_probability(averages))
-    assert law_figure({"never": sg.aqm(Never)}) is None
+    averages, probabilities = line.get_data()
+    np.testing.assert_array_equal(probabilities, red.drop_probability(averages))
+    assert drop_function_figure({"never": sg.aqm(Never)}) is None

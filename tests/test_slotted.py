@@ -148,7 +148,7 @@ def test_intervals_cover_as_often_as_they_say():
 
 # --- laws that hold for every record
 
-LAWS = {
+ARRIVALS_OF = {
     "geometric": {},
     "self-similar": {"arrivals": {"kind": "self-similar", "rate": 0.4, "a": 8}},
     "fgn": {"arrivals": {"kind": "fgn", "rate": 0.4, "deviation": 0.2, "hurst": 0.8}},
@@ -157,10 +157,10 @@ LAWS = {
 }
 
 
-@pytest.mark.parametrize("law", LAWS)
+@pytest.mark.parametrize("kind", ARRIVALS_OF)
 @pytest.mark.parametrize("aqm", ["drop_tail", "red", "gentle_red", "dsred", "nlred", "lpf_oda"])
-def test_every_record_obeys_littles_law(law, aqm):
-    run = scenario({"aqm": aqm}, **LAWS[law])
+def test_every_record_obeys_littles_law(kind, aqm):
+    run = scenario({"aqm": aqm}, **ARRIVALS_OF[kind])
     record = sg.simulate(run)
     length = run.slot_s or 1.0
     waiting = record["queue_mean"].value

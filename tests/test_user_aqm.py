@@ -73,7 +73,7 @@ def test_the_parameters_of_a_header_are_checked(tmp_path):
 
 
 class Red:
-    """The law of `red` with w = 0.07 and independent drops, in floating point."""
+    """The drop function of `red` with w = 0.07 and independent drops, in floating point."""
 
     def __init__(self):
         self.average = 0.0
@@ -87,7 +87,7 @@ class Red:
         return sg.DROP_EARLY if chance < probability else sg.ADMIT
 
 
-def test_a_python_class_with_the_law_of_red_is_red():
+def test_a_python_class_with_the_drop_function_of_red_is_red():
     params = {"w": 0.07, "min_th": 4, "max_th": 12, "max_p": 0.2}
     compiled = run("red", params=params | {"spacing": "independent", "idle_decay": False})
     assert compiled["early_loss_ratio"].value > 0.01

@@ -125,7 +125,7 @@ class Case:
             "LinearARED": {
                 "aqm": "ared",
                 "limit": self.limit,
-                "params": {**adaptive, "law": "linear"},
+                "params": {**adaptive, "drop_function": "linear"},
             },
             "PI": {"aqm": "pi", "limit": self.limit, "params": {"q_ref": self.q_ref}},
             "REM": {
@@ -158,8 +158,8 @@ class Case:
 
 
 # RED is ns-2's default, which measures the queue in bytes; PacketRED and ARED do in packets.
-# LinearARED is ARED without gentle_: in ns-2 the slope of the gentle law stays that of the first
-# max_p, so that with 500 flows max_p climbs to 0.5 without effect; ours follows max_p.
+# LinearARED is ARED without gentle_: in ns-2 the slope of the gentle drop function stays that of
+# the first max_p, so that with 500 flows max_p climbs to 0.5 without effect; ours follows max_p.
 AQMS = ("DropTail", "RED", "ARED", "LinearARED", "PI", "REM")
 TARGETED = ("LinearARED", "PI", "REM")
 ACCESS_BPS = (100e6, 10e6)

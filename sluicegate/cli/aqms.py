@@ -58,21 +58,21 @@ def aqm(
         Path | None,
         typer.Option(
             metavar="FILE",
-            help="Draw the drop law into this .svg, .png or .pdf.",
+            help="Draw the drop function into this .svg, .png or .pdf.",
             show_default=False,
         ),
     ] = None,
 ) -> None:
-    """Explain an AQM: its parameters with units, ranges and sources, and its drop law."""
+    """Explain an AQM: its parameters with units, ranges and sources, and its drop function."""
     params = dict(syntax.assignment(text, "--set") for text in set_ or [])
     chosen = aqm_class(name)(**params)
     if plot is not None:
-        _draw_law(chosen, plot)
+        _draw_drop_function(chosen, plot)
     screen = console()
     _print_head(screen, chosen)
     _print_parameters(screen, chosen)
-    if chosen.has_law:
-        _print_law(screen, chosen)
+    if chosen.has_drop_function:
+        _print_drop_function(screen, chosen)
     if plot is not None:
         screen.print(f"\nplot: {escape(str(plot))}")
 
@@ -107,26 +107,34 @@ def _parameter_row(chosen: Aqm, param: Param) -> list[str]:
     return [param.name, shown, param.range, param.help, param.source]
 
 
-def _print_law(screen: Console, chosen: Aqm) -> None:
-    from sluicegate.report.laws import law_table  # matplotlib takes a second to import
+def _print_drop_function(screen: Console, chosen: Aqm) -> None:
+    from sluicegate.report.drop_functions import (
+        drop_function_table,
+    )  # matplotlib takes a second to import
 
-    averages, law = law_table(chosen)
-    if np.ptp(law) == 0:
-        screen.print(f"\nThe drop probability is {law[0]:g} at every average queue.")
+    averages, probabilities = drop_function_table(chosen)
+    if np.ptp(probabilities) == 0:
+        screen.print(f"\nThe drop probability is {probabilities[0]:g} at every average queue.")
         return
-    rows = [[f"{average:g}", f"{p:.4g}"] for average, p in zip(averages, law, strict=True)]
-    screen.print("\n[bold]drop law[/]")
+    rows = [
+        [f"{average:g}", f"{p:.4g}"] for average, p in zip(averages, probabilities, strict=True)
+    ]
+    screen.print("\n[bold]drop function[/]")
     screen.print(terminal_table(["average queue (packets)", "drop probability"], rows))
 
 
-def _draw_law(chosen: Aqm, path: Path) -> None:
-    from sluicegate.report.laws import law_figure  # matplotlib takes a second to import
+def _draw_drop_function(chosen: Aqm, path: Path) -> None:
+    from sluicegate.report.drop_functions import (
+        drop_function_figure,
+    )  # matplotlib takes a second to import
 
     if path.suffix not in _PLOTS:
         raise UsageError(f"--plot: {path} must end in {', '.join(_PLOTS)}")
-    figure = law_figure({chosen.name: chosen})
+    figure = drop_function_figure({chosen.name: chosen})
     if figure is None:
-        raise SluiceError(f"--plot: {chosen.name} has no drop law that depends on an average alone")
+        raise SluiceError(
+            f"--plot: {chosen.name} has no drop function that depends on an average alone"
+        )
     content = io.BytesIO()
     figure.savefig(content, format=path.suffix[1:])
     write_whole(path, content.getvalue())

@@ -101,7 +101,7 @@ def changes(
             table[name] = syntax.value(text)
     for name, text in (("arrivals", arrivals), ("service", service)):
         if text is not None:
-            table[name] = syntax.law(text, f"--{name}")
+            table[name] = syntax.distribution(text, f"--{name}")
     if aqm:
         table["disciplines"] = [syntax.discipline(text) for text in aqm]
     return table

@@ -51,7 +51,7 @@ def kind_and_fields(text: str, where: str) -> tuple[str, dict[str, Any]]:
     return kind.strip(), fields
 
 
-def law(text: str, where: str) -> dict[str, Any]:
+def distribution(text: str, where: str) -> dict[str, Any]:
     """The table of a scenario's arrivals or service."""
     kind, fields = kind_and_fields(text, where)
     if isinstance(capture := fields.get("capture"), str):

@@ -9,7 +9,7 @@ from sluicegate.measures import DEFINITIONS
 from sluicegate.record import Record, names
 from sluicegate.registry import Aqm, PythonAqm
 from sluicegate.report import plots
-from sluicegate.report.laws import law_figure
+from sluicegate.report.drop_functions import drop_function_figure
 from sluicegate.report.page import Page
 from sluicegate.report.settings import discipline_rows
 from sluicegate.report.tables import (
@@ -107,21 +107,24 @@ def _add_figures(page: Page, comparison: Comparison) -> None:
     disciplines = {each.name: each.configured for each in comparison.scenario.disciplines}
     # that drop-tail drops nothing before its buffer is full needs no picture
     telling = any(
-        aqm.name != "drop_tail" and not _without_law({"": aqm}) for aqm in disciplines.values()
+        aqm.name != "drop_tail" and not _without_drop_function({"": aqm})
+        for aqm in disciplines.values()
     )
-    functions = law_figure(disciplines) if telling else None
+    functions = drop_function_figure(disciplines) if telling else None
     if functions is not None:
         page.figure(
             functions,
             "Drop functions",
-            f"The drop probability that goes with an average queue.{_without_law(disciplines)}",
+            f"The drop probability that goes with an average queue.{_without_drop_function(disciplines)}",
         )
 
 
-def _without_law(disciplines: Mapping[str, Aqm | PythonAqm]) -> str:
+def _without_drop_function(disciplines: Mapping[str, Aqm | PythonAqm]) -> str:
     """A sentence that names those whose drop probability depends on more than an average."""
     missing = [
-        name for name, aqm in disciplines.items() if not (isinstance(aqm, Aqm) and aqm.has_law)
+        name
+        for name, aqm in disciplines.items()
+        if not (isinstance(aqm, Aqm) and aqm.has_drop_function)
     ]
     if not missing:
         return ""

@@ -129,12 +129,12 @@ impl Configured {
             .map(|(param, value)| (&*param.name, param.show(*value)))
     }
 
-    /// The drop probability at an average queue of `average` packets, where the AQM has a law.
+    /// The drop probability at an average queue of `average` packets, where the AQM has a drop function.
     pub fn drop_probability(&self, average: f64) -> Option<f64> {
-        let law = self.0.class.code.drop_probability?;
+        let drop_function = self.0.class.code.drop_probability?;
         let average = (average * ONE as f64).round() as i64;
         // SAFETY: the config is this class's own.
-        Some(unsafe { law(self.0.config.0.as_ptr().cast(), average) } as f64 / ONE as f64)
+        Some(unsafe { drop_function(self.0.config.0.as_ptr().cast(), average) } as f64 / ONE as f64)
     }
 
     /// What is wrong with a run of its instances: the first that answered with a number that is no

@@ -131,7 +131,7 @@ pub enum Verdict {
     Admit,
     /// Dropped by chance, before it must.
     DropEarly,
-    /// Dropped because the law leaves no chance.
+    /// Dropped because the drop function leaves no chance.
     DropForced,
     /// Dropped because the buffer is full.
     DropOverflow,

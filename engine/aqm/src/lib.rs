@@ -1,6 +1,6 @@
 //! The AQMs of `aqm/` with a safe face.
 //!
-//! [`Class`] describes an AQM (its parameters, its rules, its laws), [`Configured`] is one with
+//! [`Class`] describes an AQM (its parameters, its rules, its drop function), [`Configured`] is one with
 //! its parameters set, and [`Running`] is one at work behind a queue. [`Discipline`] adds
 //! what is the queue's business: the limit, the victim and marking.
 

@@ -115,7 +115,7 @@ pub struct Param {
     pub least: f64,
     /// Greatest allowed value.
     pub greatest: f64,
-    /// Which other parameter's value it depends on, as `law=gentle|cubic`, or empty.
+    /// Which other parameter's value it depends on, as `drop_function=gentle|cubic`, or empty.
     pub when: String,
     /// One line.
     pub help: String,

@@ -8,15 +8,15 @@ const STEP: &str = r#"
 #include "fixed.h"
 #define STEP_PARAMS(P) \
 	P(threshold, COUNT, 10, 0, 1000, "", "packets that may wait", "a test") \
-	P(law, CHOICE(linear|steep), 0, 0, 1, "", "shape", "a test")
+	P(shape, CHOICE(linear|steep), 0, 0, 1, "", "shape", "a test")
 AQM_PARAMS(step, STEP_PARAMS)
-struct step_config { s64 threshold, law; };
+struct step_config { s64 threshold, shape; };
 struct step_state { s64 last, seen[4]; };
 /*before*/
 static inline u32 step_configure(const struct step_params *p, struct step_config *config)
 {
 	config->threshold = p->threshold;
-	config->law = p->law;
+	config->shape = p->shape;
 	return 0;
 }
 static inline enum aqm_verdict step_arrive(struct step_state *state,
@@ -222,8 +222,8 @@ fn a_division_by_zero_is_told() {
             " (with threshold = 0, which its range allows)",
         ),
         (
-            "if (config->law) state->seen[2] = 7 / state->seen[1];",
-            " (with law = steep, which its range allows)",
+            "if (config->shape) state->seen[2] = 7 / state->seen[1];",
+            " (with shape = steep, which its range allows)",
         ),
     ] {
         let words = "step.h: step_arrive divides by zero, or the quotient has no room (the least \

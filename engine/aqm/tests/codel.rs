@@ -290,7 +290,7 @@ fn beyond_the_step_every_packet_is_marked_that_can_be() {
     }
 }
 
-/// The law of drops goes on below it, untouched.
+/// The schedule of drops goes on below it, untouched.
 #[test]
 fn the_step_changes_no_drop() {
     let verdicts = |ce_threshold| {

@@ -11,8 +11,8 @@ use common::{
     number, value, word,
 };
 
-/// The gentle law, or the linear one, with the max_p of this moment.
-fn law(average: f64, min_th: f64, max_th: f64, max_p: f64, gentle: bool) -> f64 {
+/// The gentle drop function, or the linear one, with the max_p of this moment.
+fn drop_function(average: f64, min_th: f64, max_th: f64, max_p: f64, gentle: bool) -> f64 {
     if average < min_th {
         0.0
     } else if average < max_th {
@@ -24,7 +24,7 @@ fn law(average: f64, min_th: f64, max_th: f64, max_p: f64, gentle: bool) -> f64 
     }
 }
 
-/// Thresholds and weights that make the average move through all ranges of the law.
+/// Thresholds and weights that make the average move through all ranges of the drop function.
 const LIVELY: [(&str, f64); 3] = [("min_th", 20.0), ("max_th", 80.0), ("w", 0.02)];
 
 fn lively(aqm: &str, extra: &[(&'static str, f64)]) -> Configured {
@@ -49,7 +49,7 @@ fn follow(
         max_p = adapt(event, average, max_p);
         seen.push(max_p);
         if event == Event::Arrive {
-            let p = law(average, min_th, max_th, max_p, gentle);
+            let p = drop_function(average, min_th, max_th, max_p, gentle);
             let off = running.probability().unwrap() - p;
             assert!(
                 off.abs() < 1e-7,
@@ -190,7 +190,7 @@ fn automatic_thresholds_follow_the_capacity() {
         assert!((w / expected - 1.0).abs() < 3e-4, "w = {w}, not {expected}");
         while ared.average().unwrap() < 5.0 * min_th {
             ared.arrive(&view);
-            let p = law(ared.average().unwrap(), min_th, 3.0 * min_th, 0.1, true);
+            let p = drop_function(ared.average().unwrap(), min_th, 3.0 * min_th, 0.1, true);
             assert!((ared.probability().unwrap() - p).abs() < 1e-7);
         }
     }

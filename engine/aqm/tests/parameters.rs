@@ -118,16 +118,19 @@ fn presets_have_their_own_defaults() {
     for (name, own) in [
         (
             "gentle_red",
-            vec![("law", word("gentle")), ("max_p", number(0.1))],
+            vec![("drop_function", word("gentle")), ("max_p", number(0.1))],
         ),
         (
             "dsred",
-            vec![("law", word("double_slope")), ("gamma", number(0.5))],
+            vec![
+                ("drop_function", word("double_slope")),
+                ("gamma", number(0.5)),
+            ],
         ),
         (
             "nlred",
             vec![
-                ("law", word("cubic")),
+                ("drop_function", word("cubic")),
                 ("max_p", number(0.03)),
                 ("c2", number(1.0)),
             ],
@@ -163,7 +166,7 @@ fn presets_have_their_own_defaults() {
 fn given_values_replace_defaults() {
     let given = given(&[
         ("w", number(0.07)),
-        ("law", word("gentle")),
+        ("drop_function", word("gentle")),
         ("max_th", number(50.0)),
     ]);
     let configured = Configured::new(class("red"), &given).unwrap();
@@ -258,9 +261,9 @@ fn one_bad_value_is_refused_by_name_value_and_range() {
         ),
         (
             "red",
-            "law",
+            "drop_function",
             word("steep"),
-            "red.law = \"steep\" must be one of linear, gentle, double_slope, cubic",
+            "red.drop_function = \"steep\" must be one of linear, gentle, double_slope, cubic",
         ),
         (
             "red",
@@ -285,7 +288,7 @@ fn one_bad_value_is_refused_by_name_value_and_range() {
             "weight",
             number(0.1),
             "red.weight: no such parameter; red has min_th, max_th, max_p, average, sampling, \
-             sampling_interval, w, a1, a2, a3, b1, b2, b3, low_queue, low_arrivals, law, gamma, \
+             sampling_interval, w, a1, a2, a3, b1, b2, b3, low_queue, low_arrivals, drop_function, gamma, \
              middle, c2, c3, spacing, like, idle_decay, mean_packet_bytes",
         ),
     ] {

@@ -96,7 +96,7 @@ struct Seen {
     overflows: usize,
 }
 
-fn red(like: &str, law: &str) -> Configured {
+fn red(like: &str, drop_function: &str) -> Configured {
     configured(
         "red",
         &[
@@ -104,7 +104,7 @@ fn red(like: &str, law: &str) -> Configured {
             ("max_th", number(15.0)),
             ("max_p", number(0.1)),
             ("w", number(0.02)),
-            ("law", word(law)),
+            ("drop_function", word(drop_function)),
             ("spacing", word("waiting")),
             ("like", word(like)),
         ],
@@ -112,11 +112,11 @@ fn red(like: &str, law: &str) -> Configured {
 }
 
 /// Holds every verdict and every average of a loaded link against the model.
-fn follow(like: &str, law: &str, limit: u32, seed: u64) -> Seen {
+fn follow(like: &str, drop_function: &str, limit: u32, seed: u64) -> Seen {
     let unit = if like == "ns2_bytes" { PACKET } else { 1.0 };
     let mut model = RedQueue {
         unit,
-        gentle: law == "gentle",
+        gentle: drop_function == "gentle",
         th_min: 5.0 * unit,
         th_max: 15.0 * unit,
         max_p: 0.1,
@@ -131,32 +131,36 @@ fn follow(like: &str, law: &str, limit: u32, seed: u64) -> Seen {
         seed,
         ..LINK
     };
-    link.drive(&red(like, law), 200_000, |event, view, verdict, running| {
-        if event != Event::Arrive {
-            return;
-        }
-        let count = model.count;
-        let says = model.enque(view);
-        let off = running.average().unwrap() - model.v_ave / unit;
-        assert!(off.abs() < 1e-7, "average off by {off}");
-        match says {
-            Says::Forced => {
-                seen.forced += 1;
-                assert_eq!(verdict, Verdict::DropForced);
+    link.drive(
+        &red(like, drop_function),
+        200_000,
+        |event, view, verdict, running| {
+            if event != Event::Arrive {
+                return;
             }
-            Says::Passes => {
-                assert!(!matches!(verdict, Verdict::DropEarly | Verdict::DropForced));
-                let due = model.v_ave >= model.th_min && !model.old;
-                let p = model.calculate_p();
-                seen.spared += usize::from(due && (count + 1) as f64 * p >= 1.0);
+            let count = model.count;
+            let says = model.enque(view);
+            let off = running.average().unwrap() - model.v_ave / unit;
+            assert!(off.abs() < 1e-7, "average off by {off}");
+            match says {
+                Says::Forced => {
+                    seen.forced += 1;
+                    assert_eq!(verdict, Verdict::DropForced);
+                }
+                Says::Passes => {
+                    assert!(!matches!(verdict, Verdict::DropEarly | Verdict::DropForced));
+                    let due = model.v_ave >= model.th_min && !model.old;
+                    let p = model.calculate_p();
+                    seen.spared += usize::from(due && (count + 1) as f64 * p >= 1.0);
+                }
+                Says::Chance(p) => told.chance(view, verdict, p, if p > 0.0 { 1e-6 } else { 0.0 }),
             }
-            Says::Chance(p) => told.chance(view, verdict, p, if p > 0.0 { 1e-6 } else { 0.0 }),
-        }
-        if verdict.is_drop() {
-            seen.overflows += usize::from(verdict == Verdict::DropOverflow && model.count > 1);
-            model.dropped();
-        }
-    });
+            if verdict.is_drop() {
+                seen.overflows += usize::from(verdict == Verdict::DropOverflow && model.count > 1);
+                model.dropped();
+            }
+        },
+    );
     told.assert_telling();
     seen
 }
@@ -164,14 +168,14 @@ fn follow(like: &str, law: &str, limit: u32, seed: u64) -> Seen {
 #[test]
 fn red_like_ns2_follows_red_cc() {
     for like in ["ns2", "ns2_bytes"] {
-        for law in ["linear", "gentle"] {
-            let seen = follow(like, law, 200, 1);
+        for drop_function in ["linear", "gentle"] {
+            let seen = follow(like, drop_function, 200, 1);
             assert!(
                 seen.forced > 500 && seen.spared > 20,
-                "{like} {law}: {seen:?}"
+                "{like} {drop_function}: {seen:?}"
             );
-            let seen = follow(like, law, 20, 3);
-            assert!(seen.overflows > 500, "{like} {law}: {seen:?}");
+            let seen = follow(like, drop_function, 20, 3);
+            assert!(seen.overflows > 500, "{like} {drop_function}: {seen:?}");
         }
     }
 }

@@ -190,13 +190,13 @@ impl Chain {
     /// The probability with which an arrival that finds `size` is lost to the AQM or the limit.
     #[inline]
     pub(crate) fn loss(&self, level: usize, size: usize) -> f64 {
-        let law = self.levels.law[level];
+        let chances = self.levels.chances[level];
         if size + 1 == self.sizes() {
             1.0
         } else if self.discipline.ecn {
-            law.forced
+            chances.forced
         } else {
-            (law.early + law.forced).min(1.0)
+            (chances.early + chances.forced).min(1.0)
         }
     }
 

@@ -1,13 +1,13 @@
-//! The average queue on a grid: its levels, where each observation takes it, the drop law there.
+//! The average queue on a grid: its levels, where each observation takes it, the drop function there.
 //!
 //! The grid is any rising list of averages: it may be finer where the average stays.
 
 use sluice_aqm::Configured;
 
 use crate::{
+    drop_function::{Chances, Curve},
     error::ChainError,
     filter::Filter,
-    law::{Curve, Law},
 };
 
 /// Where one observation takes the average: to the grid's neighbours of its exact value, with
@@ -28,8 +28,8 @@ const ON_A_LEVEL: f64 = 1e-9;
 pub(crate) struct Levels {
     /// The average at each level, packets.
     pub average: Vec<f64>,
-    /// What the drop law makes of arrivals at each level.
-    pub law: Vec<Law>,
+    /// What the drop function makes of arrivals at each level.
+    pub chances: Vec<Chances>,
     /// By level, then by waiting packets.
     moves: Vec<Move>,
     waits: usize,
@@ -52,7 +52,7 @@ impl Levels {
         let count = grid.len() * counts;
         let mut levels = Self {
             average: Vec::with_capacity(count),
-            law: Vec::with_capacity(count),
+            chances: Vec::with_capacity(count),
             moves: Vec::with_capacity(count * (limit + 1)),
             waits: limit + 1,
         };
@@ -62,7 +62,7 @@ impl Levels {
             let here = curve.around(low, *packets, high);
             for missing in 0..counts {
                 levels.average.push(*packets);
-                levels.law.push(here);
+                levels.chances.push(here);
                 for waiting in 0..=limit {
                     let (exact, missing) = filter.update(*packets, missing, waiting as f64);
                     levels.moves.push(rounded(grid, exact, missing, counts));
@@ -108,7 +108,7 @@ impl Levels {
     /// Leaves out the levels from `count` on, which are never reached.
     pub fn truncate(&mut self, count: usize) {
         self.average.truncate(count);
-        self.law.truncate(count);
+        self.chances.truncate(count);
         self.moves.truncate(count * self.waits);
         // only from states that are never reached themselves
         for seen in &mut self.moves {
@@ -123,7 +123,7 @@ fn neighbours(grid: &[f64], place: usize) -> [f64; 2] {
     let here = grid[place];
     let below = place.checked_sub(1).map(|below| here - grid[below]);
     let above = grid.get(place + 1).map(|above| above - here);
-    // a grid of one level belongs to drop-tail, whose law is the same everywhere
+    // a grid of one level belongs to drop-tail, whose drop function is the same everywhere
     let either = below.or(above).unwrap_or(1.0);
     [
         here - below.unwrap_or(either),

@@ -15,7 +15,7 @@ pub struct Fates {
     pub arrivals: f64,
     /// Dropped by chance.
     pub early: f64,
-    /// Dropped because the law leaves no chance.
+    /// Dropped because the drop function leaves no chance.
     pub forced: f64,
     /// Dropped because the buffer is full.
     pub overflow: f64,
@@ -108,14 +108,14 @@ impl Chain {
         let is_full = size + 1 == self.sizes();
         for (level, share) in judged {
             let packets = arriving * share;
-            let law = self.levels.law[level];
+            let chances = self.levels.chances[level];
             let admitted = packets * (1.0 - self.loss(level, size));
             let fates = &mut measures.fates;
             fates.arrivals += packets;
             measures.admitted[size] += admitted;
-            fates.forced += packets * law.forced;
-            let chance = packets * law.early;
-            let rest = packets * (1.0 - law.forced - law.early).max(0.0);
+            fates.forced += packets * chances.forced;
+            let chance = packets * chances.early;
+            let rest = packets * (1.0 - chances.forced - chances.early).max(0.0);
             match (self.discipline.ecn, is_full) {
                 (false, _) => fates.early += chance,
                 (true, false) => fates.marked += chance,

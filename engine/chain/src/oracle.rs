@@ -6,7 +6,8 @@ use proptest::prelude::*;
 use sluice_aqm::{Configured, Discipline, Value, Victim, find};
 
 use crate::{
-    Arrivals, Chain, Method, Plan, elimination::add_scaled, iterative::distance, law::Curve,
+    Arrivals, Chain, Method, Plan, drop_function::Curve, elimination::add_scaled,
+    iterative::distance,
 };
 
 pub(crate) const MEMORY: f64 = 1e9;
@@ -123,16 +124,16 @@ impl<'p> Oracle<'p> {
         ]
     }
 
-    /// Early and forced; `law.rs` holds it against its definition.
-    fn law(&self, average: usize) -> (f64, f64) {
+    /// Early and forced; `drop_function.rs` holds it against its definition.
+    fn chances(&self, average: usize) -> (f64, f64) {
         let [low, level, high] = [-1.0, 0.0, 1.0].map(|k| (average as f64 + k) * self.plan.grid);
-        let law = Curve::new(&self.plan.aqm).unwrap().around(low, level, high);
-        (law.early, law.forced)
+        let chances = Curve::new(&self.plan.aqm).unwrap().around(low, level, high);
+        (chances.early, chances.forced)
     }
 
     fn drop(&self, average: usize, system: usize) -> f64 {
         let waiting = system.saturating_sub(1);
-        let (early, forced) = self.law(average);
+        let (early, forced) = self.chances(average);
         match (
             waiting as u32 >= self.plan.discipline.limit,
             self.plan.discipline.ecn,

@@ -99,7 +99,7 @@ impl Chain {
         let mut start = vec![0.0; self.states()];
         for (packets, share) in [(below, 1.0 - up), (above, up)] {
             let place = self.place(level_of(packets), size);
-            for (state, probability) in self.modulator_law().iter().enumerate() {
+            for (state, probability) in self.modulator_distribution().iter().enumerate() {
                 start[place + state] += share * probability;
             }
         }
@@ -107,7 +107,7 @@ impl Chain {
     }
 
     /// The modulator's own steady state: visits to each state between two of its first.
-    fn modulator_law(&self) -> Vec<f64> {
+    fn modulator_distribution(&self) -> Vec<f64> {
         let states = self.modulator_states();
         let (mut t, mut back) = (vec![0.0; states * states], vec![0.0; states]);
         for change in [true, false]
@@ -121,8 +121,8 @@ impl Chain {
             }
         }
         inverse(&mut t, &mut back);
-        let mut law = t[..states].to_vec();
-        normalise(&mut law);
-        law
+        let mut distribution = t[..states].to_vec();
+        normalise(&mut distribution);
+        distribution
     }
 }

@@ -3,7 +3,7 @@
 //!
 //! Its throughput lies in the band that ns-3 states for it, 48 to 49 Mb/s of data in every 200 ms.
 //! Alpha does not lie in ns-3's .045 to .095: `docs/background/ns2.md` says why. What is asked of it
-//! here is what DCTCP's own law says, and what the packets on the wire say.
+//! here is what DCTCP's own fixed point says, and what the packets on the wire say.
 
 mod common;
 
@@ -162,10 +162,13 @@ fn alpha_is_at_its_fixed_point() {
     // pairs, of which the second alone is marked: half as many marks, alpha = sqrt(1 / W).
     let packets_per_s = RATE_BPS as f64 / (8.0 * f64::from(PACKET_BYTES));
     let window = (0.011_028 * packets_per_s).floor() + 1.0;
-    for (delayed, law) in [(false, 2.0), (true, 1.0)] {
-        let law: f64 = (law / window).sqrt();
+    for (delayed, expected) in [(false, 2.0), (true, 1.0)] {
+        let expected: f64 = (expected / window).sqrt();
         let found = alpha(&run(delayed).0);
-        let off = (found / law - 1.0).abs();
-        assert!(off < 2.0 / (law * window), "{delayed}: {found}, not {law}");
+        let off = (found / expected - 1.0).abs();
+        assert!(
+            off < 2.0 / (expected * window),
+            "{delayed}: {found}, not {expected}"
+        );
     }
 }

@@ -154,18 +154,18 @@ impl PyConfigured {
         Ok(values)
     }
 
-    /// The drop law at each average (packets); None where the AQM has no law.
+    /// The drop function at each average (packets); None where the AQM has none.
     fn drop_probability<'py>(
         &self,
         py: Python<'py>,
         average: PyReadonlyArray1<'py, f64>,
     ) -> Option<Bound<'py, PyArray1<f64>>> {
-        let law: Option<Vec<f64>> = average
+        let probabilities: Option<Vec<f64>> = average
             .as_array()
             .iter()
             .map(|packets| self.0.drop_probability(*packets))
             .collect();
-        law.map(|law| PyArray1::from_vec(py, law))
+        probabilities.map(|each| PyArray1::from_vec(py, each))
     }
 
     /// Feeds arrivals that find these queues (packets), one each `interval_ns`, and gives the

@@ -442,8 +442,8 @@ proptest! {
         cuts in prop::collection::vec(1_u64..900, 1..6),
     ) {
         let parts = || {
-            let law = Modulator { a, q: 1.9, states: 4 };
-            let slots = ModulatedSlots::new(law, stream(seed, "arrivals", 0));
+            let modulator = Modulator { a, q: 1.9, states: 4 };
+            let slots = ModulatedSlots::new(modulator, stream(seed, "arrivals", 0));
             (Uniform::new(slots, 500), DeterministicServer(service))
         };
         check(discipline(limit, victim, false), parts, red, &cuts)?;

@@ -344,7 +344,7 @@ fn saw_tooth(full: f64, marked: f64) -> f64 {
     alphas.iter().sum::<f64>() / alphas.len() as f64
 }
 
-/// Laws that count in whole round trips are true to one in a cycle of alpha W / 2.
+/// A fixed point that counts in whole round trips is true to one in a cycle of alpha W / 2.
 fn one_round_trip(alpha: f64, full: f64) -> f64 {
     1.0 / (alpha * full / 2.0)
 }
@@ -364,13 +364,13 @@ fn over_a_step_alpha_is_at_its_fixed_point() {
         // the paper, section 3.4: a step above a seventh of the round trip loses no throughput
         assert!((used - 1.0).abs() < 1e-3, "{used}");
         let full = full_window(rate_bps, threshold_ns);
-        let by_law = fixed_point(full);
-        // alpha outlasts a cycle, as the law presumes (equation 15)
+        let by_fixed_point = fixed_point(full);
+        // alpha outlasts a cycle, as the fixed point presumes (equation 15)
         assert!(GAIN < 1.386 / (2.0 * full).sqrt());
-        let off = (alpha / by_law - 1.0).abs();
+        let off = (alpha / by_fixed_point - 1.0).abs();
         assert!(
-            off < one_round_trip(by_law, full),
-            "{full}: {alpha}, not {by_law}"
+            off < one_round_trip(by_fixed_point, full),
+            "{full}: {alpha}, not {by_fixed_point}"
         );
         let expected = saw_tooth(full, 1.0);
         assert!(

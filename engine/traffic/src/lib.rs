@@ -1,4 +1,4 @@
-//! Bursty laws of arrivals that several worlds share.
+//! Bursty arrival processes that several worlds share.
 
 mod fgn;
 mod modulator;

@@ -28,21 +28,21 @@ impl Modulator {
     /// If a value is out of range, if `a` is too small for that many states, or so large that the
     /// slowest state lasts over 10^9 slots.
     pub fn of_mean(mean: f64, a: f64, states: u32) -> Result<Self, String> {
-        let law = Self {
+        let modulator = Self {
             a,
             q: Self::q_of_mean(mean, states)?,
             states,
         };
-        law.check()?;
-        let slowest = (a / law.q).powi(states as i32 - 1);
+        modulator.check()?;
+        let slowest = (a / modulator.q).powi(states as i32 - 1);
         if slowest > LONGEST_STATE * (1.0 + 1e-9) {
             return Err(format!(
                 "a = {a} is too large for q = {} and {states} states: the slowest state would last \
                  {slowest:.3e} slots; at most 1e9 are allowed",
-                law.q
+                modulator.q
             ));
         }
-        Ok(law)
+        Ok(modulator)
     }
 
     /// The q of a mean: mean = 1 / (1 + q^-1 + ... + q^-(states - 1)).
@@ -86,7 +86,7 @@ impl Modulator {
         1.0 / weights.sum::<f64>()
     }
 
-    /// What is wrong with the law, if anything.
+    /// What is wrong with its parameters, if anything.
     ///
     /// # Errors
     /// Names the parameter that gives no Markov chain.
@@ -127,8 +127,8 @@ pub struct ModulatedSlots {
 
 impl ModulatedSlots {
     /// From state 0 on.
-    pub fn new(law: Modulator, mut random: Stream) -> Self {
-        let Modulator { a, q, states } = law;
+    pub fn new(modulator: Modulator, mut random: Stream) -> Self {
+        let Modulator { a, q, states } = modulator;
         let states = 1..states as i32;
         let leave: Vec<f64> = states
             .clone()
@@ -151,16 +151,16 @@ impl ModulatedSlots {
     }
 
     /// From a state drawn from the stationary distribution, in which state j has the weight q^-j.
-    pub fn stationary(law: Modulator, random: Stream) -> Self {
-        let mut slots = Self::new(law, random);
-        let weights = (0..law.states as i32).map(|j| law.q.powi(-j));
+    pub fn stationary(modulator: Modulator, random: Stream) -> Self {
+        let mut slots = Self::new(modulator, random);
+        let weights = (0..modulator.states as i32).map(|j| modulator.q.powi(-j));
         let mut point = uniform(&mut slots.random) * weights.clone().sum::<f64>();
         let state = weights.take_while(|weight| {
             point -= weight;
             point > 0.0
         });
         if let Some(away) = state.count().min(slots.ln_away.len()).checked_sub(1) {
-            // a geometric sojourn has no memory: what is left of it has the law of the whole
+            // a geometric sojourn has no memory: what is left of it has the distribution of the whole
             slots.next = geometric(&mut slots.random, slots.ln_away[away]);
         }
         slots
@@ -199,7 +199,7 @@ mod tests {
     use super::*;
 
     // mean 1 / (1 + sum of q^-j) = 1/2 for q = 1.9276 and 5 states
-    const LAW: Modulator = Modulator {
+    const MODULATOR: Modulator = Modulator {
         a: 8.0,
         q: 1.927_562,
         states: 5,
@@ -217,7 +217,7 @@ mod tests {
     fn it_has_its_mean() {
         let (slots, runs) = (2_000_000, 16);
         let share = |k| {
-            let mut source = ModulatedSlots::new(LAW, stream(5, "arrivals", k));
+            let mut source = ModulatedSlots::new(MODULATOR, stream(5, "arrivals", k));
             (0..).take_while(|_| source.next_slot() < slots).count() as f64 / slots as f64
         };
         let (mean, error) = mean(&(0..runs).map(share).collect::<Vec<_>>());
@@ -229,7 +229,7 @@ mod tests {
     fn a_stationary_one_has_it_in_every_slot() {
         for slot in [0, 1, 30] {
             let hit = |k| {
-                let mut source = ModulatedSlots::stationary(LAW, stream(6, "arrivals", k));
+                let mut source = ModulatedSlots::stationary(MODULATOR, stream(6, "arrivals", k));
                 let first = (0..).map(|_| source.next_slot()).find(|next| *next >= slot);
                 f64::from(u8::from(first == Some(slot)))
             };
@@ -261,10 +261,25 @@ mod tests {
     #[test]
     fn what_is_no_chain_is_refused() {
         let cases = [
-            (Modulator { states: 1, ..LAW }, "states = 1 must lie"),
-            (Modulator { a: 1.0, ..LAW }, "a = 1 must exceed 1"),
             (
-                Modulator { q: 9.0, ..LAW },
+                Modulator {
+                    states: 1,
+                    ..MODULATOR
+                },
+                "states = 1 must lie",
+            ),
+            (
+                Modulator {
+                    a: 1.0,
+                    ..MODULATOR
+                },
+                "a = 1 must exceed 1",
+            ),
+            (
+                Modulator {
+                    q: 9.0,
+                    ..MODULATOR
+                },
                 "q = 9 must be above 0 and at most a = 8",
             ),
             (
@@ -276,9 +291,12 @@ mod tests {
                 "a = 1.8 is too small for 5 states",
             ),
         ];
-        assert_eq!(LAW.check(), Ok(()));
-        for (law, reason) in cases {
-            assert!(law.check().unwrap_err().starts_with(reason), "{law:?}");
+        assert_eq!(MODULATOR.check(), Ok(()));
+        for (modulator, reason) in cases {
+            assert!(
+                modulator.check().unwrap_err().starts_with(reason),
+                "{modulator:?}"
+            );
         }
     }
 }

@@ -55,13 +55,13 @@ _PARETO = "Pareto"
 _WHERE = "sec. 6.2, experiment 5"
 _SHAPE = 1.5
 _CROSSING = 60
-Law = Literal["Poisson", "Pareto"]
+Distribution = Literal["Poisson", "Pareto"]
 
 
 def short_flows(
     rate: float,
     reading: Reading,
-    law: Law = "Poisson",
+    distribution: Distribution = "Poisson",
     *,
     start_s: float = COME_S,
     stop_s: float = GO_S,
@@ -70,7 +70,7 @@ def short_flows(
     """Flows of 1 s to 2 s that arrive at a rate (1/s): a stream of arrivals for each pair."""
     pairs = len(DELAYS_S)
     mean_s = pairs / rate
-    pareto = law == "Pareto"
+    pareto = distribution == "Pareto"
     return ShortTcpFlows(
         count=pairs,
         gaps=Pareto(mean_s=mean_s, shape=_SHAPE) if pareto else Exponential(mean_s=mean_s),
@@ -85,10 +85,12 @@ def short_flows(
 
 
 def scenarios(reading: Reading) -> Scenarios:
-    """By the arrival rate (1/s); the greatest one also with Pareto laws."""
+    """By the arrival rate (1/s); the greatest one also with Pareto distributions."""
 
-    def found(rate: float, discipline: Discipline, law: Law = "Poisson") -> NetworkScenario:
-        flows: list[Flows] = [long_lived(FLOWS, reading), short_flows(rate, reading, law)]
+    def found(
+        rate: float, discipline: Discipline, distribution: Distribution = "Poisson"
+    ) -> NetworkScenario:
+        flows: list[Flows] = [long_lived(FLOWS, reading), short_flows(rate, reading, distribution)]
         return dumbbell(flows, discipline, reading)
 
     small = [lred(q_ref, label=_small(q_ref)) for q_ref in SMALL_TARGETS]
@@ -109,7 +111,7 @@ def _small(q_ref: float) -> str:
 
 
 def claims(records: Records) -> list[Claim]:
-    """What section 6.2 says of short flows, of AVQ and of Pareto laws."""
+    """What section 6.2 says of short flows, of AVQ and of Pareto distributions."""
     return [*_of_lred(records), *_of_avq(records), *_of_pareto(records)]
 
 
@@ -254,15 +256,18 @@ def _queues(records: Records, rates: Sequence[float], q_ref: float) -> str:
 def _of_pareto(records: Records) -> Iterator[Claim]:
     rate = RATES[-1]
     yield judge(
-        "With Pareto laws LRED still has the faster response.",
+        "With Pareto distributions LRED still has the faster response.",
         _WHERE,
         responds_faster(records, _PARETO),
     )
     yield from lred_ahead(
-        records, [_PARETO], "With Pareto laws LRED still has the better performance", _WHERE
+        records,
+        [_PARETO],
+        "With Pareto distributions LRED still has the better performance",
+        _WHERE,
     )
     yield judge(
-        "Results with Poisson and with Pareto laws differ insignificantly.",
+        "Results with Poisson and with Pareto distributions differ insignificantly.",
         _WHERE,
         [
             near_one(
@@ -277,12 +282,12 @@ def _of_pareto(records: Records) -> Iterator[Claim]:
 
 
 def rows(records: Records) -> Iterator[Row]:
-    """The four measures and the response times at three arrival rates and with Pareto laws."""
+    """The four measures and the response times at three arrival rates and with Pareto flows."""
     for (rate, name), record in records.items():
         if rate not in (20, _CROSSING, RATES[-1], _PARETO):
             continue
-        laws = f"{RATES[-1]} flows/s, Pareto" if rate == _PARETO else f"{rate} flows/s"
-        label = f"experiment 5, {laws}, {name}"
+        traffic = f"{RATES[-1]} flows/s, Pareto" if rate == _PARETO else f"{rate} flows/s"
+        label = f"experiment 5, {traffic}, {name}"
         yield from rows_of(label, record)
         if name in ALL:
             yield from response_rows(label, record.ports[0])
@@ -313,7 +318,7 @@ def plots(records: Records) -> Iterator[Plot]:
     yield queue_plot(
         records,
         _PARETO,
-        f"Figure 14: the queue, {RATES[-1]} short flows a second, Pareto laws",
+        f"Figure 14: the queue, {RATES[-1]} short flows a second, Pareto distributions",
         f"{come_and_go} By the text it differs little from figure 12 (b).",
         changes_s=(COME_S, GO_S),
     )

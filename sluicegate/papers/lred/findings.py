@@ -40,9 +40,9 @@ CHOICES = [
     "buffers and with other round trips are those of runs of 400 s.",
     "The ON rate of experiment 4 is illegible. The datagrams bring r C in the mean in the main "
     "reading, half of it in another.",
-    "Short flows come in a stream of arrivals for each of the five pairs of nodes; Pareto laws "
-    "have the shape 1.5. AVQ is compared at 20, 40, 60, 80 and 100 flows/s; how the text's rates "
-    "relate to 60 is illegible and taken for below and above.",
+    "Short flows come in a stream of arrivals for each of the five pairs of nodes; Pareto "
+    "distributions have the shape 1.5. AVQ is compared at 20, 40, 60, 80 and 100 flows/s; how the "
+    "text's rates relate to 60 is illegible and taken for below and above.",
     "RED, which the paper names but does not run, is gentle RED with thresholds 0.5 q0 and 1.5 q0 "
     "and max_p = 0.1.",
     "A better average queue is taken for one nearer to q0, which the AQMs are to hold, not for a "

@@ -68,7 +68,7 @@ def _red(mean_bytes: int, limit: int, rate_bps: float) -> Gate:
     min_th = max(_LEAST_MIN_TH, _TARGET_DELAY_S * packets_per_s / 2) / packet
     rtt_s = max(0.1, 3 * (BOTTLENECK_DELAY_S + 1 / packets_per_s))
     params: dict[str, Value] = {
-        "law": "gentle",
+        "drop_function": "gentle",
         "spacing": "waiting",
         "like": "ns2_bytes",
         "min_th": min_th,

@@ -57,9 +57,9 @@ class Parameter:
     def step(self, grid: float) -> float:
         """A step, upwards or downwards, of which four lead to plans that a derivative is made of.
 
-        The drop law's mean around a level is smooth in a threshold until the threshold comes to the
-        next level. So a threshold goes towards the level that is further away, half of the way at
-        most: the gentle law's bend, at twice max_th, then passes one level at most.
+        The function's mean around a level is smooth in a threshold until the threshold comes to the
+        next level. So a threshold goes towards the level that is further away, half of the way
+        at most: the gentle function's bend, at twice max_th, then passes one level at most.
         """
         if self._param is None:
             change = self.value if self.name == "a" else -self.value

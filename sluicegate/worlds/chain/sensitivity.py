@@ -76,8 +76,8 @@ def sensitivity(
     solved is differenced. The derivative P' of the transition matrix is a difference quotient of
     fourth order: exact but for rounding (ten digits or so) for traffic and weights. An AQM counts
     in steps of 2^-32, which leaves about seven digits for its probabilities and six for thresholds;
-    four or five where a bend of the law passes a level of the grid within the difference (a cubic
-    law held at 0 or 1, gentle's at twice max_th).
+    four or five where a bend of the drop function passes a level of the grid within the difference
+    (a cubic function held at 0 or 1, gentle's at twice max_th).
 
     With self-similar arrivals `rate` is the mean rate at a fixed `a`, and `a` changes at a fixed
     mean rate; `q` follows. Quantiles are whole slots and have no derivative. Where averages come

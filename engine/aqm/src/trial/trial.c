@@ -242,7 +242,7 @@ static void run(u64 rate_bps, u32 limit, u32 ecn)
 	}
 }
 
-static void try_law(void)
+static void try_drop_function(void)
 {
 	if (!class->drop_probability)
 		return;
@@ -280,7 +280,7 @@ static void try_case(const s64 *params)
 	check_around(&config);
 	/* values that the rules between parameters exclude cannot be set */
 	if (rule == 0) {
-		try_law();
+		try_drop_function();
 		try_link(10000000, 50, 0);
 		try_link(1000000, 5, 1);
 		try_link(10000000000ULL, MOST_PACKETS, 1);

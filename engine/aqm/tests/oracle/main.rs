@@ -120,7 +120,7 @@ fn compare(configured: &Configured, arrivals: &[Arrival]) -> Result<usize, TestC
 }
 
 const AVERAGES: [&str; 3] = ["ewma", "difference", "lpf_oda"];
-const LAWS: [&str; 4] = ["linear", "gentle", "double_slope", "cubic"];
+const DROP_FUNCTIONS: [&str; 4] = ["linear", "gentle", "double_slope", "cubic"];
 /// Spacings, and what each may be like.
 const SPACINGS: [(&str, &str); 5] = [
     ("independent", "paper"),
@@ -136,13 +136,13 @@ type Given = Vec<(&'static str, Value)>;
 fn members() -> Vec<Given> {
     let mut members = Vec::new();
     for average in AVERAGES {
-        for law in LAWS {
+        for drop_function in DROP_FUNCTIONS {
             for (spacing, like) in SPACINGS {
                 for idle_decay in [false, true] {
                     if average != "difference" || !idle_decay {
                         members.push(vec![
                             ("average", word(average)),
-                            ("law", word(law)),
+                            ("drop_function", word(drop_function)),
                             ("spacing", word(spacing)),
                             ("like", word(like)),
                             ("idle_decay", Value::Switch(idle_decay)),

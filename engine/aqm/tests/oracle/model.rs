@@ -50,8 +50,8 @@ pub struct Interval {
     pub high: f64,
 }
 
-/// The drop law p(avg).
-pub struct Law {
+/// The drop function p(avg).
+pub struct DropFunction {
     name: String,
     min_th: f64,
     max_th: f64,
@@ -61,11 +61,11 @@ pub struct Law {
     cubic: [f64; 3],
 }
 
-impl Law {
+impl DropFunction {
     pub fn of(params: &Params) -> Self {
         let [max_p, c2, c3] = ["max_p", "c2", "c3"].map(|name| params.number(name));
         Self {
-            name: params.word("law").to_owned(),
+            name: params.word("drop_function").to_owned(),
             min_th: params.number("min_th"),
             max_th: params.number("max_th"),
             max_p,
@@ -75,7 +75,7 @@ impl Law {
         }
     }
 
-    /// From here on the law gives 1.
+    /// From here on the drop function gives 1.
     pub fn end(&self) -> f64 {
         if self.name == "gentle" {
             2.0 * self.max_th
@@ -257,7 +257,7 @@ pub enum Expected {
 /// RED with its state.
 pub struct Red {
     average: Average,
-    pub law: Law,
+    pub drop_function: DropFunction,
     spacing: String,
     /// As in ns-2, whose short queues let a packet pass unjudged.
     like: String,
@@ -273,7 +273,7 @@ impl Red {
         let params = Params::of(configured);
         Self {
             average: Average::of(&params),
-            law: Law::of(&params),
+            drop_function: DropFunction::of(&params),
             spacing: params.word("spacing").to_owned(),
             like: params.word("like").to_owned(),
             passes: false,
@@ -309,7 +309,7 @@ impl Red {
     }
 
     pub fn probability(&self) -> Interval {
-        self.law.within(self.average(), self.error())
+        self.drop_function.within(self.average(), self.error())
     }
 
     /// Drop if R < p / (1 - count p), Floyd & Jacobson 1993, section VI; independent drops

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * Drop laws of the RED family: from the average queue to the probability that a packet
+ * Drop functions of the RED family: from the average queue to the probability that a packet
  * is dropped. All are 0 below min_th; u = (average - min_th) / (max_th - min_th).
  *
  *   linear        max_p u;                           1 from max_th on
@@ -11,74 +11,79 @@
  *                 Zheng & Atiquzzaman 2000 (DSRED), with min_th = K_l, max_th = K_h
  *                 and middle = (K_m - K_l) / (K_h - K_l). Its slopes 2 (1 - gamma) and
  *                 2 gamma are those of middle = 1/2; with any other place of the bend
- *                 they would make the law jump there, so each follows from its line
+ *                 they would make it jump there, so each follows from its line
  *   cubic         max_p ((1 - c2 - c3) u + c2 u^2 + c3 u^3), held within [0, 1];
  *                                                    1 from max_th on
  *                 c2 = 1, c3 = 0: Zhou, Yeung & Li 2006 (NLRED); any cubic: Domanska,
  *                 Augustyn & Domanski 2012, whose basis max_p u + A1 u (1 - u)
  *                 + A2 u^2 (1 - u) is c2 = (A2 - A1) / max_p, c3 = -A2 / max_p
  */
-#ifndef SLUICEGATE_DROP_LAW_H
-#define SLUICEGATE_DROP_LAW_H
+#ifndef SLUICEGATE_DROP_FUNCTION_H
+#define SLUICEGATE_DROP_FUNCTION_H
 
 #include "fixed.h"
 
-enum drop_law { DROP_LAW_LINEAR, DROP_LAW_GENTLE, DROP_LAW_DOUBLE_SLOPE, DROP_LAW_CUBIC };
+enum drop_function {
+	DROP_FUNCTION_LINEAR,
+	DROP_FUNCTION_GENTLE,
+	DROP_FUNCTION_DOUBLE_SLOPE,
+	DROP_FUNCTION_CUBIC,
+};
 
-struct drop_law_config {
+struct drop_function_config {
 	s64 min_th, max_th;		/* Q31.32 packets */
 	s64 max_p;			/* Q31.32, as all that follow */
 	s64 middle, bend_p;		/* the bend, and the probability there */
 	s64 slope_below, slope_above;
 	s64 c1, c2, c3;			/* max_p included */
 	struct fixed_divisor range, max_th_divisor;
-	enum drop_law law;
+	enum drop_function shape;
 };
 
-static inline s64 drop_law_double_slope(const struct drop_law_config *c, s64 u)
+static inline s64 drop_function_double_slope(const struct drop_function_config *c, s64 u)
 {
 	if (u < c->middle)
 		return fixed_mul(c->slope_below, u);
 	return c->bend_p + fixed_mul(c->slope_above, u - c->middle);
 }
 
-static inline s64 drop_law_cubic(const struct drop_law_config *c, s64 u)
+static inline s64 drop_function_cubic(const struct drop_function_config *c, s64 u)
 {
 	return fixed_mul(u, c->c1 + fixed_mul(u, c->c2 + fixed_mul(u, c->c3)));
 }
 
-static inline s64 drop_law_gentle(const struct drop_law_config *c, s64 average)
+static inline s64 drop_function_gentle(const struct drop_function_config *c, s64 average)
 {
 	s64 v = fixed_ratio(average - c->max_th, &c->max_th_divisor);
 
 	return c->max_p + fixed_mul(FIXED_ONE - c->max_p, v);
 }
 
-static inline s64 drop_law_inside(const struct drop_law_config *c, s64 average)
+static inline s64 drop_function_inside(const struct drop_function_config *c, s64 average)
 {
 	s64 u = fixed_ratio(average - c->min_th, &c->range);
 
-	switch (c->law) {
-	case DROP_LAW_DOUBLE_SLOPE:
-		return drop_law_double_slope(c, u);
-	case DROP_LAW_CUBIC:
-		return drop_law_cubic(c, u);
+	switch (c->shape) {
+	case DROP_FUNCTION_DOUBLE_SLOPE:
+		return drop_function_double_slope(c, u);
+	case DROP_FUNCTION_CUBIC:
+		return drop_function_cubic(c, u);
 	default:
 		return fixed_mul(c->max_p, u);
 	}
 }
 
 /* Q31.32, within [0, 1]. */
-static inline s64 drop_law_probability(const struct drop_law_config *c, s64 average)
+static inline s64 drop_function_probability(const struct drop_function_config *c, s64 average)
 {
 	s64 p;
 
 	if (average < c->min_th)
 		return 0;
 	if (average < c->max_th)
-		p = drop_law_inside(c, average);
-	else if (c->law == DROP_LAW_GENTLE && average < 2 * c->max_th)
-		p = drop_law_gentle(c, average);
+		p = drop_function_inside(c, average);
+	else if (c->shape == DROP_FUNCTION_GENTLE && average < 2 * c->max_th)
+		p = drop_function_gentle(c, average);
 	else
 		return FIXED_ONE;
 	return p < 0 ? 0 : p > FIXED_ONE ? FIXED_ONE : p;

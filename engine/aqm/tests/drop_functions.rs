@@ -1,4 +1,4 @@
-//! Properties of the drop laws.
+//! Properties of the drop functions.
 
 mod common;
 
@@ -9,22 +9,22 @@ use common::{configured, number, word};
 
 const STEP: f64 = 1.0 / ONE as f64;
 
-fn law(name: &str, given: &[(&'static str, f64)]) -> Configured {
+fn drop_function(name: &str, given: &[(&'static str, f64)]) -> Configured {
     let numbers = given.iter().map(|(name, value)| (*name, number(*value)));
-    let given: Vec<(&str, Value)> = std::iter::once(("law", word(name)))
+    let given: Vec<(&str, Value)> = std::iter::once(("drop_function", word(name)))
         .chain(numbers)
         .collect();
     configured("red", &given)
 }
 
-fn p(law: &Configured, average: f64) -> f64 {
-    law.drop_probability(average).unwrap()
+fn p(drop_function: &Configured, average: f64) -> f64 {
+    drop_function.drop_probability(average).unwrap()
 }
 
-/// A law, its thresholds, and its steepest slope over the average where it has no jump.
+/// A drop function, its thresholds, and its steepest slope over the average where it has no jump.
 #[derive(Debug)]
 struct Case {
-    law: Configured,
+    drop_function: Configured,
     min_th: f64,
     max_th: f64,
     end: f64,
@@ -39,7 +39,7 @@ fn case(name: &'static str) -> impl Strategy<Value = Case> {
         let max_th = min_th + range;
         let thresholds = [("min_th", min_th), ("max_th", max_th), ("max_p", max_p)];
         let bend = [("gamma", gamma), ("middle", middle)];
-        let law = law(
+        let drop_function = drop_function(
             name,
             &[&thresholds[..], &bend, &[("c2", c2), ("c3", c3)]].concat(),
         );
@@ -53,7 +53,7 @@ fn case(name: &'static str) -> impl Strategy<Value = Case> {
             max_th
         };
         Case {
-            law,
+            drop_function,
             min_th,
             max_th,
             end,
@@ -62,7 +62,7 @@ fn case(name: &'static str) -> impl Strategy<Value = Case> {
     })
 }
 
-fn any_law() -> impl Strategy<Value = Case> {
+fn any_drop_function() -> impl Strategy<Value = Case> {
     prop_oneof![
         case("linear"),
         case("gentle"),
@@ -75,9 +75,9 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(4_000))]
 
     #[test]
-    fn laws_are_0_then_within_0_and_1_then_1(case in any_law(), at in 0.0..1.5) {
+    fn drop_functions_are_0_then_within_0_and_1_then_1(case in any_drop_function(), at in 0.0..1.5) {
         for average in [at * case.end, case.min_th, case.max_th, case.end] {
-            let p = p(&case.law, average);
+            let p = p(&case.drop_function, average);
             prop_assert!((0.0..=1.0).contains(&p));
             prop_assert!(average > case.min_th - STEP || p == 0.0);
             prop_assert!(average < case.end + STEP || p == 1.0);
@@ -85,13 +85,13 @@ proptest! {
     }
 
     #[test]
-    fn laws_of_lines_never_fall(
+    fn drop_functions_of_lines_never_fall(
         case in prop_oneof![case("linear"), case("gentle"), case("double_slope")],
         at in 0.0..1.5,
         ahead in prop_oneof![0.0..1.0, 0.0..1e-8],
     ) {
         let (low, high) = (at * case.end, (at + ahead) * case.end);
-        prop_assert!(p(&case.law, low) <= p(&case.law, high) + STEP);
+        prop_assert!(p(&case.drop_function, low) <= p(&case.drop_function, high) + STEP);
     }
 
     #[test]
@@ -103,7 +103,7 @@ proptest! {
     ) {
         let joints = [case.min_th, case.max_th, case.end];
         for average in [joints[joint] - off / 2.0, at * case.end] {
-            let rise = (p(&case.law, average + off) - p(&case.law, average)).abs();
+            let rise = (p(&case.drop_function, average + off) - p(&case.drop_function, average)).abs();
             let rounding = 8.0 * STEP * (1.0 + case.slope * (case.max_th - case.min_th));
             prop_assert!(rise <= case.slope * off + rounding, "{rise} at {average}");
         }
@@ -113,14 +113,14 @@ proptest! {
     fn linear_and_cubic_reach_max_p_below_max_th(
         case in prop_oneof![case("linear"), case("cubic")]
     ) {
-        let max_p = case.law.values().find(|(name, _)| *name == "max_p").unwrap().1;
+        let max_p = case.drop_function.values().find(|(name, _)| *name == "max_p").unwrap().1;
         let Value::Number(max_p) = max_p else { panic!() };
-        prop_assert!((p(&case.law, case.max_th - 1e-9) - max_p).abs() < 1e-7);
+        prop_assert!((p(&case.drop_function, case.max_th - 1e-9) - max_p).abs() < 1e-7);
     }
 
     #[test]
     fn double_slope_meets_at_the_bend(gamma in 0.0..=1.0, middle in 0.05..0.95) {
-        let dsred = law(
+        let dsred = drop_function(
             "double_slope",
             &[("min_th", 100.0), ("max_th", 200.0), ("gamma", gamma), ("middle", middle)],
         );
@@ -134,22 +134,34 @@ proptest! {
 
 /// Floyd & Jacobson 1993: min_th <= avg < max_th is the region of chance, to the very step.
 #[test]
-fn laws_begin_and_end_at_their_thresholds() {
+fn drop_functions_begin_and_end_at_their_thresholds() {
     for (name, end) in [
         ("linear", 20.0),
         ("cubic", 20.0),
         ("double_slope", 20.0),
         ("gentle", 40.0),
     ] {
-        let law = law(name, &[("min_th", 5.0), ("max_th", 20.0), ("max_p", 0.125)]);
-        assert_eq!([p(&law, 5.0 - STEP), p(&law, 5.0)], [0.0, 0.0], "{name}");
-        assert_eq!([p(&law, end), p(&law, end + STEP)], [1.0, 1.0], "{name}");
+        let drop_function =
+            drop_function(name, &[("min_th", 5.0), ("max_th", 20.0), ("max_p", 0.125)]);
+        assert_eq!(
+            [p(&drop_function, 5.0 - STEP), p(&drop_function, 5.0)],
+            [0.0, 0.0],
+            "{name}"
+        );
+        assert_eq!(
+            [p(&drop_function, end), p(&drop_function, end + STEP)],
+            [1.0, 1.0],
+            "{name}"
+        );
         let before = if matches!(name, "linear" | "cubic") {
             0.125
         } else {
             1.0
         };
-        assert!((p(&law, end - STEP) - before).abs() < 4.0 * STEP, "{name}");
+        assert!(
+            (p(&drop_function, end - STEP) - before).abs() < 4.0 * STEP,
+            "{name}"
+        );
     }
 }
 
@@ -157,7 +169,7 @@ fn laws_begin_and_end_at_their_thresholds() {
 #[test]
 fn double_slope_has_the_slopes_of_the_paper_with_the_bend_in_the_middle() {
     for gamma in [0.15, 0.5, 0.85] {
-        let dsred = law(
+        let dsred = drop_function(
             "double_slope",
             &[("min_th", 100.0), ("max_th", 200.0), ("gamma", gamma)],
         );
@@ -182,12 +194,12 @@ fn cubic_covers_the_basis_of_domanska() {
     for (max_p, a1, a2) in [(0.855, 0.00042, -0.0038), (0.5, 0.3, -0.2), (0.1, 0.2, 0.4)] {
         let thresholds = [("min_th", 10.0), ("max_th", 20.0), ("max_p", max_p)];
         let cubic = [("c2", (a2 - a1) / max_p), ("c3", -a2 / max_p)];
-        let law = law("cubic", &[&thresholds[..], &cubic].concat());
+        let drop_function = drop_function("cubic", &[&thresholds[..], &cubic].concat());
         for tenth in 0..100 {
             let u = f64::from(tenth) / 100.0;
             let paper = max_p * u + a1 * u * (1.0 - u) + a2 * u * u * (1.0 - u);
             assert!(
-                (p(&law, 10.0 + 10.0 * u) - paper).abs() < 16.0 * STEP,
+                (p(&drop_function, 10.0 + 10.0 * u) - paper).abs() < 16.0 * STEP,
                 "{a1} {a2} {u}"
             );
         }
@@ -198,9 +210,9 @@ fn cubic_covers_the_basis_of_domanska() {
 #[test]
 fn nlred_has_the_area_of_red() {
     let area = |name: &str| {
-        let law = configured(name, &[]);
+        let drop_function = configured(name, &[]);
         (0..10_000)
-            .map(|i| p(&law, 5.0 + (f64::from(i) + 0.5) / 1000.0))
+            .map(|i| p(&drop_function, 5.0 + (f64::from(i) + 0.5) / 1000.0))
             .sum::<f64>()
             / 1000.0
     };

@@ -1,4 +1,4 @@
-//! The drop law, and its mean around a level of the average.
+//! The drop function, and its mean around a level of the average.
 
 use sluice_aqm::Configured;
 
@@ -7,16 +7,16 @@ use crate::{
     params::Params,
 };
 
-/// The probabilities with which the drop law decides on an arrival.
+/// The probabilities with which the drop function decides on an arrival.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub(crate) struct Law {
+pub(crate) struct Chances {
     /// Dropped, or marked, by chance.
     pub early: f64,
-    /// Dropped where the law leaves no chance.
+    /// Dropped where the drop function leaves no chance.
     pub forced: f64,
 }
 
-/// Nodes and weights of Gauss-Legendre on [-1, 1], exact up to the fifth degree: a cubic law times
+/// Nodes and weights of Gauss-Legendre on [-1, 1], exact up to the fifth degree: a cubic drop function times
 /// a linear weight has the fourth.
 const NODES: [(f64, f64); 3] = [
     (-0.774_596_669_241_483_4, 5.0 / 9.0),
@@ -24,10 +24,10 @@ const NODES: [(f64, f64); 3] = [
     (0.774_596_669_241_483_4, 5.0 / 9.0),
 ];
 
-/// The drop law of a configured AQM as a function of the average.
+/// The drop function of a configured AQM as a function of the average.
 pub(crate) struct Curve<'a> {
     aqm: &'a Configured,
-    /// Averages at which the law jumps or bends, rising; a polynomial in between.
+    /// Averages at which the function jumps or bends, rising; a polynomial in between.
     breaks: Vec<f64>,
 }
 
@@ -35,7 +35,7 @@ impl<'a> Curve<'a> {
     pub fn new(aqm: &'a Configured) -> Result<Self, ChainError> {
         let params = Params::of(aqm);
         if aqm.drop_probability(0.0).is_none() {
-            refuse!("{} has no drop law", params.owner);
+            refuse!("{} has no drop function", params.owner);
         }
         Ok(Self {
             aqm,
@@ -43,17 +43,17 @@ impl<'a> Curve<'a> {
         })
     }
 
-    /// The law's mean around `level`, with weights that fall to 0 at its neighbours `low` and
+    /// The mean of the drop function around `level`, with weights that fall to 0 at its neighbours `low` and
     /// `high`.
     ///
     /// Rounding by chance spreads an average to both neighbours on the grid, so a level stands for
     /// all averages between its own neighbours, the less the further they are. The mean with
-    /// these weights keeps the grid's error of second order even where the law jumps (RED at
-    /// max_th); the law at the level alone would shift the jump by half a step. The integral is
-    /// exact but for the law's own rounding, so it changes with the law's parameters
+    /// these weights keeps the grid's error of second order even where the function jumps (RED at
+    /// max_th); its value at the level alone would shift the jump by half a step. The integral is
+    /// exact but for the function's own rounding, so it changes with the function's parameters
     /// without a jump.
-    pub fn around(&self, low: f64, level: f64, high: f64) -> Law {
-        let (mut law, mut total) = (Law::default(), 0.0);
+    pub fn around(&self, low: f64, level: f64, high: f64) -> Chances {
+        let (mut chances, mut total) = (Chances::default(), 0.0);
         for far in [low, high] {
             let (from, to) = (far.min(level), far.max(level));
             let inside = self.breaks.iter().filter(|at| from < **at && **at < to);
@@ -63,17 +63,17 @@ impl<'a> Curve<'a> {
                     let average = start + (end - start) * (1.0 + node) / 2.0;
                     let weight = share * (end - start) * (average - far) / (level - far);
                     match self.at(average) {
-                        p if p < 1.0 => law.early += weight * p,
-                        _ => law.forced += weight,
+                        p if p < 1.0 => chances.early += weight * p,
+                        _ => chances.forced += weight,
                     }
                     total += weight;
                 }
                 start = end;
             }
         }
-        law.early /= total;
-        law.forced /= total;
-        law
+        chances.early /= total;
+        chances.forced /= total;
+        chances
     }
 
     fn at(&self, average: f64) -> f64 {
@@ -82,28 +82,28 @@ impl<'a> Curve<'a> {
     }
 }
 
-/// See `aqm/drop_law.h`.
+/// See `aqm/drop_function.h`.
 fn breaks(params: &Params<'_>) -> Vec<f64> {
-    if params.get("law").is_none() {
+    if params.get("drop_function").is_none() {
         return Vec::new();
     }
     let (min_th, max_th) = (params.number("min_th"), params.number("max_th"));
     let at = |u: f64| min_th + u * (max_th - min_th);
     let mut breaks = vec![min_th];
-    if params.is("law", "double_slope") {
+    if params.is("drop_function", "double_slope") {
         breaks.push(at(params.number("middle")));
     }
-    if params.is("law", "cubic") {
+    if params.is("drop_function", "cubic") {
         breaks.extend(held(params).into_iter().map(at));
     }
     breaks.push(max_th);
-    if params.is("law", "gentle") {
+    if params.is("drop_function", "gentle") {
         breaks.push(2.0 * max_th);
     }
     breaks
 }
 
-/// Where the cubic law comes to be held at 0 or at 1, as parts of the way to max_th, rising.
+/// Where the cubic function comes to be held at 0 or at 1, as parts of the way to max_th, rising.
 fn held(params: &Params<'_>) -> Vec<f64> {
     let [max_p, c2, c3] = ["max_p", "c2", "c3"].map(|name| params.number(name));
     let cubic = |constant: f64| [constant, max_p * (1.0 - c2 - c3), max_p * c2, max_p * c3];
@@ -152,24 +152,24 @@ mod tests {
     use crate::oracle::{number, red, word};
 
     /// As its definition says, from many midpoints.
-    fn by_midpoints(aqm: &Configured, low: f64, level: f64, high: f64) -> Law {
+    fn by_midpoints(aqm: &Configured, low: f64, level: f64, high: f64) -> Chances {
         const POINTS: i32 = 400_000;
-        let (mut law, mut total) = (Law::default(), 0.0);
+        let (mut chances, mut total) = (Chances::default(), 0.0);
         for point in (0..POINTS).map(|k| (f64::from(k) + 0.5) / f64::from(POINTS)) {
             let average = low + point * (high - low);
             let far = if average < level { low } else { high };
             let weight = (average - far) / (level - far);
             let p = aqm.drop_probability(average.max(0.0)).unwrap();
             *(if p < 1.0 {
-                &mut law.early
+                &mut chances.early
             } else {
-                &mut law.forced
+                &mut chances.forced
             }) += weight * p;
             total += weight;
         }
-        law.early /= total;
-        law.forced /= total;
-        law
+        chances.early /= total;
+        chances.forced /= total;
+        chances
     }
 
     #[test]
@@ -179,7 +179,7 @@ mod tests {
             |class: &str, given: &[(String, Value)]| red(class, &[&thresholds[..], given].concat());
         // this cubic is held at 1, comes back, and is held at 0
         let held = [
-            word("law", "cubic"),
+            word("drop_function", "cubic"),
             number("max_p", 1.0),
             number("c2", -27.0),
             number("c3", 18.0),

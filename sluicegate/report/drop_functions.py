@@ -1,4 +1,4 @@
-"""Drop laws: as a figure and as a table."""
+"""Drop functions: as a figure and as a table."""
 
 from __future__ import annotations
 
@@ -17,25 +17,29 @@ FloatArray = NDArray[np.float64]
 _GREATEST_AVERAGE = 1e6
 
 
-def law_table(aqm: Aqm) -> tuple[FloatArray, FloatArray]:
-    """A handful of round averages (packets) that span the law, and its value at each."""
+def drop_function_table(aqm: Aqm) -> tuple[FloatArray, FloatArray]:
+    """A handful of round averages (packets) that span the function, and its value at each."""
     ticks = MaxNLocator(10, steps=[1, 2, 2.5, 5, 10]).tick_values(0, 1.1 * _settled(aqm))
     averages = np.asarray(ticks, dtype=np.float64)
     return averages, aqm.drop_probability(averages)
 
 
-def law_figure(disciplines: Mapping[str, Aqm | PythonAqm]) -> Figure | None:
+def drop_function_figure(disciplines: Mapping[str, Aqm | PythonAqm]) -> Figure | None:
     """Draw the drop functions of those that have one; None where none has."""
     colour = colours(list(disciplines))
-    laws = {name: aqm for name, aqm in disciplines.items() if isinstance(aqm, Aqm) and aqm.has_law}
-    if not laws:
+    functions = {
+        name: aqm
+        for name, aqm in disciplines.items()
+        if isinstance(aqm, Aqm) and aqm.has_drop_function
+    }
+    if not functions:
         return None
-    figure = Figure(figsize=(WIDTH, height_for(list(laws))), layout="constrained")
+    figure = Figure(figsize=(WIDTH, height_for(list(functions))), layout="constrained")
     ax = figure.subplots()
-    averages = np.linspace(0, 1.1 * max(_settled(aqm) for aqm in laws.values()), 1000)
-    for k, (name, aqm) in enumerate(laws.items()):
-        law = aqm.drop_probability(averages)
-        ax.plot(averages, law, color=colour[name], ls=dash(k), label=label(name))
+    averages = np.linspace(0, 1.1 * max(_settled(aqm) for aqm in functions.values()), 1000)
+    for k, (name, aqm) in enumerate(functions.items()):
+        function = aqm.drop_probability(averages)
+        ax.plot(averages, function, color=colour[name], ls=dash(k), label=label(name))
     ax.set_xlim(0, averages[-1])
     ax.set_ylim(-0.02, 1.05)
     ax.yaxis.set_major_formatter(FuncFormatter(share_text))
@@ -43,14 +47,14 @@ def law_figure(disciplines: Mapping[str, Aqm | PythonAqm]) -> Figure | None:
     ax.set_ylabel("drop probability")
     ax.grid(alpha=0.25)
     ax.spines[["top", "right"]].set_visible(False)
-    if len(laws) > 1:
+    if len(functions) > 1:
         figure.legend(loc="outside right upper", labelcolor="linecolor", frameon=False)
     return figure
 
 
 def _settled(aqm: Aqm) -> float:
-    """The average from which on the law changes no more; 1 where it never changes."""
+    """The average from which on the function changes no more; 1 where it never changes."""
     averages = np.append(0.0, np.geomspace(1e-2, _GREATEST_AVERAGE, 4000))
-    law = aqm.drop_probability(averages)
-    changing = np.flatnonzero(law != law[-1])
+    function = aqm.drop_probability(averages)
+    changing = np.flatnonzero(function != function[-1])
     return float(averages[changing[-1]]) if changing.size else 1.0
