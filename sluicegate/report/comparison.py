@@ -104,35 +104,29 @@ def _add_figures(page: Page, comparison: Comparison) -> None:
             f"{_without_times(records)}",
             seen(records, "sojourn_p99"),
         )
-    disciplines = {each.name: each.configured for each in comparison.scenario.disciplines}
-    # that drop-tail drops nothing before its buffer is full needs no picture
-    telling = any(
-        aqm.name != "drop_tail" and not _without_drop_function({"": aqm})
-        for aqm in disciplines.values()
+    _add_drop_functions(
+        page, {each.name: each.configured for each in comparison.scenario.disciplines}
     )
-    functions = drop_function_figure(disciplines) if telling else None
-    if functions is not None:
-        page.figure(
-            functions,
-            "Drop functions",
-            f"The drop probability that goes with an average queue.{_without_drop_function(disciplines)}",
-        )
 
 
-def _without_drop_function(disciplines: Mapping[str, Aqm | PythonAqm]) -> str:
-    """A sentence that names those whose drop probability depends on more than an average."""
-    missing = [
-        name
+def _add_drop_functions(page: Page, disciplines: Mapping[str, Aqm | PythonAqm]) -> None:
+    """Add those that there are, and say of the others that they have none."""
+    having = {
+        name: aqm
         for name, aqm in disciplines.items()
-        if not (isinstance(aqm, Aqm) and aqm.has_drop_function)
-    ]
-    if not missing:
-        return ""
-    whose = "its" if len(missing) == 1 else "their"
-    return (
-        f" None for {', '.join(missing)}: {whose} drops depend on more than an average queue, such "
-        "as time or losses."
-    )
+        if isinstance(aqm, Aqm) and aqm.has_drop_function
+    }
+    drawn = drop_function_figure(disciplines)
+    # that drop-tail drops nothing before its buffer is full needs no picture
+    if drawn is None or all(aqm.name == "drop_tail" for aqm in having.values()):
+        return
+    caption = "The drop probability that goes with an average queue."
+    if others := [name for name in disciplines if name not in having]:
+        caption += (
+            f" None for {', '.join(others)}: what is dropped there depends on more than an average "
+            "queue, such as time or losses."
+        )
+    page.figure(drawn, "Drop functions", caption)
 
 
 def _without_times(records: Sequence[Record]) -> str:
