@@ -166,5 +166,5 @@ def test_a_capture_that_is_compressed_and_cut_off_is_fitted_with_a_note(
     path.write_bytes(gzip.compress(SHIPPED.read_bytes()[:-5], compresslevel=1))
     assert main(["fit", str(path)]) == 0
     out = capsys.readouterr().out
-    assert "12499" in out
+    assert "12,499" in out
     assert "the file ends within packet 12500, which is left out." in out

@@ -262,12 +262,16 @@ def test_the_page_says_what_was_run(comparison):
 
 def test_the_page_says_what_has_no_effect_and_which_queue_is_meant(comparison):
     first = "Waits, queue and losses are of the queue left -> right."
-    assert comparison.notes() == [first]
+    gains = (
+        "pi q_ref=20: a and b (default) were designed for 3750 packets/s, not 250 packets/s: "
+        "coefficients = designed follows the link."
+    )
+    assert comparison.notes() == [first, gains]
     marking = DISCIPLINES[2].replace(ecn=True)
     deaf = scenario(disciplines=[*DISCIPLINES[:2], marking])
     found = dataclasses.replace(comparison, scenario=deaf)
     useless = "Nothing can be marked ($RED$): no flow has tcp = { ecn = true }."
-    assert found.notes() == [first, useless]
+    assert found.notes() == [first, useless, gains]
     hears = [*FLOWS, network.TcpFlows(tcp=network.Tcp(ecn=True))]
     assert scenario(disciplines=[marking], flows=hears).notes() == []
 

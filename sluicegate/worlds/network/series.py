@@ -93,7 +93,7 @@ def reading(record: NetworkRecord) -> str:
     shaded = " Shaded: the warm-up, which is not measured; ▲: how far it reaches beyond the scale."
     return (
         f"The line is the first replication, in means over {bin_s:.2g} s; the band holds 90 % of "
-        f"the samples of all replications.{shaded if record.run['warm_up_s'] else ''}"
+        f"the samples of all replications.{shaded if _warm_up_s(record) else ''}"
     )
 
 
@@ -101,6 +101,12 @@ def own_target(record: NetworkRecord) -> float | None:
     """The queue that a record's AQM is to hold, packets; None if it knows none."""
     value = record.run["aqm"]["params"].get("q_ref")
     return None if value is None else float(value)
+
+
+def _warm_up_s(record: NetworkRecord) -> float:
+    """What is left out of the measures: what the scenario says, or half of the duration."""
+    given = record.run["warm_up_s"]
+    return float(record.run["duration_s"]) / 2 if given is None else float(given)
 
 
 def _columns(records: Sequence[NetworkRecord], port: int, name: str) -> list[FloatArray]:
@@ -118,8 +124,8 @@ def _strips(
     for record, samples, target in zip(records, columns, targets, strict=True):
         if not np.isnan(samples).all():
             times_s = record.ports[0].times_s
-            name, run = record.discipline, record.run
-            ends_s = float(run["duration_s"]), float(run["warm_up_s"])
+            name = record.discipline
+            ends_s = float(record.run["duration_s"]), _warm_up_s(record)
             strips.append(_Strip(name, colour[name], *ends_s, times_s, samples, target))
     return strips
 
