@@ -249,6 +249,7 @@ class CaptureColumns:
     ecn_capable: NDArray[np.bool_]
     not_ip: int
     link_types: list[str]
+    notes: list[str]
 
 def read_capture(path: str | Path) -> CaptureColumns: ...
 

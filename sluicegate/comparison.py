@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import combinations
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -12,10 +13,14 @@ from typing import Any
 import polars as pl
 
 from sluicegate.errors import InterruptError, SluiceError
+from sluicegate.estimate import paired
 from sluicegate.record import Record
 from sluicegate.scenario import Discipline, load
 from sluicegate.worlds import AnyScenario, AnyWorld, Watch, of_scenario
 from sluicegate.worlds import world as world_class
+
+_WORDS = dict.fromkeys(("discipline", "other", "world", "measure"), pl.String())
+_DIFFERENCE = {**_WORDS, "value": pl.Float64(), "half_width": pl.Float64(), "unit": pl.String()}
 
 
 @dataclass(frozen=True)
@@ -53,6 +58,25 @@ class Comparison:
         ]
         return pl.DataFrame(rows, schema_overrides={"half_width": pl.Float64, "bound": pl.Float64})
 
+    def differences(self) -> pl.DataFrame:
+        """A row per world, pair of disciplines and measure: how far the first is above the other.
+
+        Both see the same arrivals, and the intervals are of the differences in each replication:
+        what the arrivals do to both alike is not in them. Worlds whose replications are not known
+        one by one have none.
+
+        Columns: discipline, other, world, measure, value, half_width, unit.
+        """
+        rows = [
+            (one.discipline, other.discipline, one.world, name, found.value, found.half_width, unit)
+            for world, records in self.records_by_world()
+            for other, one in combinations(records, 2)
+            for name, unit in ((each, one[each].unit) for each in one.measures)
+            if name in other.measures
+            and (found := paired(one.values(name), other.values(name), unit)) is not None
+        ]
+        return pl.DataFrame(rows, schema=_DIFFERENCE, orient="row")
+
     def distributions(self) -> pl.DataFrame:
         """All distributions: discipline, world, distribution, at, probability."""
         return pl.concat(
@@ -88,7 +112,8 @@ class Comparison:
         notes = []
         if name := self.records[0].queue_name:
             notes.append(f"Waits, queue and losses are of the queue {name}.")
-        notes += dict.fromkeys(note for world in self.worlds for note in world.notes(self.scenario))
+        told = (world.notes(self.scenario, own) for world, own in self.records_by_world())
+        notes += dict.fromkeys(note for each in told for note in each)
         notes += [
             f"{record.discipline} was stopped after {record.done:.0%} of its run."
             for record in self.records

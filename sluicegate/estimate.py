@@ -151,6 +151,25 @@ def _measure(
     return Measure(value, half_width, "")
 
 
+def paired(values: FloatArray, others: FloatArray, unit: str = "") -> Measure | None:
+    """The mean of the differences of pairs with Student's interval.
+
+    What both have in common, such as the arrivals of a replication, drops out.
+
+    Args:
+        values: One per replication, shape (n,).
+        others: Of the same replications, taken away from them.
+        unit: Of both.
+
+    Returns:
+        None where there are not as many of both, two at least, or where any is unknown.
+    """
+    if len(values) != len(others) or len(values) < 2:
+        return None
+    differences = values - others
+    return student(differences, unit) if np.isfinite(differences).all() else None
+
+
 def student(values: Sequence[float] | FloatArray, unit: str = "") -> Measure:
     """The mean of independent values with Student's interval.
 

@@ -92,6 +92,10 @@ class Record:
             raise SluiceError(f"{name} is no measure; there are {', '.join(self.measures)}")
         return self.measures[name]
 
+    def values(self, measure: str) -> FloatArray:
+        """A measure of each replication, shape (R,); empty where they are not known one by one."""
+        return np.empty(0)
+
     @property
     def sojourn_times(self) -> FloatArray:
         """Where the bins of `sojourn_distribution` start, in `time_unit`."""

@@ -8,6 +8,7 @@ import subprocess
 import sys
 import time
 import tomllib
+from importlib.metadata import version
 from types import SimpleNamespace
 
 import pytest
@@ -15,6 +16,7 @@ import pytest
 import sluicegate as sg
 from sluicegate import _engine, store
 from sluicegate.cli import main, syntax
+from sluicegate.cli.progress import progress
 from sluicegate.papers import REPRODUCTIONS, world_of
 
 SCENARIO = """
@@ -181,12 +183,30 @@ def test_compare_prints_a_table_and_writes_the_report(folder, capsys):
     for name in ("drop_tail", "red", "red drop from front"):
         assert re.search(rf"^{name} +\d", shown, re.MULTILINE)
     written = {path.name for path in (folder / "sluice-report").iterdir()}
-    assert written == {"report.html", "measures.parquet", "distributions.parquet"}
+    data = {f"{name}.parquet" for name in ("measures", "differences", "distributions")}
+    assert written == {"report.html", "measures.csv", "differences.csv", *data}
     summary = json.loads((folder / "out.json").read_text())
     assert [record["discipline"] for record in summary["records"]] == [
         "drop_tail",
         "red",
         "red drop from front",
+    ]
+
+
+def test_no_report_is_written_where_none_is_wanted(folder, capsys):
+    shown = run(capsys, "compare", "scenario.toml", "--no-report")
+    assert "report:" not in shown
+    assert not (folder / "sluice-report").exists()
+
+
+def test_without_a_terminal_long_runs_print_lines(monkeypatch, capsys):
+    monkeypatch.setattr("sluicegate.cli.progress._QUIET_S", 0.0)
+    with progress(2) as watch:
+        watch("red", 1, 4)
+        watch("pie", 2, 4, "2 of 4 s")
+    assert capsys.readouterr().err.splitlines() == [
+        " 12% red (1 of 2)",
+        " 75% pie (2 of 2): 2 of 4 s",
     ]
 
 
@@ -214,9 +234,13 @@ def test_a_users_header_is_found_from_the_working_folder(folder, root, capsys):
 def test_fit_ends_with_what_a_scenario_needs(folder, gateway, capsys):
     options = ["--html", "traffic.html", "--json", "traffic.json"]
     shown = run(capsys, "fit", str(gateway), *options)
-    rows = {row["name"]: row["value"] for row in json.loads((folder / "traffic.json").read_text())}
+    written = json.loads((folder / "traffic.json").read_text())
+    rows = {row["name"]: row["value"] for row in written["figures"]}
+    (hurst,) = (row for row in written["figures"] if row["name"] == "hurst_wavelet")
+    assert hurst["low"] < hurst["value"] < hurst["high"]
+    assert written["sluicegate"] == version("sluicegate")
     assert rows["packets"] == 12_500
-    assert (folder / "traffic.html").read_text().count("<svg") == 5
+    assert (folder / "traffic.html").read_text().count("<svg") == 10
     table = tomllib.loads(shown.partition("For a scenario:\n")[2])
     table |= {"slots": 1e5, "service": {"kind": "geometric", "mu": 0.5}}
     scenario = sg.Scenario.parse(table | {"disciplines": [{"aqm": "red"}]})

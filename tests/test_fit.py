@@ -1,10 +1,11 @@
-import struct
+import gzip
 from pathlib import Path
 
 import numpy as np
 import pytest
 from matplotlib.figure import Figure
 
+from sluicegate.cli import main
 from sluicegate.errors import SluiceError
 from sluicegate.traffic import Capture, Modulator, TrafficFit, fit_capture
 from sluicegate.traffic.plots import fit_figures
@@ -158,8 +159,12 @@ def test_captures_that_cannot_be_fitted(
     assert str(caught.value) == message
 
 
-def test_a_cut_capture_is_refused_before_any_figure(tmp_path: Path) -> None:
-    path = tmp_path / "cut.pcap"
-    path.write_bytes(SHIPPED.read_bytes()[:-5] + struct.pack("<B", 0))
-    with pytest.raises(SluiceError, match=r"packet 12500 is cut off"):
-        fit_capture(Capture.read(path))
+def test_a_capture_that_is_compressed_and_cut_off_is_fitted_with_a_note(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "cut.pcap.gz"
+    path.write_bytes(gzip.compress(SHIPPED.read_bytes()[:-5], compresslevel=1))
+    assert main(["fit", str(path)]) == 0
+    out = capsys.readouterr().out
+    assert "12,499" in out
+    assert "the file ends within packet 12500, which is left out." in out

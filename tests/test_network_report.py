@@ -15,7 +15,8 @@ from sluicegate.cli import main
 from sluicegate.cli.screen import write_json
 from sluicegate.record import methods
 from sluicegate.report import plots
-from sluicegate.report.comparison import comparison_page, write_report
+from sluicegate.report.comparison import comparison_page
+from sluicegate.report.folder import write_report
 from sluicegate.report.page import Page
 from sluicegate.report.tables import comparison_rows
 from sluicegate.worlds.network.figures import port_rows
@@ -72,8 +73,12 @@ def test_strips_of_which_one_would_be_flat_have_scales_of_their_own():
     figure = queue_series_figure(sg.compare(long).records)
     assert figure.get_supylabel() == "waiting packets, each on its scale"
     for ax in figure.axes:
-        highest = max(ax.lines[0].get_ydata().max(), ax.dataLim.y1)
-        assert highest < ax.get_ylim()[1] < 1.2 * highest
+        times_s, queue = ax.lines[0].get_data()
+        # the second half is measured; an arrow tells of what the first has above
+        assert queue[times_s >= 5].max() < ax.get_ylim()[1]
+        assert bool(ax.texts) == (queue[times_s < 5].max() > ax.get_ylim()[1])
+    (arrow,) = figure.axes[1].texts
+    assert float(arrow.get_text().removeprefix("▲ ")) > figure.axes[1].get_ylim()[1]
     assert figure.axes[0].get_ylim()[1] > 3 * figure.axes[1].get_ylim()[1]
 
 
@@ -257,12 +262,16 @@ def test_the_page_says_what_was_run(comparison):
 
 def test_the_page_says_what_has_no_effect_and_which_queue_is_meant(comparison):
     first = "Waits, queue and losses are of the queue left -> right."
-    assert comparison.notes() == [first]
+    gains = (
+        "pi q_ref=20: a and b (default) were designed for 3750 packets/s, not 250 packets/s: "
+        "coefficients = designed follows the link."
+    )
+    assert comparison.notes() == [first, gains]
     marking = DISCIPLINES[2].replace(ecn=True)
     deaf = scenario(disciplines=[*DISCIPLINES[:2], marking])
     found = dataclasses.replace(comparison, scenario=deaf)
     useless = "Nothing can be marked ($RED$): no flow has tcp = { ecn = true }."
-    assert found.notes() == [first, useless]
+    assert found.notes() == [first, useless, gains]
     hears = [*FLOWS, network.TcpFlows(tcp=network.Tcp(ecn=True))]
     assert scenario(disciplines=[marking], flows=hears).notes() == []
 
@@ -282,7 +291,7 @@ def test_a_full_disk_is_an_error_of_the_system_and_nothing_half_written_stays(co
     run = tmp_path / "run.zip"
     assert told(f"run.{os.getpid()}", lambda: comparison.records[0].write(run)) == "run.zip"
     assert not list(tmp_path.glob("run.*"))
-    assert told("x.json", lambda: write_json(tmp_path / "x.json", 9999 * [0])) == "x.json"
+    assert told("x.json", lambda: write_json(tmp_path / "x.json", {"x": 9999 * [0]})) == "x.json"
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a device that is always full")

@@ -1,20 +1,22 @@
 """Reports: text, tables, plots and pages."""
 
+import re
 from html.parser import HTMLParser
 
 import numpy as np
 import polars as pl
 import pytest
+from matplotlib.colors import to_rgb
 from matplotlib.figure import Figure
 from rich.console import Console
 
 import sluicegate as sg
-from sluicegate.estimate import Measure
+from sluicegate.estimate import Measure, student
 from sluicegate.report import plots
-from sluicegate.report.comparison import write_report
 from sluicegate.report.drop_functions import drop_function_figure, drop_function_table
-from sluicegate.report.page import Page
-from sluicegate.report.tables import comparison_rows
+from sluicegate.report.folder import write_report
+from sluicegate.report.page import TEXT_COLOUR, Page
+from sluicegate.report.tables import comparison_rows, difference_rows
 from sluicegate.report.terminal import numeric_columns, terminal_table
 from sluicegate.report.text import measure_text, value_text
 
@@ -105,8 +107,13 @@ def test_no_number_is_cut_off_where_there_is_no_room():
     screen = Console(width=30)
     with screen.capture() as shown:
         screen.print(terminal_table(["name"] * 4, [["1.735e-18", "681466", "0.0004103", "word"]]))
-    column = [line[:8].strip() for line in shown.get().splitlines()]
-    assert "".join(column) == "name1.735e-18"
+    lines = shown.get().splitlines()
+    assert max(map(len, lines)) <= 30
+    # what has no room beside the rest stands below, again with the first column
+    assert [line.split() for line in lines if "1.735e-18" in line] == [
+        ["1.735e-18", "681466", "0.0004103"],
+        ["1.735e-18", "word"],
+    ]
 
 
 # --- pages
@@ -125,13 +132,13 @@ def test_a_page_shows_what_it_is_given_and_loads_nothing():
     page.section("First & last")
     page.text("if a < b")
     page.table(["name", "value"], [["x", "1"], ["<y>", "2"]], "caption")
-    page.figure(figure(), 'The "figure"', "what it shows")
+    page.figure(figure(), 'The "figure"', "how to read it", "from 3 to 4")
     html = page.html()
     shown = read(html)
     for text in ("A <b>title</b>", "below", "First & last", "if a < b", "<y>", "caption"):
         assert text in shown.text
     assert "packets & bytes" in shown.text  # of the figure: text stays text
-    assert ("aria-label", 'The "figure". what it shows') in shown.attributes
+    assert ("aria-label", 'The "figure". from 3 to 4') in shown.attributes
     assert ("class", "number") in shown.attributes
     assert not {"script", "link", "img", "iframe"} & set(shown.tags)
     loads = [value for name, value in shown.attributes if name in ("src", "href", "action")]
@@ -158,6 +165,47 @@ def test_a_page_is_the_same_each_time():
         return made.html()
 
     assert page() == page()
+
+
+def test_a_long_page_lists_its_parts_and_headers_lead_to_terms():
+    page = Page("Title")
+    for _ in range(5):
+        page.section("Part & more")
+    page.table(["name", "lost"], [["x", "1"]], terms=["", "loss_ratio"])
+    page.terms({"loss_ratio": "packets lost"})
+    shown = read(page.html())
+    links = [value[1:] for name, value in shown.attributes if name == "href"]
+    places = [value for name, value in shown.attributes if name == "id"]
+    assert links == ["part-more", *(f"part-more-{k}" for k in (2, 3, 4, 5)), "term-loss_ratio"]
+    assert links == places
+
+
+def luminance(colour):
+    """Relative luminance (WCAG 2.2) of a colour from 0 to 1, shape (3,)."""
+    linear = np.where(colour <= 0.04045, colour / 12.92, ((colour + 0.055) / 1.055) ** 2.4)
+    return linear @ [0.2126, 0.7152, 0.0722]
+
+
+def test_coloured_text_can_be_read_on_white_and_on_black(root):
+    """WCAG 2.2, 1.4.3: a contrast of 4.5; the colours mix as the page tells the browser."""
+    assert "50%" in TEXT_COLOUR
+    template = (root / "sluicegate" / "report" / "template.html").read_text()
+    papers, inks = (re.findall(rf"--{name}: (#\w+)", template)[:2] for name in ("paper", "ink"))
+    names = [str(k) for k in range(8)]
+    for paper, ink in zip(papers, inks, strict=True):
+        for colour in {*plots.colours(names).values(), plots.GREY}:
+            text = (np.array(to_rgb(colour)) + to_rgb(ink)) / 2
+            low, high = sorted(map(luminance, (text, np.array(to_rgb(paper)))))
+            assert (high + 0.05) / (low + 0.05) >= 4.5, (colour, paper)
+
+
+def test_coloured_text_takes_the_colour_of_text():
+    drawn = figure()
+    drawn.axes[0].set_ylabel("up", color="#4aaee6")
+    page = Page("Title")
+    page.figure(drawn, "one")
+    texts = re.findall(r"<text [^>]*>", page.html())
+    assert any("color-mix(in srgb, #4aaee6 50%, var(--ink))" in text for text in texts)
 
 
 def test_a_page_makes_its_folder(tmp_path):
@@ -196,13 +244,47 @@ def test_a_report_holds_every_discipline_and_measure(tmp_path):
     assert "marked\n(%)" in header
     for text in ("Small & quick", "red ECN", "Never", rows[0][1], "queue_deviation"):
         assert text in shown.text
-    assert shown.tags.count("svg") == 5
+    # each for wide and for narrow screens
+    assert shown.tags.count("svg") == 2 * 5
     measures = pl.read_parquet(path.parent / "measures.parquet")
     assert measures.equals(compared.frame())
     distributions = pl.read_parquet(path.parent / "distributions.parquet")
     sums = distributions.group_by("discipline", "distribution").agg(pl.col("probability").sum())
     assert sums.height == 9
     assert sums["probability"].to_list() == pytest.approx([1] * 9)
+
+
+def test_a_page_of_the_same_results_is_not_drawn_again(tmp_path, monkeypatch):
+    compared = comparison({"aqm": "drop_tail"}, {"aqm": "red"})
+    path = write_report(compared, tmp_path, figures="svg")
+    assert {file.suffix for file in (tmp_path / "figures").iterdir()} == {".svg"}
+    assert (tmp_path / "figures" / "how-long-the-queue-is.svg").stat().st_size > 1000
+    monkeypatch.setattr("sluicegate.report.comparison.comparison_page", None)
+    before = path.read_text()
+    assert write_report(compared, tmp_path).read_text() == before
+    other = comparison({"aqm": "drop_tail"}, {"aqm": "red", "label": "RED"})
+    with pytest.raises(TypeError):
+        write_report(other, tmp_path)
+    with pytest.raises(sg.SluiceError, match="figures = gif must be one of pdf, svg, png"):
+        write_report(compared, tmp_path, figures="gif")
+
+
+def test_differences_are_of_pairs_that_see_the_same_arrivals(tmp_path):
+    compared = comparison({"aqm": "drop_tail"}, {"aqm": "red"}, replications=4)
+    one, other = compared.records
+    found = compared.differences().filter(measure="queue_mean").row(0, named=True)
+    assert (found["discipline"], found["other"]) == ("red", "drop_tail")
+    pairs = other.values("queue_mean") - one.values("queue_mean")
+    wanted = student(pairs)
+    assert (found["value"], found["half_width"]) == (wanted.value, wanted.half_width)
+    # what the arrivals do to both drops out
+    assert found["half_width"] < student(one.values("queue_mean")).half_width
+    header, rows = difference_rows(compared)
+    assert rows[0][0] == "red less drop_tail"
+    place = header.index("mean queue\n(packets)")
+    assert rows[0][place] == measure_text(wanted)
+    write_report(compared, tmp_path)
+    assert pl.read_csv(tmp_path / "differences.csv").height == compared.differences().height
 
 
 def test_times_are_shown_in_ms_where_slots_have_a_duration():

@@ -156,7 +156,10 @@ def test_what_follows_from_a_network_is_told():
     first = made.topology.simplex_links[0]
     assert (first.source, first.sink, first.queue, first.delay_s) == ("hub", "host0", True, 0.01)
     assert made.warm_up == 5.0
-    assert made.notes() == ["Nothing can be marked (red): no flow has tcp = { ecn = true }."]
+    assert made.notes() == [
+        "Nothing can be marked (red): no flow has tcp = { ecn = true }.",
+        "red: for 10 Mb/s and packets of 500 bytes, w = 0.002 (default) would be 0.0004.",
+    ]
 
 
 # --- the published schema

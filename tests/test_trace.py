@@ -149,6 +149,30 @@ def test_the_command(small, tmp_path, capsys):
     assert "throughput" in printed
     assert "lines, from 0 to" in printed
     assert json.loads(out.read_text())["lines"] == Trace.read(small).lines
-    assert page.read_text().count("<svg") == 2
+    assert page.read_text().count("<svg") == 4
     assert main(["trace", str(tmp_path / "missing.tr")]) == 1
     assert "cannot read" in capsys.readouterr().err
+
+
+def test_a_page_shows_the_heaviest_flows_and_a_file_all(tmp_path):
+    """Three hundred flows of data, flow k of k packets, and one of ACKs."""
+    path, page = tmp_path / "many.tr", tmp_path / "many.html"
+    sent = [("tcp", flow) for flow in range(1, 301) for _ in range(flow % 50 + 1)]
+    sent.append(("ack", 301))
+    lines = []
+    for number, (kind, flow) in enumerate(sent):
+        packet = f"0 1 {kind} 500 ------- {flow} 0.{flow} 1.{flow} 0 {number}"
+        at = number * 1e-3
+        lines += [f"+ {at:.4f} {packet}", f"- {at:.4f} {packet}", f"r {at + 1e-4:.4f} {packet}"]
+    path.write_text("\n".join(lines) + "\n")
+    assert main(["trace", str(path), "--html", str(page)]) == 0
+    html = page.read_text()
+    assert html.count("<tr>") == 3 * 1 + 200 + 1 + 1
+    assert "The first 200 of 300; all in many-flows.csv." in html
+    assert "Flows of ACKs" in html
+    rest = (tmp_path / "many-flows.csv").read_text().splitlines()
+    assert len(rest) == 1 + 301
+    found = Trace.read(path)
+    most = found.heaviest(range(300))
+    assert found.flows[most[0]]["received"][0] == 50
+    assert found.flows[most[-1]]["received"][0] == 1

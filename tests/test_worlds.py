@@ -14,7 +14,8 @@ import sluicegate as sg
 from sluicegate import _engine, store
 from sluicegate.cli import main
 from sluicegate.report import plots
-from sluicegate.report.comparison import comparison_page, write_report
+from sluicegate.report.comparison import comparison_page
+from sluicegate.report.folder import write_report
 from sluicegate.report.tables import comparison_rows, record_rows
 from sluicegate.worlds import Chain
 from sluicegate.worlds.chain import run

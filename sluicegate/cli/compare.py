@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 from rich.markup import escape
@@ -16,6 +16,7 @@ from sluicegate.cli.screen import console, write_json
 from sluicegate.comparison import Comparison
 from sluicegate.comparison import compare as run
 from sluicegate.record import methods, names
+from sluicegate.report.folder import write_report
 from sluicegate.report.tables import comparison_table
 from sluicegate.worlds import AnyScenario, AnyWorld, of_scenario
 from sluicegate.worlds import world as world_class
@@ -41,6 +42,15 @@ def compare(
     duration: options.Duration = None,
     threads: options.Threads = None,
     json: options.Json = None,
+    figures: Annotated[
+        Literal["pdf", "svg", "png"] | None,
+        typer.Option(
+            help="Write every figure of the page to a file of its own, too.", show_default=False
+        ),
+    ] = None,
+    report: Annotated[
+        bool, typer.Option("--report/--no-report", help="Whether to write the page and its data.")
+    ] = True,
     decisions: options.Decisions = None,
     fresh: options.Fresh = False,
 ) -> None:
@@ -62,27 +72,29 @@ def compare(
     worlds = [each() for each in kinds]
     if decisions is not None:
         worlds = [each.logged(decisions) for each in worlds]
-    show(chosen, worlds, out, json, threads=threads, fresh=fresh)
+    show(chosen, worlds, out if report else None, json, figures, threads=threads, fresh=fresh)
 
 
 def show(
     scenario: AnyScenario,
     worlds: Sequence[AnyWorld],
-    out: Path,
+    out: Path | None,
     json: Path | None,
+    figures: str | None = None,
     *,
     threads: int | None = None,
     fresh: bool = False,
 ) -> None:
-    """Compare, print the table, write the report and, where a file is given, the measures."""
-    from sluicegate.report.comparison import write_report  # matplotlib takes a second to import
-
-    out.mkdir(parents=True, exist_ok=True)
+    """Compare, print the table, write the report and, where files are given, what is asked for."""
+    if out is not None:
+        out.mkdir(parents=True, exist_ok=True)
     with progress(len(scenario.disciplines) * len(worlds)) as watch:
         comparison = run(scenario, world=worlds, threads=threads, watch=watch, fresh=fresh)
     # the table first: a report that cannot be written does not take it along
     _print(comparison)
-    console().print(f"report: {escape(str(write_report(comparison, out)))}")
+    if out is not None:
+        page = write_report(comparison, out, figures=figures)
+        console().print(f"report: {escape(str(page))}")
     if json is not None:
         write_json(json, comparison.summary())
     notes = comparison.notes()

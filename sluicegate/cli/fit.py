@@ -11,6 +11,7 @@ from rich.markup import escape
 
 from sluicegate.cli.screen import console, write_json
 from sluicegate.report.terminal import terminal_table
+from sluicegate.report.text import number_text
 from sluicegate.traffic import Capture, TrafficFit, fit_capture
 
 if TYPE_CHECKING:
@@ -22,7 +23,11 @@ if TYPE_CHECKING:
 def fit(
     capture: Annotated[
         Path,
-        typer.Argument(metavar="CAPTURE", help="A pcap or pcapng file.", show_default=False),
+        typer.Argument(
+            metavar="CAPTURE",
+            help="A pcap or pcapng file, perhaps .gz or .zst.",
+            show_default=False,
+        ),
     ],
     bin_s: Annotated[
         float | None,
@@ -54,18 +59,16 @@ def fit(
     """
     found = fit_capture(Capture.read(capture), bin_s)
     screen = console()
-    rows = [[row.name, _text(row.value), row.unit, row.meaning] for row in found.rows()]
+    rows = [[row.name, number_text(row.value), row.unit, row.meaning] for row in found.rows()]
     screen.print(terminal_table(["figure", "value", "unit", "meaning"], rows))
+    for note in found.capture.notes:
+        screen.print(escape(f"{note}."))
     if json is not None:
-        write_json(json, [row._asdict() for row in found.rows()])
+        write_json(json, {"figures": [row._asdict() for row in found.rows()]})
     if html is not None:
         _page(found, rows).write(html)
         screen.print(f"\npage: {escape(str(html))}")
     _print_arrivals(screen, found)
-
-
-def _text(value: float | int | str) -> str:
-    return f"{value:.4g}" if isinstance(value, float) else str(value)
 
 
 def _page(found: TrafficFit, rows: list[list[str]]) -> Page:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -10,10 +11,15 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 from sluicegate.cli.screen import console
 from sluicegate.worlds import Watch
 
+# between two lines where there is no terminal
+_QUIET_S = 15.0
+
 
 @contextmanager
 def progress(disciplines: int) -> Iterator[Watch]:
     """Show how far the runs are and how much time is left.
+
+    Where there is no terminal, long runs print a line now and then.
 
     Args:
         disciplines: How many will be run, one after the other, each as long as the others.
@@ -29,6 +35,7 @@ def progress(disciplines: int) -> Iterator[Watch]:
         TimeRemainingColumn(),
         TextColumn("left"),
     )
+    told_s = time.monotonic()
     with Progress(*columns, console=screen, transient=True, disable=not screen.is_terminal) as bar:
         task = bar.add_task("starting", total=None)
         names: list[str] = []
@@ -38,11 +45,12 @@ def progress(disciplines: int) -> Iterator[Watch]:
                 names.append(name)
             place = len(names)
             which = f" ({place} of {disciplines})" if disciplines > 1 else ""
-            bar.update(
-                task,
-                description=f"{name}{which}{f': {stage}' if stage else ''}",
-                total=disciplines * total,
-                completed=(place - 1) * total + done,
-            )
+            description = f"{name}{which}{f': {stage}' if stage else ''}"
+            whole, completed = disciplines * total, (place - 1) * total + done
+            bar.update(task, description=description, total=whole, completed=completed)
+            nonlocal told_s
+            if not screen.is_terminal and time.monotonic() > told_s + _QUIET_S:
+                told_s = time.monotonic()
+                screen.print(f"{completed / whole:4.0%} {description}", markup=False)
 
         yield watch

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import json
 import math
+import os
+from collections.abc import Mapping
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -17,14 +20,15 @@ _WIDTH_OF_A_FILE = 120
 def console(stderr: bool = False) -> Console:
     """A console on standard output or error; wide enough for tables where that is no terminal."""
     screen = Console(stderr=stderr, highlight=False, emoji=False)
-    if not screen.is_terminal:
+    if not screen.is_terminal and "COLUMNS" not in os.environ:
         screen.width = _WIDTH_OF_A_FILE
     return screen
 
 
-def write_json(path: Path, content: Any) -> None:
-    """Write types that JSON has; what is no finite number becomes null."""
-    write_whole(path, json.dumps(_finite(content), indent=2) + "\n")
+def write_json(path: Path, content: Mapping[str, Any]) -> None:
+    """Write types that JSON has, and this version; what is no finite number becomes null."""
+    marked = {"sluicegate": version("sluicegate"), **content}
+    write_whole(path, json.dumps(_finite(marked), indent=2) + "\n")
 
 
 def _finite(content: Any) -> Any:

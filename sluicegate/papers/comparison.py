@@ -7,12 +7,11 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from matplotlib.figure import Figure
-from rich.table import Table
 
 from sluicegate.estimate import Measure
 from sluicegate.papers.claims import CLAIMS_HEADER, HOW_CLAIMS_ARE_JUDGED, Claim
 from sluicegate.report.page import Page
-from sluicegate.report.terminal import terminal_table
+from sluicegate.report.terminal import TerminalTable, terminal_table
 from sluicegate.report.text import measure_text
 
 # of figures without a half width: as many as the papers print
@@ -128,7 +127,7 @@ class Reproduction:
             "claims": [claim.summary() for claim in self.claims],
         }
 
-    def table(self) -> Table:
+    def table(self) -> TerminalTable:
         """The rows for the terminal, each case named once; of very many, those with a figure."""
         rows, title = list(self.rows), ""
         if len(rows) > _MOST_ROWS:
@@ -140,7 +139,7 @@ class Reproduction:
                 row[0] = ""
         return terminal_table(self._header, cells, title)
 
-    def claims_table(self) -> Table:
+    def claims_table(self) -> TerminalTable:
         """The claims for the terminal, without their evidence, which stands on the page."""
         cells = [[claim.verdict, claim.text, claim.where] for claim in self.claims]
         return terminal_table(["verdict", "claim", "where"], cells, "Claims of the text")

@@ -1,71 +1,58 @@
-"""The report of a comparison: what was run, the table, the plots, every measure."""
+"""The page of a comparison: what was run, the table, the plots, every measure."""
 
 from __future__ import annotations
 
-import io
-from collections.abc import Sequence
-from pathlib import Path
+from collections.abc import Mapping, Sequence
 
 from sluicegate.comparison import Comparison
-from sluicegate.files import write_whole
+from sluicegate.measures import DEFINITIONS
 from sluicegate.record import Record, names
+from sluicegate.registry import Aqm, PythonAqm
 from sluicegate.report import plots
 from sluicegate.report.drop_functions import drop_function_figure
 from sluicegate.report.page import Page
 from sluicegate.report.settings import discipline_rows
-from sluicegate.report.tables import comparison_rows, record_rows
+from sluicegate.report.tables import (
+    comparison_rows,
+    difference_rows,
+    key_columns,
+    record_rows,
+    seen,
+)
 
 
-def write_report(comparison: Comparison, folder: str | Path) -> Path:
-    """Write `report.html`, `measures.parquet` and `distributions.parquet` into a folder.
-
-    A world may have more tables: networks have `series.parquet` and `flows.parquet`.
-
-    Args:
-        comparison: With one record at least.
-        folder: Made if it is missing; files of these names in it are replaced.
-
-    Returns:
-        The path of the page.
-
-    Raises:
-        OSError: If the folder or a file cannot be written.
-    """
-    folder = Path(folder)
-    folder.mkdir(parents=True, exist_ok=True)
-    frames = {"measures": comparison.frame(), "distributions": comparison.distributions()}
-    for world, records in comparison.records_by_world():
-        frames |= world.frames(records)
-    for name, frame in frames.items():
-        # written by Python: a full disk is an OSError then
-        content = io.BytesIO()
-        frame.write_parquet(content)
-        path = folder / f"{name}.parquet"
-        write_whole(path, content.getvalue())
-    path = folder / "report.html"
-    comparison_page(comparison).write(path)
-    return path
-
-
-def comparison_page(comparison: Comparison) -> Page:
-    """The page of a comparison."""
+def comparison_page(comparison: Comparison, mark: str = "") -> Page:
+    """The page of a comparison; `mark` stands in its head."""
     scenario = comparison.scenario
-    page = Page(scenario.title or "Comparison of queue disciplines", _in_short(comparison))
+    title = scenario.title or "Comparison of queue disciplines"
+    page = Page(title, _in_short(comparison), mark)
     for note in comparison.notes():
         page.text(note)
     page.section("Result")
-    header, rows = comparison_rows(comparison)
-    page.table(header, rows, _reading(comparison))
+    terms = ["", *(column.measure for column in key_columns(comparison))]
+    page.table(*comparison_rows(comparison), _reading(comparison), terms)
+    header, rows = difference_rows(comparison)
+    if rows:
+        page.table(
+            header,
+            rows,
+            "How far each is above the first, replication by replication: both see the same "
+            "arrivals. Where the interval does not reach 0, the disciplines differ.",
+            terms,
+        )
     _add_figures(page, comparison)
     page.section("What was run")
     # worlds that are compared take one kind of scenario
     settings = comparison.worlds[0].settings(scenario)
     page.table(["part", "setting"], [list(row) for row in settings])
-    header = ["discipline", "AQM", "parameters that apply"]
-    page.table(header, discipline_rows(scenario.disciplines))
+    page.table(*discipline_rows(scenario.disciplines))
     page.section("Every measure")
     for name, record in zip(names(comparison.records), comparison.records, strict=True):
-        page.table(*record_rows(record), f"{name}: {record.method}.")
+        page.heading(name)
+        page.table(*record_rows(record), f"{record.method[:1].upper()}{record.method[1:]}.", [""])
+    page.section("What the measures are")
+    met = dict.fromkeys(name for record in comparison.records for name in record.measures)
+    page.terms({name: f"{DEFINITIONS[name].meaning}." for name in met})
     return page
 
 
@@ -90,6 +77,7 @@ def _add_figures(page: Page, comparison: Comparison) -> None:
         plots.overview_figure(records),
         "Sojourn and loss",
         "Shortest sojourn first. The thin line at the end of a bar is what stands behind ±.",
+        seen(records, "sojourn_mean", "loss_ratio"),
     )
     for world, own in comparison.records_by_world():
         world.add_figures(page, own)
@@ -98,28 +86,47 @@ def _add_figures(page: Page, comparison: Comparison) -> None:
         "How long the queue is",
         "The share of time with so many packets waiting; the upright line is the mean. "
         "Where the queue is mostly empty, the first bar is cut off.",
+        seen(records, "queue_mean"),
     )
     page.figure(
         plots.queue_tail_figure(records),
         "How often the queue is long",
         "The same, cumulated and on a logarithmic scale: what happens rarely. A curve ends where "
         "chance, or the solution's error, begins.",
+        seen(records, "queue_mean", "queue_deviation"),
     )
     if any(record.sojourn_distribution.size for record in records):
         page.figure(
             plots.sojourn_tail_figure(records),
             "How long packets wait",
             "Until their transmission starts, of the packets that got through. Where a curve "
-            "crosses the line 1 in 100 stands the time that 99 % of the packets stay under."
+            "crosses the line p99 stands the time that 99 % of the packets stay under."
             f"{_without_times(records)}",
+            seen(records, "sojourn_p99"),
         )
-    drawn = drop_function_figure(
-        {each.name: each.configured for each in comparison.scenario.disciplines}
+    _add_drop_functions(
+        page, {each.name: each.configured for each in comparison.scenario.disciplines}
     )
-    if drawn is not None:
-        page.figure(
-            drawn, "Drop functions", "The drop probability that goes with an average queue."
+
+
+def _add_drop_functions(page: Page, disciplines: Mapping[str, Aqm | PythonAqm]) -> None:
+    """Add those that there are, and say of the others that they have none."""
+    having = {
+        name: aqm
+        for name, aqm in disciplines.items()
+        if isinstance(aqm, Aqm) and aqm.has_drop_function
+    }
+    drawn = drop_function_figure(disciplines)
+    # that drop-tail drops nothing before its buffer is full needs no picture
+    if drawn is None or all(aqm.name == "drop_tail" for aqm in having.values()):
+        return
+    caption = "The drop probability that goes with an average queue."
+    if others := [name for name in disciplines if name not in having]:
+        caption += (
+            f" None for {', '.join(others)}: what is dropped there depends on more than an average "
+            "queue, such as time or losses."
         )
+    page.figure(drawn, "Drop functions", caption)
 
 
 def _without_times(records: Sequence[Record]) -> str:

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import io
 import re
+import warnings
+from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import count
 from pathlib import Path
 
 import jinja2
@@ -22,6 +25,14 @@ _TEMPLATES = jinja2.Environment(
     lstrip_blocks=True,
 )
 _NO_METADATA = dict.fromkeys(("Creator", "Date", "Format", "Type"))
+FORMATS = ("pdf", "svg", "png")
+# inches: what a telephone shows with text that can be read
+_NARROW = 4.0
+_LEGEND_LINE = 0.2
+# half way to the page's own text, whose contrast is the greatest
+TEXT_COLOUR = r"color-mix(in srgb, \2 50%, var(--ink))"
+# a page of fewer parts needs no list of them
+_FEWEST_LISTED = 5
 
 
 @dataclass(frozen=True)
@@ -33,7 +44,20 @@ class _Text:
 @dataclass(frozen=True)
 class _Section:
     title: str
+    anchor: str
     kind: str = "section"
+
+
+@dataclass(frozen=True)
+class _Heading:
+    title: str
+    kind: str = "heading"
+
+
+@dataclass(frozen=True)
+class _Terms:
+    meanings: dict[str, str]
+    kind: str = "terms"
 
 
 @dataclass(frozen=True)
@@ -41,7 +65,13 @@ class _Table:
     header: list[str]
     rows: list[list[str]]
     caption: str
+    terms: Sequence[str]
     kind: str = "table"
+
+    @property
+    def links(self) -> list[str]:
+        """The term of each column, or nothing."""
+        return [*self.terms, *[""] * (len(self.header) - len(self.terms))]
 
     @property
     def alignment(self) -> list[str]:
@@ -52,10 +82,33 @@ class _Table:
 
 @dataclass(frozen=True)
 class _Figure:
-    svg: str
+    drawn: Figure
     title: str
     caption: str
+    shows: str
+    anchor: str
     kind: str = "figure"
+
+    @property
+    def wide(self) -> str:
+        """As it was drawn, an SVG element."""
+        return _inline(self.drawn)
+
+    @property
+    def narrow(self) -> str:
+        """Drawn anew for narrow screens: legends stand below."""
+        width, height = self.drawn.get_size_inches()
+        legends = self.drawn.legends
+        lines = sum(len(legend.get_texts()) + 1 for legend in legends)
+        for legend in legends:
+            legend.set_loc("outside lower left")
+        self.drawn.set_size_inches(_NARROW, height + _LEGEND_LINE * lines)
+        try:
+            return _inline(self.drawn)
+        finally:
+            for legend in legends:
+                legend.set_loc("outside right upper")
+            self.drawn.set_size_inches(width, height)
 
 
 class Page:
@@ -64,35 +117,87 @@ class Page:
     What it is given is shown as it is: markup in a text appears as text.
     """
 
-    def __init__(self, title: str, subtitle: str = "") -> None:
+    def __init__(self, title: str, subtitle: str = "", mark: str = "") -> None:
         self.title = title
         self.subtitle = subtitle
-        self._parts: list[_Text | _Section | _Table | _Figure] = []
+        self.mark = mark
+        self._parts: list[_Text | _Section | _Heading | _Table | _Figure | _Terms] = []
 
     def section(self, title: str) -> None:
         """Start a section."""
-        self._parts.append(_Section(title))
+        self._parts.append(_Section(title, self._anchor(title)))
+
+    def heading(self, title: str) -> None:
+        """Start a part of a section."""
+        self._parts.append(_Heading(title))
 
     def text(self, paragraph: str) -> None:
         """Add a paragraph."""
         self._parts.append(_Text(paragraph))
 
-    def table(self, header: list[str], rows: list[list[str]], caption: str = "") -> None:
-        """Add a table; every row has as many cells as the header."""
-        self._parts.append(_Table(header, rows, caption))
+    def table(
+        self,
+        header: list[str],
+        rows: list[list[str]],
+        caption: str = "",
+        terms: Sequence[str] = (),
+    ) -> None:
+        """Add a table; every row has as many cells as the header.
 
-    def figure(self, figure: Figure, title: str, caption: str = "") -> None:
-        """Add a figure; title and caption also describe it to those who cannot see it.
+        Args:
+            header: What stands above.
+            rows: What stands below.
+            caption: What stands under it.
+            terms: For each column the name of the term that it leads to (see `terms`), or nothing.
+        """
+        self._parts.append(_Table(header, rows, caption, terms))
+
+    def terms(self, meanings: dict[str, str]) -> None:
+        """Add a list of terms and what they mean."""
+        self._parts.append(_Terms(meanings))
+
+    def figure(self, figure: Figure, title: str, caption: str = "", shows: str = "") -> None:
+        """Add a figure, which the page draws twice: for wide and for narrow screens.
 
         Black takes the colour of the page's text and white that of its paper, so that a figure
-        suits a dark page as well.
+        suits a dark page as well; coloured text gets closer to the colour of the page's text.
+
+        Args:
+            figure: What to draw.
+            title: What stands above.
+            caption: What stands below.
+            shows: For those who cannot see it: what it shows, in figures.
         """
-        self._parts.append(_Figure(_inline(figure), title, caption))
+        self._parts.append(_Figure(figure, title, caption, shows, self._anchor(title)))
+
+    def save_figures(self, folder: Path, suffix: str) -> None:
+        """Save every figure to a file of its own, named after its title.
+
+        Args:
+            folder: Made if it is missing.
+            suffix: One of `FORMATS`.
+
+        Raises:
+            OSError: If a file cannot be written.
+        """
+        folder.mkdir(parents=True, exist_ok=True)
+        metadata = {"pdf": {"CreationDate": None}, "svg": {"Date": None}}.get(suffix)
+        for part in self._parts:
+            if isinstance(part, _Figure):
+                content = io.BytesIO()
+                part.drawn.savefig(content, format=suffix, dpi=200, metadata=metadata)
+                write_whole(folder / f"{part.anchor}.{suffix}", content.getvalue())
 
     def html(self) -> str:
         """The whole page."""
-        template = _TEMPLATES.get_template("template.html")
-        return template.render(title=self.title, subtitle=self.subtitle, parts=self._parts)
+        listed = [part for part in self._parts if isinstance(part, _Section | _Figure)]
+        return _TEMPLATES.get_template("template.html").render(
+            title=self.title,
+            subtitle=self.subtitle,
+            mark=self.mark,
+            parts=self._parts,
+            listed=listed if len(listed) >= _FEWEST_LISTED else [],
+        )
 
     def write(self, path: str | Path) -> None:
         """Write the page; its folder is made if it is missing.
@@ -104,14 +209,27 @@ class Page:
         path.parent.mkdir(parents=True, exist_ok=True)
         write_whole(path, self.html())
 
+    def _anchor(self, title: str) -> str:
+        """A name that no other part has, for links and files."""
+        stem = re.sub(r"\W+", "-", title.lower()).strip("-") or "part"
+        taken = {part.anchor for part in self._parts if isinstance(part, _Section | _Figure)}
+        names = (stem if k == 1 else f"{stem}-{k}" for k in count(1))
+        return next(name for name in names if name not in taken)
+
 
 def _inline(figure: Figure) -> str:
     """The figure as an SVG element that may stand in a page beside others."""
     buffer = io.StringIO()
-    with matplotlib.rc_context({"svg.fonttype": "none", "svg.hashsalt": "sluicegate"}):
+    # the reader's browser has the letters that the font here may lack
+    with (
+        matplotlib.rc_context({"svg.fonttype": "none", "svg.hashsalt": "sluicegate"}),
+        warnings.catch_warnings(action="ignore", category=UserWarning),
+    ):
         figure.savefig(buffer, format="svg", transparent=True, metadata=_NO_METADATA)
     text = buffer.getvalue()
     svg = text[text.index("<svg") :]
     svg = svg.replace("#000000", "currentColor").replace("#ffffff", "var(--paper)")
+    # a line's colour is too pale for text, on white or on black
+    svg = re.sub(r"(<text [^>]*?)fill: (#[0-9a-f]{6})", rf"\1fill: {TEXT_COLOUR}", svg)
     # names like axes_1 are those of every figure, and nothing refers to them
     return re.sub(r'<g id="[^"]*"', "<g", svg)

@@ -38,7 +38,7 @@ _DASHES: tuple[Dash, ...] = (
     (0, (7, 2, 2, 2)),
     (0, (9, 2, 2, 2, 2, 2)),
 )
-_GREY = "#8a8a8a"
+GREY = "#8a8a8a"
 WIDTH = 8.4
 # rarer than this is nothing that the eye could use beside the rest
 _LEAST_SHOWN = 1e-15
@@ -47,7 +47,7 @@ _RARE = 5e-4
 POINTS = 600
 # the trade that every AQM makes
 _OVERVIEW = ("sojourn_mean", "loss_ratio")
-_ONE_IN = {0.1: "1 in 10", 0.01: "1 in 100", 0.001: "1 in 1000"}
+_QUANTILES = {0.1: "p90", 0.01: "p99", 0.001: "p99.9"}
 
 
 def colours(names: Sequence[str]) -> dict[str, str]:
@@ -217,12 +217,12 @@ def sojourn_tail_figure(records: Sequence[Record]) -> Figure:
     figure, ax = _draw_tails(tails)
     # beside the curves, where they cannot hide the words
     right = ax.secondary_yaxis("right")
-    right.set_yticks(list(_ONE_IN), list(_ONE_IN.values()), fontsize=8, color=_GREY)
+    right.set_yticks(list(_QUANTILES), list(_QUANTILES.values()), fontsize=8, color=GREY)
     right.minorticks_off()
     right.tick_params(length=0)
     right.spines[:].set_visible(False)
-    for level in _ONE_IN:
-        ax.axhline(level, color=_GREY, lw=0.9, ls=":", zorder=0)
+    for level in _QUANTILES:
+        ax.axhline(level, color=GREY, lw=0.9, ls=":", zorder=0)
     ax.set_xlabel(f"{DISTRIBUTIONS['sojourn']} ({unit})")
     ax.set_ylabel("share of packets with so much or more")
     return figure

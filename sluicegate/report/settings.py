@@ -11,18 +11,21 @@ from sluicegate.scenario import Discipline
 Rows = list[list[str]]
 
 
-def discipline_rows(disciplines: Sequence[Discipline]) -> Rows:
-    """Each discipline, its AQM, and the parameters that apply."""
-    return [[each.name, each.configured.name, _applying(each)] for each in disciplines]
+def discipline_rows(disciplines: Sequence[Discipline]) -> tuple[list[str], Rows]:
+    """Header and rows: each discipline, its AQM, what was given, and which defaults apply."""
+    header = ["discipline", "AQM", "given", "defaults that apply"]
+    return header, [[each.name, each.configured.name, *_parameters(each)] for each in disciplines]
 
 
-def _applying(discipline: Discipline) -> str:
-    """The parameters that have a meaning with the present choices, and the queue's part."""
-    fields: dict[str, object] = {}
+def _parameters(discipline: Discipline) -> tuple[str, str]:
+    """What was given, and the defaults that have a meaning beside it."""
+    applying: dict[str, object] = {}
     if isinstance(aqm := discipline.configured, Aqm):
         params = [p for p in aqm.of.params if aqm.of.applies(p, aqm.params)]
-        fields = {param.name: aqm.params[param.name] for param in params}
-    fields |= {"victim": discipline.victim, "ecn": discipline.ecn}
+        applying = {param.name: aqm.params[param.name] for param in params}
+    given = {name: value for name, value in applying.items() if name in discipline.params}
+    defaults = {name: value for name, value in applying.items() if name not in given}
+    given |= {"victim": discipline.victim, "ecn": discipline.ecn}
     if discipline.scheduler.kind != "fifo":
-        fields["scheduler"] = discipline.scheduler.table()
-    return assignments(fields)
+        given["scheduler"] = discipline.scheduler.table()
+    return assignments(given), assignments(defaults)

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from rich.table import Table
-
-from sluicegate.estimate import Measure
+from sluicegate.estimate import Measure, paired
 from sluicegate.measures import DEFINITIONS
 from sluicegate.record import Record, names
-from sluicegate.report.terminal import terminal_table
+from sluicegate.report.terminal import TerminalTable, terminal_table
 from sluicegate.report.text import measure_text
 
 if TYPE_CHECKING:
@@ -50,11 +48,7 @@ def label(measure: str, time_unit: str, between: str = " ") -> str:
 
 def comparison_rows(comparison: Comparison) -> tuple[list[str], list[list[str]]]:
     """Header and rows of a comparison's table, a row per discipline in the scenario's order."""
-    records = comparison.records
-    shown = [
-        name for world, own in comparison.records_by_world() for name in world.key_measures(own)
-    ]
-    columns = [Column(name, records[0].time_unit) for name in dict.fromkeys(shown)]
+    records, columns = comparison.records, key_columns(comparison)
     header = ["discipline", *(column.header for column in columns)]
     rows = [
         [name, *(column.text(record.measures) for column in columns)]
@@ -63,7 +57,47 @@ def comparison_rows(comparison: Comparison) -> tuple[list[str], list[list[str]]]
     return header, rows
 
 
-def comparison_table(comparison: Comparison) -> Table:
+def key_columns(comparison: Comparison) -> list[Column]:
+    """The measures that matter most, a column each."""
+    shown = [
+        name for world, own in comparison.records_by_world() for name in world.key_measures(own)
+    ]
+    return [Column(name, comparison.records[0].time_unit) for name in dict.fromkeys(shown)]
+
+
+def difference_rows(comparison: Comparison) -> tuple[list[str], list[list[str]]]:
+    """Header and rows: how far each discipline is above the first, in each world that knows."""
+    columns = key_columns(comparison)
+    header = ["discipline", *(column.header for column in columns)]
+    rows = []
+    for _, (first, *others) in comparison.records_by_world():
+        for record in others:
+            found: dict[str, Measure] = {}
+            for column in columns:
+                name = column.measure
+                if name in record.measures and name in first.measures:
+                    pair = paired(record.values(name), first.values(name))
+                    found |= {} if pair is None else {name: pair}
+            if found:
+                cells = [column.text(found) for column in columns]
+                rows.append([f"{record.discipline} less {first.discipline}", *cells])
+    return header, rows
+
+
+def seen(records: Sequence[Record], *measures: str) -> str:
+    """What a figure shows, for those who cannot see it: these measures of each record."""
+    columns = [Column(name, records[0].time_unit) for name in measures]
+    told = []
+    for name, record in zip(names(records), records, strict=True):
+        cells = [
+            f"{label(each.measure, each.time_unit)} {each.text(record.measures)}"
+            for each in columns
+        ]
+        told.append(f"{name}: {', '.join(cells)}")
+    return f"{'; '.join(told)}."
+
+
+def comparison_table(comparison: Comparison) -> TerminalTable:
     """The same table for the terminal."""
     header, rows = comparison_rows(comparison)
     return terminal_table(header, rows)

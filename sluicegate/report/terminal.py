@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
+from dataclasses import dataclass
 
+from rich.console import Console, ConsoleOptions, RenderResult
 from rich.markup import escape
+from rich.measure import Measurement
 from rich.table import Table
 
 # a bound is a number, too
 _NUMBER = re.compile(r"(?:[<>] )?[-+(]?\d|n/a$")
+
+_BOUNDLESS = 100_000
 
 
 def numeric_columns(header: list[str], rows: list[list[str]]) -> list[bool]:
@@ -19,13 +25,59 @@ def numeric_columns(header: list[str], rows: list[list[str]]) -> list[bool]:
     ]
 
 
-def terminal_table(header: list[str], rows: list[list[str]], title: str = "") -> Table:
-    """A plain table for the terminal: words to the left, numbers to the right."""
-    table = Table(title=escape(title) or None, title_justify="left", title_style="bold", box=None)
-    table.pad_edge = False
-    for place, numeric in enumerate(numeric_columns(header, rows)):
-        # folded where there is no room: a number that is cut off would be another one
-        table.add_column(header[place], justify="right" if numeric else "left", overflow="fold")
-    for row in rows:
-        table.add_row(*map(escape, row))
-    return table
+@dataclass(frozen=True)
+class TerminalTable:
+    """A plain table: words to the left, numbers to the right.
+
+    Words are broken where they have spaces. Where columns have no room beside each other, the
+    others stand in a table below, again with the first column: no number is broken.
+    """
+
+    header: list[str]
+    rows: list[list[str]]
+    title: str = ""
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        """Yield one table, or several one below the other."""
+        # measured where nothing is in the way, or it would be clipped
+        boundless = options.update(max_width=_BOUNDLESS)
+        left = list(range(1, len(self.header)))
+        title = self.title
+        while True:
+            shown = left[:1]
+            while len(shown) < len(left):
+                wider = self._table([0, *left[: len(shown) + 1]], title)
+                if Measurement.get(console, boundless, wider).minimum > options.max_width:
+                    break
+                shown = left[: len(shown) + 1]
+            yield self._table([0, *shown] if self.header else [], title)
+            left, title = left[len(shown) :], ""
+            if not left:
+                return
+
+    def _table(self, places: Sequence[int], title: str) -> Table:
+        table = Table(
+            title=escape(title) or None, title_justify="left", title_style="bold", box=None
+        )
+        table.pad_edge = False
+        numeric = numeric_columns(self.header, self.rows)
+        for place in places:
+            table.add_column(
+                self.header[place],
+                justify="right" if numeric[place] else "left",
+                overflow="fold",
+                no_wrap=False,
+                min_width=_longest(self.rows, place) if numeric[place] else None,
+            )
+        for row in self.rows:
+            table.add_row(*(escape(row[place]) for place in places))
+        return table
+
+
+def _longest(rows: list[list[str]], place: int) -> int:
+    return max((len(row[place]) for row in rows), default=1)
+
+
+def terminal_table(header: list[str], rows: list[list[str]], title: str = "") -> TerminalTable:
+    """A table for the terminal."""
+    return TerminalTable(header, rows, title)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
@@ -23,12 +25,19 @@ def queue_figure(trace: Trace) -> Figure:
     return figure
 
 
-def throughput_figure(trace: Trace) -> Figure:
-    """Draw the throughput in each bin, of the flows that received most."""
-    received = trace.flow_course.sum(axis=1)
-    columns = trace.flows.select("type", "id", "source", "destination").rows()
+def throughput_figure(trace: Trace, places: Sequence[int]) -> Figure:
+    """Draw the throughput in each bin, of the heaviest flows.
+
+    Args:
+        trace: What was read.
+        places: The rows of its flows to choose from, the heaviest first.
+    """
+    shown = list(places[:_MOST_LINES])
+    columns = trace.flows[shown].select("type", "id", "source", "destination").rows()
     names = [f"{kind} {fid}, {source} to {end}" for kind, fid, source, end in columns]
-    figure = _figure(trace, trace.flow_course / 1e6, _THROUGHPUT_BINS, names, received)
+    courses = trace.flow_course_of(shown) / 1e6
+    rest = len(places) - len(shown)
+    figure = _figure(trace, courses, _THROUGHPUT_BINS, names, courses.sum(axis=1), rest)
     figure.axes[0].set_ylabel("throughput (Mb/s)")
     return figure
 
@@ -39,8 +48,9 @@ def _figure(
     bins: int,
     names: list[str],
     weights: NDArray[np.float64],
+    more: int = 0,
 ) -> Figure:
-    """Draw the courses, shape (N, bins), of those that weigh most."""
+    """Draw the courses, shape (N, bins), of those that weigh most; `more` are left out already."""
     heaviest = np.argsort(-weights, kind="stable")[:_MOST_LINES]
     shown = [int(k) for k in heaviest if weights[k] > 0]
     figure = Figure(figsize=(WIDTH, height_for(names[:_MOST_LINES])), layout="constrained")
@@ -65,7 +75,7 @@ def _figure(
     ax.grid(alpha=0.25)
     ax.spines[["top", "right"]].set_visible(False)
     if shown:
-        rest = int((weights > 0).sum()) - len(shown)
+        rest = int((weights > 0).sum()) - len(shown) + more
         title = f"and {rest} more" if rest else None
         figure.legend(loc="outside right upper", title=title, labelcolor="linecolor", frameon=False)
     return figure

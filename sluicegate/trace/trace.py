@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from os import PathLike, fspath
@@ -115,10 +115,22 @@ class Trace:
 
         return pl.DataFrame(list(map(_link, self._found.links)), schema=_LINKS)
 
-    @cached_property
+    @property
     def flow_course(self) -> NDArray[np.float64]:
         """Throughput of each flow in each bin, bit/s, shape (flows, bins)."""
-        return 8 * self._course([flow.course for flow in self._found.flows])
+        return self.flow_course_of(range(len(self._found.flows)))
+
+    def flow_course_of(self, places: Iterable[int]) -> NDArray[np.float64]:
+        """Throughput in each bin of the flows in these rows of `flows`, bit/s, shape (n, bins)."""
+        return 8 * self._course([self._found.flows[place].course for place in places])
+
+    def heaviest(self, places: Iterable[int]) -> list[int]:
+        """These rows of `flows`, those first that received most bytes."""
+        import numpy as np
+
+        flows = self._found.flows
+        received = {place: float(np.frombuffer(flows[place].course).sum()) for place in places}
+        return sorted(received, key=lambda place: -received[place])
 
     @cached_property
     def link_course(self) -> NDArray[np.float64]:

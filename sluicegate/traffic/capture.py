@@ -30,6 +30,8 @@ class Capture:
         ecn_capable: Whether the packet carries ECT(0) or ECT(1).
         not_ip: Frames of the file that held no IP packet and are in no column.
         link_types: The link types met, in order of appearance.
+        notes: What was left out, and why: frames without an IP packet, a last packet that is cut
+            off, packets whose time is not known.
 
     """
 
@@ -41,14 +43,15 @@ class Capture:
     ecn_capable: NDArray[np.bool_]
     not_ip: int
     link_types: tuple[str, ...]
+    notes: tuple[str, ...] = ()
 
     @classmethod
     def read(cls, path: str | PathLike[str]) -> Capture:
-        """Read a capture.
+        """Read a capture; it may be compressed by gzip or Zstandard.
 
         Raises:
-            SluiceError: The file cannot be read, is no capture, is cut off or corrupt (the packet
-                is named), has a link type without support, or holds no IP packet.
+            SluiceError: The file cannot be read, is no capture, is corrupt (the packet is named),
+                has a link type without support, or holds no IP packet.
 
         """
         try:
@@ -64,6 +67,7 @@ class Capture:
             ecn_capable=columns.ecn_capable,
             not_ip=columns.not_ip,
             link_types=tuple(columns.link_types),
+            notes=tuple(columns.notes),
         )
 
     @property

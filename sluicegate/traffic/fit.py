@@ -29,12 +29,17 @@ _SIMULATED_PATHS = 39  # their least and greatest are a 95 % band: 2 / (39 + 1) 
 
 
 class Row(NamedTuple):
-    """One figure of a fit: a name, a value, its unit ("" if it has none), and what it means."""
+    """One figure of a fit: a name, a value, its unit ("" if it has none), and what it means.
+
+    `low` and `high` are the ends of its 95 % interval, where it has one.
+    """
 
     name: str
     value: float | int | str
     unit: str
     meaning: str
+    low: float | None = None
+    high: float | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -137,7 +142,8 @@ class TrafficFit:
         for name in ("variance_time", "rescaled_range", "wavelet"):
             estimate: HurstEstimate = getattr(self, name)
             interval = f"95 % interval {estimate.low:.2f} to {estimate.high:.2f}"
-            rows.append(Row(f"hurst_{name}", estimate.hurst, "", interval))
+            ends = estimate.low, estimate.high
+            rows.append(Row(f"hurst_{name}", estimate.hurst, "", interval, *ends))
         return rows + self._source_rows()
 
     def _source_rows(self) -> list[Row]:

@@ -7,7 +7,7 @@ from typing import ClassVar, TypeVar
 
 from sluicegate.record import Record
 from sluicegate.report.text import assignments
-from sluicegate.scenario import Scenario
+from sluicegate.scenario import ReplayArrivals, Scenario
 from sluicegate.worlds.world import AnyScenario, World
 
 R = TypeVar("R", bound=Record)
@@ -39,3 +39,10 @@ class OneQueue(World[Scenario, R]):
             *(["mark_ratio"] if marked else []),
             "utilization",
         ]
+
+    def notes(self, scenario: Scenario, records: Sequence[R]) -> list[str]:
+        """What was left out of a capture."""
+        arrivals = scenario.arrivals
+        if not isinstance(arrivals, ReplayArrivals):
+            return []
+        return [f"{arrivals.capture}: {note}." for note in arrivals.packets.notes]

@@ -134,8 +134,8 @@ class World(ABC, Generic[S, R]):
     def key_measures(self, records: Sequence[R]) -> list[str]:
         """The measures that matter most of those that the records have, in order."""
 
-    def notes(self, scenario: S) -> list[str]:
-        """What a reader of the measures must know, a sentence each."""
+    def notes(self, scenario: S, records: Sequence[R]) -> list[str]:
+        """What a reader of the measures of these records must know, a sentence each."""
         return []
 
     def add_figures(self, page: Page, records: Sequence[R]) -> None:

@@ -40,31 +40,31 @@ impl Link {
         }
     }
 
-    /// The bytes from the IP header on, or `None` if the frame holds something else.
-    fn ip_of(self, frame: &[u8]) -> Option<&[u8]> {
+    /// The bytes from the IP header on; of a frame that holds something else its EtherType, where
+    /// it has one.
+    fn ip_of(self, frame: &[u8]) -> Result<&[u8], Option<EtherType>> {
         match self {
-            Self::RawIp => Some(frame),
+            Self::RawIp => Ok(frame),
             // A 4-byte address family; the IP version that follows says the same.
-            Self::Loopback => frame.get(4..),
+            Self::Loopback => frame.get(4..).ok_or(None),
             Self::Ethernet => {
-                let payload = LaxSlicedPacket::from_ethernet(frame)
-                    .ok()?
-                    .ether_payload()?;
-                is_ip(payload.ether_type).then_some(payload.payload)
+                let packet = LaxSlicedPacket::from_ethernet(frame).map_err(|_| None)?;
+                let payload = packet.ether_payload().ok_or(None)?;
+                ip_within(payload.ether_type, payload.payload)
             }
             Self::LinuxCooked => {
-                let sll = LinuxSllSlice::from_slice(frame).ok()?;
+                let sll = LinuxSllSlice::from_slice(frame).map_err(|_| None)?;
                 match sll.protocol_type() {
-                    LinuxSllProtocolType::EtherType(kind) if is_ip(kind) => {
-                        frame.get(LINUX_COOKED_BYTES..)
+                    LinuxSllProtocolType::EtherType(kind) => {
+                        ip_within(kind, frame.get(LINUX_COOKED_BYTES..).ok_or(None)?)
                     }
-                    _ => None,
+                    _ => Err(None),
                 }
             }
             Self::LinuxCooked2 => {
-                let kind = EtherType(u16::from_be_bytes([*frame.first()?, *frame.get(1)?]));
-                is_ip(kind).then_some(())?;
-                frame.get(LINUX_COOKED2_BYTES..)
+                let kind = frame.first_chunk().ok_or(None)?;
+                let kind = EtherType(u16::from_be_bytes(*kind));
+                ip_within(kind, frame.get(LINUX_COOKED2_BYTES..).ok_or(None)?)
             }
         }
     }
@@ -72,9 +72,56 @@ impl Link {
 
 const LINUX_COOKED_BYTES: usize = 16;
 const LINUX_COOKED2_BYTES: usize = 20;
+const PPPOE_BYTES: usize = 6;
+const PPPOE_SESSION: EtherType = EtherType(0x8864);
+const MPLS: [EtherType; 2] = [EtherType(0x8847), EtherType(0x8848)];
+/// PPP's protocol numbers of IPv4, IPv6 and MPLS (RFC 1332, RFC 5072, RFC 3032).
+const PPP_IP: [u16; 2] = [0x0021, 0x0057];
+const PPP_MPLS: u16 = 0x0281;
 
-fn is_ip(kind: EtherType) -> bool {
-    kind == ether_type::IPV4 || kind == ether_type::IPV6
+/// The IP packet that a payload of that EtherType is, or that a PPPoE session or a stack of MPLS
+/// labels carries.
+fn ip_within(kind: EtherType, payload: &[u8]) -> Result<&[u8], Option<EtherType>> {
+    let found = match kind {
+        ether_type::IPV4 | ether_type::IPV6 => Some(payload),
+        PPPOE_SESSION => in_pppoe(payload),
+        kind if MPLS.contains(&kind) => in_mpls(payload),
+        _ => None,
+    };
+    found.ok_or(Some(kind))
+}
+
+/// RFC 2516, section 4.
+fn in_pppoe(payload: &[u8]) -> Option<&[u8]> {
+    let (protocol, inner) = payload.get(PPPOE_BYTES..)?.split_first_chunk()?;
+    match u16::from_be_bytes(*protocol) {
+        protocol if PPP_IP.contains(&protocol) => Some(inner),
+        PPP_MPLS => in_mpls(inner),
+        _ => None,
+    }
+}
+
+/// RFC 3032, section 2.1; what is below the last label says itself whether it is IP.
+fn in_mpls(mut payload: &[u8]) -> Option<&[u8]> {
+    loop {
+        let (label, below) = payload.split_first_chunk::<4>()?;
+        payload = below;
+        if label[2] & 1 == 1 {
+            return matches!(payload.first()? >> 4, 4 | 6).then_some(payload);
+        }
+    }
+}
+
+/// What frames are called that hold no IP packet.
+pub(crate) fn other_name(kind: Option<EtherType>) -> String {
+    match kind {
+        Some(ether_type::ARP) => "ARP".into(),
+        Some(EtherType(0x88cc)) => "LLDP".into(),
+        // shorter values are lengths
+        Some(EtherType(length)) if length < 0x600 => "IEEE 802.3".into(),
+        Some(EtherType(kind)) => format!("EtherType {kind:#06x}"),
+        None => "unknown".into(),
+    }
 }
 
 /// One IP packet: the fields of [`crate::Capture`]'s columns, and between whom it goes.
@@ -94,9 +141,20 @@ pub struct Packet {
     pub ecn_capable: bool,
 }
 
-/// Reads the IP header in `frame`, of which `original_bytes` were on the wire.
-pub(crate) fn parse(link: Link, frame: &[u8], original_bytes: u32) -> Option<Packet> {
+/// Reads the IP header in `frame`, of which `original_bytes` were on the wire; of another frame
+/// gives the EtherType, where it has one.
+pub(crate) fn parse(
+    link: Link,
+    frame: &[u8],
+    original_bytes: u32,
+) -> Result<Packet, Option<EtherType>> {
     let ip = link.ip_of(frame)?;
+    let link_bytes = (frame.len() - ip.len()) as u32;
+    packet_of(ip, original_bytes.saturating_sub(link_bytes)).ok_or(None)
+}
+
+/// Reads an IP packet, or its beginning, of which `on_wire` bytes were on the wire.
+fn packet_of(ip: &[u8], on_wire: u32) -> Option<Packet> {
     let packet = LaxSlicedPacket::from_ip(ip).ok()?;
     let net = packet.net.as_ref()?;
     let (stated_bytes, least_bytes, ecn) = match net {
@@ -120,8 +178,6 @@ pub(crate) fn parse(link: Link, frame: &[u8], original_bytes: u32) -> Option<Pac
         }
         LaxNetSlice::Arp(_) => return None,
     };
-    let link_bytes = (frame.len() - ip.len()) as u32;
-    let on_wire = original_bytes.saturating_sub(link_bytes);
     let stated_is_possible = (least_bytes..=on_wire).contains(&stated_bytes);
     let payload = net.ip_payload_ref()?;
     let protocol = payload.ip_number.0;

@@ -4,11 +4,12 @@
 //! (`headers.rs`), and gives one entry per IP packet, in order of time. [`ip_packet`] reads a
 //! single one.
 
+mod compressed;
 mod error;
 mod headers;
 mod records;
 
-use std::path::Path;
+use std::{collections::BTreeMap, path::Path};
 
 pub use error::CaptureError;
 use headers::Link;
@@ -35,35 +36,86 @@ pub struct Capture {
     pub not_ip: u64,
     /// Names of the link types met, in order of appearance.
     pub link_types: Vec<&'static str>,
+    /// What a reader must know, a sentence each: what was left out, and why.
+    pub notes: Vec<String>,
 }
 
 /// Reads an IP packet, or its beginning, of which `original_bytes` were on the wire; `None` if it
 /// is none.
 pub fn ip_packet(packet: &[u8], original_bytes: u32) -> Option<Packet> {
-    headers::parse(Link::RawIp, packet, original_bytes)
+    headers::parse(Link::RawIp, packet, original_bytes).ok()
 }
 
-/// Reads the capture at `path`; pcap in either byte order, with µs or ns, or pcapng.
+/// Reads the capture at `path`; pcap in either byte order, with µs or ns, or pcapng, as it is or
+/// compressed by gzip or Zstandard.
+///
+/// A last record that is cut off, as where a recorder was stopped, is left out with a note. So are
+/// packets with a time of 0 where all others are years later: their time is not known.
 ///
 /// # Errors
-/// A file that cannot be read, is no capture, is cut off or corrupt (with the number of the
-/// packet, counted from 1), has an unknown link type, or holds no IP packet.
+/// A file that cannot be read, is no capture, is corrupt (with the number of the packet, counted
+/// from 1), has an unknown link type, or holds no IP packet.
 pub fn read(path: impl AsRef<Path>) -> Result<Capture, CaptureError> {
     let path = path.as_ref();
     let mut capture = Capture::default();
-    for_each_record(path, |record| capture.push(path, record))?;
+    let mut others = BTreeMap::new();
+    let cut = for_each_record(path, |record| capture.push(path, record, &mut others))?;
     capture.sort_by_time();
+    capture.drop_untimed();
     let Some(&first) = capture.time_ns.first() else {
-        return Err(CaptureError::NoIp {
+        return Err(cut.unwrap_or(CaptureError::NoIp {
             path: path.to_owned(),
             frames: capture.not_ip,
-        });
+        }));
     };
     capture.time_ns.iter_mut().for_each(|time| *time -= first);
+    capture.note(cut, &others);
     Ok(capture)
 }
 
+/// A year, ns: no capture starts that long before its second packet.
+const YEAR_NS: u64 = 365 * 24 * 3600 * 1_000_000_000;
+
 impl Capture {
+    /// Leaves out packets with a time of 0 where the others are a year later or more; packets are
+    /// in order of time.
+    fn drop_untimed(&mut self) {
+        let untimed = self.time_ns.partition_point(|time| *time == 0);
+        if self.time_ns.get(untimed).is_none_or(|next| *next < YEAR_NS) || untimed == 0 {
+            return;
+        }
+        self.time_ns.drain(..untimed);
+        self.bytes.drain(..untimed);
+        self.flow.drain(..untimed);
+        self.protocol.drain(..untimed);
+        self.ecn_capable.drain(..untimed);
+        self.notes.push(match untimed {
+            1 => "1 packet with a time of 0 is left out: all others came after 1970".into(),
+            _ => format!(
+                "{untimed} packets with a time of 0 are left out: all others came after 1970"
+            ),
+        });
+    }
+
+    /// Says what was left out.
+    fn note(&mut self, cut: Option<CaptureError>, others: &BTreeMap<String, u64>) {
+        if let Some(CaptureError::CutOff { packet, .. }) = cut {
+            self.notes.push(format!(
+                "the file ends within packet {packet}, which is left out"
+            ));
+        }
+        if !others.is_empty() {
+            let named: Vec<_> = others
+                .iter()
+                .map(|(name, count)| format!("{name} ({count})"))
+                .collect();
+            self.notes.push(format!(
+                "frames without an IP packet are left out: {}",
+                named.join(", ")
+            ));
+        }
+    }
+
     /// The flow of each packet as a number: flows are counted from 0 in the order of their hashes.
     pub fn flow_numbers(&self) -> Vec<u32> {
         let mut hashes = self.flow.clone();
@@ -74,7 +126,12 @@ impl Capture {
     }
 
     /// Appends the IP packet of one record, with its time since 1970.
-    fn push(&mut self, path: &Path, record: &Record) -> Result<(), CaptureError> {
+    fn push(
+        &mut self,
+        path: &Path,
+        record: &Record,
+        others: &mut BTreeMap<String, u64>,
+    ) -> Result<(), CaptureError> {
         let link = Link::from_number(record.link_type).ok_or_else(|| CaptureError::LinkType {
             path: path.to_owned(),
             packet: record.packet,
@@ -83,9 +140,13 @@ impl Capture {
         if !self.link_types.contains(&link.name()) {
             self.link_types.push(link.name());
         }
-        let Some(packet) = headers::parse(link, record.data, record.original_bytes) else {
-            self.not_ip += 1;
-            return Ok(());
+        let packet = match headers::parse(link, record.data, record.original_bytes) {
+            Ok(packet) => packet,
+            Err(kind) => {
+                self.not_ip += 1;
+                *others.entry(headers::other_name(kind)).or_default() += 1;
+                return Ok(());
+            }
         };
         self.time_ns.push(record.time_ns);
         self.bytes.push(packet.bytes);

@@ -1,14 +1,14 @@
 //! From a file to its records: pcap and pcapng told apart, times made absolute, damage named.
 
 use std::fs::File;
-use std::io::Read;
+use std::io::{Cursor, ErrorKind, Read};
 use std::path::Path;
 
 use pcap_parser::pcapng::Block;
 use pcap_parser::traits::PcapReaderIterator;
 use pcap_parser::{PcapBlockOwned, PcapError, PcapHeader, create_reader};
 
-use crate::CaptureError;
+use crate::{CaptureError, compressed::plain};
 
 /// No packet is longer: IP stops at 64 KiB, Linux's offloaded ones at 512 KiB.
 const LARGEST_PACKET_BYTES: u32 = 1 << 20;
@@ -30,10 +30,11 @@ pub(crate) struct Record<'a> {
 }
 
 /// Calls `visit` for each record of the capture at `path`; memory does not grow with the file.
+/// Gives the error that the last record is cut off, if it is.
 pub(crate) fn for_each_record(
     path: &Path,
     mut visit: impl FnMut(&Record) -> Result<(), CaptureError>,
-) -> Result<(), CaptureError> {
+) -> Result<Option<CaptureError>, CaptureError> {
     let mut reader = open(path)?;
     let mut decoder = Decoder::default();
     loop {
@@ -53,12 +54,17 @@ pub(crate) fn for_each_record(
                 reader.consume(length);
                 continue;
             }
-            Err(PcapError::Eof) => return Ok(()),
+            Err(PcapError::Eof) => return Ok(None),
             Err(PcapError::Incomplete(_)) => None,
             Err(error) => Some(error.to_owned_vec()),
         };
         match damage {
-            Some(damage) => return Err(decoder.damaged(path, &damage, reader.data())),
+            Some(damage) => {
+                return match decoder.damaged(path, &damage, reader.data()) {
+                    cut @ CaptureError::CutOff { .. } => Ok(Some(cut)),
+                    error => Err(error),
+                };
+            }
             None => reader.refill().map_err(|_| unreadable(path))?,
         }
     }
@@ -69,12 +75,15 @@ fn open(path: &Path) -> Result<Box<dyn PcapReaderIterator + Send>, CaptureError>
         path: path.to_owned(),
         source,
     };
+    let mut file = File::open(path).and_then(plain).map_err(io_error)?;
     let mut head = Vec::new();
-    File::open(path)
-        .and_then(|file| file.take(4).read_to_end(&mut head))
+    file.by_ref()
+        .take(4)
+        .read_to_end(&mut head)
         .map_err(io_error)?;
-    let file = File::open(path).map_err(io_error)?;
-    create_reader(BUFFER_BYTES, file).map_err(|_| match head.as_slice() {
+    let whole = Full(Cursor::new(head.clone()).chain(file));
+    create_reader(BUFFER_BYTES, whole).map_err(|error| match head.as_slice() {
+        _ if matches!(error, PcapError::ReadError) => unreadable(path),
         [] => CaptureError::Empty {
             path: path.to_owned(),
         },
@@ -94,6 +103,25 @@ fn open(path: &Path) -> Result<Box<dyn PcapReaderIterator + Send>, CaptureError>
                 .join(" "),
         },
     })
+}
+
+/// Fills what it is given to the brim, up to the end of the file: the reader of a file's header
+/// reads once.
+struct Full<R>(R);
+
+impl<R: Read> Read for Full<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
+        let mut filled = 0;
+        while filled < buffer.len() {
+            match self.0.read(&mut buffer[filled..]) {
+                Ok(0) => break,
+                Ok(read) => filled += read,
+                Err(error) if error.kind() == ErrorKind::Interrupted => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(filled)
+    }
 }
 
 fn unreadable(path: &Path) -> CaptureError {

@@ -18,6 +18,7 @@ pub struct CaptureColumns {
     ecn_capable: Py<PyArray1<bool>>,
     not_ip: u64,
     link_types: Vec<&'static str>,
+    notes: Vec<String>,
 }
 
 /// Adds this file's class and function to the module.
@@ -26,7 +27,7 @@ pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(read_capture, module)?)
 }
 
-/// Reads a pcap or pcapng file.
+/// Reads a pcap or pcapng file, which may be compressed.
 #[pyfunction]
 fn read_capture(py: Python<'_>, path: PathBuf) -> PyResult<CaptureColumns> {
     let capture = abandonable(py, || sluice_capture::read(path))?
@@ -39,5 +40,6 @@ fn read_capture(py: Python<'_>, path: PathBuf) -> PyResult<CaptureColumns> {
         ecn_capable: PyArray1::from_vec(py, capture.ecn_capable).unbind(),
         not_ip: capture.not_ip,
         link_types: capture.link_types,
+        notes: capture.notes,
     })
 }

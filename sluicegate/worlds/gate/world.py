@@ -82,10 +82,10 @@ class Gate(World[NetworkScenario, GateRecord]):
         """Those of the network world."""
         return Network().key_measures(records)
 
-    def notes(self, scenario: NetworkScenario) -> list[str]:
-        """What is the kernel's and not the scenario's."""
+    def notes(self, scenario: NetworkScenario, records: Sequence[GateRecord]) -> list[str]:
+        """Those of the network world, and what is the kernel's and not the scenario's."""
         notes = [
-            *scenario.notes(),
+            *Network().notes(scenario, records),
             "In the gate TCP is the kernel's: only congestion control, packet size, ECN, starts, "
             "stops and sizes are the scenario's. The links to the router have no rate.",
         ]

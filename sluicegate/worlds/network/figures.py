@@ -28,6 +28,7 @@ def add_network(page: Page, records: Sequence[NetworkRecord]) -> None:
             series.queue_series_figure(records, port=place),
             f"The queue in time{f': {port.name}' if len(ports) > 1 else ''}",
             reading + dotted,
+            _seen(records, place),
         )
     if len(ports) > 1:
         others = f"Queue by queue; the other figures are of {ports[main].name}."
@@ -53,6 +54,17 @@ def add_network(page: Page, records: Sequence[NetworkRecord]) -> None:
             "Of all flows without an end of their own. The steeper a curve, the more alike the "
             "flows; under TCP those with long round trips get less.",
         )
+
+
+def _seen(records: Sequence[NetworkRecord], place: int) -> str:
+    """What the queue in time shows, for those who cannot see it."""
+    columns = [Column(name, "s") for name in ("queue_mean", "queue_deviation")]
+    told = (
+        f"{record.discipline}: mean {columns[0].text(record.ports[place].measures)} packets, "
+        f"deviation {columns[1].text(record.ports[place].measures)}"
+        for record in records
+    )
+    return "; ".join(told) + "."
 
 
 def port_rows(records: Sequence[NetworkRecord]) -> tuple[list[str], list[list[str]]]:

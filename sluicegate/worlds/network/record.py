@@ -181,6 +181,10 @@ class NetworkRecord(Record):
         """A column of `series`, a row per replication, shape (R, T); NaN where it is null."""
         return _rows(self.series, name)
 
+    def values(self, measure: str) -> FloatArray:
+        """A column of `replications`, shape (R,)."""
+        return self.replications[measure].to_numpy()
+
     @property
     def lasting_flows(self) -> pl.DataFrame:
         """The rows of `flows` whose flows have no end of their own."""

@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
 from sluicegate.record import FloatArray
-from sluicegate.report.plots import WIDTH, colours, label
+from sluicegate.report.plots import GREY, WIDTH, colours, label
 from sluicegate.worlds.network.record import NetworkRecord
 
 # as many as the eye tells apart over the width of a page
@@ -31,6 +31,7 @@ class _Strip:
     name: str
     colour: str
     duration_s: float
+    warm_up_s: float
     times_s: FloatArray
     samples: FloatArray
     target: float | None
@@ -89,9 +90,10 @@ def reading(record: NetworkRecord) -> str:
     """What the line and the band of a strip are, for a caption."""
     port = record.ports[0]
     bin_s = _bin_samples(len(port.times_s)) * port.sample_s
+    shaded = " Shaded: the warm-up, which is not measured; ▲: how far it reaches beyond the scale."
     return (
         f"The line is the first replication, in means over {bin_s:.2g} s; the band holds 90 % of "
-        "the samples of all replications."
+        f"the samples of all replications.{shaded if _warm_up_s(record) else ''}"
     )
 
 
@@ -99,6 +101,12 @@ def own_target(record: NetworkRecord) -> float | None:
     """The queue that a record's AQM is to hold, packets; None if it knows none."""
     value = record.run["aqm"]["params"].get("q_ref")
     return None if value is None else float(value)
+
+
+def _warm_up_s(record: NetworkRecord) -> float:
+    """What is left out of the measures: what the scenario says, or half of the duration."""
+    given = record.run["warm_up_s"]
+    return float(record.run["duration_s"]) / 2 if given is None else float(given)
 
 
 def _columns(records: Sequence[NetworkRecord], port: int, name: str) -> list[FloatArray]:
@@ -116,8 +124,9 @@ def _strips(
     for record, samples, target in zip(records, columns, targets, strict=True):
         if not np.isnan(samples).all():
             times_s = record.ports[0].times_s
-            name, duration_s = record.discipline, float(record.run["duration_s"])
-            strips.append(_Strip(name, colour[name], duration_s, times_s, samples, target))
+            name = record.discipline
+            ends_s = float(record.run["duration_s"]), _warm_up_s(record)
+            strips.append(_Strip(name, colour[name], *ends_s, times_s, samples, target))
     return strips
 
 
@@ -125,21 +134,26 @@ def _figure(strips: Sequence[_Strip], upwards: str, changes_s: Sequence[float]) 
     height = 0.7 + (1.5 if len(strips) < 3 else 1.2) * len(strips)
     figure = Figure(figsize=(WIDTH, height), layout="constrained")
     axes = figure.subplots(len(strips), 1, sharex=True, squeeze=False)[:, 0]
+    tops = []
     for ax, strip in zip(axes, strips, strict=True):
-        _draw(ax, strip)
+        tops.append(_draw(ax, strip))
         for change_s in changes_s:
             ax.axvline(change_s, color="black", lw=0.8, alpha=0.5)
     axes[-1].set_xlim(0, max(strip.duration_s for strip in strips))
     axes[-1].set_xlabel("time (s)")
     figure.supylabel(
-        upwards if _scale(list(axes)) else f"{upwards}, each on its scale", fontsize=10
+        upwards if _scale(list(axes), tops) else f"{upwards}, each on its scale", fontsize=10
     )
+    for ax, strip in zip(axes, strips, strict=True):
+        _mark_cut(ax, strip)
     return figure
 
 
-def _scale(axes: Sequence[Axes]) -> bool:
-    """Give all strips one scale; each its own, and return False, where that makes one flat."""
-    tops = [max(0.0, float(ax.dataLim.y1)) for ax in axes]
+def _scale(axes: Sequence[Axes], tops: Sequence[float]) -> bool:
+    """Give all strips one scale; each its own, and return False, where that makes one flat.
+
+    What is measured sets it: of what the warm-up has above, a mark tells.
+    """
     highest = max(tops)
     # a queue that is always empty is flat on any scale
     alike = all(top >= _FLAT * highest for top in tops if top > 0)
@@ -149,7 +163,8 @@ def _scale(axes: Sequence[Axes]) -> bool:
     return alike
 
 
-def _draw(ax: Axes, strip: _Strip) -> None:
+def _draw(ax: Axes, strip: _Strip) -> float:
+    """Draw a strip; returns the highest value that is measured, after the warm-up."""
     width = _bin_samples(len(strip.times_s))
     bins = len(strip.times_s) // width
     samples = strip.samples[:, : bins * width].reshape(-1, bins, width)
@@ -163,6 +178,30 @@ def _draw(ax: Axes, strip: _Strip) -> None:
     ax.set_title(name, loc="left", fontsize=9, color=strip.colour, pad=2)
     ax.grid(axis="y", alpha=0.25)
     ax.spines[["top", "right"]].set_visible(False)
+    if strip.warm_up_s:
+        ax.axvspan(0, strip.warm_up_s, color=GREY, alpha=0.12, lw=0, zorder=0)
+    measured = times_s >= strip.warm_up_s
+    shown = high[measured] if measured.any() else high
+    return max(float(np.nanmax(shown, initial=0.0)), strip.target or 0.0)
+
+
+def _mark_cut(ax: Axes, strip: _Strip) -> None:
+    """An arrow where the warm-up reaches beyond the scale, with how far."""
+    top = ax.get_ylim()[1]
+    early = strip.samples[:, strip.times_s < strip.warm_up_s]
+    highest = float(np.nanmax(early, initial=0.0))
+    if highest > top:
+        place = (strip.warm_up_s, 1.0)
+        ax.annotate(
+            f"▲ {highest:.3g}",
+            place,
+            xycoords=("data", "axes fraction"),
+            xytext=(-3, -1),
+            textcoords="offset points",
+            ha="right",
+            va="top",
+            fontsize=8,
+        )
 
 
 def _bin_samples(samples: int) -> int:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, ClassVar, Self
 
 from sluicegate.report.text import assignments, reading_of_intervals
 from sluicegate.scenario import Discipline, NetworkScenario
+from sluicegate.worlds.network.notes import no_bottleneck
 from sluicegate.worlds.network.record import NetworkRecord
 from sluicegate.worlds.network.simulate import simulate
 from sluicegate.worlds.world import AnyScenario, Tell, World, check_alone
@@ -116,9 +117,9 @@ class Network(World[NetworkScenario, NetworkRecord]):
             "utilization",
         ]
 
-    def notes(self, scenario: NetworkScenario) -> list[str]:
-        """Whether anything can be marked."""
-        return scenario.notes()
+    def notes(self, scenario: NetworkScenario, records: Sequence[NetworkRecord]) -> list[str]:
+        """What has no effect, which parameters suit another link, what is no bottleneck."""
+        return [*scenario.notes(), *no_bottleneck(scenario, records)]
 
     def add_figures(self, page: Page, records: Sequence[NetworkRecord]) -> None:
         """Add courses in time, flows, and further queues."""

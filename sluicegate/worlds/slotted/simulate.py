@@ -8,10 +8,13 @@ from importlib.metadata import version
 from os import PathLike, fspath
 from typing import Any
 
+import polars as pl
+
 from sluicegate import _engine, store
 from sluicegate.counts import QueueCounts, shares
 from sluicegate.errors import InterruptError, SluiceError
-from sluicegate.estimate import jackknifed, unit_correlation
+from sluicegate.estimate import jackknifed, of_each, unit_correlation
+from sluicegate.measures import QUEUE
 from sluicegate.registry import PythonAqm
 from sluicegate.scenario import Discipline, ReplayArrivals, Scenario, opened
 from sluicegate.threads import check_threads
@@ -114,7 +117,18 @@ def _record(
         delay_distribution=shares(total.delay.bins[0]),
         time_bin=total.delay.bin * length,
         resolution=1 / float(total.duration[0]),
+        replications=_replications(outcome, scenario.slot_s),
     )
+
+
+def _replications(outcome: _engine.SlottedOutcome, slot_s: float | None) -> pl.DataFrame:
+    """The measures of each replication, from its units."""
+    units: dict[int, list[_engine.Tally]] = {}
+    for unit in outcome.units:
+        units.setdefault(unit.replication, []).append(unit.tally)
+    known = [each for each in QUEUE if slot_s is not None or not each.unit.seconds_only]
+    slots_per_s = 1.0 if slot_s is None else 1 / slot_s
+    return pl.DataFrame(of_each(QueueCounts.of(list(units.values())), known, slots_per_s))
 
 
 def _method(

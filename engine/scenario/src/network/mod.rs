@@ -2,6 +2,7 @@
 
 mod distribution;
 mod flows;
+mod notes;
 mod scenario;
 mod tcp;
 mod topology;

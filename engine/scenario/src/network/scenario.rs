@@ -6,6 +6,7 @@ use crate::{
     network::{
         distribution::{DURATION, TIME},
         flows::Flows,
+        notes::notes,
         topology::{Pair, Route, Topology},
     },
     queue::Queue,
@@ -105,24 +106,7 @@ impl NetworkScenario {
     /// # Errors
     /// If a capture cannot be read.
     pub fn notes(&self) -> Result<Vec<String>, String> {
-        let marking: Vec<String> = self
-            .disciplines
-            .iter()
-            .filter(|discipline| discipline.ecn(&self.queue))
-            .map(Discipline::name)
-            .collect();
-        if marking.is_empty() {
-            return Ok(Vec::new());
-        }
-        for flows in &self.flows {
-            if flows.ecn_capable()? {
-                return Ok(Vec::new());
-            }
-        }
-        Ok(vec![format!(
-            "Nothing can be marked ({}): no flow has tcp = {{ ecn = true }}.",
-            marking.join(", ")
-        )])
+        notes(self)
     }
 }
 

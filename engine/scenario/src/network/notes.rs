@@ -1,0 +1,261 @@
+//! What a reader of a network's measures must know before comparing them: parameters that suit
+//! another link, and what has no effect.
+
+use sluice_aqm::{Class, Value};
+
+use crate::{
+    discipline::{AqmName, Discipline},
+    network::{flows::Flows, scenario::NetworkScenario},
+    show::rounded,
+};
+
+/// A parameter that is further than this factor from what the link would have is told.
+const FAR: f64 = 1.5;
+/// Of PI's default gains: C in the example of Hollot et al. 2001, packets/s.
+const PI_CAPACITY: f64 = 3750.0;
+/// Of Adaptive RED's rule for thresholds: the queueing delay to hold (Floyd et al. 2001, sec. 5.2).
+const TARGET_DELAY_S: f64 = 0.005;
+
+/// From the least to the greatest.
+#[derive(Clone, Copy)]
+struct Range(f64, f64);
+
+impl Range {
+    fn of(values: impl IntoIterator<Item = f64>) -> Self {
+        let start = Self(f64::INFINITY, 0.0);
+        let wider = |Self(low, high): Self, value: f64| Self(low.min(value), high.max(value));
+        values.into_iter().fold(start, wider)
+    }
+
+    fn map(self, rule: impl Fn(f64) -> f64) -> Self {
+        Self::of([rule(self.0), rule(self.1)])
+    }
+
+    /// The value of the range that is nearest to one that is far from all of it.
+    fn missed_by(self, value: f64) -> Option<f64> {
+        if value * FAR < self.0 {
+            return Some(self.0);
+        }
+        (value > self.1 * FAR).then_some(self.1)
+    }
+
+    fn shown(self, unit: &str) -> String {
+        if self.0 == self.1 {
+            return format!("{} {unit}", short(self.0));
+        }
+        format!("{} to {} {unit}", short(self.0), short(self.1))
+    }
+}
+
+/// Three digits tell what a parameter should be about.
+fn short(number: f64) -> String {
+    rounded(format!("{number:.2e}").parse().unwrap_or(number))
+}
+
+/// The links with the discipline, and the packets of the flows.
+struct Link {
+    megabits_per_s: Range,
+    packet_bytes: Range,
+    /// Packets that the link carries in a second.
+    capacity: Range,
+}
+
+impl Link {
+    /// `None` if there are no packets.
+    fn of(scenario: &NetworkScenario) -> Result<Option<Self>, String> {
+        let links = scenario.topology.simplex_links();
+        let queued = links.iter().filter(|link| link.queue);
+        let Range(slowest, fastest) = Range::of(queued.map(|link| link.rate_bps));
+        let mut sizes = Vec::new();
+        for flows in &scenario.flows {
+            sizes.extend(mean_packet_bytes(flows)?);
+        }
+        if sizes.is_empty() {
+            return Ok(None);
+        }
+        let packet_bytes = Range::of(sizes);
+        Ok(Some(Self {
+            megabits_per_s: Range(slowest / 1e6, fastest / 1e6),
+            packet_bytes,
+            capacity: Range(
+                slowest / 8.0 / packet_bytes.1,
+                fastest / 8.0 / packet_bytes.0,
+            ),
+        }))
+    }
+
+    /// What a parameter of that name would have to be; `None` if the link does not say.
+    fn rule(&self, class: &Class, name: &str, thresholds_given: bool) -> Option<Range> {
+        // who gives thresholds has chosen them for this link, and w with them
+        let has_thresholds = class.params.iter().any(|param| param.name == "max_th");
+        let red = has_thresholds && !thresholds_given;
+        let min_th = |capacity: f64| (TARGET_DELAY_S * capacity / 2.0).max(5.0);
+        match name {
+            "mean_packet_bytes" => Some(self.packet_bytes),
+            "capacity" => Some(self.capacity),
+            "min_th" if red => Some(self.capacity.map(min_th)),
+            "max_th" if red => Some(self.capacity.map(|c| 3.0 * min_th(c))),
+            "w" if red => Some(self.capacity.map(|c| -f64::exp_m1(-1.0 / c))),
+            _ => None,
+        }
+    }
+}
+
+/// Size of a group's packets; of a capture its mean, `None` of an empty one.
+fn mean_packet_bytes(flows: &Flows) -> Result<Option<f64>, String> {
+    Ok(match flows {
+        Flows::DatagramFlows(flows) => Some(f64::from(flows.packet_bytes)),
+        Flows::ReplayFlows(flows) => {
+            let bytes = &flows.capture.packets()?.bytes;
+            let sum: f64 = bytes.iter().map(|bytes| f64::from(*bytes)).sum();
+            (!bytes.is_empty()).then(|| sum / bytes.len() as f64)
+        }
+        flows => flows.tcp().map(|tcp| f64::from(tcp.packet_bytes)),
+    })
+}
+
+/// The notes of a scenario, a sentence each.
+///
+/// # Errors
+/// If a capture cannot be read.
+pub fn notes(scenario: &NetworkScenario) -> Result<Vec<String>, String> {
+    let link = Link::of(scenario)?;
+    let mut notes = Vec::from_iter(unmarked(scenario)?);
+    for flows in &scenario.flows {
+        if let Flows::ReplayFlows(flows) = flows {
+            let path = flows.capture.path().display();
+            let told = flows.capture.packets()?.notes.iter();
+            notes.extend(told.map(|note| format!("{path}: {note}.")));
+        }
+    }
+    for discipline in &scenario.disciplines {
+        // what the parameters of a user's own header mean, only the user knows
+        let AqmName::Named(_) = discipline.aqm else {
+            continue;
+        };
+        if let Some(link) = &link {
+            notes.extend(unsuited(discipline, link));
+            notes.extend(of_another_loop(discipline, link));
+        }
+        notes.extend(beyond(discipline, scenario.queue.limit));
+    }
+    Ok(notes)
+}
+
+/// The parameters that apply and are numbers, and whether each was given.
+fn numbers(discipline: &Discipline) -> Vec<(String, f64, bool)> {
+    let Some(configured) = discipline.configured() else {
+        return Vec::new();
+    };
+    let values: Vec<(&str, Value)> = configured.values().collect();
+    let shown = |name: &str| {
+        let found = values.iter().find(|(other, _)| *other == name);
+        found.map(|(_, value)| match value {
+            Value::Switch(on) => on.to_string(),
+            Value::Word(word) => word.clone(),
+            Value::Number(number) => number.to_string(),
+        })
+    };
+    let applies = |when: &str| match when.split_once('=') {
+        None => true,
+        Some((name, words)) => {
+            shown(name).is_some_and(|is| words.split('|').any(|word| word == is))
+        }
+    };
+    let given = |name: &str| discipline.params.0.iter().any(|(other, _)| other == name);
+    configured
+        .class()
+        .params
+        .iter()
+        .zip(&values)
+        .filter(|(param, _)| applies(&param.when))
+        .filter_map(|(param, (name, value))| match value {
+            Value::Number(number) => Some((param.name.clone(), *number, given(name))),
+            _ => None,
+        })
+        .collect()
+}
+
+/// What suits another link, and what would suit this one.
+fn unsuited(discipline: &Discipline, link: &Link) -> Option<String> {
+    let configured = discipline.configured()?;
+    let numbers = numbers(discipline);
+    let thresholds_given = numbers
+        .iter()
+        .any(|(name, _, is_given)| *is_given && ["min_th", "max_th"].contains(&name.as_str()));
+    let told: Vec<String> = numbers
+        .into_iter()
+        .filter_map(|(name, value, is_given)| {
+            let rule = link.rule(configured.class(), &name, thresholds_given)?;
+            let better = rule.missed_by(value)?;
+            let default = if is_given { "" } else { " (default)" };
+            let (value, better) = (rounded(value), short(better));
+            Some(format!("{name} = {value}{default} would be {better}"))
+        })
+        .collect();
+    (!told.is_empty()).then(|| {
+        format!(
+            "{}: for {} and packets of {}, {}.",
+            discipline.name(),
+            link.megabits_per_s.shown("Mb/s"),
+            link.packet_bytes.shown("bytes"),
+            told.join(", ")
+        )
+    })
+}
+
+/// Queues to hold that the buffer has no room for.
+fn beyond(discipline: &Discipline, limit: u32) -> Option<String> {
+    let (name, value, _) = numbers(discipline).into_iter().find(|(name, value, _)| {
+        ["q_ref", "min_th"].contains(&name.as_str()) && *value >= f64::from(limit)
+    })?;
+    Some(format!(
+        "{}: {name} = {} must be below queue.limit = {limit} to have an effect (packets).",
+        discipline.name(),
+        rounded(value)
+    ))
+}
+
+/// PI's default gains on a link that they were not designed for.
+fn of_another_loop(discipline: &Discipline, link: &Link) -> Option<String> {
+    let is_pi = discipline.configured()?.class().name == "pi";
+    let gains = numbers(discipline);
+    let default = |wanted: &str| {
+        gains
+            .iter()
+            .any(|(name, _, given)| name == wanted && !given)
+    };
+    if !is_pi || !default("a") || !default("b") {
+        return None;
+    }
+    link.capacity.missed_by(PI_CAPACITY)?;
+    Some(format!(
+        "{}: a and b (default) were designed for {} packets/s, not {}: coefficients = designed \
+         follows the link.",
+        discipline.name(),
+        rounded(PI_CAPACITY),
+        link.capacity.shown("packets/s")
+    ))
+}
+
+/// Disciplines that would mark, where no flow takes marks.
+fn unmarked(scenario: &NetworkScenario) -> Result<Option<String>, String> {
+    let marking: Vec<String> = scenario
+        .disciplines
+        .iter()
+        .filter(|discipline| discipline.ecn(&scenario.queue))
+        .map(Discipline::name)
+        .collect();
+    if marking.is_empty() {
+        return Ok(None);
+    }
+    for flows in &scenario.flows {
+        if flows.ecn_capable()? {
+            return Ok(None);
+        }
+    }
+    Ok(Some(format!(
+        "Nothing can be marked ({}): no flow has tcp = {{ ecn = true }}.",
+        marking.join(", ")
+    )))
+}

@@ -1,0 +1,93 @@
+"""What is said of a network's scenario whose AQMs are set for another link."""
+
+import pytest
+
+import sluicegate as sg
+from sluicegate import network
+
+
+def notes(aqm, rate_bps=50e6, packet_bytes=1500, limit=250, **params):
+    scenario = network.NetworkScenario(
+        topology=network.Dumbbell(rate_bps=rate_bps),
+        flows=[network.TcpFlows(tcp=network.Tcp(packet_bytes=packet_bytes))],
+        queue=sg.Queue(limit=limit),
+        disciplines=[sg.Discipline(aqm=aqm, params=params, label="it")],
+        duration_s=1.0,
+    )
+    return scenario.notes()
+
+
+# at 50 Mb/s C = 50e6 / 8 / 1500 = 4166.7 packets/s; Floyd et al. 2001: min_th = C 0.005 / 2 = 10.4
+FIFTY = "it: for 50 Mb/s and packets of 1500 bytes, "
+
+
+@pytest.mark.parametrize(
+    ("aqm", "params", "note"),
+    [
+        (
+            "red",
+            {},
+            "min_th = 5 (default) would be 10.4, max_th = 15 (default) would be 31.3, "
+            "w = 0.002 (default) would be 0.00024, "
+            "mean_packet_bytes = 500 (default) would be 1500.",
+        ),
+        (
+            "red",
+            {"min_th": 50, "max_th": 150, "mean_packet_bytes": 600},
+            "mean_packet_bytes = 600 would be 1500.",
+        ),
+        (
+            "ared",
+            {"thresholds": "automatic", "mean_packet_bytes": 1500},
+            "capacity = 2500 (default) would be 4170.",
+        ),
+        (
+            "pi",
+            {"coefficients": "designed", "capacity": 10_000},
+            "capacity = 10000 would be 4170.",
+        ),
+        ("lred", {"unit": "bytes"}, "mean_packet_bytes = 500 (default) would be 1500."),
+    ],
+)
+def test_what_the_link_determines_is_told(aqm, params, note):
+    assert notes(aqm, **params) == [FIFTY + note]
+
+
+def test_parameters_that_suit_the_link_are_not_told():
+    for aqm, params in (
+        ("drop_tail", {}),
+        ("codel", {}),
+        ("lred", {}),
+        ("pie", {}),
+        ("red", {"min_th": 5, "max_th": 15, "mean_packet_bytes": 1500}),
+        ("ared", {"thresholds": "automatic", "capacity": 4000, "mean_packet_bytes": 1500}),
+    ):
+        assert notes(aqm, **params) == [], aqm
+    assert notes("red", rate_bps=10e6, packet_bytes=500, w=0.0004) == []
+
+
+def test_gains_of_another_loop_and_queues_beyond_the_buffer_are_told():
+    assert notes("pi", rate_bps=400e6) == [
+        "it: a and b (default) were designed for 3750 packets/s, not 33300 packets/s: "
+        "coefficients = designed follows the link."
+    ]
+    assert notes("lred", limit=100) == [
+        "it: q_ref = 100 must be below queue.limit = 100 to have an effect (packets)."
+    ]
+
+
+def test_a_link_that_is_no_bottleneck_is_told():
+    scenario = network.NetworkScenario(
+        topology=network.Dumbbell(rate_bps=1e9, access_rate_bps=1e6, client_delays_s=[0.01]),
+        flows=[network.TcpFlows(count=4)],
+        disciplines=[sg.Discipline(aqm="drop_tail")],
+        duration_s=4.0,
+        replications=1,
+    )
+    told = (
+        "left -> right is 0.1 % busy at most: it is no bottleneck; it has 1000 Mb/s, and links "
+        "without the discipline have 1 Mb/s."
+    )
+    assert sg.compare(scenario).notes() == [told]
+    busy = scenario.replace({"topology.access_rate_bps": 1e9, "topology.rate_bps": 1e6})
+    assert sg.compare(busy).notes() == []
