@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parent.parent
-COPIED = ["Cargo.toml", "Cargo.lock", ".cargo", "aqm", "engine", "gate"]
+COPIED = ["Cargo.toml", "Cargo.lock", ".cargo", "aqm", "engine", "gate", "kernel"]
 
 
 def section(title: str) -> str:

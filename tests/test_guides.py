@@ -16,7 +16,7 @@ ROOT = Path(__file__).parent.parent
 PACKAGE = Path(sg.__file__).parent
 # and what `make generated` takes and writes
 ENGINE = [
-    *("Cargo.toml", "Cargo.lock", ".cargo", "aqm", "engine", "gate"),
+    *("Cargo.toml", "Cargo.lock", ".cargo", "aqm", "engine", "gate", "kernel"),
     *("Makefile", "requirements.lock", "pyproject.toml", "docs/reference", "sluicegate/scenario"),
 ]
 

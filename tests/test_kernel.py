@@ -1,4 +1,4 @@
-"""AQMs before the verifier of this machine's kernel; `kernel/tests/equal.rs` has them decide there."""
+"""AQMs before this kernel's verifier; `kernel/tests/equal.rs` has them decide in the kernel."""
 
 import os
 import re

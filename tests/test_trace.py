@@ -58,7 +58,7 @@ def test_as_awk_has_it(root, small):
 
 def test_drawn_throughputs_have_the_bits_of_the_courses_in_fewer_bins(small):
     trace = Trace.read(small)
-    (ax,) = throughput_figure(trace).axes
+    (ax,) = throughput_figure(trace, trace.heaviest(range(trace.flows.height))).axes
     busiest = np.argsort(-trace.flow_course.sum(axis=1), kind="stable")
     ends = np.minimum(np.arange(trace.flow_course.shape[1] + 1) * trace.bin_s, trace.end_s)
     for steps, k in zip(ax.patches, busiest, strict=False):

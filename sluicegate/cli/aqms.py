@@ -67,7 +67,7 @@ def aqm(
         bool,
         typer.Option(
             "--bpf",
-            help="Only ask the verifier of this kernel whether it takes the AQM; needs root, clang.",
+            help="Only ask this kernel's verifier whether it takes the AQM; needs root and clang.",
         ),
     ] = False,
 ) -> None:

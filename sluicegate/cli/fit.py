@@ -10,8 +10,8 @@ from rich.console import Console
 from rich.markup import escape
 
 from sluicegate.cli.screen import console, write_json
+from sluicegate.report.numbers import number_text
 from sluicegate.report.terminal import terminal_table
-from sluicegate.report.text import number_text
 from sluicegate.traffic import Capture, TrafficFit, fit_capture
 
 if TYPE_CHECKING:

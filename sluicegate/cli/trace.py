@@ -10,8 +10,8 @@ from rich.markup import escape
 
 from sluicegate.cli.screen import console, write_json
 from sluicegate.files import write_whole
+from sluicegate.report.numbers import number_text
 from sluicegate.report.terminal import terminal_table
-from sluicegate.report.text import number_text
 from sluicegate.trace import Trace
 
 _MOST_ROWS = 20

@@ -15,6 +15,8 @@ from rich.table import Table
 _NUMBER = re.compile(r"(?:[<>] )?[-+(]?\d|n/a$")
 
 _BOUNDLESS = 100_000
+# a longer word, such as a path, may be broken
+_LONG_NAME = 24
 
 
 def numeric_columns(header: list[str], rows: list[list[str]]) -> list[bool]:
@@ -67,15 +69,19 @@ class TerminalTable:
                 justify="right" if numeric[place] else "left",
                 overflow="fold",
                 no_wrap=False,
-                min_width=_longest(self.rows, place) if numeric[place] else None,
+                min_width=self._least_width(place, numeric[place]),
             )
         for row in self.rows:
             table.add_row(*(escape(row[place]) for place in places))
         return table
 
-
-def _longest(rows: list[list[str]], place: int) -> int:
-    return max((len(row[place]) for row in rows), default=1)
+    def _least_width(self, place: int, numeric: bool) -> int:
+        """What the longest number takes, or the longest word, up to that of a long name."""
+        words = self.header[place].split()
+        for row in self.rows:
+            words += [row[place]] if numeric else row[place].split()
+        longest = max((len(word) for word in words), default=1)
+        return longest if numeric else min(longest, _LONG_NAME)
 
 
 def terminal_table(header: list[str], rows: list[list[str]], title: str = "") -> TerminalTable:

@@ -66,17 +66,6 @@ def _to_place(value: float, half_width: float) -> str:
     return f"{round(value, decimals) + 0.0:.{shown}f} ± {round(half_width, decimals):.{shown}f}"
 
 
-def number_text(value: float | int | str | None) -> str:
-    """Write a figure without an error: four digits, and all those before the point."""
-    if value is None:
-        return ""
-    if isinstance(value, str):
-        return value
-    if isinstance(value, int) or 1e4 <= abs(value) < 1e15:
-        return f"{value:,.0f}"
-    return f"{value:.4g}"
-
-
 def value_text(value: object) -> str:
     """Write a parameter's value as a scenario would."""
     if isinstance(value, bool):

@@ -1,0 +1,14 @@
+"""Figures without an error as text; apart, because it waits for no import."""
+
+from __future__ import annotations
+
+
+def number_text(value: float | int | str | None) -> str:
+    """Write a figure without an error: four digits, and all those before the point."""
+    if value is None:
+        return ""
+    if isinstance(value, str):
+        return value
+    if isinstance(value, int) or 1e4 <= abs(value) < 1e15:
+        return f"{value:,.0f}"
+    return f"{value:.4g}"
