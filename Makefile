@@ -12,7 +12,7 @@ export VIRTUAL_ENV := $(CURDIR)/.venv
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 export PIP_QUIET := 1
 
-.PHONY: build compiled generated demo test wheel lint bench bench-builds bench-gate bench-peers docs lock clean tools
+.PHONY: build generated demo test wheel lint bench bench-builds bench-gate bench-peers docs lock clean tools
 .DELETE_ON_ERROR:
 
 build: .venv/built
@@ -24,16 +24,12 @@ build: .venv/built
 	@$(BIN)/python -m compileall -q -j 0 .venv/lib >/dev/null || true # on all cores, unlike pip
 	@touch $@
 
-.venv/built: requirements.lock pyproject.toml $(SOURCES) | tools
-	@$(MAKE) --no-print-directory --jobs=2 .venv/installed compiled # packages come meanwhile
+.venv/built: .venv/installed pyproject.toml $(SOURCES) | tools
+	@echo "build: the engine (Rust and C, optimised: about a minute the first time)"
 	@$(BIN)/maturin develop --locked
+	@cargo build --quiet --locked --package sluice-gate $(FEATURES)
 	@ln -sf ../../target/debug/sluiced $(BIN)/sluiced
 	@touch $@
-
-# all but what needs Python
-compiled:
-	@echo "build: the engine (Rust and C, optimised: about a minute the first time)"
-	@cargo build --quiet --locked $(MEMBERS) --exclude sluice-python $(FEATURES)
 
 # the schema of scenarios, and the Python classes that are made from it: both are committed
 generated: .venv/installed
