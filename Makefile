@@ -15,7 +15,7 @@ export PIP_QUIET := 1
 .PHONY: build generated demo test wheel lint bench bench-builds bench-gate bench-peers docs lock clean tools
 .DELETE_ON_ERROR:
 
-build: .venv/built
+build: .venv/built .venv/bin/sluiced
 
 .venv/installed: requirements.lock | tools
 	@echo "build: Python packages, as locked, into .venv (half a minute the first time)"
@@ -27,9 +27,12 @@ build: .venv/built
 .venv/built: .venv/installed pyproject.toml $(SOURCES) | tools
 	@echo "build: the engine (Rust and C, optimised: about a minute the first time)"
 	@$(BIN)/maturin develop --locked
-	@cargo build --quiet --locked --package sluice-gate $(FEATURES)
-	@ln -sf ../../target/debug/sluiced $(BIN)/sluiced
 	@touch $@
+
+.venv/bin/sluiced: .venv/installed $(SOURCES) | tools
+	@echo "build: the router sluiced (half a minute the first time)"
+	@cargo build --quiet --locked --package sluice-gate $(FEATURES)
+	@ln -sf ../../target/debug/sluiced $@
 
 # the schema of scenarios, and the Python classes that are made from it: both are committed
 generated: .venv/installed
@@ -37,7 +40,7 @@ generated: .venv/installed
 	@mv target/schema.json docs/reference/scenario.schema.json
 	@$(BIN)/python engine/scenario/classes.py
 
-demo: build
+demo: .venv/built
 	@echo "demo: a real capture, replayed"
 	@$(BIN)/sluice compare scenarios/gateway.toml --out $(REPORTS)/gateway
 	@echo "demo: bursts at all time-scales"
