@@ -104,7 +104,7 @@ fn what_is_wrong_is_told_with_its_path() {
         ),
         (
             "flows = [{ kind = 'tcp', tcp = { variant = 'cubic' } }]",
-            "flows.0.tcp.variant = 'cubic' must be one of 'tahoe', 'reno', 'newreno' or 'sack': it is a congestion control; say congestion_control = 'cubic' beside variant = 'sack'",
+            "flows.0.tcp.variant = 'cubic' must be one of 'tahoe', 'reno', 'newreno', 'sack' or 'rack': it is a congestion control; say congestion_control = 'cubic' beside variant = 'sack'",
         ),
         (
             "flows = [{ kind = 'tcp', way = 'forward' }]",
