@@ -15,8 +15,8 @@ from rich.table import Table
 _NUMBER = re.compile(r"(?:[<>] )?[-+(]?\d|n/a$")
 
 _BOUNDLESS = 100_000
-# a longer word, such as a path, may be broken
-_LONG_NAME = 24
+# a longer name or word, such as a path, may be broken
+_LONG_NAME = 32
 
 
 def numeric_columns(header: list[str], rows: list[list[str]]) -> list[bool]:
@@ -31,8 +31,9 @@ def numeric_columns(header: list[str], rows: list[list[str]]) -> list[bool]:
 class TerminalTable:
     """A plain table: words to the left, numbers to the right.
 
-    Words are broken where they have spaces. Where columns have no room beside each other, the
-    others stand in a table below, again with the first column: no number is broken.
+    Texts are broken where they have spaces, but for names in the first column. Where columns have
+    no room beside each other, the others stand in a table below, again with the first column: no
+    number is broken.
     """
 
     header: list[str]
@@ -76,10 +77,11 @@ class TerminalTable:
         return table
 
     def _least_width(self, place: int, numeric: bool) -> int:
-        """What the longest number takes, or the longest word, up to that of a long name."""
+        """What the longest number takes, or name in the first column, or word in another one."""
+        whole = numeric or not place
         words = self.header[place].split()
         for row in self.rows:
-            words += [row[place]] if numeric else row[place].split()
+            words += [row[place]] if whole else row[place].split()
         longest = max((len(word) for word in words), default=1)
         return longest if numeric else min(longest, _LONG_NAME)
 
