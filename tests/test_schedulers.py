@@ -11,7 +11,7 @@ from sluicegate import network
 
 # five TCP flows, and datagrams that alone would fill the link of 10 Mbit/s
 FLOWS = [
-    {"kind": "tcp", "count": 5, "tcp": {"variant": "newreno", "packet_bytes": 500}},
+    {"kind": "tcp", "count": 5, "tcp": {"variant": "sack", "packet_bytes": 500}},
     {"kind": "datagrams", "count": 1, "rate_bps": 10e6, "packet_bytes": 500},
 ]
 
@@ -48,9 +48,9 @@ FAIR = [
 @pytest.mark.parametrize("discipline", FAIR, ids=lambda d: f"{d['aqm']}-{d['scheduler']['kind']}")
 def test_each_flow_gets_its_part(discipline: dict[str, object]) -> None:
     *tcp, datagrams = shares(**discipline)
-    # what windows leave free after losses goes to the datagrams: CoDel's 5 ms are no round trip
-    assert 1 / 6 < datagrams < 1 / 5
-    assert tcp == pytest.approx(5 * [(1 - datagrams) / 5], rel=0.1)
+    # what a window leaves free after a loss goes to the datagrams
+    assert datagrams == pytest.approx(1 / 6, rel=0.15)
+    assert tcp == pytest.approx(5 * [1 / 6], rel=0.1)
 
 
 def test_flow_aware_aqms_leave_tcp_more_than_drop_tail() -> None:
