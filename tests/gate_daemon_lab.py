@@ -13,7 +13,6 @@ import signal
 import socket
 import stat
 import subprocess
-import sys
 import time
 from contextlib import suppress
 from pathlib import Path
@@ -25,13 +24,12 @@ from gate_lab import (
     SLUICED,
     Gate,
     Got,
-    build,
     datagram,
     paced,
+    perform,
     receiver,
     sender,
     sh,
-    without_ipv6,
 )
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -197,15 +195,5 @@ EXPERIMENTS = [watched, fenced, shares, memory, where_here, where_behind, where_
                where_unknown]  # fmt: skip
 
 
-def main() -> None:
-    build()
-    without_ipv6()
-    (chosen,) = (made for made in EXPERIMENTS if made.__name__ == sys.argv[2])
-    json.dump(chosen(), sys.stdout)
-    sys.stdout.flush()
-    # what was started goes with the namespace
-    os._exit(0)
-
-
 if __name__ == "__main__":
-    main()
+    perform(EXPERIMENTS)

@@ -10,9 +10,7 @@ import signal
 import socket
 import struct
 import subprocess
-import sys
 import time
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -366,22 +364,12 @@ def monotonic_stepped() -> dict[str, Any]:
     return stepped(time.CLOCK_MONOTONIC)
 
 
-EXPERIMENTS: list[Callable[[], dict[str, Any]]] = [
+EXPERIMENTS: list[lab.Experiment] = [
     killed_open, killed_closed, stopped, rule_removed, interface_vanished, overrun_open, malformed,
     fragments4, fragments6, segments, full_disk_heard,
     full_disk_unheard, clock_stepped, monotonic_stepped,
 ]  # fmt: skip
 
 
-def main() -> None:
-    lab.build()
-    if sys.argv[2] != "fragments6":
-        lab.without_ipv6()
-    (chosen,) = (made for made in EXPERIMENTS if made.__name__ == sys.argv[2])
-    json.dump(chosen(), sys.stdout)
-    sys.stdout.flush()
-    os._exit(0)
-
-
 if __name__ == "__main__":
-    main()
+    lab.perform(EXPERIMENTS, ipv6=[fragments6])

@@ -10,7 +10,7 @@ from scipy.optimize import brentq
 
 import sluicegate as sg
 from sluicegate import network
-from sluicegate.counts import QueueCounts
+from sluicegate.counts import QueueCounts, coarsen
 from sluicegate.estimate import of_each
 from sluicegate.measures import QUEUE
 from sluicegate.worlds.network.assemble import completions_since
@@ -300,3 +300,10 @@ def test_a_port_gives_the_response_time_of_each_replication():
     port = network.simulate(given).ports[0]
     wanted = [network.response_time_s(row, 0.01, 5, 2.0) for row in port.samples]
     assert port.response_times_s(5, since_s=2.0).tolist() == wanted
+
+
+def test_bins_far_wider_than_a_distribution_hold_all_of_it():
+    # a link of 1 bit/s beside one of 1 Mb/s: zeros up to the width of its bins would take 8 TB
+    assert coarsen(np.array([3, 0, 4]), 1 << 40).tolist() == [7]
+    assert coarsen(np.array([3, 0, 4]), 2).tolist() == [3, 4]
+    assert coarsen(np.array([], dtype=np.uint64), 4).tolist() == []

@@ -1,0 +1,131 @@
+//! The IP packet in every link type, behind tags, labels and sessions.
+
+use super::*;
+
+#[test]
+fn every_link_type_finds_the_ip_packet() {
+    let mut cooked = vec![0, 0, 0, 1, 0, 6, 0, 0, 0, 0, 0, 0, 0, 0, 0x08, 0x00];
+    let mut cooked2 = vec![0x08, 0x00];
+    cooked2.resize(20, 0);
+    let ethernet = [vec![0; 12], vec![0x08, 0x00]].concat();
+    let vlan = [vec![0; 12], vec![0x81, 0x00, 0, 5, 0x08, 0x00]].concat();
+    for (link_type, name, header) in [
+        (1, "Ethernet", ethernet.clone()),
+        (1, "Ethernet", vlan),
+        (0, "loopback", vec![2, 0, 0, 0]),
+        (108, "loopback", vec![0, 0, 0, 2]),
+        (113, "Linux cooked", cooked.clone()),
+        (276, "Linux cooked v2", cooked2),
+        (228, "raw IP", vec![]),
+    ] {
+        let frame = with_link_header(&header, udp(1, 72));
+        let capture = read_bytes(&pcap(Order::Little, false, link_type, &[(0, frame)])).unwrap();
+        assert_eq!(capture.bytes, [100], "{name}");
+        assert_eq!(capture.link_types, [name]);
+        assert_eq!(
+            capture.flow,
+            read_bytes(&pcap(Order::Big, false, 101, &[(0, udp(1, 72))]))
+                .unwrap()
+                .flow
+        );
+    }
+    cooked[14..].copy_from_slice(&[0x08, 0x06]);
+    let arp = with_link_header(&cooked, vec![0; 28]);
+    let frames = [(0, arp), (1, with_link_header(&ethernet, vec![]))];
+    assert_eq!(
+        complaint_about(&pcap(Order::Little, false, 113, &frames)),
+        "FILE holds no IP packet (2 other frames)"
+    );
+}
+
+#[test]
+fn padding_is_not_counted_and_offloaded_lengths_are() {
+    let mut padded = with_link_header(&[vec![0; 12], vec![0x08, 0x00]].concat(), udp(1, 0));
+    padded.resize(60, 0);
+    let mut offloaded = udp(1, 5000);
+    offloaded[2..4].copy_from_slice(&[0, 0]);
+    let offloaded = with_link_header(&[vec![0; 12], vec![0x08, 0x00]].concat(), offloaded);
+    let capture = read_bytes(&pcap(
+        Order::Little,
+        false,
+        1,
+        &[(0, padded), (1000, offloaded)],
+    ));
+    assert_eq!(capture.unwrap().bytes, [28, 5028]);
+}
+
+#[test]
+fn ipv6_ecn_and_double_vlan() {
+    let mut marked = udp6(60);
+    marked[1] |= 0x20; // ECT(0) in the low bits of the traffic class
+    let mut tagged = Vec::new();
+    PacketBuilder::ethernet2([0; 6], [1; 6])
+        .double_vlan(VlanId::try_new(5).unwrap(), VlanId::try_new(6).unwrap())
+        .ipv6([1; 16], [2; 16], 64)
+        .udp(9, 53)
+        .write(&mut tagged, &[0; 60])
+        .unwrap();
+    let raw = read_bytes(&pcap(
+        Order::Little,
+        false,
+        101,
+        &[(0, marked), (1000, udp6(60))],
+    ))
+    .unwrap();
+    assert_eq!(raw.bytes, [108, 108]);
+    assert_eq!(raw.ecn_capable, [true, false]);
+    let ethernet = read_bytes(&pcap(Order::Little, false, 1, &[(0, tagged)])).unwrap();
+    assert_eq!((ethernet.bytes, ethernet.flow[0]), (vec![108], raw.flow[0]));
+}
+
+#[test]
+fn ip_is_found_in_pppoe_sessions_and_below_mpls_labels() {
+    let ethernet = |kind: u16, rest: &[u8]| [&[0; 12], &kind.to_be_bytes()[..], rest].concat();
+    let pppoe = |protocol: u16, bytes: usize| {
+        let length = (bytes as u16 + 2).to_be_bytes();
+        [&[0x11, 0, 0, 7], &length[..], &protocol.to_be_bytes()].concat()
+    };
+    // two labels, the second at the bottom of the stack
+    let labels = [0, 1, 0x20, 64, 0, 1, 0x31, 64];
+    for packet in [udp(1, 72), udp6(72)] {
+        let direct = pcap(Order::Little, false, 101, &[(0, packet.clone())]);
+        let direct = read_bytes(&direct).unwrap();
+        let ppp = if packet[0] >> 4 == 4 { 0x21 } else { 0x57 };
+        for header in [
+            ethernet(0x8864, &pppoe(ppp, packet.len())),
+            ethernet(0x8847, &labels),
+            ethernet(
+                0x8864,
+                &[&pppoe(0x281, packet.len() + 8)[..], &labels].concat(),
+            ),
+        ] {
+            let frame = with_link_header(&header, packet.clone());
+            let capture = read_bytes(&pcap(Order::Little, false, 1, &[(0, frame)])).unwrap();
+            assert_eq!(
+                (&capture.bytes, &capture.flow),
+                (&direct.bytes, &direct.flow)
+            );
+        }
+    }
+}
+
+#[test]
+fn other_frames_are_named() {
+    let other = |kind: u16| {
+        with_link_header(
+            &[[0; 12].as_slice(), &kind.to_be_bytes()].concat(),
+            vec![0; 50],
+        )
+    };
+    let ip = with_link_header(&[[0; 12].as_slice(), &[8, 0]].concat(), udp(1, 72));
+    let kinds = [0x806, 0x806, 0x88cc, 0x888e, 38, 0x8847, 0x8863];
+    let mut frames: Vec<_> = kinds.iter().map(|kind| (0, other(*kind))).collect();
+    frames.push((0, ip));
+    assert_eq!(
+        notes_on(&pcap(Order::Little, false, 1, &frames)),
+        [
+            "frames without an IP packet are left out: ARP (2), EtherType 0x8847 (1), \
+          EtherType 0x8863 (1), EtherType 0x888e (1), IEEE 802.3 (1), LLDP (1)"
+        ]
+    );
+}
