@@ -6,7 +6,7 @@ use std::{
     io::{self, Read, Write},
     net::{IpAddr, SocketAddr, TcpListener, TcpStream},
     os::unix::{
-        fs::PermissionsExt,
+        fs::{FileTypeExt, PermissionsExt},
         net::{UnixListener, UnixStream},
     },
     path::PathBuf,
@@ -20,6 +20,8 @@ use serde_json::Value;
 
 /// A peer that takes longer than this is let go.
 const PATIENCE: Duration = Duration::from_secs(1);
+/// No daemon tells more.
+const MOST_BYTES: u64 = 16 << 20;
 /// Where it is unless something else is said.
 pub const USUAL: &str = "127.0.0.1:8417";
 
@@ -90,8 +92,11 @@ impl Endpoint {
         match address {
             Address::Tcp(address) => TcpListener::bind(address).map(Self::Tcp),
             Address::Unix(path) => {
-                if UnixStream::connect(path)
-                    .is_err_and(|error| error.kind() == io::ErrorKind::ConnectionRefused)
+                // a file that is no socket refuses connections, too, and is somebody's
+                let is_socket = |file: fs::Metadata| file.file_type().is_socket();
+                if fs::symlink_metadata(path).is_ok_and(is_socket)
+                    && UnixStream::connect(path)
+                        .is_err_and(|error| error.kind() == io::ErrorKind::ConnectionRefused)
                 {
                     fs::remove_file(path)?;
                 }
@@ -183,7 +188,7 @@ pub fn parse(answer: &str) -> Result<Vec<Value>, String> {
 fn records(mut stream: impl Read + Write) -> io::Result<String> {
     stream.write_all(b"GET /records HTTP/1.0\r\n\r\n")?;
     let mut answer = String::new();
-    stream.read_to_string(&mut answer)?;
+    stream.take(MOST_BYTES).read_to_string(&mut answer)?;
     match answer.split_once("\r\n\r\n") {
         Some((_, body)) => Ok(body.to_owned()),
         None => Err(io::Error::other("the answer is no page")),
@@ -203,6 +208,16 @@ mod tests {
             let refused = text.parse::<Address>().unwrap_err();
             assert!(refused.starts_with("must be 127.0.0.1:PORT"), "{text}");
         }
+    }
+
+    #[test]
+    fn a_file_that_is_no_socket_stays() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("metrics");
+        fs::write(&path, "not ours").unwrap();
+        let refused = Endpoint::open(&Address::Unix(path.clone())).err().unwrap();
+        assert_eq!(refused.kind(), io::ErrorKind::AddrInUse);
+        assert_eq!(fs::read_to_string(&path).unwrap(), "not ours");
     }
 
     #[test]

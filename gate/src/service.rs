@@ -3,6 +3,8 @@
 
 use sd_notify::NotifyState;
 
+use crate::say;
+
 /// The daemon as a service.
 pub struct Service {
     /// Time between two signs of life, ns; `None` if nobody watches.
@@ -50,6 +52,6 @@ impl Service {
 
 fn tell(state: NotifyState<'_>) {
     if let Err(error) = sd_notify::notify(&[state]) {
-        eprintln!("sluiced: the service manager cannot be told: {error}");
+        say(&format!("the service manager cannot be told: {error}"));
     }
 }
