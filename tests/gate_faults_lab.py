@@ -307,11 +307,15 @@ static int read_clock(clockid_t id, struct timespec *now) {
     if (!real) *(void **)&real = dlsym(RTLD_NEXT, "clock_gettime");
     return real(id, now);
 }
-/* each reading of the clock named by STEPPED is an hour before or behind the last one */
+/* Each reading of the clock named by STEPPED is an hour before or after the last one; always
+   after, if it is the monotonic one: a program may rely on that it never goes back. */
 int clock_gettime(clockid_t id, struct timespec *now) {
     static unsigned calls;
     int done = read_clock(id, now);
-    if (id == atoi(getenv("STEPPED")) && __sync_fetch_and_add(&calls, 1) & 1) now->tv_sec += 3600;
+    if (id == atoi(getenv("STEPPED"))) {
+        unsigned call = __sync_fetch_and_add(&calls, 1);
+        now->tv_sec += 3600L * (id == CLOCK_MONOTONIC ? call : call & 1);
+    }
     return done;
 }
 int gettimeofday(struct timeval *now, void *zone) {

@@ -170,7 +170,10 @@ class Gate:
         """The measures of the forward link, with what was said on stderr."""
         self.signal(signal.SIGINT)
         _, said = self.process.communicate(timeout=10)
-        forward: dict[str, Any] = json.loads(self.summary.read_text())[0]
+        summary = self.summary.read_text()
+        if not summary:
+            raise RuntimeError(f"sluiced ended with {self.process.returncode}: {said}")
+        forward: dict[str, Any] = json.loads(summary)[0]
         return {**forward, "said": said, "exit": self.process.returncode}
 
 
