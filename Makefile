@@ -12,7 +12,7 @@ export VIRTUAL_ENV := $(CURDIR)/.venv
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 export PIP_QUIET := 1
 
-.PHONY: build generated demo test wheel lint bench bench-builds bench-gate bench-peers docs lock clean tools
+.PHONY: build generated vectors demo test wheel lint bench bench-builds bench-gate bench-peers docs lock clean tools
 .DELETE_ON_ERROR:
 
 build: .venv/built .venv/bin/sluiced
@@ -39,6 +39,11 @@ generated: .venv/installed
 	@cargo run --quiet --locked --package sluice-scenario --example schema >target/schema.json
 	@mv target/schema.json docs/reference/scenario.schema.json
 	@$(BIN)/python engine/scenario/classes.py
+
+# those of aqm/vectors/, which are committed
+vectors: | tools
+	@cargo run --quiet --locked --package sluice-contract --example vectors
+	@cd aqm/vectors && sha256sum *.txt >SHA256SUMS
 
 demo: .venv/built
 	@echo "demo: a real capture, replayed"

@@ -135,6 +135,12 @@ impl Configured {
             .map(|(param, value)| (&*param.name, param.show(*value)))
     }
 
+    /// Name and integer of every parameter, as `struct X_params` holds them.
+    pub fn integers(&self) -> impl Iterator<Item = (&str, i64)> {
+        let params = self.0.class.params.iter().zip(&self.0.values);
+        params.map(|(param, value)| (&*param.name, param.scaled(*value)))
+    }
+
     /// The parameters made ready for use, `struct X_config`, as C laid it out.
     pub fn config(&self) -> &[u8] {
         self.0.config.bytes(self.0.class.code.config_size)
