@@ -84,6 +84,7 @@ bench: build
 	@$(BIN)/python bench/growth.py
 	@$(BIN)/python bench/trace.py
 	@$(BIN)/python bench/headers.py
+	@$(if $(BPF),$(BIN)/python bench/decisions.py,echo "bench: decisions: skipped, for want of the headers of libelf and zlib (libelf-dev, zlib1g-dev)")
 
 bench-builds: build
 	@cargo build --locked --package sluice-python --profile plain
