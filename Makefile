@@ -70,7 +70,7 @@ lint: build
 	@$(BIN)/mypy
 	@echo "lint: Rust"
 	@cargo fmt --all --check
-	@rustfmt --edition 2024 --check engine/tcp/src/congestion/*.rs
+	@rustfmt --edition 2024 --check engine/tcp/src/congestion/*.rs aqm/examples/*.rs
 	@cargo clippy --quiet --locked $(MEMBERS) $(FEATURES) --all-targets -- -D warnings
 	@echo "lint: C, in a program with an operating system, without one, and without 128 bits"
 	@for header in aqm/*.h; do for world in HOSTED FREESTANDING PORTABLE; do \

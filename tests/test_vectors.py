@@ -42,6 +42,29 @@ def test_a_c_program_answers_as_the_file_says(vectors: Path, tmp_path: Path) -> 
     assert done.stdout == f"{calls} calls answered alike\n"
 
 
+@pytest.mark.parametrize("flags", [[], ["-DAQM_PORTABLE"]], ids=["plain", "portable"])
+@pytest.mark.parametrize("example", ["queue.c", "codel.c"])
+def test_the_examples_compile_without_warnings(
+    example: str, flags: list[str], tmp_path: Path
+) -> None:
+    """What they print is checked with the examples of `aqm/README.md`."""
+    source = AQM / "examples" / example
+    command = ["cc", *FLAGS, *flags, "-O2", "-I", AQM, "-c", source, "-o", tmp_path / "built.o"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_the_example_in_rust_needs_neither_std_nor_an_allocator(tmp_path: Path) -> None:
+    built = tmp_path / "queue.o"
+    options = ["--edition", "2024", "-O", "-C", "panic=abort", "-D", "warnings", "--emit", "obj"]
+    source = AQM / "examples" / "queue.rs"
+    subprocess.run(["rustc", *options, source, "-o", built], check=True)
+    listed = subprocess.run(["nm", "-u", built], capture_output=True, text=True, check=True).stdout
+    needed = re.findall(r"U (\S+)", listed)
+    of_core = re.compile(r"_R\w*4core\w*|_ZN4core\w*|mem(set|cpy|move)|_GLOBAL_OFFSET_TABLE_")
+    assert [name for name in needed if not of_core.fullmatch(name)] == ["abort", "codel", "printf"]
+
+
 @pytest.mark.parametrize(
     ("old", "new", "said"),
     [
