@@ -2,29 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
-from sluicegate.report.text import reading_of_intervals
 from sluicegate.scenario import Discipline, NetworkScenario
 from sluicegate.worlds.gate.measure import measure
 from sluicegate.worlds.gate.record import GateRecord
 from sluicegate.worlds.gate.refusals import refuse
-from sluicegate.worlds.network.world import Network
-from sluicegate.worlds.world import AnyScenario, Tell, World
+from sluicegate.worlds.one_network import OneNetwork
+from sluicegate.worlds.world import Tell
 
 if TYPE_CHECKING:
     import polars as pl
-
-    from sluicegate.report.page import Page
 
 # slots that the slotted world simulates in a second, about
 _SLOTS_PER_S = 1e8
 
 
 @dataclass(frozen=True)
-class Gate(World[NetworkScenario, GateRecord]):
+class Gate(OneNetwork[GateRecord]):
     """A real router, with the TCP of this machine's kernel.
 
     Attributes:
@@ -33,8 +30,6 @@ class Gate(World[NetworkScenario, GateRecord]):
 
     name: ClassVar[str] = "gate"
     column: ClassVar[str] = "real"
-    takes: ClassVar[type[AnyScenario]] = NetworkScenario
-    tables: ClassVar[tuple[str, ...]] = Network.tables
 
     congestion_control: str | None = None
 
@@ -70,22 +65,10 @@ class Gate(World[NetworkScenario, GateRecord]):
         runs = f"{scenario.replications} run{'s' * (scenario.replications > 1)}"
         return f"measured in {runs} of {scenario.duration_s:,g} s with real packets"
 
-    def reading(self, records: Sequence[GateRecord]) -> str:
-        """How the intervals were made."""
-        return reading_of_intervals(records)
-
-    def settings(self, scenario: NetworkScenario) -> Iterator[tuple[str, str]]:
-        """Those of the network world."""
-        return Network().settings(scenario)
-
-    def key_measures(self, records: Sequence[GateRecord]) -> list[str]:
-        """Those of the network world."""
-        return Network().key_measures(records)
-
     def notes(self, scenario: NetworkScenario, records: Sequence[GateRecord]) -> list[str]:
-        """Those of the network world, and what is the kernel's and not the scenario's."""
+        """Those of every network, and what is the kernel's and not the scenario's."""
         notes = [
-            *Network().notes(scenario, records),
+            *super().notes(scenario, records),
             "In the gate TCP is the kernel's: only congestion control, packet size, ECN, starts, "
             "stops and sizes are the scenario's. The links to the router have no rate.",
         ]
@@ -93,15 +76,11 @@ class Gate(World[NetworkScenario, GateRecord]):
             notes.append("Each delay has a way back of its own, with the bottleneck's rate.")
         return notes
 
-    def add_figures(self, page: Page, records: Sequence[GateRecord]) -> None:
-        """Those of the network world."""
-        Network().add_figures(page, records)
-
     def frames(self, records: Sequence[GateRecord]) -> dict[str, pl.DataFrame]:
         """The tables `gate-series` and `gate-flows`, and `gate-connections` of `TCP_INFO`."""
         import polars as pl
 
-        shared = Network().frames(records)
+        shared = super().frames(records)
         connections = [
             record.connections.select(pl.lit(record.discipline).alias("discipline"), pl.all())
             for record in records

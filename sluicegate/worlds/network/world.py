@@ -2,28 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar, Self
+from typing import ClassVar, Self
 
-from sluicegate.report.text import assignments, reading_of_intervals
 from sluicegate.scenario import Discipline, NetworkScenario
-from sluicegate.worlds.network.notes import no_bottleneck
 from sluicegate.worlds.network.record import NetworkRecord
 from sluicegate.worlds.network.simulate import simulate
-from sluicegate.worlds.world import AnyScenario, Tell, World, check_alone
-
-if TYPE_CHECKING:
-    import polars as pl
-
-    from sluicegate.report.page import Page
+from sluicegate.worlds.one_network import OneNetwork
+from sluicegate.worlds.world import Tell, check_alone
 
 _PACKET_BITS = 4000
 
 
 @dataclass(frozen=True)
-class Network(World[NetworkScenario, NetworkRecord]):
+class Network(OneNetwork[NetworkRecord]):
     """Packets from end to end, with TCP that reacts.
 
     Attributes:
@@ -34,8 +27,6 @@ class Network(World[NetworkScenario, NetworkRecord]):
 
     name: ClassVar[str] = "network"
     column: ClassVar[str] = "measured"
-    takes: ClassVar[type[AnyScenario]] = NetworkScenario
-    tables: ClassVar[tuple[str, ...]] = ("[topology]", "[[flows]]")
     SLOTS_OF_A_PACKET: ClassVar[float] = 20
 
     packets: Path | None = None
@@ -82,53 +73,3 @@ class Network(World[NetworkScenario, NetworkRecord]):
         """Runs, seconds and seed."""
         runs = f"{scenario.replications} run{'s' * (scenario.replications > 1)}"
         return f"simulated in {runs} of {scenario.duration_s:,g} s, seed {scenario.seed}"
-
-    def reading(self, records: Sequence[NetworkRecord]) -> str:
-        """How the intervals were made."""
-        return reading_of_intervals(records)
-
-    def settings(self, scenario: NetworkScenario) -> Iterator[tuple[str, str]]:
-        """Topology, flows, queue, and what is left out."""
-        yield "topology", assignments(scenario.topology.table())
-        for number, flows in enumerate(scenario.flows):
-            yield f"flows {number}", assignments(flows.table())
-        yield "queue", assignments(scenario.queue.table())
-        yield "time left out at the start", f"{scenario.warm_up:g} s"
-        yield "time between samples", f"{scenario.sample_s:g} s"
-
-    def key_measures(self, records: Sequence[NetworkRecord]) -> list[str]:
-        """Times, queue and losses of the main queue, and what the flows got."""
-
-        def have(name: str) -> bool:
-            return any(name in each.measures and each[name].value > 0 for each in records)
-
-        marked = ["mark_ratio"] if have("mark_ratio") else []
-        completed = ["completion_mean"] if have("completion_mean") else []
-        return [
-            "sojourn_mean",
-            "sojourn_p99",
-            "queue_mean",
-            "queue_deviation",
-            "loss_ratio",
-            *marked,
-            "goodput" if have("goodput") else "datagram_goodput",
-            "fairness",
-            *completed,
-            "utilization",
-        ]
-
-    def notes(self, scenario: NetworkScenario, records: Sequence[NetworkRecord]) -> list[str]:
-        """What has no effect, which parameters suit another link, what is no bottleneck."""
-        return [*scenario.notes(), *no_bottleneck(scenario, records)]
-
-    def add_figures(self, page: Page, records: Sequence[NetworkRecord]) -> None:
-        """Add courses in time, flows, and further queues."""
-        from sluicegate.worlds.network.figures import add_network  # loads matplotlib
-
-        add_network(page, records)
-
-    def frames(self, records: Sequence[NetworkRecord]) -> dict[str, pl.DataFrame]:
-        """The tables `series` and `flows`."""
-        from sluicegate.worlds.network.figures import network_frames
-
-        return network_frames(records)
