@@ -123,6 +123,26 @@ def back_held() -> dict[str, Any]:
     return both_ways("--reverse-delay", "0.03")
 
 
+def killed() -> dict[str, Any]:
+    """Kill -9 under load, while it records both directions."""
+    lines = lab.FOLDER / "lines"
+    recorded = ("--jsonl", str(lines), "--interval", "0.01")
+    cable = Cable("--aqm", "pie", "--rate", "1e6", "--reverse-delay", "0.01", *recorded)
+    far, near = Receiver().socket, lab.sender()
+
+    def send(number: int) -> None:
+        near.send(datagram(number, 500))
+        with suppress(BlockingIOError):
+            data, address = far.recvfrom(2048, socket.MSG_DONTWAIT)
+            far.sendto(data, address)
+
+    paced(send, 500, 500)
+    cable.signal(signal.SIGKILL)
+    cable.process.communicate()
+    links = subprocess.check_output(["ip", "-br", "link"], text=True)
+    return {"lines": lines.read_text(), "links": links}
+
+
 def tcp() -> dict[str, Any]:
     """A real connection."""
     return lab.transfer(Cable(*DROP_TAIL, "--rate", "50e6", "--limit", "100"))
@@ -221,8 +241,8 @@ def own_devices() -> dict[str, Any]:
 
 
 EXPERIMENTS: list[lab.Experiment] = [
-    marked4, marked6, held_at_the_end, back_at_once, back_held, tcp, overrun, device_vanished,
-    down_and_up, refused, own_devices,
+    marked4, marked6, held_at_the_end, back_at_once, back_held, killed, tcp, overrun,
+    device_vanished, down_and_up, refused, own_devices,
 ]  # fmt: skip
 
 

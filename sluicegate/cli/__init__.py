@@ -62,6 +62,7 @@ _COMMANDS = {
     ),
     "trace": ("trace", ["sluice trace out.tr", "sluice trace out.tr --html trace.html"]),
     "decisions": ("decisions", ["sluice decisions slotted.csv network.csv"]),
+    "records": ("records", ["sluice records router.jsonl --parquet router.parquet"]),
     "testbed": (
         "testbed",
         [
