@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from sluicegate.errors import SluiceError
-from sluicegate.testbed.job import HostJob, Side, address, gateway
+from sluicegate.testbed.job import HostJob, address, gateway
 
 # one packet at a time: else TCP hands the link up to 64 kB as one
 _LINK = "mtu {mtu} gso_max_segs 1"
@@ -36,37 +36,39 @@ def _ip(lines: Sequence[str]) -> None:
     command("ip", "-batch", "-", text="\n".join(lines))
 
 
-def lay_link(side: Side, mtu: int, process: int) -> None:
+def lay_link(job: HostJob, process: int) -> None:
     """Lay a link from the router, where this is called, to the namespace of a process."""
-    link = _LINK.format(mtu=mtu)
-    _ip(
-        [
-            f"link add {side} {link} type veth peer name {_NEAR} {link} netns {process}",
-            f"address add {gateway(side)}/16 dev {side}",
-            f"link set {side} up",
-        ]
-    )
+    side, link = job.side, _LINK.format(mtu=job.mtu)
+    _ip([f"link add {side} {link} type veth peer name {_NEAR} {link} netns {process}"])
+    _take(side, [gateway(side, job.ipv6)], job.ipv6)
 
 
-def forward() -> None:
+def forward(ipv6: bool) -> None:
     """Let the kernel forward between the links of this namespace."""
     _ip(["link set lo up"])
-    _set("ip_forward", 1)
+    _set("ipv4/ip_forward", 1)
+    if ipv6:
+        _set("ipv6/conf/all/forwarding", 1)
 
 
 def take_addresses(job: HostJob) -> None:
     """Give this namespace its link's addresses, and the router as its way to everybody else."""
-    _ip(
-        [
-            "link set lo up",
-            *(f"address add {address(job.side, k)}/16 dev {_NEAR}" for k in range(job.hosts)),
-            f"link set {_NEAR} up",
-            f"route add default via {gateway(job.side)}",
-        ]
-    )
-    _set("tcp_ecn", int(job.ecn))
+    _ip(["link set lo up"])
+    _take(_NEAR, [address(job.side, k, job.ipv6) for k in range(job.hosts)], job.ipv6)
+    _ip([f"route add default via {gateway(job.side, job.ipv6)}"])
+    # of both versions of IP
+    _set("ipv4/tcp_ecn", int(job.ecn))
+
+
+def _take(link: str, addresses: Sequence[str], ipv6: bool) -> None:
+    """Give a link addresses of this namespace, and put it to work."""
+    if ipv6:
+        # its own address holds at once: without one it asks no neighbour for a second or two
+        _set(f"ipv6/conf/{link}/accept_dad", 0)
+    width = "64" if ipv6 else "16"
+    _ip([*(f"address add {each}/{width} dev {link}" for each in addresses), f"link set {link} up"])
 
 
 def _set(name: str, value: int) -> None:
-    """Set what the kernel knows of this namespace's IPv4."""
-    Path(f"/proc/sys/net/ipv4/{name}").write_text(str(value))
+    """Set what the kernel knows of this namespace's network."""
+    Path(f"/proc/sys/net/{name}").write_text(str(value))
