@@ -2,8 +2,9 @@
 
 import gzip
 import json
-import shutil
+import re
 import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -94,15 +95,29 @@ def test_what_is_written_is_read(path, tmp_path):
         np.testing.assert_array_equal(again.series[name], values)
 
 
-@pytest.mark.skipif(shutil.which("flent") is None, reason="there is no flent here")
-def test_flent_itself_opens_it(path, tmp_path):
-    simulated(path)[0].write(file := tmp_path / "fifo.flent.gz")
+def means_of_flent(file):
+    """What flent's own summary says: the mean of each series."""
+    flent = Path(sys.executable).parent / "flent"
     done = subprocess.run(
-        ["flent", "-i", file, "-f", "summary"], capture_output=True, text=True, check=False
+        [flent, "-i", file, "-f", "summary"], capture_output=True, text=True, check=False
     )
     assert done.returncode == 0, done.stderr
-    assert "Title: 'drop_tail (network)'" in done.stdout
-    assert "Ping (ms) ICMP" in done.stdout
+    rows = re.findall(r"^ (.+?) +: +([0-9.]+) ", done.stdout, re.MULTILINE)
+    return {name: float(mean) for name, mean in rows}, done.stdout
+
+
+def test_flent_itself_opens_it_and_says_the_same(path, tmp_path):
+    fifo, _ = simulated(path)
+    fifo.write(file := tmp_path / "fifo.flent.gz")
+    means, said = means_of_flent(file)
+    assert "Title: 'drop_tail (network)'" in said
+    assert set(means) == {"TCP upload sum", "Ping (ms) ICMP"}
+    for name, mean in means.items():
+        assert mean == pytest.approx(np.nanmean(fifo.series[name]), abs=0.006)
+    # and of its own, where flows are
+    means, _ = means_of_flent(OFFICE)
+    megabits = Measurement.read(OFFICE).throughput_mbps("upload")
+    assert means["TCP upload sum"] == pytest.approx(np.nanmean(megabits), abs=0.006)
 
 
 @pytest.mark.skipif(bool(LACKING), reason=f"no gate here: {LACKING}")
