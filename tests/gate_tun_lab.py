@@ -212,8 +212,9 @@ def refused() -> dict[str, Any]:
         done = subprocess.run(command, capture_output=True, text=True, timeout=10, check=False)
         assert done.returncode == 2
         said.append(done.stderr)
+    capabilities = status_of(cable.process.pid)["CapPrm"]
     cable.end()
-    return {"refused": said}
+    return {"refused": said, "capabilities": capabilities}
 
 
 def own_devices() -> dict[str, Any]:

@@ -93,10 +93,13 @@ def test_what_a_device_does_not_take_is_counted():
 
 
 def test_devices_that_cannot_be_had_are_refused():
-    taken, other_kind, one = measured("refused")["refused"]
+    found = measured("refused")
+    taken, other_kind, one = found["refused"]
     assert "the device near is taken by another program" in taken
     assert "cable0 is an interface, but no TUN device" in other_kind
     assert "--tun other other: the devices must be two" in one
+    # the one that runs was started with all of them
+    assert int(found["capabilities"], 16) == 0
 
 
 def test_devices_of_ones_own_take_no_capability():
