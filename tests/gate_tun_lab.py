@@ -51,6 +51,8 @@ class Cable(Daemon):
         quiet = "echo 0 >/proc/sys/net/ipv6/conf/default/router_solicitations"
         sh(f"{quiet} && nsenter --net=/run/netns/far sh -c '{quiet}'")
         super().__init__(*TUN, *options)
+        # so that nothing is lost while a busy machine lets it wait
+        sh("ip link set near txqueuelen 65536 && ip link set far txqueuelen 65536")
         sh("ip link set far netns far")
         for where, name, addresses in (("", "near", (NEAR, NEAR6)), ("-n far", "far", (FAR, FAR6))):
             # the kernel sends nothing by itself: no router is looked for, no group joined

@@ -31,7 +31,9 @@ def test_each_packet_crosses_is_lost_or_marked(name):
     assert len(found["numbers"]) == found["released"]
     assert all(one < two for one, two in itertools.pairwise(found["numbers"]))
     # a wrong checksum would be dropped by the receiving kernel
-    assert found["ce"] == found["marked"] > 100
+    assert found["ce"] > 100
+    # some of those that are held at the end, on a busy machine, may be marked
+    assert 0 <= found["marked"] - found["ce"] <= found["left_at_end"]
     assert found["ce_of_others"] == 0
     assert found["lost"] > 500
 
