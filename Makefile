@@ -15,7 +15,7 @@ export PIP_QUIET := 1
 # what the first command compiles, all later ones find
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: build generated demo test wheel wheel-data lint bench bench-builds bench-gate bench-peers docs lock clean tools
+.PHONY: build generated vectors demo test wheel wheel-data lint bench bench-builds bench-gate bench-peers docs lock clean tools
 .DELETE_ON_ERROR:
 
 build: .venv/built .venv/bin/sluiced
@@ -45,6 +45,11 @@ generated: .venv/installed
 	@cargo run --quiet --locked --package sluice-scenario --example schema >target/schema.json
 	@mv target/schema.json docs/reference/scenario.schema.json
 	@$(BIN)/python engine/scenario/classes.py
+
+# those of aqm/vectors/, which are committed
+vectors: | tools
+	@cargo run --quiet --locked --package sluice-contract --example vectors
+	@cd aqm/vectors && sha256sum *.txt >SHA256SUMS
 
 demo: .venv/built
 	@echo "demo: a real capture, replayed"
@@ -79,7 +84,7 @@ lint: build
 	@$(BIN)/mypy
 	@echo "lint: Rust"
 	@cargo fmt --all --check
-	@rustfmt --edition 2024 --check engine/tcp/src/congestion/*.rs
+	@rustfmt --edition 2024 --check engine/tcp/src/congestion/*.rs aqm/examples/*.rs
 	@cargo clippy --quiet --locked $(MEMBERS) $(FEATURES) --all-targets -- -D warnings
 	@echo "lint: C, in a program with an operating system, without one, and without 128 bits"
 	@for header in aqm/*.h; do for world in HOSTED FREESTANDING PORTABLE; do \
@@ -93,6 +98,7 @@ bench: build
 	@$(BIN)/python bench/growth.py
 	@$(BIN)/python bench/trace.py
 	@$(BIN)/python bench/headers.py
+	@$(if $(BPF),$(BIN)/python bench/decisions.py,echo "bench: decisions: skipped, for want of the headers of libelf and zlib (libelf-dev, zlib1g-dev)")
 
 bench-builds: build
 	@cargo build --locked --package sluice-python --profile plain

@@ -1,6 +1,7 @@
 """Every example of the documentation runs and prints what the page says; the pages build.
 
-How a block of a page is run, in order and all in one folder that holds `scenarios` and `captures`:
+How a block of a page is run, in order and all in one folder that holds `scenarios`, `captures` and
+`aqm`:
 
 - `python`: the blocks of a page share their names; one that starts with `>>>` is a doctest.
 - `console`: each `$ ` line is a command, and what follows it is what it must print (`...` stands
@@ -31,6 +32,7 @@ COMMANDS = Path(sys.executable).parent
 GENERATED = ROOT / "docs" / "reference" / "generated"
 PAGES = [
     ROOT / "README.md",
+    ROOT / "aqm" / "README.md",
     *sorted(page for page in (ROOT / "docs").rglob("*.md") if GENERATED not in page.parents),
 ]
 FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
@@ -87,7 +89,7 @@ EXAMPLES = Sybil(
 def test_examples(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     if page.name == "testbed.md" and (lacking := missing(needs())):
         pytest.skip(f"no gate here: {lacking}")
-    for folder in ("scenarios", "captures"):
+    for folder in ("scenarios", "captures", "aqm"):
         (tmp_path / folder).symlink_to(ROOT / folder)
     monkeypatch.chdir(tmp_path)
     for example in EXAMPLES.parse(page).examples():
@@ -119,10 +121,11 @@ def test_files_that_are_named_exist(page: str) -> None:
     assert [name for name in named if not (ROOT / name).exists()] == []
 
 
-@pytest.mark.parametrize("page", ["README.md", "CONTRIBUTING.md", "CHANGELOG.md"])
+@pytest.mark.parametrize("page", ["README.md", "aqm/README.md", "CONTRIBUTING.md", "CHANGELOG.md"])
 def test_links_lead_somewhere(page: str) -> None:
     links = re.findall(r"\]\(([^)#]+)\)", (ROOT / page).read_text())
-    assert [link for link in links if "://" not in link and not (ROOT / link).exists()] == []
+    folder = (ROOT / page).parent
+    assert [link for link in links if "://" not in link and not (folder / link).exists()] == []
 
 
 def test_pages_build_without_warnings(tmp_path: Path) -> None:

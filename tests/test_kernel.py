@@ -1,4 +1,4 @@
-"""AQMs before this kernel's verifier; `kernel/tests/equal.rs` has them decide in the kernel."""
+"""AQMs before this kernel's verifier, and at work in the kernel: `kernel/tests/equal.rs`."""
 
 import os
 import re
@@ -30,10 +30,23 @@ def lacking():
     return done.stderr.strip() if done.returncode else ""
 
 
-def verdict(folder, text):
-    """What is said of a header of this text."""
+@pytest.fixture(autouse=True)
+def _kernel():
     if why := lacking():
         pytest.skip(why)
+
+
+def test_every_aqm_decides_in_the_kernel_as_in_the_engine():
+    """With the features of `make test`, so that nothing is compiled twice."""
+    features = ["--workspace", "--features", "sluice-gate/kernel"]
+    command = ["cargo", "test", "--locked", *features, "--test", "equal", "--", "--ignored"]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "test result: ok. 2 passed" in done.stdout
+
+
+def verdict(folder, text):
+    """What is said of a header of this text."""
     (folder / "step.h").write_text(text)
     return check("step.h", folder)
 
@@ -78,8 +91,6 @@ def test_what_the_verifier_refuses_is_told_with_its_line(tmp_path, state, lines,
 
 
 def test_what_is_no_aqm_is_told(tmp_path):
-    if why := lacking():
-        pytest.skip(why)
     done = check("nope", tmp_path)
     assert "nope" in done.stderr
     assert done.returncode == 1

@@ -2,8 +2,7 @@
 
 use std::{env, fs, path::Path};
 
-#[allow(dead_code, missing_docs)]
-#[path = "src/ffi.rs"]
+#[path = "../../aqm/aqm.rs"]
 mod ffi;
 
 fn main() {
@@ -35,15 +34,14 @@ fn main() {
 
     compile(&aqm, &table, "aqm_classes");
     headers(&aqm, &out);
-    println!("cargo::rerun-if-changed={}", aqm.display());
+    // and the headers, each by itself: vectors and examples are of no concern here
+    println!("cargo::rerun-if-changed={}", aqm.join("aqm.rs").display());
 }
 
 /// What has the C compiler stop the build where Rust sees a struct or verdict otherwise than C.
 fn agreement() -> String {
     let check = |condition: String, what: String| {
-        format!(
-            "_Static_assert({condition}, \"engine/aqm/src/ffi.rs and aqm.h differ: {what}\");\n"
-        )
+        format!("_Static_assert({condition}, \"aqm/aqm.rs and aqm.h differ: {what}\");\n")
     };
     let mut text = String::new();
     for (name, size, fields) in ffi::LAYOUT {
@@ -83,6 +81,9 @@ fn headers(aqm: &Path, out: &str) {
         .filter(|path| path.extension().is_some_and(|extension| extension == "h"))
         .collect();
     files.sort();
+    for file in &files {
+        println!("cargo::rerun-if-changed={}", file.display());
+    }
     let rows: String = files
         .iter()
         .map(|path| {

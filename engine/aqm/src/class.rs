@@ -12,7 +12,7 @@ use sha2::{Digest, Sha256};
 use thiserror::Error;
 
 use crate::{
-    ffi::{CClass, aqm_classes, aqm_classes_count},
+    ffi::CClass,
     params::{Param, ParamError, Scale, Value},
 };
 
@@ -231,6 +231,11 @@ impl Class {
         }
         ParamError(message)
     }
+}
+
+unsafe extern "C" {
+    static aqm_classes_count: u64;
+    static aqm_classes: [*const CClass; 0];
 }
 
 /// Every AQM of `aqm/registry.h`, in its order.

@@ -7,7 +7,7 @@ use std::{
 
 use crate::{
     class::Class,
-    ffi::{Decide, Verdict, View, settle},
+    ffi::{Decide, Verdict, View},
     params::{ONE, ParamError, Value},
     trial::no_verdict,
 };
@@ -57,6 +57,17 @@ pub trait Aqm {
     {
         settle(verdict, view)
     }
+}
+
+unsafe extern "C" {
+    fn aqm_settled(verdict: u32, view: *const View) -> u32;
+}
+
+/// `aqm_settle` of `aqm/aqm.h`: where overflow and marking are decided.
+fn settle(verdict: Verdict, view: &View) -> Verdict {
+    // SAFETY: reads the view and nothing else.
+    let settled = Verdict::from_code(unsafe { aqm_settled(verdict as u32, view) });
+    settled.expect("a verdict is settled to a verdict")
 }
 
 /// An AQM of `aqm/` (or of a user's header) with its parameters set. Cheap to clone.
@@ -133,6 +144,12 @@ impl Configured {
             .iter()
             .zip(&self.0.values)
             .map(|(param, value)| (&*param.name, param.show(*value)))
+    }
+
+    /// Name and integer of every parameter, as `struct X_params` holds them.
+    pub fn integers(&self) -> impl Iterator<Item = (&str, i64)> {
+        let params = self.0.class.params.iter().zip(&self.0.values);
+        params.map(|(param, value)| (&*param.name, param.scaled(*value)))
     }
 
     /// The parameters made ready for use, `struct X_config`, as C laid it out.

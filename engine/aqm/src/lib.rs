@@ -7,6 +7,7 @@
 mod class;
 mod compile;
 mod discipline;
+#[path = "../../../aqm/aqm.rs"]
 mod ffi;
 mod params;
 mod rules;

@@ -8,8 +8,12 @@
 //! arrivals: packets arrive in odd slots, a transmission takes an even number of slots, no two
 //! arrivals of a busy period are a whole number of its units apart, and ticks come in even slots.
 
+mod calls;
 mod cases;
 mod link;
+mod vectors;
 
+pub use calls::{Asked, Call, Calls};
 pub use cases::{Arrival, Case, SLOT_NS, SLOTS_PER_UNIT, UNIT_BYTES, cases, long};
 pub use link::{Plain, drive, log};
+pub use vectors::{LEAST, Vector, judgements, vectors};

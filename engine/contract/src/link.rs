@@ -1,16 +1,18 @@
 //! The plain link: a queue, and whoever asks it for packets.
 
 use rand::Rng;
-use sluice_queue::{DecisionLog, Observer, Packet, Queue};
+use sluice_aqm::{Configured, Discipline, NEVER};
+use sluice_queue::{DecisionLog, Observer, Packet, Queue, Scheduler};
+use sluice_random::Stream;
 
 use crate::cases::{Arrival, Case, SLOT_NS};
 
 /// A packet that has what a queue looks at, and nothing else.
 #[derive(Clone, Copy, Default)]
 pub struct Plain {
-    bytes: u32,
-    flow_hash: u32,
-    ecn_capable: bool,
+    pub(crate) bytes: u32,
+    pub(crate) flow_hash: u32,
+    pub(crate) ecn_capable: bool,
 }
 
 impl Packet for Plain {
@@ -38,42 +40,66 @@ pub fn log(case: &Case) -> String {
 }
 
 /// Runs a case before that link, watched by an observer.
-pub fn drive(case: &Case, mut observer: impl Observer<Plain>) {
-    let (rate_bps, mut words) = (case.rate_bps(), case.words());
-    let mut random = || words.next_u64();
-    let mut queue = Queue::new(
-        case.discipline,
-        case.scheduler,
-        || case.aqm.start(),
-        rate_bps,
-    );
-    let interval_ns = queue.tick_interval_ns();
-    let mut tick_ns = interval_ns.unwrap_or(u64::MAX);
-    let mut arrivals = case.arrivals.iter().peekable();
-    let mut free_ns = u64::MAX;
-    loop {
-        let arrival_ns = arrivals
-            .peek()
-            .map_or(u64::MAX, |arrival| arrival.slot * SLOT_NS);
-        let now_ns = tick_ns.min(free_ns).min(arrival_ns);
-        if now_ns >= case.slots() * SLOT_NS {
-            break;
-        }
-        if now_ns == tick_ns {
-            queue.tick(now_ns, &mut observer);
-            tick_ns += interval_ns.expect("or there is no tick");
-            continue;
-        }
-        if now_ns == free_ns {
-            free_ns = u64::MAX;
-        } else if let Some(arrival) = arrivals.next() {
-            queue.arrive(now_ns, plain(arrival), &mut random, &mut observer);
-        }
-        if free_ns == u64::MAX {
-            let next = queue.depart(now_ns, &mut random, &mut observer);
-            free_ns = next.map_or(u64::MAX, |next| {
-                now_ns + u64::from(next.packet.bytes) * 8_000_000_000 / rate_bps
-            });
+pub fn drive(case: &Case, observer: impl Observer<Plain>) {
+    let link = Link {
+        aqm: &case.aqm,
+        discipline: case.discipline,
+        scheduler: case.scheduler,
+        rate_bps: case.rate_bps(),
+        end_ns: case.slots() * SLOT_NS,
+    };
+    let arrivals = case.arrivals.iter();
+    let arrivals = arrivals.map(|arrival| (arrival.slot * SLOT_NS, plain(arrival)));
+    link.drive(arrivals, case.words(), observer);
+}
+
+/// A queue before a link.
+pub(crate) struct Link<'a> {
+    pub aqm: &'a Configured,
+    pub discipline: Discipline,
+    pub scheduler: Scheduler,
+    pub rate_bps: u64,
+    /// When nobody looks any more.
+    pub end_ns: u64,
+}
+
+impl Link<'_> {
+    /// Sends packets, each of which comes at a time (ns), in that order.
+    pub fn drive(
+        &self,
+        arrivals: impl Iterator<Item = (u64, Plain)>,
+        mut words: Stream,
+        mut observer: impl Observer<Plain>,
+    ) {
+        let mut random = || words.next_u64();
+        let start = || self.aqm.start();
+        let mut queue = Queue::new(self.discipline, self.scheduler, start, self.rate_bps);
+        let interval_ns = queue.tick_interval_ns();
+        let mut tick_ns = interval_ns.unwrap_or(NEVER);
+        let mut arrivals = arrivals.peekable();
+        let mut free_ns = NEVER;
+        loop {
+            let arrival_ns = arrivals.peek().map_or(NEVER, |(time_ns, _)| *time_ns);
+            let now_ns = tick_ns.min(free_ns).min(arrival_ns);
+            if now_ns >= self.end_ns {
+                break;
+            }
+            if now_ns == tick_ns {
+                queue.tick(now_ns, &mut observer);
+                tick_ns += interval_ns.expect("or there is no tick");
+                continue;
+            }
+            if now_ns == free_ns {
+                free_ns = NEVER;
+            } else if let Some((_, packet)) = arrivals.next() {
+                queue.arrive(now_ns, packet, &mut random, &mut observer);
+            }
+            if free_ns == NEVER {
+                let next = queue.depart(now_ns, &mut random, &mut observer);
+                free_ns = next.map_or(NEVER, |next| {
+                    now_ns + u64::from(next.packet.bytes) * 8_000_000_000 / self.rate_bps
+                });
+            }
         }
     }
 }

@@ -1,6 +1,6 @@
 //! Every world writes the decision log of the plain link, to the last character.
 
-use std::{collections::BTreeMap, sync::Arc};
+use std::{collections::BTreeMap, io::Write, sync::Arc};
 
 use sluice_aqm::{AqmSource, all};
 use sluice_contract::{Arrival, Case, SLOT_NS, SLOTS_PER_UNIT, UNIT_BYTES, cases, log};
@@ -8,8 +8,13 @@ use sluice_network::{Group, Link, NEVER, Port, Recording, Replay, Source, Topolo
 use sluice_queue::{COLUMNS, DecisionLog};
 use sluice_slotted::{Arrivals, Service};
 
-fn text(log: DecisionLog<Vec<u8>>) -> String {
-    String::from_utf8(log.finish().unwrap()).unwrap()
+/// The log that a run writes.
+fn logged(run: impl FnOnce(&mut DecisionLog<&mut (dyn Write + Send)>)) -> String {
+    let mut bytes = Vec::new();
+    let mut log = DecisionLog::new(&mut bytes as &mut (dyn Write + Send));
+    run(&mut log);
+    log.finish().unwrap();
+    String::from_utf8(bytes).unwrap()
 }
 
 fn column<T>(case: &Case, of: impl Fn(&Arrival) -> T) -> Vec<T> {
@@ -36,11 +41,11 @@ fn slotted(case: &Case) -> String {
         seed: case.seed,
         slot_ns: SLOT_NS,
     };
-    let mut log = DecisionLog::new(Vec::new());
+    let aqm = AqmSource::Configured(case.aqm.clone());
     let control = sluice_slotted::Control::default();
-    let start = || case.aqm.start();
-    sluice_slotted::simulate_observed(&plan, start, case.words(), &control, &mut log);
-    text(log)
+    logged(|log| {
+        sluice_slotted::simulate_logged(&plan, &aqm, case.words(), &control, log);
+    })
 }
 
 fn network(case: &Case) -> String {
@@ -85,10 +90,10 @@ fn network(case: &Case) -> String {
         replications: 1,
         seed: case.seed,
     };
-    let mut log = DecisionLog::new(Vec::new());
     let control = sluice_network::Control::default();
-    sluice_network::simulate_traced(&plan, &control, &mut log).unwrap();
-    text(log)
+    logged(|mut log| {
+        sluice_network::simulate_traced(&plan, &control, &mut log).unwrap();
+    })
 }
 
 /// A world is one function from a case to its decision log.

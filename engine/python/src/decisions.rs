@@ -25,10 +25,15 @@ impl<F: Fn()> Write for Stopping<F> {
     }
 }
 
-/// A decision log in the file at `path`; `cancel` ends the run.
-pub fn open<F: Fn()>(path: &Path, cancel: F) -> io::Result<DecisionLog<BufWriter<Stopping<F>>>> {
+/// The file at `path`, for a decision log; `cancel` ends the run.
+pub fn create<F: Fn()>(path: &Path, cancel: F) -> io::Result<BufWriter<Stopping<F>>> {
     let file = File::create(path)?;
-    Ok(DecisionLog::new(BufWriter::new(Stopping { file, cancel })))
+    Ok(BufWriter::new(Stopping { file, cancel }))
+}
+
+/// A log in that file.
+pub fn log(file: &mut (dyn Write + Send)) -> DecisionLog<&mut (dyn Write + Send)> {
+    DecisionLog::new(file)
 }
 
 /// What Python raises where the system refuses a file.

@@ -7,8 +7,8 @@ use std::{
 };
 
 use pyo3::{exceptions::PyKeyboardInterrupt, prelude::*};
-use sluice_aqm::Aqm;
-use sluice_slotted::{Control, Outcome, Plan, simulate as run, simulate_observed};
+use sluice_aqm::AqmSource;
+use sluice_slotted::{Control, Outcome, Plan, simulate as run, simulate_logged};
 
 use crate::{
     counts::Tally,
@@ -70,21 +70,24 @@ fn simulate(
     let plan = Plan::of(scenario.slotted()?, &discipline.0).map_err(refused)?;
     let control = Arc::new(Control::default());
     let calls = Calls::new(control.clone());
+    let aqm = match discipline.0.configured() {
+        Some(configured) => configured.into(),
+        None => Foreign::source(discipline.foreign()?, &calls),
+    };
     let ends = Ends { control, calls };
-    let outcome = match discipline.0.configured() {
-        Some(configured) => {
-            let start = || configured.start();
-            let outcome = run_or_log(py, &plan, start, threads, &ends, watch, decisions)?;
-            configured
-                .wrong()
-                .map_or(Ok(outcome), |wrong| Err(refused(wrong)))?
-        }
-        None => {
-            let factory = discipline.foreign()?;
-            let start = || Foreign::start(&factory, &ends.calls);
-            run_or_log(py, &plan, start, threads, &ends, watch, decisions)?
+    let outcome = match decisions {
+        None => stopped_by_ctrl_c(py, &ends, watch, || {
+            run(&plan, &aqm, threads, &ends.control)
+        })?,
+        Some(path) => {
+            let work = || logged(&plan, &aqm, &ends.control, &path);
+            let outcome = stopped_by_ctrl_c(py, &ends, watch, work)?;
+            outcome.map_err(|error| unwritable(&path, &error))?
         }
     };
+    if let Some(wrong) = aqm.wrong() {
+        return Err(refused(wrong));
+    }
     ends.calls.raise()?;
     SlottedOutcome::new(py, &outcome)
 }
@@ -95,34 +98,11 @@ struct Ends {
     calls: Arc<Calls>,
 }
 
-fn run_or_log<Q: Aqm>(
-    py: Python<'_>,
-    plan: &Plan,
-    start: impl Fn() -> Q + Sync + Send,
-    threads: Option<usize>,
-    ends: &Ends,
-    watch: Option<Py<PyAny>>,
-    decisions: Option<PathBuf>,
-) -> PyResult<Outcome> {
-    let control = &*ends.control;
-    match decisions {
-        None => stopped_by_ctrl_c(py, ends, watch, || run(plan, start, threads, control)),
-        Some(path) => {
-            let work = || logged(plan, start, control, &path);
-            stopped_by_ctrl_c(py, ends, watch, work)?.map_err(|error| unwritable(&path, &error))
-        }
-    }
-}
-
 /// Runs the first replication and writes its decisions to the file at `path`.
-fn logged<Q: Aqm>(
-    plan: &Plan,
-    start: impl Fn() -> Q,
-    control: &Control,
-    path: &Path,
-) -> io::Result<Outcome> {
-    let mut log = decisions::open(path, || control.cancel())?;
-    let outcome = simulate_observed(plan, start, plan.aqm_words(0), control, &mut log);
+fn logged(plan: &Plan, aqm: &AqmSource, control: &Control, path: &Path) -> io::Result<Outcome> {
+    let mut file = decisions::create(path, || control.cancel())?;
+    let mut log = decisions::log(&mut file);
+    let outcome = simulate_logged(plan, aqm, plan.aqm_words(0), control, &mut log);
     log.finish()?;
     Ok(outcome)
 }

@@ -39,6 +39,23 @@ impl<P> Observer<P> for () {
     fn lost(&mut self, _packet: P, _verdict: Verdict) {}
 }
 
+/// Perhaps somebody listens.
+impl<P, O: Observer<P>> Observer<P> for Option<O> {
+    const ON: bool = O::ON;
+
+    fn lost(&mut self, packet: P, verdict: Verdict) {
+        if let Some(observer) = self {
+            observer.lost(packet, verdict);
+        }
+    }
+
+    fn note(&mut self, now_ns: u64, queue: usize, event: Event<'_>) {
+        if let Some(observer) = self {
+            observer.note(now_ns, queue, event);
+        }
+    }
+}
+
 impl<P, F: FnMut(P, Verdict)> Observer<P> for F {
     #[inline]
     fn lost(&mut self, packet: P, verdict: Verdict) {

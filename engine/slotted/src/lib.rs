@@ -21,6 +21,6 @@ mod warm_up;
 
 pub use arrivals::{ArrivalError, Arrivals, Recording};
 pub use packet::Packet;
-pub use run::{Control, Outcome, Plan, Unit, simulate, simulate_observed};
+pub use run::{Control, Outcome, Plan, Unit, simulate, simulate_logged};
 pub use service::Service;
 pub use tally::Tally;

@@ -1,10 +1,13 @@
 //! A run: replications on all cores, their warm-up left out, their batches kept apart.
 
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::{
+    io::Write,
+    sync::atomic::{AtomicBool, AtomicU64, Ordering},
+};
 
 use rayon::prelude::*;
-use sluice_aqm::{Aqm, Discipline};
-use sluice_queue::{Observer, Queue, Scheduler};
+use sluice_aqm::{Aqm, AqmSource, Discipline};
+use sluice_queue::{DecisionLog, Observer, Queue, Scheduler};
 use sluice_random::{Stream, stream};
 use sluice_traffic::ModulatedSlots;
 
@@ -105,25 +108,26 @@ const STRETCH: u64 = 1 << 20;
 /// Units that a run gives at least, so that intervals have enough degrees of freedom.
 const UNITS: u32 = 32;
 
-/// Runs `plan` with fresh AQMs from `start_aqm`, on `threads` threads (all cores if `None`). The
-/// result does not depend on the number of threads.
-pub fn simulate<Q, F>(
+/// Runs `plan` with fresh AQMs from `aqm`, on `threads` threads (all cores if `None`). The result
+/// does not depend on the number of threads.
+pub fn simulate(
     plan: &Plan,
-    start_aqm: F,
+    aqm: &AqmSource,
     threads: Option<usize>,
     control: &Control,
-) -> Outcome
-where
-    Q: Aqm,
-    F: Fn() -> Q + Sync,
-{
+) -> Outcome {
     let pool = rayon::ThreadPoolBuilder::new()
         .num_threads(threads.unwrap_or(0))
         .build()
         .expect("threads to run on");
     let replicate = |number: u32| {
         let words = plan.aqm_words(number);
-        Start::new(plan, number, &start_aqm, words, ()).run(control)
+        match aqm {
+            AqmSource::Configured(header) => {
+                Start::new(plan, number, || header.start(), words, ()).run(control)
+            }
+            AqmSource::Foreign(_) => run_any(plan, number, aqm, words, None, control),
+        }
     };
     let finished: Vec<Replication> = pool.install(|| {
         (0..plan.replications)
@@ -134,18 +138,33 @@ where
     outcome(plan, &finished, control)
 }
 
-/// Runs the first replication of `plan` and tells `observer` what happens at the queue; what it
-/// gives is the same as without. The AQM's random words come from `words`: from
-/// [`Plan::aqm_words`], or from another world whose decisions are to be repeated.
-pub fn simulate_observed<Q: Aqm>(
+/// Runs the first replication of `plan` and logs the decisions; what it gives is the same as
+/// without. The AQM's random words come from `words`: from [`Plan::aqm_words`], or from another
+/// world whose decisions are to be repeated.
+pub fn simulate_logged(
     plan: &Plan,
-    start_aqm: impl Fn() -> Q,
+    aqm: &AqmSource,
     words: Stream,
     control: &Control,
-    observer: impl Observer<Packet>,
+    log: &mut Log<'_>,
 ) -> Outcome {
-    let start = Start::new(plan, 0, &start_aqm, words, observer);
-    outcome(plan, &[start.run(control)], control)
+    let replication = run_any(plan, 0, aqm, words, Some(log), control);
+    outcome(plan, &[replication], control)
+}
+
+/// A decision log, wherever it is written to.
+type Log<'a> = DecisionLog<&'a mut (dyn Write + Send)>;
+
+/// The run that is compiled once for every AQM, logged or not: slower.
+fn run_any(
+    plan: &Plan,
+    number: u32,
+    aqm: &AqmSource,
+    words: Stream,
+    log: Option<&mut Log<'_>>,
+    control: &Control,
+) -> Replication {
+    Start::new(plan, number, || aqm.start(), words, log).run(control)
 }
 
 /// What the replications gave, without the warm-up that they have in common.

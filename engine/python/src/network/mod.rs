@@ -109,8 +109,9 @@ fn log_network_decisions(
 ) -> PyResult<Vec<outcome::Replication>> {
     let run = Run::of(scenario, discipline)?;
     let control = run.control.clone();
-    let log = decisions::open(&path, move || control.cancel());
-    let mut log = log.map_err(|error| unwritable(&path, &error))?;
+    let file = decisions::create(&path, move || control.cancel());
+    let mut file = file.map_err(|error| unwritable(&path, &error))?;
+    let mut log = decisions::log(&mut file);
     let found = run.watched(py, watch, |plan, control| {
         simulate_traced(plan, control, &mut log)
     })?;

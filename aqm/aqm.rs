@@ -1,8 +1,12 @@
-//! The C side of the contract, as `aqm/aqm.h` lays it out.
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+//! The contract of an AQM for programs in Rust, with `std` or without: the view, the verdicts, and
+//! the table entry that `AQM_CLASS` makes where `AQM_HOSTED` is defined; see `aqm.h`.
 //!
-//! `build.rs` reads this file, too: it has the C compiler hold [`LAYOUT`] against `aqm/aqm.h`.
+//! The engine uses this file, too. Its build has the C compiler hold [`LAYOUT`] against `aqm.h`.
 
-use std::{
+#![allow(dead_code)] // a program uses a part
+
+use core::{
     ffi::{c_char, c_void},
     mem::{offset_of, transmute},
 };
@@ -27,8 +31,7 @@ macro_rules! c_structs {
         )*
 
         /// Of each struct the name in C, the size, and the fields.
-        #[allow(dead_code)] // only the build looks
-        pub(crate) const LAYOUT: &[(&str, usize, &[Field])] = &[$((
+        pub const LAYOUT: &[(&str, usize, &[Field])] = &[$((
             stringify!($c_name),
             size_of::<$name>(),
             &[$((stringify!($field), offset_of!($name, $field), size_of::<$type>()),)*],
@@ -36,7 +39,8 @@ macro_rules! c_structs {
     };
 }
 
-pub(crate) type Decide = unsafe extern "C" fn(*mut c_void, *const c_void, *const View) -> u32;
+/// `X_arrive` or `X_depart`, settled: of state, config and view.
+pub type Decide = unsafe extern "C" fn(*mut c_void, *const c_void, *const View) -> u32;
 
 c_structs! {
     /// Everything that an AQM may see; field by field `struct aqm_view` of `aqm/aqm.h`. What a
@@ -74,7 +78,8 @@ c_structs! {
         pub full: u8,
     }
 
-    pub(crate) struct CParam = aqm_param {
+    /// A parameter.
+    pub struct CParam = aqm_param {
         pub name: *const c_char,
         pub kind: *const c_char,
         pub initial: f64,
@@ -85,18 +90,21 @@ c_structs! {
         pub source: *const c_char,
     }
 
-    pub(crate) struct CRule = aqm_rule {
+    /// A rule between parameters.
+    pub struct CRule = aqm_rule {
         pub left: *const c_char,
         pub says: *const c_char,
         pub right: *const c_char,
     }
 
-    pub(crate) struct CDefault = aqm_default {
+    /// A preset's own default.
+    pub struct CDefault = aqm_default {
         pub name: *const c_char,
         pub value: f64,
     }
 
-    pub(crate) struct CClass = aqm_class {
+    /// An AQM; a function that it does not have is `None`, text a preset does not repeat null.
+    pub struct CClass = aqm_class {
         pub name: *const c_char,
         pub title: *const c_char,
         pub source: *const c_char,
@@ -146,7 +154,7 @@ impl Verdict {
     pub const COUNT: usize = Self::NAMES.len();
 
     /// Their names in C, by number, without `AQM_`.
-    pub(crate) const NAMES: [&str; 6] = [
+    pub const NAMES: [&str; 6] = [
         "ADMIT",
         "DROP_EARLY",
         "DROP_FORCED",
@@ -162,7 +170,7 @@ impl Verdict {
 
     /// Reads what C returned; `None` for a number that is no verdict.
     #[inline]
-    pub(crate) fn from_code(code: u32) -> Option<Self> {
+    pub fn from_code(code: u32) -> Option<Self> {
         // SAFETY: the verdicts are numbered from 0 on, which the build checks.
         (code < Self::COUNT as u32).then(|| unsafe { transmute::<u32, Self>(code) })
     }
@@ -175,17 +183,4 @@ impl Verdict {
             Self::DropEarly | Self::DropForced | Self::DropOverflow | Self::DropBoth
         )
     }
-}
-
-unsafe extern "C" {
-    pub(crate) static aqm_classes_count: u64;
-    pub(crate) static aqm_classes: [*const CClass; 0];
-    fn aqm_settled(verdict: u32, view: *const View) -> u32;
-}
-
-/// `aqm_settle` of `aqm/aqm.h`: where overflow and marking are decided.
-pub fn settle(verdict: Verdict, view: &View) -> Verdict {
-    // SAFETY: reads the view and nothing else.
-    let settled = Verdict::from_code(unsafe { aqm_settled(verdict as u32, view) });
-    settled.expect("a verdict is settled to a verdict")
 }

@@ -1,0 +1,73 @@
+//! What an AQM is asked and told, one call after the other.
+
+use sluice_aqm::{Aqm, Verdict, View};
+use sluice_queue::{Event, Observer};
+
+use crate::link::Plain;
+
+/// Which function of an AQM is called.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Asked {
+    /// To judge a packet that arrives.
+    Arrive,
+    /// To judge a packet that leaves.
+    Depart,
+    /// Its interval is over.
+    Tick,
+    /// A packet joined those that wait.
+    Join,
+    /// A packet left those that wait.
+    Leave,
+}
+
+/// One call, and the settled verdict; that of what decides nothing is `Admit`.
+#[derive(Clone, Copy, Debug)]
+pub struct Call {
+    /// What is called.
+    pub asked: Asked,
+    /// What the AQM is shown.
+    pub view: View,
+    /// What it said.
+    pub verdict: Verdict,
+}
+
+impl Call {
+    /// Makes the call again, at another instance.
+    #[inline]
+    pub fn repeat(&self, aqm: &mut impl Aqm) -> Verdict {
+        match self.asked {
+            Asked::Arrive => return aqm.arrive(&self.view),
+            Asked::Depart => return aqm.depart(&self.view),
+            Asked::Tick => aqm.tick(&self.view),
+            Asked::Join => aqm.occupancy(&self.view, 1),
+            Asked::Leave => aqm.occupancy(&self.view, -1),
+        }
+        Verdict::Admit
+    }
+}
+
+/// Writes down all calls of a run.
+#[derive(Default)]
+pub struct Calls(pub Vec<Call>);
+
+impl Observer<Plain> for &mut Calls {
+    const ON: bool = true;
+
+    fn lost(&mut self, _packet: Plain, _verdict: Verdict) {}
+
+    fn note(&mut self, _now_ns: u64, _queue: usize, event: Event<'_>) {
+        let (asked, view, verdict) = match event {
+            Event::Arrive(view, verdict) => (Asked::Arrive, view, verdict),
+            Event::Depart(view, verdict) => (Asked::Depart, view, verdict),
+            Event::Tick(view) => (Asked::Tick, view, Verdict::Admit),
+            Event::Join(Some(view)) => (Asked::Join, view, Verdict::Admit),
+            Event::Leave(_, Some(view)) => (Asked::Leave, view, Verdict::Admit),
+            _ => return,
+        };
+        self.0.push(Call {
+            asked,
+            view: *view,
+            verdict,
+        });
+    }
+}
