@@ -124,13 +124,14 @@ def test_tcp_over_ipv6_is_measured_and_marked():
         flows = [each["flow"] for each in last["flows"]["heaviest"]]
         assert any(flow.startswith(ends) for flow in flows), flows
         assert last["unreadable"] == last["unmarkable"] == 0
+        # full packets are as long as the scenario says
+        assert last["arrived_bytes"] <= 1000 * last["arrivals"]
+        assert name == "reverse" or last["arrived_bytes"] > 900 * last["arrivals"]
     record = measure(given, given.disciplines[0], ipv6=True)
     assert record.run["ipv6"] is True
     assert record["utilization"].value > 0.5
     assert record.connections["delivered_ce"].max() > 0
-    # full packets are as long as the scenario says
-    goodput_bps = 8 * 1000 * record["goodput"].value
-    assert 0 < goodput_bps <= 1.02 * record["throughput_bps"].value
+    assert record["goodput"].value > 0
 
 
 @needs_gate

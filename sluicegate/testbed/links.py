@@ -16,6 +16,8 @@ from sluicegate.testbed.job import HostJob, address, gateway
 # one packet at a time: else TCP hands the link up to 64 kB as one
 _LINK = "mtu {mtu} gso_max_segs 1"
 _NEAR = "eth0"
+# hardware addresses at both ends of every link
+_ROUTER, _HOST = "02:00:00:00:00:01", "02:00:00:00:00:02"
 
 
 def command(*words: str, text: str | None = None) -> None:
@@ -39,8 +41,10 @@ def _ip(lines: Sequence[str]) -> None:
 def lay_link(job: HostJob, process: int) -> None:
     """Lay a link from the router, where this is called, to the namespace of a process."""
     side, link = job.side, _LINK.format(mtu=job.mtu)
-    _ip([f"link add {side} {link} type veth peer name {_NEAR} {link} netns {process}"])
+    near = f"name {_NEAR} address {_HOST} {link} netns {process}"
+    _ip([f"link add {side} address {_ROUTER} {link} type veth peer {near}"])
     _take(side, [gateway(side, job.ipv6)], job.ipv6)
+    _ip(_know(_addresses(job), _HOST, side))
 
 
 def forward(ipv6: bool) -> None:
@@ -54,19 +58,28 @@ def forward(ipv6: bool) -> None:
 def take_addresses(job: HostJob) -> None:
     """Give this namespace its link's addresses, and the router as its way to everybody else."""
     _ip(["link set lo up"])
-    _take(_NEAR, [address(job.side, k, job.ipv6) for k in range(job.hosts)], job.ipv6)
-    _ip([f"route add default via {gateway(job.side, job.ipv6)}"])
+    _take(_NEAR, _addresses(job), job.ipv6)
+    router = gateway(job.side, job.ipv6)
+    _ip([*_know([router], _ROUTER, _NEAR), f"route add default via {router}"])
     # of both versions of IP
     _set("ipv4/tcp_ecn", int(job.ecn))
 
 
+def _addresses(job: HostJob) -> list[str]:
+    return [address(job.side, k, job.ipv6) for k in range(job.hosts)]
+
+
 def _take(link: str, addresses: Sequence[str], ipv6: bool) -> None:
     """Give a link addresses of this namespace, and put it to work."""
-    if ipv6:
-        # its own address holds at once: without one it asks no neighbour for a second or two
-        _set(f"ipv6/conf/{link}/accept_dad", 0)
-    width = "64" if ipv6 else "16"
-    _ip([*(f"address add {each}/{width} dev {link}" for each in addresses), f"link set {link} up"])
+    # nobody else may have them: IPv6 would look for that first
+    width, unasked = ("64", "nodad") if ipv6 else ("16", "")
+    lines = [f"address add {each}/{width} dev {link} {unasked}" for each in addresses]
+    _ip([*lines, f"link set {link} up"])
+
+
+def _know(addresses: Sequence[str], hardware: str, link: str) -> list[str]:
+    """The words that tell where neighbours are: IPv6 that asks too early asks again after 1 s."""
+    return [f"neigh add {each} lladdr {hardware} dev {link} nud permanent" for each in addresses]
 
 
 def _set(name: str, value: int) -> None:
