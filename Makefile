@@ -8,13 +8,14 @@ SOURCES := Cargo.toml Cargo.lock .cargo/config.toml \
 BPF := $(shell printf '\043include <libelf.h>\n\043include <zlib.h>\n' | $(CC) -E - >/dev/null 2>&1 && echo yes)
 FEATURES := $(if $(BPF),--features sluice-gate/kernel)
 MEMBERS := --workspace $(if $(BPF),,--exclude sluice-kernel)
+WHEEL_DATA := sluicegate._engine.data
 export VIRTUAL_ENV := $(CURDIR)/.venv
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 export PIP_QUIET := 1
 # what the first command compiles, all later ones find
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: build generated vectors demo test wheel lint bench bench-builds bench-gate bench-peers docs lock clean tools
+.PHONY: build generated vectors demo test wheel wheel-data lint bench bench-builds bench-gate bench-peers docs lock clean tools
 .DELETE_ON_ERROR:
 
 build: .venv/built .venv/bin/sluiced
@@ -64,9 +65,17 @@ test: build
 	@echo "test: Python, and every example of the documentation"
 	@$(BIN)/pytest --quiet --numprocesses auto --dist worksteal
 
-wheel: .venv/installed
+wheel: wheel-data .venv/installed
 	@echo "wheel: into target/wheels, with all optimisation"
-	@$(BIN)/maturin build --release --locked
+	@$(BIN)/maturin build --release --locked; built=$$?; rm -r $(WHEEL_DATA); exit $$built
+
+# sluiced, where maturin looks for what else goes into the wheel; without BPF, whose libraries
+# another machine may not have
+wheel-data:
+	@echo "wheel: the router sluiced"
+	@cargo build --quiet --locked --release --package sluice-gate
+	@mkdir -p $(WHEEL_DATA)/scripts
+	@cp target/release/sluiced $(WHEEL_DATA)/scripts
 
 lint: build
 	@echo "lint: Python"
@@ -124,7 +133,7 @@ lock: .venv/installed
 	@cargo update --workspace --quiet
 
 clean:
-	@rm -rf .venv target docs/_build docs/reference/generated $(REPORTS) bench/results.json bench/chain.json bench/chain.png bench/growth.json bench/growth.png bench/gate.json bench/peers/results
+	@rm -rf .venv target $(WHEEL_DATA) docs/_build docs/reference/generated $(REPORTS) bench/results.json bench/chain.json bench/chain.png bench/growth.json bench/growth.png bench/gate.json bench/peers/results
 
 tools:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \

@@ -43,11 +43,10 @@ def link_address(name: str, *where: str) -> str:
     return str(json.loads(said)[0]["address"])
 
 
-def build() -> None:
-    """Two namespaces and a cable between them."""
+def namespaces() -> None:
+    """This one and `far`, with nothing between them."""
     sh("mount -t tmpfs none /run && mkdir -p /run/netns && ip netns add far")
-    sh("ip link set lo up")
-    cable()
+    sh("ip link set lo up && ip -n far link set lo up")
 
 
 def cable(ipv6: bool = True) -> None:
@@ -60,7 +59,7 @@ def cable(ipv6: bool = True) -> None:
     for near_at, far_at, width, nodad in addresses:
         sh(f"ip addr add {near_at}/{width} dev near {nodad}")
         sh(f"ip -n far addr add {far_at}/{width} dev far {nodad}")
-    sh("ip link set near up && ip -n far link set far up && ip -n far link set lo up")
+    sh("ip link set near up && ip -n far link set far up")
     # nothing else moves while packets are counted
     near, far = link_address("near"), link_address("far", "-n", "far")
     for near_at, far_at, *_ in addresses:
@@ -143,13 +142,12 @@ def rules(fail: str, action: str = "--install") -> None:
     sh(f"{SLUICED} rules --interface near --fail {fail} {action}")
 
 
-class Gate:
+class Daemon:
     """`sluiced run`, ready to route."""
 
-    def __init__(self, fail: str, *options: str, **process: Any) -> None:
-        rules(fail)
+    def __init__(self, *options: str, **process: Any) -> None:
         self.summary = FOLDER / "summary.json"
-        command = [SLUICED, "run", "--fail", fail, "--json", self.summary, *options]
+        command = [SLUICED, "run", "--json", self.summary, *options]
         self.process = subprocess.Popen(
             command,
             stdout=subprocess.PIPE,
@@ -175,6 +173,14 @@ class Gate:
             raise RuntimeError(f"sluiced ended with {self.process.returncode}: {said}")
         forward: dict[str, Any] = json.loads(summary)[0]
         return {**forward, "said": said, "exit": self.process.returncode}
+
+
+class Gate(Daemon):
+    """One that takes what leaves by `near` from a queue of the kernel."""
+
+    def __init__(self, fail: str, *options: str, **process: Any) -> None:
+        rules(fail)
+        super().__init__("--fail", fail, *options, **process)
 
 
 def paced(send: Callable[[int], None], count: int, per_s: float) -> None:
@@ -322,7 +328,11 @@ def odd() -> dict[str, Any]:
 
 def tcp() -> dict[str, Any]:
     """A real connection, whose segments of 64 kB the kernel cuts before it queues them."""
-    gate = Gate("closed", "--aqm", "drop_tail", "--rate", "50e6", "--limit", "100")
+    return transfer(Gate("closed", "--aqm", "drop_tail", "--rate", "50e6", "--limit", "100"))
+
+
+def transfer(gate: Daemon) -> dict[str, Any]:
+    """4 MB by TCP to the other namespace."""
     listener = far_socket(socket.AF_INET, socket.SOCK_STREAM)
     listener.bind((FAR, PORT))
     listener.listen()
@@ -370,11 +380,16 @@ EXPERIMENTS = [
 
 def perform(experiments: Sequence[Experiment], ipv6: Sequence[Experiment] = ()) -> None:
     """Do the experiment that the command line names, and print what it gave; some need IPv6."""
-    build()
     (chosen,) = (made for made in experiments if made.__name__ == sys.argv[2])
+    namespaces()
+    cable()
     if chosen not in ipv6:
         without_ipv6()
-    json.dump(chosen(), sys.stdout)
+    conclude(chosen)
+
+
+def conclude(experiment: Experiment) -> None:
+    json.dump(experiment(), sys.stdout)
     sys.stdout.flush()
     # what was started goes with the namespace
     os._exit(0)

@@ -13,8 +13,10 @@ import sluicegate as sg
 from sluicegate.errors import SluiceError
 from sluicegate.scenario import NetworkScenario
 from sluicegate.testbed.check import missing, needs
+from sluicegate.testbed.run import run as run_job
 from sluicegate.worlds.gate import measure, refusals
 from sluicegate.worlds.gate.lines import Lines
+from sluicegate.worlds.gate.plan import plan
 
 LACKING = missing(needs())
 needs_gate = pytest.mark.skipif(bool(LACKING), reason=f"no gate here: {LACKING}")
@@ -107,6 +109,29 @@ def test_a_flooded_link_sends_what_it_can_and_loses_the_rest():
     assert record.delay_distribution.sum() == pytest.approx(1)
     sent = record.flows["packets"][0] + record.ports[0].rows("losses").max()
     assert sent == pytest.approx(8000, rel=0.02 + stalled)
+
+
+@needs_gate
+def test_tcp_over_ipv6_is_measured_and_marked():
+    if lacking := missing(needs(ipv6=True)):
+        pytest.skip(lacking)
+    marking = {"kind": "tcp", "count": 4, "tcp": {"packet_bytes": 1000, "ecn": True}}
+    red = {"aqm": "red", "ecn": True, "params": {"min_th": 5, "max_th": 40}}
+    given = scenario(marking, duration_s=2.0, warm_up_s=0.5, discipline=red)
+    outcome = run_job(plan(given, given.disciplines[0], 0, None, ipv6=True).job)
+    for name, ends in (("forward", "[fd00:1::2]:2000"), ("reverse", "[fd00:2::2]:1000")):
+        last = Lines(outcome.router, name).last
+        flows = [each["flow"] for each in last["flows"]["heaviest"]]
+        assert any(flow.startswith(ends) for flow in flows), flows
+        assert last["unreadable"] == last["unmarkable"] == 0
+        # full packets are as long as the scenario says
+        assert last["arrived_bytes"] <= 1000 * last["arrivals"]
+        assert name == "reverse" or last["arrived_bytes"] > 900 * last["arrivals"]
+    record = measure(given, given.disciplines[0], ipv6=True)
+    assert record.run["ipv6"] is True
+    assert record["utilization"].value > 0.5
+    assert record.connections["delivered_ce"].max() > 0
+    assert record["goodput"].value > 0
 
 
 @needs_gate
@@ -218,7 +243,7 @@ def test_a_python_aqm_is_refused():
 
     given = scenario(TCP)
     with pytest.raises(SluiceError, match="sluiced runs no Python"):
-        refusals.refuse(given, sg.Discipline(aqm=Mine), None)
+        refusals.refuse(given, sg.Discipline(aqm=Mine), None, False)
 
 
 def test_without_the_daemon_the_gate_says_how_to_get_it(monkeypatch):

@@ -16,7 +16,7 @@ import pytest
 import sluicegate as sg
 from sluicegate.errors import SluiceError
 from sluicegate.testbed import run as bed
-from sluicegate.testbed.check import missing, namespace_needs
+from sluicegate.testbed.check import ipv6_need, missing, namespace_needs
 from sluicegate.testbed.job import Datagrams, HostJob, Job, Stream
 from sluicegate.testbed.run import run
 from sluicegate.testbed.tcp_info import COLUMNS, tcp_info
@@ -40,7 +40,7 @@ def datagrams(count=0, every_ns=MS, size=500):
     )
 
 
-def job(streams=(), sent=None, back=(), duration_ns=1000 * MS):
+def job(streams=(), sent=None, back=(), duration_ns=1000 * MS, ipv6=False):
     """Streams and datagrams of the clients, and streams of the servers."""
     sent = sent or datagrams()
 
@@ -57,6 +57,7 @@ def job(streams=(), sent=None, back=(), duration_ns=1000 * MS):
             sample_ns=10 * MS,
             info_ns=100 * MS,
             ecn=False,
+            ipv6=ipv6,
         )
 
     clients = host("clients", streams, sent, len(back), 0)
@@ -78,16 +79,19 @@ def stream(**changes):
 
 
 @needs_namespaces
-def test_every_byte_and_datagram_crosses_the_router():
+@pytest.mark.parametrize(("ipv6", "payload"), [(False, 448), (True, 428)], ids=["IPv4", "IPv6"])
+def test_every_byte_and_datagram_crosses_the_router(ipv6, payload):
+    if ipv6 and (lacking := missing([ipv6_need()])):
+        pytest.skip(lacking)
     streams = [stream(packets=100, source=1, sink=1), stream(packets=3, start_ns=300 * MS)]
     sent = datagrams(count=400, size=700)
-    clients, servers = run(job(streams, sent, back=[stream(packets=50)])).hosts
-    # 20 bytes of IP, 20 of TCP and 12 of time stamps leave 448
-    assert [each.payload for each in clients.sent.streams] == [448, 448]
-    assert servers.received.stream_bytes.sum(axis=1).tolist() == [100 * 448, 3 * 448]
+    clients, servers = run(job(streams, sent, back=[stream(packets=50)], ipv6=ipv6)).hosts
+    # 500 bytes without 20 or 40 of IP, 20 of TCP and 12 of time stamps
+    assert [each.payload for each in clients.sent.streams] == [payload, payload]
+    assert servers.received.stream_bytes.sum(axis=1).tolist() == [100 * payload, 3 * payload]
     assert servers.received.stream_bytes[1, :3].sum() == 0
-    assert servers.received.sampled_bytes.sum() == 103 * 448
-    assert clients.received.stream_bytes.sum() == 50 * 448
+    assert servers.received.sampled_bytes.sum() == 103 * payload
+    assert clients.received.stream_bytes.sum() == 50 * payload
     assert servers.received.datagrams.tolist() == [400]
     assert servers.received.overruns == 0
     for each in (*clients.sent.streams, *servers.sent.streams):

@@ -26,7 +26,7 @@ pub enum Fate<'a> {
     Drop,
 }
 
-/// What was lost before the gate saw it, and what it could not decide, from the start.
+/// What was lost before the gate saw it, and what it could not let go, from the start.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Losses {
     /// Packets whose numbers never came: the kernel could not hand them over. They were lost or,
@@ -34,14 +34,29 @@ pub struct Losses {
     pub id_gaps: u64,
     /// How often the kernel told that the receive buffer had no room.
     pub overruns: u64,
-    /// Decisions on packets that the kernel no longer had.
+    /// Decisions on packets that the kernel no longer had, or would not take back.
     pub refused: u64,
+}
+
+/// What the kernel counts of the packets for a link.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Counts {
+    /// Packets that wait for a decision now: those that the gate holds, and those that it has not
+    /// read yet. `None`: the kernel does not tell.
+    pub held: Option<u64>,
+    /// Packets that found the kernel's queue full, from the start; `None` likewise.
+    pub queue_drops: Option<u64>,
+    /// Packets for which the receive buffer had no room, likewise.
+    pub buffer_drops: u64,
 }
 
 /// Gives packets and takes what is decided on them.
 pub trait Backend {
-    /// Readable while packets wait to be received.
-    fn descriptor(&self) -> BorrowedFd<'_>;
+    /// One of them is readable while packets wait to be received.
+    fn descriptors(&self) -> Vec<BorrowedFd<'_>>;
+
+    /// Where a link's packets come from, in few words.
+    fn source(&self, link: usize) -> String;
 
     /// Takes a batch of those that have come, and gives whether more may wait.
     ///
@@ -69,4 +84,7 @@ pub trait Backend {
 
     /// What was lost of a link's packets.
     fn losses(&self, link: usize) -> Losses;
+
+    /// What the kernel counts of them.
+    fn counts(&self, link: usize) -> Counts;
 }

@@ -10,6 +10,7 @@ use crate::{
     nfqueue::{self, ENOUGH_BUFFER_BYTES},
     privileges,
     rules::{Rules, Tool},
+    tun,
 };
 
 /// What was found: how it is, or what is wrong and how it is mended.
@@ -51,13 +52,30 @@ pub fn run(options: &CheckOptions) -> Result<bool, Failure> {
 }
 
 fn look(options: &CheckOptions) -> bool {
+    match &options.tun {
+        Some(names) => tell(vec![
+            (tun::CLONE, tun_devices()),
+            (&names[0], device(&names[0])),
+            (&names[1], device(&names[1])),
+            ("forwarding", forwarding()),
+            ("real time", real_time()),
+            (
+                "offloads",
+                Ok("a TUN device has none: the kernel cuts segments before it sends them".into()),
+            ),
+        ]),
+        None => look_at_nfqueue(options),
+    }
+}
+
+fn look_at_nfqueue(options: &CheckOptions) -> bool {
     let rules = options.interface.as_ref().map(|interface| Rules {
         interface: interface.clone(),
         queue: options.queue,
         both_ways: options.both_ways,
         fail: options.fail,
     });
-    let checks = [
+    tell(vec![
         ("capability", capability()),
         ("kernel's queue", kernel()),
         ("queue number", queue(options.queue)),
@@ -71,7 +89,11 @@ fn look(options: &CheckOptions) -> bool {
             "offloads",
             Ok("may stay on: the kernel segments packets before it queues them".into()),
         ),
-    ];
+    ])
+}
+
+/// Prints what was found. Gives whether nothing is missing that the gate takes.
+fn tell(checks: Vec<(&str, Found)>) -> bool {
     let mut is_ready = true;
     for (name, found) in checks {
         match found {
@@ -99,6 +121,25 @@ fn capability() -> Found {
         "CAP_NET_ADMIN is needed to decide on packets",
         "sudo setcap cap_net_admin+ep $(command -v sluiced)   (or run it as root, or try it in a \
          namespace: unshare -Urnm)",
+    )
+}
+
+fn tun_devices() -> Found {
+    tun::probe()
+        .map(|()| "it can be opened".into())
+        .or_else(|(what, mend)| missing(what, mend))
+}
+
+fn device(name: &str) -> Found {
+    if nix::net::if_::if_nametoindex(name).is_ok() {
+        return Ok("there; sluiced run says if it may not have it".into());
+    }
+    if privileges::may_decide() {
+        return Ok("sluiced run makes it".into());
+    }
+    missing(
+        "there is none, and without CAP_NET_ADMIN none can be made",
+        format!("sudo ip tuntap add mode tun user $USER name {name}"),
     )
 }
 

@@ -9,6 +9,7 @@ use crate::{
     nfqueue::Fail,
     rules::Tool,
     run::Timer,
+    tun,
 };
 
 /// A router's queue in user space: any AQM before a link of any rate, with real traffic.
@@ -108,11 +109,16 @@ pub struct RunOptions {
     #[command(flatten)]
     pub link: LinkOptions,
     /// What happens to packets while the gate does not run: they pass, or they are dropped.
-    #[arg(long, value_name = "open|closed")]
-    pub fail: Fail,
+    #[arg(long, value_name = "open|closed", required_unless_present = "tun")]
+    pub fail: Option<Fail>,
     /// Number of the kernel's queue; the other direction has the next one.
     #[arg(long, value_name = "N", default_value_t = 0, value_parser = queue)]
     pub queue: u16,
+    /// In place of a queue of the kernel: a cable between two TUN devices. What is sent by A is
+    /// held and comes in by B; what is sent by B likewise, if that direction is held, else at once.
+    #[arg(long, num_args = 2, value_names = ["A", "B"], value_parser = tun::name,
+          conflicts_with_all = ["fail", "queue"])]
+    pub tun: Option<Vec<String>>,
     /// How precisely packets leave. The others take the capability CAP_SYS_NICE.
     #[arg(long, value_name = "MODE", default_value = "sleep")]
     pub timer: Timer,
@@ -169,6 +175,10 @@ pub struct RulesOptions {
 /// `sluiced check`.
 #[derive(Args, Debug)]
 pub struct CheckOptions {
+    /// What a cable between these two TUN devices takes, in place of a queue of the kernel.
+    #[arg(long, num_args = 2, value_names = ["A", "B"], value_parser = tun::name,
+          conflicts_with_all = ["interface", "both_ways", "fail", "queue"])]
+    pub tun: Option<Vec<String>>,
     /// The interface before which the queue is to stand.
     #[arg(long, value_name = "NAME")]
     pub interface: Option<String>,

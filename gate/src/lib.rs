@@ -26,6 +26,8 @@ pub mod replay;
 pub mod router;
 pub mod rules;
 pub mod run;
+#[cfg(test)]
+mod same_decisions;
 pub mod screen;
 mod service;
 pub mod settings;
@@ -33,6 +35,7 @@ mod summary;
 mod syntax;
 pub mod telemetry;
 pub mod top;
+pub mod tun;
 pub mod verify;
 
 use std::{io::Write, path::Path};
@@ -40,6 +43,15 @@ use std::{io::Write, path::Path};
 /// Tells the user on stderr. That nobody hears it, or that its disk is full, is no reason to stop.
 pub fn say(what: &str) {
     writeln!(std::io::stderr(), "sluiced: {what}").ok();
+}
+
+/// Prints on stdout, whole, as who waits for it may read through a pipe. That nobody hears it, or
+/// that its disk is full, is no reason to stop.
+pub fn print(text: &str) {
+    let mut out = std::io::stdout();
+    out.write_all(text.as_bytes())
+        .and_then(|()| out.flush())
+        .ok();
 }
 
 /// Why a command could not be done, in words for its user.

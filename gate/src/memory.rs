@@ -6,6 +6,7 @@ use crate::{
     nfqueue::{BATCH, BUFFER_BYTES, MESSAGE_BYTES, SPARE_PACKETS},
     packet::Held,
     settings::{LinkSettings, Settings},
+    tun,
 };
 
 /// What a packet of 1500 bytes takes in the kernel (`truesize` of its buffer).
@@ -17,9 +18,36 @@ const FIXED_BYTES: u64 = 32 << 20;
 /// A queue's lists grow by doubling, and a packet stands in two of them at most.
 const LISTS: u64 = 4;
 
-/// The bound, in one line.
+/// The bound with the kernel's queues, in one line: it keeps the packets.
 pub fn bound(settings: &Settings) -> String {
-    let packets: u64 = settings.links().into_iter().map(held).sum();
+    // the kernel doubles what is asked for
+    let buffer = 2 * BUFFER_BYTES as u64;
+    let kernel_packets = packets(settings) + spare(settings, SPARE_PACKETS);
+    told(
+        settings,
+        (BATCH * MESSAGE_BYTES) as u64,
+        kernel_packets,
+        buffer,
+    )
+}
+
+/// The bound with TUN devices: the packets are here.
+pub fn bound_over_tun(settings: &Settings) -> String {
+    let own = tun::MOST_BYTES as u64 + packets(settings) * WHOLE_BYTES;
+    told(settings, own, spare(settings, tun::SPARE_PACKETS), 0)
+}
+
+fn packets(settings: &Settings) -> u64 {
+    settings.links().into_iter().map(held).sum()
+}
+
+/// Packets that have not been read yet.
+fn spare(settings: &Settings, of_a_link: u32) -> u64 {
+    settings.links().len() as u64 * u64::from(of_a_link)
+}
+
+fn told(settings: &Settings, buffers: u64, kernel_packets: u64, kernel_buffer: u64) -> String {
+    let packets = packets(settings);
     let whole: u64 = settings
         .links()
         .into_iter()
@@ -27,11 +55,8 @@ pub fn bound(settings: &Settings) -> String {
         .map(held)
         .sum();
     let place = LISTS * (size_of::<Held>() + size_of::<u64>()) as u64;
-    let own = FIXED_BYTES + (BATCH * MESSAGE_BYTES) as u64 + packets * place + whole * WHOLE_BYTES;
-    let queues = settings.links().len() as u64;
-    let kernel_packets = packets + queues * u64::from(SPARE_PACKETS);
-    // the kernel doubles what is asked for
-    let kernel = kernel_packets * KERNEL_BYTES + 2 * BUFFER_BYTES as u64;
+    let own = FIXED_BYTES + buffers + packets * place + whole * WHOLE_BYTES;
+    let kernel = kernel_packets * KERNEL_BYTES + kernel_buffer;
     format!(
         "at most {} MB here for {packets} packets, and {} MB in the kernel for {kernel_packets} \
          (of 1500 bytes each)",

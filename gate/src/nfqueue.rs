@@ -21,7 +21,7 @@ use nix::{
 
 use crate::{
     Failure,
-    backend::{Backend, Fate, Incoming, Losses},
+    backend::{Backend, Counts, Fate, Incoming, Losses},
     netlink::{Message, attribute, attributes, messages, write},
 };
 
@@ -63,6 +63,8 @@ pub struct Nfqueue {
     /// By link.
     losses: Vec<Losses>,
     next_ids: Vec<u32>,
+    /// `TABLE`, kept open: later it may not be opened any more.
+    table: Option<File>,
     /// The receive buffer that was granted.
     pub buffer_bytes: usize,
 }
@@ -86,21 +88,32 @@ impl Nfqueue {
         if setsockopt(&socket, sockopt::RcvBufForce, &BUFFER_BYTES).is_err() {
             setsockopt(&socket, sockopt::RcvBuf, &BUFFER_BYTES).map_err(refuse)?;
         }
+        let buffer_bytes = getsockopt(&socket, sockopt::RcvBuf).map_err(refuse)?;
         let mut nfqueue = Self {
-            buffer_bytes: getsockopt(&socket, sockopt::RcvBuf).map_err(refuse)?,
-            socket,
-            first,
-            buffers: vec![0; BATCH * MESSAGE_BYTES],
-            early: Vec::new(),
-            decided: Vec::new(),
-            losses: vec![Losses::default(); held.len()],
-            // the kernel counts from 1
-            next_ids: vec![1; held.len()],
+            table: File::open(TABLE).ok(),
+            buffer_bytes,
+            ..Self::on(socket, first, held.len())
         };
         for (link, held) in held.iter().enumerate() {
             nfqueue.bind(first + link as u16, *held, fail)?;
         }
         Ok(nfqueue)
+    }
+
+    /// Takes what comes by a socket for as many links.
+    pub(crate) fn on(socket: OwnedFd, first: u16, links: usize) -> Self {
+        Self {
+            socket,
+            first,
+            buffers: vec![0; BATCH * MESSAGE_BYTES],
+            early: Vec::new(),
+            decided: Vec::new(),
+            losses: vec![Losses::default(); links],
+            // the kernel counts from 1
+            next_ids: vec![1; links],
+            table: None,
+            buffer_bytes: 0,
+        }
     }
 
     /// Takes a queue, all set from its first packet on.
@@ -253,8 +266,12 @@ pub(crate) fn incoming(first: u16, queue: u16, rest: &[u8]) -> Option<Incoming<'
 }
 
 impl Backend for Nfqueue {
-    fn descriptor(&self) -> BorrowedFd<'_> {
-        self.socket.as_fd()
+    fn descriptors(&self) -> Vec<BorrowedFd<'_>> {
+        vec![self.socket.as_fd()]
+    }
+
+    fn source(&self, link: usize) -> String {
+        format!("queue {}", usize::from(self.first) + link)
     }
 
     fn receive(&mut self, take: &mut dyn FnMut(Incoming<'_>)) -> io::Result<bool> {
@@ -324,6 +341,22 @@ impl Backend for Nfqueue {
     fn losses(&self, link: usize) -> Losses {
         self.losses[link]
     }
+
+    fn counts(&self, link: usize) -> Counts {
+        let mut table = String::new();
+        let read = self.table.as_ref().map(|mut file| {
+            file.rewind()?;
+            file.read_to_string(&mut table)
+        });
+        match row(&table, self.first + link as u16) {
+            Some(fields) if matches!(read, Some(Ok(_))) => Counts {
+                held: Some(fields[2]),
+                queue_drops: Some(fields[5]),
+                buffer_drops: fields[6],
+            },
+            _ => Counts::default(),
+        }
+    }
 }
 
 /// What the kernel shows of a queue, if someone has it: number, netlink port, packets held, copy
@@ -340,43 +373,4 @@ fn row(table: &str, queue: u16) -> Option<Vec<u64>> {
 pub fn owner(queue: u16) -> Option<u64> {
     let table = std::fs::read_to_string(TABLE).ok()?;
     row(&table, queue).map(|fields| fields[1])
-}
-
-/// What the kernel counts of a queue.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Counts {
-    /// Packets that wait for a decision now: those that the gate holds, and those that it has not
-    /// read yet.
-    pub held: u64,
-    /// Packets that found the queue full, from its start.
-    pub queue_drops: u64,
-    /// Packets for which the receive buffer had no room, likewise.
-    pub buffer_drops: u64,
-}
-
-/// Where the kernel shows it, kept open: later it may not be opened any more.
-pub struct Counters(Option<File>);
-
-impl Counters {
-    /// Opens it; without it all counts are 0.
-    pub fn open() -> Self {
-        Self(File::open(TABLE).ok())
-    }
-
-    /// The counts of a queue.
-    pub fn of(&self, queue: u16) -> Counts {
-        let mut table = String::new();
-        let read = self.0.as_ref().map(|mut file| {
-            file.rewind()?;
-            file.read_to_string(&mut table)
-        });
-        match row(&table, queue) {
-            Some(fields) if matches!(read, Some(Ok(_))) => Counts {
-                held: fields[2],
-                queue_drops: fields[5],
-                buffer_drops: fields[6],
-            },
-            _ => Counts::default(),
-        }
-    }
 }

@@ -4,12 +4,12 @@ use caps::{CapSet, Capability};
 
 use crate::Failure;
 
-/// The one capability that deciding on packets takes, all the time.
-const NEEDED: Capability = Capability::CAP_NET_ADMIN;
+/// The one capability that deciding on packets of the kernel's queue takes, all the time.
+pub const DECIDE: Capability = Capability::CAP_NET_ADMIN;
 
 /// Whether the process may administer the network.
 pub fn may_decide() -> bool {
-    caps::has_cap(None, CapSet::Effective, NEEDED).unwrap_or(false)
+    caps::has_cap(None, CapSet::Effective, DECIDE).unwrap_or(false)
 }
 
 /// Whether it may ask for the real-time scheduler.
@@ -17,21 +17,21 @@ pub fn may_run_in_real_time() -> bool {
     caps::has_cap(None, CapSet::Effective, Capability::CAP_SYS_NICE).unwrap_or(false)
 }
 
-/// Gives up all capabilities but one, for this thread and all that it starts from now on.
+/// Gives up all capabilities but the needed ones, for this thread and all that it starts from now on.
 ///
 /// # Errors
 /// If the kernel refuses.
-pub fn drop_all_but_needed() -> Result<(), Failure> {
+pub fn drop_all_but(needed: &[Capability]) -> Result<(), Failure> {
     let refuse = |what: &str| Failure(format!("cannot give up capabilities: {what}"));
     if caps::has_cap(None, CapSet::Effective, Capability::CAP_SETPCAP).unwrap_or(false) {
         for capability in caps::runtime::thread_all_supported() {
-            if capability != NEEDED {
+            if !needed.contains(&capability) {
                 caps::drop(None, CapSet::Bounding, capability)
                     .map_err(|error| refuse(&error.to_string()))?;
             }
         }
     }
-    let needed = [NEEDED].into_iter().collect();
+    let needed = needed.iter().copied().collect();
     caps::clear(None, CapSet::Ambient).map_err(|error| refuse(&error.to_string()))?;
     for set in [CapSet::Effective, CapSet::Permitted] {
         caps::set(None, set, &needed).map_err(|error| refuse(&error.to_string()))?;

@@ -7,7 +7,7 @@ use crate::{measures::Times, telemetry::Record};
 /// What a counter is of a record.
 type Count = fn(&Record) -> u64;
 
-const COUNTERS: [(&str, &str, Count); 13] = [
+const COUNTERS: [(&str, &str, Count); 12] = [
     ("arrivals", "Packets that arrived", |of| {
         of.standing.measures.arrivals
     }),
@@ -48,14 +48,9 @@ const COUNTERS: [(&str, &str, Count); 13] = [
         |of| of.standing.losses.refused,
     ),
     (
-        "kernel_queue_drops",
-        "Packets that found the kernel's queue full",
-        |of| of.kernel.queue_drops,
-    ),
-    (
         "kernel_buffer_drops",
         "Packets for which the receive buffer had no room",
-        |of| of.kernel.buffer_drops,
+        |of| of.standing.kernel.buffer_drops,
     ),
 ];
 
@@ -85,13 +80,15 @@ pub fn page(records: &[Record]) -> String {
 
 fn text(page: &mut String, records: &[Record]) -> std::fmt::Result {
     for (name, help, count) in COUNTERS {
-        writeln!(page, "# HELP sluiced_{name}_total {help}.")?;
-        writeln!(page, "# TYPE sluiced_{name}_total counter")?;
-        for record in records {
-            let (link, count) = (record.link, count(record));
-            writeln!(page, "sluiced_{name}_total{{link=\"{link}\"}} {count}")?;
-        }
+        counter(page, name, help, records, |of| Some(count(of)))?;
     }
+    let (name, help) = (
+        "kernel_queue_drops",
+        "Packets that found the kernel's queue full",
+    );
+    counter(page, name, help, records, |of| {
+        of.standing.kernel.queue_drops
+    })?;
     writeln!(page, "# HELP sluiced_drops_total Packets lost, by reason.")?;
     writeln!(page, "# TYPE sluiced_drops_total counter")?;
     for record in records {
@@ -128,6 +125,25 @@ fn text(page: &mut String, records: &[Record]) -> std::fmt::Result {
                 page,
                 "sluiced_{name}_seconds_count{{link=\"{link}\"}} {count}"
             )?;
+        }
+    }
+    Ok(())
+}
+
+/// Without a sample where the count is not known.
+fn counter(
+    page: &mut String,
+    name: &str,
+    help: &str,
+    records: &[Record],
+    count: impl Fn(&Record) -> Option<u64>,
+) -> std::fmt::Result {
+    writeln!(page, "# HELP sluiced_{name}_total {help}.")?;
+    writeln!(page, "# TYPE sluiced_{name}_total counter")?;
+    for record in records {
+        if let Some(count) = count(record) {
+            let link = record.link;
+            writeln!(page, "sluiced_{name}_total{{link=\"{link}\"}} {count}")?;
         }
     }
     Ok(())

@@ -8,7 +8,7 @@ use sluice_queue::Observer;
 use sluice_random::stream;
 
 use crate::{
-    backend::{Backend, Fate, Incoming, Losses},
+    backend::{Backend, Counts, Fate, Incoming, Losses},
     ecn::set_ce,
     flows::{Flows, Shares},
     link::{Link, Outlet},
@@ -48,6 +48,8 @@ pub struct Standing {
     pub live: Live,
     /// Likewise.
     pub losses: Losses,
+    /// What the kernel counts.
+    pub kernel: Counts,
     /// Packets that wait now, and their bytes.
     pub queue: (usize, u64),
     /// The AQM's average queue and probability, where it holds them and is one.
@@ -228,6 +230,7 @@ impl<B: Backend> Router<B> {
                 measures: port.link.measures(now_ns),
                 live: port.live.clone(),
                 losses: backend.losses(number),
+                kernel: backend.counts(number),
                 queue: (port.link.packets(), port.link.bytes()),
             }
         };
@@ -276,8 +279,12 @@ mod tests {
     }
 
     impl Backend for One {
-        fn descriptor(&self) -> BorrowedFd<'_> {
-            self.file.as_fd()
+        fn descriptors(&self) -> Vec<BorrowedFd<'_>> {
+            vec![self.file.as_fd()]
+        }
+
+        fn source(&self, _: usize) -> String {
+            String::new()
         }
 
         fn receive(&mut self, take: &mut dyn FnMut(Incoming<'_>)) -> io::Result<bool> {
@@ -307,6 +314,10 @@ mod tests {
 
         fn losses(&self, _: usize) -> Losses {
             Losses::default()
+        }
+
+        fn counts(&self, _: usize) -> Counts {
+            Counts::default()
         }
     }
 

@@ -2,7 +2,7 @@
 
 use std::{
     fs::File,
-    io::{self, Write},
+    io,
     os::fd::AsFd,
     path::Path,
     sync::mpsc::{Receiver, TryRecvError, channel},
@@ -10,6 +10,7 @@ use std::{
     time::Instant,
 };
 
+use caps::Capability;
 use nix::{
     poll::{PollFd, PollFlags, ppoll},
     sys::{
@@ -20,7 +21,6 @@ use nix::{
     },
     time::ClockId,
 };
-use serde_json::Value;
 
 use crate::{
     Failure,
@@ -28,14 +28,15 @@ use crate::{
     cli::RunOptions,
     endpoint::{Address, Endpoint},
     fence, memory,
-    nfqueue::{Counters, ENOUGH_BUFFER_BYTES, Fail, Nfqueue},
-    privileges,
+    nfqueue::{ENOUGH_BUFFER_BYTES, Fail, Nfqueue},
+    print, privileges,
     router::Router,
     say,
     service::Service,
     settings::Settings,
     summary,
     telemetry::{Record, Telemetry},
+    tun::{self, Tun},
 };
 
 /// What links are called, in their order.
@@ -65,6 +66,38 @@ const SPIN_NS: u64 = 60_000;
 /// more packets.
 pub fn run(options: &RunOptions) -> Result<(), Failure> {
     let settings = Settings::read(&options.link)?;
+    let Some(fail) = options.fail else {
+        let tun = over_tun(options, &settings)?;
+        // packets need no capability: the devices are open
+        return route(options, settings, tun, &[], Fate::Drop);
+    };
+    let nfqueue = over_nfqueue(options, &settings, fail)?;
+    let at_end = match fail {
+        Fail::Open => Fate::Accept,
+        Fail::Closed => Fate::Drop,
+    };
+    route(options, settings, nfqueue, &[privileges::DECIDE], at_end)
+}
+
+/// The back end of `--tun`.
+fn over_tun(options: &RunOptions, settings: &Settings) -> Result<Tun, Failure> {
+    let names = options
+        .tun
+        .as_deref()
+        .expect("clap asks for it without --fail");
+    let tun = Tun::open([&names[0], &names[1]], settings.links().len())?;
+    if !tun.is_long {
+        let (a, b, most) = (&names[0], &names[1], tun::SPARE_PACKETS);
+        print(&format!(
+            "{a} or {b} has less room than it could: a burst may be lost, which is counted; \
+             ip link set {a} txqueuelen {most} gives it more\n"
+        ));
+    }
+    Ok(tun)
+}
+
+/// The kernel's queues.
+fn over_nfqueue(options: &RunOptions, settings: &Settings, fail: Fail) -> Result<Nfqueue, Failure> {
     if !privileges::may_decide() {
         return Err(Failure(
             "sluiced run takes the capability CAP_NET_ADMIN: run it as root, or give it to the \
@@ -72,29 +105,45 @@ pub fn run(options: &RunOptions) -> Result<(), Failure> {
                 .into(),
         ));
     }
+    let links = settings.links().into_iter();
+    let held: Vec<u32> = links.map(|link| link.buffer.limit).collect();
+    let nfqueue = Nfqueue::open(options.queue, &held, fail)?;
+    let bytes = nfqueue.buffer_bytes;
+    if bytes < ENOUGH_BUFFER_BYTES {
+        print(&format!(
+            "the receive buffer has {bytes} bytes: a burst may be lost, which is counted; \
+             sluiced check says how to get more\n"
+        ));
+    }
+    Ok(nfqueue)
+}
+
+/// Routes between a back end's arrivals and its departures, with no more capabilities than needed;
+/// `at_end` is what becomes of packets that are held then.
+fn route(
+    options: &RunOptions,
+    settings: Settings,
+    backend: impl Backend,
+    capabilities: &[Capability],
+    at_end: Fate<'static>,
+) -> Result<(), Failure> {
     let signals = signals()?;
-    let held: Vec<u32> = settings
-        .links()
-        .iter()
-        .map(|link| link.buffer.limit)
-        .collect();
-    let nfqueue = Nfqueue::open(options.queue, &held, options.fail)?;
     if options.timer != Timer::Sleep {
         privileges::run_in_real_time()?;
     }
     let file = open(options.jsonl.as_deref())?;
     let summary_file = open(options.json.as_deref())?;
-    let counters = Counters::open();
     let endpoint = options.metrics.as_ref().map(listen).transpose()?;
     prctl::set_timerslack(1).map_err(|error| Failure(format!("timer slack: {error}")))?;
-    privileges::drop_all_but_needed()?;
+    privileges::drop_all_but(capabilities)?;
     let fenced = fence::close(options.link.scenario.as_deref(), &settings)?;
     let telemetry = Telemetry::start(file, endpoint);
-    let gone = |error: io::Error| Failure(format!("the kernel's queue: {error}"));
+    let gone = |error: io::Error| Failure(format!("no more packets can come: {error}"));
     let mut daemon = Daemon {
-        router: Router::new(nfqueue, &settings).map_err(gone)?,
+        router: Router::new(backend, &settings).map_err(gone)?,
         settings,
         options,
+        at_end,
         signals,
         start: Instant::now(),
         start_clock_ns: clock_ns()?,
@@ -103,26 +152,30 @@ pub fn run(options: &RunOptions) -> Result<(), Failure> {
         next_record_ns: 0,
         looked_ns: 0,
         rested_ns: 0,
-        counters,
         service: Service::default(),
     };
     if !fenced {
         print("this kernel has no Landlock: what files it opens is not restricted\n");
     }
     daemon.tell_start();
-    daemon.work().map_err(gone)?;
-    let records = daemon.records().map_err(gone)?;
+    let worked = daemon.work().map_err(gone);
+    // what was counted until then is told, whatever ended it
+    let records = match daemon.end().and_then(|()| daemon.records()) {
+        Ok(records) => records,
+        Err(error) => return worked.and(Err(gone(error))),
+    };
     daemon.telemetry.record(records.clone());
     let left_out = daemon.telemetry.left_out;
     let recorded = daemon.telemetry.finish();
-    finish(&records, left_out, summary_file)?;
-    recorded
+    summary::tell(&records, left_out, summary_file)?;
+    worked.and(recorded)
 }
 
-struct Daemon<'a> {
-    router: Router<Nfqueue>,
+struct Daemon<'a, B> {
+    router: Router<B>,
     settings: Settings,
     options: &'a RunOptions,
+    at_end: Fate<'static>,
     signals: SignalFd,
     start: Instant,
     /// The kernel's monotonic clock at the start.
@@ -134,35 +187,28 @@ struct Daemon<'a> {
     /// When it last looked whether to wait, and how long it has slept and not yet spun.
     looked_ns: u64,
     rested_ns: u64,
-    counters: Counters,
     service: Service,
 }
 
-impl Daemon<'_> {
+impl<B: Backend> Daemon<'_, B> {
     fn now_ns(&self) -> u64 {
         self.start.elapsed().as_nanos() as u64
     }
 
     fn tell_start(&self) {
         for (place, link) in self.settings.links().into_iter().enumerate() {
-            let queue = usize::from(self.options.queue) + place;
+            let source = self.router.backend().source(place);
             print(&format!(
-                "{}, queue {queue}: {}\n",
+                "{}, {source}: {}\n",
                 NAMES[place],
                 link.describe()
             ));
         }
-        let bytes = self.router.backend().buffer_bytes;
-        if bytes < ENOUGH_BUFFER_BYTES {
-            print(&format!(
-                "the receive buffer has {bytes} bytes: a burst may be lost, which is counted; \
-                 sluiced check says how to get more\n"
-            ));
-        }
-        print(&format!(
-            "memory: {}\nready\n",
-            memory::bound(&self.settings)
-        ));
+        let bound = match self.options.tun {
+            Some(_) => memory::bound_over_tun(&self.settings),
+            None => memory::bound(&self.settings),
+        };
+        print(&format!("memory: {bound}\nready\n"));
         self.service.ready();
     }
 
@@ -183,10 +229,7 @@ impl Daemon<'_> {
             while let Some(signal) = self.signals.read_signal()? {
                 match Signal::try_from(signal.ssi_signo as i32)? {
                     Signal::SIGHUP => self.start_reload(),
-                    _ => {
-                        self.service.ends();
-                        return self.end();
-                    }
+                    _ => return Ok(()),
                 }
             }
             if !more {
@@ -196,12 +239,9 @@ impl Daemon<'_> {
     }
 
     fn end(&mut self) -> io::Result<()> {
-        let fate = match self.options.fail {
-            Fail::Open => Fate::Accept,
-            Fail::Closed => Fate::Drop,
-        };
+        self.service.ends();
         let now_ns = self.now_ns();
-        self.router.end(now_ns, fate)
+        self.router.end(now_ns, self.at_end)
     }
 
     /// Sleeps until a packet or a signal comes, or something is due.
@@ -223,8 +263,12 @@ impl Daemon<'_> {
             }
             ns = ns.checked_sub(SPIN_NS).filter(|ns| *ns > 0).unwrap_or(ns);
         }
-        let mut watched = [self.router.backend().descriptor(), self.signals.as_fd()]
-            .map(|descriptor| PollFd::new(descriptor, PollFlags::POLLIN));
+        let mut descriptors = self.router.backend().descriptors();
+        descriptors.push(self.signals.as_fd());
+        let mut watched: Vec<PollFd<'_>> = descriptors
+            .into_iter()
+            .map(|descriptor| PollFd::new(descriptor, PollFlags::POLLIN))
+            .collect();
         let timeout = TimeSpec::new((ns / 1_000_000_000) as i64, (ns % 1_000_000_000) as i64);
         match ppoll(&mut watched, Some(timeout), None) {
             Ok(_) | Err(nix::errno::Errno::EINTR) => {}
@@ -250,15 +294,10 @@ impl Daemon<'_> {
         let now_ns = self.now_ns();
         let standings = self.router.standings(now_ns)?.into_iter().enumerate();
         let records = standings
-            .map(|(link, standing)| {
-                let clock_ns = self.start_clock_ns + now_ns;
-                let queue = self.options.queue + link as u16;
-                Record {
-                    link: NAMES[link],
-                    clock_ns,
-                    kernel: self.counters.of(queue),
-                    standing,
-                }
+            .map(|(link, standing)| Record {
+                link: NAMES[link],
+                clock_ns: self.start_clock_ns + now_ns,
+                standing,
             })
             .collect();
         Ok(records)
@@ -311,15 +350,6 @@ impl Daemon<'_> {
     }
 }
 
-/// Prints on stdout, whole, as who waits for it may read through a pipe. That nobody hears it, or
-/// that its disk is full, is no reason to stop.
-fn print(text: &str) {
-    let mut out = io::stdout();
-    out.write_all(text.as_bytes())
-        .and_then(|()| out.flush())
-        .ok();
-}
-
 /// The kernel's monotonic clock, which other programs read as well.
 fn clock_ns() -> Result<u64, Failure> {
     let now = ClockId::CLOCK_MONOTONIC.now();
@@ -349,24 +379,4 @@ fn open(path: Option<&Path>) -> Result<Option<(File, &Path)>, Failure> {
 
 fn listen(address: &Address) -> Result<Endpoint, Failure> {
     Endpoint::open(address).map_err(|error| Failure(format!("--metrics {address}: {error}")))
-}
-
-fn finish(records: &[Record], left_out: u64, file: Option<(File, &Path)>) -> Result<(), Failure> {
-    for record in records {
-        print(&format!(
-            "\n{}\n{}",
-            record.link,
-            summary::live_table(record)
-        ));
-    }
-    if left_out > 0 {
-        print(&format!(
-            "\n{left_out} records were left out: the disk was too slow\n"
-        ));
-    }
-    if let Some((mut file, path)) = file {
-        let links: Value = records.iter().map(Record::json).collect();
-        writeln!(file, "{links:#}").map_err(|error| Failure::writing(path, &error))?;
-    }
-    Ok(())
 }

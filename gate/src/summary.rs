@@ -1,9 +1,13 @@
 //! The measures of a link as a table for people.
 
-use std::fmt::Write;
+use std::{fmt::Write as _, fs::File, io::Write as _, path::Path};
+
+use serde_json::Value;
 
 use crate::{
+    Failure,
     measures::{Measures, Times},
+    print,
     telemetry::Record,
 };
 
@@ -43,7 +47,7 @@ pub fn table(measures: &Measures) -> String {
 }
 
 /// The same for a live link, with what only that has.
-pub fn live_table(record: &Record) -> String {
+fn live_table(record: &Record) -> String {
     let (live, losses) = (&record.standing.live, &record.standing.losses);
     let mut text = table(&record.standing.measures);
     writeln!(text, "{:10} {}", "lateness", times(&live.lateness)).expect("memory to write to");
@@ -63,6 +67,26 @@ pub fn live_table(record: &Record) -> String {
         }
     }
     text
+}
+
+/// Tells how links stand at the end, and writes it to a file if there is one.
+///
+/// # Errors
+/// If the file cannot be written.
+pub fn tell(records: &[Record], left_out: u64, file: Option<(File, &Path)>) -> Result<(), Failure> {
+    for record in records {
+        print(&format!("\n{}\n{}", record.link, live_table(record)));
+    }
+    if left_out > 0 {
+        print(&format!(
+            "\n{left_out} records were left out: the disk was too slow\n"
+        ));
+    }
+    if let Some((mut file, path)) = file {
+        let links: Value = records.iter().map(Record::json).collect();
+        writeln!(file, "{links:#}").map_err(|error| Failure::writing(path, &error))?;
+    }
+    Ok(())
 }
 
 fn lost(measures: &Measures) -> String {

@@ -17,7 +17,6 @@ use serde_json::{Value, json};
 use crate::{
     Failure,
     endpoint::{Endpoint, Pages},
-    nfqueue::Counts,
     prometheus,
     router::Standing,
     say,
@@ -35,8 +34,6 @@ pub struct Record {
     pub clock_ns: u64,
     /// How it stands.
     pub standing: Standing,
-    /// What the kernel counts of its queue.
-    pub kernel: Counts,
 }
 
 impl Record {
@@ -48,6 +45,7 @@ impl Record {
             measures,
             live,
             losses,
+            kernel,
             queue,
             aqm,
         } = &self.standing;
@@ -71,9 +69,9 @@ impl Record {
         json["id_gaps"] = json!(losses.id_gaps);
         json["overruns"] = json!(losses.overruns);
         json["refused_verdicts"] = json!(losses.refused);
-        json["kernel_held"] = json!(self.kernel.held);
-        json["kernel_queue_drops"] = json!(self.kernel.queue_drops);
-        json["kernel_buffer_drops"] = json!(self.kernel.buffer_drops);
+        json["kernel_held"] = json!(kernel.held);
+        json["kernel_queue_drops"] = json!(kernel.queue_drops);
+        json["kernel_buffer_drops"] = json!(kernel.buffer_drops);
         json
     }
 }

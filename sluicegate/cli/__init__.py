@@ -62,6 +62,11 @@ _COMMANDS = {
     ),
     "trace": ("trace", ["sluice trace out.tr", "sluice trace out.tr --html trace.html"]),
     "decisions": ("decisions", ["sluice decisions slotted.csv network.csv"]),
+    "flent": (
+        "flent",
+        ["sluice flent link.toml --world network --world gate --beside office.flent.gz"],
+    ),
+    "records": ("records", ["sluice records router.jsonl --parquet router.parquet"]),
     "testbed": (
         "testbed",
         [

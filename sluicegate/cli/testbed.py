@@ -46,6 +46,9 @@ def testbed(
             show_default=False,
         ),
     ] = None,
+    ipv6: Annotated[
+        bool, typer.Option("--ipv6", help="All packets are of IPv6, in place of IPv4.")
+    ] = False,
     replications: options.Replications = "1",
     seed: options.Seed = None,
     duration: options.Duration = None,
@@ -57,7 +60,7 @@ def testbed(
     users may have namespaces. Replications are real runs, one after the other.
     """
     if check or scenario is None:
-        _check()
+        _check(ipv6)
         return
     aqms = [] if aqm is None else [aqm]
     changed = options.changes(
@@ -72,7 +75,7 @@ def testbed(
             "sluice compare --world gate"
         )
     with progress(1) as watch:
-        world = Gate(congestion_control=congestion_control)
+        world = Gate(congestion_control=congestion_control, ipv6=ipv6)
         comparison = compare(chosen, world=world, watch=watch)
     (record,) = comparison.records
     assert isinstance(record, GateRecord)
@@ -85,10 +88,10 @@ def testbed(
         raise typer.Exit(130)
 
 
-def _check() -> None:
+def _check(ipv6: bool) -> None:
     screen = console()
     lacking = False
-    for need in needs():
+    for need in needs(ipv6):
         lacking |= bool(need.missing)
         found = f"missing: {need.missing}\n    {need.mend}" if need.missing else "there"
         screen.print(escape(f"{need.name}: {found}"))

@@ -52,7 +52,7 @@ def _run(job: Job) -> Outcome:
     hosts = [_Host(each) for each in job.hosts]
     for host in hosts:
         host.join()
-    forward()
+    forward(job.hosts[0].ipv6)
     router = None
     if job.router is not None:
         for rule in rules(job.router):
@@ -96,7 +96,7 @@ class _Host:
     def join(self) -> None:
         """Lay the link between it and the router, and tell it what to do."""
         self.hear()
-        lay_link(self._job.side, self._job.mtu, self._process.pid)
+        lay_link(self._job, self._process.pid)
         self.say(self._job)
 
     def say(self, what: object) -> None:

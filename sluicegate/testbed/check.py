@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from sluicegate.errors import SluiceError
-from sluicegate.testbed.router import program, rule
+from sluicegate.testbed.router import firewall, program, rule
 from sluicegate.testbed.run import entrance
 
 CONGESTION_CONTROLS = Path("/proc/sys/net/ipv4/tcp_available_congestion_control")
@@ -30,9 +30,9 @@ class Need:
     mend: str
 
 
-def needs() -> list[Need]:
+def needs(ipv6: bool = False) -> list[Need]:
     """Everything that is needed, tried out in namespaces that vanish at once."""
-    return [*namespace_needs(), *daemon_needs()]
+    return [*namespace_needs(), *([ipv6_need()] if ipv6 else []), *daemon_needs(ipv6)]
 
 
 def namespace_needs() -> list[Need]:
@@ -60,18 +60,28 @@ def namespace_needs() -> list[Need]:
     return [*commands, namespaces, links]
 
 
-def daemon_needs() -> list[Need]:
+def ipv6_need() -> Need:
+    """What hosts and router need for packets of IPv6."""
+    return Need(
+        "IPv6",
+        _why_not(*["ip", "address", "add", "fd00::1/64", "dev", "lo"]),
+        "start the kernel without ipv6.disable=1; sysctl -w net.ipv6.conf.default.disable_ipv6=0",
+    )
+
+
+def daemon_needs(ipv6: bool = False) -> list[Need]:
     """What the daemon as the router needs besides."""
+    name = firewall(ipv6)
     return [
         Need(
-            "the command iptables",
-            "" if shutil.which("iptables") else "it is not installed",
+            f"the command {name}",
+            "" if shutil.which(name) else "it is not installed",
             "apt install iptables",
         ),
         Need(
             "the kernel's packet queue (NFQUEUE)",
             # as ordinary users, for whom the usual lock file is out of reach
-            _why_not("sh", "-c", f"mount -t tmpfs tmpfs /run && {' '.join(rule(0))}"),
+            _why_not("sh", "-c", f"mount -t tmpfs tmpfs /run && {' '.join(rule(ipv6, 0))}"),
             "modprobe -a nfnetlink_queue xt_NFQUEUE",
         ),
         Need(

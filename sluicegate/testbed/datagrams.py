@@ -14,35 +14,39 @@ from numpy.typing import NDArray
 from sluicegate.testbed.job import (
     DATAGRAM_PORT,
     FIRST_PORT,
-    UDP_HEADERS,
-    Datagrams,
     HostJob,
-    Side,
     across,
     address,
+    udp_headers,
 )
 from sluicegate.testbed.loop import Loop
 
 _PR_SET_TIMERSLACK = 29
-_ECT0 = [(socket.IPPROTO_IP, socket.IP_TOS, struct.pack("=i", 2))]
+# ECT(0), by whether it is of IPv6
+_ECT0 = {
+    False: [(socket.IPPROTO_IP, socket.IP_TOS, struct.pack("=i", 2))],
+    True: [(socket.IPPROTO_IPV6, socket.IPV6_TCLASS, struct.pack("=i", 2))],
+}
 _BUFFER_BYTES = 32 << 20
 _SO_RCVBUFFORCE = 33
 # datagrams that are taken before anything else is looked after
 _BATCH = 256
 
 
-def send(side: Side, datagrams: Datagrams, start_ns: int) -> NDArray[np.int64]:
-    """Send each datagram at its time.
+def send(job: HostJob, start_ns: int) -> NDArray[np.int64]:
+    """Send each datagram of a side at its time.
 
     Returns:
         How much later than it should each was sent, ns.
     """
     ctypes.CDLL(None).prctl(_PR_SET_TIMERSLACK, 1, 0, 0, 0)
+    side, ipv6, datagrams = job.side, job.ipv6, job.datagrams
     ends = []
     for place, (source, sink) in enumerate(zip(datagrams.sources, datagrams.sinks, strict=True)):
-        sender = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
-        sender.bind((address(side, source), FIRST_PORT + place))
-        ends.append((sender, (address(across(side), sink), DATAGRAM_PORT)))
+        sender = _socket(ipv6)
+        sender.bind((address(side, source, ipv6), FIRST_PORT + place))
+        ends.append((sender, (address(across(side), sink, ipv6), DATAGRAM_PORT)))
+    headers, ect0 = udp_headers(ipv6), _ECT0[ipv6]
     payload = memoryview(bytes(1 << 16))
     columns = (datagrams.time_ns, datagrams.flow, datagrams.bytes, datagrams.ecn_capable)
     late_ns = np.zeros(len(datagrams.time_ns), dtype=np.int64)
@@ -52,13 +56,17 @@ def send(side: Side, datagrams: Datagrams, start_ns: int) -> NDArray[np.int64]:
         while (wait_ns := due_ns - time.monotonic_ns()) > 0:
             time.sleep(wait_ns / 1e9)
         sender, to = ends[flow]
-        data = payload[: size - UDP_HEADERS]
+        data = payload[: size - headers]
         if ecn_capable:
-            sender.sendmsg([data], _ECT0, 0, to)
+            sender.sendmsg([data], ect0, 0, to)
         else:
             sender.sendto(data, to)
         late_ns[place] = time.monotonic_ns() - due_ns
     return late_ns
+
+
+def _socket(ipv6: bool) -> socket.socket:
+    return socket.socket(socket.AF_INET6 if ipv6 else socket.AF_INET, socket.SOCK_DGRAM)
 
 
 class Receiver:
@@ -70,7 +78,7 @@ class Receiver:
         self.sampled = np.zeros(-(-job.duration_ns // job.sample_ns), dtype=np.int64)
         self._start_ns = 0
         self._room = bytearray(1 << 16)
-        self._socket = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+        self._socket = _socket(job.ipv6)
         for option in (socket.SO_RCVBUF, _SO_RCVBUFFORCE):
             try:
                 self._socket.setsockopt(socket.SOL_SOCKET, option, _BUFFER_BYTES)
@@ -91,7 +99,7 @@ class Receiver:
             return
         try:
             for _ in range(_BATCH):
-                _, (_, port) = self._socket.recvfrom_into(self._room)
+                _, (_, port, *_) = self._socket.recvfrom_into(self._room)
                 self.flows[port - FIRST_PORT] += 1
                 self.sampled[sample] += 1
         except BlockingIOError:
@@ -105,4 +113,9 @@ class Receiver:
             for line in Path("/proc/net/snmp").read_text().splitlines()
             if line.startswith("Udp:")
         )
-        return int(values[names.index("RcvbufErrors")])
+        of_ipv6 = (
+            int(line.split()[1])
+            for line in Path("/proc/net/snmp6").read_text().splitlines()
+            if line.startswith("Udp6RcvbufErrors")
+        )
+        return int(values[names.index("RcvbufErrors")]) + sum(of_ipv6)

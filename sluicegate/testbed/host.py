@@ -72,7 +72,7 @@ def _sender_of_datagrams(
         return ours, None
 
     def work() -> None:
-        its.send(datagrams.send(job.side, job.datagrams, start_ns))
+        its.send(datagrams.send(job, start_ns))
 
     # the child has this process's namespace
     process = multiprocessing.get_context("fork").Process(target=work, daemon=True)

@@ -20,9 +20,7 @@ SIDES: tuple[Side, Side] = ("clients", "servers")
 FIRST_PORT = 2000
 STREAM_PORT = 1000
 DATAGRAM_PORT = 1001
-# headers of IPv4 and UDP, and of IPv4 and TCP without options
-UDP_HEADERS = 28
-TCP_HEADERS = 40
+_IP_HEADER = {False: 20, True: 40}
 
 
 def across(side: Side) -> Side:
@@ -30,15 +28,25 @@ def across(side: Side) -> Side:
     return SIDES[1 - SIDES.index(side)]
 
 
-def address(side: Side, place: int) -> str:
+def udp_headers(ipv6: bool) -> int:
+    """Bytes of the headers of IP and UDP."""
+    return _IP_HEADER[ipv6] + 8
+
+
+def tcp_headers(ipv6: bool) -> int:
+    """Bytes of the headers of IP and TCP, without options."""
+    return _IP_HEADER[ipv6] + 20
+
+
+def address(side: Side, place: int, ipv6: bool) -> str:
     """Address of a host; all hosts of a side are addresses of one namespace."""
-    number = place + 2
-    return f"10.{1 + SIDES.index(side)}.{number >> 8}.{number & 255}"
+    number, net = place + 2, 1 + SIDES.index(side)
+    return f"fd00:{net}::{number:x}" if ipv6 else f"10.{net}.{number >> 8}.{number & 255}"
 
 
-def gateway(side: Side) -> str:
+def gateway(side: Side, ipv6: bool) -> str:
     """Address of the router on a side."""
-    return address(side, -1)
+    return address(side, -1, ipv6)
 
 
 @dataclass(frozen=True)
@@ -101,6 +109,7 @@ class HostJob:
         sample_ns: Width of the bins in which what arrives is counted.
         info_ns: Between two looks at the kernel's state of each connection.
         ecn: Whether TCP asks for explicit congestion notification.
+        ipv6: Whether all packets are of IPv6, in place of IPv4.
     """
 
     side: Side
@@ -114,6 +123,7 @@ class HostJob:
     sample_ns: int
     info_ns: int
     ecn: bool
+    ipv6: bool
 
 
 @dataclass(frozen=True)
@@ -128,6 +138,7 @@ class RouterJob:
         reverse_delays_s: Propagation from the servers to each client.
         seed: Of its random streams.
         sample_s: Between two lines of what it counts.
+        ipv6: Whether it gets the packets of IPv6, in place of IPv4.
     """
 
     program: str
@@ -137,6 +148,7 @@ class RouterJob:
     reverse_delays_s: Sequence[float]
     seed: int
     sample_s: float
+    ipv6: bool
 
 
 @dataclass(frozen=True)

@@ -11,11 +11,13 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from sluicegate.errors import SluiceError
-from sluicegate.testbed.job import HostJob, Side, address, gateway
+from sluicegate.testbed.job import HostJob, address, gateway
 
 # one packet at a time: else TCP hands the link up to 64 kB as one
 _LINK = "mtu {mtu} gso_max_segs 1"
 _NEAR = "eth0"
+# hardware addresses at both ends of every link
+_ROUTER, _HOST = "02:00:00:00:00:01", "02:00:00:00:00:02"
 
 
 def command(*words: str, text: str | None = None) -> None:
@@ -36,37 +38,50 @@ def _ip(lines: Sequence[str]) -> None:
     command("ip", "-batch", "-", text="\n".join(lines))
 
 
-def lay_link(side: Side, mtu: int, process: int) -> None:
+def lay_link(job: HostJob, process: int) -> None:
     """Lay a link from the router, where this is called, to the namespace of a process."""
-    link = _LINK.format(mtu=mtu)
-    _ip(
-        [
-            f"link add {side} {link} type veth peer name {_NEAR} {link} netns {process}",
-            f"address add {gateway(side)}/16 dev {side}",
-            f"link set {side} up",
-        ]
-    )
+    side, link = job.side, _LINK.format(mtu=job.mtu)
+    near = f"name {_NEAR} address {_HOST} {link} netns {process}"
+    _ip([f"link add {side} address {_ROUTER} {link} type veth peer {near}"])
+    _take(side, [gateway(side, job.ipv6)], job.ipv6)
+    _ip(_know(_addresses(job), _HOST, side))
 
 
-def forward() -> None:
+def forward(ipv6: bool) -> None:
     """Let the kernel forward between the links of this namespace."""
     _ip(["link set lo up"])
-    _set("ip_forward", 1)
+    _set("ipv4/ip_forward", 1)
+    if ipv6:
+        _set("ipv6/conf/all/forwarding", 1)
 
 
 def take_addresses(job: HostJob) -> None:
     """Give this namespace its link's addresses, and the router as its way to everybody else."""
-    _ip(
-        [
-            "link set lo up",
-            *(f"address add {address(job.side, k)}/16 dev {_NEAR}" for k in range(job.hosts)),
-            f"link set {_NEAR} up",
-            f"route add default via {gateway(job.side)}",
-        ]
-    )
-    _set("tcp_ecn", int(job.ecn))
+    _ip(["link set lo up"])
+    _take(_NEAR, _addresses(job), job.ipv6)
+    router = gateway(job.side, job.ipv6)
+    _ip([*_know([router], _ROUTER, _NEAR), f"route add default via {router}"])
+    # of both versions of IP
+    _set("ipv4/tcp_ecn", int(job.ecn))
+
+
+def _addresses(job: HostJob) -> list[str]:
+    return [address(job.side, k, job.ipv6) for k in range(job.hosts)]
+
+
+def _take(link: str, addresses: Sequence[str], ipv6: bool) -> None:
+    """Give a link addresses of this namespace, and put it to work."""
+    # nobody else may have them: IPv6 would look for that first
+    width, unasked = ("64", "nodad") if ipv6 else ("16", "")
+    lines = [f"address add {each}/{width} dev {link} {unasked}" for each in addresses]
+    _ip([*lines, f"link set {link} up"])
+
+
+def _know(addresses: Sequence[str], hardware: str, link: str) -> list[str]:
+    """The words that tell where neighbours are: IPv6 that asks too early asks again after 1 s."""
+    return [f"neigh add {each} lladdr {hardware} dev {link} nud permanent" for each in addresses]
 
 
 def _set(name: str, value: int) -> None:
-    """Set what the kernel knows of this namespace's IPv4."""
-    Path(f"/proc/sys/net/ipv4/{name}").write_text(str(value))
+    """Set what the kernel knows of this namespace's network."""
+    Path(f"/proc/sys/net/{name}").write_text(str(value))

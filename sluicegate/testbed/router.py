@@ -35,17 +35,22 @@ def rules(job: RouterJob) -> list[list[str]]:
     """The commands that hand what is forwarded to the daemons, each way to its queue."""
     queues = _queues(job)
     if len(queues) == 1:
-        return [rule(0, "-i", "clients"), rule(1, "-i", "servers")]
+        return [rule(job.ipv6, 0, "-i", "clients"), rule(job.ipv6, 1, "-i", "servers")]
     back = [
-        rule(queues[delay_s], "-i", "servers", "-d", address("clients", client))
+        rule(job.ipv6, queues[delay_s], "-i", "servers", "-d", address("clients", client, job.ipv6))
         for client, delay_s in enumerate(job.reverse_delays_s)
     ]
-    return [rule(0, "-i", "clients"), *back]
+    return [rule(job.ipv6, 0, "-i", "clients"), *back]
 
 
-def rule(queue: int, *which: str) -> list[str]:
+def firewall(ipv6: bool) -> str:
+    """The command that sets rules."""
+    return "ip6tables" if ipv6 else "iptables"
+
+
+def rule(ipv6: bool, queue: int, *which: str) -> list[str]:
     """The command that hands a queue of the kernel what is forwarded, or some of it."""
-    return ["iptables", "-A", "FORWARD", *which, "-j", "NFQUEUE", "--queue-num", str(queue)]
+    return [firewall(ipv6), "-A", "FORWARD", *which, "-j", "NFQUEUE", "--queue-num", str(queue)]
 
 
 def _queues(job: RouterJob) -> dict[float, int]:

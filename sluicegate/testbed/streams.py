@@ -14,12 +14,12 @@ from numpy.typing import NDArray
 from sluicegate.testbed.job import (
     FIRST_PORT,
     STREAM_PORT,
-    TCP_HEADERS,
     HostJob,
     Stream,
     StreamOutcome,
     across,
     address,
+    tcp_headers,
 )
 from sluicegate.testbed.loop import Loop
 from sluicegate.testbed.tcp_info import COLUMNS, tcp_info
@@ -33,8 +33,11 @@ _BEGUN = (0, errno.EINPROGRESS)
 class Sender:
     """The sending end of one TCP flow."""
 
-    def __init__(self, loop: Loop, place: int, stream: Stream, ends: tuple[str, str]) -> None:
+    def __init__(
+        self, loop: Loop, place: int, stream: Stream, ends: tuple[str, str], ipv6: bool
+    ) -> None:
         self._loop = loop
+        self._ipv6 = ipv6
         self._place = place
         self._stream = stream
         self._ends = ends
@@ -48,11 +51,12 @@ class Sender:
     def start(self) -> None:
         """Connect; what there is to send follows."""
         self._start_ns = time.monotonic_ns()
-        self._socket = connection = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+        family = socket.AF_INET6 if self._ipv6 else socket.AF_INET
+        self._socket = connection = socket.socket(family, socket.SOCK_STREAM)
         connection.setblocking(False)
         name = self._stream.congestion_control.encode()
         connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_CONGESTION, name)
-        segment = self._stream.packet_bytes - TCP_HEADERS
+        segment = self._stream.packet_bytes - tcp_headers(self._ipv6)
         connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_MAXSEG, segment)
         connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NOTSENT_LOWAT, _UNSENT_BYTES)
         # what is in flight at the end of the run is of no use to anybody
@@ -143,8 +147,9 @@ class Senders:
         self._late_ns: list[int] = []
         self._senders = []
         for place, stream in enumerate(job.streams):
-            ends = address(job.side, stream.source), address(across(job.side), stream.sink)
-            self._senders.append(Sender(loop, place, stream, ends))
+            source = address(job.side, stream.source, job.ipv6)
+            sink = address(across(job.side), stream.sink, job.ipv6)
+            self._senders.append(Sender(loop, place, stream, (source, sink), job.ipv6))
 
     def begin(self, start_ns: int) -> None:
         """Enter all starts, stops and looks."""
@@ -191,7 +196,7 @@ class Receivers:
         self.sampled = np.zeros(-(-job.duration_ns // job.sample_ns), dtype=np.int64)
         self._start_ns = 0
         self._room = bytearray(len(_BLOCK))
-        self._listener = socket.socket()
+        self._listener = socket.socket(socket.AF_INET6 if job.ipv6 else socket.AF_INET)
         self._listener.bind(("", STREAM_PORT))
         self._listener.listen(4096)
         self._listener.setblocking(False)
@@ -203,7 +208,7 @@ class Receivers:
 
     def _accept(self) -> None:
         try:
-            connection, (_, port) = self._listener.accept()
+            connection, (_, port, *_) = self._listener.accept()
         except BlockingIOError:
             return
         connection.setblocking(False)

@@ -35,6 +35,7 @@ def measure(
     discipline: Discipline,
     *,
     congestion_control: str | None = None,
+    ipv6: bool = False,
     watch: Watch | None = None,
 ) -> GateRecord:
     """Measure one discipline on a scenario, each replication a run of its own, in real time.
@@ -47,13 +48,14 @@ def measure(
         discipline: Which discipline.
         congestion_control: Of all TCP flows, any that the kernel has, such as `bbr`; None: as the
             scenario says.
+        ipv6: Whether all packets are of IPv6, in place of IPv4; they are as long.
         watch: Called now and then with the seconds run and the seconds in all.
 
     Raises:
         SluiceError: If it cannot be run, with the reason.
         InterruptError: If Ctrl-C came before a replication was finished.
     """
-    refuse(scenario, discipline, congestion_control)
+    refuse(scenario, discipline, congestion_control, ipv6)
     total_s = scenario.duration_s * scenario.replications
     replications: list[Replication] = []
     looks: list[pl.DataFrame] = []
@@ -65,7 +67,7 @@ def measure(
             if watch is not None:
                 watch(done_s + since_s, total_s)
 
-        planned = plan(scenario, discipline, number, congestion_control)
+        planned = plan(scenario, discipline, number, congestion_control, ipv6)
         try:
             outcome = run_job(planned.job, tell)
         except KeyboardInterrupt:
@@ -83,6 +85,7 @@ def measure(
         "version": version("sluicegate"),
         **scenario.described(discipline),
         "congestion_control": congestion_control,
+        "ipv6": ipv6,
         "kernel": os.uname().release,
         "measured": datetime.now(UTC).isoformat(timespec="microseconds"),
         "machine": machines,

@@ -15,7 +15,6 @@ from sluicegate.errors import SluiceError
 from sluicegate.scenario import DatagramFlows, Discipline, Dumbbell, NetworkScenario, ReplayFlows
 from sluicegate.testbed.job import (
     SIDES,
-    UDP_HEADERS,
     Datagrams,
     HostJob,
     Job,
@@ -23,6 +22,7 @@ from sluicegate.testbed.job import (
     Side,
     Stream,
     across,
+    udp_headers,
 )
 from sluicegate.testbed.router import program
 from sluicegate.worlds.gate.refusals import MOST_FLOWS
@@ -74,6 +74,7 @@ def plan(
     discipline: Discipline,
     replication: int,
     congestion_control: str | None,
+    ipv6: bool,
 ) -> Plan:
     """The plan of a replication; starts, sizes and datagrams are those of the network world.
 
@@ -96,11 +97,11 @@ def plan(
         streams[group.side].append(
             Stream(*ends, flow.start_ns, flow.stop_ns, flow.packets, tcp.packet_bytes, control)
         )
-    datagrams, datagram_places = _datagrams(offered, groups)
+    datagrams, datagram_places = _datagrams(offered, groups, udp_headers(ipv6))
     return Plan(
         job=Job(
-            hosts=_hosts(scenario, streams, datagrams),
-            router=_router(scenario, discipline, replication),
+            hosts=_hosts(scenario, streams, datagrams, ipv6),
+            router=_router(scenario, discipline, replication, ipv6),
         ),
         groups=[flow.group for flow in offered.tcp],
         streams=places,
@@ -131,13 +132,13 @@ def _first_times_s(offered: _engine.Offered) -> list[float | None]:
 
 
 def _datagrams(
-    offered: _engine.Offered, groups: Sequence[_Group]
+    offered: _engine.Offered, groups: Sequence[_Group], headers: int
 ) -> tuple[dict[Side, Datagrams], list[Place]]:
     """The datagrams of each side, and where each UDP flow is."""
-    if len(offered.bytes) and (least := offered.bytes.min()) < UDP_HEADERS:
+    if len(offered.bytes) and (least := offered.bytes.min()) < headers:
         raise SluiceError(
             f"flows: a recorded packet has {least} bytes; with headers of IP and UDP it is "
-            f"{UDP_HEADERS} at least"
+            f"{headers} at least"
         )
     of = [groups[number] for number in offered.datagram_groups]
     sides = np.array([SIDES.index(group.side) for group in of], dtype=np.int64)
@@ -162,6 +163,7 @@ def _hosts(
     scenario: NetworkScenario,
     streams: dict[Side, list[Stream]],
     datagrams: dict[Side, Datagrams],
+    ipv6: bool,
 ) -> tuple[HostJob, HostJob]:
     topology = scenario.topology
     assert isinstance(topology, Dumbbell)
@@ -186,13 +188,16 @@ def _hosts(
             sample_ns=round(scenario.sample_s * _NS_PER_S),
             info_ns=round(INFO_S * _NS_PER_S),
             ecn=ecn,
+            ipv6=ipv6,
         )
 
     clients, servers = map(host, SIDES)
     return clients, servers
 
 
-def _router(scenario: NetworkScenario, discipline: Discipline, replication: int) -> RouterJob:
+def _router(
+    scenario: NetworkScenario, discipline: Discipline, replication: int, ipv6: bool
+) -> RouterJob:
     topology = scenario.topology
     assert isinstance(topology, Dumbbell)
     found = program()
@@ -218,4 +223,5 @@ def _router(scenario: NetworkScenario, discipline: Discipline, replication: int)
         reverse_delays_s=[2 * way_s - delay_s for way_s in ways_s],
         seed=scenario.seed + replication,
         sample_s=scenario.sample_s,
+        ipv6=ipv6,
     )

@@ -15,16 +15,19 @@ from sluicegate.scenario import (
     WebFlows,
 )
 from sluicegate.testbed.check import congestion_controls, missing, needs
-from sluicegate.testbed.job import TCP_HEADERS, UDP_HEADERS
+from sluicegate.testbed.job import tcp_headers, udp_headers
 
-# the kernel takes no segment outside of these (TCP_MIN_MSS, MAX_TCP_WINDOW), headers included
-_PACKET_BYTES = (88 + TCP_HEADERS, 32767 + TCP_HEADERS)
+# the kernel takes no segment outside of these (TCP_MIN_MSS, MAX_TCP_WINDOW), without headers
+_SEGMENT_BYTES = (88, 32767)
 MOST_FLOWS = 5000
 _MOST_DELAYS = 16
 
 
 def refuse(
-    scenario: NetworkScenario, discipline: Discipline, congestion_control: str | None
+    scenario: NetworkScenario,
+    discipline: Discipline,
+    congestion_control: str | None,
+    ipv6: bool,
 ) -> None:
     """Refuse what cannot be run with real packets on this machine.
 
@@ -34,9 +37,9 @@ def refuse(
     problems = [
         *_of_topology(scenario),
         *_of_discipline(discipline),
-        *_of_flows(scenario, congestion_control),
+        *_of_flows(scenario, congestion_control, ipv6),
     ]
-    if not problems and (lacking := missing(needs())):
+    if not problems and (lacking := missing(needs(ipv6))):
         problems = [f"the gate lacks {line}" for line in lacking.splitlines()]
     if problems:
         raise SluiceError("\n".join(problems))
@@ -69,9 +72,11 @@ def _of_discipline(discipline: Discipline) -> Iterator[str]:
         yield f"aqm = {discipline.name} must have a C header: sluiced runs no Python"
 
 
-def _of_flows(scenario: NetworkScenario, congestion_control: str | None) -> Iterator[str]:
+def _of_flows(
+    scenario: NetworkScenario, congestion_control: str | None, ipv6: bool
+) -> Iterator[str]:
     for number, (flows, pairs) in enumerate(zip(scenario.flows, scenario.pairs(), strict=True)):
-        for problem in _of_group(flows, pairs, congestion_control):
+        for problem in _of_group(flows, pairs, congestion_control, ipv6):
             yield f"flows.{number}{problem}"
     ecn = {
         flows.tcp.ecn
@@ -83,7 +88,7 @@ def _of_flows(scenario: NetworkScenario, congestion_control: str | None) -> Iter
 
 
 def _of_group(
-    flows: Flows, pairs: list[tuple[str, str]], congestion_control: str | None
+    flows: Flows, pairs: list[tuple[str, str]], congestion_control: str | None, ipv6: bool
 ) -> Iterator[str]:
     for source, sink in pairs:
         if {_side(source), _side(sink)} != {"client", "server"}:
@@ -93,13 +98,13 @@ def _of_group(
     if isinstance(flows, WebFlows):
         yield ".kind = web must be another: the gate's senders do not think"
     elif isinstance(flows, DatagramFlows):
-        if flows.packet_bytes < UDP_HEADERS:
+        if flows.packet_bytes < (least := udp_headers(ipv6)):
             yield (
-                f".packet_bytes = {flows.packet_bytes} must be at least {UDP_HEADERS}: headers "
+                f".packet_bytes = {flows.packet_bytes} must be at least {least}: headers "
                 "of IP and UDP"
             )
     elif not isinstance(flows, ReplayFlows):
-        least, most = _PACKET_BYTES
+        least, most = (each + tcp_headers(ipv6) for each in _SEGMENT_BYTES)
         if not least <= flows.tcp.packet_bytes <= most:
             yield (
                 f".tcp.packet_bytes = {flows.tcp.packet_bytes} must lie between {least} and "

@@ -26,16 +26,18 @@ class Gate(OneNetwork[GateRecord]):
 
     Attributes:
         congestion_control: Of all TCP flows, in place of the scenario's: any that the kernel has.
+        ipv6: Whether all packets are of IPv6, in place of IPv4.
     """
 
     name: ClassVar[str] = "gate"
     column: ClassVar[str] = "real"
 
     congestion_control: str | None = None
+    ipv6: bool = False
 
     def check(self, scenario: NetworkScenario, discipline: Discipline) -> None:
         """One router between clients and servers, and what the kernel can send."""
-        refuse(scenario, discipline, self.congestion_control)
+        refuse(scenario, discipline, self.congestion_control, self.ipv6)
 
     def cost(self, scenario: NetworkScenario) -> float:
         """It takes the time that it takes."""
@@ -55,6 +57,7 @@ class Gate(OneNetwork[GateRecord]):
             scenario,
             discipline,
             congestion_control=self.congestion_control,
+            ipv6=self.ipv6,
             watch=lambda done_s, total_s: tell(
                 done_s, total_s, f"{done_s:,.0f} of {total_s:,.0f} s"
             ),
@@ -74,6 +77,8 @@ class Gate(OneNetwork[GateRecord]):
         ]
         if len(set(scenario.topology.client_delays_s)) > 1:  # type: ignore[union-attr]
             notes.append("Each delay has a way back of its own, with the bottleneck's rate.")
+        if self.ipv6:
+            notes.append("All packets of the gate are of IPv6.")
         return notes
 
     def frames(self, records: Sequence[GateRecord]) -> dict[str, pl.DataFrame]:

@@ -1,0 +1,351 @@
+//! A cable between two TUN devices (linux/if_tun.h), without netfilter.
+//!
+//! What the kernel sends by one device is read here, whole, and what is let go is written to the
+//! other one, by which it comes in. A read gives one packet: only segmentation offload would give
+//! more at once, glued together. It is off, so the kernel cuts segments and completes checksums.
+
+use std::{
+    fs::{File, OpenOptions},
+    io::{self, ErrorKind, Read, Seek, Write},
+    mem,
+    os::{
+        fd::{AsFd, AsRawFd, BorrowedFd},
+        unix::fs::OpenOptionsExt,
+    },
+    path::Path,
+};
+
+use nix::{
+    errno::Errno,
+    sys::socket::{AddressFamily, SockFlag, SockType, socket},
+};
+
+use crate::{
+    Failure,
+    backend::{Backend, Counts, Fate, Incoming, Losses},
+};
+
+/// Where devices are opened.
+pub const CLONE: &str = "/dev/net/tun";
+/// Packets that are read of a device before those of others.
+const BATCH: usize = 64;
+/// The largest packet, and room for one.
+pub const MOST_BYTES: usize = 65_536;
+/// Packets that the kernel keeps of a device until they are read, as many as of its packet queue.
+pub const SPARE_PACKETS: u32 = crate::nfqueue::SPARE_PACKETS;
+/// Where the kernel counts the packets of the interfaces of a namespace, a line each.
+const TABLE: &str = "/proc/net/dev";
+/// Place of the packets not sent among the numbers of such a line.
+const NOT_SENT: usize = 11;
+
+/// The name of an interface, as an option gives it.
+///
+/// # Errors
+/// If the kernel takes no such name.
+pub fn name(text: &str) -> Result<String, String> {
+    let plain = |byte: u8| byte.is_ascii_graphic() && !b"/%:".contains(&byte);
+    if (1..libc::IFNAMSIZ).contains(&text.len()) && text.bytes().all(plain) {
+        return Ok(text.to_owned());
+    }
+    Err("must be the name of an interface, of 1 to 15 characters".into())
+}
+
+/// An end of the cable.
+struct Device {
+    name: String,
+    file: File,
+}
+
+/// The kernel's answer to `name`, by which it is told what to do with an interface.
+fn request(name: &str) -> libc::ifreq {
+    // SAFETY: a request of zeros is a valid one.
+    let mut request: libc::ifreq = unsafe { mem::zeroed() };
+    for (to, from) in request.ifr_name.iter_mut().zip(name.bytes()) {
+        *to = from as libc::c_char;
+    }
+    request
+}
+
+impl Device {
+    /// Takes the device of that name; makes it if there is none.
+    fn open(name: &str) -> Result<Self, Failure> {
+        let mut options = OpenOptions::new();
+        options
+            .read(true)
+            .write(true)
+            .custom_flags(libc::O_NONBLOCK);
+        let file = options
+            .open(CLONE)
+            .map_err(|error| Failure(format!("{CLONE}: {error}: see sluiced check --tun")))?;
+        let mut wanted = request(name);
+        wanted.ifr_ifru.ifru_flags = (libc::IFF_TUN | libc::IFF_NO_PI) as i16;
+        // SAFETY: the request outlives the call.
+        let done = unsafe { libc::ioctl(file.as_raw_fd(), libc::TUNSETIFF, &raw mut wanted) };
+        Errno::result(done).map_err(|error| refused(name, error))?;
+        Ok(Self {
+            name: name.to_owned(),
+            file,
+        })
+    }
+
+    /// Asks the kernel to keep `SPARE_PACKETS` for the reader, which takes CAP_NET_ADMIN of the
+    /// first namespace. Gives whether it does.
+    fn lengthen(&self) -> bool {
+        let socket = socket(
+            AddressFamily::Inet,
+            SockType::Datagram,
+            SockFlag::SOCK_CLOEXEC,
+            None,
+        );
+        socket.is_ok_and(|socket| {
+            let mut wanted = request(&self.name);
+            wanted.ifr_ifru.ifru_metric = SPARE_PACKETS as i32;
+            // SAFETY: the request outlives the calls, and the number is what both are about.
+            unsafe {
+                libc::ioctl(socket.as_raw_fd(), libc::SIOCSIFTXQLEN, &raw mut wanted);
+                libc::ioctl(socket.as_raw_fd(), libc::SIOCGIFTXQLEN, &raw mut wanted) == 0
+                    && wanted.ifr_ifru.ifru_metric >= SPARE_PACKETS as i32
+            }
+        })
+    }
+}
+
+/// Why a device could not be had.
+fn refused(name: &str, error: Errno) -> Failure {
+    Failure(match error {
+        Errno::EBUSY => format!(
+            "the device {name} is taken by another program: stop that one, or name another device"
+        ),
+        Errno::EINVAL => format!("{name} is an interface, but no TUN device: name another one"),
+        Errno::EPERM => format!(
+            "the device {name}: not permitted: it takes CAP_NET_ADMIN, or a device of your own: \
+             sudo ip tuntap add mode tun user $USER name {name}"
+        ),
+        error => format!("the device {name}: {}", error.desc()),
+    })
+}
+
+/// Packets that are held, by their numbers; a number and its memory are used again.
+#[derive(Default)]
+struct Packets {
+    places: Vec<Vec<u8>>,
+    free: Vec<u32>,
+}
+
+impl Packets {
+    fn put(&mut self, packet: &[u8]) -> u32 {
+        let id = self.free.pop().unwrap_or_else(|| {
+            self.places.push(Vec::new());
+            self.places.len() as u32 - 1
+        });
+        let place = &mut self.places[id as usize];
+        place.clear();
+        place.extend(packet);
+        id
+    }
+
+    fn take(&mut self, id: u32) -> &[u8] {
+        self.free.push(id);
+        &self.places[id as usize]
+    }
+}
+
+/// The cable; link 0 leads from the first device to the second, link 1 back.
+pub struct Tun {
+    devices: [Device; 2],
+    /// Links that hold packets; those of the other direction go on at once.
+    links: usize,
+    buffer: Vec<u8>,
+    /// By link.
+    held: [Packets; 2],
+    losses: [Losses; 2],
+    /// `TABLE`, kept open: later it may not be opened any more.
+    table: Option<File>,
+    /// What stood there at the start.
+    not_sent: [Option<u64>; 2],
+    /// Whether the kernel keeps `SPARE_PACKETS` of each device.
+    pub is_long: bool,
+}
+
+impl Tun {
+    /// Takes the devices for one link or two.
+    ///
+    /// # Errors
+    /// If the kernel refuses, with the reason.
+    pub fn open(names: [&str; 2], links: usize) -> Result<Self, Failure> {
+        let [a, b] = names;
+        if a == b {
+            return Err(Failure(format!("--tun {a} {b}: the devices must be two")));
+        }
+        let devices = [Device::open(a)?, Device::open(b)?];
+        let is_long = devices.iter().all(Device::lengthen);
+        let mut tun = Self {
+            table: File::open(TABLE).ok(),
+            is_long,
+            ..Self::between(devices, links)
+        };
+        tun.not_sent = [tun.not_sent(0), tun.not_sent(1)];
+        Ok(tun)
+    }
+
+    fn between(devices: [Device; 2], links: usize) -> Self {
+        Self {
+            devices,
+            links,
+            buffer: vec![0; MOST_BYTES],
+            held: Default::default(),
+            losses: Default::default(),
+            table: None,
+            not_sent: [None; 2],
+            is_long: false,
+        }
+    }
+
+    /// Packets that a device had no room for; `None` where it is not seen: it may be in another
+    /// namespace.
+    fn not_sent(&self, device: usize) -> Option<u64> {
+        let mut table = String::new();
+        let mut file = self.table.as_ref()?;
+        file.rewind().ok()?;
+        file.read_to_string(&mut table).ok()?;
+        not_sent(&table, &self.devices[device].name)
+    }
+}
+
+fn not_sent(table: &str, name: &str) -> Option<u64> {
+    let mut lines = table.lines().filter_map(|line| line.split_once(':'));
+    let (_, numbers) = lines.find(|(found, _)| found.trim() == name)?;
+    numbers.split_whitespace().nth(NOT_SENT)?.parse().ok()
+}
+
+impl Backend for Tun {
+    fn descriptors(&self) -> Vec<BorrowedFd<'_>> {
+        self.devices.iter().map(|each| each.file.as_fd()).collect()
+    }
+
+    fn source(&self, link: usize) -> String {
+        let [from, to] = [link, 1 - link].map(|place| &self.devices[place].name);
+        format!("{from} to {to}")
+    }
+
+    fn receive(&mut self, take: &mut dyn FnMut(Incoming<'_>)) -> io::Result<bool> {
+        let mut more = false;
+        for from in 0..2 {
+            for number in 1..=BATCH {
+                let length = match self.devices[from].file.read(&mut self.buffer) {
+                    Ok(length) => length,
+                    Err(error) if error.kind() == ErrorKind::WouldBlock => break,
+                    Err(error) => {
+                        let name = &self.devices[from].name;
+                        return Err(io::Error::other(format!("{name}: {error}")));
+                    }
+                };
+                let packet = &self.buffer[..length];
+                if from < self.links {
+                    take(Incoming {
+                        link: from,
+                        id: self.held[from].put(packet),
+                        bytes: length as u32,
+                        data: packet,
+                    });
+                } else {
+                    // what the other one does not take, it counts itself
+                    self.devices[1 - from].file.write_all(packet).ok();
+                }
+                more |= number == BATCH;
+            }
+        }
+        Ok(more)
+    }
+
+    fn decide(&mut self, link: usize, id: u32, fate: Fate<'_>) -> io::Result<()> {
+        let held = self.held[link].take(id);
+        let packet = match fate {
+            Fate::Drop => return Ok(()),
+            Fate::Accept => held,
+            Fate::Replace(packet) => packet,
+        };
+        if self.devices[1 - link].file.write_all(packet).is_err() {
+            self.losses[link].refused += 1;
+        }
+        Ok(())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+
+    fn set_whole(&mut self, _: usize, _: bool) -> io::Result<()> {
+        Ok(())
+    }
+
+    fn losses(&self, link: usize) -> Losses {
+        self.losses[link]
+    }
+
+    fn counts(&self, link: usize) -> Counts {
+        let since = |before| Some(self.not_sent(link)?.saturating_sub(before));
+        Counts {
+            queue_drops: self.not_sent[link].and_then(since),
+            ..Counts::default()
+        }
+    }
+}
+
+/// Whether a device can be opened, or what is missing and the command that mends it.
+///
+/// # Errors
+/// With the latter two.
+pub fn probe() -> Result<(), (String, &'static str)> {
+    if !Path::new(CLONE).exists() {
+        return Err((format!("there is no {CLONE}"), "sudo modprobe tun"));
+    }
+    let opened = OpenOptions::new().read(true).write(true).open(CLONE);
+    opened.map(drop).map_err(|error| {
+        let mend = "sudo chmod 666 /dev/net/tun   (as it is on most systems; or run it as root)";
+        (format!("{CLONE}: {error}"), mend)
+    })
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use std::os::fd::OwnedFd;
+
+    use super::*;
+
+    /// A cable between two sockets, on which each message is a packet.
+    pub(crate) fn between(ends: [OwnedFd; 2], links: usize) -> Tun {
+        let device = |end: OwnedFd| Device {
+            name: String::new(),
+            file: end.into(),
+        };
+        Tun::between(ends.map(device), links)
+    }
+
+    #[test]
+    fn places_are_used_again() {
+        let mut packets = Packets::default();
+        assert_eq!([packets.put(b"long"), packets.put(b"b")], [0, 1]);
+        assert_eq!(packets.take(0), b"long");
+        assert_eq!(packets.put(b"c"), 0);
+        assert_eq!(packets.take(0), b"c");
+        assert_eq!(packets.places.len(), 2);
+    }
+
+    #[test]
+    fn packets_not_sent_are_found_by_the_interfaces_name() {
+        let table = "Inter-|   Receive        |  Transmit\n face |bytes ...|bytes ...\n \
+                     a: 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16\n ba:0 0 0 0 0 0 0 0 0 0 0 7 0 0 0 0\n";
+        assert_eq!(not_sent(table, "a"), Some(12));
+        assert_eq!(not_sent(table, "ba"), Some(7));
+        assert_eq!(not_sent(table, "b"), None);
+    }
+
+    #[test]
+    fn names_are_those_of_interfaces() {
+        assert_eq!(name("tun0").as_deref(), Ok("tun0"));
+        for wrong in ["", "a/b", "tun%d", "a b", "sixteen_letters_"] {
+            assert!(name(wrong).is_err(), "{wrong}");
+        }
+    }
+}

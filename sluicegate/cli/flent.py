@@ -1,0 +1,86 @@
+"""`sluice flent`: prediction, real packets, and what an operator measured with flent."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Annotated, Literal
+
+import typer
+from rich.markup import escape
+
+from sluicegate.cli import options
+from sluicegate.cli.progress import progress
+from sluicegate.cli.screen import console
+from sluicegate.comparison import compare
+from sluicegate.errors import SluiceError
+from sluicegate.flent import Measurement, of_record, packet_bytes, summary_rows
+from sluicegate.report.terminal import terminal_table
+from sluicegate.scenario import NetworkScenario
+from sluicegate.worlds import world as world_class
+from sluicegate.worlds.network.record import NetworkRecord
+
+
+def flent(
+    scenario: options.ScenarioFile,
+    beside: Annotated[
+        list[Path] | None,
+        typer.Option(
+            metavar="FILE.flent.gz",
+            help="What flent has measured elsewhere; may be given several times.",
+            show_default=False,
+        ),
+    ] = None,
+    direction: Annotated[
+        Literal["upload", "download"],
+        typer.Option(help="Which flows of these files cross the bottleneck."),
+    ] = "upload",
+    aqm: options.Aqms = None,
+    world: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME",
+            help="network simulates, gate measures with real packets; may be given both. If not "
+            "given: network.",
+            show_default=False,
+        ),
+    ] = None,
+    out: Annotated[
+        Path, typer.Option(metavar="FOLDER", help="Where the page and flent's files go.")
+    ] = Path("sluice-flent"),
+    seed: options.Seed = None,
+    duration: options.Duration = None,
+) -> None:
+    """Run a scenario once, as flent's test tcp_nup, beside what flent has measured.
+
+    Writes a file that flent opens for each discipline and world, and a page with throughput and
+    ping in time.
+    """
+    changed = options.changes(
+        aqm=aqm or [], slots=None, replications="1", seed=seed, duration=duration
+    )
+    chosen = options.scenario(scenario, changed)
+    if not isinstance(chosen, NetworkScenario):
+        raise SluiceError(f"{scenario}: flent's tests take scenarios with a [topology]")
+    # what is wrong is told before anything is run
+    packet_bytes(chosen)
+    given = [Measurement.read(path) for path in beside or []]
+    for each in given:
+        each.throughput_mbps(direction)
+    worlds = [world_class(name)() for name in world or ["network"]]
+    with progress(len(chosen.disciplines) * len(worlds)) as watch:
+        comparison = compare(chosen, world=worlds, watch=watch)
+    records = [each for each in comparison.records if isinstance(each, NetworkRecord)]
+    from sluicegate.flent.page import write_page  # matplotlib takes a second to import
+
+    own = [of_record(chosen, record, direction) for record in records]
+    header, rows = summary_rows([*given, *own], direction, chosen.warm_up)
+    screen = console()
+    screen.print(terminal_table(header, rows))
+    out.mkdir(parents=True, exist_ok=True)
+    for each in own:
+        path = out / f"{re.sub(r'[^A-Za-z0-9.=-]+', '_', each.title).strip('_')}.flent.gz"
+        each.write(path)
+        screen.print(f"flent: {escape(str(path))}", soft_wrap=True)
+    path = write_page(chosen.title, [*given, *own], direction, header, rows, out)
+    screen.print(f"page: {escape(str(path))}", soft_wrap=True)

@@ -1,0 +1,131 @@
+"""The gate as a cable between two TUN devices, with real packets."""
+
+import itertools
+import subprocess
+
+import gate_run
+import pytest
+from gate_run import ENTER, SLUICED, lacking, nothing_is_forgotten
+
+
+def no_tun():
+    """Why no TUN device can be had here; empty if one can."""
+    if why := lacking():
+        return why
+    add = [*ENTER, "ip", "tuntap", "add", "mode", "tun", "name", "tried"]
+    return subprocess.run(add, capture_output=True, text=True, check=False).stderr.strip()
+
+
+def measured(name):
+    if why := no_tun():
+        pytest.skip(why)
+    return gate_run.measured("gate_tun_lab.py", name)
+
+
+@pytest.mark.parametrize("name", ["marked4", "marked6"])
+def test_each_packet_crosses_is_lost_or_marked(name):
+    found = measured(name)
+    nothing_is_forgotten(found, left_at_end=found["left_at_end"])
+    assert found["arrivals"] == found["offered"]
+    assert found["kernel_queue_drops"] == 0
+    assert len(found["numbers"]) == found["released"]
+    assert all(one < two for one, two in itertools.pairwise(found["numbers"]))
+    # a wrong checksum would be dropped by the receiving kernel
+    assert found["ce"] > 100
+    # some of those that are held at the end, on a busy machine, may be marked
+    assert 0 <= found["marked"] - found["ce"] <= found["left_at_end"]
+    assert found["ce_of_others"] == 0
+    assert found["lost"] > 500
+
+
+def test_what_is_held_at_the_end_is_counted():
+    found = measured("held_at_the_end")
+    nothing_is_forgotten(found, left_at_end=found["offered"] - found["got"])
+    assert found["arrivals"] == found["offered"]
+    assert found["left_at_end"] > 0
+
+
+@pytest.mark.parametrize(("name", "links", "trip_s"), [("at_once", 1, 0.02), ("held", 2, 0.05)])
+def test_the_way_back_is_held_if_that_is_asked_for(name, links, trip_s):
+    found = measured(f"back_{name}")
+    assert len(found["links"]) == links
+    for link in found["links"]:
+        nothing_is_forgotten(link)
+        assert link["arrivals"] == 50
+    # late packets make it longer, nothing makes it shorter
+    assert min(found["trips_s"]) >= trip_s
+    assert found["link"] == "forward"
+
+
+def test_tcp_crosses_packet_by_packet():
+    found = measured("tcp")
+    nothing_is_forgotten(found)
+    assert found["got"] == 4_000_000
+    assert found["arrived_bytes"] <= 1500 * found["arrivals"]
+    assert found["queue_max"] > 10
+
+
+def test_what_the_device_had_no_room_for_is_counted():
+    found = measured("overrun")
+    nothing_is_forgotten(found, left_at_end=found["left_at_end"])
+    assert found["kernel_queue_drops"] > 0
+    assert found["arrivals"] >= 2000
+    assert found["arrivals"] + found["kernel_queue_drops"] == found["offered"]
+    assert len(found["numbers"]) == found["released"]
+
+
+def test_a_device_that_vanishes_ends_it_with_its_counts():
+    found = measured("device_vanished")
+    assert found["exit"] == 2
+    assert "no more packets can come: near: " in found["said"]
+    nothing_is_forgotten(found, left_at_end=found["left_at_end"])
+    assert found["left_at_end"] > 0
+    assert found["released"] == len(found["numbers"])
+
+
+def test_what_a_device_does_not_take_is_counted():
+    found = measured("down_and_up")
+    refused = found["refused_verdicts"]
+    nothing_is_forgotten(found, left_at_end=found["left_at_end"], refused=refused)
+    assert found["arrivals"] == found["offered"]
+    assert refused > 0
+    # what was written is at the receiver, but for what the device held as it went down
+    assert found["numbers"][-1] == found["offered"] - 1
+    assert len(found["numbers"]) <= found["released"] - refused
+
+
+def test_devices_that_cannot_be_had_are_refused():
+    found = measured("refused")
+    taken, other_kind, one = found["refused"]
+    assert "the device near is taken by another program" in taken
+    assert "cable0 is an interface, but no TUN device" in other_kind
+    assert "--tun other other: the devices must be two" in one
+    # the one that runs was started with all of them
+    assert int(found["capabilities"], 16) == 0
+
+
+def test_devices_of_ones_own_take_no_capability():
+    found = measured("own_devices")
+    assert found["numbers"] == list(range(50))
+    assert int(found["capabilities"], 16) == 0
+    assert "ip link set near txqueuelen 65536 gives it more" in found["announced"]
+    assert found["check_exit"] == 0
+    assert "ok       far: there" in found["check"]
+    assert "sudo ip tuntap add mode tun user $USER name other" in found["none"]
+
+
+@pytest.mark.parametrize(
+    ("options", "told"),
+    [
+        (["--tun", "a"], "2 values required"),
+        (["--tun", "a/b", "c"], "must be the name of an interface"),
+        (["--tun", "a", "b", "--fail", "open"], "cannot be used with"),
+        (["--tun", "a", "b", "--queue", "3"], "cannot be used with"),
+        ([], "--fail <open|closed>"),
+    ],
+)
+def test_options_that_do_not_go_together_are_refused(options, told):
+    run = [SLUICED, "run", *options, "--aqm", "red", "--rate", "1e6"]
+    done = subprocess.run(run, capture_output=True, text=True, check=False)
+    assert done.returncode == 2
+    assert told in done.stderr
