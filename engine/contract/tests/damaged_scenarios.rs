@@ -22,7 +22,7 @@ use sluice_random::{Stream, stream};
 use sluice_scenario::{AnyScenario, Discipline, NetworkScenario, Scenario};
 
 /// Longest time of one case.
-const BOUND_S: u64 = 20;
+const BOUND_S: u64 = 60;
 /// Slots of a run, and packets that the fastest link could send in one.
 const SLOTS: u64 = 2000;
 const PACKETS: u64 = 4000;
