@@ -12,7 +12,7 @@ export VIRTUAL_ENV := $(CURDIR)/.venv
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 export PIP_QUIET := 1
 
-.PHONY: build generated demo test wheel lint bench bench-builds bench-gate bench-peers docs lock clean tools
+.PHONY: build generated outputs demo test wheel lint bench bench-builds bench-gate bench-peers docs lock clean tools
 .DELETE_ON_ERROR:
 
 build: .venv/built .venv/bin/sluiced
@@ -39,6 +39,10 @@ generated: .venv/installed
 	@cargo run --quiet --locked --package sluice-scenario --example schema >target/schema.json
 	@mv target/schema.json docs/reference/scenario.schema.json
 	@$(BIN)/python engine/scenario/classes.py
+
+# the schemas of what --json writes, made from the code that writes it: committed
+outputs: .venv/built
+	@$(BIN)/python docs/outputs.py
 
 demo: .venv/built
 	@echo "demo: a real capture, replayed"

@@ -294,7 +294,10 @@ def test_a_full_disk_is_an_error_of_the_system_and_nothing_half_written_stays(co
     run = tmp_path / "run.zip"
     assert told(f"run.{os.getpid()}", lambda: comparison.records[0].write(run)) == "run.zip"
     assert not list(tmp_path.glob("run.*"))
-    assert told("x.json", lambda: write_json(tmp_path / "x.json", {"x": 9999 * [0]})) == "x.json"
+    assert (
+        told("x.json", lambda: write_json(tmp_path / "x.json", "record", {"x": 9999 * [0]}))
+        == "x.json"
+    )
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a device that is always full")

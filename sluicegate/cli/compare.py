@@ -96,7 +96,7 @@ def show(
         page = write_report(comparison, out, figures=figures)
         console().print(f"report: {escape(str(page))}")
     if json is not None:
-        write_json(json, comparison.summary())
+        write_json(json, "comparison", comparison.summary())
     notes = comparison.notes()
     if comparison.interrupted:
         notes = ["Interrupted.", *notes, _how_to_go_on(comparison)]

@@ -64,7 +64,7 @@ def fit(
     for note in found.capture.notes:
         screen.print(escape(f"{note}."))
     if json is not None:
-        write_json(json, {"figures": [row._asdict() for row in found.rows()]})
+        write_json(json, "fit", {"figures": [row._asdict() for row in found.rows()]})
     if html is not None:
         _page(found, rows).write(html)
         screen.print(f"\npage: {escape(str(html))}")

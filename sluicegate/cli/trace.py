@@ -50,7 +50,7 @@ def trace(
             screen.print(f"and {len(records) - _MOST_ROWS} more: see --json")
     screen.print(escape(_lines(found)))
     if json is not None:
-        write_json(json, summary)
+        write_json(json, "trace", summary)
     if html is not None:
         _write_page(found, summary, html)
         screen.print(f"page: {escape(str(html))}")
