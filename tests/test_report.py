@@ -8,10 +8,12 @@ import polars as pl
 import pytest
 from matplotlib.colors import to_rgb
 from matplotlib.figure import Figure
+from matplotlib.font_manager import findfont
 from rich.console import Console
 
 import sluicegate as sg
 from sluicegate.estimate import Measure, student
+from sluicegate.report import figure as plot
 from sluicegate.report import plots
 from sluicegate.report.drop_functions import drop_function_figure, drop_function_table
 from sluicegate.report.folder import write_report
@@ -342,6 +344,44 @@ def test_the_tail_figure_shows_the_distribution():
     np.testing.assert_allclose(shares[0], 1)
     for k, share in zip(at[:10].astype(int), shares[:10], strict=True):
         assert share == pytest.approx(record.queue_distribution[k:].sum())
+
+
+# --- letters
+
+
+def labelled(text):
+    drawn = plot.Figure(figsize=(3, 2))
+    drawn.subplots().set_xlabel(text)
+    return drawn
+
+
+def test_letters_of_another_font_are_found_there(monkeypatch, tmp_path):
+    """matplotlib brings a second font; what a system has for Chinese is taken the same way."""
+    stix = findfont("STIXGeneral")
+    letters = sorted(plot._letters(stix) - plot._letters(findfont("DejaVu Sans")))
+    text = next(letter for letter in letters if letter.isalpha() and letter.isprintable())
+    monkeypatch.setattr(plot, "_installed", lambda: {"STIXGeneral": stix})
+    drawn = labelled(f"queue {text}")
+    # a warning would be an error here
+    for suffix in ("png", "pdf", "svg"):
+        drawn.savefig(tmp_path / f"figure.{suffix}")
+    assert b"STIXGeneral" in (tmp_path / "figure.pdf").read_bytes()
+    assert drawn.axes[0].xaxis.label.get_fontfamily()[-1] == "STIXGeneral"
+
+
+def test_letters_of_no_font_are_told_once(monkeypatch, tmp_path):
+    monkeypatch.setattr(plot, "_installed", dict)
+    page = Page("Title")
+    for title, text in (("one", "队列"), ("two", "丢弃")):
+        page.figure(labelled(text), title)
+    with pytest.warns(UserWarning, match="No font found for 丢列弃队: figures have boxes") as told:
+        page.save_figures(tmp_path, "png")
+    assert len(told) == 1
+    with pytest.warns(UserWarning, match="No font found for 队") as told:
+        labelled("队").savefig(tmp_path / "figure.pdf")
+    assert len(told) == 1
+    # the reader's browser may have it
+    assert "队列" in page.html()
 
 
 # --- drop functions

@@ -15,6 +15,7 @@ import matplotlib
 from matplotlib.figure import Figure
 
 from sluicegate.files import write_whole
+from sluicegate.report.figure import missing_note, take_fonts
 from sluicegate.report.terminal import numeric_columns
 
 _TEMPLATES = jinja2.Environment(
@@ -177,16 +178,23 @@ class Page:
             folder: Made if it is missing.
             suffix: One of `FORMATS`.
 
+        Warns once of letters that no font here has.
+
         Raises:
             OSError: If a file cannot be written.
         """
         folder.mkdir(parents=True, exist_ok=True)
         metadata = {"pdf": {"CreationDate": None}, "svg": {"Date": None}}.get(suffix)
+        missing: set[str] = set()
         for part in self._parts:
             if isinstance(part, _Figure):
+                missing |= take_fonts(part.drawn)
                 content = io.BytesIO()
-                part.drawn.savefig(content, format=suffix, dpi=200, metadata=metadata)
+                with warnings.catch_warnings(action="ignore", category=UserWarning):
+                    part.drawn.savefig(content, format=suffix, dpi=200, metadata=metadata)
                 write_whole(folder / f"{part.anchor}.{suffix}", content.getvalue())
+        if missing:
+            warnings.warn(missing_note(missing), stacklevel=2)
 
     def html(self) -> str:
         """The whole page."""

@@ -14,7 +14,6 @@ from dataclasses import dataclass
 
 import numpy as np
 from matplotlib.axes import Axes
-from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter
 from numpy.typing import NDArray
 
@@ -22,6 +21,7 @@ from sluicegate.counts import coarsen
 from sluicegate.estimate import Measure
 from sluicegate.measures import DEFINITIONS, DISTRIBUTIONS, TIME
 from sluicegate.record import Record
+from sluicegate.report.figure import Figure
 from sluicegate.report.tables import label as measure_label
 from sluicegate.report.text import measure_text
 
