@@ -367,6 +367,11 @@ def test_letters_of_another_font_are_found_there(monkeypatch, tmp_path):
         drawn.savefig(tmp_path / f"figure.{suffix}")
     assert b"STIXGeneral" in (tmp_path / "figure.pdf").read_bytes()
     assert drawn.axes[0].xaxis.label.get_fontfamily()[-1] == "STIXGeneral"
+    records = comparison({"aqm": "red", "label": text}, {"aqm": "drop_tail"}).records
+    for many in (plots.overview_figure, plots.queue_figure, plots.queue_tail_figure):
+        drawn = many(records)
+        drawn.savefig(tmp_path / "figure.pdf")
+        assert b"STIXGeneral" in (tmp_path / "figure.pdf").read_bytes()
 
 
 def test_letters_of_no_font_are_told_once(monkeypatch, tmp_path):

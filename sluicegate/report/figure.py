@@ -7,12 +7,15 @@ taken from one of the fonts that systems bring for it.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from functools import cache
 from typing import Any
 
 from matplotlib import figure, font_manager
+from matplotlib.axis import Axis
+from matplotlib.legend import Legend
 from matplotlib.text import Text
+from matplotlib.ticker import FixedFormatter
 
 # of Linux, macOS and Windows; the first that has a letter gives it
 _OTHERS = (
@@ -49,13 +52,27 @@ class Figure(figure.Figure):
 def take_fonts(drawn: figure.Figure) -> set[str]:
     """Give every text of a figure the fonts that it needs; gives the letters that no font has."""
     missing: set[str] = set()
-    for text in drawn.findobj(Text):
+    for text in _texts(drawn):
         families, lacking = fonts_for(text.get_text())
         missing |= lacking
         usual = [name for name in text.get_fontfamily() if name not in families]
         if families:
             text.set_fontfamily([*usual, *families])
     return missing
+
+
+def _texts(drawn: figure.Figure) -> Iterator[Text]:
+    """All but ticks of numbers, which `findobj` would make only to look at them."""
+    for part in (drawn, *drawn.axes):
+        for child in part.get_children():
+            if isinstance(child, Text):
+                yield child
+            elif isinstance(child, Legend):
+                yield from child.findobj(Text)
+            elif isinstance(child, Axis):
+                yield child.label
+                if isinstance(child.get_major_formatter(), FixedFormatter):
+                    yield from child.get_ticklabels()
 
 
 def missing_note(letters: Iterable[str]) -> str:
@@ -71,6 +88,8 @@ def missing_note(letters: Iterable[str]) -> str:
 
 def fonts_for(text: str) -> tuple[list[str], set[str]]:
     """Names of fonts that have what the usual font lacks of a text, and the letters of no font."""
+    if text.isascii():
+        return [], set()
     missing = {letter for letter in text if letter.isprintable() and not letter.isspace()}
     missing -= _letters(font_manager.findfont("DejaVu Sans"))
     chosen = []

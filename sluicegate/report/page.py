@@ -9,9 +9,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import count
 from pathlib import Path
+from typing import Any
 
 import jinja2
 import matplotlib
+from matplotlib.backends.backend_svg import FigureCanvasSVG
 from matplotlib.figure import Figure
 
 from sluicegate.files import write_whole
@@ -228,12 +230,17 @@ class Page:
 def _inline(figure: Figure) -> str:
     """The figure as an SVG element that may stand in a page beside others."""
     buffer = io.StringIO()
+    # the page's paper is behind it
+    for patch in (figure.patch, *(ax.patch for ax in figure.axes)):
+        patch.set_visible(False)
     # the reader's browser has the letters that the font here may lack
     with (
         matplotlib.rc_context({"svg.fonttype": "none", "svg.hashsalt": "sluicegate"}),
         warnings.catch_warnings(action="ignore", category=UserWarning),
     ):
-        figure.savefig(buffer, format="svg", transparent=True, metadata=_NO_METADATA)
+        # `savefig` would draw it twice
+        canvas: Any = FigureCanvasSVG(figure)  # whose types are not told
+        canvas.print_svg(buffer, metadata=_NO_METADATA)
     text = buffer.getvalue()
     svg = text[text.index("<svg") :]
     svg = svg.replace("#000000", "currentColor").replace("#ffffff", "var(--paper)")

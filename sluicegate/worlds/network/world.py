@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, ClassVar, Self
 
 from sluicegate.report.text import assignments, reading_of_intervals
 from sluicegate.scenario import Discipline, NetworkScenario
+from sluicegate.worlds.network.frames import network_frames
 from sluicegate.worlds.network.notes import no_bottleneck
 from sluicegate.worlds.network.record import NetworkRecord
 from sluicegate.worlds.network.simulate import simulate
@@ -129,6 +130,4 @@ class Network(World[NetworkScenario, NetworkRecord]):
 
     def frames(self, records: Sequence[NetworkRecord]) -> dict[str, pl.DataFrame]:
         """The tables `series` and `flows`."""
-        from sluicegate.worlds.network.figures import network_frames
-
         return network_frames(records)
