@@ -15,7 +15,7 @@ from matplotlib import figure, font_manager
 from matplotlib.axis import Axis
 from matplotlib.legend import Legend
 from matplotlib.text import Text
-from matplotlib.ticker import FixedFormatter
+from matplotlib.ticker import FixedLocator
 
 # of Linux, macOS and Windows; the first that has a letter gives it
 _OTHERS = (
@@ -71,7 +71,7 @@ def _texts(drawn: figure.Figure) -> Iterator[Text]:
                 yield from child.findobj(Text)
             elif isinstance(child, Axis):
                 yield child.label
-                if isinstance(child.get_major_formatter(), FixedFormatter):
+                if isinstance(child.get_major_locator(), FixedLocator):
                     yield from child.get_ticklabels()
 
 
