@@ -17,6 +17,7 @@ from sluicegate.report import figure as plot
 from sluicegate.report import plots
 from sluicegate.report.drop_functions import drop_function_figure, drop_function_table
 from sluicegate.report.folder import write_report
+from sluicegate.report.glossary import MEANINGS
 from sluicegate.report.page import TEXT_COLOUR, Page
 from sluicegate.report.tables import comparison_rows, difference_rows
 from sluicegate.report.terminal import numeric_columns, terminal_table
@@ -31,9 +32,11 @@ class Reader(HTMLParser):
     def __init__(self):
         super().__init__()
         self.open, self.tags, self.text, self.attributes = [], [], [], []
+        self.before, self.in_text = "", False
 
     def handle_starttag(self, tag, attrs):
         self.tags.append(tag)
+        self.in_text = tag == "a"
         self.attributes += attrs
         if tag not in VOID:
             self.open.append(tag)
@@ -44,8 +47,14 @@ class Reader(HTMLParser):
 
     def handle_endtag(self, tag):
         assert self.open.pop() == tag
+        self.in_text = tag == "a"
 
     def handle_data(self, data):
+        # a link within a text is a part of it
+        if self.in_text and self.text:
+            data = self.before + data
+            self.text.pop()
+        self.before, self.in_text = data, False
         self.text.append(data.strip())
 
 
@@ -180,6 +189,33 @@ def test_a_long_page_lists_its_parts_and_headers_lead_to_terms():
     places = [value for name, value in shown.attributes if name == "id"]
     assert links == ["part-more", *(f"part-more-{k}" for k in (2, 3, 4, 5)), "term-loss_ratio"]
     assert links == places
+
+
+def test_every_word_of_the_glossary_leads_to_its_meaning():
+    page = Page("Title")
+    page.text("Two flows & their <queues>; a flow may wait.")
+    page.table(["Delay (ms)"], [["1"]], "Behind ± stands an interval.")
+    html = page.html()
+    assert (
+        '<p>Two <a href="#word-flow">flows</a> &amp; their &lt;<a href="#word-queue">queues</a>'
+        in html
+    )
+    assert '<a href="#word-delay">Delay</a> (ms)</th>' in html
+    shown = read(html)
+    links = [value[1:] for name, value in shown.attributes if name == "href"]
+    places = [value for name, value in shown.attributes if name == "id"]
+    assert set(links) == set(places) - {"words"}
+    # the meaning of a queue has a link in it
+    assert "word-link" in places
+    assert f"{MEANINGS['queue']}." in shown.text
+    assert "Words" not in Page("Title").html()
+
+
+def test_pages_explain_words_as_the_documentation_does(root):
+    glossary = (root / "docs" / "reference" / "glossary.md").read_text()
+    rows = [line.split("|") for line in glossary.splitlines() if line.count("|") >= 3]
+    told = {row[1].strip(" `"): re.sub("[`*]", "", row[2]).strip() for row in rows}
+    assert MEANINGS.items() <= told.items()
 
 
 def luminance(colour):

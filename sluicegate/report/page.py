@@ -18,6 +18,7 @@ from matplotlib.figure import Figure
 
 from sluicegate.files import write_whole
 from sluicegate.report.figure import missing_note, take_fonts
+from sluicegate.report.glossary import Glossary
 from sluicegate.report.terminal import numeric_columns
 
 _TEMPLATES = jinja2.Environment(
@@ -200,6 +201,7 @@ class Page:
 
     def html(self) -> str:
         """The whole page."""
+        glossary = Glossary()
         listed = [part for part in self._parts if isinstance(part, _Section | _Figure)]
         return _TEMPLATES.get_template("template.html").render(
             title=self.title,
@@ -207,6 +209,9 @@ class Page:
             mark=self.mark,
             parts=self._parts,
             listed=listed if len(listed) >= _FEWEST_LISTED else [],
+            linked=glossary.linked,
+            # asked for behind all that has words
+            words=glossary.meanings,
         )
 
     def write(self, path: str | Path) -> None:
