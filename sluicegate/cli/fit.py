@@ -19,6 +19,15 @@ if TYPE_CHECKING:
 
     from sluicegate.report.page import Page
 
+# for those who cannot see a figure: the rows that say what it shows
+_SEEN = {
+    "rate": ("rate_pps", "peak_to_mean"),
+    "variance_time": ("hurst_variance_time",),
+    "rescaled_range": ("hurst_rescaled_range",),
+    "wavelet": ("hurst_wavelet",),
+    "gaps": ("interarrival_scv",),
+}
+
 
 def fit(
     capture: Annotated[
@@ -77,11 +86,13 @@ def _page(found: TrafficFit, rows: list[list[str]]) -> Page:
     from sluicegate.traffic.plots import fit_figures
 
     page = Page(f"Traffic of {found.capture.path.name}", f"in bins of {found.bin_s:g} s")
-    for figure in fit_figures(found).values():
+    for name, figure in fit_figures(found).items():
         title, _, caption = _take_title(figure).partition("\n")
-        page.figure(figure, title, caption)
+        told = [", ".join(filter(None, row)) for row in rows if row[0] in _SEEN[name]]
+        page.figure(figure, title, caption, f"{'; '.join(told)}.")
     page.section("Figures")
-    page.table(["figure", "value", "unit", "meaning"], rows)
+    caption = "The capture's traffic, and the source that imitates it."
+    page.table(["figure", "value", "unit", "meaning"], rows, caption)
     return page
 
 

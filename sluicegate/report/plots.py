@@ -137,7 +137,7 @@ def _draw_bars(ax: Axes, measures: list[Measure], bar_colours: list[str]) -> Non
     ax.errorbar(values, rows, xerr=spread, fmt="none", ecolor="black", elinewidth=1.2, capsize=3)
     longest = max(float(np.max(values + spread)), 1e-12)
     for row, measure in enumerate(measures):
-        place = values[row] + spread[row] + 0.02 * longest
+        place = values[row] + spread[row] + 0.05 * longest
         ax.text(place, row, measure_text(measure), va="center", fontsize=9)
     ax.set_xlim(0, 1.55 * longest)
     ax.set_xticks([])
