@@ -86,11 +86,12 @@ def _page(found: TrafficFit, rows: list[list[str]]) -> Page:
     from sluicegate.traffic.plots import fit_figures
 
     page = Page(f"Traffic of {found.capture.path.name}", f"in bins of {found.bin_s:g} s")
+    page.section("In pictures")
     for name, figure in fit_figures(found).items():
         title, _, caption = _take_title(figure).partition("\n")
         told = [", ".join(filter(None, row)) for row in rows if row[0] in _SEEN[name]]
         page.figure(figure, title, caption, f"{'; '.join(told)}.")
-    page.section("Figures")
+    page.section("In numbers")
     caption = "The capture's traffic, and the source that imitates it."
     page.table(["figure", "value", "unit", "meaning"], rows, caption)
     return page

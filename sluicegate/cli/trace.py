@@ -91,6 +91,7 @@ def _write_page(found: Trace, summary: dict[str, Any], path: Path) -> None:
     acks = [place for place, flow in enumerate(flows) if flow["type"] == _ACK]
     data = found.heaviest(set(range(len(flows))) - set(acks))
     page = Page(f"Trace {found.path.name}", _lines(found))
+    page.section("In time")
     page.figure(
         queue_figure(found),
         "Queues",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 from matplotlib.axes import Axes
+from matplotlib.colors import to_hex
 from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter, StrMethodFormatter
 from numpy.typing import NDArray
 
@@ -158,7 +159,10 @@ def _log_log(
 
 def _add_legend(figure: Figure) -> None:
     """Beside the axes, where a page can move it below them."""
-    figure.legend(loc="outside right upper", labelcolor="linecolor", frameon=False)
+    legend = figure.legend(loc="outside right upper", labelcolor="linecolor", frameon=False)
+    for text in legend.get_texts():
+        # a band is pale; what is said of it is not
+        text.set_color(to_hex(text.get_color()))
 
 
 def _plain_ticks(ax: Axes) -> None:
@@ -170,7 +174,7 @@ def _plain_ticks(ax: Axes) -> None:
 
 
 def _hurst_text(estimate: HurstEstimate) -> str:
-    return f"H = {estimate.hurst:.2f}, {estimate.low:.2f} to {estimate.high:.2f}"
+    return f"H = {estimate.hurst:.2f} ({estimate.low:.2f} to {estimate.high:.2f})"
 
 
 def _verdict(fit: TrafficFit) -> str:
