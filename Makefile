@@ -15,7 +15,7 @@ export PIP_QUIET := 1
 # what the first command compiles, all later ones find
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: build generated vectors demo test wheel wheel-data lint bench bench-builds bench-gate bench-peers docs lock clean tools
+.PHONY: build generated vectors outputs demo test wheel wheel-data lint bench bench-builds bench-gate bench-peers docs lock clean tools
 .DELETE_ON_ERROR:
 
 build: .venv/built .venv/bin/sluiced
@@ -50,6 +50,10 @@ generated: .venv/installed
 vectors: | tools
 	@cargo run --quiet --locked --package sluice-contract --example vectors
 	@cd aqm/vectors && sha256sum *.txt >SHA256SUMS
+
+# the schemas of what --json writes, made from the code that writes it: committed
+outputs: .venv/built
+	@$(BIN)/python docs/outputs.py
 
 demo: .venv/built
 	@echo "demo: a real capture, replayed"

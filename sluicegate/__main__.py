@@ -1,16 +1,15 @@
 """The command `sluice`, also as `python -m sluicegate`."""
 
-from __future__ import annotations
-
 import sys
 
-from sluicegate.interrupt import ends_at_once
+from sluicegate.interrupt import end_at_once
 
 
 def main() -> int:
     """Run the command; see `sluicegate.cli.main`."""
-    with ends_at_once():
-        from sluicegate.cli import main as run
+    end_at_once()
+    from sluicegate.cli import main as run
+
     return run()
 
 

@@ -199,14 +199,24 @@ def test_no_report_is_written_where_none_is_wanted(folder, capsys):
     assert not (folder / "sluice-report").exists()
 
 
-def test_without_a_terminal_long_runs_print_lines(monkeypatch, capsys):
-    monkeypatch.setattr("sluicegate.cli.progress._QUIET_S", 0.0)
+def test_without_a_terminal_each_run_prints_a_line_and_long_ones_more(monkeypatch, capsys):
+    clock = iter([100.0, 101.0, 106.0, 108.0, 112.0, 113.0, 128.0, 133.0])
+    monkeypatch.setattr("sluicegate.cli.progress.time.monotonic", lambda: next(clock))
+    monkeypatch.setattr("sluicegate.cli.progress._BRIEF_S", 5.0)
+    monkeypatch.setattr("sluicegate.cli.progress._QUIET_S", 15.0)
     with progress(2) as watch:
+        watch("red", 0, 4)
         watch("red", 1, 4)
+        watch("pie", 0, 4)
         watch("pie", 2, 4, "2 of 4 s")
+        watch("pie", 3, 4, "3 of 4 s")
+        watch("pie", 3, 4, "3 of 4 s")
+        watch("pie", 4, 4, "a second run: begins")
     assert capsys.readouterr().err.splitlines() == [
         " 12% red (1 of 2)",
         " 75% pie (2 of 2): 2 of 4 s",
+        " 88% pie (2 of 2): 3 of 4 s",
+        "100% pie (2 of 2): a second run: begins",
     ]
 
 
@@ -286,6 +296,13 @@ def start(folder, store, *arguments):
     return subprocess.Popen([*SLUICE, *arguments], cwd=folder, env=environment, **pipes)
 
 
+@pytest.fixture(autouse=True)
+def quiet(monkeypatch):
+    """On a busy machine short runs may last long enough to tell how far they are."""
+    monkeypatch.setattr("sluicegate.cli.progress._BRIEF_S", 600.0)
+    monkeypatch.setattr("sluicegate.cli.progress._QUIET_S", 600.0)
+
+
 def records(folder):
     return json.loads((folder / "out.json").read_text())["records"]
 
@@ -305,7 +322,7 @@ def test_after_ctrl_c_a_comparison_goes_on_where_it_stopped(folder, tmp_path, mo
     process.send_signal(signal.SIGINT)
     out, err = process.communicate(timeout=100)
     assert process.returncode == 130, err
-    assert err.startswith("Interrupted. ")
+    assert "Interrupted. " in err
     assert "Not run: " in err
     kept = "Finished and kept: drop_tail; the same command runs the rest."
     assert " ".join(err.split()).endswith(kept)

@@ -4,6 +4,7 @@ import os
 import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -12,23 +13,77 @@ from sluicegate.__main__ import main
 from sluicegate.files import write_whole
 
 
-@pytest.mark.parametrize("module", ["typer", "sluicegate.errors", "sluicegate.cli.aqms", "numpy"])
-def test_ctrl_c_during_the_start_ends_it_without_a_traceback(module):
+# polars puts a handler of its own before the one that is there when it is imported
+@pytest.mark.parametrize(
+    ("module", "command"),
+    [
+        ("typer", "aqms"),
+        ("sluicegate.errors", "aqms"),
+        ("sluicegate.cli.aqms", "aqms"),
+        ("numpy", "aqms"),
+        ("sluicegate.cli.progress", "compare"),
+    ],
+)
+def test_ctrl_c_during_the_start_ends_it_without_a_traceback(module, command):
     strike = (
         "import os, signal, sys\n"
         "class Strike:\n"
         "    def find_spec(self, name, *_):\n"
         f"        if name == {module!r}:\n"
+        f"            assert 'polars' in sys.modules or {command!r} != 'compare'\n"
         "            os.kill(os.getpid(), signal.SIGINT)\n"
         "sys.meta_path.insert(0, Strike())\n"
         "from sluicegate.__main__ import main\n"
-        "sys.argv = ['sluice', 'aqms']\n"
+        f"sys.argv = ['sluice', {command!r}]\n"
         "print('not interrupted', main())\n"
     )
     done = subprocess.run(
         [sys.executable, "-c", strike], capture_output=True, text=True, check=False
     )
     assert (done.returncode, done.stdout, done.stderr) == (-signal.SIGINT, "", "")
+
+
+def test_ctrl_c_is_heeded_from_the_first_import_on():
+    """The first line of the package already: before `signal` itself is imported."""
+    strike = (
+        "import os, sys\n"
+        "class Strike:\n"
+        "    def find_spec(self, name, *_):\n"
+        "        if name in ('enum', 'signal', 'lazy_loader'):\n"
+        "            os.kill(os.getpid(), 2)\n"
+        "for name in ('enum', 'signal'):\n"
+        "    sys.modules.pop(name, None)\n"
+        "sys.meta_path.insert(0, Strike())\n"
+        "sys.argv = ['/usr/bin/sluice']\n"
+        "import sluicegate\n"
+        "print('not interrupted')\n"
+    )
+    # without `site`, which imports much itself
+    paths = os.pathsep.join(path for path in sys.path if path)
+    done = subprocess.run(
+        [sys.executable, "-S", "-c", strike],
+        env=os.environ | {"PYTHONPATH": paths},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (-signal.SIGINT, "", "")
+
+
+@pytest.mark.parametrize("after_s", [0.1, 0.2, 0.4, 0.6, 0.8, 1.0, 1.5])
+def test_ctrl_c_at_any_time_ends_a_comparison_without_a_traceback(after_s, root):
+    """A tenth of a second is what Python itself may need, on a busy machine, to come to us."""
+    scenario = root / "scenarios" / "network" / "lred-1.toml"
+    command = [Path(sys.executable).with_name("sluice"), "compare", scenario]
+    options = ["--fresh", "--no-report", "--threads", "1"]
+    with subprocess.Popen(
+        [*command, *options], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as process:
+        time.sleep(after_s)
+        process.send_signal(signal.SIGINT)
+        _, told = process.communicate(timeout=60)
+    assert "Traceback" not in told
+    assert process.returncode in (-signal.SIGINT, 130)
 
 
 def completed(line: str) -> list[str]:

@@ -114,9 +114,10 @@ def test_figures_show_the_fit(shipped: TrafficFit, tmp_path: Path) -> None:
         assert figure.axes
         assert all(ax.has_data() for ax in figure.axes)
         figure.savefig(tmp_path / f"{name}.png")
-    ax = fit_figures(shipped)["variance_time"].axes[0]
-    texts = [text.get_text() for text in ax.get_legend().get_texts()]
-    assert any("modulator: exact" in text for text in texts)
+    drawn = fit_figures(shipped)["variance_time"]
+    ax = drawn.axes[0]
+    texts = [text.get_text() for text in drawn.legends[0].get_texts()]
+    assert any("modulator, exact" in text for text in texts)
     assert f"at {shipped.source.scales_within} of" in ax.get_title()  # type: ignore[union-attr]
 
 

@@ -8,13 +8,16 @@ import polars as pl
 import pytest
 from matplotlib.colors import to_rgb
 from matplotlib.figure import Figure
+from matplotlib.font_manager import findfont
 from rich.console import Console
 
 import sluicegate as sg
 from sluicegate.estimate import Measure, student
+from sluicegate.report import figure as plot
 from sluicegate.report import plots
 from sluicegate.report.drop_functions import drop_function_figure, drop_function_table
 from sluicegate.report.folder import write_report
+from sluicegate.report.glossary import MEANINGS
 from sluicegate.report.page import TEXT_COLOUR, Page
 from sluicegate.report.tables import comparison_rows, difference_rows
 from sluicegate.report.terminal import numeric_columns, terminal_table
@@ -29,9 +32,11 @@ class Reader(HTMLParser):
     def __init__(self):
         super().__init__()
         self.open, self.tags, self.text, self.attributes = [], [], [], []
+        self.before, self.in_text = "", False
 
     def handle_starttag(self, tag, attrs):
         self.tags.append(tag)
+        self.in_text = tag == "a"
         self.attributes += attrs
         if tag not in VOID:
             self.open.append(tag)
@@ -42,8 +47,14 @@ class Reader(HTMLParser):
 
     def handle_endtag(self, tag):
         assert self.open.pop() == tag
+        self.in_text = tag == "a"
 
     def handle_data(self, data):
+        # a link within a text is a part of it
+        if self.in_text and self.text:
+            data = self.before + data
+            self.text.pop()
+        self.before, self.in_text = data, False
         self.text.append(data.strip())
 
 
@@ -178,6 +189,33 @@ def test_a_long_page_lists_its_parts_and_headers_lead_to_terms():
     places = [value for name, value in shown.attributes if name == "id"]
     assert links == ["part-more", *(f"part-more-{k}" for k in (2, 3, 4, 5)), "term-loss_ratio"]
     assert links == places
+
+
+def test_every_word_of_the_glossary_leads_to_its_meaning():
+    page = Page("Title")
+    page.text("Two flows & their <queues>; a flow may wait.")
+    page.table(["Delay (ms)"], [["1"]], "Behind ± stands an interval.")
+    html = page.html()
+    assert (
+        '<p>Two <a href="#word-flow">flows</a> &amp; their &lt;<a href="#word-queue">queues</a>'
+        in html
+    )
+    assert '<a href="#word-delay">Delay</a> (ms)</th>' in html
+    shown = read(html)
+    links = [value[1:] for name, value in shown.attributes if name == "href"]
+    places = [value for name, value in shown.attributes if name == "id"]
+    assert set(links) == set(places) - {"words"}
+    # the meaning of a queue has a link in it
+    assert "word-link" in places
+    assert f"{MEANINGS['queue']}." in shown.text
+    assert "Words" not in Page("Title").html()
+
+
+def test_pages_explain_words_as_the_documentation_does(root):
+    glossary = (root / "docs" / "reference" / "glossary.md").read_text()
+    rows = [line.split("|") for line in glossary.splitlines() if line.count("|") >= 3]
+    told = {row[1].strip(" `"): re.sub("[`*]", "", row[2]).strip() for row in rows}
+    assert MEANINGS.items() <= told.items()
 
 
 def luminance(colour):
@@ -342,6 +380,49 @@ def test_the_tail_figure_shows_the_distribution():
     np.testing.assert_allclose(shares[0], 1)
     for k, share in zip(at[:10].astype(int), shares[:10], strict=True):
         assert share == pytest.approx(record.queue_distribution[k:].sum())
+
+
+# --- letters
+
+
+def labelled(text):
+    drawn = plot.Figure(figsize=(3, 2))
+    drawn.subplots().set_xlabel(text)
+    return drawn
+
+
+def test_letters_of_another_font_are_found_there(monkeypatch, tmp_path):
+    """matplotlib brings a second font; what a system has for Chinese is taken the same way."""
+    stix = findfont("STIXGeneral")
+    letters = sorted(plot._letters(stix) - plot._letters(findfont("DejaVu Sans")))
+    text = next(letter for letter in letters if letter.isalpha() and letter.isprintable())
+    monkeypatch.setattr(plot, "_installed", lambda: {"STIXGeneral": stix})
+    drawn = labelled(f"queue {text}")
+    # a warning would be an error here
+    for suffix in ("png", "pdf", "svg"):
+        drawn.savefig(tmp_path / f"figure.{suffix}")
+    assert b"STIXGeneral" in (tmp_path / "figure.pdf").read_bytes()
+    assert drawn.axes[0].xaxis.label.get_fontfamily()[-1] == "STIXGeneral"
+    records = comparison({"aqm": "red", "label": text}, {"aqm": "drop_tail"}).records
+    for many in (plots.overview_figure, plots.queue_figure, plots.queue_tail_figure):
+        drawn = many(records)
+        drawn.savefig(tmp_path / "figure.pdf")
+        assert b"STIXGeneral" in (tmp_path / "figure.pdf").read_bytes()
+
+
+def test_letters_of_no_font_are_told_once(monkeypatch, tmp_path):
+    monkeypatch.setattr(plot, "_installed", dict)
+    page = Page("Title")
+    for title, text in (("one", "队列"), ("two", "丢弃")):
+        page.figure(labelled(text), title)
+    with pytest.warns(UserWarning, match="No font found for 丢列弃队: figures have boxes") as told:
+        page.save_figures(tmp_path, "png")
+    assert len(told) == 1
+    with pytest.warns(UserWarning, match="No font found for 队") as told:
+        labelled("队").savefig(tmp_path / "figure.pdf")
+    assert len(told) == 1
+    # the reader's browser may have it
+    assert "队列" in page.html()
 
 
 # --- drop functions

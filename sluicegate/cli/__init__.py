@@ -11,7 +11,7 @@ import typer
 from typer.exceptions import TyperException
 
 from sluicegate.errors import InterruptError, SluiceError, UsageError
-from sluicegate.interrupt import ends_at_once
+from sluicegate.interrupt import end_at_once, raise_again
 
 # command: the module here that has it, and the examples in its help
 _COMMANDS = {
@@ -147,8 +147,9 @@ def main(arguments: list[str] | None = None) -> int:
     """
     words = sys.argv[1:] if arguments is None else arguments
     try:
-        with ends_at_once():
-            application = _application(words or _words_to_complete())
+        end_at_once()
+        application = _application(words or _words_to_complete())
+        raise_again()
         code = application(args=words, prog_name="sluice", standalone_mode=False)
     except InterruptError as error:
         return _fail(str(error), 130)
@@ -163,6 +164,8 @@ def main(arguments: list[str] | None = None) -> int:
         return _fail(f"{error.filename}: {error.strerror}" if error.filename else str(error))
     except TyperException as error:
         return _fail(error.format_message(), error.exit_code)
+    finally:
+        raise_again()
     return int(code or 0)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Literal
@@ -92,12 +93,14 @@ def show(
         comparison = run(scenario, world=worlds, threads=threads, watch=watch, fresh=fresh)
     # the table first: a report that cannot be written does not take it along
     _print(comparison)
+    notes = comparison.notes()
     if out is not None:
-        page = write_report(comparison, out, figures=figures)
+        with warnings.catch_warnings(record=True) as told:
+            page = write_report(comparison, out, figures=figures)
+        notes += [str(each.message) for each in told]
         console().print(f"report: {escape(str(page))}")
     if json is not None:
-        write_json(json, comparison.summary())
-    notes = comparison.notes()
+        write_json(json, "comparison", comparison.summary())
     if comparison.interrupted:
         notes = ["Interrupted.", *notes, _how_to_go_on(comparison)]
     if notes:

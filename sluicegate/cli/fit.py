@@ -19,6 +19,15 @@ if TYPE_CHECKING:
 
     from sluicegate.report.page import Page
 
+# for those who cannot see a figure: the rows that say what it shows
+_SEEN = {
+    "rate": ("rate_pps", "peak_to_mean"),
+    "variance_time": ("hurst_variance_time",),
+    "rescaled_range": ("hurst_rescaled_range",),
+    "wavelet": ("hurst_wavelet",),
+    "gaps": ("interarrival_scv",),
+}
+
 
 def fit(
     capture: Annotated[
@@ -64,7 +73,7 @@ def fit(
     for note in found.capture.notes:
         screen.print(escape(f"{note}."))
     if json is not None:
-        write_json(json, {"figures": [row._asdict() for row in found.rows()]})
+        write_json(json, "fit", {"figures": [row._asdict() for row in found.rows()]})
     if html is not None:
         _page(found, rows).write(html)
         screen.print(f"\npage: {escape(str(html))}")
@@ -77,11 +86,14 @@ def _page(found: TrafficFit, rows: list[list[str]]) -> Page:
     from sluicegate.traffic.plots import fit_figures
 
     page = Page(f"Traffic of {found.capture.path.name}", f"in bins of {found.bin_s:g} s")
-    for figure in fit_figures(found).values():
+    page.section("In pictures")
+    for name, figure in fit_figures(found).items():
         title, _, caption = _take_title(figure).partition("\n")
-        page.figure(figure, title, caption)
-    page.section("Figures")
-    page.table(["figure", "value", "unit", "meaning"], rows)
+        told = [", ".join(filter(None, row)) for row in rows if row[0] in _SEEN[name]]
+        page.figure(figure, title, caption, f"{'; '.join(told)}.")
+    page.section("In numbers")
+    caption = "The capture's traffic, and the source that imitates it."
+    page.table(["figure", "value", "unit", "meaning"], rows, caption)
     return page
 
 

@@ -58,7 +58,7 @@ def reproduce(
     page = out / (f"{name}.html" if chosen == world_of(name, None) else f"{name}-{chosen}.html")
     found.page().write(page)
     if json is not None:
-        write_json(json, found.summary())
+        write_json(json, "reproduction", found.summary())
     screen = console()
     screen.print(f"[bold]{escape(found.paper)}[/]")
     screen.print(found.table())

@@ -25,9 +25,15 @@ def console(stderr: bool = False) -> Console:
     return screen
 
 
-def write_json(path: Path, content: Mapping[str, Any]) -> None:
-    """Write types that JSON has, and this version; what is no finite number becomes null."""
-    marked = {"sluicegate": version("sluicegate"), **content}
+def write_json(path: Path, schema: str, content: Mapping[str, Any]) -> None:
+    """Write types that JSON has; what is no finite number becomes null.
+
+    Args:
+        path: The file.
+        schema: Which of the published schemas the content follows; stands in it, with this version.
+        content: All the rest.
+    """
+    marked = {"sluicegate": version("sluicegate"), "schema": schema, **content}
     write_whole(path, json.dumps(_finite(marked), indent=2) + "\n")
 
 

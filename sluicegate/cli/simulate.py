@@ -97,7 +97,7 @@ def simulate(
         if file is not None:
             screen.print(f"{what}: {escape(str(file))}")
     if json is not None:
-        write_json(json, record.summary())
+        write_json(json, "record", record.summary())
     if record.interrupted:
         console(stderr=True).print("interrupted: these are the measures of what was finished")
         raise typer.Exit(130)

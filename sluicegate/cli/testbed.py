@@ -81,7 +81,7 @@ def testbed(
     assert isinstance(record, GateRecord)
     _print(record, world.in_short(chosen))
     if json is not None:
-        write_json(json, record.summary())
+        write_json(json, "record", record.summary())
     if notes := comparison.notes():
         console(stderr=True).print(escape(" ".join(notes)))
     if record.interrupted:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from itertools import islice
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -16,7 +18,19 @@ from sluicegate.trace import Trace
 
 _MOST_ROWS = 20
 _MOST_ROWS_OF_PAGE = 200
+_MOST_TOLD = 8
 _ACK = "ack"
+# what a column means where its name alone does not tell; the glossary's words are of one queue
+_TERMS = {
+    "lost": "Packets of the flow that were dropped, anywhere.",
+    "loss ratio": "Of a flow: lost of sent packets. Of a link: drops of arrivals.",
+    "throughput bps": "Of a flow: bits received, from the first packet sent to the last received. "
+    "Of a link: bits sent, over the whole trace.",
+    "delay": "From the source to the destination, propagation included.",
+    "jitter s": "Mean absolute difference of the times that successive packets took (RFC 3393).",
+    "corrupted": "Packets that were lost on the link itself.",
+    "queue mean": "Packets that wait, over time, without the one being sent.",
+}
 
 
 def trace(
@@ -50,7 +64,7 @@ def trace(
             screen.print(f"and {len(records) - _MOST_ROWS} more: see --json")
     screen.print(escape(_lines(found)))
     if json is not None:
-        write_json(json, summary)
+        write_json(json, "trace", summary)
     if html is not None:
         _write_page(found, summary, html)
         screen.print(f"page: {escape(str(html))}")
@@ -77,15 +91,25 @@ def _write_page(found: Trace, summary: dict[str, Any], path: Path) -> None:
     acks = [place for place, flow in enumerate(flows) if flow["type"] == _ACK]
     data = found.heaviest(set(range(len(flows))) - set(acks))
     page = Page(f"Trace {found.path.name}", _lines(found))
+    page.section("In time")
     page.figure(
         queue_figure(found),
         "Queues",
         "Packets that wait, without the one being sent, of the links whose queues are longest.",
+        _seen(
+            f"{link['from']} to {link['to']}: mean {number_text(link['queue_mean'])} packets, "
+            f"at most {link['queue_max']}"
+            for link in sorted(links, key=lambda link: -(link["queue_mean"] or 0))
+        ),
     )
     page.figure(
         throughput_figure(found, data),
         "Throughput",
         "Bits that came to the destination, of the flows that received most; without ACKs.",
+        _seen(
+            f"{flow['type']} {flow['id']}: {number_text(flow['throughput_bps'])} bits/s"
+            for flow in (flows[place] for place in data)
+        ),
     )
     tables = [
         ("Flows of data", [flows[place] for place in data]),
@@ -95,17 +119,31 @@ def _write_page(found: Trace, summary: dict[str, Any], path: Path) -> None:
     for title, records in tables:
         if records:
             page.section(title)
-            page.table(*_cells(records[:_MOST_ROWS_OF_PAGE]), _caption(records, path))
+            header, rows = _cells(records[:_MOST_ROWS_OF_PAGE])
+            page.table(header, rows, _caption(records, path), list(map(_term, header)))
+    page.section("What the columns are")
+    page.terms(_TERMS)
     if len(flows) > _MOST_ROWS_OF_PAGE:
         write_whole(_rest(path), found.flows.write_csv())
     page.write(path)
 
 
+def _seen(told: Iterable[str]) -> str:
+    """What a figure shows of the first few."""
+    return f"{'; '.join(islice(told, _MOST_TOLD))}."
+
+
 def _caption(records: list[dict[str, Any]], path: Path) -> str:
-    shown = "Times in seconds, throughput in bits/s, the heaviest first."
+    shown = "Times in seconds, rates in bits/s, the heaviest first."
     if len(records) <= _MOST_ROWS_OF_PAGE:
         return shown
     return f"{shown} The first {_MOST_ROWS_OF_PAGE} of {len(records):,}; all in {_rest(path).name}."
+
+
+def _term(column: str) -> str:
+    """The name of what a column means, or nothing."""
+    named = "delay" if column.startswith("delay") else column.replace("queue max", "queue mean")
+    return named if named in _TERMS else ""
 
 
 def _rest(path: Path) -> Path:

@@ -32,6 +32,7 @@ class Campaign:
         self._watch = watch
         self._fresh = fresh
         self._done = 0.0
+        self._runs = 0
 
     def run(self, scenario: S, world: World[S, R]) -> R:
         """Run a scenario in a world, or take it from the store.
@@ -41,12 +42,16 @@ class Campaign:
         """
         (discipline,) = scenario.disciplines
         before, cost = self._done, world.cost(scenario)
+        self._runs += 1
+        run = f"run {self._runs}, {discipline.name}"
         try:
             record = world.run(
                 scenario,
                 discipline,
                 threads=self._threads,
-                tell=lambda done, total, stage: self._tell(before + cost * done / total, stage),
+                tell=lambda done, total, stage: self._tell(
+                    before + cost * done / total, f"{run}: {stage or 'under way'}"
+                ),
                 fresh=self._fresh,
             )
         except (InterruptError, KeyboardInterrupt):

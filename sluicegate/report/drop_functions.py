@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 import numpy as np
-from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, MaxNLocator
 from numpy.typing import NDArray
 
 from sluicegate.registry import Aqm, PythonAqm
+from sluicegate.report.figure import Figure
 from sluicegate.report.plots import WIDTH, colours, dash, height_for, label, share_text
 
 FloatArray = NDArray[np.float64]

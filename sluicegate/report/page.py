@@ -9,12 +9,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import count
 from pathlib import Path
+from typing import Any
 
 import jinja2
 import matplotlib
+from matplotlib.backends.backend_svg import FigureCanvasSVG
 from matplotlib.figure import Figure
 
 from sluicegate.files import write_whole
+from sluicegate.report.figure import missing_note, take_fonts
+from sluicegate.report.glossary import Glossary
 from sluicegate.report.terminal import numeric_columns
 
 _TEMPLATES = jinja2.Environment(
@@ -177,19 +181,27 @@ class Page:
             folder: Made if it is missing.
             suffix: One of `FORMATS`.
 
+        Warns once of letters that no font here has.
+
         Raises:
             OSError: If a file cannot be written.
         """
         folder.mkdir(parents=True, exist_ok=True)
         metadata = {"pdf": {"CreationDate": None}, "svg": {"Date": None}}.get(suffix)
+        missing: set[str] = set()
         for part in self._parts:
             if isinstance(part, _Figure):
+                missing |= take_fonts(part.drawn)
                 content = io.BytesIO()
-                part.drawn.savefig(content, format=suffix, dpi=200, metadata=metadata)
+                with warnings.catch_warnings(action="ignore", category=UserWarning):
+                    part.drawn.savefig(content, format=suffix, dpi=200, metadata=metadata)
                 write_whole(folder / f"{part.anchor}.{suffix}", content.getvalue())
+        if missing:
+            warnings.warn(missing_note(missing), stacklevel=2)
 
     def html(self) -> str:
         """The whole page."""
+        glossary = Glossary()
         listed = [part for part in self._parts if isinstance(part, _Section | _Figure)]
         return _TEMPLATES.get_template("template.html").render(
             title=self.title,
@@ -197,6 +209,9 @@ class Page:
             mark=self.mark,
             parts=self._parts,
             listed=listed if len(listed) >= _FEWEST_LISTED else [],
+            linked=glossary.linked,
+            # asked for behind all that has words
+            words=glossary.meanings,
         )
 
     def write(self, path: str | Path) -> None:
@@ -220,12 +235,17 @@ class Page:
 def _inline(figure: Figure) -> str:
     """The figure as an SVG element that may stand in a page beside others."""
     buffer = io.StringIO()
+    # the page's paper is behind it
+    for patch in (figure.patch, *(ax.patch for ax in figure.axes)):
+        patch.set_visible(False)
     # the reader's browser has the letters that the font here may lack
     with (
         matplotlib.rc_context({"svg.fonttype": "none", "svg.hashsalt": "sluicegate"}),
         warnings.catch_warnings(action="ignore", category=UserWarning),
     ):
-        figure.savefig(buffer, format="svg", transparent=True, metadata=_NO_METADATA)
+        # `savefig` would draw it twice
+        canvas: Any = FigureCanvasSVG(figure)  # whose types are not told
+        canvas.print_svg(buffer, metadata=_NO_METADATA)
     text = buffer.getvalue()
     svg = text[text.index("<svg") :]
     svg = svg.replace("#000000", "currentColor").replace("#ffffff", "var(--paper)")

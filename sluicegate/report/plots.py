@@ -14,7 +14,6 @@ from dataclasses import dataclass
 
 import numpy as np
 from matplotlib.axes import Axes
-from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter
 from numpy.typing import NDArray
 
@@ -22,6 +21,7 @@ from sluicegate.counts import coarsen
 from sluicegate.estimate import Measure
 from sluicegate.measures import DEFINITIONS, DISTRIBUTIONS, TIME
 from sluicegate.record import Record
+from sluicegate.report.figure import Figure
 from sluicegate.report.tables import label as measure_label
 from sluicegate.report.text import measure_text
 
@@ -137,7 +137,7 @@ def _draw_bars(ax: Axes, measures: list[Measure], bar_colours: list[str]) -> Non
     ax.errorbar(values, rows, xerr=spread, fmt="none", ecolor="black", elinewidth=1.2, capsize=3)
     longest = max(float(np.max(values + spread)), 1e-12)
     for row, measure in enumerate(measures):
-        place = values[row] + spread[row] + 0.02 * longest
+        place = values[row] + spread[row] + 0.05 * longest
         ax.text(place, row, measure_text(measure), va="center", fontsize=9)
     ax.set_xlim(0, 1.55 * longest)
     ax.set_xticks([])

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     import polars as pl
     from numpy.typing import NDArray
 
-_FLOWS = {
+FLOW_COLUMNS = {
     "type": str,
     "id": int,
     "source": str,
@@ -34,7 +34,7 @@ _FLOWS = {
     "delay_max_s": float,
     "jitter_s": float,
 }
-_LINKS = {
+LINK_COLUMNS = {
     "from": int,
     "to": int,
     "arrivals": int,
@@ -101,7 +101,7 @@ class Trace:
         """
         import polars as pl
 
-        return pl.DataFrame(list(map(_flow, self._found.flows)), schema=_FLOWS)
+        return pl.DataFrame(list(map(_flow, self._found.flows)), schema=FLOW_COLUMNS)
 
     @cached_property
     def links(self) -> pl.DataFrame:
@@ -113,7 +113,7 @@ class Trace:
         """
         import polars as pl
 
-        return pl.DataFrame(list(map(_link, self._found.links)), schema=_LINKS)
+        return pl.DataFrame(list(map(_link, self._found.links)), schema=LINK_COLUMNS)
 
     @property
     def flow_course(self) -> NDArray[np.float64]:

@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import numpy as np
 from matplotlib.axes import Axes
-from matplotlib.figure import Figure
-from matplotlib.ticker import LogLocator, NullFormatter, StrMethodFormatter
+from matplotlib.colors import to_hex
+from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter, StrMethodFormatter
 from numpy.typing import NDArray
 
+from sluicegate.report.figure import Figure
+from sluicegate.report.plots import GREY, WIDTH, colours, share_text
 from sluicegate.traffic.fit import TrafficFit
 from sluicegate.traffic.hurst import HurstEstimate
 
 FloatArray = NDArray[np.float64]
 
-_DATA, _MODEL, _POISSON = "#1f5fa8", "#c8501e", "#8a8a8a"
-_SIZE = (7.2, 4.4)
+_DATA, _MODEL = colours(["capture", "modulator"]).values()
+_POISSON = GREY
 
 
 def fit_figures(fit: TrafficFit) -> dict[str, Figure]:
@@ -30,7 +32,7 @@ def fit_figures(fit: TrafficFit) -> dict[str, Figure]:
 
 def rate_figure(fit: TrafficFit) -> Figure:
     """Draw the packet rate against time in bins of three lengths, with the range of Poisson."""
-    figure = Figure(figsize=(7.2, 5.6), layout="constrained")
+    figure = Figure(figsize=(WIDTH, 5.6), layout="constrained")
     axes = figure.subplots(3, 1, sharex=True)
     mean = float(fit.counts.mean()) / fit.bin_s
     step = 10 if fit.counts.size >= 2000 else 5
@@ -44,12 +46,13 @@ def rate_figure(fit: TrafficFit) -> Figure:
         ax.stairs(rate, edges, baseline=None, color=_DATA, lw=0.8 if bins > 200 else 1.4)
         ax.set_ylim(bottom=0)
         ax.set_title(f"bins of {width_s:.3g} s", loc="left", fontsize=9)
+        ax.spines[["top", "right"]].set_visible(False)
     axes[1].set_ylabel("packets / s")
     axes[-1].set_xlabel("time (s)")
     axes[-1].set_xlim(0, fit.counts.size * fit.bin_s)
     figure.suptitle(
         "Packet rate at three time-scales\n"
-        "grey: where Poisson traffic of the same mean stays 95 % of the time",
+        "Grey: where Poisson traffic of the same mean stays 95 % of the time.",
         fontsize=11,
     )
     return figure
@@ -57,7 +60,7 @@ def rate_figure(fit: TrafficFit) -> Figure:
 
 def variance_time_figure(fit: TrafficFit) -> Figure:
     """Draw the variance against the window: capture, fitted modulator, Poisson."""
-    figure, ax = _single("Variance of the traffic over time-scales" + _verdict(fit))
+    figure, ax = _single(f"Variance of the traffic over time-scales\n{_verdict(fit)}")
     estimate = fit.variance_time
     scales_s = estimate.scales * fit.bin_s
     mean = float(fit.counts.mean())
@@ -70,60 +73,67 @@ def variance_time_figure(fit: TrafficFit) -> Figure:
             color=_MODEL,
             alpha=0.18,
             lw=0,
-            label="modulator: 95 % of simulated records",
+            label="95 % of its records",
         )
         a, q, n = source.modulator.a, source.modulator.q, source.modulator.states
-        label = f"modulator: exact (a = {a:.3g}, q = {q:.3g}, {n} states)"
+        label = f"modulator, exact:\na = {a:.3g}, q = {q:.3g},\n{n} states"
         ax.plot(source.scales_s, source.model, color=_MODEL, label=label)
     ax.plot(scales_s, 1 / (mean * estimate.scales), "--", color=_POISSON, label="Poisson")
-    label = f"capture ({_hurst_text(estimate)})"
+    label = f"capture:\n{_hurst_text(estimate)}"
     ax.plot(scales_s, estimate.values / mean**2, "o", color=_DATA, label=label)
     _plain_ticks(ax)
     ax.set_xlabel("window (s)")
     ax.set_ylabel("variance / mean² of packets in a window")
-    ax.legend(fontsize=8)
+    _add_legend(figure)
     return figure
 
 
 def rescaled_range_figure(fit: TrafficFit) -> Figure:
     """Draw the rescaled range against the window, with its line and slope 1/2."""
-    figure, ax = _single("Rescaled range: steeper than slope ½ means long memory")
+    figure, ax = _single("Rescaled range\nSteeper than a slope of ½ means long memory.")
     _log_log(ax, fit.rescaled_range, fit.bin_s, reference_slope=0.5, reference="slope ½: no memory")
     ax.set_ylabel("R/S")
+    _add_legend(figure)
     return figure
 
 
 def wavelet_figure(fit: TrafficFit) -> Figure:
     """Draw the wavelet energy against the time-scale (logscale diagram), with its line."""
-    figure, ax = _single("Wavelet energy: rising with the time-scale means long memory")
+    figure, ax = _single("Wavelet energy\nRising with the time-scale means long memory.")
     _log_log(ax, fit.wavelet, fit.bin_s, reference_slope=0.0, reference="flat: no memory")
     ax.set_ylabel("mean squared wavelet coefficient (packets²)")
+    _add_legend(figure)
     return figure
 
 
 def gaps_figure(fit: TrafficFit) -> Figure:
     """Draw the distribution of the times between packets against the exponential."""
-    figure, ax = _single("Times between packets: bursts left of the curve, pauses right of it")
+    figure, ax = _single(
+        "Times between packets\n"
+        "Below the dashed curve on the left: bursts; above it on the right: pauses."
+    )
     gaps_s = np.sort(np.diff(fit.capture.time_ns.astype(np.int64))) / 1e9
     gaps_s = gaps_s[gaps_s > 0]
     exceeding = 1.0 - np.arange(gaps_s.size) / gaps_s.size
     ax.step(gaps_s, exceeding, where="post", color=_DATA, label="capture")
     mean = 1 / fit.capture.rate_pps
     t = np.geomspace(gaps_s[0], gaps_s[-1], 300)
-    ax.plot(t, np.exp(-t / mean), "--", color=_POISSON, label="Poisson of the same rate")
+    ax.plot(t, np.exp(-t / mean), "--", color=_POISSON, label="Poisson, same rate")
     ax.set_ylim(0.5 / gaps_s.size, 1.5)
     ax.set_xlabel("time between packets (s)")
     ax.set_ylabel("share of gaps that are longer")
-    ax.legend(fontsize=8)
+    ax.yaxis.set_major_formatter(FuncFormatter(share_text))
+    _add_legend(figure)
     return figure
 
 
 def _single(title: str) -> tuple[Figure, Axes]:
-    figure = Figure(figsize=_SIZE, layout="constrained")
+    figure = Figure(figsize=(WIDTH, 4.4), layout="constrained")
     ax = figure.subplots()
     ax.set_xscale("log")
     ax.set_yscale("log")
-    ax.grid(which="major", alpha=0.3)
+    ax.grid(which="major", alpha=0.25)
+    ax.spines[["top", "right"]].set_visible(False)
     ax.set_title(title, fontsize=11)
     return figure, ax
 
@@ -141,30 +151,37 @@ def _log_log(
     if estimate.factors is not None:
         ends = estimate.values / estimate.factors, estimate.values * estimate.factors
         ax.vlines(scales_s, *ends, color=_DATA, lw=1.2)
-        label = "capture, with 95 % intervals"
+        label = "capture, 95 % intervals"
     ax.plot(scales_s, estimate.values, "o", color=_DATA, label=label)
     _plain_ticks(ax)
     ax.set_xlabel("time-scale (s)")
-    ax.legend(fontsize=8, loc="upper left")
+
+
+def _add_legend(figure: Figure) -> None:
+    """Beside the axes, where a page can move it below them."""
+    legend = figure.legend(loc="outside right upper", labelcolor="linecolor", frameon=False)
+    for text in legend.get_texts():
+        # a band is pale; what is said of it is not
+        text.set_color(to_hex(text.get_color()))
 
 
 def _plain_ticks(ax: Axes) -> None:
-    """Label both logarithmic axes 1, 2, 5, 10, ... rather than by powers."""
+    """Label both logarithmic axes 1, 3, 10, ... rather than by powers."""
     for axis in (ax.xaxis, ax.yaxis):
-        axis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
+        axis.set_major_locator(LogLocator(subs=(1.0, 3.0)))
         axis.set_major_formatter(StrMethodFormatter("{x:g}"))
         axis.set_minor_formatter(NullFormatter())
 
 
 def _hurst_text(estimate: HurstEstimate) -> str:
-    return f"H = {estimate.hurst:.2f}, 95 % interval {estimate.low:.2f} to {estimate.high:.2f}"
+    return f"H = {estimate.hurst:.2f} ({estimate.low:.2f} to {estimate.high:.2f})"
 
 
 def _verdict(fit: TrafficFit) -> str:
     if fit.source is None:
-        return "\nno modulator fits: see `source` in the table"
+        return "No modulator fits: the row source of the table says why."
     source = fit.source
     return (
-        f"\nthe capture lies in the modulator's 95 % band at {source.scales_within} "
-        f"of {source.scales_s.size} time-scales"
+        f"The capture lies in the modulator's 95 % band at {source.scales_within} "
+        f"of {source.scales_s.size} time-scales."
     )

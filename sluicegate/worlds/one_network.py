@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, ClassVar, TypeVar
 
 from sluicegate.report.text import assignments, reading_of_intervals
 from sluicegate.scenario import NetworkScenario
+from sluicegate.worlds.network.frames import network_frames
 from sluicegate.worlds.network.notes import no_bottleneck
 from sluicegate.worlds.network.record import NetworkRecord
 from sluicegate.worlds.world import AnyScenario, World
@@ -71,6 +72,4 @@ class OneNetwork(World[NetworkScenario, R]):
 
     def frames(self, records: Sequence[R]) -> dict[str, pl.DataFrame]:
         """The tables `series` and `flows`."""
-        from sluicegate.worlds.network.figures import network_frames
-
         return network_frames(records)

@@ -54,7 +54,11 @@ impl BernoulliSlots {
 
     #[inline(never)]
     fn first_beyond(&mut self, slot: u64) -> u64 {
-        while self.threshold != Some(0) && self.base + 64 < self.end {
+        if self.threshold == Some(0) {
+            // failures in these slots as in all
+            self.base = self.end.max(slot) / 64 * 64;
+        }
+        while self.base + 64 < self.end {
             self.base += 64;
             self.successes = self.draw();
             if let Some(success) = self.first_drawn(slot) {
@@ -144,5 +148,8 @@ mod tests {
             [rare.first_from(0), rare.first_from(10_001)],
             [10_000, 10_001]
         );
+        let mut never = BernoulliSlots::new(5e-324, stream(3, "test", 0), 10_000);
+        assert_eq!(never.first_from(0), 10_000);
+        assert_eq!(never.block(9984), 0);
     }
 }

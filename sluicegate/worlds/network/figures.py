@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import polars as pl
-
 from sluicegate.report.page import Page
 from sluicegate.report.tables import Column
 from sluicegate.worlds.network import series
@@ -77,23 +75,3 @@ def port_rows(records: Sequence[NetworkRecord]) -> tuple[list[str], list[list[st
         for port in [record.ports[place]]
     ]
     return ["queue", "discipline", *(column.header for column in columns)], rows
-
-
-def network_frames(records: Sequence[NetworkRecord]) -> dict[str, pl.DataFrame]:
-    """Tables of all records together, by name: `series` of the queues and `flows`, if any."""
-    if not records:
-        return {}
-    series = [
-        port.series.select(
-            pl.lit(record.discipline).alias("discipline"),
-            pl.lit(port.name).alias("queue_name"),
-            pl.all(),
-        )
-        for record in records
-        for port in record.ports
-    ]
-    flows = [
-        record.flows.select(pl.lit(record.discipline).alias("discipline"), pl.all())
-        for record in records
-    ]
-    return {"series": pl.concat(series), "flows": pl.concat(flows, how="diagonal_relaxed")}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import polars as pl
@@ -11,6 +11,9 @@ from numpy.typing import NDArray
 
 from sluicegate._engine import FlowSeries, PortSeries, Replication
 from sluicegate.scenario import DatagramFlows, Flows, NetworkScenario, ReplayFlows
+
+if TYPE_CHECKING:
+    from sluicegate.worlds.network.record import NetworkRecord
 
 
 def flow_frame(scenario: NetworkScenario, runs: Sequence[Replication]) -> pl.DataFrame:
@@ -114,3 +117,23 @@ def _stacked(frames: Sequence[pl.DataFrame]) -> pl.DataFrame:
         for number, frame in enumerate(frames)
     ]
     return pl.concat(numbered)
+
+
+def network_frames(records: Sequence[NetworkRecord]) -> dict[str, pl.DataFrame]:
+    """Tables of all records together, by name: `series` of the queues and `flows`, if any."""
+    if not records:
+        return {}
+    series = [
+        port.series.select(
+            pl.lit(record.discipline).alias("discipline"),
+            pl.lit(port.name).alias("queue_name"),
+            pl.all(),
+        )
+        for record in records
+        for port in record.ports
+    ]
+    flows = [
+        record.flows.select(pl.lit(record.discipline).alias("discipline"), pl.all())
+        for record in records
+    ]
+    return {"series": pl.concat(series), "flows": pl.concat(flows, how="diagonal_relaxed")}

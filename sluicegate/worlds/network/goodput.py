@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter
 
+from sluicegate.report.figure import Figure
 from sluicegate.report.plots import POINTS, WIDTH, colours, dash, height_for, label, share_text
 from sluicegate.worlds.network.record import NetworkRecord
 

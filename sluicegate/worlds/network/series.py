@@ -7,10 +7,10 @@ from dataclasses import dataclass
 
 import numpy as np
 from matplotlib.axes import Axes
-from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
 from sluicegate.record import FloatArray
+from sluicegate.report.figure import Figure
 from sluicegate.report.plots import GREY, WIDTH, colours, label
 from sluicegate.worlds.network.record import NetworkRecord
 

@@ -8,6 +8,7 @@ use proptest::prelude::*;
 
 use super::*;
 
+mod damaged;
 mod files;
 mod headers;
 

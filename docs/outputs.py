@@ -1,0 +1,195 @@
+"""What commands write with `--json`, as JSON Schema in `docs/reference/outputs`: `make outputs`.
+
+The rows of tables follow from the classes and columns that they are made of.
+"""
+
+from __future__ import annotations
+
+import json
+import types
+from collections.abc import Mapping
+from dataclasses import fields
+from pathlib import Path
+from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
+
+from sluicegate.estimate import Measure
+from sluicegate.papers.claims import Claim
+from sluicegate.trace.trace import FLOW_COLUMNS, LINK_COLUMNS
+from sluicegate.traffic.fit import Row
+
+Schema = dict[str, Any]
+
+# a number that is not finite is written as null
+_NAMES: dict[Any, list[str]] = {
+    str: ["string"],
+    int: ["integer"],
+    bool: ["boolean"],
+    float: ["number", "null"],
+    types.NoneType: ["null"],
+}
+
+
+def _type(of: Any, meaning: str = "") -> Schema:
+    """The schema of a plain type, or of several, such as `float | None`."""
+    told = {"description": meaning} if meaning else {}
+    if get_origin(of) is Literal:
+        return {"enum": list(get_args(of)), **told}
+    parts = get_args(of) if get_origin(of) in (Union, types.UnionType) else (of,)
+    names = list(dict.fromkeys(name for part in parts for name in _NAMES[part]))
+    return {"type": names[0] if len(names) == 1 else names, **told}
+
+
+def _object(meaning: str, required: Mapping[str, Schema], **optional: Schema) -> Schema:
+    return {
+        "description": meaning,
+        "type": "object",
+        "properties": {**required, **optional},
+        "required": list(required),
+        "additionalProperties": False,
+    }
+
+
+def _list(of: Schema, meaning: str) -> Schema:
+    return {"description": meaning, "type": "array", "items": of}
+
+
+def _row(of: type, meaning: str) -> Schema:
+    """A row with a field for each one that the class declares."""
+    return _object(meaning, {name: _type(each) for name, each in get_type_hints(of).items()})
+
+
+def _columns(of: Mapping[str, type], meaning: str) -> Schema:
+    """A row of a table with these columns; a column of numbers may lack some."""
+    return _object(
+        meaning,
+        {name: _type(each | None if each is float else each) for name, each in of.items()},
+    )
+
+
+_MEASURE = _object(
+    "A value and what is known of its error.",
+    {
+        "value": _type(float, "What was measured."),
+        "half_width": _type(float, "Of the 95 % confidence interval; null where there is none."),
+        "unit": _type(str, "Of all three; empty for a share."),
+        "bound": _type(float, "In place of an interval, a one-sided 95 % bound."),
+    },
+)
+assert {field.name for field in fields(Measure)} == set(_MEASURE["properties"])
+
+
+def _measures(meaning: str) -> Schema:
+    return {"description": meaning, "type": "object", "additionalProperties": _MEASURE}
+
+
+_PORT = _object(
+    "One queue of a network.",
+    {
+        "name": _type(str, "The simplex link that it stands before."),
+        "time_bin_s": _type(float, "Width of the bins of its distributions of times, s."),
+        "sample_s": _type(float, "Time between two samples of its series, s."),
+        "measures": _measures("After the warm-up, by name."),
+        "whole": _measures("Of the whole run, by name."),
+    },
+)
+_RECORD = {
+    "identity": _type(str, "Hash of everything that determines the run."),
+    "discipline": _type(str, "Its name."),
+    "run": {
+        "description": "What was run: the fields of the scenario, the AQM with all its parameters, "
+        "world, seed and version.",
+        "type": "object",
+    },
+    "done": _type(float, "Share of the run that was finished: 1 unless it was interrupted."),
+    "method": _type(str, "How the intervals were made."),
+    "time_unit": _type(str, "`slots` or `s`, of everything that is a time."),
+    "time_bin": _type(float, "Width of the bins of the distributions of times."),
+    "resolution": _type(float, "Probabilities below are chance, or the solution's error."),
+    "measures": _measures("By name; see the list of measures."),
+}
+_OF_SOME_WORLDS = {
+    "slots": _type(int, "Slotted world: slots simulated, warm-up included."),
+    "warm_up_slots": _type(int, "Slotted world: left out at the start of each replication."),
+    "whole": _measures("Network world and gate: the same of the whole run, warm-up included."),
+    "ports": _list(_PORT, "Network world and gate: every queue; the first is `measures`."),
+}
+_PUBLISHED = {
+    "row": _type(str, "Which case."),
+    "quantity": _type(str, "What is compared, named as in records."),
+    "published": _type(float, "The paper's figure; null where it prints none."),
+    "measured": _type(float, "Ours."),
+    "half_width": _type(float, "Of the 95 % confidence interval of ours."),
+    "deviation": _type(float, "How far ours lies above the published figure, as a share of it."),
+}
+_PREDICTED = _type(float, "Ours of another world, which says what should be measured.")
+
+# name: what it is, its fields, and those that it need not have
+_OUTPUTS: dict[str, tuple[str, dict[str, Schema], dict[str, Schema]]] = {
+    "comparison": (
+        "`sluice compare` and `sluice chain`: disciplines on one scenario.",
+        {
+            "title": _type(str, "Of the scenario."),
+            "records": _list(
+                _object("One discipline in one world.", _RECORD, **_OF_SOME_WORLDS),
+                "One for each discipline and world that was finished.",
+            ),
+        },
+        {},
+    ),
+    "record": ("`sluice simulate` and `sluice testbed`: one run.", _RECORD, _OF_SOME_WORLDS),
+    "fit": (
+        "`sluice fit`: what a capture's traffic is like.",
+        {"figures": _list(_row(Row, "One figure; low and high end its interval."), "All of them.")},
+        {},
+    ),
+    "trace": (
+        "`sluice trace`: what an ns-2 trace says of flows and links.",
+        {
+            "trace": _type(str, "The file."),
+            "lines": _type(int, "Lines read."),
+            "cut_off": _type(bool, "Whether the file ends within a line, which does not count."),
+            "start_s": _type(float, "Time of the first line, s."),
+            "end_s": _type(float, "Time of the last line, s."),
+            "flows": _list(_columns(FLOW_COLUMNS, "A flow."), "In the order of first packets."),
+            "links": _list(_columns(LINK_COLUMNS, "A direction of a link."), "All of them."),
+        },
+        {},
+    ),
+    "reproduction": (
+        "`sluice reproduce`: a paper's figures beside ours.",
+        {
+            "rows": _list(
+                _object("A published figure and ours.", _PUBLISHED, predicted=_PREDICTED),
+                "All of them.",
+            ),
+            "claims": _list(_row(Claim, "A sentence of the paper, and what became of it."), "All."),
+        },
+        {},
+    ),
+}
+
+
+def schemas() -> dict[str, Schema]:
+    """The schema of each kind of output, by its name, which stands in the output as `schema`."""
+    made = {}
+    for name, (meaning, required, optional) in _OUTPUTS.items():
+        head = {
+            "sluicegate": _type(str, "The version that wrote it."),
+            "schema": {"description": "Which schema this is.", "const": name},
+        }
+        made[name] = {
+            "$schema": "https://json-schema.org/draft/2020-12/schema",
+            "title": f"Sluicegate: {name}",
+            **_object(meaning, {**head, **required}, **optional),
+        }
+    return made
+
+
+def write(folder: Path) -> None:
+    """Write every schema to `<name>.schema.json` in a folder."""
+    for name, schema in schemas().items():
+        (folder / f"{name}.schema.json").write_text(json.dumps(schema, indent=2) + "\n")
+
+
+if __name__ == "__main__":
+    write(Path(__file__).parent / "reference" / "outputs")

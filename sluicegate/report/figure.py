@@ -1,0 +1,121 @@
+"""Figures whose labels may be in any writing, if a font for it is installed.
+
+matplotlib's own font has Latin, Greek and Cyrillic letters. What it lacks, such as Chinese, is
+taken from one of the fonts that systems bring for it.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterable, Iterator
+from functools import cache
+from typing import Any
+
+from matplotlib import figure, font_manager
+from matplotlib.axis import Axis
+from matplotlib.legend import Legend
+from matplotlib.text import Text
+from matplotlib.ticker import FixedLocator
+
+# of Linux, macOS and Windows; the first that has a letter gives it
+_OTHERS = (
+    *(f"Noto Sans CJK {place}" for place in ("SC", "TC", "JP", "KR", "HK")),
+    *(f"Source Han Sans {place}" for place in ("SC", "TC", "CN")),
+    "WenQuanYi Micro Hei",
+    "WenQuanYi Zen Hei",
+    "Droid Sans Fallback",
+    "PingFang SC",
+    "Hiragino Sans GB",
+    "Apple SD Gothic Neo",
+    "Microsoft YaHei",
+    "Malgun Gothic",
+    "Yu Gothic",
+    "Arial Unicode MS",
+)
+_MOST_SHOWN = 8
+
+
+class Figure(figure.Figure):
+    """A figure that looks for other fonts when it is drawn."""
+
+    def draw(self, renderer: Any) -> None:
+        """Draw it; warns once of letters that no font has."""
+        missing = take_fonts(self)
+        if missing:
+            warnings.warn(missing_note(missing), stacklevel=2)
+        with warnings.catch_warnings():
+            # one note of ours for all that are missing
+            warnings.filterwarnings("ignore", message="Glyph .* missing from font")
+            super().draw(renderer)
+
+
+def take_fonts(drawn: figure.Figure) -> set[str]:
+    """Give every text of a figure the fonts that it needs; gives the letters that no font has."""
+    missing: set[str] = set()
+    for text in _texts(drawn):
+        families, lacking = fonts_for(text.get_text())
+        missing |= lacking
+        usual = [name for name in text.get_fontfamily() if name not in families]
+        if families:
+            text.set_fontfamily([*usual, *families])
+    return missing
+
+
+def _texts(drawn: figure.Figure) -> Iterator[Text]:
+    """All but ticks of numbers, which `findobj` would make only to look at them."""
+    for part in (drawn, *drawn.axes):
+        for child in part.get_children():
+            if isinstance(child, Text):
+                yield child
+            elif isinstance(child, Legend):
+                yield from child.findobj(Text)
+            elif isinstance(child, Axis):
+                yield child.label
+                if isinstance(child.get_major_locator(), FixedLocator):
+                    yield from child.get_ticklabels()
+
+
+def missing_note(letters: Iterable[str]) -> str:
+    """What to tell of letters that no font has."""
+    shown = sorted(letters)
+    some = "".join(shown[:_MOST_SHOWN]) + ("…" if len(shown) > _MOST_SHOWN else "")
+    return (
+        f"No font found for {some}: figures have boxes in their place. Install one that has them; "
+        "for Chinese, Japanese and Korean: fonts-noto-cjk (Debian, Ubuntu), "
+        "google-noto-sans-cjk-fonts (Fedora)."
+    )
+
+
+def fonts_for(text: str) -> tuple[list[str], set[str]]:
+    """Names of fonts that have what the usual font lacks of a text, and the letters of no font."""
+    if text.isascii():
+        return [], set()
+    missing = {letter for letter in text if letter.isprintable() and not letter.isspace()}
+    missing -= _letters(font_manager.findfont("DejaVu Sans"))
+    chosen = []
+    for name, path in _installed().items() if missing else ():
+        found = missing & _letters(path)
+        if found:
+            chosen.append(name)
+            missing -= found
+    return chosen, missing
+
+
+@cache
+def _letters(path: str) -> frozenset[str]:
+    return frozenset(map(chr, font_manager.get_font(path).get_charmap()))
+
+
+@cache
+def _installed() -> dict[str, str]:
+    """Those of `_OTHERS` that are here, and their files."""
+    fonts = font_manager.fontManager
+    known = {font.fname for font in fonts.ttflist}
+    # matplotlib's list is as old as its first use
+    for path in set(font_manager.findSystemFonts()) - known:
+        try:
+            fonts.addfont(path)
+        except (OSError, RuntimeError):  # a file that it cannot read
+            continue
+    files = {font.name: str(font.fname) for font in fonts.ttflist}
+    return {name: files[name] for name in _OTHERS if name in files}

@@ -1,0 +1,96 @@
+"""The words that pages explain, in the words of the glossary in the documentation."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from markupsafe import Markup, escape
+
+MEANINGS = {
+    "sojourn": "time from a packet's arrival at a queue until its transmission (service) starts",
+    "delay": "time from a packet's arrival at a queue until its transmission (service) ends",
+    "RTT": "round-trip time: from sending a packet until its ACK comes back",
+    "completion time": "time from the start of a flow until all that it sent was acknowledged",
+    "slot": "unit of time of the slotted world and the chain",
+    "warm-up": "start of a run, which the measures leave out",
+    "AQM": "active queue management: the rule by which packets are dropped or marked before the "
+    "buffer is full",
+    "queue": "the packets that wait before a link, without the one in transmission",
+    "buffer": "the room in which they wait",
+    "discipline": "AQM, scheduler, limit, victim and marking together: all that decides about the "
+    "packets before a link",
+    "scheduler": "how packets are spread over several queues, and which queue sends next",
+    "forced drop": "a drop where the drop function gives 1 and leaves nothing to chance; never a "
+    "mark",
+    "overflow": "a drop because the buffer has no room for the packet",
+    "victim": "which packet is lost when one must be dropped: the one that arrives (tail), the one "
+    "at the head (front), or one of those that wait (random)",
+    "drop function": "the drop probability that goes with an average queue",
+    "Hurst parameter": "how long bursts are remembered: 0.5 for no long memory, near 1 for very "
+    "much",
+    "fGn": "fractional Gaussian noise: an exactly self-similar noise with a given Hurst parameter",
+    "capture": "packets recorded in a pcap or pcapng file",
+    "replay": "arrivals at the times and with the sizes of a capture",
+    "trace": "the text file of events that ns-2 writes; nothing else",
+    "link": "a connection of two nodes, as a scenario writes it: in one direction, or in both",
+    "flow": "the packets of one TCP connection, or of one sender of datagrams",
+    "congestion control": "how TCP's window grows and shrinks: Reno, CUBIC or DCTCP",
+    "goodput": "data packets of TCP that are acknowledged in a unit of time, each counted once",
+    "throughput": "packets, or bits, that a link sends in a unit of time, retransmissions included",
+    "utilization": "share of the time in which the link sends",
+    "deviation": "mean absolute difference of the queue from its own mean",
+    "fairness": "Jain's index of what the flows got: 1 if all got the same",
+    "interval": "the 95 % confidence interval; its half width stands after ±",
+    "replication": "one of several independent runs of the same scenario",
+    "batch means": "intervals from long parts of a run that count as independent",
+    "world": "a place in which disciplines are judged: slotted, chain, network, a router in user "
+    "space (gate); the kernel is planned",
+    "claim": "a sentence of a paper, tested against what the worlds measure",
+}
+
+# the longest first, and also of many
+_WORD = re.compile(
+    rf"\b({'|'.join(re.escape(term) for term in sorted(MEANINGS, key=len, reverse=True))})(e?s)?\b",
+    re.IGNORECASE,
+)
+_TERMS = {term.lower(): term for term in MEANINGS}
+
+
+class Glossary:
+    """Links the words of one page to their meanings, and knows which were used."""
+
+    def __init__(self) -> None:
+        self._used: set[str] = set()
+
+    def linked(self, text: str, of: str = "") -> Markup:
+        """A text as HTML; each word leads to its meaning where it stands first.
+
+        Args:
+            text: As it was written.
+            of: The word that it is the meaning of.
+        """
+        here = {of}
+        parts, end = [], 0
+        for found in _WORD.finditer(text):
+            term = _TERMS[found[1].lower()]
+            if term not in here:
+                here.add(term)
+                parts.append(escape(text[end : found.start()]))
+                parts.append(Markup('<a href="#{}">{}</a>').format(anchor(term), found[0]))
+                end = found.end()
+        self._used |= here - {of}
+        return Markup("").join([*parts, escape(text[end:])])
+
+    def meanings(self) -> Iterator[tuple[str, str, Markup]]:
+        """Anchor, word and meaning of all that were used, and of those that their meanings use."""
+        told: set[str] = set()
+        while left := [term for term in MEANINGS if term in self._used - told]:
+            for term in left:
+                told.add(term)
+                yield anchor(term), term, self.linked(f"{MEANINGS[term]}.", term)
+
+
+def anchor(term: str) -> str:
+    """Where the meaning of a term stands on a page."""
+    return f"word-{term.lower().replace(' ', '-')}"

@@ -1,0 +1,98 @@
+"""What `--json` writes keeps to the schemas that are published."""
+
+import json
+import runpy
+
+import jsonschema
+import pytest
+
+from sluicegate.cli import main
+from sluicegate.cli.screen import write_json
+from sluicegate.estimate import Measure
+from sluicegate.papers.claims import Claim
+from sluicegate.papers.comparison import Reproduction, Row
+
+SHORT = ("--slots", "20000", "--replications", "4")
+
+
+@pytest.fixture(scope="module")
+def published(root):
+    folder = root / "docs" / "reference" / "outputs"
+    return {
+        path.name.removesuffix(".schema.json"): json.loads(path.read_text())
+        for path in folder.glob("*.schema.json")
+    }
+
+
+def test_the_published_schemas_are_those_of_the_code(root, published):
+    """Else: make outputs."""
+    assert runpy.run_path(str(root / "docs" / "outputs.py"))["schemas"]() == published
+    for schema in published.values():
+        jsonschema.Draft202012Validator.check_schema(schema)
+
+
+def commands(root, tmp_path):
+    light, dumbbell = (
+        root / "scenarios" / name for name in ("light.toml", "network/dumbbell.toml")
+    )
+    trace = tmp_path / "run.tr"
+    assert (
+        main(
+            ["simulate", str(dumbbell), "--aqm", "red", "--duration", "1", "--packets", str(trace)]
+        )
+        == 0
+    )
+    return {
+        "comparison": [
+            ["compare", light, *SHORT, "--no-report"],
+            [
+                "compare",
+                light,
+                *SHORT,
+                "--no-report",
+                "--aqm",
+                "drop_tail",
+                "--world",
+                "slotted",
+                "--world",
+                "chain",
+            ],
+            ["compare", dumbbell, "--duration", "2", "--replications", "2", "--no-report"],
+            ["chain", light, "--aqm", "drop_tail", "--out", tmp_path / "chain"],
+        ],
+        "record": [
+            # nothing arrives: what is no number is null
+            ["simulate", light, *SHORT, "--aqm", "red", "--arrivals", "geometric:rate=0"],
+            ["simulate", dumbbell, "--aqm", "codel", "--duration", "2"],
+        ],
+        "fit": [["fit", root / "captures" / "gateway.pcap"]],
+        "trace": [["trace", trace], ["trace", root / "tests" / "data" / "ns2.tr"]],
+    }
+
+
+def test_what_is_written_keeps_to_its_schema(root, tmp_path, published, capsys):
+    path = tmp_path / "out.json"
+    for name, calls in commands(root, tmp_path).items():
+        for call in calls:
+            assert main([*map(str, call), "--json", str(path)]) == 0, call
+            written = json.loads(path.read_text())
+            assert written["schema"] == name
+            jsonschema.validate(written, published[name])
+            # a schema that takes anything proves nothing
+            with pytest.raises(jsonschema.ValidationError, match="Additional properties"):
+                jsonschema.validate(written | {"other": 1}, published[name])
+
+
+def test_a_reproduction_keeps_to_its_schema(tmp_path, published):
+    rows = [
+        Row("alone", "queue_mean", 2.0, 2.1, 0.1),
+        Row("new", "loss_ratio", None, float("nan"), None, Measure(0.1, None, "")),
+    ]
+    claims = [Claim("more waits", "section 2", "undecided", "2 against 2.1")]
+    found = Reproduction("paper", rows, [], [], [], claims=claims)
+    write_json(tmp_path / "out.json", "reproduction", found.summary())
+    written = json.loads((tmp_path / "out.json").read_text())
+    jsonschema.validate(written, published["reproduction"])
+    written["claims"][0]["verdict"] = "perhaps"
+    with pytest.raises(jsonschema.ValidationError, match="perhaps"):
+        jsonschema.validate(written, published["reproduction"])
