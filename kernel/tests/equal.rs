@@ -2,7 +2,7 @@
 
 use sluice_aqm::{Aqm, Class, Verdict, View, all};
 use sluice_contract::{Plain, drive, long};
-use sluice_kernel::{Asked, Judge, KernelError, QUESTIONS, Question, compile};
+use sluice_kernel::{Asked, Judge, KernelError, Program, QUESTIONS, Question, compile};
 use sluice_queue::{Event, Observer};
 
 /// Decisions of each AQM.
@@ -50,7 +50,7 @@ fn compare(class: &'static Class) -> Result<(usize, usize, f64, u32), KernelErro
     let case = long(class, BURSTS);
     let mut asked = Asking::default();
     drive(&case, &mut asked);
-    let mut judge = Judge::load(&compile(class, None)?, &case.aqm)?;
+    let mut judge = Judge::load(&compile(Program::Judge, class, None)?, &case.aqm)?;
     let mut engine = case.aqm.start();
     let mut took_ns = 0;
     for (part, questions) in asked.0.chunks(QUESTIONS).enumerate() {

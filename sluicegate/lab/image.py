@@ -61,10 +61,11 @@ def build(
     """
     content: dict[str, bytes | Link] = {
         "init": _INIT.encode(),
-        SCRIPT: b"#!/bin/sh\n" + script.encode(),
+        SCRIPT: b"#!/programs/sh\n" + script.encode(),
         "bin/busybox": _program("busybox").read_bytes(),
     }
-    for program in programs:
+    # busybox's own shell would call its own programs in place of those of the same names
+    for program in ("sh", *programs):
         path = _program(program)
         content |= _with_libraries(path)
     content |= _modules(kernel, modules)

@@ -146,7 +146,7 @@ impl Verdict {
     pub const COUNT: usize = Self::NAMES.len();
 
     /// Their names in C, by number, without `AQM_`.
-    pub(crate) const NAMES: [&str; 6] = [
+    pub const NAMES: [&str; 6] = [
         "ADMIT",
         "DROP_EARLY",
         "DROP_FORCED",
