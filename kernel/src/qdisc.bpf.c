@@ -33,9 +33,11 @@ enum victim { VICTIM_TAIL, VICTIM_FRONT, VICTIM_RANDOM };
 struct settings {
 	u64 rate_bps;		/* of the link */
 	u64 seed;		/* of the instance's random words */
-	u32 limit_packets;	/* at most `ring_size` */
+	u32 limit_packets;	/* at most `places` */
 	u32 victim;		/* enum victim */
 	u32 is_shaped;		/* 0: the interface sets the pace */
+	u32 first_place;	/* of its part of the ring, */
+	u32 places;		/* which has so many: a power of 2 */
 	u32 unused;
 };
 
@@ -45,6 +47,7 @@ struct instance {
 	union { u64 least; struct OF(_state) own; } state;
 	u64 free_ns;		/* when the link has sent, or had, its last packet */
 	u64 tick_ns;		/* when the next tick is due */
+	u64 arrived_ns;		/* when a packet arrived, if nothing was asked for since; else 0 */
 	u64 random;
 	u64 verdicts[AQM_VERDICTS];
 	u64 sent, sojourn_ns, sojourn_max_ns;	/* packets, and the sum of their sojourns */
@@ -61,8 +64,10 @@ struct place {
 	u32 flow_hash;
 };
 
-/* places of one instance: a power of 2; the map has INSTANCES times as many */
-const volatile u32 ring_size SECTION(".rodata") = 1;
+/* whose object this is: user space looks before it fills in a config */
+#define TEXT_(a) #a
+#define TEXT(a) TEXT_(a)
+const char aqm_name[64] SECTION(".rodata.aqm") = TEXT(AQM);
 
 struct {
 	int (*type)[MAP_TYPE_ARRAY];
@@ -85,9 +90,9 @@ static INLINE struct instance *instance_of(struct Qdisc *sch)
 	return map_lookup(&instances, &number);
 }
 
-static INLINE struct place *place_at(struct Qdisc *sch, u32 place)
+static INLINE struct place *place_at(struct instance *instance, u32 place)
 {
-	u32 number = (sch->limit - 1) * ring_size + (place & (ring_size - 1));
+	u32 number = instance->settings.first_place + (place & (instance->settings.places - 1));
 
 	return map_lookup(&ring, &number);
 }
@@ -159,9 +164,8 @@ static INLINE void tell(struct Qdisc *sch, struct instance *instance, u64 now_ns
 
 /* Takes the packet at a place out of those that wait; null where there is none. */
 static INLINE struct sk_buff *take(struct Qdisc *sch, struct instance *instance, u32 number,
-				   u64 now_ns)
+				   struct place *place, u64 now_ns)
 {
-	struct place *place = place_at(sch, number);
 	struct sk_buff *skb;
 
 	if (!place)
@@ -181,14 +185,14 @@ static INLINE struct sk_buff *take(struct Qdisc *sch, struct instance *instance,
 }
 
 /* Lets `head` be the place of a packet, if any waits. */
-static INLINE void skip_holes(struct Qdisc *sch, struct instance *instance)
+static INLINE void skip_holes(struct instance *instance)
 {
 	struct place *place;
 
 	if (!instance->holes)
 		return;
-	FOR_UP_TO(ring_size) {
-		place = place_at(sch, instance->head);
+	FOR_UP_TO(instance->settings.places) {
+		place = place_at(instance, instance->head);
 		if (!instance->holes || !place || place->bytes)
 			break;
 		instance->head++;
@@ -197,7 +201,7 @@ static INLINE void skip_holes(struct Qdisc *sch, struct instance *instance)
 }
 
 /* A place at random, each packet's with the same probability; that of the first if unlucky. */
-static INLINE u32 any_place(struct Qdisc *sch, struct instance *instance)
+static INLINE u32 any_place(struct instance *instance)
 {
 	u32 number = instance->head;
 	struct place *place;
@@ -205,7 +209,7 @@ static INLINE u32 any_place(struct Qdisc *sch, struct instance *instance)
 	FOR_UP_TO(TRIES) {
 		number = instance->head +
 			 below(draw(instance), instance->tail - instance->head);
-		place = place_at(sch, number);
+		place = place_at(instance, number);
 		if (!place || place->bytes)
 			break;
 		number = instance->head;
@@ -213,9 +217,9 @@ static INLINE u32 any_place(struct Qdisc *sch, struct instance *instance)
 	return number;
 }
 
-static INLINE u32 victim_place(struct Qdisc *sch, struct instance *instance)
+static INLINE u32 victim_place(struct instance *instance)
 {
-	return instance->settings.victim == VICTIM_RANDOM ? any_place(sch, instance)
+	return instance->settings.victim == VICTIM_RANDOM ? any_place(instance)
 							  : instance->head;
 }
 
@@ -223,7 +227,7 @@ static INLINE u32 victim_place(struct Qdisc *sch, struct instance *instance)
 static INLINE struct sk_buff *put(struct Qdisc *sch, struct instance *instance,
 				  struct sk_buff *skb, u64 now_ns, u32 bytes, u32 flow_hash)
 {
-	struct place *place = place_at(sch, instance->tail);
+	struct place *place = place_at(instance, instance->tail);
 
 	if (!place)
 		return skb;
@@ -248,7 +252,7 @@ SECTION("struct_ops/enqueue") int enqueue(u64 *context)
 	struct Qdisc *sch = (struct Qdisc *)context[1];
 	struct bpf_sk_buff_ptr *to_free = (struct bpf_sk_buff_ptr *)context[2];
 	struct instance *instance = instance_of(sch);
-	u32 bytes = packet_bytes(skb), flow_hash = 0, candidate = 0;
+	u32 bytes = packet_bytes(skb), flow_hash = 0, candidate = 0, chosen;
 	u64 now_ns = ktime_get_ns();
 	enum aqm_verdict verdict;
 	struct aqm_view view;
@@ -264,13 +268,13 @@ SECTION("struct_ops/enqueue") int enqueue(u64 *context)
 	view.flow_hash = flow_hash;
 	view.random = draw(instance);
 	view.full = sch->q.qlen >= instance->settings.limit_packets ||
-		    instance->tail - instance->head >= ring_size;
+		    instance->tail - instance->head >= instance->settings.places;
 #ifdef WANTS_CANDIDATE
 	if (sch->q.qlen) {
 		struct place *place;
 
-		candidate = any_place(sch, instance);
-		place = place_at(sch, candidate);
+		candidate = any_place(instance);
+		place = place_at(instance, candidate);
 		view.candidate_flow_hash = place ? place->flow_hash : 0;
 	}
 #endif
@@ -279,11 +283,14 @@ SECTION("struct_ops/enqueue") int enqueue(u64 *context)
 	if (verdict < AQM_VERDICTS)
 		instance->verdicts[verdict]++;
 	if (is_drop(verdict)) {
-		skip_holes(sch, instance);
+		skip_holes(instance);
 		if (verdict == AQM_DROP_BOTH && sch->q.qlen)
-			victim = take(sch, instance, candidate, now_ns);
+			chosen = candidate;
 		else if (instance->settings.victim != VICTIM_TAIL && sch->q.qlen)
-			victim = take(sch, instance, victim_place(sch, instance), now_ns);
+			chosen = victim_place(instance);
+		else
+			goto drop;
+		victim = take(sch, instance, chosen, place_at(instance, chosen), now_ns);
 		if (!victim)
 			goto drop;
 		sch->qstats.drops++;
@@ -291,6 +298,7 @@ SECTION("struct_ops/enqueue") int enqueue(u64 *context)
 		if (verdict == AQM_DROP_BOTH)
 			goto drop;
 	}
+	instance->arrived_ns = now_ns;
 	skb = put(sch, instance, skb, now_ns, bytes, flow_hash);
 	if (skb)
 		goto drop;
@@ -348,12 +356,12 @@ static INLINE struct sk_buff *leave(struct Qdisc *sch, struct instance *instance
 	u64 sojourn_ns;
 	u32 bytes;
 
-	skip_holes(sch, instance);
-	place = place_at(sch, instance->head);
+	skip_holes(instance);
+	place = place_at(instance, instance->head);
 	if (!place)
 		return 0;
 	bytes = place->bytes;
-	skb = take(sch, instance, instance->head, now_ns);
+	skb = take(sch, instance, instance->head, place, now_ns);
 	if (!skb)
 		return 0;
 	if (is_drop(judge(sch, instance, now_ns, place, bytes))) {
@@ -383,7 +391,14 @@ SECTION("struct_ops/dequeue") struct sk_buff *dequeue(u64 *context)
 	instance = instance_of(sch);
 	if (!instance)
 		return 0;
-	now_ns = ktime_get_ns();
+	/*
+	 * The kernel asks after each arrival. To look at the clock again takes longer than all the
+	 * rest here; if too early an instant is taken for now, the watchdog asks again at once.
+	 */
+	now_ns = instance->arrived_ns;
+	if (!instance->settings.is_shaped || now_ns >= instance->free_ns || !now_ns)
+		now_ns = ktime_get_ns();
+	instance->arrived_ns = 0;
 	if (instance->settings.is_shaped && now_ns < instance->free_ns) {
 		bpf_qdisc_watchdog_schedule(sch, instance->free_ns, 0);
 		return 0;
@@ -392,7 +407,7 @@ SECTION("struct_ops/dequeue") struct sk_buff *dequeue(u64 *context)
 	skb = leave(sch, instance, now_ns);
 #ifdef HAS_DEPART
 	if (!skb) {
-		FOR_UP_TO(ring_size) {
+		FOR_UP_TO(instance->settings.places) {
 			if (!sch->q.qlen)
 				break;
 			skb = leave(sch, instance, now_ns);
@@ -451,10 +466,10 @@ SECTION("struct_ops/reset") void reset(u64 *context)
 
 	if (!instance)
 		return;
-	FOR_UP_TO(ring_size) {
+	FOR_UP_TO(instance->settings.places) {
 		if (instance->head == instance->tail)
 			break;
-		skb = take(sch, instance, instance->head, 0);
+		skb = take(sch, instance, instance->head, place_at(instance, instance->head), 0);
 		if (skb)
 			bpf_kfree_skb(skb);
 		else

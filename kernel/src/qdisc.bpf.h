@@ -19,7 +19,7 @@
 #define NO_SPACE_LEFT (-28)
 
 struct sk_buff {
-	char cb[48];
+	char cb[48] __attribute__((aligned(8)));
 } FOUND_BY_LIBBPF;
 
 struct qdisc_skb_cb {

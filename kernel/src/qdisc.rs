@@ -6,7 +6,9 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use libbpf_rs::{Link, MapCore, MapFlags, MapHandle, MapMut, OpenObject};
+use libbpf_rs::{
+    Link, MapCore, MapFlags, MapHandle, MapMut, ObjectBuilder, OpenMap, OpenObject, set_print,
+};
 use sluice_aqm::{Configured, Verdict, Victim};
 
 use crate::{
@@ -18,7 +20,7 @@ use crate::{
 /// Where kinds are kept in the file system of BPF: they stay when their loader ends.
 const KINDS: &str = "/sys/fs/bpf/sluice";
 /// `struct settings` of `qdisc.bpf.c`.
-const SETTINGS_BYTES: usize = 32;
+const SETTINGS_BYTES: usize = 40;
 /// `id` of Linux's `struct Qdisc_ops`, with a zero at its end.
 const NAME_BYTES: usize = 16;
 
@@ -38,15 +40,23 @@ pub struct Settings {
 }
 
 impl Settings {
-    fn bytes(&self, instance: u64) -> Vec<u8> {
+    fn bytes(&self, instance: u32) -> Vec<u8> {
         let victim: u32 = match self.victim {
             Victim::Tail => 0,
             Victim::Front => 1,
             Victim::Random => 2,
         };
-        let seed = self.seed.wrapping_add(instance);
+        let seed = self.seed.wrapping_add(instance.into());
         let wide = [self.rate_bps, spread(seed)].map(u64::to_ne_bytes);
-        let narrow = [self.limit_packets, victim, u32::from(self.is_shaped), 0];
+        let places = self.places();
+        let narrow = [
+            self.limit_packets,
+            victim,
+            u32::from(self.is_shaped),
+            instance * places,
+            places,
+            0,
+        ];
         [wide.concat(), narrow.map(u32::to_ne_bytes).concat()].concat()
     }
 
@@ -122,6 +132,8 @@ impl Kind {
                 self.name()
             )));
         }
+        check_kernel()?;
+        check_object(object, aqm)?;
         let mut loaded = load(object, |open| self.make_ready(open, settings))?;
         let verified = verified_instructions(&loaded)?;
         for mut map in loaded.maps_mut() {
@@ -154,13 +166,6 @@ impl Kind {
                 Some("ring") => {
                     let instances = map.max_entries();
                     map.set_max_entries(instances * settings.places())?;
-                }
-                // libbpf puts a part of the object's name before it
-                Some(name) if name.ends_with(".rodata") => {
-                    let value = map
-                        .initial_value_mut()
-                        .expect("read-only data have a value");
-                    value[..4].copy_from_slice(&settings.places().to_ne_bytes());
                 }
                 Some("qdisc") => {
                     let value = map.initial_value_mut().expect("a struct has a value");
@@ -212,12 +217,50 @@ impl Kind {
     }
 }
 
+fn check_kernel() -> Result<(), KernelError> {
+    let types = fs::read("/sys/kernel/btf/vmlinux").unwrap_or_default();
+    let function = b"bpf_qdisc_skb_drop";
+    if types
+        .windows(function.len())
+        .any(|window| window == function)
+    {
+        return Ok(());
+    }
+    Err(KernelError::Missing(
+        "this kernel has no BPF qdiscs: they need Linux 6.16 or newer with CONFIG_NET_SCH_BPF and \
+         CONFIG_DEBUG_INFO_BTF"
+            .into(),
+    ))
+}
+
+/// Whether an object is one of the AQM: of another one, the config would be read wrongly.
+fn check_object(object: &Object, aqm: &Configured) -> Result<(), KernelError> {
+    let functions = aqm.class().base.as_ref().unwrap_or(&aqm.class().name);
+    let refuse = |what: &str| {
+        Err(KernelError::Missing(format!(
+            "the object is {what}, not {functions} compiled as a qdisc"
+        )))
+    };
+    set_print(None);
+    let Ok(open) = ObjectBuilder::default().open_memory(&object.bytes) else {
+        return refuse("no object");
+    };
+    let names = open.maps().find(|map| map.name() == ".rodata.aqm");
+    let bytes = names.as_ref().and_then(OpenMap::initial_value);
+    let name = bytes.and_then(|bytes| bytes.split(|byte| *byte == 0).next());
+    match name {
+        Some(name) if name == functions.as_bytes() => Ok(()),
+        Some(name) => refuse(&String::from_utf8_lossy(name)),
+        None => refuse("something else"),
+    }
+}
+
 /// Sets all instances that there can be.
 fn fill(map: &mut MapMut<'_>, aqm: &Configured, settings: &Settings) -> Result<(), KernelError> {
     for number in 0..map.max_entries() {
         let mut value = vec![0; map.value_size() as usize];
         let config = SETTINGS_BYTES..SETTINGS_BYTES + aqm.config().len();
-        value[..SETTINGS_BYTES].copy_from_slice(&settings.bytes(number.into()));
+        value[..SETTINGS_BYTES].copy_from_slice(&settings.bytes(number));
         value[config].copy_from_slice(aqm.config());
         map.update(&number.to_ne_bytes(), &value, MapFlags::ANY)
             .map_err(lost)?;
