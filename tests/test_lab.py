@@ -103,28 +103,63 @@ def test_a_machine_that_hangs_is_stopped():
         machine.run(linux, image.build(linux, "true"), patience_s=1)
 
 
-LINK = """
+# 200 datagrams of 1042 bytes at once into a queue for 10 before 100 kbit/s; one more is in service
+SCRIPT = """
 set -e
 modprobe dummy
+count() { bpftool prog list | grep -c struct_ops || true; }
+put() { ip link add $1 type dummy; ip link set $1 up; tc qdisc add dev $1 root $2; }
+install() { sluiced qdisc install $1 --aqm $2 --rate 1e5 --limit 10 --object /lab/drop_tail.o; }
 ip link add out type dummy
 ip link set out up
 ip address add 10.9.0.1/24 dev out
 ip neighbour add 10.9.0.2 lladdr 02:00:00:00:00:02 dev out
-"""
-# 200 datagrams of 1042 bytes at once into a queue for 10 before 1 Mbit/s: one is in service
-FLOOD = """
 for victim in tail front; do
-    sluiced qdisc install $victim --aqm drop_tail:victim=$victim --rate 1e6 --limit 10 \
-        --object /lab/qdisc.o
+    install $victim drop_tail:victim=$victim
     tc qdisc add dev out root $victim
-    head -c 200000 /dev/zero | nc -u -w 1 10.9.0.2 9 || true
-    sleep 1
-    tc -s qdisc show dev out
-    sluiced qdisc show $victim >/out/$victim
+    /lab/load 200 1 >/dev/null
+    tc -s qdisc show dev out >/out/$victim.waiting
+    sleep 2
+    tc -s qdisc show dev out >/out/$victim.after
+    sluiced qdisc show $victim >/out/$victim.counts
     tc qdisc del dev out root
-    test -z "$(sluiced qdisc show $victim)"
+    sluiced qdisc show $victim >/out/$victim.nothing
     sluiced qdisc remove $victim
 done
+sleep 1
+count >/out/left.after
+
+# what is refused
+install one drop_tail >/dev/null
+for wrong in "one drop_tail" "other red" "marks drop_tail:ecn=true" "fq drop_tail:scheduler=fq" \
+        "much/too/long drop_tail"; do
+    ! install $wrong 2>>/out/refused
+done
+
+# a kind that is taken away goes on where it stands, until the interface vanishes under a load
+put two one
+sluiced qdisc remove one
+tc qdisc add dev out root one 2>>/out/refused || true
+ip link set out down; ip link set two up
+ip address add 10.9.0.1/24 dev two
+ip neighbour add 10.9.0.2 lladdr 02:00:00:00:00:02 dev two
+/lab/load 200 1 >/dev/null
+tc -s qdisc show dev two >/out/unregistered
+ip link del two
+sleep 1
+count >/out/left.vanished
+
+# eight interfaces, each with a queue of its own
+install many drop_tail >/dev/null
+for number in 1 2 3 4 5 6 7 8; do put many$number many; done
+! put many9 many 2>>/out/refused
+tc qdisc del dev many3 root
+tc qdisc add dev many9 root many
+ip address add 10.9.0.1/24 dev many9
+ip neighbour add 10.9.0.2 lladdr 02:00:00:00:00:02 dev many9
+/lab/load 200 1 >/dev/null
+sluiced qdisc show many >/out/many
+
 head -c 16 /dev/urandom >/out/random
 cat /proc/uptime
 echo to stderr >&2
@@ -132,35 +167,103 @@ exit 3
 """
 
 
-@pytest.fixture(scope="module")
-def results():
+def load_program(folder):
+    """`bench/qdisc_load.c`, which sends datagrams."""
+    program, source = folder / "load", ROOT / "bench" / "qdisc_load.c"
+    subprocess.run(["cc", "-O2", "-static", "-o", program, source], check=True)
+    return program.read_bytes()
+
+
+def results(folder):
     """Of seeds 1, 1 and 2."""
     linux = kernel.find()
     try:
-        files = {"lab/qdisc.o": compiled("drop_tail")}
+        files = {"lab/drop_tail.o": compiled("drop_tail")}
     except SluiceError as error:
         pytest.skip(str(error))
-    booted = image.build(
-        linux,
-        LINK + FLOOD,
-        programs=["ip", "tc", sluiced()],
-        modules=["dummy"],
-        files=files,
-    )
+    files["lab/load"] = load_program(folder)
+    programs = ["ip", "tc", "bpftool", sluiced()]
+    booted = image.build(linux, SCRIPT, programs=programs, modules=["dummy"], files=files)
     with ThreadPoolExecutor(2) as pool:
         return list(pool.map(lambda seed: machine.run(linux, booted, seed=seed), [1, 1, 2]))
 
 
+def check_what_a_script_leaves_comes_back(result):
+    assert result.status == 3, result.stderr.decode()
+    assert result.stderr.endswith(b"to stderr\n")
+    assert len(result.files["random"]) == 16
+
+
+def check_tc_shows_what_a_qdisc_holds_sends_and_drops(result):
+    for victim in ("tail", "front"):
+        _check(result.files, victim)
+
+
+def _check(files, victim):
+    # one is in service: it has left, as with tbf
+    assert b"dropped 189," in files[f"{victim}.waiting"]
+    assert b"backlog 10420b 10p" in files[f"{victim}.waiting"]
+    assert b"Sent 11462 bytes 11 pkt (dropped 189," in files[f"{victim}.after"]
+    assert b"backlog 0b 0p" in files[f"{victim}.after"]
+
+
+def check_the_victim_is_who_goes(result):
+    counts = {}
+    for victim in ("tail", "front"):
+        counts[victim] = json.loads(result.files[f"{victim}.counts"])
+        assert counts[victim]["sent"] == 11
+        assert counts[victim]["verdicts"]["ADMIT"] == 11
+        assert counts[victim]["verdicts"]["DROP_OVERFLOW"] == 189
+    # all arrive within a millisecond, and each takes 83.36 ms: the k-th to leave has waited for k
+    assert counts["tail"]["sojourn_mean_s"] == pytest.approx(83.36e-3 * 5, rel=0.01)
+    assert counts["tail"]["sojourn_max_s"] == pytest.approx(83.36e-3 * 10, rel=0.01)
+    # the first to wait have gone in favour of the last to arrive
+    assert counts["front"]["sojourn_max_s"] < counts["tail"]["sojourn_max_s"]
+
+
+def check_nothing_is_left_of_a_kind_that_was_removed(result):
+    files = result.files
+    for name in ("tail.nothing", "front.nothing"):
+        assert files[name] == b""
+    assert files["left.after"] == b"0\n"
+    assert files["left.vanished"] == b"0\n"
+
+
+def check_a_kind_that_is_taken_away_goes_on_where_it_stands(result):
+    assert b"qdisc one" in result.files["unregistered"]
+    assert b"dropped 189," in result.files["unregistered"]
+
+
+def check_each_interface_has_a_queue_of_its_own(result):
+    counts = [json.loads(line) for line in result.files["many"].splitlines()]
+    assert len(counts) == 8
+    assert sum(each["verdicts"]["DROP_OVERFLOW"] > 0 for each in counts) == 1
+
+
+def check_what_cannot_be_is_told(result):
+    told = result.files["refused"].decode()
+    for line in (
+        "sluiced: one: there is a kind of that name: remove it first",
+        "sluiced: the object is drop_tail, not red compiled as a qdisc",
+        "sluiced: in the kernel, ecn must be false: a BPF qdisc cannot mark",
+        "sluiced: in the kernel, scheduler must be fifo",
+        "sluiced: much/too/long: the name of a kind of qdisc has 1 to 15 letters, digits or",
+        "Specified qdisc kind is unknown",
+        "No space left on device",
+    ):
+        assert line in told
+
+
+# one test, as each process that runs tests would boot machines of its own
 @needs_lab
-def test_one_seed_gives_one_result_to_the_byte(results):
-    first, again, other = results
-    assert first == again
+def test_qdiscs_in_the_laboratory(tmp_path):
+    first, again, other = results(tmp_path)
+    assert first == again, "one seed gives one result, to the byte"
     assert first.files["random"] != other.files["random"]
-
-
-@needs_lab
-def test_what_a_script_leaves_comes_back(results):
-    assert results[0].status == 3
-    assert results[0].stderr.endswith(b"to stderr\n")
-    assert b"qdisc tail" in results[0].stdout
-    assert len(results[0].files["random"]) == 16
+    check_what_a_script_leaves_comes_back(first)
+    check_tc_shows_what_a_qdisc_holds_sends_and_drops(first)
+    check_the_victim_is_who_goes(first)
+    check_nothing_is_left_of_a_kind_that_was_removed(first)
+    check_a_kind_that_is_taken_away_goes_on_where_it_stands(first)
+    check_each_interface_has_a_queue_of_its_own(first)
+    check_what_cannot_be_is_told(first)
