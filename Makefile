@@ -12,7 +12,7 @@ export VIRTUAL_ENV := $(CURDIR)/.venv
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 export PIP_QUIET := 1
 
-.PHONY: build generated demo test wheel lint bench bench-builds bench-gate bench-peers docs lock clean tools
+.PHONY: build generated demo test wheel lint bench bench-builds bench-gate bench-qdisc bench-peers docs lock clean tools
 .DELETE_ON_ERROR:
 
 build: .venv/built .venv/bin/sluiced
@@ -89,6 +89,11 @@ bench-gate: build
 	@cargo build --quiet --locked --release --manifest-path bench/nfq_loop/Cargo.toml --target-dir target/nfq_loop
 	@$(BIN)/python bench/gate.py
 
+bench-qdisc: build
+	@$(BIN)/python bench/qdisc.py verify
+	@$(BIN)/python bench/qdisc.py cost
+	@$(BIN)/python bench/qdisc.py tcp 1
+
 bench-peers: build
 	@dpkg -s ns2 libns3-dev >/dev/null 2>&1 || { \
 		[ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null && \
@@ -114,7 +119,7 @@ lock:
 	@cargo update --workspace --quiet
 
 clean:
-	@rm -rf .venv target docs/_build docs/reference/generated $(REPORTS) bench/results.json bench/chain.json bench/chain.png bench/growth.json bench/growth.png bench/gate.json bench/peers/results
+	@rm -rf .venv target docs/_build docs/reference/generated $(REPORTS) bench/results.json bench/chain.json bench/chain.png bench/growth.json bench/growth.png bench/gate.json bench/qdisc.json bench/peers/results
 
 tools:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \

@@ -47,7 +47,7 @@ pub enum QdiscCommand {
     Compile(CompileOptions),
     /// Give an AQM to the kernel as a kind of qdisc, which tc then puts before interfaces:
     /// tc qdisc add dev NAME root KIND.
-    Install(InstallOptions),
+    Install(Box<InstallOptions>),
     /// Print what the kind's instances have counted, a line of JSON for each.
     Show(KindOptions),
     /// Take the kind away; its qdiscs go on until tc takes them away.

@@ -17,7 +17,10 @@ pub enum Program {
 }
 
 /// What the programs include.
-const SHARED: (&str, &str) = ("qdisc.bpf.h", include_str!("qdisc.bpf.h"));
+const SHARED: [(&str, &str); 2] = [
+    ("qdisc.bpf.h", include_str!("qdisc.bpf.h")),
+    ("waiting.bpf.h", include_str!("waiting.bpf.h")),
+];
 
 impl Program {
     fn source(self) -> (&'static str, &'static str) {
@@ -61,7 +64,7 @@ pub fn compile(program: Program, class: &Class, own: Option<&str>) -> Result<Obj
     let given = HEADERS.iter().map(|(name, text)| (*name, *text));
     let mine = own.map(|text| (name.as_str(), text));
     let (source, text) = program.source();
-    for (file, text) in given.chain(mine).chain([SHARED, (source, text)]) {
+    for (file, text) in given.chain(mine).chain(SHARED).chain([(source, text)]) {
         fs::write(folder.path().join(file), text).map_err(|error| missing(&error))?;
     }
     let has = class.functions();

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import platform
 import shutil
 from pathlib import Path
 
@@ -25,11 +26,13 @@ def missing_to_fetch() -> list[str]:
 
 
 def require(packages: list[str]) -> None:
-    """Refuse to go on without these.
+    """Refuse to go on without these, and on another kind of processor than the machine's.
 
     Raises:
         SluiceError: If there are any, with the command that brings them.
     """
+    if (here := platform.machine()) != "x86_64":
+        raise SluiceError(f"the laboratory runs programs of this machine: {here} must be x86_64")
     if packages:
         names = " ".join(sorted(set(packages)))
         raise SluiceError(f"the laboratory needs what is not installed: apt install {names}")
