@@ -32,7 +32,8 @@ PAIRS = {
     "FIFO": (Own("drop_tail", 100), Kernels("pfifo limit 100")),
     "RED": (Own(RED, 100), Kernels(KERNELS_RED)),
     "CoDel": (Own("codel", 1000), Kernels("codel limit 1000 noecn")),
-    "PIE": (Own("pie", 1000), Kernels("pie limit 1000 noecn")),
+    # the kernel finds the delay by timestamps, too, unless told otherwise
+    "PIE": (Own("pie:delay=timestamps", 1000), Kernels("pie limit 1000 noecn")),
 }
 
 
@@ -48,7 +49,7 @@ def verify():
     """What the verifier says of each AQM's qdisc, and that each passes a packet."""
     script = "modprobe -a dummy\nip link add out type dummy\nip link set out up\n"
     files = {}
-    for number, aqm in enumerate(each.name for each in sg.aqms()):
+    for number, aqm in enumerate(sg.aqms()):
         files[f"lab/{aqm}.o"] = compiled(aqm)
         script += (
             f"sluiced qdisc install k{number} --aqm {aqm} --rate 10e6 --limit 100 "
