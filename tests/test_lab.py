@@ -152,6 +152,15 @@ ip link del two
 sleep 1
 count >/out/left.vanished
 
+# a loader that is killed while the verifier looks: kill fails if it is through
+sluiced qdisc install killed --aqm red --rate 1e6 --object /lab/red.o &
+sleep 0.3
+kill -9 $!
+wait $! || true
+sleep 1
+count >/out/left.killed
+! sluiced qdisc remove killed 2>>/out/refused
+
 # eight interfaces, each with a queue of its own
 install many drop_tail >/dev/null
 for number in 1 2 3 4 5 6 7 8; do put many$number many; done
@@ -181,7 +190,7 @@ def results(folder):
     """Of seeds 1, 1 and 2."""
     linux = kernel.find()
     try:
-        files = {"lab/drop_tail.o": compiled("drop_tail")}
+        files = {f"lab/{aqm}.o": compiled(aqm) for aqm in ("drop_tail", "red")}
     except SluiceError as error:
         pytest.skip(str(error))
     files["lab/load"] = load_program(folder)
@@ -238,6 +247,7 @@ def check_nothing_is_left_of_a_kind_that_was_removed(result):
         assert files[name] == b""
     assert files["left.after"] == b"0\n"
     assert files["left.vanished"] == b"0\n"
+    assert files["left.killed"] == b"0\n"
 
 
 def check_a_kind_that_is_taken_away_goes_on_where_it_stands(result):
@@ -261,6 +271,7 @@ def check_what_cannot_be_is_told(result):
         "sluiced: in the kernel, scheduler must be fifo",
         "sluiced: much/too/long: the name of a kind of qdisc has 1 to 15 letters, digits or",
         "Specified qdisc kind is unknown",
+        "sluiced: killed: there is no kind of that name",
         "No space left on device",
     ):
         assert line in told

@@ -156,6 +156,10 @@ impl Kind {
         Ok(verified)
     }
 
+    fn is_missing(&self) -> KernelError {
+        KernelError::Missing(format!("{}: there is no kind of that name", self.name()))
+    }
+
     fn make_ready(
         &self,
         open: &mut OpenObject,
@@ -193,9 +197,8 @@ impl Kind {
     /// # Errors
     /// If the kernel has no such kind.
     pub fn counts(&self) -> Result<Vec<Counts>, KernelError> {
-        let map = MapHandle::from_pinned_path(self.folder.join("instances")).map_err(|_| {
-            KernelError::Missing(format!("{}: there is no kind of that name", self.name()))
-        })?;
+        let map = MapHandle::from_pinned_path(self.folder.join("instances"))
+            .map_err(|_| self.is_missing())?;
         let mut counts = Vec::new();
         for number in 0..map.max_entries() {
             let value = map.lookup(&number.to_ne_bytes(), MapFlags::ANY);
@@ -210,6 +213,9 @@ impl Kind {
     /// # Errors
     /// If the kernel has no such kind.
     pub fn remove(&self) -> Result<(), KernelError> {
+        if !self.folder.exists() {
+            return Err(self.is_missing());
+        }
         fs::remove_file(self.folder.join("link"))
             .and_then(|()| fs::remove_file(self.folder.join("instances")))
             .and_then(|()| fs::remove_dir(&self.folder))
