@@ -24,6 +24,8 @@ from sluicegate.testbed.router import program
 _KIND = "sluice"
 _OBJECT = "lab/qdisc.o"
 _LOOK_S = 0.1
+# real time; a run takes a minute on a machine that has nothing else to do
+_PATIENCE_S = 3600.0
 _SAMPLE = re.compile(rb"backlog (\d+)b (\d+)p")
 _SENT = re.compile(rb"Sent (\d+) bytes (\d+) pkt \(dropped (\d+)")
 
@@ -150,7 +152,7 @@ def measure(kernel: Kernel, qdisc: Own | Kernels, run: Run, seed: int) -> Outcom
         + after
     )
     booted = image.build(kernel, script, programs=programs, modules=modules, files=files)
-    result = machine.run(kernel, booted, seed=seed)
+    result = machine.run(kernel, booted, seed=seed, patience_s=_PATIENCE_S)
     if result.status:
         raise SluiceError(f"{qdisc}: {result.stderr.decode(errors='replace').strip()}")
     return _outcome(result.files)
