@@ -15,7 +15,7 @@ export PIP_QUIET := 1
 # what the first command compiles, all later ones find
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: build generated vectors outputs demo test wheel wheel-data lint bench bench-builds bench-gate bench-peers docs lock clean tools
+.PHONY: build generated vectors outputs demo test wheel wheel-data lint bench bench-builds bench-gate bench-qdisc bench-peers docs lock clean tools
 .DELETE_ON_ERROR:
 
 build: .venv/built .venv/bin/sluiced
@@ -113,6 +113,11 @@ bench-gate: build
 	@cargo build --quiet --locked --release --manifest-path bench/nfq_loop/Cargo.toml --target-dir target/nfq_loop
 	@$(BIN)/python bench/gate.py
 
+bench-qdisc: build
+	@$(BIN)/python bench/qdisc.py verify
+	@$(BIN)/python bench/qdisc.py cost
+	@$(BIN)/python bench/qdisc.py tcp 1
+
 bench-peers: build
 	@dpkg -s ns2 libns3-dev >/dev/null 2>&1 || { \
 		[ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null && \
@@ -137,7 +142,7 @@ lock: .venv/installed
 	@cargo update --workspace --quiet
 
 clean:
-	@rm -rf .venv target $(WHEEL_DATA) docs/_build docs/reference/generated $(REPORTS) bench/results.json bench/chain.json bench/chain.png bench/growth.json bench/growth.png bench/gate.json bench/peers/results
+	@rm -rf .venv target $(WHEEL_DATA) docs/_build docs/reference/generated $(REPORTS) bench/results.json bench/chain.json bench/chain.png bench/growth.json bench/growth.png bench/gate.json bench/qdisc.json bench/peers/results
 
 tools:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \

@@ -36,6 +36,57 @@ pub enum Command {
     Check(CheckOptions),
     /// Compile an AQM for BPF and ask this kernel's verifier; needs root and clang.
     Verify(VerifyOptions),
+    /// Have the kernel do the gate's work: an AQM as a kind of qdisc. Needs root and Linux 6.18.
+    #[command(subcommand)]
+    Qdisc(QdiscCommand),
+}
+
+/// `sluiced qdisc`.
+#[derive(Debug, Subcommand)]
+pub enum QdiscCommand {
+    /// Compile an AQM for `install --object`, on a machine without clang; needs clang, not root.
+    Compile(CompileOptions),
+    /// Give an AQM to the kernel as a kind of qdisc, which tc then puts before interfaces:
+    /// tc qdisc add dev NAME root KIND.
+    Install(Box<InstallOptions>),
+    /// Print what the kind's instances have counted, a line of JSON for each.
+    Show(KindOptions),
+    /// Take the kind away; its qdiscs go on until tc takes them away.
+    Remove(KindOptions),
+}
+
+/// `sluiced qdisc compile`.
+#[derive(Args, Debug)]
+pub struct CompileOptions {
+    /// An AQM's name, or a C header of your own.
+    #[arg(value_name = "NAME|HEADER.h")]
+    pub aqm: String,
+    /// Where the object goes.
+    #[arg(value_name = "FILE.o")]
+    pub object: PathBuf,
+}
+
+/// `sluiced qdisc install`.
+#[derive(Args, Debug)]
+pub struct InstallOptions {
+    /// The name that tc knows it by: at most 15 letters.
+    pub kind: String,
+    /// The link.
+    #[command(flatten)]
+    pub link: LinkOptions,
+    /// Packets leave as fast as the interface takes them; the rate is only what the AQM is shown.
+    #[arg(long)]
+    pub unshaped: bool,
+    /// What `compile` made of the AQM; without it, the AQM is compiled now.
+    #[arg(long, value_name = "FILE.o")]
+    pub object: Option<PathBuf>,
+}
+
+/// `sluiced qdisc show` and `remove`.
+#[derive(Args, Debug)]
+pub struct KindOptions {
+    /// The name that tc knows it by.
+    pub kind: String,
 }
 
 /// `sluiced verify`.

@@ -22,6 +22,7 @@ pub mod nfqueue;
 pub mod packet;
 mod privileges;
 mod prometheus;
+pub mod qdisc;
 pub mod replay;
 pub mod router;
 pub mod rules;

@@ -6,7 +6,7 @@ use clap::Parser;
 use sluice_gate::{
     check,
     cli::{Cli, Command},
-    replay, rules, run, say, top, verify,
+    qdisc, replay, rules, run, say, top, verify,
 };
 
 fn main() -> ExitCode {
@@ -20,6 +20,7 @@ fn main() -> ExitCode {
             done => done.map(drop),
         },
         Command::Verify(options) => verify::run(&options),
+        Command::Qdisc(command) => qdisc::run(&command),
     };
     match done {
         Ok(()) => ExitCode::SUCCESS,

@@ -10,7 +10,7 @@ use std::{hint::black_box, process::exit, time::Instant};
 
 use sluice_aqm::{Class, all};
 use sluice_contract::{Calls, drive, long};
-use sluice_kernel::{Judge, KernelError, QUESTIONS, Question, compile};
+use sluice_kernel::{Judge, KernelError, Program, QUESTIONS, Question, compile};
 
 use common::question;
 
@@ -19,7 +19,7 @@ const BURSTS: usize = 15_000;
 fn measure(class: &'static Class) -> Result<(), KernelError> {
     let (case, mut calls) = (long(class, BURSTS), Calls::default());
     drive(&case, &mut calls);
-    let mut judge = Judge::load(&compile(class, None)?, &case.aqm)?;
+    let mut judge = Judge::load(&compile(Program::Judge, class, None)?, &case.aqm)?;
     let mut engine = case.aqm.start();
     for calls in calls.0.chunks_exact(QUESTIONS) {
         let mut questions: Vec<Question> = calls.iter().map(question).collect();

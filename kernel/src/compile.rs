@@ -7,7 +7,30 @@ use tempfile::tempdir;
 
 use crate::KernelError;
 
-const PROGRAM: &str = include_str!("judge.bpf.c");
+/// What is made of an AQM.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Program {
+    /// One that answers questions.
+    Judge,
+    /// A queue discipline.
+    Qdisc,
+}
+
+/// What the programs include.
+const SHARED: [(&str, &str); 2] = [
+    ("qdisc.bpf.h", include_str!("qdisc.bpf.h")),
+    ("waiting.bpf.h", include_str!("waiting.bpf.h")),
+];
+
+impl Program {
+    fn source(self) -> (&'static str, &'static str) {
+        match self {
+            Self::Judge => ("judge.bpf.c", include_str!("judge.bpf.c")),
+            Self::Qdisc => ("qdisc.bpf.c", include_str!("qdisc.bpf.c")),
+        }
+    }
+}
+
 /// clang speaks BPF; gcc needs another compiler for it. The plain name last: it may be an old one.
 const COMPILERS: [&str; 4] = ["clang-21", "clang-20", "clang-19", "clang"];
 const FLAGS: [&str; 9] = [
@@ -24,23 +47,26 @@ const FLAGS: [&str; 9] = [
 
 /// An AQM compiled for BPF, not yet seen by a kernel.
 pub struct Object {
-    pub(crate) bytes: Vec<u8>,
-    pub(crate) name: String,
+    /// An ELF file.
+    pub bytes: Vec<u8>,
+    /// The AQM's header.
+    pub name: String,
 }
 
 /// Compiles an AQM for BPF; `own` is the text of its header where it is a user's.
 ///
 /// # Errors
 /// If no clang is here, or if it refuses the header; its own words are in the text.
-pub fn compile(class: &Class, own: Option<&str>) -> Result<Object, KernelError> {
+pub fn compile(program: Program, class: &Class, own: Option<&str>) -> Result<Object, KernelError> {
     let folder = tempdir().map_err(|error| missing(&error))?;
     let functions = class.base.as_deref().unwrap_or(&class.name);
     let name = format!("{}.h", class.name);
     let given = HEADERS.iter().map(|(name, text)| (*name, *text));
-    for (file, text) in given.chain(own.map(|text| (name.as_str(), text))) {
+    let mine = own.map(|text| (name.as_str(), text));
+    let (source, text) = program.source();
+    for (file, text) in given.chain(mine).chain(SHARED).chain([(source, text)]) {
         fs::write(folder.path().join(file), text).map_err(|error| missing(&error))?;
     }
-    fs::write(folder.path().join("judge.bpf.c"), PROGRAM).map_err(|error| missing(&error))?;
     let has = class.functions();
     let mut flags: Vec<String> = FLAGS.map(str::to_owned).to_vec();
     flags.push(format!("-DHEADER=\"{name}\""));
@@ -49,15 +75,26 @@ pub fn compile(class: &Class, own: Option<&str>) -> Result<Object, KernelError> 
         ("-DHAS_DEPART", has.depart),
         ("-DHAS_TICK", has.tick),
         ("-DHAS_OCCUPANCY", has.occupancy),
+        ("-DWANTS_CANDIDATE", has.candidate),
+        ("-DWANTS_FLOW", looks_at_flows(functions, own)),
     ] {
         flags.extend(given.then(|| flag.to_owned()));
     }
-    flags.extend(["-c", "judge.bpf.c", "-o", "judge.o"].map(str::to_owned));
+    flags.extend(["-c", source, "-o", "program.o"].map(str::to_owned));
     run(folder.path(), &flags, &name)?;
     Ok(Object {
-        bytes: fs::read(folder.path().join("judge.o")).map_err(|error| missing(&error))?,
+        bytes: fs::read(folder.path().join("program.o")).map_err(|error| missing(&error))?,
         name,
     })
+}
+
+/// Whether an AQM asks of which flow a packet is. To find that out costs more than most AQMs, so a
+/// qdisc does it only where it is asked for.
+fn looks_at_flows(functions: &str, own: Option<&str>) -> bool {
+    let file = format!("{functions}.h");
+    let given = HEADERS.iter().find(|(name, _)| *name == file);
+    own.or(given.map(|(_, text)| *text))
+        .is_some_and(|text| text.contains("view->flow_hash"))
 }
 
 /// Runs the first compiler that is here.

@@ -6,19 +6,19 @@ use std::{
 };
 
 use libbpf_rs::{
-    AsRawLibbpf, Error, ErrorKind, Map, MapCore, MapFlags, ObjectBuilder, OpenObject, ProgramInput,
-    libbpf_sys::{bpf_map_lookup_elem, bpf_map_update_elem, bpf_program__set_log_buf},
-    query::ProgInfoIter,
-    set_print,
+    Map, MapCore, MapFlags, ProgramInput,
+    libbpf_sys::{bpf_map_lookup_elem, bpf_map_update_elem},
 };
 use sluice_aqm::{Configured, Verdict, View};
 
-use crate::{KernelError, compile::Object};
+use crate::{
+    KernelError,
+    compile::Object,
+    refusal::{check, load, lost, verified_instructions},
+};
 
 /// Questions that are answered at a time.
 pub const QUESTIONS: usize = 16384;
-/// What is kept of the verifier's words; of more, the end.
-const LOG_BYTES: usize = 1 << 24;
 
 /// What an AQM is asked or told.
 #[repr(u32)]
@@ -78,13 +78,8 @@ impl Judge {
     /// If BPF may not be loaded, or if the verifier refuses the AQM: then with its reason and the
     /// line of the header.
     pub fn load(object: &Object, aqm: &Configured) -> Result<Self, KernelError> {
-        set_print(None);
-        let loaded = match open(object)?.load() {
-            Ok(loaded) => loaded,
-            Err(error) => return Err(refused(object, &error)?),
-        };
         let judge = Self {
-            object: loaded,
+            object: load(object, |_| Ok(()))?,
             table: vec![Question::new(View::default(), Asked::Tick); QUESTIONS],
             state_bytes: aqm.start().state().len(),
         };
@@ -97,12 +92,7 @@ impl Judge {
     /// # Errors
     /// If the kernel does not tell.
     pub fn verified_instructions(&self) -> Result<u32, KernelError> {
-        let program = self.object.progs().next().expect("judge.bpf.c has one");
-        let id = libbpf_rs::Program::id_from_fd(program.as_fd()).map_err(lost)?;
-        ProgInfoIter::default()
-            .find(|info| info.id == id)
-            .map(|info| info.verified_insns)
-            .ok_or_else(|| KernelError::Missing("the kernel does not list its programs".into()))
+        verified_instructions(&self.object)
     }
 
     /// Has up to [`QUESTIONS`] questions answered, in order; gives the time that it took in the
@@ -160,60 +150,4 @@ impl Judge {
         map.update(&0u32.to_ne_bytes(), &value, MapFlags::ANY)
             .map_err(lost)
     }
-}
-
-fn check(code: i32) -> Result<(), KernelError> {
-    if code < 0 {
-        return Err(lost(Error::from_raw_os_error(-code)));
-    }
-    Ok(())
-}
-
-/// What the verifier said, with the line of the header that it was at.
-fn refused(object: &Object, error: &Error) -> Result<KernelError, KernelError> {
-    let mut log = vec![0u8; LOG_BYTES];
-    let mut open = open(object)?;
-    let mut program = open.progs_mut().next().expect("judge.bpf.c has one");
-    program.set_log_level(1);
-    let raw = program.as_libbpf_object().as_ptr();
-    // SAFETY: the log outlives the attempt to load.
-    check(unsafe { bpf_program__set_log_buf(raw, log.as_mut_ptr().cast(), LOG_BYTES as u64) })?;
-    drop(open.load());
-    let end = log.iter().position(|byte| *byte == 0).unwrap_or(LOG_BYTES);
-    Ok(match reason(&String::from_utf8_lossy(&log[..end])) {
-        Some(reason) => KernelError::Refused(format!(
-            "{}: the kernel's verifier refuses it: {reason}",
-            object.name
-        )),
-        None if error.kind() == ErrorKind::PermissionDenied => {
-            KernelError::Missing("BPF programs need root, or CAP_BPF and CAP_NET_ADMIN".into())
-        }
-        None => KernelError::Missing(format!("the kernel's BPF: {error:#}")),
-    })
-}
-
-/// The reason, and where: the last lines of a log are the reason and what was counted; the last
-/// line that begins with a semicolon is of the source.
-fn reason(log: &str) -> Option<String> {
-    let counted = |line: &&str| {
-        ["processed ", "verification time", "stack depth"]
-            .iter()
-            .any(|start| line.starts_with(start))
-    };
-    let reason = log
-        .lines()
-        .rev()
-        .find(|line| !counted(line) && !line.is_empty())?;
-    let line = log.lines().rev().find_map(|line| line.strip_prefix("; "));
-    Some(line.map_or_else(|| reason.to_owned(), |line| format!("{reason}, at: {line}")))
-}
-
-fn open(object: &Object) -> Result<OpenObject, KernelError> {
-    ObjectBuilder::default()
-        .open_memory(&object.bytes)
-        .map_err(lost)
-}
-
-fn lost(error: Error) -> KernelError {
-    KernelError::Missing(format!("the kernel's BPF: {error:#}"))
 }

@@ -2,13 +2,17 @@
 //! the kernel's verifier, and run by its JIT.
 //!
 //! [`compile()`] makes an object of a header, [`Judge::load`] gives it to the kernel, and
-//! [`Judge::answer`] asks it what a world asks an AQM.
+//! [`Judge::answer`] asks it what a world asks an AQM. [`Kind::install`] makes the kernel have it as
+//! a kind of qdisc.
 
 mod compile;
 mod judge;
+mod qdisc;
+mod refusal;
 
-pub use compile::{Object, compile};
+pub use compile::{Object, Program, compile};
 pub use judge::{Asked, Judge, QUESTIONS, Question};
+pub use qdisc::{Counts, Kind, Settings};
 
 use sluice_aqm::{Class, Configured};
 use thiserror::Error;
@@ -31,5 +35,5 @@ pub enum KernelError {
 /// If the compiler or the verifier refuses it, or if something is missing on this machine.
 pub fn verify(class: &'static Class, own: Option<&str>) -> Result<u32, KernelError> {
     let aqm = Configured::new(class, &[]).expect("defaults obey the rules");
-    Judge::load(&compile(class, own)?, &aqm)?.verified_instructions()
+    Judge::load(&compile(Program::Judge, class, own)?, &aqm)?.verified_instructions()
 }

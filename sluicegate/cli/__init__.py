@@ -75,6 +75,14 @@ _COMMANDS = {
             "sluice testbed scenarios/network/gate.toml --aqm drop_tail --congestion-control bbr",
         ],
     ),
+    "lab": (
+        "lab",
+        [
+            "sluice lab --check",
+            "sluice lab --fetch",
+            "sluice lab --program tc --module sch_red 'modprobe sch_red && tc qdisc show'",
+        ],
+    ),
     "reproduce": (
         "reproduce",
         [

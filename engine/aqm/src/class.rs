@@ -48,6 +48,8 @@ pub struct Functions {
     pub tick: bool,
     /// `X_occupancy`.
     pub occupancy: bool,
+    /// No function, but the wish to be shown a candidate.
+    pub candidate: bool,
 }
 
 struct Rule {
@@ -164,6 +166,7 @@ impl Class {
             depart: self.code.depart.is_some(),
             tick: self.code.tick.is_some(),
             occupancy: self.code.occupancy.is_some(),
+            candidate: self.code.wants_candidate != 0,
         }
     }
 

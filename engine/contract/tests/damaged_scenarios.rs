@@ -207,9 +207,9 @@ fn slotted(scenario: &Scenario, discipline: &Discipline) -> &'static str {
     };
     plan.slots = plan.slots.min(SLOTS);
     plan.replications = plan.replications.min(2);
-    let aqm = discipline.configured().unwrap();
+    let aqm = discipline.configured().unwrap().into();
     let control = sluice_slotted::Control::default();
-    let run = || sluice_slotted::simulate(&plan, || aqm.start(), Some(1), &control);
+    let run = || sluice_slotted::simulate(&plan, &aqm, Some(1), &control);
     let found = run();
     assert_eq!(found.slots, plan.slots * u64::from(plan.replications));
     let mut left = 0;

@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * What a BPF qdisc uses of Linux: its structs, as far as they are read here (libbpf finds the
+ * fields in the kernel that it loads into), helpers, and functions of the kernel.
+ */
+#ifndef SLUICEGATE_QDISC_BPF_H
+#define SLUICEGATE_QDISC_BPF_H
+
+#define SECTION(name) __attribute__((section(name), used))
+#define INLINE inline __attribute__((always_inline))
+#define FOUND_BY_LIBBPF __attribute__((preserve_access_index))
+#define __kptr __attribute__((btf_type_tag("kptr")))
+#define KERNEL_FUNCTION extern __attribute__((section(".ksyms")))
+
+#define MAP_TYPE_ARRAY 2
+#define NET_XMIT_SUCCESS 0
+#define NET_XMIT_DROP 1
+#define NET_XMIT_CN 2	/* admitted, but another packet was dropped */
+#define NO_SPACE_LEFT (-28)
+
+struct sk_buff {
+	char cb[48] __attribute__((aligned(8)));
+} FOUND_BY_LIBBPF;
+
+struct qdisc_skb_cb {
+	u32 pkt_len;
+} FOUND_BY_LIBBPF;
+
+struct qdisc_skb_head {
+	u32 qlen;
+} FOUND_BY_LIBBPF;
+
+struct gnet_stats_queue {
+	u32 backlog, drops;
+} FOUND_BY_LIBBPF;
+
+struct Qdisc {
+	u32 limit;
+	struct qdisc_skb_head q;
+	struct gnet_stats_queue qstats;
+} FOUND_BY_LIBBPF;
+
+struct bpf_sk_buff_ptr {
+	struct sk_buff *skb;
+};
+
+/* libbpf matches the members by name */
+struct Qdisc_ops {
+	char id[16];
+	int (*enqueue)(struct sk_buff *, struct Qdisc *, struct sk_buff **);
+	struct sk_buff *(*dequeue)(struct Qdisc *);
+	int (*init)(struct Qdisc *, void *, void *);
+	void (*reset)(struct Qdisc *);
+	void (*destroy)(struct Qdisc *);
+};
+
+static void *(*const map_lookup)(void *map, const void *key) = (void *)1;
+static u64 (*const ktime_get_ns)(void) = (void *)5;
+static void *(*const kptr_exchange)(void *field, void *value) = (void *)194;
+
+KERNEL_FUNCTION u32 bpf_skb_get_hash(struct sk_buff *skb);
+KERNEL_FUNCTION void bpf_kfree_skb(struct sk_buff *skb);
+KERNEL_FUNCTION void bpf_qdisc_skb_drop(struct sk_buff *skb, struct bpf_sk_buff_ptr *to_free);
+KERNEL_FUNCTION void bpf_qdisc_watchdog_schedule(struct Qdisc *sch, u64 expire, u64 delta_ns);
+KERNEL_FUNCTION void bpf_qdisc_bstats_update(struct Qdisc *sch, const struct sk_buff *skb);
+
+struct bpf_iter_num {
+	u64 __opaque[1];
+} __attribute__((aligned(8)));
+
+KERNEL_FUNCTION int bpf_iter_num_new(struct bpf_iter_num *it, int start, int end);
+KERNEL_FUNCTION int *bpf_iter_num_next(struct bpf_iter_num *it);
+KERNEL_FUNCTION void bpf_iter_num_destroy(struct bpf_iter_num *it);
+
+/*
+ * A loop of at most `count` turns, numbered by `turn`, which the verifier follows once. It must be
+ * left by `break`, not by `return`.
+ */
+#define FOR_UP_TO(count)                                                              \
+	for (struct bpf_iter_num it __attribute__((cleanup(bpf_iter_num_destroy))),   \
+	     *is_new = (bpf_iter_num_new(&it, 0, (int)(count)), &it); is_new; is_new = 0) \
+		for (int *place_, turn; (place_ = bpf_iter_num_next(&it)) && (turn = *place_, 1);)
+
+static INLINE u32 packet_bytes(const struct sk_buff *skb)
+{
+	return ((struct qdisc_skb_cb *)skb->cb)->pkt_len;
+}
+
+#endif

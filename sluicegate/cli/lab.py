@@ -1,0 +1,108 @@
+"""`sluice lab`: a command in a Linux in virtual time."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from sluicegate.errors import SluiceError, UsageError
+from sluicegate.lab import image, kernel, machine
+from sluicegate.lab.check import missing_to_fetch, missing_to_run
+
+
+def lab(
+    command: Annotated[
+        str | None,
+        typer.Argument(metavar="COMMAND", help="A line for the shell.", show_default=False),
+    ] = None,
+    fetch: Annotated[
+        bool, typer.Option("--fetch", help="Fetch the kernel of today from Debian: 38 MB.")
+    ] = False,
+    check: Annotated[
+        bool, typer.Option("--check", help="Say what is there, and what is missing.")
+    ] = False,
+    program: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME|FILE",
+            help="A program of this machine that is to be there; may be repeated.",
+            show_default=False,
+        ),
+    ] = None,
+    module: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME",
+            help="A kernel module that modprobe is to find; may be repeated.",
+            show_default=False,
+        ),
+    ] = None,
+    seed: Annotated[
+        int,
+        typer.Option(
+            metavar="N", min=0, max=2**32 - 1, help="Of everything that is random in there."
+        ),
+    ] = 1,
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="DIRECTORY",
+            help="Where the files go that the command puts into /out.",
+            show_default=False,
+        ),
+    ] = None,
+) -> None:
+    """Boot a Linux in virtual time, run a command in it, and print what it prints.
+
+    One seed gives one result, byte for byte, whatever else this machine does. Nothing is
+    installed, and no root is needed. busybox is in there, and what --program names.
+    """
+    if check:
+        _check()
+        return
+    if fetch:
+        _describe(kernel.fetch())
+        return
+    if command is None:
+        raise UsageError("give a COMMAND, --fetch or --check: see sluice lab --help")
+    linux = kernel.find()
+    if linux is None:
+        raise SluiceError("the laboratory has no kernel yet: sluice lab --fetch (38 MB)")
+    booted = image.build(linux, command + "\n", programs=program or [], modules=module or [])
+    result = machine.run(linux, booted, seed=seed)
+    if out is not None:
+        _keep(result.files, out)
+    sys.stdout.buffer.write(result.stdout)
+    sys.stdout.flush()
+    sys.stderr.buffer.write(result.stderr)
+    raise typer.Exit(result.status)
+
+
+def _check() -> None:
+    linux = kernel.find()
+    lacking = missing_to_run()
+    if linux is None:
+        print("kernel: missing: sluice lab --fetch (38 MB)")
+        lacking += missing_to_fetch()
+    else:
+        _describe(linux)
+    packages = " ".join(sorted(set(lacking)))
+    print(f"programs: missing: apt install {packages}" if packages else "programs: there")
+    if lacking or linux is None:
+        raise typer.Exit(1)
+
+
+def _describe(linux: kernel.Kernel) -> None:
+    print(f"kernel: Linux {linux.release}, in {linux.folder}")
+    for name, sha256 in linux.packages.items():
+        print(f"    {name} sha256 {sha256}")
+
+
+def _keep(files: dict[str, bytes], folder: Path) -> None:
+    for name, content in files.items():
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(content)

@@ -1,0 +1,38 @@
+"""What the laboratory needs of this machine, and how to get it."""
+
+from __future__ import annotations
+
+import platform
+import shutil
+from pathlib import Path
+
+from sluicegate.errors import SluiceError
+
+KEYRING = Path("/usr/share/keyrings/debian-archive-keyring.gpg")
+EMULATOR = "qemu-system-x86_64"
+_TO_RUN = {EMULATOR: "qemu-system-x86", "busybox": "busybox-static"}
+_TO_FETCH = {"apt-get": "apt", "apt-cache": "apt", "dpkg-deb": "dpkg"}
+
+
+def missing_to_run() -> list[str]:
+    """Packages of Debian that a run lacks here."""
+    return [package for program, package in _TO_RUN.items() if not shutil.which(program)]
+
+
+def missing_to_fetch() -> list[str]:
+    """Packages of Debian that fetching a kernel lacks here."""
+    lacking = [package for program, package in _TO_FETCH.items() if not shutil.which(program)]
+    return lacking if KEYRING.is_file() else [*lacking, "debian-archive-keyring"]
+
+
+def require(packages: list[str]) -> None:
+    """Refuse to go on without these, and on another kind of processor than the machine's.
+
+    Raises:
+        SluiceError: If there are any, with the command that brings them.
+    """
+    if (here := platform.machine()) != "x86_64":
+        raise SluiceError(f"the laboratory runs programs of this machine: {here} must be x86_64")
+    if packages:
+        names = " ".join(sorted(set(packages)))
+        raise SluiceError(f"the laboratory needs what is not installed: apt install {names}")

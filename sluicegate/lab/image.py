@@ -1,0 +1,114 @@
+"""What the laboratory's machine boots: an initramfs, made without privileges."""
+
+from __future__ import annotations
+
+import lzma
+import re
+import shutil
+import subprocess
+from collections.abc import Iterable
+from pathlib import Path
+
+from sluicegate.errors import SluiceError
+from sluicegate.lab.archive import Link, pack
+from sluicegate.lab.kernel import Kernel
+
+SCRIPT = "lab/script"
+# The script's own words and its exit status go into /out, too: all of it comes back through the
+# second serial port, whose line discipline must not change a byte.
+_INIT = f"""#!/bin/busybox sh
+/bin/busybox --install -s /bin
+export PATH=/programs:/bin HOME=/root LC_ALL=C
+mkdir -p /proc /sys /dev /run /tmp /root /var/run
+mount -t proc proc /proc
+mount -t sysfs sys /sys
+mount -t devtmpfs dev /dev
+mount -t bpf bpf /sys/fs/bpf
+ip link set lo up
+mkdir /out
+cd /root
+/{SCRIPT} >/out/.stdout 2>/out/.stderr </dev/null
+echo $? >/out/.status
+cd /out
+stty -F /dev/ttyS1 raw -echo
+find . | cpio -o -H newc 2>/dev/null | gzip >/tmp/out
+cat /tmp/out >/dev/ttyS1
+poweroff -f
+"""
+
+
+def build(
+    kernel: Kernel,
+    script: str,
+    *,
+    programs: Iterable[str] = (),
+    modules: Iterable[str] = (),
+    files: dict[str, bytes] | None = None,
+) -> bytes:
+    """An initramfs that runs a script.
+
+    Args:
+        kernel: Whose modules there are.
+        script: A shell script; it begins in an empty folder.
+        programs: Names or paths of programs of this machine; they come with their libraries and
+            can be called by their names, before those of busybox.
+        modules: Names of kernel modules, such as `sch_red`; they come with those that they need,
+            into `/lib/modules`, where `modprobe` finds them.
+        files: More files, each with its path (without `/` before it).
+
+    Raises:
+        SluiceError: If a program or a module does not exist.
+    """
+    content: dict[str, bytes | Link] = {
+        "init": _INIT.encode(),
+        SCRIPT: b"#!/programs/sh\n" + script.encode(),
+        "bin/busybox": _program("busybox").read_bytes(),
+    }
+    # busybox's own shell would call its own programs in place of those of the same names
+    for program in ("sh", *programs):
+        path = _program(program)
+        content |= _with_libraries(path)
+    content |= _modules(kernel, modules)
+    return pack(content | (files or {}))
+
+
+def _program(name: str) -> Path:
+    found = shutil.which(name)
+    if found is None:
+        raise SluiceError(f"{name}: there is no such program on this machine")
+    return Path(found)
+
+
+def _with_libraries(program: Path) -> dict[str, bytes | Link]:
+    """A program at `programs/NAME`, and what it is linked with, at the same paths as here."""
+    content: dict[str, bytes | Link] = {f"programs/{program.name}": program.read_bytes()}
+    told = subprocess.run(["ldd", program], capture_output=True, text=True, check=False).stdout
+    for path in re.findall(r"(/\S+) \(0x", told):
+        content[path.lstrip("/")] = Path(path).read_bytes()
+    return content
+
+
+def _modules(kernel: Kernel, names: Iterable[str]) -> dict[str, bytes | Link]:
+    """Modules and those that they need, unpacked, with the list of what needs what."""
+    paths = {path.name.split(".")[0]: path for path in kernel.modules.glob("kernel/**/*.ko.xz")}
+    builtin = (kernel.modules / "modules.builtin").read_text()
+    content: dict[str, bytes | Link] = {}
+    lines: dict[str, str] = {}
+    waiting = list(names)
+    while waiting:
+        name = waiting.pop()
+        if name in lines or f"/{name}.ko" in builtin:
+            continue
+        if name not in paths:
+            raise SluiceError(f"{name}: Linux {kernel.release} has no module of that name")
+        module = lzma.decompress(paths[name].read_bytes())
+        needed = re.search(rb"\0depends=([^\0]*)\0", module)
+        needs = needed[1].decode().split(",") if needed and needed[1] else []
+        # file names have dashes where names of modules have underscores, or not
+        needs = [each if each in paths else each.replace("_", "-") for each in needs]
+        lines[name] = f"{name}.ko:" + "".join(f" {each}.ko" for each in needs)
+        content[f"lib/modules/{kernel.release}/{name}.ko"] = module
+        waiting += needs
+    listed = "".join(f"{line}\n" for line in lines.values())
+    content[f"lib/modules/{kernel.release}/modules.dep"] = listed.encode()
+    return content

@@ -1,0 +1,147 @@
+"""The laboratory's kernel: Debian's, from trixie-backports, in a folder of the user's cache.
+
+apt fetches it with a state of its own, as an ordinary user: the machine's own list of packages is
+neither read nor changed. apt checks Debian's signature of the list and the hash of each package.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+import shutil
+import subprocess
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+
+import platformdirs
+
+from sluicegate.errors import SluiceError
+from sluicegate.lab.check import KEYRING, missing_to_fetch, require
+
+_ARCHIVE = "http://deb.debian.org/debian"
+_SUITE = "trixie-backports"
+# small, and with BPF qdiscs since 6.18
+_METAPACKAGE = "linux-image-cloud-amd64"
+_PARTS = ("binary", "modules", "base")
+_RECORD = "fetched.json"
+
+
+@dataclass(frozen=True)
+class Kernel:
+    """A kernel that was fetched.
+
+    Attributes:
+        release: Such as `7.3.4+deb13-cloud-amd64`.
+        folder: Where its packages are unpacked.
+    """
+
+    release: str
+    folder: Path
+
+    @property
+    def modules(self) -> Path:
+        """The folder of its modules."""
+        return self.folder / "usr" / "lib" / "modules" / self.release
+
+    @property
+    def image(self) -> Path:
+        """The kernel itself."""
+        return self.modules / "vmlinuz"
+
+    @property
+    def packages(self) -> dict[str, str]:
+        """The packages that it came in, and the SHA-256 of each."""
+        packages: dict[str, str] = json.loads((self.folder / _RECORD).read_text())["packages"]
+        return packages
+
+
+def folder() -> Path:
+    """Where kernels are kept."""
+    return platformdirs.user_cache_path("sluicegate") / "kernels"
+
+
+def find() -> Kernel | None:
+    """The kernel that was fetched last; None if none was."""
+    kept = sorted(folder().glob(f"*/{_RECORD}"), key=lambda path: path.stat().st_mtime)
+    return Kernel(kept[-1].parent.name, kept[-1].parent) if kept else None
+
+
+def fetch() -> Kernel:
+    """Bring the kernel of today, unless it is there: 38 MB.
+
+    Raises:
+        SluiceError: If a program for it is missing, or if apt fails; its own words are in the text.
+    """
+    require(missing_to_fetch())
+    folder().mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=folder(), prefix=".fetch-") as name:
+        apt = _Apt(Path(name))
+        release = apt.release()
+        kernel = Kernel(release, folder() / release)
+        if (kernel.folder / _RECORD).is_file():
+            return kernel
+        packages = apt.download([f"linux-{part}-{release}" for part in _PARTS])
+        new = Path(name) / "new"
+        for package in packages:
+            _run("dpkg-deb", "--extract", str(package), str(new))
+        hashes = {each.name: hashlib.sha256(each.read_bytes()).hexdigest() for each in packages}
+        source = f"{_ARCHIVE} {_SUITE}"
+        record = {"release": release, "source": source, "packages": hashes}
+        (new / _RECORD).write_text(json.dumps(record, indent=1) + "\n")
+        # what an interrupted removal left
+        shutil.rmtree(kernel.folder, ignore_errors=True)
+        new.rename(kernel.folder)
+    return kernel
+
+
+class _Apt:
+    """apt with all that it keeps in a folder of ours."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        sources = folder / "sources.list"
+        sources.write_text(f"deb [arch=amd64 signed-by={KEYRING}] {_ARCHIVE} {_SUITE} main\n")
+        (folder / "status").touch()
+        for name in ("lists/partial", "archives/partial", "packages"):
+            (folder / name).mkdir(parents=True)
+        settings = {
+            "Dir::State": folder,
+            "Dir::State::status": folder / "status",
+            "Dir::Cache": folder,
+            "Dir::Etc::sourcelist": sources,
+            "Dir::Etc::sourceparts": "/dev/null",
+            "Dir::Etc::preferencesparts": "/dev/null",
+            "APT::Architecture": "amd64",
+            "APT::Sandbox::User": "root",
+        }
+        self._options = [f"--option={key}={value}" for key, value in settings.items()]
+
+    def release(self) -> str:
+        """The release that Debian's metapackage names today."""
+        self._run("apt-get", "update")
+        said = self._run("apt-cache", "show", "--no-all-versions", _METAPACKAGE)
+        found = re.search(r"^Depends:.*\blinux-image-(\d\S*)", said, re.MULTILINE)
+        if not found:
+            raise SluiceError(f"apt: {_METAPACKAGE} of {_SUITE} names no kernel")
+        return found[1]
+
+    def download(self, names: list[str]) -> list[Path]:
+        """Fetch packages; apt refuses what has another hash than in the signed list."""
+        into = self._folder / "packages"
+        self._run("apt-get", "download", *names, cwd=into)
+        return sorted(into.glob("*.deb"))
+
+    def _run(self, program: str, *arguments: str, cwd: Path | None = None) -> str:
+        return _run(program, "--quiet", *self._options, *arguments, cwd=cwd)
+
+
+def _run(*command: str, cwd: Path | None = None) -> str:
+    done = subprocess.run(command, cwd=cwd, capture_output=True, text=True, check=False)
+    # apt-get update ends with 0 even if it could fetch nothing
+    errors = [line for line in done.stderr.splitlines() if re.match(r"(E|W|Err):? ", line)]
+    if done.returncode or errors:
+        said = "\n".join(errors) or done.stderr.strip()
+        raise SluiceError(f"{command[0]}: {said or f'it ended with {done.returncode}'}")
+    return done.stdout

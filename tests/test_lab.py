@@ -1,0 +1,292 @@
+"""The laboratory, and our qdiscs in it. Nothing is fetched here: without a kernel in the user's
+cache (`sluice lab --fetch`), what boots is skipped."""
+
+import json
+import os
+import re
+import subprocess
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+
+from sluicegate.errors import SluiceError
+from sluicegate.lab import image, kernel, machine
+from sluicegate.lab.archive import Link, pack, unpack
+from sluicegate.lab.bottleneck import compiled, sluiced
+from sluicegate.lab.check import missing_to_run
+
+ROOT = Path(__file__).resolve().parent.parent
+SLUICE = ROOT / ".venv" / "bin" / "sluice"
+FILES = {"a/b/c": b"\0\1\2", "a/empty": b"", "long": bytes(range(256)) * 41}
+
+
+def sluice(*words, **environment):
+    return subprocess.run(
+        [SLUICE, "lab", *words],
+        env=os.environ | environment,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+def lacking():
+    """Why nothing can boot here; empty if it can."""
+    if packages := missing_to_run():
+        return f"apt install {' '.join(packages)}"
+    return "" if kernel.find() else "no kernel: sluice lab --fetch"
+
+
+needs_lab = pytest.mark.skipif(bool(lacking()), reason=f"no laboratory here: {lacking()}")
+
+
+def test_an_archive_has_what_was_put_into_it():
+    assert unpack(pack(FILES | {"a/link": Link("b/c")})) == FILES
+
+
+def test_an_archive_is_the_same_whatever_the_order():
+    assert pack(dict(reversed(FILES.items()))) == pack(FILES)
+
+
+@pytest.mark.parametrize("size", [0, 50, 200, 9000])
+def test_a_torn_archive_is_told(size):
+    whole = pack(FILES)
+    assert size < len(whole)
+    with pytest.raises(SluiceError, match="no whole archive"):
+        unpack(whole[:size])
+
+
+def test_another_reader_finds_the_same_in_an_archive(tmp_path):
+    try:
+        subprocess.run(
+            ["cpio", "--extract", "--quiet"], input=pack(FILES), cwd=tmp_path, check=True
+        )
+    except FileNotFoundError:
+        pytest.skip("apt install cpio")
+    for path, content in FILES.items():
+        assert (tmp_path / path).read_bytes() == content
+
+
+def test_without_a_kernel_the_command_says_how_to_get_one(tmp_path):
+    done = sluice("true", XDG_CACHE_HOME=str(tmp_path))
+    assert (done.returncode, done.stdout) == (1, "")
+    assert "sluice lab --fetch" in done.stderr
+    assert not list(tmp_path.iterdir())
+
+
+def test_missing_programs_are_told_with_the_command_that_brings_them(tmp_path):
+    done = sluice("--check", XDG_CACHE_HOME=str(tmp_path), PATH=str(tmp_path))
+    assert done.returncode == 1
+    assert "kernel: missing: sluice lab --fetch" in done.stdout
+    (line,) = [line for line in done.stdout.splitlines() if line.startswith("programs:")]
+    named = line.removeprefix("programs: missing: apt install ").split()
+    assert {"apt", "busybox-static", "dpkg", "qemu-system-x86"} <= set(named)
+
+
+@needs_lab
+@pytest.mark.parametrize(
+    ("wrong", "told"),
+    [
+        ({"programs": ["no-such-program"]}, "no-such-program: there is no such program"),
+        ({"modules": ["no_such_module"]}, "no_such_module: Linux .* has no module of that name"),
+    ],
+)
+def test_what_an_image_cannot_have_is_told(wrong, told):
+    with pytest.raises(SluiceError, match=told):
+        image.build(kernel.find(), "true", **wrong)
+
+
+@needs_lab
+def test_a_machine_that_hangs_is_stopped():
+    linux = kernel.find()
+    with pytest.raises(SluiceError, match="nothing came back within 1 s"):
+        machine.run(linux, image.build(linux, "true"), patience_s=1)
+
+
+# 200 datagrams of 1042 bytes at once into a queue for 10 before 100 kbit/s; one more is in service
+SCRIPT = """
+set -e
+modprobe dummy
+# it sends packets of its own
+echo 1 >/proc/sys/net/ipv6/conf/default/disable_ipv6
+count() { bpftool prog list | grep -c struct_ops || true; }
+put() { ip link add $1 type dummy; ip link set $1 up; tc qdisc add dev $1 root $2; }
+install() { sluiced qdisc install $1 --aqm $2 --rate 1e5 --limit 10 --object /lab/drop_tail.o; }
+ip link add out type dummy
+ip link set out up
+ip address add 10.9.0.1/24 dev out
+ip neighbour add 10.9.0.2 lladdr 02:00:00:00:00:02 dev out
+for victim in tail front; do
+    install $victim drop_tail:victim=$victim
+    tc qdisc add dev out root $victim
+    /lab/load 200 1 >/dev/null
+    tc -s qdisc show dev out >/out/$victim.waiting
+    sleep 2
+    tc -s qdisc show dev out >/out/$victim.after
+    sluiced qdisc show $victim >/out/$victim.counts
+    tc qdisc del dev out root
+    sluiced qdisc show $victim >/out/$victim.nothing
+    sluiced qdisc remove $victim
+done
+sleep 1
+count >/out/left.after
+
+# what is refused
+install one drop_tail >/dev/null
+for wrong in "one drop_tail" "other red" "marks drop_tail:ecn=true" "fq drop_tail:scheduler=fq" \
+        "much/too/long drop_tail"; do
+    ! install $wrong 2>>/out/refused
+done
+
+# a kind that is taken away goes on where it stands, until the interface vanishes under a load
+put two one
+sluiced qdisc remove one
+tc qdisc add dev out root one 2>>/out/refused || true
+ip link set out down; ip link set two up
+ip address add 10.9.0.1/24 dev two
+ip neighbour add 10.9.0.2 lladdr 02:00:00:00:00:02 dev two
+/lab/load 200 1 >/dev/null
+tc -s qdisc show dev two >/out/unregistered
+ip link del two
+sleep 1
+count >/out/left.vanished
+
+# a loader that is killed while the verifier looks: kill fails if it is through
+sluiced qdisc install killed --aqm red --rate 1e6 --object /lab/red.o &
+sleep 0.3
+kill -9 $!
+wait $! || true
+sleep 1
+count >/out/left.killed
+! sluiced qdisc remove killed 2>>/out/refused
+
+# eight interfaces, each with a queue of its own
+install many drop_tail >/dev/null
+for number in 1 2 3 4 5 6 7 8; do put many$number many; done
+! put many9 many 2>>/out/refused
+tc qdisc del dev many3 root
+tc qdisc add dev many9 root many
+ip address add 10.9.0.1/24 dev many9
+ip neighbour add 10.9.0.2 lladdr 02:00:00:00:00:02 dev many9
+/lab/load 200 1 >/dev/null
+sluiced qdisc show many >/out/many
+
+head -c 16 /dev/urandom >/out/random
+cat /proc/uptime
+echo to stderr >&2
+exit 3
+"""
+
+
+def load_program(folder):
+    """`bench/qdisc_load.c`, which sends datagrams."""
+    program, source = folder / "load", ROOT / "bench" / "qdisc_load.c"
+    subprocess.run(["cc", "-O2", "-static", "-o", program, source], check=True)
+    return program.read_bytes()
+
+
+def results(folder):
+    """Of seeds 1, 1 and 2."""
+    linux = kernel.find()
+    try:
+        files = {f"lab/{aqm}.o": compiled(aqm) for aqm in ("drop_tail", "red")}
+    except SluiceError as error:
+        pytest.skip(str(error))
+    files["lab/load"] = load_program(folder)
+    programs = ["ip", "tc", "bpftool", sluiced()]
+    booted = image.build(linux, SCRIPT, programs=programs, modules=["dummy"], files=files)
+    with ThreadPoolExecutor(2) as pool:
+        return list(pool.map(lambda seed: machine.run(linux, booted, seed=seed), [1, 1, 2]))
+
+
+def check_what_a_script_leaves_comes_back(result):
+    assert result.status == 3, result.stderr.decode()
+    assert result.stderr.endswith(b"to stderr\n")
+    assert len(result.files["random"]) == 16
+
+
+def check_tc_shows_what_a_qdisc_holds_sends_and_drops(result):
+    for victim in ("tail", "front"):
+        _check(result.files, victim)
+
+
+def numbers(text):
+    """Packets sent and dropped, and bytes and packets that wait, as `tc -s` tells."""
+    found = re.search(rb"(\d+) pkt \(dropped (\d+),.*\n backlog (\d+)b (\d+)p", text)
+    return tuple(int(number) for number in found.groups())
+
+
+def _check(files, victim):
+    sent, dropped, waiting_bytes, waiting = numbers(files[f"{victim}.waiting"])
+    # the one in service has left, as with tbf
+    assert sent + waiting == 11
+    assert 0 < waiting < 11
+    assert waiting_bytes == 1042 * waiting
+    assert dropped == 189
+    assert numbers(files[f"{victim}.after"]) == (11, 189, 0, 0)
+
+
+def check_the_victim_is_who_goes(result):
+    counts = {}
+    for victim in ("tail", "front"):
+        counts[victim] = json.loads(result.files[f"{victim}.counts"])
+        assert counts[victim]["sent"] == 11
+        assert counts[victim]["verdicts"]["ADMIT"] == 11
+        assert counts[victim]["verdicts"]["DROP_OVERFLOW"] == 189
+    # all arrive within a millisecond, and each takes 83.36 ms: the k-th to leave has waited for k
+    assert counts["tail"]["sojourn_mean_s"] == pytest.approx(83.36e-3 * 5, rel=0.01)
+    assert counts["tail"]["sojourn_max_s"] == pytest.approx(83.36e-3 * 10, rel=0.01)
+    # the first to wait have gone in favour of the last to arrive
+    assert counts["front"]["sojourn_max_s"] < counts["tail"]["sojourn_max_s"]
+
+
+def check_nothing_is_left_of_a_kind_that_was_removed(result):
+    files = result.files
+    for name in ("tail.nothing", "front.nothing"):
+        assert files[name] == b""
+    assert files["left.after"] == b"0\n"
+    assert files["left.vanished"] == b"0\n"
+    assert files["left.killed"] == b"0\n"
+
+
+def check_a_kind_that_is_taken_away_goes_on_where_it_stands(result):
+    assert b"qdisc one" in result.files["unregistered"]
+    sent, dropped, _, waiting = numbers(result.files["unregistered"])
+    assert (sent + waiting, dropped) == (11, 189)
+
+
+def check_each_interface_has_a_queue_of_its_own(result):
+    counts = [json.loads(line) for line in result.files["many"].splitlines()]
+    assert len(counts) == 8
+    assert sum(each["verdicts"]["DROP_OVERFLOW"] > 0 for each in counts) == 1
+
+
+def check_what_cannot_be_is_told(result):
+    told = result.files["refused"].decode()
+    for line in (
+        "sluiced: one: there is a kind of that name: remove it first",
+        "sluiced: the object is drop_tail, not red compiled as a qdisc",
+        "sluiced: in the kernel, ecn must be false: a BPF qdisc cannot mark",
+        "sluiced: in the kernel, scheduler must be fifo",
+        "sluiced: much/too/long: the name of a kind of qdisc has 1 to 15 letters, digits or",
+        "Specified qdisc kind is unknown",
+        "sluiced: killed: there is no kind of that name",
+        "No space left on device",
+    ):
+        assert line in told
+
+
+# one test, as each process that runs tests would boot machines of its own
+@needs_lab
+def test_qdiscs_in_the_laboratory(tmp_path):
+    first, again, other = results(tmp_path)
+    assert first == again, "one seed gives one result, to the byte"
+    assert first.files["random"] != other.files["random"]
+    check_what_a_script_leaves_comes_back(first)
+    check_tc_shows_what_a_qdisc_holds_sends_and_drops(first)
+    check_the_victim_is_who_goes(first)
+    check_nothing_is_left_of_a_kind_that_was_removed(first)
+    check_a_kind_that_is_taken_away_goes_on_where_it_stands(first)
+    check_each_interface_has_a_queue_of_its_own(first)
+    check_what_cannot_be_is_told(first)
