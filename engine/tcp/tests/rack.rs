@@ -91,3 +91,24 @@ fn in_recovery_the_window_goes_down_by_and_by_to_the_threshold() {
     bench.ack_to(220 * MS, 20);
     assert_eq!(bench.sender.cwnd(), 10.0);
 }
+
+#[test]
+fn a_retransmission_lost_after_a_time_out_reduces_the_window_again() {
+    // Of 20 packets none arrives. After the time-out P10 is sent alone, then P11 and P12, of which
+    // P11 is lost again. If the window went on growing, most of what it lets go could be lost again
+    // and again.
+    let mut bench = Bench::start(Variant::Rack, 10.0, |_| ());
+    bench.ack_to(100 * MS, 10);
+    bench.sent.clear();
+    let mut now_ns = bench.time_out();
+    while bench.sender.timeouts() == 0 {
+        now_ns = bench.time_out();
+    }
+    assert_eq!(bench.sender.ssthresh(), 10.0);
+    bench.sent.clear();
+    bench.ack_to(now_ns + 100 * MS, 11);
+    assert_eq!(bench.sent(), [11, 12]);
+    bench.sack(now_ns + 200 * MS, 11, 12, 13);
+    assert_eq!(bench.sender.ssthresh(), 2.0);
+    assert_eq!(bench.sent(), [11]);
+}

@@ -20,6 +20,14 @@ pub(crate) struct Packet {
     fate: Fate,
 }
 
+/// What was found lost.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Lost {
+    pub packets: u32,
+    /// Whether one of them was a retransmission.
+    pub again: bool,
+}
+
 /// The packets sent and not acknowledged in sequence, in their order.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Flight {
@@ -92,16 +100,18 @@ impl Flight {
         })
     }
 
-    /// Takes for lost all packets in the network of which `is_lost` says so; returns how many.
-    pub fn lose(&mut self, mut is_lost: impl FnMut(&Packet) -> bool) -> u32 {
-        let before = self.lost;
+    /// Takes for lost all packets in the network of which `is_lost` says so.
+    pub fn lose(&mut self, mut is_lost: impl FnMut(&Packet) -> bool) -> Lost {
+        let mut lost = Lost::default();
         for place in 0..self.packets.len() {
             let packet = &self.packets[place];
             if packet.fate == Fate::Flying && is_lost(packet) {
+                lost.packets += 1;
+                lost.again |= packet.retransmitted;
                 self.turn(place as u32, Fate::Lost);
             }
         }
-        self.lost - before
+        lost
     }
 
     /// The first packet taken for lost.

@@ -6,7 +6,7 @@
 //! duplicate ACKs never come.
 
 use super::DUPLICATE_THRESHOLD;
-use super::flight::{Flight, Packet};
+use super::flight::{Flight, Lost, Packet};
 use super::probe::Probe;
 use super::prr::Prr;
 use crate::congestion::Cause;
@@ -90,11 +90,11 @@ impl Rack {
     }
 
     /// Takes for lost what was sent before a packet that arrived, and had its time (RFC 8985, section
-    /// 6.2, steps 4 and 5); returns how many packets.
-    fn find_lost(&mut self, now_ns: u64, srtt_ns: u64, recovers: bool) -> u32 {
+    /// 6.2, steps 4 and 5).
+    fn find_lost(&mut self, now_ns: u64, srtt_ns: u64, recovers: bool) -> Lost {
         self.reorder_at = Deadline::NONE;
         let Some(latest) = self.latest.filter(|_| self.flight.is_out_of_order()) else {
-            return 0;
+            return Lost::default();
         };
         let enough = recovers || self.flight.sacked() >= DUPLICATE_THRESHOLD;
         let window_ns = if enough && !self.reordering_seen {
@@ -145,9 +145,10 @@ pub(crate) fn on_ack<F: FnMut(Segment)>(sender: &mut Sender, moment: &mut Moment
         sender.reduce_window(moment.config, Cause::Loss);
     }
     let lost = find_lost(sender, moment);
-    begin_recovery(sender, moment);
+    begin_recovery(sender, moment, lost);
     if sender.phase == Phase::Recovery {
-        reduce_by_and_by(sender, arrivals.packets, arrivals.advances && lost == 0);
+        let well = arrivals.advances && lost.packets == 0;
+        reduce_by_and_by(sender, arrivals.packets, well);
     } else if arrivals.advances && !recovered {
         sender.grow(moment, ack, arrivals.packets);
     }
@@ -159,8 +160,8 @@ pub(crate) fn on_ack<F: FnMut(Segment)>(sender: &mut Sender, moment: &mut Moment
 pub(crate) fn on_timer<F: FnMut(Segment)>(sender: &mut Sender, moment: &mut Moment<F>) -> bool {
     let rack = sender.rack();
     if rack.reorder_at.is_due(moment.now_ns) {
-        find_lost(sender, moment);
-        begin_recovery(sender, moment);
+        let lost = find_lost(sender, moment);
+        begin_recovery(sender, moment, lost);
         if sender.phase == Phase::Recovery {
             reduce_by_and_by(sender, 0, false);
         }
@@ -212,15 +213,21 @@ fn is_repairing(sender: &Sender) -> bool {
     matches!(sender.phase, Phase::Recovery | Phase::TimedOut)
 }
 
-fn find_lost<F>(sender: &mut Sender, moment: &Moment<F>) -> u32 {
+fn find_lost<F>(sender: &mut Sender, moment: &Moment<F>) -> Lost {
     let srtt_ns = sender.rto.srtt_ns(moment.config);
     let recovers = is_repairing(sender);
     sender.rack().find_lost(moment.now_ns, srtt_ns, recovers)
 }
 
-/// Begins recovery if packets are lost of which no reduction knows.
-fn begin_recovery<F>(sender: &mut Sender, moment: &Moment<F>) {
+/// Begins recovery if packets are lost of which no reduction knows: after a time-out these are
+/// retransmissions, as in Linux. Else the window would go on growing, and most of what it lets go
+/// could be lost again and again.
+fn begin_recovery<F>(sender: &mut Sender, moment: &Moment<F>, found: Lost) {
     let window = sender.window.cwnd;
+    if sender.phase == Phase::TimedOut && found.again {
+        sender.phase = Phase::Open;
+        sender.recover = 0;
+    }
     let lost = sender.rack().flight.has_lost();
     if lost && !is_repairing(sender) && sender.enter_recovery(moment.config) {
         sender.rack().prr = Prr::begin(window);
