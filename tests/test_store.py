@@ -1,5 +1,6 @@
 """The identity of a run: all code that makes its record is in it, and nothing that shows it."""
 
+import importlib
 import shutil
 import subprocess
 import sys
@@ -52,6 +53,8 @@ def test_all_code_that_runs_while_a_record_is_made_is_in_its_identity(maker):
     def note(frame, _event, _argument):
         executed.add(frame.f_code.co_filename)
 
+    # what an import runs is not what makes the record
+    importlib.import_module(maker)
     sys.setprofile(note)
     try:
         MAKERS[maker]()
@@ -79,10 +82,12 @@ def copy(tmp_path_factory):
 
 
 SHOW = """
-import sys
+import functools, sys
 sys.path.insert(0, sys.argv[1])
 from pathlib import Path
 from sluicegate import _engine, store
+# of some 150 files all but one are the same each time
+store.ast.parse = functools.cache(store.ast.parse)
 package = Path(sys.argv[1]) / "sluicegate"
 assert store._PACKAGE == package
 # the real one has 30 MB
