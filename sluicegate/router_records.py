@@ -27,6 +27,8 @@ _MEASURES: dict[str, pl.DataType | type[pl.DataType]] = {
     "delay_ms": _TIMES,
 }
 _PAIRS = pl.List(pl.List(pl.Int64))
+# what every line has
+_ALWAYS = ("link", "time_s", "arrivals", "lost", "marked", "sojourn_ms", "delay_ms", "lateness_ms")
 # in the order of the lines
 _SCHEMA = pl.Schema(
     {
@@ -77,10 +79,11 @@ def read_router_records(path: Path | str) -> pl.DataFrame:
         raise SluiceError(
             f"{path}: must have been written by sluiced run --jsonl: {error}"
         ) from None
-    strange = frame["link"].is_null().arg_true()
-    if len(strange):
-        raise SluiceError(
-            f"{path}: line {strange[0] + 1} must have been written by sluiced run --jsonl: it has "
-            "no link"
-        )
+    for name in _ALWAYS:
+        lacking = frame[name].is_null().arg_true()
+        if len(lacking):
+            raise SluiceError(
+                f"{path}: line {lacking[0] + 1} must have been written by sluiced run --jsonl: it "
+                f"has no {name}"
+            )
     return frame

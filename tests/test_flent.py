@@ -163,6 +163,11 @@ def changed(**changes):
         (changed(version=5), "version = 5 of flent's format must be one of 2, 3, 4"),
         (changed(x_values=[1.0]), r"results.Ping \(ms\) ICMP has 50 values and must have 1"),
         (changed(results={"Ping (ms) ICMP": ["x"] * 50}), "not as flent writes it: ValueError"),
+        (
+            changed(results={"TCP upload": [float("inf")] * 50}),
+            "results.TCP upload has an infinite",
+        ),
+        (changed(x_values=[0.0] * 50), "x_values must be finite and increase"),
     ],
 )
 def test_what_is_no_measurement_is_refused(content, told, tmp_path):

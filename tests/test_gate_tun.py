@@ -2,6 +2,7 @@
 
 import itertools
 import subprocess
+from pathlib import Path
 
 import gate_run
 import pytest
@@ -129,3 +130,12 @@ def test_options_that_do_not_go_together_are_refused(options, told):
     done = subprocess.run(run, capture_output=True, text=True, check=False)
     assert done.returncode == 2
     assert told in done.stderr
+
+
+@pytest.mark.skipif(not Path("/sys/class/net/lo").exists(), reason="no /sys/class/net here")
+def test_check_tells_an_interface_that_is_no_tun_device():
+    done = subprocess.run(
+        [SLUICED, "check", "--tun", "lo", "far"], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 1
+    assert "missing  lo: is an interface, but no TUN device" in done.stdout

@@ -1,6 +1,5 @@
 """The gate: real packets through sluiced, in the words and columns of the network world."""
 
-import itertools
 import json
 import os
 import subprocess
@@ -53,9 +52,13 @@ FLOOD = {"kind": "datagrams", "rate_bps": 8e6, "packet_bytes": 500}
 def test_prediction_and_measurement_stand_side_by_side():
     given = scenario(TCP, POISSON, windows=True)
     told = []
-    predicted, measured = sg.compare(
-        given, world=["network", "gate"], watch=lambda *news: told.append(news)
-    ).records
+    # a run that the machine held up for 50 ms is made again
+    for _ in range(3):
+        predicted, measured = sg.compare(
+            given, world=["network", "gate"], watch=lambda *news: told.append(news)
+        ).records
+        if measured.lateness["max_s"].max() < 0.05:
+            break
     assert (predicted.world, measured.world) == ("network", "gate")
     assert list(measured.measures) == list(predicted.measures)
     for name in ("flows", "replications", "series"):
@@ -70,9 +73,7 @@ def test_prediction_and_measurement_stand_side_by_side():
     # each figure against another that counts the same
     goodput = measured["goodput"].value * 1000 * 8 + measured["datagram_goodput"].value * 4000
     assert goodput <= 1.02 * measured["throughput_bps"].value <= 1.03 * 4e6
-    # on a machine that stalls TCP may wait for a second: one run of three must fill the link
-    runs = itertools.chain([measured], (measure(given, given.disciplines[0]) for _ in range(2)))
-    assert any(run["utilization"].value > 0.8 for run in runs)
+    assert measured["utilization"].value > 0.8
     assert 0 <= measured["queue_mean"].value <= 50
     assert here.samples.max() <= 50
     service_s = 0.002

@@ -75,6 +75,13 @@ def test_without_a_kernel_the_command_says_how_to_get_one(tmp_path):
     assert not list(tmp_path.iterdir())
 
 
+@pytest.mark.parametrize("words", [(), ("--check", "true"), ("--fetch", "--check")])
+def test_one_thing_is_done_at_a_time(words):
+    done = sluice(*words)
+    assert done.returncode == 2
+    assert "give one of COMMAND, --fetch and --check" in done.stderr
+
+
 def test_missing_programs_are_told_with_the_command_that_brings_them(tmp_path):
     done = sluice("--check", XDG_CACHE_HOME=str(tmp_path), PATH=str(tmp_path))
     assert done.returncode == 1

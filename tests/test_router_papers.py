@@ -383,18 +383,19 @@ def test_a_short_measurement_of_redwm_stands_beside_its_prediction(monkeypatch):
 @pytest.mark.usefixtures("small")
 def test_a_short_measurement_of_drop_from_front(monkeypatch):
     monkeypatch.setattr(dff, "REAL", SHORT._replace(replications=1))
+    # a run that the machine held up is told, not kept, and measured again
     found = dff.measure()
+    for _ in range(2):
+        if any("are not valid" in each for each in found.findings):
+            found = dff.measure()
     by_quantity = {row.quantity: row for row in found.rows}
-    losses = []
     for name in ("RED", "DSRED", "FRED", "ARED"):
         for victim in ("tail", "front"):
-            losses.append(by_quantity[f"loss ratio (%), UDP, {name}, {victim}"].measured)
+            row = by_quantity[f"loss ratio (%), UDP, {name}, {victim}"]
+            assert row.measured == pytest.approx(75, abs=4)
         tail, front = (
             by_quantity[f"mean delay (ms), UDP, {name}, {victim}"] for victim in ("tail", "front")
         )
         # three of four datagrams are dropped: at the head they leave those that came last
         assert front.measured < tail.measured
         assert front.predicted.value < tail.predicted.value
-    # a machine that stalls in one run makes it lose a burst more, and not less
-    assert min(losses) > 71
-    assert np.median(losses) == pytest.approx(75, abs=4)

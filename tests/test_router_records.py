@@ -39,7 +39,14 @@ def test_a_router_that_has_told_nothing_yet_has_no_lines(tmp_path, capsys):
 
 
 @pytest.mark.parametrize(
-    "line", ["nonsense", "[1]", '{"a": 1}', '{"link": "forward", "sent": "x"}']
+    "line",
+    [
+        "nonsense",
+        "[1]",
+        '{"a": 1}',
+        '{"link": "forward"}',
+        '{"link": "forward", "sent": "x"}',
+    ],
 )
 def test_other_lines_are_refused(line, tmp_path, capsys):
     path, parquet = tmp_path / "other.jsonl", tmp_path / "other.parquet"

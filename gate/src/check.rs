@@ -1,6 +1,6 @@
 //! `sluiced check`: what is missing on this machine, and the command that mends it.
 
-use std::fs;
+use std::{fs, path::Path};
 
 use nix::sys::socket::{AddressFamily, SockFlag, SockType, setsockopt, socket, sockopt};
 
@@ -131,6 +131,10 @@ fn tun_devices() -> Found {
 }
 
 fn device(name: &str) -> Found {
+    let kept = Path::new("/sys/class/net").join(name);
+    if kept.exists() && !kept.join("tun_flags").exists() {
+        return missing("is an interface, but no TUN device", "name another one");
+    }
     if nix::net::if_::if_nametoindex(name).is_ok() {
         return Ok("there; sluiced run says if it may not have it".into());
     }

@@ -36,7 +36,7 @@ pub enum Command {
     Check(CheckOptions),
     /// Compile an AQM for BPF and ask this kernel's verifier; needs root and clang.
     Verify(VerifyOptions),
-    /// Have the kernel do the gate's work: an AQM as a kind of qdisc. Needs root and Linux 6.18.
+    /// Have the kernel do the gate's work: an AQM as a kind of qdisc. Needs root and Linux 6.16 or newer.
     #[command(subcommand)]
     Qdisc(QdiscCommand),
 }

@@ -3,16 +3,11 @@
 //! Both make the calls of one run, in turns of [`QUESTIONS`]. Prints a line for each turn: name, ns
 //! of a call in the engine, ns of it in the kernel. Ends with code 2 where BPF may not be loaded.
 
-#[path = "../tests/common/mod.rs"]
-mod common;
-
 use std::{hint::black_box, process::exit, time::Instant};
 
 use sluice_aqm::{Class, all};
 use sluice_contract::{Calls, drive, long};
 use sluice_kernel::{Judge, KernelError, Program, QUESTIONS, Question, compile};
-
-use common::question;
 
 const BURSTS: usize = 15_000;
 
@@ -22,7 +17,10 @@ fn measure(class: &'static Class) -> Result<(), KernelError> {
     let mut judge = Judge::load(&compile(Program::Judge, class, None)?, &case.aqm)?;
     let mut engine = case.aqm.start();
     for calls in calls.0.chunks_exact(QUESTIONS) {
-        let mut questions: Vec<Question> = calls.iter().map(question).collect();
+        let mut questions: Vec<Question> = calls
+            .iter()
+            .map(|call| Question::new(call.view, call.asked))
+            .collect();
         let begun = Instant::now();
         for call in calls {
             black_box(call.repeat(&mut engine));

@@ -9,7 +9,7 @@ use libbpf_rs::{
     Map, MapCore, MapFlags, ProgramInput,
     libbpf_sys::{bpf_map_lookup_elem, bpf_map_update_elem},
 };
-use sluice_aqm::{Configured, Verdict, View};
+use sluice_aqm::{Asked, Configured, View};
 
 use crate::{
     KernelError,
@@ -19,22 +19,6 @@ use crate::{
 
 /// Questions that are answered at a time.
 pub const QUESTIONS: usize = 16384;
-
-/// What an AQM is asked or told.
-#[repr(u32)]
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Asked {
-    /// To judge a packet that arrives.
-    Arrive,
-    /// To judge a packet that leaves.
-    Depart,
-    /// Its interval is over.
-    Tick,
-    /// A packet joined those that wait.
-    Join,
-    /// A packet left those that wait.
-    Leave,
-}
 
 /// A question; `struct question` of `judge.bpf.c`.
 #[repr(C)]
@@ -54,7 +38,7 @@ impl Question {
         Self {
             view,
             asked,
-            verdict: Verdict::Admit as u32,
+            verdict: u32::MAX,
         }
     }
 }

@@ -11,7 +11,7 @@ mod qdisc;
 mod refusal;
 
 pub use compile::{Object, Program, compile};
-pub use judge::{Asked, Judge, QUESTIONS, Question};
+pub use judge::{Judge, QUESTIONS, Question};
 pub use qdisc::{Counts, Kind, Settings};
 
 use sluice_aqm::{Class, Configured};

@@ -3,13 +3,9 @@
 //! These tests need root. `tests/test_kernel.py` runs them, and skips them with the reason where BPF
 //! may not be loaded.
 
-mod common;
-
-use sluice_aqm::{Configured, Verdict, all};
-use sluice_contract::{Asked, Call, Calls, drive, long, vectors};
+use sluice_aqm::{Asked, Configured, Verdict, all};
+use sluice_contract::{Call, Calls, drive, long, vectors};
 use sluice_kernel::{Judge, Program, QUESTIONS, Question, compile};
-
-use common::question;
 
 /// Decisions of each AQM.
 const LEAST: usize = 1_000_000;
@@ -23,7 +19,10 @@ fn compare(name: &str, aqm: &Configured, calls: &[Call]) -> (f64, u32) {
     let mut judge = judge.unwrap_or_else(|error| panic!("{name}: {error}"));
     let (mut engine, mut took_ns) = (aqm.start(), 0);
     for (part, calls) in calls.chunks(QUESTIONS).enumerate() {
-        let mut answered: Vec<Question> = calls.iter().map(question).collect();
+        let mut answered: Vec<Question> = calls
+            .iter()
+            .map(|call| Question::new(call.view, call.asked))
+            .collect();
         took_ns += judge.answer(&mut answered).unwrap();
         for (place, (call, answer)) in calls.iter().zip(&answered).enumerate() {
             let number = part * QUESTIONS + place;

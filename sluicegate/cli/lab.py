@@ -60,14 +60,14 @@ def lab(
     One seed gives one result, byte for byte, whatever else this machine does. Nothing is
     installed, and no root is needed. busybox is in there, and what --program names.
     """
+    if (command is not None) + fetch + check != 1:
+        raise UsageError("give one of COMMAND, --fetch and --check: see sluice lab --help")
     if check:
         _check()
         return
-    if fetch:
+    if command is None:
         _describe(kernel.fetch())
         return
-    if command is None:
-        raise UsageError("give a COMMAND, --fetch or --check: see sluice lab --help")
     linux = kernel.find()
     if linux is None:
         raise SluiceError("the laboratory has no kernel yet: sluice lab --fetch (38 MB)")

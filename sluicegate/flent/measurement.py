@@ -179,6 +179,10 @@ def _parsed(content: Any, path: Path) -> Measurement:
                 f"{path}: results.{name} has {len(values)} values and must have {len(times_s)}, as "
                 "x_values"
             )
+        if np.isinf(values).any():
+            raise SluiceError(f"{path}: results.{name} has an infinite value: all must be finite")
+    if not np.isfinite(times_s).all() or (np.diff(times_s) <= 0).any():
+        raise SluiceError(f"{path}: x_values must be finite and increase, in seconds")
     start = datetime.fromisoformat(metadata["TIME"])
     meta = metadata.get("SERIES_META", {})
     return Measurement(

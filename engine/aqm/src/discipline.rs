@@ -70,6 +70,22 @@ fn settle(verdict: Verdict, view: &View) -> Verdict {
     settled.expect("a verdict is settled to a verdict")
 }
 
+/// Which function of an AQM is called; `enum asked` of `judge.bpf.c`.
+#[repr(u32)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Asked {
+    /// To judge a packet that arrives.
+    Arrive,
+    /// To judge a packet that leaves.
+    Depart,
+    /// Its interval is over.
+    Tick,
+    /// A packet joins those that wait.
+    Join,
+    /// A packet leaves those that wait.
+    Leave,
+}
+
 /// An AQM of `aqm/` (or of a user's header) with its parameters set. Cheap to clone.
 #[derive(Clone)]
 pub struct Configured(Arc<Inner>);

@@ -16,7 +16,7 @@ mod trial;
 
 pub use class::{Class, Functions, LoadError, all, find, load};
 pub use compile::compile;
-pub use discipline::{Aqm, Configured, Discipline, Running, Victim};
+pub use discipline::{Aqm, Asked, Configured, Discipline, Running, Victim};
 pub use ffi::{Verdict, View};
 pub use params::{ONE, Param, ParamError, Scale, Value};
 pub use source::{AnyAqm, AqmSource};

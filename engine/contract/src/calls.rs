@@ -1,24 +1,9 @@
 //! What an AQM is asked and told, one call after the other.
 
-use sluice_aqm::{Aqm, Verdict, View};
+use sluice_aqm::{Aqm, Asked, Verdict, View};
 use sluice_queue::{Event, Observer};
 
 use crate::link::Plain;
-
-/// Which function of an AQM is called.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Asked {
-    /// To judge a packet that arrives.
-    Arrive,
-    /// To judge a packet that leaves.
-    Depart,
-    /// Its interval is over.
-    Tick,
-    /// A packet joined those that wait.
-    Join,
-    /// A packet left those that wait.
-    Leave,
-}
 
 /// One call, and the settled verdict; that of what decides nothing is `Admit`.
 #[derive(Clone, Copy, Debug)]

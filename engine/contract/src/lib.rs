@@ -13,7 +13,7 @@ mod cases;
 mod link;
 mod vectors;
 
-pub use calls::{Asked, Call, Calls};
+pub use calls::{Call, Calls};
 pub use cases::{Arrival, Case, SLOT_NS, SLOTS_PER_UNIT, UNIT_BYTES, cases, long};
 pub use link::{Plain, drive, log};
 pub use vectors::{LEAST, Vector, judgements, vectors};

@@ -5,12 +5,12 @@
 use std::{collections::HashMap, fmt::Write};
 
 use rand::Rng;
-use sluice_aqm::{Configured, Discipline, ONE, Running, Value, Verdict, Victim, all, find};
+use sluice_aqm::{Asked, Configured, Discipline, ONE, Running, Value, Verdict, Victim, all, find};
 use sluice_queue::{Scheduler, datagram_flow_hash};
 use sluice_random::{Stream, stream};
 
 use crate::{
-    calls::{Asked, Call, Calls},
+    calls::{Call, Calls},
     link::{Link, Plain},
 };
 

@@ -6,8 +6,8 @@ use std::{
     path::Path,
 };
 
-use sluice_aqm::{Aqm, Configured, all};
-use sluice_contract::{Asked, Call, LEAST, Vector, judgements, vectors};
+use sluice_aqm::{Aqm, Asked, Configured, all};
+use sluice_contract::{Call, LEAST, Vector, judgements, vectors};
 
 fn first_difference<'a>(file: &'a str, text: &'a str) -> String {
     let differ = |(_, (one, other)): &(usize, (&str, &str))| one != other;
