@@ -31,8 +31,8 @@ PACKET_BYTES = 500
 LEAST_DEVIATION, LEAST_SHARE = 0.5, 0.5
 _PAIRS = (0.9, 0.95, 1.0, 1.05, 1.1)
 _SAMPLES_PER_RTT = 20
-# of the run: enough for the loss ratio of LRED and for some tens of periods
-_LEAST_S, _ROUND_TRIPS = 40.0, 300
+# of the run: enough for the slow mode of the loss ratio of LRED, and for some tens of periods
+_LEAST_S, _ROUND_TRIPS = 200.0, 400
 
 
 @dataclass(frozen=True)
