@@ -16,8 +16,8 @@ from sluicegate.stability.plant import Linearisation
 
 LINEARISATIONS: tuple[Linearisation, ...] = ("reduced", "constant", "full")
 # how far R and N are followed, and in how many steps
-_FARTHEST, _STEPS = 1000.0, 120
-_HALVINGS = 40
+_FARTHEST, _STEPS = 1000.0, 80
+_HALVINGS = 24
 
 
 @dataclass(frozen=True)

@@ -111,11 +111,13 @@ class Spot:
     Attributes:
         flows: N.
         rtt_s: R, s.
+        stable: What the full model says.
         oscillates: Whether its queue did.
     """
 
     flows: float
     rtt_s: float
+    stable: bool
     oscillates: bool
 
 
