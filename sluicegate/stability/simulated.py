@@ -1,13 +1,17 @@
 """The same network, packet by packet: does the queue oscillate where the theory says so?
 
 A dumb-bell of the network world: N persistent flows of NewReno without delayed ACKs, whose round
-trips, queue included, are within 10 % of R. A queue **oscillates** if, in the second half of the
-run, its autocorrelation has a peak of at least a quarter at a lag between 0.6 and 1.4 predicted
-periods: of a disturbance, a quarter is left one period later. The period follows from the imaginary
-part of the rightmost root.
+trips, queue included, are within 10 % of R. In the second half of the run, the queue **oscillates**
+if one of these holds:
 
-Amplitudes do not tell: real TCP halves its window once per round trip at most, so that the swing of
-an unstable loop can be smaller than the noise of a stable one.
+- Its autocorrelation has a peak of at least a quarter at a lag between 0.6 and 1.4 predicted
+  periods: of a disturbance, a quarter is left one period later. The period follows from the
+  imaginary part of the rightmost root.
+- Its standard deviation is at least half of its mean: far beyond the boundary the buffer is empty
+  again and again, without any period.
+
+A small amplitude does not tell: real TCP halves its window once per round trip at most, so that the
+swing of an unstable loop can be smaller than the noise of a stable one.
 """
 
 from __future__ import annotations
@@ -27,7 +31,7 @@ from sluicegate.worlds.network import Dumbbell, NetworkScenario, Tcp, TcpFlows
 FloatArray = NDArray[np.float64]
 
 PACKET_BYTES = 500
-LEAST_MEMORY = 0.25
+LEAST_MEMORY, LEAST_DEVIATION = 0.25, 0.5
 # of the predicted period: where the peak is looked for
 _NEAR = (0.6, 1.4)
 _PAIRS = (0.9, 0.95, 1.0, 1.05, 1.1)
@@ -51,7 +55,7 @@ class Swing:
     @property
     def oscillates(self) -> bool:
         """By the rule at the top of this file."""
-        return self.memory >= LEAST_MEMORY
+        return self.memory >= LEAST_MEMORY or self.deviation >= LEAST_DEVIATION
 
 
 def scenario_of(
