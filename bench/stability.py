@@ -71,6 +71,17 @@ def gain_at(network, aqm, queue, place, draw):
     return float(np.exp(draw.uniform(*np.log(spans[place % len(spans)]))))
 
 
+def drawn(aqm, place, draw):
+    """A network, the queue to hold and the gain's factor."""
+    while True:
+        network = random_network(draw)
+        queue = max(5, round(0.25 * network.rtt_s * network.capacity_pps))
+        factor = gain_at(network, aqm, queue, place, draw)
+        # LRED takes no smaller beta
+        if aqm != "lred" or rules.safe_beta(network).boundary * factor >= 1e-6:
+            return network, queue, factor
+
+
 def measure(aqm, network, queue, factor):
     """Roots by linearisation, and the simulated swing."""
     chosen = discipline(aqm, network, queue, factor)
@@ -89,9 +100,7 @@ def table(aqm, seed):
     )
     draw, counts = np.random.default_rng(seed), Counter()
     for place in range(NETWORKS):
-        network = random_network(draw)
-        queue = max(5, round(0.25 * network.rtt_s * network.capacity_pps))
-        factor = gain_at(network, aqm, queue, place, draw)
+        network, queue, factor = drawn(aqm, place, draw)
         roots, found, late = measure(aqm, network, queue, factor)
         reduced, full = (root.real * network.rtt_s for root in roots.values())
         print(

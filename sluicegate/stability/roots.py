@@ -25,7 +25,7 @@ _NODES = 20
 _STEPS = 50
 # of the turning argument: no step between two frequencies may turn further
 _TURN = np.pi / 4
-_MOST_FREQUENCIES = 2_000_000
+_LOWEST, _MOST_FREQUENCIES = 1e-18, 2_000_000
 
 
 def closed(plant: Plant, controller: Controller) -> tuple[FloatArray, FloatArray]:
@@ -54,12 +54,19 @@ def closed(plant: Plant, controller: Controller) -> tuple[FloatArray, FloatArray
     return now, delayed
 
 
-def quasi_polynomial(s: ComplexArray, now: FloatArray, delayed: FloatArray, rtt_s: float) -> (
-    ComplexArray
-):
+def quasi_polynomial(
+    s: ComplexArray, now: FloatArray, delayed: FloatArray, rtt_s: float
+) -> ComplexArray:
     """det(s I - A - A_R e^(-s R)) at each s, any shape; see `closed`."""
-    s = np.asarray(s, dtype=np.complex128)[..., None, None]
-    return np.asarray(np.linalg.det(s * np.eye(len(now)) - now - delayed * np.exp(-s * rtt_s)))
+    late = np.exp(-s * rtt_s)
+    size = range(len(now))
+    m = [[(i == j) * s - now[i, j] - delayed[i, j] * late for j in size] for i in size]
+    found = m[0][0] * m[1][1] - m[0][1] * m[1][0]
+    if len(now) == 3:
+        found = found * m[2][2]
+        found = found + m[0][2] * (m[1][0] * m[2][1] - m[1][1] * m[2][0])
+        found = found + m[1][2] * (m[0][1] * m[2][0] - m[0][0] * m[2][1])
+    return np.asarray(found)
 
 
 def rightmost_root(plant: Plant, controller: Controller) -> complex:
@@ -91,7 +98,7 @@ def unstable_roots(plant: Plant, controller: Controller) -> int:
     top = 100 * (np.abs(now).sum() + np.abs(delayed).sum())
     count = 4000
     while count < _MOST_FREQUENCIES:
-        frequencies = np.concatenate([[0.0], np.geomspace(top * 1e-10, top, count)])
+        frequencies = np.concatenate([[0.0], np.geomspace(top * _LOWEST, top, count)])
         values = quasi_polynomial(1j * frequencies, now, delayed, plant.rtt_s)
         turns = np.angle(values[1:] / values[:-1])
         if np.abs(turns).max() < _TURN:
