@@ -65,6 +65,13 @@ def commands(root, tmp_path):
             ["simulate", light, *SHORT, "--aqm", "red", "--arrivals", "geometric:rate=0"],
             ["simulate", dumbbell, "--aqm", "codel", "--duration", "2"],
         ],
+        "stability": [
+            [
+                "stability",
+                *("--aqm", "pi", "--aqm", "red:max_th=900,max_p=0.5"),
+                *("--flows", "300", "--rtt", "0.35", "--rate", "10e6", "--out", tmp_path),
+            ],
+        ],
         "fit": [["fit", root / "captures" / "gateway.pcap"]],
         "trace": [["trace", trace], ["trace", root / "tests" / "data" / "ns2.tr"]],
     }

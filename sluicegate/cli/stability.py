@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -19,10 +20,11 @@ from sluicegate.scenario import Discipline, NetworkScenario, load
 if TYPE_CHECKING:
     from sluicegate.stability.assessment import Assessment
     from sluicegate.stability.plots import Spot
+    from sluicegate.worlds import Watch
 
 _ASSUMED = (
-    "Models: reduced is LRED's equations 7 and 8; constant leaves nothing out of its equations 4 and "
-    "5; in full the round trip follows the queue, too, as in simulations."
+    "Models: reduced is LRED's equations 7 and 8; constant leaves nothing out of its equations 4 "
+    "and 5; in full the round trip follows the queue, too, as in simulations."
 )
 
 
@@ -149,6 +151,10 @@ def _spots(
                 (float(flows[0]), float(flows[-1])),
                 (float(rtts_s[0]), float(rtts_s[-1])),
                 count,
-                tell=lambda done, name=name: watch(name, done, count, f"network {done} of {count}"),
+                tell=partial(_tell, watch, name, count),
             )
     return made
+
+
+def _tell(watch: Watch, name: str, count: int, done: int) -> None:
+    watch(name, done, count, f"network {done} of {count}")

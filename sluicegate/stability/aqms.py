@@ -115,7 +115,7 @@ class Lred(AqmModel):
         self, state: float, queue: float, growth: float, lost: float, network: FluidNetwork
     ) -> float:
         """Equations 1 and 2 as a low pass of the same mean age."""
-        return (lost - state) / self._age_s
+        return float((lost - state) / self._age_s)
 
 
 class _Regulating(AqmModel):
@@ -263,7 +263,7 @@ class Red(AqmModel):
         self._grid = self._max_th / 500
         count = math.ceil(1.02 * self._top / self._grid) + 2
         averages = [self._grid * k for k in range(count)]
-        self._drops = [self._happening(p) for p in aqm.drop_probability(averages)]
+        self._function = aqm.drop_probability(averages).tolist()
 
     def _happening(self, p: float) -> float:
         """Share of packets dropped where the drop function gives p: the inverse of the mean gap."""
@@ -300,9 +300,7 @@ class Red(AqmModel):
     def _pole(self, network: FluidNetwork) -> float:
         """-ln(1 - w) for each update of the average, rad/s."""
         by_clock = self.params["sampling"] == "clock"
-        updates_hz = (
-            1 / self.params["sampling_interval"] if by_clock else network.capacity_pps
-        )
+        updates_hz = 1 / self.params["sampling_interval"] if by_clock else network.capacity_pps
         w = self.params["w"]
         return math.inf if w >= 1 else -math.log1p(-w) * updates_hz
 
@@ -312,10 +310,10 @@ class Red(AqmModel):
 
     def drop(self, state: float, queue: float) -> float:
         """The drop function of the average, as it happens."""
-        place = min(state / self._grid, len(self._drops) - 1.001)
+        place = min(state / self._grid, len(self._function) - 1.001)
         whole = int(place)
-        below, above = self._drops[whole : whole + 2]
-        return below + (above - below) * (place - whole)
+        below, above = self._function[whole : whole + 2]
+        return self._happening(below + (above - below) * (place - whole))
 
     def change(
         self, state: float, queue: float, growth: float, lost: float, network: FluidNetwork

@@ -45,13 +45,17 @@ class Assessment:
         where the AQM has no equilibrium before it does.
         """
         outwards = 1 if self.loops[linearisation].is_stable else -1
-        factor = self._edge(lambda x: self.network.with_(rtt_s=x * self.network.rtt_s), outwards, linearisation)
+        factor = self._edge(
+            lambda x: self.network.with_(rtt_s=x * self.network.rtt_s), outwards, linearisation
+        )
         return None if factor is None else factor * self.network.rtt_s
 
     def edge_flows(self, linearisation: Linearisation) -> float | None:
         """The number of flows at which it does: the fewest that are stable; see `edge_rtt_s`."""
         outwards = -1 if self.loops[linearisation].is_stable else 1
-        factor = self._edge(lambda x: self.network.with_(flows=x * self.network.flows), outwards, linearisation)
+        factor = self._edge(
+            lambda x: self.network.with_(flows=x * self.network.flows), outwards, linearisation
+        )
         return None if factor is None else factor * self.network.flows
 
     def _edge(

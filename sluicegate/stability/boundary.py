@@ -1,6 +1,7 @@
 """Where proportional control stops being stable: lemmas 1 to 4 and theorem 1 of LRED.
 
-With p = p0 + H (q - q0) the loop meets the imaginary axis at the frequency omega (equations 18, 19),
+With p = p0 + H (q - q0) the loop meets the imaginary axis at the frequency omega (equations 18
+and 19),
 
     omega^2 = (sqrt(K11^4 + 4 K_C^2 H^2) - K11^2) / 2,
 
@@ -31,7 +32,7 @@ _SCANNED = 400
 
 
 def crossing_frequency(network: FluidNetwork, gain: float) -> float:
-    """omega at which the loop's gain is 1, rad/s: equations 18 and 19.
+    """Omega at which the loop's gain is 1, rad/s: equations 18 and 19.
 
     Args:
         network: The network.
@@ -58,7 +59,7 @@ def greatest_gain(network: FluidNetwork) -> float:
 
 
 def boundary_frequency(network: FluidNetwork) -> float:
-    """omega on the boundary H*(N, C, R), rad/s: equation 21 alone, which does not know H."""
+    """Omega on the boundary H*(N, C, R), rad/s: equation 21 alone, which does not know H."""
 
     def excess(phase: float) -> float:
         return float(phase + np.arctan(phase / (network.rtt_s * network.k11)) - np.pi / 2)
@@ -111,9 +112,7 @@ def least_flows(
     return _first_zero(excess, span[::-1], "flows")
 
 
-def _first_zero(
-    excess: Callable[[float], float], span: tuple[float, float], name: str
-) -> float:
+def _first_zero(excess: Callable[[float], float], span: tuple[float, float], name: str) -> float:
     """The first zero of a function of a logarithm, from one end of a span to the other."""
     places = np.linspace(np.log(span[0]), np.log(span[1]), _SCANNED)
     values = np.array([excess(float(place)) for place in places])

@@ -43,7 +43,7 @@ def rem_bound_s(
     It takes 1 - phi^-u for u ln phi (equation 39); `rem_exact_bound_s` does not.
     """
     rise = gamma * alpha * (limit - q_ref) * np.log(phi)
-    return np.asarray(p0) * interval_s / rise
+    return np.asarray(p0 * np.float64(interval_s) / rise)
 
 
 def rem_exact_bound_s(

@@ -1,4 +1,4 @@
-"""The feedback loop of TCP, queue and AQM: frequency response with exact delay, margins, verdict."""
+"""The feedback loop of TCP, queue and AQM: its response with exact delay, margins, verdict."""
 
 from __future__ import annotations
 
@@ -69,8 +69,8 @@ class Loop:
         Args:
             frequencies: Angular, above 0, rad/s, any shape.
         """
-        s = 1j * np.asarray(frequencies, dtype=np.float64)
-        return np.asarray(self.controller.transfer(s) * self.plant.transfer(s))
+        s = np.asarray(1j * np.asarray(frequencies), dtype=np.complex128)
+        return self.controller.transfer(s) * self.plant.transfer(s)
 
     @cached_property
     def rightmost_root(self) -> complex:

@@ -42,7 +42,9 @@ def network_of(scenario: NetworkScenario, discipline: Discipline) -> FluidNetwor
         raise SluiceError("flows.tcp.delayed_ack_s must be the same everywhere for the model")
     count = sum(group.count for group in flows)
     capacity_pps = topology.rate_bps / 8 / sizes.pop()
-    rtts_s = np.concatenate([np.resize(_empty_rtts_s(topology, group), group.count) for group in flows])
+    rtts_s = np.concatenate(
+        [np.resize(_empty_rtts_s(topology, group), group.count) for group in flows]
+    )
     empty_s = float(rtts_s.mean())
     model = model_of(discipline)
 
@@ -52,10 +54,8 @@ def network_of(scenario: NetworkScenario, discipline: Discipline) -> FluidNetwor
     return network(empty_s + _wait_s(model, network, empty_s))
 
 
-def _wait_s(
-    model: AqmModel, network: Callable[[float], FluidNetwork], empty_s: float
-) -> float:
-    """The wait in the equilibrium's queue, which the round trip that it follows from includes, s."""
+def _wait_s(model: AqmModel, network: Callable[[float], FluidNetwork], empty_s: float) -> float:
+    """The wait in the equilibrium's queue, which depends on the round trip with it, s."""
 
     def excess(wait_s: float) -> float:
         at = network(empty_s + wait_s)
@@ -77,13 +77,15 @@ def _wait_s(
 def _checked(group: object, place: int) -> TcpFlows:
     where = f"flows[{place}]"
     if not isinstance(group, TcpFlows) or group.packets is not None or group.stop_s is not None:
-        raise SluiceError(f"{where} must be TCP flows without end (kind = 'tcp'): the model has no other")
+        raise SluiceError(
+            f"{where} must be TCP flows without end (kind = 'tcp'): the model has no other"
+        )
     if group.route not in (None, "forward") or group.source is not None:
         raise SluiceError(f"{where}.route must be 'forward': the model has one direction")
     if group.tcp.congestion_control != "reno":
         raise SluiceError(
-            f"{where}.tcp.congestion_control = {group.tcp.congestion_control!r} must be 'reno': the "
-            "model's windows grow by a packet per round trip and are halved"
+            f"{where}.tcp.congestion_control = {group.tcp.congestion_control!r} must be 'reno': "
+            "the model's windows grow by a packet per round trip and are halved"
         )
     return group
 

@@ -16,9 +16,9 @@ from sluicegate.stability.transient import Transient, transient
 
 HOW = (
     "Models: `reduced` is that of LRED's equations 7 and 8, by which its lemmas and its beta are "
-    "made; `constant` leaves nothing out of its equations 4 and 5; in `full` the round trip follows "
-    "the queue, too, which is the model that simulations agree with. The greatest R and the least N "
-    "are where the verdict changes if nothing else does."
+    "made; `constant` leaves nothing out of its equations 4 and 5; in `full` the round trip "
+    "follows the queue, too, which is the model that simulations agree with. The greatest R and "
+    "the least N are where the verdict changes if nothing else does."
 )
 # a map goes so far to both sides
 _AROUND, _POINTS = 10.0, 21
@@ -49,8 +49,8 @@ def stability_page(
     page.table(
         [*rows.RECOMMENDED_HEADER, "why not"],
         [[*rows.recommended_cells(row), row.reason] for row in recommendations],
-        "Coefficients by each paper's rule for this network as the worst case: the fewest flows and "
-        "the longest round trip. Verdict and margin are the full model's.",
+        "Coefficients by each paper's rule for this network as the worst case: the fewest flows "
+        "and the longest round trip. Verdict and margin are the full model's.",
     )
     page.section("In frequency")
     full = {each.discipline: each.loops["full"] for each in assessments}
@@ -69,8 +69,8 @@ def stability_page(
         page.figure(
             steps_figure(steps, at_s),
             "Steps of the network",
-            "The nonlinear model, whose round trip follows the queue, starts in its equilibrium; at "
-            "the line the network changes.",
+            "The nonlinear model, whose round trip follows the queue, starts in its equilibrium; "
+            "at the line the network changes.",
             "; ".join(
                 f"{name}: the queue ends at {each.queue[-1]:.3g} packets under {aqm}"
                 for name, found in steps.items()

@@ -3,9 +3,9 @@
     x' = A x(t) + A_R x(t - R) + B p(t - R),   x = (window, queue), in differences from (w0, q0).
 
 Three linearisations. `reduced` is LRED's: the round trip is constant, and the window of one round
-trip ago is taken for the present one (equations 7 and 8). `constant` leaves nothing out of equations
-4 and 5: half of the window's damping comes a round trip late. `full` has the round trip follow the
-queue, too: a longer queue slows all flows down.
+trip ago is taken for the present one (equations 7 and 8). `constant` leaves nothing out of
+equations 4 and 5: half of the window's damping comes a round trip late. `full` has the round trip
+follow the queue, too: a longer queue slows all flows down.
 """
 
 from __future__ import annotations

@@ -31,9 +31,7 @@ def nyquist_figure(loops: Mapping[str, Loop]) -> Figure:
     colour = colours(list(loops))
     for place, (name, loop) in enumerate(loops.items()):
         response = loop.response(loop.frequencies())
-        ax.plot(
-            response.real, response.imag, color=colour[name], ls=dash(place), label=label(name)
-        )
+        ax.plot(response.real, response.imag, color=colour[name], ls=dash(place), label=label(name))
     angle = np.linspace(0, 2 * np.pi, 200)
     ax.plot(np.cos(angle), np.sin(angle), color=GREY, lw=0.8, ls=":")
     ax.plot([-1], [0], color="black", marker="+", ms=10, ls="")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from sluicegate.registry import Value
 from sluicegate.scenario import Discipline
 from sluicegate.stability import rules
 from sluicegate.stability.model import FluidNetwork
@@ -35,8 +36,8 @@ def recommended(network: FluidNetwork, queue: float) -> list[Recommendation]:
 
     Args:
         network: N-, R+ and C.
-        queue: To be held, packets. RED's queue follows from its slope: `min_th` is half of this, and
-            p0 is half-way to `max_th`.
+        queue: To be held, packets. RED's queue follows from its slope: `min_th` is half of this,
+            and p0 is half-way to `max_th`.
     """
     beta = rules.safe_beta(network)
     q_ref = _digits(queue)
@@ -47,19 +48,17 @@ def recommended(network: FluidNetwork, queue: float) -> list[Recommendation]:
         )
     ]
     if network.window >= 2:
-        design = {
+        design: dict[str, Value] = {
             "coefficients": "designed",
             "n_min": _whole(network.flows),
             "r_max": _digits(network.rtt_s),
             "capacity": _whole(network.capacity_pps),
             "q_ref": q_ref,
         }
-        found.append(
-            Recommendation(Discipline(aqm="pi", params=design), "PI*: Hollot et al. 2001")
-        )
+        found.append(Recommendation(Discipline(aqm="pi", params=design), "PI*: Hollot et al. 2001"))
     slope = rules.greatest_red_slope(network, _RED_W)
     low, max_p = _digits(queue / 2), _digits(min(1.0, 2 * network.drop_probability))
-    red = {
+    red: dict[str, Value] = {
         "min_th": low,
         "max_th": _digits(low + max_p / slope),
         "max_p": max_p,

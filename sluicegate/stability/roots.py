@@ -103,7 +103,7 @@ def unstable_roots(plant: Plant, controller: Controller) -> int:
         turns = np.angle(values[1:] / values[:-1])
         if np.abs(turns).max() < _TURN:
             # what is left from the last frequency to infinity is small: s^n leads there
-            turned = turns.sum() / (np.pi / 2)
+            turned = float(turns.sum()) / (np.pi / 2)
             return round((len(now) - turned) / 2)
         count *= 8
     raise SluiceError("the loop has a root too near the imaginary axis to tell its side")

@@ -46,7 +46,7 @@ class Swing:
 
     Attributes:
         deviation: Standard deviation over the mean.
-        memory: The autocorrelation's highest peak about one predicted period; 0 where there is none.
+        memory: The autocorrelation's highest peak about one predicted period; 0 without any.
     """
 
     deviation: float
@@ -88,9 +88,7 @@ def scenario_of(
             rate_bps=rate_bps,
             delay_s=quarter_s,
             server_delay_s=quarter_s,
-            client_delays_s=[
-                2 * quarter_s + propagation_s / 2 * (factor - 1) for factor in _PAIRS
-            ],
+            client_delays_s=[2 * quarter_s + propagation_s / 2 * (factor - 1) for factor in _PAIRS],
             access_rate_bps=10 * rate_bps,
         ),
         flows=[

@@ -16,7 +16,7 @@ from sluicegate.worlds.network import simulate
 
 # below, time-outs rule a flow, which the model does not have
 _LEAST_WINDOW = 3.0
-_MOST_TRIES = 2000
+_MOST_TRIES = 400
 _MOST_LIMIT = 100_000
 
 

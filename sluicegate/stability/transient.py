@@ -134,20 +134,16 @@ def transient(
             joined = (flows * solution.end[0] + network.flows - flows) / network.flows
             solution.jump((joined, *solution.end[1:]))
         flows = network.flows
-        equations = _Equations(
-            model, network, _propagation_s(model, network, constant_rtt), limit
-        )
+        equations = _Equations(model, network, _propagation_s(model, network, constant_rtt), limit)
         solution.advance(equations.rate, end - done, equations.bound)
         drops += [model.drop(own, queue) for _, queue, own in solution.points()[done:end]]
         done = end
     points = np.array(solution.points())
-    times_s = np.arange(1, steps + 1) * (until_s / steps)
+    times_s = np.linspace(until_s / steps, until_s, steps)
     return Transient(times_s, points[:, 1], points[:, 0], np.array(drops))
 
 
-def _propagation_s(
-    model: AqmModel, network: FluidNetwork, constant_rtt: bool
-) -> float | None:
+def _propagation_s(model: AqmModel, network: FluidNetwork, constant_rtt: bool) -> float | None:
     """T_p, s; None where the round trip is constant."""
     if constant_rtt:
         return None

@@ -1,8 +1,9 @@
 """Sections 4.2 and 5.1: lemmas and theorems held against the roots of equation 13.
 
 The roots come from the delay equation's infinitesimal generator and from the argument principle
-(`sluicegate.stability.roots`), which know nothing of equations 18 to 25. Networks are random: N from
-20 to 1000, C from 200 to 50,000 packets/s, R from 20 to 600 ms, all uniform in their logarithms.
+(`sluicegate.stability.roots`), which know nothing of equations 18 to 25. Networks are random: N
+from 20 to 1000, C from 200 to 50,000 packets/s, R from 20 to 600 ms, all uniform in their
+logarithms.
 """
 
 from __future__ import annotations
@@ -46,9 +47,7 @@ def networks(count: int) -> list[FluidNetwork]:
 
 def lemma_claims() -> Iterator[Claim]:
     """What sections 4.2 and 5.1 prove."""
-    yield _claim(
-        "With zero delay the system is stable.", "sec. 4.2, equation 14", _without_delay
-    )
+    yield _claim("With zero delay the system is stable.", "sec. 4.2, equation 14", _without_delay)
     yield _claim("Lemma 1: k = 0 gives the smallest R and omega.", "sec. 4.2", _smallest_branch)
     yield _claim(
         "Lemma 2: the system is stable for all R < R*, and R* is unique.", "sec. 4.2", _below_rtt
@@ -62,7 +61,7 @@ def lemma_claims() -> Iterator[Claim]:
         _monotone,
     )
     yield _claim(
-        "Theorems 1 and 2: up to the beta of theorem 2, LRED is stable for any N >= N- and R <= R+.",
+        "Theorems 1 and 2: up to theorem 2's beta, LRED is stable for any N >= N- and R <= R+.",
         "sec. 4.2, 5.1",
         _safe,
     )

@@ -23,8 +23,8 @@ from sluicegate.papers.lred.scenarios import (
 )
 from sluicegate.papers.lred.theory_figures import bounds_figure, surfaces_figure
 from sluicegate.scenario import Discipline
-from sluicegate.stability.assessment import LINEARISATIONS
 from sluicegate.stability.aqms import model_of
+from sluicegate.stability.assessment import LINEARISATIONS
 from sluicegate.stability.boundary import (
     boundary_frequency,
     greatest_gain,
@@ -75,13 +75,14 @@ def _of_example() -> Iterator[Claim]:
         "For any beta <= 0.001, the system is stable with all N >= 300 and R <= 0.35 s.",
         "sec. 5.1, equations 7 and 8",
         [_all("N and R have a stable loop with beta = 0.001", stable)],
-        "The root nearest to the imaginary axis is that of the corner; a lower beta is further away "
-        "(lemma 4).",
+        "The root nearest to the imaginary axis is that of the corner; a lower beta is further "
+        "away (lemma 4).",
     )
-    for name, words in (
-        ("constant", "equations 4 and 5, linear without taking w(t - R) for w(t), are"),
-        ("full", "with a round trip that follows the queue the model is"),
-    ):
+    models: dict[Linearisation, str] = {
+        "constant": "equations 4 and 5, linear without taking w(t - R) for w(t), are",
+        "full": "with a round trip that follows the queue the model is",
+    }
+    for name, words in models.items():
         loop = _loop(_EXAMPLE, lred(), name)
         yield judge(
             f"Ours: {words} stable in the example, too.",
@@ -125,10 +126,11 @@ def _of_light_case() -> Iterator[Claim]:
     flows, rtt_s, _ = _CASES["light"]
     network = FluidNetwork(flows, CAPACITY, rtt_s)
     seen = ((lred(), True), (pi(), True), (pi_star(flows, rtt_s), True), (rem(), False))
-    for name, words in (
-        ("full", "with a round trip that follows the queue, the model of section 4 says"),
-        ("reduced", "equations 7 and 8 say"),
-    ):
+    models: dict[Linearisation, str] = {
+        "full": "with a round trip that follows the queue, the model of section 4 says",
+        "reduced": "equations 7 and 8 say",
+    }
+    for name, words in models.items():
         yield judge(
             f"Ours: {words} of the light case what was seen: REM oscillates, LRED, PI and PI* do "
             "not.",
