@@ -357,11 +357,7 @@ OTHERS = [
         "flows[0].tcp.congestion_control = 'cubic' must be 'reno'",
     ),
     (
-        {
-            "flows": [
-                network.TcpFlows(tcp=network.Tcp(packet_bytes=size)) for size in (500, 1500)
-            ]
-        },
+        {"flows": [network.TcpFlows(tcp=network.Tcp(packet_bytes=size)) for size in (500, 1500)]},
         "flows.tcp.packet_bytes must be the same everywhere, not 500, 1500",
     ),
 ]

@@ -115,8 +115,12 @@ def stability(
     screen.print()
     screen.print(terminal_table(rows.LOOP_HEADER, [rows.loop_cells(row) for row in loops]))
     screen.print()
-    cells = [rows.recommended_cells(row) for row in recommendations]
-    screen.print(terminal_table(rows.RECOMMENDED_HEADER, cells))
+    screen.print("For no fewer flows and no longer round trips (verdict of the full model):")
+    for row in recommendations:
+        # one line each, to be copied
+        screen.print(
+            escape(f"--aqm {row.option}  # {rows.verdict(row)}; {row.rule}"), soft_wrap=True
+        )
     screen.print(f"\n{_ASSUMED}")
     for name, found in spots.items():
         right = sum(spot.stable != spot.oscillates for spot in found)

@@ -27,7 +27,10 @@ class Recommendation(NamedTuple):
     @property
     def option(self) -> str:
         """As `--aqm` takes it."""
-        params = ",".join(f"{name}={value}" for name, value in self.discipline.params.items())
+        params = ",".join(
+            f"{name}={value:g}" if isinstance(value, float) else f"{name}={value}"
+            for name, value in self.discipline.params.items()
+        )
         return f"{self.discipline.aqm}:{params}"
 
 

@@ -21,7 +21,7 @@ from sluicegate.stability.plant import Plant
 FloatArray = NDArray[np.float64]
 ComplexArray = NDArray[np.complex128]
 
-_NODES = 20
+_NODES = 14
 _STEPS = 50
 # of the turning argument: no step between two frequencies may turn further
 _TURN = np.pi / 4

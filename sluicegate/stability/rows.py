@@ -178,6 +178,14 @@ def recommended_cells(row: RecommendedRow) -> list[str]:
     return [row.option, row.rule, stable, _text(row.gain_margin)]
 
 
+def verdict(row: RecommendedRow) -> str:
+    """What the full model says of a recommendation, in words."""
+    if row.stable is None:
+        return "no equilibrium"
+    said = "stable" if row.stable else "unstable"
+    return f"{said}, gain margin {_text(row.gain_margin)}"
+
+
 def summary(
     loops: Sequence[LoopRow],
     equilibria: Sequence[EquilibriumRow],
