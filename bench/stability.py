@@ -28,6 +28,7 @@ from sluicegate.stability.aqms import model_of
 from sluicegate.stability.loop import loop_of
 from sluicegate.stability.model import FluidNetwork
 from sluicegate.stability.simulated import scenario_of, swing
+from sluicegate.stability.transient import transient
 from sluicegate.worlds.network import simulate
 
 SEEDS = (14, 15, 16)
@@ -95,23 +96,38 @@ def measure(aqm, network, queue, factor):
     port = simulate(scenario_of(network, chosen, queue, limit=4 * queue)).ports[0]
     late = port.samples[0][len(port.times_s) // 2 :]
     # where the roots are real, the other model's frequency stands for it
-    return roots, swing(late, port.sample_s, roots["full"].imag or roots["reduced"].imag), late
+    return (
+        roots,
+        fluid_deviation(model, network, queue, roots["full"]),
+        swing(late, port.sample_s, roots["full"].imag or roots["reduced"].imag),
+        late,
+    )
+
+
+def fluid_deviation(model, network, queue, root):
+    """Standard deviation over mean of the fluid model's own limit cycle; 0 where it is stable."""
+    if root.real < 0:
+        return 0.0
+    times = [(0.0, network)]
+    found = transient(model, times, 80 * network.rtt_s, limit=4 * queue, disturbed=queue / 10).queue
+    late = found[len(found) // 2 :]
+    return late.std() / late.mean()
 
 
 def table(aqm, seed):
     print(
         f"\n{aqm}, seed {seed}\n {'N':>4} {'R (s)':>6} {'C (/s)':>7} {'w0':>5} {'factor':>7} "
-        f"{'reduced':>8} {'full':>7} {'mean/q0':>8} {'std/mean':>8} {'memory':>7}"
+        f"{'reduced':>8} {'full':>7} {'mean/q0':>8} {'std/mean':>8} {'fluid':>6} {'memory':>7}"
     )
     draw, counts = np.random.default_rng(seed), Counter()
     for place in range(NETWORKS):
         network, queue, factor = drawn(aqm, place, draw)
-        roots, found, late = measure(aqm, network, queue, factor)
+        roots, fluid, found, late = measure(aqm, network, queue, factor)
         reduced, full = (root.real * network.rtt_s for root in roots.values())
         print(
             f"{network.flows:5} {network.rtt_s:6.3f} {network.capacity_pps:7.0f} "
             f"{network.window:5.1f} {factor:7.3f} {reduced:8.3f} {full:7.3f} "
-            f"{late.mean() / queue:8.2f} {found.deviation:8.2f} {found.memory:7.2f}"
+            f"{late.mean() / queue:8.2f} {found.deviation:8.2f} {fluid:6.2f} {found.memory:7.2f}"
             + (" oscillates" if found.oscillates else ""),
             flush=True,
         )

@@ -68,8 +68,7 @@ def commands(root, tmp_path):
         "stability": [
             [
                 "stability",
-                *("--aqm", "pi", "--aqm", "red:max_th=900,max_p=0.5"),
-                *("--flows", "300", "--rtt", "0.35", "--rate", "10e6", "--out", tmp_path),
+                *(dumbbell, "--aqm", "red:max_th=900,max_p=0.5,w=0.01", "--out", tmp_path),
             ],
         ],
         "fit": [["fit", root / "captures" / "gateway.pcap"]],

@@ -415,7 +415,10 @@ def test_the_papers_example_and_cases(monkeypatch):
     example = next(claim for claim in failing if "beta is 0.001" in claim.text)
     assert "0.0010545" in example.evidence
     assert "0.0009308" in example.evidence
+    assert len(claims) == len(theory.claims({}))
+    assert len(list(theory.plots({}))) == 2
     rows = {(row.row, row.quantity): row for row in theory.rows({})}
+    assert len(rows) == len(list(theory.rows({})))
     assert rows["theory, heavy case", "p0 (eq. 6)"].measured == pytest.approx(15.36)
     assert rows["theory, 100 flows", "bound (s), PI (eq. 34)"].measured == pytest.approx(
         (1.5 * (100 / 1125) ** 2) / (6e-8 * 170 * 100), rel=1e-9
