@@ -56,9 +56,11 @@ def lines(
         figure = Figure(figsize=(width, 0.75 * width + 0.13 * len(curves)), layout="constrained")
         ax = figure.subplots()
         colour = colours(means["discipline"].unique(maintain_order=True).to_list())
+        # lines of several disciplines lie on each other, those of one are told apart
+        several = len({other for _, other in curves}) > 1
         styles: dict[str, int] = {}
         for (discipline, other), rows in curves.items():
-            place = styles.setdefault(other, len(styles))
+            place = styles.setdefault(other if several else discipline, len(styles))
             if along is not None and not scattered:
                 rows = rows.sort(along)
             text = name_label(f"{discipline}, {other}" if other else discipline)
@@ -127,7 +129,7 @@ def _scale(ax: Axes, means: pl.DataFrame, x: str) -> None:
         ratios, steps = values[1:] / values[:-1], np.diff(values)
         if ratios.max() / ratios.min() < steps.max() / steps.min() and values[-1] > 8 * values[0]:
             ax.set_xscale("log")
-            ax.set_xticks(values, [f"{value:g}" for value in values])
+            ax.set_xticks(values, [f"{value:.3g}" for value in values])
             ax.minorticks_off()
 
 
