@@ -21,15 +21,7 @@ if TYPE_CHECKING:
 # runs that differ only in it repeat one another
 SEED = "seed"
 # what a table shows of all measures, where it is known
-_KEY = (
-    "sojourn_mean",
-    "sojourn_p99",
-    "queue_mean",
-    "loss_ratio",
-    "goodput",
-    "fairness",
-    "utilization",
-)
+_KEY = ("sojourn_mean", "sojourn_p99", "loss_ratio", "goodput", "utilization")
 
 
 class Sweep:
