@@ -1,8 +1,8 @@
 """Sweeps of short runs: what each costs beyond its simulation, who makes them, and kill -9.
 
-`python bench/sweep.py [RUNS]`: RUNS short runs (1000 unless given; the guide's figures are of
-10,000) by a bare loop of `simulate`, by a sweep in one process, by one on all cores, by two shards at
-a time, by a Dask cluster with a process for each core, and by a sweep that is killed ten times.
+`python bench/sweep.py [RUNS]`: RUNS short runs (1000 unless given) by a bare loop of `simulate`, by
+a sweep in one process, by one on all cores, by two shards at a time, by a Dask cluster with a
+process for each core, and by a sweep that is killed ten times.
 """
 
 from __future__ import annotations
@@ -104,13 +104,17 @@ def main() -> None:
         with own_store(folder, "one"):
             one = timed(lambda: sg.sweep(scenario, vary, folder / "one", workers=1))
         more_ms = 1e3 * (one[1] - loop[1]) / runs
-        print(f"a sweep in one process: {more_ms:+.2f} ms each, {one[1] / loop[1]:.2f} times the loop")
+        print(
+            f"a sweep in one process: {more_ms:+.2f} ms each, {one[1] / loop[1]:.2f} times the loop"
+        )
         expected = sg.Sweep(folder / "one").frame()
         assert expected["run"].to_list() == list(range(runs))
         with own_store(folder, "cores"):
             cores = timed(lambda: sg.sweep(scenario, vary, folder / "cores"))
-        print(f"on {os.cpu_count()} cores: {1e3 * cores[0] / runs:.2f} ms each by the clock, "
-              f"{one[0] / cores[0]:.2f} times as fast as one")
+        print(
+            f"on {os.cpu_count()} cores: {1e3 * cores[0] / runs:.2f} ms each by the clock, "
+            f"{one[0] / cores[0]:.2f} times as fast as one"
+        )
         with own_store(folder, "shards"):
             shards = [
                 subprocess.Popen(
@@ -129,7 +133,9 @@ def main() -> None:
         ):
             address = cluster.scheduler_address
             dask = timed(lambda: sg.sweep(scenario, vary, folder / "dask", dask=address))
-        print(f"a Dask cluster of as many processes: {1e3 * dask[0] / runs:.2f} ms each by the clock")
+        print(
+            f"a Dask cluster of as many processes: {1e3 * dask[0] / runs:.2f} ms each by the clock"
+        )
         with own_store(folder, "killed"):
             killed(path, folder / "killed", seeds, cores[0])
         for other in ("cores", "shards", "dask", "killed"):

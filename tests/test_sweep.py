@@ -93,7 +93,10 @@ def test_ranges(text, values):
     found = [point["a"] for point in design({"a": text})]
     assert found == pytest.approx(values)
     ends = text.partition(":")[0].split("..")
-    assert all(type(value) is (int if all(e.lstrip("-").isdigit() for e in ends) else float) for value in found)
+    assert all(
+        type(value) is (int if all(e.lstrip("-").isdigit() for e in ends) else float)
+        for value in found
+    )
 
 
 def test_a_latin_hypercube_fills_every_range_evenly():
@@ -157,7 +160,7 @@ def test_means_are_over_the_seeds_with_students_interval(made):
 
 
 def test_queries_are_duckdbs(made):
-    found = made.query('SELECT seed, count(*) AS n FROM runs GROUP BY seed ORDER BY seed')
+    found = made.query("SELECT seed, count(*) AS n FROM runs GROUP BY seed ORDER BY seed")
     assert found.rows() == [(1, 8), (2, 8)]
     with pytest.raises(sg.SluiceError, match="sed"):
         made.query("SELECT sed FROM runs")
@@ -193,7 +196,10 @@ def test_pictures(made, tmp_path):
         (lambda s: s.figure("seed"), "must be a measure"),
         (lambda s: s.selected({"red.max_p": 0.2}), r"max_p = 0.2; there are 0.1, 0.5"),
         (lambda s: s.selected({"red.maxp": 0.1}), "red.maxp does not vary; did you mean red.max_p"),
-        (lambda s: s.figure("queue.limit", "seed", colour="loss_ratio"), "seed does not vary|queue"),
+        (
+            lambda s: s.figure("queue.limit", "seed", colour="loss_ratio"),
+            "seed does not vary|queue",
+        ),
         (lambda s: s.figure("red.max_p", "red.max_p", colour="loss_ratio"), "not red.max_p twice"),
     ],
 )
@@ -217,7 +223,8 @@ def test_results_anywhere_that_fsspec_knows(made):
 def test_shards_make_together_what_one_makes(made, tmp_path):
     vary = {**SEEDS, "red.max_p": [0.1, 0.5]}
     counts = [
-        len(sweep(SHORT, vary, tmp_path / "out", workers=1, shard=(k, 3)).frame()) for k in (2, 1, 3)
+        len(sweep(SHORT, vary, tmp_path / "out", workers=1, shard=(k, 3)).frame())
+        for k in (2, 1, 3)
     ]
     assert counts[0] < counts[1] < counts[2] == 16
     assert sg.Sweep(tmp_path / "out").frame().equals(made.frame())
@@ -381,7 +388,11 @@ def content(folder):
         (lambda about: None, {"seed": [1, 2, 3]}, r"another sweep: points = 2, here 3"),
         (lambda about: None, {"seed": [1, 3]}, "another sweep, with other values"),
         (lambda about: None, {"slots": [1000, 2000]}, r"another sweep: paths = \['seed'\]"),
-        (lambda about: about.update(format=0), {"seed": [1, 2]}, "version of the format of results: 0"),
+        (
+            lambda about: about.update(format=0),
+            {"seed": [1, 2]},
+            "version of the format of results: 0",
+        ),
         (lambda about: about.update(sluicegate="0.0.9"), {"seed": [1, 2]}, "of sluicegate: 0.0.9"),
         (lambda about: about.update(build={}), {"seed": [1, 2]}, "another build of sluicegate"),
         (lambda about: about.update(scenario=[]), {"seed": [1, 2]}, "with other scenario"),
@@ -410,7 +421,7 @@ def test_a_folder_of_other_things_stays(tmp_path):
 
 def test_results_in_another_format_are_not_read(tmp_path):
     (tmp_path / "sweep.json").write_text('{"format": 99, "paths": [], "runs": 1}')
-    with pytest.raises(sg.SluiceError, match="format 99 .* this version reads format 1"):
+    with pytest.raises(sg.SluiceError, match=r"format 99 .* this version reads format 1"):
         sg.Sweep(tmp_path)
 
 

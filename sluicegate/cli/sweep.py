@@ -29,8 +29,8 @@ def sweep(
             metavar="PATH=VALUES",
             help="What varies; may be repeated. Values are a list, 5,50,200, or a range: 1..20, "
             "0.1..0.9:9 (nine values), 1e6..1e9:7:log. Paths joined by commas vary together: "
-            "'queue.limit,flows.0.count=[50,5],[100,10]'. red.max_p is RED's parameter. Those given "
-            "replace the [sweep] table's.",
+            "'queue.limit,flows.0.count=[50,5],[100,10]'. red.max_p is RED's parameter. Those "
+            "given replace the [sweep] table's.",
             show_default=False,
         ),
     ] = None,

@@ -54,7 +54,9 @@ class Range:
             )
         first, last = (_number(found[place]) for place in (1, 2))
         if first >= last:
-            raise SluiceError(f"{where} = {text} is an empty range: {found[2]} must exceed {found[1]}")
+            raise SluiceError(
+                f"{where} = {text} is an empty range: {found[2]} must exceed {found[1]}"
+            )
         if found[4] and first <= 0:
             raise SluiceError(f"{where} = {text} must start above 0 to be logarithmic")
         count = None if found[3] is None else int(found[3])
@@ -173,9 +175,7 @@ def variables(vary: Mapping[str, object]) -> list[Variable]:
     return found
 
 
-def points(
-    found: Sequence[Variable], method: Method, count: int | None, seed: int
-) -> list[Point]:
+def points(found: Sequence[Variable], method: Method, count: int | None, seed: int) -> list[Point]:
     """The points of a design: a value for each path.
 
     Args:
@@ -188,8 +188,8 @@ def points(
         seed: Of its random numbers.
 
     Raises:
-        SluiceError: If there is no such method, if `count` is missing or has no meaning, or if there
-            are too many points.
+        SluiceError: If there is no such method, if `count` is missing or has no meaning, or if
+            there are too many points.
     """
     if method not in get_args(Method):
         raise SluiceError(f"method = {method} must be one of {', '.join(get_args(Method))}")
@@ -204,7 +204,9 @@ def points(
             raise _too_many(size)
         return [_joined(parts) for parts in product(*values)]
     if len(set(map(len, values))) > 1:
-        told = ", ".join(f"{len(rows)} of {each.name}" for each, rows in zip(found, values, strict=True))
+        told = ", ".join(
+            f"{len(rows)} of {each.name}" for each, rows in zip(found, values, strict=True)
+        )
         raise SluiceError(f"a list needs as many values of each variable; there are {told}")
     return [_joined(parts) for parts in zip(*values, strict=True)]
 

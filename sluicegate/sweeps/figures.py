@@ -26,15 +26,18 @@ if TYPE_CHECKING:
 FORMATS = (".pdf", ".svg", ".png")
 _MOST_LINES = 12
 # what is read at the size of a column
-_LOOK = {"font.size": 8, "lines.linewidth": 1.2, "lines.markersize": 3.5, "axes.linewidth": 0.6}
+_LOOK: Any = {
+    "font.size": 8,
+    "lines.linewidth": 1.2,
+    "lines.markersize": 3.5,
+    "axes.linewidth": 0.6,
+}
 # text stays text, in fonts that journals take
-_FILES = {"pdf.fonttype": 42, "svg.fonttype": "none", "svg.hashsalt": "sluicegate"}
+_FILES: Any = {"pdf.fonttype": 42, "svg.fonttype": "none", "svg.hashsalt": "sluicegate"}
 _METADATA: dict[str, dict[str, Any]] = {"pdf": {"CreationDate": None}, "svg": {"Date": None}}
 
 
-def lines(
-    sweep: Sweep, y: str, x: str, where: Mapping[str, object] | None, width: float
-) -> Figure:
+def lines(sweep: Sweep, y: str, x: str, where: Mapping[str, object] | None, width: float) -> Figure:
     """Draw a measure against what varies, or against another measure; see `Sweep.figure`."""
     measures = [name for name in (y, x) if name not in sweep.paths]
     if y in sweep.paths:
@@ -88,10 +91,9 @@ def _curves(means: pl.DataFrame, rest: Sequence[str]) -> dict[tuple[str, str], p
     }
 
 
-def _draw(
-    ax: Axes, rows: pl.DataFrame, x: str, y: str, colour: str, style: Any, text: str
-) -> None:
-    values, errors = {}, {}
+def _draw(ax: Axes, rows: pl.DataFrame, x: str, y: str, colour: str, style: Any, text: str) -> None:
+    values: dict[str, Any] = {}
+    errors: dict[str, Any] = {}
     for name in (x, y):
         factor = _factor(name, rows)
         values[name] = rows[name].to_numpy() * factor

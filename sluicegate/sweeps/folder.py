@@ -39,7 +39,7 @@ class Folder:
     """
 
     def __init__(self, path: str | PathLike[str]) -> None:
-        import fsspec  # takes a fifth of a second to import
+        import fsspec  # type: ignore[import-untyped]  # takes a fifth of a second to import
 
         self.path = fspath(path)
         try:
@@ -101,8 +101,10 @@ class Folder:
         known = self.about()
         for name in (*_VERSIONS, *about):
             if known.get(name) != about[name]:
-                raise SluiceError(f"{self.path} {_difference(name, known, about)}; choose another "
-                                  "folder with --out")
+                raise SluiceError(
+                    f"{self.path} {_difference(name, known, about)}; choose another "
+                    "folder with --out"
+                )
 
     def _names(self, under: str) -> list[str]:
         """Paths of what is in a folder of it."""

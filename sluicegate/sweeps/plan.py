@@ -198,9 +198,7 @@ class Plan:
             "runs": self.size,
             "disciplines": [each.name for each in self.scenario.disciplines],
             "worlds": {each.name: repr(each) for each in self.worlds},
-            "scenario": [
-                base.described(each) for base in self.bases for each in base.disciplines
-            ],
+            "scenario": [base.described(each) for base in self.bases for each in base.disciplines],
         }
         values = [[_cell(value) for value in point.values()] for point in self.points]
         design = json.dumps(values).encode()

@@ -20,7 +20,7 @@ from sluicegate.sweeps.folder import Folder, Writer
 from sluicegate.sweeps.plan import Plan, Task
 from sluicegate.sweeps.sweep import Sweep
 from sluicegate.sweeps.work import Done, Job
-from sluicegate.sweeps.workers import Workers, here_or_beside, on_cluster
+from sluicegate.sweeps.workers import Workers, failure, here_or_beside, on_cluster
 from sluicegate.threads import check_threads
 from sluicegate.worlds import AnyScenario, AnyWorld, Watch
 
@@ -55,11 +55,11 @@ def sweep(
 
     Args:
         scenario: What is varied, or the path of its file.
-        vary: Values by path, such as `{"flows.0.count": [5, 50], "seed": "1..5"}`. A path leads into
-            the scenario, as in `replace`, or names a parameter of an AQM, as `red.max_p`, for all
-            disciplines with this AQM. Values are a list, or a range as text: `1..20` has all whole
-            numbers, `0.1..0.9:9` nine values, `1e6..1e9:7:log` seven of equal ratios. Paths joined
-            by commas vary together: each of their values is a list with one for each path.
+        vary: Values by path, such as `{"flows.0.count": [5, 50], "seed": "1..5"}`. A path leads
+            into the scenario, as in `replace`, or names a parameter of an AQM, as `red.max_p`, of
+            all disciplines with this AQM. Values are a list, or a range as text: `1..20` has all
+            whole numbers, `0.1..0.9:9` nine values, `1e6..1e9:7:log` seven of equal ratios. Paths
+            joined by commas vary together: each of their values is a list with one for each path.
         out: The results folder: a path, or a URL that fsspec knows, such as `s3://bucket/folder`.
         method: `grid`: every value with every other. `list`: the first values of all, then the
             second ones, and so on. `latin-hypercube`: random points that fill all ranges evenly,
@@ -146,7 +146,7 @@ class _Campaign:
                 ended, _ = wait(asked, timeout=_WRITE_S, return_when=FIRST_COMPLETED)
                 for future in ended:
                     taken = asked.pop(future)
-                    if (error := future.exception()) is not None:
+                    if (error := failure(future)) is not None:
                         # all others of a broken pool are lost as well
                         lost = [taken, *asked.values()]
                         asked.clear()

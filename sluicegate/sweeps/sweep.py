@@ -124,7 +124,7 @@ class Sweep:
     def means(
         self, where: Mapping[str, object] | None = None, measures: Sequence[str] | None = None
     ) -> pl.DataFrame:
-        """Means over the seeds: a row for each discipline, world, and value of all else that varies.
+        """Means over the seeds: a row for each discipline, world and value of all else that varies.
 
         The half width is Student's over the runs of several seeds (95 %); of a single run it is its
         own.
@@ -173,8 +173,8 @@ class Sweep:
         """Draw a measure at the size of a journal's column.
 
         Against what varies, or against another measure: a line for each discipline, with the 95 %
-        intervals of `means`; of a Latin hypercube a point for each run. With `colour` a heat map for
-        each discipline.
+        intervals of `means`; of a Latin hypercube a point for each run. With `colour` a heat map
+        for each discipline.
 
         Args:
             y: A measure; of a heat map what varies.
@@ -184,8 +184,8 @@ class Sweep:
             width: In inches.
 
         Raises:
-            SluiceError: If there is no such measure or path, if more varies than can be shown, or as
-                `selected`.
+            SluiceError: If there is no such measure or path, if more varies than can be shown, or
+                as `selected`.
         """
         from sluicegate.sweeps.figures import heat_map, lines  # loads matplotlib
 
@@ -201,7 +201,9 @@ class Sweep:
             "title": self.about["title"],
             "paths": self.paths,
             "planned": self.about["runs"],
-            "runs": frame.drop([name for name in frame.columns if frame[name].null_count() == len(frame)]).to_dicts(),
+            "runs": frame.drop(
+                [name for name in frame.columns if frame[name].null_count() == len(frame)]
+            ).to_dicts(),
         }
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import signal
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
@@ -44,8 +45,13 @@ class Workers(ABC):
         """
         raise error
 
-    def succeeded(self) -> None:
+    def succeeded(self) -> None:  # noqa: B027 (most have nothing to do then)
         """Hear of a job that was done."""
+
+
+def failure(future: Future[Done]) -> BaseException | None:
+    """What kept a job that has ended from being done, if anything did."""
+    return CancelledError() if future.cancelled() else future.exception()
 
 
 class Here(Workers):
@@ -70,7 +76,8 @@ class Processes(Workers):
         self._start()
 
     def _start(self) -> None:
-        from loky import ProcessPoolExecutor  # takes a fifth of a second to import
+        # takes a fifth of a second to import
+        from loky import ProcessPoolExecutor  # type: ignore[import-untyped]
 
         # a worker that polars or BLAS gave a thread for every core would disturb the others
         env = dict.fromkeys(("POLARS_MAX_THREADS", "OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS"), "1")
@@ -120,7 +127,8 @@ class Dask(Workers):
     @property
     def size(self) -> int:  # type: ignore[override]
         """Threads of all workers; they may come and go."""
-        return max(1, sum(self._client.nthreads().values()))
+        threads: dict[str, int] = self._client.nthreads()
+        return max(1, sum(threads.values()))
 
     def submit(self, job: Job) -> Future[Done]:
         """Send it to the scheduler."""
@@ -130,7 +138,10 @@ class Dask(Workers):
     def mend(self, error: BaseException) -> None:
         """Tell of what the cluster cannot mend itself."""
         if isinstance(error, CancelledError | OSError):
-            raise SluiceError(f"--dask {self._address}: the scheduler is gone") from error
+            raise SluiceError(
+                f"--dask {self._address}: the scheduler is gone; what it had given back is kept, "
+                "and the same command makes the rest"
+            ) from error
         if type(error).__name__ == "KilledWorker":
             raise SluiceError(f"--dask {self._address}: {error}") from error
         raise error
@@ -157,13 +168,16 @@ def on_cluster(address: str) -> Iterator[Workers]:
         SluiceError: If dask.distributed is not installed, or nobody answers at the address.
     """
     try:
-        from distributed import Client
+        import distributed
     except ImportError as error:
         raise SluiceError(
             "--dask needs dask.distributed: pip install 'sluicegate[dask]'"
         ) from error
+    # what it says of a lost connection would hide what we say
+    logging.getLogger("distributed").setLevel(logging.CRITICAL)
+    connect: Any = distributed.Client  # whose types are not told
     try:
-        client = Client(address, timeout=_CONNECT_S, set_as_default=False)
+        client = connect(address, timeout=_CONNECT_S, set_as_default=False)
     except (OSError, ValueError) as error:
         raise SluiceError(f"--dask {address}: no scheduler answers there") from error
     try:
