@@ -15,6 +15,7 @@ from sluicegate.files import write_whole
 from sluicegate.report.numbers import number_text
 from sluicegate.report.terminal import terminal_table
 from sluicegate.sweeps import Sweep
+from sluicegate.sweeps.tables import mean_rows, progress_text
 
 _MOST_ROWS = 40
 
@@ -77,8 +78,6 @@ def results(
 
 def show(found: Sweep, where: dict[str, object]) -> None:
     """Print the table of means, and how far the sweep is."""
-    from sluicegate.sweeps.page import mean_rows, progress_text
-
     screen = console()
     header, rows = mean_rows(found, found.means(where))
     screen.print(terminal_table(header, rows[:_MOST_ROWS]))

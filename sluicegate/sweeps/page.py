@@ -5,11 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from sluicegate.errors import SluiceError
-from sluicegate.estimate import Measure
 from sluicegate.measures import DEFINITIONS
 from sluicegate.report.page import Page
-from sluicegate.report.tables import Column
 from sluicegate.report.text import value_text
+from sluicegate.sweeps.tables import mean_rows, progress_text
 
 if TYPE_CHECKING:
     import polars as pl
@@ -54,44 +53,6 @@ def sweep_page(sweep: Sweep, left_s: float | None) -> Page:
     page.section("What the measures are")
     page.terms({name: f"{DEFINITIONS[name].meaning}." for name in keys})
     return page
-
-
-def progress_text(done: int, planned: int, left_s: float | None) -> str:
-    """How far a sweep is, in words."""
-    if done >= planned:
-        return f"{planned:,} runs, all finished"
-    text = f"{done:,} of {planned:,} runs are finished"
-    return text if left_s is None else f"{text}; the rest takes about {_duration(left_s)}"
-
-
-def _duration(seconds: float) -> str:
-    for unit, length in (("h", 3600.0), ("min", 60.0)):
-        if seconds >= 2 * length:
-            return f"{seconds / length:.0f} {unit}"
-    return f"{max(1, round(seconds))} s"
-
-
-def mean_rows(sweep: Sweep, means: pl.DataFrame) -> tuple[list[str], list[list[str]]]:
-    """Header and rows of the table of means: what varies, and the measures that matter most."""
-    worlds = ["world"] if means["world"].n_unique() > 1 else []
-    several = ["runs"] if means["runs"].n_unique() > 1 or means["runs"][0] > 1 else []
-    names = ["discipline", *worlds, *sweep.axes, *several]
-    unit = means["time_unit"][0]
-    columns = [Column(name, unit) for name in sweep.key_measures(means)]
-    rows = [
-        [
-            *(value_text(row[name]) for name in names),
-            *(column.text(_measures(row, column.measure)) for column in columns),
-        ]
-        for row in means.iter_rows(named=True)
-    ]
-    return [*names, *(column.header for column in columns)], rows
-
-
-def _measures(row: dict[str, float | None], name: str) -> dict[str, Measure]:
-    """The measure of a row, if it has it."""
-    value = row[name]
-    return {} if value is None else {name: Measure(value, row[f"{name}_half_width"], "")}
 
 
 def _add_pictures(page: Page, sweep: Sweep, means: pl.DataFrame) -> None:

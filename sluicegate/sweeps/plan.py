@@ -21,6 +21,9 @@ from sluicegate.worlds import AnyScenario, AnyWorld
 
 # of what is written into a results folder; a change of it needs a new number
 FORMAT = 1
+# slots that are simulated in a second, and what every simulation takes, about
+_SLOTS_PER_S = 1e8
+_LEAST_S = 0.01
 
 
 @dataclass(frozen=True)
@@ -154,6 +157,14 @@ class Plan:
             except SluiceError as error:
                 raise SluiceError(f"{self.told(task.runs[0])}: {error}") from error
             asked.add(where)
+
+    def expected_s(self, tasks: Sequence[Task]) -> float:
+        """About how long simulations take one after the other."""
+        costs = [
+            [world.cost(base) / _SLOTS_PER_S + _LEAST_S for world in self.worlds]
+            for base in self.bases
+        ]
+        return sum(costs[task.discipline][task.world] for task in tasks)
 
     def told(self, run: int) -> str:
         """A run in words, for messages."""

@@ -27,6 +27,8 @@ from sluicegate.worlds import AnyScenario, AnyWorld, Watch
 # jobs are about so long: shorter ones cost more than they are, of longer ones more can be lost
 _JOB_S = 0.5
 _MOST_TASKS = 256
+# to start other processes takes longer
+_BRIEF_S = 1.0
 # between two files of results
 _WRITE_S = 1.0
 # the page may take this share of the time
@@ -66,7 +68,7 @@ def sweep(
             drawn with the scenario's seed.
         points: How many points a Latin hypercube has.
         world: As in `sluicegate.compare`; one whose runs do not disturb each other.
-        workers: Processes that make the runs; all cores if None.
+        workers: Processes that make the runs; if None, all cores, but for what takes a second.
         dask: Address of a Dask scheduler whose workers make the runs instead.
         shard: (k, n): make only the k-th of n parts of the runs, k from 1 on.
         report: Whether to write the page `report.html` into the folder, again and again.
@@ -98,15 +100,26 @@ def sweep(
     found = Sweep(folder)
     campaign = _Campaign(plan, folder, sum(len(task.runs) for task in mine), found, report, watch)
     if waiting:
-        cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
-        size = workers or cores or 1
+        cores = workers or _cores()
+        threads = max(1, cores // len(waiting)) if dask is None else 1
         pool: AbstractContextManager[Workers]
-        pool = here_or_beside(min(size, len(waiting))) if dask is None else on_cluster(dask)
-        threads = max(1, size // len(waiting)) if dask is None else 1
+        if dask is not None:
+            pool = on_cluster(dask)
+        elif workers is None and plan.expected_s(waiting) < _BRIEF_S:
+            pool = here_or_beside(1)
+        else:
+            pool = here_or_beside(min(cores, len(waiting)))
         with pool as made:
             campaign.make(waiting, made, threads)
     campaign.end()
     return found
+
+
+def _cores() -> int:
+    """Those that this process may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
 
 
 @dataclass
