@@ -210,11 +210,8 @@ def test_bad_questions(made, ask, message):
 
 def test_results_anywhere_that_fsspec_knows(made):
     vary = {**SEEDS, "red.max_p": [0.1, 0.5]}
-    there = sweep(SHORT, vary, "memory://bucket/out", workers=1, report=True)
+    there = sweep(SHORT, vary, "memory://bucket/out", workers=1)
     assert there.frame().equals(made.frame())
-    page = there.folder.read("report.html").decode()
-    assert "16 runs, all finished" in page
-    assert "p99 sojourn against link busy" in page
 
 
 # --- the same results, whoever makes the runs
@@ -264,7 +261,7 @@ def test_workers_that_always_end_are_told(monkeypatch):
 def test_a_killed_shell_loses_at_most_the_runs_in_flight(made, tmp_path):
     """kill -9 at a random moment, twice; in the end every run was computed once."""
     scenario, out = tmp_path / "scenario.toml", tmp_path / "out"
-    scenario.write_text(FILE.replace("slots = 1000", "slots = 3e5").replace('"1..2"', '"1..20"'))
+    scenario.write_text(FILE.replace("slots = 1000", "slots = 3e5").replace('"1..2"', '"1..10"'))
     command = [sys.executable, "-m", "sluicegate", "sweep", str(scenario), "--no-report"]
     kept = {}
     for _ in range(2):
@@ -283,7 +280,7 @@ def test_a_killed_shell_loses_at_most_the_runs_in_flight(made, tmp_path):
     assert main(["sweep", str(scenario), "--no-report", "--workers", "1", "--out", str(out)]) == 0
     assert kept.items() <= _kept().items()
     frame = sg.Sweep(out).frame()
-    assert frame["run"].to_list() == list(range(80))
+    assert frame["run"].to_list() == list(range(40))
     assert set(frame["identity"]) == set(_kept())
 
 
@@ -443,6 +440,7 @@ def test_the_command_takes_the_table_and_shows_what_came_out(scenario, capsys):
     assert Path("p99.pdf").read_bytes().startswith(b"%PDF")
     page = Path("sluice-sweep/report.html").read_text()
     assert "8 runs, all finished" in page
+    assert "p99 sojourn against link busy" in page
     assert main(["results", "sluice-sweep", "--csv", "means.csv", "--where", "discipline=RED"]) == 0
     assert pl.read_csv("means.csv")["runs"].to_list() == [2, 2]
     capsys.readouterr()

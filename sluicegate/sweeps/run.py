@@ -34,6 +34,7 @@ _WRITE_S = 1.0
 # the page may take this share of the time
 _PAGE_SHARE = 0.05
 _LEAST_PAGE_S = 5.0
+_MOST_PAGE_S = 60.0
 
 
 def sweep(
@@ -135,9 +136,10 @@ class _Campaign:
 
     def __post_init__(self) -> None:
         self._writer = Writer(self.folder, self.plan.schema)
-        self._start_s = self._written_s = self._page_s = time.monotonic()
+        self._written_s = self._page_s = time.monotonic()
         self._left = 0
-        self._made = 0
+        # of each job when it was done, and how many runs were left then
+        self._course: list[tuple[float, int]] = []
 
     def make(self, tasks: Sequence[Task], workers: Workers, threads: int) -> None:
         """Have all simulations made.
@@ -189,7 +191,7 @@ class _Campaign:
             for run in task.runs:
                 self._writer.add(self.plan.row(run) | columns)
             self._left -= len(task.runs)
-            self._made += len(task.runs)
+        self._course.append((time.monotonic(), self._left))
 
     def _tell(self) -> None:
         """Write, draw and say what it is time for."""
@@ -200,24 +202,29 @@ class _Campaign:
         if self.watch is not None:
             ready = self.runs - self._left
             self.watch("sweep", ready, self.runs, f"{ready:,} of {self.runs:,} runs")
-        if self.report and now_s >= self._page_s:
+        if self.report and self._course and now_s >= self._page_s:
             self._writer.flush()
-            self._write_page()
-            took_s = time.monotonic() - now_s
-            self._page_s = time.monotonic() + max(_LEAST_PAGE_S, took_s / _PAGE_SHARE)
+            took_s = self._write_page()
+            pause_s = min(max(took_s / _PAGE_SHARE, _LEAST_PAGE_S), _MOST_PAGE_S)
+            self._page_s = time.monotonic() + pause_s
 
     def _left_s(self) -> float | None:
         """How long the rest will take; None if it is not known."""
-        if not self._made:
+        if len(self._course) < 2:
             return None
-        return self._left * (time.monotonic() - self._start_s) / self._made
+        # what was before the first has the start of the workers in it
+        (first_s, first), (last_s, last) = self._course[0], self._course[-1]
+        return self._left * (last_s - first_s) / (first - last)
 
-    def _write_page(self) -> None:
+    def _write_page(self) -> float:
+        """Write the page; gives how long it took, s."""
         from sluicegate.sweeps.page import sweep_page  # drawing takes a second to import
 
+        start_s = time.monotonic()
         left_s = self._left_s() if self._left else None
         if self.folder.parts():
             self.folder.write("report.html", sweep_page(self.found, left_s).html())
+        return time.monotonic() - start_s
 
     def _interrupted(self) -> str:
         ready = self.runs - self._left

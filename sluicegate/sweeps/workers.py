@@ -81,11 +81,16 @@ class Processes(Workers):
 
         # a worker that polars or BLAS gave a thread for every core would disturb the others
         env = dict.fromkeys(("POLARS_MAX_THREADS", "OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS"), "1")
-        self._pool: Executor = ProcessPoolExecutor(self.size, initializer=_leave_ctrl_c, env=env)
+        self._pool: Executor = ProcessPoolExecutor(self.size, env=env)
 
     def submit(self, job: Job) -> Future[Done]:
         """Give it to whichever process is free."""
-        future: Future[Done] = self._pool.submit(work, job)
+        # Ctrl-C goes to all processes of a terminal; this one ends the others, which start here
+        before = signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])
+        try:
+            future: Future[Done] = self._pool.submit(work, job)
+        finally:
+            signal.pthread_sigmask(signal.SIG_SETMASK, before)
         return future
 
     def mend(self, error: BaseException) -> None:
@@ -109,11 +114,6 @@ class Processes(Workers):
         """End all processes, whatever they do."""
         pool: Any = self._pool
         pool.shutdown(kill_workers=True)
-
-
-def _leave_ctrl_c() -> None:
-    """It goes to all processes of a terminal; that which gives the jobs ends the others."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 
 class Dask(Workers):
