@@ -101,6 +101,7 @@ bench: build
 	@$(BIN)/python bench/slotted.py
 	@$(BIN)/python bench/chain.py
 	@$(BIN)/python bench/growth.py
+	@$(BIN)/python bench/sweep.py
 	@$(BIN)/python bench/trace.py
 	@$(BIN)/python bench/headers.py
 	@$(if $(BPF),$(BIN)/python bench/decisions.py,echo "bench: decisions: skipped, for want of the headers of libelf and zlib (libelf-dev, zlib1g-dev)")

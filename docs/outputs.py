@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
 from sluicegate.estimate import Measure
+from sluicegate.measures import DEFINITIONS
 from sluicegate.papers.claims import Claim
 from sluicegate.stability.rows import EquilibriumRow, LoopRow, RecommendedRow
 from sluicegate.trace.trace import FLOW_COLUMNS, LINK_COLUMNS
@@ -114,6 +115,25 @@ _OF_SOME_WORLDS = {
     "whole": _measures("Network world and gate: the same of the whole run, warm-up included."),
     "ports": _list(_PORT, "Network world and gate: every queue; the first is `measures`."),
 }
+# beside these a column for each path that varies
+_RUN = {
+    **_object(
+        "A finished run: what varies, and what was measured.",
+        {
+            "run": _type(int, "Its number in the plan."),
+            "discipline": _type(str, "Its name."),
+            "world": _type(str, "Where it was run."),
+            "identity": _type(str, "Hash of everything that determines it."),
+            "time_unit": _type(str, "`slots` or `s`, of everything that is a time."),
+        },
+        **{
+            f"{name}{kind}": _type(float | None)
+            for name in DEFINITIONS
+            for kind in ("", "_half_width", "_bound")
+        },
+    ),
+    "additionalProperties": {"type": ["number", "string", "boolean"]},
+}
 _PUBLISHED = {
     "row": _type(str, "Which case."),
     "quantity": _type(str, "What is compared, named as in records."),
@@ -138,6 +158,16 @@ _OUTPUTS: dict[str, tuple[str, dict[str, Schema], dict[str, Schema]]] = {
         {},
     ),
     "record": ("`sluice simulate` and `sluice testbed`: one run.", _RECORD, _OF_SOME_WORLDS),
+    "sweep": (
+        "`sluice results`: all finished runs of a sweep.",
+        {
+            "title": _type(str, "Of the scenario."),
+            "paths": _list(_type(str), "What varies: columns of the runs."),
+            "planned": _type(int, "Runs of the whole sweep."),
+            "runs": _list(_RUN, "Those that are finished, in the plan's order."),
+        },
+        {},
+    ),
     "fit": (
         "`sluice fit`: what a capture's traffic is like.",
         {"figures": _list(_row(Row, "One figure; low and high end its interval."), "All of them.")},

@@ -22,6 +22,7 @@ from .scenario import (
     Sfq,
     load,
 )
+from .sweeps import Sweep, sweep
 from .worlds import chain, network
 from .worlds.slotted import SlottedRecord, simulate
 
@@ -53,6 +54,7 @@ __all__ = [
     "Sfq",
     "SlottedRecord",
     "SluiceError",
+    "Sweep",
     "View",
     "aqm",
     "aqms",
@@ -61,5 +63,6 @@ __all__ = [
     "load",
     "network",
     "simulate",
+    "sweep",
     "trace",
 ]

@@ -136,9 +136,14 @@ def _tasks(
     ]
 
 
-def _chosen(
+def chosen_worlds(
     scenario: AnyScenario, world: str | AnyWorld | Sequence[str | AnyWorld] | None
 ) -> list[AnyWorld]:
+    """The worlds that were named, or else the usual one of the scenario.
+
+    Raises:
+        SluiceError: If there is no such world, or if one does not take such a scenario.
+    """
     if world is None:
         world = of_scenario(scenario)[0]()
     given = [world] if isinstance(world, str) or not isinstance(world, Sequence) else world
@@ -187,7 +192,7 @@ def compare(
     """
     if isinstance(scenario, str | PathLike):
         scenario = load(Path(scenario))
-    worlds = _chosen(scenario, world)
+    worlds = chosen_worlds(scenario, world)
     tasks = _tasks(scenario, worlds)
     for _, discipline, where in tasks:
         where.check(scenario, discipline)

@@ -190,6 +190,8 @@ class FlowCounts:
 
 def coarsen(bins: NDArray[Any], factor: int) -> NDArray[Any]:
     """The same counts or shares in bins `factor` times as wide."""
+    if factor == 1:
+        return np.asarray(bins)
     # one bin as wide as all is enough: of zeros up to a much wider one memory would be full
     factor = min(factor, max(1, len(bins)))
     padded = np.pad(bins, (0, -len(bins) % factor))

@@ -147,7 +147,7 @@ def _measure(
         bound = rare_bound(counts, definition.rare, value, error)
         if bound is not None:
             return Measure(value, None, "", bound)
-    half_width = None if error is None else _student_quantile(count) * error
+    half_width = None if error is None else student_quantile(count) * error
     return Measure(value, half_width, "")
 
 
@@ -179,7 +179,7 @@ def student(values: Sequence[float] | FloatArray, unit: str = "") -> Measure:
     """
     rows = np.asarray(values, dtype=np.float64)
     error = _error(rows)
-    half_width = None if error is None else _student_quantile(len(rows)) * error
+    half_width = None if error is None else student_quantile(len(rows)) * error
     return Measure(float(rows.mean()), half_width, unit)
 
 
@@ -197,7 +197,8 @@ def _jackknife_error(value: float, left_out: FloatArray) -> float | None:
     return _error(count * value - (count - 1) * left_out) if count > 1 else None
 
 
-def _student_quantile(count: int) -> float:
+def student_quantile(count: int) -> float:
+    """Half the width of a 95 % interval of the mean of `count` values, in standard errors."""
     from scipy.special import stdtrit  # takes half a second to import
 
     return float(stdtrit(count - 1, (1 + CONFIDENCE) / 2))

@@ -191,11 +191,13 @@ def distribution_frame(
 ) -> pl.DataFrame:
     """Distributions as rows: distribution (its name), at (packets or time), probability."""
     parts = [("queue", queue, 1.0), ("sojourn", sojourn, time_bin), ("delay", delay, time_bin)]
-    return pl.concat(
-        pl.DataFrame({"at": np.arange(len(share)) * width, "probability": share}).select(
-            pl.lit(name).alias("distribution"), pl.all()
-        )
-        for name, share, width in parts
+    names = [name for name, share, _ in parts for _ in range(len(share))]
+    return pl.DataFrame(
+        {
+            "distribution": pl.Series(names, dtype=pl.String),
+            "at": np.concatenate([np.arange(len(share)) * width for _, share, width in parts]),
+            "probability": np.concatenate([share for _, share, _ in parts]),
+        }
     )
 
 

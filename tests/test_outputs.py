@@ -42,7 +42,11 @@ def commands(root, tmp_path):
         )
         == 0
     )
+    swept = tmp_path / "swept"
+    vary = ["--vary", "queue.limit=20,50", "--workers", "1", "--no-report"]
+    assert main(["sweep", str(light), *SHORT, *vary, "--out", str(swept)]) == 0
     return {
+        "sweep": [["results", swept]],
         "comparison": [
             ["compare", light, *SHORT, "--no-report"],
             [

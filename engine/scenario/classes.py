@@ -172,7 +172,10 @@ def _definition(name: str, defs: dict[str, Schema]) -> Iterator[str]:
         yield f"{name}: TypeAlias = {' | '.join(_references(schema['oneOf']))}"
         return
     fields = [
-        (field, each) for field, each in schema["properties"].items() if not _is_kind(field, each)
+        (field, each)
+        for field, each in schema["properties"].items()
+        # what a command reads is none of the scenario's
+        if not _is_kind(field, each) and "command" not in each
     ]
     required = set(schema["required"])
     yield "@dataclass(frozen=True, kw_only=True)"

@@ -45,6 +45,22 @@ _COMMANDS = {
             "--aqm codel:victim=front,scheduler=fq",
         ],
     ),
+    "sweep": (
+        "sweep",
+        [
+            "sluice sweep scenarios/network/dumbbell.toml --vary flows.0.count=5,20,100 "
+            "--vary seed=1..5 --duration 30 --replications 1 --out walk",
+            "sluice sweep scenarios/light.toml --vary red.max_p=0.01..1:7:log --figure max_p.pdf",
+        ],
+    ),
+    "results": (
+        "results",
+        [
+            "sluice results walk",
+            "sluice results walk --figure walk.pdf --y sojourn_p99 --x utilization",
+            "sluice results walk --sql 'SELECT discipline, max(loss_ratio) FROM runs GROUP BY ALL'",
+        ],
+    ),
     "chain": (
         "chain",
         [

@@ -81,6 +81,49 @@ Fresh = Annotated[
     bool,
     typer.Option("--fresh", help="Run again even what was run before."),
 ]
+Where = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="NAME=VALUE",
+        help="Show and draw only these runs, by what varies or by discipline; may be repeated.",
+        show_default=False,
+    ),
+]
+FigureFile = Annotated[
+    Path | None,
+    typer.Option(
+        "--figure",
+        metavar="FILE",
+        help="Draw the results into this .pdf, .svg or .png.",
+        show_default=False,
+    ),
+]
+Upwards = Annotated[
+    str, typer.Option("--y", metavar="NAME", help="Upwards: a measure; of a heat map what varies.")
+]
+Rightwards = Annotated[
+    str | None,
+    typer.Option(
+        "--x",
+        metavar="NAME",
+        help="To the right: what varies, or a measure; the first that varies if not given.",
+        show_default=False,
+    ),
+]
+Colour = Annotated[
+    str | None,
+    typer.Option(
+        metavar="MEASURE", help="Draw a heat map of this measure instead.", show_default=False
+    ),
+]
+Width = Annotated[
+    float, typer.Option(min=1, metavar="INCHES", help="Width of the figure; 3.5 is one column.")
+]
+
+
+def conditions(where: list[str] | None) -> dict[str, object]:
+    """What `--where` was given."""
+    return dict(syntax.assignment(text, "--where") for text in where or [])
 
 
 def changes(

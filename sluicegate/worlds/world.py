@@ -62,12 +62,14 @@ class World(ABC, Generic[S, R]):
         column: What its results are called over a column of figures.
         takes: The kind of its scenarios.
         tables: The tables that only such scenarios have, as in TOML.
+        side_by_side: Whether several runs at a time leave each other's results as they are.
     """
 
     name: ClassVar[str]
     column: ClassVar[str]
     takes: ClassVar[type[AnyScenario]]
     tables: ClassVar[tuple[str, ...]]
+    side_by_side: ClassVar[bool] = True
 
     @classmethod
     def fields(cls) -> Collection[str]:

@@ -15,7 +15,10 @@ use crate::{
 /// A file that never ends, such as a device, must not fill the memory.
 const MOST_BYTES: u64 = 1 << 24;
 
-/// The table in a TOML file.
+/// A table that stands in a scenario's file and is none of its fields: what `sluice sweep` varies.
+const SWEEP: &str = "sweep";
+
+/// The table in a TOML file, without what is not the scenario's.
 ///
 /// # Errors
 /// If the file cannot be read, has over 16 MiB, or is no TOML.
@@ -37,7 +40,9 @@ pub fn read(path: &Path) -> Result<Fields, ScenarioError> {
             .count();
         refuse(format!("not valid TOML: line {} is not UTF-8", line + 1))
     })?;
-    parse(&text).map_err(|error| error.at(path.display()))
+    let mut fields = parse(&text).map_err(|error| error.at(path.display()))?;
+    fields.rows.retain(|(name, _)| name != SWEEP);
+    Ok(fields)
 }
 
 /// The system's words without their number.

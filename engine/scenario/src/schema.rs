@@ -24,6 +24,9 @@ pub fn schema() -> String {
     for class in sluice_aqm::all() {
         definitions.insert(params_name(class), params(class));
     }
+    for root in [NetworkScenario::NAME, Scenario::NAME] {
+        definitions[root]["properties"]["sweep"] = sweep();
+    }
     let schema = json!({
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "$id": "scenario.schema.json",
@@ -35,6 +38,36 @@ pub fn schema() -> String {
         "$defs": definitions,
     });
     serde_json::to_string_pretty(&schema).expect("a schema is plain data") + "\n"
+}
+
+/// A table that is none of a scenario's fields: the command reads it.
+fn sweep() -> Json {
+    json!({
+        "description": "What `sluice sweep` varies; see its guide.",
+        "command": "sluice sweep",
+        "type": "object",
+        "properties": {
+            "method": {
+                "description": "Which values are taken together.",
+                "enum": ["grid", "list", "latin-hypercube"],
+                "default": "grid",
+            },
+            "points": {
+                "description": "How many points a Latin hypercube has.",
+                "type": "integer",
+                "minimum": 1,
+            },
+            "vary": {
+                "description": "Values by path: a list, or a range such as `1..20` or `1e6..1e9:7:log`.",
+                "type": "object",
+                "additionalProperties": {
+                    "anyOf": [{ "type": "string" }, { "type": "array", "minItems": 1 }],
+                },
+                "minProperties": 1,
+            },
+        },
+        "additionalProperties": false,
+    })
 }
 
 fn reference(name: &str) -> Json {

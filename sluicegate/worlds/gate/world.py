@@ -31,6 +31,7 @@ class Gate(OneNetwork[GateRecord]):
 
     name: ClassVar[str] = "gate"
     column: ClassVar[str] = "real"
+    side_by_side: ClassVar[bool] = False
 
     congestion_control: str | None = None
     ipv6: bool = False

@@ -1,0 +1,167 @@
+"""`sluice sweep`: one scenario with many values of its fields."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.markup import escape
+
+from sluicegate.cli import options, syntax
+from sluicegate.cli.progress import progress
+from sluicegate.cli.results import draw, show
+from sluicegate.cli.screen import console
+from sluicegate.errors import SluiceError, UsageError
+from sluicegate.sweeps import sweep as run
+from sluicegate.sweeps.design import Method
+
+_FIELDS = ("method", "points", "vary")
+
+
+def sweep(
+    scenario: options.ScenarioFile,
+    vary: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="PATH=VALUES",
+            help="What varies; may be repeated. Values are a list, 5,50,200, or a range: 1..20, "
+            "0.1..0.9:9 (nine values), 1e6..1e9:7:log. Paths joined by commas vary together: "
+            "'queue.limit,flows.0.count=[50,5],[100,10]'. red.max_p is RED's parameter. Those "
+            "given replace the [sweep] table's.",
+            show_default=False,
+        ),
+    ] = None,
+    method: Annotated[
+        Method | None,
+        typer.Option(
+            help="grid: every value with every other; list: the first of all, then the second; "
+            "latin-hypercube: random points that fill the ranges evenly. grid if not given.",
+            show_default=False,
+        ),
+    ] = None,
+    points: Annotated[
+        int | None,
+        typer.Option(metavar="N", help="Points of a Latin hypercube.", show_default=False),
+    ] = None,
+    out: Annotated[
+        str,
+        typer.Option(
+            metavar="FOLDER",
+            help="Where the results go, and where those of an earlier, unfinished sweep are: a "
+            "folder, or a URL that fsspec knows, such as s3://bucket/folder.",
+        ),
+    ] = "sluice-sweep",
+    aqm: options.Aqms = None,
+    world: Annotated[
+        list[str] | None,
+        typer.Option(metavar="NAME", help="As of sluice compare.", show_default=False),
+    ] = None,
+    slots: options.Slots = None,
+    replications: options.Replications = None,
+    seed: options.Seed = None,
+    duration: options.Duration = None,
+    workers: Annotated[
+        int | None,
+        typer.Option(
+            min=1, metavar="N", help="Processes to use; all cores if not given.", show_default=False
+        ),
+    ] = None,
+    dask: Annotated[
+        str | None,
+        typer.Option(
+            metavar="ADDRESS",
+            help="A Dask scheduler whose workers make the runs, such as tcp://host:8786.",
+            show_default=False,
+        ),
+    ] = None,
+    shard: Annotated[
+        str | None,
+        typer.Option(
+            metavar="K/N",
+            help="Make only the K-th of N parts, as one of N jobs of a batch system.",
+            show_default=False,
+        ),
+    ] = None,
+    figure: options.FigureFile = None,
+    y: options.Upwards = "sojourn_p99",
+    x: options.Rightwards = None,
+    colour: options.Colour = None,
+    where: options.Where = None,
+    width: options.Width = 3.5,
+    report: Annotated[
+        bool, typer.Option("--report/--no-report", help="Whether to write the page report.html.")
+    ] = True,
+) -> None:
+    """Run a scenario with many values of its fields, and keep every result.
+
+    What varies stands in the scenario's table [sweep], or in --vary.
+
+    Runs that are finished are kept: after any end the same command makes the others.
+    """
+    changed = options.changes(
+        aqm=aqm or [], slots=slots, replications=replications, seed=seed, duration=duration
+    )
+    chosen = options.scenario(scenario, changed)
+    table = _table(scenario)
+    given = dict(_variable(text) for text in vary or [])
+    conditions = options.conditions(where)
+    with progress(1) as watch:
+        found = run(
+            chosen,
+            given or table.get("vary", {}),
+            out,
+            method=method or table.get("method", "grid"),
+            points=points if points is not None else table.get("points"),
+            world=world or None,
+            workers=workers,
+            dask=dask,
+            shard=_shard(shard),
+            report=report,
+            watch=watch,
+        )
+    show(found, conditions)
+    draw(found, figure, y, x, colour, conditions, width)
+    screen = console()
+    screen.print(f"results: {escape(out)}")
+    if report:
+        screen.print(f"report: {escape(out.rstrip('/'))}/report.html")
+
+
+def _table(path: Path) -> dict[str, Any]:
+    """The table `[sweep]` of a scenario's file; empty if there is none."""
+    found = tomllib.loads(path.read_text(encoding="utf-8-sig")).get("sweep", {})
+    if not isinstance(found, dict):
+        raise SluiceError(f"{path}: sweep must be a table")
+    for name in found:
+        if name not in _FIELDS:
+            raise SluiceError(f"{path}: sweep has no field {name}; it has {', '.join(_FIELDS)}")
+    if not isinstance(found.get("vary", {}), dict):
+        raise SluiceError(f"{path}: sweep.vary must be a table of paths and their values")
+    return found
+
+
+def _variable(text: str) -> tuple[str, object]:
+    """Read `PATH=VALUES`: a range as text, anything else as a list."""
+    path, equals, values = text.partition("=")
+    if not (path.strip() and equals and values.strip()):
+        raise UsageError(f"--vary: {text!r} must be PATH=VALUES")
+    if re.search(r"\d\.\.", values):
+        return path.strip(), values.strip()
+    try:
+        listed = tomllib.loads(f"it = [{values}]")["it"]
+    except ValueError:
+        # words need no quotes
+        listed = [syntax.value(part.strip()) for part in values.split(",")]
+    return path.strip(), listed
+
+
+def _shard(text: str | None) -> tuple[int, int]:
+    if text is None:
+        return 1, 1
+    found = re.fullmatch(r"(\d+)/(\d+)", text)
+    if found is None:
+        raise UsageError(f"--shard: {text!r} must be K/N, such as 2/8")
+    return int(found[1]), int(found[2])

@@ -1,0 +1,240 @@
+"""The design of a sweep: which values its variables take together."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import product
+from typing import Any, Literal, TypeAlias, get_args
+
+import numpy as np
+
+from sluicegate.errors import SluiceError
+
+Method: TypeAlias = Literal["grid", "list", "latin-hypercube"]
+Point: TypeAlias = dict[str, Any]
+
+_MOST_POINTS = 1_000_000
+_NUMBER = r"[+-]?(?:\d[\d_]*\.?\d*|\.\d+)(?:[eE][+-]?\d+)?"
+_RANGE = re.compile(rf"\s*({_NUMBER})\.\.({_NUMBER})(?::(\d+))?(?::(log))?\s*")
+
+
+@dataclass(frozen=True)
+class Range:
+    """Numbers between two ends, which are among them; whole ones if both ends are whole.
+
+    Attributes:
+        text: As it was written: `FROM..TO`, `FROM..TO:COUNT` or `FROM..TO:COUNT:log`.
+        first: The lower end.
+        last: The upper end.
+        count: How many; None: not said.
+        log: Whether their ratios are equal, not their differences.
+    """
+
+    text: str
+    first: float
+    last: float
+    count: int | None
+    log: bool
+
+    @classmethod
+    def read(cls, text: str, where: str) -> Range:
+        """Read a range.
+
+        Raises:
+            SluiceError: If it is none, or empty; `where` names the variable in the message.
+        """
+        found = _RANGE.fullmatch(text)
+        if found is None:
+            raise SluiceError(
+                f"{where} = {text!r} must be a list, or a range such as 1..20, 0.1..0.9:9 or "
+                "1e6..1e9:7:log"
+            )
+        first, last = (_number(found[place]) for place in (1, 2))
+        if first >= last:
+            raise SluiceError(
+                f"{where} = {text} is an empty range: {found[2]} must exceed {found[1]}"
+            )
+        if found[4] and first <= 0:
+            raise SluiceError(f"{where} = {text} must start above 0 to be logarithmic")
+        count = None if found[3] is None else int(found[3])
+        if count is not None and count < 2:
+            raise SluiceError(f"{where} = {text} must have 2 values at least")
+        return cls(text.strip(), first, last, count, bool(found[4]))
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether its values are whole numbers."""
+        return isinstance(self.first, int) and isinstance(self.last, int)
+
+    def values(self, where: str) -> list[float]:
+        """All of them.
+
+        Raises:
+            SluiceError: If it is not said how many there are.
+        """
+        if self.count is not None:
+            return list(dict.fromkeys(self.at(share) for share in np.linspace(0, 1, self.count)))
+        if not self.is_whole or self.log:
+            raise SluiceError(f"{where} = {self.text} must say how many: {self._with_count()}")
+        if self.last - self.first >= _MOST_POINTS:
+            raise _too_many(self.last - self.first + 1)
+        return list(range(int(self.first), int(self.last) + 1))
+
+    def at(self, share: float) -> float:
+        """The value at a share of the way from the first to the last."""
+        if self.log:
+            value = math.exp(math.log(self.first) * (1 - share) + math.log(self.last) * share)
+        else:
+            value = self.first + (self.last - self.first) * share
+        value = min(max(value, self.first), self.last)
+        return round(value) if self.is_whole else float(value)
+
+    def _with_count(self) -> str:
+        ends = self.text.partition(":")[0]
+        return f"{ends}:5:log" if self.log else f"{ends}:5"
+
+
+@dataclass(frozen=True)
+class Variable:
+    """What varies: one path into a scenario, or several whose values change together.
+
+    Attributes:
+        name: The paths, joined by commas.
+        paths: Each alone.
+        given: A range, or the values: each a tuple with a value for each path.
+    """
+
+    name: str
+    paths: tuple[str, ...]
+    given: Range | Sequence[tuple[Any, ...]]
+
+    @classmethod
+    def read(cls, name: str, given: object) -> Variable:
+        """Read a variable.
+
+        Raises:
+            SluiceError: If there are no values, or not as many as paths.
+        """
+        paths = tuple(part.strip() for part in name.split(","))
+        name = ", ".join(paths)
+        if not all(paths) or len(set(paths)) < len(paths):
+            raise SluiceError(f"{name!r} must be a path, or different ones joined by commas")
+        if isinstance(given, str):
+            if len(paths) > 1:
+                raise SluiceError(f"{name} = {given!r} must be a list with a value for each path")
+            return cls(name, paths, Range.read(given, name))
+        if not isinstance(given, Sequence):
+            raise SluiceError(f"{name} = {given!r} must be a list or a range")
+        if not given:
+            raise SluiceError(f"{name} = [] must have a value at least")
+        if len(paths) == 1:
+            return cls(name, paths, [(value,) for value in given])
+        for values in given:
+            if isinstance(values, str) or not isinstance(values, Sequence):
+                raise SluiceError(f"{name}: {values!r} must be a list of {len(paths)} values")
+            if len(values) != len(paths):
+                raise SluiceError(f"{name}: {list(values)} must have {len(paths)} values")
+        return cls(name, paths, [tuple(values) for values in given])
+
+    def values(self) -> list[Point]:
+        """Its values in order: each is a value for each path."""
+        if isinstance(self.given, Range):
+            rows: Sequence[tuple[Any, ...]] = [(v,) for v in self.given.values(self.name)]
+        else:
+            rows = self.given
+        return [dict(zip(self.paths, row, strict=True)) for row in rows]
+
+    def at(self, share: float) -> Point:
+        """The value at a share, from 0 to 1, of the way through all."""
+        if isinstance(self.given, Range):
+            return {self.name: self.given.at(share)}
+        place = min(int(share * len(self.given)), len(self.given) - 1)
+        return dict(zip(self.paths, self.given[place], strict=True))
+
+
+def variables(vary: Mapping[str, object]) -> list[Variable]:
+    """Read what varies.
+
+    Args:
+        vary: Values by path: a list, or the text of a `Range`. Paths joined by commas vary
+            together: each of their values is a list of one for each.
+
+    Raises:
+        SluiceError: If nothing varies, a path comes twice, or values make no sense.
+    """
+    if not vary:
+        raise SluiceError("nothing varies: give a path with its values, such as seed = 1..5")
+    found = [Variable.read(name, given) for name, given in vary.items()]
+    paths = [path for each in found for path in each.paths]
+    for path in paths:
+        if paths.count(path) > 1:
+            raise SluiceError(f"{path} varies twice; paths joined by commas vary together")
+    return found
+
+
+def points(found: Sequence[Variable], method: Method, count: int | None, seed: int) -> list[Point]:
+    """The points of a design: a value for each path.
+
+    Args:
+        found: What varies.
+        method: `grid`: every value of each variable with every value of the others; the first
+            changes slowest. `list`: the first values of all, then the second ones, and so on.
+            `latin-hypercube`: `count` random points, of which each variable's values fill its range
+            evenly (McKay, Beckman & Conover 1979).
+        count: Of points; for a Latin hypercube only.
+        seed: Of its random numbers.
+
+    Raises:
+        SluiceError: If there is no such method, if `count` is missing or has no meaning, or if
+            there are too many points.
+    """
+    if method not in get_args(Method):
+        raise SluiceError(f"method = {method} must be one of {', '.join(get_args(Method))}")
+    if (count is None) == (method == "latin-hypercube"):
+        must = "must be given" if count is None else "has no meaning"
+        raise SluiceError(f"points {must} with method = {method}")
+    if method == "latin-hypercube":
+        return _latin_hypercube(found, count or 0, seed)
+    values = [each.values() for each in found]
+    if method == "grid":
+        if (size := math.prod(map(len, values))) > _MOST_POINTS:
+            raise _too_many(size)
+        return [_joined(parts) for parts in product(*values)]
+    if len(set(map(len, values))) > 1:
+        told = ", ".join(
+            f"{len(rows)} of {each.name}" for each, rows in zip(found, values, strict=True)
+        )
+        raise SluiceError(f"a list needs as many values of each variable; there are {told}")
+    return [_joined(parts) for parts in zip(*values, strict=True)]
+
+
+def _latin_hypercube(found: Sequence[Variable], count: int, seed: int) -> list[Point]:
+    from scipy.stats.qmc import LatinHypercube  # takes a second to import
+
+    if not 1 <= count <= _MOST_POINTS:
+        raise SluiceError(f"points = {count} must be between 1 and {_MOST_POINTS:,}")
+    for each in found:
+        if isinstance(each.given, Range) and each.given.count is not None:
+            ends = each.given.text.partition(":")[0]
+            raise SluiceError(f"{each.name} = {each.given.text} must have no count here: {ends}")
+    shares = LatinHypercube(len(found), rng=np.random.default_rng(seed)).random(count)
+    return [
+        _joined([each.at(float(share)) for each, share in zip(found, row, strict=True)])
+        for row in shares
+    ]
+
+
+def _joined(parts: Sequence[Point]) -> Point:
+    return {path: value for part in parts for path, value in part.items()}
+
+
+def _number(text: str) -> float:
+    plain = text.replace("_", "")
+    return int(plain) if re.fullmatch(r"[+-]?\d+", plain) else float(plain)
+
+
+def _too_many(count: float) -> SluiceError:
+    return SluiceError(f"{count:,} points are more than {_MOST_POINTS:,}: vary less in one sweep")

@@ -1,0 +1,200 @@
+"""Pictures of a sweep, at the size of a journal's column."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import matplotlib
+import numpy as np
+import polars as pl
+from matplotlib.axes import Axes
+
+from sluicegate.errors import SluiceError
+from sluicegate.files import write_whole
+from sluicegate.measures import DEFINITIONS
+from sluicegate.report.figure import Figure
+from sluicegate.report.plots import colours, dash
+from sluicegate.report.plots import label as name_label
+from sluicegate.report.tables import label as measure_label
+
+if TYPE_CHECKING:
+    from sluicegate.sweeps.sweep import Sweep
+
+FORMATS = (".pdf", ".svg", ".png")
+_MOST_LINES = 12
+# what is read at the size of a column
+_LOOK: Any = {
+    "font.size": 8,
+    "lines.linewidth": 1.2,
+    "lines.markersize": 3.5,
+    "axes.linewidth": 0.6,
+}
+# text stays text, in fonts that journals take
+_FILES: Any = {"pdf.fonttype": 42, "svg.fonttype": "none", "svg.hashsalt": "sluicegate"}
+_METADATA: dict[str, dict[str, Any]] = {"pdf": {"CreationDate": None}, "svg": {"Date": None}}
+
+
+def lines(sweep: Sweep, y: str, x: str, where: Mapping[str, object] | None, width: float) -> Figure:
+    """Draw a measure against what varies, or against another measure; see `Sweep.figure`."""
+    measures = [name for name in (y, x) if name not in sweep.paths]
+    if y in sweep.paths:
+        raise SluiceError(f"{y} varies: what stands upwards must be a measure")
+    means = sweep.means(where, measures)
+    # along a line one thing changes: x, or of two measures the first that varies
+    along = x if x in sweep.paths else next(iter(_varying(means, sweep.axes)), None)
+    rest = [path for path in _varying(means, sweep.axes) if path != along]
+    if means["world"].n_unique() > 1:
+        rest = ["world", *rest]
+    scattered = sweep.about["method"] == "latin-hypercube"
+    curves = _curves(means, [] if scattered else rest)
+    if len(curves) > _MOST_LINES:
+        raise SluiceError(
+            f"{len(curves)} lines are more than {_MOST_LINES}: give values of "
+            f"{', '.join(rest)} with --where"
+        )
+    with matplotlib.rc_context(_LOOK):
+        figure = Figure(figsize=(width, 0.75 * width + 0.13 * len(curves)), layout="constrained")
+        ax = figure.subplots()
+        colour = colours(means["discipline"].unique(maintain_order=True).to_list())
+        # lines of several disciplines lie on each other, those of one are told apart
+        several = len({other for _, other in curves}) > 1
+        styles: dict[str, int] = {}
+        for (discipline, other), rows in curves.items():
+            place = styles.setdefault(other if several else discipline, len(styles))
+            if along is not None and not scattered:
+                rows = rows.sort(along)
+            text = name_label(f"{discipline}, {other}" if other else discipline)
+            _draw(ax, rows, x, y, colour[discipline], "none" if scattered else dash(place), text)
+        unit = sweep.frame()["time_unit"][0]
+        for name, set_label, axis in ((x, ax.set_xlabel, ax.xaxis), (y, ax.set_ylabel, ax.yaxis)):
+            set_label(measure_label(name, unit) if name in DEFINITIONS else name)
+            axis.grid(alpha=0.25, lw=0.5)
+        _scale(ax, means, x)
+        ax.spines[["top", "right"]].set_visible(False)
+        figure.legend(loc="outside lower center", ncols=2, frameon=False)
+    return figure
+
+
+def _varying(means: pl.DataFrame, axes: Sequence[str]) -> list[str]:
+    return [path for path in axes if means[path].n_unique() > 1]
+
+
+def _curves(means: pl.DataFrame, rest: Sequence[str]) -> dict[tuple[str, str], pl.DataFrame]:
+    """The rows of each line, by its discipline and what else tells it from others."""
+    parts = means.partition_by(["discipline", *rest], as_dict=True, maintain_order=True)
+    return {
+        (str(key[0]), ", ".join(f"{n} = {v}" for n, v in zip(rest, key[1:], strict=True))): rows
+        for key, rows in parts.items()
+    }
+
+
+def _draw(ax: Axes, rows: pl.DataFrame, x: str, y: str, colour: str, style: Any, text: str) -> None:
+    values: dict[str, Any] = {}
+    errors: dict[str, Any] = {}
+    for name in (x, y):
+        factor = _factor(name, rows)
+        values[name] = rows[name].to_numpy() * factor
+        errors[name] = None
+        if name in DEFINITIONS:
+            errors[name] = rows[f"{name}_half_width"].fill_null(0.0).to_numpy() * factor
+    drawn = ax.errorbar(
+        values[x],
+        values[y],
+        xerr=errors[x],
+        yerr=errors[y],
+        color=colour,
+        marker="o",
+        elinewidth=0.8,
+        capsize=1.5,
+        label=text,
+    )
+    drawn[0].set_linestyle(style)
+
+
+def _factor(name: str, rows: pl.DataFrame) -> float:
+    """From what is stored to what is shown."""
+    if name not in DEFINITIONS:
+        return 1.0
+    factor, _ = DEFINITIONS[name].unit.shown(rows["time_unit"][0])
+    return factor
+
+
+def _scale(ax: Axes, means: pl.DataFrame, x: str) -> None:
+    """A logarithmic axis for values of about equal ratios."""
+    if x in DEFINITIONS or not means[x].dtype.is_numeric():
+        return
+    values = means[x].unique().sort().to_numpy().astype(float)
+    if len(values) > 2 and values[0] > 0:
+        ratios, steps = values[1:] / values[:-1], np.diff(values)
+        if ratios.max() / ratios.min() < steps.max() / steps.min() and values[-1] > 8 * values[0]:
+            ax.set_xscale("log")
+            ax.set_xticks(values, [f"{value:.3g}" for value in values])
+            ax.minorticks_off()
+
+
+def heat_map(
+    sweep: Sweep, x: str, y: str, colour: str, where: Mapping[str, object] | None, width: float
+) -> Figure:
+    """Draw a measure in colours over two things that vary, a map for each discipline."""
+    for name in (x, y):
+        if name not in sweep.axes:
+            raise SluiceError(f"{name} does not vary; there are {', '.join(sweep.axes)}")
+    if x == y:
+        raise SluiceError(f"a heat map needs two things that vary, not {x} twice")
+    means = sweep.means(where, [colour])
+    for path in _varying(means, sweep.axes):
+        if path not in (x, y):
+            raise SluiceError(f"{path} varies, too: give its value with --where")
+    factor = _factor(colour, means)
+    parts = means.partition_by(["discipline", "world"], as_dict=True, maintain_order=True)
+    columns = min(len(parts), 2)
+    rows = -(-len(parts) // columns)
+    xs, ys = (means[name].unique().sort().to_list() for name in (x, y))
+    ends = means[colour].min(), means[colour].max()
+    low, high = (factor * float(end) if isinstance(end, int | float) else 0.0 for end in ends)
+    with matplotlib.rc_context(_LOOK):
+        size = width, 0.3 + 0.8 * width / columns * rows
+        figure = Figure(figsize=size, layout="constrained")
+        grid = figure.subplots(rows, columns, sharex=True, sharey=True, squeeze=False)
+        for ax in grid.flat[len(parts) :]:
+            ax.set_visible(False)
+        image = None
+        for ax, ((discipline, world), part) in zip(grid.flat, parts.items(), strict=False):
+            cells = np.full((len(ys), len(xs)), np.nan)
+            for row in part.iter_rows(named=True):
+                value = row[colour]
+                place = ys.index(row[y]), xs.index(row[x])
+                cells[place] = np.nan if value is None else factor * value
+            image = ax.pcolormesh(cells, vmin=low, vmax=high, cmap="viridis")
+            several = means["world"].n_unique() > 1
+            ax.set_title(f"{discipline} ({world})" if several else discipline, fontsize=8)
+            ax.set_xticks(np.arange(len(xs)) + 0.5, [_tick(each) for each in xs], rotation=90)
+            ax.set_yticks(np.arange(len(ys)) + 0.5, [_tick(each) for each in ys])
+        assert image is not None
+        figure.colorbar(image, ax=grid, label=measure_label(colour, means["time_unit"][0]))
+        figure.supxlabel(x, fontsize=8)
+        figure.supylabel(y, fontsize=8)
+    return figure
+
+
+def _tick(value: object) -> str:
+    return f"{value:.4g}" if isinstance(value, float) else str(value)
+
+
+def save(figure: Figure, path: Path) -> None:
+    """Save a figure; the suffix says as what.
+
+    Raises:
+        SluiceError: If the suffix is none of `FORMATS`.
+        OSError: If the file cannot be written.
+    """
+    if path.suffix not in FORMATS:
+        raise SluiceError(f"{path} must end in {', '.join(FORMATS)}")
+    kind = path.suffix[1:]
+    content = io.BytesIO()
+    with matplotlib.rc_context(_FILES):
+        figure.savefig(content, format=kind, dpi=300, metadata=_METADATA.get(kind))
+    write_whole(path, content.getvalue())

@@ -1,0 +1,199 @@
+"""The results folder of a sweep: on this machine, or wherever fsspec can write.
+
+It has `sweep.json`, which says what the sweep is, and Parquet files in `runs/`, each with the runs
+that one process had finished at one time. Files are written as a whole and never changed, so that
+several processes may write at once; several with the same run say the same of it.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import uuid
+from collections.abc import Mapping, Sequence
+from os import PathLike, fspath
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from sluicegate.errors import SluiceError
+from sluicegate.files import write_whole
+
+_ABOUT = "sweep.json"
+_RUNS = "runs"
+# what differs is told by the first of these that does
+_VERSIONS = ("format", "sluicegate", "build")
+# so many files of one process become one
+_MOST_PARTS = 64
+
+
+class Folder:
+    """A results folder.
+
+    Args:
+        path: Where it is: a path of this machine, or a URL that fsspec knows, such as `s3://...`.
+
+    Raises:
+        SluiceError: If there is no way to such a place.
+    """
+
+    def __init__(self, path: str | PathLike[str]) -> None:
+        import fsspec  # type: ignore[import-untyped]  # takes a fifth of a second to import
+
+        self.path = fspath(path)
+        try:
+            self.files, self.root = fsspec.url_to_fs(self.path)
+        except (ValueError, ImportError) as error:
+            raise SluiceError(f"{self.path}: {error}") from error
+        self._is_local = "file" in (self.files.protocol, *self.files.protocol)
+
+    def read(self, name: str) -> bytes | None:
+        """The content of a file; None if there is none."""
+        try:
+            content: bytes = self.files.cat_file(f"{self.root}/{name}")
+        except FileNotFoundError:
+            return None
+        return content
+
+    def write(self, name: str, content: str | bytes) -> None:
+        """Write a file as a whole or not at all.
+
+        Raises:
+            OSError: If it cannot be written.
+        """
+        path = f"{self.root}/{name}"
+        self.files.makedirs(path.rpartition("/")[0], exist_ok=True)
+        if self._is_local:
+            write_whole(Path(path), content)
+        else:  # there a file is whole or not there
+            self.files.pipe_file(path, content.encode() if isinstance(content, str) else content)
+
+    def about(self) -> dict[str, Any]:
+        """What the sweep is whose results these are.
+
+        Raises:
+            SluiceError: If it is no results folder.
+        """
+        content = self.read(_ABOUT)
+        if content is None:
+            raise SluiceError(f"{self.path} is no results folder of a sweep: it has no {_ABOUT}")
+        try:
+            found: dict[str, Any] = json.loads(content)
+            found["format"], found["paths"], found["runs"]
+        except (ValueError, KeyError, TypeError) as error:
+            raise SluiceError(f"{self.path}/{_ABOUT} cannot be read: {error!r}") from error
+        return found
+
+    def claim(self, about: Mapping[str, Any]) -> None:
+        """Make it the folder of a sweep; that of the same sweep it may already be.
+
+        Raises:
+            SluiceError: If it is not empty and has no results, or results of another sweep or
+                version. Nothing is changed then.
+            OSError: If it cannot be written.
+        """
+        if self.read(_ABOUT) is None:
+            if self._names(""):
+                raise SluiceError(f"{self.path} has other files: choose another folder with --out")
+            self.write(_ABOUT, json.dumps(about, indent=1) + "\n")
+            return
+        known = self.about()
+        for name in (*_VERSIONS, *about):
+            if known.get(name) != about[name]:
+                raise SluiceError(
+                    f"{self.path} {_difference(name, known, about)}; choose another "
+                    "folder with --out"
+                )
+
+    def _names(self, under: str) -> list[str]:
+        """Paths of what is in a folder of it."""
+        try:
+            self.files.invalidate_cache()
+            return sorted(self.files.ls(f"{self.root}/{under}".rstrip("/"), detail=False))
+        except FileNotFoundError:
+            return []
+
+    def parts(self) -> list[str]:
+        """URLs of the Parquet files."""
+        names = [name for name in self._names(_RUNS) if name.endswith(".parquet")]
+        if self._is_local:
+            return names
+        return [str(self.files.unstrip_protocol(name)) for name in names]
+
+    def done(self) -> set[int]:
+        """Numbers of the runs whose results are here."""
+        found: set[int] = set()
+        for name in self._names(_RUNS):
+            if name.endswith(".parquet"):
+                frame = pl.read_parquet(self.files.cat_file(name), columns=["run"])
+                found.update(frame["run"].to_list())
+        return found
+
+    def remove(self, names: Sequence[str]) -> None:
+        """Remove files."""
+        for name in names:
+            self.files.rm_file(f"{self.root}/{name}")
+
+
+def _difference(name: str, known: Mapping[str, Any], about: Mapping[str, Any]) -> str:
+    """What tells two sweeps apart."""
+    if name == "build":
+        return f"has results of another build of sluicegate {about['sluicegate']}"
+    if name in _VERSIONS:
+        what = "sluicegate" if name == "sluicegate" else "the format of results"
+        return f"has results of another version of {what}: {known.get(name)}, here {about[name]}"
+    if name in ("paths", "points", "method", "disciplines"):
+        return f"has results of another sweep: {name} = {known.get(name)}, here {about[name]}"
+    return f"has results of another sweep, with other {'values' if name == 'values' else name}"
+
+
+class Writer:
+    """Writes results into a folder, as files of its own.
+
+    Args:
+        folder: Where to.
+        schema: Columns and their types.
+    """
+
+    def __init__(self, folder: Folder, schema: Mapping[str, Any]) -> None:
+        self._folder = folder
+        self._schema = schema
+        self._name = uuid.uuid4().hex[:12]
+        self._count = 0
+        self._rows: list[dict[str, Any]] = []
+        self._parts: dict[str, pl.DataFrame] = {}
+
+    def add(self, row: dict[str, Any]) -> None:
+        """Take the results of a run."""
+        self._rows.append(row)
+
+    def flush(self) -> None:
+        """Write what was taken since the last time.
+
+        Raises:
+            OSError: If it cannot be written.
+        """
+        if not self._rows:
+            return
+        self._write(pl.DataFrame(self._rows, schema=self._schema))
+        self._rows = []
+        if len(self._parts) >= _MOST_PARTS:
+            self.merge()
+
+    def merge(self) -> None:
+        """Make one file of all that were written since the last time."""
+        small = self._parts
+        if len(small) > 1:
+            self._parts = {}
+            self._write(pl.concat(small.values()))
+            self._folder.remove(list(small))
+            self._parts = {}
+
+    def _write(self, frame: pl.DataFrame) -> None:
+        content = io.BytesIO()
+        frame.write_parquet(content)
+        name = f"{_RUNS}/{self._name}-{self._count}.parquet"
+        self._folder.write(name, content.getvalue())
+        self._count += 1
+        self._parts[name] = frame

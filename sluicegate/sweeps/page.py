@@ -1,0 +1,80 @@
+"""The page of a sweep, which can be read while the sweep goes on."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from sluicegate.errors import SluiceError
+from sluicegate.measures import DEFINITIONS
+from sluicegate.report.page import Page
+from sluicegate.report.text import value_text
+from sluicegate.sweeps.tables import mean_rows, progress_text
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from sluicegate.sweeps.sweep import Sweep
+
+MOST_ROWS = 200
+_WIDTH = 7.0
+# upwards, to the right: where not named, the first that varies
+_PICTURES = (
+    ("sojourn_p99", None),
+    ("loss_ratio", None),
+    ("utilization", None),
+    ("sojourn_p99", "utilization"),
+)
+
+
+def sweep_page(sweep: Sweep, left_s: float | None) -> Page:
+    """The page of a sweep with one finished run at least.
+
+    Args:
+        sweep: Its results.
+        left_s: How long the rest will take; None: nothing more comes, or it is not known.
+    """
+    frame = sweep.frame()
+    about = sweep.about
+    page = Page(about["title"] or "A sweep", progress_text(len(frame), about["runs"], left_s))
+    if len(frame) < about["runs"]:
+        page.text("Load this page anew to see what has come since.")
+    page.section("Results")
+    means = sweep.means()
+    header, rows = mean_rows(sweep, means)
+    caption = (
+        "Means over the seeds; behind ± stands the half width of the 95 % confidence interval."
+    )
+    if len(rows) > MOST_ROWS:
+        caption += f" The first {MOST_ROWS} of {len(rows):,} rows: sluice results has all."
+    keys = sweep.key_measures(frame)
+    terms = [""] * (len(header) - len(keys)) + keys
+    page.table(header, rows[:MOST_ROWS], caption, terms)
+    _add_pictures(page, sweep, means)
+    page.section("What the measures are")
+    page.terms({name: f"{DEFINITIONS[name].meaning}." for name in keys})
+    return page
+
+
+def _add_pictures(page: Page, sweep: Sweep, means: pl.DataFrame) -> None:
+    """Pictures of what matters most; where too much varies, at the first values of the rest."""
+    x = next((path for path in sweep.axes if means[path].n_unique() > 1), None)
+    if x is None:
+        return
+    others = [path for path in sweep.axes if path != x and means[path].n_unique() > 1]
+    scattered = sweep.about["method"] == "latin-hypercube"
+    where = {} if scattered or len(others) == 0 else {path: means[path][0] for path in others}
+    at = ", ".join(f"{path} = {value_text(value)}" for path, value in where.items())
+    page.section("Pictures")
+    for y, against in _PICTURES:
+        try:
+            figure = sweep.figure(y, against or x, where=where, width=_WIDTH)
+        except SluiceError:  # what is not known cannot be drawn
+            continue
+        right = DEFINITIONS[against].heading if against else x
+        caption = "The bars are 95 % intervals." + (f" At {at}." if at else "")
+        page.figure(figure, f"{DEFINITIONS[y].heading} against {right}", caption)
+    if len(others) == 1 and not scattered:
+        for colour in ("sojourn_p99", "loss_ratio"):
+            if colour in means.columns:
+                figure = sweep.figure(others[0], x, colour=colour, width=_WIDTH)
+                page.figure(figure, f"{DEFINITIONS[colour].heading} over {x} and {others[0]}")

@@ -1,0 +1,231 @@
+"""The plan of a sweep: every run that it consists of, checked before anything is run."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from importlib.metadata import version
+from typing import Any
+
+import polars as pl
+
+from sluicegate import store
+from sluicegate.errors import SluiceError
+from sluicegate.measures import DEFINITIONS
+from sluicegate.scenario import Table
+from sluicegate.sweeps.design import Method, Point, points, variables
+from sluicegate.worlds import AnyScenario, AnyWorld
+
+# of what is written into a results folder; a change of it needs a new number
+FORMAT = 1
+# slots that are simulated in a second, and what every simulation takes, about
+_SLOTS_PER_S = 1e8
+_LEAST_S = 0.01
+
+
+@dataclass(frozen=True)
+class Task:
+    """A simulation, and the runs of the plan that it is.
+
+    Attributes:
+        runs: Their numbers: where a variable is none of a discipline's, several are one simulation.
+        discipline: Place of the discipline.
+        world: Place of the world.
+        changes: Values by paths into the scenario that has only this discipline.
+    """
+
+    runs: tuple[int, ...]
+    discipline: int
+    world: int
+    changes: Point
+
+
+@dataclass(frozen=True)
+class Plan:
+    """All runs of a sweep: at each point every discipline in every world.
+
+    Attributes:
+        scenario: What is varied.
+        worlds: Where it is run.
+        method: Of the design; see `sluicegate.sweeps.design.points`.
+        paths: What varies.
+        points: A value for each path.
+    """
+
+    scenario: AnyScenario
+    worlds: Sequence[AnyWorld]
+    method: Method
+    paths: Sequence[str]
+    points: Sequence[Point]
+
+    @classmethod
+    def of(
+        cls,
+        scenario: AnyScenario,
+        worlds: Sequence[AnyWorld],
+        vary: Mapping[str, object],
+        method: Method,
+        count: int | None,
+    ) -> Plan:
+        """Plan a sweep; see `sluicegate.sweep`.
+
+        Raises:
+            SluiceError: If a world cannot run the scenario several times side by side, or as
+                `variables` and `points`.
+        """
+        for world in worlds:
+            if not world.side_by_side:
+                raise SluiceError(
+                    f"world = {world.name} measures in real time: runs side by side would disturb "
+                    "each other"
+                )
+        found = variables(vary)
+        seed: int = scenario.seed  # type: ignore[attr-defined]
+        paths = [path for each in found for path in each.paths]
+        return cls(scenario, worlds, method, paths, points(found, method, count, seed))
+
+    @property
+    def size(self) -> int:
+        """How many runs there are."""
+        return len(self.points) * len(self.scenario.disciplines) * len(self.worlds)
+
+    @cached_property
+    def bases(self) -> list[Any]:
+        """For each discipline the scenario with it alone, which goes by its name in every run."""
+        assert isinstance(self.scenario, Table)
+        return [
+            self.scenario.replace(disciplines=[each.replace(label=each.name)])
+            for each in self.scenario.disciplines
+        ]
+
+    def own_path(self, path: str, discipline: int) -> str | None:
+        """Where a path leads in the scenario with one discipline alone; None: to another one."""
+        head, _, rest = path.partition(".")
+        if head == "disciplines":
+            place, _, inside = rest.partition(".")
+            if not place.isdecimal():
+                raise SluiceError(f"{path} must have a place, such as disciplines.0.params.max_p")
+            return f"disciplines.0.{inside}" if int(place) == discipline else None
+        names = [each.configured.name for each in self.scenario.disciplines]
+        if head not in names or head in self.bases[0].table():
+            return path
+        return f"disciplines.0.params.{rest}" if names[discipline] == head else None
+
+    def tasks(self) -> list[Task]:
+        """Every simulation, each once, in the order of its first run."""
+        worlds, disciplines = len(self.worlds), len(self.bases)
+        own = [
+            {path: inside for path in self.paths if (inside := self.own_path(path, place))}
+            for place in range(disciplines)
+        ]
+        for path in self.paths:
+            if not any(path in each for each in own):
+                raise SluiceError(f"{path}: there are {disciplines} disciplines, counted from 0")
+        found: dict[tuple[Any, ...], tuple[list[int], Point]] = {}
+        for number, point in enumerate(self.points):
+            for place in range(disciplines):
+                changes = {inside: point[path] for path, inside in own[place].items()}
+                marks = tuple(map(repr, changes.values()))
+                for world in range(worlds):
+                    run = (number * disciplines + place) * worlds + world
+                    runs, _ = found.setdefault((place, world, marks), ([], changes))
+                    runs.append(run)
+        return [
+            Task(tuple(runs), place, world, changes)
+            for (place, world, _), (runs, changes) in found.items()
+        ]
+
+    def check(self, tasks: Sequence[Task]) -> None:
+        """Refuse values that make no sense, at any point, and what a world cannot judge.
+
+        Raises:
+            SluiceError: With the point.
+        """
+        asked: set[tuple[int, int]] = set()
+        for task in tasks:
+            where = task.discipline, task.world
+            if task.world and where in asked:
+                continue
+            base = self.bases[task.discipline]
+            try:
+                scenario = base.replace(task.changes)
+                if where not in asked:
+                    self.worlds[task.world].check(scenario, scenario.disciplines[0])
+            except SluiceError as error:
+                raise SluiceError(f"{self.told(task.runs[0])}: {error}") from error
+            asked.add(where)
+
+    def expected_s(self, tasks: Sequence[Task]) -> float:
+        """About how long simulations take one after the other."""
+        costs = [
+            [world.cost(base) / _SLOTS_PER_S + _LEAST_S for world in self.worlds]
+            for base in self.bases
+        ]
+        return sum(costs[task.discipline][task.world] for task in tasks)
+
+    def told(self, run: int) -> str:
+        """A run in words, for messages."""
+        row = self.row(run)
+        values = ", ".join(f"{path} = {row[path]}" for path in self.paths)
+        return f"{row['discipline']} at {values}"
+
+    def row(self, run: int) -> dict[str, Any]:
+        """What is known of a run beforehand: its columns in the results."""
+        point, rest = divmod(run, len(self.bases) * len(self.worlds))
+        place, world = divmod(rest, len(self.worlds))
+        values = {path: _cell(value) for path, value in self.points[point].items()}
+        return {
+            "run": run,
+            "discipline": self.scenario.disciplines[place].name,
+            "world": self.worlds[world].name,
+            **values,
+        }
+
+    @cached_property
+    def schema(self) -> dict[str, Any]:
+        """The columns of the results and their types, all measures among them."""
+        kinds: dict[str, Any] = {"run": pl.Int64, "discipline": pl.String, "world": pl.String}
+        for path in self.paths:
+            kinds[path] = _kind([_cell(point[path]) for point in self.points])
+        kinds |= {"identity": pl.String, "time_unit": pl.String}
+        for name, definition in DEFINITIONS.items():
+            kinds |= {name: pl.Float64, f"{name}_half_width": pl.Float64}
+            if definition.rare is not None:
+                kinds[f"{name}_bound"] = pl.Float64
+        return kinds
+
+    def about(self) -> dict[str, Any]:
+        """What stands in the results folder of the sweep, as types that JSON has."""
+        told = {
+            "format": FORMAT,
+            "sluicegate": version("sluicegate"),
+            "build": {each.name: store.build(type(each).__module__) for each in self.worlds},
+            "method": self.method,
+            "paths": list(self.paths),
+            "points": len(self.points),
+            "runs": self.size,
+            "disciplines": [each.name for each in self.scenario.disciplines],
+            "worlds": {each.name: repr(each) for each in self.worlds},
+            "scenario": [base.described(each) for base in self.bases for each in base.disciplines],
+        }
+        values = [[_cell(value) for value in point.values()] for point in self.points]
+        design = json.dumps(values).encode()
+        return {"title": self.scenario.title, **told, "values": hashlib.sha256(design).hexdigest()}
+
+
+def _cell(value: Any) -> Any:
+    """A value as a column has it: a list, or a table, as text."""
+    return value if isinstance(value, int | float | str) else json.dumps(value)
+
+
+def _kind(values: Sequence[Any]) -> Any:
+    """The type of a column of these values."""
+    kinds = {type(value) for value in values}
+    if kinds == {bool}:
+        return pl.Boolean
+    if kinds == {int}:
+        return pl.Int64 if max(values) < 2**63 else pl.UInt64
+    return pl.Float64 if kinds <= {int, float} else pl.String

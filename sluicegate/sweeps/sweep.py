@@ -1,0 +1,221 @@
+"""The results of a sweep: queries, means over seeds, pictures."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from difflib import get_close_matches
+from os import PathLike
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+
+from sluicegate.errors import SluiceError
+from sluicegate.estimate import student_quantile
+from sluicegate.measures import DEFINITIONS
+from sluicegate.sweeps.folder import Folder
+from sluicegate.sweeps.plan import FORMAT
+
+if TYPE_CHECKING:
+    from sluicegate.report.figure import Figure
+
+# runs that differ only in it repeat one another
+SEED = "seed"
+# what a table shows of all measures, where it is known
+_KEY = ("sojourn_mean", "sojourn_p99", "loss_ratio", "goodput", "utilization")
+
+
+class Sweep:
+    """The results of a sweep, finished or not, in their folder.
+
+    Args:
+        folder: Its results folder: a path, or a URL that fsspec knows.
+
+    Raises:
+        SluiceError: If it is no results folder, or one in a format of another version.
+    """
+
+    def __init__(self, folder: str | PathLike[str] | Folder) -> None:
+        self.folder = folder if isinstance(folder, Folder) else Folder(folder)
+        self.about = self.folder.about()
+        if self.about["format"] != FORMAT:
+            raise SluiceError(
+                f"{self.folder.path} has results in format {self.about['format']} of sluicegate "
+                f"{self.about.get('sluicegate')}; this version reads format {FORMAT}"
+            )
+
+    def __repr__(self) -> str:
+        return f"<Sweep of {self.about['runs']:,} runs in {self.folder.path}>"
+
+    @property
+    def paths(self) -> list[str]:
+        """What varies."""
+        return list(self.about["paths"])
+
+    @property
+    def axes(self) -> list[str]:
+        """What varies but the seed."""
+        return [path for path in self.paths if path != SEED]
+
+    def query(self, sql: str) -> pl.DataFrame:
+        """Ask in SQL, as DuckDB has it; `runs` is the table with a row for each finished run.
+
+        Columns: run (its number in the plan), discipline, world, each path that varies, identity
+        (of the run, as in `Record`), time_unit (slots or s), and for each measure its value, its
+        `_half_width`, and of some its `_bound`; see `Measure`. Names with dots need double quotes.
+
+        Raises:
+            SluiceError: If no run is finished yet, or in DuckDB's words if the query is wrong.
+        """
+        import duckdb  # takes a fifth of a second to import
+
+        parts = self.folder.parts()
+        if not parts:
+            raise SluiceError(f"{self.folder.path} has no finished runs yet")
+        with duckdb.connect() as base:
+            if "://" in parts[0]:
+                base.register_filesystem(self.folder.files)
+            listed = ", ".join("'" + part.replace("'", "''") + "'" for part in parts)
+            try:
+                # several processes may have made the same run: their results are the same
+                base.execute(
+                    "CREATE VIEW runs AS SELECT DISTINCT ON (run) * FROM "
+                    f"read_parquet([{listed}], union_by_name = true) ORDER BY run"
+                )
+                asked = base.execute(sql)
+                names = [each[0] for each in asked.description or []]
+                rows = asked.fetchall()
+            except duckdb.Error as error:
+                raise SluiceError(str(error)) from error
+        return pl.DataFrame(rows, schema=names, orient="row", infer_schema_length=None)
+
+    def frame(self) -> pl.DataFrame:
+        """All finished runs, in the plan's order; columns as in `query`."""
+        found = self.query("SELECT * FROM runs ORDER BY run")
+        # nothing was known of these measures
+        return found.with_columns(pl.col(pl.Null).cast(pl.Float64))
+
+    def measures(self, frame: pl.DataFrame) -> list[str]:
+        """The measures that are known of any of these runs."""
+        known = [name for name in DEFINITIONS if name in frame.columns]
+        return [name for name in known if frame[name].null_count() < len(frame)]
+
+    def key_measures(self, frame: pl.DataFrame) -> list[str]:
+        """Those of them that a table shows."""
+        known = self.measures(frame)
+        return [name for name in _KEY if name in known]
+
+    def selected(self, where: Mapping[str, object] | None = None) -> pl.DataFrame:
+        """The finished runs with these values of what varies, of `discipline` or of `world`.
+
+        Raises:
+            SluiceError: If something does not vary, or no run has such a value.
+        """
+        frame = self.frame()
+        for name, value in (where or {}).items():
+            if name not in (known := ["discipline", "world", *self.paths]):
+                raise SluiceError(f"{name} does not vary{_meant(name, known)}")
+            there = frame[name].unique().sort().to_list()
+            frame = frame.filter(pl.col(name).cast(pl.String) == _text(value, frame[name]))
+            if frame.is_empty():
+                told = ", ".join(map(str, there[:12])) + (", ..." if len(there) > 12 else "")
+                raise SluiceError(f"no finished run has {name} = {value}; there are {told}")
+        return frame
+
+    def means(
+        self, where: Mapping[str, object] | None = None, measures: Sequence[str] | None = None
+    ) -> pl.DataFrame:
+        """Means over the seeds: a row for each discipline, world and value of all else that varies.
+
+        The half width is Student's over the runs of several seeds (95 %); of a single run it is its
+        own.
+
+        Args:
+            where: See `selected`.
+            measures: Which; all if None.
+
+        Returns:
+            Columns: discipline, world, each path that varies but the seed, time_unit, runs (how
+            many), and for each measure its value and its `_half_width`, null where it is not known.
+
+        Raises:
+            SluiceError: If there is no such measure, or as `selected`.
+        """
+        frame = self.selected(where)
+        known = self.measures(frame)
+        for name in measures or ():
+            if name not in known:
+                raise SluiceError(f"{name} is no measure here{_meant(name, known)}")
+        chosen = list(known if measures is None else dict.fromkeys(measures))
+        columns: list[pl.Expr] = [pl.col("time_unit").first(), pl.len().alias("runs")]
+        for name in chosen:
+            several = pl.col(name).count() > 1
+            quantile = pl.col(name).count().map_elements(student_quantile, pl.Float64)
+            error = pl.col(name).std(ddof=1) / pl.col(name).count().sqrt()
+            columns += [
+                pl.col(name).mean(),
+                pl.when(several)
+                .then(quantile * error)
+                .otherwise(pl.col(f"{name}_half_width").first())
+                .alias(f"{name}_half_width"),
+            ]
+        keys = ["discipline", "world", *self.axes]
+        return frame.group_by(keys, maintain_order=True).agg(columns)
+
+    def figure(
+        self,
+        y: str,
+        x: str | None = None,
+        *,
+        colour: str | None = None,
+        where: Mapping[str, object] | None = None,
+        width: float = 3.5,
+    ) -> Figure:
+        """Draw a measure at the size of a journal's column.
+
+        Against what varies, or against another measure: a line for each discipline, with the 95 %
+        intervals of `means`; of a Latin hypercube a point for each run. With `colour` a heat map
+        for each discipline.
+
+        Args:
+            y: A measure; of a heat map what varies.
+            x: What varies, or another measure; the first that varies if None.
+            colour: Of a heat map the measure.
+            where: Which runs; see `selected`.
+            width: In inches.
+
+        Raises:
+            SluiceError: If there is no such measure or path, if more varies than can be shown, or
+                as `selected`.
+        """
+        from sluicegate.sweeps.figures import heat_map, lines  # loads matplotlib
+
+        x = x or next(iter(self.axes), SEED)
+        if colour is not None:
+            return heat_map(self, x, y, colour, where, width)
+        return lines(self, y, x, where, width)
+
+    def summary(self) -> dict[str, Any]:
+        """What the sweep is and every finished run, as types that JSON has."""
+        frame = self.frame()
+        return {
+            "title": self.about["title"],
+            "paths": self.paths,
+            "planned": self.about["runs"],
+            "runs": frame.drop(
+                [name for name in frame.columns if frame[name].null_count() == len(frame)]
+            ).to_dicts(),
+        }
+
+
+def _text(value: object, column: pl.Series) -> str:
+    """A value as the column would show it."""
+    if column.dtype == pl.Boolean:
+        return str(value).lower()
+    if column.dtype == pl.Float64 and isinstance(value, int):
+        value = float(value)
+    return str(pl.Series([value]).cast(pl.String)[0])
+
+
+def _meant(name: str, known: Sequence[str]) -> str:
+    near = get_close_matches(name, known, 1)
+    return f"; did you mean {near[0]}?" if near else f"; there are {', '.join(known)}"

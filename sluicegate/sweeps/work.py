@@ -1,0 +1,84 @@
+"""What a worker does: simulations of a sweep, one after the other."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from sluicegate.errors import InterruptError
+from sluicegate.record import Record
+from sluicegate.sweeps.plan import Task
+from sluicegate.worlds import AnyWorld
+
+
+@dataclass(frozen=True)
+class Job:
+    """Simulations that a worker makes without asking in between.
+
+    Attributes:
+        bases: For each discipline the scenario with it alone.
+        worlds: Where.
+        tasks: Which.
+        threads: Threads of a simulation.
+    """
+
+    bases: Sequence[Any]
+    worlds: Sequence[AnyWorld]
+    tasks: Sequence[Task]
+    threads: int
+
+
+@dataclass(frozen=True)
+class Done:
+    """What became of a job.
+
+    Attributes:
+        columns: For each simulation the columns of its measures.
+        seconds: How long all took.
+    """
+
+    columns: list[dict[str, Any]]
+    seconds: float
+
+
+def work(job: Job) -> Done:
+    """Make simulations; the store keeps each as soon as it is made.
+
+    Raises:
+        SluiceError: If a world refuses one.
+        InterruptError: After Ctrl-C.
+    """
+    start_s = time.monotonic()
+    columns = []
+    for task in job.tasks:
+        world = job.worlds[task.world]
+        scenario = job.bases[task.discipline].replace(task.changes)
+        record = world.run(
+            scenario, scenario.disciplines[0], threads=job.threads, tell=_silent, fresh=False
+        )
+        if record.interrupted:
+            raise InterruptError("interrupted")
+        columns.append(measured(record))
+    return Done(columns, time.monotonic() - start_s)
+
+
+def _silent(_done: float, _total: float, _stage: str = "") -> None:
+    """Nobody looks at a single run."""
+
+
+def measured(record: Record) -> dict[str, Any]:
+    """Measures as columns; what is not known is None."""
+    columns: dict[str, Any] = {"identity": record.identity, "time_unit": record.time_unit}
+    for name, measure in record.measures.items():
+        columns[name] = _known(measure.value)
+        columns[f"{name}_half_width"] = _known(measure.half_width)
+        if measure.bound is not None:
+            columns[f"{name}_bound"] = _known(measure.bound)
+    return columns
+
+
+def _known(value: float | None) -> float | None:
+    return None if value is None or math.isnan(value) else value

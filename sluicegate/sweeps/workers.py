@@ -1,0 +1,186 @@
+"""Those who make the simulations: this process, processes beside it, or a Dask cluster."""
+
+from __future__ import annotations
+
+import logging
+import signal
+from abc import ABC, abstractmethod
+from collections.abc import Iterator
+from concurrent.futures import BrokenExecutor, CancelledError, Executor, Future
+from contextlib import contextmanager
+from typing import Any
+
+from sluicegate.errors import SluiceError
+from sluicegate.sweeps.work import Done, Job, work
+
+# how often processes may end in a row without any result
+_MOST_BREAKS = 3
+_CONNECT_S = 10
+
+
+class Workers(ABC):
+    """Takes jobs and gives what became of them.
+
+    Attributes:
+        size: How many work at a time.
+        ahead: How many jobs should wait or be worked on.
+    """
+
+    size: int
+
+    @property
+    def ahead(self) -> int:
+        """One to work on and one to go on with, each."""
+        return 2 * self.size
+
+    @abstractmethod
+    def submit(self, job: Job) -> Future[Done]:
+        """Take a job."""
+
+    def mend(self, error: BaseException) -> None:
+        """Go on after a job was lost with who worked on it.
+
+        Raises:
+            SluiceError: If that cannot be.
+        """
+        raise error
+
+    def succeeded(self) -> None:  # noqa: B027 (most have nothing to do then)
+        """Hear of a job that was done."""
+
+
+def failure(future: Future[Done]) -> BaseException | None:
+    """What kept a job that has ended from being done, if anything did."""
+    return CancelledError() if future.cancelled() else future.exception()
+
+
+class Here(Workers):
+    """This process itself: a job is done when it is taken."""
+
+    size = 1
+    ahead = 1
+
+    def submit(self, job: Job) -> Future[Done]:
+        """Do it at once."""
+        future: Future[Done] = Future()
+        future.set_result(work(job))
+        return future
+
+
+class Processes(Workers):
+    """Processes beside this one; others take the place of those that are killed."""
+
+    def __init__(self, size: int) -> None:
+        self.size = size
+        self._breaks = 0
+        self._start()
+
+    def _start(self) -> None:
+        # takes a fifth of a second to import
+        from loky import ProcessPoolExecutor  # type: ignore[import-untyped]
+
+        # a worker that polars or BLAS gave a thread for every core would disturb the others
+        env = dict.fromkeys(("POLARS_MAX_THREADS", "OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS"), "1")
+        self._pool: Executor = ProcessPoolExecutor(self.size, env=env)
+
+    def submit(self, job: Job) -> Future[Done]:
+        """Give it to whichever process is free."""
+        # Ctrl-C goes to all processes of a terminal; this one ends the others, which start here
+        before = signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])
+        try:
+            future: Future[Done] = self._pool.submit(work, job)
+        finally:
+            signal.pthread_sigmask(signal.SIG_SETMASK, before)
+        return future
+
+    def mend(self, error: BaseException) -> None:
+        """Start other processes, as often as there are results in between."""
+        if not isinstance(error, BrokenExecutor):
+            raise error
+        self._breaks += 1
+        if self._breaks > _MOST_BREAKS:
+            raise SluiceError(
+                f"worker processes ended {self._breaks} times in a row, each time without a "
+                "result: is there too little memory?"
+            ) from error
+        self.close()
+        self._start()
+
+    def succeeded(self) -> None:
+        """Whatever ended processes before is over."""
+        self._breaks = 0
+
+    def close(self) -> None:
+        """End all processes, whatever they do."""
+        pool: Any = self._pool
+        pool.shutdown(kill_workers=True)
+
+
+class Dask(Workers):
+    """A Dask cluster, which gives a job of a killed worker to another one."""
+
+    def __init__(self, client: Any, address: str) -> None:
+        self._client = client
+        self._address = address
+        self._pool: Executor = client.get_executor()
+
+    @property
+    def size(self) -> int:  # type: ignore[override]
+        """Threads of all workers; they may come and go."""
+        threads: dict[str, int] = self._client.nthreads()
+        return max(1, sum(threads.values()))
+
+    def submit(self, job: Job) -> Future[Done]:
+        """Send it to the scheduler."""
+        future: Future[Done] = self._pool.submit(work, job)
+        return future
+
+    def mend(self, error: BaseException) -> None:
+        """Tell of what the cluster cannot mend itself."""
+        if isinstance(error, CancelledError | OSError):
+            raise SluiceError(
+                f"--dask {self._address}: the scheduler is gone; what it had given back is kept, "
+                "and the same command makes the rest"
+            ) from error
+        if type(error).__name__ == "KilledWorker":
+            raise SluiceError(f"--dask {self._address}: {error}") from error
+        raise error
+
+
+@contextmanager
+def here_or_beside(size: int) -> Iterator[Workers]:
+    """This process if there is work for one only, or processes beside it."""
+    if size == 1:
+        yield Here()
+        return
+    workers = Processes(size)
+    try:
+        yield workers
+    finally:
+        workers.close()
+
+
+@contextmanager
+def on_cluster(address: str) -> Iterator[Workers]:
+    """A Dask cluster.
+
+    Raises:
+        SluiceError: If dask.distributed is not installed, or nobody answers at the address.
+    """
+    try:
+        import distributed
+    except ImportError as error:
+        raise SluiceError(
+            "--dask needs dask.distributed: pip install 'sluicegate[dask]'"
+        ) from error
+    # what it says of a lost connection would hide what we say
+    logging.getLogger("distributed").setLevel(logging.CRITICAL)
+    connect: Any = distributed.Client  # whose types are not told
+    try:
+        client = connect(address, timeout=_CONNECT_S, set_as_default=False)
+    except (OSError, ValueError) as error:
+        raise SluiceError(f"--dask {address}: no scheduler answers there") from error
+    try:
+        yield Dask(client, address)
+    finally:
+        client.close(timeout=_CONNECT_S)
