@@ -111,7 +111,7 @@ class Comparison:
         """What a reader must know: of which queue it is, what has no effect, what is missing."""
         notes = []
         if name := self.records[0].queue_name:
-            notes.append(f"Waits, queue and losses are of the queue {name}.")
+            notes.append(f"Sojourn times, queue and losses are of the queue {name}.")
         told = (world.notes(self.scenario, own) for world, own in self.records_by_world())
         notes += dict.fromkeys(note for each in told for note in each)
         notes += [

@@ -104,7 +104,7 @@ def show(
     if comparison.interrupted:
         notes = ["Interrupted.", *notes, _how_to_go_on(comparison)]
     if notes:
-        console(stderr=True).print(escape(" ".join(notes)))
+        console(stderr=True).print(escape("\n".join(notes)))
     if comparison.interrupted:
         raise typer.Exit(130)
 
