@@ -217,7 +217,7 @@ def test_an_interrupted_comparison_says_how_far_it_came(monkeypatch):
     interrupted_after(1, monkeypatch)
     found = sg.compare(scenario())
     assert found.notes() == [
-        "Waits, queue and losses are of the queue left -> right.",
+        "Sojourn times, queue and losses are of the queue left -> right.",
         *scenario().notes(),
         "drop_tail was stopped after 33% of its run.",
         "Not run: pi q_ref=20.",

@@ -265,7 +265,7 @@ def test_the_page_says_what_was_run(comparison):
 
 
 def test_the_page_says_what_has_no_effect_and_which_queue_is_meant(comparison):
-    first = "Waits, queue and losses are of the queue left -> right."
+    first = "Sojourn times, queue and losses are of the queue left -> right."
     gains = (
         "pi q_ref=20: a and b (default) were designed for 3750 packets/s, not 250 packets/s: "
         "coefficients = designed follows the link."
@@ -322,7 +322,7 @@ def test_where_the_first_queue_is_empty_another_is_told_of():
     np.testing.assert_array_equal(record.delay_distribution, record.ports[1].delay_distribution)
     assert "n/a" not in {cell for row in comparison_rows(found)[1] for cell in row}
     html = without_links(comparison_page(found).html())
-    assert "Waits, queue and losses are of the queue right -&gt; left." in html
+    assert "Sojourn times, queue and losses are of the queue right -&gt; left." in html
     assert "the other figures are of right -&gt; left." in html
     shown = Page("")
     shown.figure(average_series_figure(found.records, port=1), "one")

@@ -127,6 +127,20 @@ def test_no_number_is_cut_off_where_there_is_no_room():
     ]
 
 
+def test_a_table_fits_any_width_with_its_numbers_whole():
+    header = ["discipline", "mean sojourn\n(slots)", "link busy\n(%)", "mean queue\n(packets)"]
+    rows = [["drop_tail (slotted)", "250 ± 20", "99.80 ± 0.05", "122 ± 10"]]
+    below = {"minus:": [["red", "-1.2 ± 0.5", "n/a", "0"]]}
+    for width in range(34, 80):
+        screen = Console(width=width)
+        with screen.capture() as shown:
+            screen.print(terminal_table(header, rows, below=below))
+        lines = shown.get().splitlines()
+        assert max(map(len, lines)) <= width
+        words = re.split(r" {2,}|\n", shown.get())
+        assert {*rows[0], *below["minus:"][0]} <= {word.strip() for word in words}
+
+
 # --- pages
 
 
@@ -317,10 +331,17 @@ def test_differences_are_of_pairs_that_see_the_same_arrivals(tmp_path):
     assert (found["value"], found["half_width"]) == (wanted.value, wanted.half_width)
     # what the arrivals do to both drops out
     assert found["half_width"] < student(one.values("queue_mean")).half_width
-    header, rows = difference_rows(compared)
-    assert rows[0][0] == "red less drop_tail"
-    place = header.index("mean queue\n(packets)")
-    assert rows[0][place] == measure_text(wanted)
+    header, _ = comparison_rows(compared)
+    ((first, ((name, *cells),)),) = difference_rows(compared).items()
+    assert (name, first) == ("red", "drop_tail")
+    text = cells[header.index("mean queue\n(packets)") - 1]
+    assert text == measure_text(wanted)
+    shown = repr(compared).splitlines()
+    below = shown[shown.index("minus drop_tail, replication by replication:") + 1 :]
+    assert len(below) == 1
+    assert text in below[0]
+    assert below[0].startswith("red ")
+    assert len(below[0]) == len(shown[2])  # in one column, to the right
     write_report(compared, tmp_path)
     assert pl.read_csv(tmp_path / "differences.csv").height == compared.differences().height
 
