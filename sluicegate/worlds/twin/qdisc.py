@@ -45,6 +45,8 @@ _FIXED: Mapping[str, Mapping[str, Value]] = {
     "drop_tail": {},
 }
 _PIE_SCALE = 16
+# of RED's weight: the powers that tc tries, and how far from one a scenario's may be
+_MOST_LOG, _MOST_OFF = 31, 0.05
 _US = 1e6
 
 
@@ -148,19 +150,22 @@ class _Words:
         return round(self._scenario.topology.rate_bps / 1e3)  # type: ignore[union-attr]
 
     def _burst(self) -> int:
-        """What makes `tc` choose the power of two that is nearest to the weight.
+        """What makes `tc` choose the weight, which is a power of 1/2 in Linux.
 
         Raises:
-            SluiceError: If nothing does.
+            SluiceError: If it is not near to one, or if nothing makes `tc` choose it.
         """
-        wanted = max(1, round(-math.log2(self._number("w"))))
+        w = self._number("w")
+        wanted = min(max(1, round(-math.log2(w))), _MOST_LOG) if w else _MOST_LOG
+        if abs(w / 0.5**wanted - 1) > _MOST_OFF:
+            raise SluiceError(f"w = {w:g} must be a power of 1/2, as in Linux: {0.5**wanted:g}")
         least = self._number("min_th")
         for burst in range(1, 1 << 20):
             if (found := _weight_log(least, burst)) == wanted:
                 return burst
             if found is not None and found > wanted:
                 break
-        raise SluiceError(f"w = {self._number('w'):g}: tc chooses no weight of 2^-{wanted}")
+        raise SluiceError(f"w = {w:g}: with min_th = {least:g} tc chooses no such weight")
 
     def _pie(self) -> str:
         estimated = self._params["delay"] == "estimated"
@@ -191,7 +196,7 @@ def _weight_log(min_packets: float, burst: int) -> int | None:
     wanted = burst + 1 - min_packets
     if wanted < 1:
         return None
-    for log in range(1, 32):
+    for log in range(1, _MOST_LOG + 1):
         weight = 0.5**log
         if wanted <= (1 - (1 - weight) ** burst) / weight:
             return log
