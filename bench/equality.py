@@ -49,9 +49,9 @@ DISCIPLINES: dict[str, dict[str, Any]] = {
     "PI": {"aqm": "pi", "params": PI},
     "REM": {"aqm": "rem", "params": {"q_ref": 40, "gamma": 0.01}},
     "LRED": {"aqm": "lred", "params": {"q_ref": 40, "beta": 0.01}},
-    "AVQ": {"aqm": "avq"},
+    "AVQ": {"aqm": "avq", "params": {"virtual_buffer": 0.2, "mean_packet_bytes": 1500}},
     "BLUE": {"aqm": "blue"},
-    "FRED": {"aqm": "fred", "params": {"min_th": 20, "max_th": 60}},
+    "FRED": {"aqm": "fred", "params": {"min_th": 20, "max_th": 60, "mean_packet_bytes": 1500}},
     "SRED": {"aqm": "sred"},
 }
 # where cells are few, these first

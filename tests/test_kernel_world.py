@@ -6,6 +6,7 @@ import sys
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
+import polars.testing
 import pytest
 
 import sluicegate as sg
@@ -265,7 +266,7 @@ def test_one_seed_gives_one_record_byte_for_byte(tmp_path, monkeypatch):
         both, alone = first.result().records[0], again.result().records[0]
     for name, frame in alone.frames().items():
         if "replication" in frame.columns:
-            assert frame.equals(both.frames()[name].filter(replication=0)), name
+            polars.testing.assert_frame_equal(frame, both.frames()[name].filter(replication=0))
     other = both.connections.filter(replication=1)
     assert not alone.connections.drop("replication").equals(other.drop("replication"))
     assert sg.compare(one, world="kernel").records[0].identity == alone.identity

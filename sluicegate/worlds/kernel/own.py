@@ -20,7 +20,8 @@ def own(scenario: NetworkScenario, discipline: Discipline) -> LayerOf:
     assert isinstance(discipline.aqm, str)
     files = {
         _OBJECT: compiled(discipline.aqm),
-        _SCENARIO: alone(scenario, discipline).encode(),
+        # the same bytes for the same replication, however many there are
+        _SCENARIO: alone(scenario.replace(replications=1), discipline).encode(),
     }
     install = ["sluiced", "qdisc", "install", _KIND, "--object", f"/{_OBJECT}"]
 
