@@ -15,7 +15,7 @@ export PIP_QUIET := 1
 # what the first command compiles, all later ones find
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: build generated vectors outputs demo test wheel wheel-data lint bench bench-builds bench-gate bench-qdisc bench-peers docs lock clean tools
+.PHONY: build generated vectors outputs demo test wheel wheel-data lint bench bench-builds bench-gate bench-qdisc equality bench-peers docs lock clean tools
 .DELETE_ON_ERROR:
 
 build: .venv/built .venv/bin/sluiced
@@ -119,6 +119,11 @@ bench-qdisc: build
 	@$(BIN)/python bench/qdisc.py verify
 	@$(BIN)/python bench/qdisc.py cost
 	@$(BIN)/python bench/qdisc.py tcp 1
+
+# what is measured so far is kept, and not measured again
+equality: build
+	@$(BIN)/python bench/equality.py run --seeds 10
+	@$(BIN)/python bench/equality.py page
 
 bench-peers: build
 	@dpkg -s ns2 libns3-dev >/dev/null 2>&1 || { \

@@ -31,7 +31,8 @@ def compare(
         typer.Option(
             metavar="NAME",
             help="slotted simulates, chain solves exactly; give both for both in one picture. "
-            "For scenarios with a topology: network simulates, gate measures with real packets. "
+            "For scenarios with a topology: network simulates, gate measures with real packets, "
+            "kernel in a Linux in virtual time, twin there with Linux's own qdiscs. "
             "If not given: that which simulates.",
             show_default=False,
         ),
