@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from matplotlib.axes import Axes
-from matplotlib.ticker import FuncFormatter
+from matplotlib.ticker import FuncFormatter, NullLocator
 from numpy.typing import NDArray
 
 from sluicegate.counts import coarsen
@@ -151,6 +151,12 @@ def _draw_bars(ax: Axes, measures: list[Measure], bar_colours: list[str]) -> Non
     ax.spines[:].set_visible(False)
 
 
+def without_ticks_above(strips: Sequence[Axes]) -> None:
+    """Leave ticks to the lowest of strips that share them: each strip's take as long to draw."""
+    for ax in strips[:-1]:
+        ax.xaxis.set_visible(False)
+
+
 def queue_figure(records: Sequence[Record]) -> Figure:
     """Draw how the waiting packets are distributed, a strip per discipline."""
     figure = Figure(figsize=(WIDTH, 0.6 + 0.7 * len(records)), layout="constrained")
@@ -171,6 +177,7 @@ def queue_figure(records: Sequence[Record]) -> Figure:
         ax.spines[["top", "right", "left"]].set_visible(False)
     strips[-1].set_xlim(-0.5, last + 0.5)
     strips[-1].set_xlabel(DISTRIBUTIONS["queue"])
+    without_ticks_above(list(strips))
     return figure
 
 
@@ -254,6 +261,8 @@ def _draw_tails(tails: Sequence[_Tail]) -> tuple[Figure, Axes]:
         (line,) = ax.plot(curve.at[shown], curve.tail[shown], label=curve.look.text)
         line.set(color=curve.look.colour, linestyle=curve.look.dash)
     ax.set_yscale("log")
+    # ticks within a decade say little, and take as long to draw as the curves
+    ax.yaxis.set_minor_locator(NullLocator())
     ax.set_xlim(left=0)
     # a buffer that is mostly full ends its curve early: what is rare is shown all the same
     ax.set_ylim(min(ax.get_ylim()[0], _RARE), 1.3)
