@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from sluicegate.errors import SluiceError
 from sluicegate.scenario import Discipline
@@ -13,6 +14,8 @@ from sluicegate.stability.aqms import AqmModel, model_of
 from sluicegate.stability.loop import Loop, loop_of
 from sluicegate.stability.model import FluidNetwork
 from sluicegate.stability.plant import Linearisation
+
+FloatArray = NDArray[np.float64]
 
 LINEARISATIONS: tuple[Linearisation, ...] = ("reduced", "constant", "full")
 # how far R and N are followed, and in how many steps
@@ -139,11 +142,11 @@ def assess(discipline: Discipline, network: FluidNetwork) -> Assessment:
 
 def stability_map(
     model: AqmModel,
-    flows: np.ndarray[tuple[int], np.dtype[np.float64]],
-    rtts_s: np.ndarray[tuple[int], np.dtype[np.float64]],
+    flows: FloatArray,
+    rtts_s: FloatArray,
     network: FluidNetwork,
     linearisation: Linearisation,
-) -> np.ndarray[tuple[int, int], np.dtype[np.float64]]:
+) -> FloatArray:
     """How fast disturbances grow over numbers of flows and round trips.
 
     Args:

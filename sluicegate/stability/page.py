@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 import numpy as np
+from numpy.typing import NDArray
 
 from sluicegate.errors import SluiceError
 from sluicegate.report.page import Page
@@ -13,6 +14,8 @@ from sluicegate.stability.assessment import Assessment, stability_map
 from sluicegate.stability.model import FluidNetwork
 from sluicegate.stability.plots import Spot, bode_figure, map_figure, nyquist_figure, steps_figure
 from sluicegate.stability.transient import Transient, transient
+
+FloatArray = NDArray[np.float64]
 
 HOW = (
     "Models: `reduced` is that of LRED's equations 7 and 8, by which its lemmas and its beta are "
@@ -117,7 +120,7 @@ def _changed(found: Assessment, name: str, factor: float) -> FluidNetwork:
     return found.network.with_(**{field: factor * getattr(found.network, field)})
 
 
-def map_axes(network: FluidNetwork) -> tuple[np.ndarray, np.ndarray]:
+def map_axes(network: FluidNetwork) -> tuple[FloatArray, FloatArray]:
     """Numbers of flows and round trips (s) of the map around a network, shape (n,) each."""
     around = np.geomspace(1 / _AROUND, _AROUND, _POINTS)
     return network.flows * around, network.rtt_s * around

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import degrees
 from typing import Any, NamedTuple
 
 from sluicegate.errors import SluiceError
@@ -148,7 +149,7 @@ def recommended_row(each: Recommendation, network: FluidNetwork) -> RecommendedR
 
 def loop_cells(row: LoopRow) -> list[str]:
     """A loop as text, in the order of `LOOP_HEADER`."""
-    phase = None if row.phase_margin_rad is None else row.phase_margin_rad * 57.29577951308232
+    phase = None if row.phase_margin_rad is None else degrees(row.phase_margin_rad)
     return [
         row.discipline,
         row.linearisation,

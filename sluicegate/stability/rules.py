@@ -58,7 +58,7 @@ def designed_pi(network: FluidNetwork, interval_s: float) -> PiDesign:
     """PI*: the coefficients that Hollot et al. 2001 (proposition 2) design for a network.
 
     The zero z = 2 N / (R^2 C) cancels the window's pole, and the gain is 1 at z:
-    K = z |1 + j z R| (2 N)^2 / (R C)^3; a, b = K/z +- K T/2.
+    K = z abs(1 + j z R) (2 N)^2 / (R C)^3; a, b = K/z +- K T/2.
 
     Args:
         network: N-, R+ and C; eta has no part in it: the authors' TCP has eta = 2.
