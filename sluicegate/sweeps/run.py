@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, wait
 from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass
+from itertools import islice
 from os import PathLike
 from pathlib import Path
 
@@ -20,7 +21,7 @@ from sluicegate.sweeps.folder import Folder, Writer
 from sluicegate.sweeps.plan import Plan, Task
 from sluicegate.sweeps.sweep import Sweep
 from sluicegate.sweeps.work import Done, Job
-from sluicegate.sweeps.workers import Workers, failure, here_or_beside, on_cluster
+from sluicegate.sweeps.workers import Workers, here_or_beside, on_cluster
 from sluicegate.threads import check_threads
 from sluicegate.worlds import AnyScenario, AnyWorld, Watch
 
@@ -31,6 +32,7 @@ _MOST_TASKS = 256
 _BRIEF_S = 1.0
 # between two files of results
 _WRITE_S = 1.0
+_PAGE = "report.html"
 # the page may take this share of the time
 _PAGE_SHARE = 0.05
 _LEAST_PAGE_S = 5.0
@@ -137,7 +139,11 @@ class _Campaign:
     def __post_init__(self) -> None:
         self._writer = Writer(self.folder, self.plan.schema)
         self._written_s = self._page_s = time.monotonic()
+        self._waiting: deque[Task] = deque()
+        self._asked: dict[Future[Done], list[Task]] = {}
         self._left = 0
+        # how long a simulation takes, about
+        self._each_s = _JOB_S
         # of each job when it was done, and how many runs were left then
         self._course: list[tuple[float, int]] = []
 
@@ -146,44 +152,54 @@ class _Campaign:
 
         Raises:
             InterruptError: After Ctrl-C.
+            SluiceError: If a world refuses one, or if the workers are gone for good.
         """
-        waiting = deque(tasks)
+        self._waiting.extend(tasks)
         self._left = sum(len(task.runs) for task in tasks)
-        asked: dict[Future[Done], list[Task]] = {}
-        each_s = _JOB_S
         try:
-            while waiting or asked:
-                while waiting and len(asked) < workers.ahead:
-                    count = max(1, min(_MOST_TASKS, int(_JOB_S / each_s)))
-                    taken = [waiting.popleft() for _ in range(min(count, len(waiting)))]
-                    job = Job(self.plan.bases, self.plan.worlds, taken, threads)
-                    asked[workers.submit(job)] = taken
-                ended, _ = wait(asked, timeout=_WRITE_S, return_when=FIRST_COMPLETED)
-                for future in ended:
-                    taken = asked.pop(future)
-                    if (error := failure(future)) is not None:
-                        # all others of a broken pool are lost as well
-                        lost = [taken, *asked.values()]
-                        asked.clear()
-                        waiting.extendleft(task for part in reversed(lost) for task in part[::-1])
-                        workers.mend(error)
-                        break
-                    workers.succeeded()
-                    each_s = max(1e-4, future.result().seconds / len(taken))
-                    self._take(taken, future.result())
+            while self._waiting or self._asked:
+                try:
+                    self._give(workers, threads)
+                    self._collect(workers)
+                except Exception as error:  # whatever it is, the workers know what it means
+                    self._take_back()
+                    workers.mend(error)
                 self._tell()
-        except KeyboardInterrupt:
-            raise InterruptError(self._interrupted()) from None
-        except InterruptError:
+        except (KeyboardInterrupt, InterruptError):
             raise InterruptError(self._interrupted()) from None
         finally:
             with suppress(KeyboardInterrupt):
                 self._writer.flush()
 
+    def _give(self, workers: Workers, threads: int) -> None:
+        """Give the workers as many jobs as they should have."""
+        while self._waiting and len(self._asked) < workers.ahead:
+            count = max(1, min(_MOST_TASKS, int(_JOB_S / self._each_s)))
+            tasks = list(islice(self._waiting, count))
+            job = Job(self.plan.bases, self.plan.worlds, tasks, threads)
+            self._asked[workers.submit(job)] = tasks
+            for _ in tasks:
+                self._waiting.popleft()
+
+    def _collect(self, workers: Workers) -> None:
+        """Take what is done, if anything is within a while."""
+        ended, _ = wait(self._asked, timeout=_WRITE_S, return_when=FIRST_COMPLETED)
+        for future in ended:
+            done = future.result()
+            tasks = self._asked.pop(future)
+            workers.succeeded()
+            self._each_s = max(1e-4, done.seconds / len(tasks))
+            self._take(tasks, done)
+
+    def _take_back(self) -> None:
+        """Let what was being made wait again."""
+        self._waiting.extendleft(reversed([task for part in self._asked.values() for task in part]))
+        self._asked.clear()
+
     def end(self) -> None:
         """Leave the folder tidy and the page as it is in the end."""
         self._writer.merge()
-        if self.report:
+        if self.report and (self._course or self.folder.read(_PAGE) is None):
             self._write_page()
 
     def _take(self, tasks: Sequence[Task], done: Done) -> None:
@@ -223,7 +239,7 @@ class _Campaign:
         start_s = time.monotonic()
         left_s = self._left_s() if self._left else None
         if self.folder.parts():
-            self.folder.write("report.html", sweep_page(self.found, left_s).html())
+            self.folder.write(_PAGE, sweep_page(self.found, left_s).html())
         return time.monotonic() - start_s
 
     def _interrupted(self) -> str:

@@ -49,11 +49,6 @@ class Workers(ABC):
         """Hear of a job that was done."""
 
 
-def failure(future: Future[Done]) -> BaseException | None:
-    """What kept a job that has ended from being done, if anything did."""
-    return CancelledError() if future.cancelled() else future.exception()
-
-
 class Here(Workers):
     """This process itself: a job is done when it is taken."""
 
