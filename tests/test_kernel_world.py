@@ -12,6 +12,7 @@ import pytest
 import sluicegate as sg
 from sluicegate.errors import SluiceError
 from sluicegate.lab import kernel
+from sluicegate.lab.bottleneck import compiled
 from sluicegate.lab.check import missing_to_run
 from sluicegate.scenario import NetworkScenario
 from sluicegate.testbed.check import missing, namespace_needs
@@ -250,7 +251,14 @@ def test_the_laboratorys_python_is_the_same_bytes_in_every_process():
     assert runs[0] == runs[1]
 
 
-# both worlds and both seeds at once, as each boots machines of its own
+def test_a_compiled_qdisc_is_the_same_bytes_every_time():
+    try:
+        assert compiled("drop_tail") == compiled("drop_tail")
+    except SluiceError as error:
+        pytest.skip(str(error))
+
+
+# both seeds and the first one again at once, as each boots machines of its own
 @needs_lab
 def test_one_seed_gives_one_record_byte_for_byte(tmp_path, monkeypatch):
     monkeypatch.setenv("SLUICE_RUNS", str(tmp_path))

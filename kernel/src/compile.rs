@@ -33,7 +33,8 @@ impl Program {
 
 /// clang speaks BPF; gcc needs another compiler for it. The plain name last: it may be an old one.
 const COMPILERS: [&str; 4] = ["clang-21", "clang-20", "clang-19", "clang"];
-const FLAGS: [&str; 9] = [
+// the last but one keeps the temporary folder out of the object: the same text gives the same bytes
+const FLAGS: [&str; 10] = [
     "-target",
     "bpf",
     "-mcpu=v3",
@@ -42,6 +43,7 @@ const FLAGS: [&str; 9] = [
     "-Wall",
     "-Werror",
     "-Wno-unused",
+    "-fdebug-compilation-dir=.",
     "-I.",
 ];
 
