@@ -17,8 +17,12 @@ pub enum Program {
 }
 
 /// What the programs include.
-const SHARED: [(&str, &str); 2] = [
+const SHARED: [(&str, &str); 6] = [
     ("qdisc.bpf.h", include_str!("qdisc.bpf.h")),
+    ("instance.bpf.h", include_str!("instance.bpf.h")),
+    ("marks.bpf.h", include_str!("marks.bpf.h")),
+    ("telling.bpf.h", include_str!("telling.bpf.h")),
+    ("heeding.bpf.h", include_str!("heeding.bpf.h")),
     ("waiting.bpf.h", include_str!("waiting.bpf.h")),
 ];
 
@@ -32,7 +36,7 @@ impl Program {
 }
 
 /// clang speaks BPF; gcc needs another compiler for it. The plain name last: it may be an old one.
-const COMPILERS: [&str; 4] = ["clang-21", "clang-20", "clang-19", "clang"];
+pub const COMPILERS: [&str; 4] = ["clang-21", "clang-20", "clang-19", "clang"];
 const FLAGS: [&str; 9] = [
     "-target",
     "bpf",
