@@ -37,10 +37,13 @@ impl Program {
 
 /// clang speaks BPF; gcc needs another compiler for it. The plain name last: it may be an old one.
 pub const COMPILERS: [&str; 4] = ["clang-21", "clang-20", "clang-19", "clang"];
-const FLAGS: [&str; 9] = [
+/// All in one function, as far as the code goes: a call would first write the whole view to memory.
+const FLAGS: [&str; 11] = [
     "-target",
     "bpf",
     "-mcpu=v3",
+    "-mllvm",
+    "-inline-threshold=100000",
     "-g",
     "-O2",
     "-Wall",

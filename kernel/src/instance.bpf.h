@@ -74,6 +74,7 @@ struct instance {
 	u32 holes;		/* places between them without a packet */
 	u32 until_sample;	/* arrivals before the next one that is told as a whole */
 	u64 free_ns;		/* when the link has sent, or had, its last packet */
+	u64 watched_ns;		/* when the watchdog asks, or has asked last */
 	u64 tick_ns;		/* when the next tick is due */
 	u64 just_now_ns;	/* when a packet arrived or left, if none was asked for since; else 0 */
 	u64 seed;

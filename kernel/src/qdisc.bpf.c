@@ -248,11 +248,14 @@ SECTION("struct_ops/dequeue") struct sk_buff *dequeue(u64 *context)
 	if (!fixed.is_shaped || now_ns >= instance->free_ns || !now_ns)
 		now_ns = ktime_get_ns();
 	instance->just_now_ns = 0;
-	heed(sch, instance, now_ns);
 	if (fixed.is_shaped && now_ns < instance->free_ns) {
-		bpf_qdisc_watchdog_schedule(sch, instance->free_ns, 0);
+		if (instance->watched_ns != instance->free_ns) {
+			instance->watched_ns = instance->free_ns;
+			bpf_qdisc_watchdog_schedule(sch, instance->free_ns, 0);
+		}
 		return 0;
 	}
+	heed(sch, instance, now_ns);
 	make_up_ticks(sch, instance, now_ns);
 	skb = leave(sch, instance, now_ns);
 #ifdef HAS_DEPART
@@ -322,6 +325,7 @@ SECTION("struct_ops/reset") void reset(u64 *context)
 	}
 	instance->holes = 0;
 	instance->free_ns = now_ns;
+	instance->watched_ns = 0;	/* the kernel stops the watchdog */
 	sch->q.qlen = 0;
 	sch->qstats.backlog = 0;
 	begin_aqm(instance, now_ns);

@@ -55,8 +55,12 @@ impl Tc {
     /// Puts a qdisc before an interface that has none but the kernel's own.
     ///
     /// # Errors
-    /// What the kernel says: `AlreadyExists` if somebody has put another one there.
+    /// `AlreadyExists` if somebody has put another one there, or what the kernel says.
     pub fn add(&self, index: i32, kind: &str) -> io::Result<()> {
+        // the kernel itself would put it in the other one's place
+        if self.root(index)?.is_some_and(|root| root.is_set) {
+            return Err(io::ErrorKind::AlreadyExists.into());
+        }
         let flags = libc::NLM_F_CREATE | libc::NLM_F_EXCL;
         self.ask(libc::RTM_NEWQDISC, flags, index, Some(kind))
             .map(drop)
