@@ -84,7 +84,9 @@ start() {
     told $name ^ready
 }
 end() { kill -$1 $daemon; wait $daemon || echo "exit status $?" >>/out/$name.told; }
-refused() { ! timeout 5 sluiced run --backend kernel --object /lab/pie.o $* >/dev/null 2>>/out/refused; }
+refused() {
+    ! timeout 5 sluiced run --backend kernel --object /lab/pie.o $* >/dev/null 2>>/out/refused
+}
 
 sluiced check --backend kernel --interface router/out >/out/check.before || true
 
@@ -244,9 +246,7 @@ def check_each_mark_arrives(files, aqm):
     record = numbers(files, f"marks.{aqm}")
     assert record["marked"] > 100
     assert record["unmarkable"] == 0
-    marked = [
-        received(files[f"marks.{aqm}.{when}"], "InCEPkts") for when in ("before", "received")
-    ]
+    marked = [received(files[f"marks.{aqm}.{when}"], "InCEPkts") for when in ("before", "received")]
     assert marked[1] - marked[0] == record["marked"]
 
 

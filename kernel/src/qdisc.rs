@@ -171,7 +171,10 @@ impl Kind {
     pub fn owner(&self) -> u32 {
         let map = MapHandle::from_pinned_path(self.folder.join("instances"));
         let value = map.and_then(|map| map.lookup(&[0; 4], MapFlags::ANY));
-        value.ok().flatten().map_or(0, |value| Instance(value).owner())
+        value
+            .ok()
+            .flatten()
+            .map_or(0, |value| Instance(value).owner())
     }
 
     /// Takes the kind away. Qdiscs of it go on until they are taken away with `tc`.

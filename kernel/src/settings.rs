@@ -31,7 +31,12 @@ impl Fixed {
 
     pub(crate) fn bytes(&self) -> Vec<u8> {
         let marks = self.marks_at.is_some();
-        let words = [self.places(), self.is_shaped.into(), self.tells.into(), marks.into()];
+        let words = [
+            self.places(),
+            self.is_shaped.into(),
+            self.tells.into(),
+            marks.into(),
+        ];
         words.map(u32::to_ne_bytes).concat()
     }
 }

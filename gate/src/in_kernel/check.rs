@@ -18,7 +18,8 @@ use crate::{
 /// If the interface is none.
 pub fn look(options: &CheckOptions) -> Result<bool, Failure> {
     let device = options.interface.as_deref().map(device).transpose()?;
-    let mut checks = vec![
+    let mut checks =
+        vec![
         ("capabilities", capabilities()),
         ("BPF qdiscs", kernel()),
         ("BPF's file system", file_system()),
@@ -35,7 +36,10 @@ pub fn look(options: &CheckOptions) -> Result<bool, Failure> {
         .iter()
         .map(|kind| (format!("kind {}", kind.name()), kept(kind, device.as_ref())))
         .collect();
-    checks.extend(left.iter().map(|(name, found)| (name.as_str(), found.clone())));
+    checks.extend(
+        left.iter()
+            .map(|(name, found)| (name.as_str(), found.clone())),
+    );
     Ok(tell(checks))
 }
 
@@ -136,7 +140,10 @@ fn kernel() -> Found {
 
 fn file_system() -> Found {
     let mounts = fs::read_to_string("/proc/mounts").unwrap_or_default();
-    if mounts.lines().any(|line| line.contains(" /sys/fs/bpf bpf ")) {
+    if mounts
+        .lines()
+        .any(|line| line.contains(" /sys/fs/bpf bpf "))
+    {
         return Ok("/sys/fs/bpf".into());
     }
     missing(
@@ -162,10 +169,16 @@ fn compiler() -> Found {
 
 fn interface(device: Option<&Device>) -> Found {
     let Some(device) = device else {
-        return lacking("not looked for", "sluiced check --backend kernel --interface NAME");
+        return lacking(
+            "not looked for",
+            "sluiced check --backend kernel --interface NAME",
+        );
     };
     if let Err(error) = device.index() {
-        return missing(format!("{device}: {error}"), "ip link   (shows those that there are)");
+        return missing(
+            format!("{device}: {error}"),
+            "ip link   (shows those that there are)",
+        );
     }
     match root(device) {
         None => Ok(format!("{device} is there, with the kernel's own qdisc")),

@@ -14,14 +14,14 @@ use crate::{
     cli::LinkOptions,
     settings::{Settings, SettingsError},
 };
+#[cfg(not(feature = "kernel"))]
+pub use without_bpf::{look, run};
 #[cfg(feature = "kernel")]
 pub use {
     check::look,
     plane::run,
     ready::{Ready, compiled},
 };
-#[cfg(not(feature = "kernel"))]
-pub use without_bpf::{look, run};
 
 /// Reads settings, of the forward link only: a qdisc stands before one interface.
 ///

@@ -131,9 +131,11 @@ impl InKernel {
             return Ok(());
         }
         // that it has gone already, or its interface, is no second error
-        if self.tc.root(self.index).is_ok_and(|root| {
-            root.is_some_and(|root| root.kind == self.kind.name())
-        }) {
+        if self
+            .tc
+            .root(self.index)
+            .is_ok_and(|root| root.is_some_and(|root| root.kind == self.kind.name()))
+        {
             self.empty().map_err(io::Error::other)?;
             self.tc.remove(self.index, self.kind.name())?;
         }
@@ -144,15 +146,14 @@ impl InKernel {
     /// asked.
     fn new_flows(&mut self) -> Result<Flows, KernelError> {
         let (mut flows, mut unreadable) = (Flows::default(), 0);
-        self.at_work.samples(|bytes, data| {
-            match sluice_capture::ip_packet(data, bytes) {
+        self.at_work
+            .samples(|bytes, data| match sluice_capture::ip_packet(data, bytes) {
                 Some(mut packet) => {
                     packet.bytes = packet.bytes.saturating_mul(SAMPLED);
                     flows.add(&packet);
                 }
                 None => unreadable += u64::from(SAMPLED),
-            }
-        })?;
+            })?;
         self.unreadable += unreadable;
         self.flows.merge(&flows);
         Ok(flows)
@@ -176,7 +177,10 @@ impl InKernel {
             delay: Times::of(delays, counts.delay_ns),
             ..self.measures(counts, found.lengths_ns)
         };
-        measures.hold((now - self.start_ns).max(measures.until_ns), waiting as usize);
+        measures.hold(
+            (now - self.start_ns).max(measures.until_ns),
+            waiting as usize,
+        );
         Ok(Standing {
             settings: self.settings.forward.clone(),
             shares: [self.flows.shares(), new_flows.shares()],
