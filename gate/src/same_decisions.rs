@@ -8,8 +8,9 @@ use rand::Rng;
 use sluice_random::stream;
 
 use crate::{
-    backend::Backend,
+    backend::{Backend, Fate},
     cli::LinkOptions,
+    data_plane::DataPlane,
     ecn::set_ce,
     netlink::{Message, attribute, attributes, messages, write},
     nfqueue::Nfqueue,

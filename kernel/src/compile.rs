@@ -37,13 +37,10 @@ impl Program {
 
 /// clang speaks BPF; gcc needs another compiler for it. The plain name last: it may be an old one.
 pub const COMPILERS: [&str; 4] = ["clang-21", "clang-20", "clang-19", "clang"];
-/// All in one function, as far as the code goes: a call would first write the whole view to memory.
-const FLAGS: [&str; 11] = [
+const FLAGS: [&str; 9] = [
     "-target",
     "bpf",
     "-mcpu=v3",
-    "-mllvm",
-    "-inline-threshold=100000",
     "-g",
     "-O2",
     "-Wall",
@@ -51,6 +48,9 @@ const FLAGS: [&str; 11] = [
     "-Wno-unused",
     "-I.",
 ];
+
+/// A qdisc is all in one function: a call to an AQM would first write the whole view to memory.
+const INLINED: [&str; 2] = ["-mllvm", "-inline-threshold=100000"];
 
 /// An AQM compiled for BPF, not yet seen by a kernel.
 pub struct Object {
@@ -78,6 +78,9 @@ pub fn compile(program: Program, class: &Class, own: Option<&str>) -> Result<Obj
     let mut flags: Vec<String> = FLAGS.map(str::to_owned).to_vec();
     flags.push(format!("-DHEADER=\"{name}\""));
     flags.push(format!("-DAQM={functions}"));
+    if program == Program::Qdisc {
+        flags.extend(INLINED.map(str::to_owned));
+    }
     for (flag, given) in [
         ("-DHAS_DEPART", has.depart),
         ("-DHAS_TICK", has.tick),
