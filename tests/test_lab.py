@@ -274,7 +274,7 @@ def check_what_cannot_be_is_told(result):
     for line in (
         "sluiced: one: there is a kind of that name: remove it first",
         "sluiced: the object is drop_tail, not red compiled as a qdisc",
-        "sluiced: in the kernel, ecn must be false: a BPF qdisc cannot mark",
+        "sluiced: in the kernel, ecn takes --marks-at: a BPF qdisc cannot write to packets",
         "sluiced: in the kernel, scheduler must be fifo",
         "sluiced: much/too/long: the name of a kind of qdisc has 1 to 15 letters, digits or",
         "Specified qdisc kind is unknown",
