@@ -273,7 +273,8 @@ def test_one_seed_gives_one_record_byte_for_byte(tmp_path, monkeypatch):
 
     with ThreadPoolExecutor(2) as pool:
         alone, again = pool.map(run, range(2))
-    assert alone.summary() == again.summary()
+    # as text, in which NaN equals NaN
+    assert json.dumps(alone.summary()) == json.dumps(again.summary())
     for name, frame in alone.frames().items():
         polars.testing.assert_frame_equal(frame, again.frames()[name])
     assert sg.compare(one, world="kernel").records[0].identity == alone.identity
