@@ -93,7 +93,7 @@ sluiced check --backend kernel --interface router/out >/out/check.before || true
 # settings change under a load of 83 Mbit/s
 scenario first
 start reload --object /lab/pie.o --metrics 127.0.0.1:8417
-load 10 1000 0 >/out/reload.load &
+load 10 500 0 >/out/reload.load &
 load=$!
 for each in second first second; do
     sleep 0.1
