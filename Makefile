@@ -15,7 +15,7 @@ export PIP_QUIET := 1
 # what the first command compiles, all later ones find
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: build generated vectors outputs demo test wheel wheel-data lint bench bench-builds bench-gate bench-qdisc bench-peers docs lock clean tools
+.PHONY: build generated vectors outputs demo test wheel wheel-data lint bench bench-builds bench-gate bench-qdisc equality bench-peers docs lock clean tools
 .DELETE_ON_ERROR:
 
 build: .venv/built .venv/bin/sluiced
@@ -61,13 +61,14 @@ demo: .venv/built
 	@echo "demo: bursts at all time-scales"
 	@$(BIN)/sluice compare scenarios/bursty.toml --out $(REPORTS)/bursty
 
+# one worker more than processors: the tests of real routers wait most of their time
 test: build
 	@echo "test: Rust (compiling takes about a minute the first time)"
 	@$(if $(BPF),,echo "test: without BPF: skipped, for want of the headers of libelf and zlib (libelf-dev, zlib1g-dev)")
 	@cargo build --locked $(MEMBERS) $(FEATURES) --tests --profile test
 	@cargo test --quiet --locked $(MEMBERS) $(FEATURES) --tests
 	@echo "test: Python, and every example of the documentation"
-	@$(BIN)/pytest --quiet --numprocesses auto --dist worksteal
+	@$(BIN)/pytest --quiet --numprocesses $$(($$(nproc) + 1)) --dist worksteal
 
 wheel: wheel-data .venv/installed
 	@echo "wheel: into target/wheels, with all optimisation"
@@ -118,6 +119,11 @@ bench-qdisc: build
 	@$(BIN)/python bench/qdisc.py verify
 	@$(BIN)/python bench/qdisc.py cost
 	@$(BIN)/python bench/qdisc.py tcp 1
+
+# what is measured so far is kept, and not measured again
+equality: build
+	@$(BIN)/python bench/equality.py run --seeds 10
+	@$(BIN)/python bench/equality.py page
 
 bench-peers: build
 	@dpkg -s ns2 libns3-dev >/dev/null 2>&1 || { \

@@ -71,7 +71,7 @@ MORE = ("queue_deviation", "retransmission_rate", "timeout_rate", "fairness")
 MOST_LATE_S = 0.005
 # SCHED_FIFO: of what starts, and then by what stands in the command
 STARTING = 10
-PRIORITIES = {b"sluiced\0run": 60, b"sluicegate.testbed.host": 55}
+PRIORITIES = {b"sluiced\0run": 60, b"sluicegate.testbed.bed": 55}
 KEPT = Path("target/gate-truth")
 LATE = KEPT / "late"
 

@@ -1,11 +1,13 @@
 /*
  * How much a machine in virtual time, where an instruction takes 1 ns, has to do for packets.
  *
- *     qdisc_load PACKETS_PER_MS MS
+ *     qdisc_load PACKETS_PER_MS MS [ECN]
  *
  * Sends UDP datagrams of 1000 bytes to 10.9.0.2, in bursts each millisecond, and counts the
  * instructions that are left to a second process that takes what nobody else wants. Prints the
- * packets sent and the instructions that were not left.
+ * packets sent and the instructions that were not left. With ECN, the field of the header (2 is
+ * ECT(0)), it only sends: there is no second process, which takes a second of real time for each
+ * second of virtual time, or more.
  */
 #define _GNU_SOURCE
 #include <arpa/inet.h>
@@ -47,7 +49,8 @@ static void take_what_is_left(volatile unsigned long long *count)
 
 int main(int argc, char **argv)
 {
-	long burst = argc == 3 ? atol(argv[1]) : -1, ms = argc == 3 ? atol(argv[2]) : 0, sent = 0;
+	long burst = argc >= 3 ? atol(argv[1]) : -1, ms = argc >= 3 ? atol(argv[2]) : 0, sent = 0;
+	int ecn = argc == 4 ? atoi(argv[3]) : 0;
 	struct sockaddr_in to = { .sin_family = AF_INET, .sin_port = htons(9) };
 	int socket_fd = socket(AF_INET, SOCK_DGRAM, 0);
 	volatile unsigned long long *count = mmap(NULL, sizeof(*count), PROT_READ | PROT_WRITE,
@@ -58,13 +61,14 @@ int main(int argc, char **argv)
 	pid_t other;
 
 	if (burst < 0 || ms < 1) {
-		fprintf(stderr, "usage: qdisc_load PACKETS_PER_MS MS\n");
+		fprintf(stderr, "usage: qdisc_load PACKETS_PER_MS MS [ECN]\n");
 		return 2;
 	}
 	setsockopt(socket_fd, SOL_SOCKET, SO_SNDBUFFORCE, &room, sizeof(room));
+	setsockopt(socket_fd, IPPROTO_IP, IP_TOS, &ecn, sizeof(ecn));
 	inet_pton(AF_INET, "10.9.0.2", &to.sin_addr);
-	other = fork();
-	if (other == 0)
+	other = argc == 4 ? 0 : fork();
+	if (other == 0 && argc != 4)
 		take_what_is_left(count);
 	/* both processes have their pages, and the other one its turn */
 	begin_ns = now_ns() + 20 * MS_NS;
@@ -79,7 +83,9 @@ int main(int argc, char **argv)
 	}
 	printf("%ld %llu\n", sent,
 	       now_ns() - begin_ns - LOOP_INSTRUCTIONS * (*count - left));
-	kill(other, SIGKILL);
-	waitpid(other, NULL, 0);
+	if (other) {
+		kill(other, SIGKILL);
+		waitpid(other, NULL, 0);
+	}
 	return 0;
 }

@@ -15,6 +15,7 @@ from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 from sluicegate.estimate import Measure
 from sluicegate.measures import DEFINITIONS
 from sluicegate.papers.claims import Claim
+from sluicegate.stability.rows import EquilibriumRow, LoopRow, RecommendedRow
 from sluicegate.trace.trace import FLOW_COLUMNS, LINK_COLUMNS
 from sluicegate.traffic.fit import Row
 
@@ -170,6 +171,18 @@ _OUTPUTS: dict[str, tuple[str, dict[str, Schema], dict[str, Schema]]] = {
     "fit": (
         "`sluice fit`: what a capture's traffic is like.",
         {"figures": _list(_row(Row, "One figure; low and high end its interval."), "All of them.")},
+        {},
+    ),
+    "stability": (
+        "`sluice stability`: whether TCP behind AQMs comes to rest, by a fluid model.",
+        {
+            "equilibria": _list(_row(EquilibriumRow, "Where an AQM holds the network."), "All."),
+            "loops": _list(_row(LoopRow, "An AQM in one linearisation."), "All."),
+            "recommended": _list(
+                _row(RecommendedRow, "Coefficients by a rule, for the first AQM's network."),
+                "All of them.",
+            ),
+        },
         {},
     ),
     "trace": (

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import polars as pl
+from rich.console import Console
 
 from sluicegate.errors import InterruptError, SluiceError
 from sluicegate.estimate import paired
@@ -23,9 +24,9 @@ _WORDS = dict.fromkeys(("discipline", "other", "world", "measure"), pl.String())
 _DIFFERENCE = {**_WORDS, "value": pl.Float64(), "half_width": pl.Float64(), "unit": pl.String()}
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Comparison:
-    """Records of several disciplines on one scenario.
+    """Records of several disciplines on one scenario; shown as `sluice compare` does.
 
     Attributes:
         scenario: What was run.
@@ -37,6 +38,15 @@ class Comparison:
     scenario: AnyScenario
     worlds: Sequence[AnyWorld]
     records: list[Record]
+
+    def __repr__(self) -> str:
+        # the package of reports takes comparisons
+        from sluicegate.report.tables import comparison_table
+
+        screen = Console(color_system=None, highlight=False, emoji=False)
+        with screen.capture() as text:
+            screen.print(comparison_table(self))
+        return text.get().rstrip("\n")
 
     def frame(self) -> pl.DataFrame:
         """A row per record and measure.
@@ -111,7 +121,7 @@ class Comparison:
         """What a reader must know: of which queue it is, what has no effect, what is missing."""
         notes = []
         if name := self.records[0].queue_name:
-            notes.append(f"Waits, queue and losses are of the queue {name}.")
+            notes.append(f"Sojourn times, queue and losses are of the queue {name}.")
         told = (world.notes(self.scenario, own) for world, own in self.records_by_world())
         notes += dict.fromkeys(note for each in told for note in each)
         notes += [

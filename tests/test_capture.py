@@ -132,7 +132,7 @@ BAD_FILES: list[tuple[str, Callable[[bytes], bytes], str]] = [
         lambda f: bytes.fromhex("0a0d0d0a") + bytes(8),
         "FILE: the file header is cut off or corrupt",
     ),
-    ("file header alone", lambda f: f[:FILE_HEADER], "FILE holds no IP packet (0 other frames)"),
+    ("file header alone", lambda f: f[:FILE_HEADER], "FILE holds no IP packet; other frames: none"),
     (
         "cut in the first record",
         lambda f: f[: FILE_HEADER + 12],
@@ -167,7 +167,7 @@ BAD_FILES: list[tuple[str, Callable[[bytes], bytes], str]] = [
     (
         "ARP alone",
         lambda f: ethernet_pcap([0, 10, 20], ARP_FRAME),
-        "FILE holds no IP packet (3 other frames)",
+        "FILE holds no IP packet; other frames: ARP (3)",
     ),
 ]
 

@@ -322,7 +322,7 @@ def test_after_ctrl_c_a_comparison_goes_on_where_it_stopped(folder, tmp_path, mo
     process.send_signal(signal.SIGINT)
     out, err = process.communicate(timeout=100)
     assert process.returncode == 130, err
-    assert "Interrupted. " in err
+    assert "Interrupted.\n" in err
     assert "Not run: " in err
     kept = "Finished and kept: drop_tail; the same command runs the rest."
     assert " ".join(err.split()).endswith(kept)

@@ -6,6 +6,7 @@ import re
 import shutil
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -52,6 +53,11 @@ def sources():
         take(ROOT / name, folder / name)
     (folder / ".venv").symlink_to(ROOT / ".venv")
     (folder / "target").mkdir()
+    # what is built of the copy runs for a moment: our own crates are not worth optimising there
+    ours = tomllib.loads((folder / "Cargo.toml").read_text())["workspace"]["dependencies"]
+    with (folder / ".cargo" / "config.toml").open("a") as settings:
+        for name in (name for name in ours if name.startswith("sluice-")):
+            settings.write(f"[profile.dev.package.{name}]\nopt-level = 0\n")
     return folder
 
 

@@ -194,7 +194,7 @@ def load_program(folder):
 
 
 def results(folder):
-    """Of seeds 1, 1 and 2."""
+    """Of seed 1, twice."""
     linux = kernel.find()
     try:
         files = {f"lab/{aqm}.o": compiled(aqm) for aqm in ("drop_tail", "red")}
@@ -204,7 +204,7 @@ def results(folder):
     programs = ["ip", "tc", "bpftool", sluiced()]
     booted = image.build(linux, SCRIPT, programs=programs, modules=["dummy"], files=files)
     with ThreadPoolExecutor(2) as pool:
-        return list(pool.map(lambda seed: machine.run(linux, booted, seed=seed), [1, 1, 2]))
+        return list(pool.map(lambda seed: machine.run(linux, booted, seed=seed), [1, 1]))
 
 
 def check_what_a_script_leaves_comes_back(result):
@@ -274,7 +274,7 @@ def check_what_cannot_be_is_told(result):
     for line in (
         "sluiced: one: there is a kind of that name: remove it first",
         "sluiced: the object is drop_tail, not red compiled as a qdisc",
-        "sluiced: in the kernel, ecn must be false: a BPF qdisc cannot mark",
+        "sluiced: in the kernel, ecn takes --marks-at: a BPF qdisc cannot write to packets",
         "sluiced: in the kernel, scheduler must be fifo",
         "sluiced: much/too/long: the name of a kind of qdisc has 1 to 15 letters, digits or",
         "Specified qdisc kind is unknown",
@@ -287,9 +287,9 @@ def check_what_cannot_be_is_told(result):
 # one test, as each process that runs tests would boot machines of its own
 @needs_lab
 def test_qdiscs_in_the_laboratory(tmp_path):
-    first, again, other = results(tmp_path)
+    # that another seed gives another result is tested with a scenario in the laboratory
+    first, again = results(tmp_path)
     assert first == again, "one seed gives one result, to the byte"
-    assert first.files["random"] != other.files["random"]
     check_what_a_script_leaves_comes_back(first)
     check_tc_shows_what_a_qdisc_holds_sends_and_drops(first)
     check_the_victim_is_who_goes(first)

@@ -27,6 +27,8 @@ from sluicegate.papers.lred import (
     scenarios,
 )
 from sluicegate.papers.lred.findings import findings
+from sluicegate.stability.model import FluidNetwork
+from sluicegate.stability.rules import safe_beta
 from sluicegate.worlds.network import PortRecord
 
 # as few cases as show everything
@@ -94,11 +96,11 @@ def test_bounds_are_how_fast_a_full_buffer_raises_the_probability(discipline, bo
 
 
 def test_theorem_2_gives_the_papers_example():
-    assert bounds.greatest_beta(300, 0.35) == pytest.approx(0.001, rel=0.06)
+    assert safe_beta(FluidNetwork(300, 2500, 0.35)).boundary == pytest.approx(0.001, rel=0.06)
     # it is where the loop's gain is 1 and its phase -180 degrees
     n, r, c, eta = 300, 0.35, 2500, 2 / 3
     k11, k = 2 * n / (r**2 * c), eta * c**2 / n
-    h = bounds.greatest_beta(n, r) * np.sqrt(n**2 / (eta * r**2 * c**2))
+    h = safe_beta(FluidNetwork(n, c, r)).boundary * np.sqrt(n**2 / (eta * r**2 * c**2))
     omega = np.sqrt((np.sqrt(k11**4 + 4 * k**2 * h**2) - k11**2) / 2)
     loop = k * h * np.exp(-1j * omega * r) / (1j * omega * (1j * omega + k11))
     assert loop == pytest.approx(-1)

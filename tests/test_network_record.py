@@ -217,7 +217,7 @@ def test_an_interrupted_comparison_says_how_far_it_came(monkeypatch):
     interrupted_after(1, monkeypatch)
     found = sg.compare(scenario())
     assert found.notes() == [
-        "Waits, queue and losses are of the queue left -> right.",
+        "Sojourn times, queue and losses are of the queue left -> right.",
         *scenario().notes(),
         "drop_tail was stopped after 33% of its run.",
         "Not run: pi q_ref=20.",
@@ -242,7 +242,8 @@ def test_other_worlds_refuse_networks(world):
         sg.compare(scenario(), world=world)
     name = "chain" if world == "chain" else "slotted"
     assert str(told.value) == (
-        f"world = {name} must be network or gate: the scenario has [topology] and [[flows]]"
+        f"world = {name} must be network or gate or kernel or twin: the scenario has "
+        "[topology] and [[flows]]"
     )
 
 
@@ -326,7 +327,7 @@ def test_an_option_puts_an_aqm_into_the_queues_of_a_scheduler(capsys):
         ),
         (
             "compare {slotted} --duration 5",
-            "--duration is for scenarios of the network or gate world only",
+            "--duration is for scenarios of the network or gate or kernel or twin world only",
         ),
         (
             "simulate {network} --aqm red --service geometric:mu=0.5",
@@ -334,7 +335,8 @@ def test_an_option_puts_an_aqm_into_the_queues_of_a_scheduler(capsys):
         ),
         (
             "compare {network} --world slotted",
-            "world = slotted must be network or gate: the scenario has [topology] and [[flows]]",
+            "world = slotted must be network or gate or kernel or twin: the scenario has "
+            "[topology] and [[flows]]",
         ),
         (
             "compare {slotted} --world network",
@@ -343,7 +345,7 @@ def test_an_option_puts_an_aqm_into_the_queues_of_a_scheduler(capsys):
         (
             "simulate --arrivals geometric:rate=0.5 --service geometric:mu=0.5 --aqm red "
             "--slots 1000 --duration 5",
-            "--duration is for scenarios of the network or gate world only",
+            "--duration is for scenarios of the network or gate or kernel or twin world only",
         ),
         (
             "compare {network} --aqm red:scheduler=wfq",

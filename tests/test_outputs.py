@@ -69,6 +69,12 @@ def commands(root, tmp_path):
             ["simulate", light, *SHORT, "--aqm", "red", "--arrivals", "geometric:rate=0"],
             ["simulate", dumbbell, "--aqm", "codel", "--duration", "2"],
         ],
+        "stability": [
+            [
+                "stability",
+                *(dumbbell, "--aqm", "red:max_th=900,max_p=0.5,w=0.01", "--out", tmp_path),
+            ],
+        ],
         "fit": [["fit", root / "captures" / "gateway.pcap"]],
         "trace": [["trace", trace], ["trace", root / "tests" / "data" / "ns2.tr"]],
     }

@@ -127,6 +127,20 @@ def test_no_number_is_cut_off_where_there_is_no_room():
     ]
 
 
+def test_a_table_fits_any_width_with_its_numbers_whole():
+    header = ["discipline", "mean sojourn\n(slots)", "link busy\n(%)", "mean queue\n(packets)"]
+    rows = [["drop_tail (slotted)", "250 ± 20", "99.80 ± 0.05", "122 ± 10"]]
+    below = {"minus:": [["red", "-1.2 ± 0.5", "n/a", "0"]]}
+    for width in range(34, 80):
+        screen = Console(width=width)
+        with screen.capture() as shown:
+            screen.print(terminal_table(header, rows, below=below))
+        lines = shown.get().splitlines()
+        assert max(map(len, lines)) <= width
+        words = re.split(r" {2,}|\n", shown.get())
+        assert {*rows[0], *below["minus:"][0]} <= {word.strip() for word in words}
+
+
 # --- pages
 
 
@@ -224,17 +238,28 @@ def luminance(colour):
     return linear @ [0.2126, 0.7152, 0.0722]
 
 
-def test_coloured_text_can_be_read_on_white_and_on_black(root):
+def over(colour, alpha, ground):
+    """What is seen of a colour that lets the ground through."""
+    return alpha * np.array(to_rgb(colour)) + (1 - alpha) * ground
+
+
+def test_every_text_of_a_page_can_be_read(root):
     """WCAG 2.2, 1.4.3: a contrast of 4.5; the colours mix as the page tells the browser."""
     assert "50%" in TEXT_COLOUR
     template = (root / "sluicegate" / "report" / "template.html").read_text()
-    papers, inks = (re.findall(rf"--{name}: (#\w+)", template)[:2] for name in ("paper", "ink"))
-    names = [str(k) for k in range(8)]
-    for paper, ink in zip(papers, inks, strict=True):
-        for colour in {*plots.colours(names).values(), plots.GREY}:
-            text = (np.array(to_rgb(colour)) + to_rgb(ink)) / 2
-            low, high = sorted(map(luminance, (text, np.array(to_rgb(paper)))))
-            assert (high + 0.05) / (low + 0.05) >= 4.5, (colour, paper)
+    names = ("paper", "ink", "faint", "shade")
+    schemes = zip(*(re.findall(rf"--{name}: (#\w+)", template) for name in names), strict=True)
+    used = {*plots.colours([str(k) for k in range(8)]).values(), plots.GREY}
+    for paper, ink, faint, shade in (map(np.array, map(to_rgb, each)) for each in schemes):
+        # coloured text stands outside of axes: see the test of a network's figures
+        pairs = [((np.array(to_rgb(colour)) + ink) / 2, paper) for colour in used]
+        pairs += [(faint, paper), (ink, paper), (ink, shade)]
+        # marks within axes may lie on a band that lies on the shaded warm-up
+        warm_up = over(plots.GREY, 0.12, paper)
+        pairs += [(ink, over(colour, 0.3, warm_up)) for colour in used]
+        for text, ground in pairs:
+            low, high = sorted(map(luminance, (text, ground)))
+            assert (high + 0.05) / (low + 0.05) >= 4.5, (text, ground)
 
 
 def test_coloured_text_takes_the_colour_of_text():
@@ -317,10 +342,17 @@ def test_differences_are_of_pairs_that_see_the_same_arrivals(tmp_path):
     assert (found["value"], found["half_width"]) == (wanted.value, wanted.half_width)
     # what the arrivals do to both drops out
     assert found["half_width"] < student(one.values("queue_mean")).half_width
-    header, rows = difference_rows(compared)
-    assert rows[0][0] == "red less drop_tail"
-    place = header.index("mean queue\n(packets)")
-    assert rows[0][place] == measure_text(wanted)
+    header, _ = comparison_rows(compared)
+    ((first, ((name, *cells),)),) = difference_rows(compared).items()
+    assert (name, first) == ("red", "drop_tail")
+    text = cells[header.index("mean queue\n(packets)") - 1]
+    assert text == measure_text(wanted)
+    shown = repr(compared).splitlines()
+    below = shown[shown.index("minus drop_tail, replication by replication:") + 1 :]
+    assert len(below) == 1
+    assert text in below[0]
+    assert below[0].startswith("red ")
+    assert len(below[0]) == len(shown[2])  # in one column, to the right
     write_report(compared, tmp_path)
     assert pl.read_csv(tmp_path / "differences.csv").height == compared.differences().height
 

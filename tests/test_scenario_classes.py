@@ -88,7 +88,10 @@ def test_fields_are_replaced_by_name_and_by_path():
     [
         ({"queue.limit": 0}, "queue.limit = 0 must be at least 1 (packets)"),
         ({"queue.limits": 1}, "queue.limits: there is no limits; did you mean limit?"),
-        ({"disciplines.1.label": "x"}, "disciplines.1.label: there is no 1"),
+        (
+            {"disciplines.1.label": "x"},
+            "disciplines.1.label: there is no 1; there are 1, counted from 0",
+        ),
         ({"disciplines.0.params.w": 2}, "disciplines.0: red.w = 2 must lie between 0 and 1"),
         ({"slot_s": None, "slots": None}, "slots is missing: say how long a replication lasts"),
         ({"title.x": 1}, "title.x: there is no x"),
@@ -216,20 +219,18 @@ def test_a_path_stands_for_the_scenario_in_its_file(root):
         sg.simulate(str(light))
     assert sg.simulate(short).discipline == "red"
     dumbbell = root / "scenarios" / "network" / "dumbbell.toml"
-    words = f"{dumbbell} is a NetworkScenario and must be a Scenario; sluicegate.load reads either"
+    words = "is a NetworkScenario and must be a Scenario: sluicegate.network.simulate takes it"
     with pytest.raises(sg.SluiceError) as told:
         sg.simulate(dumbbell, red)
-    assert str(told.value) == words
+    assert str(told.value) == f"{dumbbell} {words}"
     with pytest.raises(sg.SluiceError) as told:
         sg.network.simulate(str(light), red)
     assert str(told.value) == (
-        f"{light} is a Scenario and must be a NetworkScenario; sluicegate.load reads either"
+        f"{light} is a Scenario and must be a NetworkScenario: sluicegate.simulate takes it"
     )
     with pytest.raises(sg.SluiceError) as told:
         sg.simulate(sg.load(dumbbell), red)
-    assert str(told.value) == (
-        "the scenario is a NetworkScenario and must be a Scenario or a file's path"
-    )
+    assert str(told.value) == f"the scenario {words}"
     with pytest.raises(sg.SluiceError, match=r"^nowhere\.toml: No such file"):
         sg.compare("nowhere.toml")
 

@@ -246,7 +246,7 @@ def test_what_a_world_cannot_judge_is_told_before_anything_is_run(monkeypatch):
 @pytest.mark.parametrize(
     ("world", "message"),
     [
-        ("moon", "world = moon must be one of slotted, chain, network, gate"),
+        ("moon", "world = moon must be one of slotted, chain, network, gate, kernel, twin"),
         ((), "world = [] must name one world or more, each once"),
         (("chain", Chain()), "world = ['chain', 'chain'] must name one world or more, each once"),
         (Chain(grid=-1), "grid = -1 must be above 0 and at most the limit of 15 packets"),

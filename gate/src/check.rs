@@ -6,7 +6,8 @@ use nix::sys::socket::{AddressFamily, SockFlag, SockType, setsockopt, socket, so
 
 use crate::{
     Failure, bottleneck,
-    cli::CheckOptions,
+    cli::{Backend, CheckOptions},
+    in_kernel,
     nfqueue::{self, ENOUGH_BUFFER_BYTES},
     privileges,
     rules::{Rules, Tool},
@@ -14,16 +15,18 @@ use crate::{
 };
 
 /// What was found: how it is, or what is wrong and how it is mended.
-type Found = Result<String, Missing>;
+pub(crate) type Found = Result<String, Missing>;
 
-struct Missing {
-    what: String,
-    mend: String,
+/// What is wrong, and the command that mends it.
+#[derive(Clone)]
+pub(crate) struct Missing {
+    pub what: String,
+    pub mend: String,
     /// Whether the gate can do without.
     can_do_without: bool,
 }
 
-fn missing(what: impl Into<String>, mend: impl Into<String>) -> Found {
+pub(crate) fn missing(what: impl Into<String>, mend: impl Into<String>) -> Found {
     Err(Missing {
         what: what.into(),
         mend: mend.into(),
@@ -31,7 +34,7 @@ fn missing(what: impl Into<String>, mend: impl Into<String>) -> Found {
     })
 }
 
-fn lacking(what: impl Into<String>, mend: impl Into<String>) -> Found {
+pub(crate) fn lacking(what: impl Into<String>, mend: impl Into<String>) -> Found {
     Err(Missing {
         what: what.into(),
         mend: mend.into(),
@@ -47,6 +50,7 @@ fn lacking(what: impl Into<String>, mend: impl Into<String>) -> Found {
 pub fn run(options: &CheckOptions) -> Result<bool, Failure> {
     match (options.watch, &options.interface) {
         (Some(for_s), Some(interface)) => bottleneck::watch(interface, &options.metrics, for_s),
+        _ if options.backend == Some(Backend::Kernel) => in_kernel::look(options),
         _ => Ok(look(options)),
     }
 }
@@ -93,7 +97,7 @@ fn look_at_nfqueue(options: &CheckOptions) -> bool {
 }
 
 /// Prints what was found. Gives whether nothing is missing that the gate takes.
-fn tell(checks: Vec<(&str, Found)>) -> bool {
+pub(crate) fn tell(checks: Vec<(&str, Found)>) -> bool {
     let mut is_ready = true;
     for (name, found) in checks {
         match found {

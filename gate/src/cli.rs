@@ -77,9 +77,9 @@ pub struct InstallOptions {
     /// Packets leave as fast as the interface takes them; the rate is only what the AQM is shown.
     #[arg(long)]
     pub unshaped: bool,
-    /// What `compile` made of the AQM; without it, the AQM is compiled now.
-    #[arg(long, value_name = "FILE.o")]
-    pub object: Option<PathBuf>,
+    /// What is loaded, and how marks are set.
+    #[command(flatten)]
+    pub object: ObjectOptions,
 }
 
 /// `sluiced qdisc show` and `remove`.
@@ -160,11 +160,19 @@ pub struct RunOptions {
     #[command(flatten)]
     pub link: LinkOptions,
     /// What happens to packets while the gate does not run: they pass, or they are dropped.
-    #[arg(long, value_name = "open|closed", required_unless_present = "tun")]
+    #[arg(long, value_name = "open|closed", required_unless_present_any = ["tun", "backend"])]
     pub fail: Option<Fail>,
     /// Number of the kernel's queue; the other direction has the next one.
     #[arg(long, value_name = "N", default_value_t = 0, value_parser = queue)]
     pub queue: u16,
+    /// In place of a queue of the kernel: the kernel does all, by a qdisc (BPF) of ours before
+    /// --interface. Needs root, Linux 6.16 or newer and clang.
+    #[arg(long, value_name = "kernel", requires = "interface",
+          conflicts_with_all = ["fail", "queue", "tun", "timer"])]
+    pub backend: Option<Backend>,
+    /// With --backend kernel.
+    #[command(flatten)]
+    pub kernel: KernelOptions,
     /// In place of a queue of the kernel: a cable between two TUN devices. What is sent by A is
     /// held and comes in by B; what is sent by B likewise, if that direction is held, else at once.
     #[arg(long, num_args = 2, value_names = ["A", "B"], value_parser = tun::name,
@@ -186,6 +194,39 @@ pub struct RunOptions {
     /// every user of this machine may read it. sluiced top looks at 127.0.0.1:8417.
     #[arg(long, value_name = "ADDRESS")]
     pub metrics: Option<Address>,
+}
+
+/// Another back end than those that hand packets to the gate.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub enum Backend {
+    /// A qdisc of the kernel.
+    Kernel,
+}
+
+/// What only a qdisc of the kernel takes.
+#[derive(Args, Clone, Debug, Default)]
+pub struct KernelOptions {
+    /// The interface before which it stands; NAMESPACE/NAME in a namespace of ip netns.
+    #[arg(long, value_name = "[NAMESPACE/]NAME", requires = "backend")]
+    pub interface: Option<String>,
+    /// The name that tc knows it by: at most 15 letters.
+    #[arg(long, value_name = "KIND", default_value = "sluiced")]
+    pub kind: String,
+    /// What is loaded, and how marks are set.
+    #[command(flatten)]
+    pub object: ObjectOptions,
+}
+
+/// What is given to the kernel.
+#[derive(Args, Clone, Debug, Default)]
+pub struct ObjectOptions {
+    /// What `sluiced qdisc compile` made of the AQM; without it, the AQM is compiled now.
+    #[arg(long, value_name = "FILE.o")]
+    pub object: Option<PathBuf>,
+    /// Where packets come in behind the qdisc: the other end of a veth. Marks (ecn=true) are set
+    /// there, as no qdisc of BPF can write to packets.
+    #[arg(long, value_name = "[NAMESPACE/]NAME")]
+    pub marks_at: Option<String>,
 }
 
 /// `sluiced top`.
@@ -230,7 +271,11 @@ pub struct CheckOptions {
     #[arg(long, num_args = 2, value_names = ["A", "B"], value_parser = tun::name,
           conflicts_with_all = ["interface", "both_ways", "fail", "queue"])]
     pub tun: Option<Vec<String>>,
-    /// The interface before which the queue is to stand.
+    /// What a qdisc of the kernel takes, in place of a queue of the kernel; and what is left of one
+    /// whose daemon was killed.
+    #[arg(long, value_name = "kernel", conflicts_with_all = ["tun", "both_ways", "fail", "queue"])]
+    pub backend: Option<Backend>,
+    /// The interface before which the queue is to stand; with --backend kernel also NAMESPACE/NAME.
     #[arg(long, value_name = "NAME")]
     pub interface: Option<String>,
     /// Watch a daemon that runs for so long, s, and say where the queue builds: here or elsewhere.

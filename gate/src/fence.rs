@@ -21,23 +21,33 @@ const SYSTEM: [&str; 6] = ["/usr", "/bin", "/lib", "/lib32", "/lib64", "/etc"];
 
 /// Closes it, for this thread and all that it starts from now on. Without a scenario nothing is
 /// ever read again. With one, its folder and that of the header that it
-/// names may be read, and a compiler may run, which writes to the folder of temporary files.
+/// names may be read, and a compiler may run, which writes to the folder of temporary files. `own`
+/// is a folder that the gate has to write to at its end.
 /// Gives whether the kernel has a fence.
 ///
 /// # Errors
 /// If the kernel has one and refuses.
-pub fn close(scenario: Option<&Path>, settings: &Settings) -> Result<bool, Failure> {
-    restrict(scenario, settings)
+pub fn close(
+    scenario: Option<&Path>,
+    settings: &Settings,
+    own: Option<&Path>,
+) -> Result<bool, Failure> {
+    restrict(scenario, settings, own)
         .map(|status| status != RulesetStatus::NotEnforced)
         .map_err(|error| Failure(format!("Landlock: {error}")))
 }
 
-fn restrict(scenario: Option<&Path>, settings: &Settings) -> Result<RulesetStatus, RulesetError> {
+fn restrict(
+    scenario: Option<&Path>,
+    settings: &Settings,
+    own: Option<&Path>,
+) -> Result<RulesetStatus, RulesetError> {
     let (all, read) = (AccessFs::from_all(VERSION), AccessFs::from_read(VERSION));
     let rules = Ruleset::default()
         .handle_access(all)?
         .handle_access(AccessNet::from_all(VERSION))?
-        .create()?;
+        .create()?
+        .add_rules(path_beneath_rules(own, all))?;
     let rules = match scenario {
         None => rules,
         Some(scenario) => rules

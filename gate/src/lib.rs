@@ -8,12 +8,14 @@ pub mod backend;
 mod bottleneck;
 pub mod check;
 pub mod cli;
+mod data_plane;
 mod ecn;
 pub mod endpoint;
 mod fence;
 pub mod flows;
 #[cfg(test)]
 mod fuzz;
+mod in_kernel;
 pub mod link;
 pub mod measures;
 mod memory;

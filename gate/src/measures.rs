@@ -23,6 +23,16 @@ impl Times {
         }
     }
 
+    /// Times that were counted elsewhere: pairs of ns and how many, and their sum.
+    pub fn of(counts: &[(u64, u64)], sum_ns: u64) -> Self {
+        let mut times = Self::new();
+        for (ns, count) in counts {
+            times.histogram.saturating_record_n(*ns, *count);
+        }
+        times.sum_ns = sum_ns.into();
+        times
+    }
+
     /// Counts a time.
     #[inline]
     pub fn add(&mut self, ns: u64) {
@@ -107,7 +117,7 @@ pub struct Measures {
     /// How often each verdict was given, by [`Verdict`].
     pub verdicts: [u64; Verdict::COUNT],
     /// Time during which k packets waited, by k, ns.
-    queue_ns: Vec<u64>,
+    pub queue_ns: Vec<u64>,
     /// Most packets that ever waited.
     pub queue_max: u64,
     /// From arrival until transmission starts.
@@ -166,7 +176,8 @@ impl Measures {
         }
         let mut queue_ns = self.queue_ns.clone();
         for (ns, before) in queue_ns.iter_mut().zip(&earlier.queue_ns) {
-            *ns -= before;
+            // what the kernel counts is not read at one moment
+            *ns = ns.saturating_sub(*before);
         }
         Self {
             until_ns: self.until_ns - earlier.until_ns,

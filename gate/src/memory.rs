@@ -15,6 +15,9 @@ const KERNEL_BYTES: u64 = 2304;
 const WHOLE_BYTES: u64 = 1500;
 /// The program, its threads, histograms, and records that wait for the disk.
 const FIXED_BYTES: u64 = 32 << 20;
+/// Histograms, samples and programs of a qdisc; its places take less than a tenth of the packets.
+#[cfg(feature = "kernel")]
+const MAPS_BYTES: u64 = 4 << 20;
 /// A queue's lists grow by doubling, and a packet stands in two of them at most.
 const LISTS: u64 = 4;
 
@@ -35,6 +38,18 @@ pub fn bound(settings: &Settings) -> String {
 pub fn bound_over_tun(settings: &Settings) -> String {
     let own = tun::MOST_BYTES as u64 + packets(settings) * WHOLE_BYTES;
     told(settings, own, spare(settings, tun::SPARE_PACKETS), 0)
+}
+
+/// The bound with a qdisc of the kernel, in one line: only histograms are here.
+#[cfg(feature = "kernel")]
+pub fn bound_in_kernel(settings: &Settings) -> String {
+    let packets = u64::from(settings.forward.buffer.limit);
+    let kernel = packets * KERNEL_BYTES + MAPS_BYTES;
+    format!(
+        "at most {} MB here, and {} MB in the kernel for {packets} packets (of 1500 bytes each)",
+        FIXED_BYTES.div_ceil(1_000_000),
+        kernel.div_ceil(1_000_000),
+    )
 }
 
 fn packets(settings: &Settings) -> u64 {

@@ -1,6 +1,6 @@
 //! The live router: packets from a back end through links, at the time of the day.
 
-use std::{collections::HashMap, io};
+use std::{collections::HashMap, io, os::fd::BorrowedFd};
 
 use sluice_aqm::Verdict;
 use sluice_link::Clock;
@@ -9,6 +9,7 @@ use sluice_random::stream;
 
 use crate::{
     backend::{Backend, Counts, Fate, Incoming, Losses},
+    data_plane::DataPlane,
     ecn::set_ce,
     flows::{Flows, Shares},
     link::{Link, Outlet},
@@ -91,14 +92,16 @@ struct Port {
 pub struct Router<B> {
     backend: B,
     ports: Vec<Port>,
+    /// What becomes of packets that are held at the end.
+    at_end: Fate<'static>,
 }
 
 impl<B: Backend> Router<B> {
-    /// One that holds nothing, at time 0.
+    /// One that holds nothing, at time 0; `at_end` is what becomes of packets that are held then.
     ///
     /// # Errors
     /// If the back end takes no settings.
-    pub fn new(mut backend: B, settings: &Settings) -> io::Result<Self> {
+    pub fn new(mut backend: B, settings: &Settings, at_end: Fate<'static>) -> io::Result<Self> {
         let mut ports = Vec::new();
         for (number, link) in settings.links().into_iter().enumerate() {
             backend.set_whole(number, link.ecn())?;
@@ -116,42 +119,11 @@ impl<B: Backend> Router<B> {
                 new_flows: Flows::default(),
             });
         }
-        Ok(Self { backend, ports })
-    }
-
-    /// Whom to wait for.
-    pub fn backend(&self) -> &B {
-        &self.backend
-    }
-
-    /// When something is next to be done, ns; `None`: nothing before a packet comes.
-    pub fn due_ns(&self) -> Option<u64> {
-        self.ports
-            .iter()
-            .filter_map(|port| port.link.due_ns())
-            .min()
-    }
-
-    /// Does all that is due: takes in what has come, lets go what is to go. `now_ns` gives the
-    /// time. Gives whether more packets may wait.
-    ///
-    /// # Errors
-    /// If the back end has gone.
-    pub fn turn(&mut self, now_ns: impl Fn() -> u64) -> io::Result<bool> {
-        let mut more = true;
-        for _ in 0..MOST_BATCHES {
-            let ports = &mut self.ports;
-            let mut now = None;
-            more = self.backend.receive(&mut |incoming| {
-                let now_ns = *now.get_or_insert_with(&now_ns);
-                ports[incoming.link].arrive(now_ns, incoming);
-            })?;
-            self.settle(now_ns())?;
-            if !more {
-                break;
-            }
-        }
-        Ok(more)
+        Ok(Self {
+            backend,
+            ports,
+            at_end,
+        })
     }
 
     /// Lets go what is due, and tells the back end.
@@ -180,40 +152,63 @@ impl<B: Backend> Router<B> {
         }
         self.backend.flush()
     }
+}
 
-    /// Goes on with other settings, of as many links; no packet is lost by that.
-    ///
-    /// # Errors
-    /// If the back end has gone.
-    pub fn change(&mut self, now_ns: u64, settings: &Settings) -> io::Result<()> {
+impl<B: Backend> DataPlane for Router<B> {
+    fn source(&self, link: usize) -> String {
+        self.backend.source(link)
+    }
+
+    fn descriptors(&self) -> Vec<BorrowedFd<'_>> {
+        self.backend.descriptors()
+    }
+
+    fn due_ns(&self) -> Option<u64> {
+        self.ports
+            .iter()
+            .filter_map(|port| port.link.due_ns())
+            .min()
+    }
+
+    fn turn(&mut self, now_ns: impl Fn() -> u64) -> io::Result<bool> {
+        let mut more = true;
+        for _ in 0..MOST_BATCHES {
+            let ports = &mut self.ports;
+            let mut now = None;
+            more = self.backend.receive(&mut |incoming| {
+                let now_ns = *now.get_or_insert_with(&now_ns);
+                ports[incoming.link].arrive(now_ns, incoming);
+            })?;
+            self.settle(now_ns())?;
+            if !more {
+                break;
+            }
+        }
+        Ok(more)
+    }
+
+    fn change(&mut self, now_ns: u64, settings: &Settings) -> io::Result<Result<(), String>> {
         self.settle(now_ns)?;
         for (number, link) in settings.links().into_iter().enumerate() {
             self.backend.set_whole(number, link.ecn())?;
             self.ports[number].link.change(now_ns, link.clone());
         }
-        Ok(())
+        Ok(Ok(()))
     }
 
-    /// Lets all go that is held, or drops it.
-    ///
-    /// # Errors
-    /// If the back end has gone.
-    pub fn end(&mut self, now_ns: u64, fate: Fate<'_>) -> io::Result<()> {
+    fn end(&mut self, now_ns: u64) -> io::Result<()> {
         self.settle(now_ns)?;
         for (number, port) in self.ports.iter_mut().enumerate() {
             for packet in port.link.drain(now_ns) {
                 port.live.left_at_end += 1;
-                self.backend.decide(number, packet.id, fate)?;
+                self.backend.decide(number, packet.id, self.at_end)?;
             }
         }
         self.backend.flush()
     }
 
-    /// How each link stands, after all that is due has been let go.
-    ///
-    /// # Errors
-    /// If the back end has gone.
-    pub fn standings(&mut self, now_ns: u64) -> io::Result<Vec<Standing>> {
+    /// After all that is due has been let go.
+    fn standings(&mut self, now_ns: u64) -> io::Result<Vec<Standing>> {
         self.settle(now_ns)?;
         let backend = &self.backend;
         let standing = |(number, port): (usize, &mut Port)| {
@@ -266,7 +261,7 @@ impl Port {
 
 #[cfg(test)]
 mod tests {
-    use std::os::fd::{AsFd, BorrowedFd};
+    use std::os::fd::AsFd;
 
     use super::*;
     use crate::cli::LinkOptions;
@@ -334,7 +329,7 @@ mod tests {
             waiting: true,
             decided: Vec::new(),
         };
-        let mut router = Router::new(backend, &settings.unwrap()).unwrap();
+        let mut router = Router::new(backend, &settings.unwrap(), Fate::Drop).unwrap();
         router.turn(|| 0).unwrap();
         // 1500 bytes at 12 Mbit/s; times are rounded down to ns
         assert!((999_999..=1_000_000).contains(&router.due_ns().unwrap()));

@@ -24,10 +24,11 @@ use nix::{
 
 use crate::{
     Failure,
-    backend::{Backend, Fate},
-    cli::RunOptions,
+    backend::Fate,
+    cli::{Backend, RunOptions},
+    data_plane::DataPlane,
     endpoint::{Address, Endpoint},
-    fence, memory,
+    fence, in_kernel, memory,
     nfqueue::{ENOUGH_BUFFER_BYTES, Fail, Nfqueue},
     print, privileges,
     router::Router,
@@ -65,18 +66,30 @@ const SPIN_NS: u64 = 60_000;
 /// If the settings are refused, if something is missing that it takes, or if the kernel gives no
 /// more packets.
 pub fn run(options: &RunOptions) -> Result<(), Failure> {
+    if options.backend == Some(Backend::Kernel) {
+        return in_kernel::run(options);
+    }
     let settings = Settings::read(&options.link)?;
     let Some(fail) = options.fail else {
         let tun = over_tun(options, &settings)?;
+        let memory = memory::bound_over_tun(&settings);
+        let router = Router::new(tun, &settings, Fate::Drop).map_err(gone)?;
         // packets need no capability: the devices are open
-        return route(options, settings, tun, &[], Fate::Drop);
+        return route(options, settings, router, &Needs::of(&[], memory));
     };
     let nfqueue = over_nfqueue(options, &settings, fail)?;
     let at_end = match fail {
         Fail::Open => Fate::Accept,
         Fail::Closed => Fate::Drop,
     };
-    route(options, settings, nfqueue, &[privileges::DECIDE], at_end)
+    let memory = memory::bound(&settings);
+    let router = Router::new(nfqueue, &settings, at_end).map_err(gone)?;
+    let needs = Needs::of(&[privileges::DECIDE], memory);
+    route(options, settings, router, &needs)
+}
+
+fn gone(error: io::Error) -> Failure {
+    Failure(format!("no more packets can come: {error}"))
 }
 
 /// The back end of `--tun`.
@@ -118,14 +131,32 @@ fn over_nfqueue(options: &RunOptions, settings: &Settings, fail: Fail) -> Result
     Ok(nfqueue)
 }
 
-/// Routes between a back end's arrivals and its departures, with no more capabilities than needed;
-/// `at_end` is what becomes of packets that are held then.
-fn route(
+/// What letting packets go takes, from the start to the end.
+pub(crate) struct Needs<'a> {
+    /// Capabilities.
+    pub capabilities: &'a [Capability],
+    /// A folder to write to.
+    pub folder: Option<&'a Path>,
+    /// Memory, in words.
+    pub memory: String,
+}
+
+impl<'a> Needs<'a> {
+    fn of(capabilities: &'a [Capability], memory: String) -> Self {
+        Self {
+            capabilities,
+            folder: None,
+            memory,
+        }
+    }
+}
+
+/// Lets packets go until it is told to end, with nothing more than it needs.
+pub(crate) fn route(
     options: &RunOptions,
     settings: Settings,
-    backend: impl Backend,
-    capabilities: &[Capability],
-    at_end: Fate<'static>,
+    plane: impl DataPlane,
+    needs: &Needs<'_>,
 ) -> Result<(), Failure> {
     let signals = signals()?;
     if options.timer != Timer::Sleep {
@@ -135,15 +166,13 @@ fn route(
     let summary_file = open(options.json.as_deref())?;
     let endpoint = options.metrics.as_ref().map(listen).transpose()?;
     prctl::set_timerslack(1).map_err(|error| Failure(format!("timer slack: {error}")))?;
-    privileges::drop_all_but(capabilities)?;
-    let fenced = fence::close(options.link.scenario.as_deref(), &settings)?;
+    privileges::drop_all_but(needs.capabilities)?;
+    let fenced = fence::close(options.link.scenario.as_deref(), &settings, needs.folder)?;
     let telemetry = Telemetry::start(file, endpoint);
-    let gone = |error: io::Error| Failure(format!("no more packets can come: {error}"));
     let mut daemon = Daemon {
-        router: Router::new(backend, &settings).map_err(gone)?,
+        plane,
         settings,
         options,
-        at_end,
         signals,
         start: Instant::now(),
         start_clock_ns: clock_ns()?,
@@ -157,7 +186,7 @@ fn route(
     if !fenced {
         print("this kernel has no Landlock: what files it opens is not restricted\n");
     }
-    daemon.tell_start();
+    daemon.tell_start(&needs.memory);
     let worked = daemon.work().map_err(gone);
     // what was counted until then is told, whatever ended it
     let records = match daemon.end().and_then(|()| daemon.records()) {
@@ -171,11 +200,10 @@ fn route(
     worked.and(recorded)
 }
 
-struct Daemon<'a, B> {
-    router: Router<B>,
+struct Daemon<'a, P> {
+    plane: P,
     settings: Settings,
     options: &'a RunOptions,
-    at_end: Fate<'static>,
     signals: SignalFd,
     start: Instant,
     /// The kernel's monotonic clock at the start.
@@ -190,25 +218,21 @@ struct Daemon<'a, B> {
     service: Service,
 }
 
-impl<B: Backend> Daemon<'_, B> {
+impl<P: DataPlane> Daemon<'_, P> {
     fn now_ns(&self) -> u64 {
         self.start.elapsed().as_nanos() as u64
     }
 
-    fn tell_start(&self) {
+    fn tell_start(&self, memory: &str) {
         for (place, link) in self.settings.links().into_iter().enumerate() {
-            let source = self.router.backend().source(place);
+            let source = self.plane.source(place);
             print(&format!(
                 "{}, {source}: {}\n",
                 NAMES[place],
                 link.describe()
             ));
         }
-        let bound = match self.options.tun {
-            Some(_) => memory::bound_over_tun(&self.settings),
-            None => memory::bound(&self.settings),
-        };
-        print(&format!("memory: {bound}\nready\n"));
+        print(&format!("memory: {memory}\nready\n"));
         self.service.ready();
     }
 
@@ -216,7 +240,7 @@ impl<B: Backend> Daemon<'_, B> {
     fn work(&mut self) -> io::Result<()> {
         loop {
             let start = self.start;
-            let more = self.router.turn(|| start.elapsed().as_nanos() as u64)?;
+            let more = self.plane.turn(|| start.elapsed().as_nanos() as u64)?;
             let now_ns = self.now_ns();
             if now_ns >= self.next_record_ns {
                 let records = self.records()?;
@@ -241,7 +265,7 @@ impl<B: Backend> Daemon<'_, B> {
     fn end(&mut self) -> io::Result<()> {
         self.service.ends();
         let now_ns = self.now_ns();
-        self.router.end(now_ns, self.at_end)
+        self.plane.end(now_ns)
     }
 
     /// Sleeps until a packet or a signal comes, or something is due.
@@ -249,7 +273,7 @@ impl<B: Backend> Daemon<'_, B> {
         let mut due_ns = self
             .next_record_ns
             .min(self.service.due_ns())
-            .min(self.router.due_ns().unwrap_or(u64::MAX));
+            .min(self.plane.due_ns().unwrap_or(u64::MAX));
         let now_ns = self.now_ns();
         if self.reload.is_some() {
             due_ns = due_ns.min(now_ns + LOOK_NS);
@@ -263,7 +287,7 @@ impl<B: Backend> Daemon<'_, B> {
             }
             ns = ns.checked_sub(SPIN_NS).filter(|ns| *ns > 0).unwrap_or(ns);
         }
-        let mut descriptors = self.router.backend().descriptors();
+        let mut descriptors = self.plane.descriptors();
         descriptors.push(self.signals.as_fd());
         let mut watched: Vec<PollFd<'_>> = descriptors
             .into_iter()
@@ -292,7 +316,7 @@ impl<B: Backend> Daemon<'_, B> {
 
     fn records(&mut self) -> io::Result<Vec<Record>> {
         let now_ns = self.now_ns();
-        let standings = self.router.standings(now_ns)?.into_iter().enumerate();
+        let standings = self.plane.standings(now_ns)?.into_iter().enumerate();
         let records = standings
             .map(|(link, standing)| Record {
                 link: NAMES[link],
@@ -311,8 +335,12 @@ impl<B: Backend> Daemon<'_, B> {
         }
         let (sender, receiver) = channel();
         let link = self.options.link.clone();
+        let read = match self.options.backend {
+            Some(Backend::Kernel) => in_kernel::read,
+            None => Settings::read,
+        };
         thread::spawn(move || {
-            let read = Settings::read(&link).map_err(|error| error.to_string());
+            let read = read(&link).map_err(|error| error.to_string());
             // nobody waits if the daemon has ended
             sender.send(read).ok();
         });
@@ -337,12 +365,16 @@ impl<B: Backend> Daemon<'_, B> {
             }
             Ok(settings) => {
                 let now_ns = self.now_ns();
-                self.router.change(now_ns, &settings)?;
-                self.settings = settings;
-                for (name, link) in NAMES.iter().zip(self.settings.links()) {
-                    say(&format!("reloaded: {name}: {}", link.describe()));
+                match self.plane.change(now_ns, &settings)? {
+                    Err(what) => what,
+                    Ok(()) => {
+                        self.settings = settings;
+                        for (name, link) in NAMES.iter().zip(self.settings.links()) {
+                            say(&format!("reloaded: {name}: {}", link.describe()));
+                        }
+                        return Ok(());
+                    }
                 }
-                return Ok(());
             }
         };
         say(&format!("the old settings stay in force: {refused}"));
@@ -351,7 +383,7 @@ impl<B: Backend> Daemon<'_, B> {
 }
 
 /// The kernel's monotonic clock, which other programs read as well.
-fn clock_ns() -> Result<u64, Failure> {
+pub(crate) fn clock_ns() -> Result<u64, Failure> {
     let now = ClockId::CLOCK_MONOTONIC.now();
     let now = now.map_err(|error| Failure(format!("no clock: {error}")))?;
     Ok(now.tv_sec() as u64 * 1_000_000_000 + now.tv_nsec() as u64)

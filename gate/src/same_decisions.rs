@@ -8,8 +8,9 @@ use rand::Rng;
 use sluice_random::stream;
 
 use crate::{
-    backend::Backend,
+    backend::{Backend, Fate},
     cli::LinkOptions,
+    data_plane::DataPlane,
     ecn::set_ce,
     netlink::{Message, attribute, attributes, messages, write},
     nfqueue::Nfqueue,
@@ -80,7 +81,7 @@ fn route<B: Backend>(
     mut send: impl FnMut(u32, &[u8]),
     mut take: impl FnMut(),
 ) -> Vec<u64> {
-    let mut router = Router::new(backend, settings).unwrap();
+    let mut router = Router::new(backend, settings, Fate::Drop).unwrap();
     let random = &mut stream(1, "arrivals", 0);
     let (mut now_ns, mut number) = (0, 0);
     while number < PACKETS as u32 {

@@ -16,7 +16,7 @@ use crate::{cli::LinkOptions, syntax};
 /// Why settings were refused: a line for each problem.
 #[derive(Debug, thiserror::Error)]
 #[error("{0}")]
-pub struct SettingsError(String);
+pub struct SettingsError(pub(crate) String);
 
 /// A link and what stands before it.
 #[derive(Clone, Debug, PartialEq)]

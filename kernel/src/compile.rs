@@ -17,8 +17,12 @@ pub enum Program {
 }
 
 /// What the programs include.
-const SHARED: [(&str, &str); 2] = [
+const SHARED: [(&str, &str); 6] = [
     ("qdisc.bpf.h", include_str!("qdisc.bpf.h")),
+    ("instance.bpf.h", include_str!("instance.bpf.h")),
+    ("marks.bpf.h", include_str!("marks.bpf.h")),
+    ("telling.bpf.h", include_str!("telling.bpf.h")),
+    ("heeding.bpf.h", include_str!("heeding.bpf.h")),
     ("waiting.bpf.h", include_str!("waiting.bpf.h")),
 ];
 
@@ -32,8 +36,9 @@ impl Program {
 }
 
 /// clang speaks BPF; gcc needs another compiler for it. The plain name last: it may be an old one.
-const COMPILERS: [&str; 4] = ["clang-21", "clang-20", "clang-19", "clang"];
-const FLAGS: [&str; 9] = [
+pub const COMPILERS: [&str; 4] = ["clang-21", "clang-20", "clang-19", "clang"];
+// the last but one keeps the temporary folder out of the object: the same text gives the same bytes
+const FLAGS: [&str; 10] = [
     "-target",
     "bpf",
     "-mcpu=v3",
@@ -42,8 +47,12 @@ const FLAGS: [&str; 9] = [
     "-Wall",
     "-Werror",
     "-Wno-unused",
+    "-fdebug-compilation-dir=.",
     "-I.",
 ];
+
+/// A qdisc is all in one function: a call to an AQM would first write the whole view to memory.
+const INLINED: [&str; 2] = ["-mllvm", "-inline-threshold=100000"];
 
 /// An AQM compiled for BPF, not yet seen by a kernel.
 pub struct Object {
@@ -71,6 +80,9 @@ pub fn compile(program: Program, class: &Class, own: Option<&str>) -> Result<Obj
     let mut flags: Vec<String> = FLAGS.map(str::to_owned).to_vec();
     flags.push(format!("-DHEADER=\"{name}\""));
     flags.push(format!("-DAQM={functions}"));
+    if program == Program::Qdisc {
+        flags.extend(INLINED.map(str::to_owned));
+    }
     for (flag, given) in [
         ("-DHAS_DEPART", has.depart),
         ("-DHAS_TICK", has.tick),

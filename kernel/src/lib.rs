@@ -5,14 +5,23 @@
 //! [`Judge::answer`] asks it what a world asks an AQM. [`Kind::install`] makes the kernel have it as
 //! a kind of qdisc.
 
+mod at_work;
 mod compile;
+mod counts;
+mod device;
 mod judge;
+mod marks;
 mod qdisc;
 mod refusal;
+mod settings;
 
-pub use compile::{Object, Program, compile};
+pub use at_work::{AtWork, SAMPLED, Standing};
+pub use compile::{COMPILERS, Object, Program, compile};
+pub use counts::Counts;
+pub use device::Device;
 pub use judge::{Judge, QUESTIONS, Question};
-pub use qdisc::{Counts, Kind, Settings};
+pub use qdisc::{KINDS, Kind, check_kernel};
+pub use settings::{Fixed, Settings};
 
 use sluice_aqm::{Class, Configured};
 use thiserror::Error;

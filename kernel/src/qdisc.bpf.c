@@ -5,34 +5,41 @@
  *
  * Given by the compiler's command line: HEADER (the AQM's file), AQM (its name), HAS_DEPART,
  * HAS_TICK, HAS_OCCUPANCY where it has these functions, WANTS_CANDIDATE, and WANTS_FLOW where it
- * looks at flows. `struct settings` is laid out as in qdisc.rs.
+ * looks at flows.
  *
  * A kind of qdisc serves up to INSTANCES interfaces; each has an entry of the map `instances`, with
- * its own settings, AQM and state, and a part of the map `ring`, in which its packets wait. The
- * kernel holds a qdisc's lock around enqueue, dequeue and reset, so nothing here is locked. The
- * number of a qdisc's entry, plus 1, stands in its field `limit`: no part of the kernel but the
- * qdisc itself reads that, and a look into a table of hashes would cost more than most AQMs.
+ * an AQM and state of its own, and a part of the map `ring`, in which its packets wait. The kernel
+ * holds a qdisc's lock around enqueue, dequeue and reset, so nothing here is locked. The number of
+ * a qdisc's entry, plus 1, stands in its field `limit`: no part of the kernel but the qdisc itself
+ * reads that, and a look into a table of hashes would cost more than most AQMs.
  */
 #include HEADER
 #include "qdisc.bpf.h"
+#include "instance.bpf.h"
+#include "marks.bpf.h"
+#include "telling.bpf.h"
 #include "waiting.bpf.h"
+#include "heeding.bpf.h"
 
 /* A link that could not send for longer does not make up for it. */
 #define CATCH_UP_NS 10000000ULL
-
-/* whose object this is: user space looks before it fills in a config */
-#define TEXT_(a) #a
-#define TEXT(a) TEXT_(a)
-const char aqm_name[64] SECTION(".rodata.aqm") = TEXT(AQM);
 
 static INLINE u32 is_drop(enum aqm_verdict verdict)
 {
 	return verdict != AQM_ADMIT && verdict != AQM_MARK;
 }
 
+static INLINE u32 has_room(struct Qdisc *sch, const struct instance *instance, u32 bytes)
+{
+	return sch->q.qlen < instance->wish.settings.limit_packets &&
+	       instance->tail - instance->head < fixed.places &&
+	       (u64)sch->qstats.backlog + bytes <= instance->wish.settings.limit_bytes;
+}
+
 /* The verdict on a packet that arrives, and the place of the candidate that it was judged with. */
 static INLINE enum aqm_verdict judge_arrival(struct Qdisc *sch, struct instance *instance,
-					     u64 now_ns, u32 bytes, u32 flow_hash, u32 *candidate)
+					     struct sk_buff *skb, u64 now_ns, u32 bytes,
+					     u32 flow_hash, u32 *candidate)
 {
 	struct aqm_view view = look(sch, instance, now_ns);
 	enum aqm_verdict verdict;
@@ -40,8 +47,8 @@ static INLINE enum aqm_verdict judge_arrival(struct Qdisc *sch, struct instance 
 	view.packet_bytes = bytes;
 	view.flow_hash = flow_hash;
 	view.random = draw(instance, now_ns, ARRIVALS_DRAW);
-	view.full = sch->q.qlen >= instance->settings.limit_packets ||
-		    instance->tail - instance->head >= instance->settings.places;
+	view.ecn_capable = can_be_marked(instance, skb);
+	view.full = !has_room(sch, instance, bytes);
 #ifdef WANTS_CANDIDATE
 	if (sch->q.qlen) {
 		struct place *place;
@@ -52,37 +59,55 @@ static INLINE enum aqm_verdict judge_arrival(struct Qdisc *sch, struct instance 
 		view.candidate_flow_hash = place ? place->flow_hash : 0;
 	}
 #endif
-	verdict = aqm_settle(OF(_arrive)(&instance->state.own, &instance->config.own, &view),
+	verdict = aqm_settle(OF(_arrive)(&instance->state.own, &instance->wish.config.own, &view),
 			     &view);
 	if (verdict < AQM_VERDICTS)
-		instance->verdicts[verdict]++;
+		instance->counts.verdicts[verdict]++;
 	return verdict;
 }
 
-/* Drops the packet that goes for the arriving one, or with it; 0: the arriving one is dropped. */
-static INLINE u32 make_room(struct Qdisc *sch, struct instance *instance, u64 now_ns,
+/* Drops the packet of a place; 0 if there is none. */
+static INLINE u32 lose(struct Qdisc *sch, struct instance *instance, u32 place, u64 now_ns,
+		       struct bpf_sk_buff_ptr *to_free)
+{
+	struct sk_buff *victim = take(sch, instance, place, place_at(instance, place), now_ns);
+
+	if (!victim)
+		return 0;
+	tell_loss(sch, instance, packet_bytes(victim));
+	bpf_qdisc_skb_drop(victim, to_free);
+	return 1;
+}
+
+/* Drops the packets that go for the arriving one, or with it; 0: the arriving one is dropped. */
+static INLINE u32 make_room(struct Qdisc *sch, struct instance *instance, u64 now_ns, u32 bytes,
 			    enum aqm_verdict verdict, u32 candidate,
 			    struct bpf_sk_buff_ptr *to_free)
 {
-	struct sk_buff *victim;
-	u32 place = candidate;
+	u32 is_room = 0;
 
 	if (!sch->q.qlen)
 		return 0;
-	if (verdict != AQM_DROP_BOTH) {
-		if (instance->settings.victim == VICTIM_TAIL)
-			return 0;
-		skip_holes(instance);
-		place = victim_place(instance, now_ns);
-	}
-	victim = take(sch, instance, place, place_at(instance, place), now_ns);
-	if (!victim)
+	if (verdict == AQM_DROP_BOTH) {
+		if (lose(sch, instance, candidate, now_ns, to_free))
+			instance->counts.verdicts[AQM_DROP_BOTH]++;
 		return 0;
-	sch->qstats.drops++;
-	bpf_qdisc_skb_drop(victim, to_free);
-	if (verdict == AQM_DROP_BOTH)
-		instance->verdicts[AQM_DROP_BOTH]++;
-	return verdict != AQM_DROP_BOTH;
+	}
+	if (instance->wish.settings.victim == VICTIM_TAIL ||
+	    bytes > instance->wish.settings.limit_bytes)
+		return 0;
+	FOR_UP_TO(fixed.places) {
+		/* one packet more is lost */
+		if (turn)
+			instance->counts.verdicts[AQM_DROP_OVERFLOW]++;
+		skip_holes(instance);
+		if (!lose(sch, instance, victim_place(instance, now_ns), now_ns, to_free))
+			break;
+		is_room = has_room(sch, instance, bytes);
+		if (is_room)
+			break;
+	}
+	return is_room;
 }
 
 SECTION("struct_ops/enqueue") int enqueue(u64 *context)
@@ -95,14 +120,23 @@ SECTION("struct_ops/enqueue") int enqueue(u64 *context)
 	u64 now_ns = ktime_get_ns();
 	enum aqm_verdict verdict;
 
-	if (!instance)
-		goto drop;
+	if (!instance) {
+		sch->qstats.drops++;
+		bpf_qdisc_skb_drop(skb, to_free);
+		return NET_XMIT_DROP;
+	}
+	heed(sch, instance, now_ns);
 #ifdef WANTS_FLOW
 	flow_hash = bpf_skb_get_hash(skb);
 #endif
 	make_up_ticks(sch, instance, now_ns);
-	verdict = judge_arrival(sch, instance, now_ns, bytes, flow_hash, &candidate);
-	if (is_drop(verdict) && !make_room(sch, instance, now_ns, verdict, candidate, to_free))
+	tell_arrival(instance, skb, now_ns, bytes);
+	verdict = judge_arrival(sch, instance, skb, now_ns, bytes, flow_hash, &candidate);
+	give_number(instance, skb);
+	if (verdict == AQM_MARK)
+		note_mark(instance, instance->tail);
+	if (is_drop(verdict) &&
+	    !make_room(sch, instance, now_ns, bytes, verdict, candidate, to_free))
 		goto drop;
 	instance->just_now_ns = now_ns;
 	skb = put(sch, instance, skb, now_ns, bytes, flow_hash);
@@ -110,28 +144,33 @@ SECTION("struct_ops/enqueue") int enqueue(u64 *context)
 		goto drop;
 	return is_drop(verdict) ? NET_XMIT_CN : NET_XMIT_SUCCESS;
 drop:
-	sch->qstats.drops++;
+	tell_loss(sch, instance, bytes);
 	bpf_qdisc_skb_drop(skb, to_free);
 	return NET_XMIT_DROP;
 }
 
-/* The link is busy with the packet from the end of what it sent before, or from its arrival. */
-static INLINE void occupy(struct instance *instance, u64 now_ns, u64 since_ns, u32 bytes)
+/*
+ * The link is busy with the packet from the end of what it sent before, or from its arrival.
+ * Gives the instant from which it could have been sent.
+ */
+static INLINE u64 occupy(struct instance *instance, u64 now_ns, u64 since_ns, u32 bytes)
 {
-	u64 begin_ns = instance->free_ns > since_ns ? instance->free_ns : since_ns;
+	u64 ready_ns = instance->free_ns > since_ns ? instance->free_ns : since_ns;
+	u64 begin_ns = ready_ns;
 
-	if (!instance->settings.is_shaped || !instance->settings.rate_bps) {
+	if (!fixed.is_shaped) {
 		instance->free_ns = now_ns;
-		return;
+		return now_ns;
 	}
 	if (begin_ns + CATCH_UP_NS < now_ns)
 		begin_ns = now_ns - CATCH_UP_NS;
-	instance->free_ns = begin_ns + (u64)bytes * 8000000000ULL / instance->settings.rate_bps;
+	instance->free_ns = begin_ns + transmission_ns(instance, bytes);
+	return ready_ns;
 }
 
 /* The verdict on the packet that leaves. */
 static INLINE enum aqm_verdict judge(struct Qdisc *sch, struct instance *instance, u64 now_ns,
-				     const struct place *place, u32 bytes)
+				     const struct place *place, struct sk_buff *skb, u32 bytes)
 {
 #ifdef HAS_DEPART
 	struct aqm_view view = look(sch, instance, now_ns);
@@ -143,11 +182,12 @@ static INLINE enum aqm_verdict judge(struct Qdisc *sch, struct instance *instanc
 	view.packet_bytes = bytes;
 	view.flow_hash = place->flow_hash;
 	view.random = draw(instance, now_ns, DEPARTURES_DRAW);
+	view.ecn_capable = can_be_marked(instance, skb);
 	view.sojourn_ns = now_ns - place->since_ns;
 	verdict = aqm_mark_instead(
-		OF(_depart)(&instance->state.own, &instance->config.own, &view), &view);
+		OF(_depart)(&instance->state.own, &instance->wish.config.own, &view), &view);
 	if (verdict != AQM_ADMIT && verdict < AQM_VERDICTS)
-		instance->verdicts[verdict]++;
+		instance->counts.verdicts[verdict]++;
 	return verdict;
 #else
 	return AQM_ADMIT;
@@ -157,31 +197,33 @@ static INLINE enum aqm_verdict judge(struct Qdisc *sch, struct instance *instanc
 /* The packet at the head, unless the AQM drops it: then null. */
 static INLINE struct sk_buff *leave(struct Qdisc *sch, struct instance *instance, u64 now_ns)
 {
+	enum aqm_verdict verdict;
 	struct place *place;
 	struct sk_buff *skb;
-	u64 sojourn_ns;
-	u32 bytes;
+	u32 bytes, number;
+	u64 since_ns;
 
 	skip_holes(instance);
-	place = place_at(instance, instance->head);
+	number = instance->head;
+	place = place_at(instance, number);
 	if (!place)
 		return 0;
 	bytes = place->bytes;
-	skb = take(sch, instance, instance->head, place, now_ns);
+	skb = take(sch, instance, number, place, now_ns);
 	if (!skb)
 		return 0;
-	if (is_drop(judge(sch, instance, now_ns, place, bytes))) {
+	verdict = judge(sch, instance, now_ns, place, skb, bytes);
+	if (is_drop(verdict)) {
 		instance->free_ns = now_ns;
-		sch->qstats.drops++;
+		tell_loss(sch, instance, bytes);
 		bpf_kfree_skb(skb);
 		return 0;
 	}
-	sojourn_ns = now_ns - place->since_ns;
-	instance->sent++;
-	instance->sojourn_ns += sojourn_ns;
-	if (sojourn_ns > instance->sojourn_max_ns)
-		instance->sojourn_max_ns = sojourn_ns;
-	occupy(instance, now_ns, place->since_ns, bytes);
+	if (verdict == AQM_MARK)
+		note_mark(instance, number);
+	since_ns = place->since_ns;
+	tell_departure(instance, now_ns, since_ns, occupy(instance, now_ns, since_ns, bytes),
+		       bytes);
 	return skb;
 }
 
@@ -203,18 +245,22 @@ SECTION("struct_ops/dequeue") struct sk_buff *dequeue(u64 *context)
 	 * watchdog is late already, and asks again at once.
 	 */
 	now_ns = instance->just_now_ns;
-	if (!instance->settings.is_shaped || now_ns >= instance->free_ns || !now_ns)
+	if (!fixed.is_shaped || now_ns >= instance->free_ns || !now_ns)
 		now_ns = ktime_get_ns();
 	instance->just_now_ns = 0;
-	if (instance->settings.is_shaped && now_ns < instance->free_ns) {
-		bpf_qdisc_watchdog_schedule(sch, instance->free_ns, 0);
+	if (fixed.is_shaped && now_ns < instance->free_ns) {
+		if (instance->watched_ns != instance->free_ns) {
+			instance->watched_ns = instance->free_ns;
+			bpf_qdisc_watchdog_schedule(sch, instance->free_ns, 0);
+		}
 		return 0;
 	}
+	heed(sch, instance, now_ns);
 	make_up_ticks(sch, instance, now_ns);
 	skb = leave(sch, instance, now_ns);
 #ifdef HAS_DEPART
 	if (!skb) {
-		FOR_UP_TO(instance->settings.places) {
+		FOR_UP_TO(fixed.places) {
 			if (!sch->q.qlen)
 				break;
 			skb = leave(sch, instance, now_ns);
@@ -230,27 +276,11 @@ SECTION("struct_ops/dequeue") struct sk_buff *dequeue(u64 *context)
 	return skb;
 }
 
-/* An AQM that has seen nothing yet. */
-static INLINE void forget(struct instance *instance)
-{
-	u64 *words = (u64 *)&instance->state, now_ns = ktime_get_ns();
-	const u32 count = sizeof(instance->state) / sizeof(u64);
-
-	FOR_UP_TO(count) {
-		if (turn < count)
-			words[turn] = 0;
-	}
-	instance->free_ns = now_ns;
-	instance->tick_ns = now_ns;
-#ifdef HAS_TICK
-	instance->tick_ns += OF(_tick_interval_ns)(&instance->config.own);
-#endif
-}
-
 SECTION("struct_ops/init") int init(u64 *context)
 {
 	struct Qdisc *sch = (struct Qdisc *)context[0];
 	struct instance *instance;
+	u64 now_ns = ktime_get_ns();
 	u32 number;
 
 	FOR_UP_TO(INSTANCES) {
@@ -259,7 +289,13 @@ SECTION("struct_ops/init") int init(u64 *context)
 		if (!instance || instance->is_used)
 			continue;
 		instance->is_used = 1;
-		forget(instance);
+		instance->number = number;
+		instance->first_place = number * fixed.places;
+		instance->free_ns = now_ns;
+		instance->counts.begun_ns = now_ns;
+		instance->counts.until_ns = now_ns;
+		heed(sch, instance, now_ns);
+		begin_aqm(instance, now_ns);
 		sch->limit = number + 1;
 		break;
 	}
@@ -270,23 +306,29 @@ SECTION("struct_ops/reset") void reset(u64 *context)
 {
 	struct Qdisc *sch = (struct Qdisc *)context[0];
 	struct instance *instance = instance_of(sch);
+	u64 now_ns = ktime_get_ns();
 	struct sk_buff *skb;
 
 	if (!instance)
 		return;
-	FOR_UP_TO(instance->settings.places) {
+	FOR_UP_TO(fixed.places) {
 		if (instance->head == instance->tail)
 			break;
-		skb = take(sch, instance, instance->head, place_at(instance, instance->head), 0);
-		if (skb)
+		skb = take(sch, instance, instance->head, place_at(instance, instance->head),
+			   now_ns);
+		if (skb) {
+			instance->counts.left++;
 			bpf_kfree_skb(skb);
-		else
+		} else {
 			instance->head++;
+		}
 	}
 	instance->holes = 0;
+	instance->free_ns = now_ns;
+	instance->watched_ns = 0;	/* the kernel stops the watchdog */
 	sch->q.qlen = 0;
 	sch->qstats.backlog = 0;
-	forget(instance);
+	begin_aqm(instance, now_ns);
 }
 
 SECTION("struct_ops/destroy") void destroy(u64 *context)

@@ -13,18 +13,36 @@
 #define KERNEL_FUNCTION extern __attribute__((section(".ksyms")))
 
 #define MAP_TYPE_ARRAY 2
+#define MAP_TYPE_RINGBUF 27
 #define NET_XMIT_SUCCESS 0
 #define NET_XMIT_DROP 1
 #define NET_XMIT_CN 2	/* admitted, but another packet was dropped */
 #define NO_SPACE_LEFT (-28)
+/* in the order of bytes on the wire */
+#define PROTOCOL_IPV4 0x0008
+#define PROTOCOL_IPV6 0xdd86
 
 struct sk_buff {
 	char cb[48] __attribute__((aligned(8)));
+	u32 len;
+	unsigned short protocol, network_header;
+	unsigned char *head, *data;
 } FOUND_BY_LIBBPF;
 
 struct qdisc_skb_cb {
 	u32 pkt_len;
+	unsigned char data[20];
 } FOUND_BY_LIBBPF;
+
+struct iphdr {
+	u8 tos;
+} FOUND_BY_LIBBPF;
+
+/* what tcx programs see of a packet (linux/bpf.h) */
+struct __sk_buff {
+	u32 other[12];
+	u32 cb[5];
+};
 
 struct qdisc_skb_head {
 	u32 qlen;
@@ -56,8 +74,13 @@ struct Qdisc_ops {
 
 static void *(*const map_lookup)(void *map, const void *key) = (void *)1;
 static u64 (*const ktime_get_ns)(void) = (void *)5;
+static long (*const skb_ecn_set_ce)(struct __sk_buff *skb) = (void *)97;
+static long (*const probe_read_kernel)(void *to, u32 size, const void *from) = (void *)113;
+static void *(*const ringbuf_reserve)(void *map, u64 size, u64 flags) = (void *)131;
+static void (*const ringbuf_submit)(void *sample, u64 flags) = (void *)132;
 static void *(*const kptr_exchange)(void *field, void *value) = (void *)194;
 
+KERNEL_FUNCTION void *bpf_rdonly_cast(const void *pointer, u32 type);
 KERNEL_FUNCTION u32 bpf_skb_get_hash(struct sk_buff *skb);
 KERNEL_FUNCTION void bpf_kfree_skb(struct sk_buff *skb);
 KERNEL_FUNCTION void bpf_qdisc_skb_drop(struct sk_buff *skb, struct bpf_sk_buff_ptr *to_free);

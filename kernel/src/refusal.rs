@@ -68,10 +68,11 @@ fn refused(name: &str, mut open: OpenObject, error: &Error) -> Result<KernelErro
     })
 }
 
-/// Instructions that the verifier looked at, in all programs of an object.
+/// Instructions that the verifier looked at, in all programs of an object that are loaded.
 pub fn verified_instructions(object: &Loaded) -> Result<u32, KernelError> {
     let ids = object
         .progs()
+        .filter(|program| program.autoload())
         .map(|program| libbpf_rs::Program::id_from_fd(program.as_fd()));
     let ids: Vec<u32> = ids.collect::<Result<_, _>>().map_err(lost)?;
     let known = ProgInfoIter::default().filter(|info| ids.contains(&info.id));

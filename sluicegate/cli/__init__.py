@@ -69,6 +69,13 @@ _COMMANDS = {
             "--aqm red:w=0.07,spacing=independent,idle_decay=false",
         ],
     ),
+    "stability": (
+        "stability",
+        [
+            "sluice stability scenarios/network/dumbbell.toml --aqm lred --aqm pi",
+            "sluice stability --aqm lred:beta=0.001 --flows 300 --rtt 0.35 --rate 10e6",
+        ],
+    ),
     "fit": (
         "fit",
         [

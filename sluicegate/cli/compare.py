@@ -31,7 +31,8 @@ def compare(
         typer.Option(
             metavar="NAME",
             help="slotted simulates, chain solves exactly; give both for both in one picture. "
-            "For scenarios with a topology: network simulates, gate measures with real packets. "
+            "For scenarios with a topology: network simulates, gate measures with real packets, "
+            "kernel in a Linux in virtual time, twin there with Linux's own qdiscs. "
             "If not given: that which simulates.",
             show_default=False,
         ),
@@ -104,14 +105,15 @@ def show(
     if comparison.interrupted:
         notes = ["Interrupted.", *notes, _how_to_go_on(comparison)]
     if notes:
-        console(stderr=True).print(escape(" ".join(notes)))
+        console(stderr=True).print(escape("\n".join(notes)))
     if comparison.interrupted:
         raise typer.Exit(130)
 
 
 def _how_to_go_on(comparison: Comparison) -> str:
     # those of real packets and of Python AQMs are not kept
-    records = [record for record in comparison.records if store.has(record.identity)]
+    finished = (record for record in comparison.records if not record.interrupted)
+    records = [record for record in finished if store.has(record.identity)]
     if not records:
         return "Nothing is kept of a discipline that is not finished."
     return f"Finished and kept: {', '.join(names(records))}; the same command runs the rest."

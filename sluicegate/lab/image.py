@@ -6,7 +6,7 @@ import lzma
 import re
 import shutil
 import subprocess
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from sluicegate.errors import SluiceError
@@ -43,7 +43,7 @@ def build(
     *,
     programs: Iterable[str] = (),
     modules: Iterable[str] = (),
-    files: dict[str, bytes] | None = None,
+    files: Mapping[str, bytes | Link] | None = None,
 ) -> bytes:
     """An initramfs that runs a script.
 
@@ -69,7 +69,7 @@ def build(
         path = _program(program)
         content |= _with_libraries(path)
     content |= _modules(kernel, modules)
-    return pack(content | (files or {}))
+    return pack({**content, **(files or {})})
 
 
 def _program(name: str) -> Path:
@@ -82,10 +82,15 @@ def _program(name: str) -> Path:
 def _with_libraries(program: Path) -> dict[str, bytes | Link]:
     """A program at `programs/NAME`, and what it is linked with, at the same paths as here."""
     content: dict[str, bytes | Link] = {f"programs/{program.name}": program.read_bytes()}
-    told = subprocess.run(["ldd", program], capture_output=True, text=True, check=False).stdout
-    for path in re.findall(r"(/\S+) \(0x", told):
-        content[path.lstrip("/")] = Path(path).read_bytes()
+    for path in libraries(program):
+        content[str(path).lstrip("/")] = path.read_bytes()
     return content
+
+
+def libraries(program: Path) -> list[Path]:
+    """What a program or a library is linked with."""
+    told = subprocess.run(["ldd", program], capture_output=True, text=True, check=False).stdout
+    return [Path(path) for path in re.findall(r"(/\S+) \(0x", told)]
 
 
 def _modules(kernel: Kernel, names: Iterable[str]) -> dict[str, bytes | Link]:

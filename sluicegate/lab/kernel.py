@@ -51,6 +51,13 @@ class Kernel:
         return self.modules / "vmlinuz"
 
     @property
+    def congestion_controls(self) -> list[str]:
+        """What its TCP can be told to use."""
+        modules = {path.name.split(".")[0] for path in self.modules.glob("kernel/net/ipv4/tcp_*")}
+        # those that are in the kernel, and one that only tells of connections
+        return ["reno", "cubic", *sorted(name[4:] for name in modules - {"tcp_diag"})]
+
+    @property
     def packages(self) -> dict[str, str]:
         """The packages that it came in, and the SHA-256 of each."""
         packages: dict[str, str] = json.loads((self.folder / _RECORD).read_text())["packages"]

@@ -6,19 +6,27 @@ import gzip
 import os
 import subprocess
 import tempfile
+import threading
+import time
 import zlib
 from dataclasses import dataclass
 from pathlib import Path
 
-from sluicegate.errors import SluiceError
+from sluicegate.errors import InterruptError, SluiceError
 from sluicegate.lab.archive import unpack
 from sluicegate.lab.check import EMULATOR, missing_to_run, require
 from sluicegate.lab.kernel import Kernel
 
-_MEMORY_MB = 768
+MEMORY_MB = 768
 # it boots in 5 s on a machine of today; a script that hangs shall not hold the caller for ever
 _PATIENCE_S = 600.0
 _CONSOLE_LINES = 20
+_BETWEEN_LOOKS_S = 0.2
+# without self-tests; with nothing to do it halts at once: to poll first would take instructions
+_KERNEL = (
+    *("console=ttyS0", "quiet", "panic=-1", "nokaslr", "mitigations=off", "random.trust_cpu=on"),
+    *("cryptomgr.notests", "cpuidle.off=1"),
+)
 
 
 @dataclass(frozen=True)
@@ -40,7 +48,15 @@ class Result:
     console: str
 
 
-def run(kernel: Kernel, image: bytes, *, seed: int = 1, patience_s: float = _PATIENCE_S) -> Result:
+def run(
+    kernel: Kernel,
+    image: bytes,
+    *,
+    seed: int = 1,
+    memory_mb: int = MEMORY_MB,
+    patience_s: float = _PATIENCE_S,
+    ended: threading.Event | None = None,
+) -> Result:
     """Boot an image, wait until its script is through, and bring back what it left.
 
     The same kernel, image, seed and emulator give the same result, to the byte.
@@ -49,9 +65,12 @@ def run(kernel: Kernel, image: bytes, *, seed: int = 1, patience_s: float = _PAT
         kernel: What boots.
         image: What `image.build` made.
         seed: Of everything that is random in there: 0 to 2^32 - 1.
+        memory_mb: How much memory the machine has; another amount is another machine.
         patience_s: Real time after which the machine is stopped.
+        ended: Stops the machine as soon as it is set.
 
     Raises:
+        InterruptError: If it was.
         SluiceError: If a program is missing, or if the machine brings nothing back: then with the
             last words of its kernel.
     """
@@ -62,20 +81,26 @@ def run(kernel: Kernel, image: bytes, *, seed: int = 1, patience_s: float = _PAT
         console, out = folder / "console", folder / "out"
         # the library that lets other clocks in would undo all of it
         environment = {key: value for key, value in os.environ.items() if key != "LD_PRELOAD"}
-        try:
-            done = subprocess.run(
-                _command(kernel, folder, seed),
+        command = _command(kernel, folder, seed, memory_mb)
+        with (folder / "said").open("wb") as said:
+            emulator = subprocess.Popen(
+                command,
                 env=environment,
                 stdin=subprocess.DEVNULL,
-                capture_output=True,
-                text=True,
-                check=False,
-                timeout=patience_s,
+                stdout=said,
+                stderr=said,
+                # Ctrl-C is for the caller
+                start_new_session=True,
             )
-        except subprocess.TimeoutExpired:
-            raise _lost(f"nothing came back within {patience_s:g} s", console) from None
-        if done.returncode:
-            raise SluiceError(f"{EMULATOR}: {done.stderr.strip()}")
+        try:
+            in_time = _wait(emulator, patience_s, ended)
+        finally:
+            emulator.kill()
+            emulator.wait()
+        if not in_time:
+            raise _lost(f"nothing came back within {patience_s:g} s", console)
+        if emulator.returncode:
+            raise SluiceError(f"{EMULATOR}: {_words(folder / 'said').strip()}")
         try:
             files = unpack(gzip.decompress(out.read_bytes()))
         except (OSError, EOFError, zlib.error):
@@ -89,16 +114,32 @@ def run(kernel: Kernel, image: bytes, *, seed: int = 1, patience_s: float = _PAT
         )
 
 
-def _command(kernel: Kernel, folder: Path, seed: int) -> list[str]:
+def _wait(
+    emulator: subprocess.Popen[bytes], patience_s: float, ended: threading.Event | None
+) -> bool:
+    """Whether it ended in time."""
+    end_s = time.monotonic() + patience_s
+    while (left_s := end_s - time.monotonic()) > 0:
+        if ended is not None and ended.is_set():
+            raise InterruptError("the laboratory was interrupted")
+        try:
+            emulator.wait(min(left_s, _BETWEEN_LOOKS_S))
+        except subprocess.TimeoutExpired:
+            continue
+        return True
+    return False
+
+
+def _command(kernel: Kernel, folder: Path, seed: int, memory_mb: int) -> list[str]:
     """One processor, whose instructions are the clock; nothing that depends on this machine."""
     return [
         EMULATOR,
         *["-nodefaults", "-no-user-config", "-display", "none", "-no-reboot"],
         *["-machine", "q35", "-accel", "tcg,thread=single", "-cpu", "max", "-smp", "1"],
         *["-icount", "shift=0,sleep=off", "-rtc", "base=2026-01-01,clock=vm"],
-        *["-m", str(_MEMORY_MB), "-seed", str(seed)],
+        *["-m", str(memory_mb), "-seed", str(seed)],
         *["-kernel", str(kernel.image), "-initrd", str(folder / "image")],
-        *["-append", "console=ttyS0 quiet panic=-1 nokaslr mitigations=off random.trust_cpu=on"],
+        *["-append", " ".join(_KERNEL)],
         *["-serial", f"file:{folder / 'console'}", "-serial", f"file:{folder / 'out'}"],
     ]
 

@@ -31,11 +31,16 @@ def comparison_page(comparison: Comparison, mark: str = "") -> Page:
     page.section("Result")
     terms = ["", *(column.measure for column in key_columns(comparison))]
     page.table(*comparison_rows(comparison), _reading(comparison), terms)
-    header, rows = difference_rows(comparison)
-    if rows:
+    header, _ = comparison_rows(comparison)
+    differences = [
+        [f"{row[0]} minus {first}", *row[1:]]
+        for first, rows in difference_rows(comparison).items()
+        for row in rows
+    ]
+    if differences:
         page.table(
             header,
-            rows,
+            differences,
             "How far each is above the first, replication by replication: both see the same "
             "arrivals. Where the interval does not reach 0, the disciplines differ.",
             terms,

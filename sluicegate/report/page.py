@@ -96,7 +96,7 @@ class _Figure:
     @property
     def wide(self) -> str:
         """As it was drawn, an SVG element."""
-        return _inline(self.drawn)
+        return _inline(self.drawn, self.anchor)
 
     @property
     def narrow(self) -> str:
@@ -108,7 +108,7 @@ class _Figure:
             legend.set_loc("outside lower left")
         self.drawn.set_size_inches(_NARROW, height + _LEGEND_LINE * lines)
         try:
-            return _inline(self.drawn)
+            return _inline(self.drawn, f"{self.anchor} narrow")
         finally:
             for legend in legends:
                 legend.set_loc("outside right upper")
@@ -232,15 +232,15 @@ class Page:
         return next(name for name in names if name not in taken)
 
 
-def _inline(figure: Figure) -> str:
-    """The figure as an SVG element that may stand in a page beside others."""
+def _inline(figure: Figure, name: str) -> str:
+    """The figure as an SVG element that may stand in a page beside others, of other names."""
     buffer = io.StringIO()
     # the page's paper is behind it
     for patch in (figure.patch, *(ax.patch for ax in figure.axes)):
         patch.set_visible(False)
-    # the reader's browser has the letters that the font here may lack
+    # the reader's browser has the letters that the font here may lack; ids follow from the salt
     with (
-        matplotlib.rc_context({"svg.fonttype": "none", "svg.hashsalt": "sluicegate"}),
+        matplotlib.rc_context({"svg.fonttype": "none", "svg.hashsalt": name}),
         warnings.catch_warnings(action="ignore", category=UserWarning),
     ):
         # `savefig` would draw it twice

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from matplotlib.axes import Axes
-from matplotlib.ticker import FuncFormatter
+from matplotlib.ticker import FuncFormatter, NullLocator
 from numpy.typing import NDArray
 
 from sluicegate.counts import coarsen
@@ -40,6 +40,9 @@ _DASHES: tuple[Dash, ...] = (
 )
 GREY = "#8a8a8a"
 WIDTH = 8.4
+# smaller shares, %, are powers of ten on an axis
+_LEAST_WRITTEN_OUT = 0.99e-4
+_RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 # rarer than this is nothing that the eye could use beside the rest
 _LEAST_SHOWN = 1e-15
 _RARE = 5e-4
@@ -75,8 +78,11 @@ def height_for(shown: Sequence[str]) -> float:
 
 
 def share_text(share: float, _place: object = None) -> str:
-    """A share as per cent, for the ticks of an axis."""
-    return f"{100 * share:g} %"
+    """A share as per cent, for the ticks of an axis; of far decades as a power of ten."""
+    percent = 100 * share
+    if not 0 < percent < _LEAST_WRITTEN_OUT:
+        return f"{percent:g} %"
+    return f"10{str(round(math.log10(percent))).translate(_RAISED)} %"
 
 
 @dataclass(frozen=True)
@@ -145,6 +151,12 @@ def _draw_bars(ax: Axes, measures: list[Measure], bar_colours: list[str]) -> Non
     ax.spines[:].set_visible(False)
 
 
+def without_ticks_above(strips: Sequence[Axes]) -> None:
+    """Leave ticks to the lowest of strips that share them: each strip's take as long to draw."""
+    for ax in strips[:-1]:
+        ax.xaxis.set_visible(False)
+
+
 def queue_figure(records: Sequence[Record]) -> Figure:
     """Draw how the waiting packets are distributed, a strip per discipline."""
     figure = Figure(figsize=(WIDTH, 0.6 + 0.7 * len(records)), layout="constrained")
@@ -165,6 +177,7 @@ def queue_figure(records: Sequence[Record]) -> Figure:
         ax.spines[["top", "right", "left"]].set_visible(False)
     strips[-1].set_xlim(-0.5, last + 0.5)
     strips[-1].set_xlabel(DISTRIBUTIONS["queue"])
+    without_ticks_above(list(strips))
     return figure
 
 
@@ -248,6 +261,8 @@ def _draw_tails(tails: Sequence[_Tail]) -> tuple[Figure, Axes]:
         (line,) = ax.plot(curve.at[shown], curve.tail[shown], label=curve.look.text)
         line.set(color=curve.look.colour, linestyle=curve.look.dash)
     ax.set_yscale("log")
+    # ticks within a decade say little, and take as long to draw as the curves
+    ax.yaxis.set_minor_locator(NullLocator())
     ax.set_xlim(left=0)
     # a buffer that is mostly full ends its curve early: what is rare is shown all the same
     ax.set_ylim(min(ax.get_ylim()[0], _RARE), 1.3)

@@ -65,23 +65,32 @@ def key_columns(comparison: Comparison) -> list[Column]:
     return [Column(name, comparison.records[0].time_unit) for name in dict.fromkeys(shown)]
 
 
-def difference_rows(comparison: Comparison) -> tuple[list[str], list[list[str]]]:
-    """Header and rows: how far each discipline is above the first, in each world that knows."""
-    columns = key_columns(comparison)
-    header = ["discipline", *(column.header for column in columns)]
-    rows = []
+def difference_rows(comparison: Comparison) -> dict[str, list[list[str]]]:
+    """By the first discipline of each world that knows: a row per other one, how far it is above.
+
+    The columns are those of `comparison_rows`.
+    """
+    columns, found = key_columns(comparison), {}
+    unique = dict(zip(map(id, comparison.records), names(comparison.records), strict=True))
     for _, (first, *others) in comparison.records_by_world():
+        rows = []
         for record in others:
-            found: dict[str, Measure] = {}
-            for column in columns:
-                name = column.measure
-                if name in record.measures and name in first.measures:
-                    pair = paired(record.values(name), first.values(name))
-                    found |= {} if pair is None else {name: pair}
-            if found:
-                cells = [column.text(found) for column in columns]
-                rows.append([f"{record.discipline} less {first.discipline}", *cells])
-    return header, rows
+            if pairs := _differences(record, first, columns):
+                rows.append([unique[id(record)], *(column.text(pairs) for column in columns)])
+        if rows:
+            found[unique[id(first)]] = rows
+    return found
+
+
+def _differences(one: Record, other: Record, columns: Sequence[Column]) -> dict[str, Measure]:
+    """The differences that their replications tell."""
+    both = [
+        column.measure
+        for column in columns
+        if column.measure in one.measures and column.measure in other.measures
+    ]
+    pairs = {name: paired(one.values(name), other.values(name)) for name in both}
+    return {name: pair for name, pair in pairs.items() if pair is not None}
 
 
 def seen(records: Sequence[Record], *measures: str) -> str:
@@ -98,9 +107,13 @@ def seen(records: Sequence[Record], *measures: str) -> str:
 
 
 def comparison_table(comparison: Comparison) -> TerminalTable:
-    """The same table for the terminal."""
+    """The same table for the terminal, the differences below."""
     header, rows = comparison_rows(comparison)
-    return terminal_table(header, rows)
+    below = {
+        f"minus {first}, replication by replication:": differences
+        for first, differences in difference_rows(comparison).items()
+    }
+    return terminal_table(header, rows, below=below)
 
 
 def record_rows(record: Record) -> tuple[list[str], list[list[str]]]:

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import chain
 
-from rich.console import Console, ConsoleOptions, RenderResult
+from rich.cells import cell_len
+from rich.console import Console, ConsoleOptions, JustifyMethod, RenderResult
 from rich.markup import escape
-from rich.measure import Measurement
 from rich.table import Table
 
 # a bound is a number, too
 _NUMBER = re.compile(r"(?:[<>] )?[-+(]?\d|n/a$")
 
-_BOUNDLESS = 100_000
+# between two columns
+_GAP = 2
 # a longer name or word, such as a path, may be broken
 _LONG_NAME = 32
 
@@ -33,59 +35,92 @@ class TerminalTable:
 
     Texts are broken where they have spaces, but for names in the first column. Where columns have
     no room beside each other, the others stand in a table below, again with the first column: no
-    number is broken.
+    number is broken. More rows can stand `below`, in the same columns, each lot under a line.
     """
 
     header: list[str]
     rows: list[list[str]]
     title: str = ""
+    below: Mapping[str, list[list[str]]] = field(default_factory=dict)
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         """Yield one table, or several one below the other."""
-        # measured where nothing is in the way, or it would be clipped
-        boundless = options.update(max_width=_BOUNDLESS)
-        left = list(range(1, len(self.header)))
-        title = self.title
+        title, places = self.title, list(range(len(self.header)))
         while True:
-            shown = left[:1]
-            while len(shown) < len(left):
-                wider = self._table([0, *left[: len(shown) + 1]], title)
-                if Measurement.get(console, boundless, wider).minimum > options.max_width:
-                    break
-                shown = left[: len(shown) + 1]
-            yield self._table([0, *shown] if self.header else [], title)
-            left, title = left[len(shown) :], ""
-            if not left:
+            widths = self._widths(places, options.max_width)
+            yield self._table(widths, self.rows, title)
+            for line, rows in self.below.items():
+                yield escape(line)
+                yield self._table(widths, rows, show_header=False)
+            places, title = [0, *(place for place in places if place not in widths)], ""
+            if len(places) == 1:
                 return
 
-    def _table(self, places: Sequence[int], title: str) -> Table:
+    def _widths(self, places: Sequence[int], room: int) -> dict[int, int]:
+        """Of the columns that have room beside each other, but at least two, how wide each is."""
+        shown = list(places[:2])
+        for place in places[2:]:
+            if sum(self._least_width(each) + _GAP for each in (*shown, place)) - _GAP > room:
+                break
+            shown.append(place)
+        widths = {place: self._least_width(place) for place in shown}
+        spare = max(0, room - sum(widths.values()) - _GAP * (len(shown) - 1))
+        missing = {place: self._full_width(place) - widths[place] for place in shown}
+        # who needs little gets it, and the others share the rest
+        for number, place in enumerate(sorted(shown, key=lambda place: missing[place])):
+            more = min(missing[place], spare // (len(shown) - number))
+            widths[place] += more
+            spare -= more
+        return widths
+
+    def _table(
+        self,
+        widths: Mapping[int, int],
+        rows: list[list[str]],
+        title: str = "",
+        show_header: bool = True,
+    ) -> Table:
         table = Table(
-            title=escape(title) or None, title_justify="left", title_style="bold", box=None
+            title=escape(title) or None,
+            title_justify="left",
+            title_style="bold",
+            box=None,
+            padding=(0, _GAP, 0, 0),
+            pad_edge=False,
+            show_header=show_header,
         )
-        table.pad_edge = False
-        numeric = numeric_columns(self.header, self.rows)
-        for place in places:
-            table.add_column(
-                self.header[place],
-                justify="right" if numeric[place] else "left",
-                overflow="fold",
-                no_wrap=False,
-                min_width=self._least_width(place, numeric[place]),
-            )
-        for row in self.rows:
-            table.add_row(*(escape(row[place]) for place in places))
+        for place, width in widths.items():
+            justify: JustifyMethod = "right" if self._is_numeric(place) else "left"
+            table.add_column(self.header[place], justify=justify, overflow="fold", width=width)
+        for row in rows:
+            table.add_row(*(escape(row[place]) for place in widths))
         return table
 
-    def _least_width(self, place: int, numeric: bool) -> int:
+    def _is_numeric(self, place: int) -> bool:
+        return numeric_columns(self.header, self.rows)[place]
+
+    def _cells(self, place: int) -> list[str]:
+        return [row[place] for row in chain(self.rows, *self.below.values())]
+
+    def _least_width(self, place: int) -> int:
         """What the longest number takes, or name in the first column, or word in another one."""
-        whole = numeric or not place
-        words = self.header[place].split()
-        for row in self.rows:
-            words += [row[place]] if whole else row[place].split()
-        longest = max((len(word) for word in words), default=1)
+        numeric, words = self._is_numeric(place), self.header[place].split()
+        for cell in self._cells(place):
+            words += [cell] if numeric or not place else cell.split()
+        longest = max(map(cell_len, words), default=1)
         return longest if numeric else min(longest, _LONG_NAME)
 
+    def _full_width(self, place: int) -> int:
+        """What all of its lines take."""
+        texts = [self.header[place], *self._cells(place)]
+        return max((cell_len(line) for text in texts for line in text.splitlines()), default=1)
 
-def terminal_table(header: list[str], rows: list[list[str]], title: str = "") -> TerminalTable:
+
+def terminal_table(
+    header: list[str],
+    rows: list[list[str]],
+    title: str = "",
+    below: Mapping[str, list[list[str]]] | None = None,
+) -> TerminalTable:
     """A table for the terminal."""
-    return TerminalTable(header, rows, title)
+    return TerminalTable(header, rows, title, below or {})

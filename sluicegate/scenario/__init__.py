@@ -53,9 +53,12 @@ def opened(scenario: object, kind: type[S]) -> S:
     Raises:
         SluiceError: If it is of another class, or as `load`.
     """
+    name = "the scenario"
     if isinstance(scenario, str | PathLike):
-        return kind.load(Path(scenario))
+        name, scenario = str(scenario), load(Path(scenario))
     if isinstance(scenario, kind):
         return scenario
     what = type(scenario).__name__
-    raise SluiceError(f"the scenario is a {what} and must be a {kind.__name__} or a file's path")
+    takes = {"Scenario": "sluicegate.simulate", "NetworkScenario": "sluicegate.network.simulate"}
+    hint = f": {takes[what]} takes it" if what in takes else ", or a file's path"
+    raise SluiceError(f"{name} is a {what} and must be a {kind.__name__}{hint}")

@@ -82,9 +82,15 @@ def _with(part: Any, steps: list[str], value: object, path: str) -> Any:
         case Mapping() if step in part or not rest:
             return {**part, step: _with(part.get(step), rest, value, path)}
         case _:
-            near = get_close_matches(step, _steps(part), 1)
-            hint = f"; did you mean {near[0]}?" if near else ""
-            raise SluiceError(f"{path}: there is no {step}{hint}")
+            raise SluiceError(f"{path}: there is no {step}{_hint(part, step)}")
+
+
+def _hint(part: object, step: str) -> str:
+    """What would be right in the place of a step that a part has not."""
+    if isinstance(part, tuple | list):
+        return f"; there are {len(part)}, counted from 0"
+    near = get_close_matches(step, _steps(part), 1)
+    return f"; did you mean {near[0]}?" if near else ""
 
 
 def _steps(part: object) -> list[str]:

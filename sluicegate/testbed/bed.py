@@ -6,18 +6,21 @@ there is none. When its reader goes away it ends, and the kernel with it all tha
 
 from __future__ import annotations
 
+import multiprocessing
 import os
 import pickle
-import subprocess
 import sys
 import threading
 import time
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 from sluicegate.errors import SluiceError
-from sluicegate.testbed.job import HostJob, Job, Outcome
+from sluicegate.testbed.host import main as main_of_host
+from sluicegate.testbed.job import HostJob, Job, Outcome, QdiscJob
 from sluicegate.testbed.links import command, forward, lay_link
+from sluicegate.testbed.qdiscs import Qdiscs
 from sluicegate.testbed.router import Router, rules
 
 # a file system of this namespace: it goes with the bed
@@ -31,7 +34,7 @@ def main() -> None:
     job: Job = pickle.load(sys.stdin.buffer)
     threading.Thread(target=_end_with_reader, daemon=True).start()
     try:
-        _say(_run(job))
+        _say(run(job, _say))
     except SluiceError as error:
         _say(str(error))
 
@@ -43,18 +46,38 @@ def _say(what: object) -> None:
 
 def _end_with_reader() -> None:
     # nothing more is ever written to this pipe: it can only close
-    sys.stdin.buffer.read()
+    # not through sys.stdin, whose lock a fork would inherit
+    os.read(0, 1)
     os._exit(1)
 
 
-def _run(job: Job) -> Outcome:
+def run(job: Job, tell: Callable[[float], None]) -> Outcome:
+    """Do a job in the namespaces of this process, which are the router's.
+
+    Args:
+        job: What to do.
+        tell: Called now and then with the seconds since its start.
+
+    Raises:
+        SluiceError: If it cannot be done, with the reason.
+    """
     command("mount", "-t", "tmpfs", "tmpfs", str(_FOLDER))
     hosts = [_Host(each) for each in job.hosts]
+    try:
+        return _run(job, hosts, tell)
+    finally:
+        for host in hosts:
+            host.end()
+
+
+def _run(job: Job, hosts: Sequence[_Host], tell: Callable[[float], None]) -> Outcome:
     for host in hosts:
         host.join()
     forward(job.hosts[0].ipv6)
-    router = None
-    if job.router is not None:
+    router = qdiscs = None
+    if isinstance(job.router, QdiscJob):
+        qdiscs = Qdiscs(job.router)
+    elif job.router is not None:
         for rule in rules(job.router):
             command(*rule)
         router = Router(job.router, _FOLDER)
@@ -65,13 +88,14 @@ def _run(job: Job) -> Outcome:
     for host in hosts:
         host.say(start_ns)
     while (since_s := (time.monotonic_ns() - start_ns) / 1e9) < job.hosts[0].duration_ns / 1e9:
-        _say(max(0.0, since_s))
+        tell(max(0.0, since_s))
         time.sleep(_BETWEEN_NEWS_S)
     clients, servers = (host.hear() for host in hosts)
     return Outcome(
         start_ns=start_ns,
         hosts=(clients, servers),
-        router=router.stop() if router else "",
+        router=router.stop() if router else qdiscs.after() if qdiscs else "",
+        seen=qdiscs.seen() if qdiscs else [],
         load=(load, os.getloadavg()[0]),
     )
 
@@ -87,22 +111,24 @@ class _Host:
 
     def __init__(self, job: HostJob) -> None:
         self._job = job
-        command = ["unshare", "--net", sys.executable, "-m", "sluicegate.testbed.host"]
-        self._process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
-        assert self._process.stdin is not None
-        assert self._process.stdout is not None
-        self._in, self._out = self._process.stdin, self._process.stdout
+        self._host, bed = multiprocessing.Pipe()
+        # a fork: it has loaded already what it needs
+        context = multiprocessing.get_context("fork")
+        self._process = context.Process(target=main_of_host, args=(bed,))
+        self._process.start()
+        bed.close()
+        assert self._process.pid is not None
+        self._pid = self._process.pid
 
     def join(self) -> None:
         """Lay the link between it and the router, and tell it what to do."""
         self.hear()
-        lay_link(self._job, self._process.pid)
+        lay_link(self._job, self._pid)
         self.say(self._job)
 
     def say(self, what: object) -> None:
         """Tell it something."""
-        pickle.dump(what, self._in)
-        self._in.flush()
+        self._host.send(what)
 
     def hear(self) -> Any:
         """What it says next.
@@ -111,10 +137,16 @@ class _Host:
             SluiceError: If it ends instead.
         """
         try:
-            return pickle.load(self._out)
+            return self._host.recv()
         except EOFError:
-            code = self._process.wait()
+            self._process.join()
+            code = self._process.exitcode
             raise SluiceError(f"the process of the {self._job.side} ended with {code}") from None
+
+    def end(self) -> None:
+        """End it, whatever it does."""
+        self._process.kill()
+        self._process.join()
 
 
 if __name__ == "__main__":

@@ -1,15 +1,16 @@
-"""The clients or the servers: `python -m sluicegate.testbed.host`, in their namespace.
+"""The clients or the servers: a process that the bed forks, in a network namespace of its own.
 
-Says that it is there, reads a `HostJob`, says that it is ready, reads when the run starts, and
-gives a `HostOutcome`.
+Says that it is there, hears a `HostJob`, says that it is ready, hears when the run starts, and
+says a `HostOutcome`.
 """
 
 from __future__ import annotations
 
+import contextlib
+import ctypes
 import multiprocessing
-import pickle
+import os
 import resource
-import sys
 from multiprocessing.connection import Connection
 
 import numpy as np
@@ -23,18 +24,32 @@ from sluicegate.testbed.streams import Receivers, Senders
 READY = "ready"
 
 
-def main() -> None:
-    """Do a job."""
-    _say(READY)
-    job: HostJob = pickle.load(sys.stdin.buffer)
+# linux/sched.h
+_CLONE_NEWNET = 0x40000000
+
+
+def main(bed: Connection) -> None:
+    """Do a job.
+
+    Args:
+        bed: Where it is told what to do.
+
+    Raises:
+        OSError: If it may have no namespace.
+    """
+    kernel = ctypes.CDLL(None, use_errno=True)
+    if kernel.unshare(_CLONE_NEWNET):
+        raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()))
+    bed.send(READY)
+    job: HostJob = bed.recv()
     take_addresses(job)
     _, most_files = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (most_files, most_files))
     loop = Loop()
     senders, receivers = Senders(loop, job), Receivers(loop, job)
     receiver = datagrams.Receiver(loop, job)
-    _say(READY)
-    start_ns: int = pickle.load(sys.stdin.buffer)
+    bed.send(READY)
+    start_ns: int = bed.recv()
     late, process = _sender_of_datagrams(job, start_ns)
     for part in (senders, receivers, receiver):
         part.begin(start_ns)
@@ -53,14 +68,10 @@ def main() -> None:
         sampled_datagrams=receiver.sampled,
         overruns=receiver.overruns(),
     )
-    _say(HostOutcome(sent, received))
-    # connections stay as they are until the other side, too, has ended
-    sys.stdin.buffer.read()
-
-
-def _say(what: object) -> None:
-    pickle.dump(what, sys.stdout.buffer)
-    sys.stdout.buffer.flush()
+    bed.send(HostOutcome(sent, received))
+    # connections stay as they are until the other side, too, has ended: then the bed ends this
+    with contextlib.suppress(EOFError):
+        bed.recv()
 
 
 def _sender_of_datagrams(
@@ -74,11 +85,7 @@ def _sender_of_datagrams(
     def work() -> None:
         its.send(datagrams.send(job, start_ns))
 
-    # the child has this process's namespace
+    # the child has this process's namespace; it ends with it
     process = multiprocessing.get_context("fork").Process(target=work, daemon=True)
     process.start()
     return ours, process
-
-
-if __name__ == "__main__":
-    main()

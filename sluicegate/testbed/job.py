@@ -110,6 +110,7 @@ class HostJob:
         info_ns: Between two looks at the kernel's state of each connection.
         ecn: Whether TCP asks for explicit congestion notification.
         ipv6: Whether all packets are of IPv6, in place of IPv4.
+        qdiscs: Lines for `tc` in the side's namespace; its link is `eth0`.
     """
 
     side: Side
@@ -124,6 +125,7 @@ class HostJob:
     info_ns: int
     ecn: bool
     ipv6: bool
+    qdiscs: Sequence[str] = ()
 
 
 @dataclass(frozen=True)
@@ -152,16 +154,35 @@ class RouterJob:
 
 
 @dataclass(frozen=True)
+class QdiscJob:
+    """The kernel forwards, through qdiscs before the links `servers` and `clients`.
+
+    Attributes:
+        before: Commands that lay them.
+        towards: Of which links it is seen what happens to the packets.
+        looks_ns: Between two looks at how much waits before them.
+        places: Packets that there is room for in each log.
+        after: A command whose output is kept; empty: none.
+    """
+
+    before: Sequence[Sequence[str]]
+    towards: Sequence[Side]
+    looks_ns: int
+    places: int
+    after: Sequence[str]
+
+
+@dataclass(frozen=True)
 class Job:
     """A run.
 
     Attributes:
         hosts: Both sides, the clients first.
-        router: The daemon; None: the kernel forwards.
+        router: The daemon, or qdiscs; None: the kernel forwards, as fast as it can.
     """
 
     hosts: tuple[HostJob, HostJob]
-    router: RouterJob | None
+    router: RouterJob | QdiscJob | None
 
 
 @dataclass(frozen=True)
@@ -224,17 +245,38 @@ class HostOutcome:
 
 
 @dataclass(frozen=True)
+class Seen:
+    """What was seen of a link.
+
+    Attributes:
+        came: Packets that came to the router from the other side, in the order of time: rows of
+            `packets.PACKET`.
+        left: Likewise, packets that left over the link.
+        looks_ns: When it was looked at how much waits before it, shape (L,).
+        told: What `tc -s` told at each look.
+    """
+
+    came: NDArray[np.void]
+    left: NDArray[np.void]
+    looks_ns: NDArray[np.int64]
+    told: str
+
+
+@dataclass(frozen=True)
 class Outcome:
     """What came of a run.
 
     Attributes:
         start_ns: When it started.
         hosts: Both sides, the clients first.
-        router: What the daemon wrote: JSON, a line for each link and sample; empty without one.
+        router: What the daemon wrote: JSON, a line for each link and sample; or what the command
+            at the end of a `QdiscJob` wrote; else empty.
+        seen: What was seen of the links of a `QdiscJob`, in its order.
         load: Processes that wanted a core, mean over the last minute, before and after the run.
     """
 
     start_ns: int
     hosts: tuple[HostOutcome, HostOutcome]
     router: str
+    seen: Sequence[Seen]
     load: tuple[float, float]

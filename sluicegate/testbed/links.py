@@ -20,8 +20,8 @@ _NEAR = "eth0"
 _ROUTER, _HOST = "02:00:00:00:00:01", "02:00:00:00:00:02"
 
 
-def command(*words: str, text: str | None = None) -> None:
-    """Run a command, with a text as its input.
+def command(*words: str, text: str | None = None) -> str:
+    """Run a command, with a text as its input; give what it writes.
 
     Raises:
         SluiceError: If it is missing or fails, with what it said.
@@ -32,6 +32,7 @@ def command(*words: str, text: str | None = None) -> None:
         raise SluiceError(f"there is no command {words[0]}: see sluice testbed --check") from None
     if done.returncode:
         raise SluiceError(f"{' '.join(words)}: {(done.stderr or done.stdout).strip()}")
+    return done.stdout
 
 
 def _ip(lines: Sequence[str]) -> None:
@@ -63,6 +64,10 @@ def take_addresses(job: HostJob) -> None:
     _ip([*_know([router], _ROUTER, _NEAR), f"route add default via {router}"])
     # of both versions of IP
     _set("ipv4/tcp_ecn", int(job.ecn))
+    if job.qdiscs:
+        command("tc", "-batch", "-", text="\n".join(job.qdiscs))
+        # without it each packet has a number, by which it is known in a log
+        _set("ipv4/ip_no_pmtu_disc", 1)
 
 
 def _addresses(job: HostJob) -> list[str]:

@@ -28,6 +28,7 @@ PointsFunction = Callable[[FloatArray], tuple[NDArray[np.int64], FloatArray]]
 SHORTEST_SERIES = 512
 _LONGEST_CALIBRATED = 4096
 _CALIBRATION_PATHS = 2004
+_PATHS_AT_ONCE = 12
 _LONG_SERIES = 8192
 _LEAST_COEFFICIENTS = 8
 _Z95 = 1.959964
@@ -232,7 +233,7 @@ def _calibrated(
     scales, values = points(shortened)
     _require_variation(scales.astype(np.float64) * block, values)
     slope = float(_slopes(scales, values))
-    hurst_grid, curves = _slopes_on_noise(points, shortened.size)
+    hurst_grid, curves = _slopes_on_noise(shortened.size)[points]
     high, hurst, low = (float(np.interp(slope, curve, hurst_grid)) for curve in curves)
     in_bins = scales.astype(np.float64) * block
     intercept = float((np.log10(values) - slope * np.log10(in_bins)).mean())
@@ -247,16 +248,29 @@ def _slopes(scales: NDArray[np.int64], values: FloatArray) -> FloatArray:
 
 
 @lru_cache(maxsize=32)
-def _slopes_on_noise(points: PointsFunction, n: int) -> tuple[FloatArray, FloatArray]:
+def _slopes_on_noise(n: int) -> dict[PointsFunction, tuple[FloatArray, FloatArray]]:
     """Return H on a fine grid (k,) and 2.5 % point, mean, 97.5 % point of the slope there (3, k).
 
-    From seeded paths of exact noise of length n at a few H: mean and standard deviation as smooth
-    functions of H, quantiles from the standardised slopes of all paths together.
+    Both estimators read the same seeded paths of exact noise of length n at a few H: mean and
+    standard deviation as smooth functions of H, quantiles from the standardised slopes of all
+    paths together.
     """
     grid = np.repeat(np.linspace(0.05, 0.97, 12), _CALIBRATION_PATHS // 12)
-    slopes = np.array(
-        [_slopes(*points(_engine.fgn(float(h), n, seed))) for seed, h in enumerate(grid)]
-    )
+    estimators = (_variance_points, _range_points)
+    slopes: list[list[FloatArray]] = [[] for _ in estimators]
+    for first in range(0, grid.size, _PATHS_AT_ONCE):
+        some = enumerate(grid[first : first + _PATHS_AT_ONCE], start=first)
+        paths = np.stack([_engine.fgn(float(h), n, seed) for seed, h in some])
+        for found, points in zip(slopes, estimators, strict=True):
+            found.append(_slopes(*points(paths)))
+    return {
+        points: _curves(grid, np.concatenate(found))
+        for found, points in zip(slopes, estimators, strict=True)
+    }
+
+
+def _curves(grid: FloatArray, slopes: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Return what `_slopes_on_noise` does, from the slope of each path and its H."""
     mean = Polynomial.fit(grid, slopes, 4)
     residuals = slopes - mean(grid)
     deviation = Polynomial.fit(grid, np.abs(residuals), 2)

@@ -32,6 +32,8 @@ NAMES = (
     "chain",
     "network",
     "gate",
+    "kernel",
+    "twin",
 )
 
 

@@ -195,6 +195,16 @@ impl Configured {
         Some(file + &no_verdict(&who, *verdict))
     }
 
+    /// An instance that goes on from a state, of which there may be more bytes.
+    pub fn resume(&self, state: &[u8]) -> Running {
+        let mut running = self.start();
+        let words = state.chunks_exact(8).zip(&mut running.state.0);
+        words.for_each(|(bytes, word)| {
+            *word = u64::from_ne_bytes(bytes.try_into().expect("eight bytes"));
+        });
+        running
+    }
+
     /// A fresh instance with a state of its own.
     pub fn start(&self) -> Running {
         let code = self.0.class.code;

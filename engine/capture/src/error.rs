@@ -69,11 +69,11 @@ pub enum CaptureError {
         link_type: i32,
     },
     /// There is nothing to work with.
-    #[error("{} holds no IP packet ({frames} other frames)", path.display())]
+    #[error("{} holds no IP packet; other frames: {others}", path.display())]
     NoIp {
         /// The file.
         path: PathBuf,
-        /// Frames that are not IP.
-        frames: u64,
+        /// The frames that are not IP, by their kind.
+        others: String,
     },
 }

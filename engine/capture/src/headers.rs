@@ -3,8 +3,7 @@
 use std::net::IpAddr;
 
 use etherparse::{
-    EtherType, LaxIpPayloadSlice, LaxNetSlice, LaxSlicedPacket, LinuxSllProtocolType,
-    LinuxSllSlice, ether_type, ip_number,
+    EtherType, LaxIpPayloadSlice, LaxNetSlice, LaxSlicedPacket, ether_type, ip_number,
 };
 
 /// The link types in which IP is looked for.
@@ -52,14 +51,14 @@ impl Link {
                 let payload = packet.ether_payload().ok_or(None)?;
                 ip_within(payload.ether_type, payload.payload)
             }
+            // The protocol stands in the last two bytes of the header. Whatever the device (PPP, a
+            // tunnel, loopback), IP has its EtherType there, and all else has other numbers.
             Self::LinuxCooked => {
-                let sll = LinuxSllSlice::from_slice(frame).map_err(|_| None)?;
-                match sll.protocol_type() {
-                    LinuxSllProtocolType::EtherType(kind) => {
-                        ip_within(kind, frame.get(LINUX_COOKED_BYTES..).ok_or(None)?)
-                    }
-                    _ => Err(None),
-                }
+                let (header, payload) = frame
+                    .split_first_chunk::<LINUX_COOKED_BYTES>()
+                    .ok_or(None)?;
+                let kind = u16::from_be_bytes([header[14], header[15]]);
+                ip_within(EtherType(kind), payload)
             }
             Self::LinuxCooked2 => {
                 let kind = frame.first_chunk().ok_or(None)?;
@@ -141,6 +140,15 @@ pub struct Packet {
     pub ecn_capable: bool,
 }
 
+impl Packet {
+    /// Hash of the flow that goes the other way: of its answers.
+    pub(crate) fn reverse_flow(&self) -> u32 {
+        let [source, sink] = self.addresses;
+        let ports = self.ports.map(|[from, to]| [to, from]);
+        flow_hash(self.protocol, [sink, source], ports)
+    }
+}
+
 /// Reads the IP header in `frame`, of which `original_bytes` were on the wire; of another frame
 /// gives the EtherType, where it has one.
 pub(crate) fn parse(
@@ -182,19 +190,17 @@ fn packet_of(ip: &[u8], on_wire: u32) -> Option<Packet> {
     let payload = net.ip_payload_ref()?;
     let protocol = payload.ip_number.0;
     let ports = ports(payload);
+    let addresses = addresses(net)?;
     Some(Packet {
         bytes: if stated_is_possible {
             stated_bytes
         } else {
             on_wire
         },
-        flow: flow_hash(net, protocol, ports),
+        flow: flow_hash(protocol, addresses, ports),
         protocol,
-        addresses: addresses(net)?,
-        ports: ports.map(|bytes| {
-            let port = |at| u16::from_be_bytes([bytes[at], bytes[at + 1]]);
-            [port(0), port(2)]
-        }),
+        addresses,
+        ports,
         ecn_capable: matches!(ecn.value(), 1 | 2),
     })
 }
@@ -219,31 +225,30 @@ fn addresses(net: &LaxNetSlice) -> Option<[IpAddr; 2]> {
     }
 }
 
-/// The first four bytes behind the IP header, which hold both ports. Taken from the bytes, as
-/// a short snapshot often ends within the options of TCP.
-fn ports<'a>(payload: &LaxIpPayloadSlice<'a>) -> Option<&'a [u8]> {
+/// Both ports: the first four bytes behind the IP header. Taken from the bytes, as a short snapshot
+/// often ends within the options of TCP.
+fn ports(payload: &LaxIpPayloadSlice) -> Option<[u16; 2]> {
     let has_ports = [ip_number::TCP, ip_number::UDP].contains(&payload.ip_number);
-    if has_ports && !payload.fragmented {
-        payload.payload.get(..4)
-    } else {
-        None
+    if !has_ports || payload.fragmented {
+        return None;
     }
+    let bytes: &[u8; 4] = payload.payload.first_chunk()?;
+    let port = |at| u16::from_be_bytes([bytes[at], bytes[at + 1]]);
+    Some([port(0), port(2)])
 }
 
-fn flow_hash(net: &LaxNetSlice, protocol: u8, ports: Option<&[u8]>) -> u32 {
-    let hash = fnv1a(FNV_OFFSET, &[protocol]);
-    let hash = match net {
-        LaxNetSlice::Ipv4(v4) => {
-            let header = v4.header();
-            fnv1a(fnv1a(hash, &header.source()), &header.destination())
-        }
-        LaxNetSlice::Ipv6(v6) => {
-            let header = v6.header();
-            fnv1a(fnv1a(hash, &header.source()), &header.destination())
-        }
-        LaxNetSlice::Arp(_) => hash,
-    };
-    ports.map_or(hash, |ports| fnv1a(hash, ports))
+fn flow_hash(protocol: u8, addresses: [IpAddr; 2], ports: Option<[u16; 2]>) -> u32 {
+    let hash = addresses.iter().fold(
+        fnv1a(FNV_OFFSET, &[protocol]),
+        |hash, address| match address {
+            IpAddr::V4(v4) => fnv1a(hash, &v4.octets()),
+            IpAddr::V6(v6) => fnv1a(hash, &v6.octets()),
+        },
+    );
+    ports
+        .iter()
+        .flatten()
+        .fold(hash, |hash, port| fnv1a(hash, &port.to_be_bytes()))
 }
 
 const FNV_OFFSET: u32 = 0x811c_9dc5;

@@ -7,13 +7,15 @@
 mod compressed;
 mod error;
 mod headers;
+mod notes;
 mod records;
 
-use std::{collections::BTreeMap, path::Path};
+use std::path::Path;
 
 pub use error::CaptureError;
 use headers::Link;
 pub use headers::Packet;
+use notes::Seen;
 use records::{Record, for_each_record};
 
 /// The IP packets of a capture, one entry per packet and column, ordered by time.
@@ -36,7 +38,7 @@ pub struct Capture {
     pub not_ip: u64,
     /// Names of the link types met, in order of appearance.
     pub link_types: Vec<&'static str>,
-    /// What a reader must know, a sentence each: what was left out, and why.
+    /// What a reader must know, a sentence each: what was left out, and what a queue would not see.
     pub notes: Vec<String>,
 }
 
@@ -58,18 +60,19 @@ pub fn ip_packet(packet: &[u8], original_bytes: u32) -> Option<Packet> {
 pub fn read(path: impl AsRef<Path>) -> Result<Capture, CaptureError> {
     let path = path.as_ref();
     let mut capture = Capture::default();
-    let mut others = BTreeMap::new();
-    let cut = for_each_record(path, |record| capture.push(path, record, &mut others))?;
+    let mut seen = Seen::default();
+    let cut = for_each_record(path, |record| capture.push(path, record, &mut seen))?;
     capture.sort_by_time();
     capture.drop_untimed();
     let Some(&first) = capture.time_ns.first() else {
         return Err(cut.unwrap_or(CaptureError::NoIp {
             path: path.to_owned(),
-            frames: capture.not_ip,
+            others: seen.others(),
         }));
     };
     capture.time_ns.iter_mut().for_each(|time| *time -= first);
-    capture.note(cut, &others);
+    let notes = seen.notes(cut, &capture);
+    capture.notes.extend(notes);
     Ok(capture)
 }
 
@@ -97,25 +100,6 @@ impl Capture {
         });
     }
 
-    /// Says what was left out.
-    fn note(&mut self, cut: Option<CaptureError>, others: &BTreeMap<String, u64>) {
-        if let Some(CaptureError::CutOff { packet, .. }) = cut {
-            self.notes.push(format!(
-                "the file ends within packet {packet}, which is left out"
-            ));
-        }
-        if !others.is_empty() {
-            let named: Vec<_> = others
-                .iter()
-                .map(|(name, count)| format!("{name} ({count})"))
-                .collect();
-            self.notes.push(format!(
-                "frames without an IP packet are left out: {}",
-                named.join(", ")
-            ));
-        }
-    }
-
     /// The flow of each packet as a number: flows are counted from 0 in the order of their hashes.
     pub fn flow_numbers(&self) -> Vec<u32> {
         let mut hashes = self.flow.clone();
@@ -126,12 +110,7 @@ impl Capture {
     }
 
     /// Appends the IP packet of one record, with its time since 1970.
-    fn push(
-        &mut self,
-        path: &Path,
-        record: &Record,
-        others: &mut BTreeMap<String, u64>,
-    ) -> Result<(), CaptureError> {
+    fn push(&mut self, path: &Path, record: &Record, seen: &mut Seen) -> Result<(), CaptureError> {
         let link = Link::from_number(record.link_type).ok_or_else(|| CaptureError::LinkType {
             path: path.to_owned(),
             packet: record.packet,
@@ -144,10 +123,11 @@ impl Capture {
             Ok(packet) => packet,
             Err(kind) => {
                 self.not_ip += 1;
-                *others.entry(headers::other_name(kind)).or_default() += 1;
+                seen.other(headers::other_name(kind));
                 return Ok(());
             }
         };
+        seen.packet(&packet);
         self.time_ns.push(record.time_ns);
         self.bytes.push(packet.bytes);
         self.flow.push(packet.flow);

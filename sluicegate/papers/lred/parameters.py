@@ -18,7 +18,6 @@ from sluicegate.papers.claims import (
     within,
 )
 from sluicegate.papers.comparison import Plot, Row
-from sluicegate.papers.lred import bounds
 from sluicegate.papers.lred.figures import steep_figure
 from sluicegate.papers.lred.losses import inaccuracy
 from sluicegate.papers.lred.measured import (
@@ -36,6 +35,7 @@ from sluicegate.papers.lred.measured import (
 )
 from sluicegate.papers.lred.scenarios import (
     BETA,
+    CAPACITY,
     DURATION_S,
     LINK_BPS,
     Q_REF,
@@ -49,6 +49,8 @@ from sluicegate.papers.lred.scenarios import (
 )
 from sluicegate.papers.readings import any_of
 from sluicegate.scenario import Discipline
+from sluicegate.stability.model import FluidNetwork
+from sluicegate.stability.rules import safe_beta
 from sluicegate.worlds.network import NetworkScenario
 
 READINGS: tuple[Reading, ...] = ()
@@ -126,7 +128,7 @@ def claims(records: Records) -> list[Claim]:
 
 
 def _of_theorem(records: Records) -> Iterator[Claim]:
-    greatest = bounds.greatest_beta(300, 0.35)
+    greatest = safe_beta(FluidNetwork(300, CAPACITY, 0.35)).boundary
     verdict: Check = Check(
         "holds" if greatest >= BETA else "fails", f"equation 31 gives beta_0 = {greatest:.3g}"
     )

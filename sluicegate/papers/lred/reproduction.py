@@ -1,7 +1,7 @@
 """Wang, Li, Hou, Sohraby & Lin 2007: LRED, experiments 1 to 6 and every claim of the text.
 
 "LRED: a robust and responsive AQM algorithm using packet loss ratio measurement", IEEE
-Transactions on Parallel and Distributed Systems 18(1). Sections 3, 5 and 6; figures 2 and 5 to 17.
+Transactions on Parallel and Distributed Systems 18(1). Sections 3 to 6; figures 2 and 5 to 17.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ from sluicegate.papers.lred import (
     extensions,
     loss_ratio,
     parameters,
+    theory,
 )
 from sluicegate.papers.lred.findings import CHOICES, UNITS, findings
 from sluicegate.papers.lred.measured import Records, Scenarios
@@ -56,6 +57,7 @@ class Experiment(Protocol):
 
 
 EXPERIMENTS: tuple[Experiment, ...] = (
+    theory,
     loss_ratio,
     parameters,
     experiment1,
@@ -97,20 +99,15 @@ def reproduce(
         _repeat(experiment, plan, campaign)
         for experiment, plan in zip(EXPERIMENTS, plans, strict=True)
     ]
-    of_text = [
-        claim
-        for experiment, part in zip(EXPERIMENTS, parts, strict=True)
-        if experiment is not extensions
-        for claim in part.claims
-    ]
+    claims = [claim for part in parts for claim in part.claims]
     return Reproduction(
         paper=PAPER,
         rows=[row for part in parts for row in part.rows],
-        findings=findings(of_text),
+        findings=findings([claim for claim in claims if not claim.text.startswith("Ours")]),
         choices=CHOICES,
         plots=[plot for part in parts for plot in part.plots],
         units=UNITS,
-        claims=[claim for part in parts for claim in part.claims],
+        claims=claims,
     )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Sequence
+from typing import Protocol
 
 import numpy as np
 import polars as pl
@@ -12,11 +13,11 @@ from numpy.typing import NDArray
 from sluicegate.scenario import NetworkScenario
 from sluicegate.testbed.job import SIDES, HostOutcome, Outcome, Side
 from sluicegate.testbed.tcp_info import COLUMNS
-from sluicegate.worlds.gate.lines import DIRECTIONS, Lines
 from sluicegate.worlds.gate.outcome import (
     DatagramFlows,
     FlowSeries,
     Period,
+    PortSeries,
     Replication,
     Tally,
     TcpFlows,
@@ -26,14 +27,32 @@ from sluicegate.worlds.gate.plan import Plan
 _NS_PER_S = 1e9
 
 
-def replication(scenario: NetworkScenario, plan: Plan, outcome: Outcome) -> Replication:
-    """The outcome in the shape of the engine's."""
+class LinkCounts(Protocol):
+    """What was counted of a link with the discipline."""
+
+    def tally(self, since_ns: int, until_ns: int, rate_bps: float) -> Tally:
+        """What was counted between two times."""
+
+    def series(self, times_ns: NDArray[np.int64], slack_ns: int) -> PortSeries:
+        """How the link stood at some times, or up to a slack after."""
+
+
+def replication(
+    scenario: NetworkScenario, plan: Plan, outcome: Outcome, counts: Sequence[LinkCounts]
+) -> Replication:
+    """The outcome in the shape of the engine's.
+
+    Args:
+        scenario: What was run.
+        plan: Of this replication.
+        outcome: Of the testbed.
+        counts: Of each link with the discipline.
+    """
     flows = Flows(plan, outcome)
     links = [link for link in scenario.topology.simplex_links if link.queue]
     samples = plan.job.hosts[0].sample_ns
     count = -(-plan.job.hosts[0].duration_ns // samples)
     times_ns = outcome.start_ns + samples * np.arange(count, dtype=np.int64)
-    routers = [Lines(outcome.router, name) for name in DIRECTIONS[: len(links)]]
     warm_up_ns = round(scenario.warm_up * _NS_PER_S)
     cuts = [0, warm_up_ns, plan.job.hosts[0].duration_ns]
     periods = [
@@ -41,10 +60,8 @@ def replication(scenario: NetworkScenario, plan: Plan, outcome: Outcome) -> Repl
             since_ns,
             until_ns,
             [
-                router.tally(
-                    outcome.start_ns + since_ns, outcome.start_ns + until_ns, link.rate_bps
-                )
-                for router, link in zip(routers, links, strict=True)
+                each.tally(outcome.start_ns + since_ns, outcome.start_ns + until_ns, link.rate_bps)
+                for each, link in zip(counts, links, strict=True)
             ],
         )
         for since_ns, until_ns in itertools.pairwise(cuts)
@@ -54,7 +71,7 @@ def replication(scenario: NetworkScenario, plan: Plan, outcome: Outcome) -> Repl
         periods=periods,
         tcp=flows.tcp(),
         datagrams=flows.datagrams(),
-        ports=[router.series(times_ns, samples // 2) for router in routers],
+        ports=[each.series(times_ns, samples // 2) for each in counts],
         flows=flows.series(count, windows=scenario.windows),
     )
 

@@ -20,7 +20,7 @@ from sluicegate.testbed.run import run as run_job
 from sluicegate.worlds.gate.counts import Flows, replication
 from sluicegate.worlds.gate.lines import DIRECTIONS, Lines
 from sluicegate.worlds.gate.outcome import Replication
-from sluicegate.worlds.gate.plan import plan
+from sluicegate.worlds.gate.plan import daemon, plan
 from sluicegate.worlds.gate.record import GateRecord
 from sluicegate.worlds.gate.refusals import refuse
 from sluicegate.worlds.network.assemble import record as network_record
@@ -67,15 +67,17 @@ def measure(
             if watch is not None:
                 watch(done_s + since_s, total_s)
 
-        planned = plan(scenario, discipline, number, congestion_control, ipv6)
+        router = daemon(scenario, discipline, number, ipv6)
+        planned = plan(scenario, discipline, number, router, congestion_control, ipv6)
         try:
             outcome = run_job(planned.job, tell)
         except KeyboardInterrupt:
             break
-        replications.append(replication(scenario, planned, outcome))
+        links = [Lines(outcome.router, name) for name in DIRECTIONS]
+        queues = links[: len([each for each in scenario.topology.simplex_links if each.queue])]
+        replications.append(replication(scenario, planned, outcome, queues))
         own = pl.lit(number, pl.UInt32).alias("replication")
         looks.append(Flows(planned, outcome).connections.select(own, pl.all()))
-        links = [Lines(outcome.router, name) for name in DIRECTIONS]
         late.append(_lateness(outcome, links).select(own, pl.all()))
         machines.append(_machine(outcome, links))
     if not replications:

@@ -18,6 +18,7 @@ from sluicegate.testbed.job import (
     Datagrams,
     HostJob,
     Job,
+    QdiscJob,
     RouterJob,
     Side,
     Stream,
@@ -73,10 +74,19 @@ def plan(
     scenario: NetworkScenario,
     discipline: Discipline,
     replication: int,
+    router: RouterJob | QdiscJob,
     congestion_control: str | None,
     ipv6: bool,
 ) -> Plan:
     """The plan of a replication; starts, sizes and datagrams are those of the network world.
+
+    Args:
+        scenario: What is run.
+        discipline: Which discipline.
+        replication: Its number.
+        router: What the router does.
+        congestion_control: Of all TCP flows; None: as the scenario says.
+        ipv6: Whether all packets are of IPv6, in place of IPv4.
 
     Raises:
         SluiceError: If there is more than real senders can send.
@@ -99,10 +109,7 @@ def plan(
         )
     datagrams, datagram_places = _datagrams(offered, groups, udp_headers(ipv6))
     return Plan(
-        job=Job(
-            hosts=_hosts(scenario, streams, datagrams, ipv6),
-            router=_router(scenario, discipline, replication, ipv6),
-        ),
+        job=Job(hosts=_hosts(scenario, streams, datagrams, ipv6), router=router),
         groups=[flow.group for flow in offered.tcp],
         streams=places,
         datagram_groups=offered.datagram_groups,
@@ -195,9 +202,10 @@ def _hosts(
     return clients, servers
 
 
-def _router(
+def daemon(
     scenario: NetworkScenario, discipline: Discipline, replication: int, ipv6: bool
 ) -> RouterJob:
+    """What the daemon does in a replication."""
     topology = scenario.topology
     assert isinstance(topology, Dumbbell)
     found = program()
@@ -207,17 +215,9 @@ def _router(
         each + topology.delay_s + topology.server_delay_s for each in topology.client_delays_s
     ]
     delay_s = min(ways_s)
-    table = scenario.replace(disciplines=[discipline]).table()
-    # a path in a file starts at the file's folder, and that of the daemon lies elsewhere
-    for flows in table["flows"]:
-        if "capture" in flows:
-            flows["capture"] = str(Path(flows["capture"]).resolve())
-    for given in table["disciplines"]:
-        if given["aqm"].endswith(".h"):
-            given["aqm"] = str(Path(given["aqm"]).resolve())
     return RouterJob(
         program=found,
-        scenario=toml(table),
+        scenario=alone(scenario, discipline),
         rate_bps=topology.rate_bps,
         delay_s=delay_s,
         reverse_delays_s=[2 * way_s - delay_s for way_s in ways_s],
@@ -225,3 +225,16 @@ def _router(
         sample_s=scenario.sample_s,
         ipv6=ipv6,
     )
+
+
+def alone(scenario: NetworkScenario, discipline: Discipline) -> str:
+    """A scenario with one discipline, as TOML, for a daemon in another folder."""
+    table = scenario.replace(disciplines=[discipline]).table()
+    # a path in a file starts at the file's folder
+    for flows in table["flows"]:
+        if "capture" in flows:
+            flows["capture"] = str(Path(flows["capture"]).resolve())
+    for given in table["disciplines"]:
+        if given["aqm"].endswith(".h"):
+            given["aqm"] = str(Path(given["aqm"]).resolve())
+    return toml(table)

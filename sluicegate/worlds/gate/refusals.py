@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from sluicegate.errors import SluiceError
 from sluicegate.scenario import (
@@ -35,9 +35,9 @@ def refuse(
         SluiceError: A line for each reason, with the path of the field.
     """
     problems = [
-        *_of_topology(scenario),
-        *_of_discipline(discipline),
-        *_of_flows(scenario, congestion_control, ipv6),
+        *of_topology(scenario, "the gate"),
+        *of_discipline(discipline),
+        *of_flows(scenario, congestion_control, congestion_controls(), ipv6),
     ]
     if not problems and (lacking := missing(needs(ipv6))):
         problems = [f"the gate lacks {line}" for line in lacking.splitlines()]
@@ -45,11 +45,12 @@ def refuse(
         raise SluiceError("\n".join(problems))
 
 
-def _of_topology(scenario: NetworkScenario) -> Iterator[str]:
+def of_topology(scenario: NetworkScenario, where: str) -> Iterator[str]:
+    """What is no dumb-bell of one router; `where` is what cannot have it."""
     topology = scenario.topology
     if not isinstance(topology, Dumbbell):
         yield (
-            f"topology.kind = {topology.kind} must be dumbbell: the gate is one router between "
+            f"topology.kind = {topology.kind} must be dumbbell: {where} is one router between "
             "clients and servers"
         )
         return
@@ -57,8 +58,8 @@ def _of_topology(scenario: NetworkScenario) -> Iterator[str]:
     if (count := len(set(topology.client_delays_s))) > 1 and (topology.two_way or backwards):
         what = "two_way = true" if topology.two_way else "flows from servers to clients"
         yield (
-            f"topology.client_delays_s: {count} delays must be one where there are {what}: the "
-            "gate has a way back for each delay, and no link that they share"
+            f"topology.client_delays_s: {count} delays must be one where there are {what}: "
+            f"{where} has a way back for each delay, and no link that they share"
         )
     if count > _MOST_DELAYS:
         yield (
@@ -67,16 +68,18 @@ def _of_topology(scenario: NetworkScenario) -> Iterator[str]:
         )
 
 
-def _of_discipline(discipline: Discipline) -> Iterator[str]:
+def of_discipline(discipline: Discipline) -> Iterator[str]:
+    """What `sluiced` cannot run."""
     if not isinstance(discipline.aqm, str):
         yield f"aqm = {discipline.name} must have a C header: sluiced runs no Python"
 
 
-def _of_flows(
-    scenario: NetworkScenario, congestion_control: str | None, ipv6: bool
+def of_flows(
+    scenario: NetworkScenario, congestion_control: str | None, known: Sequence[str], ipv6: bool
 ) -> Iterator[str]:
+    """What real senders cannot send; `known` are the congestion controls of their kernel."""
     for number, (flows, pairs) in enumerate(zip(scenario.flows, scenario.pairs(), strict=True)):
-        for problem in _of_group(flows, pairs, congestion_control, ipv6):
+        for problem in _of_group(flows, pairs, congestion_control, known, ipv6):
             yield f"flows.{number}{problem}"
     ecn = {
         flows.tcp.ecn
@@ -88,7 +91,11 @@ def _of_flows(
 
 
 def _of_group(
-    flows: Flows, pairs: list[tuple[str, str]], congestion_control: str | None, ipv6: bool
+    flows: Flows,
+    pairs: list[tuple[str, str]],
+    congestion_control: str | None,
+    known: Sequence[str],
+    ipv6: bool,
 ) -> Iterator[str]:
     for source, sink in pairs:
         if {_side(source), _side(sink)} != {"client", "server"}:
@@ -111,7 +118,7 @@ def _of_group(
                 f"{most}: the kernel makes no others"
             )
         name = congestion_control or flows.tcp.congestion_control
-        if name not in (known := congestion_controls()):
+        if name not in known:
             yield (
                 f".tcp.congestion_control = {name} must be one that this kernel has: "
                 f"{', '.join(known)} (perhaps: modprobe tcp_{name})"

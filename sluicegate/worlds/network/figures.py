@@ -50,7 +50,7 @@ def add_network(page: Page, records: Sequence[NetworkRecord]) -> None:
             goodputs,
             "How evenly flows are served",
             "Of all flows without an end of their own. The steeper a curve, the more alike the "
-            "flows; under TCP those with long round trips get less.",
+            "flows; under TCP those with long round trips mostly get less.",
         )
 
 

@@ -11,7 +11,7 @@ from matplotlib.ticker import MaxNLocator
 
 from sluicegate.record import FloatArray
 from sluicegate.report.figure import Figure
-from sluicegate.report.plots import GREY, WIDTH, colours, label
+from sluicegate.report.plots import GREY, WIDTH, colours, label, without_ticks_above
 from sluicegate.worlds.network.record import NetworkRecord
 
 # as many as the eye tells apart over the width of a page
@@ -141,6 +141,7 @@ def _figure(strips: Sequence[_Strip], upwards: str, changes_s: Sequence[float]) 
             ax.axvline(change_s, color="black", lw=0.8, alpha=0.5)
     axes[-1].set_xlim(0, max(strip.duration_s for strip in strips))
     axes[-1].set_xlabel("time (s)")
+    without_ticks_above(list(axes))
     figure.supylabel(
         upwards if _scale(list(axes), tops) else f"{upwards}, each on its scale", fontsize=10
     )

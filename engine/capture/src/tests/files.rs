@@ -81,7 +81,7 @@ fn damage_is_named() {
         ),
         (
             good[..24].to_vec(),
-            "FILE holds no IP packet (0 other frames)",
+            "FILE holds no IP packet; other frames: none",
         ),
         (
             good[..24 + 12].to_vec(),

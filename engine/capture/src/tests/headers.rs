@@ -15,6 +15,9 @@ fn every_link_type_finds_the_ip_packet() {
         (0, "loopback", vec![2, 0, 0, 0]),
         (108, "loopback", vec![0, 0, 0, 2]),
         (113, "Linux cooked", cooked.clone()),
+        (113, "Linux cooked", cooked_of(772)),   // lo
+        (113, "Linux cooked", cooked_of(512)),   // ppp0
+        (113, "Linux cooked", cooked_of(65534)), // a tunnel
         (276, "Linux cooked v2", cooked2),
         (228, "raw IP", vec![]),
     ] {
@@ -34,7 +37,49 @@ fn every_link_type_finds_the_ip_packet() {
     let frames = [(0, arp), (1, with_link_header(&ethernet, vec![]))];
     assert_eq!(
         complaint_about(&pcap(Order::Little, false, 113, &frames)),
-        "FILE holds no IP packet (2 other frames)"
+        "FILE holds no IP packet; other frames: ARP (1), unknown (1)"
+    );
+}
+
+/// The header of Linux cooked frames of IPv4 on a device of that ARPHRD type.
+fn cooked_of(device: u16) -> Vec<u8> {
+    let address = [0, 6, 0, 0, 0, 0, 0, 0, 0, 0];
+    [&[0, 0], &device.to_be_bytes()[..], &address, &[0x08, 0x00]].concat()
+}
+
+#[test]
+fn what_a_queue_would_not_see_is_told() {
+    let packet = |from: [u8; 4], to: [u8; 4], ports: [u16; 2], payload| {
+        let mut bytes = Vec::new();
+        PacketBuilder::ipv4(from, to, 64)
+            .udp(ports[0], ports[1])
+            .write(&mut bytes, &vec![0; payload])
+            .unwrap();
+        bytes
+    };
+    let (one, two) = ([10, 0, 0, 1], [10, 0, 0, 2]);
+    let notes = |packets: Vec<Vec<u8>>| {
+        let frames: Vec<_> = (0..).zip(packets).collect();
+        notes_on(&pcap(Order::Little, true, 101, &frames))
+    };
+    let there = packet(one, two, [5, 6], 1472);
+    assert!(notes(vec![there.clone(), packet(one, two, [6, 5], 0)]).is_empty());
+    assert!(notes(vec![packet(one, one, [5, 5], 0)]).is_empty());
+    let answer = packet(two, one, [6, 5], 1473);
+    assert_eq!(
+        notes(vec![
+            there.clone(),
+            there,
+            answer,
+            packet(one, two, [7, 6], 0)
+        ]),
+        [
+            "3 of 4 packets belong to flows that were recorded in both directions, but a queue \
+             sees only one: record that, as tcpdump -Q in does",
+            "1 of 4 packets are longer than 1500 bytes (up to 1501): if the link has no jumbo frames, \
+             offloading has merged them before they were recorded; ethtool -K DEVICE gro off lro \
+             off before recording ends that"
+        ]
     );
 }
 

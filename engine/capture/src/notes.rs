@@ -1,0 +1,94 @@
+//! What a reader of a capture must know: what was left out, and what a queue would not see.
+
+use std::collections::{BTreeMap, HashMap};
+
+use crate::{Capture, CaptureError, Packet};
+
+/// The longest IP packet in an Ethernet frame that is no jumbo frame, bytes.
+const ETHERNET_BYTES: u32 = 1500;
+
+/// What is counted while a file is read.
+#[derive(Default)]
+pub(crate) struct Seen {
+    others: BTreeMap<String, u64>,
+    /// Of each flow, by its hash, that of its answers.
+    reverse: HashMap<u32, u32>,
+}
+
+impl Seen {
+    /// A frame of that kind that holds no IP packet.
+    pub(crate) fn other(&mut self, kind: String) {
+        *self.others.entry(kind).or_default() += 1;
+    }
+
+    pub(crate) fn packet(&mut self, packet: &Packet) {
+        self.reverse
+            .entry(packet.flow)
+            .or_insert_with(|| packet.reverse_flow());
+    }
+
+    /// The frames without an IP packet, in words.
+    pub(crate) fn others(&self) -> String {
+        let named: Vec<_> = self
+            .others
+            .iter()
+            .map(|(name, count)| format!("{name} ({count})"))
+            .collect();
+        if named.is_empty() {
+            "none".into()
+        } else {
+            named.join(", ")
+        }
+    }
+
+    /// A sentence each, without its full stop.
+    pub(crate) fn notes(&self, cut: Option<CaptureError>, capture: &Capture) -> Vec<String> {
+        let mut notes = Vec::new();
+        if let Some(CaptureError::CutOff { packet, .. }) = cut {
+            notes.push(format!(
+                "the file ends within packet {packet}, which is left out"
+            ));
+        }
+        if !self.others.is_empty() {
+            let others = self.others();
+            notes.push(format!(
+                "frames without an IP packet are left out: {others}"
+            ));
+        }
+        notes.extend(self.both_ways(capture));
+        notes.extend(merged(capture));
+        notes
+    }
+
+    /// A queue stands before one direction of a link. A flow to its own port is
+    /// no answer to itself.
+    fn both_ways(&self, capture: &Capture) -> Option<String> {
+        let answered = |flow: &&u32| {
+            let reverse = self.reverse[*flow];
+            reverse != **flow && self.reverse.contains_key(&reverse)
+        };
+        let answered = capture.flow.iter().filter(answered).count();
+        (answered > 0).then(|| {
+            let all = capture.flow.len();
+            format!(
+                "{answered} of {all} packets belong to flows that were recorded in both \
+                 directions, but a queue sees only one: record that, as tcpdump -Q in does"
+            )
+        })
+    }
+}
+
+/// Segments that a network card, or its driver, has put together before they were recorded.
+fn merged(capture: &Capture) -> Option<String> {
+    let long = capture
+        .bytes
+        .iter()
+        .filter(|bytes| **bytes > ETHERNET_BYTES);
+    let longest = long.clone().max()?;
+    let (count, all) = (long.count(), capture.bytes.len());
+    Some(format!(
+        "{count} of {all} packets are longer than {ETHERNET_BYTES} bytes (up to {longest}): if the link has \
+         no jumbo frames, offloading has merged them before they were recorded; ethtool -K DEVICE \
+         gro off lro off before recording ends that"
+    ))
+}

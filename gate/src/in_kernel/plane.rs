@@ -1,0 +1,270 @@
+//! The kernel as what moves packets.
+
+use std::{
+    io,
+    os::fd::BorrowedFd,
+    path::Path,
+    process, thread,
+    time::{Duration, Instant},
+};
+
+use caps::Capability;
+use sluice_kernel::{AtWork, Counts, Device, KINDS, KernelError, Kind, SAMPLED};
+
+use super::{
+    check, read,
+    ready::{Ready, aqm_of, device, words},
+    tc::Tc,
+};
+use crate::{
+    Failure, backend,
+    cli::RunOptions,
+    data_plane::DataPlane,
+    flows::Flows,
+    measures::{Measures, Times},
+    memory, privileges,
+    router::{Live, Standing},
+    run::{Needs, clock_ns, route},
+    settings::Settings,
+};
+
+/// How fast a qdisc lets packets go that is about to be taken away, bits/s.
+const AT_ONCE_BPS: u64 = 1 << 62;
+/// How long it may take.
+const PATIENCE: Duration = Duration::from_secs(1);
+
+/// The command.
+///
+/// # Errors
+/// If the settings are refused, if something is missing that it takes, or if the qdisc is taken
+/// away by somebody else.
+pub fn run(options: &RunOptions) -> Result<(), Failure> {
+    let settings = read(&options.link)?;
+    let name = options.kernel.interface.as_deref();
+    let device = device(name.expect("clap asks for it"))?;
+    let kind = Kind::named(&options.kernel.kind)?;
+    check::refuse_what_is_left(&kind, &device)?;
+    let ready = Ready::new(&settings, &options.kernel.object, process::id())?;
+    let memory = memory::bound_in_kernel(&settings);
+    let plane = InKernel::start(kind, device, &settings, &ready)?;
+    let needs = Needs {
+        capabilities: &[privileges::DECIDE, Capability::CAP_BPF],
+        folder: Some(Path::new(KINDS)),
+        memory,
+    };
+    route(options, settings, plane, &needs)
+}
+
+/// A qdisc of ours before an interface.
+struct InKernel {
+    kind: Kind,
+    at_work: AtWork,
+    device: Device,
+    index: i32,
+    tc: Tc,
+    settings: Settings,
+    /// When it started, by the kernel's monotonic clock.
+    start_ns: u64,
+    flows: Flows,
+    unreadable: u64,
+    has_ended: bool,
+}
+
+impl InKernel {
+    /// Gives the kernel the kind, and puts it before the interface.
+    fn start(
+        kind: Kind,
+        device: Device,
+        settings: &Settings,
+        ready: &Ready,
+    ) -> Result<Self, Failure> {
+        let lost = |error: io::Error| Failure(format!("{device}: {error}"));
+        let index = device.index().map_err(lost)?;
+        let tc = Tc::of(&device).map_err(lost)?;
+        let start_ns = clock_ns()?;
+        let at_work = kind.install(&ready.object, &ready.aqm, &ready.settings, &ready.fixed)?;
+        if let Err(error) = tc.add(index, kind.name()) {
+            kind.remove()?;
+            return Err(Failure(match error.kind() {
+                io::ErrorKind::AlreadyExists => format!(
+                    "{device} has a qdisc already: {} qdisc del dev {} root",
+                    device.tc(),
+                    device.name
+                ),
+                _ => format!("no qdisc can be put before {device}: {error}"),
+            }));
+        }
+        Ok(Self {
+            kind,
+            at_work,
+            index,
+            tc,
+            settings: settings.clone(),
+            start_ns,
+            flows: Flows::default(),
+            unreadable: 0,
+            has_ended: false,
+            device,
+        })
+    }
+
+    /// Lets all go that waits, at once, as far as the interface takes it.
+    fn empty(&mut self) -> Result<(), KernelError> {
+        let (aqm, mut settings) = words(&self.settings, process::id())
+            .map_err(|failure| KernelError::Missing(failure.0))?;
+        settings.rate_bps = AT_ONCE_BPS;
+        self.at_work.set(&aqm, &settings)?;
+        let begin = Instant::now();
+        loop {
+            let standing = self.at_work.standing(0)?;
+            let is_empty = standing.counts.waiting().0 == 0;
+            if is_empty || !standing.is_used || begin.elapsed() > PATIENCE {
+                return Ok(());
+            }
+            thread::sleep(Duration::from_millis(1));
+        }
+    }
+
+    /// Takes the qdisc and its kind away.
+    fn take_away(&mut self) -> io::Result<()> {
+        if std::mem::replace(&mut self.has_ended, true) {
+            return Ok(());
+        }
+        // that it has gone already, or its interface, is no second error
+        if self
+            .tc
+            .root(self.index)
+            .is_ok_and(|root| root.is_some_and(|root| root.kind == self.kind.name()))
+        {
+            self.empty().map_err(io::Error::other)?;
+            self.tc.remove(self.index, self.kind.name())?;
+        }
+        self.kind.remove().map_err(io::Error::other)
+    }
+
+    /// Counts flows by samples, each of which stands for others; gives those since it was last
+    /// asked.
+    fn new_flows(&mut self) -> Result<Flows, KernelError> {
+        let (mut flows, mut unreadable) = (Flows::default(), 0);
+        self.at_work
+            .samples(|bytes, data| match sluice_capture::ip_packet(data, bytes) {
+                Some(mut packet) => {
+                    packet.bytes = packet.bytes.saturating_mul(SAMPLED);
+                    flows.add(&packet);
+                }
+                None => unreadable += u64::from(SAMPLED),
+            })?;
+        self.unreadable += unreadable;
+        self.flows.merge(&flows);
+        Ok(flows)
+    }
+
+    fn standing(&mut self) -> Result<Standing, KernelError> {
+        let new_flows = self.new_flows()?;
+        let now = clock_ns().map_err(|failure| KernelError::Missing(failure.0))?;
+        let found = self.at_work.standing(0)?;
+        if !found.is_used && !self.has_ended {
+            return Err(KernelError::Missing(format!(
+                "the qdisc before {} has been taken away, or the interface has",
+                self.device
+            )));
+        }
+        let counts = &found.counts;
+        let [sojourns, delays, latenesses] = &found.times;
+        let (waiting, waiting_bytes) = counts.waiting();
+        let mut measures = Measures {
+            sojourn: Times::of(sojourns, counts.sojourn_ns),
+            delay: Times::of(delays, counts.delay_ns),
+            ..self.measures(counts, found.lengths_ns)
+        };
+        measures.hold(
+            (now - self.start_ns).max(measures.until_ns),
+            waiting as usize,
+        );
+        Ok(Standing {
+            settings: self.settings.forward.clone(),
+            shares: [self.flows.shares(), new_flows.shares()],
+            live: Live {
+                lateness: Times::of(latenesses, counts.lateness_ns),
+                released: counts.sent,
+                unreadable: self.unreadable,
+                unmarkable: self.at_work.marked()?.1,
+                left_at_end: counts.left,
+            },
+            measures,
+            losses: backend::Losses::default(),
+            kernel: backend::Counts::default(),
+            queue: (waiting as usize, waiting_bytes),
+            aqm: (found.aqm.average(), found.aqm.probability()),
+        })
+    }
+
+    /// What is counted, without times. Before the qdisc was there nothing waited.
+    fn measures(&self, counts: &Counts, lengths_ns: Vec<u64>) -> Measures {
+        let mut queue_ns = lengths_ns;
+        let before_ns = counts.begun_ns - self.start_ns;
+        queue_ns[0] += before_ns;
+        Measures {
+            until_ns: queue_ns.iter().sum(),
+            arrivals: counts.arrivals,
+            arrived_bytes: counts.arrived_bytes,
+            sent: counts.sent,
+            sent_bytes: counts.sent_bytes,
+            verdicts: counts.verdicts,
+            queue_max: queue_ns.iter().rposition(|ns| *ns > 0).unwrap_or(0) as u64,
+            queue_ns,
+            ..Measures::default()
+        }
+    }
+}
+
+impl DataPlane for InKernel {
+    fn source(&self, _link: usize) -> String {
+        format!("qdisc {} before {}", self.kind.name(), self.device)
+    }
+
+    fn descriptors(&self) -> Vec<BorrowedFd<'_>> {
+        Vec::new()
+    }
+
+    fn due_ns(&self) -> Option<u64> {
+        None
+    }
+
+    fn turn(&mut self, _now_ns: impl Fn() -> u64) -> io::Result<bool> {
+        Ok(false)
+    }
+
+    fn change(&mut self, _now_ns: u64, settings: &Settings) -> io::Result<Result<(), String>> {
+        let (old, new) = (&self.settings.forward, &settings.forward);
+        if aqm_of(old) != aqm_of(new) {
+            return Ok(Err(format!(
+                "the AQM cannot change while its qdisc is at work: it is {}, and end sluiced before \
+                 it is {}",
+                aqm_of(old),
+                aqm_of(new)
+            )));
+        }
+        let done = words(settings, process::id()).and_then(|(aqm, words)| {
+            self.at_work.set(&aqm, &words)?;
+            self.settings = settings.clone();
+            Ok(())
+        });
+        Ok(done.map_err(|failure| failure.0))
+    }
+
+    fn end(&mut self, _now_ns: u64) -> io::Result<()> {
+        self.take_away()
+    }
+
+    fn standings(&mut self, _now_ns: u64) -> io::Result<Vec<Standing>> {
+        Ok(vec![self.standing().map_err(io::Error::other)?])
+    }
+}
+
+impl Drop for InKernel {
+    /// Whatever ended it.
+    fn drop(&mut self) {
+        self.take_away().ok();
+    }
+}

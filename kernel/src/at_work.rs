@@ -1,0 +1,211 @@
+//! A kind of qdisc whose maps are at hand: it can be set anew, and tells all that it counts.
+
+use std::cell::Cell;
+
+use libbpf_rs::{Map, MapCore, MapFlags, Object as Loaded, RingBufferBuilder};
+use sluice_aqm::{Configured, Running};
+
+use crate::{
+    Counts, Fixed, KernelError, Settings,
+    counts::Instance,
+    refusal::{lost, verified_instructions},
+};
+
+/// Times that are told: `enum times` of `telling.bpf.h`.
+pub(crate) const TIMES: usize = 3;
+/// The layout of its histograms.
+const STEPS_LOG2: usize = 7;
+/// Numbers that are read at a time.
+const BATCH: u32 = 4096;
+/// One packet of so many is told as a whole, on average.
+pub const SAMPLED: u32 = 32;
+
+/// A kind that this process has given to the kernel.
+pub struct AtWork {
+    pub(crate) loaded: Loaded,
+    fixed: Fixed,
+    aqm: Option<Configured>,
+    edition: Cell<u64>,
+}
+
+/// How an instance stands.
+pub struct Standing {
+    /// What it has counted.
+    pub counts: Counts,
+    /// Whether it stands before an interface.
+    pub is_used: bool,
+    /// Its AQM.
+    pub aqm: Running,
+    /// Sojourns, delays and latenesses: pairs of ns and packets.
+    pub times: [Vec<(u64, u64)>; TIMES],
+    /// For how long k packets waited, ns, by k.
+    pub lengths_ns: Vec<u64>,
+}
+
+impl AtWork {
+    pub(crate) fn new(loaded: Loaded, fixed: &Fixed) -> Self {
+        Self {
+            loaded,
+            fixed: fixed.clone(),
+            aqm: None,
+            edition: Cell::new(0),
+        }
+    }
+
+    /// Instructions that the verifier looked at.
+    ///
+    /// # Errors
+    /// If the kernel does not tell.
+    pub fn verified_instructions(&self) -> Result<u32, KernelError> {
+        verified_instructions(&self.loaded)
+    }
+
+    /// Sets all instances, each from its next packet on. What waits stays; the AQM begins anew.
+    ///
+    /// # Errors
+    /// If the limit is beyond what there are places for, or if the kernel does not take it.
+    pub fn set(&mut self, aqm: &Configured, settings: &Settings) -> Result<(), KernelError> {
+        let most = self.fixed.places() / 2;
+        if settings.limit_packets > most {
+            return Err(KernelError::Missing(format!(
+                "limit = {} must not exceed {most} (packets) while the qdisc is at work",
+                settings.limit_packets
+            )));
+        }
+        if settings.ecn && self.fixed.marks_at.is_none() {
+            return Err(KernelError::Missing(
+                "ecn must be false where no program sets marks behind the qdisc".into(),
+            ));
+        }
+        let wish = self.map(".data.wish");
+        let mut value = [settings.bytes(), aqm.config().to_vec()].concat();
+        value.resize(wish.value_size() as usize, 0);
+        // odd while it is written
+        self.turn_edition()?;
+        let written = wish.update(&[0; 4], &value, MapFlags::ANY);
+        self.turn_edition()?;
+        self.aqm = Some(aqm.clone());
+        written.map_err(lost)
+    }
+
+    fn turn_edition(&self) -> Result<(), KernelError> {
+        self.edition.set(self.edition.get() + 1);
+        let edition = self.edition.get().to_ne_bytes();
+        let map = self.map(".data.edition");
+        map.update(&[0; 4], &edition, MapFlags::ANY).map_err(lost)
+    }
+
+    /// How an instance stands.
+    ///
+    /// # Errors
+    /// If the kernel does not tell.
+    pub fn standing(&self, number: u32) -> Result<Standing, KernelError> {
+        let aqm = self.aqm.as_ref().expect("it is set as it is installed");
+        let instance = Instance(self.read("instances", number)?);
+        let mut times: [Vec<(u64, u64)>; TIMES] = Default::default();
+        let mut lengths_ns = Vec::new();
+        if self.fixed.tells {
+            for (place, times) in times.iter_mut().enumerate() {
+                let histogram = self.read("times", number * TIMES as u32 + place as u32)?;
+                *times = steps(&histogram);
+            }
+            lengths_ns = self.lengths(number)?;
+        }
+        Ok(Standing {
+            counts: instance.counts(),
+            is_used: instance.is_used(),
+            aqm: aqm.resume(instance.state(aqm.config().len())),
+            times,
+            lengths_ns,
+        })
+    }
+
+    fn lengths(&self, number: u32) -> Result<Vec<u64>, KernelError> {
+        let places = self.fixed.places();
+        let map = self.map("lengths");
+        let batches = map.lookup_batch(BATCH.min(map.max_entries()), MapFlags::ANY, MapFlags::ANY);
+        let own = batches
+            .map_err(lost)?
+            .skip((number * places) as usize)
+            .take(places as usize);
+        Ok(own.map(|(_, ns)| word(&ns)).collect())
+    }
+
+    /// Packets that were marked behind the qdisc, and those that had no header to mark.
+    ///
+    /// # Errors
+    /// If the kernel does not tell.
+    pub fn marked(&self) -> Result<(u64, u64), KernelError> {
+        let value = self.read(".data.marked", 0)?;
+        Ok((word(&value[..8]), word(&value[8..])))
+    }
+
+    /// Takes the samples of packets that have come since: the length of each IP packet, and its
+    /// beginning.
+    ///
+    /// # Errors
+    /// If the kernel does not give them.
+    pub fn samples(&self, mut take: impl FnMut(u32, &[u8])) -> Result<(), KernelError> {
+        let map = self.map("samples");
+        let mut buffer = RingBufferBuilder::new();
+        let read = |sample: &[u8]| {
+            let (bytes, data) = sample.split_at(8);
+            take(word(bytes) as u32, data);
+            0
+        };
+        buffer.add(&map, read).map_err(lost)?;
+        let buffer = buffer.build().map_err(lost)?;
+        buffer.consume().map_err(lost)
+    }
+
+    fn map(&self, name: &str) -> Map<'_> {
+        let map = self.loaded.maps().find(|map| map.name() == name);
+        map.expect("a map of qdisc.bpf.c")
+    }
+
+    fn read(&self, map: &str, number: u32) -> Result<Vec<u8>, KernelError> {
+        let value = self.map(map).lookup(&number.to_ne_bytes(), MapFlags::ANY);
+        Ok(value.map_err(lost)?.expect("an array has all its values"))
+    }
+}
+
+fn word(bytes: &[u8]) -> u64 {
+    u64::from_ne_bytes(bytes.try_into().expect("eight bytes"))
+}
+
+/// The least time of each step of a histogram, and how many there were: `step_of` backwards.
+fn steps(histogram: &[u8]) -> Vec<(u64, u64)> {
+    let counts = histogram.chunks_exact(8).map(word).enumerate();
+    counts
+        .filter(|(_, count)| *count > 0)
+        .map(|(step, count)| {
+            let shift = (step >> STEPS_LOG2).saturating_sub(1);
+            let rest = step - (shift << STEPS_LOG2);
+            ((rest << shift) as u64, count)
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// `step_of` of `telling.bpf.h`, told in another way.
+    fn step_of(ns: u64) -> usize {
+        let shift = (64 - ns.leading_zeros() as usize).saturating_sub(STEPS_LOG2 + 1);
+        (shift << STEPS_LOG2) + (ns >> shift) as usize
+    }
+
+    #[test]
+    fn a_step_holds_times_that_differ_by_less_than_a_hundredth() {
+        for ns in (0..1 << 20).chain([(1 << 42) - 1, 83_360_000]) {
+            let step = step_of(ns);
+            let mut histogram = vec![0; 8 * (step + 1)];
+            histogram[8 * step] = 7;
+            let [(least, 7)] = steps(&histogram)[..] else {
+                panic!("{ns}");
+            };
+            assert!(least <= ns && ns - least <= ns / 128, "{ns}: {least}");
+        }
+    }
+}

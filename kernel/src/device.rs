@@ -1,0 +1,121 @@
+//! Interfaces, also those in other network namespaces.
+
+use std::{
+    ffi::CString,
+    fmt,
+    fs::File,
+    io,
+    os::fd::{AsFd, AsRawFd},
+    path::Path,
+    str::FromStr,
+};
+
+/// Where `ip netns` keeps namespaces.
+const NAMESPACES: &str = "/run/netns";
+
+/// An interface: `NAME`, or `NAMESPACE/NAME` where `ip netns` knows the namespace.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Device {
+    namespace: Option<String>,
+    /// Its name there.
+    pub name: String,
+}
+
+impl FromStr for Device {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let (namespace, name) = match text.split_once('/') {
+            Some((namespace, name)) => (Some(namespace), name),
+            None => (None, text),
+        };
+        let is_name = |word: &str| !word.is_empty() && !word.contains('/') && word != "..";
+        if !is_name(name) || !namespace.is_none_or(is_name) {
+            return Err("must be NAME, or NAMESPACE/NAME for one of ip netns".into());
+        }
+        Ok(Self {
+            namespace: namespace.map(str::to_owned),
+            name: name.to_owned(),
+        })
+    }
+}
+
+impl fmt::Display for Device {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.namespace {
+            Some(namespace) => write!(out, "{namespace}/{}", self.name),
+            None => write!(out, "{}", self.name),
+        }
+    }
+}
+
+impl Device {
+    /// `tc` for its namespace, as a user would write it.
+    pub fn tc(&self) -> String {
+        match &self.namespace {
+            Some(namespace) => format!("tc -n {namespace}"),
+            None => "tc".into(),
+        }
+    }
+
+    /// Its number in its namespace.
+    ///
+    /// # Errors
+    /// If it is not there, or if its namespace cannot be entered.
+    pub fn index(&self) -> io::Result<i32> {
+        let name = CString::new(self.name.as_str())?;
+        self.within(|| {
+            // SAFETY: the name ends with a zero and outlives the call.
+            match unsafe { libc::if_nametoindex(name.as_ptr()) } {
+                0 => Err(io::Error::last_os_error()),
+                index => Ok(index as i32),
+            }
+        })
+    }
+
+    /// Does something in its namespace, on this thread; what is opened there stays of there.
+    ///
+    /// # Errors
+    /// If the namespace cannot be entered, or what `work` gives.
+    pub fn within<T>(&self, work: impl FnOnce() -> io::Result<T>) -> io::Result<T> {
+        let Some(namespace) = &self.namespace else {
+            return work();
+        };
+        let there = File::open(Path::new(NAMESPACES).join(namespace))?;
+        let here = File::open("/proc/thread-self/ns/net")?;
+        enter(&there)?;
+        let done = work();
+        enter(&here)?;
+        done
+    }
+}
+
+fn enter(namespace: &impl AsFd) -> io::Result<()> {
+    // SAFETY: the descriptor is open.
+    match unsafe { libc::setns(namespace.as_fd().as_raw_fd(), libc::CLONE_NEWNET) } {
+        0 => Ok(()),
+        _ => Err(io::Error::last_os_error()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_device_is_written_as_it_is_read() {
+        for text in ["eth0", "router/out", "eth0.10"] {
+            assert_eq!(text.parse::<Device>().unwrap().to_string(), text);
+        }
+        for text in ["", "/out", "router/", "a/b/c", "../eth0"] {
+            assert!(text.parse::<Device>().is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn loopback_is_there_and_a_namespace_that_is_not_is_told() {
+        assert_eq!("lo".parse::<Device>().unwrap().index().unwrap(), 1);
+        let lost = "no-such-namespace/lo".parse::<Device>().unwrap().index();
+        assert_eq!(lost.unwrap_err().kind(), io::ErrorKind::NotFound);
+    }
+}

@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * How a qdisc at work takes other settings. User space writes them to `wish`, between an odd and an
+ * even `edition`; each instance takes them over at its next packet, whole or not at all.
+ */
+#ifndef SLUICEGATE_HEEDING_BPF_H
+#define SLUICEGATE_HEEDING_BPF_H
+
+struct wish wish SECTION(".data.wish") = { { 0 } };
+volatile u64 edition SECTION(".data.edition") = 0;
+
+#define WORDS(of) (sizeof(of) / sizeof(u64))
+
+static INLINE void copy(u64 *to, const u64 *from, u32 count)
+{
+	FOR_UP_TO(count) {
+		if ((u32)turn < count)
+			to[turn] = from[turn];
+	}
+}
+
+/* An AQM that has seen nothing yet. */
+static INLINE void begin_aqm(struct instance *instance, u64 now_ns)
+{
+	u64 *words = (u64 *)&instance->state;
+	const u32 count = WORDS(instance->state);
+
+	FOR_UP_TO(count) {
+		if ((u32)turn < count)
+			words[turn] = 0;
+	}
+	instance->tick_ns = now_ns;
+#ifdef HAS_TICK
+	instance->tick_ns += OF(_tick_interval_ns)(&instance->wish.config.own);
+#endif
+}
+
+/* Tells a new AQM of the packets that wait already. */
+static INLINE void introduce(struct Qdisc *sch, struct instance *instance, u64 now_ns)
+{
+#ifdef HAS_OCCUPANCY
+	struct aqm_view view = look(sch, instance, now_ns);
+	u32 number = instance->head;
+	struct place *place;
+
+	view.queue_packets = 0;
+	view.queue_bytes = 0;
+	view.idle = 0;
+	view.idle_since_ns = 0;
+	FOR_UP_TO(fixed.places) {
+		if (number == instance->tail)
+			break;
+		place = place_at(instance, number++);
+		if (!place || !place->bytes)
+			continue;
+		view.packet_bytes = place->bytes;
+		view.flow_hash = place->flow_hash;
+		OF(_occupancy)(&instance->state.own, &instance->wish.config.own, &view, 1);
+		view.queue_packets++;
+		view.queue_bytes += place->bytes;
+	}
+#endif
+}
+
+static INLINE void heed(struct Qdisc *sch, struct instance *instance, u64 now_ns)
+{
+	u64 current = edition;
+
+	if (instance->edition == current || current & 1)
+		return;
+	copy((u64 *)&instance->spare, (u64 *)&wish, WORDS(wish));
+	if (edition != current)
+		return;
+	copy((u64 *)&instance->wish, (u64 *)&instance->spare, WORDS(wish));
+	instance->edition = current;
+	instance->seed = mix(instance->wish.settings.seed + instance->number +
+			     0x9e3779b97f4a7c15ULL);
+	begin_aqm(instance, now_ns);
+	introduce(sch, instance, now_ns);
+}
+
+#endif

@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * What a qdisc tells of its packets: exact counts, and, where `fixed.tells`, distributions and the
+ * beginnings of some packets, by which user space knows flows.
+ */
+#ifndef SLUICEGATE_TELLING_BPF_H
+#define SLUICEGATE_TELLING_BPF_H
+
+/*
+ * The layout of a histogram with two digits (hdrhistogram.org): 128 steps for each power of 2. The
+ * longest time, 2^42 ns, is more than an hour.
+ */
+#define STEPS_LOG2 7
+#define LONGEST_LOG2 42
+#define STEPS ((LONGEST_LOG2 - STEPS_LOG2 + 1) << STEPS_LOG2)
+#define TIMES 3
+/* one packet of so many is told as a whole, on average */
+#define SAMPLED 32
+#define SAMPLE_BYTES 64
+#define SAMPLES_BYTES (1 << 20)
+#define NO_WAKEUP 1
+
+enum times { SOJOURNS, DELAYS, LATENESSES };
+
+struct histogram {
+	u64 counts[STEPS];
+};
+
+struct sample {
+	u32 bytes;	/* of the IP packet */
+	u32 unused;
+	u8 data[SAMPLE_BYTES];
+};
+
+struct {
+	int (*type)[MAP_TYPE_ARRAY];
+	u32 *key;
+	struct histogram *value;
+	int (*max_entries)[1];	/* TIMES for each instance */
+} times SECTION(".maps");
+
+/* How long how many waited, ns: for each instance, as many numbers as it has places. */
+struct {
+	int (*type)[MAP_TYPE_ARRAY];
+	u32 *key;
+	u64 *value;
+	int (*max_entries)[1];
+} lengths SECTION(".maps");
+
+struct {
+	int (*type)[MAP_TYPE_RINGBUF];
+	int (*max_entries)[SAMPLES_BYTES];
+} samples SECTION(".maps");
+
+/* The step of a time. */
+static INLINE u32 step_of(u64 ns)
+{
+	u32 shift = 0;
+	u64 rest;
+
+	if (ns >> LONGEST_LOG2)
+		ns = (1ULL << LONGEST_LOG2) - 1;
+	rest = ns >> (STEPS_LOG2 + 1);
+	if (rest >> 32) { rest >>= 32; shift += 32; }
+	if (rest >> 16) { rest >>= 16; shift += 16; }
+	if (rest >> 8) { rest >>= 8; shift += 8; }
+	if (rest >> 4) { rest >>= 4; shift += 4; }
+	if (rest >> 2) { rest >>= 2; shift += 2; }
+	if (rest >> 1) { rest >>= 1; shift += 1; }
+	shift += (u32)rest;
+	return (shift << STEPS_LOG2) + (u32)(ns >> shift);
+}
+
+static INLINE void tell_time(const struct instance *instance, u32 which, u64 ns)
+{
+	u32 number = instance->number * TIMES + which, step = step_of(ns);
+	struct histogram *histogram = map_lookup(&times, &number);
+
+	if (histogram && step < STEPS)
+		histogram->counts[step]++;
+}
+
+/* So many packets have waited up to now. */
+static INLINE void tell_length(struct Qdisc *sch, struct instance *instance, u64 now_ns)
+{
+	u32 number = instance->first_place + (sch->q.qlen & (fixed.places - 1));
+	u64 *ns;
+
+	if (!fixed.tells)
+		return;
+	ns = map_lookup(&lengths, &number);
+	if (ns)
+		*ns += now_ns - instance->counts.until_ns;
+	instance->counts.until_ns = now_ns;
+}
+
+/* A packet begins, as user space reads it. */
+static INLINE void tell_sample(struct instance *instance, struct sk_buff *skb, u64 now_ns)
+{
+	unsigned char *header = skb->head + skb->network_header;
+	struct sample *sample = ringbuf_reserve(&samples, sizeof(*sample), 0);
+
+	instance->until_sample = below(draw(instance, now_ns, SAMPLES_DRAW), 2 * SAMPLED - 1);
+	if (!sample)
+		return;
+	sample->bytes = skb->len - (u32)(header - skb->data);
+	probe_read_kernel(sample->data, SAMPLE_BYTES, header);
+	ringbuf_submit(sample, NO_WAKEUP);
+}
+
+static INLINE void tell_arrival(struct instance *instance, struct sk_buff *skb, u64 now_ns,
+				u32 bytes)
+{
+	instance->counts.arrivals++;
+	if (!fixed.tells)
+		return;
+	instance->counts.arrived_bytes += bytes;
+	if (instance->until_sample)
+		instance->until_sample--;
+	else
+		tell_sample(instance, skb, now_ns);
+}
+
+static INLINE void tell_loss(struct Qdisc *sch, struct instance *instance, u32 bytes)
+{
+	sch->qstats.drops++;
+	instance->counts.lost++;
+	instance->counts.lost_bytes += bytes;
+}
+
+/* A packet that came at `since_ns` and could have been sent from `ready_ns` on is sent. */
+static INLINE void tell_departure(struct instance *instance, u64 now_ns, u64 since_ns,
+				  u64 ready_ns, u32 bytes)
+{
+	u64 sojourn_ns = now_ns - since_ns, delay_ns = sojourn_ns;
+
+	instance->counts.sent++;
+	instance->counts.sojourn_ns += sojourn_ns;
+	if (sojourn_ns > instance->counts.sojourn_max_ns)
+		instance->counts.sojourn_max_ns = sojourn_ns;
+	if (!fixed.tells)
+		return;
+	if (fixed.is_shaped)
+		delay_ns += transmission_ns(instance, bytes);
+	instance->counts.sent_bytes += bytes;
+	instance->counts.delay_ns += delay_ns;
+	instance->counts.lateness_ns += now_ns - ready_ns;
+	tell_time(instance, SOJOURNS, sojourn_ns);
+	tell_time(instance, DELAYS, delay_ns);
+	tell_time(instance, LATENESSES, now_ns - ready_ns);
+}
+
+#endif

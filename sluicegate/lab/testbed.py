@@ -1,0 +1,111 @@
+"""The testbed in the laboratory: its hosts, as they are, around qdiscs of that kernel."""
+
+from __future__ import annotations
+
+import hashlib
+import pickle
+import subprocess
+import threading
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+
+from sluicegate.errors import SluiceError
+from sluicegate.lab import image, machine, python
+from sluicegate.lab.archive import pack
+from sluicegate.lab.check import EMULATOR
+from sluicegate.lab.kernel import Kernel
+from sluicegate.testbed.job import Job, Outcome, QdiscJob
+from sluicegate.testbed.packets import FRAME_BYTES
+
+# what they import later, too
+_PYTHON = (
+    "sluicegate.lab.inside",
+    "runpy",
+    "multiprocessing.connection",
+    "multiprocessing.popen_fork",
+)
+_PROGRAMS = ("ip", "tc")
+_MODULES = ("veth", "sch_netem", "sch_prio", "cls_u32", "sch_tbf")
+_SCRIPT = """
+set -e
+modprobe -a {modules}
+{python} -m sluicegate.lab.inside /lab/job /out/outcome
+"""
+# beside the hosts and the kernel: the logs of packets, and as much for what the hosts remember
+_HOSTS_MB = 768
+_SHARE_OF_LOGS = 2
+# real time; a minute of the link takes about as long on a machine that has nothing else to do
+_PATIENCE_S = 4 * 3600.0
+
+
+@dataclass(frozen=True)
+class LabTestbed:
+    """An image for jobs that need the same programs, and the kernel that it is for."""
+
+    kernel: Kernel
+    image: bytes
+
+    @classmethod
+    def of(
+        cls,
+        kernel: Kernel,
+        *,
+        programs: Iterable[str],
+        modules: Iterable[str],
+        files: Mapping[str, bytes],
+    ) -> LabTestbed:
+        """Programs, modules and files besides those of the hosts: see `image.build`."""
+        every = [*_MODULES, *modules]
+        script = _SCRIPT.format(modules=" ".join(every), python=python.COMMAND)
+        built = image.build(
+            kernel,
+            script,
+            programs=[*_PROGRAMS, *programs],
+            modules=every,
+            files=python.files(*_PYTHON) | dict(files),
+        )
+        return cls(kernel, built)
+
+    @cached_property
+    def described(self) -> dict[str, str]:
+        """What determines, with job and seed, the outcome, to the byte."""
+        told = subprocess.run([EMULATOR, "--version"], capture_output=True, text=True, check=True)
+        return {
+            "kernel": self.kernel.release,
+            "emulator": told.stdout.splitlines()[0],
+            "image": hashlib.sha256(self.image).hexdigest(),
+        }
+
+    def run(self, job: Job, *, seed: int, ended: threading.Event) -> Outcome:
+        """Do a job.
+
+        Args:
+            job: What to do; its router is a `QdiscJob`.
+            seed: Of everything that is random in there.
+            ended: Stops it as soon as it is set.
+
+        Raises:
+            SluiceError: If it cannot be done, with the reason.
+            InterruptError: If it was stopped.
+        """
+        # archives of an initramfs may follow each other
+        with_job = self.image + pack({"lab/job": pickle.dumps(job, protocol=5)})
+        result = machine.run(
+            self.kernel,
+            with_job,
+            seed=seed,
+            memory_mb=_memory_mb(job),
+            patience_s=_PATIENCE_S,
+            ended=ended,
+        )
+        if result.status:
+            raise SluiceError(result.stderr.decode(errors="replace").strip())
+        outcome: Outcome = pickle.loads(result.files["outcome"])
+        return outcome
+
+
+def _memory_mb(job: Job) -> int:
+    assert isinstance(job.router, QdiscJob)
+    logs = 2 * len(job.router.towards) * job.router.places * FRAME_BYTES
+    return _HOSTS_MB + _SHARE_OF_LOGS * (logs >> 20)

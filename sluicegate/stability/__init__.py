@@ -1,0 +1,1 @@
+"""TCP and AQM as a feedback loop: equilibrium, stability, margins, boundaries, transients."""

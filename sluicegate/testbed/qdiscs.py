@@ -1,0 +1,93 @@
+"""Qdiscs of the kernel as the router of a testbed, and what is seen of them."""
+
+from __future__ import annotations
+
+import subprocess
+import tempfile
+import threading
+import time
+from collections.abc import Sequence
+
+import numpy as np
+
+from sluicegate.testbed.job import QdiscJob, Seen, Side, across
+from sluicegate.testbed.links import command
+from sluicegate.testbed.packets import PacketLog
+
+_NS_PER_S = 1e9
+
+
+class Qdiscs:
+    """Qdiscs before the router's links: how much waits in them, and a log of all packets."""
+
+    def __init__(self, job: QdiscJob) -> None:
+        """Lay them, and begin to look.
+
+        Raises:
+            SluiceError: If a command fails, with what it said.
+        """
+        self._after = job.after
+        for words in job.before:
+            command(*words)
+        self._logs = [
+            (
+                PacketLog(across(side), job.places, leaving=False),
+                PacketLog(side, job.places, leaving=True),
+            )
+            for side in job.towards
+        ]
+        self._looks = [_Looks(side, job.looks_ns) for side in job.towards]
+
+    def seen(self) -> Sequence[Seen]:
+        """End the looks; give what was seen of each link.
+
+        Raises:
+            SluiceError: If a log was too small.
+        """
+        seen = []
+        for looks, (came, left) in zip(self._looks, self._logs, strict=True):
+            # what has left by now has come by then
+            leaving = left.rows()
+            seen.append(Seen(came.rows(), leaving, *looks.stop()))
+        return seen
+
+    def after(self) -> str:
+        """What the command at the end writes.
+
+        Raises:
+            SluiceError: If it fails, with what it said.
+        """
+        return command(*self._after) if self._after else ""
+
+
+class _Looks:
+    """Asks one process of `tc` again and again how much waits."""
+
+    def __init__(self, side: Side, every_ns: int) -> None:
+        self._question = f"qdisc show dev {side}\n".encode()
+        self._every_ns = every_ns
+        self._times_ns: list[int] = []
+        self._told = tempfile.TemporaryFile()  # noqa: SIM115
+        self._tc = subprocess.Popen(
+            ["tc", "-s", "-batch", "-"], stdin=subprocess.PIPE, stdout=self._told
+        )
+        self._ended = threading.Event()
+        self._thread = threading.Thread(target=self._look)
+        self._thread.start()
+
+    def _look(self) -> None:
+        assert self._tc.stdin is not None
+        next_ns = time.monotonic_ns()
+        while not self._ended.wait(max(0, next_ns - time.monotonic_ns()) / _NS_PER_S):
+            self._times_ns.append(time.monotonic_ns())
+            self._tc.stdin.write(self._question)
+            self._tc.stdin.flush()
+            next_ns += self._every_ns
+
+    def stop(self) -> tuple[np.ndarray[tuple[int], np.dtype[np.int64]], str]:
+        """When it was asked, and all that was told."""
+        self._ended.set()
+        self._thread.join()
+        self._tc.communicate()
+        self._told.seek(0)
+        return np.array(self._times_ns, dtype=np.int64), self._told.read().decode()

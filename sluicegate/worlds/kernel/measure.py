@@ -1,0 +1,160 @@
+"""From a scenario and a discipline to a record, by runs in the laboratory."""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Callable, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor, as_completed
+from dataclasses import replace
+from importlib.metadata import version
+from typing import cast
+
+import polars as pl
+
+from sluicegate import _engine, store
+from sluicegate.errors import InterruptError
+from sluicegate.lab.testbed import LabTestbed
+from sluicegate.scenario import DatagramFlows, Discipline, NetworkScenario, ReplayFlows
+from sluicegate.worlds.gate.counts import Flows, replication
+from sluicegate.worlds.gate.outcome import Replication
+from sluicegate.worlds.kernel.plan import LayerOf, lab_plan
+from sluicegate.worlds.kernel.record import KernelRecord
+from sluicegate.worlds.kernel.refusals import laboratory
+from sluicegate.worlds.kernel.seen import LinkSeen
+from sluicegate.worlds.network.assemble import record as network_record
+
+Watch = Callable[[int, int], None]
+_Run = tuple[Replication, pl.DataFrame]
+
+# the kernel does not tell why it dropped a packet
+_UNKNOWN = ("early_loss_ratio", "forced_loss_ratio", "overflow_loss_ratio")
+_SEEDS = 1 << 32
+
+
+def measure(
+    scenario: NetworkScenario,
+    discipline: Discipline,
+    layer_of: LayerOf,
+    *,
+    world: str,
+    congestion_control: str | None = None,
+    threads: int | None = None,
+    watch: Watch | None = None,
+    fresh: bool = False,
+) -> KernelRecord:
+    """Measure one discipline on a scenario; each replication is a boot of its own.
+
+    As many laboratories run at once as there are threads; the result does not depend on that. A
+    finished run is kept in the store. Ctrl-C ends the runs; the replications that are finished by
+    then, without a gap, are returned in a record that says `interrupted`.
+
+    Args:
+        scenario: What to run.
+        discipline: Which discipline.
+        layer_of: The discipline as a qdisc.
+        world: What the record calls the world.
+        congestion_control: Of all TCP flows, any that the laboratory's kernel has; None: as the
+            scenario says.
+        threads: Laboratories at once; as many as cores if None.
+        watch: Called with the replications that are finished, and with all.
+        fresh: Run again even if the store has the run.
+
+    Raises:
+        SluiceError: If it cannot be run, with the reason.
+        InterruptError: If Ctrl-C came before a replication was finished.
+    """
+    layers = [layer_of(scenario.seed + number) for number in range(scenario.replications)]
+    bed = LabTestbed.of(
+        laboratory(),
+        programs=layers[0].programs,
+        modules=[*layers[0].modules, *_controls(scenario, congestion_control)],
+        files=layers[0].files,
+    )
+    described = {
+        "world": world,
+        "version": version("sluicegate"),
+        **scenario.described(discipline),
+        "congestion_control": congestion_control,
+        "qdisc": layers[0].words,
+        **bed.described,
+    }
+    identity = store.identity(described, __name__)
+    if not fresh and (known := store.find(identity, KernelRecord)) is not None:
+        return replace(known, discipline=discipline.name)
+
+    def run(number: int, ended: threading.Event) -> _Run:
+        planned = lab_plan(scenario, discipline, number, layers[number], congestion_control)
+        outcome = bed.run(planned.job, seed=(scenario.seed + number) % _SEEDS, ended=ended)
+        links = [LinkSeen(each) for each in outcome.seen]
+        own = pl.lit(number, pl.UInt32).alias("replication")
+        looks = Flows(planned, outcome).connections.select(own, pl.all())
+        return replication(scenario, planned, outcome, links), looks
+
+    runs = _in_order(run, len(layers), threads or os.cpu_count() or 1, watch)
+    if not runs:
+        raise InterruptError("interrupted before anything was finished")
+    found = network_record(
+        scenario,
+        # they have the attributes of the engine's
+        cast(Sequence[_engine.Replication], [each for each, _ in runs]),
+        identity=identity,
+        discipline=discipline.name,
+        run=described,
+    )
+    for measures in (
+        found.measures,
+        found.whole,
+        *(port.measures for port in found.ports),
+        *(port.whole for port in found.ports),
+    ):
+        for name in _UNKNOWN:
+            del measures[name]
+    record = KernelRecord(
+        **{**vars(found), "replications": found.replications.drop(_UNKNOWN)},
+        connections=pl.concat([looks for _, looks in runs]),
+    )
+    if not record.interrupted:
+        store.keep(record)
+    return record
+
+
+def _in_order(
+    run: Callable[[int, threading.Event], _Run], count: int, threads: int, watch: Watch | None
+) -> list[_Run]:
+    """All runs, or after Ctrl-C those before the first that is not finished.
+
+    Raises:
+        SluiceError: As the first run that fails; the others are stopped.
+    """
+    ended = threading.Event()
+    with ThreadPoolExecutor(threads) as pool:
+        runs: list[Future[_Run]] = [pool.submit(run, number, ended) for number in range(count)]
+        try:
+            for done, each in enumerate(as_completed(runs), start=1):
+                each.result()
+                if watch is not None:
+                    watch(done, count)
+        except KeyboardInterrupt:
+            pass
+        finally:
+            ended.set()
+            for each in runs:
+                each.cancel()
+    finished = [each.done() and not each.cancelled() and each.exception() is None for each in runs]
+    first = finished.index(False) if False in finished else count
+    return [each.result() for each in runs[:first]]
+
+
+def _controls(scenario: NetworkScenario, congestion_control: str | None) -> list[str]:
+    """Modules of the congestion controls that are used."""
+    if congestion_control is not None:
+        names = {congestion_control}
+    else:
+        names = {
+            flows.tcp.congestion_control
+            for flows in scenario.flows
+            if not isinstance(flows, DatagramFlows | ReplayFlows)
+        }
+    # Reno is no module, and never was one
+    return [f"tcp_{name}" for name in sorted(names - {"reno"})]

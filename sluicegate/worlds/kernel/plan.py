@@ -1,0 +1,134 @@
+"""From a scenario to what the testbed in the laboratory has to do."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from sluicegate.scenario import Discipline, Dumbbell, NetworkScenario
+from sluicegate.testbed.job import Job, QdiscJob, Side, address
+from sluicegate.worlds.gate.plan import Plan, plan
+
+_US_PER_S = 1e6
+# between two looks at how much waits; a packet of 1500 bytes takes 1.2 ms at 10 Mbit/s
+_LOOKS_NS = 10_000_000
+# Ethernet headers, which the kernel counts and a scenario does not
+_ETHERNET_BYTES = 14
+_AT_ONCE_BYTES = 64
+_UNLIMITED_BYTES, _UNLIMITED_PACKETS = 1_000_000_000, 1_000_000
+# half of what comes is lost at most, and a packet more of each kind
+_PACKETS_OF_A_PLACE, _MORE_PLACES = 3, 10_000
+
+
+@dataclass(frozen=True)
+class Layer:
+    """A discipline as a qdisc.
+
+    Attributes:
+        words: What `tc` calls it: the qdisc and its parameters.
+        shapes: Whether it keeps to the link's rate by itself.
+        before: Commands that come first.
+        after: A command whose output is kept; empty: none.
+        programs: What it needs of this machine's programs, as `image.build`.
+        modules: Likewise of the kernel's modules.
+        files: Likewise of files.
+    """
+
+    words: str
+    shapes: bool
+    before: Sequence[Sequence[str]] = ()
+    after: Sequence[str] = ()
+    programs: Sequence[str] = ()
+    modules: Sequence[str] = ()
+    files: Mapping[str, bytes] = field(default_factory=dict)
+
+
+# the discipline as a qdisc in a replication of a seed
+LayerOf = Callable[[int], Layer]
+
+
+def lab_plan(
+    scenario: NetworkScenario,
+    discipline: Discipline,
+    replication: int,
+    layer: Layer,
+    congestion_control: str | None,
+) -> Plan:
+    """The plan of a replication, with what `tc` has to do at hosts and router."""
+    topology = scenario.topology
+    assert isinstance(topology, Dumbbell)
+    towards: tuple[Side, ...] = ("servers", "clients") if topology.two_way else ("servers",)
+    router = QdiscJob(
+        before=layer.before,
+        towards=towards,
+        looks_ns=_LOOKS_NS,
+        places=0,
+        after=layer.after,
+    )
+    planned = plan(scenario, discipline, replication, router, congestion_control, False)
+    clients, servers = planned.job.hosts
+    behind_s = topology.delay_s + topology.server_delay_s
+    # the whole round trip on the way back: each timer less is time won
+    servers = replace(
+        servers, qdiscs=list(_delays([2 * (each + behind_s) for each in topology.client_delays_s]))
+    )
+    qdiscs = {
+        "servers": _link("servers", layer, topology.rate_bps, clients.mtu),
+        "clients": _link(
+            "clients",
+            layer if topology.two_way else Layer(f"pfifo limit {_UNLIMITED_PACKETS}", False),
+            topology.rate_bps,
+            clients.mtu,
+        ),
+    }
+    router = replace(
+        router,
+        before=[*layer.before, *(line for lines in qdiscs.values() for line in lines)],
+        places=_places(scenario, planned),
+    )
+    return replace(planned, job=Job(hosts=(clients, servers), router=router))
+
+
+def _places(scenario: NetworkScenario, planned: Plan) -> int:
+    """Packets of one direction that there must be room for."""
+    sizes = [stream.packet_bytes for host in planned.job.hosts for stream in host.streams]
+    datagrams = sum(len(host.datagrams.time_ns) for host in planned.job.hosts)
+    streams = 0.0
+    if sizes:
+        assert isinstance(scenario.topology, Dumbbell)
+        streams = scenario.topology.rate_bps * scenario.duration_s / 8 / min(sizes)
+    return _PACKETS_OF_A_PLACE * round(streams) + datagrams + _MORE_PLACES
+
+
+def _link(link: Side, layer: Layer, rate_bps: float, mtu: int) -> Iterator[Sequence[str]]:
+    """The commands that lay a discipline before a link, whose packets are those of IP."""
+    counted = f"stab overhead -{_ETHERNET_BYTES} linklayer ethernet"
+    add = f"tc qdisc add dev {link}"
+    if layer.shapes:
+        yield f"{add} root {counted} {layer.words}".split()
+        return
+    burst = mtu + _AT_ONCE_BYTES
+    shaper = f"tbf rate {rate_bps:.0f}bit burst {burst} limit {_UNLIMITED_BYTES}"
+    yield f"{add} root handle 1: {counted} {shaper}".split()
+    yield f"{add} parent 1: handle 10: {layer.words}".split()
+
+
+def _delays(delays_s: Sequence[float]) -> Iterator[str]:
+    """Lines of `tc` that delay what the servers send to each client."""
+    every_s = sorted(set(delays_s))
+    if len(every_s) == 1:
+        yield f"qdisc add dev eth0 root {_netem(every_s[0])}"
+        return
+    yield f"qdisc add dev eth0 root handle 1: prio bands {len(every_s)}"
+    for band, delay_s in enumerate(every_s, start=1):
+        yield f"qdisc add dev eth0 parent 1:{band:x} {_netem(delay_s)}"
+    for client, delay_s in enumerate(delays_s):
+        at = address("clients", client, False)
+        band = every_s.index(delay_s) + 1
+        yield (
+            f"filter add dev eth0 parent 1: protocol ip u32 match ip dst {at}/32 flowid 1:{band:x}"
+        )
+
+
+def _netem(delay_s: float) -> str:
+    return f"netem delay {delay_s * _US_PER_S:g}us limit {_UNLIMITED_PACKETS}"

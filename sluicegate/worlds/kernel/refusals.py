@@ -1,0 +1,62 @@
+"""What the laboratory cannot do, told before anything is run."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from sluicegate.errors import SluiceError
+from sluicegate.lab import kernel
+from sluicegate.lab.check import missing_to_run
+from sluicegate.lab.kernel import Kernel
+from sluicegate.scenario import DatagramFlows, Dumbbell, NetworkScenario, ReplayFlows
+from sluicegate.worlds.gate.refusals import of_flows, of_topology
+
+# the laboratory's processor does 10^9 instructions a second, and a packet takes some 50,000
+_MOST_PACKETS_PER_S = 10_000
+
+
+def laboratory() -> Kernel:
+    """The laboratory's kernel.
+
+    Raises:
+        SluiceError: If the laboratory lacks something.
+    """
+    if packages := missing_to_run():
+        raise SluiceError(f"the laboratory needs what is not installed: apt install {packages}")
+    found = kernel.find()
+    if found is None:
+        raise SluiceError("the laboratory has no kernel yet: sluice lab --fetch (38 MB)")
+    return found
+
+
+def refuse(scenario: NetworkScenario, congestion_control: str | None, more: list[str]) -> None:
+    """Refuse what cannot be run in the laboratory.
+
+    Args:
+        scenario: What is to be run.
+        congestion_control: Of all TCP flows; None: as the scenario says.
+        more: What is against the discipline.
+
+    Raises:
+        SluiceError: A line for each reason, with the path of the field.
+    """
+    linux = laboratory()
+    problems = [*of_topology(scenario, "the laboratory"), *more]
+    if isinstance(scenario.topology, Dumbbell):
+        problems += of_flows(scenario, congestion_control, linux.congestion_controls, False)
+        problems += _of_speed(scenario, scenario.topology.rate_bps)
+    if problems:
+        raise SluiceError("\n".join(problems))
+
+
+def _of_speed(scenario: NetworkScenario, rate_bps: float) -> Iterator[str]:
+    sizes = [
+        flows.packet_bytes if isinstance(flows, DatagramFlows) else flows.tcp.packet_bytes
+        for flows in scenario.flows
+        if not isinstance(flows, ReplayFlows)
+    ]
+    if sizes and (per_s := rate_bps / 8 / min(sizes)) > _MOST_PACKETS_PER_S:
+        yield (
+            f"topology.rate_bps = {rate_bps:g}: {per_s:,.0f} packets/s must be at most "
+            f"{_MOST_PACKETS_PER_S:,}: the laboratory's processor does 10^9 instructions a second"
+        )

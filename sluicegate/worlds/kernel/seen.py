@@ -1,0 +1,121 @@
+"""From what was seen of a link to what a queue counts."""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sluicegate.errors import SluiceError
+from sluicegate.testbed.job import Seen
+from sluicegate.worlds.gate.outcome import PortSeries, Tally, Times
+
+# width of the bins of times, as in the gate
+_BIN_NS = 1 << 17
+_NS_PER_S = 1e9
+_COUNTERS = re.compile(r"\(dropped (\d+),.*\n backlog \S+ (\d+)p")
+_CE = 3
+# what a packet is known by while it is in the router
+_IDENTITY = ("protocol", "number", "source", "sink", "ports")
+
+
+class LinkSeen:
+    """A link with a qdisc before it: counts in its periods, series in time.
+
+    Sojourns are from a packet's arrival at the router until it leaves: a qdisc that shapes lets a
+    packet go when its service begins. Losses and what waits are the kernel's own counts.
+
+    Attributes:
+        sojourn_ns: Of each packet that left, shape (N,).
+    """
+
+    def __init__(self, seen: Seen) -> None:
+        counters = np.array(_COUNTERS.findall(seen.told), dtype=np.int64)
+        looks = len(seen.looks_ns)
+        # the last qdisc of each look is that with the discipline; others are only shapers
+        each = len(counters) // looks
+        self._dropped, self._waiting = counters[each - 1 :: each][:looks].T
+        self._looks_ns = seen.looks_ns
+        self._came_ns = seen.came["time_ns"]
+        self._left_ns = seen.left["time_ns"]
+        self._bytes = seen.left["bytes"].astype(np.int64)
+        source = _sources(seen)
+        self.sojourn_ns = self._left_ns - self._came_ns[source]
+        self._marked = (seen.left["tos"] & _CE == _CE) & (seen.came["tos"][source] & _CE != _CE)
+
+    def _look(self, time_ns: int) -> int:
+        """The place of the look nearest to a time."""
+        return int(np.abs(self._looks_ns - time_ns).argmin())
+
+    def tally(self, since_ns: int, until_ns: int, rate_bps: float) -> Tally:
+        """What was counted between two times, of CLOCK_MONOTONIC."""
+        came = np.searchsorted(self._came_ns, [since_ns, until_ns])
+        first, last = np.searchsorted(self._left_ns, [since_ns, until_ns])
+        look, until_look = self._look(since_ns), self._look(until_ns)
+        sent_bytes = self._bytes[first:last]
+        sojourn_ns = self.sojourn_ns[first:last]
+        service_ns = np.round(sent_bytes * 8 / rate_bps * _NS_PER_S).astype(np.int64)
+        lost = int(self._dropped[until_look] - self._dropped[look])
+        lasting_ns = np.diff(self._looks_ns)[look:until_look]
+        return Tally(
+            duration=until_ns - since_ns,
+            idle=max(0, until_ns - since_ns - int(service_ns.sum())),
+            queue=np.bincount(self._waiting[look:until_look], lasting_ns).astype(np.uint64),
+            arrivals=int(came[1] - came[0]),
+            # for whatever reason
+            verdicts=[0, lost, 0, 0, int(self._marked[first:last].sum()), 0],
+            served=int(last - first),
+            served_bytes=int(sent_bytes.sum()),
+            sojourn=_times(sojourn_ns),
+            delay=_times(sojourn_ns + service_ns),
+        )
+
+    def series(self, times_ns: NDArray[np.int64], slack_ns: int) -> PortSeries:
+        """How the link stood at some times: what waited at the last look, or up to a slack after.
+
+        Counts are from the first of the times on.
+        """
+        looks = np.searchsorted(self._looks_ns, times_ns + slack_ns, side="right") - 1
+        looks = np.maximum(looks, 0)
+        came = np.searchsorted(self._came_ns, times_ns)
+        sent = np.concatenate([[0], np.cumsum(self._bytes)])[
+            np.searchsorted(self._left_ns, times_ns)
+        ]
+        nothing = np.full(len(times_ns), np.nan)
+        return PortSeries(
+            queue=self._waiting[looks].astype(np.uint32),
+            arrivals=(came - came[0]).astype(np.uint64),
+            losses=(self._dropped[looks] - self._dropped[looks[0]]).astype(np.uint64),
+            sent_bytes=(sent - sent[0]).astype(np.uint64),
+            average=nothing,
+            probability=nothing,
+        )
+
+
+def _times(ns: NDArray[np.int64]) -> Times:
+    return Times(
+        bins=np.bincount(ns // _BIN_NS).astype(np.uint64),
+        bin=_BIN_NS,
+        sum=int(ns.sum()),
+        square_sum=sum(each * each for each in ns.tolist()),
+    )
+
+
+def _sources(seen: Seen) -> NDArray[np.int64]:
+    """Of each packet that left, the place where it came: the last of its identity until then.
+
+    The number in IP comes again after 65,536 packets of a flow.
+    """
+    both = np.concatenate([seen.came, seen.left])
+    _, which = np.unique(both[list(_IDENTITY)], return_inverse=True)
+    start_ns = int(both["time_ns"].min(initial=0))
+    # identities one after the other, each in the order of time
+    width = int(both["time_ns"].max(initial=0)) - start_ns + 1
+    place = which.astype(np.int64) * width + both["time_ns"] - start_ns
+    came, left = place[: len(seen.came)], place[len(seen.came) :]
+    order = np.argsort(came, kind="stable")
+    found = order[np.searchsorted(came[order], left, side="right") - 1]
+    if (unknown := which[: len(came)][found] != which[len(came) :]).any():
+        raise SluiceError(f"{unknown.sum()} packets left the router that had not come to it")
+    return np.asarray(found, dtype=np.int64)

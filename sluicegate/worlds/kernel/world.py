@@ -1,0 +1,112 @@
+"""The kernel, as comparisons use it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
+
+from sluicegate.scenario import Discipline, NetworkScenario
+from sluicegate.worlds.gate.refusals import of_discipline
+from sluicegate.worlds.kernel.measure import measure
+from sluicegate.worlds.kernel.own import own
+from sluicegate.worlds.kernel.plan import LayerOf
+from sluicegate.worlds.kernel.record import KernelRecord
+from sluicegate.worlds.kernel.refusals import refuse
+from sluicegate.worlds.one_network import OneNetwork
+from sluicegate.worlds.world import Tell
+
+if TYPE_CHECKING:
+    import polars as pl
+
+# slots that the slotted world simulates while a laboratory does a second, about
+_SLOTS_PER_S = 1e8
+
+
+@dataclass(frozen=True)
+class Kernel(OneNetwork[KernelRecord]):
+    """A Linux in virtual time, with its TCP and our disciplines as its qdiscs.
+
+    Attributes:
+        congestion_control: Of all TCP flows, in place of the scenario's: any that the laboratory's
+            kernel has.
+    """
+
+    name: ClassVar[str] = "kernel"
+    column: ClassVar[str] = "in Linux"
+
+    congestion_control: str | None = None
+
+    def check(self, scenario: NetworkScenario, discipline: Discipline) -> None:
+        """One router between clients and servers, and a discipline that can be a qdisc."""
+        refuse(scenario, self.congestion_control, list(self.against(scenario, discipline)))
+
+    def against(self, scenario: NetworkScenario, discipline: Discipline) -> Iterator[str]:
+        """Why a discipline cannot be a qdisc, with the path of the field."""
+        yield from of_discipline(discipline)
+        if discipline.scheduler.kind != "fifo":
+            yield f"scheduler.kind = {discipline.scheduler.kind} must be fifo in a qdisc of ours"
+        ecn = scenario.queue.ecn if discipline.ecn is None else discipline.ecn
+        if ecn:
+            yield "queue.ecn must be false: a BPF qdisc cannot mark"
+        if scenario.queue.limit_bytes is not None:
+            yield "queue.limit_bytes cannot be set: the limit of a qdisc of ours is in packets"
+
+    def layer(self, scenario: NetworkScenario, discipline: Discipline) -> LayerOf:
+        """The discipline as a qdisc."""
+        return own(scenario, discipline)
+
+    def cost(self, scenario: NetworkScenario) -> float:
+        """About the time that the link takes."""
+        return _SLOTS_PER_S * scenario.duration_s * scenario.replications
+
+    def run(
+        self,
+        scenario: NetworkScenario,
+        discipline: Discipline,
+        *,
+        threads: int | None,
+        tell: Tell,
+        fresh: bool,
+    ) -> KernelRecord:
+        """Measure in the laboratory; see `sluicegate.worlds.kernel.measure`."""
+        tell(0, scenario.replications, "boots")
+        return measure(
+            scenario,
+            discipline,
+            self.layer(scenario, discipline),
+            world=self.name,
+            congestion_control=self.congestion_control,
+            threads=threads,
+            watch=lambda done, total: tell(done, total, f"{done} of {total} runs"),
+            fresh=fresh,
+        )
+
+    def in_short(self, scenario: NetworkScenario) -> str:
+        """Runs, seconds and seed."""
+        runs = f"{scenario.replications} run{'s' * (scenario.replications > 1)}"
+        return (
+            f"measured in Linux, in {runs} of {scenario.duration_s:,g} s in virtual time, "
+            f"seed {scenario.seed}"
+        )
+
+    def notes(self, scenario: NetworkScenario, records: Sequence[KernelRecord]) -> list[str]:
+        """Those of every network, and what is the kernel's and not the scenario's."""
+        return [
+            *super().notes(scenario, records),
+            f"In the laboratory TCP is that of Linux {records[0].run['kernel']}: only congestion "
+            "control, packet size, ECN, starts, stops and sizes are the scenario's. The links to "
+            "the router have no rate.",
+        ]
+
+    def frames(self, records: Sequence[KernelRecord]) -> dict[str, pl.DataFrame]:
+        """The tables of the gate, by names of their own."""
+        import polars as pl
+
+        shared = super().frames(records)
+        connections = [
+            record.connections.select(pl.lit(record.discipline).alias("discipline"), pl.all())
+            for record in records
+        ]
+        found = {f"{self.name}-{name}": frame for name, frame in shared.items()}
+        return found | {f"{self.name}-connections": pl.concat(connections)}

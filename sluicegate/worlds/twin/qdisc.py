@@ -1,0 +1,213 @@
+"""From a discipline of ours to the qdisc of Linux that is its twin, in the words of `tc`."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+
+from sluicegate.errors import SluiceError
+from sluicegate.registry import Value
+from sluicegate.scenario import (
+    DatagramFlows,
+    Discipline,
+    Fifo,
+    Fq,
+    NetworkScenario,
+    ReplayFlows,
+    Sfq,
+)
+
+_BUILT_IN = ("pfifo", "bfifo", "pfifo_head_drop", "fq_codel")
+_TWINS = "drop_tail, red, ared, pie, codel, choke; codel with fq; drop_tail with sfq"
+# by AQM, the parameters that a qdisc has by another name or not at all, at what it does
+_FIXED: Mapping[str, Mapping[str, Value]] = {
+    "red": {
+        "average": "ewma",
+        "sampling": "arrivals",
+        "drop_function": "linear",
+        "spacing": "uniformised",
+        "idle_decay": True,
+    },
+    "ared": {
+        "thresholds": "given",
+        "interval": 0.5,
+        "increment": 0.01,
+        "decrease": 0.9,
+        "max_p_least": 0.01,
+        "max_p_greatest": 0.5,
+        "drop_function": "linear",
+        "spacing": "uniformised",
+        "idle_decay": True,
+    },
+    "pie": {"max_burst": 0.15, "mark_ecnth": 0.1},
+    "codel": {"ce_threshold": 0.0},
+    "choke": {},
+    "drop_tail": {},
+}
+_PIE_SCALE = 16
+# of RED's weight: the powers that tc tries, and how far from one a scenario's may be
+_MOST_LOG, _MOST_OFF = 31, 0.05
+_US = 1e6
+
+
+def modules_of(words: str) -> list[str]:
+    """The kernel's modules of a qdisc in the words of `tc`."""
+    name = words.split()[0]
+    return [] if name in _BUILT_IN else [f"sch_{name}"]
+
+
+def twin(scenario: NetworkScenario, discipline: Discipline) -> str:
+    """The twin with the same parameters, as far as it has them.
+
+    Raises:
+        SluiceError: If there is none, with the reason, a line for each.
+    """
+    if problems := list(_against(scenario, discipline)):
+        raise SluiceError("\n".join(problems))
+    return _Words(scenario, discipline).twin()
+
+
+def _against(scenario: NetworkScenario, discipline: Discipline) -> Iterator[str]:
+    aqm = discipline.configured
+    victim = discipline.victim or scenario.queue.victim
+    if aqm.name not in _FIXED:
+        yield f"aqm = {aqm.name} has no twin in Linux: {_TWINS} have"
+        return
+    for name, value in _FIXED[aqm.name].items():
+        if aqm.params[name] != value:
+            yield f"{aqm.name}.{name} = {aqm.params[name]} must be {value}, as in Linux"
+    if scenario.queue.limit_bytes is not None:
+        yield "queue.limit_bytes cannot be set: the twins' limits are in packets"
+    match discipline.scheduler, aqm.name:
+        case (Fifo(), "drop_tail") if victim == "random":
+            yield "victim = random must be tail or front: Linux has no such FIFO"
+        case (Fifo(), "drop_tail") | (Sfq(), "drop_tail") | (Fq(), "codel"):
+            pass
+        case (Fifo(), _):
+            if victim != "tail":
+                yield f"victim = {victim} must be tail, as in Linux's {aqm.name}"
+        case (scheduler, _):
+            yield f"{aqm.name} with scheduler {scheduler.kind} has no twin in Linux: {_TWINS} have"
+
+
+class _Words:
+    """The words of `tc` for a discipline that has a twin."""
+
+    def __init__(self, scenario: NetworkScenario, discipline: Discipline) -> None:
+        self._scenario = scenario
+        self._discipline = discipline
+        self._params = discipline.configured.params
+        self._limit = scenario.queue.limit
+        ecn = scenario.queue.ecn if discipline.ecn is None else discipline.ecn
+        self._ecn = ecn
+        self._packet_bytes = _packet_bytes(scenario)
+
+    def twin(self) -> str:
+        """All of them."""
+        name = self._discipline.configured.name
+        words: str = getattr(self, f"_{name}")()
+        return words
+
+    def _number(self, name: str) -> float:
+        return float(self._params[name])
+
+    def _drop_tail(self) -> str:
+        scheduler = self._discipline.scheduler
+        if isinstance(scheduler, Sfq):
+            # a power of two; and what a flow may have of the limit
+            divisor = 1 << round(math.log2(scheduler.queues))
+            return (
+                f"sfq limit {self._limit} depth {self._limit} divisor {divisor} "
+                f"quantum {self._packet_bytes} perturb {round(scheduler.perturbation_s)}"
+            )
+        victim = self._discipline.victim or self._scenario.queue.victim
+        return f"{'pfifo_head_drop' if victim == 'front' else 'pfifo'} limit {self._limit}"
+
+    def _red(self) -> str:
+        return self._red_in_bytes(adaptive=False)
+
+    def _ared(self) -> str:
+        return self._red_in_bytes(adaptive=True)
+
+    def _red_in_bytes(self, *, adaptive: bool) -> str:
+        size = self._packet_bytes
+        least, most = (round(self._number(name) * size) for name in ("min_th", "max_th"))
+        return (
+            f"red limit {self._limit * size} min {least} max {most} avpkt {size} "
+            f"burst {self._burst()} bandwidth {self._kbit()}kbit "
+            f"probability {self._number('max_p'):g}" + " adaptive" * adaptive + " ecn" * self._ecn
+        )
+
+    def _choke(self) -> str:
+        least, most = (round(self._number(name)) for name in ("min_th", "max_th"))
+        return (
+            f"choke limit {self._limit} min {least} max {most} avpkt {self._packet_bytes} "
+            f"burst {self._burst()} bandwidth {self._kbit()}kbit "
+            f"probability {self._number('max_p'):g}" + " ecn" * self._ecn
+        )
+
+    def _kbit(self) -> int:
+        return round(self._scenario.topology.rate_bps / 1e3)  # type: ignore[union-attr]
+
+    def _burst(self) -> int:
+        """What makes `tc` choose the weight, which is a power of 1/2 in Linux.
+
+        Raises:
+            SluiceError: If it is not near to one, or if nothing makes `tc` choose it.
+        """
+        w = self._number("w")
+        wanted = min(max(1, round(-math.log2(w))), _MOST_LOG) if w else _MOST_LOG
+        if abs(w / 0.5**wanted - 1) > _MOST_OFF:
+            raise SluiceError(f"w = {w:g} must be a power of 1/2, as in Linux: {0.5**wanted:g}")
+        least = self._number("min_th")
+        for burst in range(1, 1 << 20):
+            if (found := _weight_log(least, burst)) == wanted:
+                return burst
+            if found is not None and found > wanted:
+                break
+        raise SluiceError(f"w = {w:g}: with min_th = {least:g} tc chooses no such weight")
+
+    def _pie(self) -> str:
+        estimated = self._params["delay"] == "estimated"
+        return (
+            f"pie limit {self._limit} target {self._us('target')} tupdate {self._us('t_update')} "
+            f"alpha {round(_PIE_SCALE * self._number('alpha'))} "
+            f"beta {round(_PIE_SCALE * self._number('beta'))} nobytemode "
+            f"{'' if estimated else 'no_'}dq_rate_estimator {'ecn' if self._ecn else 'noecn'}"
+        )
+
+    def _codel(self) -> str:
+        scheduler = self._discipline.scheduler
+        times = f"target {self._us('target')} interval {self._us('interval')}"
+        ecn = "ecn" if self._ecn else "noecn"
+        if isinstance(scheduler, Fq):
+            return (
+                f"fq_codel limit {self._limit} flows {scheduler.queues} "
+                f"quantum {scheduler.quantum_bytes} {times} {ecn}"
+            )
+        return f"codel limit {self._limit} {times} {ecn}"
+
+    def _us(self, name: str) -> str:
+        return f"{round(self._number(name) * _US)}us"
+
+
+def _weight_log(min_packets: float, burst: int) -> int | None:
+    """The weight that `tc` chooses (iproute2, tc_red.c: tc_red_eval_ewma), as a power of 1/2."""
+    wanted = burst + 1 - min_packets
+    if wanted < 1:
+        return None
+    for log in range(1, _MOST_LOG + 1):
+        weight = 0.5**log
+        if wanted <= (1 - (1 - weight) ** burst) / weight:
+            return log
+    return None
+
+
+def _packet_bytes(scenario: NetworkScenario) -> int:
+    """Size of the packets: qdiscs that count bytes take thresholds of packets in them."""
+    sizes = [
+        flows.packet_bytes if isinstance(flows, DatagramFlows) else flows.tcp.packet_bytes
+        for flows in scenario.flows
+        if not isinstance(flows, ReplayFlows)
+    ]
+    return max(sizes, default=1500)
