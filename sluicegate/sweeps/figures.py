@@ -21,7 +21,7 @@ from sluicegate.report.plots import label as name_label
 from sluicegate.report.tables import label as measure_label
 
 if TYPE_CHECKING:
-    from sluicegate.sweeps.sweep import Sweep
+    from sluicegate.sweeps.results import Sweep
 
 FORMATS = (".pdf", ".svg", ".png")
 _MOST_LINES = 12

@@ -13,7 +13,7 @@ from sluicegate.sweeps.tables import mean_rows, progress_text
 if TYPE_CHECKING:
     import polars as pl
 
-    from sluicegate.sweeps.sweep import Sweep
+    from sluicegate.sweeps.results import Sweep
 
 MOST_ROWS = 200
 _WIDTH = 7.0

@@ -19,7 +19,7 @@ from sluicegate.scenario import load
 from sluicegate.sweeps.design import Method
 from sluicegate.sweeps.folder import Folder, Writer
 from sluicegate.sweeps.plan import Plan, Task
-from sluicegate.sweeps.sweep import Sweep
+from sluicegate.sweeps.results import Sweep
 from sluicegate.sweeps.work import Done, Job
 from sluicegate.sweeps.workers import Workers, here_or_beside, on_cluster
 from sluicegate.threads import check_threads

@@ -11,7 +11,7 @@ from sluicegate.report.text import value_text
 if TYPE_CHECKING:
     import polars as pl
 
-    from sluicegate.sweeps.sweep import Sweep
+    from sluicegate.sweeps.results import Sweep
 
 
 def progress_text(done: int, planned: int, left_s: float | None) -> str:
