@@ -51,7 +51,8 @@ const FLAGS: [&str; 10] = [
     "-I.",
 ];
 
-/// A qdisc is all in one function: a call to an AQM would first write the whole view to memory.
+/// A qdisc is all in one function: a call to an AQM would first write the whole view to memory. With
+/// an AQM that follows the occupancy (FRED) that would be more than the verifier follows.
 const INLINED: [&str; 2] = ["-mllvm", "-inline-threshold=100000"];
 
 /// An AQM compiled for BPF, not yet seen by a kernel.
@@ -80,7 +81,7 @@ pub fn compile(program: Program, class: &Class, own: Option<&str>) -> Result<Obj
     let mut flags: Vec<String> = FLAGS.map(str::to_owned).to_vec();
     flags.push(format!("-DHEADER=\"{name}\""));
     flags.push(format!("-DAQM={functions}"));
-    if program == Program::Qdisc {
+    if program == Program::Qdisc && !has.occupancy {
         flags.extend(INLINED.map(str::to_owned));
     }
     for (flag, given) in [

@@ -35,18 +35,22 @@ static INLINE void begin_aqm(struct instance *instance, u64 now_ns)
 #endif
 }
 
-/* Tells a new AQM of the packets that wait already. */
-static INLINE void introduce(struct Qdisc *sch, struct instance *instance, u64 now_ns)
-{
 #ifdef HAS_OCCUPANCY
-	struct aqm_view view = look(sch, instance, now_ns);
-	u32 number = instance->head;
+/*
+ * Tells a new AQM of the packets that wait already. Not static: the verifier looks at it once, by
+ * itself; within each program it would be too much.
+ */
+__attribute__((noinline)) int introduce(struct instance *instance, u64 now_ns)
+{
+	struct aqm_view view = { .now_ns = now_ns };
 	struct place *place;
+	u32 number;
 
-	view.queue_packets = 0;
-	view.queue_bytes = 0;
-	view.idle = 0;
-	view.idle_since_ns = 0;
+	if (!instance)
+		return 0;
+	view.rate_bps = instance->wish.settings.rate_bps;
+	view.limit_packets = instance->wish.settings.limit_packets;
+	number = instance->head;
 	FOR_UP_TO(fixed.places) {
 		if (number == instance->tail)
 			break;
@@ -59,10 +63,11 @@ static INLINE void introduce(struct Qdisc *sch, struct instance *instance, u64 n
 		view.queue_packets++;
 		view.queue_bytes += place->bytes;
 	}
-#endif
+	return 0;
 }
+#endif
 
-static INLINE void heed(struct Qdisc *sch, struct instance *instance, u64 now_ns)
+static INLINE void heed(struct instance *instance, u64 now_ns)
 {
 	u64 current = edition;
 
@@ -76,7 +81,9 @@ static INLINE void heed(struct Qdisc *sch, struct instance *instance, u64 now_ns
 	instance->seed = mix(instance->wish.settings.seed + instance->number +
 			     0x9e3779b97f4a7c15ULL);
 	begin_aqm(instance, now_ns);
-	introduce(sch, instance, now_ns);
+#ifdef HAS_OCCUPANCY
+	introduce(instance, now_ns);
+#endif
 }
 
 #endif

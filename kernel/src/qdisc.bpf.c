@@ -125,7 +125,7 @@ SECTION("struct_ops/enqueue") int enqueue(u64 *context)
 		bpf_qdisc_skb_drop(skb, to_free);
 		return NET_XMIT_DROP;
 	}
-	heed(sch, instance, now_ns);
+	heed(instance, now_ns);
 #ifdef WANTS_FLOW
 	flow_hash = bpf_skb_get_hash(skb);
 #endif
@@ -255,7 +255,7 @@ SECTION("struct_ops/dequeue") struct sk_buff *dequeue(u64 *context)
 		}
 		return 0;
 	}
-	heed(sch, instance, now_ns);
+	heed(instance, now_ns);
 	make_up_ticks(sch, instance, now_ns);
 	skb = leave(sch, instance, now_ns);
 #ifdef HAS_DEPART
@@ -294,7 +294,7 @@ SECTION("struct_ops/init") int init(u64 *context)
 		instance->free_ns = now_ns;
 		instance->counts.begun_ns = now_ns;
 		instance->counts.until_ns = now_ns;
-		heed(sch, instance, now_ns);
+		heed(instance, now_ns);
 		begin_aqm(instance, now_ns);
 		sch->limit = number + 1;
 		break;
