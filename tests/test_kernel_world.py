@@ -225,7 +225,7 @@ needs_lab = pytest.mark.skipif(bool(lacking()), reason=f"no laboratory here: {la
             {"disciplines": [{"aqm": "codel", "scheduler": "fq"}]},
             "scheduler.kind = fq must be fifo",
         ),
-        ({"queue": {"ecn": True}}, "queue.ecn must be false: a BPF qdisc cannot mark"),
+        ({"queue": {"ecn": True}}, "queue.ecn must be false: this world has no marks"),
     ],
 )
 def test_what_a_qdisc_cannot_do_is_told_before_anything_boots(changes, told):

@@ -48,9 +48,9 @@ class Kernel(OneNetwork[KernelRecord]):
             yield f"scheduler.kind = {discipline.scheduler.kind} must be fifo in a qdisc of ours"
         ecn = scenario.queue.ecn if discipline.ecn is None else discipline.ecn
         if ecn:
-            yield "queue.ecn must be false: a BPF qdisc cannot mark"
+            yield "queue.ecn must be false: this world has no marks"
         if scenario.queue.limit_bytes is not None:
-            yield "queue.limit_bytes cannot be set: the limit of a qdisc of ours is in packets"
+            yield "queue.limit_bytes cannot be set: the limit is in packets in this world"
 
     def layer(self, scenario: NetworkScenario, discipline: Discipline) -> LayerOf:
         """The discipline as a qdisc."""
