@@ -69,7 +69,7 @@ class LabTestbed:
 
     @cached_property
     def described(self) -> dict[str, str]:
-        """What determines, with job and seed, the outcome, to the byte."""
+        """What determines the outcome, with job and seed."""
         told = subprocess.run([EMULATOR, "--version"], capture_output=True, text=True, check=True)
         return {
             "kernel": self.kernel.release,
