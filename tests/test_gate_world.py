@@ -16,7 +16,7 @@ from sluicegate.testbed.check import missing, needs
 from sluicegate.testbed.run import run as run_job
 from sluicegate.worlds.gate import measure, refusals
 from sluicegate.worlds.gate.lines import Lines
-from sluicegate.worlds.gate.plan import plan
+from sluicegate.worlds.gate.plan import daemon, plan
 
 LACKING = missing(needs())
 needs_gate = pytest.mark.skipif(bool(LACKING), reason=f"no gate here: {LACKING}")
@@ -122,7 +122,9 @@ def test_tcp_over_ipv6_is_measured_and_marked():
     marking = {"kind": "tcp", "count": 4, "tcp": {"packet_bytes": 1000, "ecn": True}}
     red = {"aqm": "red", "ecn": True, "params": {"min_th": 5, "max_th": 40}}
     given = scenario(marking, duration_s=2.0, warm_up_s=0.5, discipline=red)
-    outcome = run_job(plan(given, given.disciplines[0], 0, None, ipv6=True).job)
+    discipline = given.disciplines[0]
+    router = daemon(given, discipline, 0, True)
+    outcome = run_job(plan(given, discipline, 0, router, None, True).job)
     for name, ends in (("forward", "[fd00:1::2]:2000"), ("reverse", "[fd00:2::2]:1000")):
         last = Lines(outcome.router, name).last
         flows = [each["flow"] for each in last["flows"]["heaviest"]]

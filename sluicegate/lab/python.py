@@ -57,7 +57,9 @@ def _module(name: str, path: Path) -> dict[str, bytes | Link]:
         place = f"{_MODULES_IN}/{Path(stem).parent / path.name}"
         return {place: path.read_bytes(), **_libraries_of(path)}
     code = compile(path.read_bytes(), f"{stem}.py", "exec", dont_inherit=True)
-    content: dict[str, bytes | Link] = {f"{_MODULES_IN}/{stem}.pyc": _HEADER + marshal.dumps(code)}
+    # later formats of marshal show which objects this process happens to share
+    compiled = _HEADER + marshal.dumps(code, 2)
+    content: dict[str, bytes | Link] = {f"{_MODULES_IN}/{stem}.pyc": compiled}
     names = path.with_suffix(".pyi")
     if path.stem == "__init__" and names.is_file():
         # of packages that are loaded by name

@@ -45,7 +45,7 @@ MEANINGS = {
     "replication": "one of several independent runs of the same scenario",
     "batch means": "intervals from long parts of a run that count as independent",
     "world": "a place in which disciplines are judged: slotted, chain, network, a router in user "
-    "space (gate), a Linux in virtual time (kernel, twin)",
+    "space (gate), a Linux in virtual time with our qdisc (kernel) or its own (twin)",
     "claim": "a sentence of a paper, tested against what the worlds measure",
 }
 
