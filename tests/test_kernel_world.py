@@ -224,6 +224,7 @@ needs_lab = pytest.mark.skipif(bool(lacking()), reason=f"no laboratory here: {la
             "scheduler.kind = fq must be fifo",
         ),
         ({"queue": {"ecn": True}}, "queue.ecn must be false: this world has no marks"),
+        ({"disciplines": [{"aqm": "codel", "ecn": True}]}, "(?<!queue.)ecn must be false: this"),
     ],
 )
 def test_what_a_qdisc_cannot_do_is_told_before_anything_boots(changes, told):

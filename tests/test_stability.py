@@ -22,12 +22,15 @@ from sluicegate.stability.of_scenario import network_of
 from sluicegate.stability.plant import Plant, plant
 from sluicegate.stability.recommended import recommended
 from sluicegate.stability.roots import closed, quasi_polynomial, rightmost_root, unstable_roots
+from sluicegate.stability.rows import recommended_row, verdict
 from sluicegate.stability.spots import spots
 from sluicegate.stability.transient import transient
 
 EXAMPLE = FluidNetwork(300, 2500, 0.35)
 # windows of 15 packets: all AQMs here have an equilibrium
 WIDE = FluidNetwork(50, 2500, 0.3)
+# 1 Gbit/s: LRED's safe beta is below its range
+FAST = FluidNetwork(60, 250_000, 0.2)
 AQMS = (
     "lred:beta=0.0003,t_m=1000",
     "pi",
@@ -156,7 +159,10 @@ def test_edges_of_round_trip_and_flows(linearisation):
     found = assess(discipline("lred:beta=0.001"), EXAMPLE)
     edge = found.edge_rtt_s(linearisation)
     if linearisation == "reduced":
-        gain = lambda net: 0.001 * math.sqrt(net.drop_probability)  # noqa: E731
+
+        def gain(network):
+            return 0.001 * math.sqrt(network.drop_probability)
+
         assert edge == pytest.approx(greatest_rtt_s(300, 2500, gain), rel=1e-5)
         flows = found.edge_flows(linearisation)
         assert flows == pytest.approx(least_flows(2500, 0.35, gain), rel=1e-5)
@@ -181,11 +187,19 @@ def test_recommended_coefficients_can_be_used_as_they_stand():
     found = recommended(WIDE, 100.0)
     for each in found:
         again = discipline(each.option)
-        assert again.configured.params == each.discipline.configured.params
-    stable = {each.discipline.aqm: assess(each.discipline, WIDE) for each in found}
+        assert again.configured.params == each.discipline().configured.params
+    stable = {each.aqm: assess(each.discipline(), WIDE) for each in found}
     assert stable["lred"].loops["reduced"].is_stable
     assert stable["pi"].loops["full"].is_stable
     assert stable["red"].loops["full"].is_stable
+
+
+def test_coefficients_that_an_aqm_cannot_have_are_told_and_the_others_stand():
+    found = [recommended_row(each, FAST) for each in recommended(FAST, 1000.0)]
+    lred, *others = found
+    assert lred.stable is None
+    assert verdict(lred).startswith("no: lred.beta = ")
+    assert any(row.stable is not None for row in others)
 
 
 # ---- in time ----
@@ -290,6 +304,7 @@ REFUSED = [
     ("codel", "codel has no fluid model; there are models of lred, pi, rem, pie, red"),
     ("red:average=lpf_oda", 'red.average must be "ewma": the model knows no other filter'),
     ("rem:congestion=rate", 'rem.congestion must be "queue"'),
+    ("red:w=0", "red.w = 0 must exceed 0: the average never moves"),
     ("pi:unit=bytes", "pi.unit must be packets: the model counts no bytes"),
     ("pi:scheduler=fq", "scheduler must be fifo: the model has one queue"),
     ("red", "red has no equilibrium: it drops 0.0392 of the packets at most"),
@@ -305,7 +320,9 @@ def test_what_has_no_model_is_refused_with_the_reason(text, message):
 
 
 def test_networks_without_equilibrium_are_refused():
-    with pytest.raises(sg.SluiceError, match=r"rtt_s = 0 must exceed 0 \(s; R\)"):
+    with pytest.raises(
+        sg.SluiceError, match=r"rtt_s = 0 must lie between 1e-07 and 1e\+06 \(s; R\)"
+    ):
         FluidNetwork(1, 1, 0)
     with pytest.raises(sg.SluiceError, match=r"a flow has a window of .* = 0\.312 packets, which"):
         assess(discipline("pi"), FluidNetwork(800, 2500, 0.1))

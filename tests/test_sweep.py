@@ -78,7 +78,7 @@ def test_a_list_takes_the_values_of_one_place_together():
     ("text", "values"),
     [
         ("1..4", [1, 2, 3, 4]),
-        ("0..1:3", [0, 0.5, 1]),
+        ("0..1:3", [0, 1]),  # both ends whole: so are all
         ("5..200:4", [5, 70, 135, 200]),
         ("0.0..1:3", [0, 0.5, 1]),
         ("1e6..1e9:4:log", [1e6, 1e7, 1e8, 1e9]),
@@ -87,9 +87,6 @@ def test_a_list_takes_the_values_of_one_place_together():
     ],
 )
 def test_ranges(text, values):
-    # both ends whole: so are all
-    if text == "0..1:3":
-        values = [0, 1]
     found = [point["a"] for point in design({"a": text})]
     assert found == pytest.approx(values)
     ends = text.partition(":")[0].split("..")
@@ -97,6 +94,19 @@ def test_ranges(text, values):
         type(value) is (int if all(e.lstrip("-").isdigit() for e in ends) else float)
         for value in found
     )
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("0.1..1e999:3", "a = 0.1..1e999:3 must lie between two finite numbers"),
+        (f"1..1{'0' * 400}:5", "must lie between two finite numbers"),
+        ("1..5:99999999999", "99,999,999,999 points are more than 1,000,000"),
+    ],
+)
+def test_ranges_without_end_are_refused(text, message):
+    with pytest.raises(sg.SluiceError, match=message):
+        design({"a": text})
 
 
 def test_a_latin_hypercube_fills_every_range_evenly():
@@ -414,6 +424,18 @@ def test_a_folder_of_other_things_stays(tmp_path):
     with pytest.raises(sg.SluiceError, match="is no results folder"):
         sg.Sweep(tmp_path)
     assert [path.name for path in tmp_path.iterdir()] == ["thesis.tex"]
+
+
+def test_a_damaged_file_of_results_is_told_and_stays(tmp_path):
+    sweep(SHORT, {"seed": [1, 2]}, tmp_path, workers=1)
+    (file,) = (tmp_path / "runs").iterdir()
+    file.write_bytes(file.read_bytes()[:100])
+    before = content(tmp_path)
+    with pytest.raises(sg.SluiceError, match=f"{file.name} cannot be read: .*; remove it, and"):
+        sweep(SHORT, {"seed": [1, 2]}, tmp_path, workers=1)
+    assert content(tmp_path) == before
+    file.unlink()
+    assert len(sweep(SHORT, {"seed": [1, 2]}, tmp_path, workers=1).frame()) == 4
 
 
 def test_results_in_another_format_are_not_read(tmp_path):

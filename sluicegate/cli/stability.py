@@ -41,7 +41,7 @@ def stability(
     aqm: options.Aqms = None,
     flows: Annotated[
         float | None,
-        typer.Option(metavar="N", help="Long-lived TCP flows.", show_default=False),
+        typer.Option(min=1, metavar="N", help="Long-lived TCP flows.", show_default=False),
     ] = None,
     rtt: Annotated[
         float | None,
@@ -56,7 +56,7 @@ def stability(
         typer.Option(metavar="BITS/S", help="The bottleneck, such as 10e6.", show_default=False),
     ] = None,
     packet_bytes: Annotated[
-        int, typer.Option(metavar="BYTES", help="Of a packet, beside --rate.")
+        int, typer.Option(min=1, metavar="BYTES", help="Of a packet, beside --rate.")
     ] = 500,
     simulate: Annotated[
         int,

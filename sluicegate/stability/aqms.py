@@ -255,6 +255,8 @@ class Red(AqmModel):
             raise SluiceError(
                 f'{self.name}.average must be "ewma": the model knows no other filter'
             )
+        if not self.params["w"]:
+            raise SluiceError(f"{self.name}.w = 0 must exceed 0: the average never moves")
         self._aqm = aqm
         self._spacing = self.params["spacing"]
         self._min_th, self._max_th = float(self.params["min_th"]), float(self.params["max_th"])

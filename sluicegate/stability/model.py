@@ -17,11 +17,12 @@ from sluicegate.errors import SluiceError
 
 # eta of a receiver that acknowledges every packet (section 4.1)
 _ETA = 1.5
+# unit, symbol, and far more than any network has: what is computed of them stays a number
 _NAMES = {
-    "flows": ("flows", "N"),
-    "capacity_pps": ("packets/s", "C"),
-    "rtt_s": ("s", "R"),
-    "acked": ("packets per ACK", "b"),
+    "flows": ("flows", "N", 1e-7, 1e10),
+    "capacity_pps": ("packets/s", "C", 1e-3, 1e9),
+    "rtt_s": ("s", "R", 1e-7, 1e6),
+    "acked": ("packets per ACK", "b", 1e-3, 1e3),
 }
 
 
@@ -36,7 +37,7 @@ class FluidNetwork:
         acked: b, packets that one ACK acknowledges: 1, or 2 with delayed ACKs.
 
     Raises:
-        SluiceError: If one of them is not above 0 or is not finite.
+        SluiceError: If one of them is out of range.
     """
 
     flows: float
@@ -45,10 +46,12 @@ class FluidNetwork:
     acked: float = 1.0
 
     def __post_init__(self) -> None:
-        for name, (unit, symbol) in _NAMES.items():
+        for name, (unit, symbol, least, most) in _NAMES.items():
             value = getattr(self, name)
-            if not (value > 0 and math.isfinite(value)):
-                raise SluiceError(f"{name} = {value:g} must exceed 0 ({unit}; {symbol})")
+            if not least <= value <= most:
+                raise SluiceError(
+                    f"{name} = {value:g} must lie between {least:g} and {most:g} ({unit}; {symbol})"
+                )
 
     def with_(self, **changes: float) -> FluidNetwork:
         """The same network with other values of some attributes."""

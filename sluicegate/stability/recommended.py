@@ -17,11 +17,13 @@ class Recommendation(NamedTuple):
     """One AQM's coefficients.
 
     Attributes:
-        discipline: To be used.
+        aqm: Its name.
+        params: The coefficients, which may be out of the AQM's ranges.
         rule: Where they are from.
     """
 
-    discipline: Discipline
+    aqm: str
+    params: dict[str, Value]
     rule: str
 
     @property
@@ -29,9 +31,18 @@ class Recommendation(NamedTuple):
         """As `--aqm` takes it."""
         params = ",".join(
             f"{name}={value:g}" if isinstance(value, float) else f"{name}={value}"
-            for name, value in self.discipline.params.items()
+            for name, value in self.params.items()
         )
-        return f"{self.discipline.aqm}:{params}"
+        return f"{self.aqm}:{params}"
+
+    def discipline(self) -> Discipline:
+        """To be used.
+
+        Raises:
+            SluiceError: If a coefficient is out of range: LRED's safe beta for a fast link may be
+                below the least that LRED takes.
+        """
+        return Discipline(aqm=self.aqm, params=self.params)
 
 
 def recommended(network: FluidNetwork, queue: float) -> list[Recommendation]:
@@ -44,12 +55,8 @@ def recommended(network: FluidNetwork, queue: float) -> list[Recommendation]:
     """
     beta = rules.safe_beta(network)
     q_ref = _digits(queue)
-    found = [
-        Recommendation(
-            Discipline(aqm="lred", params={"beta": _digits(beta.safe), "q_ref": q_ref}),
-            "theorem 2 of Wang et al. 2007",
-        )
-    ]
+    lred: dict[str, Value] = {"beta": _digits(beta.safe), "q_ref": q_ref}
+    found = [Recommendation("lred", lred, "theorem 2 of Wang et al. 2007")]
     if network.window >= 2:
         design: dict[str, Value] = {
             "coefficients": "designed",
@@ -58,7 +65,7 @@ def recommended(network: FluidNetwork, queue: float) -> list[Recommendation]:
             "capacity": _whole(network.capacity_pps),
             "q_ref": q_ref,
         }
-        found.append(Recommendation(Discipline(aqm="pi", params=design), "PI*: Hollot et al. 2001"))
+        found.append(Recommendation("pi", design, "PI*: Hollot et al. 2001"))
     slope = rules.greatest_red_slope(network, _RED_W)
     low, max_p = _digits(queue / 2), _digits(min(1.0, 2 * network.drop_probability))
     red: dict[str, Value] = {
@@ -68,13 +75,11 @@ def recommended(network: FluidNetwork, queue: float) -> list[Recommendation]:
         "w": _RED_W,
         "spacing": "independent",
     }
-    found.append(Recommendation(Discipline(aqm="red", params=red), "Hollot et al. 2001 (RED)"))
-    rem = {"gamma": 0.001, "alpha": 0.1, "phi": 1.001, "q_ref": q_ref}
-    found.append(
-        Recommendation(Discipline(aqm="rem", params=rem), "values of Athuraliya et al. 2001")
-    )
-    target = {"target": _digits(queue / network.capacity_pps)}
-    found.append(Recommendation(Discipline(aqm="pie", params=target), "values of RFC 8033"))
+    found.append(Recommendation("red", red, "Hollot et al. 2001 (RED)"))
+    rem: dict[str, Value] = {"gamma": 0.001, "alpha": 0.1, "phi": 1.001, "q_ref": q_ref}
+    found.append(Recommendation("rem", rem, "values of Athuraliya et al. 2001"))
+    target: dict[str, Value] = {"target": _digits(queue / network.capacity_pps)}
+    found.append(Recommendation("pie", target, "values of RFC 8033"))
     return found
 
 

@@ -141,7 +141,7 @@ def equilibrium_row(found: Assessment) -> EquilibriumRow:
 def recommended_row(each: Recommendation, network: FluidNetwork) -> RecommendedRow:
     """The row of a recommendation, judged in the network that it is for."""
     try:
-        loop = assess(each.discipline, network).loops["full"]
+        loop = assess(each.discipline(), network).loops["full"]
     except SluiceError as error:
         return RecommendedRow(each.option, each.rule, None, None, str(error))
     return RecommendedRow(each.option, each.rule, loop.is_stable, loop.margins.gain, "")
@@ -182,7 +182,7 @@ def recommended_cells(row: RecommendedRow) -> list[str]:
 def verdict(row: RecommendedRow) -> str:
     """What the full model says of a recommendation, in words."""
     if row.stable is None:
-        return "no equilibrium"
+        return f"no: {row.reason}"
     said = "stable" if row.stable else "unstable"
     return f"{said}, gain margin {_text(row.gain_margin)}"
 

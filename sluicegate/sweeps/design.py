@@ -52,7 +52,7 @@ class Range:
                 f"{where} = {text!r} must be a list, or a range such as 1..20, 0.1..0.9:9 or "
                 "1e6..1e9:7:log"
             )
-        first, last = (_number(found[place]) for place in (1, 2))
+        first, last = (_number(found[place], f"{where} = {text}") for place in (1, 2))
         if first >= last:
             raise SluiceError(
                 f"{where} = {text} is an empty range: {found[2]} must exceed {found[1]}"
@@ -62,6 +62,8 @@ class Range:
         count = None if found[3] is None else int(found[3])
         if count is not None and count < 2:
             raise SluiceError(f"{where} = {text} must have 2 values at least")
+        if count is not None and count > _MOST_POINTS:
+            raise _too_many(count)
         return cls(text.strip(), first, last, count, bool(found[4]))
 
     @property
@@ -231,9 +233,12 @@ def _joined(parts: Sequence[Point]) -> Point:
     return {path: value for part in parts for path, value in part.items()}
 
 
-def _number(text: str) -> float:
+def _number(text: str, where: str) -> float:
     plain = text.replace("_", "")
-    return int(plain) if re.fullmatch(r"[+-]?\d+", plain) else float(plain)
+    value = float(plain)
+    if not math.isfinite(value):
+        raise SluiceError(f"{where} must lie between two finite numbers")
+    return int(plain) if re.fullmatch(r"[+-]?\d+", plain) else value
 
 
 def _too_many(count: float) -> SluiceError:

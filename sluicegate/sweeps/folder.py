@@ -122,11 +122,20 @@ class Folder:
         return [str(self.files.unstrip_protocol(name)) for name in names]
 
     def done(self) -> set[int]:
-        """Numbers of the runs whose results are here."""
+        """Numbers of the runs whose results are here.
+
+        Raises:
+            SluiceError: If a file of them is damaged.
+        """
         found: set[int] = set()
         for name in self._names(_RUNS):
             if name.endswith(".parquet"):
-                frame = pl.read_parquet(self.files.cat_file(name), columns=["run"])
+                try:
+                    frame = pl.read_parquet(self.files.cat_file(name), columns=["run"])
+                except pl.exceptions.PolarsError as error:
+                    raise SluiceError(
+                        f"{name} cannot be read: {error}; remove it, and its runs are made again"
+                    ) from error
                 found.update(frame["run"].to_list())
         return found
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 from sluicegate.scenario import Discipline, NetworkScenario
+from sluicegate.worlds.gate.frames import gate_frames
 from sluicegate.worlds.gate.measure import measure
 from sluicegate.worlds.gate.record import GateRecord
 from sluicegate.worlds.gate.refusals import refuse
@@ -84,12 +85,4 @@ class Gate(OneNetwork[GateRecord]):
 
     def frames(self, records: Sequence[GateRecord]) -> dict[str, pl.DataFrame]:
         """The tables `gate-series` and `gate-flows`, and `gate-connections` of `TCP_INFO`."""
-        import polars as pl
-
-        shared = super().frames(records)
-        connections = [
-            record.connections.select(pl.lit(record.discipline).alias("discipline"), pl.all())
-            for record in records
-        ]
-        found = {f"gate-{name}": frame for name, frame in shared.items()}
-        return found | {"gate-connections": pl.concat(connections)}
+        return gate_frames(self.name, super().frames(records), records)

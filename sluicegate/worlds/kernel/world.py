@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 from sluicegate.scenario import Discipline, NetworkScenario
+from sluicegate.worlds.gate.frames import gate_frames
 from sluicegate.worlds.gate.refusals import of_discipline
 from sluicegate.worlds.kernel.measure import measure
 from sluicegate.worlds.kernel.own import own
@@ -46,9 +47,11 @@ class Kernel(OneNetwork[KernelRecord]):
         yield from of_discipline(discipline)
         if discipline.scheduler.kind != "fifo":
             yield f"scheduler.kind = {discipline.scheduler.kind} must be fifo in a qdisc of ours"
-        ecn = scenario.queue.ecn if discipline.ecn is None else discipline.ecn
+        field, ecn = ("queue.ecn", scenario.queue.ecn)
+        if discipline.ecn is not None:
+            field, ecn = ("ecn", discipline.ecn)
         if ecn:
-            yield "queue.ecn must be false: this world has no marks"
+            yield f"{field} must be false: this world has no marks"
         if scenario.queue.limit_bytes is not None:
             yield "queue.limit_bytes cannot be set: the limit is in packets in this world"
 
@@ -101,12 +104,4 @@ class Kernel(OneNetwork[KernelRecord]):
 
     def frames(self, records: Sequence[KernelRecord]) -> dict[str, pl.DataFrame]:
         """The tables of the gate, by names of their own."""
-        import polars as pl
-
-        shared = super().frames(records)
-        connections = [
-            record.connections.select(pl.lit(record.discipline).alias("discipline"), pl.all())
-            for record in records
-        ]
-        found = {f"{self.name}-{name}": frame for name, frame in shared.items()}
-        return found | {f"{self.name}-connections": pl.concat(connections)}
+        return gate_frames(self.name, super().frames(records), records)
