@@ -7,6 +7,7 @@ limit; what a full buffer has no room for is lost, too.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -68,6 +69,11 @@ class _Equations:
     def lost(self, state: State) -> float:
         """Share of the packets that are lost, by the AQM or by the full buffer."""
         window, queue, own = state
+        if not math.isfinite(window + queue + own):
+            raise SluiceError(
+                f"a flow has a window of {self.network.window:.3g} packets: the model in time "
+                "changes faster than it can be integrated; give more flows, or a slower link"
+            )
         queue = min(max(queue, 0.0), self.limit)
         dropped = self.model.drop(min(max(own, self.model.least), self.model.greatest), queue)
         if queue < self.limit:
