@@ -28,7 +28,8 @@ from sluicegate.worlds import Watch
 
 # packets that the bottleneck sends in all runs together, about, and what they are divided by
 PACKETS = 30e6
-_RUNS = 1000
+_RUNS = 1200
+_LEAST_PACKETS = 1e6
 # a slow link is not simulated longer than that
 _MOST_S = 60.0
 # a link is not scaled down for less
@@ -129,8 +130,8 @@ def advise(
         InterruptError: After Ctrl-C; the same call goes on.
     """
     check_threads(workers)
-    if not packets >= 1e4:
-        raise SluiceError(f"packets = {packets:g} must be 10,000 at least")
+    if not packets >= _LEAST_PACKETS:
+        raise SluiceError(f"packets = {packets:g} must be {_LEAST_PACKETS:g} at least")
     factor, seconds = simulated(question, packets)
     runs = Runs(question.scaled(factor), seconds)
     search = Search(question, runs, aqms)

@@ -9,7 +9,6 @@ from sluicegate.advice.cases import cases, duration_s, scenario
 from sluicegate.advice.question import Question
 from sluicegate.advice.settings import Setting
 from sluicegate.errors import SluiceError
-from sluicegate.report.text import value_text
 from sluicegate.scenario import Discipline
 from sluicegate.worlds.twin.qdisc import twin
 
@@ -53,7 +52,7 @@ def lines(setting: Setting, link: Question) -> Lines:
 
 def aqm_option(discipline: Discipline, *, ecn: bool) -> str:
     """A discipline as `--aqm` takes it."""
-    parts = [f"{name}={value_text(value)}" for name, value in discipline.params.items()]
+    parts = [f"{name}={value}" for name, value in discipline.params.items()]
     if discipline.victim not in (None, "tail"):
         parts.append(f"victim={discipline.victim}")
     if discipline.scheduler.kind != "fifo":

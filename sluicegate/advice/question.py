@@ -16,7 +16,7 @@ _MOST_RTT_S = 10.0
 # on a slow link a round trip of few packets is no measure of anything
 _LEAST_PACKETS = 10
 _MOST_FLOWS = 1_000_000
-_RATES = (1e4, 1e12)
+_RATES = (1e5, 1e12)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -24,7 +24,7 @@ class Question:
     """A link, what is known of its traffic, and what matters.
 
     Attributes:
-        rate_bps: Of the link. [bits/s; 1e4 to 1e12]
+        rate_bps: Of the link. [bits/s; 1e5 to 1e12]
         rtts_s: The shortest and the longest round trip of the empty path. [s]
         flows: The fewest and the most TCP flows that last, at a time.
         direction: Whether hosts here send into the link or receive from it; None: not said.

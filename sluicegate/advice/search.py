@@ -8,14 +8,14 @@ from dataclasses import dataclass
 from sluicegate.advice.question import Question
 from sluicegate.advice.runs import FloatArray, Runs
 from sluicegate.advice.score import weights
-from sluicegate.advice.settings import Setting, baseline, refusal, settings, targets_s
+from sluicegate.advice.settings import RANGE, Setting, baseline, settings, targets_s
 from sluicegate.sweeps.workers import Workers
 from sluicegate.worlds import Watch
 
 # seeds of the three stages; the last ones have chosen nothing
 SCREENED, CHOSEN, JUDGED = [1], [1, 2, 3, 4], list(range(5, 13))
 # families that go on after the first stage, and settings of each
-_FAMILIES, _OF_EACH = 6, 2
+_FAMILIES, _OF_EACH = 7, 2
 # settings beside which others are tried, and how far beside
 _REFINED, _STEP = 3, 3**0.5
 # what is judged in the end, beside the baseline: the best of so many families, and the runner-up
@@ -40,9 +40,7 @@ class Search:
         """Every setting of the first stage, the baseline first."""
         first = baseline(self.real)
         found = [
-            each
-            for each in settings(self.real, self.names)
-            if refusal(each, self.runs.link) is None
+            each for each in settings(self.real, self.names) if each.is_possible(self.runs.link)
         ]
         return list(dict.fromkeys([first, *found]))
 
@@ -92,15 +90,14 @@ class Search:
 
     def _beside(self, setting: Setting) -> list[Setting]:
         """Settings with a target that is a little shorter, or longer."""
-        least_s, most_s = targets_s(self.real, [0.0, 1.0])
+        least_s, most_s = targets_s(self.real, RANGE)
         near = [setting.target_s / _STEP, setting.target_s * _STEP]
         found = [
             Setting(setting.family, float(f"{target_s:.3g}"), setting.second)
             for target_s in near
             if least_s <= target_s <= most_s
         ]
-        links = self.real, self.runs.link
-        return [each for each in found if not any(refusal(each, link) for link in links)]
+        return [each for each in found if each.is_possible(self.real, self.runs.link)]
 
 
 def _best_of_families(sorted_: Sequence[Setting], families: int, of_each: int) -> list[Setting]:

@@ -19,7 +19,9 @@ from sluicegate.scenario import Discipline, Fifo, Fq, Queue, Scheduler, Sfq, Vic
 Params = dict[str, Any]
 
 # shares of the longest round trip that a target may be
-SHARES = (1 / 48, 1 / 16, 1 / 6, 1 / 2)
+SHARES = (1 / 48, 1 / 16, 1 / 6, 1 / 2, 1.5)
+# and the least and the greatest that any setting may have
+RANGE = (0.0, 3.0)
 # no target is below so many packet times: less cannot be held (RFC 8289, sec. 4.4: about one)
 _LEAST_PACKETS = 1.5
 # buffers behind an AQM, in rate times the longest round trip: the AQM decides, and not they
@@ -128,6 +130,7 @@ FAMILIES: Mapping[str, Family] = {
     for each in (
         Family("drop_tail", "drop_tail", _none, is_limit=True),
         Family("red", "red", _red, ("max_p {:g}", (0.1, 0.5))),
+        Family("gentle_red", "gentle_red", _red, ("max_p {:g}", (0.1,))),
         Family("ared", "ared", _ared),
         Family("choke", "choke", _red, ("max_p {:g}", (0.1,))),
         Family("pie", "pie", _pie),
@@ -184,6 +187,18 @@ class Setting:
             victim=family.victim,
         )
 
+    def refusal(self, link: Question) -> str | None:
+        """Why the AQM cannot be set so for a link; None if it can."""
+        try:
+            self.discipline(link)
+        except SluiceError as error:
+            return str(error)
+        return None
+
+    def is_possible(self, *links: Question) -> bool:
+        """Whether it can be set so for all of these links."""
+        return all(self.refusal(link) is None for link in links)
+
     def queue(self, link: Question) -> Queue:
         """The buffer that belongs to it."""
         if FAMILIES[self.family].is_limit:
@@ -235,19 +250,10 @@ def settings(
     # where two say the same, one is enough
     said: dict[Any, Setting] = {}
     for each in found:
-        if refusal(each, link) is None:
+        if each.is_possible(link):
             what = each.family, str(each.discipline(link).params), each.queue(link)
             said.setdefault(what, each)
     return list(said.values())
-
-
-def refusal(setting: Setting, link: Question) -> str | None:
-    """Why an AQM cannot be set so for a link; None if it can."""
-    try:
-        setting.discipline(link)
-    except SluiceError as error:
-        return str(error)
-    return None
 
 
 def left_out(link: Question, names: Sequence[str] | None = None) -> dict[str, str]:
@@ -255,7 +261,7 @@ def left_out(link: Question, names: Sequence[str] | None = None) -> dict[str, st
     possible = {each.family for each in settings(link, names)}
     target_s = targets_s(link)[-1]
     return {
-        name: refusal(Setting(name, target_s, family.second[1][0]), link) or ""
+        name: Setting(name, target_s, family.second[1][0]).refusal(link) or ""
         for name, family in FAMILIES.items()
         if name not in possible and (names is None or name in names)
     }
