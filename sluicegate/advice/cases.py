@@ -26,6 +26,8 @@ from sluicegate.scenario import (
 _AROUND = (0.8, 0.9, 1.0, 1.1, 1.2)
 # hosts' links against the bottleneck
 _ACCESS = 10.0
+# short flows come so often at least, or nothing would be known of them
+_MOST_GAP_S = 0.5
 # of the sizes of transfers
 _SHAPE = 1.5
 # a frame of the datagrams' rate, and how far it goes up and down
@@ -110,7 +112,7 @@ def _flows(question: Question, case: Case, duration_s: float) -> Iterator[Flows]
     tcp = question.tcp(case.control)
     yield TcpFlows(count=case.flows, tcp=tcp, spread_s=1.0)
     one = Sizes(kind="constant", mean_packets=round(question.short_packets))
-    yield from _coming(question, tcp, question.short_share, one)
+    yield from _coming(question, tcp, question.short_share, one, _MOST_GAP_S)
     mean = question.transfer_packets
     many = Sizes(kind="pareto", mean_packets=mean, shape=_SHAPE)
     yield from _coming(question, tcp, case.transfer_share, many)
@@ -125,10 +127,15 @@ def _flows(question: Question, case: Case, duration_s: float) -> Iterator[Flows]
         )
 
 
-def _coming(question: Question, tcp: Tcp, share: float, sizes: Sizes) -> Iterator[Flows]:
-    """Flows that come and go and ask for a share of the link: a stream between each pair."""
+def _coming(
+    question: Question, tcp: Tcp, share: float, sizes: Sizes, most_s: float = math.inf
+) -> Iterator[Flows]:
+    """Flows that come and go and ask for a share of the link: a stream between each pair.
+
+    On average one comes in each `most_s` at least.
+    """
     if share:
-        gap_s = sizes.mean_packets * question.packet_s / share
+        gap_s = min(sizes.mean_packets * question.packet_s / share, most_s)
         yield ShortTcpFlows(
             count=len(_AROUND),
             gaps=Exponential(mean_s=gap_s * len(_AROUND)),

@@ -43,9 +43,9 @@ def advice_page(
     for each in advice.worth_having:
         found = lines(each, advice.question)
         page.heading(each.name)
-        page.text(found.sluiced)
-        for line in found.tc:
-            page.text(line)
+        page.commands([found.sluiced])
+        if found.tc:
+            page.commands(found.tc)
         if found.why_no_tc:
             page.text(f"No qdisc of Linux: {found.why_no_tc}.")
     page.text(

@@ -39,6 +39,7 @@ class Question:
         datagram_hurst: Hurst parameter of their rate.
         prefer: What matters most.
         seed: Of every random stream.
+        scale: How many times smaller the link is than the real one.
     """
 
     rate_bps: float
@@ -56,6 +57,7 @@ class Question:
     datagram_hurst: float = 0.8
     prefer: Prefer = "balanced"
     seed: int = 1
+    scale: float = 1.0
 
     def __post_init__(self) -> None:
         """Check it.
@@ -97,8 +99,8 @@ class Question:
         return 1 / self.packet_s
 
     def span_s(self, rtt_s: float) -> float:
-        """What times are measured in: a round trip, and what ten packets take."""
-        return rtt_s + _LEAST_PACKETS * self.packet_s
+        """What times are measured in: a round trip, and what ten packets take on the real link."""
+        return rtt_s + _LEAST_PACKETS * self.packet_s / self.scale
 
     @property
     def longest_s(self) -> float:
@@ -128,7 +130,12 @@ class Question:
         Wischik 2003, SHRiNK); at least two flows are left.
         """
         few, many = (max(2, round(count / factor)) if factor > 1 else count for count in self.flows)
-        return replace(self, rate_bps=self.rate_bps / factor, flows=(few, max(few, many)))
+        return replace(
+            self,
+            rate_bps=self.rate_bps / factor,
+            flows=(few, max(few, many)),
+            scale=self.scale * factor,
+        )
 
     def with_(self, **changes: Any) -> Question:
         """The same with other fields; None leaves one as it is."""

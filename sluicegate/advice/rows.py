@@ -264,7 +264,8 @@ def assumptions(advice: Advice) -> Iterator[str]:
     )
     yield (
         f"In every scenario short flows of {link.short_packets:g} packets ask for "
-        f"{link.short_share:.2g} of the link; in one, transfers of {link.transfer_packets:.3g} "
+        f"{link.short_share:.2g} of the link, two each second at least; in one, transfers "
+        f"of {link.transfer_packets:.3g} "
         f"packets on average for {link.transfer_share:.2g} of it"
         + (
             f"; datagrams take {link.datagram_share:.2g} (Hurst parameter "
