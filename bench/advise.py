@@ -56,6 +56,7 @@ SHARES = tuple(float(share) for share in np.geomspace(1 / 64, 2, 10))
 SECOND = {
     "red": (0.02, 0.1, 0.3, 1.0),
     "gentle_red": (0.02, 0.1, 0.3),
+    "fred": (0.02, 0.1),
     "choke": (0.02, 0.1, 0.5),
     "codel": (0.25, 0.5, 1.0, 2.0),
     "fq_codel": (0.25, 0.5, 1.0, 2.0),
@@ -75,10 +76,6 @@ def widen() -> None:
     for name, values in SECOND.items():
         known[name] = replace(known[name], second=(known[name].second[0], values))
 
-    def thresholds(link: Question, target_s: float, max_p: float) -> dict[str, Any]:
-        return known["red"].params(link, target_s, max_p)
-
-    known["fred"] = Family("fred", "fred", thresholds, ("max_p {:g}", (0.1,)))
     known["sred"] = Family("sred", "sred", lambda *_: {}, is_limit=True)
     known["drr"] = Family(
         "drr", "drop_tail", lambda *_: {}, scheduler=Drr(quantum_bytes=1514), is_limit=True
