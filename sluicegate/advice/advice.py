@@ -10,17 +10,16 @@ from dataclasses import astuple, dataclass
 from functools import cached_property
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any
 
 from sluicegate import store
 from sluicegate.advice.cases import Case, duration_s
 from sluicegate.advice.question import Prefer, Question
-from sluicegate.advice.runs import Key, Runs
+from sluicegate.advice.runs import FloatArray, Key, Runs
 from sluicegate.advice.score import Ranked, ranking, weights
 from sluicegate.advice.search import JUDGED, Search
 from sluicegate.advice.settings import FAMILIES, Setting, baseline
 from sluicegate.errors import SluiceError
-from sluicegate.estimate import Measure, paired, student
+from sluicegate.estimate import Measure, paired
 from sluicegate.files import write_whole
 from sluicegate.sweeps.workers import here_or_beside
 from sluicegate.threads import check_threads
@@ -60,10 +59,9 @@ class Advice:
 
     def ranking_by(self, prefer: Prefer, place: int | None = None) -> list[Ranked]:
         """The same by another preference, or in one scenario only."""
-        found = [self._scores(each, prefer, place) for each in self.finalists]
-        return ranking(found)
+        return ranking([self._scores(each, prefer, place) for each in self.finalists])
 
-    def _scores(self, setting: Setting, prefer: Prefer, place: int | None = None) -> Any:
+    def _scores(self, setting: Setting, prefer: Prefer, place: int | None = None) -> FloatArray:
         return self.runs.scores(setting, JUDGED, weights(prefer), place)
 
     @property
@@ -85,14 +83,10 @@ class Advice:
         """Drop-tail with the usual buffer."""
         return baseline(self.question)
 
-    def measure(self, setting: Setting, name: str, place: int) -> Measure:
-        """A measure of a finalist in a scenario."""
-        return student(self.runs.values(setting, name, JUDGED, place))
-
-    def difference(self, one: Setting, other: Setting, place: int | None = None) -> Measure:
+    def difference(self, one: Setting, other: Setting) -> Measure:
         """By how much the score of one lies above that of another, pair by pair."""
         prefer = self.question.prefer
-        found = paired(self._scores(one, prefer, place), self._scores(other, prefer, place))
+        found = paired(self._scores(one, prefer), self._scores(other, prefer))
         assert found is not None
         return found
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sluicegate.advice import rows
+from sluicegate.advice import rows, words
 from sluicegate.advice.advice import Advice
 from sluicegate.advice.lines import lines
 from sluicegate.advice.of_capture import Recorded
@@ -22,9 +22,9 @@ def advice_page(
         recorded: The capture that was asked about, if it was one.
         replayed: Rows of its replay.
     """
-    page = Page("Advice on a queue", next(rows.assumptions(advice)).split(";")[0])
+    page = Page("Advice on a queue", next(words.assumptions(advice)).split(";")[0])
     page.section("What to take")
-    page.text(rows.verdict(advice))
+    page.text(words.verdict(advice))
     page.table(
         [cell.replace("\n", " ") for cell in rows.HEADER],
         rows.setting_cells(advice),
@@ -32,7 +32,7 @@ def advice_page(
         "of behind that of the differences under the same seeds; sure: whether that lies above 0.",
         ["", "", "", "", "sojourn_p99", "completion_mean", "loss_ratio", "utilization", "fairness"],
     )
-    page.text(rows.score_sentence(advice.question.prefer))
+    page.text(words.score_sentence(advice.question.prefer))
     page.figure(
         costs_figure(advice),
         "What the score is made of",
@@ -83,6 +83,6 @@ def advice_page(
         )
         page.table(REPLAY_HEADER, replayed or [], REPLAY_NOTE)
     page.section("What was assumed")
-    for sentence in rows.assumptions(advice):
+    for sentence in words.assumptions(advice):
         page.text(sentence)
     return page

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sluicegate.advice.question import Prefer
-from sluicegate.estimate import Measure, paired
+from sluicegate.estimate import Measure, paired, student
 
 FloatArray = NDArray[np.float64]
 
@@ -99,14 +99,8 @@ def ranking(scores: Sequence[FloatArray]) -> list[Ranked]:
     return [
         Ranked(
             place,
-            _measure(scores[place]),
+            student(scores[place]),
             paired(scores[place], best) if place != order[0] else None,
         )
         for place in order
     ]
-
-
-def _measure(values: FloatArray) -> Measure:
-    from sluicegate.estimate import student
-
-    return student(values)

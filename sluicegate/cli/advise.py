@@ -174,7 +174,7 @@ def _question(
 
 
 def _print(advice: Advice) -> None:
-    from sluicegate.advice import rows
+    from sluicegate.advice import rows, words
     from sluicegate.advice.lines import lines
 
     screen = console()
@@ -186,7 +186,7 @@ def _print(advice: Advice) -> None:
     prefers = [rows.prefer_cells(row) for row in rows.prefer_rows(advice)]
     screen.print(terminal_table(rows.PREFER_HEADER, prefers))
     screen.print()
-    screen.print(escape(rows.verdict(advice)))
+    screen.print(escape(words.verdict(advice)))
     for each in advice.worth_having:
         found = lines(each, advice.question)
         screen.print(f"\n[bold]{escape(each.name)}[/]")
@@ -196,5 +196,5 @@ def _print(advice: Advice) -> None:
         if found.why_no_tc:
             screen.print(f"  no qdisc of Linux: {escape(found.why_no_tc)}", soft_wrap=True)
     screen.print()
-    for sentence in rows.assumptions(advice):
+    for sentence in words.assumptions(advice):
         screen.print(escape(sentence), style="dim")
