@@ -17,8 +17,6 @@ from sluicegate.report.terminal import terminal_table
 if TYPE_CHECKING:
     from sluicegate.advice import Advice, Question, Recorded
 
-_PACKETS = "30e6"
-
 
 def _families() -> list[str]:
     """What a shell may complete."""
@@ -94,8 +92,12 @@ def advise(
     ] = None,
     packets: Annotated[
         float,
-        typer.Option(metavar="N", help="Packets to simulate in all: more take longer."),
-    ] = float(_PACKETS),
+        typer.Option(
+            metavar="N",
+            help="Packets to simulate in all: more take longer.",
+            show_default="30e6",
+        ),
+    ] = 30e6,
     seed: Annotated[int, typer.Option(min=0, metavar="N", help="Of every random stream.")] = 1,
     workers: Annotated[
         int | None,
