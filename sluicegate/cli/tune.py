@@ -28,8 +28,8 @@ def tune(
         typer.Option(
             metavar="NAME=RANGE",
             help="What is tuned; may be repeated. red.max_p=0.01..0.5, red.w=1e-4..0.1:log, or "
-            "red.w=all. A count, as in 0.01..0.5:3, says from how many values searches start. Every "
-            "number of the AQM if not given.",
+            "red.w=all. A count, as in 0.01..0.5:3, says from how many values searches start. "
+            "Every number of the AQM if not given.",
             show_default=False,
         ),
     ] = None,

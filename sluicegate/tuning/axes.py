@@ -49,6 +49,11 @@ class Axis:
             return math.log(inside / first) / math.log(last / first)
         return (inside - first) / (last - first)
 
+    def slope(self, share: float) -> float:
+        """How fast the value rises with its share of the way."""
+        first, last = float(self.range.first), float(self.range.last)
+        return self.at(share) * math.log(last / first) if self.range.log else last - first
+
     @property
     def text(self) -> str:
         """The range in words."""

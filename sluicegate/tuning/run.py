@@ -122,6 +122,7 @@ def make_problem(
     (chosen_world,) = chosen_worlds(scenario, world)
     own = scenario.disciplines[place]
     base = scenario.replace(disciplines=[own.replace(label=own.name)])
+    chosen_world.check(base, base.disciplines[0])
     return Problem(
         base=base,
         world=chosen_world,

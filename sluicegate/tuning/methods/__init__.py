@@ -10,6 +10,11 @@ from sluicegate.tuning.methods.method import Method, Search, SpentError
 # name, and where its class stands; the first is the usual one
 METHODS = {
     "pattern": "pattern:Pattern",
+    "nelder-mead": "nelder_mead:NelderMead",
+    "differential-evolution": "differential_evolution:DifferentialEvolution",
+    "bayesian": "bayesian:Bayesian",
+    "multi-objective": "multi_objective:MultiObjective",
+    "gradient": "gradient:Gradient",
 }
 
 __all__ = ["METHODS", "Method", "Search", "SpentError", "method_class"]
@@ -19,7 +24,7 @@ def method_class(name: str) -> type[Method]:
     """The class of the method of that name.
 
     Raises:
-        SluiceError: If there is none.
+        SluiceError: If there is none, or if what it needs is not installed.
     """
     if name not in METHODS:
         raise SluiceError(f"method = {name} must be one of {', '.join(METHODS)}")
