@@ -72,10 +72,10 @@ def walk(
     here = list(start)
     best = yield start, None
     # where it was: with noise three may each be better than the next
-    past: set[int] = set()
+    bases = [best]
     while size > last:
-        there, found = yield from _explore(here, best, steps, past)
-        while found is not best:
+        there, found = yield from _explore(here, best, steps)
+        while found not in bases:
             # the same way once more, and what is better around there
             steps = [
                 math.copysign(step, -1 if new <= old else 1)
@@ -83,16 +83,17 @@ def walk(
             ]
             ahead = [_inside(2 * new - old) for new, old in zip(there, here, strict=True)]
             here, best = there, found
-            there, found = yield from _explore(ahead, best, steps, past)
+            bases.append(best)
+            there, found = yield from _explore(ahead, best, steps)
             moves = (abs(new - old) for new, old in zip(there, here, strict=True))
             if all(move <= 0.5 * abs(step) for move, step in zip(moves, steps, strict=True)):
                 break
-        if found is best:
+        if found in bases:
             size *= shrink
             steps = [step * shrink for step in steps]
 
 
-def _explore(around: list[float], best: T, steps: list[float], past: set[int]) -> Exploring[T]:
+def _explore(around: list[float], best: T, steps: list[float]) -> Exploring[T]:
     """Step along each axis in turn, forwards, or else backwards, where that is better."""
     place = list(around)
     for axis, middle in enumerate(around):
@@ -100,8 +101,7 @@ def _explore(around: list[float], best: T, steps: list[float], past: set[int]) -
             place[axis] = _inside(middle + steps[axis])
             if place[axis] != middle:
                 found = yield tuple(place), best
-                if id(found) not in past and found.beats(best):
-                    past.add(id(best))
+                if found.beats(best):
                     best = found
                     break
             steps[axis] = -steps[axis]
