@@ -188,7 +188,8 @@ def test_every_method_finds_the_optimum_of_the_closed_form(method):
 
 
 def test_a_simulated_queue_is_tuned_to_the_closed_forms_optimum():
-    found = sg.tune(GEO, {"queue.limit": "1..60:3"}, SCORE, precision=0.02, workers=1)
+    given = {"precision": 0.03, "replications": 24, "evaluations": 16, "workers": 1}
+    found = sg.tune(GEO.replace(slots=20_000), {"queue.limit": "1..60:2"}, SCORE, **given)
     # at a simulation's precision all limits near the optimum are equal
     assert exact_score(found.values["queue.limit"]) < 1.02 * exact_score(BEST_LIMIT)
     for setting in found.settings:

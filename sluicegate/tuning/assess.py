@@ -63,6 +63,8 @@ def settings(problem: Problem, tuned: Trial, fresh: Judge) -> tuple[list[Setting
     others: dict[Values, str] = {problem.given: "scenario"}
     if problem.default is not None:
         others.setdefault(problem.default, "default")
+    for name, values in problem.known.items():
+        others.setdefault(values, name)
     others.pop(tuned.values, None)
     wanted = {tuned.values: "tuned", **others}
     trials = fresh.level(list(wanted))

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from importlib.metadata import version
 from itertools import product
 from typing import Any
@@ -39,6 +39,8 @@ class Problem:
         constraints: What must be kept.
         seed: Of the methods' own chance and of the runs.
         changes: What values of the axes change in the scenario; None: each its own path.
+        own: The scenario's own values of the axes, where they do not stand at their paths.
+        known: Other settings to compare with, by name.
     """
 
     base: Any
@@ -48,6 +50,8 @@ class Problem:
     constraints: Sequence[Constraint]
     seed: int
     changes: Changes | None = None
+    own: Values | None = None
+    known: Mapping[str, Values] = field(default_factory=dict)
 
     def changed(self, values: Values) -> Point:
         """Values by paths into the scenario."""
@@ -66,6 +70,8 @@ class Problem:
     @property
     def given(self) -> Values:
         """The scenario's own values, also those out of the ranges."""
+        if self.own is not None:
+            return self.own
         return tuple(value_at(self.base, axis) for axis in self.axes)
 
     @property

@@ -154,8 +154,21 @@ def run(
     workers: int | None,
     folder: TuningFolder | None,
     watch: Watch | None,
+    least_fresh: int = _LEAST_FRESH,
 ) -> Tuning:
-    """Search and judge anew; see `tune`."""
+    """Search and judge anew; see `tune`.
+
+    Args:
+        problem: What is asked.
+        method: How it is searched.
+        name: Of the method.
+        rules: How sure a score must be in the search.
+        evaluations: As of `tune`.
+        workers: Likewise.
+        folder: Where runs are kept; None: in the store.
+        watch: As of `tune`.
+        least_fresh: Runs of what is judged anew, at least.
+    """
     kept = Kept(problem, folder)
     progress = _Progress(watch)
     size = _processes(problem, workers)
@@ -168,7 +181,8 @@ def run(
             with suppress(SpentError):
                 method.search(search)
             progress.end_search()
-            return _assessed(problem, name, rules, judge, runner)
+            fresh = replace(rules, least=min(least_fresh, rules.most))
+            return _assessed(problem, name, fresh, judge, runner)
     except (KeyboardInterrupt, InterruptError):
         kept.end()
         raise InterruptError(_interrupted(folder)) from None
@@ -177,7 +191,7 @@ def run(
 
 
 def _assessed(problem: Problem, name: str, rules: Rules, judge: Judge, runner: Runner) -> Tuning:
-    fresh = Judge(runner, "fresh", replace(rules, least=min(_LEAST_FRESH, rules.most)))
+    fresh = Judge(runner, "fresh", rules)
     tuned, failed = assess.chosen(problem, judge, fresh)
     settings, notes = assess.settings(problem, tuned, fresh)
     sensitivity = assess.sensitivity(problem, tuned, fresh)

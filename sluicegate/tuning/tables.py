@@ -95,7 +95,8 @@ def _compared(tuning: Tuning, setting: Setting, difference: Measure) -> str:
     if low is not None and high is not None and low <= 0 <= high:
         return f"cannot be told from it ({score_text(tuning, difference)})"
     where = "above" if difference.value > 0 else "below"
-    return f"lies {score_text(tuning, difference.times(1 if difference.value > 0 else -1))} {where}"
+    shift = Measure(abs(difference.value), difference.half_width, "")
+    return f"lies {score_text(tuning, shift)} {where}"
 
 
 def search_text(tuning: Tuning) -> str:

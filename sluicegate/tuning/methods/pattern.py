@@ -31,20 +31,28 @@ class Ranked(Protocol):
 
 T = TypeVar("T", bound=Ranked)
 # asks for a place and what it must beat; is given what is there
-Walk: TypeAlias = Generator[tuple[Place, T | None], T, None]
+Walk: TypeAlias = Generator[tuple[Place, T | None], T, T]
 Exploring: TypeAlias = Generator[tuple[Place, T | None], T, tuple[list[float], T]]
 
 
 class Pattern(Method):
-    """Direct search; all starts go their ways side by side."""
+    """Direct search; all starts go their ways side by side.
+
+    Attributes:
+        ends: Where each walk ended, in the order of the starts, once the search is over.
+    """
 
     starts: ClassVar[bool] = True
+
+    def __init__(self) -> None:
+        self.ends: list[Trial] = []
 
     def search(self, search: Search) -> None:
         """Walk from each start until steps are small."""
         steps = [FIRST_STEP] * search.dimension
         walks: list[Walk[Trial]] = [walk(start, steps) for start in search.problem.starts()]
         asked = {number: next(each) for number, each in enumerate(walks)}
+        ends: dict[int, Trial] = {}
         while asked:
             found = search.judge(
                 [place for place, _ in asked.values()], [rival for _, rival in asked.values()]
@@ -52,15 +60,17 @@ class Pattern(Method):
             for number, trial in zip(list(asked), found, strict=True):
                 try:
                     asked[number] = walks[number].send(trial)
-                except StopIteration:
+                except StopIteration as end:
+                    ends[number] = end.value
                     del asked[number]
             search.tell(1 - len(asked) / len(walks))
+        self.ends = [ends[number] for number in range(len(walks))]
 
 
 def walk(
     start: Place, first: list[float], shrink: float = SHRINK, last: float = LAST_STEP
 ) -> Walk[T]:
-    """Walk from a start to a place from which no step helps.
+    """Walk from a start to a place from which no step helps; returns what is there.
 
     Args:
         start: Where to, each between 0 and 1.
@@ -91,6 +101,7 @@ def walk(
         if found in bases:
             size *= shrink
             steps = [step * shrink for step in steps]
+    return best
 
 
 def _explore(around: list[float], best: T, steps: list[float]) -> Exploring[T]:
