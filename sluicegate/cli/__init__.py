@@ -59,7 +59,7 @@ _COMMANDS = {
             "sluice tune scenarios/light.toml --vary red.max_p=0.01..1:log --vary red.w=all "
             "--discipline 'RED, w = 0.002' --constraint 'loss_ratio<=0.001'",
             "sluice tune scenarios/network/dumbbell.toml --aqm pie --duration 20 "
-            "--vary pie.target=0.001..0.1:log --score 'sojourn_p99 - 1e-8*goodput'",
+            "--vary pie.target=0.001..0.1:log --score 'sojourn_p99 - 1e-5*goodput'",
         ],
     ),
     "results": (

@@ -85,7 +85,8 @@ def sensitivity(problem: Problem, tuned: Trial, fresh: Judge) -> pl.DataFrame:
         for aside in (-_ASIDE, _ASIDE):
             share = min(max(place[number] + aside, 0.0), 1.0)
             value = axis.at(share)
-            if value != tuned.values[number]:
+            # at an end of its range there is nothing beyond
+            if abs(share - place[number]) > _ASIDE / 10 and value != tuned.values[number]:
                 values = (*tuned.values[:number], value, *tuned.values[number + 1 :])
                 asked.append((axis.name, values))
     names = [axis.name for axis in problem.axes]

@@ -17,7 +17,7 @@ def scenario_toml(tuning: Tuning) -> str:
     table = tuning.scenario.table()
     disciplines = table.pop("disciplines")
     told = [
-        f"{tuning.discipline.name}: {', '.join(best.values)} tuned for the least {problem.score}",
+        f"{', '.join(best.values)} tuned for the least {problem.score}",
         *(f"with {each}" for each in problem.constraints),
         f"by {tuning.method}, which gives {measure_text(best.score)} "
         f"in the {problem.world.name} world.",

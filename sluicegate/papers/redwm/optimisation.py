@@ -78,7 +78,7 @@ class Optimum:
         scores = np.array([end.measure.value for end in ends])
         near = int((scores <= scores.min() * (1 + _EQUAL)).sum())
         trials = tuning.trials
-        runs = trials["runs"].mean()
+        runs = float(trials["runs"].to_numpy().mean())
         told = [
             f"The paper's optimisation from {self.per_axis} x {self.per_axis} x {self.per_axis} of "
             f"its 10 x 10 x 10 starts: {trials.height:,} candidates, {runs:.1f} runs of "
