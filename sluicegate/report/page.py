@@ -46,6 +46,12 @@ class _Text:
 
 
 @dataclass(frozen=True)
+class _Commands:
+    lines: Sequence[str]
+    kind: str = "commands"
+
+
+@dataclass(frozen=True)
 class _Section:
     title: str
     anchor: str
@@ -125,7 +131,7 @@ class Page:
         self.title = title
         self.subtitle = subtitle
         self.mark = mark
-        self._parts: list[_Text | _Section | _Heading | _Table | _Figure | _Terms] = []
+        self._parts: list[_Text | _Commands | _Section | _Heading | _Table | _Figure | _Terms] = []
 
     def section(self, title: str) -> None:
         """Start a section."""
@@ -138,6 +144,10 @@ class Page:
     def text(self, paragraph: str) -> None:
         """Add a paragraph."""
         self._parts.append(_Text(paragraph))
+
+    def commands(self, lines: Sequence[str]) -> None:
+        """Add lines to be copied."""
+        self._parts.append(_Commands(lines))
 
     def table(
         self,
