@@ -1,6 +1,8 @@
 """Reports: text, tables, plots and pages."""
 
 import re
+import subprocess
+import sys
 from html.parser import HTMLParser
 
 import numpy as np
@@ -12,6 +14,7 @@ from matplotlib.font_manager import findfont
 from rich.console import Console
 
 import sluicegate as sg
+from sluicegate import store
 from sluicegate.estimate import Measure, student
 from sluicegate.report import figure as plot
 from sluicegate.report import plots
@@ -325,11 +328,46 @@ def test_a_page_of_the_same_results_is_not_drawn_again(tmp_path, monkeypatch):
     monkeypatch.setattr("sluicegate.report.comparison.comparison_page", None)
     before = path.read_text()
     assert write_report(compared, tmp_path).read_text() == before
+    # in another folder it comes from the store, the same to the byte, or is drawn if damaged there
+    elsewhere = write_report(compared, tmp_path / "elsewhere")
+    assert elsewhere.read_bytes() == path.read_bytes()
+    (kept,) = store.folder().glob("*.html.gz")
+    kept.write_bytes(kept.read_bytes()[:-100])
+    with pytest.raises(TypeError):
+        write_report(compared, tmp_path / "damaged")
     other = comparison({"aqm": "drop_tail"}, {"aqm": "red", "label": "RED"})
     with pytest.raises(TypeError):
         write_report(other, tmp_path)
     with pytest.raises(sg.SluiceError, match="figures = gif must be one of pdf, svg, png"):
         write_report(compared, tmp_path, figures="gif")
+
+
+def test_a_cached_comparison_draws_nothing(tmp_path):
+    """Its page is the same to the byte as one that is drawn afresh, in another process."""
+    compared = comparison({"aqm": "drop_tail"}, {"aqm": "red"})
+    page = write_report(compared, tmp_path).read_bytes()
+    path = tmp_path / "small.toml"
+    path.write_text(compared.scenario.to_toml())
+    code = (
+        "import sys; from sluicegate.cli import main\n"
+        "for out in sys.argv[2:]:\n"
+        "    before = set(sys.modules)\n"
+        "    main(['compare', sys.argv[1], '--out', out])\n"
+        "    print('drawn' if 'matplotlib' in set(sys.modules) - before else 'kept')"
+    )
+
+    def reports(*names):
+        folders = [str(tmp_path / name) for name in names]
+        command = [sys.executable, "-c", code, str(path), *folders]
+        done = subprocess.run(command, capture_output=True, text=True, check=True)
+        return [line for line in done.stdout.splitlines() if line in ("drawn", "kept")]
+
+    assert reports("one") == ["kept"]
+    assert (tmp_path / "one" / "report.html").read_bytes() == page
+    for kept in store.folder().glob("*.html.gz"):
+        kept.unlink()
+    assert reports("two") == ["drawn"]
+    assert (tmp_path / "two" / "report.html").read_bytes() == page
 
 
 def test_differences_are_of_pairs_that_see_the_same_arrivals(tmp_path):
