@@ -26,7 +26,7 @@ mod with_bpf {
 
     use serde_json::{Map, Value, json};
     use sluice_aqm::Verdict;
-    use sluice_kernel::{Counts, Fixed, Kind};
+    use sluice_kernel::{Counts, Fixed, Kind, LOG_COLUMNS, Program};
 
     use crate::{
         Failure,
@@ -44,12 +44,23 @@ mod with_bpf {
                 }
                 Ok(())
             }
+            QdiscCommand::Log(options) => {
+                println!("{LOG_COLUMNS}");
+                for (number, happened) in Kind::named(&options.kind)?.log()?.iter().enumerate() {
+                    println!("{},{happened}", number + 1);
+                }
+                Ok(())
+            }
             QdiscCommand::Remove(options) => Ok(Kind::named(&options.kind)?.remove()?),
         }
     }
 
     fn save(options: &CompileOptions) -> Result<(), Failure> {
-        let object = compiled(&options.aqm)?;
+        let program = match options.flow_queues {
+            true => Program::FlowQueues,
+            false => Program::Qdisc,
+        };
+        let object = compiled(&options.aqm, program)?;
         fs::write(&options.object, object.bytes)
             .map_err(|error| Failure::writing(&options.object, &error))
     }
@@ -61,6 +72,10 @@ mod with_bpf {
             instances: 8,
             is_shaped: !options.unshaped,
             tells: false,
+            // of a ring buffer: a power of 2
+            log_bytes: options
+                .log
+                .map_or(0, |megabytes| (megabytes << 20).next_power_of_two()),
             ..ready.fixed
         };
         let kind = Kind::named(&options.kind)?;

@@ -34,8 +34,8 @@ pub struct Standing {
     pub counts: Counts,
     /// Whether it stands before an interface.
     pub is_used: bool,
-    /// Its AQM.
-    pub aqm: Running,
+    /// Its AQM; with several queues each has one of its own, and there is none to show.
+    pub aqm: Option<Running>,
     /// Sojourns, delays and latenesses: pairs of ns and packets.
     pub times: [Vec<(u64, u64)>; TIMES],
     /// For how long k packets waited, ns, by k.
@@ -114,7 +114,11 @@ impl AtWork {
         Ok(Standing {
             counts: instance.counts(),
             is_used: instance.is_used(),
-            aqm: aqm.resume(instance.state(aqm.config().len())),
+            aqm: self
+                .fixed
+                .flow_queues
+                .is_none()
+                .then(|| aqm.resume(instance.state(aqm.config().len()))),
             times,
             lengths_ns,
         })

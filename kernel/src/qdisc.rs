@@ -12,11 +12,11 @@ use libbpf_rs::{
 use sluice_aqm::Configured;
 
 use crate::{
-    AtWork, Counts, Fixed, KernelError, Settings,
+    AtWork, Counts, Fixed, Happened, KernelError, Settings,
     at_work::TIMES,
-    compile::Object,
+    compile::{Object, Program},
     counts::Instance,
-    marks,
+    logged, marks,
     refusal::{load, lost},
 };
 
@@ -109,6 +109,9 @@ impl Kind {
         for mut map in loaded.maps_mut() {
             match map.name().to_str() {
                 Some("instances") => map.pin(self.folder.join("instances")).map_err(lost)?,
+                Some("happenings") if fixed.log_bytes > 0 => {
+                    map.pin(self.folder.join("log")).map_err(lost)?;
+                }
                 Some("qdisc") => {
                     let link = map.attach_struct_ops();
                     let mut link = link.map_err(|error| {
@@ -131,7 +134,11 @@ impl Kind {
         for mut map in open.maps_mut() {
             match map.name().to_str() {
                 Some("instances") => map.set_max_entries(fixed.instances)?,
-                Some("ring") => map.set_max_entries(fixed.instances * fixed.places())?,
+                Some("places") => map.set_max_entries(fixed.instances * fixed.places())?,
+                Some("lanes") => map.set_max_entries(fixed.instances * fixed.queues())?,
+                Some("happenings") if fixed.log_bytes > 0 => {
+                    map.set_max_entries(fixed.log_bytes)?;
+                }
                 Some("times") => map.set_max_entries(told * TIMES as u32)?,
                 Some("lengths") if fixed.tells => map.set_max_entries(told * fixed.places())?,
                 Some(".rodata.fixed") => map.set_initial_value(&fixed.bytes())?,
@@ -165,6 +172,22 @@ impl Kind {
             counts.extend(instance.is_used().then(|| instance.counts()));
         }
         Ok(counts)
+    }
+
+    /// Takes all that has happened since out of the log of its decisions, in order.
+    ///
+    /// # Errors
+    /// If the kernel has no such kind, or if that keeps no log.
+    pub fn log(&self) -> Result<Vec<Happened>, KernelError> {
+        let pinned = self.folder.join("log");
+        if self.folder.exists() && !pinned.exists() {
+            return Err(KernelError::Missing(format!(
+                "{} keeps no log: it was installed without --log",
+                self.name()
+            )));
+        }
+        let map = MapHandle::from_pinned_path(pinned).map_err(|_| self.is_missing())?;
+        logged::take(&map)
     }
 
     /// The process that is to take the kind away; 0 if it is to stay, or if that is not known.
@@ -213,7 +236,11 @@ pub fn check_kernel() -> Result<(), KernelError> {
 
 /// Whether an object is one of the AQM: of another one, the config would be read wrongly.
 fn check_object(object: &Object, aqm: &Configured) -> Result<(), KernelError> {
-    let functions = aqm.class().base.as_ref().unwrap_or(&aqm.class().name);
+    let base = aqm.class().base.as_ref().unwrap_or(&aqm.class().name);
+    let functions = &match object.program {
+        Program::FlowQueues => format!("{base} with flow queues"),
+        _ => base.clone(),
+    };
     let refuse = |what: &str| {
         Err(KernelError::Missing(format!(
             "the object is {what}, not {functions} compiled as a qdisc"

@@ -3,8 +3,8 @@
 use std::fs;
 
 use sluice_aqm::Configured;
-use sluice_kernel::{Device, Fixed, KernelError, Object, Program, compile};
-use sluice_scenario::{AqmName, Fifo, Scheduler};
+use sluice_kernel::{Device, Fixed, KernelError, Object, Order, Program, compile};
+use sluice_scenario::{AqmName, Scheduler};
 
 use crate::{
     Failure,
@@ -47,13 +47,19 @@ impl Ready {
             ));
         }
         let name = aqm_of(&settings.forward);
+        let flow_queues = flow_queues(&settings.forward.discipline.scheduler);
+        let program = match flow_queues {
+            Some(_) => Program::FlowQueues,
+            None => Program::Qdisc,
+        };
         let object = match &options.object {
             Some(path) => Object {
                 bytes: fs::read(path)
                     .map_err(|error| Failure(format!("{}: {error}", path.display())))?,
                 name,
+                program,
             },
-            None => compiled(&name)?,
+            None => compiled(&name, program)?,
         };
         Ok(Self {
             object,
@@ -63,6 +69,8 @@ impl Ready {
                 most_packets: words.limit_packets,
                 is_shaped: true,
                 tells: true,
+                flow_queues,
+                log_bytes: 0,
                 marks_at,
             },
             settings: words,
@@ -83,9 +91,19 @@ pub fn device(text: &str) -> Result<Device, Failure> {
 ///
 /// # Errors
 /// If there is no such AQM, or if the compiler refuses it.
-pub fn compiled(aqm: &str) -> Result<Object, Failure> {
+pub fn compiled(aqm: &str, program: Program) -> Result<Object, Failure> {
     let (class, own) = verify::chosen(aqm)?;
-    Ok(compile(Program::Qdisc, class, own.as_deref())?)
+    Ok(compile(program, class, own.as_deref())?)
+}
+
+/// The order of a scheduler, and the number of its queues; `None` for a FIFO.
+pub fn flow_queues(scheduler: &Scheduler) -> Option<(Order, u32)> {
+    match scheduler {
+        Scheduler::Fifo(_) => None,
+        Scheduler::Sfq(sfq) => Some((Order::Sfq, sfq.queues)),
+        Scheduler::Drr(drr) => Some((Order::Drr, drr.queues)),
+        Scheduler::Fq(fq) => Some((Order::Fq, fq.queues)),
+    }
 }
 
 /// The AQM's name or header.
@@ -106,9 +124,12 @@ pub fn words(
     owner: u32,
 ) -> Result<(Configured, sluice_kernel::Settings), Failure> {
     let link = &settings.forward;
-    if link.discipline.scheduler != Scheduler::Fifo(Fifo {}) {
-        return Err(Failure("in the kernel, scheduler must be fifo".into()));
-    }
+    let (quantum_bytes, perturbation_s) = match &link.discipline.scheduler {
+        Scheduler::Fifo(_) => (0, 0.0),
+        Scheduler::Sfq(sfq) => (0, sfq.perturbation_s),
+        Scheduler::Drr(drr) => (drr.quantum_bytes, 0.0),
+        Scheduler::Fq(fq) => (fq.quantum_bytes, 0.0),
+    };
     let aqm = link.discipline.configured();
     Ok((
         aqm.expect("settings have no AQM of a program"),
@@ -116,6 +137,8 @@ pub fn words(
             rate_bps: link.rate_bps,
             limit_packets: link.buffer.limit,
             limit_bytes: link.buffer.limit_bytes,
+            perturbation_ns: sluice_scenario::ns(perturbation_s),
+            quantum_bytes,
             victim: link.discipline.victim(&link.buffer).into(),
             ecn: link.ecn(),
             seed: settings.seed,
