@@ -233,9 +233,9 @@ pub struct ObjectOptions {
     #[arg(long, value_name = "FILE.o")]
     pub object: Option<PathBuf>,
     /// Where packets come in behind the qdisc: the other end of a veth. Marks (ecn=true) are set
-    /// there, as no qdisc of BPF can write to packets.
+    /// there, as no qdisc of BPF can write to packets. Once for each interface.
     #[arg(long, value_name = "[NAMESPACE/]NAME")]
-    pub marks_at: Option<String>,
+    pub marks_at: Vec<String>,
 }
 
 /// `sluiced top`.

@@ -72,7 +72,7 @@ impl AtWork {
                 settings.limit_packets
             )));
         }
-        if settings.ecn && self.fixed.marks_at.is_none() {
+        if settings.ecn && self.fixed.marks_at.is_empty() {
             return Err(KernelError::Missing(
                 "ecn must be false where no program sets marks behind the qdisc".into(),
             ));

@@ -40,10 +40,12 @@ static INLINE u32 *mark_of(u32 number)
 	return map_lookup(&to_mark, &key);
 }
 
-static INLINE void note_mark(const struct instance *instance, u32 packet)
+/* A packet is marked. As with Linux's RED, tc tells of it as an overlimit. */
+static INLINE void note_mark(struct Qdisc *sch, const struct instance *instance, u32 packet)
 {
 	u32 number = carried(instance, packet), *mark;
 
+	sch->qstats.overlimits++;
 	if (!fixed.marks)
 		return;
 	mark = mark_of(number);

@@ -170,7 +170,7 @@ SECTION("struct_ops/enqueue") int enqueue(u64 *context)
 	why = verdict;
 	give_number(instance, skb);
 	if (verdict == AQM_MARK)
-		note_mark(instance, arrived.packet);
+		note_mark(sch, instance, arrived.packet);
 	if (is_drop(verdict) && !make_room(sch, instance, number, now_ns, arrived.bytes, verdict,
 					   candidate, to_free))
 		goto drop;
@@ -261,7 +261,7 @@ static INLINE struct sk_buff *leave(struct Qdisc *sch, struct instance *instance
 		return 0;
 	}
 	if (verdict == AQM_MARK)
-		note_mark(instance, waited.packet);
+		note_mark(sch, instance, waited.packet);
 	ready_ns = occupy(instance, now_ns, waited.since_ns, waited.bytes);
 	sent(instance, number, lane, waited.bytes);
 	log_time(HAPPENED_SEND, number, waited.packet, 0, 0, now_ns, instance->free_ns);

@@ -54,7 +54,7 @@ struct qdisc_skb_head {
 } FOUND_BY_LIBBPF;
 
 struct gnet_stats_queue {
-	u32 backlog, drops;
+	u32 backlog, drops, overlimits;
 } FOUND_BY_LIBBPF;
 
 struct Qdisc {

@@ -102,9 +102,10 @@ impl Kind {
                 self.folder.display()
             ))
         })?;
-        if let Some(device) = &fixed.marks_at {
+        for (number, device) in fixed.marks_at.iter().enumerate() {
             let mut link = marks::attach(loaded, device)?;
-            link.pin(self.folder.join("marks")).map_err(lost)?;
+            let pinned = self.folder.join(format!("marks{number}"));
+            link.pin(pinned).map_err(lost)?;
         }
         for mut map in loaded.maps_mut() {
             match map.name().to_str() {
@@ -152,7 +153,7 @@ impl Kind {
         }
         for mut program in open.progs_mut() {
             if program.name() == marks::PROGRAM {
-                program.set_autoload(fixed.marks_at.is_some());
+                program.set_autoload(!fixed.marks_at.is_empty());
             }
         }
         Ok(())

@@ -34,8 +34,8 @@ pub struct Fixed {
     pub flow_queues: Option<(Order, u32)>,
     /// Bytes of a log of decisions, a power of 2 and some pages; 0: none.
     pub log_bytes: u32,
-    /// Where packets come in behind the qdisc, if early drops shall become marks.
-    pub marks_at: Option<Device>,
+    /// Where packets come in behind its interfaces, if early drops shall become marks.
+    pub marks_at: Vec<Device>,
 }
 
 impl Fixed {
@@ -50,7 +50,7 @@ impl Fixed {
     }
 
     pub(crate) fn bytes(&self) -> Vec<u8> {
-        let marks = self.marks_at.is_some();
+        let marks = !self.marks_at.is_empty();
         let logs = self.log_bytes > 0;
         let order: u32 = match self.flow_queues {
             None | Some((Order::Sfq, _)) => 0,

@@ -37,9 +37,9 @@ impl Ready {
     /// # Errors
     /// What a qdisc cannot do, what the compiler says, or an object that cannot be read.
     pub fn new(settings: &Settings, options: &ObjectOptions, owner: u32) -> Result<Self, Failure> {
-        let marks_at = options.marks_at.as_deref().map(device).transpose()?;
+        let marks_at = options.marks_at.iter().map(|text| device(text)).collect::<Result<Vec<_>, _>>()?;
         let (aqm, words) = words(settings, owner)?;
-        if words.ecn && marks_at.is_none() {
+        if words.ecn && marks_at.is_empty() {
             return Err(Failure(
                 "in the kernel, ecn takes --marks-at: a BPF qdisc cannot write to packets, so a \
                  second program sets marks where they come in behind it, at the other end of a veth"
