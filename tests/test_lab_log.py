@@ -113,7 +113,7 @@ def bring_logs(cases, folder):
     for number, case in enumerate(cases):
         try:
             files[case.object] = files.get(case.object) or compiled(
-                case.aqm, flow_queues=case.scheduler != "fifo"
+                case.aqm, flow_queues=case.scheduler != "fifo", log=True
             )
         except SluiceError as error:
             pytest.skip(str(error))

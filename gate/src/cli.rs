@@ -70,6 +70,9 @@ pub struct CompileOptions {
     /// With several queues, for the schedulers sfq, drr and fq.
     #[arg(long)]
     pub flow_queues: bool,
+    /// With a log of all decisions.
+    #[arg(long)]
+    pub log: bool,
 }
 
 /// `sluiced qdisc install`.

@@ -56,9 +56,9 @@ mod with_bpf {
     }
 
     fn save(options: &CompileOptions) -> Result<(), Failure> {
-        let program = match options.flow_queues {
-            true => Program::FlowQueues,
-            false => Program::Qdisc,
+        let program = Program::Qdisc {
+            flow_queues: options.flow_queues,
+            log: options.log,
         };
         let object = compiled(&options.aqm, program)?;
         fs::write(&options.object, object.bytes)
@@ -67,15 +67,11 @@ mod with_bpf {
 
     fn install(options: &InstallOptions) -> Result<(), Failure> {
         let settings = in_kernel::read(&options.link)?;
-        let ready = Ready::new(&settings, &options.object, 0)?;
+        let ready = Ready::new(&settings, &options.object, 0, options.log)?;
         let fixed = Fixed {
             instances: 8,
             is_shaped: !options.unshaped,
             tells: false,
-            // of a ring buffer: a power of 2
-            log_bytes: options
-                .log
-                .map_or(0, |megabytes| (megabytes << 20).next_power_of_two()),
             ..ready.fixed
         };
         let kind = Kind::named(&options.kind)?;

@@ -101,7 +101,9 @@ impl AtWork {
     /// If the kernel does not tell.
     pub fn standing(&self, number: u32) -> Result<Standing, KernelError> {
         let aqm = self.aqm.as_ref().expect("it is set as it is installed");
-        let instance = Instance(self.read("instances", number)?);
+        let instances = self.read(".data.instances", 0)?;
+        let instance = Instance::all(&instances).nth(number as usize);
+        let instance = instance.expect("as many as a kind may have");
         let mut times: [Vec<(u64, u64)>; TIMES] = Default::default();
         let mut lengths_ns = Vec::new();
         if self.fixed.tells {

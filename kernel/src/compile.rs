@@ -12,10 +12,13 @@ use crate::KernelError;
 pub enum Program {
     /// One that answers questions.
     Judge,
-    /// A queue discipline with one queue.
-    Qdisc,
-    /// One with several, over which flows are spread.
-    FlowQueues,
+    /// A queue discipline.
+    Qdisc {
+        /// With several queues, over which flows are spread.
+        flow_queues: bool,
+        /// With a log of all decisions.
+        log: bool,
+    },
 }
 
 /// What the programs include.
@@ -35,7 +38,7 @@ impl Program {
     fn source(self) -> (&'static str, &'static str) {
         match self {
             Self::Judge => ("judge.bpf.c", include_str!("judge.bpf.c")),
-            Self::Qdisc | Self::FlowQueues => ("qdisc.bpf.c", include_str!("qdisc.bpf.c")),
+            Self::Qdisc { .. } => ("qdisc.bpf.c", include_str!("qdisc.bpf.c")),
         }
     }
 }
@@ -91,9 +94,13 @@ pub fn compile(program: Program, class: &Class, own: Option<&str>) -> Result<Obj
     if program != Program::Judge && !has.occupancy {
         flags.extend(INLINED.map(str::to_owned));
     }
-    let has_flow_queues = program == Program::FlowQueues;
+    let (has_flow_queues, has_log) = match program {
+        Program::Judge => (false, false),
+        Program::Qdisc { flow_queues, log } => (flow_queues, log),
+    };
     for (flag, given) in [
         ("-DFLOW_QUEUES", has_flow_queues),
+        ("-DLOGS", has_log),
         ("-DHAS_DEPART", has.depart),
         ("-DHAS_TICK", has.tick),
         ("-DHAS_OCCUPANCY", has.occupancy),

@@ -14,10 +14,16 @@
 #define TEXT_(a) #a
 #define TEXT(a) TEXT_(a)
 #ifdef FLOW_QUEUES
-const char aqm_name[64] SECTION(".rodata.aqm") = TEXT(AQM) " with flow queues";
+#define QUEUES_TEXT " with flow queues"
 #else
-const char aqm_name[64] SECTION(".rodata.aqm") = TEXT(AQM);
+#define QUEUES_TEXT ""
 #endif
+#ifdef LOGS
+#define LOG_TEXT " with a log"
+#else
+#define LOG_TEXT ""
+#endif
+const char aqm_name[64] SECTION(".rodata.aqm") = TEXT(AQM) QUEUES_TEXT LOG_TEXT;
 
 #define INSTANCES 8
 /* The odd number next to 2^64 over the golden ratio */
@@ -32,10 +38,10 @@ const volatile struct {
 	u32 is_shaped;	/* 0: the interface sets the pace */
 	u32 tells;	/* keeps distributions and samples */
 	u32 marks;	/* marks.bpf.h stands behind it */
-	u32 logs;	/* keeps a log of decisions */
+	u32 instances;	/* interfaces that it may stand before */
 	u32 scheduler;	/* enum scheduler, with flow queues */
 	u32 queues;	/* of each instance, with flow queues */
-} fixed SECTION(".rodata.fixed") = { 1, 0, 0, 0, 0, 0, 1 };
+} fixed SECTION(".rodata.fixed") = { 1, 0, 0, 0, 1, 0, 1 };
 
 struct settings {
 	u64 rate_bps;		/* of the link, at least 1 */
@@ -125,18 +131,15 @@ struct instance {
 	struct wish spare;
 };
 
-struct {
-	int (*type)[MAP_TYPE_ARRAY];
-	u32 *key;
-	struct instance *value;
-	int (*max_entries)[INSTANCES];
-} instances SECTION(".maps");
+/* One value of one map: to find an entry takes four instructions. */
+struct instance instances[INSTANCES] SECTION(".data.instances") = { { { { 0 } } } };
+
+/* In the field `limit` of a qdisc that has an entry, beside its number. */
+#define HAS_ENTRY INSTANCES
 
 static INLINE struct instance *instance_of(struct Qdisc *sch)
 {
-	u32 number = sch->limit - 1;
-
-	return map_lookup(&instances, &number);
+	return &instances[sch->limit & (INSTANCES - 1)];
 }
 
 /* The last step of SplitMix64: Steele et al. 2014. */

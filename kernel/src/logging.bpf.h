@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * What a qdisc asked its AQM, told it and did, where `fixed.logs`: event after event, so that the
+ * What a qdisc asked its AQM, told it and did, where the compiler is given LOGS: event after event, so that the
  * engine's queue can be asked the same. logged.rs reads it.
  */
 #ifndef SLUICEGATE_LOGGING_BPF_H
@@ -19,6 +19,8 @@ enum happening {
 	HAPPENED_SEND,		/* the link is busy with it until `view.idle_since_ns` */
 	HAPPENED_BEGIN,		/* the qdisc is there */
 };
+
+#ifdef LOGS
 
 #define LOG_BYTES (1 << 12)
 
@@ -45,8 +47,6 @@ static INLINE void log(enum happening what, u32 queue, u32 packet, u32 index, u3
 {
 	struct happened *happened;
 
-	if (!fixed.logs)
-		return;
 	happened = ringbuf_reserve(&happenings, sizeof(*happened), 0);
 	if (!happened) {
 		unlogged++;
@@ -61,6 +61,12 @@ static INLINE void log(enum happening what, u32 queue, u32 packet, u32 index, u3
 	happened->view = *view;
 	ringbuf_submit(happened, NO_WAKEUP);
 }
+
+#else
+
+#define log(what, queue, packet, index, verdict, view)
+
+#endif
 
 /* What concerns no AQM. */
 static INLINE void log_time(enum happening what, u32 queue, u32 packet, u32 index, u32 verdict,

@@ -8,11 +8,11 @@
  * HAS_TICK, HAS_OCCUPANCY where it has these functions, WANTS_CANDIDATE, WANTS_FLOW where flows are
  * looked at, and FLOW_QUEUES.
  *
- * A kind of qdisc serves up to INSTANCES interfaces; each has an entry of the map `instances`, with
+ * A kind of qdisc serves up to INSTANCES interfaces; each has an entry of `instances`, with
  * AQMs and state of its own, and a part of the map `places`, in which its packets wait. The kernel
  * holds a qdisc's lock around enqueue, dequeue and reset, so nothing here is locked. The number of
- * a qdisc's entry, plus 1, stands in its field `limit`: no part of the kernel but the qdisc itself
- * reads that, and a look into a table of hashes would cost more than most AQMs.
+ * a qdisc's entry stands in its field `limit`: no part of the kernel but the qdisc itself reads
+ * that, and a look into a table of hashes would cost more than most AQMs.
  */
 #include HEADER
 #include "qdisc.bpf.h"
@@ -147,11 +147,6 @@ SECTION("struct_ops/enqueue") int enqueue(u64 *context)
 	enum aqm_verdict verdict, why;
 	struct lane *lane;
 
-	if (!instance) {
-		sch->qstats.drops++;
-		bpf_qdisc_skb_drop(skb, to_free);
-		return NET_XMIT_DROP;
-	}
 	heed(instance, sch->q.qlen, now_ns);
 	if (!sch->q.qlen && now_ns >= instance->free_ns)
 		fall_idle(sch, instance);
@@ -288,8 +283,6 @@ SECTION("struct_ops/dequeue") struct sk_buff *dequeue(u64 *context)
 	if (!sch->q.qlen)
 		return 0;
 	instance = instance_of(sch);
-	if (!instance)
-		return 0;
 	/*
 	 * The kernel asks after each arrival, and again after each departure. To look at the clock
 	 * again takes longer than all the rest here; if too early an instant is taken for now, the
@@ -332,10 +325,10 @@ SECTION("struct_ops/init") int init(u64 *context)
 	u64 now_ns = ktime_get_ns();
 	u32 number;
 
-	FOR_UP_TO(INSTANCES) {
-		number = (u32)turn;
-		instance = map_lookup(&instances, &number);
-		if (!instance || instance->is_used)
+	FOR_UP_TO(fixed.instances) {
+		number = (u32)turn & (INSTANCES - 1);
+		instance = &instances[number];
+		if (instance->is_used)
 			continue;
 		instance->is_used = 1;
 		instance->number = number;
@@ -347,7 +340,7 @@ SECTION("struct_ops/init") int init(u64 *context)
 		heed(instance, 0, now_ns);
 		begin_aqms(instance, 0, now_ns);
 		log_time(HAPPENED_BEGIN, 0, 0, 0, 0, now_ns, 0);
-		sch->limit = number + 1;
+		sch->limit = HAS_ENTRY | number;
 		break;
 	}
 	return sch->limit ? 0 : NO_SPACE_LEFT;
@@ -361,7 +354,8 @@ SECTION("struct_ops/reset") void reset(u64 *context)
 	struct sk_buff *skb;
 	struct place *place;
 
-	if (!instance)
+	/* also called after an `init` that found no entry */
+	if (!sch->limit)
 		return;
 	tell_length(sch, instance, now_ns);
 	instance->counts.left += sch->q.qlen;
@@ -387,7 +381,7 @@ SECTION("struct_ops/destroy") void destroy(u64 *context)
 	struct instance *instance = instance_of(sch);
 
 	/* also called after an `init` that found no entry */
-	if (instance)
+	if (sch->limit)
 		instance->is_used = 0;
 }
 

@@ -109,7 +109,7 @@ impl Kind {
         }
         for mut map in loaded.maps_mut() {
             match map.name().to_str() {
-                Some("instances") => map.pin(self.folder.join("instances")).map_err(lost)?,
+                Some(".data.instances") => map.pin(self.folder.join("instances")).map_err(lost)?,
                 Some("happenings") if fixed.log_bytes > 0 => {
                     map.pin(self.folder.join("log")).map_err(lost)?;
                 }
@@ -134,7 +134,6 @@ impl Kind {
         let told = if fixed.tells { fixed.instances } else { 1 };
         for mut map in open.maps_mut() {
             match map.name().to_str() {
-                Some("instances") => map.set_max_entries(fixed.instances)?,
                 Some("places") => map.set_max_entries(fixed.instances * fixed.places())?,
                 Some("lanes") => map.set_max_entries(fixed.instances * fixed.queues())?,
                 Some("happenings") if fixed.log_bytes > 0 => {
@@ -166,13 +165,10 @@ impl Kind {
     pub fn counts(&self) -> Result<Vec<Counts>, KernelError> {
         let map = MapHandle::from_pinned_path(self.folder.join("instances"))
             .map_err(|_| self.is_missing())?;
-        let mut counts = Vec::new();
-        for number in 0..map.max_entries() {
-            let value = map.lookup(&number.to_ne_bytes(), MapFlags::ANY);
-            let instance = Instance(value.map_err(lost)?.expect("an array has all its values"));
-            counts.extend(instance.is_used().then(|| instance.counts()));
-        }
-        Ok(counts)
+        let value = map.lookup(&[0; 4], MapFlags::ANY).map_err(lost)?;
+        let value = value.expect("an array has all its values");
+        let used = Instance::all(&value).filter(Instance::is_used);
+        Ok(used.map(|instance| instance.counts()).collect())
     }
 
     /// Takes all that has happened since out of the log of its decisions, in order.
@@ -198,7 +194,8 @@ impl Kind {
         value
             .ok()
             .flatten()
-            .map_or(0, |value| Instance(value).owner())
+            .and_then(|value| Some(Instance::all(&value).next()?.owner()))
+            .unwrap_or(0)
     }
 
     /// Takes the kind away. Qdiscs of it go on until they are taken away with `tc`.
@@ -238,10 +235,11 @@ pub fn check_kernel() -> Result<(), KernelError> {
 /// Whether an object is one of the AQM: of another one, the config would be read wrongly.
 fn check_object(object: &Object, aqm: &Configured) -> Result<(), KernelError> {
     let base = aqm.class().base.as_ref().unwrap_or(&aqm.class().name);
-    let functions = &match object.program {
-        Program::FlowQueues => format!("{base} with flow queues"),
-        _ => base.clone(),
-    };
+    let mut functions = base.clone();
+    if let Program::Qdisc { flow_queues, log } = object.program {
+        functions += if flow_queues { " with flow queues" } else { "" };
+        functions += if log { " with a log" } else { "" };
+    }
     let refuse = |what: &str| {
         Err(KernelError::Missing(format!(
             "the object is {what}, not {functions} compiled as a qdisc"

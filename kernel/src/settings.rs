@@ -51,7 +51,6 @@ impl Fixed {
 
     pub(crate) fn bytes(&self) -> Vec<u8> {
         let marks = !self.marks_at.is_empty();
-        let logs = self.log_bytes > 0;
         let order: u32 = match self.flow_queues {
             None | Some((Order::Sfq, _)) => 0,
             Some((Order::Drr, _)) => 1,
@@ -62,7 +61,7 @@ impl Fixed {
             self.is_shaped.into(),
             self.tells.into(),
             marks.into(),
-            logs.into(),
+            self.instances,
             order,
             self.queues(),
         ];

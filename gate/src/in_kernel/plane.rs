@@ -44,7 +44,7 @@ pub fn run(options: &RunOptions) -> Result<(), Failure> {
     let device = device(name.expect("clap asks for it"))?;
     let kind = Kind::named(&options.kernel.kind)?;
     check::refuse_what_is_left(&kind, &device)?;
-    let ready = Ready::new(&settings, &options.kernel.object, process::id())?;
+    let ready = Ready::new(&settings, &options.kernel.object, process::id(), None)?;
     let memory = memory::bound_in_kernel(&settings);
     let plane = InKernel::start(kind, device, &settings, &ready)?;
     let needs = Needs {

@@ -32,11 +32,17 @@ pub struct Ready {
 }
 
 impl Ready {
-    /// `owner` is the process that takes the kind away; 0 if it is to stay.
+    /// `owner` is the process that takes the kind away; 0 if it is to stay. `log_megabytes` are for
+    /// a log of all decisions.
     ///
     /// # Errors
     /// What a qdisc cannot do, what the compiler says, or an object that cannot be read.
-    pub fn new(settings: &Settings, options: &ObjectOptions, owner: u32) -> Result<Self, Failure> {
+    pub fn new(
+        settings: &Settings,
+        options: &ObjectOptions,
+        owner: u32,
+        log_megabytes: Option<u32>,
+    ) -> Result<Self, Failure> {
         let marks_at = options.marks_at.iter().map(|text| device(text)).collect::<Result<Vec<_>, _>>()?;
         let (aqm, words) = words(settings, owner)?;
         if words.ecn && marks_at.is_empty() {
@@ -48,9 +54,9 @@ impl Ready {
         }
         let name = aqm_of(&settings.forward);
         let flow_queues = flow_queues(&settings.forward.discipline.scheduler);
-        let program = match flow_queues {
-            Some(_) => Program::FlowQueues,
-            None => Program::Qdisc,
+        let program = Program::Qdisc {
+            flow_queues: flow_queues.is_some(),
+            log: log_megabytes.is_some(),
         };
         let object = match &options.object {
             Some(path) => Object {
@@ -70,7 +76,8 @@ impl Ready {
                 is_shaped: true,
                 tells: true,
                 flow_queues,
-                log_bytes: 0,
+                // of a ring buffer: a power of 2
+                log_bytes: log_megabytes.map_or(0, |count| (count << 20).next_power_of_two()),
                 marks_at,
             },
             settings: words,
