@@ -22,7 +22,7 @@ pub enum Program {
 }
 
 /// What the programs include.
-const SHARED: [(&str, &str); 9] = [
+const SHARED: [(&str, &str); 10] = [
     ("qdisc.bpf.h", include_str!("qdisc.bpf.h")),
     ("instance.bpf.h", include_str!("instance.bpf.h")),
     ("marks.bpf.h", include_str!("marks.bpf.h")),
@@ -31,6 +31,7 @@ const SHARED: [(&str, &str); 9] = [
     ("heeding.bpf.h", include_str!("heeding.bpf.h")),
     ("fifo.bpf.h", include_str!("fifo.bpf.h")),
     ("flows.bpf.h", include_str!("flows.bpf.h")),
+    ("turns.bpf.h", include_str!("turns.bpf.h")),
     ("waiting.bpf.h", include_str!("waiting.bpf.h")),
 ];
 

@@ -163,8 +163,14 @@ impl Kind {
     /// # Errors
     /// If the kernel has no such kind.
     pub fn counts(&self) -> Result<Vec<Counts>, KernelError> {
-        let map = MapHandle::from_pinned_path(self.folder.join("instances"))
-            .map_err(|_| self.is_missing())?;
+        let pinned = self.folder.join("instances");
+        if self.folder.exists() && !pinned.exists() {
+            return Err(KernelError::Missing(format!(
+                "{0}: its map instances is missing: sluiced qdisc remove {0}",
+                self.name()
+            )));
+        }
+        let map = MapHandle::from_pinned_path(pinned).map_err(|_| self.is_missing())?;
         let value = map.lookup(&[0; 4], MapFlags::ANY).map_err(lost)?;
         let value = value.expect("an array has all its values");
         let used = Instance::all(&value).filter(Instance::is_used);
