@@ -38,7 +38,7 @@ giants() {
     tc -n router qdisc add dev out root giants
     ip netns exec server nc -l -p 9000 >/tmp/got &
     sleep 0.2
-    time -f %e -o /out/$1.took ip netns exec router nc 10.9.0.2 9000 </tmp/sent
+    ip netns exec router time -f %e -o /out/$1.took nc 10.9.0.2 9000 </tmp/sent
     wait $!
     cmp /tmp/sent /tmp/got && echo same >/out/$1.same
     tc -n router -s qdisc show dev out >/out/$1.tc
