@@ -53,6 +53,15 @@ _COMMANDS = {
             "sluice sweep scenarios/light.toml --vary red.max_p=0.01..1:7:log --figure max_p.pdf",
         ],
     ),
+    "tune": (
+        "tune",
+        [
+            "sluice tune scenarios/light.toml --vary red.max_p=0.01..1:log --vary red.w=all "
+            "--discipline 'RED, w = 0.002' --constraint 'loss_ratio<=0.001'",
+            "sluice tune scenarios/network/dumbbell.toml --aqm pie --duration 20 "
+            "--vary pie.target=0.001..0.1:log --score 'sojourn_p99 - 1e-5*goodput'",
+        ],
+    ),
     "results": (
         "results",
         [
