@@ -36,7 +36,8 @@ ip route add 10.9.0.2 dev spare
 giants() {
     sluiced qdisc install giants --aqm codel:scheduler=$1 --rate 50e6 --limit 1000 --object /lab/$2
     tc -n router qdisc add dev out root giants
-    ip netns exec server nc -l -p 9000 >/tmp/got &
+    # nc ends with its input
+    sleep 100 | ip netns exec server nc -l -p 9000 >/tmp/got &
     sleep 0.2
     ip netns exec router time -f %e -o /out/$1.took nc 10.9.0.2 9000 </tmp/sent
     wait $!
@@ -55,8 +56,8 @@ rm /sys/fs/bpf/sluice/torn/instances
 ! sluiced qdisc show torn 2>>/out/refused
 sluiced qdisc remove torn
 # places for 2^27 packets are 4 GB
-! sluiced qdisc install vast --aqm drop_tail --rate 1e6 --limit 50000000 --object /lab/drop_tail.o \\
-    2>>/out/refused
+! sluiced qdisc install vast --aqm drop_tail --rate 1e6 --limit 50000000 \\
+    --object /lab/drop_tail.o 2>>/out/refused
 ls /sys/fs/bpf/sluice >/out/left.vast
 umount /sys/fs/bpf
 ! sluiced qdisc install bare --aqm drop_tail --rate 1e6 --limit 10 --object /lab/drop_tail.o \\
@@ -66,7 +67,7 @@ mount -t bpf bpf /sys/fs/bpf
 # memory runs out while packets pass: what takes it is killed, and nothing else
 sluiced qdisc install tight --aqm pie --rate 20e6 --limit 1000 --object /lab/pie.o
 tc qdisc add dev spare root tight
-(tail /dev/zero; echo $? >/out/hungry) 2>/dev/null &
+(tail /dev/zero || echo $? >/out/hungry) 2>/dev/null &
 /lab/load 4 1500 0 >/out/tight.load
 wait $!
 /lab/load 4 200 0 >>/out/tight.load
