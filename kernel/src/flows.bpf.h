@@ -20,6 +20,8 @@ static INLINE struct lane *lane_at(struct instance *instance, u32 number)
 {
 	u32 place = instance->number * fixed.queues + number;
 
+	if (number >= fixed.queues)
+		return 0;
 	return map_lookup(&lanes, &place);
 }
 
