@@ -1,13 +1,16 @@
-"""The store of finished runs: what was computed once is not computed again."""
+"""The store of finished runs and drawn pages: what was made once is not made again."""
 
 from __future__ import annotations
 
 import ast
+import gzip
 import hashlib
 import json
 import os
+import zlib
 from collections.abc import Iterator
-from contextlib import suppress
+from contextlib import contextmanager, suppress
+from contextvars import ContextVar
 from functools import cache
 from pathlib import Path
 from typing import Any, TypeVar
@@ -15,11 +18,23 @@ from typing import Any, TypeVar
 import platformdirs
 
 from sluicegate import _engine
+from sluicegate.files import write_whole
 from sluicegate.record import Record
 
 R = TypeVar("R", bound=Record)
 
 _PACKAGE = Path(__file__).parent
+_used = ContextVar("used", default=True)
+
+
+@contextmanager
+def unused() -> Iterator[None]:
+    """Neither look for runs nor keep them meanwhile: for very many, of which little is wanted."""
+    token = _used.set(False)
+    try:
+        yield
+    finally:
+        _used.reset(token)
 
 
 @cache
@@ -105,6 +120,8 @@ def find(name: str, kind: type[R]) -> R | None:
         name: The identity.
         kind: Of record; the world knows it.
     """
+    if not _used.get():
+        return None
     path = _path(name)
     try:
         return kind.read(path)
@@ -118,6 +135,27 @@ def find(name: str, kind: type[R]) -> R | None:
 
 def keep(record: Record) -> None:
     """Keep a finished run, if the folder can be written: a result is not given up for that."""
+    if not _used.get():
+        return
     with suppress(OSError):
         folder().mkdir(parents=True, exist_ok=True)
         record.write(_path(record.identity))
+
+
+def _page(mark: str) -> Path:
+    return folder() / f"{mark}.html.gz"
+
+
+def find_page(mark: str) -> str | None:
+    """The page of that mark, a hash of all that determines it; None if there is none to be read."""
+    try:
+        return gzip.decompress(_page(mark).read_bytes()).decode()
+    except (OSError, EOFError, ValueError, zlib.error):  # whatever is wrong: it is drawn again
+        return None
+
+
+def keep_page(mark: str, html: str) -> None:
+    """Keep a drawn page, if the folder can be written."""
+    with suppress(OSError):
+        folder().mkdir(parents=True, exist_ok=True)
+        write_whole(_page(mark), gzip.compress(html.encode(), compresslevel=1))
