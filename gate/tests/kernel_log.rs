@@ -101,7 +101,6 @@ fn word_of(index: usize, count: usize) -> u64 {
 struct Engine {
     queue: Queue<Held, Running>,
     heard: Heard,
-    begin_ns: u64,
     tick_ns: Option<u64>,
     /// When the link is free.
     busy_until_ns: Option<u64>,
@@ -114,10 +113,9 @@ impl Engine {
     fn new(settings: &Settings, begin_ns: u64) -> Self {
         let queue = settings.forward.queue();
         Self {
-            tick_ns: queue.tick_interval_ns(),
+            tick_ns: queue.tick_interval_ns().map(|ns| begin_ns + ns),
             queue,
             heard: Heard::default(),
-            begin_ns,
             busy_until_ns: None,
             words: VecDeque::new(),
             waiting: HashMap::new(),
@@ -148,7 +146,7 @@ impl Engine {
 
     /// A packet arrives; the lines behind say what came of it.
     fn arrive(&mut self, line: &Line, behind: &[Line], victim: Victim, wants_candidate: bool) {
-        let now_ns = line.view.now_ns - self.begin_ns;
+        let now_ns = line.view.now_ns;
         self.advance(now_ns);
         self.words.push_back(line.view.random);
         let own = self.waiting.entry(line.queue).or_default().len();
@@ -186,7 +184,7 @@ impl Engine {
 
     /// The link asks for a packet; the lines behind say which it got.
     fn ask(&mut self, line: &Line, behind: &[Line]) {
-        let now_ns = line.view.now_ns - self.begin_ns;
+        let now_ns = line.view.now_ns;
         self.advance(now_ns);
         for line in behind {
             match line.event.as_str() {
@@ -209,7 +207,7 @@ impl Engine {
             "{line:?}"
         );
         self.busy_until_ns = match (sent, behind.iter().rfind(|line| line.event == "lost")) {
-            (Some(sent), _) => Some(sent.view.idle_since_ns - self.begin_ns),
+            (Some(sent), _) => Some(sent.view.idle_since_ns),
             (None, lost) => lost.map(|_| now_ns),
         };
     }
@@ -226,7 +224,8 @@ struct Compared {
 
 fn compare(name: &str, lines: &[Line], settings: &Settings) -> Compared {
     assert_eq!(lines[0].event, "begin", "{name}");
-    let mut engine = Engine::new(settings, lines[0].view.now_ns);
+    let begin_ns = lines[0].view.now_ns;
+    let mut engine = Engine::new(settings, begin_ns);
     let discipline = &settings.forward.discipline;
     let victim: Victim = discipline.victim(&settings.forward.buffer).into();
     let aqm = discipline.configured().unwrap().start();
@@ -253,15 +252,14 @@ fn compare(name: &str, lines: &[Line], settings: &Settings) -> Compared {
     for (queue, calls) in calls {
         let heard = &engine.heard.calls[&queue];
         for (number, ((event, line), expected)) in calls.iter().zip(heard).enumerate() {
-            let mut view = line.view;
-            view.now_ns -= engine.begin_ns;
-            if view.idle > 0 {
-                view.idle_since_ns -= engine.begin_ns;
+            let (mut expected, verdict) = (*expected, line.verdict);
+            // a queue that has seen nothing is idle since its beginning: the engine's is at 0
+            if expected.2.idle > 0 && expected.2.idle_since_ns == 0 {
+                expected.2.idle_since_ns = begin_ns;
             }
-            let verdict = line.verdict;
             assert_eq!(
-                (*event, verdict, view),
-                *expected,
+                (*event, verdict, line.view),
+                expected,
                 "{name}: call {number} of queue {queue}"
             );
             found.calls += 1;

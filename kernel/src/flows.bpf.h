@@ -20,6 +20,8 @@ static INLINE struct lane *lane_at(struct instance *instance, u32 number)
 {
 	u32 place = instance->number * fixed.queues + number;
 
+	if (number >= fixed.queues)
+		return 0;
 	return map_lookup(&lanes, &place);
 }
 
@@ -93,21 +95,20 @@ VERIFIED_ONCE int bring_up_to_date(struct instance *instance, struct lane *lane,
 	return 0;
 }
 
-/* Which queue a packet of a flow joins. The salt is drawn at times from the beginning on. */
+/* Which queue a packet of a flow joins. */
 static INLINE u32 classify(struct instance *instance, u64 now_ns, u32 flow_hash)
 {
 	struct flow_queues *flows = &instance->flows;
-	u64 since_ns = now_ns - instance->counts.begun_ns;
 	u64 perturbation_ns = instance->wish.settings.perturbation_ns;
 
-	if (since_ns >= flows->next_salt_ns) {
+	if (now_ns >= flows->next_salt_ns) {
 		struct aqm_view view = { .now_ns = now_ns, .random = draw_more(instance) };
 
 		flows->salt = view.random;
 		flows->next_salt_ns = ~0ULL;
 		if (perturbation_ns)
 			flows->next_salt_ns =
-				since_ns - since_ns % perturbation_ns + perturbation_ns;
+				now_ns - now_ns % perturbation_ns + perturbation_ns;
 		log(HAPPENED_SALT, 0, 0, 0, 0, &view);
 	}
 	return below(mix(flow_hash ^ flows->salt), fixed.queues);

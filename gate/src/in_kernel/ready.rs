@@ -43,7 +43,11 @@ impl Ready {
         owner: u32,
         log_megabytes: Option<u32>,
     ) -> Result<Self, Failure> {
-        let marks_at = options.marks_at.iter().map(|text| device(text)).collect::<Result<Vec<_>, _>>()?;
+        let marks_at = options
+            .marks_at
+            .iter()
+            .map(|text| device(text))
+            .collect::<Result<Vec<_>, _>>()?;
         let (aqm, words) = words(settings, owner)?;
         if words.ecn && marks_at.is_empty() {
             return Err(Failure(

@@ -24,8 +24,8 @@ class LinkSeen:
     """A link with a qdisc before it: counts in its periods, series in time.
 
     Sojourns are from a packet's arrival at the router until it leaves: a qdisc that shapes lets a
-    packet go when its service begins. Losses and what waits are the kernel's own counts. So are marks
-    that are set behind the link: a packet that leaves has none yet.
+    packet go when its service begins. Losses and what waits are the kernel's own counts. So are
+    marks that are set behind the link: a packet that leaves has none yet.
 
     Attributes:
         sojourn_ns: Of each packet that left, shape (N,).
