@@ -16,7 +16,7 @@ from sluicegate.errors import InterruptError, SluiceError
 from sluicegate.tuning import assess
 from sluicegate.tuning.axes import axes
 from sluicegate.tuning.judge import Judge, Rules
-from sluicegate.tuning.methods import METHODS, Search
+from sluicegate.tuning.methods import METHODS, Search, method_class
 from sluicegate.tuning.methods.gradient import _Slopes
 from sluicegate.tuning.methods.pattern import walk
 from sluicegate.tuning.run import make_problem
@@ -77,11 +77,11 @@ class Value:
 def walked(function, start, first, last):
     """The places that our walk asks for."""
     asked, going = [], walk(start, first, last=last)
-    place, _ = next(going)
+    place, *_ = next(going)
     while True:
         asked.append(place)
         try:
-            place, _ = going.send(Value(function(place)))
+            place, *_ = going.send(Value(function(place)))
         except StopIteration:
             return asked
 
@@ -505,6 +505,25 @@ def test_what_makes_no_sense_is_refused(change, message):
     with pytest.raises(SluiceError) as told:
         sg.tune(**{**given, **change})
     assert message in str(told.value)
+
+
+@pytest.mark.parametrize("method", ["bayesian", "multi-objective"])
+def test_methods_say_what_must_be_installed(monkeypatch, method):
+    monkeypatch.setitem(sys.modules, "optuna", None)
+    for name in ("studies", "bayesian", "multi_objective"):
+        monkeypatch.delitem(sys.modules, f"sluicegate.tuning.methods.{name}", raising=False)
+    with pytest.raises(
+        SluiceError, match=r"need optuna \(25 MB\): pip install 'sluicegate\[tune\]'"
+    ):
+        method_class(method)
+
+
+def test_progress_never_goes_back_and_ends(tmp_path):
+    told = []
+    watch = lambda name, done, total, stage: told.append(done / total)  # noqa: E731
+    sg.tune(GEO, ROOM, SCORE, world="chain", workers=1, watch=watch)
+    assert told == sorted(told)
+    assert 0.1 < told[len(told) // 2] <= 0.9
 
 
 def test_one_of_several_disciplines_must_be_named():
