@@ -114,7 +114,8 @@ def test_a_machine_that_hangs_is_stopped():
 # 200 datagrams of 1042 bytes at once into a queue for 10 before 100 kbit/s; one more is in service
 SCRIPT = """
 set -e
-modprobe dummy
+# the second is built into the kernel
+modprobe -a dummy tcp_cubic
 # it sends packets of its own
 echo 1 >/proc/sys/net/ipv6/conf/default/disable_ipv6
 count() { bpftool prog list | grep -c struct_ops || true; }
@@ -202,7 +203,8 @@ def results(folder):
         pytest.skip(str(error))
     files["lab/load"] = load_program(folder)
     programs = ["ip", "tc", "bpftool", sluiced()]
-    booted = image.build(linux, SCRIPT, programs=programs, modules=["dummy"], files=files)
+    modules = ["dummy", "tcp_cubic"]
+    booted = image.build(linux, SCRIPT, programs=programs, modules=modules, files=files)
     with ThreadPoolExecutor(2) as pool:
         return list(pool.map(lambda seed: machine.run(linux, booted, seed=seed), [1, 1, 2]))
 
