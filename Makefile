@@ -33,6 +33,8 @@ build: .venv/built .venv/bin/sluiced
 .venv/built: .venv/installed pyproject.toml $(SOURCES) | tools
 	@echo "build: the engine (Rust and C, optimised: about a minute the first time)"
 	@$(BIN)/maturin develop --locked
+	@# their bytecode, here once: each command takes 3 s for it where Python may write none
+	@$(BIN)/python -c 'import sluicegate.cli.compare, sluicegate.report.comparison, scipy.special'
 	@touch $@
 
 .venv/bin/sluiced: .venv/installed $(SOURCES) | tools

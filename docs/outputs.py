@@ -12,6 +12,9 @@ from dataclasses import fields
 from pathlib import Path
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
+from sluicegate.advice.question import Direction, Question
+from sluicegate.advice.rows import CaseRow, PreferRow, SettingRow
+from sluicegate.advice.score import COSTS
 from sluicegate.estimate import Measure
 from sluicegate.measures import DEFINITIONS
 from sluicegate.papers.claims import Claim
@@ -195,6 +198,19 @@ _SENSITIVITY = _object(
     },
 )
 
+
+def _question() -> Schema:
+    """What was asked: every field, ranges as lists of two."""
+    pairs = {"rtts_s": float, "flows": int}
+    found = {
+        name: _list(_type(pairs[name]), "From, to.") if name in pairs else _type(each)
+        for name, each in get_type_hints(Question).items()
+        if name != "direction"
+    }
+    direction = {"enum": [*get_args(Direction), None]}
+    return _object("What was asked.", {**found, "direction": direction})
+
+
 # name: what it is, its fields, and those that it need not have
 _OUTPUTS: dict[str, tuple[str, dict[str, Schema], dict[str, Schema]]] = {
     "comparison": (
@@ -250,6 +266,30 @@ _OUTPUTS: dict[str, tuple[str, dict[str, Schema], dict[str, Schema]]] = {
     "fit": (
         "`sluice fit`: what a capture's traffic is like.",
         {"figures": _list(_row(Row, "One figure; low and high end its interval."), "All of them.")},
+        {},
+    ),
+    "advice": (
+        "`sluice advise`: an AQM and its parameters for a link.",
+        {
+            "question": _question(),
+            "choice": _type(str, "The setting with the least score."),
+            "worth_having": _list(_type(str), "It and the next best AQMs, a setting of each."),
+            "baseline": _type(str, "Drop-tail with the usual buffer."),
+            "weights": _object(
+                "What a unit of each cost costs.", dict.fromkeys(COSTS, _type(float))
+            ),
+            "factor": _type(
+                float, "How many times slower the simulated link is than the real one."
+            ),
+            "duration_s": _type(float, "Simulated time of a run, s."),
+            "runs": _type(int, "How many were made."),
+            "settings": _list(_row(SettingRow, "A setting that was judged."), "The best first."),
+            "scenarios": _list(_row(CaseRow, "A scenario, and what is best in it."), "All."),
+            "preferences": _list(
+                _row(PreferRow, "What would be chosen if something else mattered."), "All."
+            ),
+            "assumptions": _list(_type(str), "Sentences for a reader."),
+        },
         {},
     ),
     "stability": (

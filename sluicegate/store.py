@@ -1,11 +1,13 @@
-"""The store of finished runs: what was computed once is not computed again."""
+"""The store of finished runs and drawn pages: what was made once is not made again."""
 
 from __future__ import annotations
 
 import ast
+import gzip
 import hashlib
 import json
 import os
+import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
@@ -16,6 +18,7 @@ from typing import Any, TypeVar
 import platformdirs
 
 from sluicegate import _engine
+from sluicegate.files import write_whole
 from sluicegate.record import Record
 
 R = TypeVar("R", bound=Record)
@@ -137,3 +140,22 @@ def keep(record: Record) -> None:
     with suppress(OSError):
         folder().mkdir(parents=True, exist_ok=True)
         record.write(_path(record.identity))
+
+
+def _page(mark: str) -> Path:
+    return folder() / f"{mark}.html.gz"
+
+
+def find_page(mark: str) -> str | None:
+    """The page of that mark, a hash of all that determines it; None if there is none to be read."""
+    try:
+        return gzip.decompress(_page(mark).read_bytes()).decode()
+    except (OSError, EOFError, ValueError, zlib.error):  # whatever is wrong: it is drawn again
+        return None
+
+
+def keep_page(mark: str, html: str) -> None:
+    """Keep a drawn page, if the folder can be written."""
+    with suppress(OSError):
+        folder().mkdir(parents=True, exist_ok=True)
+        write_whole(_page(mark), gzip.compress(html.encode(), compresslevel=1))

@@ -4,6 +4,7 @@ import pytest
 
 import sluicegate as sg
 from sluicegate import network
+from sluicegate.cli import syntax
 
 
 def notes(aqm, rate_bps=50e6, packet_bytes=1500, limit=250, **params):
@@ -29,28 +30,39 @@ FIFTY = "it: for 50 Mb/s and packets of 1500 bytes, "
             {},
             "min_th = 5 (default) would be 10.4, max_th = 15 (default) would be 31.3, "
             "w = 0.002 (default) would be 0.00024, "
-            "mean_packet_bytes = 500 (default) would be 1500.",
+            "mean_packet_bytes = 500 (default) would be 1500: "
+            "--aqm red:min_th=10.4,max_th=31.3,w=0.00024,mean_packet_bytes=1500",
         ),
         (
             "red",
             {"min_th": 50, "max_th": 150, "mean_packet_bytes": 600},
-            "mean_packet_bytes = 600 would be 1500.",
+            "mean_packet_bytes = 600 would be 1500: "
+            "--aqm red:min_th=50,max_th=150,mean_packet_bytes=1500",
         ),
         (
             "ared",
             {"thresholds": "automatic", "mean_packet_bytes": 1500},
-            "capacity = 2500 (default) would be 4170.",
+            "capacity = 2500 (default) would be 4170: "
+            "--aqm ared:thresholds=automatic,mean_packet_bytes=1500,capacity=4170",
         ),
         (
             "pi",
             {"coefficients": "designed", "capacity": 10_000},
-            "capacity = 10000 would be 4170.",
+            "capacity = 10000 would be 4170: --aqm pi:coefficients=designed,capacity=4170",
         ),
-        ("lred", {"unit": "bytes"}, "mean_packet_bytes = 500 (default) would be 1500."),
+        (
+            "lred",
+            {"unit": "bytes"},
+            "mean_packet_bytes = 500 (default) would be 1500: "
+            "--aqm lred:unit=bytes,mean_packet_bytes=1500",
+        ),
     ],
 )
 def test_what_the_link_determines_is_told(aqm, params, note):
     assert notes(aqm, **params) == [FIFTY + note]
+    # what is to be pasted suits the link
+    pasted = syntax.discipline(note.rpartition("--aqm ")[2])
+    assert notes(pasted["aqm"], **pasted["params"]) == []
 
 
 def test_parameters_that_suit_the_link_are_not_told():

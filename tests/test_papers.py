@@ -148,7 +148,7 @@ def test_drop_from_front_compares_every_published_figure_and_the_gains(monkeypat
         assert gain.measured > 0
     assert len(found.plots) == 9
     assert sum("misprint" in sentence for sentence in found.findings) == 2
-    summary = [sentence for sentence in found.findings if "largest deviations" in sentence]
+    summary = [sentence for sentence in found.findings if "largest differences" in sentence]
     for quantity in reproduction.MEASURES:
         # of the columns with misprints the largest that is told is not the largest of all
         if quantity in ("queue_mean", "delay_variance"):

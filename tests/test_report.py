@@ -1,24 +1,33 @@
 """Reports: text, tables, plots and pages."""
 
+import io
 import re
+import subprocess
+import sys
 from html.parser import HTMLParser
 
 import numpy as np
 import polars as pl
 import pytest
+from matplotlib import rc_context
+from matplotlib.backends.backend_svg import FigureCanvasSVG
 from matplotlib.colors import to_rgb
 from matplotlib.figure import Figure
 from matplotlib.font_manager import findfont
+from matplotlib.text import Text
 from rich.console import Console
 
 import sluicegate as sg
+from sluicegate import store
 from sluicegate.estimate import Measure, student
 from sluicegate.report import figure as plot
 from sluicegate.report import plots
 from sluicegate.report.drop_functions import drop_function_figure, drop_function_table
 from sluicegate.report.folder import write_report
 from sluicegate.report.glossary import MEANINGS
+from sluicegate.report.narrow import narrow
 from sluicegate.report.page import TEXT_COLOUR, Page
+from sluicegate.report.seen import in_words
 from sluicegate.report.tables import comparison_rows, difference_rows
 from sluicegate.report.terminal import numeric_columns, terminal_table
 from sluicegate.report.text import measure_text, value_text
@@ -79,12 +88,14 @@ def read(html):
         (131_375.2, 1234.0, "131400 ± 1200"),
         (0.0324, 0.00115, "0.0324 ± 0.0011"),
         (249.5005, 0.0007, "249.50 ± 0.01"),
-        (3.2e-6, 4e-7, "(3.2 ± 0.4)e-6"),
-        (0.0, 1.5e-7, "(0.0 ± 1.5)e-7"),
+        (3.2e-6, 4e-7, "(3.2 ± 0.4)e-06"),
+        (0.0, 1.5e-7, "(0.0 ± 1.5)e-07"),
         (-5.43, 0.21, "-5.4 ± 0.2"),
         (0.0, 0.0, "0"),
         (5.0, None, "5"),
         (5.43219, None, "5.432"),
+        (1_091_234.5, None, "1091234"),
+        (2.0911e-8, None, "2.091e-08"),
         (float("nan"), None, "n/a"),
     ],
 )
@@ -219,6 +230,13 @@ def test_every_word_of_the_glossary_leads_to_its_meaning():
     links = [value[1:] for name, value in shown.attributes if name == "href"]
     places = [value for name, value in shown.attributes if name == "id"]
     assert set(links) == set(places) - {"words"}
+    # in a table's cells only what is linked nowhere else, and not twice
+    cells = Page("Title")
+    cells.text("A flow.")
+    cells.table(["x"], [["a flow and its victim"], ["victim = front"]])
+    html = cells.html()
+    assert '<td class="word">a flow and its <a href="#word-victim">victim</a></td>' in html
+    assert '<td class="word">victim = front</td>' in html
     # the meaning of a queue has a link in it
     assert "word-link" in places
     assert f"{MEANINGS['queue']}." in shown.text
@@ -260,6 +278,59 @@ def test_every_text_of_a_page_can_be_read(root):
         for text, ground in pairs:
             low, high = sorted(map(luminance, (text, ground)))
             assert (high + 0.05) / (low + 0.05) >= 4.5, (text, ground)
+
+
+@pytest.mark.parametrize("draw", [plots.queue_figure, plots.sojourn_tail_figure])
+def test_text_of_a_figure_in_a_file_can_be_read(draw, tmp_path):
+    """WCAG 2.2, 1.4.3, on white paper; behind it the figure has its own colours again."""
+    drawn = draw(comparison({"aqm": "drop_tail"}, {"aqm": "red"}, {"aqm": "nlred"}).records)
+    with rc_context({"svg.fonttype": "none"}):
+        page = Page("Title")
+        page.figure(drawn, "One")
+        page.save_figures(tmp_path, "svg")
+        before = page.html()
+    text = (tmp_path / "one.svg").read_text()
+    colours = set(re.findall(r"<text [^>]*fill: (#[0-9a-f]{6})", text))
+    assert len(colours) >= 2
+    assert all(1.05 / (luminance(np.array(to_rgb(each))) + 0.05) >= 4.5 for each in colours)
+    assert plots.colours(["drop_tail"])["drop_tail"] in before
+
+
+def test_a_narrow_figure_has_its_panels_one_below_the_other():
+    records = comparison({"aqm": "drop_tail"}, {"aqm": "red"}).records
+    drawn = plots.overview_figure(records)
+    before = drawn.get_size_inches().tolist()
+    small = narrow(drawn)
+    FigureCanvasSVG(small).print_svg(io.BytesIO())
+    above, below = (ax.get_position() for ax in small.axes)
+    assert (above.x0, above.x1) == pytest.approx((below.x0, below.x1))
+    assert above.y0 > below.y1
+    assert [text.get_text() for text in small.axes[1].get_yticklabels()] == ["red", "drop_tail"]
+    edge = small.bbox
+    for text in small.findobj(Text):
+        box = text.get_window_extent()
+        assert not text.get_text() or (box.x0 >= edge.x0 - 1 and box.x1 <= edge.x1 + 1)
+    # the wide one is as before
+    assert drawn.get_size_inches().tolist() == before
+    assert drawn.axes[0].get_subplotspec().colspan != drawn.axes[1].get_subplotspec().colspan
+
+
+def test_a_figure_without_words_of_its_own_tells_what_its_curves_show():
+    drawn = Figure()
+    left, right = drawn.subplots(1, 2)
+    left.plot([0, 1, 2], [1, 4, 2], label="red")
+    left.errorbar([0, 1], [5, 6], yerr=[1, 1], label="blue")
+    left.set_xlabel("time (s)")
+    left.set_ylabel("queue")
+    left.set_title("Here", loc="left")
+    right.pcolormesh([[1.0, np.nan], [2.5, 2.0]])
+    assert in_words(drawn) == (
+        "Here, queue against time (s): red from 1 at 0 to 2 at 2, at most 4 at 1; "
+        "blue from 5 at 0 to 6 at 1. colours from 1 to 2.5."
+    )
+    page = Page("Title")
+    page.figure(drawn, "One")
+    assert 'aria-label="One. Here, queue against' in page.html()
 
 
 def test_coloured_text_takes_the_colour_of_text():
@@ -325,11 +396,51 @@ def test_a_page_of_the_same_results_is_not_drawn_again(tmp_path, monkeypatch):
     monkeypatch.setattr("sluicegate.report.comparison.comparison_page", None)
     before = path.read_text()
     assert write_report(compared, tmp_path).read_text() == before
+    # in another folder it comes from the store, the same to the byte, or is drawn if damaged there
+    elsewhere = write_report(compared, tmp_path / "elsewhere")
+    assert elsewhere.read_bytes() == path.read_bytes()
+    (kept,) = store.folder().glob("*.html.gz")
+    kept.write_bytes(kept.read_bytes()[:-100])
+    with pytest.raises(TypeError):
+        write_report(compared, tmp_path / "damaged")
     other = comparison({"aqm": "drop_tail"}, {"aqm": "red", "label": "RED"})
     with pytest.raises(TypeError):
         write_report(other, tmp_path)
     with pytest.raises(sg.SluiceError, match="figures = gif must be one of pdf, svg, png"):
         write_report(compared, tmp_path, figures="gif")
+
+
+def test_a_cached_comparison_draws_nothing(tmp_path):
+    """Its page is the same to the byte as one that is drawn afresh, in another process."""
+    compared = comparison({"aqm": "drop_tail"}, {"aqm": "red"})
+    page = write_report(compared, tmp_path).read_bytes()
+    path = tmp_path / "small.toml"
+    path.write_text(
+        'title = "Small & quick"\nslots = 2e4\nreplications = 2\nqueue = { limit = 30 }\n'
+        'arrivals = { kind = "geometric", rate = 0.5 }\n'
+        'service = { kind = "geometric", mu = 0.5 }\n'
+        '[[disciplines]]\naqm = "drop_tail"\n[[disciplines]]\naqm = "red"\n'
+    )
+    code = (
+        "import sys; from sluicegate.cli import main\n"
+        "for out in sys.argv[2:]:\n"
+        "    before = set(sys.modules)\n"
+        "    main(['compare', sys.argv[1], '--out', out])\n"
+        "    print('drawn' if 'matplotlib' in set(sys.modules) - before else 'kept')"
+    )
+
+    def reports(*names):
+        folders = [str(tmp_path / name) for name in names]
+        command = [sys.executable, "-c", code, str(path), *folders]
+        done = subprocess.run(command, capture_output=True, text=True, check=True)
+        return [line for line in done.stdout.splitlines() if line in ("drawn", "kept")]
+
+    assert reports("one") == ["kept"]
+    assert (tmp_path / "one" / "report.html").read_bytes() == page
+    for kept in store.folder().glob("*.html.gz"):
+        kept.unlink()
+    assert reports("two") == ["drawn"]
+    assert (tmp_path / "two" / "report.html").read_bytes() == page
 
 
 def test_differences_are_of_pairs_that_see_the_same_arrivals(tmp_path):

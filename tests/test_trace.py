@@ -1,5 +1,6 @@
 """Traces of ns-2: against the plain awk script, and as files that are broken."""
 
+import gzip
 import json
 import os
 import shutil
@@ -104,6 +105,21 @@ def test_what_is_no_trace_is_refused(small, tmp_path, change, message):
         Trace.read(path)
     assert str(caught.value).startswith(str(path))
     assert message in str(caught.value)
+
+
+def test_a_capture_is_called_so_and_who_reads_it(root, gateway, tmp_path):
+    scenario = root / "scenarios" / "network" / "dumbbell.toml"
+    recorded = tmp_path / "run.pcapng"
+    words = ["simulate", str(scenario), "--aqm", "red", "--duration", "0.2", "--replications", "1"]
+    assert main([*words, "--packets", str(recorded)]) == 0
+    for path in (gateway, recorded):
+        message = f"^{path} is a capture of packets, not a trace of ns-2: sluice fit {path} reads"
+        with pytest.raises(sg.SluiceError, match=message):
+            Trace.read(path)
+    packed = tmp_path / "run.tr.gz"
+    packed.write_bytes(gzip.compress(b"+ 0 0 1 tcp"))
+    with pytest.raises(sg.SluiceError, match="is compressed: unpack it first"):
+        Trace.read(packed)
 
 
 @pytest.mark.parametrize("end", ["0", "0.01", "0.0102", "1"])

@@ -70,6 +70,14 @@ _COMMANDS = {
             "sluice results walk --sql 'SELECT discipline, max(loss_ratio) FROM runs GROUP BY ALL'",
         ],
     ),
+    "advise": (
+        "advise",
+        [
+            "sluice advise --rate 50M --rtt 20..120ms --flows 5..50",
+            "sluice advise captures/gateway.pcap --rate 2M",
+            "sluice advise --upload 2M --rtt 20..80ms --flows 1..10 --prefer delay --ecn",
+        ],
+    ),
     "chain": (
         "chain",
         [

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
-from matplotlib.figure import Figure
 
 from sluicegate.flent.measurement import Measurement
+from sluicegate.report.figure import Figure
 from sluicegate.report.page import Page
 from sluicegate.report.plots import WIDTH, colours, dash, height_for, label
 
@@ -27,8 +27,12 @@ def write_page(
         OSError: If it cannot be written.
     """
     page = Page(title or "Beside flent's measurements")
-    for note in dict.fromkeys(f"{each.title}: {each.note}" for each in measurements if each.note):
-        page.text(note)
+    notes: dict[str, list[str]] = {}
+    for each in measurements:
+        notes.setdefault(each.note, []).append(each.title)
+    for note, titles in notes.items():
+        if note:
+            page.text(f"{', '.join(dict.fromkeys(titles))}: {note}")
     page.section("Result")
     page.table(header, rows, "While flows were sent, without the warm-up.")
     page.figure(

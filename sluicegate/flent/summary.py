@@ -9,6 +9,8 @@ import numpy as np
 from sluicegate.flent.measurement import Measurement
 from sluicegate.report.numbers import number_text
 
+_HEADER = ["throughput\n(Mb/s)", "mean ping\n(ms)", "p50 ping\n(ms)", "p99 ping\n(ms)"]
+
 
 def summary_rows(
     measurements: Sequence[Measurement], direction: str, warm_up_s: float
@@ -24,7 +26,7 @@ def summary_rows(
         SluiceError: If one has no TCP flows in that direction.
     """
     rows = [_row(each, direction, warm_up_s) for each in measurements]
-    return ["", "throughput, Mb/s", "mean ping, ms", "p50 ping, ms", "p99 ping, ms"], rows
+    return ["measurement", *_HEADER], rows
 
 
 def _row(measurement: Measurement, direction: str, warm_up_s: float) -> list[str]:

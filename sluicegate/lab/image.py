@@ -94,9 +94,7 @@ def libraries(program: Path) -> list[Path]:
 
 
 def _modules(kernel: Kernel, names: Iterable[str]) -> dict[str, bytes | Link]:
-    """Modules and those that they need, unpacked, with the lists of what needs what and of what is
-    built in, which may be asked for, too.
-    """
+    """Modules and those that they need, unpacked, with the lists that `modprobe` reads."""
     paths = {path.name.split(".")[0]: path for path in kernel.modules.glob("kernel/**/*.ko.xz")}
     builtin = (kernel.modules / "modules.builtin").read_text()
     content: dict[str, bytes | Link] = {

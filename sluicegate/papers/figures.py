@@ -7,10 +7,10 @@ from dataclasses import dataclass
 
 import numpy as np
 from matplotlib.axes import Axes
-from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
 from sluicegate.record import Record
+from sluicegate.report.figure import Figure
 from sluicegate.report.plots import colours, dash
 
 FloatArray = NDArray[np.float64]

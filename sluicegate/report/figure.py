@@ -1,4 +1,4 @@
-"""Figures whose labels may be in any writing, if a font for it is installed.
+"""Figures whose labels may be in any writing, if a font for it is installed, and can be read.
 
 matplotlib's own font has Latin, Greek and Cyrillic letters. What it lacks, such as Chinese, is
 taken from one of the fonts that systems bring for it.
@@ -8,11 +8,13 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from functools import cache
 from typing import Any
 
 from matplotlib import figure, font_manager
 from matplotlib.axis import Axis
+from matplotlib.colors import to_rgb
 from matplotlib.legend import Legend
 from matplotlib.text import Text
 from matplotlib.ticker import FixedLocator
@@ -36,7 +38,15 @@ _MOST_SHOWN = 8
 
 
 class Figure(figure.Figure):
-    """A figure that looks for other fonts when it is drawn."""
+    """A figure that looks for other fonts when it is drawn, and for darker text as a file."""
+
+    def savefig(self, *args: Any, **kwargs: Any) -> None:
+        """Save it, as matplotlib does; text in the colour of a line is darkened, for white paper.
+
+        A page does that by itself, for its dark form, too.
+        """
+        with _darker_text(self):
+            super().savefig(*args, **kwargs)
 
     def draw(self, renderer: Any) -> None:
         """Draw it; warns once of letters that no font has."""
@@ -47,6 +57,20 @@ class Figure(figure.Figure):
             # one note of ours for all that are missing
             warnings.filterwarnings("ignore", message="Glyph .* missing from font")
             super().draw(renderer)
+
+
+@contextmanager
+def _darker_text(drawn: figure.Figure) -> Iterator[None]:
+    """Texts half way to black: the colours of lines are too pale for letters."""
+    before = [(text, text.get_color()) for text in _texts(drawn)]
+    for text, colour in before:
+        red, green, blue = to_rgb(colour)
+        text.set_color((red / 2, green / 2, blue / 2))
+    try:
+        yield
+    finally:
+        for text, colour in before:
+            text.set_color(colour)
 
 
 def take_fonts(drawn: figure.Figure) -> set[str]:
@@ -63,7 +87,9 @@ def take_fonts(drawn: figure.Figure) -> set[str]:
 
 def _texts(drawn: figure.Figure) -> Iterator[Text]:
     """All but ticks of numbers, which `findobj` would make only to look at them."""
-    for part in (drawn, *drawn.axes):
+    # a second axis is a part of the axes that it belongs to
+    axes = [part for ax in drawn.axes for part in (ax, *ax.child_axes)]
+    for part in (drawn, *axes):
         for child in part.get_children():
             if isinstance(child, Text):
                 yield child

@@ -5,10 +5,12 @@ from __future__ import annotations
 import hashlib
 import io
 import json
+from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import sluicegate
+from sluicegate import store
 from sluicegate.comparison import Comparison
 from sluicegate.errors import SluiceError
 from sluicegate.files import write_whole
@@ -25,7 +27,8 @@ def write_report(comparison: Comparison, folder: str | Path, *, figures: str | N
     """Write `report.html` and its data into a folder: Parquet files, and CSV of the short ones.
 
     The data are `measures`, `differences` and `distributions`; a world may have more: networks have
-    `series` and `flows`. A page that is there already, of the same results, is not drawn again.
+    `series` and `flows`. A page that was drawn before, of the same results, is not drawn again: it
+    is there already, or in the store.
 
     Args:
         comparison: With one record at least.
@@ -52,13 +55,18 @@ def write_report(comparison: Comparison, folder: str | Path, *, figures: str | N
         if name in _SHORT:
             write_whole(folder / f"{name}.csv", frame.write_csv())
     path, mark = folder / "report.html", _mark(comparison)
-    if figures is not None or not _bears(path, mark):
+    if figures is None and _bears(path, mark):
+        return path
+    drawn = store.find_page(mark) if figures is None else None
+    if drawn is None:
         from sluicegate.report.comparison import comparison_page  # drawing takes seconds
 
         page = comparison_page(comparison, mark)
         if figures is not None:
             page.save_figures(folder / "figures", figures)
-        page.write(path)
+        drawn = page.html()
+        store.keep_page(mark, drawn)
+    write_whole(path, drawn)
     return path
 
 
@@ -74,8 +82,12 @@ def _frames(comparison: Comparison) -> dict[str, pl.DataFrame]:
 
 
 def _mark(comparison: Comparison) -> str:
-    """A hash of all that determines the page: what was found, and this package."""
-    found = {**comparison.summary(), "notes": comparison.notes()}
+    """A hash of all that determines the page: what was found, this package, what draws for it."""
+    found = {
+        **comparison.summary(),
+        "notes": comparison.notes(),
+        "matplotlib": version("matplotlib"),
+    }
     package = Path(str(sluicegate.__file__)).parent
     code = sorted([*package.rglob("*.py"), *package.rglob("*.html")])
     parts = [json.dumps(found, sort_keys=True).encode(), *(file.read_bytes() for file in code)]

@@ -70,7 +70,14 @@ class Glossary:
             text: As it was written.
             of: The word that it is the meaning of.
         """
-        here = {of}
+        return self._linked(text, {of})
+
+    def linked_once(self, text: str) -> Markup:
+        """Likewise, but for words that are linked elsewhere on the page: a table has many cells."""
+        return self._linked(text, set(self._used))
+
+    def _linked(self, text: str, here: set[str]) -> Markup:
+        """A text whose words lead to their meanings, but for those that are in `here` already."""
         parts, end = [], 0
         for found in _WORD.finditer(text):
             term = _TERMS[found[1].lower()]
@@ -79,7 +86,7 @@ class Glossary:
                 parts.append(escape(text[end : found.start()]))
                 parts.append(Markup('<a href="#{}">{}</a>').format(anchor(term), found[0]))
                 end = found.end()
-        self._used |= here - {of}
+        self._used |= here
         return Markup("").join([*parts, escape(text[end:])])
 
     def meanings(self) -> Iterator[tuple[str, str, Markup]]:

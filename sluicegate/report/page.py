@@ -19,6 +19,8 @@ from matplotlib.figure import Figure
 from sluicegate.files import write_whole
 from sluicegate.report.figure import missing_note, take_fonts
 from sluicegate.report.glossary import Glossary
+from sluicegate.report.narrow import narrow
+from sluicegate.report.seen import in_words
 from sluicegate.report.terminal import numeric_columns
 
 _TEMPLATES = jinja2.Environment(
@@ -30,19 +32,24 @@ _TEMPLATES = jinja2.Environment(
 )
 _NO_METADATA = dict.fromkeys(("Creator", "Date", "Format", "Type"))
 FORMATS = ("pdf", "svg", "png")
-# inches: what a telephone shows with text that can be read
-_NARROW = 4.0
-_LEGEND_LINE = 0.2
 # half way to the page's own text, whose contrast is the greatest
 TEXT_COLOUR = r"color-mix(in srgb, \2 50%, var(--ink))"
 # a page of fewer parts needs no list of them
 _FEWEST_LISTED = 5
+# letters: a column with a longer cell is not squeezed
+_LONG = 24
 
 
 @dataclass(frozen=True)
 class _Text:
     paragraph: str
     kind: str = "text"
+
+
+@dataclass(frozen=True)
+class _Commands:
+    lines: Sequence[str]
+    kind: str = "commands"
 
 
 @dataclass(frozen=True)
@@ -79,9 +86,13 @@ class _Table:
 
     @property
     def alignment(self) -> list[str]:
-        """`number` for each column of numbers, `word` for the others."""
+        """`number` for each column of numbers, `word` or `long` for the others."""
         numeric = numeric_columns(self.header, self.rows)
-        return ["number" if column else "word" for column in numeric]
+        longest = [max(map(len, cells), default=0) for cells in zip(*self.rows, strict=True)]
+        return [
+            "number" if number else "long" if most > _LONG else "word"
+            for number, most in zip(numeric, longest or [0] * len(numeric), strict=True)
+        ]
 
 
 @dataclass(frozen=True)
@@ -100,19 +111,8 @@ class _Figure:
 
     @property
     def narrow(self) -> str:
-        """Drawn anew for narrow screens: legends stand below."""
-        width, height = self.drawn.get_size_inches()
-        legends = self.drawn.legends
-        lines = sum(len(legend.get_texts()) + 1 for legend in legends)
-        for legend in legends:
-            legend.set_loc("outside lower left")
-        self.drawn.set_size_inches(_NARROW, height + _LEGEND_LINE * lines)
-        try:
-            return _inline(self.drawn, f"{self.anchor} narrow")
-        finally:
-            for legend in legends:
-                legend.set_loc("outside right upper")
-            self.drawn.set_size_inches(width, height)
+        """Drawn anew for narrow screens."""
+        return _inline(narrow(self.drawn), f"{self.anchor} narrow")
 
 
 class Page:
@@ -125,7 +125,7 @@ class Page:
         self.title = title
         self.subtitle = subtitle
         self.mark = mark
-        self._parts: list[_Text | _Section | _Heading | _Table | _Figure | _Terms] = []
+        self._parts: list[_Text | _Commands | _Section | _Heading | _Table | _Figure | _Terms] = []
 
     def section(self, title: str) -> None:
         """Start a section."""
@@ -138,6 +138,10 @@ class Page:
     def text(self, paragraph: str) -> None:
         """Add a paragraph."""
         self._parts.append(_Text(paragraph))
+
+    def commands(self, lines: Sequence[str]) -> None:
+        """Add lines to be copied."""
+        self._parts.append(_Commands(lines))
 
     def table(
         self,
@@ -170,9 +174,11 @@ class Page:
             figure: What to draw.
             title: What stands above.
             caption: What stands below.
-            shows: For those who cannot see it: what it shows, in figures.
+            shows: For those who cannot see it: what it shows, in figures; if not given, what its
+                curves show.
         """
-        self._parts.append(_Figure(figure, title, caption, shows, self._anchor(title)))
+        told = shows or in_words(figure)
+        self._parts.append(_Figure(figure, title, caption, told, self._anchor(title)))
 
     def save_figures(self, folder: Path, suffix: str) -> None:
         """Save every figure to a file of its own, named after its title.
@@ -210,6 +216,7 @@ class Page:
             parts=self._parts,
             listed=listed if len(listed) >= _FEWEST_LISTED else [],
             linked=glossary.linked,
+            linked_once=glossary.linked_once,
             # asked for behind all that has words
             words=glossary.meanings,
         )

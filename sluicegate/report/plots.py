@@ -40,9 +40,6 @@ _DASHES: tuple[Dash, ...] = (
 )
 GREY = "#8a8a8a"
 WIDTH = 8.4
-# smaller shares, %, are powers of ten on an axis
-_LEAST_WRITTEN_OUT = 0.99e-4
-_RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 # rarer than this is nothing that the eye could use beside the rest
 _LEAST_SHOWN = 1e-15
 _RARE = 5e-4
@@ -78,11 +75,8 @@ def height_for(shown: Sequence[str]) -> float:
 
 
 def share_text(share: float, _place: object = None) -> str:
-    """A share as per cent, for the ticks of an axis; of far decades as a power of ten."""
-    percent = 100 * share
-    if not 0 < percent < _LEAST_WRITTEN_OUT:
-        return f"{percent:g} %"
-    return f"10{str(round(math.log10(percent))).translate(_RAISED)} %"
+    """A share as per cent, for the ticks of an axis."""
+    return f"{100 * share:.5g} %"
 
 
 @dataclass(frozen=True)

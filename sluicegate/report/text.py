@@ -8,6 +8,9 @@ from collections.abc import Mapping, Sequence
 from sluicegate.estimate import Measure
 from sluicegate.record import Record, methods
 
+# beyond this a float has no place behind the point
+_LARGEST_WHOLE = 1e15
+
 
 def measure_text(measure: Measure, digits: int = 4) -> str:
     """Write a measure as `64.7 ± 0.9`.
@@ -23,12 +26,14 @@ def measure_text(measure: Measure, digits: int = 4) -> str:
     if measure.bound is not None:
         return _bound_text(value, measure.bound)
     if not half_width:
-        return f"{value:.{digits}g}"
+        # 1.091e+06 would hide how many there are
+        whole = 10**digits <= abs(value) < _LARGEST_WHOLE
+        return f"{value:.0f}" if whole else f"{value:.{digits}g}"
     power = math.floor(math.log10(max(abs(value), half_width)))
     if -4 <= power < 9:
         return _to_place(value, half_width)
     scale = 10.0**power
-    return f"({_to_place(value / scale, half_width / scale)})e{power}"
+    return f"({_to_place(value / scale, half_width / scale)})e{power:+03d}"
 
 
 def _bound_text(value: float, bound: float) -> str:

@@ -18,10 +18,10 @@ from sluicegate.stability.transient import Transient, transient
 FloatArray = NDArray[np.float64]
 
 HOW = (
-    "Models: `reduced` is that of LRED's equations 7 and 8, by which its lemmas and its beta are "
-    "made; `constant` leaves nothing out of its equations 4 and 5; in `full` the round trip "
-    "follows the queue, too, which is the model that simulations agree with. The greatest R and "
-    "the least N are where the verdict changes if nothing else does."
+    "The reduced model is that of LRED's equations 7 and 8, by which its lemmas and its beta are "
+    "made; the constant one leaves nothing out of its equations 4 and 5; in the full one the round "
+    "trip follows the queue, too, and simulations agree with it. The greatest R and the least N "
+    "are where the verdict changes if nothing else does."
 )
 # a map goes so far to both sides
 _AROUND, _POINTS = 10.0, 21

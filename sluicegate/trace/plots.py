@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
+from sluicegate.report.figure import Figure
 from sluicegate.report.plots import WIDTH, colours, dash, height_for, label
 from sluicegate.trace.trace import Trace
 

@@ -46,6 +46,10 @@ LINK_COLUMNS = {
     "queue_mean": float,
     "queue_max": int,
 }
+# the first bytes of pcap (of either byte order, in microseconds or nanoseconds) and pcapng
+_CAPTURES = tuple(map(bytes.fromhex, ("a1b2c3d4", "d4c3b2a1", "a1b23c4d", "4d3cb2a1", "0a0d0d0a")))
+# those of gzip and Zstandard
+_COMPRESSED = (bytes.fromhex("1f8b"), bytes.fromhex("28b52ffd"))
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,7 +83,7 @@ class Trace:
         try:
             found = _engine.read_trace(fspath(path))
         except ValueError as error:
-            raise SluiceError(str(error)) from None
+            raise SluiceError(_is_another(Path(path)) or str(error)) from None
         return cls(
             path=Path(path),
             lines=found.lines,
@@ -164,6 +168,20 @@ class Trace:
             "flows": list(map(_flow, self._found.flows)),
             "links": list(map(_link, self._found.links)),
         }
+
+
+def _is_another(path: Path) -> str:
+    """What a file is that is no trace, where its first bytes tell; nothing where they do not."""
+    # a pipe cannot be opened again
+    if not path.is_file():
+        return ""
+    with path.open("rb") as file:
+        start = file.read(4)
+    if start in _CAPTURES:
+        return f"{path} is a capture of packets, not a trace of ns-2: sluice fit {path} reads it"
+    if start.startswith(_COMPRESSED):
+        return f"{path} is compressed: unpack it first, or, if it is a capture, use sluice fit"
+    return ""
 
 
 def _flow(flow: _engine.TraceFlow) -> dict[str, Any]:

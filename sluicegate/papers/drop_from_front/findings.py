@@ -24,7 +24,7 @@ def findings(cases: Sequence[Case], rows: Sequence[Row]) -> list[str]:
         sentences.append(
             f"{case.name}: the published {quantity} {row.published:g} contradicts the other "
             f"figures of its own row, which imply {implied:.4g}; ours is {row.measured:.4g}. "
-            "We take it for a misprint and leave it out of the deviations above."
+            "We take it for a misprint and leave it out of the differences above."
         )
     twice = [case for case in cases if case.loss_bracketed is not None]
     apart = max(abs(case.loss / case.loss_bracketed - 1) for case in twice if case.loss_bracketed)
@@ -53,7 +53,7 @@ def _agreement(rows: dict[tuple[str, str], Row]) -> str:
         ]
         if deviations:
             parts.append(f"{quantity} {100 * max(deviations, key=abs):+.2f} %")
-    return "the largest deviations from the published figures are " + ", ".join(parts)
+    return "the largest differences from the published figures are " + ", ".join(parts)
 
 
 def _gains(cases: Sequence[Case], rows: dict[tuple[str, str], Row]) -> str:

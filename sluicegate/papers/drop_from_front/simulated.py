@@ -71,7 +71,7 @@ class Simulated:
     def remarks(self) -> list[str]:
         """That deviations are not independent."""
         return [
-            "All rows of one source see the same arrivals: their deviations share most of their "
+            "All rows of one source see the same arrivals: their differences share most of their "
             "noise."
         ]
 

@@ -6,11 +6,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from matplotlib.axes import Axes
-from matplotlib.figure import Figure
 
 from sluicegate.papers.comparison import Plot
 from sluicegate.papers.lpf_oda.outcome import Outcome
 from sluicegate.papers.lpf_oda.source import AGAIN_S, END_S, OVER_S, THROUGHPUTS
+from sluicegate.report.figure import Figure
 from sluicegate.report.plots import WIDTH, colours, dash
 
 _FROM_S, _TO_S = 120.0, 180.0

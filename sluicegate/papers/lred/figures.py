@@ -6,11 +6,11 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 from matplotlib.axes import Axes
-from matplotlib.figure import Figure
 
 from sluicegate.estimate import Measure, student
 from sluicegate.papers.lred.measured import MEASURES, WORDS, FloatArray, Records, cases, measure
 from sluicegate.papers.lred.scenarios import Q_REF
+from sluicegate.report.figure import Figure
 from sluicegate.report.plots import WIDTH, colours, dash
 
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 import numpy as np
-from matplotlib.figure import Figure
 
 from sluicegate.papers.lred.measured import FloatArray
+from sluicegate.report.figure import Figure
 from sluicegate.report.plots import WIDTH, colours, dash
 from sluicegate.stability.boundary import greatest_rtt_s
 from sluicegate.stability.model import FluidNetwork

@@ -6,11 +6,11 @@ import textwrap
 from collections.abc import Iterator, Mapping
 
 from matplotlib.axes import Axes
-from matplotlib.figure import Figure
 
 from sluicegate.estimate import student
 from sluicegate.papers.comparison import Plot
 from sluicegate.papers.red_sfq_rem.claims import Sweep, Trio
+from sluicegate.report.figure import Figure
 from sluicegate.report.plots import WIDTH, colours, dash, share_text
 
 _COLUMNS = 2

@@ -7,9 +7,9 @@ from typing import TypeAlias
 
 import numpy as np
 from matplotlib.axes import Axes
-from matplotlib.figure import Figure
 
 from sluicegate.papers.router.found import FloatArray, Found
+from sluicegate.report.figure import Figure
 from sluicegate.report.plots import WIDTH, Dash, colours, dash
 
 # by the title of the panel, then by the name of the curve

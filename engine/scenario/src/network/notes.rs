@@ -1,7 +1,7 @@
 //! What a reader of a network's measures must know before comparing them: parameters that suit
 //! another link, and what has no effect.
 
-use sluice_aqm::{Class, Value};
+use sluice_aqm::{Class, Configured, Value};
 
 use crate::{
     discipline::{AqmName, Discipline},
@@ -148,19 +148,13 @@ fn numbers(discipline: &Discipline) -> Vec<(String, f64, bool)> {
         return Vec::new();
     };
     let values: Vec<(&str, Value)> = configured.values().collect();
-    let shown = |name: &str| {
+    let has = |name: &str, words: &str| {
         let found = values.iter().find(|(other, _)| *other == name);
-        found.map(|(_, value)| match value {
-            Value::Switch(on) => on.to_string(),
-            Value::Word(word) => word.clone(),
-            Value::Number(number) => number.to_string(),
-        })
+        found.is_some_and(|(_, value)| words.split('|').any(|word| word == shown(value)))
     };
-    let applies = |when: &str| match when.split_once('=') {
-        None => true,
-        Some((name, words)) => {
-            shown(name).is_some_and(|is| words.split('|').any(|word| word == is))
-        }
+    let applies = |when: &str| {
+        let condition = when.split_once('=');
+        condition.is_none_or(|(name, words)| has(name, words))
     };
     let given = |name: &str| discipline.params.0.iter().any(|(other, _)| other == name);
     configured
@@ -183,25 +177,47 @@ fn unsuited(discipline: &Discipline, link: &Link) -> Option<String> {
     let thresholds_given = numbers
         .iter()
         .any(|(name, _, is_given)| *is_given && ["min_th", "max_th"].contains(&name.as_str()));
-    let told: Vec<String> = numbers
-        .into_iter()
-        .filter_map(|(name, value, is_given)| {
-            let rule = link.rule(configured.class(), &name, thresholds_given)?;
-            let better = rule.missed_by(value)?;
+    let (mut told, mut better) = (Vec::new(), Vec::new());
+    for (name, value, is_given) in numbers {
+        let rule = link.rule(configured.class(), &name, thresholds_given);
+        if let Some(suited) = rule.and_then(|rule| rule.missed_by(value)) {
             let default = if is_given { "" } else { " (default)" };
-            let (value, better) = (rounded(value), short(better));
-            Some(format!("{name} = {value}{default} would be {better}"))
-        })
-        .collect();
+            let (value, suited) = (rounded(value), short(suited));
+            told.push(format!("{name} = {value}{default} would be {suited}"));
+            better.push((name, suited));
+        }
+    }
     (!told.is_empty()).then(|| {
         format!(
-            "{}: for {} and packets of {}, {}.",
+            "{}: for {} and packets of {}, {}: --aqm {}",
             discipline.name(),
             link.megabits_per_s.shown("Mb/s"),
             link.packet_bytes.shown("bytes"),
-            told.join(", ")
+            told.join(", "),
+            option(discipline, &configured, &better)
         )
     })
+}
+
+/// A discipline as the command line takes it, with better values for some of its parameters.
+fn option(discipline: &Discipline, configured: &Configured, better: &[(String, String)]) -> String {
+    let is_in = |all: &[(String, String)], name: &str| all.iter().any(|(other, _)| other == name);
+    let given = |name: &str| discipline.params.0.iter().any(|(other, _)| other == name);
+    let kept = configured.values();
+    let assigned: Vec<String> = kept
+        .filter(|(name, _)| given(name) && !is_in(better, name))
+        .map(|(name, value)| format!("{name}={}", shown(&value)))
+        .chain(better.iter().map(|(name, value)| format!("{name}={value}")))
+        .collect();
+    format!("{}:{}", configured.class().name, assigned.join(","))
+}
+
+fn shown(value: &Value) -> String {
+    match value {
+        Value::Switch(on) => on.to_string(),
+        Value::Word(word) => word.clone(),
+        Value::Number(number) => number.to_string(),
+    }
 }
 
 /// Queues to hold that the buffer has no room for.

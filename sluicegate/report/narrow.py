@@ -1,0 +1,45 @@
+"""Figures for narrow screens: panels one below the other, legends below all."""
+
+from __future__ import annotations
+
+from copy import deepcopy
+
+from matplotlib.figure import Figure
+from matplotlib.gridspec import GridSpec
+
+# inches: what a telephone shows with text that can be read
+_WIDTH = 3.8
+_LEGEND_LINE = 0.2
+
+
+def narrow(figure: Figure) -> Figure:
+    """A copy of a figure in the form for a narrow screen."""
+    drawn = deepcopy(figure)
+    height = drawn.get_figheight() * _stack(drawn)
+    for legend in drawn.legends:
+        legend.set_loc("outside lower left")
+        legend.set_ncols(1)
+        height += _LEGEND_LINE * (len(legend.get_texts()) + 1)
+    drawn.set_size_inches(_WIDTH, height)
+    return drawn
+
+
+def _stack(figure: Figure) -> int:
+    """Put panels that stand side by side below each other; gives how many times as high it is."""
+    places = [
+        (ax, place)
+        for ax in figure.axes
+        # what stands beside a panel, such as a scale, has no place of its own
+        if ax.get_visible() and (place := ax.get_subplotspec()) is not None
+    ]
+    beside = {place.colspan.start for _, place in places}
+    rows = {place.rowspan.start for _, place in places}
+    if len(beside) < 2:
+        return 1
+    grid = GridSpec(len(places), 1, figure=figure)
+    for k, (ax, _) in enumerate(places):
+        ax.set_subplotspec(grid[k])
+        # of those that share an axis only the first or the last had its ticks written
+        if not ax.yaxis.get_tick_params().get("labelleft", True):
+            ax.tick_params(labelleft=True)
+    return -(-len(places) // len(rows))
