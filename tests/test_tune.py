@@ -1,58 +1,21 @@
-"""Tuning: known optima are found, noise is not taken for merit, nothing depends on who works."""
-
-import json
-import signal
-import subprocess
-import sys
+"""Tuning: known optima are found, and noise is not taken for merit."""
 
 import numpy as np
-import polars as pl
 import pytest
 from geo_geo_1 import GeoGeo1
+from tune_cases import GEO, RED, ROOM, SCORE, THRESHOLDS, WEIGHT
 
 import sluicegate as sg
-from sluicegate.cli import main
-from sluicegate.errors import InterruptError, SluiceError
+from sluicegate.errors import SluiceError
 from sluicegate.tuning import assess
-from sluicegate.tuning.axes import axes
 from sluicegate.tuning.judge import Judge, Rules
 from sluicegate.tuning.methods import METHODS, Search
 from sluicegate.tuning.methods.gradient import _Slopes
 from sluicegate.tuning.methods.pattern import walk
 from sluicegate.tuning.run import make_problem
-from sluicegate.tuning.score import Constraint, Score
+from sluicegate.tuning.score import Score
 from sluicegate.tuning.trial import GIVEN_UP, Trial
 from sluicegate.worlds.chain.world import Chain
-
-# delay against loss: each packet of room costs delay and saves loss
-WEIGHT = 150.0
-GEO = sg.Scenario(
-    title="room for packets",
-    slots=40_000,
-    arrivals=sg.GeometricArrivals(rate=0.45),
-    service=sg.GeometricService(mu=0.5),
-    queue=sg.Queue(limit=30),
-    disciplines=[sg.Discipline(aqm="drop_tail")],
-)
-ROOM = {"queue.limit": "1..60"}
-SCORE = f"delay_mean + {WEIGHT}*loss_ratio"
-RED = GEO.replace(
-    queue=sg.Queue(limit=20),
-    disciplines=[
-        sg.Discipline(
-            aqm="red",
-            params={
-                "min_th": 3,
-                "max_th": 12,
-                "max_p": 0.1,
-                "w": 0.2,
-                "spacing": "independent",
-                "idle_decay": False,
-            },
-        )
-    ],
-)
-THRESHOLDS = {"red.max_p": "0.01..1:log", "red.max_th": "5.0..19.0"}
 
 
 def exact_score(limit):
@@ -77,11 +40,11 @@ class Value:
 def walked(function, start, first, last):
     """The places that our walk asks for."""
     asked, going = [], walk(start, first, last=last)
-    place, _ = next(going)
+    place, *_ = next(going)
     while True:
         asked.append(place)
         try:
-            place, _ = going.send(Value(function(place)))
+            place, *_ = going.send(Value(function(place)))
         except StopIteration:
             return asked
 
@@ -351,252 +314,3 @@ def test_the_front_has_no_setting_that_another_beats():
     rows = [(5.0, 0.1), (4.0, 0.2), (6.0, 0.1), (3.0, 0.5), (4.5, 0.15), (4.5, 0.3)]
     trials = [trial(number, *row) for number, row in enumerate(rows)]
     assert [each.number for each in assess.front_trials(trials)] == [3, 1, 4, 0]
-
-
-# the same, whoever works and whatever is killed
-
-SHORT = GEO.replace(slots=2000)
-SEARCH = {"precision": 0.1, "replications": 4, "evaluations": 8}
-FILE = """
-slots = 2000
-title = "room for packets"
-arrivals = { kind = "geometric", rate = 0.45 }
-service = { kind = "geometric", mu = 0.5 }
-queue = { limit = 30 }
-disciplines = [{ aqm = "drop_tail" }]
-"""
-# as if a second went by between any two runs
-ALWAYS = "import sluicegate.tuning.kept as kept; kept._WRITE_S = 0.0\n"
-KILLED = """
-import os, signal, sys
-import sluicegate as sg
-def watch(name, done, total, stage=""):
-    if int(stage.split(" candidates, ")[1].split()[0]) >= 12:
-        os.kill(os.getpid(), signal.SIGKILL)
-file, out, score = sys.argv[1:]
-sg.tune(file, {"queue.limit": "1..60:3"}, score, precision=0.1, replications=4, evaluations=8,
-        workers=1, out=out, watch=watch)
-"""
-
-
-@pytest.fixture(scope="module")
-def file(tmp_path_factory):
-    path = tmp_path_factory.mktemp("tune") / "short.toml"
-    path.write_text(FILE)
-    return path
-
-
-@pytest.fixture(scope="module")
-def whole(file, tmp_path_factory):
-    return sg.tune(file, {"queue.limit": "1..60:3"}, SCORE, **SEARCH, workers=1)
-
-
-def same(one, other):
-    assert one.trials.equals(other.trials)
-    assert one.settings == other.settings
-    assert one.front.equals(other.front)
-    assert one.sensitivity.equals(other.sensitivity)
-
-
-def test_two_processes_find_what_one_finds(file, whole, tmp_path):
-    vary = {"queue.limit": "1..60:3"}
-    same(sg.tune(file, vary, SCORE, **SEARCH, workers=2, out=tmp_path / "out"), whole)
-
-
-def test_a_killed_tuning_goes_on_where_it_was(file, whole, tmp_path):
-    out = tmp_path / "out"
-    line = [sys.executable, "-c", ALWAYS + KILLED, str(file), str(out), SCORE]
-    ended = subprocess.run(line, timeout=120, check=False)
-    assert ended.returncode == -signal.SIGKILL
-    before = sum(pl.read_parquet(path).height for path in (out / "runs").glob("*.parquet"))
-    assert 0 < before < whole.runs
-    resumed = sg.tune(file, {"queue.limit": "1..60:3"}, SCORE, **SEARCH, workers=1, out=out)
-    same(resumed, whole)
-    # nothing was made twice, and nothing lost
-    kept = pl.concat(pl.read_parquet(path) for path in (out / "runs").glob("*.parquet"))
-    assert kept.height == whole.runs + whole.fresh_runs
-    assert kept.select("queue.limit", "stream", "number").is_unique().all()
-
-
-def test_an_interrupted_tuning_says_how_to_go_on(tmp_path):
-    def watch(*_):
-        raise KeyboardInterrupt
-
-    with pytest.raises(InterruptError, match="the same command goes on from there"):
-        sg.tune(SHORT, ROOM, SCORE, **SEARCH, workers=1, out=tmp_path / "out", watch=watch)
-
-
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        ({"score": "loss_ratio"}, "another tuning: score = delay_mean.*, here loss_ratio"),
-        ({"vary": {"queue.limit": "1..40"}}, "another tuning: axes ="),
-        ({"constraints": ["loss_ratio <= 0.1"]}, "another tuning: constraints = "),
-        ({"scenario": SHORT.replace(seed=5)}, "another tuning"),
-    ],
-)
-def test_a_folder_of_another_tuning_is_left_alone(tmp_path, change, message):
-    given = {
-        "scenario": SHORT,
-        "vary": ROOM,
-        "score": SCORE,
-        "workers": 1,
-        **SEARCH,
-        "evaluations": 2,
-    }
-    out = tmp_path / "out"
-    sg.tune(**given, out=out)
-    before = {path: path.read_bytes() for path in out.rglob("*") if path.is_file()}
-    with pytest.raises(SluiceError, match=message):
-        sg.tune(**{**given, **change}, out=out)
-    assert {path: path.read_bytes() for path in out.rglob("*") if path.is_file()} == before
-
-
-def test_a_folder_of_something_else_is_left_alone(tmp_path):
-    (tmp_path / "letter.txt").write_text("keep me")
-    with pytest.raises(SluiceError, match="has other files"):
-        sg.tune(SHORT, ROOM, workers=1, out=tmp_path)
-    assert [path.name for path in tmp_path.iterdir()] == ["letter.txt"]
-    (tmp_path / "tuning.json").write_text('{"format": 0, "axes": {}, "score": ""}')
-    with pytest.raises(SluiceError, match="another version of the format of results: 0, here 1"):
-        sg.tune(SHORT, ROOM, workers=1, out=tmp_path)
-
-
-# bad input
-
-
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        ({"vary": {"red.max_q": "0..1"}}, "red has no parameter max_q; did you mean max_p?"),
-        ({"vary": {"red.max_p": "0.5..0.1"}}, "is an empty range: 0.1 must exceed 0.5"),
-        ({"vary": {"red.max_p": "0.5..2"}}, "red.max_p = 0.5..2 must lie within 0 to 1"),
-        ({"vary": {"red.max_p": "a lot"}}, "must be a list, or a range"),
-        ({"vary": {"red.max_p": [0.1, 0.2]}}, "must be a range such as"),
-        ({"vary": {"red.spacing": "all"}}, "red.spacing is no number"),
-        ({"vary": {"red.gamma": "all"}}, "has no effect: it needs drop_function=double_slope"),
-        ({"vary": {"queue.room": "1..5"}}, "queue.room is no parameter of red and no path"),
-        ({"vary": {"queue.limit": "all"}}, "must be a range: only an AQM's parameters"),
-        ({"vary": []}, "nothing is tuned"),
-        ({"score": "delay"}, "delay is no measure; did you mean"),
-        ({"score": "2*3*delay_mean"}, "must be a sum of measures"),
-        ({"score": "delay_mean + delay_mean"}, "has delay_mean twice"),
-        ({"score": {"delay_mean": 0}}, "must be finite and not 0"),
-        ({"score": "goodput"}, "score: goodput is not known here; there are"),
-        ({"constraints": ["loss_ratio < 0.1"]}, "must be MEASURE <= NUMBER"),
-        ({"constraints": ["lost <= 0.1"]}, "lost is no measure"),
-        ({"method": "annealing"}, "method = annealing must be one of pattern"),
-        ({"method": "gradient", "world": "slotted"}, "world = chain has them"),
-        (
-            {"method": "gradient", "world": "chain", "vary": {"queue.limit": "5..9"}},
-            "must be a range of real numbers",
-        ),
-        ({"method": "bayesian", "vary": {"red.max_p": "0.1..0.9:3"}}, "must have no count"),
-        ({"discipline": "blue"}, "discipline = blue must be one of red"),
-        ({"precision": 0.0}, "precision = 0.0 must be between 0 and 1"),
-        ({"evaluations": 0}, "evaluations = 0 must be at least 1"),
-        ({"world": "attic"}, "world = attic must be one of"),
-        ({"vary": {"red.min_th": "13..19"}}, "no candidate can be run"),
-    ],
-)
-def test_what_makes_no_sense_is_refused(change, message):
-    pytest.importorskip("optuna")
-    given = {"scenario": RED.replace(slots=1000), "vary": {"red.max_p": "0.1..0.9"}, "workers": 1}
-    with pytest.raises(SluiceError) as told:
-        sg.tune(**{**given, **change})
-    assert message in str(told.value)
-
-
-def test_one_of_several_disciplines_must_be_named():
-    red, tail = (sg.Discipline(aqm=aqm, label=aqm) for aqm in ("red", "drop_tail"))
-    both = RED.replace(disciplines=[red, tail])
-    with pytest.raises(SluiceError, match="one discipline is tuned: say which of red, drop_tail"):
-        sg.tune(both, {"queue.limit": "1..5"})
-
-
-def test_without_ranges_every_number_of_the_aqm_is_tuned_within_its_descriptor():
-    found = {axis.name: axis for axis in axes(None, RED, RED.disciplines[0])}
-    assert list(found) == ["red.min_th", "red.max_th", "red.max_p", "red.w"]
-    assert found["red.min_th"].text == "1..20"
-    assert found["red.max_p"].text == "0.0002..1:log"
-    for axis in found.values():
-        assert axis.param.least <= axis.at(0) < axis.at(1) <= axis.param.greatest
-        for share in (0.0, 0.25, 1.0):
-            assert axis.share(axis.at(share)) == pytest.approx(share, abs=0.03)
-
-
-def test_scores_and_constraints_read_back_as_written():
-    for text in ("delay_mean", "delay_mean + 2000*loss_ratio", "-utilization + 0.5*sojourn_p99.9"):
-        assert str(Score.read(text)) == text
-    assert str(Constraint.read("utilization>=0.9")) == "utilization >= 0.9"
-    assert Score.read("2*queue_mean - loss_ratio").of({"queue_mean": 3.0, "loss_ratio": 1.0}) == 5
-
-
-# the command
-
-RED_FILE = """
-title = "room for packets"
-slots = 2000
-arrivals = { kind = "geometric", rate = 0.45 }
-service = { kind = "geometric", mu = 0.5 }
-queue = { limit = 30 }
-
-[[disciplines]]
-aqm = "drop_tail"
-
-[[disciplines]]
-aqm = "red"
-label = "RED, tuned"
-params = { min_th = 2, max_th = 8 }
-
-[tune]
-vary = { "red.max_th" = "4..25", "red.max_p" = "0.01..1:log" }
-score = { delay_mean = 1, loss_ratio = 100 }
-constraints = ["loss_ratio <= 0.2"]
-precision = 0.2
-evaluations = 4
-"""
-
-
-def test_the_command_writes_page_scenario_and_json(tmp_path, capsys):
-    file, out = tmp_path / "red.toml", tmp_path / "out"
-    file.write_text(RED_FILE)
-    line = ["tune", str(file), "--workers", "1", "--replications", "3", "--out", str(out), "--json"]
-    assert main([*line, str(tmp_path / "tuned.json")]) == 0
-    shown = capsys.readouterr().out
-    assert "tuned" in shown
-    assert "scenario:" in shown
-    found = json.loads((tmp_path / "tuned.json").read_text())
-    (best, *_) = found["settings"]
-    tuned = sg.load(out / "tuned.toml")
-    params = tuned.disciplines[1].params
-    assert {f"red.{name}": params[name] for name in ("max_th", "max_p")} == best["values"]
-    assert tuned.disciplines[0].name == "drop_tail"
-    page = (out / "report.html").read_text()
-    for title in ("What to set", "Delay against loss", "The score over pairs of parameters"):
-        assert title in page
-
-
-ONE = ("--workers", "1", "--replications", "3")
-
-
-@pytest.mark.parametrize(
-    ("options", "code", "message"),
-    [
-        (["--vary", "red.max_p"], 2, "must be NAME=RANGE"),
-        (["--method", "annealing"], 1, "method = annealing must be one of"),
-        (["--constraint", "loss_ratio<=1e-9"], 1, "none keeps loss_ratio <= 1e-09"),
-    ],
-)
-def test_the_command_refuses_in_words(tmp_path, capsys, options, code, message):
-    file = tmp_path / "red.toml"
-    file.write_text(RED_FILE)
-    assert main(["tune", str(file), *options, *ONE, "--out", str(tmp_path / "o")]) == code
-    assert message in capsys.readouterr().err
-
-
-def test_a_table_with_unknown_fields_is_refused(tmp_path, capsys):
-    file = tmp_path / "red.toml"
-    file.write_text(RED_FILE.replace("precision", "precison"))
-    assert main(["tune", str(file), "--out", str(tmp_path / "o")]) == 1
-    assert "tune has no field precison" in capsys.readouterr().err

@@ -30,9 +30,9 @@ class Ranked(Protocol):
 
 
 T = TypeVar("T", bound=Ranked)
-# asks for a place and what it must beat; is given what is there
-Walk: TypeAlias = Generator[tuple[Place, T | None], T, T]
-Exploring: TypeAlias = Generator[tuple[Place, T | None], T, tuple[list[float], T]]
+# asks for a place, tells what it must beat and how long the step was; is given what is there
+Walk: TypeAlias = Generator[tuple[Place, T | None, float], T, T]
+Exploring: TypeAlias = Generator[tuple[Place, T | None, float], T, tuple[list[float], T]]
 
 
 class Pattern(Method):
@@ -55,7 +55,8 @@ class Pattern(Method):
         ends: dict[int, Trial] = {}
         while asked:
             found = search.judge(
-                [place for place, _ in asked.values()], [rival for _, rival in asked.values()]
+                [place for place, _, _ in asked.values()],
+                [rival for _, rival, _ in asked.values()],
             )
             for number, trial in zip(list(asked), found, strict=True):
                 try:
@@ -63,8 +64,14 @@ class Pattern(Method):
                 except StopIteration as end:
                     ends[number] = end.value
                     del asked[number]
-            search.tell(1 - len(asked) / len(walks))
+            shrunk = sum(_shrunk(step) for _, _, step in asked.values())
+            search.tell((len(ends) + shrunk) / len(walks))
         self.ends = [ends[number] for number in range(len(walks))]
+
+
+def _shrunk(step: float) -> float:
+    """How far a walk is, from 0 to 1, by the length of its steps."""
+    return math.log(FIRST_STEP / step) / math.log(FIRST_STEP / LAST_STEP)
 
 
 def walk(
@@ -80,7 +87,7 @@ def walk(
     """
     steps, size = list(first), max(map(abs, first))
     here = list(start)
-    best = yield start, None
+    best = yield start, None, size
     # where it was: with noise three may each be better than the next
     bases = [best]
     while size > last:
@@ -111,7 +118,7 @@ def _explore(around: list[float], best: T, steps: list[float]) -> Exploring[T]:
         for _ in range(2):
             place[axis] = _inside(middle + steps[axis])
             if place[axis] != middle:
-                found = yield tuple(place), best
+                found = yield tuple(place), best, abs(steps[axis])
                 if found.beats(best):
                     best = found
                     break
