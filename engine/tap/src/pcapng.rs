@@ -2,18 +2,21 @@
 //! with what was sent over it, at the start of the transmission. Of each packet the headers are
 //! kept.
 
-use std::{
-    borrow::Cow,
-    io::{self, Write},
-};
+use std::io::{self, Write};
 
-use pcap_parser::{
-    EnhancedPacketBlock, InterfaceDescriptionBlock, Linktype, OptionCode, PcapNGOption,
-    SectionHeaderBlock, ToVec,
-};
 use sluice_network::{Event, Plan, Step};
 
 use crate::{Format, flows::Flows, frame};
+
+// Types of blocks, options, and the link type of packets that begin with their IP header.
+const SECTION: u32 = 0x0A0D_0D0A;
+const INTERFACE: u32 = 1;
+const ENHANCED_PACKET: u32 = 6;
+const END_OF_OPTIONS: u16 = 0;
+const IF_NAME: u16 = 2;
+const IF_SPEED: u16 = 8;
+const IF_TSRESOL: u16 = 9;
+const LINKTYPE_RAW: u16 = 101;
 
 /// Bytes kept of a packet: no header of IP and TCP is longer.
 const KEPT: usize = 120;
@@ -27,18 +30,13 @@ pub struct Pcapng {
 
 impl Format for Pcapng {
     fn begin(plan: &Plan, out: &mut impl Write) -> io::Result<Self> {
-        let mut section = SectionHeaderBlock {
-            block_type: 0,
-            block_len1: 0,
-            bom: 0,
-            major_version: 0,
-            minor_version: 0,
-            // not known before the end
-            section_len: -1,
-            options: Vec::new(),
-            block_len2: 0,
-        };
-        out.write_all(&bytes(section.to_vec())?)?;
+        let mut section = Vec::new();
+        section.extend(0x1A2B_3C4D_u32.to_le_bytes());
+        section.extend(1_u16.to_le_bytes());
+        section.extend(0_u16.to_le_bytes());
+        // its length: not known before the end
+        section.extend((-1_i64).to_le_bytes());
+        out.write_all(&block(SECTION, &section))?;
         let mut interfaces = Vec::new();
         let mut count = 0;
         for link in &plan.topology.links {
@@ -48,21 +46,15 @@ impl Format for Pcapng {
             }
             let name = |node: usize| &plan.topology.nodes[node];
             let name = format!("{} -> {}", name(link.from), name(link.to));
-            let mut interface = InterfaceDescriptionBlock {
-                block_type: 0,
-                block_len1: 0,
-                linktype: Linktype::RAW,
-                reserved: 0,
-                snaplen: KEPT as u32,
-                options: vec![
-                    option(OptionCode::IfName, name.as_bytes()),
-                    option(OptionCode::IfSpeed, &link.rate_bps.to_le_bytes()),
-                ],
-                block_len2: 0,
-                if_tsresol: DECIMALS,
-                if_tsoffset: 0,
-            };
-            out.write_all(&bytes(interface.to_vec())?)?;
+            let mut interface = Vec::new();
+            interface.extend(LINKTYPE_RAW.to_le_bytes());
+            interface.extend(0_u16.to_le_bytes());
+            interface.extend((KEPT as u32).to_le_bytes());
+            option(&mut interface, IF_NAME, name.as_bytes());
+            option(&mut interface, IF_SPEED, &link.rate_bps.to_le_bytes());
+            option(&mut interface, IF_TSRESOL, &[DECIMALS]);
+            option(&mut interface, END_OF_OPTIONS, &[]);
+            out.write_all(&block(INTERFACE, &interface))?;
             interfaces.push(Some(count));
             count += 1;
         }
@@ -76,32 +68,36 @@ impl Format for Pcapng {
     fn write(&mut self, flows: &Flows, event: &Event, out: &mut impl Write) -> io::Result<()> {
         let frame = frame::of(flows, event);
         let kept = &frame[..frame.len().min(KEPT)];
-        let mut packet = EnhancedPacketBlock {
-            block_type: 0,
-            block_len1: 0,
-            if_id: self.interfaces[event.link].unwrap_or_default(),
-            ts_high: (event.at_ns >> 32) as u32,
-            ts_low: event.at_ns as u32,
-            caplen: kept.len() as u32,
-            origlen: frame.len() as u32,
-            data: kept,
-            options: Vec::new(),
-            block_len2: 0,
-        };
-        out.write_all(&bytes(packet.to_vec())?)
+        let mut packet = Vec::with_capacity(20 + KEPT);
+        let interface = self.interfaces[event.link].unwrap_or_default();
+        packet.extend(interface.to_le_bytes());
+        packet.extend(((event.at_ns >> 32) as u32).to_le_bytes());
+        packet.extend((event.at_ns as u32).to_le_bytes());
+        packet.extend((kept.len() as u32).to_le_bytes());
+        packet.extend((frame.len() as u32).to_le_bytes());
+        packet.extend(kept);
+        out.write_all(&block(ENHANCED_PACKET, &packet))
     }
 }
 
-fn option(code: OptionCode, value: &[u8]) -> PcapNGOption<'static> {
-    let mut padded = value.to_vec();
-    padded.resize(value.len().next_multiple_of(4), 0);
-    PcapNGOption {
-        code,
-        len: value.len() as u16,
-        value: Cow::Owned(padded),
-    }
+/// An option of a block: its code, its length in bytes, its value, padded to 32 bits.
+fn option(body: &mut Vec<u8>, code: u16, value: &[u8]) {
+    body.extend(code.to_le_bytes());
+    body.extend((value.len() as u16).to_le_bytes());
+    body.extend(value);
+    body.resize(body.len().next_multiple_of(4), 0);
 }
 
-fn bytes<E: std::fmt::Debug>(block: Result<Vec<u8>, E>) -> io::Result<Vec<u8>> {
-    block.map_err(|error| io::Error::other(format!("{error:?}")))
+/// A block: its type, its body padded to 32 bits, and before and after the body its length in
+/// bytes.
+fn block(kind: u32, body: &[u8]) -> Vec<u8> {
+    let padded = body.len().next_multiple_of(4);
+    let length = (12 + padded as u32).to_le_bytes();
+    let mut block = Vec::with_capacity(12 + padded);
+    block.extend(kind.to_le_bytes());
+    block.extend(length);
+    block.extend(body);
+    block.resize(8 + padded, 0);
+    block.extend(length);
+    block
 }
