@@ -12,6 +12,9 @@ from dataclasses import fields
 from pathlib import Path
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
+from sluicegate.advice.question import Direction, Question
+from sluicegate.advice.rows import CaseRow, PreferRow, SettingRow
+from sluicegate.advice.score import COSTS
 from sluicegate.estimate import Measure
 from sluicegate.measures import DEFINITIONS
 from sluicegate.papers.claims import Claim
@@ -144,6 +147,70 @@ _PUBLISHED = {
 }
 _PREDICTED = _type(float, "Ours of another world, which says what should be measured.")
 
+_VALUES = {"type": "object", "additionalProperties": {"type": "number"}}
+_SETTING = _object(
+    "A setting, under random numbers on which nothing was chosen.",
+    {
+        "name": _type(str, "`tuned`, `scenario` or `default`."),
+        "values": {"description": "By parameter.", **_VALUES},
+        "score": _MEASURE,
+        "measures": _measures("By name."),
+        "keeps": _type(bool, "Whether it keeps every constraint, in the mean."),
+        "surely": _type(bool, "Whether the 95 % intervals of all constraints say so."),
+        "runs": _type(int, "How many stand behind it."),
+    },
+    minus_tuned=_MEASURE,
+)
+
+
+def _beside_parameters(required: Mapping[str, Schema], meaning: str) -> Schema:
+    """A row that has a column for each parameter, too."""
+    return {**_object(meaning, required), "additionalProperties": {"type": "number"}}
+
+
+_TRIAL = _beside_parameters(
+    {
+        "number": _type(int, "In the order of the search."),
+        "runs": _type(int, "How many judged it."),
+        "score": _type(float, "Their mean."),
+        "half_width": _type(float, "Of its 95 % confidence interval."),
+        "violation": _type(float, "By how much it breaks the constraints; 0: it keeps them."),
+        "stopped": _type(bool, "Whether it could not win, and was given up."),
+        "refused": _type(str, "Why the scenario cannot be run so; empty if it can."),
+    },
+    "A candidate of the search, with its parameters.",
+)
+_FRONT = _beside_parameters(
+    {
+        f"{name}{kind}": _type(float | None)
+        for name in ("delay_mean", "loss_ratio")
+        for kind in ("", "_half_width")
+    },
+    "A setting of the front, with its parameters.",
+)
+_SENSITIVITY = _object(
+    "One parameter moved, the others as tuned.",
+    {
+        "parameter": _type(str, "Which."),
+        "value": _type(float, "To where."),
+        "change": _type(float, "Of the score."),
+        "half_width": _type(float, "Of its 95 % confidence interval."),
+    },
+)
+
+
+def _question() -> Schema:
+    """What was asked: every field, ranges as lists of two."""
+    pairs = {"rtts_s": float, "flows": int}
+    found = {
+        name: _list(_type(pairs[name]), "From, to.") if name in pairs else _type(each)
+        for name, each in get_type_hints(Question).items()
+        if name != "direction"
+    }
+    direction = {"enum": [*get_args(Direction), None]}
+    return _object("What was asked.", {**found, "direction": direction})
+
+
 # name: what it is, its fields, and those that it need not have
 _OUTPUTS: dict[str, tuple[str, dict[str, Schema], dict[str, Schema]]] = {
     "comparison": (
@@ -168,9 +235,61 @@ _OUTPUTS: dict[str, tuple[str, dict[str, Schema], dict[str, Schema]]] = {
         },
         {},
     ),
+    "tuning": (
+        "`sluice tune`: the settings that make a score least.",
+        {
+            "format": _type(int, "Of the folder that keeps its runs."),
+            "build": _type(str, "Hash of what makes its runs."),
+            "title": _type(str, "Of the scenario."),
+            "discipline": _type(str, "What was tuned."),
+            "world": _type(str, "Where it was judged, with its settings."),
+            "axes": {
+                "description": "Ranges by parameter.",
+                "type": "object",
+                "additionalProperties": {"type": "string"},
+            },
+            "score": _type(str, "What was to be least."),
+            "constraints": _list(_type(str), "What was to be kept."),
+            "scenario": {"description": "Its fields, and the AQM's parameters.", "type": "object"},
+            "seed": _type(int, "Of all random numbers."),
+            "method": _type(str, "How it was searched."),
+            "settings": _list(_SETTING, "The tuned one first."),
+            "trials": _list(_TRIAL, "All candidates of the search."),
+            "front": _list(_FRONT, "What none beats in both delay and loss, by rising delay."),
+            "sensitivity": _list(_SENSITIVITY, "Each parameter a tenth of its range aside."),
+            "runs": _type(int, "Runs of the search."),
+            "fresh_runs": _type(int, "Runs under fresh random numbers."),
+            "notes": _list(_type(str), "What a reader must know."),
+        },
+        {},
+    ),
     "fit": (
         "`sluice fit`: what a capture's traffic is like.",
         {"figures": _list(_row(Row, "One figure; low and high end its interval."), "All of them.")},
+        {},
+    ),
+    "advice": (
+        "`sluice advise`: an AQM and its parameters for a link.",
+        {
+            "question": _question(),
+            "choice": _type(str, "The setting with the least score."),
+            "worth_having": _list(_type(str), "It and the next best AQMs, a setting of each."),
+            "baseline": _type(str, "Drop-tail with the usual buffer."),
+            "weights": _object(
+                "What a unit of each cost costs.", dict.fromkeys(COSTS, _type(float))
+            ),
+            "factor": _type(
+                float, "How many times slower the simulated link is than the real one."
+            ),
+            "duration_s": _type(float, "Simulated time of a run, s."),
+            "runs": _type(int, "How many were made."),
+            "settings": _list(_row(SettingRow, "A setting that was judged."), "The best first."),
+            "scenarios": _list(_row(CaseRow, "A scenario, and what is best in it."), "All."),
+            "preferences": _list(
+                _row(PreferRow, "What would be chosen if something else mattered."), "All."
+            ),
+            "assumptions": _list(_type(str), "Sentences for a reader."),
+        },
         {},
     ),
     "stability": (

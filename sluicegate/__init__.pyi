@@ -23,6 +23,7 @@ from .scenario import (
     load,
 )
 from .sweeps import Sweep, sweep
+from .tuning import Tuning, tune
 from .worlds import chain, network
 from .worlds.slotted import SlottedRecord, simulate
 
@@ -55,6 +56,7 @@ __all__ = [
     "SlottedRecord",
     "SluiceError",
     "Sweep",
+    "Tuning",
     "View",
     "aqm",
     "aqms",
@@ -65,4 +67,5 @@ __all__ = [
     "simulate",
     "sweep",
     "trace",
+    "tune",
 ]

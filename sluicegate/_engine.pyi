@@ -247,6 +247,7 @@ class CaptureColumns:
     flow: NDArray[np.uint32]
     protocol: NDArray[np.uint8]
     ecn_capable: NDArray[np.bool_]
+    opens: NDArray[np.bool_]
     not_ip: int
     link_types: list[str]
     notes: list[str]

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import TypeVar
 
 import numpy as np
@@ -197,6 +198,7 @@ def _jackknife_error(value: float, left_out: FloatArray) -> float | None:
     return _error(count * value - (count - 1) * left_out) if count > 1 else None
 
 
+@cache
 def student_quantile(count: int) -> float:
     """Half the width of a 95 % interval of the mean of `count` values, in standard errors."""
     from scipy.special import stdtrit  # takes half a second to import

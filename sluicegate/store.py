@@ -9,7 +9,8 @@ import json
 import os
 import zlib
 from collections.abc import Iterator
-from contextlib import suppress
+from contextlib import contextmanager, suppress
+from contextvars import ContextVar
 from functools import cache
 from pathlib import Path
 from typing import Any, TypeVar
@@ -23,6 +24,17 @@ from sluicegate.record import Record
 R = TypeVar("R", bound=Record)
 
 _PACKAGE = Path(__file__).parent
+_used = ContextVar("used", default=True)
+
+
+@contextmanager
+def unused() -> Iterator[None]:
+    """Neither look for runs nor keep them meanwhile: for very many, of which little is wanted."""
+    token = _used.set(False)
+    try:
+        yield
+    finally:
+        _used.reset(token)
 
 
 @cache
@@ -108,6 +120,8 @@ def find(name: str, kind: type[R]) -> R | None:
         name: The identity.
         kind: Of record; the world knows it.
     """
+    if not _used.get():
+        return None
     path = _path(name)
     try:
         return kind.read(path)
@@ -121,6 +135,8 @@ def find(name: str, kind: type[R]) -> R | None:
 
 def keep(record: Record) -> None:
     """Keep a finished run, if the folder can be written: a result is not given up for that."""
+    if not _used.get():
+        return
     with suppress(OSError):
         folder().mkdir(parents=True, exist_ok=True)
         record.write(_path(record.identity))

@@ -23,6 +23,7 @@ def capture_at(times_s: np.ndarray) -> Capture:
         flow=np.ones(n, np.uint32),
         protocol=np.full(n, 17, np.uint8),
         ecn_capable=np.zeros(n, np.bool_),
+        opens=np.zeros(n, np.bool_),
         not_ip=0,
         link_types=("raw IP",),
     )

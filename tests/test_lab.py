@@ -114,7 +114,8 @@ def test_a_machine_that_hangs_is_stopped():
 # 200 datagrams of 1042 bytes at once into a queue for 10 before 100 kbit/s; one more is in service
 SCRIPT = """
 set -e
-modprobe dummy
+# the second is built into the kernel
+modprobe -a dummy tcp_cubic
 # it sends packets of its own
 echo 1 >/proc/sys/net/ipv6/conf/default/disable_ipv6
 count() { bpftool prog list | grep -c struct_ops || true; }
@@ -136,6 +137,14 @@ for victim in tail front; do
     sluiced qdisc show $victim >/out/$victim.nothing
     sluiced qdisc remove $victim
 done
+# a limit in bytes: 5000 hold four of 1042
+sluiced qdisc install bytes --aqm drop_tail --rate 1e5 --limit 10 --limit-bytes 5000 \
+    --object /lab/drop_tail.o
+tc qdisc add dev out root bytes
+/lab/load 200 1 >/dev/null
+tc -s qdisc show dev out >/out/bytes
+tc qdisc del dev out root
+sluiced qdisc remove bytes
 sleep 1
 count >/out/left.after
 
@@ -202,7 +211,8 @@ def results(folder):
         pytest.skip(str(error))
     files["lab/load"] = load_program(folder)
     programs = ["ip", "tc", "bpftool", sluiced()]
-    booted = image.build(linux, SCRIPT, programs=programs, modules=["dummy"], files=files)
+    modules = ["dummy", "tcp_cubic"]
+    booted = image.build(linux, SCRIPT, programs=programs, modules=modules, files=files)
     with ThreadPoolExecutor(2) as pool:
         return list(pool.map(lambda seed: machine.run(linux, booted, seed=seed), [1, 1, 2]))
 
@@ -232,6 +242,12 @@ def _check(files, victim):
     assert waiting_bytes == 1042 * waiting
     assert dropped == 189
     assert numbers(files[f"{victim}.after"]) == (11, 189, 0, 0)
+
+
+def check_a_limit_in_bytes_holds(result):
+    sent, dropped, waiting_bytes, waiting = numbers(result.files["bytes"])
+    assert (sent + waiting, dropped, waiting_bytes) == (5, 195, 1042 * waiting)
+    assert 0 < waiting <= 4
 
 
 def check_the_victim_is_who_goes(result):
@@ -275,7 +291,7 @@ def check_what_cannot_be_is_told(result):
         "sluiced: one: there is a kind of that name: remove it first",
         "sluiced: the object is drop_tail, not red compiled as a qdisc",
         "sluiced: in the kernel, ecn takes --marks-at: a BPF qdisc cannot write to packets",
-        "sluiced: in the kernel, scheduler must be fifo",
+        "sluiced: the object is drop_tail, not drop_tail with flow queues compiled as a qdisc",
         "sluiced: much/too/long: the name of a kind of qdisc has 1 to 15 letters, digits or",
         "Specified qdisc kind is unknown",
         "sluiced: killed: there is no kind of that name",
@@ -292,6 +308,7 @@ def test_qdiscs_in_the_laboratory(tmp_path):
     assert first.files["random"] != other.files["random"]
     check_what_a_script_leaves_comes_back(first)
     check_tc_shows_what_a_qdisc_holds_sends_and_drops(first)
+    check_a_limit_in_bytes_holds(first)
     check_the_victim_is_who_goes(first)
     check_nothing_is_left_of_a_kind_that_was_removed(first)
     check_a_kind_that_is_taken_away_goes_on_where_it_stands(first)

@@ -278,7 +278,7 @@ def check_what_cannot_be_is_told(files):
         "limit = 0 must be at least 1 (packets)",
         "in the kernel, ecn takes --marks-at",
         "marks cannot be set at gone: No such device",
-        "in the kernel, scheduler must be fifo",
+        "the object is pie, not pie with flow queues compiled as a qdisc",
         "the object is pie, not codel compiled as a qdisc",
         "other has a qdisc already: tc qdisc del dev other root",
     ):

@@ -47,6 +47,13 @@ def commands(root, tmp_path):
     assert main(["sweep", str(light), *SHORT, *vary, "--out", str(swept)]) == 0
     return {
         "sweep": [["results", swept]],
+        "tuning": [
+            [
+                *("tune", light, "--slots", "2000", "--aqm", "red", "--vary", "red.w=all"),
+                *("--evaluations", "3", "--replications", "3", "--workers", "1"),
+                *("--constraint", "loss_ratio<=0.5", "--out", tmp_path / "tuned"),
+            ]
+        ],
         "comparison": [
             ["compare", light, *SHORT, "--no-report"],
             [

@@ -14,6 +14,7 @@ from sluicegate.papers.campaign import Campaign
 from sluicegate.papers.comparison import Row
 from sluicegate.papers.drop_from_front import exact, reproduction, simulated, source, tables
 from sluicegate.papers.lpf_oda import open_loop
+from sluicegate.papers.redwm import optimisation
 from sluicegate.papers.redwm import simulated as redwm
 from sluicegate.scenario import SelfSimilarArrivals
 from sluicegate.worlds import Chain, Slotted
@@ -209,13 +210,22 @@ def test_a_is_found_again_from_the_loss_that_it_gives(monkeypatch):
 def test_redwm_gives_the_published_order_only_where_a1_weighs_the_queue(monkeypatch):
     monkeypatch.setattr(redwm, "_SLOTS", 1_000_000)
     monkeypatch.setattr(redwm, "self_similar", lambda _: SOURCE)
-    found = redwm.reproduce()
-    literal, *swapped, last = found.findings
+    # one short walk of the optimisation
+    for name, value in (("SOME_STARTS", 1), ("SLOTS", 2000), ("_MOST", 3), ("_FRESH", 3)):
+        monkeypatch.setattr(optimisation, name, value)
+    monkeypatch.setattr(redwm, "_GRID", 4.0)
+    found = redwm.reproduce(threads=1)
+    literal, *swapped, last, exact, search, fresh, minima = found.findings[:8]
     assert literal.count("no order beyond the intervals") == 2
     assert [reading.count("the published order") for reading in swapped] == [2, 2]
     assert "under 'all swapped' and 'only a1 swapped'" in last
-    assert len(found.rows) == 3 * len(redwm.published())
-    assert len(found.plots) == 6
+    # the chain's two scores, and at both loads our best with what two others have above it
+    assert len(found.rows) == 3 * len(redwm.published()) + 2 + 2 * 3
+    assert len(found.plots) == 7
+    assert "Classic RED as an exact chain" in exact
+    assert "from 1 x 1 x 1 of its 10 x 10 x 10 starts" in search
+    assert "classic RED lies" in fresh
+    assert "the second 1.8 % below the first" in minima
     for row in found.rows:
         if not row.row.startswith("literal") and row.published is not None:
             assert abs(row.deviation) < 0.06

@@ -215,6 +215,8 @@ def responses() -> Iterator[Case]:
         (Case("REM", 100, q_ref=150), 20.0),
         (Case("LinearARED", 100, delays="short"), 30.0),
         (Case("LinearARED", 1000), 30.0),
+        (Case("LinearARED", 300, 10e6), 30.0),
+        (Case("LinearARED", 500, delays="uneven"), 30.0),
         (Case("REM", 100, delays="short"), 50.0),
         (Case("PI", 100, delays="uneven"), 100.0),
         (Case("REM", 500, delays="uneven"), 120.0),

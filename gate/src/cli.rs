@@ -51,6 +51,9 @@ pub enum QdiscCommand {
     Install(Box<InstallOptions>),
     /// Print what the kind's instances have counted, a line of JSON for each.
     Show(KindOptions),
+    /// Print what a kind that was installed with --log asked its AQM, and did, since this was last
+    /// asked: CSV, event after event.
+    Log(KindOptions),
     /// Take the kind away; its qdiscs go on until tc takes them away.
     Remove(KindOptions),
 }
@@ -64,6 +67,12 @@ pub struct CompileOptions {
     /// Where the object goes.
     #[arg(value_name = "FILE.o")]
     pub object: PathBuf,
+    /// With several queues, for the schedulers sfq, drr and fq.
+    #[arg(long)]
+    pub flow_queues: bool,
+    /// With a log of all decisions.
+    #[arg(long)]
+    pub log: bool,
 }
 
 /// `sluiced qdisc install`.
@@ -77,12 +86,15 @@ pub struct InstallOptions {
     /// Packets leave as fast as the interface takes them; the rate is only what the AQM is shown.
     #[arg(long)]
     pub unshaped: bool,
+    /// Keep a log of all decisions in so many MB of memory, for `sluiced qdisc log`.
+    #[arg(long, value_name = "MB", value_parser = clap::value_parser!(u32).range(1..=1024))]
+    pub log: Option<u32>,
     /// What is loaded, and how marks are set.
     #[command(flatten)]
     pub object: ObjectOptions,
 }
 
-/// `sluiced qdisc show` and `remove`.
+/// `sluiced qdisc show`, `log` and `remove`.
 #[derive(Args, Debug)]
 pub struct KindOptions {
     /// The name that tc knows it by.
@@ -224,9 +236,9 @@ pub struct ObjectOptions {
     #[arg(long, value_name = "FILE.o")]
     pub object: Option<PathBuf>,
     /// Where packets come in behind the qdisc: the other end of a veth. Marks (ecn=true) are set
-    /// there, as no qdisc of BPF can write to packets.
+    /// there, as no qdisc of BPF can write to packets. Once for each interface.
     #[arg(long, value_name = "[NAMESPACE/]NAME")]
-    pub marks_at: Option<String>,
+    pub marks_at: Vec<String>,
 }
 
 /// `sluiced top`.

@@ -146,6 +146,7 @@ mod tests {
             addresses: [Ipv4Addr::from(sender).into(), Ipv4Addr::LOCALHOST.into()],
             ports: Some([7, 80]),
             ecn_capable: false,
+            opens: false,
         }
     }
 

@@ -26,7 +26,7 @@ mod with_bpf {
 
     use serde_json::{Map, Value, json};
     use sluice_aqm::Verdict;
-    use sluice_kernel::{Counts, Fixed, Kind};
+    use sluice_kernel::{Counts, Fixed, Kind, LOG_COLUMNS, Program};
 
     use crate::{
         Failure,
@@ -44,19 +44,30 @@ mod with_bpf {
                 }
                 Ok(())
             }
+            QdiscCommand::Log(options) => {
+                println!("{LOG_COLUMNS}");
+                for (number, happened) in Kind::named(&options.kind)?.log()?.iter().enumerate() {
+                    println!("{},{happened}", number + 1);
+                }
+                Ok(())
+            }
             QdiscCommand::Remove(options) => Ok(Kind::named(&options.kind)?.remove()?),
         }
     }
 
     fn save(options: &CompileOptions) -> Result<(), Failure> {
-        let object = compiled(&options.aqm)?;
+        let program = Program::Qdisc {
+            flow_queues: options.flow_queues,
+            log: options.log,
+        };
+        let object = compiled(&options.aqm, program)?;
         fs::write(&options.object, object.bytes)
             .map_err(|error| Failure::writing(&options.object, &error))
     }
 
     fn install(options: &InstallOptions) -> Result<(), Failure> {
         let settings = in_kernel::read(&options.link)?;
-        let ready = Ready::new(&settings, &options.object, 0)?;
+        let ready = Ready::new(&settings, &options.object, 0, options.log)?;
         let fixed = Fixed {
             instances: 8,
             is_shaped: !options.unshaped,

@@ -34,8 +34,8 @@ pub struct Standing {
     pub counts: Counts,
     /// Whether it stands before an interface.
     pub is_used: bool,
-    /// Its AQM.
-    pub aqm: Running,
+    /// Its AQM; with several queues each has one of its own, and there is none to show.
+    pub aqm: Option<Running>,
     /// Sojourns, delays and latenesses: pairs of ns and packets.
     pub times: [Vec<(u64, u64)>; TIMES],
     /// For how long k packets waited, ns, by k.
@@ -72,7 +72,7 @@ impl AtWork {
                 settings.limit_packets
             )));
         }
-        if settings.ecn && self.fixed.marks_at.is_none() {
+        if settings.ecn && self.fixed.marks_at.is_empty() {
             return Err(KernelError::Missing(
                 "ecn must be false where no program sets marks behind the qdisc".into(),
             ));
@@ -101,7 +101,9 @@ impl AtWork {
     /// If the kernel does not tell.
     pub fn standing(&self, number: u32) -> Result<Standing, KernelError> {
         let aqm = self.aqm.as_ref().expect("it is set as it is installed");
-        let instance = Instance(self.read("instances", number)?);
+        let instances = self.read(".data.instances", 0)?;
+        let instance = Instance::all(&instances).nth(number as usize);
+        let instance = instance.expect("as many as a kind may have");
         let mut times: [Vec<(u64, u64)>; TIMES] = Default::default();
         let mut lengths_ns = Vec::new();
         if self.fixed.tells {
@@ -114,7 +116,11 @@ impl AtWork {
         Ok(Standing {
             counts: instance.counts(),
             is_used: instance.is_used(),
-            aqm: aqm.resume(instance.state(aqm.config().len())),
+            aqm: self
+                .fixed
+                .flow_queues
+                .is_none()
+                .then(|| aqm.resume(instance.state(aqm.config().len()))),
             times,
             lengths_ns,
         })

@@ -13,16 +13,25 @@ pub enum Program {
     /// One that answers questions.
     Judge,
     /// A queue discipline.
-    Qdisc,
+    Qdisc {
+        /// With several queues, over which flows are spread.
+        flow_queues: bool,
+        /// With a log of all decisions.
+        log: bool,
+    },
 }
 
 /// What the programs include.
-const SHARED: [(&str, &str); 6] = [
+const SHARED: [(&str, &str); 10] = [
     ("qdisc.bpf.h", include_str!("qdisc.bpf.h")),
     ("instance.bpf.h", include_str!("instance.bpf.h")),
     ("marks.bpf.h", include_str!("marks.bpf.h")),
     ("telling.bpf.h", include_str!("telling.bpf.h")),
+    ("logging.bpf.h", include_str!("logging.bpf.h")),
     ("heeding.bpf.h", include_str!("heeding.bpf.h")),
+    ("fifo.bpf.h", include_str!("fifo.bpf.h")),
+    ("flows.bpf.h", include_str!("flows.bpf.h")),
+    ("turns.bpf.h", include_str!("turns.bpf.h")),
     ("waiting.bpf.h", include_str!("waiting.bpf.h")),
 ];
 
@@ -30,7 +39,7 @@ impl Program {
     fn source(self) -> (&'static str, &'static str) {
         match self {
             Self::Judge => ("judge.bpf.c", include_str!("judge.bpf.c")),
-            Self::Qdisc => ("qdisc.bpf.c", include_str!("qdisc.bpf.c")),
+            Self::Qdisc { .. } => ("qdisc.bpf.c", include_str!("qdisc.bpf.c")),
         }
     }
 }
@@ -61,6 +70,8 @@ pub struct Object {
     pub bytes: Vec<u8>,
     /// The AQM's header.
     pub name: String,
+    /// What it must be.
+    pub program: Program,
 }
 
 /// Compiles an AQM for BPF; `own` is the text of its header where it is a user's.
@@ -81,15 +92,24 @@ pub fn compile(program: Program, class: &Class, own: Option<&str>) -> Result<Obj
     let mut flags: Vec<String> = FLAGS.map(str::to_owned).to_vec();
     flags.push(format!("-DHEADER=\"{name}\""));
     flags.push(format!("-DAQM={functions}"));
-    if program == Program::Qdisc && !has.occupancy {
+    if program != Program::Judge && !has.occupancy {
         flags.extend(INLINED.map(str::to_owned));
     }
+    let (has_flow_queues, has_log) = match program {
+        Program::Judge => (false, false),
+        Program::Qdisc { flow_queues, log } => (flow_queues, log),
+    };
     for (flag, given) in [
+        ("-DFLOW_QUEUES", has_flow_queues),
+        ("-DLOGS", has_log),
         ("-DHAS_DEPART", has.depart),
         ("-DHAS_TICK", has.tick),
         ("-DHAS_OCCUPANCY", has.occupancy),
         ("-DWANTS_CANDIDATE", has.candidate),
-        ("-DWANTS_FLOW", looks_at_flows(functions, own)),
+        (
+            "-DWANTS_FLOW",
+            has_flow_queues || looks_at_flows(functions, own),
+        ),
     ] {
         flags.extend(given.then(|| flag.to_owned()));
     }
@@ -98,6 +118,7 @@ pub fn compile(program: Program, class: &Class, own: Option<&str>) -> Result<Obj
     Ok(Object {
         bytes: fs::read(folder.path().join("program.o")).map_err(|error| missing(&error))?,
         name,
+        program,
     })
 }
 

@@ -57,10 +57,18 @@ impl Counts {
     }
 }
 
-/// An entry of the map `instances`: `struct instance`.
-pub(crate) struct Instance(pub Vec<u8>);
+/// Entries of `instances`.
+const INSTANCES: usize = 8;
 
-impl Instance {
+/// An entry of `instances`: `struct instance`.
+pub(crate) struct Instance<'a>(&'a [u8]);
+
+impl<'a> Instance<'a> {
+    /// All of them, from the map's one value.
+    pub fn all(value: &'a [u8]) -> impl Iterator<Item = Self> {
+        value.chunks_exact(value.len() / INSTANCES).map(Self)
+    }
+
     const IS_USED: usize = COUNTS_BYTES;
     const SETTINGS: usize = Self::IS_USED + WORD;
     const CONFIG: usize = Self::SETTINGS + SETTINGS_BYTES;

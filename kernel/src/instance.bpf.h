@@ -13,18 +13,24 @@
 /* whose object this is: user space looks before it fills in a config */
 #define TEXT_(a) #a
 #define TEXT(a) TEXT_(a)
-const char aqm_name[64] SECTION(".rodata.aqm") = TEXT(AQM);
+#ifdef FLOW_QUEUES
+#define QUEUES_TEXT " with flow queues"
+#else
+#define QUEUES_TEXT ""
+#endif
+#ifdef LOGS
+#define LOG_TEXT " with a log"
+#else
+#define LOG_TEXT ""
+#endif
+const char aqm_name[64] SECTION(".rodata.aqm") = TEXT(AQM) QUEUES_TEXT LOG_TEXT;
 
 #define INSTANCES 8
-/* Looks for a waiting packet at random, where others have gone from between */
-#define TRIES 16
-/* Random words of an instant: for an arrival, a departure, a sample, and TRIES others */
-#define ARRIVALS_DRAW 0
-#define DEPARTURES_DRAW 1
-#define OTHERS_DRAW 2
-#define SAMPLES_DRAW (OTHERS_DRAW + TRIES)
+/* The odd number next to 2^64 over the golden ratio */
+#define GOLDEN 0x9e3779b97f4a7c15ULL
 
 enum victim { VICTIM_TAIL, VICTIM_FRONT, VICTIM_RANDOM };
+enum scheduler { SCHEDULER_SFQ, SCHEDULER_DRR, SCHEDULER_FQ };
 
 /* What holds as long as the kind is there: the verifier leaves out what is not asked for. */
 const volatile struct {
@@ -32,12 +38,17 @@ const volatile struct {
 	u32 is_shaped;	/* 0: the interface sets the pace */
 	u32 tells;	/* keeps distributions and samples */
 	u32 marks;	/* marks.bpf.h stands behind it */
-} fixed SECTION(".rodata.fixed") = { 1, 0, 0, 0 };
+	u32 instances;	/* interfaces that it may stand before */
+	u32 scheduler;	/* enum scheduler, with flow queues */
+	u32 queues;	/* of each instance, with flow queues */
+} fixed SECTION(".rodata.fixed") = { 1, 0, 0, 0, 1, 0, 1 };
 
 struct settings {
 	u64 rate_bps;		/* of the link, at least 1 */
 	u64 seed;		/* of random words; each instance has others */
 	u64 limit_bytes;
+	u64 perturbation_ns;	/* how long the salt of a hash holds; 0: for ever */
+	u64 quantum_bytes;	/* what a flow queue may send in its turn */
 	u32 limit_packets;	/* at most half of the places */
 	u32 victim;		/* enum victim */
 	u32 ecn;		/* whether early drops become marks */
@@ -63,37 +74,72 @@ struct counts {
 	u64 begun_ns, until_ns;	/* how long how many waited is counted between these */
 };
 
+/* A queue with an AQM. */
+struct lane {
+	union { u64 least; struct OF(_state) own; } state;
+	u64 tick_ns;		/* when the next tick is due */
+#ifdef FLOW_QUEUES
+	u64 edition;		/* of the wish that its AQM heeds */
+	u64 idle_since_ns;	/* where nothing waits, and the link sends none of its packets */
+	s64 credit_bytes;	/* what it may still send: DC_i of DRR */
+	u64 bytes;		/* that wait, of `packets` */
+	u32 packets;
+	u32 head, tail;		/* their first and last place */
+	u32 next;		/* queue in the list that it is in */
+	u32 is_listed;
+#endif
+};
+
+#ifdef FLOW_QUEUES
+/* Queues in the order of their turns. */
+struct turns {
+	u32 first, last, count;
+};
+
+/* Several queues. */
+struct flow_queues {
+	u64 salt, next_salt_ns;
+	u64 begun_ns;		/* when AQMs of the edition begin */
+	struct turns new, old;	/* with FQ those that were empty a short while ago; others are old */
+	u32 serving;		/* number of the queue whose packet the link sends, plus 1; 0: none */
+	u32 has_quantum;	/* with DRR: the first queue has got its quantum */
+	u32 unused;		/* the first of the places that wait to be used again */
+	u32 unused_count;
+	u32 used;		/* places that were ever used */
+};
+#endif
+
 struct instance {
 	struct counts counts;
 	u32 is_used;
 	u32 number;
 	struct wish wish;
-	union { u64 least; struct OF(_state) own; } state;
-	u32 first_place;	/* of its part of the ring */
-	u32 head, tail;		/* places of the next packet to leave, and of the next arrival */
-	u32 holes;		/* places between them without a packet */
+#ifdef FLOW_QUEUES
+	struct flow_queues flows;
+#else
+	struct lane lane;
+	u32 head;		/* the place of the next packet to leave */
+#endif
+	u32 first_place;	/* of its part of the map of places */
 	u32 until_sample;	/* arrivals before the next one that is told as a whole */
 	u64 free_ns;		/* when the link has sent, or had, its last packet */
 	u64 watched_ns;		/* when the watchdog asks, or has asked last */
-	u64 tick_ns;		/* when the next tick is due */
 	u64 just_now_ns;	/* when a packet arrived or left, if none was asked for since; else 0 */
 	u64 seed;
+	u64 drawn;		/* random words that `draw_more` has given */
 	u64 edition;		/* of the wish that it heeds */
 	struct wish spare;
 };
 
-struct {
-	int (*type)[MAP_TYPE_ARRAY];
-	u32 *key;
-	struct instance *value;
-	int (*max_entries)[INSTANCES];
-} instances SECTION(".maps");
+/* One value of one map: to find an entry takes four instructions. */
+struct instance instances[INSTANCES] SECTION(".data.instances") = { { { { 0 } } } };
+
+/* In the field `limit` of a qdisc that has an entry, beside its number. */
+#define HAS_ENTRY INSTANCES
 
 static INLINE struct instance *instance_of(struct Qdisc *sch)
 {
-	u32 number = sch->limit - 1;
-
-	return map_lookup(&instances, &number);
+	return &instances[sch->limit & (INSTANCES - 1)];
 }
 
 /* The last step of SplitMix64: Steele et al. 2014. */
@@ -105,17 +151,26 @@ static INLINE u64 mix(u64 word)
 }
 
 /*
- * The random word of an instant, of which there are 32. Unlike a generator with a state, it costs
- * nothing where nobody looks at it.
+ * The random word for the arrival of an instant. Unlike a generator with a state, it costs nothing
+ * where nobody looks at it.
  */
-static INLINE u64 draw(const struct instance *instance, u64 now_ns, u32 number)
+static INLINE u64 draw(const struct instance *instance, u64 now_ns)
 {
-	return mix(instance->seed + (now_ns << 5 | number) * 0x9e3779b97f4a7c15ULL);
+	return mix(instance->seed + now_ns * GOLDEN);
 }
 
+/* Any other: as many at an instant as are asked for. */
+static INLINE u64 draw_more(struct instance *instance)
+{
+	return mix(mix(instance->seed) + ++instance->drawn * GOLDEN);
+}
+
+/* Uniform on 0 .. `count`: the upper half of the product, as in the engine. */
 static INLINE u32 below(u64 random, u32 count)
 {
-	return (u32)((random >> 32) * count >> 32);
+	u64 lower = (u64)(u32)random * count >> 32;
+
+	return (u32)(((random >> 32) * count + lower) >> 32);
 }
 
 static INLINE u64 transmission_ns(const struct instance *instance, u32 bytes)

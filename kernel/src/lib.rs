@@ -10,6 +10,7 @@ mod compile;
 mod counts;
 mod device;
 mod judge;
+mod logged;
 mod marks;
 mod qdisc;
 mod refusal;
@@ -20,8 +21,9 @@ pub use compile::{COMPILERS, Object, Program, compile};
 pub use counts::Counts;
 pub use device::Device;
 pub use judge::{Judge, QUESTIONS, Question};
+pub use logged::{Happened, LOG_COLUMNS};
 pub use qdisc::{KINDS, Kind, check_kernel};
-pub use settings::{Fixed, Settings};
+pub use settings::{Fixed, Order, Settings};
 
 use sluice_aqm::{Class, Configured};
 use thiserror::Error;

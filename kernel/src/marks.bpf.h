@@ -26,10 +26,10 @@ struct {
 	int (*max_entries)[INSTANCES << NUMBERS_LOG2];
 } to_mark SECTION(".maps");
 
-/* The number of the packet at a place: never 0. */
-static INLINE u32 number_of(const struct instance *instance, u32 place)
+/* What the packet with this number of an instance carries: never 0. */
+static INLINE u32 carried(const struct instance *instance, u32 packet)
 {
-	return 1U << 31 | instance->number << 28 | (place & ((1U << 28) - 1));
+	return 1U << 31 | instance->number << 28 | (packet & ((1U << 28) - 1));
 }
 
 static INLINE u32 *mark_of(u32 number)
@@ -40,10 +40,12 @@ static INLINE u32 *mark_of(u32 number)
 	return map_lookup(&to_mark, &key);
 }
 
-static INLINE void note_mark(const struct instance *instance, u32 place)
+/* A packet is marked. As with Linux's RED, tc tells of it as an overlimit. */
+static INLINE void note_mark(struct Qdisc *sch, const struct instance *instance, u32 packet)
 {
-	u32 number = number_of(instance, place), *mark;
+	u32 number = carried(instance, packet), *mark;
 
+	sch->qstats.overlimits++;
 	if (!fixed.marks)
 		return;
 	mark = mark_of(number);
@@ -51,12 +53,12 @@ static INLINE void note_mark(const struct instance *instance, u32 place)
 		*mark = number;
 }
 
-/* A packet that arrives gets the number of the place that it will wait at. */
+/* A packet that arrives gets its number: how many have arrived. */
 static INLINE void give_number(const struct instance *instance, struct sk_buff *skb)
 {
 	if (fixed.marks && instance->wish.settings.ecn)
 		*(u64 *)((struct qdisc_skb_cb *)skb->cb)->data =
-			CARRIES_NUMBER << 32 | number_of(instance, instance->tail);
+			CARRIES_NUMBER << 32 | carried(instance, (u32)instance->counts.arrivals);
 }
 
 /* Whether it is to be marked in place of a drop: ECT(0) or ECT(1), RFC 3168, section 5. */

@@ -1,24 +1,31 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * One AQM as a queue discipline of Linux (struct_ops of kind Qdisc_ops, Linux 6.16): a FIFO before
- * a link of a rate, with the AQM asked and told what the engine's queue asks and tells it.
+ * One AQM as a queue discipline of Linux (struct_ops of kind Qdisc_ops, Linux 6.16): one queue or,
+ * with FLOW_QUEUES, several, before a link of a rate, with the AQM asked and told what the engine's
+ * queue asks and tells it.
  *
  * Given by the compiler's command line: HEADER (the AQM's file), AQM (its name), HAS_DEPART,
- * HAS_TICK, HAS_OCCUPANCY where it has these functions, WANTS_CANDIDATE, and WANTS_FLOW where it
- * looks at flows.
+ * HAS_TICK, HAS_OCCUPANCY where it has these functions, WANTS_CANDIDATE, WANTS_FLOW where flows are
+ * looked at, and FLOW_QUEUES.
  *
- * A kind of qdisc serves up to INSTANCES interfaces; each has an entry of the map `instances`, with
- * an AQM and state of its own, and a part of the map `ring`, in which its packets wait. The kernel
+ * A kind of qdisc serves up to INSTANCES interfaces; each has an entry of `instances`, with
+ * AQMs and state of its own, and a part of the map `places`, in which its packets wait. The kernel
  * holds a qdisc's lock around enqueue, dequeue and reset, so nothing here is locked. The number of
- * a qdisc's entry, plus 1, stands in its field `limit`: no part of the kernel but the qdisc itself
- * reads that, and a look into a table of hashes would cost more than most AQMs.
+ * a qdisc's entry stands in its field `limit`: no part of the kernel but the qdisc itself reads
+ * that, and a look into a table of hashes would cost more than most AQMs.
  */
 #include HEADER
 #include "qdisc.bpf.h"
 #include "instance.bpf.h"
 #include "marks.bpf.h"
 #include "telling.bpf.h"
+#include "logging.bpf.h"
 #include "waiting.bpf.h"
+#ifdef FLOW_QUEUES
+#include "flows.bpf.h"
+#else
+#include "fifo.bpf.h"
+#endif
 #include "heeding.bpf.h"
 
 /* A link that could not send for longer does not make up for it. */
@@ -32,80 +39,98 @@ static INLINE u32 is_drop(enum aqm_verdict verdict)
 static INLINE u32 has_room(struct Qdisc *sch, const struct instance *instance, u32 bytes)
 {
 	return sch->q.qlen < instance->wish.settings.limit_packets &&
-	       instance->tail - instance->head < fixed.places &&
 	       (u64)sch->qstats.backlog + bytes <= instance->wish.settings.limit_bytes;
 }
 
-/* The verdict on a packet that arrives, and the place of the candidate that it was judged with. */
+/* The verdict on a packet that arrives, and the index of the candidate that it was judged with. */
 static INLINE enum aqm_verdict judge_arrival(struct Qdisc *sch, struct instance *instance,
-					     struct sk_buff *skb, u64 now_ns, u32 bytes,
-					     u32 flow_hash, u32 *candidate)
+					     struct lane *lane, u32 number, u32 can_mark,
+					     const struct waiting *arrived, u32 *candidate)
 {
-	struct aqm_view view = look(sch, instance, now_ns);
+	u64 now_ns = arrived->since_ns;
+	struct aqm_view view = look(sch, instance, lane, now_ns);
 	enum aqm_verdict verdict;
 
-	view.packet_bytes = bytes;
-	view.flow_hash = flow_hash;
-	view.random = draw(instance, now_ns, ARRIVALS_DRAW);
-	view.ecn_capable = can_be_marked(instance, skb);
-	view.full = !has_room(sch, instance, bytes);
+	view.packet_bytes = arrived->bytes;
+	view.flow_hash = arrived->flow_hash;
+	view.random = draw(instance, now_ns);
+	view.ecn_capable = can_mark;
+	view.full = !has_room(sch, instance, arrived->bytes);
 #ifdef WANTS_CANDIDATE
-	if (sch->q.qlen) {
+	if (packets_in(sch, lane)) {
 		struct place *place;
 
-		skip_holes(instance);
-		*candidate = any_place(instance, now_ns);
-		place = place_at(instance, *candidate);
-		view.candidate_flow_hash = place ? place->flow_hash : 0;
+		*candidate = index_at_random(sch, instance, lane);
+		place = place_of(instance, lane, *candidate);
+		view.candidate_flow_hash = place ? place->waiting.flow_hash : 0;
 	}
 #endif
-	verdict = aqm_settle(OF(_arrive)(&instance->state.own, &instance->wish.config.own, &view),
+	verdict = aqm_settle(OF(_arrive)(&lane->state.own, &instance->wish.config.own, &view),
 			     &view);
 	if (verdict < AQM_VERDICTS)
 		instance->counts.verdicts[verdict]++;
+	log(HAPPENED_ARRIVE, number, arrived->packet, *candidate, verdict, &view);
 	return verdict;
 }
 
-/* Drops the packet of a place; 0 if there is none. */
-static INLINE u32 lose(struct Qdisc *sch, struct instance *instance, u32 place, u64 now_ns,
-		       struct bpf_sk_buff_ptr *to_free)
+/* Drops the packet at an index of a queue; 0 if there is none. */
+static INLINE u32 lose(struct Qdisc *sch, struct instance *instance, u32 number, u32 index,
+		       u64 now_ns, enum aqm_verdict why, struct bpf_sk_buff_ptr *to_free)
 {
-	struct sk_buff *victim = take(sch, instance, place, place_at(instance, place), now_ns);
+	struct lane *lane = lane_for(sch, instance, number, now_ns);
+	struct waiting lost;
+	struct sk_buff *victim;
 
+	if (!lane)
+		return 0;
+	victim = take(sch, instance, lane, number, index, now_ns, &lost);
 	if (!victim)
 		return 0;
-	tell_loss(sch, instance, packet_bytes(victim));
+	tell(sch, instance, lane, number, &lost, CAN_BE_MARKED(instance, victim), now_ns, -1);
+	log_time(HAPPENED_LOSE, number, lost.packet, index, why, now_ns, 0);
+	tell_loss(sch, instance, lost.bytes);
 	bpf_qdisc_skb_drop(victim, to_free);
 	return 1;
 }
 
 /* Drops the packets that go for the arriving one, or with it; 0: the arriving one is dropped. */
-static INLINE u32 make_room(struct Qdisc *sch, struct instance *instance, u64 now_ns, u32 bytes,
-			    enum aqm_verdict verdict, u32 candidate,
+static INLINE u32 make_room(struct Qdisc *sch, struct instance *instance, u32 own, u64 now_ns,
+			    u32 bytes, enum aqm_verdict verdict, u32 candidate,
 			    struct bpf_sk_buff_ptr *to_free)
 {
-	u32 is_room = 0;
+	u32 victim = instance->wish.settings.victim, is_room = 0, number, index;
+	enum aqm_verdict why = verdict;
+	struct lane *lane;
 
 	if (!sch->q.qlen)
 		return 0;
 	if (verdict == AQM_DROP_BOTH) {
-		if (lose(sch, instance, candidate, now_ns, to_free))
+		lane = lane_at(instance, own);
+		if (lane && packets_in(sch, lane) &&
+		    lose(sch, instance, own, candidate, now_ns, verdict, to_free))
 			instance->counts.verdicts[AQM_DROP_BOTH]++;
 		return 0;
 	}
-	if (instance->wish.settings.victim == VICTIM_TAIL ||
-	    bytes > instance->wish.settings.limit_bytes)
+	if (bytes > instance->wish.settings.limit_bytes)
 		return 0;
 	FOR_UP_TO(fixed.places) {
-		/* one packet more is lost */
-		if (turn)
-			instance->counts.verdicts[AQM_DROP_OVERFLOW]++;
-		skip_holes(instance);
-		if (!lose(sch, instance, victim_place(instance, now_ns), now_ns, to_free))
+		number = why == AQM_DROP_OVERFLOW ? longest(instance, own, bytes) : own;
+		lane = lane_at(instance, number);
+		if (!lane || !packets_in(sch, lane) || (victim == VICTIM_TAIL && number == own))
+			break;
+		index = 0;
+		if (victim == VICTIM_RANDOM)
+			index = index_at_random(sch, instance, lane);
+		else if (victim == VICTIM_TAIL)
+			index = packets_in(sch, lane) - 1;
+		if (!lose(sch, instance, number, index, now_ns, why, to_free))
 			break;
 		is_room = has_room(sch, instance, bytes);
 		if (is_room)
 			break;
+		/* one packet more is lost */
+		why = AQM_DROP_OVERFLOW;
+		instance->counts.verdicts[why]++;
 	}
 	return is_room;
 }
@@ -116,35 +141,43 @@ SECTION("struct_ops/enqueue") int enqueue(u64 *context)
 	struct Qdisc *sch = (struct Qdisc *)context[1];
 	struct bpf_sk_buff_ptr *to_free = (struct bpf_sk_buff_ptr *)context[2];
 	struct instance *instance = instance_of(sch);
-	u32 bytes = packet_bytes(skb), flow_hash = 0, candidate = 0;
 	u64 now_ns = ktime_get_ns();
-	enum aqm_verdict verdict;
+	struct waiting arrived = { .since_ns = now_ns, .bytes = packet_bytes(skb) };
+	u32 candidate = 0, number, can_mark;
+	enum aqm_verdict verdict, why;
+	struct lane *lane;
 
-	if (!instance) {
-		sch->qstats.drops++;
-		bpf_qdisc_skb_drop(skb, to_free);
-		return NET_XMIT_DROP;
-	}
-	heed(instance, now_ns);
+	heed(instance, sch->q.qlen, now_ns);
+	if (!sch->q.qlen && now_ns >= instance->free_ns)
+		fall_idle(sch, instance);
 #ifdef WANTS_FLOW
-	flow_hash = bpf_skb_get_hash(skb);
+	arrived.flow_hash = bpf_skb_get_hash(skb);
 #endif
-	make_up_ticks(sch, instance, now_ns);
-	tell_arrival(instance, skb, now_ns, bytes);
-	verdict = judge_arrival(sch, instance, skb, now_ns, bytes, flow_hash, &candidate);
+	number = classify(instance, now_ns, arrived.flow_hash);
+	lane = lane_for(sch, instance, number, now_ns);
+	tell_arrival(instance, skb, arrived.bytes);
+	arrived.packet = (u32)instance->counts.arrivals;
+	can_mark = can_be_marked(instance, skb);
+	why = AQM_DROP_OVERFLOW;
+	if (!lane)
+		goto drop;
+	verdict = judge_arrival(sch, instance, lane, number, can_mark, &arrived, &candidate);
+	why = verdict;
 	give_number(instance, skb);
 	if (verdict == AQM_MARK)
-		note_mark(instance, instance->tail);
-	if (is_drop(verdict) &&
-	    !make_room(sch, instance, now_ns, bytes, verdict, candidate, to_free))
+		note_mark(sch, instance, arrived.packet);
+	if (is_drop(verdict) && !make_room(sch, instance, number, now_ns, arrived.bytes, verdict,
+					   candidate, to_free))
 		goto drop;
 	instance->just_now_ns = now_ns;
-	skb = put(sch, instance, skb, now_ns, bytes, flow_hash);
+	tell(sch, instance, lane, number, &arrived, can_mark, now_ns, 1);
+	skb = put(sch, instance, lane, number, skb, &arrived);
 	if (skb)
 		goto drop;
 	return is_drop(verdict) ? NET_XMIT_CN : NET_XMIT_SUCCESS;
 drop:
-	tell_loss(sch, instance, bytes);
+	log_time(HAPPENED_LOSE, number, arrived.packet, 0, why, now_ns, 0);
+	tell_loss(sch, instance, arrived.bytes);
 	bpf_qdisc_skb_drop(skb, to_free);
 	return NET_XMIT_DROP;
 }
@@ -169,62 +202,75 @@ static INLINE u64 occupy(struct instance *instance, u64 now_ns, u64 since_ns, u3
 }
 
 /* The verdict on the packet that leaves. */
-static INLINE enum aqm_verdict judge(struct Qdisc *sch, struct instance *instance, u64 now_ns,
-				     const struct place *place, struct sk_buff *skb, u32 bytes)
+static INLINE enum aqm_verdict judge(struct Qdisc *sch, struct instance *instance,
+				     struct lane *lane, u32 number, u64 now_ns,
+				     const struct waiting *waited, struct sk_buff *skb)
 {
 #ifdef HAS_DEPART
-	struct aqm_view view = look(sch, instance, now_ns);
+	struct aqm_view view = look(sch, instance, lane, now_ns);
 	enum aqm_verdict verdict;
 
 	/* what leaves is in service */
 	view.idle = 0;
 	view.idle_since_ns = 0;
-	view.packet_bytes = bytes;
-	view.flow_hash = place->flow_hash;
-	view.random = draw(instance, now_ns, DEPARTURES_DRAW);
+	view.packet_bytes = waited->bytes;
+	view.flow_hash = waited->flow_hash;
+	view.random = draw_more(instance);
 	view.ecn_capable = can_be_marked(instance, skb);
-	view.sojourn_ns = now_ns - place->since_ns;
+	view.sojourn_ns = now_ns - waited->since_ns;
 	verdict = aqm_mark_instead(
-		OF(_depart)(&instance->state.own, &instance->wish.config.own, &view), &view);
+		OF(_depart)(&lane->state.own, &instance->wish.config.own, &view), &view);
 	if (verdict != AQM_ADMIT && verdict < AQM_VERDICTS)
 		instance->counts.verdicts[verdict]++;
+	log(HAPPENED_DEPART, number, waited->packet, 0, verdict, &view);
 	return verdict;
 #else
 	return AQM_ADMIT;
 #endif
 }
 
-/* The packet at the head, unless the AQM drops it: then null. */
+/* The packet at the head of the queue that is next, unless its AQM drops it: then null. */
 static INLINE struct sk_buff *leave(struct Qdisc *sch, struct instance *instance, u64 now_ns)
 {
+	u32 number = next_lane(sch, instance);
+	struct lane *lane = lane_for(sch, instance, number, now_ns);
+	struct waiting waited;
 	enum aqm_verdict verdict;
-	struct place *place;
 	struct sk_buff *skb;
-	u32 bytes, number;
-	u64 since_ns;
+	u64 ready_ns;
 
-	skip_holes(instance);
-	number = instance->head;
-	place = place_at(instance, number);
-	if (!place)
+	if (!lane)
 		return 0;
-	bytes = place->bytes;
-	skb = take(sch, instance, number, place, now_ns);
+	serve(instance, number);
+	skb = take(sch, instance, lane, number, 0, now_ns, &waited);
 	if (!skb)
 		return 0;
-	verdict = judge(sch, instance, now_ns, place, skb, bytes);
+	tell(sch, instance, lane, number, &waited, CAN_BE_MARKED(instance, skb), now_ns, -1);
+	verdict = judge(sch, instance, lane, number, now_ns, &waited, skb);
 	if (is_drop(verdict)) {
 		instance->free_ns = now_ns;
-		tell_loss(sch, instance, bytes);
+		end_service(sch, instance, now_ns);
+		log_time(HAPPENED_LOSE, number, waited.packet, 0, verdict, now_ns, 0);
+		tell_loss(sch, instance, waited.bytes);
 		bpf_kfree_skb(skb);
 		return 0;
 	}
 	if (verdict == AQM_MARK)
-		note_mark(instance, number);
-	since_ns = place->since_ns;
-	tell_departure(instance, now_ns, since_ns, occupy(instance, now_ns, since_ns, bytes),
-		       bytes);
+		note_mark(sch, instance, waited.packet);
+	ready_ns = occupy(instance, now_ns, waited.since_ns, waited.bytes);
+	sent(instance, number, lane, waited.bytes);
+	log_time(HAPPENED_SEND, number, waited.packet, 0, 0, now_ns, instance->free_ns);
+	tell_departure(instance, now_ns, waited.since_ns, ready_ns, waited.bytes);
 	return skb;
+}
+
+/* Has the kernel ask once more, when the link is free. */
+static INLINE void ask_again(struct Qdisc *sch, struct instance *instance, u64 when_ns)
+{
+	if (instance->watched_ns == when_ns)
+		return;
+	instance->watched_ns = when_ns;
+	bpf_qdisc_watchdog_schedule(sch, when_ns, 0);
 }
 
 SECTION("struct_ops/dequeue") struct sk_buff *dequeue(u64 *context)
@@ -237,8 +283,6 @@ SECTION("struct_ops/dequeue") struct sk_buff *dequeue(u64 *context)
 	if (!sch->q.qlen)
 		return 0;
 	instance = instance_of(sch);
-	if (!instance)
-		return 0;
 	/*
 	 * The kernel asks after each arrival, and again after each departure. To look at the clock
 	 * again takes longer than all the rest here; if too early an instant is taken for now, the
@@ -249,16 +293,14 @@ SECTION("struct_ops/dequeue") struct sk_buff *dequeue(u64 *context)
 		now_ns = ktime_get_ns();
 	instance->just_now_ns = 0;
 	if (fixed.is_shaped && now_ns < instance->free_ns) {
-		if (instance->watched_ns != instance->free_ns) {
-			instance->watched_ns = instance->free_ns;
-			bpf_qdisc_watchdog_schedule(sch, instance->free_ns, 0);
-		}
+		ask_again(sch, instance, instance->free_ns);
 		return 0;
 	}
-	heed(instance, now_ns);
-	make_up_ticks(sch, instance, now_ns);
+	heed(instance, sch->q.qlen, now_ns);
+	log_time(HAPPENED_ASK, 0, 0, 0, 0, now_ns, 0);
+	end_service(sch, instance, now_ns);
 	skb = leave(sch, instance, now_ns);
-#ifdef HAS_DEPART
+#if defined(HAS_DEPART) || defined(FLOW_QUEUES)
 	if (!skb) {
 		FOR_UP_TO(fixed.places) {
 			if (!sch->q.qlen)
@@ -283,10 +325,10 @@ SECTION("struct_ops/init") int init(u64 *context)
 	u64 now_ns = ktime_get_ns();
 	u32 number;
 
-	FOR_UP_TO(INSTANCES) {
-		number = (u32)turn;
-		instance = map_lookup(&instances, &number);
-		if (!instance || instance->is_used)
+	FOR_UP_TO(fixed.instances) {
+		number = (u32)turn & (INSTANCES - 1);
+		instance = &instances[number];
+		if (instance->is_used)
 			continue;
 		instance->is_used = 1;
 		instance->number = number;
@@ -294,9 +336,11 @@ SECTION("struct_ops/init") int init(u64 *context)
 		instance->free_ns = now_ns;
 		instance->counts.begun_ns = now_ns;
 		instance->counts.until_ns = now_ns;
-		heed(instance, now_ns);
-		begin_aqm(instance, now_ns);
-		sch->limit = number + 1;
+		begin_empty(instance, now_ns);
+		heed(instance, 0, now_ns);
+		begin_aqms(instance, 0, now_ns);
+		log_time(HAPPENED_BEGIN, 0, 0, 0, 0, now_ns, 0);
+		sch->limit = HAS_ENTRY | number;
 		break;
 	}
 	return sch->limit ? 0 : NO_SPACE_LEFT;
@@ -308,27 +352,27 @@ SECTION("struct_ops/reset") void reset(u64 *context)
 	struct instance *instance = instance_of(sch);
 	u64 now_ns = ktime_get_ns();
 	struct sk_buff *skb;
+	struct place *place;
 
-	if (!instance)
+	/* also called after an `init` that found no entry */
+	if (!sch->limit)
 		return;
+	tell_length(sch, instance, now_ns);
+	instance->counts.left += sch->q.qlen;
 	FOR_UP_TO(fixed.places) {
-		if (instance->head == instance->tail)
+		place = place_at(instance, (u32)turn);
+		if (!place)
 			break;
-		skb = take(sch, instance, instance->head, place_at(instance, instance->head),
-			   now_ns);
-		if (skb) {
-			instance->counts.left++;
+		skb = lay(place, 0);
+		if (skb)
 			bpf_kfree_skb(skb);
-		} else {
-			instance->head++;
-		}
 	}
-	instance->holes = 0;
 	instance->free_ns = now_ns;
 	instance->watched_ns = 0;	/* the kernel stops the watchdog */
 	sch->q.qlen = 0;
 	sch->qstats.backlog = 0;
-	begin_aqm(instance, now_ns);
+	begin_empty(instance, now_ns);
+	begin_aqms(instance, 0, now_ns);
 }
 
 SECTION("struct_ops/destroy") void destroy(u64 *context)
@@ -337,7 +381,7 @@ SECTION("struct_ops/destroy") void destroy(u64 *context)
 	struct instance *instance = instance_of(sch);
 
 	/* also called after an `init` that found no entry */
-	if (instance)
+	if (sch->limit)
 		instance->is_used = 0;
 }
 

@@ -8,6 +8,11 @@
 
 #define SECTION(name) __attribute__((section(name), used))
 #define INLINE inline __attribute__((always_inline))
+/*
+ * A function that the verifier looks at once, by itself, with any arguments. `weak` has the compiler
+ * pass those, too, that it does not use.
+ */
+#define VERIFIED_ONCE __attribute__((noinline, weak))
 #define FOUND_BY_LIBBPF __attribute__((preserve_access_index))
 #define __kptr __attribute__((btf_type_tag("kptr")))
 #define KERNEL_FUNCTION extern __attribute__((section(".ksyms")))
@@ -49,7 +54,7 @@ struct qdisc_skb_head {
 } FOUND_BY_LIBBPF;
 
 struct gnet_stats_queue {
-	u32 backlog, drops;
+	u32 backlog, drops, overlimits;
 } FOUND_BY_LIBBPF;
 
 struct Qdisc {

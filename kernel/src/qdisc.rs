@@ -12,11 +12,11 @@ use libbpf_rs::{
 use sluice_aqm::Configured;
 
 use crate::{
-    AtWork, Counts, Fixed, KernelError, Settings,
+    AtWork, Counts, Fixed, Happened, KernelError, Settings,
     at_work::TIMES,
-    compile::Object,
+    compile::{Object, Program},
     counts::Instance,
-    marks,
+    logged, marks,
     refusal::{load, lost},
 };
 
@@ -102,13 +102,17 @@ impl Kind {
                 self.folder.display()
             ))
         })?;
-        if let Some(device) = &fixed.marks_at {
+        for (number, device) in fixed.marks_at.iter().enumerate() {
             let mut link = marks::attach(loaded, device)?;
-            link.pin(self.folder.join("marks")).map_err(lost)?;
+            let pinned = self.folder.join(format!("marks{number}"));
+            link.pin(pinned).map_err(lost)?;
         }
         for mut map in loaded.maps_mut() {
             match map.name().to_str() {
-                Some("instances") => map.pin(self.folder.join("instances")).map_err(lost)?,
+                Some(".data.instances") => map.pin(self.folder.join("instances")).map_err(lost)?,
+                Some("happenings") if fixed.log_bytes > 0 => {
+                    map.pin(self.folder.join("log")).map_err(lost)?;
+                }
                 Some("qdisc") => {
                     let link = map.attach_struct_ops();
                     let mut link = link.map_err(|error| {
@@ -130,8 +134,11 @@ impl Kind {
         let told = if fixed.tells { fixed.instances } else { 1 };
         for mut map in open.maps_mut() {
             match map.name().to_str() {
-                Some("instances") => map.set_max_entries(fixed.instances)?,
-                Some("ring") => map.set_max_entries(fixed.instances * fixed.places())?,
+                Some("places") => map.set_max_entries(fixed.instances * fixed.places())?,
+                Some("lanes") => map.set_max_entries(fixed.instances * fixed.queues())?,
+                Some("happenings") if fixed.log_bytes > 0 => {
+                    map.set_max_entries(fixed.log_bytes)?;
+                }
                 Some("times") => map.set_max_entries(told * TIMES as u32)?,
                 Some("lengths") if fixed.tells => map.set_max_entries(told * fixed.places())?,
                 Some(".rodata.fixed") => map.set_initial_value(&fixed.bytes())?,
@@ -145,7 +152,7 @@ impl Kind {
         }
         for mut program in open.progs_mut() {
             if program.name() == marks::PROGRAM {
-                program.set_autoload(fixed.marks_at.is_some());
+                program.set_autoload(!fixed.marks_at.is_empty());
             }
         }
         Ok(())
@@ -156,15 +163,34 @@ impl Kind {
     /// # Errors
     /// If the kernel has no such kind.
     pub fn counts(&self) -> Result<Vec<Counts>, KernelError> {
-        let map = MapHandle::from_pinned_path(self.folder.join("instances"))
-            .map_err(|_| self.is_missing())?;
-        let mut counts = Vec::new();
-        for number in 0..map.max_entries() {
-            let value = map.lookup(&number.to_ne_bytes(), MapFlags::ANY);
-            let instance = Instance(value.map_err(lost)?.expect("an array has all its values"));
-            counts.extend(instance.is_used().then(|| instance.counts()));
+        let pinned = self.folder.join("instances");
+        if self.folder.exists() && !pinned.exists() {
+            return Err(KernelError::Missing(format!(
+                "{0}: its map instances is missing: sluiced qdisc remove {0}",
+                self.name()
+            )));
         }
-        Ok(counts)
+        let map = MapHandle::from_pinned_path(pinned).map_err(|_| self.is_missing())?;
+        let value = map.lookup(&[0; 4], MapFlags::ANY).map_err(lost)?;
+        let value = value.expect("an array has all its values");
+        let used = Instance::all(&value).filter(Instance::is_used);
+        Ok(used.map(|instance| instance.counts()).collect())
+    }
+
+    /// Takes all that has happened since out of the log of its decisions, in order.
+    ///
+    /// # Errors
+    /// If the kernel has no such kind, or if that keeps no log.
+    pub fn log(&self) -> Result<Vec<Happened>, KernelError> {
+        let pinned = self.folder.join("log");
+        if self.folder.exists() && !pinned.exists() {
+            return Err(KernelError::Missing(format!(
+                "{} keeps no log: it was installed without --log",
+                self.name()
+            )));
+        }
+        let map = MapHandle::from_pinned_path(pinned).map_err(|_| self.is_missing())?;
+        logged::take(&map)
     }
 
     /// The process that is to take the kind away; 0 if it is to stay, or if that is not known.
@@ -174,7 +200,8 @@ impl Kind {
         value
             .ok()
             .flatten()
-            .map_or(0, |value| Instance(value).owner())
+            .and_then(|value| Some(Instance::all(&value).next()?.owner()))
+            .unwrap_or(0)
     }
 
     /// Takes the kind away. Qdiscs of it go on until they are taken away with `tc`.
@@ -213,7 +240,12 @@ pub fn check_kernel() -> Result<(), KernelError> {
 
 /// Whether an object is one of the AQM: of another one, the config would be read wrongly.
 fn check_object(object: &Object, aqm: &Configured) -> Result<(), KernelError> {
-    let functions = aqm.class().base.as_ref().unwrap_or(&aqm.class().name);
+    let base = aqm.class().base.as_ref().unwrap_or(&aqm.class().name);
+    let mut functions = base.clone();
+    if let Program::Qdisc { flow_queues, log } = object.program {
+        functions += if flow_queues { " with flow queues" } else { "" };
+        functions += if log { " with a log" } else { "" };
+    }
     let refuse = |what: &str| {
         Err(KernelError::Missing(format!(
             "the object is {what}, not {functions} compiled as a qdisc"

@@ -5,7 +5,19 @@ use sluice_aqm::Victim;
 use crate::Device;
 
 /// Bytes of `struct settings`.
-pub(crate) const SETTINGS_BYTES: usize = 40;
+pub(crate) const SETTINGS_BYTES: usize = 56;
+
+/// How flows are spread over several queues, and which of those sends next. `Scheduler` of
+/// `sluice-queue` says what each is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Order {
+    /// Stochastic fair queueing.
+    Sfq,
+    /// Deficit round robin.
+    Drr,
+    /// Flow queueing, RFC 8290.
+    Fq,
+}
 
 /// What holds as long as the kind is there.
 #[derive(Clone, Debug)]
@@ -18,24 +30,40 @@ pub struct Fixed {
     pub is_shaped: bool,
     /// Whether it keeps distributions, and samples of packets.
     pub tells: bool,
-    /// Where packets come in behind the qdisc, if early drops shall become marks.
-    pub marks_at: Option<Device>,
+    /// The scheduler and the number of its queues; `None`: one queue.
+    pub flow_queues: Option<(Order, u32)>,
+    /// Bytes of a log of decisions, a power of 2 and some pages; 0: none.
+    pub log_bytes: u32,
+    /// Where packets come in behind its interfaces, if early drops shall become marks.
+    pub marks_at: Vec<Device>,
 }
 
 impl Fixed {
-    /// Places of an instance: a power of 2, with some to spare, as one from whose middle a packet
-    /// has gone is free again only when all before it have.
+    /// Places of an instance: a power of 2, with some to spare, so that the limit can be raised.
     pub(crate) fn places(&self) -> u32 {
         (2 * self.most_packets).next_power_of_two()
     }
 
+    /// Queues of an instance.
+    pub(crate) fn queues(&self) -> u32 {
+        self.flow_queues.map_or(1, |(_, queues)| queues)
+    }
+
     pub(crate) fn bytes(&self) -> Vec<u8> {
-        let marks = self.marks_at.is_some();
+        let marks = !self.marks_at.is_empty();
+        let order: u32 = match self.flow_queues {
+            None | Some((Order::Sfq, _)) => 0,
+            Some((Order::Drr, _)) => 1,
+            Some((Order::Fq, _)) => 2,
+        };
         let words = [
             self.places(),
             self.is_shaped.into(),
             self.tells.into(),
             marks.into(),
+            self.instances,
+            order,
+            self.queues(),
         ];
         words.map(u32::to_ne_bytes).concat()
     }
@@ -50,6 +78,10 @@ pub struct Settings {
     pub limit_packets: u32,
     /// Their bytes, if those are limited, too.
     pub limit_bytes: Option<u64>,
+    /// How long the salt of the flows' hash holds, ns; 0: for ever.
+    pub perturbation_ns: u64,
+    /// What a flow queue may send in its turn.
+    pub quantum_bytes: u32,
     /// Which packet goes.
     pub victim: Victim,
     /// Whether early drops of packets that can be marked become marks.
@@ -68,8 +100,18 @@ impl Settings {
             Victim::Random => 2,
         };
         let limit_bytes = self.limit_bytes.unwrap_or(u64::MAX);
-        let wide = [self.rate_bps.max(1), self.seed, limit_bytes].map(u64::to_ne_bytes);
+        let wide = [
+            self.rate_bps.max(1),
+            self.seed,
+            limit_bytes,
+            self.perturbation_ns,
+            self.quantum_bytes.into(),
+        ];
         let narrow = [self.limit_packets, victim, self.ecn.into(), self.owner];
-        [wide.concat(), narrow.map(u32::to_ne_bytes).concat()].concat()
+        [
+            wide.map(u64::to_ne_bytes).concat(),
+            narrow.map(u32::to_ne_bytes).concat(),
+        ]
+        .concat()
     }
 }

@@ -95,12 +95,12 @@ static INLINE void tell_length(struct Qdisc *sch, struct instance *instance, u64
 }
 
 /* A packet begins, as user space reads it. */
-static INLINE void tell_sample(struct instance *instance, struct sk_buff *skb, u64 now_ns)
+static INLINE void tell_sample(struct instance *instance, struct sk_buff *skb)
 {
 	unsigned char *header = skb->head + skb->network_header;
 	struct sample *sample = ringbuf_reserve(&samples, sizeof(*sample), 0);
 
-	instance->until_sample = below(draw(instance, now_ns, SAMPLES_DRAW), 2 * SAMPLED - 1);
+	instance->until_sample = below(draw_more(instance), 2 * SAMPLED - 1);
 	if (!sample)
 		return;
 	sample->bytes = skb->len - (u32)(header - skb->data);
@@ -108,8 +108,7 @@ static INLINE void tell_sample(struct instance *instance, struct sk_buff *skb, u
 	ringbuf_submit(sample, NO_WAKEUP);
 }
 
-static INLINE void tell_arrival(struct instance *instance, struct sk_buff *skb, u64 now_ns,
-				u32 bytes)
+static INLINE void tell_arrival(struct instance *instance, struct sk_buff *skb, u32 bytes)
 {
 	instance->counts.arrivals++;
 	if (!fixed.tells)
@@ -118,7 +117,7 @@ static INLINE void tell_arrival(struct instance *instance, struct sk_buff *skb, 
 	if (instance->until_sample)
 		instance->until_sample--;
 	else
-		tell_sample(instance, skb, now_ns);
+		tell_sample(instance, skb);
 }
 
 static INLINE void tell_loss(struct Qdisc *sch, struct instance *instance, u32 bytes)

@@ -2,22 +2,40 @@
 /*
  * The packets that wait in a qdisc of qdisc.bpf.c, and what the AQM is shown and told of them.
  *
- * They wait in places of a ring. One that goes from the middle leaves a hole, which is skipped when
- * all before it have gone. A place is taken by an exchange of pointers: no list, no lock and no
- * memory to be had for each packet.
+ * They wait in places of a map. A place is taken by an exchange of pointers: no lock, and no memory
+ * to be had for each packet. Which places are those of a queue, and in which order, say fifo.bpf.h
+ * and, of several queues, flows.bpf.h. Both have:
+ *
+ * - lane_at(), number_of(): a queue by its number, and back; 0 of a FIFO
+ * - packets_in(), bytes_in(), is_idle(), idle_since(): what the AQM is shown
+ * - classify(), lane_for(): the queue of a packet that comes, ready for it
+ * - put(), index_at_random(), place_of(), take(), longest(): for those that wait in a queue
+ * - next_lane(), serve(), sent(), end_service(), fall_idle(): for the link
+ * - begin_aqms(), begin_empty(): for the whole
  */
 #ifndef SLUICEGATE_WAITING_BPF_H
 #define SLUICEGATE_WAITING_BPF_H
 
+#define WORDS(of) (sizeof(of) / sizeof(u64))
 /* Ticks that are made up for after an idle time; what an AQM forgets is forgotten by then. */
 #define MOST_TICKS 1024
+
+/* What is known of a packet that waits. */
+struct waiting {
+	u64 since_ns;
+	u32 bytes;
+	u32 flow_hash;
+	u32 packet;		/* its number: how many had arrived; for marks and the log */
+	u32 unused;
+};
 
 /* A place where a packet waits. */
 struct place {
 	struct sk_buff __kptr *skb;
-	u64 since_ns;
-	u32 bytes;		/* 0: no packet */
-	u32 flow_hash;
+	struct waiting waiting;
+#ifdef FLOW_QUEUES
+	u32 next, previous;	/* places of its queue; `next` also of those that wait to be used */
+#endif
 };
 
 struct {
@@ -25,146 +43,157 @@ struct {
 	u32 *key;
 	struct place *value;
 	int (*max_entries)[INSTANCES];
-} ring SECTION(".maps");
+} places SECTION(".maps");
 
-static INLINE struct place *place_at(struct instance *instance, u32 place)
+static INLINE struct place *place_at(const struct instance *instance, u32 place)
 {
 	u32 number = instance->first_place + (place & (fixed.places - 1));
 
-	return map_lookup(&ring, &number);
+	return map_lookup(&places, &number);
 }
 
+/* The place of the packet behind that of a place. */
+static INLINE u32 place_behind(const struct place *place, u32 number)
+{
+#ifdef FLOW_QUEUES
+	return place->next;
+#else
+	return number + 1;
+#endif
+}
+
+static INLINE u32 packets_in(const struct Qdisc *sch, const struct lane *lane);
+static INLINE u64 bytes_in(const struct Qdisc *sch, const struct lane *lane);
+static INLINE u32 is_idle(const struct Qdisc *sch, const struct instance *instance,
+			  const struct lane *lane, u64 now_ns);
+static INLINE u64 idle_since(const struct instance *instance, const struct lane *lane);
+
 /* What every call shows: the queue and the link. */
-static INLINE struct aqm_view look(struct Qdisc *sch, struct instance *instance, u64 now_ns)
+static INLINE struct aqm_view look(const struct Qdisc *sch, const struct instance *instance,
+				   const struct lane *lane, u64 now_ns)
 {
 	struct aqm_view view = {
 		.now_ns = now_ns,
 		.rate_bps = instance->wish.settings.rate_bps,
-		.queue_bytes = sch->qstats.backlog,
-		.queue_packets = sch->q.qlen,
+		.queue_bytes = bytes_in(sch, lane),
+		.queue_packets = packets_in(sch, lane),
 		.limit_packets = instance->wish.settings.limit_packets,
-		.idle = !sch->q.qlen && now_ns >= instance->free_ns,
+		.idle = is_idle(sch, instance, lane, now_ns),
 	};
 
 	if (view.idle)
-		view.idle_since_ns = instance->free_ns;
+		view.idle_since_ns = idle_since(instance, lane);
 	return view;
 }
 
 /* The packets that wait are the same between events: a tick in between can be made up for. */
-static INLINE void make_up_ticks(struct Qdisc *sch, struct instance *instance, u64 now_ns)
+static INLINE void make_up_ticks(const struct Qdisc *sch, struct instance *instance,
+				 struct lane *lane, u32 number, u64 now_ns)
 {
 #ifdef HAS_TICK
 	u64 interval_ns = OF(_tick_interval_ns)(&instance->wish.config.own);
 	struct aqm_view view;
 
-	if (!interval_ns || now_ns < instance->tick_ns)
+	if (!interval_ns || now_ns < lane->tick_ns)
 		return;
 	FOR_UP_TO(MOST_TICKS) {
-		if (now_ns < instance->tick_ns)
+		if (now_ns < lane->tick_ns)
 			break;
-		view = look(sch, instance, instance->tick_ns);
-		OF(_tick)(&instance->state.own, &instance->wish.config.own, &view);
-		instance->tick_ns += interval_ns;
+		view = look(sch, instance, lane, lane->tick_ns);
+		OF(_tick)(&lane->state.own, &instance->wish.config.own, &view);
+		log(HAPPENED_TICK, number, 0, 0, 0, &view);
+		lane->tick_ns += interval_ns;
 	}
-	if (instance->tick_ns <= now_ns)
-		instance->tick_ns = now_ns + interval_ns;
+	if (lane->tick_ns <= now_ns)
+		lane->tick_ns += ((now_ns - lane->tick_ns) / interval_ns + 1) * interval_ns;
 #endif
 }
 
 /* Tells the AQM that a packet is about to join those that wait, or has left them. */
-static INLINE void tell(struct Qdisc *sch, struct instance *instance, u64 now_ns, u32 bytes,
-			u32 flow_hash, s64 change)
+static INLINE void tell(const struct Qdisc *sch, struct instance *instance, struct lane *lane,
+			u32 number, const struct waiting *waiting, u32 can_mark, u64 now_ns,
+			s64 change)
 {
 #ifdef HAS_OCCUPANCY
-	struct aqm_view view = look(sch, instance, now_ns);
+	struct aqm_view view = look(sch, instance, lane, now_ns);
 
-	view.packet_bytes = bytes;
-	view.flow_hash = flow_hash;
-	OF(_occupancy)(&instance->state.own, &instance->wish.config.own, &view, change);
+	view.packet_bytes = waiting->bytes;
+	view.flow_hash = waiting->flow_hash;
+	view.ecn_capable = can_mark;
+	OF(_occupancy)(&lane->state.own, &instance->wish.config.own, &view, change);
+	log(change > 0 ? HAPPENED_JOIN : HAPPENED_LEAVE, number, waiting->packet, 0, 0, &view);
 #endif
 }
 
-/* Takes the packet at a place out of those that wait; null where there is none. */
-static INLINE struct sk_buff *take(struct Qdisc *sch, struct instance *instance, u32 number,
-				   struct place *place, u64 now_ns)
+#ifdef HAS_OCCUPANCY
+#define CAN_BE_MARKED(instance, skb) can_be_marked(instance, skb)
+#else
+#define CAN_BE_MARKED(instance, skb) 0
+#endif
+
+/* The state of an AQM that has seen nothing yet. */
+static INLINE void begin_aqm(const struct instance *instance, struct lane *lane, u64 now_ns)
 {
-	struct sk_buff *skb;
+	u64 *words = (u64 *)&lane->state;
+	const u32 count = WORDS(lane->state);
 
-	if (!place)
-		return 0;
-	skb = kptr_exchange(&place->skb, 0);
-	if (!skb)
-		return 0;
-	if (number == instance->head)
-		instance->head++;
-	else
-		instance->holes++;
-	tell_length(sch, instance, now_ns);
-	sch->q.qlen--;
-	sch->qstats.backlog -= place->bytes;
-	tell(sch, instance, now_ns, place->bytes, place->flow_hash, -1);
-	place->bytes = 0;
-	return skb;
-}
-
-/* Lets `head` be the place of a packet, if any waits. */
-static INLINE void skip_holes(struct instance *instance)
-{
-	struct place *place;
-
-	if (!instance->holes)
-		return;
-	FOR_UP_TO(fixed.places) {
-		place = place_at(instance, instance->head);
-		if (!instance->holes || !place || place->bytes)
-			break;
-		instance->head++;
-		instance->holes--;
+	FOR_UP_TO(count) {
+		if ((u32)turn < count)
+			words[turn] = 0;
 	}
+	lane->tick_ns = now_ns;
+#ifdef HAS_TICK
+	lane->tick_ns += OF(_tick_interval_ns)(&instance->wish.config.own);
+#endif
 }
 
-/* A place at random, each packet's with the same probability; that of the first if unlucky. */
-static INLINE u32 any_place(struct instance *instance, u64 now_ns)
+#ifdef HAS_OCCUPANCY
+/* Tells a new AQM of the packets that wait already. */
+VERIFIED_ONCE int introduce(struct instance *instance, struct lane *lane, u32 first, u32 packets,
+			    u64 now_ns)
 {
-	u32 number = instance->head;
+	struct aqm_view view = { .now_ns = now_ns };
 	struct place *place;
+	u32 number = first;
 
-	FOR_UP_TO(TRIES) {
-		number = instance->head +
-			 below(draw(instance, now_ns, OTHERS_DRAW + (u32)turn),
-			       instance->tail - instance->head);
+	if (!instance || !lane)
+		return 0;
+	view.rate_bps = instance->wish.settings.rate_bps;
+	view.limit_packets = instance->wish.settings.limit_packets;
+	FOR_UP_TO(packets) {
 		place = place_at(instance, number);
-		if (!place || place->bytes)
+		if (!place)
 			break;
-		number = instance->head;
+		view.packet_bytes = place->waiting.bytes;
+		view.flow_hash = place->waiting.flow_hash;
+		OF(_occupancy)(&lane->state.own, &instance->wish.config.own, &view, 1);
+		view.queue_packets++;
+		view.queue_bytes += place->waiting.bytes;
+		number = place_behind(place, number);
 	}
-	return number;
+	return 0;
+}
+#endif
+
+/* Gives a place that holds no packet its packet; the packet back if it holds one. */
+static INLINE struct sk_buff *lay(struct place *place, struct sk_buff *skb)
+{
+	return kptr_exchange(&place->skb, skb);
 }
 
-static INLINE u32 victim_place(struct instance *instance, u64 now_ns)
+/* Counts a packet that waits from now on, or no more. */
+static INLINE void count_in(struct Qdisc *sch, struct instance *instance, u64 now_ns, u32 bytes)
 {
-	return instance->wish.settings.victim == VICTIM_RANDOM ? any_place(instance, now_ns)
-							  : instance->head;
-}
-
-/* Puts the packet to those that wait; null, or a packet that is to be dropped. */
-static INLINE struct sk_buff *put(struct Qdisc *sch, struct instance *instance,
-				  struct sk_buff *skb, u64 now_ns, u32 bytes, u32 flow_hash)
-{
-	struct place *place = place_at(instance, instance->tail);
-
-	if (!place || instance->tail - instance->head >= fixed.places)
-		return skb;
-	tell(sch, instance, now_ns, bytes, flow_hash, 1);
-	place->since_ns = now_ns;
-	place->bytes = bytes;
-	place->flow_hash = flow_hash;
-	instance->tail++;
 	tell_length(sch, instance, now_ns);
 	sch->q.qlen++;
 	sch->qstats.backlog += bytes;
-	return kptr_exchange(&place->skb, skb);
+}
+
+static INLINE void count_out(struct Qdisc *sch, struct instance *instance, u64 now_ns, u32 bytes)
+{
+	tell_length(sch, instance, now_ns);
+	sch->q.qlen--;
+	sch->qstats.backlog -= bytes;
 }
 
 #endif

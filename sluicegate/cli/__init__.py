@@ -53,12 +53,29 @@ _COMMANDS = {
             "sluice sweep scenarios/light.toml --vary red.max_p=0.01..1:7:log --figure max_p.pdf",
         ],
     ),
+    "tune": (
+        "tune",
+        [
+            "sluice tune scenarios/light.toml --vary red.max_p=0.01..1:log --vary red.w=all "
+            "--discipline 'RED, w = 0.002' --constraint 'loss_ratio<=0.001'",
+            "sluice tune scenarios/network/dumbbell.toml --aqm pie --duration 20 "
+            "--vary pie.target=0.001..0.1:log --score 'sojourn_p99 - 1e-5*goodput'",
+        ],
+    ),
     "results": (
         "results",
         [
             "sluice results walk",
             "sluice results walk --figure walk.pdf --y sojourn_p99 --x utilization",
             "sluice results walk --sql 'SELECT discipline, max(loss_ratio) FROM runs GROUP BY ALL'",
+        ],
+    ),
+    "advise": (
+        "advise",
+        [
+            "sluice advise --rate 50M --rtt 20..120ms --flows 5..50",
+            "sluice advise captures/gateway.pcap --rate 2M",
+            "sluice advise --upload 2M --rtt 20..80ms --flows 1..10 --prefer delay --ecn",
         ],
     ),
     "chain": (

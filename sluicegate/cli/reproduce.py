@@ -46,6 +46,14 @@ def reproduce(
         ),
     ] = None,
     fresh: options.Fresh = False,
+    full: Annotated[
+        bool,
+        typer.Option(
+            "--full",
+            help="redwm: its optimisation from all 1000 starts, not from 8; hours, and it may be "
+            "ended and gone on with.",
+        ),
+    ] = False,
 ) -> None:
     """Repeat a paper: every published figure beside ours, with deviation and interval.
 
@@ -54,7 +62,7 @@ def reproduce(
     chosen = world_of(name, world)
     out.mkdir(parents=True, exist_ok=True)
     with progress(1) as watch:
-        found = repeat(name, world=chosen, threads=threads, watch=watch, fresh=fresh)
+        found = repeat(name, world=chosen, threads=threads, watch=watch, fresh=fresh, full=full)
     page = out / (f"{name}.html" if chosen == world_of(name, None) else f"{name}-{chosen}.html")
     found.page().write(page)
     if json is not None:

@@ -197,11 +197,13 @@ def sluiced() -> str:
     return found
 
 
-def compiled(aqm: str) -> bytes:
+def compiled(aqm: str, *, flow_queues: bool = False, log: bool = False) -> bytes:
     """The object of an AQM's qdisc; clang is here, not in the laboratory.
 
     Args:
         aqm: Its name, with parameters or without.
+        flow_queues: With several queues, for another scheduler than `fifo`.
+        log: With a log of all decisions.
 
     Raises:
         SluiceError: If the compiler refuses it, or is not there.
@@ -209,6 +211,7 @@ def compiled(aqm: str) -> bytes:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "qdisc.o"
         command = [sluiced(), "qdisc", "compile", aqm.split(":")[0], str(path)]
+        command += ["--flow-queues"] * flow_queues + ["--log"] * log
         done = subprocess.run(command, capture_output=True, text=True, check=False)
         if done.returncode:
             raise SluiceError(done.stderr.strip())

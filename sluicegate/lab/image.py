@@ -94,10 +94,12 @@ def libraries(program: Path) -> list[Path]:
 
 
 def _modules(kernel: Kernel, names: Iterable[str]) -> dict[str, bytes | Link]:
-    """Modules and those that they need, unpacked, with the list of what needs what."""
+    """Modules and those that they need, unpacked, with the lists that `modprobe` reads."""
     paths = {path.name.split(".")[0]: path for path in kernel.modules.glob("kernel/**/*.ko.xz")}
     builtin = (kernel.modules / "modules.builtin").read_text()
-    content: dict[str, bytes | Link] = {}
+    content: dict[str, bytes | Link] = {
+        f"lib/modules/{kernel.release}/modules.builtin": builtin.encode()
+    }
     lines: dict[str, str] = {}
     waiting = list(names)
     while waiting:

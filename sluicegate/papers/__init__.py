@@ -30,6 +30,9 @@ REPRODUCTIONS = {
     "red-sfq-rem": {"network": "red_sfq_rem.reproduction"},
 }
 
+# of these a part is usual
+FULL = (("redwm", "slotted"),)
+
 
 def world_of(name: str, world: str | None) -> str:
     """The world that a paper is repeated in: the one named, or its usual one.
@@ -52,6 +55,7 @@ def reproduce(
     threads: int | None = None,
     watch: Watch | None = None,
     fresh: bool = False,
+    full: bool = False,
 ) -> Reproduction:
     """Repeat a paper.
 
@@ -61,16 +65,22 @@ def reproduce(
         threads: Threads that a simulation uses; all cores if None.
         watch: Called now and then; see `sluicegate.compare`.
         fresh: Run again even what the store has.
+        full: Repeat all of what takes hours, where a part of it is usual.
 
     Raises:
-        SluiceError: As `world_of`.
+        SluiceError: As `world_of`; if `full` has no meaning.
         InterruptError: After Ctrl-C; the next call goes on from what is finished.
     """
-    place, _, function = REPRODUCTIONS[name][world_of(name, world)].partition(":")
+    chosen_world = world_of(name, world)
+    if full and (name, chosen_world) not in FULL:
+        told = ", ".join(f"{paper} (world = {where})" for paper, where in FULL)
+        raise SluiceError(f"--full has no meaning for {name} here: it is for {told}")
+    place, _, function = REPRODUCTIONS[name][chosen_world].partition(":")
     # a paper's module brings its plots along, which take seconds to import
     module = import_module(f"sluicegate.papers.{place}")
     chosen = getattr(module, function or "reproduce")
-    found: Reproduction = chosen(threads=threads, watch=watch, fresh=fresh)
+    more = {"full": True} if full else {}
+    found: Reproduction = chosen(threads=threads, watch=watch, fresh=fresh, **more)
     return found
 
 

@@ -47,6 +47,12 @@ class _Text:
 
 
 @dataclass(frozen=True)
+class _Commands:
+    lines: Sequence[str]
+    kind: str = "commands"
+
+
+@dataclass(frozen=True)
 class _Section:
     title: str
     anchor: str
@@ -119,7 +125,7 @@ class Page:
         self.title = title
         self.subtitle = subtitle
         self.mark = mark
-        self._parts: list[_Text | _Section | _Heading | _Table | _Figure | _Terms] = []
+        self._parts: list[_Text | _Commands | _Section | _Heading | _Table | _Figure | _Terms] = []
 
     def section(self, title: str) -> None:
         """Start a section."""
@@ -132,6 +138,10 @@ class Page:
     def text(self, paragraph: str) -> None:
         """Add a paragraph."""
         self._parts.append(_Text(paragraph))
+
+    def commands(self, lines: Sequence[str]) -> None:
+        """Add lines to be copied."""
+        self._parts.append(_Commands(lines))
 
     def table(
         self,

@@ -10,17 +10,16 @@ from __future__ import annotations
 import io
 import json
 import uuid
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from os import PathLike, fspath
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import polars as pl
 
 from sluicegate.errors import SluiceError
 from sluicegate.files import write_whole
 
-_ABOUT = "sweep.json"
 _RUNS = "runs"
 # what differs is told by the first of these that does
 _VERSIONS = ("format", "sluicegate", "build")
@@ -34,9 +33,18 @@ class Folder:
     Args:
         path: Where it is: a path of this machine, or a URL that fsspec knows, such as `s3://...`.
 
+    Attributes:
+        about_name: The file that says what it is.
+        what: What it is of, in messages.
+        needed: Fields of that file without which it cannot be read.
+
     Raises:
         SluiceError: If there is no way to such a place.
     """
+
+    about_name: ClassVar[str] = "sweep.json"
+    what: ClassVar[str] = "sweep"
+    needed: ClassVar[tuple[str, ...]] = ("format", "paths", "runs")
 
     def __init__(self, path: str | PathLike[str]) -> None:
         import fsspec  # type: ignore[import-untyped]  # takes a fifth of a second to import
@@ -70,39 +78,43 @@ class Folder:
             self.files.pipe_file(path, content.encode() if isinstance(content, str) else content)
 
     def about(self) -> dict[str, Any]:
-        """What the sweep is whose results these are.
+        """What it is whose results these are.
 
         Raises:
             SluiceError: If it is no results folder.
         """
-        content = self.read(_ABOUT)
+        name = self.about_name
+        content = self.read(name)
         if content is None:
-            raise SluiceError(f"{self.path} is no results folder of a sweep: it has no {_ABOUT}")
+            raise SluiceError(
+                f"{self.path} is no results folder of a {self.what}: it has no {name}"
+            )
         try:
             found: dict[str, Any] = json.loads(content)
-            found["format"], found["paths"], found["runs"]
+            for field in self.needed:
+                found[field]
         except (ValueError, KeyError, TypeError) as error:
-            raise SluiceError(f"{self.path}/{_ABOUT} cannot be read: {error!r}") from error
+            raise SluiceError(f"{self.path}/{name} cannot be read: {error!r}") from error
         return found
 
     def claim(self, about: Mapping[str, Any]) -> None:
-        """Make it the folder of a sweep; that of the same sweep it may already be.
+        """Make it the folder of a sweep; that of the same one it may already be.
 
         Raises:
-            SluiceError: If it is not empty and has no results, or results of another sweep or
+            SluiceError: If it is not empty and has no results, or results of another one or
                 version. Nothing is changed then.
             OSError: If it cannot be written.
         """
-        if self.read(_ABOUT) is None:
+        if self.read(self.about_name) is None:
             if self._names(""):
                 raise SluiceError(f"{self.path} has other files: choose another folder with --out")
-            self.write(_ABOUT, json.dumps(about, indent=1) + "\n")
+            self.write(self.about_name, json.dumps(about, indent=1) + "\n")
             return
         known = self.about()
         for name in (*_VERSIONS, *about):
             if known.get(name) != about[name]:
                 raise SluiceError(
-                    f"{self.path} {_difference(name, known, about)}; choose another "
+                    f"{self.path} {_difference(self.what, name, known, about)}; choose another "
                     "folder with --out"
                 )
 
@@ -127,17 +139,23 @@ class Folder:
         Raises:
             SluiceError: If a file of them is damaged.
         """
-        found: set[int] = set()
+        return {row["run"] for row in self.rows(["run"])}
+
+    def rows(self, columns: list[str] | None = None) -> Iterator[dict[str, Any]]:
+        """The runs whose results are here, each a row of these columns; of all if None.
+
+        Raises:
+            SluiceError: If a file of them is damaged.
+        """
         for name in self._names(_RUNS):
             if name.endswith(".parquet"):
                 try:
-                    frame = pl.read_parquet(self.files.cat_file(name), columns=["run"])
+                    frame = pl.read_parquet(self.files.cat_file(name), columns=columns)
                 except pl.exceptions.PolarsError as error:
                     raise SluiceError(
                         f"{name} cannot be read: {error}; remove it, and its runs are made again"
                     ) from error
-                found.update(frame["run"].to_list())
-        return found
+                yield from frame.iter_rows(named=True)
 
     def remove(self, names: Sequence[str]) -> None:
         """Remove files."""
@@ -145,16 +163,16 @@ class Folder:
             self.files.rm_file(f"{self.root}/{name}")
 
 
-def _difference(name: str, known: Mapping[str, Any], about: Mapping[str, Any]) -> str:
-    """What tells two sweeps apart."""
+def _difference(of: str, name: str, known: Mapping[str, Any], about: Mapping[str, Any]) -> str:
+    """What tells two sweeps, or two of what else folders are `of`, apart."""
     if name == "build":
         return f"has results of another build of sluicegate {about['sluicegate']}"
     if name in _VERSIONS:
         what = "sluicegate" if name == "sluicegate" else "the format of results"
         return f"has results of another version of {what}: {known.get(name)}, here {about[name]}"
-    if name in ("paths", "points", "method", "disciplines"):
-        return f"has results of another sweep: {name} = {known.get(name)}, here {about[name]}"
-    return f"has results of another sweep, with other {'values' if name == 'values' else name}"
+    if name in ("paths", "points", "method", "disciplines", "axes", "score", "constraints", "seed"):
+        return f"has results of another {of}: {name} = {known.get(name)}, here {about[name]}"
+    return f"has results of another {of}, with other {'values' if name == 'values' else name}"
 
 
 class Writer:

@@ -5,9 +5,11 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass
 from typing import Any
 
+from sluicegate import store
 from sluicegate.errors import InterruptError
 from sluicegate.record import Record
 from sluicegate.sweeps.plan import Task
@@ -23,12 +25,14 @@ class Job:
         worlds: Where.
         tasks: Which.
         threads: Threads of a simulation.
+        keep: Whether the store keeps what is made.
     """
 
     bases: Sequence[Any]
     worlds: Sequence[AnyWorld]
     tasks: Sequence[Task]
     threads: int
+    keep: bool = True
 
 
 @dataclass(frozen=True)
@@ -45,24 +49,26 @@ class Done:
 
 
 def work(job: Job) -> Done:
-    """Make simulations; the store keeps each as soon as it is made.
+    """Make simulations; where wanted, the store keeps each as soon as it is made.
 
     Raises:
         SluiceError: If a world refuses one.
         InterruptError: After Ctrl-C.
     """
     start_s = time.monotonic()
-    columns = []
-    for task in job.tasks:
-        world = job.worlds[task.world]
-        scenario = job.bases[task.discipline].replace(task.changes)
-        record = world.run(
-            scenario, scenario.disciplines[0], threads=job.threads, tell=_silent, fresh=False
-        )
-        if record.interrupted:
-            raise InterruptError("interrupted")
-        columns.append(measured(record))
+    with nullcontext() if job.keep else store.unused():
+        columns = [measured(_made(job, task)) for task in job.tasks]
     return Done(columns, time.monotonic() - start_s)
+
+
+def _made(job: Job, task: Task) -> Record:
+    scenario = job.bases[task.discipline].replace(task.changes)
+    record: Record = job.worlds[task.world].run(
+        scenario, scenario.disciplines[0], threads=job.threads, tell=_silent, fresh=False
+    )
+    if record.interrupted:
+        raise InterruptError("interrupted")
+    return record
 
 
 def _silent(_done: float, _total: float, _stage: str = "") -> None:

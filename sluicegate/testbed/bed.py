@@ -19,7 +19,7 @@ from typing import Any
 from sluicegate.errors import SluiceError
 from sluicegate.testbed.host import main as main_of_host
 from sluicegate.testbed.job import HostJob, Job, Outcome, QdiscJob
-from sluicegate.testbed.links import command, forward, lay_link
+from sluicegate.testbed.links import command, forward, lay_link, name_namespace
 from sluicegate.testbed.qdiscs import Qdiscs
 from sluicegate.testbed.router import Router, rules
 
@@ -76,6 +76,9 @@ def _run(job: Job, hosts: Sequence[_Host], tell: Callable[[float], None]) -> Out
     forward(job.hosts[0].ipv6)
     router = qdiscs = None
     if isinstance(job.router, QdiscJob):
+        if job.router.marks_behind:
+            for host in hosts:
+                host.name()
         qdiscs = Qdiscs(job.router)
     elif job.router is not None:
         for rule in rules(job.router):
@@ -125,6 +128,10 @@ class _Host:
         self.hear()
         lay_link(self._job, self._pid)
         self.say(self._job)
+
+    def name(self) -> None:
+        """Give its namespace the name of its side."""
+        name_namespace(self._job.side, self._pid)
 
     def say(self, what: object) -> None:
         """Tell it something."""

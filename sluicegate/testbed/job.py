@@ -163,6 +163,8 @@ class QdiscJob:
         looks_ns: Between two looks at how much waits before them.
         places: Packets that there is room for in each log.
         after: A command whose output is kept; empty: none.
+        marks_behind: Whether packets are marked at the hosts, whose namespaces have the names of
+            their sides then.
     """
 
     before: Sequence[Sequence[str]]
@@ -170,6 +172,7 @@ class QdiscJob:
     looks_ns: int
     places: int
     after: Sequence[str]
+    marks_behind: bool = False
 
 
 @dataclass(frozen=True)

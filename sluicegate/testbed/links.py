@@ -15,7 +15,7 @@ from sluicegate.testbed.job import HostJob, address, gateway
 
 # one packet at a time: else TCP hands the link up to 64 kB as one
 _LINK = "mtu {mtu} gso_max_segs 1"
-_NEAR = "eth0"
+NEAR = "eth0"
 # hardware addresses at both ends of every link
 _ROUTER, _HOST = "02:00:00:00:00:01", "02:00:00:00:00:02"
 
@@ -42,10 +42,15 @@ def _ip(lines: Sequence[str]) -> None:
 def lay_link(job: HostJob, process: int) -> None:
     """Lay a link from the router, where this is called, to the namespace of a process."""
     side, link = job.side, _LINK.format(mtu=job.mtu)
-    near = f"name {_NEAR} address {_HOST} {link} netns {process}"
+    near = f"name {NEAR} address {_HOST} {link} netns {process}"
     _ip([f"link add {side} address {_ROUTER} {link} type veth peer {near}"])
     _take(side, [gateway(side, job.ipv6)], job.ipv6)
     _ip(_know(_addresses(job), _HOST, side))
+
+
+def name_namespace(name: str, process: int) -> None:
+    """Let `ip netns` know the namespace of a process by a name."""
+    command("ip", "netns", "attach", name, str(process))
 
 
 def forward(ipv6: bool) -> None:
@@ -59,9 +64,9 @@ def forward(ipv6: bool) -> None:
 def take_addresses(job: HostJob) -> None:
     """Give this namespace its link's addresses, and the router as its way to everybody else."""
     _ip(["link set lo up"])
-    _take(_NEAR, _addresses(job), job.ipv6)
+    _take(NEAR, _addresses(job), job.ipv6)
     router = gateway(job.side, job.ipv6)
-    _ip([*_know([router], _ROUTER, _NEAR), f"route add default via {router}"])
+    _ip([*_know([router], _ROUTER, NEAR), f"route add default via {router}"])
     # of both versions of IP
     _set("ipv4/tcp_ecn", int(job.ecn))
     if job.qdiscs:

@@ -28,6 +28,7 @@ class Capture:
         flow: Hash of protocol, addresses and ports.
         protocol: IP protocol number; 6 is TCP, 17 is UDP.
         ecn_capable: Whether the packet carries ECT(0) or ECT(1).
+        opens: Whether it opens a TCP connection: SYN without ACK.
         not_ip: Frames of the file that held no IP packet and are in no column.
         link_types: The link types met, in order of appearance.
         notes: What was left out, and why: frames without an IP packet, a last packet that is cut
@@ -41,6 +42,7 @@ class Capture:
     flow: NDArray[np.uint32]
     protocol: NDArray[np.uint8]
     ecn_capable: NDArray[np.bool_]
+    opens: NDArray[np.bool_]
     not_ip: int
     link_types: tuple[str, ...]
     notes: tuple[str, ...] = ()
@@ -65,6 +67,7 @@ class Capture:
             flow=columns.flow,
             protocol=columns.protocol,
             ecn_capable=columns.ecn_capable,
+            opens=columns.opens,
             not_ip=columns.not_ip,
             link_types=tuple(columns.link_types),
             notes=tuple(columns.notes),

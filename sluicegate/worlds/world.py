@@ -63,6 +63,7 @@ class World(ABC, Generic[S, R]):
         takes: The kind of its scenarios.
         tables: The tables that only such scenarios have, as in TOML.
         side_by_side: Whether several runs at a time leave each other's results as they are.
+        is_exact: Whether there is no chance in its results.
     """
 
     name: ClassVar[str]
@@ -70,6 +71,7 @@ class World(ABC, Generic[S, R]):
     takes: ClassVar[type[AnyScenario]]
     tables: ClassVar[tuple[str, ...]]
     side_by_side: ClassVar[bool] = True
+    is_exact: ClassVar[bool] = False
 
     @classmethod
     def fields(cls) -> Collection[str]:

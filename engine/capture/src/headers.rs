@@ -138,6 +138,8 @@ pub struct Packet {
     pub ports: Option<[u16; 2]>,
     /// Whether it carries ECT(0) or ECT(1).
     pub ecn_capable: bool,
+    /// Whether it opens a TCP connection: SYN without ACK.
+    pub opens: bool,
 }
 
 impl Packet {
@@ -202,6 +204,7 @@ fn packet_of(ip: &[u8], on_wire: u32) -> Option<Packet> {
         addresses,
         ports,
         ecn_capable: matches!(ecn.value(), 1 | 2),
+        opens: opens(payload),
     })
 }
 
@@ -235,6 +238,19 @@ fn ports(payload: &LaxIpPayloadSlice) -> Option<[u16; 2]> {
     let bytes: &[u8; 4] = payload.payload.first_chunk()?;
     let port = |at| u16::from_be_bytes([bytes[at], bytes[at + 1]]);
     Some([port(0), port(2)])
+}
+
+/// Whether a TCP header begins there whose flags are SYN without ACK (RFC 9293, section 3.1).
+fn opens(payload: &LaxIpPayloadSlice) -> bool {
+    const FLAGS_AT: usize = 13;
+    const SYN: u8 = 0x02;
+    const ACK: u8 = 0x10;
+    payload.ip_number == ip_number::TCP
+        && !payload.fragmented
+        && payload
+            .payload
+            .get(FLAGS_AT)
+            .is_some_and(|flags| flags & (SYN | ACK) == SYN)
 }
 
 fn flow_hash(protocol: u8, addresses: [IpAddr; 2], ports: Option<[u16; 2]>) -> u32 {

@@ -34,6 +34,8 @@ pub struct Capture {
     pub protocol: Vec<u8>,
     /// Whether the packet carries ECT(0) or ECT(1) (RFC 3168, section 5).
     pub ecn_capable: Vec<bool>,
+    /// Whether the packet opens a TCP connection (SYN without ACK).
+    pub opens: Vec<bool>,
     /// Frames that hold no readable IP header; they are in no column.
     pub not_ip: u64,
     /// Names of the link types met, in order of appearance.
@@ -92,6 +94,7 @@ impl Capture {
         self.flow.drain(..untimed);
         self.protocol.drain(..untimed);
         self.ecn_capable.drain(..untimed);
+        self.opens.drain(..untimed);
         self.notes.push(match untimed {
             1 => "1 packet with a time of 0 is left out: all others came after 1970".into(),
             _ => format!(
@@ -133,6 +136,7 @@ impl Capture {
         self.flow.push(packet.flow);
         self.protocol.push(packet.protocol);
         self.ecn_capable.push(packet.ecn_capable);
+        self.opens.push(packet.opens);
         Ok(())
     }
 
@@ -147,6 +151,7 @@ impl Capture {
         self.flow = pick(&self.flow, &order);
         self.protocol = pick(&self.protocol, &order);
         self.ecn_capable = pick(&self.ecn_capable, &order);
+        self.opens = pick(&self.opens, &order);
     }
 }
 

@@ -15,8 +15,9 @@ use crate::{
 /// A file that never ends, such as a device, must not fill the memory.
 const MOST_BYTES: u64 = 1 << 24;
 
-/// A table that stands in a scenario's file and is none of its fields: what `sluice sweep` varies.
-const SWEEP: &str = "sweep";
+/// Tables that stand in a scenario's file and are none of its fields: what `sluice sweep` varies
+/// and what `sluice tune` tunes.
+const OF_COMMANDS: [&str; 2] = ["sweep", "tune"];
 
 /// The table in a TOML file, without what is not the scenario's.
 ///
@@ -41,7 +42,9 @@ pub fn read(path: &Path) -> Result<Fields, ScenarioError> {
         refuse(format!("not valid TOML: line {} is not UTF-8", line + 1))
     })?;
     let mut fields = parse(&text).map_err(|error| error.at(path.display()))?;
-    fields.rows.retain(|(name, _)| name != SWEEP);
+    fields
+        .rows
+        .retain(|(name, _)| !OF_COMMANDS.contains(&name.as_str()));
     Ok(fields)
 }
 

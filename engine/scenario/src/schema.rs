@@ -26,6 +26,7 @@ pub fn schema() -> String {
     }
     for root in [NetworkScenario::NAME, Scenario::NAME] {
         definitions[root]["properties"]["sweep"] = sweep();
+        definitions[root]["properties"]["tune"] = tune();
     }
     let schema = json!({
         "$schema": "https://json-schema.org/draft/2020-12/schema",
@@ -64,6 +65,62 @@ fn sweep() -> Json {
                     "anyOf": [{ "type": "string" }, { "type": "array", "minItems": 1 }],
                 },
                 "minProperties": 1,
+            },
+        },
+        "additionalProperties": false,
+    })
+}
+
+/// Likewise.
+fn tune() -> Json {
+    json!({
+        "description": "What `sluice tune` searches; see its guide.",
+        "command": "sluice tune",
+        "type": "object",
+        "properties": {
+            "vary": {
+                "description": "Ranges by parameter, such as `0.01..0.5`, `1e-4..0.1:log` or `all`.",
+                "anyOf": [
+                    { "type": "object", "additionalProperties": { "type": "string" }, "minProperties": 1 },
+                    { "type": "array", "items": { "type": "string" }, "minItems": 1 },
+                ],
+            },
+            "score": {
+                "description": "What is to be least: a sum of measures, as text or as weights.",
+                "anyOf": [
+                    { "type": "string" },
+                    { "type": "object", "additionalProperties": { "type": "number" }, "minProperties": 1 },
+                ],
+                "default": "delay_mean",
+            },
+            "constraints": {
+                "description": "What must be kept, such as `loss_ratio <= 0.01`.",
+                "type": "array",
+                "items": { "type": "string" },
+            },
+            "method": {
+                "description": "How it is searched.",
+                "enum": [
+                    "pattern", "nelder-mead", "differential-evolution", "bayesian",
+                    "multi-objective", "gradient",
+                ],
+                "default": "pattern",
+            },
+            "discipline": {
+                "description": "Which of several disciplines is tuned.",
+                "type": "string",
+            },
+            "evaluations": {
+                "description": "Candidates at most.",
+                "type": "integer",
+                "minimum": 1,
+            },
+            "precision": {
+                "description": "Half width of a score's 95 % interval, relative to it.",
+                "type": "number",
+                "exclusiveMinimum": 0,
+                "exclusiveMaximum": 1,
+                "default": 0.05,
             },
         },
         "additionalProperties": false,

@@ -13,7 +13,7 @@ use sluice_kernel::{AtWork, Counts, Device, KINDS, KernelError, Kind, SAMPLED};
 
 use super::{
     check, read,
-    ready::{Ready, aqm_of, device, words},
+    ready::{Ready, aqm_of, device, flow_queues, words},
     tc::Tc,
 };
 use crate::{
@@ -44,7 +44,7 @@ pub fn run(options: &RunOptions) -> Result<(), Failure> {
     let device = device(name.expect("clap asks for it"))?;
     let kind = Kind::named(&options.kernel.kind)?;
     check::refuse_what_is_left(&kind, &device)?;
-    let ready = Ready::new(&settings, &options.kernel.object, process::id())?;
+    let ready = Ready::new(&settings, &options.kernel.object, process::id(), None)?;
     let memory = memory::bound_in_kernel(&settings);
     let plane = InKernel::start(kind, device, &settings, &ready)?;
     let needs = Needs {
@@ -195,7 +195,9 @@ impl InKernel {
             losses: backend::Losses::default(),
             kernel: backend::Counts::default(),
             queue: (waiting as usize, waiting_bytes),
-            aqm: (found.aqm.average(), found.aqm.probability()),
+            aqm: found
+                .aqm
+                .map_or((None, None), |aqm| (aqm.average(), aqm.probability())),
         })
     }
 
@@ -244,6 +246,13 @@ impl DataPlane for InKernel {
                 aqm_of(old),
                 aqm_of(new)
             )));
+        }
+        let [was, would_be] = [old, new].map(|link| flow_queues(&link.discipline.scheduler));
+        if was != would_be {
+            return Ok(Err(
+                "the scheduler and the number of its queues cannot change while its qdisc is at work"
+                    .into(),
+            ));
         }
         let done = words(settings, process::id()).and_then(|(aqm, words)| {
             self.at_work.set(&aqm, &words)?;

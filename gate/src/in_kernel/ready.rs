@@ -3,8 +3,8 @@
 use std::fs;
 
 use sluice_aqm::Configured;
-use sluice_kernel::{Device, Fixed, KernelError, Object, Program, compile};
-use sluice_scenario::{AqmName, Fifo, Scheduler};
+use sluice_kernel::{Device, Fixed, KernelError, Object, Order, Program, compile};
+use sluice_scenario::{AqmName, Scheduler};
 
 use crate::{
     Failure,
@@ -32,14 +32,20 @@ pub struct Ready {
 }
 
 impl Ready {
-    /// `owner` is the process that takes the kind away; 0 if it is to stay.
+    /// `owner` is the process that takes the kind away; 0 if it is to stay. `log_megabytes` are for
+    /// a log of all decisions.
     ///
     /// # Errors
     /// What a qdisc cannot do, what the compiler says, or an object that cannot be read.
-    pub fn new(settings: &Settings, options: &ObjectOptions, owner: u32) -> Result<Self, Failure> {
-        let marks_at = options.marks_at.as_deref().map(device).transpose()?;
+    pub fn new(
+        settings: &Settings,
+        options: &ObjectOptions,
+        owner: u32,
+        log_megabytes: Option<u32>,
+    ) -> Result<Self, Failure> {
+        let marks_at = options.marks_at.iter().map(|text| device(text)).collect::<Result<Vec<_>, _>>()?;
         let (aqm, words) = words(settings, owner)?;
-        if words.ecn && marks_at.is_none() {
+        if words.ecn && marks_at.is_empty() {
             return Err(Failure(
                 "in the kernel, ecn takes --marks-at: a BPF qdisc cannot write to packets, so a \
                  second program sets marks where they come in behind it, at the other end of a veth"
@@ -47,13 +53,19 @@ impl Ready {
             ));
         }
         let name = aqm_of(&settings.forward);
+        let flow_queues = flow_queues(&settings.forward.discipline.scheduler);
+        let program = Program::Qdisc {
+            flow_queues: flow_queues.is_some(),
+            log: log_megabytes.is_some(),
+        };
         let object = match &options.object {
             Some(path) => Object {
                 bytes: fs::read(path)
                     .map_err(|error| Failure(format!("{}: {error}", path.display())))?,
                 name,
+                program,
             },
-            None => compiled(&name)?,
+            None => compiled(&name, program)?,
         };
         Ok(Self {
             object,
@@ -63,6 +75,9 @@ impl Ready {
                 most_packets: words.limit_packets,
                 is_shaped: true,
                 tells: true,
+                flow_queues,
+                // of a ring buffer: a power of 2
+                log_bytes: log_megabytes.map_or(0, |count| (count << 20).next_power_of_two()),
                 marks_at,
             },
             settings: words,
@@ -83,9 +98,19 @@ pub fn device(text: &str) -> Result<Device, Failure> {
 ///
 /// # Errors
 /// If there is no such AQM, or if the compiler refuses it.
-pub fn compiled(aqm: &str) -> Result<Object, Failure> {
+pub fn compiled(aqm: &str, program: Program) -> Result<Object, Failure> {
     let (class, own) = verify::chosen(aqm)?;
-    Ok(compile(Program::Qdisc, class, own.as_deref())?)
+    Ok(compile(program, class, own.as_deref())?)
+}
+
+/// The order of a scheduler, and the number of its queues; `None` for a FIFO.
+pub fn flow_queues(scheduler: &Scheduler) -> Option<(Order, u32)> {
+    match scheduler {
+        Scheduler::Fifo(_) => None,
+        Scheduler::Sfq(sfq) => Some((Order::Sfq, sfq.queues)),
+        Scheduler::Drr(drr) => Some((Order::Drr, drr.queues)),
+        Scheduler::Fq(fq) => Some((Order::Fq, fq.queues)),
+    }
 }
 
 /// The AQM's name or header.
@@ -106,9 +131,12 @@ pub fn words(
     owner: u32,
 ) -> Result<(Configured, sluice_kernel::Settings), Failure> {
     let link = &settings.forward;
-    if link.discipline.scheduler != Scheduler::Fifo(Fifo {}) {
-        return Err(Failure("in the kernel, scheduler must be fifo".into()));
-    }
+    let (quantum_bytes, perturbation_s) = match &link.discipline.scheduler {
+        Scheduler::Fifo(_) => (0, 0.0),
+        Scheduler::Sfq(sfq) => (0, sfq.perturbation_s),
+        Scheduler::Drr(drr) => (drr.quantum_bytes, 0.0),
+        Scheduler::Fq(fq) => (fq.quantum_bytes, 0.0),
+    };
     let aqm = link.discipline.configured();
     Ok((
         aqm.expect("settings have no AQM of a program"),
@@ -116,6 +144,8 @@ pub fn words(
             rate_bps: link.rate_bps,
             limit_packets: link.buffer.limit,
             limit_bytes: link.buffer.limit_bytes,
+            perturbation_ns: sluice_scenario::ns(perturbation_s),
+            quantum_bytes,
             victim: link.discipline.victim(&link.buffer).into(),
             ecn: link.ecn(),
             seed: settings.seed,

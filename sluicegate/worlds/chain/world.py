@@ -31,6 +31,7 @@ class Chain(OneQueue[Record]):
 
     name: ClassVar[str] = "chain"
     column: ClassVar[str] = "exact"
+    is_exact: ClassVar[bool] = True
     SLOTS_OF_THE_SAME_TIME: ClassVar[float] = 1e9
 
     grid: float = 0.25

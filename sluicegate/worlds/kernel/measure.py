@@ -86,7 +86,7 @@ def measure(
     def run(number: int, ended: threading.Event) -> _Run:
         planned = lab_plan(scenario, discipline, number, layers[number], congestion_control)
         outcome = bed.run(planned.job, seed=(scenario.seed + number) % _SEEDS, ended=ended)
-        links = [LinkSeen(each) for each in outcome.seen]
+        links = [LinkSeen(each, layers[number].marks_behind) for each in outcome.seen]
         own = pl.lit(number, pl.UInt32).alias("replication")
         looks = Flows(planned, outcome).connections.select(own, pl.all())
         return replication(scenario, planned, outcome, links), looks

@@ -27,6 +27,7 @@ class Layer:
     Attributes:
         words: What `tc` calls it: the qdisc and its parameters.
         shapes: Whether it keeps to the link's rate by itself.
+        marks_behind: Whether it has packets marked behind the link, and counts them as overlimits.
         before: Commands that come first.
         after: A command whose output is kept; empty: none.
         programs: What it needs of this machine's programs, as `image.build`.
@@ -36,6 +37,7 @@ class Layer:
 
     words: str
     shapes: bool
+    marks_behind: bool = False
     before: Sequence[Sequence[str]] = ()
     after: Sequence[str] = ()
     programs: Sequence[str] = ()
@@ -64,6 +66,7 @@ def lab_plan(
         looks_ns=_LOOKS_NS,
         places=0,
         after=layer.after,
+        marks_behind=layer.marks_behind,
     )
     planned = plan(scenario, discipline, replication, router, congestion_control, False)
     clients, servers = planned.job.hosts

@@ -14,7 +14,7 @@ from sluicegate.worlds.gate.outcome import PortSeries, Tally, Times
 # width of the bins of times, as in the gate
 _BIN_NS = 1 << 17
 _NS_PER_S = 1e9
-_COUNTERS = re.compile(r"\(dropped (\d+),.*\n backlog \S+ (\d+)p")
+_COUNTERS = re.compile(r"\(dropped (\d+), overlimits (\d+) .*\n backlog \S+ (\d+)p")
 _CE = 3
 # what a packet is known by while it is in the router
 _IDENTITY = ("protocol", "number", "source", "sink", "ports")
@@ -24,18 +24,24 @@ class LinkSeen:
     """A link with a qdisc before it: counts in its periods, series in time.
 
     Sojourns are from a packet's arrival at the router until it leaves: a qdisc that shapes lets a
-    packet go when its service begins. Losses and what waits are the kernel's own counts.
+    packet go when its service begins. Losses and what waits are the kernel's own counts. So are marks
+    that are set behind the link: a packet that leaves has none yet.
 
     Attributes:
         sojourn_ns: Of each packet that left, shape (N,).
+
+    Args:
+        seen: What was seen.
+        marks_behind: Whether marks are set behind the link, and told as overlimits.
     """
 
-    def __init__(self, seen: Seen) -> None:
+    def __init__(self, seen: Seen, marks_behind: bool) -> None:
         counters = np.array(_COUNTERS.findall(seen.told), dtype=np.int64)
         looks = len(seen.looks_ns)
         # the last qdisc of each look is that with the discipline; others are only shapers
         each = len(counters) // looks
-        self._dropped, self._waiting = counters[each - 1 :: each][:looks].T
+        self._dropped, overlimits, self._waiting = counters[each - 1 :: each][:looks].T
+        self._overlimits = overlimits if marks_behind else None
         self._looks_ns = seen.looks_ns
         self._came_ns = seen.came["time_ns"]
         self._left_ns = seen.left["time_ns"]
@@ -57,6 +63,9 @@ class LinkSeen:
         sojourn_ns = self.sojourn_ns[first:last]
         service_ns = np.round(sent_bytes * 8 / rate_bps * _NS_PER_S).astype(np.int64)
         lost = int(self._dropped[until_look] - self._dropped[look])
+        marked = int(self._marked[first:last].sum())
+        if self._overlimits is not None:
+            marked = int(self._overlimits[until_look] - self._overlimits[look])
         lasting_ns = np.diff(self._looks_ns)[look:until_look]
         return Tally(
             duration=until_ns - since_ns,
@@ -64,7 +73,7 @@ class LinkSeen:
             queue=np.bincount(self._waiting[look:until_look], lasting_ns).astype(np.uint64),
             arrivals=int(came[1] - came[0]),
             # for whatever reason
-            verdicts=[0, lost, 0, 0, int(self._marked[first:last].sum()), 0],
+            verdicts=[0, lost, 0, 0, marked, 0],
             served=int(last - first),
             served_bytes=int(sent_bytes.sum()),
             sojourn=_times(sojourn_ns),

@@ -107,8 +107,9 @@ fn is_read(bytes: &[u8], path: &std::path::Path) -> bool {
                 capture.flow.len(),
                 capture.protocol.len(),
                 capture.ecn_capable.len(),
+                capture.opens.len(),
             ];
-            assert_eq!(lengths, [packets; 4]);
+            assert_eq!(lengths, [packets; 5]);
             // 12 frames of a file, and 12 of what was repeated
             assert!(packets as u64 + capture.not_ip <= 24 || bytes.len() > 2400);
             assert!(capture.bytes.iter().all(|bytes| *bytes >= 20));

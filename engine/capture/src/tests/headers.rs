@@ -100,6 +100,31 @@ fn padding_is_not_counted_and_offloaded_lengths_are() {
 }
 
 #[test]
+fn syn_alone_opens_a_connection() {
+    let tcp = |flags: u8, bytes: usize| {
+        let mut packet = Vec::new();
+        PacketBuilder::ipv4([10, 0, 0, 1], [10, 0, 0, 2], 64)
+            .tcp(1, 80, 7, 1000)
+            .write(&mut packet, &[])
+            .unwrap();
+        packet[33] = flags;
+        packet.truncate(bytes);
+        packet
+    };
+    // SYN; SYN with ECN's flags; SYN-ACK; ACK; SYN-FIN; a SYN whose flags are cut off
+    let packets = [
+        (0, tcp(0x02, 40)),
+        (1000, tcp(0xc2, 40)),
+        (2000, tcp(0x12, 40)),
+        (3000, tcp(0x10, 40)),
+        (4000, tcp(0x03, 40)),
+        (5000, tcp(0x02, 33)),
+    ];
+    let capture = read_bytes(&pcap(Order::Little, false, 101, &packets)).unwrap();
+    assert_eq!(capture.opens, [true, true, false, false, true, false]);
+}
+
+#[test]
 fn ipv6_ecn_and_double_vlan() {
     let mut marked = udp6(60);
     marked[1] |= 0x20; // ECT(0) in the low bits of the traffic class

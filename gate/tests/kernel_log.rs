@@ -1,0 +1,309 @@
+//! A qdisc of the kernel asks its AQMs what the engine's queue asks them, and does what that does,
+//! for the same arrivals and the same random words.
+//!
+//! `tests/test_lab_log.py` brings logs from the laboratory, and runs this with `SLUICE_LOGS`, a folder
+//! with pairs of files: `NAME.csv`, what `sluiced qdisc log` printed, and `NAME.link`, the discipline,
+//! rate, limit and limit in bytes, a line for each.
+
+use std::{
+    collections::{HashMap, VecDeque},
+    env, fs,
+    path::Path,
+};
+
+use sluice_aqm::{Aqm, Running, Verdict, Victim, View};
+use sluice_gate::{cli::LinkOptions, packet::Held, settings::Settings};
+use sluice_queue::{COLUMNS, Event, Observer, Queue};
+
+/// A line of the log.
+#[derive(Clone, Debug)]
+struct Line {
+    event: String,
+    queue: usize,
+    packet: u32,
+    verdict: Option<Verdict>,
+    view: View,
+    index: usize,
+}
+
+fn read(path: &Path) -> Vec<Line> {
+    let text = fs::read_to_string(path).unwrap();
+    let (columns, lines) = text.split_once('\n').unwrap();
+    assert_eq!(columns, format!("{COLUMNS},index"));
+    let lines = lines.lines().map(|line| {
+        let fields: Vec<&str> = line.split(',').collect();
+        let number = |place: usize| fields[place].parse::<u64>().unwrap();
+        let verdict = Verdict::NAMES.iter().position(|name| *name == fields[6]);
+        Line {
+            event: fields[4].into(),
+            queue: number(3) as usize,
+            packet: number(5) as u32,
+            verdict: verdict.and_then(|code| Verdict::from_code(code as u32)),
+            view: View {
+                now_ns: number(1),
+                random: number(7),
+                idle_since_ns: number(8),
+                sojourn_ns: number(9),
+                rate_bps: number(10),
+                queue_bytes: number(11),
+                queue_packets: number(12) as u32,
+                limit_packets: number(13) as u32,
+                packet_bytes: number(14) as u32,
+                flow_hash: number(15) as u32,
+                candidate_flow_hash: number(16) as u32,
+                idle: number(17) as u8,
+                ecn_capable: number(18) as u8,
+                full: number(19) as u8,
+            },
+            index: number(20) as usize,
+        }
+    });
+    lines.collect()
+}
+
+/// What an AQM was asked or told, and what it said.
+type Call = (&'static str, Option<Verdict>, View);
+
+/// What the engine's queue did.
+#[derive(Default)]
+struct Heard {
+    /// By the scheduler's queue.
+    calls: HashMap<usize, Vec<Call>>,
+    lost: Vec<(u32, Verdict)>,
+}
+
+impl Observer<Held> for &mut Heard {
+    const ON: bool = true;
+
+    fn lost(&mut self, packet: Held, verdict: Verdict) {
+        self.lost.push((packet.id, verdict));
+    }
+
+    fn note(&mut self, _: u64, queue: usize, event: Event<'_>) {
+        let call = match event {
+            Event::Arrive(view, verdict) => ("arrive", Some(verdict), *view),
+            Event::Depart(view, verdict) => ("depart", Some(verdict), *view),
+            Event::Tick(view) => ("tick", None, *view),
+            Event::Join(Some(view)) => ("join", None, *view),
+            Event::Leave(_, Some(view)) => ("leave", None, *view),
+            _ => return,
+        };
+        self.calls.entry(queue).or_default().push(call);
+    }
+}
+
+/// A word of which `below` makes an index.
+fn word_of(index: usize, count: usize) -> u64 {
+    ((index as u128) << 64).div_ceil(count as u128) as u64
+}
+
+/// The engine's queue, asked as the kernel's was.
+struct Engine {
+    queue: Queue<Held, Running>,
+    heard: Heard,
+    begin_ns: u64,
+    tick_ns: Option<u64>,
+    /// When the link is free.
+    busy_until_ns: Option<u64>,
+    words: VecDeque<u64>,
+    /// Numbers of the packets that wait, by queue: from the log.
+    waiting: HashMap<usize, Vec<u32>>,
+}
+
+impl Engine {
+    fn new(settings: &Settings, begin_ns: u64) -> Self {
+        let queue = settings.forward.queue();
+        Self {
+            tick_ns: queue.tick_interval_ns(),
+            queue,
+            heard: Heard::default(),
+            begin_ns,
+            busy_until_ns: None,
+            words: VecDeque::new(),
+            waiting: HashMap::new(),
+        }
+    }
+
+    /// What happens up to a time: ticks, and that the link falls idle.
+    fn advance(&mut self, now_ns: u64) {
+        loop {
+            let is_empty = self.queue.packets() == 0;
+            let idle_ns = self.busy_until_ns.filter(|ns| is_empty && *ns <= now_ns);
+            let tick_ns = self.tick_ns.filter(|ns| *ns <= now_ns);
+            match (idle_ns, tick_ns) {
+                (Some(idle_ns), tick_ns) if tick_ns.is_none_or(|tick_ns| idle_ns <= tick_ns) => {
+                    let none = self.queue.depart(idle_ns, &mut || 0, &mut &mut self.heard);
+                    assert_eq!(none, None);
+                    self.busy_until_ns = None;
+                }
+                (_, Some(tick_ns)) => {
+                    self.queue.tick(tick_ns, &mut &mut self.heard);
+                    let interval_ns = self.queue.tick_interval_ns();
+                    self.tick_ns = Some(tick_ns + interval_ns.expect("it ticks"));
+                }
+                (_, None) => return,
+            }
+        }
+    }
+
+    /// A packet arrives; the lines behind say what came of it.
+    fn arrive(&mut self, line: &Line, behind: &[Line], victim: Victim, wants_candidate: bool) {
+        let now_ns = line.view.now_ns - self.begin_ns;
+        self.advance(now_ns);
+        self.words.push_back(line.view.random);
+        let own = self.waiting.entry(line.queue).or_default().len();
+        if wants_candidate && own > 0 {
+            self.words.push_back(word_of(line.index, own));
+        }
+        let mut joins = true;
+        for lost in behind.iter().filter(|line| line.event == "lost") {
+            if lost.packet == line.packet {
+                joins = false;
+                continue;
+            }
+            let waiting = self.waiting.get_mut(&lost.queue).unwrap();
+            if victim == Victim::Random && lost.verdict != Some(Verdict::DropBoth) {
+                self.words.push_back(word_of(lost.index, waiting.len()));
+            }
+            assert_eq!(waiting.remove(lost.index), lost.packet, "{lost:?}");
+        }
+        if joins {
+            self.waiting.get_mut(&line.queue).unwrap().push(line.packet);
+        }
+        let packet = Held {
+            id: line.packet,
+            bytes: line.view.packet_bytes,
+            flow_hash: line.view.flow_hash,
+            ecn_capable: line.view.ecn_capable > 0,
+            marked: false,
+        };
+        let words = &mut self.words;
+        let mut random = || words.pop_front().expect("a word that the qdisc drew");
+        self.queue
+            .arrive(now_ns, packet, &mut random, &mut &mut self.heard);
+        assert!(self.words.is_empty(), "{line:?}");
+    }
+
+    /// The link asks for a packet; the lines behind say which it got.
+    fn ask(&mut self, line: &Line, behind: &[Line]) {
+        let now_ns = line.view.now_ns - self.begin_ns;
+        self.advance(now_ns);
+        for line in behind {
+            match line.event.as_str() {
+                "depart" => self.words.push_back(line.view.random),
+                "lost" | "send" => {
+                    let waiting = self.waiting.get_mut(&line.queue).unwrap();
+                    assert_eq!(waiting.remove(0), line.packet, "{line:?}");
+                }
+                _ => {}
+            }
+        }
+        let words = &mut self.words;
+        let mut random = || words.pop_front().expect("a word that the qdisc drew");
+        let head = self.queue.depart(now_ns, &mut random, &mut &mut self.heard);
+        assert!(self.words.is_empty(), "{line:?}");
+        let sent = behind.iter().find(|line| line.event == "send");
+        assert_eq!(
+            head.map(|head| head.packet.id),
+            sent.map(|sent| sent.packet),
+            "{line:?}"
+        );
+        self.busy_until_ns = match (sent, behind.iter().rfind(|line| line.event == "lost")) {
+            (Some(sent), _) => Some(sent.view.idle_since_ns - self.begin_ns),
+            (None, lost) => lost.map(|_| now_ns),
+        };
+    }
+}
+
+/// What was compared.
+#[derive(Debug, Default)]
+struct Compared {
+    calls: usize,
+    decisions: usize,
+    others: usize,
+    sent: usize,
+}
+
+fn compare(name: &str, lines: &[Line], settings: &Settings) -> Compared {
+    assert_eq!(lines[0].event, "begin", "{name}");
+    let mut engine = Engine::new(settings, lines[0].view.now_ns);
+    let discipline = &settings.forward.discipline;
+    let victim: Victim = discipline.victim(&settings.forward.buffer).into();
+    let aqm = discipline.configured().unwrap().start();
+    let is_start = |line: &Line| matches!(line.event.as_str(), "arrive" | "ask" | "salt");
+    let mut calls: HashMap<usize, Vec<(&str, &Line)>> = HashMap::new();
+    let (mut lost, mut found) = (Vec::new(), Compared::default());
+    for (place, line) in lines.iter().enumerate().skip(1) {
+        let behind = &lines[place + 1..];
+        let end = behind.iter().position(is_start).unwrap_or(behind.len());
+        match line.event.as_str() {
+            "salt" => engine.words.push_back(line.view.random),
+            "arrive" => engine.arrive(line, &behind[..end], victim, aqm.wants_candidate()),
+            "ask" => engine.ask(line, &behind[..end]),
+            "lost" => lost.push((line.packet, line.verdict.unwrap())),
+            "send" => found.sent += 1,
+            _ => {}
+        }
+        if !matches!(line.event.as_str(), "salt" | "ask" | "lost" | "send") {
+            let of_queue = calls.entry(line.queue).or_default();
+            of_queue.push((line.event.as_str(), line));
+        }
+    }
+    assert_eq!(engine.heard.lost, lost, "{name}");
+    for (queue, calls) in calls {
+        let heard = &engine.heard.calls[&queue];
+        for (number, ((event, line), expected)) in calls.iter().zip(heard).enumerate() {
+            let mut view = line.view;
+            view.now_ns -= engine.begin_ns;
+            if view.idle > 0 {
+                view.idle_since_ns -= engine.begin_ns;
+            }
+            let verdict = line.verdict;
+            assert_eq!(
+                (*event, verdict, view),
+                *expected,
+                "{name}: call {number} of queue {queue}"
+            );
+            found.calls += 1;
+            found.decisions += usize::from(verdict.is_some());
+            found.others += usize::from(verdict.is_some_and(|verdict| verdict != Verdict::Admit));
+        }
+        // a queue in which nothing happens any more gets its ticks later
+        assert!(heard.len() >= calls.len(), "{name}: queue {queue}");
+        let more = &heard[calls.len()..];
+        assert!(more.iter().all(|(event, ..)| *event == "tick"), "{name}");
+    }
+    found
+}
+
+#[test]
+#[ignore = "needs logs of the laboratory: tests/test_lab_log.py runs it"]
+fn a_qdisc_asks_and_does_what_the_engines_queue_does() {
+    let folder = env::var("SLUICE_LOGS").expect("the folder of the logs");
+    let mut paths: Vec<_> = fs::read_dir(&folder)
+        .unwrap()
+        .map(|entry| entry.unwrap().path())
+        .filter(|path| path.extension().is_some_and(|ending| ending == "csv"))
+        .collect();
+    paths.sort();
+    assert!(!paths.is_empty());
+    for path in paths {
+        let text = fs::read_to_string(path.with_extension("link")).unwrap();
+        let words: Vec<&str> = text.lines().collect();
+        let [aqm, rate, limit, limit_bytes] = words[..] else {
+            panic!("{}: {text}", path.display());
+        };
+        let settings = Settings::read(&LinkOptions {
+            aqm: Some(aqm.into()),
+            rate: Some(rate.into()),
+            limit: Some(limit.into()),
+            limit_bytes: (!limit_bytes.is_empty()).then(|| limit_bytes.into()),
+            ..LinkOptions::default()
+        });
+        let found = compare(aqm, &read(&path), &settings.unwrap());
+        println!(
+            "{aqm}: {} calls alike, {} of them decisions, {} no admission; {} packets sent alike",
+            found.calls, found.decisions, found.others, found.sent
+        );
+    }
+}

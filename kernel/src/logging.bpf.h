@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * What a qdisc asked its AQM, told it and did, where the compiler is given LOGS: event after event, so that the
+ * engine's queue can be asked the same. logged.rs reads it.
+ */
+#ifndef SLUICEGATE_LOGGING_BPF_H
+#define SLUICEGATE_LOGGING_BPF_H
+
+/* The first five are `enum asked` of judge.bpf.c. */
+enum happening {
+	HAPPENED_ARRIVE,	/* `index`: that of the candidate */
+	HAPPENED_DEPART,
+	HAPPENED_TICK,
+	HAPPENED_JOIN,
+	HAPPENED_LEAVE,
+	HAPPENED_SALT,		/* flows are spread anew, by `view.random` */
+	HAPPENED_ASK,		/* the link is free, and asks for a packet */
+	HAPPENED_LOSE,		/* `index`: where it waited */
+	HAPPENED_SEND,		/* the link is busy with it until `view.idle_since_ns` */
+	HAPPENED_BEGIN,		/* the qdisc is there */
+};
+
+#ifdef LOGS
+
+#define LOG_BYTES (1 << 12)
+
+struct happened {
+	u32 what;
+	u32 queue;	/* of the scheduler's */
+	u32 packet;	/* which it is about, counted as they arrive, from 1 */
+	u32 index;	/* of a packet that waits in the queue */
+	u32 verdict;
+	u32 unused;
+	struct aqm_view view;
+};
+
+struct {
+	int (*type)[MAP_TYPE_RINGBUF];
+	int (*max_entries)[LOG_BYTES];
+} happenings SECTION(".maps");
+
+/* Those that there was no room for. */
+u64 unlogged SECTION(".data.unlogged") = 0;
+
+static INLINE void log(enum happening what, u32 queue, u32 packet, u32 index, u32 verdict,
+		       const struct aqm_view *view)
+{
+	struct happened *happened;
+
+	happened = ringbuf_reserve(&happenings, sizeof(*happened), 0);
+	if (!happened) {
+		unlogged++;
+		return;
+	}
+	happened->what = what;
+	happened->queue = queue;
+	happened->packet = packet;
+	happened->index = index;
+	happened->verdict = verdict;
+	happened->unused = 0;
+	happened->view = *view;
+	ringbuf_submit(happened, NO_WAKEUP);
+}
+
+#else
+
+#define log(what, queue, packet, index, verdict, view)
+
+#endif
+
+/* What concerns no AQM. */
+static INLINE void log_time(enum happening what, u32 queue, u32 packet, u32 index, u32 verdict,
+			    u64 now_ns, u64 then_ns)
+{
+	struct aqm_view view = { .now_ns = now_ns, .idle_since_ns = then_ns };
+
+	log(what, queue, packet, index, verdict, &view);
+}
+
+#endif

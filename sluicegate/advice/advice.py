@@ -1,0 +1,206 @@
+"""Advice: the question, what was simulated for it, and what follows."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import astuple, dataclass
+from functools import cached_property
+from importlib.metadata import version
+from pathlib import Path
+
+from sluicegate import store
+from sluicegate.advice.cases import Case, duration_s
+from sluicegate.advice.question import Prefer, Question
+from sluicegate.advice.runs import FloatArray, Key, Runs
+from sluicegate.advice.score import Ranked, ranking, weights
+from sluicegate.advice.search import JUDGED, Search
+from sluicegate.advice.settings import FAMILIES, Setting, baseline
+from sluicegate.errors import SluiceError
+from sluicegate.estimate import Measure, paired
+from sluicegate.files import write_whole
+from sluicegate.sweeps.workers import here_or_beside
+from sluicegate.threads import check_threads
+from sluicegate.worlds import Watch
+
+# packets that the bottleneck sends in all runs together, about, and what they are divided by
+PACKETS = 30e6
+_RUNS = 1200
+_LEAST_PACKETS = 1e6
+# a slow link is not simulated longer than that
+_MOST_S = 60.0
+# a link is not scaled down for less
+_LEAST_FACTOR = 1.5
+_FORMAT = 1
+
+
+@dataclass(frozen=True)
+class Advice:
+    """What was found out about a question.
+
+    Attributes:
+        question: What was asked.
+        factor: How many times smaller the simulated link is than the real one.
+        runs: What was simulated.
+        finalists: The settings that were judged under fresh seeds, the best first.
+    """
+
+    question: Question
+    factor: float
+    runs: Runs
+    finalists: Sequence[Setting]
+
+    @cached_property
+    def ranking(self) -> list[Ranked]:
+        """The finalists from the best to the worst; places are those in `finalists`."""
+        return self.ranking_by(self.question.prefer)
+
+    def ranking_by(self, prefer: Prefer, place: int | None = None) -> list[Ranked]:
+        """The same by another preference, or in one scenario only."""
+        return ranking([self._scores(each, prefer, place) for each in self.finalists])
+
+    def _scores(self, setting: Setting, prefer: Prefer, place: int | None = None) -> FloatArray:
+        return self.runs.scores(setting, JUDGED, weights(prefer), place)
+
+    @property
+    def choice(self) -> Setting:
+        """The setting with the least score."""
+        return self.finalists[self.ranking[0].place]
+
+    @property
+    def worth_having(self) -> list[Setting]:
+        """The choice and the two next best AQMs, one setting of each."""
+        found: dict[str, Setting] = {}
+        for each in self.ranking:
+            setting = self.finalists[each.place]
+            found.setdefault(setting.family, setting)
+        return list(found.values())[:3]
+
+    @property
+    def baseline(self) -> Setting:
+        """Drop-tail with the usual buffer."""
+        return baseline(self.question)
+
+    def difference(self, one: Setting, other: Setting) -> Measure:
+        """By how much the score of one lies above that of another, pair by pair."""
+        prefer = self.question.prefer
+        found = paired(self._scores(one, prefer), self._scores(other, prefer))
+        assert found is not None
+        return found
+
+    @property
+    def cases(self) -> list[Case]:
+        """The scenarios that span the question."""
+        return self.runs.cases
+
+
+def advise(
+    question: Question,
+    *,
+    aqms: Sequence[str] | None = None,
+    packets: float = PACKETS,
+    workers: int | None = None,
+    watch: Watch | None = None,
+    fresh: bool = False,
+) -> Advice:
+    """Find the AQM and its parameters for a link.
+
+    What was asked before is answered from the store. The result does not depend on how many workers
+    there are.
+
+    Args:
+        question: The link and its traffic.
+        aqms: Names of the families that are compared (see `FAMILIES`); None: all.
+        packets: Packets that the bottleneck sends in all runs together, about: more take longer and
+            make intervals narrower; a fast link is scaled down so that they are enough.
+        workers: Processes that make the runs; all cores if None.
+        watch: Called now and then; see `sluicegate.compare`.
+        fresh: Whether to leave aside an answer that the store has; single runs are taken from it.
+
+    Raises:
+        SluiceError: If there is no such family, or if a number makes no sense.
+        InterruptError: After Ctrl-C; the same call goes on.
+    """
+    check_threads(workers)
+    if not packets >= _LEAST_PACKETS:
+        raise SluiceError(f"packets = {packets:g} must be {_LEAST_PACKETS:g} at least")
+    factor, seconds = simulated(question, packets)
+    runs = Runs(question.scaled(factor), seconds)
+    search = Search(question, runs, aqms)
+    search.all()
+    name = _identity(question, aqms, factor, seconds)
+    if not fresh and (found := _find(name, runs)) is not None:
+        return Advice(question, factor, runs, found)
+    with here_or_beside(workers or _cores()) as made:
+        finalists = search.finalists(made, watch or _silent)
+    _keep(name, finalists, runs)
+    return Advice(question, factor, runs, finalists)
+
+
+def simulated(question: Question, packets: float) -> tuple[float, float]:
+    """How many times smaller the simulated link is, and how long each scenario is, s.
+
+    A run has so many packets of `packets` as its share is: a fast link is scaled down to it, a slow
+    one is simulated for longer.
+    """
+    of_a_run, least_s = packets / _RUNS, duration_s(question)
+    factor = question.capacity_pps * least_s / of_a_run
+    if factor > _LEAST_FACTOR:
+        return factor, least_s
+    return 1.0, max(least_s, min(_MOST_S, of_a_run / question.capacity_pps))
+
+
+def _cores() -> int:
+    """Those that this process may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+def _silent(_name: str, _done: float, _total: float, _stage: str = "", /) -> None:
+    """Nobody looks."""
+
+
+def _identity(question: Question, aqms: Sequence[str] | None, factor: float, seconds: float) -> str:
+    asked = {
+        "format": _FORMAT,
+        "version": version("sluicegate"),
+        "question": question.table(),
+        "aqms": sorted(FAMILIES) if aqms is None else sorted(aqms),
+        "factor": factor,
+        "seconds": seconds,
+    }
+    return store.identity(asked, __name__)
+
+
+def _path(name: str) -> Path:
+    return store.folder() / f"advice-{name}.json"
+
+
+def _keep(name: str, finalists: Sequence[Setting], runs: Runs) -> None:
+    """Keep an answer, if the folder can be written."""
+    rows = [
+        [astuple(setting), place, seed, values]
+        for (setting, place, seed), values in runs.measured.items()
+    ]
+    content = {"finalists": [astuple(each) for each in finalists], "measured": rows}
+    with suppress(OSError):
+        store.folder().mkdir(parents=True, exist_ok=True)
+        write_whole(_path(name), json.dumps(content))
+
+
+def _find(name: str, runs: Runs) -> list[Setting] | None:
+    """The finalists of an answer that was kept, whose runs are put back; None if there is none."""
+    try:
+        content = json.loads(_path(name).read_text())
+        measured: dict[Key, list[float | None]] = {
+            (Setting(*setting), place, seed): values
+            for setting, place, seed, values in content["measured"]
+        }
+        finalists = [Setting(*each) for each in content["finalists"]]
+    except (OSError, ValueError, KeyError, TypeError):  # whatever is wrong, it can be made again
+        return None
+    runs.measured.update(measured)
+    return finalists

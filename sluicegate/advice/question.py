@@ -1,0 +1,156 @@
+"""What is asked: a link, and how much of its traffic is known."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, fields, replace
+from typing import Any, Literal, TypeAlias, get_args
+
+from sluicegate.errors import SluiceError
+from sluicegate.scenario import CongestionControl, Tcp
+
+Prefer: TypeAlias = Literal["balanced", "delay", "loss", "throughput"]
+Direction: TypeAlias = Literal["upload", "download"]
+
+_MOST_RTT_S = 10.0
+# on a slow link a round trip of few packets is no measure of anything
+_LEAST_PACKETS = 10
+_MOST_FLOWS = 1_000_000
+_RATES = (1e5, 1e12)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Question:
+    """A link, what is known of its traffic, and what matters.
+
+    Attributes:
+        rate_bps: Of the link. [bits/s; 1e5 to 1e12]
+        rtts_s: The shortest and the longest round trip of the empty path. [s]
+        flows: The fewest and the most TCP flows that last, at a time.
+        direction: Whether hosts here send into the link or receive from it; None: not said.
+        ecn: Whether hosts and queue use ECN.
+        control: Congestion control of the flows; the scenario of old hosts has Reno.
+        packet_bytes: A data packet on the wire. [bytes]
+        short_share: Share of the link that short flows ask for.
+        short_packets: Their mean size. [packets]
+        transfer_share: In the scenario with many transfers, the share that they ask for.
+        transfer_packets: Their mean size; sizes are Pareto. [packets]
+        datagram_share: Share of the link that datagrams take, which nobody answers.
+        datagram_hurst: Hurst parameter of their rate.
+        prefer: What matters most.
+        seed: Of every random stream.
+        scale: How many times smaller the link is than the real one.
+    """
+
+    rate_bps: float
+    rtts_s: tuple[float, float]
+    flows: tuple[int, int]
+    direction: Direction | None = None
+    ecn: bool = False
+    control: CongestionControl = "cubic"
+    packet_bytes: int = 1500
+    short_share: float = 0.01
+    short_packets: float = 2.0
+    transfer_share: float = 0.4
+    transfer_packets: float = 30.0
+    datagram_share: float = 0.0
+    datagram_hurst: float = 0.8
+    prefer: Prefer = "balanced"
+    seed: int = 1
+    scale: float = 1.0
+
+    def __post_init__(self) -> None:
+        """Check it.
+
+        Raises:
+            SluiceError: If a value makes no sense.
+        """
+        if not _RATES[0] <= self.rate_bps <= _RATES[1]:
+            raise SluiceError(
+                f"rate = {self.rate_bps:g} must be between {_RATES[0]:g} and {_RATES[1]:g} (bits/s)"
+            )
+        _check_range("rtt", self.rtts_s, _MOST_RTT_S, "s")
+        _check_range("flows", self.flows, _MOST_FLOWS, "flows")
+        if not 64 <= self.packet_bytes <= 65_535:
+            raise SluiceError(
+                f"packet_bytes = {self.packet_bytes} must be between 64 and 65535 (bytes)"
+            )
+        for name in ("short_share", "transfer_share", "datagram_share"):
+            if not 0 <= getattr(self, name) <= 0.9:
+                raise SluiceError(f"{name} = {getattr(self, name):g} must be between 0 and 0.9")
+        for name, least in (("short_packets", 1), ("transfer_packets", 3)):
+            if not getattr(self, name) >= least:
+                raise SluiceError(f"{name} = {getattr(self, name):g} must be {least} at least")
+        for name, known in (("prefer", Prefer), ("control", CongestionControl)):
+            if getattr(self, name) not in get_args(known):
+                one_of = ", ".join(get_args(known))
+                raise SluiceError(f"{name} = {getattr(self, name)} must be one of {one_of}")
+        if self.control == "dctcp" and not self.ecn:
+            raise SluiceError("control = dctcp needs ecn = true")
+
+    @property
+    def packet_s(self) -> float:
+        """Time that the link takes for a packet."""
+        return 8 * self.packet_bytes / self.rate_bps
+
+    @property
+    def capacity_pps(self) -> float:
+        """Packets that the link carries in a second."""
+        return 1 / self.packet_s
+
+    def span_s(self, rtt_s: float) -> float:
+        """What times are measured in: a round trip, and what ten packets take on the real link."""
+        return rtt_s + _LEAST_PACKETS * self.packet_s / self.scale
+
+    @property
+    def longest_s(self) -> float:
+        """The same of the longest round trip."""
+        return self.span_s(self.rtts_s[1])
+
+    def packets(self, time_s: float) -> int:
+        """What the link sends in a time, packets; one at least."""
+        return max(1, round(time_s * self.capacity_pps))
+
+    def tcp(self, control: CongestionControl | None = None) -> Tcp:
+        """Both ends of a connection as on the hosts of today's Linux."""
+        return Tcp(
+            variant="rack",
+            congestion_control=control or self.control,
+            ecn=self.ecn,
+            packet_bytes=self.packet_bytes,
+            initial_window=10,
+            min_rto_s=0.2,
+            delayed_ack_s=0.04,
+        )
+
+    def scaled(self, factor: float) -> Question:
+        """The same with a link and a number of flows that are so many times smaller.
+
+        Rates, windows, round trips and queueing delays of each flow stay (Psounis, Pan, Prabhakar &
+        Wischik 2003, SHRiNK); at least two flows are left.
+        """
+        few, many = (max(2, round(count / factor)) if factor > 1 else count for count in self.flows)
+        return replace(
+            self,
+            rate_bps=self.rate_bps / factor,
+            flows=(few, max(few, many)),
+            scale=self.scale * factor,
+        )
+
+    def with_(self, **changes: Any) -> Question:
+        """The same with other fields; None leaves one as it is."""
+        given = {name: value for name, value in changes.items() if value is not None}
+        return replace(self, **given)
+
+    def table(self) -> dict[str, Any]:
+        """All of it, as types that JSON has."""
+        found = {each.name: getattr(self, each.name) for each in fields(self)}
+        return found | {"rtts_s": list(self.rtts_s), "flows": list(self.flows)}
+
+
+def _check_range(name: str, ends: tuple[float, float], most: float, unit: str) -> None:
+    low, high = ends
+    if not (math.isfinite(low) and math.isfinite(high) and 0 < low <= most and 0 < high <= most):
+        raise SluiceError(f"{name} = {low:g}..{high:g} must be above 0, at most {most:g} ({unit})")
+    if low > high:
+        raise SluiceError(f"{name} = {low:g}..{high:g} must start with the smaller end")

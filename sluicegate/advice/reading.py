@@ -1,0 +1,54 @@
+"""What users write of a link: rates, ranges of round trips, ranges of flows."""
+
+from __future__ import annotations
+
+import re
+
+from sluicegate.errors import UsageError
+
+_NUMBER = r"(\d+\.?\d*(?:[eE][+-]?\d+)?|\.\d+)"
+_RATE = re.compile(rf"{_NUMBER}\s*([kKMG]?)(?:bit(?:/s)?|b/s|bps)?")
+_TIMES = re.compile(rf"{_NUMBER}\s*(us|ms|s)?(?:\.\.{_NUMBER})?\s*(us|ms|s)?")
+_FLOWS = re.compile(r"(\d+)(?:\.\.(\d+))?")
+_RATES = {"": 1.0, "k": 1e3, "K": 1e3, "M": 1e6, "G": 1e9}
+_UNITS = {"us": 1e-6, "ms": 1e-3, "s": 1.0}
+
+
+def rate_bps(text: str, option: str) -> float:
+    """A rate: `2M`, `10Gbit/s`, `50e6`.
+
+    Raises:
+        UsageError: If it is none.
+    """
+    found = _RATE.fullmatch(text.strip())
+    if found is None:
+        raise UsageError(f"{option}: {text!r} must be a rate in bits/s, such as 2M, 50e6 or 10G")
+    return float(found[1]) * _RATES[found[2]]
+
+
+def rtts_s(text: str) -> tuple[float, float]:
+    """Round trips: `20..120ms`, `20ms`, `0.5ms..2ms`; a unit behind the last holds for both.
+
+    Raises:
+        UsageError: If it is none, or has no unit.
+    """
+    found = _TIMES.fullmatch(text.strip())
+    if found is None or not (found[2] or found[4]):
+        raise UsageError(
+            f"--rtt: {text!r} must be round trips with their unit, such as 20..120ms or 0.5ms"
+        )
+    first, last = found[1], found[3] or found[1]
+    unit = found[4] or found[2]
+    return float(first) * _UNITS[found[2] or unit], float(last) * _UNITS[unit]
+
+
+def flows(text: str) -> tuple[int, int]:
+    """Numbers of flows: `5..50` or `10`.
+
+    Raises:
+        UsageError: If they are none.
+    """
+    found = _FLOWS.fullmatch(text.strip())
+    if found is None:
+        raise UsageError(f"--flows: {text!r} must be numbers of flows, such as 5..50 or 10")
+    return int(found[1]), int(found[2] or found[1])

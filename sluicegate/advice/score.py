@@ -1,0 +1,106 @@
+"""The score: what delay, loss, an idle link and unfairness cost, in one number."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sluicegate.advice.question import Prefer
+from sluicegate.estimate import Measure, paired, student
+
+FloatArray = NDArray[np.float64]
+
+# cost: what it is, and what one unit of it costs
+COSTS: Mapping[str, tuple[str, float]] = {
+    "delay": ("p99 sojourn, in round trips", 0.5),
+    "response": ("mean time of a short flow, in round trips", 0.5),
+    "loss": ("share of packets lost", 10.0),
+    "idle": ("share of time in which the link is idle", 10.0),
+    "unfairness": ("1 - Jain's index of the flows that last", 1.0),
+}
+# what a preference makes dearer
+_PREFERRED: Mapping[Prefer, Sequence[str]] = {
+    "balanced": (),
+    "delay": ("delay", "response"),
+    "loss": ("loss",),
+    "throughput": ("idle",),
+}
+_DEARER = 4.0
+
+
+def weights(prefer: Prefer) -> FloatArray:
+    """What one unit of each cost costs, shape (costs,)."""
+    return np.array(
+        [
+            weight * (_DEARER if name in _PREFERRED[prefer] else 1.0)
+            for name, (_, weight) in COSTS.items()
+        ]
+    )
+
+
+def costs(columns: Mapping[str, Any], reference_s: float, longest_s: float) -> list[float]:
+    """The costs of a run, in the order of `COSTS`.
+
+    Args:
+        columns: Its measures by name; None where one is not known.
+        reference_s: What times are measured in.
+        longest_s: For the short flows where none came to its end.
+    """
+
+    def known(name: str, otherwise: float) -> float:
+        value = columns.get(name)
+        return otherwise if value is None or math.isnan(value) else float(value)
+
+    return [
+        known("sojourn_p99", 0.0) / reference_s,
+        known("completion_mean", longest_s) / reference_s,
+        known("loss_ratio", 0.0),
+        1 - known("utilization", 0.0),
+        1 - known("fairness", 1.0),
+    ]
+
+
+@dataclass(frozen=True)
+class Ranked:
+    """A candidate among others.
+
+    Attributes:
+        place: Of it in what was ranked.
+        score: Its mean score with its interval; the least is the best.
+        behind: Its score less that of the best, by pairs; None for the best itself.
+    """
+
+    place: int
+    score: Measure
+    behind: Measure | None
+
+    @property
+    def is_told_apart(self) -> bool:
+        """Whether it is surely worse than the best."""
+        if self.behind is None:
+            return False
+        # without an interval nothing is sure
+        return self.behind.low is not None and self.behind.low > 0
+
+
+def ranking(scores: Sequence[FloatArray]) -> list[Ranked]:
+    """Candidates from the best to the worst.
+
+    Args:
+        scores: Of each candidate the score under each seed, shape (R,); the same seeds for all.
+    """
+    order = sorted(range(len(scores)), key=lambda place: float(scores[place].mean()))
+    best = scores[order[0]]
+    return [
+        Ranked(
+            place,
+            student(scores[place]),
+            paired(scores[place], best) if place != order[0] else None,
+        )
+        for place in order
+    ]

@@ -1,0 +1,273 @@
+"""The AQMs that are worth considering, and how each is set for a link.
+
+Nearly all have one thing to choose, in their own words: how long packets may wait. So a setting is
+an AQM, this target, and for some a second parameter; all others follow from the link. It can be
+put on a link that was scaled down and on the real one: the target stays.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from sluicegate.advice.question import Question
+from sluicegate.errors import SluiceError
+from sluicegate.scenario import Discipline, Fifo, Fq, Queue, Scheduler, Sfq, Victim
+
+Params = dict[str, Any]
+
+# shares of the longest round trip that a target may be
+SHARES = (1 / 48, 1 / 16, 1 / 6, 1 / 2, 1.5)
+# and the least and the greatest that any setting may have
+RANGE = (0.0, 3.0)
+# no target is below so many packet times: less cannot be held (RFC 8289, sec. 4.4: about one)
+_LEAST_PACKETS = 1.5
+# buffers behind an AQM, in rate times the longest round trip: the AQM decides, and not they
+_BUFFER, _LEAST_BUFFER, _MOST_BUFFER = 2.0, 64, 100_000
+# targets closer than this are one
+_ALIKE = 1.05
+_MOST_LOG = 31
+
+
+@dataclass(frozen=True)
+class Family:
+    """An AQM with a scheduler.
+
+    Attributes:
+        name: What it is called.
+        aqm: Name of the AQM.
+        params: From the link, the target (s) and the second parameter to its parameters.
+        second: The second parameter in words, and its values; empty: there is none.
+        scheduler: How packets are spread over queues.
+        victim: Which packet goes.
+        is_limit: Whether the target is the buffer itself.
+        has_target: Whether there is a target at all.
+    """
+
+    name: str
+    aqm: str
+    params: Callable[[Question, float, float], Params]
+    second: tuple[str, Sequence[float]] = ("", (0.0,))
+    scheduler: Scheduler = field(default_factory=Fifo)
+    victim: Victim = "tail"
+    is_limit: bool = False
+    has_target: bool = True
+
+
+def _none(_link: Question, _target_s: float, _second: float) -> Params:
+    return {}
+
+
+def _thresholds(link: Question, target_s: float) -> Params:
+    """Thresholds around a target, and an average over a second of packets.
+
+    Floyd, Gummadi & Shenker 2001, sec. 5.2 and 5.3: `max_th` is three times `min_th`, the target
+    lies between; the weight is 1 - exp(-1/C). Linux takes powers of 1/2.
+    """
+    least = max(1, round(target_s * link.capacity_pps / 2))
+    log = round(-math.log2(-math.expm1(-1 / link.capacity_pps)))
+    return {
+        "min_th": least,
+        "max_th": max(3 * least, least + 2),
+        "w": 0.5 ** min(max(log, 1), _MOST_LOG),
+        "mean_packet_bytes": link.packet_bytes,
+    }
+
+
+def _red(link: Question, target_s: float, max_p: float) -> Params:
+    return _thresholds(link, target_s) | {"max_p": max_p}
+
+
+def _ared(link: Question, target_s: float, _second: float) -> Params:
+    # the drop function of Linux
+    return _thresholds(link, target_s) | {"drop_function": "linear"}
+
+
+def _pie(link: Question, target_s: float, _second: float) -> Params:
+    return {
+        "target": _rounded(target_s),
+        # RFC 8033 has 15 ms beside a target of 15 ms
+        "t_update": _rounded(min(0.015, target_s)),
+        "delay": "timestamps",
+        "mean_packet_bytes": link.packet_bytes,
+    }
+
+
+def _codel(link: Question, target_s: float, share: float) -> Params:
+    return {
+        "target": _rounded(target_s),
+        "interval": _rounded(max(share * link.longest_s, 2 * target_s)),
+    }
+
+
+def _pi(link: Question, target_s: float, _second: float) -> Params:
+    return {
+        "q_ref": link.packets(target_s),
+        "coefficients": "designed",
+        "n_min": max(1, link.flows[0]),
+        "r_max": _rounded(max(1e-4, link.rtts_s[1] + target_s)),
+        "capacity": round(link.capacity_pps),
+    }
+
+
+def _rem(link: Question, target_s: float, _second: float) -> Params:
+    return {"q_ref": link.packets(target_s)}
+
+
+def _blue(link: Question, _target_s: float, d1: float) -> Params:
+    # a tenth, as in the paper
+    return {"d1": d1, "d2": d1 / 10, "freeze_time": _rounded(link.longest_s)}
+
+
+def _avq(_link: Question, _target_s: float, gamma: float) -> Params:
+    return {"gamma": gamma}
+
+
+FAMILIES: Mapping[str, Family] = {
+    each.name: each
+    for each in (
+        Family("drop_tail", "drop_tail", _none, is_limit=True),
+        Family("red", "red", _red, ("max_p {:g}", (0.1, 0.5))),
+        Family("gentle_red", "gentle_red", _red, ("max_p {:g}", (0.1,))),
+        Family("ared", "ared", _ared),
+        Family("fred", "fred", _red, ("max_p {:g}", (0.1,))),
+        Family("choke", "choke", _red, ("max_p {:g}", (0.1,))),
+        Family("pie", "pie", _pie),
+        Family("codel", "codel", _codel, ("{:g} RTT", (1.0, 0.3))),
+        Family("pi", "pi", _pi),
+        Family("rem", "rem", _rem),
+        Family("blue", "blue", _blue, ("d1 {:g}", (0.0025, 0.02)), is_limit=True),
+        Family("avq", "avq", _avq, ("gamma {:g}", (0.98, 0.95, 0.9)), has_target=False),
+        Family("sfq", "drop_tail", _none, scheduler=Sfq(), is_limit=True),
+        Family(
+            "fq_codel",
+            "codel",
+            _codel,
+            ("{:g} RTT", (1.0, 0.3)),
+            scheduler=Fq(),
+            victim="front",
+        ),
+    )
+}
+BASELINE = "drop_tail"
+
+
+@dataclass(frozen=True, order=True)
+class Setting:
+    """An AQM with its target and its second parameter.
+
+    Attributes:
+        family: Name of the family.
+        target_s: How long packets may wait, s.
+        second: Of the second parameter, where the family has one.
+    """
+
+    family: str
+    target_s: float
+    second: float = 0.0
+
+    @property
+    def name(self) -> str:
+        """What it is called in tables."""
+        found = FAMILIES[self.family]
+        parts = [f"{1e3 * self.target_s:.3g} ms"] if found.has_target else []
+        if len(found.second[1]) > 1:
+            parts.append(found.second[0].format(self.second))
+        return f"{self.family} ({', '.join(parts)})" if parts else self.family
+
+    def discipline(self, link: Question) -> Discipline:
+        """It, for a link."""
+        family = FAMILIES[self.family]
+        return Discipline(
+            aqm=family.aqm,
+            params=family.params(link, self.target_s, self.second),
+            label=self.name,
+            scheduler=family.scheduler,
+            victim=family.victim,
+        )
+
+    def refusal(self, link: Question) -> str | None:
+        """Why the AQM cannot be set so for a link; None if it can."""
+        try:
+            self.discipline(link)
+        except SluiceError as error:
+            return str(error)
+        return None
+
+    def is_possible(self, *links: Question) -> bool:
+        """Whether it can be set so for all of these links."""
+        return all(self.refusal(link) is None for link in links)
+
+    def queue(self, link: Question) -> Queue:
+        """The buffer that belongs to it."""
+        if FAMILIES[self.family].is_limit:
+            limit = max(2, link.packets(self.target_s))
+        else:
+            limit = max(_LEAST_BUFFER, round(_BUFFER * link.longest_s * link.capacity_pps))
+        return Queue(limit=min(limit, _MOST_BUFFER), ecn=link.ecn)
+
+
+def baseline(link: Question) -> Setting:
+    """What it is compared with: drop-tail with a buffer of rate times longest round trip."""
+    return Setting(BASELINE, targets_s(link, [1.0])[0])
+
+
+def targets_s(link: Question, shares: Sequence[float] = SHARES) -> list[float]:
+    """The targets that are tried on a link, s, in order."""
+    least_s = _LEAST_PACKETS * link.packet_s
+    found: list[float] = []
+    for share in sorted(shares):
+        target_s = max(share * link.longest_s, least_s)
+        if not found or target_s > _ALIKE * found[-1]:
+            found.append(target_s)
+    return [_rounded(target_s) for target_s in found]
+
+
+def settings(
+    link: Question, names: Sequence[str] | None = None, shares: Sequence[float] = SHARES
+) -> list[Setting]:
+    """Every setting that is tried on a link.
+
+    Args:
+        link: The real one.
+        names: Of the families; None: all.
+        shares: Of the longest round trip, for the targets.
+
+    Raises:
+        SluiceError: If there is no such family.
+    """
+    for name in names or ():
+        if name not in FAMILIES:
+            raise SluiceError(f"aqm = {name} must be one of {', '.join(FAMILIES)}")
+    found = [
+        Setting(family.name, target_s, second)
+        for family in FAMILIES.values()
+        if names is None or family.name in names
+        for target_s in (targets_s(link, shares) if family.has_target else targets_s(link)[-1:])
+        for second in family.second[1]
+    ]
+    # where two say the same, one is enough
+    said: dict[Any, Setting] = {}
+    for each in found:
+        if each.is_possible(link):
+            what = each.family, str(each.discipline(link).params), each.queue(link)
+            said.setdefault(what, each)
+    return list(said.values())
+
+
+def left_out(link: Question, names: Sequence[str] | None = None) -> dict[str, str]:
+    """The families that cannot be set for a link, and why."""
+    possible = {each.family for each in settings(link, names)}
+    target_s = targets_s(link)[-1]
+    return {
+        name: Setting(name, target_s, family.second[1][0]).refusal(link) or ""
+        for name, family in FAMILIES.items()
+        if name not in possible and (names is None or name in names)
+    }
+
+
+def _rounded(seconds: float) -> float:
+    """Three digits: more are not known."""
+    return float(f"{seconds:.3g}")

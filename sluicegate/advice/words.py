@@ -1,0 +1,101 @@
+"""What `sluice advise` tells, as sentences."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from sluicegate.advice.advice import Advice
+from sluicegate.advice.question import Prefer, Question
+from sluicegate.advice.score import COSTS, weights
+from sluicegate.advice.search import JUDGED
+from sluicegate.advice.settings import left_out
+from sluicegate.report.text import measure_text
+
+
+def verdict(advice: Advice) -> str:
+    """The recommendation in a sentence or two."""
+    alike = [
+        advice.finalists[each.place].name
+        for each in advice.ranking
+        if each.behind is not None and not each.is_told_apart
+    ]
+    told = f"Take {advice.choice.name}."
+    if alike:
+        told += f" Cannot be told apart from it: {', '.join(alike)}."
+    if advice.choice != advice.baseline:
+        gain = advice.difference(advice.baseline, advice.choice)
+        told += (
+            f" The usual drop-tail, {advice.baseline.name}, scores {measure_text(gain, 3)} more."
+        )
+    return told
+
+
+def assumptions(advice: Advice) -> Iterator[str]:
+    """What was assumed, and how it is changed, a sentence each."""
+    link = advice.question
+    few, many = link.flows
+    yield (
+        f"Link: {_rate(link)}; round trips {_range(link.rtts_s[0] * 1e3, link.rtts_s[1] * 1e3)} ms "
+        f"(--rtt); {_range(few, many)} TCP flows that last (--flows), {link.control} and in one "
+        f"scenario Reno (--control), packets of {link.packet_bytes} bytes; ECN "
+        f"{'on' if link.ecn else 'off'} (--ecn)."
+    )
+    yield (
+        f"In every scenario short flows of {link.short_packets:g} packets ask for "
+        f"{link.short_share:.2g} of the link, two each second at least; in one, transfers "
+        f"of {link.transfer_packets:.3g} "
+        f"packets on average for {link.transfer_share:.2g} of it"
+        + (
+            f"; datagrams take {link.datagram_share:.2g} (Hurst parameter "
+            f"{link.datagram_hurst:.2f})."
+            if link.datagram_share
+            else "; there are no datagrams."
+        )
+    )
+    yield (
+        "Nothing else is a bottleneck, the way back is free, and the rate does not change: set it "
+        "a little below that of the real link."
+    )
+    if advice.factor > 1:
+        yield (
+            f"Simulated was a link {advice.factor:.3g} times slower with as many times fewer "
+            f"flows, {_range(*advice.runs.link.flows)}: rate, window and delays of each flow stay "
+            "(SHRiNK, Psounis et al. 2003). Targets in seconds were taken over, lengths in packets "
+            "set anew for the real link."
+        )
+        if round(few / advice.factor) < 2:
+            yield (
+                f"The {few} flows of the real link would be less than two on the simulated one, "
+                "which has two: where flows are few, each is slower than in truth."
+            )
+    yield (
+        f"{len(advice.runs.measured):,} runs of {advice.runs.duration_s:.3g} s; the settings above "
+        f"were chosen under other seeds than the {len(JUDGED)} that judge them here."
+    )
+    for name, why in left_out(link).items():
+        yield f"Left out: {name}, for {why}."
+
+
+def score_sentence(prefer: Prefer) -> str:
+    """How the score is made."""
+    parts = [
+        f"{weight:g} x {name} ({meaning})"
+        for (name, (meaning, _)), weight in zip(COSTS.items(), weights(prefer), strict=True)
+    ]
+    return (
+        f"Score, the less the better: {' + '.join(parts)}; the mean over all scenarios. A round "
+        "trip is that of the empty path and ten packets' time. --prefer delay, loss or throughput "
+        "makes its part four times as dear."
+    )
+
+
+def _rate(link: Question) -> str:
+    unit = next(
+        (s, u) for s, u in ((1e9, "Gbit/s"), (1e6, "Mbit/s"), (0, "kbit/s")) if link.rate_bps >= s
+    )
+    direction = f", {link.direction}" if link.direction else ""
+    return f"{link.rate_bps / (unit[0] or 1e3):.4g} {unit[1]}{direction}"
+
+
+def _range(low: float, high: float) -> str:
+    return f"{low:.3g}" if low == high else f"{low:.3g} to {high:.3g}"

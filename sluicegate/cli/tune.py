@@ -1,0 +1,165 @@
+"""`sluice tune`: the settings of an AQM that make a score least."""
+
+from __future__ import annotations
+
+import tomllib
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.markup import escape
+
+from sluicegate.cli import options
+from sluicegate.cli.progress import progress
+from sluicegate.cli.screen import console, write_json
+from sluicegate.errors import SluiceError, UsageError
+from sluicegate.report.terminal import terminal_table
+from sluicegate.tuning import tune as run
+from sluicegate.tuning.methods import METHODS
+from sluicegate.tuning.tables import in_short, search_text, sensitivity_rows, settings_table
+
+_FIELDS = ("vary", "score", "constraints", "method", "discipline", "evaluations", "precision")
+
+
+def tune(
+    scenario: options.ScenarioFile,
+    vary: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME=RANGE",
+            help="What is tuned; may be repeated. red.max_p=0.01..0.5, red.w=1e-4..0.1:log, or "
+            "red.w=all. A count, as in 0.01..0.5:3, says from how many values searches start. "
+            "Every number of the AQM if not given.",
+            show_default=False,
+        ),
+    ] = None,
+    score: Annotated[
+        str | None,
+        typer.Option(
+            metavar="SUM",
+            help="What is to be least: a measure or a sum, 'delay_mean + 2000*loss_ratio'; "
+            "delay_mean if not given.",
+            show_default=False,
+        ),
+    ] = None,
+    constraint: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="BOUND",
+            help="What must be kept, such as 'loss_ratio<=0.01'; may be repeated.",
+            show_default=False,
+        ),
+    ] = None,
+    method: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME",
+            autocompletion=lambda: list(METHODS),
+            help=f"One of {', '.join(METHODS)}; {next(iter(METHODS))} if not given.",
+            show_default=False,
+        ),
+    ] = None,
+    discipline: Annotated[
+        str | None,
+        typer.Option(
+            metavar="LABEL", help="Which of several disciplines is tuned.", show_default=False
+        ),
+    ] = None,
+    evaluations: Annotated[
+        int | None,
+        typer.Option(min=1, metavar="N", help="Candidates at most.", show_default=False),
+    ] = None,
+    precision: Annotated[
+        float | None,
+        typer.Option(
+            metavar="SHARE",
+            help="Half width of a score's 95 % interval, relative to it; 0.05 if not given.",
+            show_default=False,
+        ),
+    ] = None,
+    aqm: options.Aqms = None,
+    world: Annotated[
+        str | None,
+        typer.Option(metavar="NAME", help="As of sluice compare.", show_default=False),
+    ] = None,
+    slots: options.Slots = None,
+    replications: Annotated[
+        int, typer.Option(min=2, metavar="N", help="Runs of a candidate at most.")
+    ] = 64,
+    seed: options.Seed = None,
+    duration: options.Duration = None,
+    workers: Annotated[
+        int | None,
+        typer.Option(
+            min=1, metavar="N", help="Processes to use; all cores if not given.", show_default=False
+        ),
+    ] = None,
+    out: Annotated[
+        Path,
+        typer.Option(
+            metavar="FOLDER",
+            help="Where the page, the tuned scenario and every run go, and where those of an "
+            "earlier, unfinished tuning are.",
+        ),
+    ] = Path("sluice-tune"),
+    json: options.Json = None,
+) -> None:
+    """Search the settings of an AQM that make a score least, and judge the best anew.
+
+    What is asked stands in the scenario's table [tune], or in the options.
+
+    Runs that are finished are kept: after any end the same command goes on.
+    """
+    changed = options.changes(
+        aqm=aqm or [], slots=slots, replications=None, seed=seed, duration=duration
+    )
+    chosen = options.scenario(scenario, changed)
+    given = {
+        "vary": dict(map(_range, vary)) if vary else None,
+        "score": score,
+        "constraints": constraint,
+        "method": method,
+        "discipline": discipline,
+        "evaluations": evaluations,
+        "precision": precision,
+    }
+    asked = _table(scenario) | {name: value for name, value in given.items() if value is not None}
+    with progress(1) as watch:
+        found = run(
+            chosen,
+            **asked,
+            world=world,
+            workers=workers,
+            replications=replications,
+            out=out,
+            watch=watch,
+        )
+    found.write(out)
+    if json is not None:
+        write_json(json, "tuning", found.summary())
+    screen = console()
+    screen.print(settings_table(found))
+    screen.print()
+    screen.print(terminal_table(*sensitivity_rows(found)))
+    for sentence in (in_short(found), search_text(found), *found.notes):
+        screen.print(f"\n{escape(sentence)}")
+    screen.print(f"\nscenario: {escape(str(out / 'tuned.toml'))}")
+    screen.print(f"report: {escape(str(out / 'report.html'))}")
+
+
+def _table(path: Path) -> dict[str, Any]:
+    """The table `[tune]` of a scenario's file; empty if there is none."""
+    found = tomllib.loads(path.read_text(encoding="utf-8-sig")).get("tune", {})
+    if not isinstance(found, dict):
+        raise SluiceError(f"{path}: tune must be a table")
+    for name in found:
+        if name not in _FIELDS:
+            raise SluiceError(f"{path}: tune has no field {name}; it has {', '.join(_FIELDS)}")
+    return found
+
+
+def _range(text: str) -> tuple[str, str]:
+    name, equals, values = text.partition("=")
+    if not (name.strip() and equals and values.strip()):
+        raise UsageError(f"--vary: {text!r} must be NAME=RANGE, such as red.max_p=0.01..0.5")
+    return name.strip(), values.strip()

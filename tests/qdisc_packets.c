@@ -1,0 +1,58 @@
+/*
+ * Datagrams of many flows and sizes to 10.9.0.2, some of them ECN-capable, in bursts with silence
+ * between them, the same for the same seed.
+ *
+ *     qdisc_packets PACKETS SEED
+ */
+#include <arpa/inet.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <sys/socket.h>
+#include <time.h>
+#include <unistd.h>
+
+#define FLOWS 12
+#define LARGEST 1400
+
+static uint64_t state;
+
+/* SplitMix64 */
+static uint64_t draw(uint64_t below)
+{
+	uint64_t word = state += 0x9e3779b97f4a7c15ULL;
+
+	word = (word ^ word >> 30) * 0xbf58476d1ce4e5b9ULL;
+	word = (word ^ word >> 27) * 0x94d049bb133111ebULL;
+	return (word ^ word >> 31) % below;
+}
+
+int main(int argc, char **argv)
+{
+	long packets = argc == 3 ? atol(argv[1]) : 0;
+	int sockets[FLOWS], room = 1 << 26;
+	static char packet[LARGEST];
+
+	state = argc == 3 ? strtoull(argv[2], 0, 10) : 0;
+	for (int flow = 0; flow < FLOWS; flow++) {
+		struct sockaddr_in to = { .sin_family = AF_INET, .sin_port = htons(1000 + flow) };
+		int ecn = flow % 3 ? 0 : 2;
+
+		sockets[flow] = socket(AF_INET, SOCK_DGRAM, 0);
+		inet_pton(AF_INET, "10.9.0.2", &to.sin_addr);
+		setsockopt(sockets[flow], SOL_SOCKET, SO_SNDBUFFORCE, &room, sizeof(room));
+		setsockopt(sockets[flow], IPPROTO_IP, IP_TOS, &ecn, sizeof(ecn));
+		if (connect(sockets[flow], (void *)&to, sizeof(to)))
+			return 1;
+	}
+	while (packets > 0) {
+		/* one flow of two thirds of the packets, so that flow queues are of unlike lengths */
+		for (long burst = 1 + (long)draw(30); burst && packets; burst--, packets--) {
+			int flow = draw(3) ? 0 : (int)draw(FLOWS);
+
+			if (send(sockets[flow], packet, 40 + draw(LARGEST - 40), 0) < 0)
+				return 1;
+		}
+		usleep(draw(8) ? draw(8000) : 40000);
+	}
+	return 0;
+}

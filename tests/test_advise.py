@@ -1,0 +1,433 @@
+"""Advice: what is read, how a link is set, which lines set it, how settings are ranked."""
+
+import itertools
+import json
+import re
+from pathlib import Path
+
+import jsonschema
+import numpy as np
+import pytest
+
+from sluicegate.advice import Question, Recorded, advise, question_of, reading, rows, words
+from sluicegate.advice.advice import simulated
+from sluicegate.advice.cases import cases, scenario
+from sluicegate.advice.lines import aqm_option, lines
+from sluicegate.advice.runs import Runs
+from sluicegate.advice.score import COSTS, costs, ranking, weights
+from sluicegate.advice.settings import FAMILIES, Setting, baseline, left_out, settings
+from sluicegate.cli import main, syntax
+from sluicegate.errors import InterruptError, SluiceError
+from sluicegate.sweeps.workers import here_or_beside
+from sluicegate.traffic import Capture
+
+GATEWAY = Path(__file__).parent.parent / "captures" / "gateway.pcap"
+OFFICE = Question(rate_bps=120e6, rtts_s=(0.02, 0.1), flows=(5, 50))
+DSL = Question(rate_bps=2e6, rtts_s=(0.02, 0.08), flows=(1, 10))
+# the least that is uncertain
+ALONE = Question(rate_bps=2e6, rtts_s=(0.04, 0.04), flows=(5, 5), control="reno")
+SMALL = {"aqms": ["sfq"], "packets": 1e6}
+
+
+# ---- what is read ----
+
+
+@pytest.mark.parametrize(
+    ("text", "bps"),
+    [("2M", 2e6), ("10G", 10e9), ("500k", 5e5), ("50Mbit/s", 50e6), ("2e6", 2e6), ("1.5M", 1.5e6)],
+)
+def test_rates(text, bps):
+    assert reading.rate_bps(text, "--rate") == bps
+
+
+@pytest.mark.parametrize(
+    ("text", "ends"),
+    [
+        ("20..120ms", (0.02, 0.12)),
+        ("20ms", (0.02, 0.02)),
+        ("500us..2ms", (0.0005, 0.002)),
+        ("0.1..0.2s", (0.1, 0.2)),
+    ],
+)
+def test_round_trips(text, ends):
+    assert reading.rtts_s(text) == pytest.approx(ends)
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["--rtt", "1ms", "--flows", "1"], "one of --rate, --upload and --download"),
+        (["--rate", "1M", "--upload", "1M"], "one of --rate, --upload and --download"),
+        (["--rate", "1M"], "give --rtt and --flows"),
+        (["--rate", "fast", "--rtt", "1ms", "--flows", "1"], "--rate: 'fast' must be a rate"),
+        (["--rate", "1M", "--rtt", "20", "--flows", "1"], "--rtt: '20' must be round trips"),
+        (["--rate", "1M", "--rtt", "1ms", "--flows", "5-50"], "--flows: '5-50' must be numbers"),
+    ],
+)
+def test_a_wrong_command_line_is_told(words, message, capsys):
+    assert main(["advise", *words]) == 2
+    assert message in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("changed", "message"),
+    [
+        ({"rate_bps": 1.0}, "rate = 1 must be between"),
+        ({"rtts_s": (0.1, 0.02)}, "rtt = 0.1..0.02 must start with the smaller end"),
+        ({"rtts_s": (0.0, 0.02)}, "rtt = 0..0.02 must be above 0"),
+        ({"flows": (0, 5)}, "flows = 0..5 must be above 0"),
+        ({"prefer": "speed"}, "prefer = speed must be one of balanced, delay"),
+        ({"control": "bbr"}, "control = bbr must be one of reno, cubic, dctcp"),
+        ({"control": "dctcp"}, "dctcp needs ecn"),
+        ({"packet_bytes": 10}, "packet_bytes = 10 must be between"),
+        ({"short_share": 1.0}, "short_share = 1 must be between"),
+    ],
+)
+def test_a_question_without_sense_is_refused(changed, message):
+    with pytest.raises(SluiceError, match=message):
+        OFFICE.with_(**changed)
+
+
+def test_an_unknown_aqm_and_too_few_packets_are_refused():
+    with pytest.raises(SluiceError, match="aqm = reed must be one of drop_tail, red"):
+        advise(OFFICE, aqms=["reed"])
+    with pytest.raises(SluiceError, match="packets = 1 must be"):
+        advise(OFFICE, packets=1)
+
+
+# ---- what a capture says ----
+
+
+def made_capture(steps):
+    """A capture of (time s, bytes, flow, opens) packets of TCP."""
+    times, sizes, flow, opens = (np.array(column) for column in zip(*steps, strict=True))
+    return Capture(
+        path=Path("made.pcap"),
+        time_ns=np.rint((times - times[0]) * 1e9).astype(np.uint64),
+        bytes=sizes.astype(np.uint32),
+        flow=flow.astype(np.uint32),
+        protocol=np.full(len(times), 6, np.uint8),
+        ecn_capable=np.zeros(len(times), np.bool_),
+        opens=opens.astype(np.bool_),
+        not_ip=0,
+        link_types=("raw IP",),
+    )
+
+
+def test_handshakes_give_round_trips():
+    # the SYN of flow 1 is sent again: the last one counts; flow 3 is joined midway
+    steps = [
+        (0.0, 60, 1, 1),
+        (1.0, 60, 1, 1),
+        (1.01, 60, 2, 1),
+        (1.03, 52, 1, 0),
+        (1.05, 52, 2, 0),
+        (1.1, 1400, 1, 0),
+        (1.2, 1400, 3, 0),
+        (2.5, 1400, 3, 0),
+    ]
+    recorded = Recorded(made_capture(steps))
+    assert recorded.handshakes_s == pytest.approx([0.03, 0.04])
+    assert recorded.packet_bytes == 1400
+    assert recorded.active.tolist() == [0, 2, 1]
+    assert sorted(recorded.flow_packets) == [1, 2]
+
+
+def test_the_shipped_capture_as_a_question():
+    recorded = Recorded(Capture.read(GATEWAY))
+    asked = question_of(recorded, 2e6)
+    # eight sources, of which some pause; four of datagrams; ECN; no delay but that of queues
+    assert len(recorded.handshakes_s) == 218
+    assert 1 <= asked.flows[0] < asked.flows[1] <= 8
+    assert asked.rtts_s[1] < 1e-3
+    assert asked.ecn
+    assert asked.packet_bytes == 1500
+    datagrams = recorded.bits_per_s(17)
+    assert asked.datagram_share == pytest.approx(datagrams / 2e6)
+    assert recorded.bits_per_s(6) + datagrams == pytest.approx(recorded.capture.rate_bps)
+    # what is given goes before
+    assert question_of(recorded, 2e6, (0.01, 0.02), (3, 4), False).rtts_s == (0.01, 0.02)
+
+
+def test_a_capture_that_says_too_little_is_refused():
+    data = [(0.0, 1400, 1, 0), (1.0, 1400, 1, 0)]
+    with pytest.raises(SluiceError, match=r"no TCP handshake.*--rtt"):
+        question_of(Recorded(made_capture(data)), 2e6)
+    acks = [(0.0, 52, 1, 0), (1.0, 52, 1, 0)]
+    with pytest.raises(SluiceError, match="no TCP data"):
+        question_of(Recorded(made_capture(acks)), 2e6)
+
+
+# ---- how a link is set ----
+
+
+def test_settings_fit_the_link():
+    for link in (DSL, OFFICE, OFFICE.with_(rate_bps=10e9, flows=(500, 5000))):
+        found = settings(link)
+        assert {each.family for each in found} | set(left_out(link)) == set(FAMILIES)
+        for each in found:
+            # no target below what a packet takes, none far beyond a round trip
+            assert 1.4 * link.packet_s < each.target_s <= 1.51 * link.longest_s
+        # the usual buffer: rate times round trip
+        least = link.rate_bps * link.rtts_s[1] / 12000
+        assert int(least) <= baseline(link).queue(link).limit <= least + 11
+
+
+def test_thresholds_lie_around_the_target():
+    params = Setting("red", 0.02, 0.1).discipline(OFFICE).params
+    # 10,000 packets/s
+    assert (params["min_th"], params["max_th"]) == (100, 300)
+    assert params["w"] == 2**-13
+    assert params["mean_packet_bytes"] == 1500
+    codel = Setting("codel", 0.06, 1.0).discipline(DSL).params
+    assert codel == {"target": 0.06, "interval": 0.14}
+
+
+def test_what_cannot_be_set_is_left_out_with_the_reason():
+    loopback = DSL.with_(rtts_s=(3e-5, 5e-5), flows=(100, 100))
+    assert "a flow must have room" in left_out(loopback)["pi"]
+    assert all(each.family != "pi" for each in settings(loopback))
+
+
+def test_cases_span_the_question():
+    names = [case.name for case in cases(OFFICE)]
+    assert len(names) == 6
+    assert names[0] == "few flows, short RTT"
+    assert {case.control for case in cases(OFFICE)} == {"cubic", "reno"}
+    # where nothing is uncertain, there is one
+    alone = OFFICE.with_(rtts_s=(0.02, 0.02), flows=(5, 5), control="reno")
+    assert [case.name for case in cases(alone)] == ["the link", "many transfers"]
+    # the mean round trip is the one that is meant
+    found = scenario(OFFICE, cases(OFFICE)[1], 10.0)
+    top = found.topology
+    paths = [2 * (each + top.delay_s + top.server_delay_s) for each in top.client_delays_s]
+    assert np.mean(paths) == pytest.approx(0.1)
+
+
+def test_a_fast_link_is_scaled_down_and_a_slow_one_is_not():
+    factor, seconds = simulated(OFFICE.with_(rate_bps=10e9, flows=(500, 5000)), 30e6)
+    assert factor > 10
+    small = OFFICE.with_(rate_bps=10e9, flows=(500, 5000)).scaled(factor)
+    assert small.rate_bps / small.flows[1] == pytest.approx(10e9 / 5000, rel=0.05)
+    slow, longer = simulated(DSL, 30e6)
+    assert slow == 1
+    assert longer > seconds
+
+
+# ---- the lines ----
+
+
+def test_red_for_tc_is_in_bytes():
+    found = lines(Setting("red", 0.02, 0.1), OFFICE)
+    shaper, qdisc = found.tc
+    assert shaper == (
+        "tc qdisc replace dev DEV root handle 1: tbf rate 120000000bit burst 15000 limit 100000000"
+    )
+    # 100 and 300 packets of 1500 bytes; twice the path and ten packets fit into the buffer
+    assert "red limit 3030000 min 150000 max 450000 avpkt 1500 " in qdisc
+    assert "bandwidth 120000kbit probability 0.1" in qdisc
+    # what tc makes of the burst is the weight (tc_red.c)
+    burst = int(re.search(r"burst (\d+) ", qdisc)[1])
+    weight = next(
+        log for log in range(1, 32) if burst + 1 - 100 <= (1 - (1 - 0.5**log) ** burst) / 0.5**log
+    )
+    assert weight == 13
+    assert " ecn" in lines(Setting("red", 0.02, 0.1), OFFICE.with_(ecn=True)).tc[1]
+
+
+def test_codel_and_pie_for_tc_are_in_microseconds():
+    codel = lines(Setting("codel", 0.0125, 1.0), DSL).tc[1]
+    assert codel.endswith("codel limit 47 target 12500us interval 140000us noecn") or (
+        "target 12500us interval 140000us noecn" in codel
+    )
+    pie = lines(Setting("pie", 0.0125), DSL).tc[1]
+    assert "pie limit 64 target 12500us tupdate 12500us alpha 2 beta 20" in pie
+
+
+def test_what_comes_in_goes_through_a_device_of_its_own():
+    found = lines(Setting("fq_codel", 0.01, 1.0), DSL.with_(direction="download")).tc
+    assert "matchall action mirred egress redirect dev ifb0" in found[3]
+    assert all("dev ifb0" in line for line in found[4:])
+
+
+def test_where_linux_has_no_qdisc_it_is_said():
+    found = lines(Setting("avq", 0.1, 0.95), OFFICE)
+    assert found.tc == ()
+    assert "aqm = avq has no twin in Linux" in found.why_no_tc
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_what_sluiced_is_told_is_what_was_judged(family):
+    each = next(each for each in settings(OFFICE) if each.family == family)
+    discipline = each.discipline(OFFICE)
+    read = syntax.discipline(aqm_option(discipline, ecn=True))
+    assert read["aqm"] == discipline.aqm
+    assert read["ecn"] is True
+    assert {k: pytest.approx(v) for k, v in discipline.params.items()} == read["params"]
+    assert read.get("scheduler", {"kind": "fifo"})["kind"] == discipline.scheduler.kind
+    assert read.get("victim", "tail") == discipline.victim
+
+
+# ---- the score ----
+
+
+def test_costs_are_in_round_trips_and_shares():
+    run = {
+        "sojourn_p99": 0.06,
+        "completion_mean": 0.09,
+        "loss_ratio": 0.01,
+        "utilization": 0.95,
+        "fairness": 0.8,
+    }
+    assert costs(run, 0.03, 60) == pytest.approx([2, 3, 0.01, 0.05, 0.2])
+    # where no short flow came to its end, it took as long as the run at least
+    assert costs(run | {"completion_mean": None}, 0.03, 60)[1] == 2000
+
+
+def test_a_preference_makes_its_part_dearer():
+    names = list(COSTS)
+    ratio = dict(zip(names, weights("loss") / weights("balanced"), strict=True))
+    assert ratio.pop("loss") == 4
+    assert set(ratio.values()) == {1}
+
+
+def test_ranking_of_made_scores():
+    draw = np.random.default_rng(3)
+    common = draw.normal(0, 1, 8)
+    # what all have in common says nothing: pairs tell apart what intervals of each do not
+    best, near, far = common + 2, common + 2 + draw.normal(0, 0.3, 8), common + 3
+    far += draw.normal(0, 0.1, 8)
+    if near.mean() < best.mean():
+        near = 2 * best.mean() - near
+    found = ranking([far, best, near])
+    assert [each.place for each in found] == [1, 2, 0]
+    assert found[0].behind is None
+    assert not found[1].is_told_apart
+    assert found[2].is_told_apart
+    assert found[2].behind.value == pytest.approx(1, abs=0.1)
+    assert found[2].score.half_width > found[2].behind.half_width
+
+
+def test_equal_settings_are_not_told_apart():
+    values = np.arange(8.0)
+    _, other = ranking([values, values])
+    assert other.behind.value == 0
+    assert not other.is_told_apart
+
+
+# ---- whole advices ----
+
+
+@pytest.fixture(scope="module")
+def runs_folder(tmp_path_factory):
+    """A store that some tests share."""
+    return tmp_path_factory.mktemp("kept")
+
+
+@pytest.fixture(scope="module")
+def interrupted(runs_folder):
+    """What is told after Ctrl-C in the midst of a small advice, and the files of its store."""
+
+    def watch(_name, done, _total, _stage):
+        if done >= 24:
+            raise KeyboardInterrupt
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("SLUICE_RUNS", str(runs_folder))
+        with pytest.raises(InterruptError) as told:
+            advise(ALONE, **SMALL, workers=1, watch=watch)
+    return str(told.value), {path.name: path.stat().st_mtime_ns for path in runs_folder.iterdir()}
+
+
+@pytest.fixture(scope="module")
+def small(runs_folder, interrupted):
+    """The same advice, by this process, which went on."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("SLUICE_RUNS", str(runs_folder))
+        return advise(ALONE, **SMALL, workers=1)
+
+
+def test_after_ctrl_c_the_same_call_goes_on(small, interrupted, runs_folder):
+    told, kept = interrupted
+    found = re.fullmatch(r"interrupted: (\d+) of about 168 runs are kept; .* goes on", told)
+    # on the scaled link two of the limits are the same, and so are their runs
+    assert 20 <= len(kept) <= int(found[1])
+    # none of them was made again
+    assert all((runs_folder / name).stat().st_mtime_ns == at for name, at in kept.items())
+    assert len(list(runs_folder.glob("*.zip"))) > len(kept)
+
+
+def test_a_snapshot_of_a_small_advice(small):
+    found = rows.setting_rows(small)
+    assert [(row.setting, round(row.score, 4), row.told_apart) for row in found] == [
+        ("sfq (86.6 ms)", 3.8762, False),
+        ("sfq (150 ms)", 3.9555, False),
+        ("drop_tail (100 ms)", 4.7464, True),
+        ("drop_tail (173 ms)", 4.9451, True),
+    ]
+    assert small.baseline.name == "drop_tail (100 ms)"
+
+
+def test_the_number_of_workers_changes_nothing(small):
+    again = Runs(small.runs.link, small.runs.duration_s)
+    keys = list(small.runs.measured)[::7]
+    with here_or_beside(2) as workers:
+        again.make(keys, workers, lambda *_: None, len(keys))
+    assert again.measured == {key: small.runs.measured[key] for key in keys}
+
+
+def test_what_was_asked_before_is_answered_from_the_store(small, runs_folder, monkeypatch):
+    monkeypatch.setenv("SLUICE_RUNS", str(runs_folder))
+    calls = itertools.count()
+    found = advise(ALONE, **SMALL, workers=1, watch=lambda *_: next(calls))
+    assert next(calls) == 0
+    assert found.finalists == small.finalists
+    assert found.runs.measured == small.runs.measured
+    # an answer that is damaged is found again, from the runs that are kept
+    (answer,) = runs_folder.glob("advice-*.json")
+    whole, made = answer.read_text(), len(list(runs_folder.glob("*.zip")))
+    answer.write_text(whole[:100])
+    assert advise(ALONE, **SMALL, workers=1).finalists == small.finalists
+    assert answer.read_text() == whole
+    assert len(list(runs_folder.glob("*.zip"))) == made
+
+
+def test_what_is_told_follows_from_the_advice(small, root):
+    told = rows.summary(small)
+    assert told["choice"] == small.choice.name
+    behind = [row["behind"] for row in told["settings"]]
+    assert behind == sorted(behind)
+    assert behind[0] == 0
+    assert len(told["scenarios"]) == len(small.cases)
+    assert small.choice.name in words.verdict(small)
+    schema = root / "docs" / "reference" / "outputs" / "advice.schema.json"
+    written = json.loads(json.dumps(told)) | {"sluicegate": "0", "schema": "advice"}
+    jsonschema.validate(written, json.loads(schema.read_text()))
+    with pytest.raises(jsonschema.ValidationError, match="Additional properties"):
+        jsonschema.validate(written | {"other": 1}, json.loads(schema.read_text()))
+
+
+# ---- scaling ----
+
+
+def test_a_link_that_is_scaled_down_keeps_the_ranking():
+    """60 Mbit/s with 24 flows, and a quarter of both: the same order, and scores alike."""
+    link = Question(rate_bps=60e6, rtts_s=(0.02, 0.02), flows=(24, 24), control="reno")
+    chosen = [
+        Setting("drop_tail", 0.02),
+        Setting("drop_tail", 0.1),
+        Setting("codel", 0.005, 1.0),
+        Setting("fq_codel", 0.005, 1.0),
+    ]
+    seeds = [1, 2, 3]
+    orders, means = [], []
+    for factor in (1.0, 4.0):
+        runs = Runs(link.scaled(factor), 4.0)
+        with here_or_beside(1) as workers:
+            runs.make(runs.missing(chosen, seeds), workers, lambda *_: None, 1)
+        scores = [runs.scores(each, seeds, weights("balanced"), 0) for each in chosen]
+        orders.append([each.place for each in ranking(scores)])
+        means.append([float(each.mean()) for each in scores])
+    assert orders[0] == orders[1]
+    # not only the order
+    assert means[0] == pytest.approx(means[1], rel=0.25)

@@ -1,0 +1,163 @@
+"""Qdiscs of ours in the laboratory ask their AQMs what the engine's queue asks them, for the same
+arrivals and the same random words, and do what it does: `gate/tests/kernel_log.rs` compares.
+
+`SLUICE_EVERY_QDISC=1` has every AQM compared with every victim, and in flow queues (a quarter of an
+hour); without it a few of them are.
+"""
+
+import os
+import re
+import subprocess
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+from test_lab import needs_lab
+
+import sluicegate as sg
+from sluicegate.errors import SluiceError
+from sluicegate.lab import image, kernel, machine
+from sluicegate.lab.bottleneck import compiled, sluiced
+
+ROOT = Path(__file__).resolve().parent.parent
+PACKETS = 1500
+RATE, LIMIT = "20e6", "40"
+VICTIMS = ("tail", "front", "random")
+SCHEDULERS = ("fq", "drr", "sfq")
+# parameters with which an AQM has something to do in a second
+RED = "min_th=3,max_th=20,max_p=0.3,w=0.02"
+PRESETS = ("gentle_red", "dsred", "nlred", "redwm", "lpf_oda")
+BUSY = {
+    **dict.fromkeys(("red", "gentle_red", "redwm", "lpf_oda", "choke", "fred"), RED),
+    **dict.fromkeys(("dsred", "nlred"), "min_th=3,max_th=20,w=0.02"),
+    "ared": "min_th=3,max_th=20,w=0.02,interval=0.05",
+    "self_configuring_red": RED,
+    "codel": "target=0.001,interval=0.01",
+    "pie": "target=0.001,t_update=0.002,max_burst=0,alpha=1,beta=1",
+}
+
+
+@dataclass(frozen=True)
+class Case:
+    """A discipline as `sluiced` takes it, and perhaps a limit in bytes."""
+
+    aqm: str
+    victim: str
+    scheduler: str = "fifo"
+    ecn: bool = False
+    limit_bytes: str = ""
+
+    @property
+    def words(self):
+        params = [BUSY[self.aqm]] if self.aqm in BUSY else []
+        queue = [f"victim={self.victim}", f"scheduler={self.scheduler}"] + ["ecn=true"] * self.ecn
+        return f"{self.aqm}:{','.join(params + queue)}"
+
+    @property
+    def object(self):
+        return f"lab/{self.aqm}{'' if self.scheduler == 'fifo' else '.flows'}.o"
+
+
+FEW = [
+    Case("drop_tail", "random", limit_bytes="12000"),
+    Case("codel", "front", "fq", ecn=True),
+    Case("pie", "random", "drr", ecn=True),
+    Case("blue", "tail", "sfq"),
+    Case("rem", "front", ecn=True, limit_bytes="15000"),
+]
+
+
+def every_case():
+    """Each AQM with each victim, presets of RED with one of them, and each AQM in flow queues."""
+    for number, aqm in enumerate(sg.aqms()):
+        for place, victim in enumerate(VICTIMS):
+            kind = (number + place) % 3
+            if aqm in PRESETS and kind:
+                continue
+            yield Case(aqm, victim, ecn=number % 2 == 0, limit_bytes="15000" if kind == 1 else "")
+            if kind == 0 and aqm not in PRESETS:
+                yield Case(aqm, victim, SCHEDULERS[number % 3], ecn=number % 2 == 1)
+
+
+SCRIPT = """
+set -e
+modprobe dummy
+echo 1 >/proc/sys/net/ipv6/conf/default/disable_ipv6
+ip link add out type dummy
+ip link set out up
+ip address add 10.9.0.1/24 dev out
+ip neighbour add 10.9.0.2 lladdr 02:00:00:00:00:02 dev out
+"""
+# marks are counted and logged where they are decided; none has to arrive anywhere
+EACH = """
+sluiced qdisc install k --aqm '{words}' --rate {rate} --limit {limit} {limit_bytes} --seed {seed} \\
+    --marks-at out --log 4 --object /{object}
+tc qdisc add dev out root k
+/lab/packets {packets} {seed}
+sleep 1
+sluiced qdisc log k >/out/{seed}.csv
+tc qdisc del dev out root
+sluiced qdisc remove k
+"""
+
+
+def packets_program(folder):
+    """`qdisc_packets.c`, which sends datagrams."""
+    program, source = folder / "packets", ROOT / "tests" / "qdisc_packets.c"
+    subprocess.run(["cc", "-O2", "-static", "-o", program, source], check=True)
+    return program.read_bytes()
+
+
+def bring_logs(cases, folder):
+    """Leaves a log of each case in a folder, with the words that say what it is of."""
+    linux, script = kernel.find(), SCRIPT
+    files = {"lab/packets": packets_program(folder)}
+    for number, case in enumerate(cases):
+        try:
+            files[case.object] = files.get(case.object) or compiled(
+                case.aqm, flow_queues=case.scheduler != "fifo", log=True
+            )
+        except SluiceError as error:
+            pytest.skip(str(error))
+        script += EACH.format(
+            words=case.words,
+            rate=RATE,
+            limit=LIMIT,
+            limit_bytes=f"--limit-bytes {case.limit_bytes}" if case.limit_bytes else "",
+            seed=number,
+            packets=PACKETS,
+            object=case.object,
+        )
+        words = [case.words, RATE, LIMIT, case.limit_bytes]
+        (folder / f"{number}.link").write_text("".join(f"{word}\n" for word in words))
+    programs = ["ip", "tc", sluiced()]
+    booted = image.build(linux, script, programs=programs, modules=["dummy"], files=files)
+    result = machine.run(linux, booted, patience_s=7200)
+    assert result.status == 0, result.stderr.decode()
+    for name, log in result.files.items():
+        (folder / name).write_bytes(log)
+
+
+@needs_lab
+def test_a_qdisc_asks_its_aqm_what_the_engines_queue_asks(tmp_path):
+    cases = list(every_case()) if os.environ.get("SLUICE_EVERY_QDISC") else FEW
+    bring_logs(cases, tmp_path)
+    features = ["--workspace", "--features", "sluice-gate/kernel"]
+    command = ["cargo", "test", "--locked", *features, "--test", "kernel_log"]
+    done = subprocess.run(
+        [*command, "--", "--ignored", "--nocapture"],
+        cwd=ROOT,
+        env=os.environ | {"SLUICE_LOGS": str(tmp_path)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    print(done.stdout)
+    found = re.findall(
+        r"(\d+) calls alike, (\d+) of them decisions, (\d+) no admission", done.stdout
+    )
+    assert len(found) == len(cases)
+    for calls, decisions, others in (map(int, each) for each in found):
+        assert calls >= decisions >= PACKETS
+        assert others > 20
