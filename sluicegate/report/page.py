@@ -36,8 +36,8 @@ FORMATS = ("pdf", "svg", "png")
 TEXT_COLOUR = r"color-mix(in srgb, \2 50%, var(--ink))"
 # a page of fewer parts needs no list of them
 _FEWEST_LISTED = 5
-# letters: a column with a longer cell is not squeezed
-_LONG = 24
+# letters: a column with a longer cell is not squeezed, unless it is the first
+_LONG = 40
 
 
 @dataclass(frozen=True)
@@ -88,11 +88,11 @@ class _Table:
     def alignment(self) -> list[str]:
         """`number` for each column of numbers, `word` or `long` for the others."""
         numeric = numeric_columns(self.header, self.rows)
-        longest = [max(map(len, cells), default=0) for cells in zip(*self.rows, strict=True)]
-        return [
-            "number" if number else "long" if most > _LONG else "word"
-            for number, most in zip(numeric, longest or [0] * len(numeric), strict=True)
+        words = [
+            "long" if k and max((len(row[k]) for row in self.rows), default=0) > _LONG else "word"
+            for k in range(len(self.header))
         ]
+        return ["number" if is_number else words[k] for k, is_number in enumerate(numeric)]
 
 
 @dataclass(frozen=True)

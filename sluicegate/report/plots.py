@@ -139,7 +139,7 @@ def _draw_bars(ax: Axes, measures: list[Measure], bar_colours: list[str]) -> Non
     for row, measure in enumerate(measures):
         place = values[row] + spread[row] + 0.05 * longest
         ax.text(place, row, measure_text(measure), va="center", fontsize=9)
-    ax.set_xlim(0, 1.55 * longest)
+    ax.set_xlim(0, 1.8 * longest)
     ax.set_xticks([])
     ax.tick_params(length=0)
     ax.spines[:].set_visible(False)
