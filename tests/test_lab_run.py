@@ -54,8 +54,11 @@ set -e
 # whatever is waited for in vain
 (sleep 60; kill $$) &
 modprobe -a veth dummy
-sysctl -qw net.ipv6.conf.all.disable_ipv6=1 net.ipv6.conf.default.disable_ipv6=1
-for name in router server; do ip netns add $name; ip -n $name link set lo up; done
+for name in router server; do
+    ip netns add $name
+    ip netns exec $name sysctl -qw net.ipv6.conf.default.disable_ipv6=1
+    ip -n $name link set lo up
+done
 ip link add out netns router type veth peer name far netns server
 ip -n router link set out up
 ip -n server link set far up

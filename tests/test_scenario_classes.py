@@ -161,7 +161,8 @@ def test_what_follows_from_a_network_is_told():
     assert made.warm_up == 5.0
     assert made.notes() == [
         "Nothing can be marked (red): no flow has tcp = { ecn = true }.",
-        "red: for 10 Mb/s and packets of 500 bytes, w = 0.002 (default) would be 0.0004.",
+        "red: for 10 Mb/s and packets of 500 bytes, w = 0.002 (default) would be 0.0004: "
+        "--aqm red:w=0.0004",
     ]
 
 

@@ -65,7 +65,8 @@ def write_report(comparison: Comparison, folder: str | Path, *, figures: str | N
         if figures is not None:
             page.save_figures(folder / "figures", figures)
         drawn = page.html()
-        store.keep_page(mark, drawn)
+        if not any(record.interrupted for record in comparison.records):
+            store.keep_page(mark, drawn)
     write_whole(path, drawn)
     return path
 
