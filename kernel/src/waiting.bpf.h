@@ -120,6 +120,11 @@ static INLINE void tell(const struct Qdisc *sch, struct instance *instance, stru
 	view.packet_bytes = waiting->bytes;
 	view.flow_hash = waiting->flow_hash;
 	view.ecn_capable = can_mark;
+#ifndef FLOW_QUEUES
+	/* the link is to send what has left, or is busy */
+	if (change < 0)
+		view.idle = view.idle_since_ns = 0;
+#endif
 	OF(_occupancy)(&lane->state.own, &instance->wish.config.own, &view, change);
 	log(change > 0 ? HAPPENED_JOIN : HAPPENED_LEAVE, number, waiting->packet, 0, 0, &view);
 #endif
