@@ -155,11 +155,16 @@ impl Engine {
         }
         let mut joins = true;
         for lost in behind.iter().filter(|line| line.event == "lost") {
+            let waiting = self.waiting.get_mut(&lost.queue).unwrap();
             if lost.packet == line.packet {
                 joins = false;
+                // the engine draws a victim among none, too, which decides nothing
+                let draws = victim == Victim::Random && lost.verdict != Some(Verdict::DropBoth);
+                if draws && waiting.is_empty() {
+                    self.words.push_back(0);
+                }
                 continue;
             }
-            let waiting = self.waiting.get_mut(&lost.queue).unwrap();
             if victim == Victim::Random && lost.verdict != Some(Verdict::DropBoth) {
                 self.words.push_back(word_of(lost.index, waiting.len()));
             }
