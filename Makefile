@@ -63,14 +63,14 @@ demo: .venv/built
 	@echo "demo: bursts at all time-scales"
 	@$(BIN)/sluice compare scenarios/bursty.toml --out $(REPORTS)/bursty
 
-# one worker more than processors: the tests of real routers wait most of their time
+# two workers more than processors: the tests of real routers wait most of their time
 test: build
 	@echo "test: Rust (compiling takes about a minute the first time)"
 	@$(if $(BPF),,echo "test: without BPF: skipped, for want of the headers of libelf and zlib (libelf-dev, zlib1g-dev)")
 	@cargo build --locked $(MEMBERS) $(FEATURES) --tests --profile test
 	@cargo test --quiet --locked $(MEMBERS) $(FEATURES) --tests
 	@echo "test: Python, and every example of the documentation"
-	@$(BIN)/pytest --quiet --numprocesses $$(($$(nproc) + 1)) --dist worksteal
+	@$(BIN)/pytest --quiet --numprocesses $$(($$(nproc) + 2)) --dist worksteal
 
 wheel: wheel-data .venv/installed
 	@echo "wheel: into target/wheels, with all optimisation"
