@@ -488,7 +488,8 @@ def test_the_table_is_none_of_the_scenarios_fields(scenario):
     [
         ("[sweep]\nvari = 1", "sweep has no field vari; it has method, points, vary"),
         ("sweep = 5", "sweep must be a table"),
-        ("[sweep]\nvary = 5", "sweep.vary must be a table"),
+        ("[sweep]\nvary = 5", "sweep.vary = 5 must be a table"),
+        ("[sweep]\npoints = true", "sweep.points = True must be a whole number"),
         ("", "nothing varies"),
     ],
 )

@@ -277,8 +277,30 @@ def test_the_command_refuses_in_words(tmp_path, capsys, options, code, message):
     assert message in capsys.readouterr().err
 
 
-def test_a_table_with_unknown_fields_is_refused(tmp_path, capsys):
+@pytest.mark.parametrize(
+    ("table", "message"),
+    [
+        ("precison = 0.1", "tune has no field precison"),
+        ("vary = 3", "tune.vary = 3 must be a table or a list"),
+        ("vary = [3]", "vary: 3 must stand in a list of names"),
+        ('evaluations = "x"', "tune.evaluations = 'x' must be a whole number"),
+        ("evaluations = 2.5", "tune.evaluations = 2.5 must be a whole number"),
+        ("precision = true", "tune.precision = True must be a number or a whole number"),
+        ('constraints = "loss_ratio<=1"', "tune.constraints = 'loss_ratio<=1' must be a list"),
+        ('discipline = "RED, tuned"\nconstraints = [4]', "constraint 4 must be MEASURE <= NUMBER"),
+        (
+            'discipline = "RED, tuned"\nvary = { seed = "1..20" }',
+            "seed is not tuned: all candidates are measured in the same",
+        ),
+    ],
+)
+def test_bad_tables(tmp_path, capsys, table, message):
     file = tmp_path / "red.toml"
-    file.write_text(RED_FILE.replace("precision", "precison"))
+    file.write_text(f"{RED_FILE.partition('[tune]')[0]}\n[tune]\n{table}\n")
     assert main(["tune", str(file), "--out", str(tmp_path / "o")]) == 1
-    assert "tune has no field precison" in capsys.readouterr().err
+    assert message in capsys.readouterr().err
+
+
+def test_a_name_alone_is_no_list():
+    with pytest.raises(SluiceError, match=r"vary: 'red.max_p' must stand in a list of names"):
+        sg.tune(GEO, "red.max_p")

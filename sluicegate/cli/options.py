@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import tomllib
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -9,7 +11,7 @@ import typer
 
 from sluicegate._engine import scenario_kind
 from sluicegate.cli import syntax
-from sluicegate.errors import UsageError
+from sluicegate.errors import SluiceError, UsageError
 from sluicegate.registry import aqms
 from sluicegate.scenario import load
 from sluicegate.worlds import AnyScenario, takers
@@ -158,6 +160,33 @@ def scenario(path: Path, changed: dict[str, Any]) -> AnyScenario:
     """
     refuse_others(scenario_kind(path), changed)
     return load(path, changed)
+
+
+_WORDS = {dict: "a table", float: "a number", int: "a whole number", list: "a list", str: "text"}
+
+
+def table(path: Path, name: str, fields: Mapping[str, tuple[type, ...]]) -> dict[str, Any]:
+    """The table of that name in a scenario's file, for one command alone; empty if there is none.
+
+    Args:
+        path: The file.
+        name: Of the table.
+        fields: What it may have, each with its types.
+
+    Raises:
+        SluiceError: If it has something else.
+    """
+    found = tomllib.loads(path.read_text(encoding="utf-8-sig")).get(name, {})
+    if not isinstance(found, dict):
+        raise SluiceError(f"{path}: {name} must be a table")
+    for field, value in found.items():
+        if field not in fields:
+            raise SluiceError(f"{path}: {name} has no field {field}; it has {', '.join(fields)}")
+        # TOML's booleans are integers in Python
+        if isinstance(value, bool) or not isinstance(value, fields[field]):
+            words = " or ".join(_WORDS[each] for each in fields[field])
+            raise SluiceError(f"{path}: {name}.{field} = {value!r} must be {words}")
+    return found
 
 
 def refuse_others(kind: str, changed: dict[str, Any]) -> None:

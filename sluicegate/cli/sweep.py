@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import re
 import tomllib
-from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 from rich.markup import escape
@@ -14,11 +13,11 @@ from sluicegate.cli import options, syntax
 from sluicegate.cli.progress import progress
 from sluicegate.cli.results import draw, show
 from sluicegate.cli.screen import console
-from sluicegate.errors import SluiceError, UsageError
+from sluicegate.errors import UsageError
 from sluicegate.sweeps import sweep as run
 from sluicegate.sweeps.design import Method
 
-_FIELDS = ("method", "points", "vary")
+_FIELDS: dict[str, tuple[type, ...]] = {"method": (str,), "points": (int,), "vary": (dict,)}
 
 
 def sweep(
@@ -105,7 +104,7 @@ def sweep(
         aqm=aqm or [], slots=slots, replications=replications, seed=seed, duration=duration
     )
     chosen = options.scenario(scenario, changed)
-    table = _table(scenario)
+    table = options.table(scenario, "sweep", _FIELDS)
     given = dict(_variable(text) for text in vary or [])
     conditions = options.conditions(where)
     with progress(1) as watch:
@@ -128,19 +127,6 @@ def sweep(
     screen.print(f"results: {escape(out)}")
     if report:
         screen.print(f"report: {escape(out.rstrip('/'))}/report.html")
-
-
-def _table(path: Path) -> dict[str, Any]:
-    """The table `[sweep]` of a scenario's file; empty if there is none."""
-    found = tomllib.loads(path.read_text(encoding="utf-8-sig")).get("sweep", {})
-    if not isinstance(found, dict):
-        raise SluiceError(f"{path}: sweep must be a table")
-    for name in found:
-        if name not in _FIELDS:
-            raise SluiceError(f"{path}: sweep has no field {name}; it has {', '.join(_FIELDS)}")
-    if not isinstance(found.get("vary", {}), dict):
-        raise SluiceError(f"{path}: sweep.vary must be a table of paths and their values")
-    return found
 
 
 def _variable(text: str) -> tuple[str, object]:

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import tomllib
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 from rich.markup import escape
@@ -12,13 +11,21 @@ from rich.markup import escape
 from sluicegate.cli import options
 from sluicegate.cli.progress import progress
 from sluicegate.cli.screen import console, write_json
-from sluicegate.errors import SluiceError, UsageError
+from sluicegate.errors import UsageError
 from sluicegate.report.terminal import terminal_table
 from sluicegate.tuning import tune as run
 from sluicegate.tuning.methods import METHODS
 from sluicegate.tuning.tables import in_short, search_text, sensitivity_rows, settings_table
 
-_FIELDS = ("vary", "score", "constraints", "method", "discipline", "evaluations", "precision")
+_FIELDS: dict[str, tuple[type, ...]] = {
+    "vary": (dict, list),
+    "score": (str, dict),
+    "constraints": (list,),
+    "method": (str,),
+    "discipline": (str,),
+    "evaluations": (int,),
+    "precision": (float, int),
+}
 
 
 def tune(
@@ -123,7 +130,9 @@ def tune(
         "evaluations": evaluations,
         "precision": precision,
     }
-    asked = _table(scenario) | {name: value for name, value in given.items() if value is not None}
+    asked = options.table(scenario, "tune", _FIELDS) | {
+        name: value for name, value in given.items() if value is not None
+    }
     with progress(1) as watch:
         found = run(
             chosen,
@@ -145,17 +154,6 @@ def tune(
         screen.print(f"\n{escape(sentence)}")
     screen.print(f"\nscenario: {escape(str(out / 'tuned.toml'))}")
     screen.print(f"report: {escape(str(out / 'report.html'))}")
-
-
-def _table(path: Path) -> dict[str, Any]:
-    """The table `[tune]` of a scenario's file; empty if there is none."""
-    found = tomllib.loads(path.read_text(encoding="utf-8-sig")).get("tune", {})
-    if not isinstance(found, dict):
-        raise SluiceError(f"{path}: tune must be a table")
-    for name in found:
-        if name not in _FIELDS:
-            raise SluiceError(f"{path}: tune has no field {name}; it has {', '.join(_FIELDS)}")
-    return found
 
 
 def _range(text: str) -> tuple[str, str]:

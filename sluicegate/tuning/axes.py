@@ -16,6 +16,8 @@ from sluicegate.sweeps.design import Range
 # in place of a range: all that the descriptor allows, but no further from the default than this
 ALL = "all"
 _AROUND = 100.0
+# fields of a scenario that say how it is measured, not what
+_OF_THE_RUNS = {"seed", "replications", "slots", "duration_s", "warm_up_s"}
 
 # where each axis stands, from 0 to 1
 Place = tuple[float, ...]
@@ -102,6 +104,8 @@ def _axis(name: str, value: object, scenario: Any, discipline: Discipline) -> Ax
         return Axis(name, f"disciplines.0.params.{rest}", chosen, param)
     if value == ALL:
         raise SluiceError(f"{name} = {ALL} must be a range: only an AQM's parameters have one")
+    if name in _OF_THE_RUNS:
+        raise SluiceError(f"{name} is not tuned: all candidates are measured in the same way")
     path = f"disciplines.0.{rest.partition('.')[2]}" if head == "disciplines" else name
     chosen = Range.read(value, name)
     assert isinstance(scenario, Table)

@@ -85,6 +85,7 @@ def tune(
         OSError: If the folder cannot be written.
     """
     check_threads(workers)
+    _check_names(vary)
     if isinstance(scenario, str | PathLike):
         scenario = load(Path(scenario))
     place = _place(scenario, discipline, vary)
@@ -131,6 +132,15 @@ def make_problem(
         constraints=[Constraint.read(each) for each in constraints],
         seed=base.seed,
     )
+
+
+def _check_names(vary: Mapping[str, object] | Sequence[str] | None) -> None:
+    for name in [vary] if isinstance(vary, str) else vary or ():
+        if isinstance(vary, str) or not isinstance(name, str):
+            raise SluiceError(
+                f"vary: {name!r} must stand in a list of names, such as ['red.max_p'], or a "
+                "mapping, such as {'red.max_p': '0.01..0.5'}"
+            )
 
 
 def _check(problem: Problem, method: Method, name: str) -> None:
