@@ -20,19 +20,29 @@ unexport PYTHONDONTWRITEBYTECODE
 
 build: .venv/built .venv/bin/sluiced
 
-.venv/installed: requirements.lock | tools
-	@echo "build: Python packages, as locked, into .venv (a quarter of a minute the first time)"
+.venv/builders: requirements.lock | tools
 	@$(PYTHON) -m venv .venv
-	@sed -n '/^uv==/,/[^\\]$$/p' requirements.lock >.venv/uv.lock
-	@$(BIN)/pip install --no-deps --require-hashes --requirement .venv/uv.lock
+	@sed -n '/^uv==\|^maturin==/,/[^\]$$/p' requirements.lock >.venv/builders.lock
+	@$(BIN)/pip install --no-deps --require-hashes --requirement .venv/builders.lock
+	@touch $@
+
+.venv/installed: .venv/builders
+	@echo "build: Python packages, as locked, into .venv (a quarter of a minute the first time)"
 	@# pip where uv fails: uv does not read pip's settings, such as another package index
 	@$(BIN)/uv pip install --quiet --no-deps --require-hashes --requirement requirements.lock || \
 		$(BIN)/pip install --no-deps --require-hashes --requirement requirements.lock
 	@touch $@
 
-.venv/built: .venv/installed pyproject.toml $(SOURCES) | tools
+# without make's flags: cargo would look for make's job server, and not find it
+.venv/compiled: .venv/builders $(SOURCES) | tools
 	@echo "build: the engine (Rust and C, optimised: about a minute the first time)"
-	@$(BIN)/maturin develop --locked
+	@env -u MAKEFLAGS $(BIN)/maturin develop --locked --skip-install
+	@touch $@
+
+# at once: the packages come while the engine is compiled
+.venv/built: requirements.lock pyproject.toml $(SOURCES)
+	@$(MAKE) --no-print-directory --jobs=2 .venv/installed .venv/compiled
+	@$(BIN)/maturin develop --locked --quiet
 	@# their bytecode, here once: each command takes 3 s for it where Python may write none
 	@$(BIN)/python -c 'import sluicegate.cli.compare, sluicegate.report.comparison, scipy.special'
 	@touch $@
