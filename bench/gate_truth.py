@@ -57,8 +57,8 @@ DISCIPLINES: dict[str, dict[str, Any]] = {
     "SFQ": {"aqm": "drop_tail", "scheduler": {"kind": "sfq"}},
     "FQ-CoDel": {"aqm": "codel", "scheduler": {"kind": "fq"}},
 }
-# of the network world: what Linux does and the RFCs leave open; the kernel's is its own
-TCP = {"variant": "rack", "min_rto_s": 0.2, "delayed_ack_s": 0.04}
+# of the network world; the kernel.s is its own
+TCP = {"like": "linux"}
 DURATION_S, WARM_UP_S = 60.0, 15.0
 SIMULATED = 16  # runs of the network world in a cell
 # bars: relative, and in the measure's unit, of which the wider counts; and the factor shown

@@ -20,7 +20,7 @@ from sluicegate.scenario.table import Table
 
 Variant: TypeAlias = Literal["tahoe", "reno", "newreno", "sack", "rack"]
 CongestionControl: TypeAlias = Literal["reno", "cubic", "dctcp"]
-Like: TypeAlias = Literal["rfc", "ns2"]
+Like: TypeAlias = Literal["rfc", "ns2", "linux"]
 SizeKind: TypeAlias = Literal["constant", "geometric", "pareto"]
 GapKind: TypeAlias = Literal["constant", "exponential"]
 
@@ -150,11 +150,13 @@ class Tcp(Table):
     """Both ends of a TCP connection.
 
     Attributes:
-        variant: How the sender recovers from loss. [default newreno]
+        variant: How the sender recovers from loss; None: `newreno`, and `rack` where `like` is
+            `linux`.
         congestion_control: How its window grows, and what a loss or a mark leaves of it: `reno`
             (RFC 5681), `cubic` (RFC 9438), or `dctcp` (RFC 8257), which needs `ecn = true`.
             [default reno]
-        like: `rfc` for the RFCs' values, `ns2` for the defaults of ns-2.35. [default rfc]
+        like: `rfc` for the RFCs' values, `ns2` for the defaults of ns-2.35, `linux` for today's
+            hosts. [default rfc]
         receiver_window: Packets in flight at most (ns-2's `window_`). [packets; 1 to 4.29497e+09;
             default 10,000]
         ecn: Explicit congestion notification (RFC 3168). [default False]
@@ -170,7 +172,7 @@ class Tcp(Table):
             `like`. [s; 0 to 0.5]
     """
 
-    variant: Variant = "newreno"
+    variant: Variant | None = None
     congestion_control: CongestionControl = "reno"
     like: Like = "rfc"
     receiver_window: int = 10000

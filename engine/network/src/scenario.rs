@@ -142,18 +142,22 @@ fn source(flows: &Flows) -> Result<Source, String> {
 }
 
 fn tcp_kind(tcp: &Tcp) -> Result<TcpKind, String> {
-    let variant = match tcp.variant {
-        Recovery::Tahoe => Variant::Tahoe,
-        Recovery::Reno => Variant::Reno,
-        Recovery::NewReno => Variant::NewReno,
-        Recovery::Sack => Variant::Sack,
-        Recovery::Rack => Variant::Rack,
+    let variant = match (tcp.variant, tcp.like) {
+        (Some(Recovery::Tahoe), _) => Variant::Tahoe,
+        (Some(Recovery::Reno), _) => Variant::Reno,
+        (Some(Recovery::NewReno), _) | (None, Like::Rfc | Like::Ns2) => Variant::NewReno,
+        (Some(Recovery::Sack), _) => Variant::Sack,
+        (Some(Recovery::Rack), _) | (None, Like::Linux) => Variant::Rack,
     };
     let mut config = match tcp.like {
         Like::Rfc => Config::rfc(variant),
         Like::Ns2 => Config::ns2(variant, tcp.receiver_window),
+        Like::Linux => Config::linux(variant),
     };
-    config.congestion_control = tcp.congestion_control;
+    config.congestion_control = match tcp.like {
+        Like::Rfc | Like::Ns2 => tcp.congestion_control,
+        Like::Linux => tcp.congestion_control.in_linux(),
+    };
     config.receiver_window = tcp.receiver_window;
     config.ecn = tcp.ecn;
     let set = |to: &mut u64, time_s: Option<f64>| *to = time_s.map_or(*to, ns);

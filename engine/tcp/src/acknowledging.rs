@@ -75,11 +75,15 @@ impl Sender {
     /// What an ACK tells the congestion control.
     #[inline]
     pub(crate) fn progress<F>(&self, moment: &Moment<F>, ack: &Ack, packets: u32) -> Progress {
+        let srtt_ns = self.rto.srtt_ns(moment.config);
+        let least_ns = self.rack.as_ref().and_then(|rack| rack.min_rtt_ns);
         Progress {
             now_ns: moment.now_ns,
-            srtt_ns: self.rto.srtt_ns(moment.config),
+            srtt_ns,
+            min_rtt_ns: least_ns.unwrap_or(srtt_ns),
             packets,
             credit: self.credit(moment.config, packets),
+            whole: moment.config.quirks.counts_whole_packets,
             next: ack.next,
             sent: self.max,
             echo: moment.config.ecn && ack.ece,

@@ -3,7 +3,7 @@
 use thiserror::Error;
 
 use crate::congestion::CongestionControl;
-use crate::ns2::Quirks;
+use crate::quirks::Quirks;
 
 pub(crate) const MS: u64 = 1_000_000;
 pub(crate) const SECOND: u64 = 1_000 * MS;
@@ -62,7 +62,7 @@ pub struct Config {
     pub sack_option_bytes: u16,
     /// Explicit congestion notification (RFC 3168).
     pub ecn: bool,
-    /// Where it does as ns-2 does, and not as the RFCs have it.
+    /// Where it does as ns-2 or Linux do, and not as the RFCs have it.
     pub quirks: Quirks,
 }
 

@@ -1,53 +1,11 @@
-//! What ns-2.35 does otherwise than the RFCs: its defaults, and its deviations.
-//!
-//! Each deviation is a field of [`Quirks`] with the function of ns-2 that makes it. What a field
-//! does is said here and nowhere else; other files follow the RFCs and ask for it by name.
+//! ns-2.35: its defaults, and what some of its [`Quirks`] do.
 
 use crate::config::{Config, MS, SECOND, Variant};
 use crate::congestion::MIN_SSTHRESH;
+use crate::quirks::Quirks;
 use crate::recovery::DUPLICATE_THRESHOLD;
 use crate::segment::Ack;
 use crate::sender::{Phase, Sender};
-
-/// Where a sender does as ns-2.35 does, and not as the RFCs have it.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Quirks {
-    /// A loss or a mark reduces the window allowed, min(cwnd, receiver window), not what is in
-    /// flight (RFC 5681, equation 4): the threshold to whole packets, cwnd with its fraction
-    /// (`TcpAgent::slowdown`, `precisionReduce_`). A time-out leaves the threshold if an ECN echo
-    /// made the last reduction, however long ago (`TcpAgent::timeout`); after a time-out every echo
-    /// counts (`TcpAgent::ecn`). By RFC 5681, section 3.1, a time-out leaves the threshold if the
-    /// packet timed out before.
-    pub reduces_allowed_window: bool,
-    /// The window grows by ACKs, each of them by one packet in slow start, and by one packet for a
-    /// window of ACKs beyond it (`TcpAgent::opencwnd`). RFC 5681, section 3.1, recommends to count what
-    /// they acknowledge, so that delayed ACKs do not halve the growth.
-    pub counts_acks: bool,
-    /// cwnd stays where partial ACKs left it when an ACK ends NewReno's or Reno's recovery, and
-    /// grows as by any new ACK (`NewRenoTcpAgent::recv` without `exit_recovery_fix_`); RFC 6582,
-    /// section 3.2, step 3, asks for min(ssthresh, flight + 1).
-    pub grows_at_full_ack: bool,
-    /// A sender with selective acknowledgements counts the packets in the network: one more for
-    /// each that it sends, one less for each ACK, two less for a partial one (`Sack1TcpAgent::recv`).
-    /// RFC 6675, section 4 (SetPipe), reckons anew from the scoreboard at each ACK. All holes are
-    /// taken for lost; the scoreboard lasts for one recovery only; an ECN echo prolongs it; between
-    /// a time-out and the next new ACK duplicates are ignored; a packet sent again is still timed.
-    pub counts_pipe: bool,
-    /// Retransmissions too are ECN-capable and carry CWR (`TcpAgent::output`), against RFC 3168,
-    /// section 6.1.5.
-    pub marks_retransmissions: bool,
-}
-
-impl Quirks {
-    /// All of them.
-    pub const ALL: Quirks = Quirks {
-        reduces_allowed_window: true,
-        counts_acks: true,
-        grows_at_full_ack: true,
-        counts_pipe: true,
-        marks_retransmissions: true,
-    };
-}
 
 impl Config {
     /// The defaults of ns-2.35's `Agent/TCP` family with `Agent/TCPSink` (`tcl/lib/ns-default.tcl`),
@@ -64,7 +22,7 @@ impl Config {
             min_rto_ns: 200 * MS,
             delayed_ack_ns: None,
             sack_option_bytes: 0,
-            quirks: Quirks::ALL,
+            quirks: Quirks::NS2,
             ..Config::rfc(variant)
         }
     }

@@ -11,6 +11,9 @@ impl Sender {
         if config.quirks.reduces_allowed_window {
             return self.allowed_window(config);
         }
+        if config.quirks.counts_whole_packets {
+            return self.window.cwnd;
+        }
         // RFC 5681, section 3.2, step 2: without what limited transmit sent.
         let used = f64::from(self.next - self.una - self.limited);
         if config.variant == Variant::Rack {

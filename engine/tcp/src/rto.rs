@@ -63,7 +63,12 @@ impl Rto {
     }
 
     pub fn timeout_ns(&self, config: &Config) -> u64 {
-        let base_ns = self.base_ns.max(config.min_rto_ns);
+        let base_ns = if config.quirks.adds_least_rto && self.srtt8 > 0 {
+            let deviations_ns = self.rttvar4 as u64 * config.tick_ns;
+            self.srtt_ns(config) + deviations_ns.max(config.min_rto_ns)
+        } else {
+            self.base_ns.max(config.min_rto_ns)
+        };
         (base_ns * u64::from(self.backoff)).min(config.max_rto_ns)
     }
 

@@ -40,7 +40,7 @@ impl Field for CongestionControl {
     }
 
     fn read(value: &Value, _: &Limits, reader: &mut Reader) -> Option<Self> {
-        word(value, names(), &[], reader).map(|place| Self::ALL[place])
+        word(value, names(), &[], reader).and_then(|place| offered().nth(place))
     }
 
     fn write(&self) -> Value {
@@ -51,12 +51,13 @@ impl Field for CongestionControl {
 /// What the engine's congestion controls are called.
 fn names() -> &'static [&'static str] {
     static NAMES: OnceLock<Vec<&'static str>> = OnceLock::new();
-    NAMES.get_or_init(|| {
-        CongestionControl::ALL
-            .iter()
-            .map(|control| control.name())
-            .collect()
-    })
+    NAMES.get_or_init(|| offered().map(CongestionControl::name).collect())
+}
+
+/// All but the one that `cubic` is where `like = "linux"`.
+fn offered() -> impl Iterator<Item = CongestionControl> {
+    let all = CongestionControl::ALL.iter().copied();
+    all.filter(|control| *control != CongestionControl::LinuxCubic)
 }
 
 words! {
@@ -66,18 +67,20 @@ words! {
         Rfc = "rfc",
         /// The defaults of ns-2.35.
         Ns2 = "ns2",
+        /// Those of Linux, and its rules: windows of whole packets, its CUBIC, its time-outs.
+        Linux = "linux",
     }
 }
 
 table! {
     /// Both ends of a TCP connection.
     pub struct Tcp checked by can_be_marked {
-        /// How the sender recovers from loss.
-        variant: Variant = Variant::NewReno;
+        /// How the sender recovers from loss; not given: `newreno`, and `rack` where `like` is `linux`.
+        variant: Option<Variant>;
         /// How its window grows, and what a loss or a mark leaves of it: `reno` (RFC 5681), `cubic`
         /// (RFC 9438), or `dctcp` (RFC 8257), which needs `ecn = true`.
         congestion_control: CongestionControl = CongestionControl::Reno;
-        /// `rfc` for the RFCs' values, `ns2` for the defaults of ns-2.35.
+        /// `rfc` for the RFCs' values, `ns2` for the defaults of ns-2.35, `linux` for today's hosts.
         like: Like = Like::Rfc;
         /// Packets in flight at most (ns-2's `window_`).
         receiver_window: u32 = 10_000, at_least(1.0).at_most(4_294_967_295.0).unit("packets");

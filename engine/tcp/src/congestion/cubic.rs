@@ -89,8 +89,10 @@ mod tests {
         Progress {
             now_ns,
             srtt_ns,
+            min_rtt_ns: srtt_ns,
             packets: 1,
             credit: 1.0,
+            whole: false,
             next: 1,
             sent: 1,
             echo: false,

@@ -31,6 +31,14 @@ macro_rules! controls {
                 }
             }
 
+            /// What Linux calls so.
+            pub fn in_linux(self) -> Self {
+                match self {
+                    Self::Cubic => Self::LinuxCubic,
+                    other => other,
+                }
+            }
+
             /// Whether it reads how many packets were marked, which takes ECN and a receiver that
             /// echoes each mark (RFC 8257, section 3.2).
             #[inline]
@@ -93,6 +101,7 @@ controls! {
     reno::Reno,
     cubic::Cubic,
     dctcp::Dctcp,
+    linux_cubic::LinuxCubic,
 }
 
 const _: () = assert!(
@@ -136,10 +145,15 @@ pub(crate) struct Progress {
     pub now_ns: u64,
     /// Smoothed round-trip time; 0 before the first measurement.
     pub srtt_ns: u64,
+    /// Shortest round-trip time, if recovery by times knows it, or else the smoothed one.
+    pub min_rtt_ns: u64,
     /// Packets that it acknowledges and that no ACK did before.
     pub packets: u32,
     /// Packets that it counts for where the window grows.
     pub credit: f64,
+    /// Whether the window grows by whole packets
+    /// ([`Quirks::counts_whole_packets`](crate::Quirks::counts_whole_packets)).
+    pub whole: bool,
     /// The next packet that the receiver expects.
     pub next: u32,
     /// One past the highest packet sent.

@@ -86,6 +86,8 @@ impl Window {
         let left = self.control.reduce(self.cwnd, used, cause);
         self.ssthresh = if config.quirks.reduces_allowed_window {
             ns2::threshold(left)
+        } else if config.quirks.counts_whole_packets {
+            left.floor().max(MIN_SSTHRESH)
         } else {
             left.max(MIN_SSTHRESH)
         };

@@ -27,7 +27,7 @@ pub(crate) struct Rack {
     /// round-trip time (RACK.xmit_ts, RACK.end_seq, RACK.rtt).
     latest: Option<(u64, u32)>,
     rtt_ns: u64,
-    min_rtt_ns: Option<u64>,
+    pub min_rtt_ns: Option<u64>,
     /// The highest packet that arrived (RACK.fack).
     highest: u32,
     reordering_seen: bool,
@@ -149,7 +149,7 @@ pub(crate) fn on_ack<F: FnMut(Segment)>(sender: &mut Sender, moment: &mut Moment
     if sender.phase == Phase::Recovery {
         let well = arrivals.advances && lost.packets == 0;
         reduce_by_and_by(sender, arrivals.packets, well);
-    } else if arrivals.advances && !recovered {
+    } else if arrivals.advances && (!recovered || moment.config.quirks.grows_after_recovery) {
         sender.grow(moment, ack, arrivals.packets);
     }
     send(sender, moment);

@@ -1,0 +1,247 @@
+//! CUBIC as Linux has it (net/ipv4/tcp_cubic.c, without HyStart): RFC 9438 in whole packets, and
+//! looked at no more often than 32 times a second while the window stays.
+//!
+//! In small windows both matter. Reno's window grows by a packet when 15/8 windows are acknowledged,
+//! rounded down; and as long as nothing is looked at, it does not grow.
+
+use super::{Cause, Control, Progress};
+
+/// Multiplicative decrease factor, of 1024 (`beta`).
+const BETA: u32 = 717;
+
+/// Aggressiveness, packets per second cubed (`bic_scale`).
+const C: f64 = 0.4;
+
+/// Eighths of a window that are acknowledged until Reno's window grows by one
+/// (`beta_scale` = 8 (1 + beta) / 3 (1 - beta)).
+const REST: u32 = 15;
+
+/// So long it looks at nothing while the window stays, ms (HZ / 32).
+const PAUSE_MS: u32 = 31;
+
+/// Packets acknowledged for one more, at most, while no loss has told of a window.
+const FIRST_COUNT: u32 = 20;
+
+#[derive(Clone, Debug, Default)]
+pub(crate) struct LinuxCubic {
+    /// Window before the last reduction, packets; 0: none (`last_max_cwnd`).
+    w_max: u32,
+    /// Where the cubic has its bend, packets (`bic_origin_point`), and when, ms from the start of
+    /// the epoch (`bic_K`).
+    origin: u32,
+    k_ms: u32,
+    /// Start of the epoch, ms, and one more; 0: it begins with the next ACK (`epoch_start`).
+    epoch: u32,
+    /// Reno's window (`tcp_cwnd`), and packets acknowledged since it grew (`ack_cnt`).
+    w_est: u32,
+    acknowledged: u32,
+    /// Packets acknowledged for one more (`cnt`), and those since the last one (`snd_cwnd_cnt`).
+    count: u32,
+    counted: u32,
+    /// Window and time of the last look, ms (`last_cwnd`, `last_time`).
+    last_cwnd: u32,
+    last_ms: u32,
+}
+
+impl Control for LinuxCubic {
+    /// `cubictcp_cong_avoid`.
+    fn grow(&mut self, cwnd: f64, ack: &Progress) -> f64 {
+        let window = (cwnd as u32).max(1);
+        let credit = ack.credit as u32;
+        self.look(window, credit, ack);
+        f64::from(self.count_up(window, credit))
+    }
+
+    /// `cubictcp_recalc_ssthresh`; a time-out forgets all (`bictcp_reset`).
+    fn reduce(&mut self, cwnd: f64, _used: f64, cause: Cause) -> f64 {
+        let window = cwnd as u32;
+        let w_max = if window < self.w_max {
+            // fast convergence (RFC 9438, section 4.7)
+            (u64::from(window) * u64::from(1024 + BETA) / 2048) as u32
+        } else {
+            window
+        };
+        *self = match cause {
+            Cause::TimeOut => Self::default(),
+            Cause::Loss | Cause::Mark => Self {
+                w_max,
+                epoch: 0,
+                counted: 0,
+                ..*self
+            },
+        };
+        f64::from(window) * f64::from(BETA) / 1024.0
+    }
+
+    /// Leaves the idle time out (`cubictcp_cwnd_event`).
+    fn on_idle(&mut self, idle_ns: u64) {
+        if self.epoch > 0 {
+            self.epoch = self.epoch.wrapping_add(ms(idle_ns)).max(1);
+        }
+    }
+}
+
+fn ms(time_ns: u64) -> u32 {
+    (time_ns / 1_000_000) as u32
+}
+
+impl LinuxCubic {
+    /// Finds how many packets are to be acknowledged for one more (`bictcp_update`).
+    fn look(&mut self, window: u32, credit: u32, ack: &Progress) {
+        self.acknowledged += credit;
+        let now_ms = ms(ack.now_ns);
+        let since_ms = now_ms.wrapping_sub(self.last_ms);
+        if window == self.last_cwnd && since_ms <= PAUSE_MS {
+            return;
+        }
+        if self.epoch == 0 || since_ms > 0 {
+            (self.last_cwnd, self.last_ms) = (window, now_ms);
+            if self.epoch == 0 {
+                self.begin_epoch(window, credit, now_ms);
+            }
+            self.follow_cubic(window, now_ms, ms(ack.min_rtt_ns));
+        }
+        self.follow_reno(window);
+        // by half as much in a round trip at the most
+        self.count = self.count.max(2);
+    }
+
+    fn begin_epoch(&mut self, window: u32, credit: u32, now_ms: u32) {
+        self.epoch = now_ms.wrapping_add(1).max(1);
+        self.acknowledged = credit;
+        self.w_est = window;
+        let below = self.w_max.saturating_sub(window);
+        self.k_ms = (1e3 * (f64::from(below) / C).cbrt()) as u32;
+        self.origin = self.w_max.max(window);
+    }
+
+    /// RFC 9438, equation 1, a round trip ahead.
+    fn follow_cubic(&mut self, window: u32, now_ms: u32, rtt_ms: u32) {
+        let elapsed_ms = now_ms.wrapping_add(1).wrapping_sub(self.epoch);
+        let from_bend_s = (f64::from(elapsed_ms) + f64::from(rtt_ms) - f64::from(self.k_ms)) / 1e3;
+        let above = (C * from_bend_s.abs().powi(3)) as u32;
+        let target = if from_bend_s < 0.0 {
+            self.origin.saturating_sub(above)
+        } else {
+            self.origin.saturating_add(above)
+        };
+        self.count = if target > window {
+            window / (target - window)
+        } else {
+            window.saturating_mul(100)
+        };
+        if self.w_max == 0 {
+            self.count = self.count.min(FIRST_COUNT);
+        }
+    }
+
+    /// Grows at least as Reno would with CUBIC's decrease (RFC 9438, section 4.3).
+    fn follow_reno(&mut self, window: u32) {
+        let needed = (u64::from(window) * u64::from(REST) / 8) as u32;
+        while self.acknowledged > needed {
+            self.acknowledged -= needed;
+            self.w_est += 1;
+        }
+        if self.w_est > window {
+            self.count = self.count.min(window / (self.w_est - window));
+        }
+    }
+
+    /// The window after an ACK (`tcp_cong_avoid_ai`).
+    fn count_up(&mut self, mut window: u32, credit: u32) -> u32 {
+        if self.counted >= self.count {
+            // counted for a slower growth
+            self.counted = 0;
+            window += 1;
+        }
+        self.counted += credit;
+        window += self.counted / self.count;
+        self.counted %= self.count;
+        window
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Grows a window from a reduction of `lost_at` on, one ACK a packet, evenly in time, and returns
+    /// it at the end of each round trip.
+    fn grow(lost_at: f64, rtt_ns: u64, rounds: u32) -> Vec<f64> {
+        let mut cubic = LinuxCubic::default();
+        let mut cwnd = cubic.reduce(lost_at, lost_at, Cause::Loss).floor();
+        let mut at_ends = vec![];
+        for round in 0..u64::from(rounds) {
+            let packets = cwnd as u64;
+            for packet in 0..packets {
+                let ack = Progress {
+                    now_ns: round * rtt_ns + packet * rtt_ns / packets,
+                    srtt_ns: rtt_ns,
+                    min_rtt_ns: rtt_ns,
+                    packets: 1,
+                    credit: 1.0,
+                    whole: true,
+                    next: 1,
+                    sent: 1,
+                    echo: false,
+                };
+                cwnd = cubic.grow(cwnd, &ack);
+            }
+            at_ends.push(cwnd);
+        }
+        at_ends
+    }
+
+    #[test]
+    fn large_windows_follow_the_cubic() {
+        // from 700 after a loss at 1000, K = cbrt(300 / 0.4) s: W(t) = 0.4 (t - K)^3 + 1000
+        let k_s = 750.0_f64.cbrt();
+        for (round, cwnd) in grow(1000.0, 100_000_000, 150).iter().enumerate() {
+            let elapsed_s = (round + 1) as f64 * 0.1;
+            let by_formula = 0.4 * (elapsed_s - k_s).powi(3) + 1000.0;
+            assert!(
+                (cwnd / by_formula - 1.0).abs() < 0.01,
+                "at {elapsed_s} s: {cwnd}, by the formula {by_formula}"
+            );
+        }
+    }
+
+    #[test]
+    fn renos_window_grows_when_fifteen_eighths_are_acknowledged() {
+        let (mut window, mut grown_after) = (7, vec![]);
+        let mut cubic = LinuxCubic {
+            w_est: window,
+            ..LinuxCubic::default()
+        };
+        for acknowledged in 1..=45 {
+            cubic.acknowledged += 1;
+            cubic.follow_reno(window);
+            if cubic.w_est > window {
+                window = cubic.w_est;
+                grown_after.push(acknowledged);
+            }
+        }
+        // of 7 packets 13, and one more for the first step; then of 8 packets 15, and of 9 packets 16
+        assert_eq!(grown_after, [14, 29, 45]);
+    }
+
+    #[test]
+    fn on_short_paths_it_waits_for_a_look() {
+        // with a round trip of 1 ms it looks every 32 ms, and grows by few packets then
+        let windows = grow(10.0, 1_000_000, 64);
+        let steps = windows.windows(2).filter(|pair| pair[1] > pair[0]).count();
+        assert!((2..=6).contains(&steps), "{windows:?}");
+    }
+
+    #[test]
+    fn a_time_out_forgets_the_window() {
+        let mut cubic = LinuxCubic::default();
+        cubic.reduce(1000.0, 1000.0, Cause::Loss);
+        assert_eq!(cubic.w_max, 1000);
+        cubic.reduce(800.0, 800.0, Cause::Loss);
+        // fast convergence: 800 (1 + 717/1024) / 2
+        assert_eq!(cubic.w_max, 680);
+        assert_eq!(cubic.reduce(100.0, 100.0, Cause::TimeOut).floor(), 70.0);
+        assert_eq!(cubic.w_max, 0);
+    }
+}

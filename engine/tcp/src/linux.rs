@@ -1,0 +1,19 @@
+//! Linux: its values.
+
+use crate::config::{Config, MS, Variant};
+use crate::quirks::Quirks;
+
+impl Config {
+    /// The values of Linux, which go below those of the RFCs: time-outs from 200 ms (`TCP_RTO_MIN`),
+    /// ACKs delayed by 40 ms (`TCP_DELACK_MIN`).
+    ///
+    /// Left out are HyStart, F-RTO, the undoing of reductions and quick ACKs.
+    pub fn linux(variant: Variant) -> Config {
+        Config {
+            min_rto_ns: 200 * MS,
+            delayed_ack_ns: Some(40 * MS),
+            quirks: Quirks::LINUX,
+            ..Config::rfc(variant)
+        }
+    }
+}

@@ -1,0 +1,76 @@
+//! What ns-2.35 and Linux do otherwise than the RFCs.
+//!
+//! Each deviation is a field of [`Quirks`] with the function that makes it. What a field does is said
+//! here and nowhere else; other files follow the RFCs and ask for it by name.
+
+/// Where a sender does otherwise than the RFCs have it: nowhere, unless a field is set.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Quirks {
+    /// A loss or a mark reduces the window allowed, min(cwnd, receiver window), not what is in
+    /// flight (RFC 5681, equation 4): the threshold to whole packets, cwnd with its fraction
+    /// (`TcpAgent::slowdown`, `precisionReduce_`). A time-out leaves the threshold if an ECN echo
+    /// made the last reduction, however long ago (`TcpAgent::timeout`); after a time-out every echo
+    /// counts (`TcpAgent::ecn`). By RFC 5681, section 3.1, a time-out leaves the threshold if the
+    /// packet timed out before.
+    pub reduces_allowed_window: bool,
+    /// The window grows by ACKs, each of them by one packet in slow start, and by one packet for a
+    /// window of ACKs beyond it (`TcpAgent::opencwnd`). RFC 5681, section 3.1, recommends to count what
+    /// they acknowledge, so that delayed ACKs do not halve the growth.
+    pub counts_acks: bool,
+    /// cwnd stays where partial ACKs left it when an ACK ends NewReno's or Reno's recovery, and
+    /// grows as by any new ACK (`NewRenoTcpAgent::recv` without `exit_recovery_fix_`); RFC 6582,
+    /// section 3.2, step 3, asks for min(ssthresh, flight + 1).
+    pub grows_at_full_ack: bool,
+    /// A sender with selective acknowledgements counts the packets in the network: one more for
+    /// each that it sends, one less for each ACK, two less for a partial one (`Sack1TcpAgent::recv`).
+    /// RFC 6675, section 4 (SetPipe), reckons anew from the scoreboard at each ACK. All holes are
+    /// taken for lost; the scoreboard lasts for one recovery only; an ECN echo prolongs it; between
+    /// a time-out and the next new ACK duplicates are ignored; a packet sent again is still timed.
+    pub counts_pipe: bool,
+    /// Retransmissions too are ECN-capable and carry CWR (`TcpAgent::output`), against RFC 3168,
+    /// section 6.1.5.
+    pub marks_retransmissions: bool,
+    /// Linux: the window is a whole number of packets. A loss leaves the whole part of the share of
+    /// cwnd, not of what is in flight (`tcp_reno_ssthresh`, `cubictcp_recalc_ssthresh`), and beyond
+    /// slow start it grows by one packet when as many are acknowledged (`tcp_cong_avoid_ai`, which is
+    /// RFC 3465, section 2.1), where RFC 5681, equation 3, lets it grow by a fraction for each.
+    pub counts_whole_packets: bool,
+    /// Linux: the ACK that ends recovery lets the window grow as any new ACK does
+    /// (`tcp_cong_control`).
+    pub grows_after_recovery: bool,
+    /// Linux: the time-out is the smoothed round-trip time and the larger of four deviations and the
+    /// least time-out (`tcp_set_rto`, `tcp_rtt_estimator`). By RFC 6298, section 2.4, the least
+    /// time-out bounds their sum.
+    pub adds_least_rto: bool,
+}
+
+impl Quirks {
+    /// Those of ns-2.35.
+    pub const NS2: Quirks = Quirks {
+        reduces_allowed_window: true,
+        counts_acks: true,
+        grows_at_full_ack: true,
+        counts_pipe: true,
+        marks_retransmissions: true,
+        ..Quirks::NONE
+    };
+
+    /// Those of Linux.
+    pub const LINUX: Quirks = Quirks {
+        counts_whole_packets: true,
+        grows_after_recovery: true,
+        adds_least_rto: true,
+        ..Quirks::NONE
+    };
+
+    const NONE: Quirks = Quirks {
+        reduces_allowed_window: false,
+        counts_acks: false,
+        grows_at_full_ack: false,
+        counts_pipe: false,
+        marks_retransmissions: false,
+        counts_whole_packets: false,
+        grows_after_recovery: false,
+        adds_least_rto: false,
+    };
+}
