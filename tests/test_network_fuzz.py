@@ -35,7 +35,7 @@ SIZES = tables(kind="pareto", mean_packets=st.sampled_from([3.0, 1e9]), shape=1.
 TCP = tables(
     variant=st.sampled_from(["tahoe", "reno", "newreno", "sack", "rack"]),
     congestion_control=st.sampled_from(["reno", "cubic"]),
-    like=st.sampled_from(["rfc", "ns2"]),
+    like=st.sampled_from(["rfc", "ns2", "linux"]),
     receiver_window=st.sampled_from([20, 20, 1, 2, 2**32 - 1]),
     ecn=st.sampled_from([True, True, False]),
     packet_bytes=BYTES,

@@ -259,7 +259,7 @@ def test_the_page_says_what_was_run(comparison):
         "How evenly flows are served",
         "kind = dumbbell, rate_bps = 1e+06",
         "client_delays_s = [0.01, 0.05]",
-        "tcp = { variant = newreno, congestion_control = reno, like = rfc",
+        "tcp = { congestion_control = reno, like = rfc",
         "the first 5 s of each left out",
     ):
         assert wanted in without_links(html), wanted
