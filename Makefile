@@ -143,8 +143,10 @@ images: build
 	@echo "images: those that the documentation shows, from its examples"
 	@$(BIN)/python docs/draw.py
 
+# without the browser's driver (45 MB) that axe-playwright-python asks for: tests need its axe-core only
 lock: .venv/installed
 	@$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --group dev --generate-hashes \
+		--no-emit-package playwright --no-emit-package greenlet --no-emit-package pyee \
 		--no-emit-index-url --no-header --output-file requirements.lock pyproject.toml
 	@cargo update --workspace --quiet
 
