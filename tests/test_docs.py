@@ -25,6 +25,7 @@ from sybil import Example, Sybil
 from sybil.parsers.myst import CodeBlockParser, PythonCodeBlockParser
 
 from sluicegate.measures import DEFINITIONS
+from sluicegate.report.glossary import MEANINGS, anchor
 from sluicegate.testbed.check import missing, needs
 
 ROOT = Path(__file__).parent.parent
@@ -148,3 +149,9 @@ def test_pages_build_without_warnings(tmp_path: Path) -> None:
         "reference/generated/network",
     ):
         assert (tmp_path / f"{name}.html").exists()
+    glossary = (tmp_path / "reference" / "glossary.html").read_text()
+    assert [term for term in MEANINGS if f'id="{anchor(term)}"' not in glossary] == []
+    tutorial = (tmp_path / "tutorial.html").read_text()
+    links = re.findall(r'href="reference/glossary.html#(word-[\w-]+)"', tutorial)
+    assert len(links) == len(set(links)) > 5
+    assert set(links) <= set(map(anchor, MEANINGS))
