@@ -31,6 +31,8 @@ napoleon_use_ivar = True
 
 html_theme = "furo"
 html_show_copyright = False
+html_static_path = ["static"]
+html_css_files = ["tables.css"]
 html_title = f"Sluicegate {version}"
 
 
