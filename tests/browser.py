@@ -60,7 +60,7 @@ def violations(pages: Mapping[str, str], folder: Path) -> dict[str, list[list[st
     """What axe finds in each page, on white and on black: the rule, the element, what is wrong.
 
     A figure is one picture to it, whose label says what is seen; its lines and letters would take
-    most of the time, and leave axe undecided (`test_report` compares their colours).
+    most of the time, and leave axe undecided (`test_report_figures` compares their colours).
 
     Args:
         pages: Their names and HTML.
