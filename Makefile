@@ -8,14 +8,13 @@ SOURCES := Cargo.toml Cargo.lock .cargo/config.toml \
 BPF := $(shell printf '\043include <libelf.h>\n\043include <zlib.h>\n' | $(CC) -E - >/dev/null 2>&1 && echo yes)
 FEATURES := $(if $(BPF),--features sluice-gate/kernel)
 MEMBERS := --workspace $(if $(BPF),,--exclude sluice-kernel)
-WHEEL_DATA := sluicegate._engine.data
 export VIRTUAL_ENV := $(CURDIR)/.venv
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 export PIP_QUIET := 1
 # what the first command compiles, all later ones find
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: build generated vectors outputs demo test wheel wheel-data lint bench bench-builds bench-gate bench-qdisc equality bench-peers docs lock clean tools
+.PHONY: build generated vectors outputs demo test wheel lint bench bench-builds bench-gate bench-qdisc equality bench-peers docs lock clean tools
 .DELETE_ON_ERROR:
 
 build: .venv/built .venv/bin/sluiced
@@ -40,7 +39,7 @@ build: .venv/built .venv/bin/sluiced
 	@touch $@
 
 # at once: the packages come while the engine is compiled
-.venv/built: requirements.lock pyproject.toml $(SOURCES)
+.venv/built: requirements.lock pyproject.toml wheel/scripts/sluice $(SOURCES)
 	@$(MAKE) --no-print-directory --jobs=2 .venv/installed .venv/compiled
 	@$(BIN)/maturin develop --locked --quiet
 	@# their bytecode, here once: each command takes 3 s for it where Python may write none
@@ -82,17 +81,16 @@ test: build
 	@echo "test: Python, and every example of the documentation"
 	@$(BIN)/pytest --quiet --numprocesses $$(($$(nproc) + 2)) --dist worksteal
 
-wheel: wheel-data .venv/installed
+wheel: wheel/scripts/sluiced .venv/installed
 	@echo "wheel: into target/wheels, with all optimisation"
-	@$(BIN)/maturin build --release --locked; built=$$?; rm -r $(WHEEL_DATA); exit $$built
+	@$(BIN)/maturin build --release --locked; built=$$?; rm $<; exit $$built
 
-# sluiced, where maturin looks for what else goes into the wheel; without BPF, whose libraries
-# another machine may not have
-wheel-data:
+# beside the other command that goes into the wheel; without BPF, whose libraries another machine
+# may not have
+wheel/scripts/sluiced: $(SOURCES) | tools
 	@echo "wheel: the router sluiced"
 	@cargo build --quiet --locked --release --package sluice-gate
-	@mkdir -p $(WHEEL_DATA)/scripts
-	@cp target/release/sluiced $(WHEEL_DATA)/scripts
+	@cp target/release/sluiced $@
 
 lint: build
 	@echo "lint: Python"
@@ -155,13 +153,15 @@ images: build
 	@echo "images: those that the documentation shows, from its examples"
 	@$(BIN)/python docs/draw.py
 
+# without the browser's driver (45 MB) that axe-playwright-python asks for: tests need its axe-core only
 lock: .venv/installed
 	@$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --group dev --generate-hashes \
+		--no-emit-package playwright --no-emit-package greenlet --no-emit-package pyee \
 		--no-emit-index-url --no-header --output-file requirements.lock pyproject.toml
 	@cargo update --workspace --quiet
 
 clean:
-	@rm -rf .venv target $(WHEEL_DATA) docs/_build docs/reference/generated $(REPORTS) bench/results.json bench/chain.json bench/chain.png bench/growth.json bench/growth.png bench/gate.json bench/qdisc.json bench/peers/results
+	@rm -rf .venv target wheel/scripts/sluiced docs/_build docs/reference/generated $(REPORTS) bench/results.json bench/chain.json bench/chain.png bench/growth.json bench/growth.png bench/gate.json bench/qdisc.json bench/peers/results
 
 tools:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \

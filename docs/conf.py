@@ -8,6 +8,7 @@ from sphinx.application import Sphinx
 
 sys.path.insert(0, str(Path(__file__).parent))
 import generate
+import terms
 
 project = "Sluicegate"
 author = "the Sluicegate maintainers"
@@ -30,8 +31,11 @@ napoleon_use_ivar = True
 
 html_theme = "furo"
 html_show_copyright = False
+html_static_path = ["static"]
+html_css_files = ["tables.css"]
 html_title = f"Sluicegate {version}"
 
 
 def setup(app: Sphinx) -> None:
     app.connect("builder-inited", lambda app: generate.write(Path(app.srcdir)))
+    app.connect("doctree-resolved", terms.link_terms)

@@ -7,6 +7,7 @@ How a block of a page is run, in order and all in one folder that holds `scenari
 - `console`: each `$ ` line is a command, and what follows it is what it must print (`...` stands
   for anything; nothing stands for "not looked at"). It must succeed unless it prints `error:`.
 - `toml` and `c`: saved under the name that the first line starts with (`# first.toml`).
+- `sh`: only looked at: there are such commands and options.
 
 An image in `docs/images/` that a page shows is one that its examples save; `make images` takes over
 those of the present code.
@@ -15,16 +16,20 @@ those of the present code.
 import doctest
 import os
 import re
+import shlex
 import subprocess
 import sys
 from itertools import takewhile
 from pathlib import Path
 
 import pytest
+import typer
 from sybil import Example, Sybil
 from sybil.parsers.myst import CodeBlockParser, PythonCodeBlockParser
 
+from sluicegate.cli import _application
 from sluicegate.measures import DEFINITIONS
+from sluicegate.report.glossary import MEANINGS, anchor
 from sluicegate.testbed.check import missing, needs
 
 ROOT = Path(__file__).parent.parent
@@ -115,6 +120,42 @@ def test_a_wrong_example_fails(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
             example.evaluate()
 
 
+def commands_to_read(program: str) -> list[list[str]]:
+    """The words behind a program's name, of each line in a block `sh` that calls it."""
+    blocks = [
+        block.replace("\\\n", " ")
+        for page in PAGES
+        for block in re.findall(r"^```sh\n(.*?)^```", page.read_text(), re.MULTILINE | re.DOTALL)
+    ]
+    calls = re.findall(
+        rf"^(?:sudo )?(?:.venv/bin/)?{program} (.*)$", "\n".join(blocks), re.MULTILINE
+    )
+    # a text in quotes may go on in the next lines
+    return [shlex.split(words, comments=True) for words in calls if words.count("'") % 2 == 0]
+
+
+def test_commands_that_are_only_shown_could_be_given() -> None:
+    group = typer.main.get_command(_application([]))
+    calls = commands_to_read("sluice")
+    assert len(calls) > 15
+    with group.make_context("sluice", [], resilient_parsing=True) as context:
+        for name, *words in calls:
+            group.commands[name].make_context(name, words, parent=context)
+
+
+def test_options_of_the_router_that_are_shown_are_there() -> None:
+    calls = commands_to_read("sluiced")
+    assert len(calls) > 8
+    for words in calls:
+        # the command, or two for one of several on the same thing
+        named = words[: 2 if words[0] == "qdisc" else 1]
+        done = subprocess.run(
+            [COMMANDS / "sluiced", *named, "--help"], capture_output=True, text=True, check=True
+        )
+        shown = {word for word in words if word.startswith("--")}
+        assert shown <= set(re.findall(r"--[\w-]+", done.stdout)), words
+
+
 @pytest.mark.parametrize("page", ["README.md", "docs/background/architecture.md"])
 def test_files_that_are_named_exist(page: str) -> None:
     named = re.findall(r"`((?:aqm|engine|sluicegate|docs)/[^`<*]*)`", (ROOT / page).read_text())
@@ -148,3 +189,9 @@ def test_pages_build_without_warnings(tmp_path: Path) -> None:
         "reference/generated/network",
     ):
         assert (tmp_path / f"{name}.html").exists()
+    glossary = (tmp_path / "reference" / "glossary.html").read_text()
+    assert [term for term in MEANINGS if f'id="{anchor(term)}"' not in glossary] == []
+    tutorial = (tmp_path / "tutorial.html").read_text()
+    links = re.findall(r'href="reference/glossary.html#(word-[\w-]+)"', tutorial)
+    assert len(links) == len(set(links)) > 5
+    assert set(links) <= set(map(anchor, MEANINGS))

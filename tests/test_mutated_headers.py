@@ -1,5 +1,6 @@
 """Whatever a user writes into a header: told in words, or a run that ends."""
 
+import os
 import shutil
 from collections import Counter
 
@@ -10,12 +11,14 @@ pytestmark = pytest.mark.skipif(not shutil.which("cc"), reason="needs a C compil
 
 
 def test_mutated_headers_neither_end_nor_hang_a_process(tmp_path):
-    paths = mutated_headers.write(tmp_path, 30, seed=11)
+    tried = int(os.environ.get("SLUICE_FUZZ", 30))
+    paths = mutated_headers.write(tmp_path, tried, seed=11)
     found = list(mutated_headers.outcomes(paths))
     lost = [(path.read_text(), became) for path, became, _ in found if became in ("ended", "hung")]
     assert not lost
     counts = Counter(became for _, became, _ in found)
-    assert counts.total() == 30
+    print(dict(counts))
+    assert counts.total() == tried
     assert counts["ran"] >= 5
     assert counts["refused by the compiler"] >= 3
     assert counts["refused by the trial"] >= 3

@@ -4,7 +4,7 @@ import pytest
 
 import sluicegate as sg
 from sluicegate import network
-from sluicegate.cli import syntax
+from sluicegate.cli import main, syntax
 
 
 def notes(aqm, rate_bps=50e6, packet_bytes=1500, limit=250, **params):
@@ -103,3 +103,10 @@ def test_a_link_that_is_no_bottleneck_is_told():
     assert sg.compare(scenario).notes() == [told]
     busy = scenario.replace({"topology.access_rate_bps": 1e9, "topology.rate_bps": 1e6})
     assert sg.compare(busy).notes() == []
+
+
+def test_what_is_to_be_pasted_is_not_broken_by_a_narrow_terminal(root, capsys, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "60")
+    scenario = str(root / "scenarios" / "network" / "dumbbell.toml")
+    assert main(["simulate", scenario, "--aqm", "pie", "--duration", "1"]) == 0
+    assert " --aqm pie:mean_packet_bytes=500\n" in capsys.readouterr().err

@@ -20,8 +20,8 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parent.parent
-# as `make wheel-data` has them
-DATA = ROOT / "sluicegate._engine.data" / "scripts"
+# where `make wheel` puts it
+DAEMON = ROOT / "wheel" / "scripts" / "sluiced"
 SLUICED = ROOT / ".venv" / "bin" / "sluiced"
 LICENCES = {"LICENSE-APACHE", "LICENSE-MIT", "aqm/LICENSE-BSD-2-Clause", "aqm/LICENSE-GPL-2.0"}
 SCENARIO = """
@@ -59,11 +59,10 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
     with open(ROOT / "target" / "wheel.lock", "w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         try:
-            DATA.mkdir(parents=True, exist_ok=True)
-            shutil.copy(SLUICED, DATA)
+            shutil.copy(SLUICED, DAEMON)
             run(sys.executable, "-m", "maturin", "build", *options)
         finally:
-            shutil.rmtree(DATA.parent)
+            DAEMON.unlink()
     (built,) = folder.glob("*.whl")
     return built
 

@@ -99,13 +99,13 @@ def show(
         with warnings.catch_warnings(record=True) as told:
             page = write_report(comparison, out, figures=figures)
         notes += [str(each.message) for each in told]
-        console().print(f"report: {escape(str(page))}")
+        console().print(f"report: {escape(str(page))}", soft_wrap=True)
     if json is not None:
         write_json(json, "comparison", comparison.summary())
     if comparison.interrupted:
         notes = ["Interrupted.", *notes, _how_to_go_on(comparison)]
     if notes:
-        console(stderr=True).print(escape("\n".join(notes)))
+        console(stderr=True).print(escape("\n".join(notes)), soft_wrap=True)
     if comparison.interrupted:
         raise typer.Exit(130)
 

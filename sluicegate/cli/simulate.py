@@ -102,7 +102,7 @@ def simulate(
         console(stderr=True).print("interrupted: these are the measures of what was finished")
         raise typer.Exit(130)
     if notes := comparison.notes():
-        console(stderr=True).print(escape("\n".join(notes)))
+        console(stderr=True).print(escape("\n".join(notes)), soft_wrap=True)
 
 
 def _without_file(changed: dict[str, Any]) -> Scenario:

@@ -83,7 +83,7 @@ def testbed(
     if json is not None:
         write_json(json, "record", record.summary())
     if notes := comparison.notes():
-        console(stderr=True).print(escape("\n".join(notes)))
+        console(stderr=True).print(escape("\n".join(notes)), soft_wrap=True)
     if record.interrupted:
         raise typer.Exit(130)
 

@@ -57,6 +57,24 @@ _WORD = re.compile(
 _TERMS = {term.lower(): term for term in MEANINGS}
 
 
+def found_first(text: str, told: set[str]) -> Iterator[tuple[str, str]]:
+    """A text in pieces: words that name a term, with it, and what stands between, with nothing.
+
+    Args:
+        text: As it was written.
+        told: Terms that stood before; those that are found are added.
+    """
+    end = 0
+    for found in _WORD.finditer(text):
+        term = _TERMS[found[1].lower()]
+        if term not in told:
+            told.add(term)
+            yield text[end : found.start()], ""
+            yield found[0], term
+            end = found.end()
+    yield text[end:], ""
+
+
 class Glossary:
     """Links the words of one page to their meanings, and knows which were used."""
 
@@ -78,16 +96,12 @@ class Glossary:
 
     def _linked(self, text: str, here: set[str]) -> Markup:
         """A text whose words lead to their meanings, but for those that are in `here` already."""
-        parts, end = [], 0
-        for found in _WORD.finditer(text):
-            term = _TERMS[found[1].lower()]
-            if term not in here:
-                here.add(term)
-                parts.append(escape(text[end : found.start()]))
-                parts.append(Markup('<a href="#{}">{}</a>').format(anchor(term), found[0]))
-                end = found.end()
+        parts = [
+            Markup('<a href="#{}">{}</a>').format(anchor(term), words) if term else escape(words)
+            for words, term in found_first(text, here)
+        ]
         self._used |= here
-        return Markup("").join([*parts, escape(text[end:])])
+        return Markup("").join(parts)
 
     def meanings(self) -> Iterator[tuple[str, str, Markup]]:
         """Anchor, word and meaning of all that were used, and of those that their meanings use."""

@@ -1,0 +1,42 @@
+"""The first use of a term on a page leads to the glossary, and a pointer shows its meaning."""
+
+from __future__ import annotations
+
+from docutils import nodes
+from sphinx.application import Sphinx
+
+from sluicegate.report.glossary import MEANINGS, anchor, found_first
+
+GLOSSARY = "reference/glossary"
+# what is code, leads somewhere, or is a heading stays as it is
+_LEFT = (nodes.Titular, nodes.literal, nodes.FixedTextElement, nodes.reference, nodes.raw)
+
+
+def link_terms(app: Sphinx, page: nodes.document, name: str) -> None:
+    """Link the terms of a page; in the glossary, give each the place that links lead to."""
+    if name == GLOSSARY:
+        for row in page.findall(nodes.row):
+            term = row.children[0].astext()
+            if term in MEANINGS:
+                row["ids"].append(anchor(term))
+        return
+    to = app.builder.get_relative_uri(name, GLOSSARY)
+    told: set[str] = set()
+    for text in [*page.findall(nodes.Text)]:
+        if not any(isinstance(node, _LEFT) for node in _around(text)):
+            parts = [
+                _link(words, term, to) if term else nodes.Text(words)
+                for words, term in found_first(text.astext(), told)
+            ]
+            text.parent.replace(text, parts)
+
+
+def _link(words: str, term: str, to: str) -> nodes.Node:
+    link = f"{to}#{anchor(term)}"
+    return nodes.reference(words, words, refuri=link, reftitle=MEANINGS[term], internal=True)
+
+
+def _around(node: nodes.Node) -> list[nodes.Node]:
+    """All that a node stands in."""
+    parent = node.parent
+    return [parent, *_around(parent)] if parent is not None else []

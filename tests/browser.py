@@ -1,0 +1,98 @@
+"""Pages in a real browser, judged by axe-core: what keeps people from reading them.
+
+Of axe-playwright-python only axe-core itself is used: one page with a frame for each that is to be
+judged takes one start of Chromium, and no driver.
+"""
+
+import importlib.util
+import json
+import re
+import shutil
+import subprocess
+from collections.abc import Mapping
+from html import unescape
+from pathlib import Path
+
+_PACKAGE = importlib.util.find_spec("axe_playwright_python")
+_CHROMIUM = shutil.which("chromium") or shutil.which("google-chrome")
+# why there is none, or nothing
+MISSING = "" if _PACKAGE and _CHROMIUM else "needs axe-playwright-python and Chromium"
+_WIDTH = 800
+
+# axe judges each page in a frame: as it is on white, then the colours on black. What was found is
+# left in one element.
+_HOST = """<!doctype html><html lang="en"><title>frames</title><body><script>
+const pages = PAGES, axe = AXE, found = {};
+async function judge(frame, options) {
+  const shown = frame.contentWindow.axe;
+  const told = await shown.run(frame.contentDocument, {iframes: false, ...options});
+  return {
+    rules: told.passes.length,
+    violations: told.violations.flatMap(rule => rule.nodes.map(
+      node => [rule.id, node.html.slice(0, 200), node.failureSummary])),
+  };
+}
+async function judge_all() {
+  for (const [name, html] of Object.entries(pages)) {
+    const frame = document.createElement("iframe");
+    frame.style.cssText = "width: WIDTHpx; height: 2000px";
+    frame.srcdoc = html;
+    document.body.append(frame);
+    await new Promise(done => { frame.onload = done; });
+    frame.contentWindow.eval(axe);
+    found[`${name}, on white`] = await judge(frame, {});
+    const style = frame.contentDocument.querySelector("style");
+    style.textContent = style.textContent.replace("(prefers-color-scheme: dark)", "all");
+    found[`${name}, on black`] = await judge(frame, {runOnly: ["color-contrast"]});
+    frame.remove();
+  }
+}
+judge_all().catch(error => { found.error = String(error); }).then(() => {
+  const told = document.createElement("pre");
+  told.id = "found";
+  told.textContent = JSON.stringify(found);
+  document.body.append(told);
+});
+</script></body></html>"""
+
+
+def violations(pages: Mapping[str, str], folder: Path) -> dict[str, list[list[str]]]:
+    """What axe finds in each page, on white and on black: the rule, the element, what is wrong.
+
+    A figure is one picture to it, whose label says what is seen; its lines and letters would take
+    most of the time, and leave axe undecided (`test_report_figures` compares their colours).
+
+    Args:
+        pages: Their names and HTML.
+        folder: For the browser's files.
+    """
+    assert _PACKAGE is not None
+    axe = (Path(str(_PACKAGE.origin)).parent / "axe.min.js").read_text()
+    host = folder / "host.html"
+    without = {name: re.sub("<svg.*?</svg>", "", html, flags=re.S) for name, html in pages.items()}
+    texts = {"WIDTH": str(_WIDTH), "PAGES": _as_script(without), "AXE": _as_script(axe)}
+    host.write_text(re.sub("WIDTH|PAGES|AXE", lambda match: texts[match[0]], _HOST))
+    shown = subprocess.run(
+        [
+            str(_CHROMIUM),
+            *("--headless", "--no-sandbox", "--disable-gpu", f"--user-data-dir={folder}/profile"),
+            *("--virtual-time-budget=600000", "--dump-dom", host.resolve().as_uri()),
+        ],
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=True,
+    ).stdout
+    match = re.search(r'<pre id="found">(.*?)</pre>', shown, re.DOTALL)
+    assert match, shown[-1000:]
+    found = json.loads(unescape(match[1]))
+    assert "error" not in found, found["error"]
+    assert len(found) == 2 * len(pages)
+    # a page that was not shown would have nothing to judge
+    for name, each in found.items():
+        assert each["rules"] >= (1 if name.endswith("black") else 10), (name, each)
+    return {name: each["violations"] for name, each in found.items() if each["violations"]}
+
+
+def _as_script(value: object) -> str:
+    return json.dumps(value).replace("</", r"<\/").replace("<!--", r"<\!--")
