@@ -2,6 +2,7 @@
 
     python bench/stability_drawn.py run SEED
     python bench/stability_drawn.py table SEED
+    python bench/stability_drawn.py why SEED
 
 `bench/stability.py` sets the gains of LRED and PI against their boundaries. Here nothing is set:
 N, R, windows and the settings of five AQMs are drawn, whatever the model makes of them, and the
@@ -23,7 +24,8 @@ Settings, uniform in their logarithms too, but for RED's min_th:
 - PI: a and b designed for the network, times 0.05 to 100, an update each R / 20.
 
 A network for which a setting is out of range is drawn again. Each run is kept as a line of
-`bench/stability.jsonl`, and not made again.
+`bench/stability.jsonl`, and not made again. `why` runs those again in which model and simulation
+differ, and tells what is known of each.
 """
 
 import argparse
@@ -32,6 +34,7 @@ from collections import Counter
 from pathlib import Path
 
 import numpy as np
+from scipy import signal
 from stability import measure
 
 from sluicegate.errors import SluiceError
@@ -39,6 +42,7 @@ from sluicegate.scenario import Discipline
 from sluicegate.stability import rules
 from sluicegate.stability.assessment import assess
 from sluicegate.stability.model import FluidNetwork
+from sluicegate.stability.simulated import LEAST_DEVIATION, LEAST_MEMORY
 
 KEPT = Path(__file__).with_name("stability.jsonl")
 AQMS = ("red", "rem", "pie", "lred", "pi")
@@ -178,12 +182,66 @@ def cells(rows, model):
     return [*(str(counts[each]) for each in order), f"{right} of {len(rows)}"]
 
 
+def why(seed):
+    """What is known of each run that the full model has wrong."""
+    reasons = Counter()
+    for row in kept(seed).values():
+        if (row["full"] < 0) != row["oscillates"]:
+            continue
+        reason, told = reason_of(row)
+        reasons[row["full"] < 0, reason, row["aqm"]] += 1
+        print(row["aqm"], row["number"], reason, told, sep=", ", flush=True)
+    for (stable, reason, aqm), count in sorted(reasons.items()):
+        verdict = "stable, oscillates" if stable else "unstable, calm"
+        print(f"| {verdict} | {reason} | {aqm} | {count} |")
+
+
+def reason_of(row):
+    """The first of the known reasons that holds, and the figures behind it."""
+    network = FluidNetwork(row["flows"], row["capacity_pps"], row["rtt_s"])
+    discipline = Discipline(aqm=row["aqm"], params=row["params"])
+    *_, late = measure(discipline, network, row["queue"])
+    # the samples of `scenario_of`: twenty in a round trip
+    best, lag = highest_peak(late)
+    lag /= 20
+    predicted = 2 * np.pi / max(row["frequency_rad_s"] * network.rtt_s, 1e-9)
+    growth = row["full"] * predicted
+    told = (
+        f"window {network.window:.1f}, growth {row['full']:.3f}, predicted period {predicted:.3g}, "
+        f"periods seen {len(late) / 20 / predicted:.3g}, left of it {np.exp(min(growth, 9)):.2g}, "
+        f"memory {row['memory']:.2f}, highest peak {best:.2f} at {lag:.3g} round trips, "
+        f"deviation {row['deviation']:.2f}, mean / q0 {row['mean'] / row['queue']:.2f}"
+    )
+    if network.window < CLASSES[0][1]:
+        return "windows below 4", told
+    if row["full"] >= 0:
+        elsewhere = best >= LEAST_MEMORY
+        return "swings with another period" if elsewhere else "no period", told
+    if row["deviation"] >= LEAST_DEVIATION:
+        return "empty again and again", told
+    if np.exp(growth) >= LEAST_MEMORY:
+        return "so little damped that noise swings", told
+    return "fewer than 30 periods seen" if len(late) / 20 < 30 * predicted else "unknown", told
+
+
+def highest_peak(samples):
+    """The autocorrelation's highest peak after its first zero, and the samples it is away."""
+    centred = samples - samples.mean()
+    found = signal.correlate(centred, centred, method="fft")[len(samples) - 1 :]
+    found /= found[0]
+    # the last half rests on few pairs
+    found = found[: len(found) // 2]
+    first = int(np.argmax(found < 0)) or len(found)
+    peaks, _ = signal.find_peaks(found[first:])
+    if not len(peaks):
+        return 0.0, 0
+    best = first + int(peaks[np.argmax(found[first:][peaks])])
+    return float(found[best]), best
+
+
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("what", choices=["run", "table"])
+    parser.add_argument("what", choices=["run", "table", "why"])
     parser.add_argument("seed", type=int)
     given = parser.parse_args()
-    if given.what == "run":
-        run(given.seed)
-    else:
-        tables(given.seed)
+    {"run": run, "table": tables, "why": why}[given.what](given.seed)
