@@ -221,6 +221,8 @@ def reason_of(row):
         return "empty again and again", told
     if np.exp(growth) >= LEAST_MEMORY:
         return "so little damped that noise swings", told
+    if row["frequency_rad_s"] == 0:
+        return "slow, with no swing predicted", told
     return "fewer than 30 periods seen" if len(late) / 20 < 30 * predicted else "unknown", told
 
 
