@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import os
 import signal
@@ -174,6 +175,17 @@ def here_or_beside(size: int) -> Iterator[Workers]:
             workers.close()
 
 
+async def _connect(address: str) -> None:
+    """Connect to a scheduler, and no more; raises what comes if that cannot be."""
+    from distributed.comm.core import connect
+    from distributed.security import Security
+
+    settings: Any = Security()  # type: ignore[no-untyped-call]
+    known = settings.get_connection_args("client")
+    comm: Any = await connect(address, timeout=_CONNECT_S, **known)  # type: ignore[no-untyped-call]
+    await comm.close()
+
+
 @contextmanager
 def _terminated_as_by_ctrl_c() -> Iterator[None]:
     """Let SIGTERM, by which batch systems end a job, do what Ctrl-C does: keep what is finished."""
@@ -203,10 +215,12 @@ def on_cluster(address: str) -> Iterator[Workers]:
         ) from error
     # what it says of a lost connection would hide what we say
     logging.getLogger("distributed").setLevel(logging.CRITICAL)
-    connect: Any = distributed.Client  # whose types are not told
     try:
+        # a client that finds nobody shows its own end, half a minute later
+        asyncio.run(_connect(address))
+        connect: Any = distributed.Client  # whose types are not told
         client = connect(address, timeout=_CONNECT_S, set_as_default=False)
-    except (OSError, ValueError) as error:
+    except Exception as error:  # whatever it is: a stranger there answers anything
         raise SluiceError(f"--dask {address}: no scheduler answers there") from error
     try:
         with _terminated_as_by_ctrl_c():
