@@ -88,9 +88,8 @@ def drawn(aqm, place, draw):
             return network, queue, factor
 
 
-def measure(aqm, network, queue, factor):
+def measure(chosen, network, queue):
     """Roots by linearisation, and the simulated swing."""
-    chosen = discipline(aqm, network, queue, factor)
     model = model_of(chosen)
     roots = {name: loop_of(model, network, name).rightmost_root for name in ("reduced", "full")}
     port = simulate(scenario_of(network, chosen, queue, limit=4 * queue)).ports[0]
@@ -122,7 +121,7 @@ def table(aqm, seed):
     draw, counts = np.random.default_rng(seed), Counter()
     for place in range(NETWORKS):
         network, queue, factor = drawn(aqm, place, draw)
-        roots, fluid, found, late = measure(aqm, network, queue, factor)
+        roots, fluid, found, late = measure(discipline(aqm, network, queue, factor), network, queue)
         reduced, full = (root.real * network.rtt_s for root in roots.values())
         print(
             f"{network.flows:5} {network.rtt_s:6.3f} {network.capacity_pps:7.0f} "

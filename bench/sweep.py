@@ -2,11 +2,13 @@
 
 `python bench/sweep.py [RUNS]`: RUNS short runs (1000 unless given) by a bare loop of `simulate`, by
 a sweep in one process, by one on all cores, by two shards at a time, by a Dask cluster with a
-process for each core, and by a sweep that is killed ten times.
+process for each core, and by a sweep that is killed ten times, its workers with it. All must give
+the same results. The figures become a line of `bench/sweep.jsonl`.
 """
 
 from __future__ import annotations
 
+import json
 import os
 import random
 import signal
@@ -21,6 +23,7 @@ from pathlib import Path
 import sluicegate as sg
 from sluicegate import store
 
+KEPT = Path(__file__).with_name("sweep.jsonl")
 RUNS = 1000
 KILLS = 10
 SCENARIO = """
@@ -31,6 +34,7 @@ service = { kind = "geometric", mu = 0.5 }
 queue = { limit = 20 }
 disciplines = [{ aqm = "drop_tail" }, { aqm = "red", label = "RED" }]
 """
+QUIET = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
 
 
 @contextmanager
@@ -65,13 +69,17 @@ def bare_loop(scenario: sg.Scenario, seeds: int) -> None:
             sg.simulate(of_seed, discipline, threads=1)
 
 
-def killed(scenario: Path, out: Path, seeds: int, whole_s: float) -> None:
-    """Kill -9 ten times at random moments, then go on to the end; nothing is computed twice."""
+def killed(scenario: Path, out: Path, seeds: int, whole_s: float) -> list[int]:
+    """Kill -9 ten times at random moments, then go on to the end; nothing is computed twice.
+
+    Returns:
+        How many runs were finished after each kill.
+    """
     before: dict[str, int] = {}
-    quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+    finished = []
     for _ in range(KILLS):
         with subprocess.Popen(
-            command(scenario, out, seeds), start_new_session=True, **quiet
+            command(scenario, out, seeds), start_new_session=True, **QUIET
         ) as process:
             while len(kept()) <= len(before) and process.poll() is None:
                 time.sleep(0.01)
@@ -80,67 +88,87 @@ def killed(scenario: Path, out: Path, seeds: int, whole_s: float) -> None:
         now = kept()
         assert before.items() <= now.items(), "a finished run was made again"
         before = now
-    subprocess.run(command(scenario, out, seeds), check=True, **quiet)
+        finished.append(len(now))
+    subprocess.run(command(scenario, out, seeds), check=True, **QUIET)
     assert before.items() <= kept().items(), "a finished run was made again"
-    print(f"killed {KILLS} times: {len(before):,} runs were finished before the last start")
+    return finished
+
+
+def shards(scenario: Path, out: Path, seeds: int) -> None:
+    """Two at a time, one process each."""
+    parts = [
+        subprocess.Popen(
+            command(scenario, out, seeds, "--shard", f"{k}/2", "--workers", "1"), **QUIET
+        )
+        for k in (1, 2)
+    ]
+    assert [process.wait() for process in parts] == [0, 0]
+
+
+def by_dask(scenario: sg.Scenario, vary: dict[str, object], out: Path) -> tuple[float, float]:
+    """A cluster with a process for each core, which is there before the clock starts."""
+    from distributed import LocalCluster
+
+    with LocalCluster(threads_per_worker=1, dashboard_address=None) as cluster:
+        address = cluster.scheduler_address
+        return timed(lambda: sg.sweep(scenario, vary, out, dask=address))
+
+
+def measured(folder: Path, runs: int) -> dict[str, object]:
+    """Make all sweeps and compare them."""
+    seeds, path = runs // 2, folder / "short.toml"
+    vary: dict[str, object] = {"seed": f"1..{seeds}"}
+    path.write_text(SCENARIO)
+    scenario = sg.Scenario.load(path)
+    # what is loaded when it is first needed counts for neither
+    with own_store(folder, "first"):
+        bare_loop(scenario, 2)
+        sg.sweep(scenario, {"seed": [1, 2]}, folder / "first", workers=1)
+    with own_store(folder, "loop"):
+        loop = timed(lambda: bare_loop(scenario, seeds))
+    with own_store(folder, "one"):
+        one = timed(lambda: sg.sweep(scenario, vary, folder / "one", workers=1))
+    expected = sg.Sweep(folder / "one").frame()
+    assert expected["run"].to_list() == list(range(runs))
+    with own_store(folder, "cores"):
+        cores = timed(lambda: sg.sweep(scenario, vary, folder / "cores"))
+    with own_store(folder, "shards"):
+        halves = timed(lambda: shards(path, folder / "shards", seeds))
+    with own_store(folder, "dask"):
+        dask = by_dask(scenario, vary, folder / "dask")
+    with own_store(folder, "killed"):
+        finished = killed(path, folder / "killed", seeds, cores[0])
+        assert len(kept()) == runs, "a run was lost, or made under two names"
+    for other in ("cores", "shards", "dask", "killed"):
+        assert sg.Sweep(folder / other).frame().equals(expected), other
+    return {
+        "runs": runs,
+        "cores": os.cpu_count(),
+        "load": round(os.getloadavg()[2], 1),
+        "loop_cpu_ms": 1e3 * loop[1] / runs,
+        "sweep_cpu_ms": 1e3 * one[1] / runs,
+        "loop_ms": 1e3 * loop[0] / runs,
+        "sweep_ms": 1e3 * one[0] / runs,
+        "cores_ms": 1e3 * cores[0] / runs,
+        "shards_ms": 1e3 * halves[0] / runs,
+        "dask_ms": 1e3 * dask[0] / runs,
+        "finished_after_each_kill": finished,
+    }
 
 
 def main() -> None:
     runs = int(sys.argv[1]) if len(sys.argv) > 1 else RUNS
-    seeds = runs // 2
     with tempfile.TemporaryDirectory() as name:
-        folder = Path(name)
-        path = folder / "short.toml"
-        path.write_text(SCENARIO)
-        scenario = sg.Scenario.load(path)
-        # what is loaded when it is first needed counts for neither
-        with own_store(folder, "first"):
-            bare_loop(scenario, 2)
-            sg.sweep(scenario, {"seed": [1, 2]}, folder / "first", workers=1)
-        vary = {"seed": f"1..{seeds}"}
-        with own_store(folder, "loop"):
-            loop = timed(lambda: bare_loop(scenario, seeds))
-        print(f"a bare loop of {runs:,} short runs: {1e3 * loop[1] / runs:.2f} ms of CPU each")
-        with own_store(folder, "one"):
-            one = timed(lambda: sg.sweep(scenario, vary, folder / "one", workers=1))
-        more_ms = 1e3 * (one[1] - loop[1]) / runs
-        print(
-            f"a sweep in one process: {more_ms:+.2f} ms each, {one[1] / loop[1]:.2f} times the loop"
-        )
-        expected = sg.Sweep(folder / "one").frame()
-        assert expected["run"].to_list() == list(range(runs))
-        with own_store(folder, "cores"):
-            cores = timed(lambda: sg.sweep(scenario, vary, folder / "cores"))
-        print(
-            f"on {os.cpu_count()} cores: {1e3 * cores[0] / runs:.2f} ms each by the clock, "
-            f"{one[0] / cores[0]:.2f} times as fast as one"
-        )
-        with own_store(folder, "shards"):
-            shards = [
-                subprocess.Popen(
-                    command(path, folder / "shards", seeds, "--shard", f"{k}/2", "--workers", "1"),
-                    stdout=subprocess.DEVNULL,
-                    stderr=subprocess.DEVNULL,
-                )
-                for k in (1, 2)
-            ]
-            assert [process.wait() for process in shards] == [0, 0]
-        from distributed import LocalCluster
-
-        with (
-            own_store(folder, "dask"),
-            LocalCluster(threads_per_worker=1, dashboard_address=None) as cluster,
-        ):
-            address = cluster.scheduler_address
-            dask = timed(lambda: sg.sweep(scenario, vary, folder / "dask", dask=address))
-        print(
-            f"a Dask cluster of as many processes: {1e3 * dask[0] / runs:.2f} ms each by the clock"
-        )
-        with own_store(folder, "killed"):
-            killed(path, folder / "killed", seeds, cores[0])
-        for other in ("cores", "shards", "dask", "killed"):
-            assert sg.Sweep(folder / other).frame().equals(expected), other
-        print("all cores, two shards, Dask and the killed one: the same results, bit for bit")
+        found = measured(Path(name), runs)
+    with KEPT.open("a") as file:
+        print(json.dumps(found), file=file)
+    print(f"{runs:,} short runs, ms each; load {found['load']}, {found['cores']} cores")
+    for name in ("loop", "sweep"):
+        print(f"{name}, one process: {found[f'{name}_cpu_ms']:.2f} CPU, {found[f'{name}_ms']:.2f}")
+    for name in ("cores", "shards", "dask"):
+        print(f"{name}: {found[f'{name}_ms']:.2f} by the clock")
+    print(f"finished after each kill: {found['finished_after_each_kill']}")
+    print("all cores, two shards, Dask and the killed one: the same results, bit for bit")
 
 
 if __name__ == "__main__":

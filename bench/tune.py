@@ -4,8 +4,10 @@ RED before a link at 90 % load, 20 packets of room: `max_p` and `max_th` of the 
 delay_mean + 85 loss_ratio. The tables are those of docs/guides/tune.md.
 """
 
+import sys
 import tempfile
 import time
+from pathlib import Path
 
 import sluicegate as sg
 from sluicegate.papers.redwm.optimisation import problem
@@ -16,26 +18,12 @@ from sluicegate.tuning.methods import METHODS
 from sluicegate.tuning.runner import Runner
 from sluicegate.worlds.chain.world import Chain
 
-RED = sg.Scenario(
-    slots=1_000_000,
-    arrivals=sg.GeometricArrivals(rate=0.45),
-    service=sg.GeometricService(mu=0.5),
-    queue=sg.Queue(limit=20),
-    disciplines=[
-        sg.Discipline(
-            aqm="red",
-            params={
-                "min_th": 3,
-                "max_th": 12,
-                "max_p": 0.1,
-                "w": 0.2,
-                "spacing": "independent",
-                "idle_decay": False,
-            },
-        )
-    ],
-)
-VARY = {"red.max_p": "0.01..1:log", "red.max_th": "5.0..19.0"}
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "tests"))
+
+from tune_cases import RED, THRESHOLDS
+
+# the tests' scenario, in longer runs
+LONG = RED.replace(slots=1_000_000)
 SCORE = "delay_mean + 85*loss_ratio"
 SIMULATING = ("pattern", "nelder-mead", "bayesian")
 CANDIDATES = 40
@@ -47,11 +35,11 @@ def main():
     world = Chain(grid=0.5)
     for method in METHODS:
         start_s = time.monotonic()
-        found = sg.tune(RED, VARY, SCORE, method=method, world=world, workers=1)
+        found = sg.tune(LONG, THRESHOLDS, SCORE, method=method, world=world, workers=1)
         took_s = time.monotonic() - start_s
         candidates = found.trials.height
         # a slope takes a solve for each parameter, of the candidates that a step was accepted at
-        chains = candidates * (1 + len(VARY)) if method == "gradient" else candidates
+        chains = candidates * (1 + len(THRESHOLDS)) if method == "gradient" else candidates
         values = " | ".join(f"{value:.4f}" for value in found.values.values())
         print(
             f"| `{method}` | {candidates} | {'at most ' * (method == 'gradient')}{chains} "
@@ -60,7 +48,9 @@ def main():
     print("\n| method | runs | score, fresh seeds | the chain's at that setting |")
     print("| --- | --- | --- | --- |")
     for method in SIMULATING:
-        found = sg.tune(RED, VARY, SCORE, method=method, precision=0.01, evaluations=CANDIDATES)
+        found = sg.tune(
+            LONG, THRESHOLDS, SCORE, method=method, precision=0.01, evaluations=CANDIDATES
+        )
         record = sg.chain.solve(found.scenario, grid=0.25).record
         exact = record["delay_mean"].value + 85 * record["loss_ratio"].value
         print(f"| `{method}` | {found.runs} | {found.score:.3f} | {exact:.4f} |")

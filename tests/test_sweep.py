@@ -379,10 +379,11 @@ def test_bad_options(options, message, tmp_path, monkeypatch):
         sweep(SHORT, {"seed": [1, 2]}, options.pop("out", tmp_path / "out"), **options)
 
 
-def test_real_time_cannot_be_swept():
+def test_real_time_is_not_swept_side_by_side():
     scenario = sg.load(Path(__file__).parent.parent / "scenarios" / "network" / "gate.toml")
-    with pytest.raises(sg.SluiceError, match="world = gate measures in real time"):
-        sweep(scenario, {"seed": [1, 2]}, "unused", world="gate")
+    for asked in ({"workers": 2}, {"dask": "tcp://127.0.0.1:1"}):
+        with pytest.raises(sg.SluiceError, match="world = gate measures in real time, one run af"):
+            sweep(scenario, {"seed": [1, 2]}, "unused", world="gate", **asked)
 
 
 def content(folder):

@@ -96,6 +96,8 @@ def test_an_interrupted_tuning_says_how_to_go_on(tmp_path):
         ({"vary": {"queue.limit": "1..40"}}, "another tuning: axes ="),
         ({"constraints": ["loss_ratio <= 0.1"]}, "another tuning: constraints = "),
         ({"scenario": SHORT.replace(seed=5)}, "another tuning"),
+        # whose results come from another part of the program
+        ({"world": "chain"}, r"another tuning: world = Slotted.*, here Chain\("),
     ],
 )
 def test_a_folder_of_another_tuning_is_left_alone(tmp_path, change, message):

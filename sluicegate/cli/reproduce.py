@@ -50,8 +50,8 @@ def reproduce(
         bool,
         typer.Option(
             "--full",
-            help="redwm: its optimisation from all 1000 starts, not from 8; hours, and it may be "
-            "ended and gone on with.",
+            help="redwm: its optimisation from all 1000 starts, not from 8; a quarter of an hour "
+            "of a core, and it may be ended and gone on with.",
         ),
     ] = False,
 ) -> None:

@@ -91,7 +91,7 @@ def tune(
     ] = None,
     slots: options.Slots = None,
     replications: Annotated[
-        int, typer.Option(min=2, metavar="N", help="Runs of a candidate at most.")
+        int, typer.Option(min=3, metavar="N", help="Runs of a candidate at most.")
     ] = 64,
     seed: options.Seed = None,
     duration: options.Duration = None,

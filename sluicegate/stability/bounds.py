@@ -37,25 +37,19 @@ def rem_bound_s(
     interval_s: float,
     limit: float,
     q_ref: float,
+    exact: bool = False,
 ) -> NDArray[np.float64]:
     """Equation 40: p0 / (f gamma alpha (Q - q0) ln phi), s.
 
-    It takes 1 - phi^-u for u ln phi (equation 39); `rem_exact_bound_s` does not.
+    Args:
+        p0: Drop probabilities to be reached, any shape.
+        gamma: Of the price of equation 38.
+        alpha: Likewise.
+        phi: p = 1 - phi^-u with the price u.
+        interval_s: 1 / f, s.
+        limit: Q, packets.
+        q_ref: q0, packets.
+        exact: Take phi^-u as it is, not for 1 - u ln phi (equation 39): the bound is higher then.
     """
-    rise = gamma * alpha * (limit - q_ref) * np.log(phi)
-    return np.asarray(p0 * np.float64(interval_s) / rise)
-
-
-def rem_exact_bound_s(
-    p0: FloatOrArray,
-    *,
-    gamma: float,
-    alpha: float,
-    phi: float,
-    interval_s: float,
-    limit: float,
-    q_ref: float,
-) -> NDArray[np.float64]:
-    """The time until 1 - phi^-u = p0 with the price of equation 38: above `rem_bound_s`, s."""
-    needed = -np.log1p(-np.asarray(p0)) / np.log(phi)
-    return np.asarray(needed * interval_s / (gamma * alpha * (limit - q_ref)))
+    needed = -np.log1p(-np.asarray(p0)) if exact else np.asarray(p0)
+    return np.asarray(needed * interval_s / (gamma * alpha * (limit - q_ref) * np.log(phi)))

@@ -21,8 +21,12 @@ from sluicegate.errors import SluiceError
 from sluicegate.files import write_whole
 
 _RUNS = "runs"
-# what differs is told by the first of these that does
 _VERSIONS = ("format", "sluicegate", "build")
+# fields whose values are short
+_TOLD = (
+    *("title", "discipline", "disciplines", "world", "seed"),
+    *("paths", "points", "method", "axes", "score", "constraints"),
+)
 # so many files of one process become one
 _MOST_PARTS = 64
 
@@ -111,7 +115,8 @@ class Folder:
             self.write(self.about_name, json.dumps(about, indent=1) + "\n")
             return
         known = self.about()
-        for name in (*_VERSIONS, *about):
+        # what differs is told by the first that does; the build does with the world, too
+        for name in ("format", "sluicegate", *(each for each in about if each != "build"), "build"):
             if known.get(name) != about[name]:
                 raise SluiceError(
                     f"{self.path} {_difference(self.what, name, known, about)}; choose another "
@@ -170,7 +175,7 @@ def _difference(of: str, name: str, known: Mapping[str, Any], about: Mapping[str
     if name in _VERSIONS:
         what = "sluicegate" if name == "sluicegate" else "the format of results"
         return f"has results of another version of {what}: {known.get(name)}, here {about[name]}"
-    if name in ("paths", "points", "method", "disciplines", "axes", "score", "constraints", "seed"):
+    if name in _TOLD:
         return f"has results of another {of}: {name} = {known.get(name)}, here {about[name]}"
     return f"has results of another {of}, with other {'values' if name == 'values' else name}"
 

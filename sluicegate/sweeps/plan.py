@@ -73,15 +73,8 @@ class Plan:
         """Plan a sweep; see `sluicegate.sweep`.
 
         Raises:
-            SluiceError: If a world cannot run the scenario several times side by side, or as
-                `variables` and `points`.
+            SluiceError: As `variables` and `points`.
         """
-        for world in worlds:
-            if not world.side_by_side:
-                raise SluiceError(
-                    f"world = {world.name} measures in real time: runs side by side would disturb "
-                    "each other"
-                )
         found = variables(vary)
         seed: int = scenario.seed  # type: ignore[attr-defined]
         paths = [path for each in found for path in each.paths]

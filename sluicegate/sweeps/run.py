@@ -70,8 +70,9 @@ def sweep(
             second ones, and so on. `latin-hypercube`: random points that fill all ranges evenly,
             drawn with the scenario's seed.
         points: How many points a Latin hypercube has.
-        world: As in `sluicegate.compare`; one whose runs do not disturb each other.
-        workers: Processes that make the runs; if None, all cores, but for what takes a second.
+        world: As in `sluicegate.compare`.
+        workers: Processes that make the runs; if None, all cores, but for what takes a second, and
+            for the gate, whose runs would disturb each other.
         dask: Address of a Dask scheduler whose workers make the runs instead.
         shard: (k, n): make only the k-th of n parts of the runs, k from 1 on.
         report: Whether to write the page `report.html` into the folder, again and again.
@@ -92,7 +93,12 @@ def sweep(
     number, of = shard
     if not 1 <= number <= of:
         raise SluiceError(f"shard = {number}/{of} must be k/n with k from 1 to n")
-    plan = Plan.of(scenario, chosen_worlds(scenario, world), vary, method, points)
+    worlds = chosen_worlds(scenario, world)
+    for each in worlds:
+        if not each.side_by_side:
+            _check_alone(each, workers, dask)
+            workers = 1
+    plan = Plan.of(scenario, worlds, vary, method, points)
     folder = Folder(out)
     tasks = plan.tasks()
     plan.check(tasks)
@@ -116,6 +122,16 @@ def sweep(
             campaign.make(waiting, made, threads)
     campaign.end()
     return found
+
+
+def _check_alone(world: AnyWorld, workers: int | None, dask: str | None) -> None:
+    """Refuse several runs at a time where they would disturb each other."""
+    asked = f"dask = {dask}" if dask is not None else f"workers = {workers}"
+    if dask is not None or workers not in (None, 1):
+        raise SluiceError(
+            f"{asked}: world = {world.name} measures in real time, one run after the other: "
+            "leave it out"
+        )
 
 
 def _cores() -> int:

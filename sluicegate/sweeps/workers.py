@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
+import os
 import signal
+import threading
+import time
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from concurrent.futures import BrokenExecutor, CancelledError, Executor, Future
@@ -16,6 +20,8 @@ from sluicegate.sweeps.work import Done, Job, work
 # how often processes may end in a row without any result
 _MOST_BREAKS = 3
 _CONNECT_S = 10
+# how often a worker process looks whether it is still wanted
+_LOOK_S = 1.0
 
 
 class Workers(ABC):
@@ -76,7 +82,9 @@ class Processes(Workers):
 
         # a worker that polars or BLAS gave a thread for every core would disturb the others
         env = dict.fromkeys(("POLARS_MAX_THREADS", "OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS"), "1")
-        self._pool: Executor = ProcessPoolExecutor(self.size, env=env)
+        self._pool: Executor = ProcessPoolExecutor(
+            self.size, env=env, initializer=_end_with, initargs=(os.getpid(),)
+        )
 
     def submit(self, job: Job) -> Future[Done]:
         """Give it to whichever process is free."""
@@ -109,6 +117,17 @@ class Processes(Workers):
         """End all processes, whatever they do."""
         pool: Any = self._pool
         pool.shutdown(kill_workers=True)
+
+
+def _end_with(parent: int) -> None:
+    """Have this process end when its parent has, which kill -9 lets tell nobody."""
+
+    def look() -> None:
+        while os.getppid() == parent:
+            time.sleep(_LOOK_S)
+        os._exit(1)
+
+    threading.Thread(target=look, daemon=True).start()
 
 
 class Dask(Workers):
@@ -145,14 +164,40 @@ class Dask(Workers):
 @contextmanager
 def here_or_beside(size: int) -> Iterator[Workers]:
     """This process if there is work for one only, or processes beside it."""
-    if size == 1:
-        yield Here()
+    with _terminated_as_by_ctrl_c():
+        if size == 1:
+            yield Here()
+            return
+        workers = Processes(size)
+        try:
+            yield workers
+        finally:
+            workers.close()
+
+
+async def _connect(address: str) -> None:
+    """Connect to a scheduler, and no more; raises what comes if that cannot be."""
+    from distributed.comm.core import connect
+    from distributed.security import Security
+
+    settings: Any = Security()  # type: ignore[no-untyped-call]
+    known = settings.get_connection_args("client")
+    comm: Any = await connect(address, timeout=_CONNECT_S, **known)  # type: ignore[no-untyped-call]
+    await comm.close()
+
+
+@contextmanager
+def _terminated_as_by_ctrl_c() -> Iterator[None]:
+    """Let SIGTERM, by which batch systems end a job, do what Ctrl-C does: keep what is finished."""
+    is_free = signal.getsignal(signal.SIGTERM) is signal.SIG_DFL
+    if not is_free or threading.current_thread() is not threading.main_thread():
+        yield
         return
-    workers = Processes(size)
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
-        yield workers
+        yield
     finally:
-        workers.close()
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)
 
 
 @contextmanager
@@ -170,12 +215,15 @@ def on_cluster(address: str) -> Iterator[Workers]:
         ) from error
     # what it says of a lost connection would hide what we say
     logging.getLogger("distributed").setLevel(logging.CRITICAL)
-    connect: Any = distributed.Client  # whose types are not told
     try:
+        # a client that finds nobody shows its own end, half a minute later
+        asyncio.run(_connect(address))
+        connect: Any = distributed.Client  # whose types are not told
         client = connect(address, timeout=_CONNECT_S, set_as_default=False)
-    except (OSError, ValueError) as error:
+    except Exception as error:  # whatever it is: a stranger there answers anything
         raise SluiceError(f"--dask {address}: no scheduler answers there") from error
     try:
-        yield Dask(client, address)
+        with _terminated_as_by_ctrl_c():
+            yield Dask(client, address)
     finally:
         client.close(timeout=_CONNECT_S)

@@ -28,14 +28,9 @@ def pi_star_gain(n_min: float, r_max: float) -> float:
     return a - b
 
 
-def rem_bound_s(p0: FloatArray, limit: int = LIMIT) -> FloatArray:
-    """Equation 40: the same of REM, s."""
-    return bounds.rem_bound_s(p0, interval_s=REM_S, limit=limit, q_ref=Q_REF, **REM)
-
-
-def rem_exact_bound_s(p0: FloatArray, limit: int = LIMIT) -> FloatArray:
-    """The same without equation 39's approximation, s."""
-    return bounds.rem_exact_bound_s(p0, interval_s=REM_S, limit=limit, q_ref=Q_REF, **REM)
+def rem_bound_s(p0: FloatArray, limit: int = LIMIT, *, exact: bool = False) -> FloatArray:
+    """Equation 40, or the same without equation 39's approximation: the same of REM, s."""
+    return bounds.rem_bound_s(p0, interval_s=REM_S, limit=limit, q_ref=Q_REF, exact=exact, **REM)
 
 
 def r_max_s(flows: float) -> float:

@@ -228,7 +228,7 @@ def _bound_rows() -> Iterator[Row]:
             number = 40 if name == "REM" else 34
             bound_s = float(bounds.bound_s(name, flows, p0))
             yield Row(case, f"bound (s), {name} (eq. {number})", None, bound_s, None)
-        exact_s = float(bounds.rem_exact_bound_s(p0))
+        exact_s = float(bounds.rem_bound_s(p0, exact=True))
         yield Row(case, "bound (s), REM without eq. 39's approximation", None, exact_s, None)
 
 
@@ -246,7 +246,7 @@ def plots(records: Records) -> Iterator[Plot]:
     curves = {
         "PI (34)": bounds.pi_bound_s(p0),
         "REM (40)": bounds.rem_bound_s(p0),
-        "REM, exact exponential": bounds.rem_exact_bound_s(p0),
+        "REM, exact exponential": bounds.rem_bound_s(p0, exact=True),
         "PI*, N- = 100 (34)": bounds.pi_bound_s(p0, bounds.pi_star_gain(100, 0.45)),
         "PI*, N- = 1000 (34)": bounds.pi_bound_s(p0, bounds.pi_star_gain(1000, 0.9)),
     }
