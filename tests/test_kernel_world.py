@@ -103,6 +103,27 @@ def test_a_twin_has_the_same_parameters(discipline, words):
     assert twin(*with_discipline(**discipline)) == words
 
 
+def test_a_long_fq_codel_has_the_memory_for_its_limit():
+    asked, discipline = with_discipline(aqm="codel", scheduler="fq", victim="front")
+    words = twin(asked.replace({"queue.limit": 10_000}), discipline)
+    assert words.endswith("noecn memory_limit 40960000")
+
+
+def test_linux_has_no_room_for_every_limit():
+    asked, discipline = with_discipline(aqm="drop_tail", scheduler="sfq")
+    assert twin(asked.replace({"queue.limit": 127}), discipline).startswith("sfq limit 127 depth")
+    with pytest.raises(SluiceError, match=r"queue\.limit = 128 must be at most 127: a flow in"):
+        twin(asked.replace({"queue.limit": 128}), discipline)
+    # w is 2^-9: 2796 packets of 1500 bytes are the most below 2^22
+    for max_th, has_room in ((2796, True), (2797, False)):
+        asked, discipline = with_discipline(aqm="red", params={**RED, "max_th": max_th})
+        if has_room:
+            assert f"max {max_th * 1500}" in twin(asked, discipline)
+        else:
+            with pytest.raises(SluiceError, match=rf"max_th = {max_th} with w = 0\.002 is too"):
+                twin(asked, discipline)
+
+
 @pytest.mark.parametrize(
     ("discipline", "told"),
     [

@@ -47,6 +47,12 @@ _FIXED: Mapping[str, Mapping[str, Value]] = {
 _PIE_SCALE = 16
 # of RED's weight: the powers that tc tries, and how far from one a scenario's may be
 _MOST_LOG, _MOST_OFF = 31, 0.05
+# a threshold times the inverse of the weight has fewer bits (include/net/red.h: red_check_params)
+_RED_BITS = 32
+# packets that a flow of sfq may have (net/sched/sch_sfq.c: SFQ_MAX_DEPTH)
+_SFQ_DEPTH = 127
+# of fq_codel: its own limit of memory, and what a packet of an Ethernet takes at the most
+_FQ_CODEL_MEMORY, _PACKET_MEMORY = 32 << 20, 4096
 _US = 1e6
 
 
@@ -114,6 +120,11 @@ class _Words:
     def _drop_tail(self) -> str:
         scheduler = self._discipline.scheduler
         if isinstance(scheduler, Sfq):
+            if self._limit > _SFQ_DEPTH:
+                raise SluiceError(
+                    f"queue.limit = {self._limit} must be at most {_SFQ_DEPTH}: "
+                    "a flow in Linux's sfq has no more packets"
+                )
             # a power of two; and what a flow may have of the limit
             divisor = 1 << round(math.log2(scheduler.queues))
             return (
@@ -131,7 +142,7 @@ class _Words:
 
     def _red_in_bytes(self, *, adaptive: bool) -> str:
         size = self._packet_bytes
-        least, most = (round(self._number(name) * size) for name in ("min_th", "max_th"))
+        least, most = self._thresholds(size)
         return (
             f"red limit {self._limit * size} min {least} max {most} avpkt {size} "
             f"burst {self._burst()} bandwidth {self._kbit()}kbit "
@@ -139,7 +150,7 @@ class _Words:
         )
 
     def _choke(self) -> str:
-        least, most = (round(self._number(name)) for name in ("min_th", "max_th"))
+        least, most = self._thresholds(1)
         return (
             f"choke limit {self._limit} min {least} max {most} avpkt {self._packet_bytes} "
             f"burst {self._burst()} bandwidth {self._kbit()}kbit "
@@ -149,16 +160,39 @@ class _Words:
     def _kbit(self) -> int:
         return round(self._scenario.topology.rate_bps / 1e3)  # type: ignore[union-attr]
 
-    def _burst(self) -> int:
-        """What makes `tc` choose the weight, which is a power of 1/2 in Linux.
+    def _thresholds(self, unit: int) -> tuple[int, int]:
+        """`min_th` and `max_th`, in so many of what the qdisc counts for each packet.
 
         Raises:
-            SluiceError: If it is not near to one, or if nothing makes `tc` choose it.
+            SluiceError: If Linux has no room for them.
+        """
+        least, most = (round(self._number(name) * unit) for name in ("min_th", "max_th"))
+        if most.bit_length() + self._weight_log() >= _RED_BITS:
+            raise SluiceError(
+                f"max_th = {self._number('max_th'):g} with w = {self._number('w'):g} is too large "
+                f"for Linux: {most} / w must be below 2^{_RED_BITS - 1}"
+            )
+        return least, most
+
+    def _weight_log(self) -> int:
+        """The weight, which is a power of 1/2 in Linux.
+
+        Raises:
+            SluiceError: If it is not near to one.
         """
         w = self._number("w")
-        wanted = min(max(1, round(-math.log2(w))), _MOST_LOG) if w else _MOST_LOG
-        if abs(w / 0.5**wanted - 1) > _MOST_OFF:
-            raise SluiceError(f"w = {w:g} must be a power of 1/2, as in Linux: {0.5**wanted:g}")
+        log = min(max(1, round(-math.log2(w))), _MOST_LOG) if w else _MOST_LOG
+        if abs(w / 0.5**log - 1) > _MOST_OFF:
+            raise SluiceError(f"w = {w:g} must be a power of 1/2, as in Linux: {0.5**log:g}")
+        return log
+
+    def _burst(self) -> int:
+        """What makes `tc` choose the weight.
+
+        Raises:
+            SluiceError: If nothing does.
+        """
+        w, wanted = self._number("w"), self._weight_log()
         least = self._number("min_th")
         for burst in range(1, 1 << 20):
             if (found := _weight_log(least, burst)) == wanted:
@@ -181,9 +215,11 @@ class _Words:
         times = f"target {self._us('target')} interval {self._us('interval')}"
         ecn = "ecn" if self._ecn else "noecn"
         if isinstance(scheduler, Fq):
+            memory = self._limit * _PACKET_MEMORY
             return (
                 f"fq_codel limit {self._limit} flows {scheduler.queues} "
                 f"quantum {scheduler.quantum_bytes} {times} {ecn}"
+                + (f" memory_limit {memory}" if memory > _FQ_CODEL_MEMORY else "")
             )
         return f"codel limit {self._limit} {times} {ecn}"
 
