@@ -12,7 +12,7 @@ from sluicegate.scenario import DatagramFlows, Dumbbell, NetworkScenario, Replay
 from sluicegate.testbed.check import congestion_controls
 from sluicegate.worlds.gate.refusals import of_flows, of_topology
 
-# the laboratory's processor does 10^9 instructions a second, and a packet takes some 50,000
+# the laboratory's processor does 10^9 instructions a second, and a packet takes some 80,000
 _MOST_PACKETS_PER_S = 10_000
 
 
