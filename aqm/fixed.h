@@ -85,18 +85,18 @@ static inline s64 fixed_mul(s64 a, s64 b)
 		return product < 0 ? FIXED_MIN : FIXED_MAX;
 	return (s64)product;
 #else
-	u32 negative = (a ^ b) < 0;
-	u64 low, high = fixed_wide(fixed_magnitude(a), fixed_magnitude(b), &low);
+	/* all ones if negative; no branch, each of which the BPF verifier follows both ways */
+	u64 negative = (u64)((a ^ b) >> 63);
+	u64 m = ((u64)a ^ (u64)(a >> 63)) - (u64)(a >> 63);
+	u64 n = ((u64)b ^ (u64)(b >> 63)) - (u64)(b >> 63);
+	u64 m0 = (u32)m, m1 = m >> 32, n0 = (u32)n, n1 = n >> 32;
+	u64 upper = m1 * n1, middle = m1 * n0 + m0 * n1;
 	/* a tie goes up: a negative product rounds its magnitude down */
-	u64 rounded = low + ((1ULL << 31) - negative);
+	u64 rounded = (upper << 32) + middle + ((m0 * n0 + (1ULL << 31) + negative) >> 32);
 
-	high += rounded < low;
-	if (high >> 32)
+	if (upper >> 31 || (middle | rounded) >> 63)
 		return negative ? FIXED_MIN : FIXED_MAX;
-	rounded = (high << 32) | (rounded >> 32);
-	if (negative)
-		return rounded > 1ULL << 63 ? FIXED_MIN : (s64)(0 - rounded);
-	return rounded >> 63 ? FIXED_MAX : (s64)rounded;
+	return (s64)((rounded ^ negative) - negative);
 #endif
 }
 

@@ -8,6 +8,7 @@ Needs the laboratory's kernel: sluice lab --fetch.
 """
 
 import json
+import math
 import re
 import subprocess
 import sys
@@ -46,19 +47,18 @@ def lab():
 
 
 def verify():
-    """What the verifier says of each AQM's qdisc, and that each passes a packet."""
-    script = "modprobe -a dummy\nip link add out type dummy\nip link set out up\n"
-    files = {}
+    """What the verifier says of each AQM's qdisc, with one queue and with flow queues."""
+    script, files = "", {}
     for number, aqm in enumerate(sg.aqms()):
-        files[f"lab/{aqm}.o"] = compiled(aqm)
-        script += (
-            f"sluiced qdisc install k{number} --aqm {aqm} --rate 10e6 --limit 100 "
-            f"--object /lab/{aqm}.o\n"
-        )
+        for scheduler in ("fifo", "fq"):
+            files[f"lab/{aqm}.{scheduler}"] = compiled(aqm, flow_queues=scheduler == "fq")
+            script += (
+                f"sluiced qdisc install {scheduler}{number} --aqm {aqm}:scheduler={scheduler} "
+                f"--rate 10e6 --limit 100 --object /lab/{aqm}.{scheduler}\n"
+            )
     linux = lab()
-    programs, modules = ["ip", "tc", sluiced()], ["dummy"]
-    booted = image.build(linux, script, programs=programs, modules=modules, files=files)
-    result = machine.run(linux, booted)
+    booted = image.build(linux, script, programs=[sluiced()], files=files)
+    result = machine.run(linux, booted, patience_s=3000)
     print((result.stdout + result.stderr).decode(), end="")
     return result.stdout.decode().splitlines()
 
@@ -96,26 +96,52 @@ load() {{ /lab/load 15 1000 >/out/$1; tc -s qdisc show dev out >/out/$1.qdisc; }
 install() {{
     sluiced qdisc install $1 --aqm $2 --rate $RATE --limit $3 --object /lab/${{2%%:*}}.o $4
 }}
+daemon() {{
+    sluiced run --backend kernel --interface out --object /lab/$1.o --scenario /lab/$1.toml \\
+        --json /tmp/$1.json >/tmp/told 2>&1 &
+    until grep -q ^ready /tmp/told; do kill -0 $!; sleep 0.1; done
+    load $2
+    kill $!
+    wait $!
+}}
 # the first seconds after the boot have work of their own
 sleep 5
 load none
 """
 COST_RATE_BPS = 100e6
 UNDER = f"tbf rate {COST_RATE_BPS:.0f}bit burst 3200 limit 100000000"
+WHOSE = ("ours", "kernel", "daemon")
+
+
+def scenario(own):
+    """A discipline and the link that it is measured on, as `sluiced run` takes them."""
+    aqm, _, params = own.aqm.partition(":")
+    values = (each.split("=") for each in filter(None, params.split(",")))
+    words = (f"{name} = {value if value[0].isdigit() else repr(value)}" for name, value in values)
+    return (
+        f"duration_s = 10\nqueue = {{ limit = {own.limit} }}\n"
+        f'[topology]\nkind = "dumbbell"\nrate_bps = {COST_RATE_BPS:g}\ndelay_s = 0.01\n'
+        'client_delays_s = [0.001]\nserver_delay_s = 0.001\n[[flows]]\nkind = "tcp"\ncount = 1\n'
+        f'[[disciplines]]\naqm = "{aqm}"\nparams = {{ {", ".join(words)} }}\n'
+    )
 
 
 def cost():
     """Instructions per packet that a qdisc adds to a path without one.
 
-    15,000 datagrams of 1042 bytes in a second, 125 Mbit/s: shaped to 100 Mbit/s by our qdisc, or by
-    tbf with the kernel's below it; and not shaped, before an interface that takes everything.
+    15,000 datagrams of 1042 bytes in a second, 125 Mbit/s: shaped to 100 Mbit/s by our qdisc, alone
+    or with `sluiced run`, or by tbf with the kernel's below it; and not shaped, before an interface
+    that takes everything.
     """
     linux = lab()
     files = {"lab/load": load_program()}
     script = COST.format(modules="dummy sch_tbf sch_red sch_codel sch_pie")
     script += f"RATE={COST_RATE_BPS:g}\n"
     for name, (own, kernels) in PAIRS.items():
-        files[f"lab/{own.aqm.split(':')[0]}.o"] = compiled(own.aqm)
+        aqm = own.aqm.split(":")[0]
+        files[f"lab/{aqm}.o"] = compiled(own.aqm)
+        files[f"lab/{aqm}.toml"] = scenario(own).encode()
+        script += f"daemon {aqm} {name}.shaped.daemon\n"
         for shaped in (True, False):
             of = f"{name}.{'shaped' if shaped else 'unshaped'}"
             flag = "" if shaped else "--unshaped"
@@ -141,30 +167,26 @@ def cost():
     result = machine.run(linux, booted, patience_s=3000)
     if result.status:
         sys.exit(result.stderr.decode())
-    sent, without = (int(number) for number in result.files["none"].split())
-    print(f"without a qdisc: {without / sent:.0f} instructions per packet, all in all")
-    print(f"{'':18}{'ours':>6}{'kernel':>8}{'ratio':>7}{'  of the whole path':>10}   dropped")
+    packets, without = (int(number) for number in result.files["none"].split())
+    print(f"without a qdisc: {without / packets:.0f} instructions per packet, all in all")
+    print(f"{'':18}{'ours':>6}{'kernel':>8}{'daemon':>8}{'ratios':>13}   dropped")
     rows = {}
     for name in PAIRS:
         for how in ("shaped", "unshaped"):
-            took, dropped = [], []
-            for whose in ("ours", "kernel"):
+            took, dropped = {}, {}
+            for whose in WHOSE if how == "shaped" else WHOSE[:2]:
                 sent, instructions = map(int, result.files[f"{name}.{how}.{whose}"].split())
-                took.append(instructions / sent)
+                took[whose] = instructions / sent - without / packets
                 told = result.files[f"{name}.{how}.{whose}.qdisc"]
-                dropped.append(int(re.findall(rb"dropped (\d+)", told)[-1]))
-            ours, kernels = (each - without / sent for each in took)
-            rows[f"{name} {how}"] = {
-                "ours": ours,
-                "kernel": kernels,
-                "path": took,
-                "dropped": dropped,
-            }
+                dropped[whose] = int(re.findall(rb"dropped (\d+)", told)[-1])
+            rows[f"{name} {how}"] = {"beyond": took, "dropped": dropped}
+            ratios = [took[whose] / took["kernel"] for whose in took if whose != "kernel"]
             print(
-                f"{name + ' ' + how:18}{ours:6.0f}{kernels:8.0f}{ours / kernels:7.2f}"
-                f"{took[0] / took[1]:10.3f}   {dropped}"
+                f"{name + ' ' + how:18}{took['ours']:6.0f}{took['kernel']:8.0f}"
+                f"{took.get('daemon', math.nan):8.0f}"
+                f"{'  '.join(f'{each:.2f}' for each in ratios):>13}   {list(dropped.values())}"
             )
-    return {"without": without / sent, "rows": rows}
+    return {"without": without / packets, "rows": rows}
 
 
 def load_program():

@@ -1,6 +1,9 @@
 """The worlds `kernel` and `twin`: what is run is skipped where there is no laboratory."""
 
 import json
+import os
+import pickle
+import re
 import subprocess
 import sys
 
@@ -9,15 +12,18 @@ import pytest
 
 import sluicegate as sg
 from sluicegate.errors import SluiceError
-from sluicegate.lab import kernel
-from sluicegate.lab.bottleneck import compiled
+from sluicegate.lab import image, kernel, machine, python
+from sluicegate.lab.bottleneck import compiled, sluiced
 from sluicegate.lab.check import missing_to_run
+from sluicegate.lab.testbed import INSIDE
 from sluicegate.scenario import NetworkScenario
 from sluicegate.testbed.check import missing, namespace_needs
+from sluicegate.testbed.here import missing_here
 from sluicegate.testbed.job import Seen
 from sluicegate.testbed.packets import PACKET
 from sluicegate.testbed.run import entrance
-from sluicegate.worlds import Kernel
+from sluicegate.worlds import Kernel, Twin
+from sluicegate.worlds.kernel.own import own
 from sluicegate.worlds.kernel.plan import Layer, lab_plan
 from sluicegate.worlds.kernel.seen import LinkSeen
 from sluicegate.worlds.twin.qdisc import twin
@@ -260,6 +266,38 @@ def test_a_congestion_control_that_the_kernel_lacks_is_told_with_those_it_has():
         sg.compare(scenario(), world=Kernel(congestion_control="none"))
 
 
+def test_what_this_machine_lacks_for_here_is_told_with_what_brings_it():
+    lacks = missing_here(ours=True)
+    assert all(re.fullmatch(r"--here: .+: .+", line) for line in lacks.splitlines())
+    if not lacks:
+        pytest.skip("this machine lacks nothing")
+    found = scenario()
+    with pytest.raises(SluiceError, match=re.escape(lacks)):
+        sg.compare(found, world=Kernel(here=True))
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="as root")
+def test_a_kernel_without_bpf_qdiscs_is_told_by_all_that_would_use_one():
+    words = "this kernel has no BPF qdiscs: they need Linux 6.16 or newer with CONFIG_NET_SCH_BPF"
+    if words not in missing_here(ours=True):
+        pytest.skip("this kernel has them, or sluiced is built without BPF")
+    assert words not in missing_here(ours=False)
+    queue = ["--aqm", "drop_tail", "--rate", "1e6", "--limit", "10"]
+    for command in (["qdisc", "install", "mine"], ["run", "--backend", "kernel"]):
+        more = ["--interface", "lo"] if command[0] == "run" else []
+        done = subprocess.run(
+            [sluiced(), *command, *more, *queue], capture_output=True, text=True, check=False
+        )
+        assert done.returncode == 2
+        assert words in done.stderr
+
+
+@needs_lab
+def test_a_twin_whose_module_is_missing_is_told():
+    with pytest.raises(SluiceError, match=r"sch_nothing: Linux .* has no module of that name"):
+        sg.compare(scenario(), world=Twin(qdisc="nothing limit 10"))
+
+
 def test_the_laboratorys_python_is_the_same_bytes_in_every_process():
     code = (
         "import hashlib; from sluicegate.lab import archive, python; "
@@ -306,6 +344,43 @@ def test_marks_and_flow_queues_run_in_the_laboratory(tmp_path, monkeypatch):
     check_nothing_is_lost_between_counts(record, datagrams=False)
     assert record["mark_ratio"].value > 0.005
     assert record["loss_ratio"].value == 0
+
+
+HERE = """
+import pickle, threading
+from sluicegate.testbed.here import HereTestbed, missing_here
+
+print(missing_here(ours=True))
+with open("/lab/job", "rb") as file:
+    job, undo = pickle.load(file)
+done = HereTestbed(undo).run(job, seed=1, ended=threading.Event())
+with open("/out/outcome", "wb") as file:
+    pickle.dump(done, file)
+"""
+
+
+@needs_lab
+def test_what_runs_on_the_machine_itself_runs_on_that_of_the_laboratory():
+    """The way of --here, on a kernel that has what it takes; nothing is left behind."""
+    found = scenario(duration_s=1.0)
+    layer = own(found, found.disciplines[0], kind="sluice42")(1)
+    planned = lab_plan(found, found.disciplines[0], 0, layer, None)
+    linux = kernel.find()
+    booted = image.build(
+        linux,
+        "modprobe -a veth sch_netem sch_tbf sch_prio cls_u32\n"
+        f"{python.COMMAND} /lab/here.py && ls /sys/fs/bpf/sluice && sluiced qdisc show sluice42",
+        programs=["ip", "tc", "unshare", *layer.programs],
+        modules=["veth", "sch_netem", "sch_tbf", "sch_prio", "cls_u32"],
+        files=python.files("sluicegate.testbed.here", "sluicegate.testbed.bed", *INSIDE)
+        | {"lab/here.py": HERE.encode(), "lab/job": pickle.dumps((planned.job, layer.undo))},
+    )
+    result = machine.run(linux, booted)
+    assert result.stdout == b"\n", "nothing is missing, and no kind is left"
+    assert "sluice42: there is no kind of that name" in result.stderr.decode()
+    outcome = pickle.loads(result.files["outcome"])
+    assert len(outcome.seen[0].left) > 500
+    assert json.loads(outcome.router)["sent"] >= len(outcome.seen[0].left)
 
 
 def check_nothing_is_lost_between_counts(record, datagrams=True):

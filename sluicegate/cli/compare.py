@@ -16,6 +16,7 @@ from sluicegate.cli.progress import progress
 from sluicegate.cli.screen import console, write_json
 from sluicegate.comparison import Comparison
 from sluicegate.comparison import compare as run
+from sluicegate.errors import UsageError
 from sluicegate.record import methods, names
 from sluicegate.report.folder import write_report
 from sluicegate.report.tables import comparison_table
@@ -55,6 +56,13 @@ def compare(
     ] = True,
     decisions: options.Decisions = None,
     fresh: options.Fresh = False,
+    here: Annotated[
+        bool,
+        typer.Option(
+            "--here",
+            help="The worlds kernel and twin: on this machine's own kernel, as root, in real time.",
+        ),
+    ] = False,
 ) -> None:
     """Compare disciplines on one scenario: a table here, and a report with plots to open.
 
@@ -71,7 +79,10 @@ def compare(
     )
     chosen = options.scenario(scenario, changed)
     kinds = [world_class(name) for name in world or []] or of_scenario(chosen)[:1]
-    worlds = [each() for each in kinds]
+    able = [each for each in kinds if hasattr(each, "here")]
+    if here and not able:
+        raise UsageError("--here is for the worlds kernel and twin: --world kernel")
+    worlds = [each(**({"here": here} if each in able else {})) for each in kinds]
     if decisions is not None:
         worlds = [each.logged(decisions) for each in worlds]
     show(chosen, worlds, out if report else None, json, figures, threads=threads, fresh=fresh)

@@ -6,7 +6,7 @@ import hashlib
 import pickle
 import subprocess
 import threading
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -19,7 +19,7 @@ from sluicegate.testbed.job import Job, Outcome, QdiscJob
 from sluicegate.testbed.packets import FRAME_BYTES
 
 # what they import later, too
-_PYTHON = (
+INSIDE = (
     "sluicegate.lab.inside",
     "runpy",
     "multiprocessing.connection",
@@ -53,9 +53,8 @@ class LabTestbed:
         *,
         programs: Iterable[str],
         modules: Iterable[str],
-        files: Mapping[str, bytes],
     ) -> LabTestbed:
-        """Programs, modules and files besides those of the hosts: see `image.build`."""
+        """Programs and modules besides those of the hosts: see `image.build`."""
         every = [*_MODULES, *modules]
         script = _SCRIPT.format(modules=" ".join(every), python=python.COMMAND)
         built = image.build(
@@ -63,7 +62,7 @@ class LabTestbed:
             script,
             programs=[*_PROGRAMS, *programs],
             modules=every,
-            files=python.files(*_PYTHON) | dict(files),
+            files=python.files(*INSIDE),
         )
         return cls(kernel, built)
 

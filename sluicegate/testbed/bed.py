@@ -18,13 +18,11 @@ from typing import Any
 
 from sluicegate.errors import SluiceError
 from sluicegate.testbed.host import main as main_of_host
-from sluicegate.testbed.job import HostJob, Job, Outcome, QdiscJob
+from sluicegate.testbed.job import FOLDER, HostJob, Job, Outcome, QdiscJob
 from sluicegate.testbed.links import command, forward, lay_link, name_namespace
 from sluicegate.testbed.qdiscs import Qdiscs
 from sluicegate.testbed.router import Router, rules
 
-# a file system of this namespace: it goes with the bed
-_FOLDER = Path("/run")
 _SETTLE_NS = 200_000_000
 _BETWEEN_NEWS_S = 0.5
 
@@ -61,7 +59,7 @@ def run(job: Job, tell: Callable[[float], None]) -> Outcome:
     Raises:
         SluiceError: If it cannot be done, with the reason.
     """
-    command("mount", "-t", "tmpfs", "tmpfs", str(_FOLDER))
+    command("mount", "-t", "tmpfs", "tmpfs", FOLDER)
     hosts = [_Host(each) for each in job.hosts]
     try:
         return _run(job, hosts, tell)
@@ -83,7 +81,7 @@ def _run(job: Job, hosts: Sequence[_Host], tell: Callable[[float], None]) -> Out
     elif job.router is not None:
         for rule in rules(job.router):
             command(*rule)
-        router = Router(job.router, _FOLDER)
+        router = Router(job.router, Path(FOLDER))
     for host in hosts:
         host.hear()
     load = os.getloadavg()[0]

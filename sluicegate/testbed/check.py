@@ -69,6 +69,19 @@ def ipv6_need() -> Need:
     )
 
 
+def qdisc_need() -> Need:
+    """What delays and shapes where qdiscs are the router."""
+    add = "tc qdisc add dev lo root"
+    shaper = "tbf rate 1mbit burst 2000 limit 2000"
+    return Need(
+        "the qdiscs netem and tbf",
+        _why_not(
+            "sh", "-c", f"{add} netem delay 1ms && tc qdisc del dev lo root && {add} {shaper}"
+        ),
+        "modprobe -a sch_netem sch_tbf",
+    )
+
+
 def daemon_needs(ipv6: bool = False) -> list[Need]:
     """What the daemon as the router needs besides."""
     name = firewall(ipv6)

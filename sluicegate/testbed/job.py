@@ -6,7 +6,7 @@ or count from the start of the run.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -16,6 +16,8 @@ from numpy.typing import NDArray
 Side = Literal["clients", "servers"]
 SIDES: tuple[Side, Side] = ("clients", "servers")
 
+# a file system of the testbed's own: it goes with it
+FOLDER = "/run"
 # a flow is known to its receiver by the port that it comes from
 FIRST_PORT = 2000
 STREAM_PORT = 1000
@@ -159,6 +161,7 @@ class QdiscJob:
 
     Attributes:
         before: Commands that lay them.
+        files: What these commands read, by names: they are in `FOLDER` of the testbed.
         towards: Of which links it is seen what happens to the packets.
         looks_ns: Between two looks at how much waits before them.
         places: Packets that there is room for in each log.
@@ -168,6 +171,7 @@ class QdiscJob:
     """
 
     before: Sequence[Sequence[str]]
+    files: Mapping[str, bytes]
     towards: Sequence[Side]
     looks_ns: int
     places: int

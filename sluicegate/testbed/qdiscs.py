@@ -7,10 +7,11 @@ import tempfile
 import threading
 import time
 from collections.abc import Sequence
+from pathlib import Path
 
 import numpy as np
 
-from sluicegate.testbed.job import QdiscJob, Seen, Side, across
+from sluicegate.testbed.job import FOLDER, QdiscJob, Seen, Side, across
 from sluicegate.testbed.links import command
 from sluicegate.testbed.packets import PacketLog
 
@@ -27,6 +28,8 @@ class Qdiscs:
             SluiceError: If a command fails, with what it said.
         """
         self._after = job.after
+        for name, content in job.files.items():
+            Path(FOLDER, name).write_bytes(content)
         for words in job.before:
             command(*words)
         self._logs = [

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import threading
 from collections.abc import Callable, Sequence
@@ -16,6 +17,7 @@ from sluicegate import _engine, store
 from sluicegate.errors import InterruptError
 from sluicegate.lab.testbed import LabTestbed
 from sluicegate.scenario import DatagramFlows, Discipline, NetworkScenario, ReplayFlows
+from sluicegate.testbed.here import HereTestbed
 from sluicegate.worlds.gate.counts import Flows, replication
 from sluicegate.worlds.gate.outcome import Replication
 from sluicegate.worlds.kernel.plan import LayerOf, lab_plan
@@ -39,6 +41,7 @@ def measure(
     *,
     world: str,
     congestion_control: str | None = None,
+    here: bool = False,
     threads: int | None = None,
     watch: Watch | None = None,
     fresh: bool = False,
@@ -46,8 +49,10 @@ def measure(
     """Measure one discipline on a scenario; each replication is a boot of its own.
 
     As many laboratories run at once as there are threads; the result does not depend on that. A
-    finished run is kept in the store. Ctrl-C ends the runs; the replications that are finished by
-    then, without a gap, are returned in a record that says `interrupted`.
+    finished run is kept in the store. On this machine itself, in real time, one replication
+    follows the other, and nothing is kept: no run is the same twice. Ctrl-C ends the runs; the
+    replications that are finished by then, without a gap, are returned in a record that says
+    `interrupted`.
 
     Args:
         scenario: What to run.
@@ -56,6 +61,7 @@ def measure(
         world: What the record calls the world.
         congestion_control: Of all TCP flows, any that the laboratory's kernel has; None: as the
             scenario says.
+        here: On this machine, not in the laboratory.
         threads: Laboratories at once; as many as cores if None.
         watch: Called with the replications that are finished, and with all.
         fresh: Run again even if the store has the run.
@@ -65,18 +71,24 @@ def measure(
         InterruptError: If Ctrl-C came before a replication was finished.
     """
     layers = [layer_of(scenario.seed + number) for number in range(scenario.replications)]
-    bed = LabTestbed.of(
-        laboratory(),
-        programs=layers[0].programs,
-        modules=[*layers[0].modules, *_controls(scenario, congestion_control)],
-        files=layers[0].files,
-    )
+    bed: LabTestbed | HereTestbed
+    if here:
+        bed, threads, fresh = HereTestbed(layers[0].undo), 1, True
+    else:
+        bed = LabTestbed.of(
+            laboratory(),
+            programs=layers[0].programs,
+            modules=[*layers[0].modules, *_controls(scenario, congestion_control)],
+        )
     described = {
         "world": world,
         "version": version("sluicegate"),
         **scenario.described(discipline),
         "congestion_control": congestion_control,
         "qdisc": layers[0].words,
+        "files": {
+            name: hashlib.sha256(content).hexdigest() for name, content in layers[0].files.items()
+        },
         **bed.described,
     }
     identity = store.identity(described, __name__)
@@ -114,7 +126,7 @@ def measure(
         **{**vars(found), "replications": found.replications.drop(_UNKNOWN)},
         connections=pl.concat([looks for _, looks in runs]),
     )
-    if not record.interrupted:
+    if not record.interrupted and not here:
         store.keep(record)
     return record
 

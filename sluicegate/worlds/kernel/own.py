@@ -4,17 +4,29 @@ from __future__ import annotations
 
 from sluicegate.lab.bottleneck import compiled, sluiced
 from sluicegate.scenario import Discipline, NetworkScenario
-from sluicegate.testbed.job import SIDES
+from sluicegate.testbed.job import FOLDER, SIDES
 from sluicegate.testbed.links import NEAR
 from sluicegate.worlds.gate.plan import alone
 from sluicegate.worlds.kernel.plan import Layer, LayerOf
 
-_KIND = "sluice"
-_OBJECT, _SCENARIO = "lab/qdisc.o", "lab/scenario.toml"
+KIND = "sluice"
+_OBJECT, _SCENARIO = "qdisc.o", "scenario.toml"
 
 
-def own(scenario: NetworkScenario, discipline: Discipline) -> LayerOf:
+def own(
+    scenario: NetworkScenario,
+    discipline: Discipline,
+    *,
+    kind: str = KIND,
+    daemon: str = "sluiced",
+) -> LayerOf:
     """The discipline as what `sluiced qdisc install` gives to the kernel.
+
+    Args:
+        scenario: The link, and what holds for all disciplines.
+        discipline: Which discipline.
+        kind: Name of the kind of qdisc; the kernel has one of a name.
+        daemon: How `sluiced` is called.
 
     Raises:
         SluiceError: If there is no `sluiced`, or if the compiler refuses the AQM.
@@ -25,7 +37,7 @@ def own(scenario: NetworkScenario, discipline: Discipline) -> LayerOf:
         # the same bytes for the same replication, however many there are
         _SCENARIO: alone(scenario.replace(replications=1), discipline).encode(),
     }
-    install = ["sluiced", "qdisc", "install", _KIND, "--object", f"/{_OBJECT}"]
+    install = [daemon, "qdisc", "install", kind, "--object", f"{FOLDER}/{_OBJECT}"]
     marks = scenario.queue.ecn if discipline.ecn is None else discipline.ecn
     if marks:
         # the hosts, whose namespaces have their names
@@ -33,11 +45,12 @@ def own(scenario: NetworkScenario, discipline: Discipline) -> LayerOf:
 
     def layer(seed: int) -> Layer:
         return Layer(
-            words=_KIND,
+            words=kind,
             shapes=True,
             marks_behind=marks,
-            before=[[*install, "--scenario", f"/{_SCENARIO}", "--seed", str(seed)]],
-            after=["sluiced", "qdisc", "show", _KIND],
+            before=[[*install, "--scenario", f"{FOLDER}/{_SCENARIO}", "--seed", str(seed)]],
+            after=[daemon, "qdisc", "show", kind],
+            undo=[daemon, "qdisc", "remove", kind],
             programs=[sluiced()],
             files=files,
         )

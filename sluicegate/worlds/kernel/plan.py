@@ -30,9 +30,10 @@ class Layer:
         marks_behind: Whether it has packets marked behind the link, and counts them as overlimits.
         before: Commands that come first.
         after: A command whose output is kept; empty: none.
+        undo: A command that takes away what is left of it in a machine that goes on; empty: none.
         programs: What it needs of this machine's programs, as `image.build`.
         modules: Likewise of the kernel's modules.
-        files: Likewise of files.
+        files: What the commands read, by names: they are in the testbed's `FOLDER`.
     """
 
     words: str
@@ -40,6 +41,7 @@ class Layer:
     marks_behind: bool = False
     before: Sequence[Sequence[str]] = ()
     after: Sequence[str] = ()
+    undo: Sequence[str] = ()
     programs: Sequence[str] = ()
     modules: Sequence[str] = ()
     files: Mapping[str, bytes] = field(default_factory=dict)
@@ -62,6 +64,7 @@ def lab_plan(
     towards: tuple[Side, ...] = ("servers", "clients") if topology.two_way else ("servers",)
     router = QdiscJob(
         before=layer.before,
+        files=layer.files,
         towards=towards,
         looks_ns=_LOOKS_NS,
         places=0,

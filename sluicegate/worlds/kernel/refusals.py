@@ -9,9 +9,10 @@ from sluicegate.lab import kernel
 from sluicegate.lab.check import missing_to_run
 from sluicegate.lab.kernel import Kernel
 from sluicegate.scenario import DatagramFlows, Dumbbell, NetworkScenario, ReplayFlows
+from sluicegate.testbed.check import congestion_controls
 from sluicegate.worlds.gate.refusals import of_flows, of_topology
 
-# the laboratory's processor does 10^9 instructions a second, and a packet takes some 50,000
+# the laboratory's processor does 10^9 instructions a second, and a packet takes some 80,000
 _MOST_PACKETS_PER_S = 10_000
 
 
@@ -29,22 +30,29 @@ def laboratory() -> Kernel:
     return found
 
 
-def refuse(scenario: NetworkScenario, congestion_control: str | None, more: list[str]) -> None:
-    """Refuse what cannot be run in the laboratory.
+def refuse(
+    scenario: NetworkScenario, congestion_control: str | None, more: list[str], *, here: str | None
+) -> None:
+    """Refuse what cannot be run in the laboratory, or on this machine.
 
     Args:
         scenario: What is to be run.
         congestion_control: Of all TCP flows; None: as the scenario says.
         more: What is against the discipline.
+        here: What this machine lacks; None: it is to be run in the laboratory.
 
     Raises:
         SluiceError: A line for each reason, with the path of the field.
     """
-    linux = laboratory()
-    problems = [*of_topology(scenario, "the laboratory"), *more]
+    if here:
+        raise SluiceError(here)
+    place = "the laboratory" if here is None else "this machine"
+    problems = [*of_topology(scenario, place), *more]
+    known = laboratory().congestion_controls if here is None else congestion_controls()
     if isinstance(scenario.topology, Dumbbell):
-        problems += of_flows(scenario, congestion_control, linux.congestion_controls, False)
-        problems += _of_speed(scenario, scenario.topology.rate_bps)
+        problems += of_flows(scenario, congestion_control, known, False)
+        if here is None:
+            problems += _of_speed(scenario, scenario.topology.rate_bps)
     if problems:
         raise SluiceError("\n".join(problems))
 

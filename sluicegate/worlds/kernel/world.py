@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
+from sluicegate.lab.bottleneck import sluiced
 from sluicegate.scenario import Discipline, NetworkScenario
+from sluicegate.testbed.here import missing_here
 from sluicegate.worlds.gate.frames import gate_frames
 from sluicegate.worlds.gate.refusals import of_discipline
 from sluicegate.worlds.kernel.measure import measure
-from sluicegate.worlds.kernel.own import own
+from sluicegate.worlds.kernel.own import KIND, own
 from sluicegate.worlds.kernel.plan import LayerOf
 from sluicegate.worlds.kernel.record import KernelRecord
 from sluicegate.worlds.kernel.refusals import refuse
@@ -29,18 +32,22 @@ class Kernel(OneNetwork[KernelRecord]):
     """A Linux in virtual time, with its TCP and our disciplines as its qdiscs.
 
     Attributes:
-        congestion_control: Of all TCP flows, in place of the scenario's: any that the laboratory's
-            kernel has.
+        congestion_control: Of all TCP flows, in place of the scenario's: any that the kernel has.
+        here: On this machine's own kernel, as root and in real time, not in the laboratory.
     """
 
     name: ClassVar[str] = "kernel"
     column: ClassVar[str] = "in Linux"
 
     congestion_control: str | None = None
+    here: bool = False
+    ours: ClassVar[bool] = True
 
     def check(self, scenario: NetworkScenario, discipline: Discipline) -> None:
         """One router between clients and servers, and a discipline that can be a qdisc."""
-        refuse(scenario, self.congestion_control, list(self.against(scenario, discipline)))
+        here = missing_here(ours=self.ours) if self.here else None
+        against = list(self.against(scenario, discipline))
+        refuse(scenario, self.congestion_control, against, here=here)
 
     def against(self, scenario: NetworkScenario, discipline: Discipline) -> Iterator[str]:
         """Why a discipline cannot be a qdisc, with the path of the field."""
@@ -48,6 +55,8 @@ class Kernel(OneNetwork[KernelRecord]):
 
     def layer(self, scenario: NetworkScenario, discipline: Discipline) -> LayerOf:
         """The discipline as a qdisc."""
+        if self.here:
+            return own(scenario, discipline, kind=f"{KIND}{os.getpid()}", daemon=sluiced())
         return own(scenario, discipline)
 
     def cost(self, scenario: NetworkScenario) -> float:
@@ -64,13 +73,14 @@ class Kernel(OneNetwork[KernelRecord]):
         fresh: bool,
     ) -> KernelRecord:
         """Measure in the laboratory; see `sluicegate.worlds.kernel.measure`."""
-        tell(0, scenario.replications, "boots")
+        tell(0, scenario.replications, "starts" if self.here else "boots")
         return measure(
             scenario,
             discipline,
             self.layer(scenario, discipline),
             world=self.name,
             congestion_control=self.congestion_control,
+            here=self.here,
             threads=threads,
             watch=lambda done, total: tell(done, total, f"{done} of {total} runs"),
             fresh=fresh,
@@ -80,15 +90,16 @@ class Kernel(OneNetwork[KernelRecord]):
         """Runs, seconds and seed."""
         runs = f"{scenario.replications} run{'s' * (scenario.replications > 1)}"
         return (
-            f"measured in Linux, in {runs} of {scenario.duration_s:,g} s in virtual time, "
-            f"seed {scenario.seed}"
+            f"measured in Linux, in {runs} of {scenario.duration_s:,g} s in "
+            f"{'real' if self.here else 'virtual'} time, seed {scenario.seed}"
         )
 
     def notes(self, scenario: NetworkScenario, records: Sequence[KernelRecord]) -> list[str]:
         """Those of every network, and what is the kernel's and not the scenario's."""
+        where = "On this machine" if self.here else "In the laboratory"
         return [
             *super().notes(scenario, records),
-            f"In the laboratory TCP is that of Linux {records[0].run['kernel']}: only congestion "
+            f"{where} TCP is that of Linux {records[0].run['kernel']}: only congestion "
             "control, packet size, ECN, starts, stops and sizes are the scenario's. The links to "
             "the router have no rate.",
         ]

@@ -25,6 +25,7 @@ class Twin(Kernel):
 
     name: ClassVar[str] = "twin"
     column: ClassVar[str] = "Linux's own"
+    ours: ClassVar[bool] = False
 
     qdisc: str | None = None
 

@@ -1,0 +1,83 @@
+"""This machine's own kernel in place of the laboratory: in namespaces, in real time."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import threading
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+from sluicegate.errors import InterruptError
+from sluicegate.testbed.check import missing, namespace_needs, qdisc_need
+from sluicegate.testbed.job import Job, Outcome
+from sluicegate.testbed.router import program
+from sluicegate.testbed.run import run
+
+_MISSING, _MEND = "missing  ", "mend: "
+
+
+@dataclass(frozen=True)
+class HereTestbed:
+    """The testbed on this machine.
+
+    Attributes:
+        undo: A command that takes away what a job leaves in the kernel; empty: none.
+    """
+
+    undo: Sequence[str] = ()
+
+    @property
+    def described(self) -> dict[str, str]:
+        """What an outcome is of; it is never the same twice."""
+        now = datetime.now(UTC).isoformat(timespec="microseconds")
+        return {"kernel": os.uname().release, "measured": now}
+
+    def run(self, job: Job, *, seed: int, ended: threading.Event) -> Outcome:
+        """Do a job; what is random in the kernel has no seed here.
+
+        Raises:
+            SluiceError: If it cannot be done, with the reason.
+            InterruptError: If it was stopped.
+        """
+
+        def watch(_: float) -> None:
+            if ended.is_set():
+                raise InterruptError("the run was interrupted")
+
+        try:
+            return run(job, watch)
+        finally:
+            if self.undo:
+                # also after a job that left nothing
+                subprocess.run(self.undo, capture_output=True, check=False)
+
+
+def missing_here(*, ours: bool) -> str:
+    """What this machine lacks, and how to mend it, a line each; empty if nothing.
+
+    Args:
+        ours: Whether the qdiscs are ours, or the kernel's own.
+    """
+    # not as somebody who is root in namespaces of his own: BPF asks the whole machine
+    if os.geteuid():
+        return "--here: it takes root: sudo sluice compare ..."
+    lines = [missing([*namespace_needs(), qdisc_need()]), *(_of_bpf() if ours else [])]
+    return "\n".join(f"--here: {each}" for text in lines for each in text.splitlines())
+
+
+def _of_bpf() -> list[str]:
+    """What `sluiced` misses."""
+    if (daemon := program()) is None:
+        return ["the daemon sluiced: it is neither beside sluice, nor on the path: make build"]
+    command = [daemon, "check", "--backend", "kernel"]
+    told = subprocess.run(command, capture_output=True, text=True, check=False)
+    lines = (told.stdout + told.stderr).splitlines()
+    if not any(line.startswith("ok ") for line in lines):
+        return lines
+    return [
+        f"{line.removeprefix(_MISSING)}: {after.strip().removeprefix(_MEND)}"
+        for line, after in zip(lines, [*lines[1:], ""], strict=True)
+        if line.startswith(_MISSING)
+    ]
