@@ -52,6 +52,9 @@ mod tests {
         // 2, then 3, 4, 5, 6 and 7 packets
         assert_eq!(grown_after, [2, 5, 9, 14, 20, 27]);
         // two packets with each ACK: of four, one counts for the window of four
-        assert_eq!(grow_by_whole_packets(grow_by_whole_packets(3.0, 2.0), 2.0), 4.25);
+        assert_eq!(
+            grow_by_whole_packets(grow_by_whole_packets(3.0, 2.0), 2.0),
+            4.25
+        );
     }
 }
