@@ -41,7 +41,7 @@ build: .venv/built .venv/bin/sluiced
 # at once: the packages come while the engine is compiled
 .venv/built: requirements.lock pyproject.toml wheel/scripts/sluice $(SOURCES)
 	@$(MAKE) --no-print-directory --jobs=2 .venv/installed .venv/compiled
-	@$(BIN)/maturin develop --locked --quiet
+	@$(BIN)/maturin develop --locked --quiet --uv || $(BIN)/maturin develop --locked --quiet
 	@# their bytecode, here once: each command takes 3 s for it where Python may write none
 	@$(BIN)/python -c 'import sluicegate.cli.compare, sluicegate.report.comparison, scipy.special'
 	@touch $@
