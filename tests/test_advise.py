@@ -218,21 +218,25 @@ def test_a_fast_link_is_scaled_down_and_a_slow_one_is_not():
 
 
 def test_red_for_tc_is_in_bytes():
-    found = lines(Setting("red", 0.02, 0.1), OFFICE)
-    shaper, qdisc = found.tc
+    slower = OFFICE.with_(rate_bps=60e6)
+    shaper, qdisc = lines(Setting("red", 0.02, 0.1), slower).tc
     assert shaper == (
-        "tc qdisc replace dev DEV root handle 1: tbf rate 120000000bit burst 15000 limit 100000000"
+        "tc qdisc replace dev DEV root handle 1: tbf rate 60000000bit burst 7500 limit 100000000"
     )
-    # 100 and 300 packets of 1500 bytes; twice the path and ten packets fit into the buffer
-    assert "red limit 3030000 min 150000 max 450000 avpkt 1500 " in qdisc
-    assert "bandwidth 120000kbit probability 0.1" in qdisc
+    # 50 and 150 packets of 1500 bytes; twice the path and ten packets fit into the buffer
+    assert "red limit 1530000 min 75000 max 225000 avpkt 1500 " in qdisc
+    assert "bandwidth 60000kbit probability 0.1" in qdisc
     # what tc makes of the burst is the weight (tc_red.c)
     burst = int(re.search(r"burst (\d+) ", qdisc)[1])
     weight = next(
-        log for log in range(1, 32) if burst + 1 - 100 <= (1 - (1 - 0.5**log) ** burst) / 0.5**log
+        log for log in range(1, 32) if burst + 1 - 50 <= (1 - (1 - 0.5**log) ** burst) / 0.5**log
     )
-    assert weight == 13
-    assert " ecn" in lines(Setting("red", 0.02, 0.1), OFFICE.with_(ecn=True)).tc[1]
+    assert weight == 12
+    assert " ecn" in lines(Setting("red", 0.02, 0.1), slower.with_(ecn=True)).tc[1]
+    # twice as fast: the kernel would refuse it (include/net/red.h)
+    found = lines(Setting("red", 0.02, 0.1), OFFICE)
+    assert not found.tc
+    assert found.why_no_tc.startswith("max_th = 300 with w = 0.00012207 is too large for Linux")
 
 
 def test_codel_and_pie_for_tc_are_in_microseconds():

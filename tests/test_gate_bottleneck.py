@@ -35,7 +35,7 @@ def test_a_link_that_has_time_is_not_the_bottleneck():
 
 def test_without_traffic_nothing_is_said_of_it():
     found = measured("where_unknown")
-    assert found["exit"] == 1
+    assert found["exit"] == 1, found["refused"]
     assert found["said"].startswith("note     forward: hardly any packet came: ")
 
 

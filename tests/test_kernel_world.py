@@ -9,12 +9,12 @@ import sys
 
 import numpy as np
 import pytest
+from test_lab import needs_lab
 
 import sluicegate as sg
 from sluicegate.errors import SluiceError
 from sluicegate.lab import image, kernel, machine, python
 from sluicegate.lab.bottleneck import compiled, sluiced
-from sluicegate.lab.check import missing_to_run
 from sluicegate.lab.testbed import INSIDE
 from sluicegate.scenario import NetworkScenario
 from sluicegate.testbed.check import missing, namespace_needs
@@ -235,16 +235,6 @@ def test_each_client_has_its_delay_and_both_ways_the_discipline():
     disciplines = [words for words in map(" ".join, job.router.before) if "pfifo limit 60" in words]
     assert [words.split()[4] for words in disciplines] == ["servers", "clients"]
     assert job.router.towards == ("servers", "clients")
-
-
-def lacking():
-    """Why nothing can boot here; empty if it can."""
-    if packages := missing_to_run():
-        return f"apt install {' '.join(packages)}"
-    return "" if kernel.find() else "no kernel: sluice lab --fetch"
-
-
-needs_lab = pytest.mark.skipif(bool(lacking()), reason=f"no laboratory here: {lacking()}")
 
 
 @needs_lab

@@ -1,6 +1,7 @@
 """Tuning and sweeps over worlds with real routers: one run at a time, and refused in words."""
 
 import pytest
+from test_lab import needs_lab
 
 import sluicegate as sg
 from sluicegate.scenario import NetworkScenario
@@ -10,6 +11,7 @@ from sluicegate.worlds.gate import world as gate_world
 from sluicegate.worlds.network import simulate
 
 LACKING = missing(needs())
+needs_gate = pytest.mark.skipif(bool(LACKING), reason=f"no gate here: {LACKING}")
 RED = {"min_th": 5, "max_th": 15, "max_p": 0.1, "w": 0.015625}
 MAX_P = {"red.max_p": "0.05..0.5"}
 
@@ -65,7 +67,13 @@ def test_tuning_over_the_gate_makes_one_run_after_the_other(monkeypatch):
     assert first == second
 
 
-@pytest.mark.parametrize("world", ["twin", "kernel", "gate"])
+@pytest.mark.parametrize(
+    "world",
+    [
+        *(pytest.param(each, marks=needs_lab) for each in ("twin", "kernel")),
+        pytest.param("gate", marks=needs_gate),
+    ],
+)
 def test_what_a_router_cannot_do_is_said_before_any_run(world, tmp_path):
     if world == "twin":
         refused, message = scenario(w=0.02), "w = 0.02 must be a power of 1/2, as in Linux: 0.0156"
@@ -79,7 +87,7 @@ def test_what_a_router_cannot_do_is_said_before_any_run(world, tmp_path):
     assert not list(tmp_path.iterdir())
 
 
-@pytest.mark.skipif(bool(LACKING), reason=f"no gate here: {LACKING}")
+@needs_gate
 def test_a_sweep_over_the_gate_and_its_model(tmp_path):
     frame = sweep(
         scenario(), {"red.max_p": [0.2]}, tmp_path / "out", world=["gate", "network"]

@@ -13,6 +13,8 @@ use crate::{Failure, endpoint, endpoint::Address, nfqueue};
 
 /// Time between two looks at the interface's queue.
 const LOOK_EVERY: Duration = Duration::from_millis(50);
+/// A daemon that has just begun has nothing to tell for so long.
+const PATIENCE: Duration = Duration::from_secs(1);
 /// A link that was busy for this share of the time was the bottleneck.
 const BUSY: f64 = 0.9;
 /// Queues that are shorter than this in the mean, packets, are none.
@@ -67,7 +69,14 @@ pub fn watch(interface: &str, address: &Address, for_s: f64) -> Result<bool, Fai
             ))
         })
     };
-    let mut records = vec![ask()?];
+    let begun = Instant::now();
+    let first = loop {
+        match ask() {
+            Err(_) if begun.elapsed() < PATIENCE => thread::sleep(LOOK_EVERY),
+            told => break told?,
+        }
+    };
+    let mut records = vec![first];
     let mut behind = Vec::new();
     let end = Instant::now() + Duration::from_secs_f64(for_s);
     while Instant::now() < end {
