@@ -124,6 +124,7 @@ bench-builds: build
 bench-gate: build
 	@cargo build --quiet --locked --release --manifest-path bench/nfq_loop/Cargo.toml --target-dir target/nfq_loop
 	@$(BIN)/python bench/gate.py
+	@$(BIN)/python bench/gate_recording.py
 
 bench-qdisc: build
 	@$(BIN)/python bench/qdisc.py verify

@@ -75,7 +75,6 @@ def plain() -> dict[str, float]:
 def rates() -> list[dict[str, Any]]:
     rounds = []
     for _ in range(ROUNDS):
-        recorded = ("--jsonl", str(bed.FOLDER / "lines"), "--interval", "0.1")
         rounds.append(
             {
                 "plain": plain(),
@@ -83,7 +82,6 @@ def rates() -> list[dict[str, Any]]:
                 "gate": gate(full_speed),
                 # as plain forwarding has them: one by one from the sender on
                 "single": gate(lambda process: full_speed(process, pieces=1)),
-                "recorded": gate(full_speed, *recorded, "--metrics", "127.0.0.1:9177"),
             }
         )
     return rounds
@@ -141,10 +139,10 @@ def middle(values: list[float], digits: int = 2) -> str:
 def show(results: dict[str, Any]) -> None:
     rounds, even = results["rates"], results["even_rates"]
     shown = Table("packets of 100 B", "median (least to greatest)", box=None, pad_edge=False)
-    for name in ("plain", "single", "nfq", "gate", "recorded"):
+    for name in ("plain", "single", "nfq", "gate"):
         thousands = [found[name]["per_s"] / 1e3 for found in rounds]
         shown.add_row(f"{name}, thousand packets/s", middle(thousands, 0))
-    for name in ("nfq", "gate", "recorded"):
+    for name in ("nfq", "gate"):
         shown.add_row(f"{name}, CPU per packet, us", middle([r[name]["cpu_us"] for r in rounds]))
 
     def ratio(this: str, to: str, of: str = "per_s") -> str:
@@ -153,12 +151,10 @@ def show(results: dict[str, Any]) -> None:
     shown.add_row("gate / nfq, packets/s", ratio("gate", "nfq"))
     shown.add_row("nfq / gate, CPU per packet", ratio("nfq", "gate", "cpu_us"))
     shown.add_row("single / plain forwarding, packets/s", ratio("single", "plain"))
-    shown.add_row("recorded / gate, packets/s", ratio("recorded", "gate"))
-    shown.add_row("recorded / gate, CPU per packet", ratio("recorded", "gate", "cpu_us"))
     for name in ("nfq", "gate"):
         thousands = [found[name]["per_s"] / 1e3 for found in even]
         shown.add_row(f"{name}, even sender, no loss, thousand packets/s", middle(thousands, 0))
-    for name in ("plain", "single", "nfq", "gate", "recorded"):
+    for name in ("plain", "single", "nfq", "gate"):
         lost = sum(found[name]["lost"] for found in rounds)
         shown.add_row(f"{name}, packets lost in all rounds at full speed", str(lost))
     shown.add_row("load before and after", "{:.1f}, {:.1f}".format(*results["load"]))

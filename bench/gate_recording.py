@@ -1,0 +1,59 @@
+"""What the gate's telemetry costs: runs with and without it by turns, `make bench-gate`.
+
+One run scatters by a fifth, so it takes many: the median ratio of the pairs with its 95 % interval,
+from order statistics. Prints it, and writes `bench/gate_recording.json`.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import statistics
+import sys
+from pathlib import Path
+
+import gate_bed as bed
+from scipy.stats import binom
+
+from gate import full_speed, gate
+
+PAIRS = 100
+
+
+def pair(number: int) -> dict[str, float]:
+    """Packet rate and CPU per packet with telemetry, as shares of those without."""
+    lines = ("--jsonl", str(bed.FOLDER / "lines"), "--interval", "0.1")
+    telemetry = (*lines, "--metrics", "127.0.0.1:9177")
+    # neither is always the first
+    order = (telemetry, ()) if number % 2 else ((), telemetry)
+    found = {options: gate(full_speed, *options) for options in order}
+    return {each: found[telemetry][each] / found[()][each] for each in ("per_s", "cpu_us")}
+
+
+def median(ratios: list[float]) -> tuple[float, float, float]:
+    """The median, and the two of the values that hold it in 95 of 100 cases."""
+    rank = int(binom.ppf(0.025, len(ratios), 0.5))
+    ratios = sorted(ratios)
+    return statistics.median(ratios), ratios[rank], ratios[-1 - rank]
+
+
+def measure() -> None:
+    """All pairs, in a network namespace."""
+    bed.build()
+    if bed.PRIORITY:
+        policy = os.SCHED_FIFO | os.SCHED_RESET_ON_FORK
+        os.sched_setscheduler(0, policy, os.sched_param(60))
+    load = os.getloadavg()[0]
+    pairs = [pair(number) for number in range(PAIRS)]
+    results = {"load": [load, os.getloadavg()[0]], "pairs": pairs}
+    Path(__file__).with_suffix(".json").write_text(json.dumps(results, indent=1) + "\n")
+    for name, what in (("per_s", "packets/s"), ("cpu_us", "CPU per packet")):
+        text = "{:.3f} ({:.3f} to {:.3f})".format(*median([each[name] for each in pairs]))
+        print(f"with telemetry / without, {what}: {text}")
+
+
+if __name__ == "__main__":
+    if "--inside" in sys.argv:
+        measure()
+    else:
+        os.execvp("unshare", [*bed.enter(), sys.executable, __file__, "--inside"])
