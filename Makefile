@@ -162,7 +162,7 @@ lock: .venv/installed
 	@cargo update --workspace --quiet
 
 clean:
-	@rm -rf .venv target wheel/scripts/sluiced docs/_build docs/reference/generated $(REPORTS) bench/results.json bench/chain.json bench/chain.png bench/growth.json bench/growth.png bench/gate.json bench/qdisc.json bench/peers/results
+	@rm -rf .venv target wheel/scripts/sluiced docs/_build docs/reference/generated $(REPORTS) bench/results.json bench/chain.json bench/chain.png bench/growth.json bench/growth.png bench/gate.json bench/gate_recording.json bench/qdisc.json bench/peers/results
 
 tools:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \

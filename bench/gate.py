@@ -173,10 +173,7 @@ def show(results: dict[str, Any]) -> None:
 
 def measure() -> None:
     bed.build()
-    if bed.PRIORITY:
-        # whoever looks on is not held up, and what is started from here is as others are
-        policy = os.SCHED_FIFO | os.SCHED_RESET_ON_FORK
-        os.sched_setscheduler(0, policy, os.sched_param(60))
+    bed.watch_first()
     load = os.getloadavg()[0]
     results: dict[str, Any] = {"cores": os.cpu_count(), "rates": rates()}
     results["even_rates"] = even_rates()

@@ -40,9 +40,7 @@ def median(ratios: list[float]) -> tuple[float, float, float]:
 def measure() -> None:
     """All pairs, in a network namespace."""
     bed.build()
-    if bed.PRIORITY:
-        policy = os.SCHED_FIFO | os.SCHED_RESET_ON_FORK
-        os.sched_setscheduler(0, policy, os.sched_param(60))
+    bed.watch_first()
     load = os.getloadavg()[0]
     pairs = [pair(number) for number in range(PAIRS)]
     results = {"load": [load, os.getloadavg()[0]], "pairs": pairs}

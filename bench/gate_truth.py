@@ -57,7 +57,7 @@ DISCIPLINES: dict[str, dict[str, Any]] = {
     "SFQ": {"aqm": "drop_tail", "scheduler": {"kind": "sfq"}},
     "FQ-CoDel": {"aqm": "codel", "scheduler": {"kind": "fq"}},
 }
-# of the network world; the kernel.s is its own
+# of the network world; the gate has the kernel's own
 TCP = {"like": "linux"}
 DURATION_S, WARM_UP_S = 60.0, 15.0
 SIMULATED = 16  # runs of the network world in a cell

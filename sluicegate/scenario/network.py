@@ -153,8 +153,8 @@ class Tcp(Table):
         variant: How the sender recovers from loss; None: `newreno`, and `rack` where `like` is
             `linux`.
         congestion_control: How its window grows, and what a loss or a mark leaves of it: `reno`
-            (RFC 5681), `cubic` (RFC 9438), or `dctcp` (RFC 8257), which needs `ecn = true`.
-            [default reno]
+            (RFC 5681), `cubic` (RFC 9438; Linux's own where `like` is `linux`), or `dctcp` (RFC
+            8257), which needs `ecn = true`. [default reno]
         like: `rfc` for the RFCs' values, `ns2` for the defaults of ns-2.35, `linux` for today's
             hosts. [default rfc]
         receiver_window: Packets in flight at most (ns-2's `window_`). [packets; 1 to 4.29497e+09;

@@ -88,7 +88,7 @@ impl Config {
             // appendix A)
             sack_option_bytes: 4,
             ecn: false,
-            quirks: Quirks::default(),
+            quirks: Quirks::NONE,
         }
     }
 

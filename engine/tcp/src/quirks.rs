@@ -4,7 +4,7 @@
 //! here and nowhere else; other files follow the RFCs and ask for it by name.
 
 /// Where a sender does otherwise than the RFCs have it: nowhere, unless a field is set.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Quirks {
     /// A loss or a mark reduces the window allowed, min(cwnd, receiver window), not what is in
     /// flight (RFC 5681, equation 4): the threshold to whole packets, cwnd with its fraction
@@ -63,7 +63,8 @@ impl Quirks {
         ..Quirks::NONE
     };
 
-    const NONE: Quirks = Quirks {
+    /// None: as the RFCs have it.
+    pub const NONE: Quirks = Quirks {
         reduces_allowed_window: false,
         counts_acks: false,
         grows_at_full_ack: false,

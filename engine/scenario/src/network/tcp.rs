@@ -78,7 +78,8 @@ table! {
         /// How the sender recovers from loss; not given: `newreno`, and `rack` where `like` is `linux`.
         variant: Option<Variant>;
         /// How its window grows, and what a loss or a mark leaves of it: `reno` (RFC 5681), `cubic`
-        /// (RFC 9438), or `dctcp` (RFC 8257), which needs `ecn = true`.
+        /// (RFC 9438; Linux's own where `like` is `linux`), or `dctcp` (RFC 8257), which needs
+        /// `ecn = true`.
         congestion_control: CongestionControl = CongestionControl::Reno;
         /// `rfc` for the RFCs' values, `ns2` for the defaults of ns-2.35, `linux` for today's hosts.
         like: Like = Like::Rfc;

@@ -86,17 +86,7 @@ mod tests {
 
     /// An ACK of one packet.
     fn ack_at(now_ns: u64, srtt_ns: u64) -> Progress {
-        Progress {
-            now_ns,
-            srtt_ns,
-            min_rtt_ns: srtt_ns,
-            packets: 1,
-            credit: 1.0,
-            whole: false,
-            next: 1,
-            sent: 1,
-            echo: false,
-        }
+        Progress::of_one(now_ns, srtt_ns, false)
     }
 
     /// Grows a window from a reduction of `cwnd` on, one ACK a packet, and returns it at the end

@@ -174,18 +174,8 @@ mod tests {
         for round in 0..u64::from(rounds) {
             let packets = cwnd as u64;
             for packet in 0..packets {
-                let ack = Progress {
-                    now_ns: round * rtt_ns + packet * rtt_ns / packets,
-                    srtt_ns: rtt_ns,
-                    min_rtt_ns: rtt_ns,
-                    packets: 1,
-                    credit: 1.0,
-                    whole: true,
-                    next: 1,
-                    sent: 1,
-                    echo: false,
-                };
-                cwnd = cubic.grow(cwnd, &ack);
+                let now_ns = round * rtt_ns + packet * rtt_ns / packets;
+                cwnd = cubic.grow(cwnd, &Progress::of_one(now_ns, rtt_ns, true));
             }
             at_ends.push(cwnd);
         }

@@ -162,6 +162,24 @@ pub(crate) struct Progress {
     pub echo: bool,
 }
 
+#[cfg(test)]
+impl Progress {
+    /// An ACK of one packet.
+    fn of_one(now_ns: u64, rtt_ns: u64, whole: bool) -> Self {
+        Self {
+            now_ns,
+            srtt_ns: rtt_ns,
+            min_rtt_ns: rtt_ns,
+            packets: 1,
+            credit: 1.0,
+            whole,
+            next: 1,
+            sent: 1,
+            echo: false,
+        }
+    }
+}
+
 /// Why the window is reduced.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Cause {

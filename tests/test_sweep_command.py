@@ -1,0 +1,70 @@
+"""The command `sluice sweep`, and the table `[sweep]` of a scenario's file."""
+
+from pathlib import Path
+
+import polars as pl
+import pytest
+from test_sweep import FILE, SHORT
+
+import sluicegate as sg
+from sluicegate.cli import main
+
+
+@pytest.fixture
+def scenario(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "scenario.toml").write_text(FILE)
+    return "scenario.toml"
+
+
+def test_the_command_takes_the_table_and_shows_what_came_out(scenario, capsys):
+    assert main(["sweep", scenario, "--workers", "1", "--figure", "p99.pdf"]) == 0
+    printed = capsys.readouterr().out
+    assert "8 runs, all finished" in printed
+    assert "report: sluice-sweep/report.html" in printed
+    assert Path("p99.pdf").read_bytes().startswith(b"%PDF")
+    page = Path("sluice-sweep/report.html").read_text()
+    assert "8 runs, all finished" in page
+    assert "p99 sojourn against link busy" in page
+    assert main(["results", "sluice-sweep", "--csv", "means.csv", "--where", "discipline=RED"]) == 0
+    assert pl.read_csv("means.csv")["runs"].to_list() == [2, 2]
+    capsys.readouterr()
+    query = "SELECT discipline, count(*) AS n FROM runs GROUP BY ALL ORDER BY n"
+    assert main(["results", "sluice-sweep", "--sql", query]) == 0
+    assert capsys.readouterr().out.split() == ["discipline", "n", "drop_tail", "4", "RED", "4"]
+
+
+def test_options_replace_the_table(scenario):
+    words = "--vary queue.victim=tail,front --vary red.max_p,seed=[0.1,1],[0.2,2] --no-report"
+    assert main(["sweep", scenario, *words.split(), "--workers", "1", "--out", "out"]) == 0
+    frame = sg.Sweep("out").frame()
+    assert set(frame["queue.victim"]) == {"tail", "front"}
+    assert set(zip(frame["red.max_p"], frame["seed"], strict=True)) == {(0.1, 1), (0.2, 2)}
+
+
+def test_the_table_is_none_of_the_scenarios_fields(scenario):
+    assert sg.load(scenario) == SHORT
+
+
+@pytest.mark.parametrize(
+    ("table", "message"),
+    [
+        ("[sweep]\nvari = 1", "sweep has no field vari; it has method, points, vary"),
+        ("sweep = 5", "sweep must be a table"),
+        ("[sweep]\nvary = 5", "sweep.vary = 5 must be a table"),
+        ("[sweep]\npoints = true", "sweep.points = True must be a whole number"),
+        ("", "nothing varies"),
+    ],
+)
+def test_bad_tables(scenario, table, message, capsys):
+    head = FILE.partition("[sweep.vary]")[0]
+    Path(scenario).write_text(f"{table}\n{head}" if "=" in table[:7] else f"{head}\n{table}")
+    assert main(["sweep", scenario]) == 1
+    assert message in capsys.readouterr().err
+
+
+def test_bad_words(scenario, capsys):
+    assert main(["sweep", scenario, "--vary", "seed"]) == 2
+    assert main(["sweep", scenario, "--shard", "1of2"]) == 2
+    assert main(["results", "sluice-sweep", "--sql", "SELECT 1", "--where", "seed=1"]) == 2
+    assert capsys.readouterr().err.count("error: ") == 3
