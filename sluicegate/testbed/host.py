@@ -62,8 +62,8 @@ def main(bed: Connection) -> None:
         start_lateness_ns=senders.lateness_ns(),
     )
     received = Received(
-        stream_bytes=receivers.bytes,
-        sampled_bytes=receivers.sampled,
+        stream_bytes=receivers.bytes(),
+        sampled_bytes=receivers.sampled(),
         datagrams=receiver.flows,
         sampled_datagrams=receiver.sampled,
         overruns=receiver.overruns(),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import heapq
 import itertools
-import selectors
+import select
 import socket
 import time
 from collections.abc import Callable
@@ -16,7 +16,9 @@ class Loop:
     """Calls what sockets and times were registered with, one after the other."""
 
     def __init__(self) -> None:
-        self._selector = selectors.DefaultSelector()
+        # not through `selectors`: in the laboratory each packet is an event, and its time counts
+        self._epoll = select.epoll()
+        self._acts: dict[int, Act] = {}
         self._due: list[tuple[int, int, Act]] = []
         self._order = itertools.count()
 
@@ -26,21 +28,24 @@ class Loop:
 
     def on_readable(self, connection: socket.socket, act: Act) -> None:
         """Call whenever something can be read, in place of what was to be called before."""
-        self._register(connection, selectors.EVENT_READ, act)
+        self._register(connection, select.EPOLLIN, act)
 
     def on_writable(self, connection: socket.socket, act: Act) -> None:
         """Call whenever something can be written, in place of what was to be called before."""
-        self._register(connection, selectors.EVENT_WRITE, act)
+        self._register(connection, select.EPOLLOUT, act)
 
     def _register(self, connection: socket.socket, event: int, act: Act) -> None:
-        if connection in self._selector.get_map():
-            self._selector.modify(connection, event, act)
+        number = connection.fileno()
+        if number in self._acts:
+            self._epoll.modify(number, event)
         else:
-            self._selector.register(connection, event, act)
+            self._epoll.register(number, event)
+        self._acts[number] = act
 
     def forget(self, connection: socket.socket) -> None:
         """Call nothing any more."""
-        self._selector.unregister(connection)
+        self._epoll.unregister(connection)
+        del self._acts[connection.fileno()]
 
     def run(self, until_ns: int) -> None:
         """Wait and call until a time of CLOCK_MONOTONIC."""
@@ -49,5 +54,5 @@ class Loop:
                 heapq.heappop(self._due)[2]()
             next_ns = min(until_ns, self._due[0][0] if self._due else until_ns)
             wait_s = max(0, next_ns - time.monotonic_ns()) / 1e9
-            for key, _ in self._selector.select(wait_s):
-                key.data()
+            for number, _ in self._epoll.poll(wait_s):
+                self._acts[number]()

@@ -75,7 +75,8 @@ class _Looks:
             ["tc", "-s", "-batch", "-"], stdin=subprocess.PIPE, stdout=self._told
         )
         self._ended = threading.Event()
-        self._thread = threading.Thread(target=self._look)
+        # it ends with the process also where an error ends that before `stop`
+        self._thread = threading.Thread(target=self._look, daemon=True)
         self._thread.start()
 
     def _look(self) -> None:

@@ -191,9 +191,10 @@ class Receivers:
     def __init__(self, loop: Loop, job: HostJob) -> None:
         self._loop = loop
         self._info_ns, self._sample_ns = job.info_ns, job.sample_ns
-        bins = -(-job.duration_ns // job.info_ns)
-        self.bytes = np.zeros((job.arriving_streams, bins), dtype=np.int64)
-        self.sampled = np.zeros(-(-job.duration_ns // job.sample_ns), dtype=np.int64)
+        # lists: in an array to add one number takes as long as all the rest
+        self._bins = -(-job.duration_ns // job.info_ns)
+        self._bytes = [[0] * self._bins for _ in range(job.arriving_streams)]
+        self._sampled = [0] * -(-job.duration_ns // job.sample_ns)
         self._start_ns = 0
         self._room = bytearray(len(_BLOCK))
         self._listener = socket.socket(socket.AF_INET6 if job.ipv6 else socket.AF_INET)
@@ -226,6 +227,14 @@ class Receivers:
             connection.close()
             return
         since_ns = time.monotonic_ns() - self._start_ns
-        if (sample := since_ns // self._sample_ns) < len(self.sampled):
-            self.sampled[sample] += count
-            self.bytes[flow, since_ns // self._info_ns] += count
+        if (sample := since_ns // self._sample_ns) < len(self._sampled):
+            self._sampled[sample] += count
+            self._bytes[flow][since_ns // self._info_ns] += count
+
+    def bytes(self) -> NDArray[np.int64]:
+        """What each flow delivered between two looks, shape (F, L)."""
+        return np.array(self._bytes, dtype=np.int64).reshape(-1, self._bins)
+
+    def sampled(self) -> NDArray[np.int64]:
+        """What came in each sample, in bytes, shape (S,)."""
+        return np.array(self._sampled, dtype=np.int64)
