@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 AQM = Path(__file__).parent.parent / "aqm"
+SLUICED = AQM.parent / ".venv" / "bin" / "sluiced"
 HEADERS = sorted(header.name for header in AQM.glob("*.h"))
 TEXT = "".join((AQM / header).read_text() for header in HEADERS)
 CLASSES = re.findall(r"^AQM_CLASS\((\w+),", TEXT, re.MULTILINE)
@@ -133,3 +134,29 @@ def test_every_loop_has_a_constant_bound(header: str) -> None:
     assert len(bounds) == len(re.findall(r"\bfor ?\(", text))
     for bound in bounds:
         assert re.match(r"\s*\w+ (<|>) (\d+|[A-Z_]+( - 1)?)( &&|$)", bound), bound
+
+
+@pytest.mark.parametrize(
+    ("version", "said"),
+    [
+        ("14.0.6", "clang 14.0.6 is too old for BPF: it must be 19 or newer"),
+        (None, "clang compiles for BPF, and is not here"),
+    ],
+)
+def test_an_old_compiler_is_refused_by_name(tmp_path, version, said):
+    if version:
+        compiler = tmp_path / "clang"
+        compiler.write_text(f"#!/bin/sh\necho {version}\n")
+        compiler.chmod(0o755)
+    done = subprocess.run(
+        [SLUICED, "qdisc", "compile", "red", tmp_path / "red.o"],
+        env={"PATH": str(tmp_path)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    if "built without BPF" in done.stderr:
+        pytest.skip("sluiced without BPF: it needs the headers of libelf and zlib")
+    assert done.returncode == 2
+    assert done.stderr == f"sluiced: {said} (Debian: apt install clang-19)\n"
+    assert not (tmp_path / "red.o").exists()

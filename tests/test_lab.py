@@ -4,6 +4,7 @@ cache (`sluice lab --fetch`), what boots is skipped."""
 import json
 import os
 import re
+import shutil
 import subprocess
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -35,6 +36,8 @@ def lacking():
     """Why nothing can boot here; empty if it can."""
     if packages := missing_to_run():
         return f"apt install {' '.join(packages)}"
+    if not shutil.which("bpftool"):
+        return "apt install bpftool"
     return "" if kernel.find() else "no kernel: sluice lab --fetch"
 
 

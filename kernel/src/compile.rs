@@ -45,7 +45,9 @@ impl Program {
 }
 
 /// clang speaks BPF; gcc needs another compiler for it. The plain name last: it may be an old one.
-pub const COMPILERS: [&str; 4] = ["clang-21", "clang-20", "clang-19", "clang"];
+const COMPILERS: [&str; 4] = ["clang-21", "clang-20", "clang-19", "clang"];
+/// What clang 14 to 16 make of a qdisc libbpf cannot read; 17 and 18 were not tried.
+const OLDEST: u32 = 19;
 // the last but one keeps the temporary folder out of the object: the same text gives the same bytes
 const FLAGS: [&str; 10] = [
     "-target",
@@ -131,29 +133,46 @@ fn looks_at_flows(functions: &str, own: Option<&str>) -> bool {
         .is_some_and(|text| text.contains("view->flow_hash"))
 }
 
-/// Runs the first compiler that is here.
-fn run(folder: &Path, flags: &[String], header: &str) -> Result<(), KernelError> {
+/// The compiler for BPF that is taken here, by its name.
+///
+/// # Errors
+/// If there is none, or only one that is too old.
+pub fn compiler() -> Result<&'static str, KernelError> {
+    let mut found = "clang compiles for BPF, and is not here".to_owned();
     for compiler in COMPILERS {
-        let done = match Command::new(compiler)
-            .current_dir(folder)
-            .args(flags)
-            .output()
-        {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
-            done => done.map_err(|error| missing(&error))?,
+        let asked = Command::new(compiler).arg("-dumpversion").output();
+        let Ok(answer) = asked.map(|answer| String::from_utf8_lossy(&answer.stdout).into_owned())
+        else {
+            continue;
         };
-        if done.status.success() {
-            return Ok(());
+        let version = answer.trim();
+        let major = version.split('.').next().unwrap_or_default().parse();
+        if major.is_ok_and(|major: u32| major >= OLDEST) {
+            return Ok(compiler);
         }
-        let said = String::from_utf8_lossy(&done.stderr);
-        return Err(KernelError::Refused(format!(
-            "{header}: {compiler} refuses it for BPF:\n{}",
-            said.trim_end()
-        )));
+        found = format!("{compiler} {version} is too old for BPF: it must be {OLDEST} or newer");
     }
-    Err(KernelError::Missing(
-        "clang compiles for BPF, and is not here (Debian: clang-19)".into(),
-    ))
+    Err(KernelError::Missing(format!(
+        "{found} (Debian: apt install clang-{OLDEST})"
+    )))
+}
+
+/// Runs the compiler.
+fn run(folder: &Path, flags: &[String], header: &str) -> Result<(), KernelError> {
+    let compiler = compiler()?;
+    let done = Command::new(compiler)
+        .current_dir(folder)
+        .args(flags)
+        .output()
+        .map_err(|error| missing(&error))?;
+    if done.status.success() {
+        return Ok(());
+    }
+    let said = String::from_utf8_lossy(&done.stderr);
+    Err(KernelError::Refused(format!(
+        "{header}: {compiler} refuses it for BPF:\n{}",
+        said.trim_end()
+    )))
 }
 
 fn missing(error: &io::Error) -> KernelError {

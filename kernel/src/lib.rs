@@ -17,7 +17,7 @@ mod refusal;
 mod settings;
 
 pub use at_work::{AtWork, SAMPLED, Standing};
-pub use compile::{COMPILERS, Object, Program, compile};
+pub use compile::{Object, Program, compile, compiler};
 pub use counts::Counts;
 pub use device::Device;
 pub use judge::{Judge, QUESTIONS, Question};

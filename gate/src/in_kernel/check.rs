@@ -1,6 +1,6 @@
 //! `sluiced check --backend kernel`: what a qdisc of the kernel takes, and what is left of one.
 
-use std::{fs, process::Command};
+use std::fs;
 
 use caps::{CapSet, Capability};
 use sluice_kernel::{Device, Kind, check_kernel};
@@ -154,17 +154,14 @@ fn file_system() -> Found {
 }
 
 fn compiler() -> Found {
-    let found = sluice_kernel::COMPILERS.iter().find(|compiler| {
-        let asked = Command::new(compiler).arg("--version").output();
-        asked.is_ok_and(|answer| answer.status.success())
-    });
-    match found {
-        Some(compiler) => Ok((*compiler).into()),
-        None => lacking(
-            "no clang here: it takes --object, which sluiced qdisc compile makes elsewhere",
-            "apt install clang-19",
-        ),
-    }
+    sluice_kernel::compiler()
+        .map(str::to_owned)
+        .or_else(|error| {
+            lacking(
+                format!("{error}; or --object, which sluiced qdisc compile makes elsewhere"),
+                "apt install clang-19",
+            )
+        })
 }
 
 fn interface(device: Option<&Device>) -> Found {
