@@ -1,14 +1,15 @@
 """The network world beside the gate: TCP as we simulate it, and as the kernel does it.
 
 Ten disciplines on a link of 10 Mbit/s and 40 ms, with 1, 10 and 50 flows of Reno and of CUBIC.
-`run` measures what is missing, several testbeds at a time; each run is kept as a file, so that the
-command may be ended and given again. `table` prints both worlds side by side, in Markdown.
+`run` measures in the gate what is missing, several testbeds at a time; each run is kept as a line
+of `bench/gate_truth.jsonl`, so that the command may be ended and given again. `table` runs the
+network world, and prints both side by side, in Markdown; `page` writes that into the documentation.
 
     sudo .venv/bin/python bench/gate_truth.py run
-    .venv/bin/python bench/gate_truth.py table
+    .venv/bin/python bench/gate_truth.py page
 
 Router and hosts run under SCHED_FIFO where that is allowed, so that other programs hardly disturb
-them. A run in which one of a hundred packets left the link later than `MOST_LATE_S` is put aside,
+them. A run in which one of a hundred packets left the link later than `MOST_LATE_S` is not kept,
 and measured again by the next `run`.
 """
 
@@ -20,11 +21,10 @@ import itertools
 import json
 import multiprocessing
 import os
-import time
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from statistics import fmean
 from typing import Any
@@ -72,8 +72,11 @@ MOST_LATE_S = 0.005
 # SCHED_FIFO: of what starts, and then by what stands in the command
 STARTING = 10
 PRIORITIES = {b"sluiced\0run": 60, b"sluicegate.testbed.bed": 55}
-KEPT = Path("target/gate-truth")
-LATE = KEPT / "late"
+ROOT = Path(__file__).resolve().parent.parent
+KEPT = ROOT / "bench" / "gate_truth.jsonl"
+PAGE = ROOT / "docs" / "background" / "gate.md"
+MARKERS = ("<!-- table: begin -->", "<!-- table: end -->")
+NAMES = {"cubic": "CUBIC", "reno": "Reno"}
 
 
 @dataclass(frozen=True)
@@ -117,10 +120,6 @@ class Cell:
             }
         )
 
-    def file(self, repeat: int) -> Path:
-        """Where a run of the gate is kept."""
-        return KEPT / f"{self.control}-{self.flows}-{self.discipline}-{repeat}.json"
-
 
 def cells(only: Sequence[str]) -> Iterator[Cell]:
     """All whose name, `cubic-10-RED`, contains one of the texts; all if there is none."""
@@ -154,7 +153,7 @@ def prefer_testbed() -> None:
 
 
 def measure(cell: Cell, repeat: int) -> dict[str, Any]:
-    """Run a cell in the gate once, and keep what came of it."""
+    """Run a cell in the gate once."""
     scenario = cell.scenario(replications=1, seed=1 + repeat)
 
     prefer(0, STARTING)
@@ -166,20 +165,13 @@ def measure(cell: Cell, repeat: int) -> dict[str, Any]:
 
     record = gate.measure(scenario, scenario.disciplines[0], watch=watch)
     late = record.lateness.filter(of="router, forward").row(0, named=True)
-    found = {
+    return {
+        **asdict(cell),
         **{name: record[name].value for name in (*BARS, *MORE)},
         "late_p99_s": late["p99_s"],
         "late_max_s": late["max_s"],
         "machine": record.run["machine"][0],
     }
-    kept = cell.file(repeat)
-    if found["late_p99_s"] > MOST_LATE_S:
-        kept = LATE / f"{kept.stem}-{time.time_ns()}.json"
-    kept.parent.mkdir(parents=True, exist_ok=True)
-    draft = kept.with_suffix(".draft")
-    draft.write_text(json.dumps(found))
-    draft.rename(kept)
-    return found
 
 
 def run(only: Sequence[str], repeats: int, at_once: int) -> None:
@@ -188,24 +180,28 @@ def run(only: Sequence[str], repeats: int, at_once: int) -> None:
         (cell, repeat)
         for repeat in range(repeats)
         for cell in cells(only)
-        if not cell.file(repeat).exists()
+        if len(measured(cell)) <= repeat
     ]
     processes = multiprocessing.get_context("spawn")
     with ProcessPoolExecutor(at_once, mp_context=processes) as pool:
         doing = {pool.submit(measure, *each): each for each in wanted}
         for count, done in enumerate(as_completed(doing), 1):
-            cell, repeat = doing[done]
+            cell, _ = doing[done]
             found = done.result()
+            late = found["late_p99_s"] > MOST_LATE_S
+            if not late:
+                with KEPT.open("a") as file:
+                    file.write(json.dumps(found) + "\n")
             figures = "  ".join(f"{name} {found[name]:.4g}" for name in BARS)
-            late = f"p99 {1e3 * found['late_p99_s']:.2f} ms late"
-            name = f"{cell.control}-{cell.flows}-{cell.discipline}-{repeat}"
-            print(f"{count}/{len(wanted)} {name}: {figures}  {late}", flush=True)
+            told = f"p99 {1e3 * found['late_p99_s']:.2f} ms late{': not kept' if late else ''}"
+            name = f"{cell.control}-{cell.flows}-{cell.discipline}"
+            print(f"{count}/{len(wanted)} {name}: {figures}  {told}", flush=True)
 
 
-def measured(cell: Cell) -> list[dict[str, float]]:
+def measured(cell: Cell) -> list[dict[str, Any]]:
     """The runs of the gate."""
-    paths = itertools.takewhile(Path.exists, map(cell.file, itertools.count()))
-    return [json.loads(path.read_text()) for path in paths]
+    lines = map(json.loads, KEPT.read_text().splitlines() if KEPT.exists() else [])
+    return [line for line in lines if {**line, **asdict(cell)} == line]
 
 
 def row(cell: Cell, runs: Sequence[Mapping[str, float]]) -> tuple[list[str], set[str]]:
@@ -225,36 +221,44 @@ def row(cell: Cell, runs: Sequence[Mapping[str, float]]) -> tuple[list[str], set
     return texts, beyond
 
 
-def table(only: Sequence[str]) -> None:
-    """Print both worlds, a row for each cell measured; bold is beyond its bar."""
-    print("| flows | AQM | queue, packets | loss ratio, % | goodput, packets/s |")
-    print("|---|---|---|---|---|")
+def table(only: Sequence[str]) -> Iterator[str]:
+    """Both worlds, a row for each cell measured; bold is beyond its bar."""
+    yield "| flows | AQM | queue, packets | loss ratio, % | goodput, packets/s |"
+    yield "|---|---|---|---|---|"
     beyond: Counter[str] = Counter()
     cells_measured = [(cell, runs) for cell in cells(only) if (runs := measured(cell))]
     for cell, runs in cells_measured:
         texts, far = row(cell, runs)
         beyond.update(far)
-        print(
-            f"| {cell.flows} {cell.control} | {cell.discipline} | {' | '.join(texts)} |", flush=True
-        )
+        yield f"| {cell.flows} {NAMES[cell.control]} | {cell.discipline} | {' | '.join(texts)} |"
     count = len(cells_measured)
     held = ", ".join(f"{name} {count - beyond[name]}" for name in BARS)
-    late = len(list(LATE.glob("*.json")))
-    print(f"\nWithin the bars, of {count}: {held}. Runs put aside: {late}.")
+    yield f"\nWithin the bars, of {count}: {held}."
+
+
+def page() -> None:
+    """Write the table into the page."""
+    text = PAGE.read_text()
+    before, after = text.partition(MARKERS[0])[0], text.partition(MARKERS[1])[2]
+    rows = "\n".join(table([]))
+    PAGE.write_text(f"{before}{MARKERS[0]}\n{rows}\n{MARKERS[1]}{after}")
 
 
 def main() -> None:
     """Parse the command line."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("what", choices=("run", "table"))
+    parser.add_argument("what", choices=("run", "table", "page"))
     parser.add_argument("--only", nargs="*", default=[], help="names of cells contain one of these")
     parser.add_argument("--repeats", type=int, default=2)
     parser.add_argument("--at-once", type=int, default=4, help="testbeds at the same time")
     given = parser.parse_args()
     if given.what == "run":
         run(given.only, given.repeats, given.at_once)
+    elif given.what == "page":
+        page()
     else:
-        table(given.only)
+        for line in table(given.only):
+            print(line, flush=True)
 
 
 if __name__ == "__main__":

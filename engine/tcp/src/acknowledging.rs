@@ -76,11 +76,15 @@ impl Sender {
     #[inline]
     pub(crate) fn progress<F>(&self, moment: &Moment<F>, ack: &Ack, packets: u32) -> Progress {
         let srtt_ns = self.rto.srtt_ns(moment.config);
-        let least_ns = self.rack.as_ref().and_then(|rack| rack.min_rtt_ns);
+        let (rtt_ns, least_ns) = match &self.rack {
+            Some(rack) => (rack.rtt_ns, rack.min_rtt_ns),
+            None => (srtt_ns, None),
+        };
         Progress {
             now_ns: moment.now_ns,
             srtt_ns,
             min_rtt_ns: least_ns.unwrap_or(srtt_ns),
+            rtt_ns,
             packets,
             credit: self.credit(moment.config, packets),
             whole: moment.config.quirks.counts_whole_packets,

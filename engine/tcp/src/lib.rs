@@ -26,6 +26,7 @@ mod congestion;
 mod deadline;
 mod linux;
 mod ns2;
+mod quick_acks;
 mod quirks;
 mod receiver;
 mod recovery;

@@ -5,11 +5,12 @@ use crate::quirks::Quirks;
 
 impl Config {
     /// The values of Linux, which go below those of the RFCs: time-outs from 200 ms (`TCP_RTO_MIN`),
-    /// ACKs delayed by 40 ms (`TCP_DELACK_MIN`).
+    /// ACKs delayed by 40 ms (`TCP_DELACK_MIN`). A connection opens with a SYN.
     ///
-    /// Left out are HyStart, F-RTO, the undoing of reductions and quick ACKs.
+    /// Left out are F-RTO and the undoing of reductions.
     pub fn linux(variant: Variant) -> Config {
         Config {
+            syn: true,
             min_rto_ns: 200 * MS,
             delayed_ack_ns: Some(40 * MS),
             quirks: Quirks::LINUX,

@@ -42,6 +42,23 @@ pub struct Quirks {
     /// least time-out (`tcp_set_rto`, `tcp_rtt_estimator`). By RFC 6298, section 2.4, the least
     /// time-out bounds their sum.
     pub adds_least_rto: bool,
+    /// Linux: the timer starts anew when the first packet not acknowledged is sent again
+    /// (`tcp_xmit_retransmit_queue`), so that a retransmission lost as well can be found by times. By
+    /// RFC 6298, section 5, only an ACK of new data restarts it.
+    pub restarts_timer_at_first: bool,
+    /// Linux: time stamps (RFC 7323) give a round-trip time with every ACK that tells of a packet,
+    /// also of a retransmission, and end the backing off (`tcp_ack_update_rtt`). Without them one
+    /// packet a round trip is timed, and none that was sent twice (RFC 6298, section 3).
+    pub times_every_ack: bool,
+    /// Linux: of the packets that an ACK tells of, those told by SACK come first, and the round-trip
+    /// time by which others are found lost is that of the packet looked at last
+    /// (`tcp_sacktag_write_queue`, `tcp_clean_rtx_queue`, `tcp_rack_advance`). Where an ACK was
+    /// delayed, that is an older one's, and the loss is found one ACK later. RFC 8985, section 6.2,
+    /// step 2, takes that of the packet sent last.
+    pub looks_at_sack_first: bool,
+    /// Linux: a receiver acknowledges at once the first packets, and those after a pause
+    /// (`tcp_incr_quickack`).
+    pub acks_quickly: bool,
 }
 
 impl Quirks {
@@ -60,6 +77,10 @@ impl Quirks {
         counts_whole_packets: true,
         grows_after_recovery: true,
         adds_least_rto: true,
+        restarts_timer_at_first: true,
+        times_every_ack: true,
+        looks_at_sack_first: true,
+        acks_quickly: true,
         ..Quirks::NONE
     };
 
@@ -73,5 +94,9 @@ impl Quirks {
         counts_whole_packets: false,
         grows_after_recovery: false,
         adds_least_rto: false,
+        restarts_timer_at_first: false,
+        times_every_ack: false,
+        looks_at_sack_first: false,
+        acks_quickly: false,
     };
 }

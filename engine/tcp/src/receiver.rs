@@ -4,6 +4,7 @@ use smallvec::SmallVec;
 
 use crate::config::Config;
 use crate::deadline::Deadline;
+use crate::quick_acks::QuickAcks;
 use crate::segment::{Ack, Block, Segment};
 
 /// The receiving endpoint of one flow.
@@ -13,7 +14,7 @@ pub struct Receiver {
     next: u32,
     /// Runs that arrived out of order, the most recent first (RFC 2018, section 4). Most often
     /// they are few, and then found without another look into memory.
-    ahead: SmallVec<[Block; 4]>,
+    ahead: SmallVec<[Block; 3]>,
     /// Congestion was reported and the sender has not answered with CWR (RFC 3168, section 6.1.3);
     /// to a sender that counts marks, the last packet was marked (RFC 8257's DCTCP.CE).
     echo: bool,
@@ -21,6 +22,8 @@ pub struct Receiver {
     congested: bool,
     /// When the ACK held back is due, ns.
     held_until: Deadline,
+    /// Of a receiver that has them ([`Quirks::acks_quickly`](crate::Quirks)).
+    quick: Option<Box<QuickAcks>>,
 }
 
 impl Receiver {
@@ -53,6 +56,11 @@ impl Receiver {
             self.echo &= !segment.cwr;
             self.congested |= segment.ce;
         }
+        if config.quirks.acks_quickly {
+            let expected = segment.seq == self.next;
+            let quick = self.quick.get_or_insert_default();
+            quick.on_segment(config, now_ns, segment, expected);
+        }
         let no_gap = self.ahead.is_empty();
         self.insert(segment.seq);
         let in_order = no_gap && segment.seq + 1 == self.next;
@@ -60,6 +68,7 @@ impl Receiver {
             && in_order
             && !segment.syn
             && !changed
+            && !self.quick.as_ref().is_some_and(|quick| quick.are_left())
             && self.held_until.is_none()
         {
             self.held_until = Deadline::at(now_ns + delay_ns);
@@ -91,6 +100,9 @@ impl Receiver {
     fn acknowledge(&mut self, config: &Config) -> Ack {
         self.echo |= self.congested;
         self.congested = false;
+        if let Some(quick) = &mut self.quick {
+            quick.on_ack();
+        }
         let mut sack = [Block::default(); 3];
         if config.variant.uses_sack() {
             for (reported, block) in sack.iter_mut().zip(&self.ahead) {

@@ -67,7 +67,8 @@ words! {
         Rfc = "rfc",
         /// The defaults of ns-2.35.
         Ns2 = "ns2",
-        /// Those of Linux, and its rules: windows of whole packets, its CUBIC, its time-outs.
+        /// Those of Linux, and its rules: a handshake, windows of whole packets, its CUBIC, its timers
+        /// and its ACKs.
         Linux = "linux",
     }
 }

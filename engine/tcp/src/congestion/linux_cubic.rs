@@ -1,9 +1,10 @@
-//! CUBIC as Linux has it (net/ipv4/tcp_cubic.c, without HyStart): RFC 9438 in whole packets, and
-//! looked at no more often than 32 times a second while the window stays.
+//! CUBIC as Linux has it (net/ipv4/tcp_cubic.c): RFC 9438 in whole packets, and looked at no more
+//! often than 32 times a second while the window stays; its slow start ends by HyStart.
 //!
 //! In small windows both matter. Reno's window grows by a packet when 15/8 windows are acknowledged,
 //! rounded down; and as long as nothing is looked at, it does not grow.
 
+use super::hystart::HyStart;
 use super::{Cause, Control, Progress};
 
 /// Multiplicative decrease factor, of 1024 (`beta`).
@@ -22,8 +23,23 @@ const PAUSE_MS: u32 = 31;
 /// Packets acknowledged for one more, at most, while no loss has told of a window.
 const FIRST_COUNT: u32 = 20;
 
-#[derive(Clone, Debug, Default)]
-pub(crate) struct LinuxCubic {
+/// At the start and after a time-out nothing is known of a window (`bictcp_reset`).
+#[derive(Clone, Debug)]
+pub(crate) enum LinuxCubic {
+    /// Until slow start ends.
+    Start(HyStart),
+    /// From then on.
+    Avoidance(Avoidance),
+}
+
+impl Default for LinuxCubic {
+    fn default() -> Self {
+        Self::Start(HyStart::default())
+    }
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Avoidance {
     /// Window before the last reduction, packets; 0: none (`last_max_cwnd`).
     w_max: u32,
     /// Where the cubic has its bend, packets (`bic_origin_point`), and when, ms from the start of
@@ -44,39 +60,55 @@ pub(crate) struct LinuxCubic {
 }
 
 impl Control for LinuxCubic {
+    /// `cubictcp_acked`.
+    fn ends_slow_start(&mut self, cwnd: f64, ack: &Progress) -> bool {
+        let Self::Start(start) = self else {
+            return false;
+        };
+        let ends = start.ends(cwnd, ack);
+        if ends {
+            *self = Self::Avoidance(Avoidance::default());
+        }
+        ends
+    }
+
     /// `cubictcp_cong_avoid`.
     fn grow(&mut self, cwnd: f64, ack: &Progress) -> f64 {
         let window = (cwnd as u32).max(1);
         let credit = ack.credit as u32;
-        self.look(window, credit, ack);
-        f64::from(self.count_up(window, credit))
+        let avoidance = self.avoidance();
+        avoidance.look(window, credit, ack);
+        f64::from(avoidance.count_up(window, credit))
     }
 
-    /// `cubictcp_recalc_ssthresh`; a time-out forgets all (`bictcp_reset`).
+    /// `cubictcp_recalc_ssthresh`.
     fn reduce(&mut self, cwnd: f64, _used: f64, cause: Cause) -> f64 {
         let window = cwnd as u32;
-        let w_max = if window < self.w_max {
-            // fast convergence (RFC 9438, section 4.7)
-            (u64::from(window) * u64::from(1024 + BETA) / 2048) as u32
-        } else {
-            window
-        };
-        *self = match cause {
-            Cause::TimeOut => Self::default(),
-            Cause::Loss | Cause::Mark => Self {
-                w_max,
-                epoch: 0,
-                counted: 0,
-                ..*self
-            },
-        };
+        match cause {
+            Cause::TimeOut => *self = Self::default(),
+            Cause::Loss | Cause::Mark => self.avoidance().end_epoch(window),
+        }
         f64::from(window) * f64::from(BETA) / 1024.0
     }
 
     /// Leaves the idle time out (`cubictcp_cwnd_event`).
     fn on_idle(&mut self, idle_ns: u64) {
-        if self.epoch > 0 {
-            self.epoch = self.epoch.wrapping_add(ms(idle_ns)).max(1);
+        if let Self::Avoidance(avoidance) = self
+            && avoidance.epoch > 0
+        {
+            avoidance.epoch = avoidance.epoch.wrapping_add(ms(idle_ns)).max(1);
+        }
+    }
+}
+
+impl LinuxCubic {
+    fn avoidance(&mut self) -> &mut Avoidance {
+        if let Self::Start(_) = self {
+            *self = Self::Avoidance(Avoidance::default());
+        }
+        match self {
+            Self::Avoidance(avoidance) => avoidance,
+            Self::Start(_) => unreachable!("it was replaced"),
         }
     }
 }
@@ -85,7 +117,17 @@ fn ms(time_ns: u64) -> u32 {
     (time_ns / 1_000_000) as u32
 }
 
-impl LinuxCubic {
+impl Avoidance {
+    fn end_epoch(&mut self, window: u32) {
+        self.w_max = if window < self.w_max {
+            // fast convergence (RFC 9438, section 4.7)
+            (u64::from(window) * u64::from(1024 + BETA) / 2048) as u32
+        } else {
+            window
+        };
+        (self.epoch, self.counted) = (0, 0);
+    }
+
     /// Finds how many packets are to be acknowledged for one more (`bictcp_update`).
     fn look(&mut self, window: u32, credit: u32, ack: &Progress) {
         self.acknowledged += credit;
@@ -199,9 +241,9 @@ mod tests {
     #[test]
     fn renos_window_grows_when_fifteen_eighths_are_acknowledged() {
         let (mut window, mut grown_after) = (7, vec![]);
-        let mut cubic = LinuxCubic {
+        let mut cubic = Avoidance {
             w_est: window,
-            ..LinuxCubic::default()
+            ..Avoidance::default()
         };
         for acknowledged in 1..=45 {
             cubic.acknowledged += 1;
@@ -227,11 +269,11 @@ mod tests {
     fn a_time_out_forgets_the_window() {
         let mut cubic = LinuxCubic::default();
         cubic.reduce(1000.0, 1000.0, Cause::Loss);
-        assert_eq!(cubic.w_max, 1000);
+        assert_eq!(cubic.avoidance().w_max, 1000);
         cubic.reduce(800.0, 800.0, Cause::Loss);
         // fast convergence: 800 (1 + 717/1024) / 2
-        assert_eq!(cubic.w_max, 680);
+        assert_eq!(cubic.avoidance().w_max, 680);
         assert_eq!(cubic.reduce(100.0, 100.0, Cause::TimeOut).floor(), 70.0);
-        assert_eq!(cubic.w_max, 0);
+        assert!(matches!(cubic, LinuxCubic::Start(_)));
     }
 }

@@ -3,6 +3,7 @@
 //! What was lost and what is sent again is none of its business: that is loss recovery
 //! (`recovery`). Each control is a file that implements [`Control`], and a line in the list below.
 
+mod hystart;
 mod window;
 
 pub(crate) use window::{MIN_SSTHRESH, Window};
@@ -70,6 +71,13 @@ macro_rules! controls {
             }
 
             #[inline]
+            pub fn ends_slow_start(&mut self, cwnd: f64, ack: &Progress) -> bool {
+                match self {
+                    $(Self::$Control(control) => control.ends_slow_start(cwnd, ack)),+
+                }
+            }
+
+            #[inline]
             pub fn grow(&mut self, cwnd: f64, ack: &Progress) -> f64 {
                 match self {
                     $(Self::$Control(control) => control.grow(cwnd, ack)),+
@@ -111,7 +119,7 @@ const _: () = assert!(
 
 /// A congestion control. Windows are in packets.
 ///
-/// Slow start, the least threshold of two packets, one reduction for each window of data and the
+/// Slow start up to its threshold, the least threshold of two packets, one reduction for each window of data and the
 /// restart after idleness are the same for all, and the sender's.
 pub(crate) trait Control: Default {
     /// Whether it reads how many packets were marked: the connection must then use ECN, and its
@@ -121,6 +129,12 @@ pub(crate) trait Control: Default {
     /// Takes note of an ACK, also one that acknowledges nothing new, before it has any effect.
     #[inline]
     fn on_ack(&mut self, _ack: &Progress) {}
+
+    /// Takes an ACK of new data in slow start; returns whether that ends with this window.
+    #[inline]
+    fn ends_slow_start(&mut self, _cwnd: f64, _ack: &Progress) -> bool {
+        false
+    }
 
     /// The window after an ACK of new data in congestion avoidance.
     fn grow(&mut self, cwnd: f64, ack: &Progress) -> f64;
@@ -147,6 +161,8 @@ pub(crate) struct Progress {
     pub srtt_ns: u64,
     /// Shortest round-trip time, if recovery by times knows it, or else the smoothed one.
     pub min_rtt_ns: u64,
+    /// That by which losses are found, if recovery by times knows it, or else the smoothed one.
+    pub rtt_ns: u64,
     /// Packets that it acknowledges and that no ACK did before.
     pub packets: u32,
     /// Packets that it counts for where the window grows.
@@ -170,6 +186,7 @@ impl Progress {
             now_ns,
             srtt_ns: rtt_ns,
             min_rtt_ns: rtt_ns,
+            rtt_ns,
             packets: 1,
             credit: 1.0,
             whole,

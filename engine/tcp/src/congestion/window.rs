@@ -42,6 +42,9 @@ impl Window {
     #[inline]
     pub fn open(&mut self, config: &Config, ack: &Progress) {
         let mut rest = *ack;
+        if self.cwnd < self.ssthresh && self.control.ends_slow_start(self.cwnd, ack) {
+            self.ssthresh = self.cwnd;
+        }
         if self.cwnd < self.ssthresh {
             let cwnd = self.cwnd + ack.credit;
             if cwnd <= self.ssthresh || config.quirks.counts_acks {

@@ -11,6 +11,7 @@ use super::probe::Probe;
 use super::prr::Prr;
 use crate::congestion::Cause;
 use crate::deadline::Deadline;
+use crate::quirks::Quirks;
 use crate::segment::{Ack, Segment};
 use crate::sender::{Moment, Phase, Sender};
 
@@ -26,7 +27,7 @@ pub(crate) struct Rack {
     /// When the packet was sent that was sent last of all that arrived, its number, and its
     /// round-trip time (RACK.xmit_ts, RACK.end_seq, RACK.rtt).
     latest: Option<(u64, u32)>,
-    rtt_ns: u64,
+    pub rtt_ns: u64,
     pub min_rtt_ns: Option<u64>,
     /// The highest packet that arrived (RACK.fack).
     highest: u32,
@@ -42,6 +43,17 @@ struct Arrivals {
     packets: u32,
     /// Whether the first packet not acknowledged is another.
     advances: bool,
+    /// A round-trip time, ns: of the first packet, in the order in which they are looked at; that of
+    /// one sent again only where its ACK advances, whose time stamp tells which transmission came.
+    rtt_ns: Option<u64>,
+}
+
+impl Arrivals {
+    fn note(&mut self, now_ns: u64, packet: &Packet) {
+        if self.advances || !packet.retransmitted {
+            self.rtt_ns = self.rtt_ns.or(Some(now_ns - packet.sent_ns));
+        }
+    }
 }
 
 impl Rack {
@@ -51,40 +63,61 @@ impl Rack {
     }
 
     /// Takes what an ACK tells of packets from `una` on (RFC 8985, section 6.2, steps 1 to 3).
-    fn learn(&mut self, now_ns: u64, una: u32, ack: &Ack) -> Arrivals {
-        let mut packets = 0;
+    fn learn(&mut self, quirks: &Quirks, now_ns: u64, una: u32, ack: &Ack) -> Arrivals {
+        let highest = self.highest;
+        let mut found = Arrivals {
+            advances: ack.next > una,
+            ..Arrivals::default()
+        };
+        let mut take = |rack: &mut Rack, packet: Packet| {
+            found.packets += 1;
+            found.note(now_ns, &packet);
+            rack.on_arrival(quirks, now_ns, highest, packet);
+        };
+        if quirks.looks_at_sack_first {
+            self.learn_out_of_order(ack, &mut take);
+            self.learn_in_order(ack, &mut take);
+        } else {
+            self.learn_in_order(ack, &mut take);
+            self.learn_out_of_order(ack, &mut take);
+        }
+        found
+    }
+
+    fn learn_in_order(&mut self, ack: &Ack, take: &mut impl FnMut(&mut Rack, Packet)) {
         while let Some((packet, is_news)) = self.flight.take_before(ack.next) {
-            packets += u32::from(is_news);
             if is_news {
-                self.on_arrival(now_ns, packet);
+                take(self, packet);
             }
         }
+    }
+
+    fn learn_out_of_order(&mut self, ack: &Ack, take: &mut impl FnMut(&mut Rack, Packet)) {
         let mut blocks = ack.sack;
         blocks.sort_unstable_by_key(|block| block.start);
         for seq in blocks.into_iter().flat_map(|block| block.start..block.end) {
             if let Some(packet) = self.flight.sack(seq) {
-                packets += 1;
-                self.on_arrival(now_ns, packet);
+                take(self, packet);
             }
-        }
-        Arrivals {
-            packets,
-            advances: ack.next > una,
         }
     }
 
-    fn on_arrival(&mut self, now_ns: u64, packet: Packet) {
+    /// Takes a packet that arrived; `highest` arrived before this ACK.
+    fn on_arrival(&mut self, quirks: &Quirks, now_ns: u64, highest: u32, packet: Packet) {
         let rtt_ns = now_ns - packet.sent_ns;
         if !packet.retransmitted {
             self.min_rtt_ns = Some(self.min_rtt_ns.map_or(rtt_ns, |least| least.min(rtt_ns)));
-            self.reordering_seen |= packet.seq < self.highest;
+            self.reordering_seen |= packet.seq < highest;
         } else if self.min_rtt_ns.is_some_and(|least| rtt_ns < least) {
             // the first transmission arrived after all
             return;
         }
         self.highest = self.highest.max(packet.seq);
-        if self.latest < Some((packet.sent_ns, packet.seq)) {
+        let is_latest = self.latest < Some((packet.sent_ns, packet.seq));
+        if is_latest {
             self.latest = Some((packet.sent_ns, packet.seq));
+        }
+        if is_latest || quirks.looks_at_sack_first {
             self.rtt_ns = rtt_ns;
         }
     }
@@ -135,9 +168,14 @@ pub(crate) fn on_ack<F: FnMut(Segment)>(sender: &mut Sender, moment: &mut Moment
         return;
     }
     let una = sender.una;
-    let arrivals = sender.rack().learn(moment.now_ns, una, ack);
+    let arrivals = sender
+        .rack()
+        .learn(&moment.config.quirks, moment.now_ns, una, ack);
     let repaired = sender.rack().probe.on_ack(ack, arrivals.advances);
     let recovered = sender.phase == Phase::Recovery;
+    if moment.config.quirks.times_every_ack {
+        time(sender, moment, &arrivals);
+    }
     if arrivals.advances {
         advance(sender, moment, ack);
     }
@@ -153,6 +191,16 @@ pub(crate) fn on_ack<F: FnMut(Segment)>(sender: &mut Sender, moment: &mut Moment
         sender.grow(moment, ack, arrivals.packets);
     }
     send(sender, moment);
+}
+
+/// Takes the round-trip time of an ACK with a time stamp, in place of that of the packet timed.
+fn time<F>(sender: &mut Sender, moment: &Moment<F>, arrivals: &Arrivals) {
+    sender.timed_at = Deadline::NONE;
+    if let Some(rtt_ns) = arrivals.rtt_ns {
+        sender.rto.end_backoff();
+        let ticks = rtt_ns / moment.config.tick_ns;
+        sender.rto.sample(moment.config, ticks);
+    }
 }
 
 /// The timer ran out. Returns whether it was that of reordering or that of the probe, and all is
@@ -254,6 +302,9 @@ impl Sender {
         self.transmit(moment, seq);
         if seq == self.timed_seq {
             self.timed_at = Deadline::NONE;
+        }
+        if seq == self.una && moment.config.quirks.restarts_timer_at_first {
+            self.restart_timer(moment);
         }
     }
 }
