@@ -238,9 +238,9 @@ def table(only: Sequence[str]) -> Iterator[str]:
 
 def page() -> None:
     """Write the table into the page."""
+    rows = "\n".join(table([]))
     text = PAGE.read_text()
     before, after = text.partition(MARKERS[0])[0], text.partition(MARKERS[1])[2]
-    rows = "\n".join(table([]))
     PAGE.write_text(f"{before}{MARKERS[0]}\n{rows}\n{MARKERS[1]}{after}")
 
 

@@ -164,7 +164,7 @@ def _choices() -> list[str]:
         "250 (this paper's model); 1 and 10 flows; round trips of 6.1 and 106.1 ms; w = 0.002 and "
         "0.07; Poisson and constant gaps. max_p = 0.1 and, for DSRED, gamma = 0.5, as in section "
         "IV; what else FRED and ARED have is their authors' default.",
-        "TCP is CUBIC with RACK-TLP, that of today's Linux, and always has something to send. The "
+        "TCP is CUBIC, as Linux has it, and always has something to send. The "
         "delay is of the packets that leave the router, service included.",
         f"Simulated: {SIMULATED.replications} runs of {SIMULATED.duration_s:g} s, the first "
         f"{SIMULATED.warm_up_s:g} s left out. Measured: {REAL.replications} runs of "

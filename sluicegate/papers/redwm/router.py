@@ -179,7 +179,7 @@ def _choices() -> list[str]:
         "spaces its packets evenly. Varied: packets of 40, 128, 500 and 1500 B; 1 and 10 flows; "
         "round trips of 6.1 ms (the two links printed) and 106.1 ms; max_p of 0.1 and 0.02; "
         "constant gaps and Poisson.",
-        "TCP is CUBIC with RACK-TLP, that of today's Linux, and always has "
+        "TCP is CUBIC, as Linux has it, and always has "
         "something to send: the text's 2000 packets/s are of UDP only. Its packets have 128 B at "
         "least, the shortest that Linux sends. Time-outs and delayed ACKs are as in Linux.",
         "REDwM has [a1, a2, b1] = [0.08, 0.0014, 0.001], in the reading of equation (5) that "

@@ -21,8 +21,6 @@ TRAFFIC: tuple[Traffic, ...] = ("TCP", "UDP", "UDP + TCP")
 
 # the least that a Linux kernel sends: 88 bytes (TCP_MIN_MSS) and 40 of headers
 LEAST_SEGMENT_BYTES = 128
-# those of Linux, whose recovery is RACK-TLP: RFC 6298 and RFC 1122 say 1 s and up to 0.5 s
-_MIN_RTO_S, _DELAYED_ACK_S = 0.2, 0.04
 # so that flows do not start, and datagrams of several flows do not leave, at the same moment
 _SPREAD_S = 0.5
 _SAMPLE_S = 0.02
@@ -91,12 +89,10 @@ class Setting:
 
     def _tcp(self) -> TcpFlows:
         tcp = Tcp(
-            variant="rack",
+            like="linux",
             congestion_control="cubic",
             packet_bytes=self.segment_bytes,
             ack_bytes=52,
-            min_rto_s=_MIN_RTO_S,
-            delayed_ack_s=_DELAYED_ACK_S,
         )
         return TcpFlows(count=self.flows, spread_s=_SPREAD_S, tcp=tcp)
 
