@@ -53,7 +53,7 @@ impl HyStart {
             return false;
         }
         self.last_us = now_us;
-        now_us.wrapping_sub(self.began_us) > (us(ack.min_rtt_ns) + BURST_US) / 2
+        now_us.wrapping_sub(self.began_us) > us(ack.min_rtt_ns).saturating_add(BURST_US) / 2
     }
 
     fn is_delayed(&mut self, ack: &Progress) -> bool {
@@ -64,10 +64,11 @@ impl HyStart {
         }
         let min_rtt_us = us(ack.min_rtt_ns);
         let growth_us = (min_rtt_us / 8).clamp(LEAST_GROWTH_US, MOST_GROWTH_US);
-        self.least_rtt_us > min_rtt_us + growth_us
+        self.least_rtt_us > min_rtt_us.saturating_add(growth_us)
     }
 }
 
+/// Of a time or a length of time: above 71 minutes it begins again.
 fn us(time_ns: u64) -> u32 {
     (time_ns / 1000) as u32
 }

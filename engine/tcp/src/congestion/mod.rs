@@ -119,8 +119,8 @@ const _: () = assert!(
 
 /// A congestion control. Windows are in packets.
 ///
-/// Slow start up to its threshold, the least threshold of two packets, one reduction for each window of data and the
-/// restart after idleness are the same for all, and the sender's.
+/// Slow start up to its threshold, the least threshold of two packets, one reduction for each window
+/// of data and the restart after idleness are the same for all, and the sender's.
 pub(crate) trait Control: Default {
     /// Whether it reads how many packets were marked: the connection must then use ECN, and its
     /// receiver echoes each mark once (RFC 8257, section 3.2), not until it is answered.
