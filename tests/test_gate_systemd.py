@@ -5,6 +5,7 @@ import os
 import re
 import shutil
 import subprocess
+import tempfile
 import time
 from pathlib import Path
 
@@ -87,7 +88,7 @@ def machine(tmp_path):
     script = BOOT.format(
         folder=tmp_path, sluiced=SLUICED.resolve(), gate=ROOT / "gate", process=os.getpid()
     )
-    with (tmp_path.parent / "said").open("w+") as said:
+    with tempfile.TemporaryFile("w+") as said:
         booting = subprocess.Popen(
             ["unshare", "--mount", "sh", "-c", script],
             env=os.environ | {"UNIFIED_CGROUP_HIERARCHY": "1"},
@@ -111,7 +112,11 @@ def machine(tmp_path):
             yield Machine(found)
         finally:
             booting.terminate()
-            booting.wait()
+            try:
+                booting.wait(PATIENCE_S)
+            except subprocess.TimeoutExpired:
+                booting.kill()
+                booting.wait()
 
 
 def test_the_service_is_shut_off_watched_and_ends_with_its_rules(machine):

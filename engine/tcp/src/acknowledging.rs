@@ -25,10 +25,8 @@ impl Sender {
         if let Some(sent_ns) = self.timed_at.get()
             && ack.next > self.timed_seq
         {
+            self.end_backoff(ack);
             let ticks = |time_ns| (time_ns + self.clock_phase_ns) / moment.config.tick_ns;
-            if !(self.closed_by_mark && ack.ece) {
-                self.rto.end_backoff();
-            }
             let elapsed = ticks(moment.now_ns).saturating_sub(ticks(sent_ns));
             self.rto.sample(moment.config, elapsed);
             self.timed_at = Deadline::NONE;
@@ -36,6 +34,14 @@ impl Sender {
         self.closed_by_mark &= ack.ece;
         self.restart_timer(moment);
         acked
+    }
+
+    /// Ends the backing off: a round trip was timed. Not while marks keep the window closed (RFC 3168,
+    /// section 6.1.2).
+    pub(crate) fn end_backoff(&mut self, ack: &Ack) {
+        if !(self.closed_by_mark && ack.ece) {
+            self.rto.end_backoff();
+        }
     }
 
     pub(crate) fn advance(&mut self, ack: &Ack) {

@@ -1,7 +1,8 @@
 //! What ns-2.35 and Linux do otherwise than the RFCs.
 //!
 //! Each deviation is a field of [`Quirks`] with the function that makes it. What a field does is said
-//! here and nowhere else; other files follow the RFCs and ask for it by name.
+//! here and nowhere else; other files follow the RFCs and ask for it by name. Three of Linux's are of
+//! recovery by times alone: `restarts_timer_at_first`, `times_every_ack` and `looks_at_sack_first`.
 
 /// Where a sender does otherwise than the RFCs have it: nowhere, unless a field is set.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

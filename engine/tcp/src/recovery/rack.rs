@@ -174,7 +174,7 @@ pub(crate) fn on_ack<F: FnMut(Segment)>(sender: &mut Sender, moment: &mut Moment
     let repaired = sender.rack().probe.on_ack(ack, arrivals.advances);
     let recovered = sender.phase == Phase::Recovery;
     if moment.config.quirks.times_every_ack {
-        time(sender, moment, &arrivals);
+        time(sender, moment, ack, &arrivals);
     }
     if arrivals.advances {
         advance(sender, moment, ack);
@@ -194,10 +194,10 @@ pub(crate) fn on_ack<F: FnMut(Segment)>(sender: &mut Sender, moment: &mut Moment
 }
 
 /// Takes the round-trip time of an ACK with a time stamp, in place of that of the packet timed.
-fn time<F>(sender: &mut Sender, moment: &Moment<F>, arrivals: &Arrivals) {
+fn time<F>(sender: &mut Sender, moment: &Moment<F>, ack: &Ack, arrivals: &Arrivals) {
     sender.timed_at = Deadline::NONE;
     if let Some(rtt_ns) = arrivals.rtt_ns {
-        sender.rto.end_backoff();
+        sender.end_backoff(ack);
         let ticks = rtt_ns / moment.config.tick_ns;
         sender.rto.sample(moment.config, ticks);
     }
