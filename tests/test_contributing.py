@@ -1,10 +1,12 @@
 """CONTRIBUTING's guides to adding something, followed to the letter on a copy of the sources."""
 
+import fcntl
 import os
 import re
 import shutil
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -29,15 +31,21 @@ def steps(title: str) -> list[tuple[str, str, str]]:
 
 
 @pytest.fixture
-def copy() -> Path:
-    """The sources, always in one place of the build folder, so that cargo builds only the copy."""
+def copy() -> Iterator[Path]:
+    """The sources, always in one place of the build folder, so that cargo builds only the copy.
+
+    One test has it after the other, also where each is in a process of its own.
+    """
     copy = ROOT / "target" / "contributing"
-    shutil.rmtree(copy, ignore_errors=True)
-    for name in COPIED:
-        take = shutil.copytree if (ROOT / name).is_dir() else shutil.copy2
-        (copy / name).parent.mkdir(parents=True, exist_ok=True)
-        take(ROOT / name, copy / name)
-    return copy
+    copy.parent.mkdir(exist_ok=True)
+    with (copy.parent / "contributing.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        shutil.rmtree(copy, ignore_errors=True)
+        for name in COPIED:
+            take = shutil.copytree if (ROOT / name).is_dir() else shutil.copy2
+            (copy / name).parent.mkdir(parents=True, exist_ok=True)
+            take(ROOT / name, copy / name)
+        yield copy
 
 
 def follow(title: str, copy: Path) -> list[str]:
