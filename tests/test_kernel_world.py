@@ -6,6 +6,8 @@ import pickle
 import re
 import subprocess
 import sys
+import threading
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
@@ -15,7 +17,7 @@ import sluicegate as sg
 from sluicegate.errors import SluiceError
 from sluicegate.lab import image, kernel, machine, python
 from sluicegate.lab.bottleneck import compiled, sluiced
-from sluicegate.lab.testbed import INSIDE
+from sluicegate.lab.testbed import INSIDE, LabTestbed
 from sluicegate.scenario import NetworkScenario
 from sluicegate.testbed.check import missing, namespace_needs
 from sluicegate.testbed.here import missing_here
@@ -320,6 +322,27 @@ def test_a_scenario_runs_in_the_laboratory_and_its_record_is_kept(tmp_path, monk
     assert sg.compare(one, world="kernel").records[0].identity == alone.identity
     check_nothing_is_lost_between_counts(alone)
     assert 15 < alone.ports[0].series["queue"].max() <= 40
+
+
+@needs_lab
+def test_a_scenario_repeats_to_the_byte_whatever_else_the_machine_does():
+    """Three at once, and a program that never rests: without the lock of recording some part."""
+    found = scenario(duration_s=1.0)
+    layer = own(found, found.disciplines[0])(1)
+    planned = lab_plan(found, found.disciplines[0], 0, layer, None)
+    bed = LabTestbed.of(kernel.find(), programs=layer.programs, modules=["tcp_cubic"])
+    busy = subprocess.Popen(["sh", "-c", "while :; do :; done"])
+    try:
+        with ThreadPoolExecutor(3) as pool:
+            runs = [
+                pool.submit(bed.run, planned.job, seed=1, ended=threading.Event()) for _ in range(3)
+            ]
+            first, *others = [run.result() for run in runs]
+    finally:
+        busy.kill()
+        busy.wait()
+    assert len(first.seen[0].left) > 500
+    assert all(pickle.dumps(other) == pickle.dumps(first) for other in others)
 
 
 @needs_lab

@@ -25,6 +25,10 @@ _BETWEEN_LOOKS_S = 0.2
 # a plain processor is emulated faster: "max" copies each byte as an instruction (ERMS), and has
 # more to save at each switch; random numbers are those of the seed
 _PROCESSOR = "Nehalem,+rdrand"
+# an instruction is a nanosecond. Recording is for its lock only: without it another thread moves
+# the clock of a halted processor on before the processor's last instructions are counted, and now
+# and then a run parts from the others of its seed
+_CLOCK = "shift=0,sleep=off,rr=record,rrfile=/dev/null"
 _KERNEL = (
     *("console=ttyS0", "quiet", "panic=-1", "nokaslr", "mitigations=off", "random.trust_cpu=on"),
     # without self-tests; with nothing to do it halts at once: to poll first would take instructions
@@ -143,7 +147,7 @@ def _command(kernel: Kernel, folder: Path, seed: int, memory_mb: int) -> list[st
         EMULATOR,
         *["-nodefaults", "-no-user-config", "-display", "none", "-no-reboot"],
         *["-machine", "q35", "-accel", "tcg,thread=single", "-cpu", _PROCESSOR, "-smp", "1"],
-        *["-icount", "shift=0,sleep=off", "-rtc", "base=2026-01-01,clock=vm"],
+        *["-icount", _CLOCK, "-rtc", "base=2026-01-01,clock=vm"],
         *["-m", str(memory_mb), "-seed", str(seed)],
         *["-kernel", str(kernel.image), "-initrd", str(folder / "image")],
         *["-append", " ".join(_KERNEL)],
