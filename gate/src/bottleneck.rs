@@ -205,7 +205,7 @@ impl Seen {
             Place::Here => format!("the queue builds here: {figures}"),
             Place::Before => format!(
                 "the queue builds before the gate, which does not keep up: {figures}. Give it a \
-                 faster processor, or --realtime"
+                 faster processor, or --timer realtime"
             ),
             Place::Behind => format!(
                 "the queue builds behind the gate: {figures}. The link of {interface} sends {} \
