@@ -22,6 +22,7 @@ from gate_lab import (
     FOLDER,
     SCENARIO,
     SLUICED,
+    Daemon,
     Gate,
     Got,
     datagram,
@@ -147,6 +148,10 @@ def memory() -> dict[str, Any]:
     }
 
 
+METRICS = ("--metrics", f"unix:{FOLDER / 'metrics'}")
+WATCHED = ("--limit", "500", "--interval", "0.2", *METRICS)
+
+
 def where(rate: str, per_s: float, queue_of_near: str = "") -> dict[str, Any]:
     """What `sluiced check --watch` says of packets of 1000 bytes."""
     if queue_of_near:
@@ -154,11 +159,14 @@ def where(rate: str, per_s: float, queue_of_near: str = "") -> dict[str, Any]:
             sh(f"tc qdisc add dev near root {queue_of_near}")
         except RuntimeError as error:
             return {"refused": str(error)}
-    metrics = f"unix:{FOLDER / 'metrics'}"
-    gate = Gate("closed", "--aqm", "drop_tail", "--rate", rate, "--limit", "500",
-                "--interval", "0.2", "--metrics", metrics)  # fmt: skip
+    gate = Gate("closed", "--aqm", "drop_tail", "--rate", rate, *WATCHED)
+    return where_under_load(gate, per_s, "--interface", "near")
+
+
+def where_under_load(gate: Daemon, per_s: float, *looks: str) -> dict[str, Any]:
+    """What `sluiced check --watch` says of a gate before which packets of 1000 bytes come."""
     _far, near = receiver(), sender()
-    check = [SLUICED, "check", "--interface", "near", "--watch", "2", "--metrics", metrics]
+    check = [SLUICED, "check", *looks, "--watch", "2", *METRICS]
     watching = []
 
     def send(number: int) -> None:

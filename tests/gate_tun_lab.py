@@ -14,10 +14,11 @@ import sys
 import time
 from collections.abc import Callable
 from contextlib import suppress
+from pathlib import Path
 from typing import Any
 
 import gate_lab as lab
-from gate_daemon_lab import status_of
+from gate_daemon_lab import METRICS, WATCHED, status_of, where_under_load
 from gate_lab import FAR, FAR6, NEAR, NEAR6, Daemon, Got, datagram, paced, sh
 
 TUN = ("--tun", "near", "far")
@@ -243,9 +244,99 @@ def own_devices() -> dict[str, Any]:
             **far.end(cable)}  # fmt: skip
 
 
+class Gateway(Daemon):
+    """A cable from `one` to `two`, both here: what leaves it goes on by `near`, a veth to `far`."""
+
+    def __init__(self, *options: str, queue_of_near: str = "") -> None:
+        lab.cable(ipv6=False)
+        if queue_of_near:
+            sh(f"tc qdisc add dev near root {queue_of_near}")
+        super().__init__("--tun", "one", "two", *options, *WATCHED)
+        # packets of this machine are taken for those that it forwards
+        settings = {
+            "all/rp_filter": 0,
+            "two/rp_filter": 0,
+            "two/accept_local": 1,
+            "two/forwarding": 1,
+        }
+        for name, value in settings.items():
+            sh(f"echo {value} >/proc/sys/net/ipv4/conf/{name}")
+        for name in ("one", "two"):
+            sh(f"ip link set {name} txqueuelen 65536 addrgenmode none multicast off up")
+        sh(f"ip rule add iif lo table 100 && ip route add {FAR} dev one src {NEAR} table 100")
+
+
+BEHIND_IT = ("--tun", "one", "two", "--interface", "near")
+
+
+def where_here() -> dict[str, Any]:
+    return where_under_load(Gateway(*DROP_TAIL, "--rate", "2e6"), 600, *BEHIND_IT)
+
+
+def where_behind() -> dict[str, Any]:
+    """The interface behind the cable is slower than the gate thinks."""
+    try:
+        gate = Gateway(*DROP_TAIL, "--rate", "20e6",
+                       queue_of_near="tbf rate 1mbit burst 3kb limit 200k")  # fmt: skip
+    except RuntimeError as error:
+        return {"refused": str(error)}
+    return where_under_load(gate, 350, *BEHIND_IT)
+
+
+def where_before() -> dict[str, Any]:
+    """An AQM that takes so long for a packet that others wait for the gate."""
+    quick = Path(__file__).with_name("shorter.h")
+    slow = lab.FOLDER / quick.name
+    # only for our packets: whoever is as slow for all of them is refused
+    turns = "view->packet_bytes == 1000 ? 2000000 : 0"
+    long = f'for (u32 turn = {turns}; turn; turn--)\n\t\t__asm__ volatile("");'
+    slow.write_text(quick.read_text().replace("(void)s;", f"(void)s;\n\t{long}"))
+    gate = Gateway("--aqm", f"{slow}:most=1000", "--rate", "100e6")
+    return where_under_load(gate, 4000, *BEHIND_IT)
+
+
+def where_elsewhere() -> dict[str, Any]:
+    return where_under_load(Gateway(*DROP_TAIL, "--rate", "20e6"), 200, *BEHIND_IT)
+
+
+def where_unnamed() -> dict[str, Any]:
+    """Without the names of the devices."""
+    return where_under_load(Gateway(*DROP_TAIL, "--rate", "2e6"), 600, "--interface", "near")
+
+
+def where_at_the_end() -> dict[str, Any]:
+    """Nothing behind the cable, whose other end is in another namespace; its way back is idle."""
+    cable = Cable(*DROP_TAIL, "--rate", "2e6", "--two-way", *WATCHED)
+    return where_under_load(cable, 600, *TUN)
+
+
+def where_refused() -> dict[str, Any]:
+    """Cables that cannot be looked at, or are not the daemon's."""
+    Cable(*DROP_TAIL, "--rate", "1e6", *WATCHED)
+    other = ("--metrics", f"unix:{lab.FOLDER / 'other'}")
+    Daemon("--fail", "open", *DROP_TAIL, "--rate", "1e6", *other)
+
+    def told(*looks: str, metrics: tuple[str, ...] = METRICS) -> str:
+        check = [lab.SLUICED, "check", *looks, *metrics]
+        done = subprocess.run(check, capture_output=True, text=True, timeout=10, check=False)
+        assert done.returncode == 2, done.stdout
+        return done.stderr
+
+    watch = ("--watch", "1")
+    return {
+        "refused": [
+            told(*TUN, "--interface", "near", *watch),
+            told("--tun", "neat", "far", *watch),
+            told(*TUN, "--interface", "lo"),
+            told(*TUN, *watch, metrics=other),
+        ]
+    }
+
+
 EXPERIMENTS: list[lab.Experiment] = [
     marked4, marked6, held_at_the_end, back_at_once, back_held, killed, tcp, overrun,
-    device_vanished, down_and_up, refused, own_devices,
+    device_vanished, down_and_up, refused, own_devices, where_here, where_behind, where_before,
+    where_elsewhere, where_unnamed, where_at_the_end, where_refused,
 ]  # fmt: skip
 
 

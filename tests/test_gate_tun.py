@@ -1,6 +1,7 @@
 """The gate as a cable between two TUN devices, with real packets."""
 
 import itertools
+import re
 import subprocess
 from pathlib import Path
 
@@ -113,6 +114,49 @@ def test_devices_of_ones_own_take_no_capability():
     assert found["check_exit"] == 0
     assert "ok       far: there" in found["check"]
     assert "sudo ip tuntap add mode tun user $USER name other" in found["none"]
+
+
+@pytest.mark.parametrize(
+    ("where", "said"),
+    [
+        ("here", "ok       forward: the queue builds here: "),
+        ("behind", "note     forward: the queue builds behind the gate: "),
+        ("before", "note     forward: the queue builds before the gate, which does not keep up: "),
+        ("elsewhere", "note     forward: no queue builds on this machine: "),
+    ],
+)
+def test_a_watch_says_where_the_queue_builds(where, said):
+    found = measured(f"where_{where}")
+    if "tc qdisc add" in found["refused"]:
+        pytest.skip(found["refused"])
+    assert found["said"].startswith(said), found
+    assert found["exit"] == (where != "here")
+    unread = float(re.findall(r"([\d.]+) before it in the kernel", found["said"])[0])
+    # of 4000 packets a second it takes far fewer
+    assert (unread > 500) == (where == "before")
+
+
+def test_a_watch_says_what_it_cannot_see():
+    found = measured("where_at_the_end")
+    forward, reverse = found["said"].splitlines()
+    unnamed = measured("where_unnamed")["said"]
+    assert forward.startswith("ok       forward: the queue builds here: ")
+    assert "unknown how many behind it, " in forward
+    assert "unknown" not in forward.partition("behind it, ")[2]
+    assert "0.0 behind it in that of near, unknown how many before it" in unnamed
+    assert reverse.startswith(
+        "note     reverse: hardly any packet came: see sluiced check --tun near far,"
+    )
+
+
+def test_a_cable_that_cannot_be_watched_is_refused():
+    end, misspelt, unwatched, other = measured("where_refused")["refused"]
+    assert "--interface near is an end of the cable --tun near far: name the interface by" in end
+    assert (
+        "--tun neat far: there is no neat in this network namespace: say this where it" in misspelt
+    )
+    assert "or watch a daemon: --tun near far --interface lo --watch 10" in unwatched
+    assert "takes packets from a queue of the kernel, not from --tun near far: leave that" in other
 
 
 @pytest.mark.parametrize(

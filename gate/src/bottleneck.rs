@@ -7,9 +7,10 @@ use std::{
     time::{Duration, Instant},
 };
 
+use nix::net::if_::if_nametoindex;
 use serde_json::Value;
 
-use crate::{Failure, endpoint, endpoint::Address, nfqueue};
+use crate::{Failure, cli::CheckOptions, endpoint, endpoint::Address, nfqueue, tun};
 
 /// Time between two looks at the interface's queue.
 const LOOK_EVERY: Duration = Duration::from_millis(50);
@@ -34,8 +35,9 @@ struct Seen {
     queue: f64,
     /// Mean, ms.
     sojourn_ms: f64,
-    /// Packets that the kernel held for the gate and that it had not read, mean.
-    unread: f64,
+    /// Packets that the kernel held for the gate and that it had not read, mean; `None` if it is not
+    /// known.
+    unread: Option<f64>,
     /// Packets in the queue of the interface, behind the gate, mean; `None` if it is not known.
     behind: Option<f64>,
     /// What that queue sent; 0 if it is not known.
@@ -58,39 +60,25 @@ enum Place {
 /// Watches, and prints the place for each link. Gives whether it is here for one of them.
 ///
 /// # Errors
-/// If no daemon tells how it stands.
-pub fn watch(interface: &str, address: &Address, for_s: f64) -> Result<bool, Failure> {
-    let ask = || {
-        let records = endpoint::ask(address).map_err(|error| error.to_string());
-        records.and_then(|text| endpoint::parse(&text)).map_err(|what| {
-            Failure(format!(
-                "no daemon tells how it stands at {address}: {what}. --watch takes one that runs \
-                 with --metrics {address}; its place is said by --metrics, here too"
-            ))
-        })
-    };
-    let begun = Instant::now();
-    let first = loop {
-        match ask() {
-            Err(_) if begun.elapsed() < PATIENCE => thread::sleep(LOOK_EVERY),
-            told => break told?,
-        }
-    };
+/// If no daemon tells how it stands, or if it is not the one that the options are for.
+pub fn watch(options: &CheckOptions, for_s: f64) -> Result<bool, Failure> {
+    let first = first_records(&options.metrics)?;
+    refuse_others(options, &first)?;
     let mut records = vec![first];
-    let mut behind = Vec::new();
+    let mut looks = Looks::default();
     let end = Instant::now() + Duration::from_secs_f64(for_s);
     while Instant::now() < end {
-        behind.extend(InterfaceQueue::of(interface));
+        looks.look(options);
         thread::sleep(LOOK_EVERY);
-        let now = ask()?;
+        let now = ask(&options.metrics)?;
         if records.last() != Some(&now) {
             records.push(now);
         }
     }
     if records.len() < 2 {
         return Err(Failure(format!(
-            "the daemon at {address} told nothing new in {for_s} s: watch it for longer than its \
-             --interval"
+            "the daemon at {} told nothing new in {for_s} s: watch it for longer than its --interval",
+            options.metrics
         )));
     }
     let mut is_here = false;
@@ -98,11 +86,12 @@ pub fn watch(interface: &str, address: &Address, for_s: f64) -> Result<bool, Fai
         let records: Vec<&Value> = records.iter().filter_map(|all| all.get(link)).collect();
         let mut seen = seen(&records);
         let name = records[0]["link"].as_str().unwrap_or_default();
+        seen.unread = mean(&looks.unread[link]).or(seen.unread);
         // what comes in leaves by another interface
-        if name == "forward" && !behind.is_empty() {
-            let sum: f64 = behind.iter().map(|look| look.packets).sum();
-            seen.behind = Some(sum / behind.len() as f64);
-            seen.left_bps = InterfaceQueue::sent_bps(&behind);
+        if name == "forward" && !looks.behind.is_empty() {
+            let packets: Vec<f64> = looks.behind.iter().map(|look| look.packets).collect();
+            seen.behind = mean(&packets);
+            seen.left_bps = InterfaceQueue::sent_bps(&looks.behind);
         }
         let place = seen.place();
         let word = if place == Place::Here {
@@ -110,10 +99,91 @@ pub fn watch(interface: &str, address: &Address, for_s: f64) -> Result<bool, Fai
         } else {
             "note  "
         };
-        println!("{word}   {name}: {}", seen.told(&place, interface));
+        println!("{word}   {name}: {}", seen.told(&place, options));
         is_here |= place == Place::Here;
     }
     Ok(is_here)
+}
+
+/// How a daemon's links stand.
+fn ask(address: &Address) -> Result<Vec<Value>, Failure> {
+    let answer = endpoint::ask(address).map_err(|error| error.to_string());
+    let records = answer.and_then(|text| endpoint::parse(&text));
+    records.map_err(|what| {
+        Failure(format!(
+            "no daemon tells how it stands at {address}: {what}. --watch takes one that runs with \
+             --metrics {address}; its place is said by --metrics, here too"
+        ))
+    })
+}
+
+fn first_records(address: &Address) -> Result<Vec<Value>, Failure> {
+    let begun = Instant::now();
+    loop {
+        match ask(address) {
+            Err(_) if begun.elapsed() < PATIENCE => thread::sleep(LOOK_EVERY),
+            told => return told,
+        }
+    }
+}
+
+/// Refuses a cable that cannot be looked at, or is not this daemon's.
+fn refuse_others(options: &CheckOptions, records: &[Value]) -> Result<(), Failure> {
+    let Some(cable) = &options.tun else {
+        return Ok(());
+    };
+    let (names, near) = (cable.join(" "), &cable[0]);
+    if let Some(end) = options.interface.as_ref().filter(|it| cable.contains(it)) {
+        return Err(Failure(format!(
+            "--interface {end} is an end of the cable --tun {names}: name the interface by which \
+             packets leave behind it, or none"
+        )));
+    }
+    if if_nametoindex(near.as_str()).is_err() {
+        return Err(Failure(format!(
+            "--tun {names}: there is no {near} in this network namespace: say this where it is; a \
+             daemon in another one is found by --metrics unix:PATH"
+        )));
+    }
+    if records.iter().any(|record| record["kernel_held"].is_u64()) {
+        return Err(Failure(format!(
+            "the daemon at {} takes packets from a queue of the kernel, not from --tun {names}: \
+             leave that out, and name the interface before which it stands: --interface NAME",
+            options.metrics
+        )));
+    }
+    Ok(())
+}
+
+/// What was seen of the kernel's queues, look after look.
+#[derive(Default)]
+struct Looks {
+    behind: Vec<InterfaceQueue>,
+    /// Packets that wait for a cable, by link.
+    unread: [Vec<f64>; 2],
+}
+
+impl Looks {
+    fn look(&mut self, options: &CheckOptions) {
+        let interface = options.interface.as_deref();
+        self.behind.extend(interface.and_then(InterfaceQueue::of));
+        for (device, looks) in options.tun.iter().flatten().zip(&mut self.unread) {
+            looks.extend(unread(device));
+        }
+    }
+}
+
+/// Packets that wait for whoever reads a TUN device: in its queue as an interface, and behind that
+/// in the device. The kernel does not count the latter; they are those that the queue sent and that
+/// the device still has. It is asked last: rather too few are found than too many.
+fn unread(device: &str) -> Option<f64> {
+    let queue = InterfaceQueue::of(device)?;
+    let gone = tun::gone(device)? as f64;
+    Some(queue.packets + (queue.sent_packets - gone).max(0.0))
+}
+
+fn mean(numbers: &[f64]) -> Option<f64> {
+    (!numbers.is_empty()).then(|| numbers.iter().sum::<f64>() / numbers.len() as f64)
 }
 
 /// What happened between the first and the last of a link's records.
@@ -129,15 +199,17 @@ fn seen(records: &[&Value]) -> Seen {
     let queue = |record: &Value| of(record, "time_s") * of(record, "queue_mean");
     let unread = |record: &&Value| {
         let gone = of(record, "released") + of(record, "lost");
-        (of(record, "kernel_held") - (of(record, "arrivals") - gone)).max(0.0)
+        let held = record["kernel_held"].as_f64()?;
+        Some((held - (of(record, "arrivals") - gone)).max(0.0))
     };
+    let unread: Option<Vec<f64>> = records.iter().map(unread).collect();
     Seen {
         rate_bps: of(last, "rate_bps"),
         arrived_bps: 8.0 * (more("arrived_bytes") + overhead * more("arrivals")) / time_s,
         sent_bps: 8.0 * (more("sent_bytes") + overhead * more("sent")) / time_s,
         queue: (queue(last) - queue(first)) / time_s,
         sojourn_ms: (sojourn(last) - sojourn(first)) / more("sent").max(1.0),
-        unread: records.iter().map(unread).sum::<f64>() / records.len() as f64,
+        unread: unread.as_deref().and_then(mean),
         behind: None,
         left_bps: 0.0,
     }
@@ -148,6 +220,7 @@ struct InterfaceQueue {
     at: Instant,
     packets: f64,
     /// From its start.
+    sent_packets: f64,
     sent_bytes: f64,
 }
 
@@ -161,6 +234,7 @@ impl InterfaceQueue {
         Some(Self {
             at: Instant::now(),
             packets: root["qlen"].as_f64()?,
+            sent_packets: root["packets"].as_f64()?,
             sent_bytes: root["bytes"].as_f64()?,
         })
     }
@@ -175,9 +249,10 @@ impl InterfaceQueue {
 impl Seen {
     fn place(&self) -> Place {
         let behind = self.behind.unwrap_or_default();
+        let unread = self.unread.unwrap_or_default();
         if self.arrived_bps < IDLE * self.rate_bps {
             Place::Unknown
-        } else if self.unread > A_READ.max(self.queue).max(behind) {
+        } else if unread > A_READ.max(self.queue).max(behind) {
             Place::Before
         } else if behind >= EMPTY && behind > self.queue {
             Place::Behind
@@ -189,17 +264,22 @@ impl Seen {
     }
 
     /// What that means, and what to do.
-    fn told(&self, place: &Place, interface: &str) -> String {
+    fn told(&self, place: &Place, options: &CheckOptions) -> String {
+        let interface = options.interface.as_deref().unwrap_or_default();
         let megabits = |bps: f64| format!("{:.2}", bps / 1e6);
         let (sent, rate) = (megabits(self.sent_bps), megabits(self.rate_bps));
-        let behind = match self.behind {
-            Some(packets) => format!("{packets:.1} behind it in that of {interface}"),
-            None => format!("unknown how many behind it in that of {interface}"),
+        let behind = match (self.behind, &options.interface) {
+            (Some(packets), _) => format!("{packets:.1} behind it in that of {interface}"),
+            (None, Some(_)) => format!("unknown how many behind it in that of {interface}"),
+            (None, None) => "unknown how many behind it".to_owned(),
+        };
+        let before = match self.unread {
+            Some(packets) => format!("{packets:.1} before it in the kernel"),
+            None => "unknown how many before it in the kernel".to_owned(),
         };
         let figures = format!(
-            "{:.1} packets in our queue ({:.1} ms), {behind}, {:.1} before it in the kernel; {sent} \
-             of {rate} Mbit/s sent",
-            self.queue, self.sojourn_ms, self.unread
+            "{:.1} packets in our queue ({:.1} ms), {behind}, {before}; {sent} of {rate} Mbit/s sent",
+            self.queue, self.sojourn_ms
         );
         match place {
             Place::Here => format!("the queue builds here: {figures}"),
@@ -217,10 +297,15 @@ impl Seen {
                  bottleneck is elsewhere: set --rate a little below {sent} Mbit/s. If they are not, \
                  watch again with more traffic"
             ),
-            Place::Unknown => format!(
-                "hardly any packet came: see sluiced check --interface {interface}, and watch again with \
-                 traffic"
-            ),
+            Place::Unknown => {
+                let what = match &options.tun {
+                    Some(cable) => format!("--tun {}", cable.join(" ")),
+                    None => format!("--interface {interface}"),
+                };
+                format!(
+                    "hardly any packet came: see sluiced check {what}, and watch again with traffic"
+                )
+            }
         }
     }
 }
@@ -238,7 +323,7 @@ mod tests {
             arrived_bps: sent_bps,
             sent_bps,
             queue,
-            unread,
+            unread: Some(unread),
             behind,
             ..Seen::default()
         };
@@ -276,6 +361,11 @@ mod tests {
         let last = record(4.0, 1000, 6.0, 4.0, 10);
         let seen = seen(&[&first, &last]);
         assert_eq!(seen.sent_bps, 8.0 * 500.0 * 1038.0 / 2.0);
-        assert_eq!((seen.queue, seen.sojourn_ms, seen.unread), (8.0, 6.0, 5.0));
+        assert_eq!(
+            (seen.queue, seen.sojourn_ms, seen.unread),
+            (8.0, 6.0, Some(5.0))
+        );
+        let cable = json!({"kernel_held": null});
+        assert_eq!(super::seen(&[&cable]).unread, None);
     }
 }

@@ -46,10 +46,15 @@ pub(crate) fn lacking(what: impl Into<String>, mend: impl Into<String>) -> Found
 /// watched, whether the queue builds there.
 ///
 /// # Errors
-/// If there is no daemon to watch.
+/// If there is no daemon to watch, or another one, or if the options do not go together.
 pub fn run(options: &CheckOptions) -> Result<bool, Failure> {
-    match (options.watch, &options.interface) {
-        (Some(for_s), Some(interface)) => bottleneck::watch(interface, &options.metrics, for_s),
+    match (options.watch, &options.tun, &options.interface) {
+        (Some(for_s), ..) => bottleneck::watch(options, for_s),
+        (None, Some(names), Some(interface)) => Err(Failure(format!(
+            "--interface {interface}: a cable takes nothing of the interface behind it: leave it out, \
+             or watch a daemon: --tun {} --interface {interface} --watch 10",
+            names.join(" ")
+        ))),
         _ if options.backend == Some(Backend::Kernel) => in_kernel::look(options),
         _ => Ok(look(options)),
     }

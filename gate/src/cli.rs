@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use clap::{Args, Parser, Subcommand};
+use clap::{ArgGroup, Args, Parser, Subcommand};
 
 use crate::{
     endpoint::{self, Address},
@@ -278,20 +278,22 @@ pub struct RulesOptions {
 
 /// `sluiced check`.
 #[derive(Args, Debug)]
+#[command(group(ArgGroup::new("place").args(["interface", "tun"]).multiple(true)))]
 pub struct CheckOptions {
     /// What a cable between these two TUN devices takes, in place of a queue of the kernel.
     #[arg(long, num_args = 2, value_names = ["A", "B"], value_parser = tun::name,
-          conflicts_with_all = ["interface", "both_ways", "fail", "queue"])]
+          conflicts_with_all = ["both_ways", "fail", "queue"])]
     pub tun: Option<Vec<String>>,
     /// What a qdisc of the kernel takes, in place of a queue of the kernel; and what is left of one
     /// whose daemon was killed.
     #[arg(long, value_name = "kernel", conflicts_with_all = ["tun", "both_ways", "fail", "queue"])]
     pub backend: Option<Backend>,
-    /// The interface before which the queue is to stand; with --backend kernel also NAMESPACE/NAME.
+    /// The interface before which the queue is to stand; with --backend kernel also NAMESPACE/NAME;
+    /// with --tun, for --watch only, the one by which packets leave behind the cable.
     #[arg(long, value_name = "NAME")]
     pub interface: Option<String>,
     /// Watch a daemon that runs for so long, s, and say where the queue builds: here or elsewhere.
-    #[arg(long, value_name = "S", value_parser = interval, requires = "interface")]
+    #[arg(long, value_name = "S", value_parser = interval, requires = "place")]
     pub watch: Option<f64>,
     /// Where that daemon tells how it stands: what sluiced run was given as --metrics.
     #[arg(long, value_name = "ADDRESS", default_value = endpoint::USUAL)]

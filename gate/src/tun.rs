@@ -5,7 +5,7 @@
 //! more at once, glued together. It is off, so the kernel cuts segments and completes checksums.
 
 use std::{
-    fs::{File, OpenOptions},
+    fs::{self, File, OpenOptions},
     io::{self, ErrorKind, Read, Seek, Write},
     mem,
     os::{
@@ -35,7 +35,8 @@ pub const MOST_BYTES: usize = 65_536;
 pub const SPARE_PACKETS: u32 = crate::nfqueue::SPARE_PACKETS;
 /// Where the kernel counts the packets of the interfaces of a namespace, a line each.
 const TABLE: &str = "/proc/net/dev";
-/// Place of the packets not sent among the numbers of such a line.
+/// Places among the numbers of such a line: of the packets that were read, and of those not sent.
+const READ: usize = 9;
 const NOT_SENT: usize = 11;
 
 /// The name of an interface, as an option gives it.
@@ -208,14 +209,21 @@ impl Tun {
         let mut file = self.table.as_ref()?;
         file.rewind().ok()?;
         file.read_to_string(&mut table).ok()?;
-        not_sent(&table, &self.devices[device].name)
+        counted(&table, &self.devices[device].name, NOT_SENT)
     }
 }
 
-fn not_sent(table: &str, name: &str) -> Option<u64> {
+fn counted(table: &str, name: &str, place: usize) -> Option<u64> {
     let mut lines = table.lines().filter_map(|line| line.split_once(':'));
     let (_, numbers) = lines.find(|(found, _)| found.trim() == name)?;
-    numbers.split_whitespace().nth(NOT_SENT)?.parse().ok()
+    numbers.split_whitespace().nth(place)?.parse().ok()
+}
+
+/// Packets that a device was given and does not hold any more, since it was made: they were read,
+/// or it had no room for them. `None` if it is not in this namespace.
+pub fn gone(name: &str) -> Option<u64> {
+    let table = fs::read_to_string(TABLE).ok()?;
+    Some(counted(&table, name, READ)? + counted(&table, name, NOT_SENT)?)
 }
 
 impl Backend for Tun {
@@ -333,12 +341,13 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn packets_not_sent_are_found_by_the_interfaces_name() {
+    fn packets_are_found_by_the_interfaces_name() {
         let table = "Inter-|   Receive        |  Transmit\n face |bytes ...|bytes ...\n \
                      a: 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16\n ba:0 0 0 0 0 0 0 0 0 0 0 7 0 0 0 0\n";
-        assert_eq!(not_sent(table, "a"), Some(12));
-        assert_eq!(not_sent(table, "ba"), Some(7));
-        assert_eq!(not_sent(table, "b"), None);
+        assert_eq!(counted(table, "a", NOT_SENT), Some(12));
+        assert_eq!(counted(table, "a", READ), Some(10));
+        assert_eq!(counted(table, "ba", NOT_SENT), Some(7));
+        assert_eq!(counted(table, "b", NOT_SENT), None);
     }
 
     #[test]
