@@ -10,6 +10,9 @@ use crate::segment::Segment;
 /// How many at a time (`TCP_MAX_QUICKACKS`).
 const AT_A_TIME: u8 = 16;
 
+/// How many from a mark on, as the sender's window may be small (`tcp_ecn_check_ce`).
+const AFTER_MARK: u8 = 2;
+
 /// What a receiver keeps for them.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct QuickAcks {
@@ -41,6 +44,11 @@ impl QuickAcks {
             }
             self.last_ns = now_ns;
         }
+    }
+
+    /// Takes a mark of which the sender does not know.
+    pub fn on_mark(&mut self) {
+        self.left = self.left.max(AFTER_MARK);
     }
 
     /// Whether the ACK of this packet goes at once.

@@ -58,8 +58,16 @@ pub struct Quirks {
     /// step 2, takes that of the packet sent last.
     pub looks_at_sack_first: bool,
     /// Linux: a receiver acknowledges at once the first packets, and those after a pause
-    /// (`tcp_incr_quickack`).
+    /// (`tcp_incr_quickack`); two from a mark on (`tcp_ecn_check_ce`), and one with CWR
+    /// (`tcp_ecn_accept_cwr`).
     pub acks_quickly: bool,
+    /// Linux: an ECN echo brings the window down to the threshold by and by, as a loss does
+    /// (`tcp_enter_cwr`), until more than what flew then is acknowledged. RFC 3168, section 6.1.2, halves it
+    /// at once, and below one packet waits for the timer.
+    pub marks_reduce_by_and_by: bool,
+    /// Linux: a connection whose SYN was sent again goes without ECN (`tcp_ecn_clear_syn`; RFC 3168,
+    /// section 6.1.1.1, allows it).
+    pub resent_syn_ends_ecn: bool,
 }
 
 impl Quirks {
@@ -82,6 +90,8 @@ impl Quirks {
         times_every_ack: true,
         looks_at_sack_first: true,
         acks_quickly: true,
+        marks_reduce_by_and_by: true,
+        resent_syn_ends_ecn: true,
         ..Quirks::NONE
     };
 
@@ -99,5 +109,7 @@ impl Quirks {
         times_every_ack: false,
         looks_at_sack_first: false,
         acks_quickly: false,
+        marks_reduce_by_and_by: false,
+        resent_syn_ends_ecn: false,
     };
 }

@@ -47,6 +47,7 @@ impl Receiver {
         answer: &mut impl FnMut(Ack),
     ) {
         let changed = config.congestion_control.counts_marks() && segment.ce != self.echo;
+        let mut is_news = changed && segment.ce;
         if changed {
             if !self.held_until.is_none() {
                 answer(self.acknowledge(config));
@@ -54,13 +55,18 @@ impl Receiver {
             self.echo = segment.ce;
         } else if !config.congestion_control.counts_marks() {
             self.echo &= !segment.cwr;
+            is_news = segment.ce && !self.echo && !self.congested;
             self.congested |= segment.ce;
         }
         if config.quirks.acks_quickly {
             let expected = segment.seq == self.next;
             let quick = self.quick.get_or_insert_default();
             quick.on_segment(config, now_ns, segment, expected);
+            if is_news {
+                quick.on_mark();
+            }
         }
+        let at_once = segment.cwr && config.quirks.acks_quickly;
         let no_gap = self.ahead.is_empty();
         self.insert(segment.seq);
         let in_order = no_gap && segment.seq + 1 == self.next;
@@ -68,6 +74,7 @@ impl Receiver {
             && in_order
             && !segment.syn
             && !changed
+            && !at_once
             && !self.quick.as_ref().is_some_and(|quick| quick.are_left())
             && self.held_until.is_none()
         {

@@ -2,6 +2,7 @@
 
 use crate::config::{Config, Variant};
 use crate::congestion::Cause;
+use crate::recovery;
 use crate::segment::Ack;
 use crate::sender::{Phase, Sender};
 
@@ -58,6 +59,9 @@ impl Sender {
     pub(crate) fn on_echo(&mut self, config: &Config, ack: &Ack) {
         if ack.next <= self.recover && !self.echo_counts_again(config) {
             return;
+        }
+        if config.quirks.marks_reduce_by_and_by && self.rack.is_some() {
+            return recovery::on_echo(self, config);
         }
         self.recover = self.max;
         if !self.echo_prolongs_recovery(config) {

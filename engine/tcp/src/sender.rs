@@ -66,6 +66,8 @@ pub struct Sender {
     pub(crate) reduced: bool,
     /// The last mark found a window of one packet.
     pub(crate) closed_by_mark: bool,
+    /// The SYN was sent again ([`Quirks::resent_syn_ends_ecn`](crate::Quirks)).
+    pub(crate) without_ecn: bool,
     pub(crate) retransmissions: u32,
     pub(crate) timed_at: Deadline,
     pub(crate) deadline: Deadline,
@@ -101,6 +103,7 @@ impl Sender {
             ignores_duplicates: false,
             reduced: false,
             closed_by_mark: false,
+            without_ecn: false,
             retransmissions: 0,
             timed_at: Deadline::NONE,
             deadline: Deadline::NONE,

@@ -61,7 +61,9 @@ impl Sender {
         let config = moment.config;
         let syn = config.syn && seq == 0;
         let retransmitted = seq < self.max;
-        let ecn = config.ecn && !syn && (!retransmitted || config.quirks.marks_retransmissions);
+        self.without_ecn |= config.quirks.resent_syn_ends_ecn && syn && retransmitted;
+        let capable = config.ecn && !self.without_ecn && !syn;
+        let ecn = capable && (!retransmitted || config.quirks.marks_retransmissions);
         let cwr = ecn && self.reduced;
         self.reduced &= !cwr;
         (moment.send)(Segment {

@@ -14,7 +14,7 @@ mod sack;
 mod scoreboard;
 mod tahoe;
 
-pub(crate) use rack::{Rack, on_timer, send};
+pub(crate) use rack::{Rack, on_echo, on_timer, send};
 pub(crate) use scoreboard::Scoreboard;
 
 use crate::config::{Config, Variant};

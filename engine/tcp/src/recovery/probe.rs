@@ -51,15 +51,17 @@ impl Sender {
     }
 
     /// Sets the time of the next probe: two round trips from now, unless something is known to be
-    /// missing or a probe is on its way (RFC 8985, section 7.2).
+    /// missing or a probe is on its way (RFC 8985, section 7.2), or only a SYN is: before the
+    /// connection stands there is nothing to probe with.
     pub(crate) fn schedule_probe<F>(&mut self, moment: &Moment<F>) {
         let flight = self.max - self.una;
         let quiet = matches!(self.phase, Phase::Open | Phase::Marked);
         let time_out = self.deadline;
         let srtt_ns = self.rto.srtt_ns(moment.config);
+        let opens = moment.config.syn && self.una == 0;
         let rack = self.rack();
         let known = rack.flight.sacked() > 0 || rack.flight.has_lost();
-        rack.probe.at = if flight == 0 || !quiet || known || rack.probe.sent.is_some() {
+        rack.probe.at = if flight == 0 || opens || !quiet || known || rack.probe.sent.is_some() {
             Deadline::NONE
         } else {
             let mut wait_ns = if srtt_ns == 0 { SECOND } else { 2 * srtt_ns };

@@ -9,6 +9,7 @@ use super::DUPLICATE_THRESHOLD;
 use super::flight::{Flight, Lost, Packet};
 use super::probe::Probe;
 use super::prr::Prr;
+use crate::config::Config;
 use crate::congestion::Cause;
 use crate::deadline::Deadline;
 use crate::quirks::Quirks;
@@ -184,7 +185,7 @@ pub(crate) fn on_ack<F: FnMut(Segment)>(sender: &mut Sender, moment: &mut Moment
     }
     let lost = find_lost(sender, moment);
     begin_recovery(sender, moment, lost);
-    if sender.phase == Phase::Recovery {
+    if goes_down(sender, &moment.config.quirks) {
         let well = arrivals.advances && lost.packets == 0;
         reduce_by_and_by(sender, arrivals.packets, well);
     } else if arrivals.advances && (!recovered || moment.config.quirks.grows_after_recovery) {
@@ -247,8 +248,13 @@ fn advance<F>(sender: &mut Sender, moment: &mut Moment<F>, ack: &Ack) {
     } else {
         sender.acknowledge(moment, ack);
     }
-    if is_repairing(sender) && sender.una >= sender.recover {
-        if sender.phase == Phase::Recovery {
+    let is_over = if goes_down_by_mark(sender, &moment.config.quirks) {
+        sender.una > sender.recover
+    } else {
+        is_repairing(sender) && sender.una >= sender.recover
+    };
+    if is_over {
+        if sender.phase != Phase::TimedOut {
             sender.window.cwnd = sender.window.ssthresh;
         }
         sender.phase = Phase::Open;
@@ -259,6 +265,29 @@ fn advance<F>(sender: &mut Sender, moment: &mut Moment<F>, ack: &Ack) {
 
 fn is_repairing(sender: &Sender) -> bool {
     matches!(sender.phase, Phase::Recovery | Phase::TimedOut)
+}
+
+/// Whether the window goes down to the threshold by and by.
+fn goes_down(sender: &Sender, quirks: &Quirks) -> bool {
+    sender.phase == Phase::Recovery || goes_down_by_mark(sender, quirks)
+}
+
+fn goes_down_by_mark(sender: &Sender, quirks: &Quirks) -> bool {
+    sender.phase == Phase::Marked && quirks.marks_reduce_by_and_by
+}
+
+/// Takes an ECN echo that no reduction covers (`marks_reduce_by_and_by`).
+pub(crate) fn on_echo(sender: &mut Sender, config: &Config) {
+    if sender.phase == Phase::Marked {
+        // the reduction before is over
+        sender.window.cwnd = sender.window.ssthresh;
+    }
+    let window = sender.window.cwnd;
+    sender.phase = Phase::Marked;
+    sender.recover = sender.max;
+    sender.reduce_window(config, Cause::Mark);
+    sender.window.cwnd = window;
+    sender.rack().prr = Prr::begin(window);
 }
 
 fn find_lost<F>(sender: &mut Sender, moment: &Moment<F>) -> Lost {
@@ -272,13 +301,16 @@ fn find_lost<F>(sender: &mut Sender, moment: &Moment<F>) -> Lost {
 /// could be lost again and again.
 fn begin_recovery<F>(sender: &mut Sender, moment: &Moment<F>, found: Lost) {
     let window = sender.window.cwnd;
+    let went_down = goes_down_by_mark(sender, &moment.config.quirks);
     if sender.phase == Phase::TimedOut && found.again {
         sender.phase = Phase::Open;
         sender.recover = 0;
     }
     let lost = sender.rack().flight.has_lost();
     if lost && !is_repairing(sender) && sender.enter_recovery(moment.config) {
-        sender.rack().prr = Prr::begin(window);
+        if !went_down {
+            sender.rack().prr = Prr::begin(window);
+        }
         sender.restart_timer(moment);
     }
 }

@@ -1,0 +1,117 @@
+//! ECN as Linux has it, beside the RFCs, in traces worked out by hand.
+
+mod bench;
+
+use bench::Bench;
+use sluice_tcp::{Ack, Config, Quirks, Receiver, Segment, Variant};
+
+const MS: u64 = 1_000_000;
+
+/// What a sender with 8 packets on their way sends on each of 9 ACKs, all but the last of which
+/// echo a mark, and the window that is left.
+fn nine_acks(quirks: Quirks) -> (Vec<Vec<u32>>, f64) {
+    let mut bench = Bench::start(Variant::Rack, 8.0, |config| {
+        config.ecn = true;
+        config.quirks = quirks;
+    });
+    bench.sent.clear();
+    let sent = (1..=9)
+        .map(|next| {
+            let ack = Ack {
+                next,
+                ece: next < 9,
+                ..Ack::default()
+            };
+            bench.ack(100 * MS + u64::from(next), ack);
+            bench.sent()
+        })
+        .collect();
+    (sent, bench.sender.cwnd())
+}
+
+#[test]
+fn a_mark_brings_the_window_down_by_and_by() {
+    // RFC 3168: 4 of 8 packets are left, and nothing goes until 3 are on their way.
+    let (sent, cwnd) = nine_acks(Quirks::NONE);
+    let rfc: [&[u32]; 9] = [&[], &[], &[], &[], &[8], &[9], &[10], &[11], &[12]];
+    assert_eq!(sent, rfc);
+    assert_eq!(cwnd, 4.25);
+    // Linux: a packet for every second that arrives, to the same window.
+    let (sent, cwnd) = nine_acks(Quirks {
+        marks_reduce_by_and_by: true,
+        ..Quirks::NONE
+    });
+    let linux: [&[u32]; 9] = [&[8], &[], &[9], &[], &[10], &[], &[], &[11], &[12]];
+    assert_eq!(sent, linux);
+    assert_eq!(cwnd, 4.25);
+}
+
+#[test]
+fn a_loss_beside_a_mark_reduces_the_window_once() {
+    let mut bench = Bench::start(Variant::Rack, 8.0, |config| {
+        config.ecn = true;
+        config.quirks.marks_reduce_by_and_by = true;
+    });
+    let marked = Ack {
+        next: 1,
+        ece: true,
+        ..Ack::default()
+    };
+    bench.ack(100 * MS, marked);
+    // P1 is lost; the count of what was sent and delivered goes on from the mark
+    bench.sack(101 * MS, 1, 2, 5);
+    assert_eq!(bench.sender.ssthresh(), 4.0);
+    bench.sent.clear();
+    bench.ack_to(200 * MS, 10);
+    assert_eq!((bench.sender.ssthresh(), bench.sender.cwnd()), (4.0, 4.0));
+}
+
+#[test]
+fn a_syn_sent_again_ends_ecn() {
+    let capable = |lost: bool| {
+        let mut bench = Bench::start(Variant::Rack, 4.0, |config| {
+            *config = Config::linux(Variant::Rack);
+            config.ecn = true;
+        });
+        let mut now_ns = 0;
+        if lost {
+            now_ns = bench.time_out();
+            assert_eq!((bench.sender.timeouts(), bench.sent()), (1, vec![0, 0]));
+        }
+        bench.sent.clear();
+        bench.ack_to(now_ns + 100 * MS, 1);
+        bench.sent.iter().map(|each| each.ect).collect::<Vec<_>>()
+    };
+    assert!(capable(false).iter().all(|ect| *ect));
+    assert_eq!(capable(true), [false]);
+}
+
+#[test]
+fn a_mark_and_its_answer_are_acknowledged_at_once() {
+    let config = Config::linux(Variant::Rack);
+    let mut receiver = Receiver::new();
+    let mut acks = |seq, ce, cwr| {
+        let segment = Segment {
+            seq,
+            syn: seq == 0,
+            retransmitted: false,
+            ect: seq > 0,
+            ce,
+            cwr,
+        };
+        let mut count = 0;
+        let now_ns = 100 * MS * u64::from(seq.min(1));
+        receiver.on_segment(&config, now_ns, &segment, &mut |_| count += 1);
+        count
+    };
+    for seq in 0..=16 {
+        acks(seq, false, false);
+    }
+    assert_eq!((acks(17, false, false), acks(18, false, false)), (0, 1));
+    // two from the mark on; a second mark, of which the sender knows, brings no more
+    assert_eq!((acks(19, true, false), acks(20, true, false)), (1, 1));
+    assert_eq!((acks(21, false, false), acks(22, false, false)), (0, 1));
+    assert_eq!((acks(23, false, true), acks(24, false, false)), (1, 0));
+    // CWR on a marked packet: the mark is news
+    assert_eq!((acks(25, true, true), acks(26, false, false)), (1, 1));
+}
