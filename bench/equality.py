@@ -54,18 +54,23 @@ DISCIPLINES: dict[str, dict[str, Any]] = {
     "FRED": {"aqm": "fred", "params": {"min_th": 20, "max_th": 60, "mean_packet_bytes": 1500}},
     "SRED": {"aqm": "sred"},
 }
+DISCIPLINES |= {
+    f"{name}, marks": DISCIPLINES[name] | {"ecn": True}
+    for name in ("RED", "PIE", "CoDel", "FQ-CoDel")
+}
 # where cells are few, these first
 FIRST = ("RED", "PIE", "PIE, timestamps", "CoDel", "FQ-CoDel")
 CONTROLS, FLOWS = ("reno", "cubic"), (20, 100)
 LAB = ("network", "kernel", "twin")
 WORLDS = ("network", "gate", "kernel", "twin")
 NAMES = {"network": "network", "gate": "gate", "kernel": "our qdisc", "twin": "Linux's own"}
-MEASURES = {
+MEASURES: dict[str, tuple[str, float]] = {
     "queue_mean": ("queue, packets", 1),
     "sojourn_mean": ("sojourn, ms", 1e3),
     "loss_ratio": ("lost, %", 100),
     "goodput": ("goodput, packets/s", 1),
 }
+MARKED: dict[str, tuple[str, float]] = {"mark_ratio": ("marked, %", 100)}
 MORE = ("queue_deviation", "sojourn_p99", "fairness", "timeout_rate", "retransmission_rate")
 
 
@@ -77,6 +82,16 @@ class Cell:
     flows: int
     discipline: str
 
+    @property
+    def marks(self) -> bool:
+        """Whether the AQM marks instead of dropping, and the flows can be marked."""
+        return bool(DISCIPLINES[self.discipline].get("ecn"))
+
+    @property
+    def measures(self) -> dict[str, tuple[str, float]]:
+        """What is told of it: heading and factor."""
+        return MEASURES | MARKED if self.marks else MEASURES
+
     def scenario(self, *, replications: int, seed: int) -> NetworkScenario:
         """The scenario, with its only discipline."""
         flows = {
@@ -86,6 +101,7 @@ class Cell:
             "tcp": {
                 **TCP,
                 "congestion_control": self.control,
+                "ecn": self.marks,
                 "packet_bytes": 1500,
                 "ack_bytes": 52,
             },
@@ -147,7 +163,7 @@ def measure(cell: Cell, world: str, seed: int) -> dict[str, Any]:
         if world == "gate"
         else sg.compare(scenario, world=world, threads=1).records[0]
     )
-    figures = {name: record[name].value for name in (*MEASURES, *MORE)}
+    figures = {name: record[name].value for name in (*cell.measures, *MORE)}
     return {**asdict(cell), "world": world, "seed": seed, **figures}
 
 
@@ -204,16 +220,14 @@ def run(worlds: Sequence[str], seeds: int, only: Sequence[str], at_once: int) ->
 
 def table(lines: Sequence[dict[str, Any]], worlds: Sequence[str]) -> Iterator[str]:
     """A table in Markdown for each number of flows and congestion control, as far as measured."""
-    for flows, control in itertools.product(FLOWS, CONTROLS):
-        rows = [
-            row
-            for name in DISCIPLINES
-            for world in worlds
-            if (row := _row(Cell(control, flows, name), world, lines))
-        ]
+    for marks, flows, control in itertools.product((False, True), FLOWS, CONTROLS):
+        every = (Cell(control, flows, name) for name in DISCIPLINES)
+        own = [cell for cell in every if cell.marks == marks]
+        rows = [row for cell in own for world in worlds if (row := _row(cell, world, lines))]
         if rows:
-            headings = [heading for heading, _ in MEASURES.values()]
-            yield f"\n### {flows} flows of {'CUBIC' if control == 'cubic' else 'Reno'}\n"
+            headings = [heading for heading, _ in own[0].measures.values()]
+            name = "CUBIC" if control == "cubic" else "Reno"
+            yield f"\n### {flows} flows of {name}{', marked' if marks else ''}\n"
             yield f"| AQM | where | {' | '.join(headings)} | seeds |"
             yield f"|---|---|{'---:|' * len(headings)}---:|"
             yield from rows
@@ -226,7 +240,7 @@ def _row(cell: Cell, world: str, lines: Sequence[dict[str, Any]]) -> str:
         return ""
     texts = [
         measure_text(student([line[name] for line in own]).times(factor), digits=3)
-        for name, (_, factor) in MEASURES.items()
+        for name, (_, factor) in cell.measures.items()
     ]
     return f"| {cell.discipline} | {NAMES[world]} | {' | '.join(texts)} | {len(own)} |"
 
