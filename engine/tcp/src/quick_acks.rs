@@ -23,6 +23,8 @@ pub(crate) struct QuickAcks {
     last_ns: u64,
     /// The receiver's time-out, known from the handshake alone, ns: what is longer is a pause.
     pause_ns: Option<u64>,
+    /// A packet came that could be marked.
+    capable: bool,
 }
 
 impl QuickAcks {
@@ -46,9 +48,13 @@ impl QuickAcks {
         }
     }
 
-    /// Takes a mark of which the sender does not know.
-    pub fn on_mark(&mut self) {
-        self.left = self.left.max(AFTER_MARK);
+    /// Takes the ECN codepoint of a packet, and whether it is a mark of which the sender does not
+    /// know. A packet that cannot be marked, after others that could, was probably sent again.
+    pub fn on_codepoint(&mut self, segment: &Segment, is_news: bool) {
+        if is_news || self.capable && !segment.ect {
+            self.left = self.left.max(AFTER_MARK);
+        }
+        self.capable |= segment.ect;
     }
 
     /// Whether the ACK of this packet goes at once.

@@ -1,8 +1,9 @@
 //! What ns-2.35 and Linux do otherwise than the RFCs.
 //!
 //! Each deviation is a field of [`Quirks`] with the function that makes it. What a field does is said
-//! here and nowhere else; other files follow the RFCs and ask for it by name. Three of Linux's are of
-//! recovery by times alone: `restarts_timer_at_first`, `times_every_ack` and `looks_at_sack_first`.
+//! here and nowhere else; other files follow the RFCs and ask for it by name. Four of Linux's are of
+//! recovery by times alone: `restarts_timer_at_first`, `times_every_ack`, `looks_at_sack_first` and
+//! `marks_reduce_by_and_by`.
 
 /// Where a sender does otherwise than the RFCs have it: nowhere, unless a field is set.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -58,7 +59,8 @@ pub struct Quirks {
     /// step 2, takes that of the packet sent last.
     pub looks_at_sack_first: bool,
     /// Linux: a receiver acknowledges at once the first packets, and those after a pause
-    /// (`tcp_incr_quickack`); two from a mark on (`tcp_ecn_check_ce`), and one with CWR
+    /// (`tcp_incr_quickack`); two from a mark on, or from a packet that cannot be marked
+    /// (`tcp_ecn_check_ce`), and one with CWR
     /// (`tcp_ecn_accept_cwr`).
     pub acks_quickly: bool,
     /// Linux: an ECN echo brings the window down to the threshold by and by, as a loss does
@@ -66,7 +68,7 @@ pub struct Quirks {
     /// at once, and below one packet waits for the timer.
     pub marks_reduce_by_and_by: bool,
     /// Linux: a connection whose SYN was sent again goes without ECN (`tcp_ecn_clear_syn`; RFC 3168,
-    /// section 6.1.1.1, allows it).
+    /// section 6.1.1.1, allows it). A SYN is always taken for lost then, never for late.
     pub resent_syn_ends_ecn: bool,
 }
 

@@ -47,7 +47,7 @@ impl Receiver {
         answer: &mut impl FnMut(Ack),
     ) {
         let changed = config.congestion_control.counts_marks() && segment.ce != self.echo;
-        let mut is_news = changed && segment.ce;
+        let mut is_news = false;
         if changed {
             if !self.held_until.is_none() {
                 answer(self.acknowledge(config));
@@ -62,9 +62,7 @@ impl Receiver {
             let expected = segment.seq == self.next;
             let quick = self.quick.get_or_insert_default();
             quick.on_segment(config, now_ns, segment, expected);
-            if is_news {
-                quick.on_mark();
-            }
+            quick.on_codepoint(segment, is_news);
         }
         let at_once = segment.cwr && config.quirks.acks_quickly;
         let no_gap = self.ahead.is_empty();

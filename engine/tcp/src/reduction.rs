@@ -61,7 +61,10 @@ impl Sender {
             return;
         }
         if config.quirks.marks_reduce_by_and_by && self.rack.is_some() {
-            return recovery::on_echo(self, config);
+            if ack.next >= self.una {
+                recovery::on_echo(self, config);
+            }
+            return;
         }
         self.recover = self.max;
         if !self.echo_prolongs_recovery(config) {

@@ -3,7 +3,7 @@
 mod bench;
 
 use bench::Bench;
-use sluice_tcp::{Ack, Config, Quirks, Receiver, Segment, Variant};
+use sluice_tcp::{Ack, Block, Config, Quirks, Receiver, Segment, Variant};
 
 const MS: u64 = 1_000_000;
 
@@ -61,9 +61,69 @@ fn a_loss_beside_a_mark_reduces_the_window_once() {
     // P1 is lost; the count of what was sent and delivered goes on from the mark
     bench.sack(101 * MS, 1, 2, 5);
     assert_eq!(bench.sender.ssthresh(), 4.0);
-    bench.sent.clear();
-    bench.ack_to(200 * MS, 10);
+    bench.ack_to(200 * MS, 9);
+    assert_eq!(bench.sender.acknowledged(), 9);
     assert_eq!((bench.sender.ssthresh(), bench.sender.cwnd()), (4.0, 4.0));
+}
+
+/// A connection of 13 packets, SYN among them, all on their way, whose window goes down by a mark.
+fn marked() -> Bench {
+    let mut bench = Bench::start(Variant::Rack, 12.0, |config| {
+        let initial_window = config.initial_window;
+        *config = Config::linux(Variant::Rack);
+        (config.ecn, config.initial_window) = (true, initial_window);
+    });
+    bench.ack_to(100 * MS, 1);
+    bench.sender.stop();
+    for next in 2..=5 {
+        let ack = Ack {
+            next,
+            ece: true,
+            ..Ack::default()
+        };
+        bench.ack(200 * MS, ack);
+    }
+    bench.sent.clear();
+    bench
+}
+
+#[test]
+fn a_loss_that_the_timer_finds_is_sent_again_while_the_window_goes_down() {
+    let mut bench = marked();
+    bench.ack_to(200 * MS, 11);
+    bench.sack(200 * MS, 11, 12, 13);
+    assert_eq!(bench.sent(), []);
+    // a quarter of the round trip for reordering
+    assert_eq!((bench.time_out(), bench.sent()), (225 * MS, vec![11]));
+    assert_eq!(bench.sender.timeouts(), 0);
+}
+
+#[test]
+fn an_ack_that_tells_nothing_leaves_the_window() {
+    let mut bench = marked();
+    bench.ack_to(200 * MS, 13);
+    let cwnd = bench.sender.cwnd();
+    bench.ack_to(201 * MS, 13);
+    assert_eq!(bench.sender.cwnd(), cwnd);
+}
+
+#[test]
+fn a_mark_beside_the_loss_of_the_first_packet_reduces_the_window_once() {
+    let mut bench = Bench::start(Variant::Rack, 10.0, |config| {
+        *config = Config::linux(Variant::Rack);
+        config.ecn = true;
+    });
+    bench.ack_to(100 * MS, 1);
+    for end in 3..=5 {
+        let mut ack = Ack {
+            next: 1,
+            ece: true,
+            ..Ack::default()
+        };
+        ack.sack[0] = Block { start: 2, end };
+        bench.ack(200 * MS, ack);
+    }
+    assert_eq!(bench.sender.ssthresh(), 5.0);
 }
 
 #[test]
@@ -82,7 +142,7 @@ fn a_syn_sent_again_ends_ecn() {
         bench.ack_to(now_ns + 100 * MS, 1);
         bench.sent.iter().map(|each| each.ect).collect::<Vec<_>>()
     };
-    assert!(capable(false).iter().all(|ect| *ect));
+    assert_eq!(capable(false), [true; 10]);
     assert_eq!(capable(true), [false]);
 }
 
@@ -94,8 +154,8 @@ fn a_mark_and_its_answer_are_acknowledged_at_once() {
         let segment = Segment {
             seq,
             syn: seq == 0,
-            retransmitted: false,
-            ect: seq > 0,
+            retransmitted: seq == 28,
+            ect: seq > 0 && seq != 28,
             ce,
             cwr,
         };
@@ -114,4 +174,7 @@ fn a_mark_and_its_answer_are_acknowledged_at_once() {
     assert_eq!((acks(23, false, true), acks(24, false, false)), (1, 0));
     // CWR on a marked packet: the mark is news
     assert_eq!((acks(25, true, true), acks(26, false, false)), (1, 1));
+    // P28 cannot be marked
+    assert_eq!((acks(27, false, false), acks(28, false, false)), (0, 1));
+    assert_eq!((acks(29, false, false), acks(30, false, false)), (1, 0));
 }

@@ -56,7 +56,9 @@ impl Sender {
         if self.una == self.max {
             return false;
         }
-        if self.is_recovered(config) {
+        let marked = self.phase == Phase::Marked && self.una <= self.recover;
+        let covered = marked && config.quirks.marks_reduce_by_and_by;
+        if !covered && self.is_recovered(config) {
             self.recover = self.max;
             self.reduce_window(config, Cause::Loss);
         } else if self.phase != Phase::Marked {

@@ -81,6 +81,7 @@ impl Sender {
         } else {
             self.transmit(moment, self.next);
             self.next += 1;
+            self.rack().prr.on_sent();
         }
         let end = self.max;
         self.rack().probe = Probe {

@@ -31,9 +31,8 @@ impl Prr {
         self.delivered += delivered;
         let threshold = threshold as u32;
         let count = if flying > threshold {
-            (self.delivered * threshold)
-                .div_ceil(self.before)
-                .saturating_sub(self.sent)
+            let share = u64::from(self.delivered) * u64::from(threshold);
+            (share.div_ceil(u64::from(self.before)) as u32).saturating_sub(self.sent)
         } else {
             let owed = self.delivered.saturating_sub(self.sent).max(delivered);
             let bound = if well { owed + 1 } else { delivered };

@@ -24,7 +24,7 @@ const REORDERING_SHARE: u64 = 4;
 pub(crate) struct Rack {
     pub flight: Flight,
     pub probe: Probe,
-    prr: Prr,
+    pub prr: Prr,
     /// When the packet was sent that was sent last of all that arrived, its number, and its
     /// round-trip time (RACK.xmit_ts, RACK.end_seq, RACK.rtt).
     latest: Option<(u64, u32)>,
@@ -185,7 +185,10 @@ pub(crate) fn on_ack<F: FnMut(Segment)>(sender: &mut Sender, moment: &mut Moment
     }
     let lost = find_lost(sender, moment);
     begin_recovery(sender, moment, lost);
-    if goes_down(sender, &moment.config.quirks) {
+    let goes_by_mark = goes_down_by_mark(sender, &moment.config.quirks);
+    if goes_by_mark && arrivals.packets == 0 {
+        // it tells nothing (`tcp_cwnd_reduction`)
+    } else if sender.phase == Phase::Recovery || goes_by_mark {
         let well = arrivals.advances && lost.packets == 0;
         reduce_by_and_by(sender, arrivals.packets, well);
     } else if arrivals.advances && (!recovered || moment.config.quirks.grows_after_recovery) {
@@ -209,10 +212,12 @@ fn time<F>(sender: &mut Sender, moment: &Moment<F>, ack: &Ack, arrivals: &Arriva
 pub(crate) fn on_timer<F: FnMut(Segment)>(sender: &mut Sender, moment: &mut Moment<F>) -> bool {
     let rack = sender.rack();
     if rack.reorder_at.is_due(moment.now_ns) {
+        // a reduction that goes on takes it for an ACK of one packet (`tcp_rack_reo_timeout`)
+        let went_down = goes_down_by_mark(sender, &moment.config.quirks);
         let lost = find_lost(sender, moment);
         begin_recovery(sender, moment, lost);
         if sender.phase == Phase::Recovery {
-            reduce_by_and_by(sender, 0, false);
+            reduce_by_and_by(sender, u32::from(went_down), false);
         }
         send(sender, moment);
     } else if rack.probe.at.is_due(moment.now_ns) {
@@ -267,18 +272,14 @@ fn is_repairing(sender: &Sender) -> bool {
     matches!(sender.phase, Phase::Recovery | Phase::TimedOut)
 }
 
-/// Whether the window goes down to the threshold by and by.
-fn goes_down(sender: &Sender, quirks: &Quirks) -> bool {
-    sender.phase == Phase::Recovery || goes_down_by_mark(sender, quirks)
-}
-
+/// Whether a mark brings the window down to the threshold by and by.
 fn goes_down_by_mark(sender: &Sender, quirks: &Quirks) -> bool {
     sender.phase == Phase::Marked && quirks.marks_reduce_by_and_by
 }
 
 /// Takes an ECN echo that no reduction covers (`marks_reduce_by_and_by`).
 pub(crate) fn on_echo(sender: &mut Sender, config: &Config) {
-    if sender.phase == Phase::Marked {
+    if matches!(sender.phase, Phase::Marked | Phase::Recovery) {
         // the reduction before is over
         sender.window.cwnd = sender.window.ssthresh;
     }
@@ -287,7 +288,9 @@ pub(crate) fn on_echo(sender: &mut Sender, config: &Config) {
     sender.recover = sender.max;
     sender.reduce_window(config, Cause::Mark);
     sender.window.cwnd = window;
-    sender.rack().prr = Prr::begin(window);
+    let rack = sender.rack();
+    rack.prr = Prr::begin(window);
+    rack.probe = Probe::default();
 }
 
 fn find_lost<F>(sender: &mut Sender, moment: &Moment<F>) -> Lost {
