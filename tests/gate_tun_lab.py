@@ -327,6 +327,7 @@ def where_refused() -> dict[str, Any]:
         "refused": [
             told(*TUN, "--interface", "near", *watch),
             told("--tun", "neat", "far", *watch),
+            told("--tun", "lo", "far", *watch),
             told(*TUN, "--interface", "lo"),
             told(*TUN, *watch, metrics=other),
         ]

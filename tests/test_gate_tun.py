@@ -150,11 +150,12 @@ def test_a_watch_says_what_it_cannot_see():
 
 
 def test_a_cable_that_cannot_be_watched_is_refused():
-    end, misspelt, unwatched, other = measured("where_refused")["refused"]
+    end, misspelt, no_tun, unwatched, other = measured("where_refused")["refused"]
     assert "--interface near is an end of the cable --tun near far: name the interface by" in end
     assert (
         "--tun neat far: there is no neat in this network namespace: say this where it" in misspelt
     )
+    assert "--tun lo far: lo is no TUN device: name the two between which the daemon" in no_tun
     assert "or watch a daemon: --tun near far --interface lo --watch 10" in unwatched
     assert "takes packets from a queue of the kernel, not from --tun near far: leave that" in other
 

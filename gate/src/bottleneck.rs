@@ -86,7 +86,8 @@ pub fn watch(options: &CheckOptions, for_s: f64) -> Result<bool, Failure> {
         let records: Vec<&Value> = records.iter().filter_map(|all| all.get(link)).collect();
         let mut seen = seen(&records);
         let name = records[0]["link"].as_str().unwrap_or_default();
-        seen.unread = mean(&looks.unread[link]).or(seen.unread);
+        let unread = looks.unread.get(link).and_then(|looks| mean(looks));
+        seen.unread = unread.or(seen.unread);
         // what comes in leaves by another interface
         if name == "forward" && !looks.behind.is_empty() {
             let packets: Vec<f64> = looks.behind.iter().map(|look| look.packets).collect();
@@ -139,6 +140,11 @@ fn refuse_others(options: &CheckOptions, records: &[Value]) -> Result<(), Failur
              packets leave behind it, or none"
         )));
     }
+    if let Some(other) = cable.iter().find(|it| tun::is_another(it)) {
+        return Err(Failure(format!(
+            "--tun {names}: {other} is no TUN device: name the two between which the daemon stands"
+        )));
+    }
     if if_nametoindex(near.as_str()).is_err() {
         return Err(Failure(format!(
             "--tun {names}: there is no {near} in this network namespace: say this where it is; a \
@@ -175,9 +181,10 @@ impl Looks {
 
 /// Packets that wait for whoever reads a TUN device: in its queue as an interface, and behind that
 /// in the device. The kernel does not count the latter; they are those that the queue sent and that
-/// the device still has. It is asked last: rather too few are found than too many.
+/// the device still has. It is asked last: rather too few are found than too many. `None` if the
+/// device has no queue that counts.
 fn unread(device: &str) -> Option<f64> {
-    let queue = InterfaceQueue::of(device)?;
+    let queue = InterfaceQueue::of(device).filter(|queue| queue.counts)?;
     let gone = tun::gone(device)? as f64;
     Some(queue.packets + (queue.sent_packets - gone).max(0.0))
 }
@@ -218,6 +225,8 @@ fn seen(records: &[&Value]) -> Seen {
 /// How the root queue of an interface stands.
 struct InterfaceQueue {
     at: Instant,
+    /// `noqueue` tells 0 of everything.
+    counts: bool,
     packets: f64,
     /// From its start.
     sent_packets: f64,
@@ -233,6 +242,7 @@ impl InterfaceQueue {
         let root = queues.iter().find(|queue| queue["root"] == true)?;
         Some(Self {
             at: Instant::now(),
+            counts: root["kind"] != "noqueue",
             packets: root["qlen"].as_f64()?,
             sent_packets: root["packets"].as_f64()?,
             sent_bytes: root["bytes"].as_f64()?,

@@ -1,6 +1,6 @@
 //! `sluiced check`: what is missing on this machine, and the command that mends it.
 
-use std::{fs, path::Path};
+use std::fs;
 
 use nix::sys::socket::{AddressFamily, SockFlag, SockType, setsockopt, socket, sockopt};
 
@@ -140,8 +140,7 @@ fn tun_devices() -> Found {
 }
 
 fn device(name: &str) -> Found {
-    let kept = Path::new("/sys/class/net").join(name);
-    if kept.exists() && !kept.join("tun_flags").exists() {
+    if tun::is_another(name) {
         return missing("is an interface, but no TUN device", "name another one");
     }
     if nix::net::if_::if_nametoindex(name).is_ok() {

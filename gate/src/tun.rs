@@ -219,6 +219,12 @@ fn counted(table: &str, name: &str, place: usize) -> Option<u64> {
     numbers.split_whitespace().nth(place)?.parse().ok()
 }
 
+/// Whether there is an interface of that name that is no TUN device.
+pub fn is_another(name: &str) -> bool {
+    let kept = Path::new("/sys/class/net").join(name);
+    kept.exists() && !kept.join("tun_flags").exists()
+}
+
 /// Packets that a device was given and does not hold any more, since it was made: they were read,
 /// or it had no room for them. `None` if it is not in this namespace.
 pub fn gone(name: &str) -> Option<u64> {
