@@ -1,6 +1,6 @@
 """CUBIC in ns-2, here, and in this machine's kernel (the world `gate`), on the peers' dumb-bell.
 
-A run of the kernel takes as long as it lasts: 25 minutes in all.
+A run of the kernel takes as long as it lasts: half an hour in all.
 
     sudo PYTHONPATH=bench .venv/bin/python bench/peers/kernel.py
 """
