@@ -53,6 +53,12 @@ DISCIPLINES: dict[str, dict[str, Any]] = {
     "BLUE": {"aqm": "blue"},
     "FRED": {"aqm": "fred", "params": {"min_th": 20, "max_th": 60, "mean_packet_bytes": 1500}},
     "SRED": {"aqm": "sred"},
+    "Gentle RED": {"aqm": "gentle_red", "params": RED},
+    "DSRED": {"aqm": "dsred", "params": {"min_th": 20, "max_th": 60, "w": 2**-9}},
+    "NLRED": {"aqm": "nlred", "params": RED},
+    "S-RED": {"aqm": "self_configuring_red", "params": RED},
+    "REDwM": {"aqm": "redwm", "params": {"min_th": 20, "max_th": 60}},
+    "LPF/ODA": {"aqm": "lpf_oda", "params": RED},
 }
 DISCIPLINES |= {
     f"{name}, marks": DISCIPLINES[name] | {"ecn": True}
