@@ -1,8 +1,8 @@
-//! Departures that the world knows of beforehand.
+//! A queue of packets that are all alike, which its world keeps.
 //!
 //! A world in which nothing but arrivals and ticks asks the AQM, and whose link takes packets at
-//! times that it knows, can tell the queue how many have left by the next arrival, and fetch them
-//! later, all at once. The AQM sees what it would see if each were fetched in time.
+//! times that it knows, has nothing to fetch from a queue: it knows which packets wait, and says
+//! how many. The AQM sees what it would see if each had joined the queue, and left it, in time.
 
 use sluice_aqm::{Aqm, Verdict, Victim};
 
@@ -13,12 +13,12 @@ use crate::{
     schedule::Fifo,
 };
 
-/// A queue some of whose packets have left, though they are yet to be fetched.
+/// A queue that only counts what waits; `waiting` is how many packets do, of `bytes` each.
 pub struct Ahead<'a, P, A>(&'a mut Buffer<P, A, Fifo>);
 
 impl<P: Packet, A: Aqm> Queue<P, A> {
-    /// The queue as one that can run ahead of departures, if nothing but arrivals and ticks asks
-    /// the AQM, and nothing but departures takes a waiting packet out.
+    /// The queue as one that only counts, if nothing but arrivals and ticks asks the AQM, and
+    /// nothing but departures takes a waiting packet out. It holds no packets from then on.
     #[inline]
     pub fn ahead(&mut self) -> Option<Ahead<'_, P, A>> {
         match &mut self.0 {
@@ -31,36 +31,35 @@ impl<P: Packet, A: Aqm> Queue<P, A> {
 }
 
 impl<P: Packet, A: Aqm> Ahead<'_, P, A> {
-    /// By now the link has taken `count` packets more, of `bytes` each, and sends the last of them,
-    /// or still the one before.
+    /// So many wait now.
     #[inline]
-    pub fn release(&mut self, count: u32, bytes: u32) {
-        self.0.lanes[0].release(count, bytes);
+    pub fn hold(&mut self, waiting: u32, bytes: u32) {
+        self.0.lanes[0].hold(waiting, bytes);
     }
 
-    /// The link has nothing to send since `now_ns`.
+    /// The verdict on a packet that arrives; if it is no drop, it joins those that wait.
+    #[inline(always)]
+    pub fn judge(&mut self, now_ns: u64, packet: &P, waiting: u32, random: u64) -> Verdict {
+        self.hold(waiting, packet.bytes());
+        self.0.judge(0, now_ns, packet, &mut || random, &mut ())
+    }
+
+    /// The link is busy again.
+    #[inline]
+    pub fn wake(&mut self) {
+        self.0.lanes[0].wake();
+    }
+
+    /// Since `now_ns` nothing waits, and the link has nothing to send.
     #[inline]
     pub fn fall_idle(&mut self, now_ns: u64) {
-        self.0.lanes[0].end_service(now_ns);
-    }
-
-    /// Fetches the first `count` of the packets that `release` said the link had taken.
-    ///
-    /// # Panics
-    /// If fewer wait.
-    #[inline]
-    pub fn fetch(&mut self, count: u32) -> impl Iterator<Item = P> {
-        self.0.lanes[0].fetch_released(count)
-    }
-
-    /// As [`Queue::arrive`].
-    #[inline]
-    pub fn arrive(&mut self, now_ns: u64, packet: P, random: u64) -> Verdict {
-        self.0.arrive(now_ns, packet, &mut || random, &mut ())
+        self.hold(0, 0);
+        self.0.lanes[0].note_idle(now_ns);
     }
 
     /// As [`Queue::tick`].
-    pub fn tick(&mut self, now_ns: u64) {
+    pub fn tick(&mut self, now_ns: u64, waiting: u32, bytes: u32) {
+        self.hold(waiting, bytes);
         self.0.tick(now_ns, &mut ());
     }
 }

@@ -51,6 +51,24 @@ impl<P: Packet, A: Aqm, S: Schedule> Buffer<P, A, S> {
         }
     }
 
+    /// The verdict on a packet that arrives at lane `own`.
+    #[inline(always)]
+    pub fn judge(
+        &mut self,
+        own: usize,
+        now_ns: u64,
+        packet: &P,
+        random: &mut impl FnMut() -> u64,
+        observer: &mut impl Observer<P>,
+    ) -> Verdict {
+        let full = !self.has_room(packet.bytes());
+        let lane = &mut self.lanes.as_mut()[own];
+        let verdict = lane.judge(now_ns, packet, full, random);
+        observer.note(now_ns, own, Event::Arrive(lane.view(), verdict));
+        self.verdicts[verdict as usize] += 1;
+        verdict
+    }
+
     #[inline(always)]
     pub fn arrive(
         &mut self,
@@ -60,11 +78,7 @@ impl<P: Packet, A: Aqm, S: Schedule> Buffer<P, A, S> {
         observer: &mut impl Observer<P>,
     ) -> Verdict {
         let own = self.schedule.classify(now_ns, packet.flow_hash(), random);
-        let full = !self.has_room(packet.bytes());
-        let lane = &mut self.lanes.as_mut()[own];
-        let verdict = lane.judge(now_ns, &packet, full, random);
-        observer.note(now_ns, own, Event::Arrive(lane.view(), verdict));
-        self.verdicts[verdict as usize] += 1;
+        let verdict = self.judge(own, now_ns, &packet, random, observer);
         match verdict {
             Verdict::Admit => {}
             Verdict::Mark => packet.mark(),

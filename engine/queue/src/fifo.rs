@@ -69,18 +69,6 @@ impl<T: Copy + Default> Fifo<T> {
         Some(packet)
     }
 
-    /// Takes the first `count` packets.
-    ///
-    /// # Panics
-    /// If there are not so many.
-    #[inline]
-    pub fn take(&mut self, count: usize) -> impl Iterator<Item = T> {
-        assert!(count <= self.len(), "so many wait");
-        let (first, ring) = (self.head, self.ring.as_slice());
-        self.head += count;
-        (first..self.head).map(move |packet| ring[packet & ring.len().wrapping_sub(1)])
-    }
-
     /// Takes out the packet at `index` (0 is the head); the others keep their order.
     pub fn remove(&mut self, index: usize) -> Option<T> {
         let packet = *self.get(index)?;
@@ -134,10 +122,6 @@ mod tests {
                     model.push_back(number);
                 } else if step < 70 {
                     prop_assert_eq!(fifo.pop(), model.pop_front());
-                } else if step < 80 {
-                    let count = (step as usize - 70).min(model.len());
-                    let taken: Vec<_> = fifo.take(count).collect();
-                    prop_assert_eq!(taken, model.drain(..count).collect::<Vec<_>>());
                 } else {
                     // now and then one past the tail
                     let index = step as usize % (model.len() + 1);

@@ -140,8 +140,7 @@ impl<P: Packet, A: Aqm> Lane<P, A> {
         });
         self.view.queue_packets += 1;
         self.view.queue_bytes += u64::from(packet.bytes());
-        self.view.idle = 0;
-        self.view.idle_since_ns = 0;
+        self.wake();
     }
 
     /// Takes out the packet at `index`, which is lost.
@@ -162,21 +161,18 @@ impl<P: Packet, A: Aqm> Lane<P, A> {
         Some(head)
     }
 
-    /// The first `count` packets, of `bytes` each, have left, though they are yet to be fetched.
+    /// So many packets wait, of `bytes` each: of a lane whose packets are kept elsewhere.
     #[inline]
-    pub fn release(&mut self, count: u32, bytes: u32) {
-        self.view.queue_packets -= count;
-        self.view.queue_bytes -= u64::from(count) * u64::from(bytes);
-        self.serving = true;
+    pub fn hold(&mut self, packets: u32, bytes: u32) {
+        self.view.queue_packets = packets;
+        self.view.queue_bytes = u64::from(packets) * u64::from(bytes);
     }
 
-    /// The first `count` of the packets that were released.
+    /// Something waits or is sent.
     #[inline]
-    pub fn fetch_released(&mut self, count: u32) -> impl Iterator<Item = P> {
-        debug_assert!(self.waiting.len() >= (self.view.queue_packets + count) as usize);
-        self.waiting
-            .take(count as usize)
-            .map(|waiting| waiting.packet)
+    pub fn wake(&mut self) {
+        self.view.idle = 0;
+        self.view.idle_since_ns = 0;
     }
 
     /// The verdict on the packet that `pop` gave, if the AQM judges departures: admit, mark or

@@ -2,15 +2,18 @@
 //!
 //! Where all packets are alike, the slots in which services end are known as soon as the server
 //! gets busy, so departures need no events: how many packets an arrival finds is a matter of
-//! counting bits. The result is bit for bit that of `Station`'s events; this only avoids their
-//! unpredictable order, which costs more than the work itself.
+//! counting bits, and the packets inside are the slots of their arrivals, kept as bits. The result
+//! is bit for bit that of `Station`'s events; this only avoids their unpredictable order, which
+//! costs more than the work itself.
+
+use std::collections::VecDeque;
 
 use rand::Rng;
 use sluice_aqm::{Aqm, NEVER};
 use sluice_histogram::Histogram;
 use sluice_queue::{Ahead, Observer};
 
-use crate::{arrivals::Source, packet::Packet, service::Server, station::Station, tally::Serving};
+use crate::{arrivals::Source, packet::Packet, service::Server, station::Station};
 
 /// Slots of a block.
 pub const BLOCK: u64 = 64;
@@ -21,8 +24,8 @@ struct Block<'a, S, Q> {
     server: &'a mut S,
     base: u64,
     slot_ns: u64,
-    /// Of each packet.
-    bytes: u32,
+    /// What every packet looks like.
+    packet: Packet,
     /// The slots that are run.
     span: u64,
     /// Those in which services end from now on, if the server stays busy.
@@ -55,7 +58,6 @@ impl<S: Server, Q: Aqm> Block<'_, S, Q> {
             self.due ^= passed;
             self.ended |= passed;
             self.system -= count;
-            self.queue.release(count, self.bytes);
         } else if count > 0 {
             self.run_dry(passed);
         }
@@ -66,7 +68,6 @@ impl<S: Server, Q: Aqm> Block<'_, S, Q> {
     fn run_dry(&mut self, passed: u64) {
         let ended = first_bits(passed, self.system);
         let last = self.base + u64::from(ended.ilog2());
-        self.queue.release(self.system - 1, self.bytes);
         self.queue.fall_idle(last * self.slot_ns);
         self.ended |= ended;
         self.due = 0;
@@ -74,20 +75,26 @@ impl<S: Server, Q: Aqm> Block<'_, S, Q> {
         self.completion = NEVER;
     }
 
+    /// Packets that wait.
     #[inline(always)]
-    fn arrive(&mut self, packet: Packet, random: u64) {
-        let verdict = self
-            .queue
-            .arrive(packet.slot * self.slot_ns, packet, random);
+    fn waiting(&self) -> u32 {
+        self.system.saturating_sub(1)
+    }
+
+    #[inline(always)]
+    fn arrive(&mut self, slot: u64, random: u64) {
+        let now_ns = slot * self.slot_ns;
+        let waiting = self.waiting();
+        let verdict = self.queue.judge(now_ns, &self.packet, waiting, random);
         if verdict.is_drop() {
             return;
         }
-        self.admitted |= 1 << (packet.slot - self.base);
+        self.admitted |= 1 << (slot - self.base);
         self.system += 1;
         if self.system == 1 {
             // the idle server begins with it
-            self.queue.release(1, self.bytes);
-            self.completion = self.server.completion(packet.slot, self.bytes);
+            self.queue.wake();
+            self.completion = self.server.completion(slot, self.packet.bytes);
             self.find_due();
         }
     }
@@ -95,11 +102,12 @@ impl<S: Server, Q: Aqm> Block<'_, S, Q> {
     /// Delivers the tick that is due in `slot`: it comes before the service of its slot ends.
     fn tick(&mut self, now_ns: u64, slot: u64) {
         self.pass((1 << (slot - self.base)) - 1);
-        self.queue.tick(now_ns);
+        self.queue.tick(now_ns, self.waiting(), self.packet.bytes);
     }
 }
 
 /// The slots of a block whose bits are set, in time.
+#[derive(Clone, Copy, Default)]
 struct Slots {
     base: u64,
     bits: u64,
@@ -116,6 +124,36 @@ impl Iterator for Slots {
         let slot = self.base + u64::from(self.bits.trailing_zeros());
         self.bits &= self.bits - 1;
         Some(slot)
+    }
+}
+
+/// The packets that wait or are served, each by the slot of its arrival, in their order.
+#[derive(Default)]
+pub struct Inside {
+    first: Slots,
+    /// Of later blocks, each with a packet at least.
+    later: VecDeque<Slots>,
+}
+
+impl Inside {
+    fn admit(&mut self, slots: Slots) {
+        if slots.bits != 0 {
+            self.later.push_back(slots);
+        }
+    }
+}
+
+impl Iterator for Inside {
+    type Item = u64;
+
+    #[inline(always)]
+    fn next(&mut self) -> Option<u64> {
+        loop {
+            if let Some(slot) = self.first.next() {
+                return Some(slot);
+            }
+            self.first = self.later.pop_front()?;
+        }
     }
 }
 
@@ -140,7 +178,7 @@ impl<A: Source, S: Server, Q: Aqm, O: Observer<Packet>> Station<A, S, Q, O> {
         let was_busy = self.completion != NEVER;
         let system = self.queue.packets() as u32 + u32::from(was_busy);
         let base = start - start % BLOCK;
-        let mut packet = self.arriving;
+        let packet = self.arriving;
         let mut arrivals = self.source.arrivals(&mut self.arriving, base, end);
         self.tally.arrivals += u64::from(arrivals.count_ones());
         let mut block = Block {
@@ -148,7 +186,7 @@ impl<A: Source, S: Server, Q: Aqm, O: Observer<Packet>> Station<A, S, Q, O> {
             server: &mut self.server,
             base,
             slot_ns: self.slot_ns,
-            bytes: packet.bytes,
+            packet,
             span: u64::MAX >> (base + BLOCK - end),
             due: 0,
             ended: 0,
@@ -159,15 +197,15 @@ impl<A: Source, S: Server, Q: Aqm, O: Observer<Packet>> Station<A, S, Q, O> {
         block.find_due();
         let mut tick_slot = self.next_tick_ns.div_ceil(self.slot_ns);
         while arrivals != 0 {
-            packet.slot = base + u64::from(arrivals.trailing_zeros());
-            while tick_slot <= packet.slot {
+            let slot = base + u64::from(arrivals.trailing_zeros());
+            while tick_slot <= slot {
                 block.tick(self.next_tick_ns, tick_slot);
                 self.next_tick_ns += self.tick_interval_ns;
                 tick_slot = self.next_tick_ns.div_ceil(self.slot_ns);
             }
             // services of this slot end before it
             block.pass(arrivals ^ (arrivals - 1));
-            block.arrive(packet, self.random.next_u64());
+            block.arrive(slot, self.random.next_u64());
             arrivals &= arrivals - 1;
         }
         while tick_slot < end {
@@ -176,40 +214,26 @@ impl<A: Source, S: Server, Q: Aqm, O: Observer<Packet>> Station<A, S, Q, O> {
             tick_slot = self.next_tick_ns.div_ceil(self.slot_ns);
         }
         block.pass(u64::MAX);
-        let Block {
-            mut queue,
-            ended,
-            admitted,
-            ..
-        } = block;
-        let (mut ends, mut free) = (Slots { base, bits: ended }, 0);
-        let first_ends = was_busy && ended != 0;
-        if first_ends {
-            free = ends.next().expect("a service ends");
-            self.tally.serve(&self.serving, free);
-        }
-        // after it the next are served in the order of their arrival
-        let served = ends.bits.count_ones();
-        self.tally.served_bytes += u64::from(served) * u64::from(packet.bytes);
-        let times = ends.zip(queue.fetch(served)).map(|(now, packet)| {
-            let sojourn = free.saturating_sub(packet.slot);
-            free = now;
-            (sojourn, now - packet.slot)
+        block.queue.hold(block.waiting(), packet.bytes);
+        let (admitted, ended) = (block.admitted, block.ended);
+        self.inside.admit(Slots {
+            base,
+            bits: admitted,
+        });
+        let served = u64::from(ended.count_ones());
+        self.tally.served_bytes += served * u64::from(packet.bytes);
+        let (free, inside) = (&mut self.free, &mut self.inside);
+        let times = Slots { base, bits: ended }.map(|now| {
+            let arrival = inside.next().expect("a packet is served");
+            let sojourn = free.saturating_sub(arrival);
+            *free = now;
+            (sojourn, now - arrival)
         });
         Histogram::add_pairs(&mut self.tally.sojourn, &mut self.tally.delay, times);
         self.completion = block.completion;
-        if block.system > 0 {
-            if first_ends || !was_busy {
-                let packet = queue.fetch(1).next().expect("a service begins");
-                self.serving = Serving {
-                    arrival: packet.slot,
-                    sojourn: free.saturating_sub(packet.slot),
-                    bytes: packet.bytes,
-                };
-            }
-            if self.completion < end {
-                self.completion = block.server.completion(free, self.serving.bytes);
-            }
+        if self.completion < end {
+            // there is a next one
+            self.completion = block.server.completion(self.free, packet.bytes);
         }
         if end - start == BLOCK {
             self.sizes.count_block(system, admitted, ended);

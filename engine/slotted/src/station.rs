@@ -11,7 +11,7 @@ use sluice_random::Stream;
 
 use crate::{
     arrivals::Source,
-    block::BLOCK,
+    block::{BLOCK, Inside},
     packet::Packet,
     service::Server,
     sizes::Sizes,
@@ -23,12 +23,12 @@ pub struct Station<A, S, Q, O> {
     pub(crate) server: S,
     pub(crate) queue: Queue<Packet, Q>,
     pub(crate) random: Stream,
-    pub(crate) observer: O,
+    observer: O,
     pub(crate) slot_ns: u64,
     pub(crate) tick_interval_ns: u64,
     pub(crate) next_tick_ns: u64,
     /// The packet in service, or the last one while the server is idle.
-    pub(crate) serving: Serving,
+    serving: Serving,
     /// Slot in which the service ends; `NEVER` while the server is idle.
     pub(crate) completion: u64,
     pub(crate) arriving: Packet,
@@ -38,7 +38,10 @@ pub struct Station<A, S, Q, O> {
     /// Up to here idle slots have been counted.
     idle_counted: u64,
     pub(crate) tally: Tally,
-    /// What blocks add to the tally.
+    /// Of blocks: the packets in the system, the slot in which the last service ended, and what
+    /// they add to the tally.
+    pub(crate) inside: Inside,
+    pub(crate) free: u64,
     pub(crate) sizes: Sizes,
     /// The queue's verdicts that earlier tallies have counted.
     earlier_verdicts: [u64; Verdict::COUNT],
@@ -70,6 +73,8 @@ impl<A: Source, S: Server, Q: Aqm, O: Observer<Packet>> Station<A, S, Q, O> {
             counted: 0,
             idle_counted: 0,
             tally: Tally::new(),
+            inside: Inside::default(),
+            free: 0,
             sizes: Sizes::default(),
             earlier_verdicts: [0; Verdict::COUNT],
         }
