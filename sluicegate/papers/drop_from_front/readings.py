@@ -12,6 +12,10 @@ from sluicegate.scenario import Discipline, GapKind, NetworkScenario, Victim
 
 RED, DSRED, FRED, ARED = "RED", "DSRED", "FRED", "ARED"
 ALGORITHMS = (RED, DSRED, FRED, ARED)
+# in section IV
+ANALYSED = (RED, DSRED)
+# what section V says its own was not
+VARYING: Traffic = "UDP, self-similar"
 VICTIMS: tuple[Victim, ...] = ("tail", "front")
 
 # the router of the authors' later paper (redwm, section 6); packets of such a size that the link
@@ -90,8 +94,11 @@ class Reading:
         )
 
     def cases(self) -> Iterator[Case]:
-        """All algorithms and victims under all traffic."""
-        for traffic, algorithm, victim in itertools.product(TRAFFIC, ALGORITHMS, VICTIMS):
+        """All algorithms and victims under all traffic; of varying traffic, those analysed."""
+        for traffic, algorithm, victim in (
+            *itertools.product(TRAFFIC, ALGORITHMS, VICTIMS),
+            *itertools.product([VARYING], ANALYSED, VICTIMS),
+        ):
             yield Case(self, traffic, algorithm, victim)
 
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib.resources import files
-from typing import NamedTuple, get_args
+from typing import NamedTuple
 
 import polars as pl
 
-from sluicegate.papers.router.setting import Traffic
+from sluicegate.papers.router.setting import TRAFFIC, Traffic
 
 RED, REDWM = "RED", "REDwM"
 ALGORITHMS = (RED, REDWM)
@@ -69,5 +69,5 @@ def printed() -> Mapping[tuple[Traffic, str], Printed]:
     """The six rows, by traffic and algorithm."""
     text = files(__package__ or "").joinpath("table1.csv").read_bytes()
     rows = [Printed(**row) for row in pl.read_csv(text, comment_prefix="#").iter_rows(named=True)]
-    assert {row.traffic for row in rows} == set(get_args(Traffic))
+    assert {row.traffic for row in rows} == set(TRAFFIC)
     return {(row.traffic, row.algorithm): row for row in rows}
