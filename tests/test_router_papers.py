@@ -11,6 +11,7 @@ import pytest
 from sluicegate.errors import InterruptError, SluiceError
 from sluicegate.estimate import Measure
 from sluicegate.papers.comparison import Row
+from sluicegate.papers.drop_from_front import in_kernel
 from sluicegate.papers.drop_from_front import readings as dff_readings
 from sluicegate.papers.drop_from_front import router as dff
 from sluicegate.papers.drop_from_front import router_claims as dff_claims
@@ -57,7 +58,7 @@ def table_1(**changes):
     rows = {}
     for (traffic, algorithm), row in printed().items():
         names = {"loss": row.loss, "wait": row.wait, "queue": row.queue,
-                 "skew": 1.0 if traffic == "TCP" else -1.0, "late": 5.0}  # fmt: skip
+                 "skew": 1.0 if traffic == "TCP" else -1.0, "late": 5.0, "drops": 5.0}  # fmt: skip
         for name in names:
             key = f"{traffic.replace(' + ', '_')}_{algorithm}_{name}"
             names[name] = changes.pop(key, names[name])
@@ -65,6 +66,7 @@ def table_1(**changes):
             **{column.measure: names[key] / column.scale for key, column in COLUMNS.items()},
             skewness=names["skew"] * ONES,
             lateness_s=names["late"] * ONES / 1000,
+            kernel_drops_per_s=names["drops"] * ONES,
         )
     assert not changes
     return rows
@@ -76,7 +78,11 @@ def verdicts(module, rows, world="network"):
 
 def test_the_text_of_redwm_against_its_own_table():
     # all but the conclusion: under TCP the table has 3 % between RED and REDwM
-    assert verdicts(router_claims, table_1(), "gate") == ["holds"] * 9 + ["fails", "holds"]
+    assert verdicts(router_claims, table_1(), "gate") == ["holds"] * 11 + [
+        "fails",
+        "holds",
+        "holds",
+    ]
 
 
 @pytest.mark.parametrize(
@@ -88,16 +94,21 @@ def test_the_text_of_redwm_against_its_own_table():
         (1, {"TCP_REDwM_queue": 14.0}),
         (1, {"TCP_REDwM_loss": 1.2}),
         (2, {"TCP_REDwM_loss": 0.04}),
-        (3, {"TCP_RED_skew": -0.1}),
-        (3, {"UDP_TCP_REDwM_skew": 0.1}),
-        (4, {"TCP_RED_loss": 1.1}),
-        (5, {"UDP_TCP_RED_wait": 10.6}),
-        (5, {"TCP_REDwM_wait": 9.0}),
-        (6, {"UDP_REDwM_wait": 9.6}),
-        (7, {"UDP_REDwM_wait": 9.6}),
-        (8, {"UDP_RED_loss": 9.0}),
-        (8, {"TCP_RED_loss": 19.0}),
-        (10, {"UDP_RED_late": 0.5}),
+        (3, {"UDP_TCP_REDwM_loss": 17.7}),
+        (4, {"TCP_RED_skew": -0.1}),
+        (4, {"UDP_TCP_REDwM_skew": 0.1}),
+        (5, {"TCP_RED_loss": 1.1}),
+        (6, {"UDP_TCP_RED_wait": 10.6}),
+        (6, {"TCP_REDwM_wait": 9.0}),
+        (7, {"UDP_REDwM_wait": 10.6}),
+        (7, {"UDP_TCP_REDwM_wait": 10.1}),
+        (8, {"UDP_REDwM_wait": 9.6}),
+        (9, {"UDP_REDwM_wait": 9.6}),
+        (10, {"UDP_RED_loss": 9.0}),
+        (10, {"TCP_RED_loss": 19.0}),
+        (12, {"UDP_RED_late": 0.5}),
+        (13, {"UDP_REDwM_drops": 1.0}),
+        (13, {"UDP_TCP_RED_drops": 0.0}),
     ],
 )
 def test_each_claim_of_redwm_fails_by_its_own_figure(place, changes):
@@ -105,7 +116,7 @@ def test_each_claim_of_redwm_fails_by_its_own_figure(place, changes):
 
 
 def test_the_conclusion_of_redwm_holds_where_all_waits_differ():
-    assert verdicts(router_claims, table_1(TCP_REDwM_wait=4.0))[9] == "holds"
+    assert verdicts(router_claims, table_1(TCP_REDwM_wait=4.0))[11] == "holds"
 
 
 # ---- claims of drop-from-front ----
@@ -253,7 +264,9 @@ def test_agreement_counts_what_is_near_and_what_overlaps():
 def as_measured(scenario, late_s=0.0):
     """A record as the gate gives, from a simulation."""
     record = simulate(scenario)
-    run = {**record.run, "world": "gate", "machine": [{"receiver_overruns": 0}]}
+    lost = [{"kernel_queue_drops": 3, "id_gaps": 1}, {"kernel_buffer_drops": 1}]
+    machine = {"receiver_overruns": 0, "uncounted": lost}
+    run = {**record.run, "world": "gate", "machine": [machine]}
     late = pl.DataFrame({"of": ["router, forward", "datagram"], "mean_s": [late_s, 0.0]})
     fields = {**vars(record), "run": run}
     return GateRecord(**fields, connections=pl.DataFrame({"flow": [0]}), lateness=late)
@@ -288,6 +301,8 @@ def test_each_seed_is_a_run_and_the_second_time_nothing_is_run(fake):
     assert fake.seeds == [1, 2, 3]
     assert (found.runs, found.late, found.parallel) == (3, 0, 1)
     assert len(found.found["it"]["delay_mean"]) == 3
+    # 4 in 2 s
+    assert found.found["it"].kernel_drops_per_s.tolist() == [2.0] * 3
     assert news[-1] == ("test", 6.0, 6.0, "gate, 3 of 3 runs, 1 at a time")
     again = all_measured(parallel=3)
     assert fake.seeds == [1, 2, 3]
@@ -357,7 +372,8 @@ def test_a_short_prediction_has_every_row_claim_and_figure(paper, claims, rows, 
     news = []
     found = paper.predict(watch=lambda *each: news.append(each))
     assert len(found.rows) == rows
-    assert len(found.claims) == 2 * len(claims._SENTENCES)
+    assert len(found.claims) == 2 * len(claims.SENTENCES["network"])
+    assert "No statements on figures: " in found.page().html()
     assert len(found.plots) == plots
     assert found.column == "network"
     assert all(row.predicted is None for row in found.rows)
@@ -384,6 +400,29 @@ def test_the_grids_have_every_reading_once_and_those_that_are_measured():
         assert len({reading.name for reading in grid}) == count
 
 
+def test_kernel_space_has_the_cases_that_section_vi_speaks_of(monkeypatch):
+    monkeypatch.setattr(in_kernel, "REAL", Length(2.0, 0.5, 2))
+    ran = []
+
+    def run(_world, scenario, discipline, **_kwargs):
+        """In place of a laboratory."""
+        ran.append((scenario.queue.limit, discipline.name))
+        return simulate(scenario)
+
+    monkeypatch.setattr(in_kernel.Kernel, "run", run)
+    found = in_kernel.reproduce()
+    names = [f"{aqm} {victim}" for aqm in ("RED", "DSRED") for victim in ("tail", "front")]
+    assert ran == [(limit, name) for limit in (25, 250) for name in names]
+    assert (found.column, found.predictor) == ("kernel", "network")
+    assert len(found.rows) == 2 * 4 * 3
+    assert all(row.predicted.value == pytest.approx(row.measured) for row in found.rows)
+    (claim,) = found.claims
+    assert claim.where == "section V, kernel, both readings"
+    assert (claim.verdict, "kernel space" in claim.text) == ("holds", True)
+    assert len(found.plots) == 2
+    assert "No statements on figures: " in found.page().html()
+
+
 @needs_gate
 @pytest.mark.usefixtures("small")
 def test_a_short_measurement_of_redwm_stands_beside_its_prediction(monkeypatch):
@@ -391,8 +430,8 @@ def test_a_short_measurement_of_redwm_stands_beside_its_prediction(monkeypatch):
     monkeypatch.setattr(measured, "MOST_LATE_S", np.inf)
     found = router.measure()
     assert (found.column, found.predictor) == ("gate", "network")
-    in_gate = len(router_claims._SENTENCES) + len(router_claims._OF_GATE)
-    assert len(found.claims) == 2 * len(router_claims._SENTENCES) + 2 * in_gate
+    judged = router_claims.SENTENCES
+    assert len(found.claims) == 2 * len(judged["network"]) + 2 * len(judged["gate"])
     by_quantity = {row.quantity: row for row in found.rows}
     loss = by_quantity["loss ratio (%), UDP, RED"]
     # 516 kb/s carry 1612.5 of 2000 packets/s, less what the machine stalls

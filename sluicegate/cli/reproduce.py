@@ -34,7 +34,8 @@ def reproduce(
             metavar="NAME",
             help="Where a paper is repeated in several worlds: chain, for drop-from-front, solves "
             "exactly instead of simulating; network and gate repeat the Linux routers of "
-            "drop-from-front and redwm, gate with real packets.",
+            "drop-from-front and redwm, gate with real packets; kernel has RED and DSRED of "
+            "drop-from-front in kernel space, in the laboratory.",
             show_default=False,
         ),
     ] = None,
@@ -72,6 +73,8 @@ def reproduce(
     screen.print(found.table())
     if found.claims:
         screen.print(found.claims_table())
+        if found.unjudged:
+            screen.print(escape(found.unjudged))
     for sentence in [*found.findings, *found.choices]:
         screen.print(f"\n{escape(sentence)}")
     screen.print(f"\nreport: {escape(str(page))}")

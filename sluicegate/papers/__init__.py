@@ -19,6 +19,7 @@ REPRODUCTIONS = {
         "chain": "drop_from_front.exact",
         "network": "drop_from_front.router:predict",
         "gate": "drop_from_front.router:measure",
+        "kernel": "drop_from_front.in_kernel",
     },
     "redwm": {
         "slotted": "redwm.simulated",

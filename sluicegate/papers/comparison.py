@@ -102,6 +102,7 @@ class Reproduction:
         spread: A sentence on what stands behind ±.
         units: A sentence on the units of the rows.
         claims: What the paper says in words, each with a verdict.
+        unjudged: What it says besides that is no statement on figures; a sentence or two.
     """
 
     paper: str
@@ -114,6 +115,7 @@ class Reproduction:
     spread: str = INTERVALS
     units: str = SLOTTED_UNITS
     claims: Sequence[Claim] = ()
+    unjudged: str = ""
 
     @property
     def _header(self) -> list[str]:
@@ -153,7 +155,7 @@ class Reproduction:
         if self.claims:
             page.section("Claims of the text")
             cells = [claim.cells() for claim in self.claims]
-            page.table(CLAIMS_HEADER, cells, HOW_CLAIMS_ARE_JUDGED)
+            page.table(CLAIMS_HEADER, cells, f"{HOW_CLAIMS_ARE_JUDGED} {self.unjudged}".strip())
         page.section("What the paper leaves open")
         for sentence in self.choices:
             page.text(sentence)

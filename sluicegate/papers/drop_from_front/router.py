@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from typing import NamedTuple
 
 from sluicegate.estimate import student
 from sluicegate.papers.comparison import Plot, Reproduction, Row
 from sluicegate.papers.drop_from_front.readings import (
-    ALGORITHMS,
-    ANALYSED,
     DSRED,
     FRED,
     REAL,
     REAL_READINGS,
     RED,
     SIMULATED,
-    VARYING,
     VICTIMS,
     Case,
     Reading,
@@ -25,16 +22,16 @@ from sluicegate.papers.drop_from_front.readings import (
     scenarios,
 )
 from sluicegate.papers.drop_from_front.reproduction import PAPER
-from sluicegate.papers.drop_from_front.router_claims import Cases, claims
+from sluicegate.papers.drop_from_front.router_claims import UNJUDGED, Cases, claims
 from sluicegate.papers.router import figures
 from sluicegate.papers.router.found import Found
-from sluicegate.papers.router.runs import Worlds, run
-from sluicegate.papers.router.setting import TRAFFIC, Traffic
+from sluicegate.papers.router.runs import run
+from sluicegate.papers.router.setting import Traffic
 from sluicegate.papers.router.tables import agreement, remarks, row
 from sluicegate.report.text import measure_text
 from sluicegate.worlds import Watch
 
-_UNITS = "Losses in % of the packets, delays in ms, queues in packets."
+UNITS = "Losses in % of the packets, delays in ms, queues in packets."
 
 
 class _Quantity(NamedTuple):
@@ -81,7 +78,9 @@ def repeat(
         watch=watch,
         fresh=fresh,
     )
-    rows = [each for reading in some for each in _rows(worlds, reading)]
+    rows = [
+        each for reading in some for each in rows_of(worlds.here, worlds.beside, [*reading.cases()])
+    ]
     in_worlds = {"network": worlds.predicted}
     judged = {
         "network, all readings": (worlds.predicted, readings),
@@ -96,7 +95,7 @@ def repeat(
         rows=rows,
         findings=[
             *(
-                _gains(found, reading, world)
+                gains(found, reading, world)
                 for world, found in in_worlds.items()
                 for reading in some
             ),
@@ -107,12 +106,13 @@ def repeat(
         plots=list(_plots(in_worlds, some[0])),
         column=worlds.column,
         predictor="network" if worlds.measured else "",
-        units=_UNITS,
+        units=UNITS,
         claims=[
             claim
             for where, (found, those) in judged.items()
-            for claim in claims({each.name: _cases(found, each) for each in those}, where)
+            for claim in claims({each.name: by_case(found, each) for each in those}, where)
         ],
+        unjudged=UNJUDGED,
     )
 
 
@@ -120,17 +120,26 @@ predict = partial(repeat, gate=False)
 measure = partial(repeat, gate=True)
 
 
-def _cases(found: Mapping[Case, Found], reading: Reading) -> Cases:
-    return {(case.traffic, case.algorithm, case.victim): found[case] for case in reading.cases()}
+def by_case(found: Mapping[Case, Found], reading: Reading) -> Cases:
+    """What was found under a reading."""
+    return {
+        (case.traffic, case.algorithm, case.victim): each
+        for case, each in found.items()
+        if case.reading == reading
+    }
 
 
-def _rows(worlds: Worlds[Case], reading: Reading) -> Iterator[Row]:
+def rows_of(
+    here: Mapping[Case, Found], beside: Mapping[Case, Found], cases: Sequence[Case]
+) -> Iterator[Row]:
+    """The figures of cases; see `row`."""
     for quantity in _QUANTITIES:
-        for case in reading.cases():
+        for case in cases:
             yield row(
-                worlds,
+                here,
+                beside,
                 case,
-                reading.name,
+                case.reading.name,
                 f"{quantity.name}, {case.traffic}, {case.algorithm}, {case.victim}",
                 _PRINTED.get((case.traffic, case.algorithm, quantity)),
                 measure=quantity.measure,
@@ -138,31 +147,30 @@ def _rows(worlds: Worlds[Case], reading: Reading) -> Iterator[Row]:
             )
 
 
-def _gains(found: Mapping[Case, Found], reading: Reading, world: str) -> str:
+def gains(found: Mapping[Case, Found], reading: Reading, world: str) -> str:
     """By how much the front shortens the mean delay."""
-    told = []
-    kinds = dict.fromkeys(TRAFFIC, ALGORITHMS) | {VARYING: ANALYSED}
-    for traffic, algorithms in kinds.items():
-        gains = []
-        for algorithm in algorithms:
-            tail, front = (
-                found[Case(reading, traffic, algorithm, victim)]["delay_mean"] for victim in VICTIMS
-            )
-            gains.append(f"{algorithm} {measure_text(student(100 * (1 - front / tail)))} %")
-        told.append(f"{traffic}: {', '.join(gains)}")
-    return (
-        f"Dropping from the front shortens the mean delay ({world}; {reading.name}) by: "
-        f"{'; '.join(told)}."
-    )
+    told: dict[Traffic, list[str]] = {}
+    for case in found:
+        if case.reading == reading and case.victim == "front":
+            tail, front = (found[case._replace(victim=victim)]["delay_mean"] for victim in VICTIMS)
+            gain = measure_text(student(100 * (1 - front / tail)))
+            told.setdefault(case.traffic, []).append(f"{case.algorithm} {gain} %")
+    by = "; ".join(f"{traffic}: {', '.join(each)}" for traffic, each in told.items())
+    return f"Dropping from the front shortens the mean delay ({world}; {reading.name}) by: {by}."
+
+
+SETTING_CHOSEN = (
+    "Section V prints no parameter at all, and its figures 8 to 11 have no data that could be "
+    "read: only their titles and the text say what they show.",
+    "The link is that of the same authors' later paper (redwm): 516 kb/s and 2000 datagrams/s. "
+    "Packets have 129 B, so that the link carries a quarter of the datagrams: that RED drops "
+    "75 percent of them is put in, not found.",
+)
 
 
 def _choices() -> list[str]:
     return [
-        "Section V prints no parameter at all, and its figures 8 to 11 have no data that could be "
-        "read: only their titles and the text say what they show.",
-        "The link is that of the same authors' later paper (redwm): 516 kb/s and 2000 datagrams/s. "
-        "Packets have 129 B, so that the link carries a quarter of the datagrams: that RED drops "
-        "75 percent of them is put in, not found.",
+        *SETTING_CHOSEN,
         "Varied: thresholds 5 and 15 of 25 packets (the later paper's router) and 100 and 200 of "
         "250 (this paper's model); 1 and 10 flows; round trips of 6.1 and 106.1 ms; w = 0.002 and "
         "0.07; Poisson and constant gaps. max_p = 0.1 and, for DSRED, gamma = 0.5, as in section "

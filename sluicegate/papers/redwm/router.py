@@ -17,7 +17,7 @@ from sluicegate.papers.redwm.readings import (
     grid,
     scenarios,
 )
-from sluicegate.papers.redwm.router_claims import Rows, claims
+from sluicegate.papers.redwm.router_claims import UNJUDGED, Rows, claims
 from sluicegate.papers.redwm.simulated import PAPER
 from sluicegate.papers.redwm.table1 import ALGORITHMS, COLUMNS, RED, REDWM, printed
 from sluicegate.papers.router import figures
@@ -90,6 +90,7 @@ def repeat(
             for where, (found, those) in judged.items()
             for claim in claims({each.name: _table(found, each) for each in those}, where)
         ],
+        unjudged=UNJUDGED,
     )
 
 
@@ -162,7 +163,8 @@ def _rows(worlds: Worlds[Case], reading: Reading) -> Iterator[Row]:
         published = printed()[case.traffic, case.algorithm]
         for name, column in COLUMNS.items():
             yield row(
-                worlds,
+                worlds.here,
+                worlds.beside,
                 case,
                 reading.name,
                 f"{column.quantity}, {published.name}",

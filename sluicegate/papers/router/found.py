@@ -15,6 +15,8 @@ from sluicegate.worlds.network.record import NetworkRecord
 FloatArray = NDArray[np.float64]
 
 ROUTER, DATAGRAM = "router, forward", "datagram"
+# for want of room in the kernel's queue, and in the socket's buffer
+_KERNEL_DROPS = ("kernel_queue_drops", "kernel_buffer_drops")
 
 
 @dataclass(frozen=True)
@@ -28,6 +30,8 @@ class Found:
         skewness: Of the queue's distribution over time, per seed; NaN where it never changed.
         lateness_s: How much later than it should a packet left the router, mean, per seed; NaN in
             the network world, whose router is never late.
+        kernel_drops_per_s: What the kernel lost of packets before the router's program had them,
+            per seed; NaN in the network world.
         queue_distribution: Share of time in which k packets waited, shape (K,).
         delay_distribution: Share of packets by bins of the delay, shape (D,).
         time_bin_s: Width of these bins.
@@ -39,6 +43,7 @@ class Found:
     measures: Mapping[str, FloatArray]
     skewness: FloatArray
     lateness_s: FloatArray
+    kernel_drops_per_s: FloatArray
     queue_distribution: FloatArray
     delay_distribution: FloatArray
     time_bin_s: float
@@ -61,6 +66,7 @@ class Found:
             },
             skewness=_skewness(queue[:, after]),
             lateness_s=np.array([mean_lateness_s(each) for each in records]),
+            kernel_drops_per_s=np.array([_kernel_drops_per_s(each) for each in records]),
             queue_distribution=_mean([port.queue_distribution for port in ports]),
             delay_distribution=mean_delay_distribution(records),
             time_bin_s=ports[0].time_bin_s,
@@ -80,6 +86,14 @@ def mean_lateness_s(record: NetworkRecord, of: str = ROUTER) -> float:
         return float("nan")
     late = record.lateness.filter(of=of)["mean_s"]
     return float(late.to_numpy().mean()) if len(late) else float("nan")
+
+
+def _kernel_drops_per_s(record: NetworkRecord) -> float:
+    if not isinstance(record, GateRecord):
+        return float("nan")
+    (machine,) = record.run["machine"]
+    drops = sum(link.get(name, 0) for link in machine["uncounted"] for name in _KERNEL_DROPS)
+    return float(drops / record.run["duration_s"])
 
 
 def _skewness(rows: FloatArray) -> FloatArray:

@@ -1,4 +1,4 @@
-"""Runs the cases of a paper in the network world and, where this machine can, in the gate."""
+"""Runs the cases of a paper in a world of networks and, where this machine can, in the gate."""
 
 from __future__ import annotations
 
@@ -11,13 +11,16 @@ from sluicegate.papers.campaign import Campaign
 from sluicegate.papers.router.found import Found
 from sluicegate.papers.router.measured import Measured, lacking, measured
 from sluicegate.scenario import NetworkScenario
+from sluicegate.worlds.network.record import NetworkRecord
 from sluicegate.worlds.network.world import Network
-from sluicegate.worlds.world import Watch
+from sluicegate.worlds.world import Watch, World
 
 K = TypeVar("K")
+R = TypeVar("R", bound=NetworkRecord)
 
 
-def predicted(
+def found_in(
+    world: World[NetworkScenario, R],
     name: str,
     scenarios: Mapping[K, NetworkScenario],
     *,
@@ -25,28 +28,28 @@ def predicted(
     watch: Watch | None,
     fresh: bool,
 ) -> dict[K, Found]:
-    """Simulate every case, one after the other.
+    """Run every case, one after the other.
 
     Args:
+        world: Which keeps its records: the network world, or the kernel.
         name: Of the paper, shown with the progress.
         scenarios: Each case, with one discipline.
-        threads: Threads to use; all cores if None.
+        threads: Threads, or laboratories at a time; as many as cores if None.
         watch: Called now and then; see `sluicegate.compare`.
         fresh: Run again even what the store has.
 
     Raises:
+        SluiceError: If a run fails.
         InterruptError: After Ctrl-C; the next call goes on from what is finished.
     """
 
     def tell(name: str, done: float, total: float, stage: str = "") -> None:
         if watch is not None:
-            watch(name, done, total, f"network, {stage}")
+            watch(name, done, total, f"{world.name}, {stage}")
 
-    cost = sum(map(Network().cost, scenarios.values()))
+    cost = sum(map(world.cost, scenarios.values()))
     campaign = Campaign(name, cost, threads=threads, watch=tell, fresh=fresh)
-    return {
-        case: Found.of([campaign.run(scenario, Network())]) for case, scenario in scenarios.items()
-    }
+    return {case: Found.of([campaign.run(scenario, world)]) for case, scenario in scenarios.items()}
 
 
 @dataclass(frozen=True)
@@ -99,7 +102,7 @@ def run(
         SluiceError: If a run fails.
         InterruptError: After Ctrl-C; the next call goes on from what is finished.
     """
-    simulate = partial(predicted, name, threads=threads, watch=watch, fresh=fresh)
+    simulate = partial(found_in, Network(), name, threads=threads, watch=watch, fresh=fresh)
     found = simulate(scenarios)
     why_not = "" if real is None else lacking()
     if real is None or why_not:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TypeVar
 
 from sluicegate.estimate import Measure, student
 from sluicegate.papers.comparison import Row
+from sluicegate.papers.router.found import Found
 from sluicegate.papers.router.measured import MOST_LATE_S
 from sluicegate.papers.router.runs import Worlds
 
@@ -16,7 +17,8 @@ _NEAR = 0.1
 
 
 def row(
-    worlds: Worlds[K],
+    here: Mapping[K, Found],
+    beside: Mapping[K, Found],
     case: K,
     name: str,
     quantity: str,
@@ -28,7 +30,8 @@ def row(
     """The row of one figure of a case.
 
     Args:
-        worlds: What was run.
+        here: The cases in the world whose figures stand beside the published ones.
+        beside: What another world predicts of them; empty if none does.
         case: Which case.
         name: What it is called.
         quantity: What the figure is called; up to the first comma, what is measured.
@@ -36,11 +39,9 @@ def row(
         measure: Of records.
         scale: From the measure to the row's unit.
     """
-    here = student(scale * worlds.here[case][measure])
-    predicted = None
-    if worlds.measured is not None:
-        predicted = student(scale * worlds.beside[case][measure])
-    return Row(name, quantity, published, here.value, here.half_width, predicted)
+    found = student(scale * here[case][measure])
+    predicted = student(scale * beside[case][measure]) if beside else None
+    return Row(name, quantity, published, found.value, found.half_width, predicted)
 
 
 def agreement(rows: Sequence[Row]) -> Iterator[str]:
