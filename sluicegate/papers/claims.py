@@ -80,7 +80,11 @@ def within(
         low: Lower bound.
         high: Upper bound.
     """
-    found = student(values)
+    return lies(name, student(values), low, high)
+
+
+def lies(name: str, found: Measure, low: float = -np.inf, high: float = np.inf) -> Check:
+    """Whether a measure lies between two bounds with its whole interval; see `within`."""
     return _judged(found, low, high, f"{name} {measure_text(found)}")
 
 

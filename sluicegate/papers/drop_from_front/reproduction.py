@@ -15,6 +15,7 @@ from sluicegate.estimate import Measure
 from sluicegate.papers import model
 from sluicegate.papers.campaign import Campaign
 from sluicegate.papers.comparison import Reproduction, Row, row_of
+from sluicegate.papers.drop_from_front.claims import UNJUDGED, claims
 from sluicegate.papers.drop_from_front.figures import FIRST, delay_figures, first_figure
 from sluicegate.papers.drop_from_front.findings import choices, findings
 from sluicegate.papers.drop_from_front.tables import Case, published
@@ -109,6 +110,8 @@ def repeat(runs: Runs) -> Reproduction:
         ],
         column=runs.world.column,
         spread=runs.spread,
+        claims=claims(cases, rows),
+        unjudged=UNJUDGED,
     )
 
 
