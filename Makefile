@@ -125,6 +125,7 @@ bench-gate: build
 	@cargo build --quiet --locked --release --manifest-path bench/nfq_loop/Cargo.toml --target-dir target/nfq_loop
 	@$(BIN)/python bench/gate.py
 	@$(BIN)/python bench/gate_recording.py
+	@$(BIN)/python bench/gate_recording_cost.py
 
 bench-qdisc: build
 	@$(BIN)/python bench/qdisc.py verify

@@ -8,7 +8,7 @@ pub mod backend;
 mod bottleneck;
 pub mod check;
 pub mod cli;
-mod data_plane;
+pub mod data_plane;
 mod ecn;
 pub mod endpoint;
 mod fence;

@@ -101,7 +101,7 @@ impl Nfqueue {
     }
 
     /// Takes what comes by a socket for as many links.
-    pub(crate) fn on(socket: OwnedFd, first: u16, links: usize) -> Self {
+    pub fn on(socket: OwnedFd, first: u16, links: usize) -> Self {
         Self {
             socket,
             first,
