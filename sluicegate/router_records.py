@@ -26,6 +26,7 @@ _MEASURES: dict[str, pl.DataType | type[pl.DataType]] = {
     "sojourn_ms": _TIMES,
     "delay_ms": _TIMES,
 }
+_DISTRIBUTIONS = ("queue", "sojourn", "delay", "lateness")
 _PAIRS = pl.List(pl.List(pl.Int64))
 # what every line has
 _ALWAYS = ("link", "time_s", "arrivals", "lost", "marked", "sojourn_ms", "delay_ms", "lateness_ms")
@@ -34,7 +35,7 @@ _SCHEMA = pl.Schema(
     {
         **_MEASURES,
         "link": pl.String,
-        **dict.fromkeys(("rate_bps", "overhead_bytes", "limit"), pl.Int64),
+        **dict.fromkeys(("rate_bps", "overhead_bytes", "limit", "limit_bytes"), pl.Int64),
         "discipline": pl.String,
         "flows": _FLOWS,
         **dict.fromkeys(("clock_ns", "queue_packets", "queue_bytes"), pl.Int64),
@@ -47,8 +48,9 @@ _SCHEMA = pl.Schema(
         "interval": pl.Struct(
             {
                 **_MEASURES,
+                "lateness_ms": _TIMES,
                 "flows": _FLOWS,
-                **{f"{name}_distribution_ns": _PAIRS for name in ("queue", "sojourn", "delay")},
+                **{f"{name}_distribution_ns": _PAIRS for name in _DISTRIBUTIONS},
             }
         ),
     }

@@ -101,9 +101,9 @@ def fenced() -> dict[str, Any]:
 
 def shares() -> dict[str, Any]:
     """Two senders, one with three times the bytes of the other."""
-    path = FOLDER / "metrics"
+    path, jsonl = FOLDER / "metrics", FOLDER / "lines"
     gate = Gate("closed", "--aqm", "codel", "--rate", "20e6", "--interval", "0.2",
-                "--metrics", f"unix:{path}")  # fmt: skip
+                "--metrics", f"unix:{path}", "--jsonl", str(jsonl))  # fmt: skip
     far, pair = receiver(), [sender(), sender()]
 
     def send(number: int) -> None:
@@ -111,9 +111,15 @@ def shares() -> dict[str, Any]:
 
     paced(send, 1000, 1000)
     Got().drain(far, 0.5)
-    *_, record = (json.loads(line) for line in ask(path, "records").splitlines())
+    record = metrics = None
+    # both of the same interval
+    while record is None or ask(path, "records") != record:
+        record, metrics = ask(path, "records"), ask(path, "metrics")
+    *_, record = (json.loads(line) for line in record.splitlines())
+    lines = [json.loads(line) for line in jsonl.read_text().splitlines()]
+    lines = [line for line in lines if line["clock_ns"] <= record["clock_ns"]]
     ports = [made.getsockname()[1] for made in pair]
-    return {"record": record, "ports": ports, "metrics": ask(path, "metrics"),
+    return {"record": record, "lines": lines, "ports": ports, "metrics": metrics,
             "mode": stat.S_IMODE(path.stat().st_mode), **gate.end()}  # fmt: skip
 
 

@@ -373,8 +373,51 @@ def overrun() -> dict[str, Any]:
     return {"offered": sent + 1, "got": len(got.numbers), "refused": refused, **gate.end()}
 
 
+def limit_bytes() -> dict[str, Any]:
+    """Packets of 100 and of 1400 bytes, twice what the link carries, before a limit in bytes."""
+    lines = FOLDER / "lines"
+    gate = Gate("closed", "--aqm", "drop_tail", "--rate", "4e6", "--limit-bytes", "60000",
+                "--jsonl", str(lines), "--interval", "0.005")  # fmt: skip
+    far, near = receiver(), sender()
+    got = Got()
+
+    def send(number: int) -> None:
+        # at first small ones alone: more of them have room than 250
+        near.send(datagram(number, 100 if number < 1500 or number % 2 else 1400))
+
+    for number in range(1500):
+        send(number)
+    paced(lambda number: send(1500 + number), 2000, 1300)
+    got.drain(far)
+    found = gate.end()
+    rows = [json.loads(line) for line in lines.read_text().splitlines()]
+    held = [(row["queue_packets"], row["queue_bytes"]) for row in rows if row["link"] == "forward"]
+    return {"held": held, "limits": [rows[0]["limit"], rows[0]["limit_bytes"]], "offered": 3500,
+            "announced": gate.announced, **found}  # fmt: skip
+
+
+def overhead(bytes_: int) -> dict[str, Any]:
+    """Packets of 400 bytes before a full queue, and when each left."""
+    gate = Gate("closed", "--aqm", "drop_tail", "--rate", "2e6", "--limit", "3000",
+                "--overhead", str(bytes_))  # fmt: skip
+    far, near = receiver(), sender()
+    got = Got()
+    for number in range(1500):
+        near.send(datagram(number, 400))
+    got.drain(far)
+    return {"times_ns": got.times_ns, **gate.end()}
+
+
+def overhead_0() -> dict[str, Any]:
+    return overhead(0)
+
+
+def overhead_100() -> dict[str, Any]:
+    return overhead(100)
+
+
 EXPERIMENTS = [
-    shaping, second, reload, ecn4, ecn6, odd, tcp, overrun,
+    limit_bytes, overhead_0, overhead_100, shaping, second, reload, ecn4, ecn6, odd, tcp, overrun,
 ]  # fmt: skip
 
 

@@ -34,6 +34,30 @@ def test_packets_leave_at_the_rate_of_the_link():
     assert abs(drift_ns) < 1e-4 * (times_ns[-1] - times_ns[0])
 
 
+@pytest.mark.parametrize(("overhead", "packet_ns"), [(0, 1_600_000), (100, 2_000_000)])
+def test_each_packet_takes_its_overhead_on_the_link(overhead, packet_ns):
+    found = measured(f"overhead_{overhead}")
+    nothing_is_forgotten(found)
+    assert found["overhead_bytes"] == overhead
+    late_ns = np.array(found["times_ns"]) - packet_ns * np.arange(found["released"])
+    # who is late makes nobody else late: the earliest of many at the start and at the end
+    drift_ns = late_ns[-300:].min() - late_ns[:300].min()
+    assert abs(drift_ns) < 1e-3 * packet_ns * 1200
+
+
+def test_a_limit_in_bytes_holds_bytes_and_no_number_of_packets():
+    found = measured("limit_bytes")
+    nothing_is_forgotten(found)
+    assert "4 Mbit/s, 0 ms, limit 60000 bytes, drop_tail" in found["announced"]
+    assert found["limits"] == [3000, 60_000]
+    packets, bytes_ = np.array(found["held"]).T
+    # a packet of 1400 bytes finds no room above this
+    assert 60_000 - 1400 < bytes_.max() <= 60_000
+    # small ones: 600 of them have room
+    assert 250 < packets.max() <= found["queue_max"] <= 600
+    assert found["drops"]["overflow"] == found["lost"] > 500
+
+
 def test_a_second_gate_on_a_queue_is_refused():
     found = measured("second")
     assert found["exit"] == 2

@@ -4,6 +4,7 @@ import json
 import re
 import subprocess
 import sys
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -12,6 +13,7 @@ from test_gate import ENTER, SLUICED, lacking
 LAB = Path(__file__).with_name("gate_daemon_lab.py")
 
 
+@cache
 def measured(name):
     """What an experiment of the lab gave."""
     if why := lacking():
@@ -58,6 +60,89 @@ def test_the_heaviest_flows_are_told_to_every_user():
     # of the last interval, in which nothing came
     assert "# TYPE sluiced_flow_share gauge" in found["metrics"]
     assert 'rank="1"' not in found["metrics"]
+
+
+SAMPLE = re.compile(r'(\w+)\{((?:\w+="[^"\\]*",?)+)\} (\S+)')
+
+
+def parsed(page):
+    """A page of Prometheus' text format: what each family is, and its samples; strictly."""
+    kinds, samples, family = {}, {}, ""
+    for line in page.splitlines():
+        if line.startswith("# HELP "):
+            family = line.split()[2]
+            assert family not in kinds, family
+        elif line.startswith("# TYPE "):
+            _, _, name, kinds[family] = line.split()
+            assert name == family
+        else:
+            name, labels, value = SAMPLE.fullmatch(line).groups()
+            ends = ("_bucket", "_sum", "_count") if kinds[family] == "histogram" else ("",)
+            assert name in {family + end for end in ends}, line
+            key = (name, *(part.split("=")[1].strip('"') for part in labels.split(",")))
+            assert key not in samples, line
+            samples[key] = float(value)
+    return kinds, samples
+
+
+def buckets(samples, family):
+    """The counts up to each bound, as they grow; the last bound is infinite."""
+    found = {float(key[2]): value for key, value in samples.items() if key[0] == f"{family}_bucket"}
+    bounds = list(found)
+    assert bounds == sorted(bounds)
+    assert bounds[-1] == float("inf")
+    assert list(found.values()) == sorted(found.values())
+    assert found[bounds[-1]] == samples[f"{family}_count", "forward"]
+    return found
+
+
+def test_prometheus_is_told_what_the_records_tell():
+    found = measured("shares")
+    lines, (kinds, samples) = found["lines"], parsed(found["metrics"])
+    record = lines[-1]
+    for name in ("arrivals", "arrived_bytes", "sent", "sent_bytes", "marked", "released",
+                 "unreadable", "id_gaps", "overruns", "refused_verdicts"):  # fmt: skip
+        assert kinds[f"sluiced_{name}_total"] == "counter"
+        assert samples[f"sluiced_{name}_total", "forward"] == record[name], name
+    for reason, count in record["drops"].items():
+        assert samples["sluiced_drops_total", "forward", reason] == count
+    for name in ("packets", "bytes"):
+        assert samples[f"sluiced_queue_{name}", "forward"] == record[f"queue_{name}"]
+    for name in ("sojourn", "delay", "lateness"):
+        family = f"sluiced_{name}_seconds"
+        assert kinds[family] == "histogram"
+        count = record["released" if name == "lateness" else "sent"]
+        assert samples[f"{family}_count", "forward"] == count > 900
+        mean_s = record[f"{name}_ms"]["mean"] / 1e3
+        assert samples[f"{family}_sum", "forward"] == pytest.approx(mean_s * count)
+        pairs = [pair for line in lines for pair in line["interval"][f"{name}_distribution_ns"]]
+        assert sum(many for _, many in pairs) == count
+        for bound, below in buckets(samples, family).items():
+            # times are known to two digits
+            least, most = (sum(many for ns, many in pairs if ns * off <= bound * 1e9)
+                           for off in (1.01, 0.99))  # fmt: skip
+            assert least <= below <= most, (name, bound)
+    queue = [pair for line in lines for pair in line["interval"]["queue_distribution_ns"]]
+    for bound, ns in buckets(samples, "sluiced_queue_length_packets").items():
+        assert ns == sum(ns for waiting, ns in queue if waiting <= bound)
+    mean = (samples["sluiced_queue_length_packets_sum", "forward"]
+            / samples["sluiced_queue_length_packets_count", "forward"])  # fmt: skip
+    assert mean > 0
+    assert mean == pytest.approx(record["queue_mean"])
+
+
+def test_lateness_is_told_of_each_interval():
+    lines = measured("shares")["lines"]
+    busy = [line["interval"] for line in lines if line["interval"]["sent"]]
+    assert len(busy) > 2
+    for interval in busy:
+        late = interval["lateness_ms"]
+        assert 0 < late["p50"] <= late["p99"] <= late["max"]
+    # after the last packet nothing is late, whatever was before
+    assert lines[-1]["interval"]["lateness_ms"]["max"] == 0
+    assert lines[-1]["lateness_ms"]["max"] == pytest.approx(
+        max(interval["lateness_ms"]["max"] for interval in busy), rel=0.01
+    )
 
 
 def test_memory_stays_below_the_bound_that_was_told():

@@ -125,10 +125,10 @@ pub struct LinkOptions {
     /// Rate of the link, bits/s, such as 10e6.
     #[arg(long, value_name = "BPS")]
     pub rate: Option<String>,
-    /// Packets that may wait.
+    /// Packets that may wait [default: 250, or as many as --limit-bytes has room for].
     #[arg(long, value_name = "N")]
     pub limit: Option<String>,
-    /// Bytes that may wait.
+    /// Bytes that may wait. With a scenario, or with --limit, both limits hold.
     #[arg(long, value_name = "N")]
     pub limit_bytes: Option<String>,
     /// Propagation over the link, s.

@@ -71,6 +71,19 @@ impl Times {
         self.histogram.value_at_quantile(share) as f64 / 1e6
     }
 
+    /// How many were as long as each bound at most, to two digits; the bounds, ns, in order.
+    pub fn up_to(&self, bounds: &[u64]) -> Vec<u64> {
+        let mut counts = vec![0; bounds.len()];
+        for step in self.histogram.iter_recorded() {
+            let longest = step.value_iterated_to();
+            let place = bounds.partition_point(|bound| *bound < longest);
+            if let Some(count) = counts.get_mut(place) {
+                *count += step.count_at_value();
+            }
+        }
+        add_up(counts)
+    }
+
     /// Times, each to two digits, and how many of them there were.
     pub fn counts(&self) -> Vec<(u64, u64)> {
         let histogram = &self.histogram;
@@ -93,6 +106,14 @@ impl Times {
             "max": self.histogram.max() as f64 / 1e6,
         })
     }
+}
+
+/// Each count with all before it.
+fn add_up(mut counts: Vec<u64>) -> Vec<u64> {
+    for place in 1..counts.len() {
+        counts[place] += counts[place - 1];
+    }
+    counts
 }
 
 impl Default for Times {
@@ -151,6 +172,21 @@ impl Measures {
         let packets_ns = self.queue_ns.iter().zip(0_u128..);
         let sum: u128 = packets_ns.map(|(ns, k)| u128::from(*ns) * k).sum();
         sum as f64 / self.until_ns.max(1) as f64
+    }
+
+    /// How long as many packets waited as each bound at most, ns; the bounds in order. With it the
+    /// sum over time of those that waited, packets ns, and the time of all.
+    pub fn queue_up_to(&self, bounds: &[u64]) -> (Vec<u64>, u128, u64) {
+        let mut times = vec![0; bounds.len()];
+        let mut sum = 0;
+        for (waiting, ns) in (0..).zip(&self.queue_ns) {
+            let place = bounds.partition_point(|bound| *bound < waiting);
+            if let Some(time) = times.get_mut(place) {
+                *time += ns;
+            }
+            sum += u128::from(waiting) * u128::from(*ns);
+        }
+        (add_up(times), sum, self.queue_ns.iter().sum())
     }
 
     /// Packets lost for each reason.

@@ -1,6 +1,6 @@
 //! The counts in Prometheus' text format, version 0.0.4.
 
-use std::fmt::Write;
+use std::fmt::{Display, Write};
 
 use crate::{measures::Times, telemetry::Record};
 
@@ -71,6 +71,36 @@ const TIMES: [(&str, &str, OfTimes); 3] = [
     ),
 ];
 
+/// Upper bounds of the buckets of times: 1, 2 and 5 in each power of ten, from 1 µs to 10 s.
+const BOUNDS_NS: [u64; 22] = [
+    1_000,
+    2_000,
+    5_000,
+    10_000,
+    20_000,
+    50_000,
+    100_000,
+    200_000,
+    500_000,
+    1_000_000,
+    2_000_000,
+    5_000_000,
+    10_000_000,
+    20_000_000,
+    50_000_000,
+    100_000_000,
+    200_000_000,
+    500_000_000,
+    1_000_000_000,
+    2_000_000_000,
+    5_000_000_000,
+    10_000_000_000,
+];
+/// Likewise of the queue.
+const BOUNDS_PACKETS: [u64; 17] = [
+    0, 1, 2, 5, 10, 20, 50, 100, 200, 500, 1_000, 2_000, 5_000, 10_000, 20_000, 50_000, 100_000,
+];
+
 /// The whole page.
 pub fn page(records: &[Record]) -> String {
     let mut page = String::new();
@@ -106,28 +136,63 @@ fn text(page: &mut String, records: &[Record]) -> std::fmt::Result {
         let (link, waiting) = (record.link, record.standing.queue.0);
         writeln!(page, "sluiced_queue_packets{{link=\"{link}\"}} {waiting}")?;
     }
+    writeln!(page, "# HELP sluiced_queue_bytes Their bytes.")?;
+    writeln!(page, "# TYPE sluiced_queue_bytes gauge")?;
+    for record in records {
+        let (link, bytes) = (record.link, record.standing.queue.1);
+        writeln!(page, "sluiced_queue_bytes{{link=\"{link}\"}} {bytes}")?;
+    }
     flows(page, records)?;
     for (name, help, times) in TIMES {
-        writeln!(page, "# HELP sluiced_{name}_seconds {help}.")?;
-        writeln!(page, "# TYPE sluiced_{name}_seconds summary")?;
+        let name = format!("{name}_seconds");
+        head(page, &name, help)?;
         for record in records {
-            let (link, times) = (record.link, times(record));
-            for share in [0.5, 0.9, 0.99] {
-                let value = times.quantile_ms(share) / 1e3;
-                writeln!(
-                    page,
-                    "sluiced_{name}_seconds{{link=\"{link}\",quantile=\"{share}\"}} {value}"
-                )?;
-            }
+            let times = times(record);
+            let counts = times.up_to(&BOUNDS_NS);
+            let bounds = BOUNDS_NS.map(|ns| ns as f64 / 1e9);
             let (sum, count) = (times.sum_s(), times.count());
-            writeln!(page, "sluiced_{name}_seconds_sum{{link=\"{link}\"}} {sum}")?;
-            writeln!(
-                page,
-                "sluiced_{name}_seconds_count{{link=\"{link}\"}} {count}"
-            )?;
+            histogram(page, &name, record.link, &bounds, &counts, sum, count)?;
         }
     }
+    queue(page, records)
+}
+
+/// How many packets waited: each ns of the time counts once.
+fn queue(page: &mut String, records: &[Record]) -> std::fmt::Result {
+    let name = "queue_length_packets";
+    head(page, name, "Packets that waited, counted once in each ns")?;
+    for record in records {
+        let measures = &record.standing.measures;
+        let (times, sum, all) = measures.queue_up_to(&BOUNDS_PACKETS);
+        let bounds = BOUNDS_PACKETS.map(|packets| packets as f64);
+        histogram(page, name, record.link, &bounds, &times, sum, all)?;
+    }
     Ok(())
+}
+
+fn head(page: &mut String, name: &str, help: &str) -> std::fmt::Result {
+    writeln!(page, "# HELP sluiced_{name} {help}.")?;
+    writeln!(page, "# TYPE sluiced_{name} histogram")
+}
+
+fn histogram(
+    page: &mut String,
+    name: &str,
+    link: &str,
+    bounds: &[f64],
+    counts: &[u64],
+    sum: impl Display,
+    count: u64,
+) -> std::fmt::Result {
+    let bounds = bounds.iter().map(f64::to_string).chain(["+Inf".into()]);
+    for (bound, below) in bounds.zip(counts.iter().chain([&count])) {
+        writeln!(
+            page,
+            "sluiced_{name}_bucket{{link=\"{link}\",le=\"{bound}\"}} {below}"
+        )?;
+    }
+    writeln!(page, "sluiced_{name}_sum{{link=\"{link}\"}} {sum}")?;
+    writeln!(page, "sluiced_{name}_count{{link=\"{link}\"}} {count}")
 }
 
 /// Without a sample where the count is not known.

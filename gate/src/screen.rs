@@ -11,7 +11,7 @@ use ratatui::{
 };
 use serde_json::Value;
 
-use crate::endpoint;
+use crate::{endpoint, settings::limit};
 
 /// Records that are kept: more than a terminal has columns.
 const KEPT: usize = 1000;
@@ -143,9 +143,9 @@ impl History {
         let rate = number(&last["rate_bps"]) / 1e6;
         let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
         let name = format!(
-            "{}: {rate} Mbit/s, limit {} packets, {}",
+            "{}: {rate} Mbit/s, limit {}, {}",
             text(&last["link"]),
-            last["limit"],
+            limit(number(&last["limit"]) as u32, last["limit_bytes"].as_u64()),
             text(&last["discipline"])
         );
         let overhead = number(&last["overhead_bytes"]);
@@ -155,15 +155,20 @@ impl History {
         };
         let share = |count: &str| 100.0 * number(&of[count]) / number(&of["arrivals"]).max(1.0);
         let counts = format!(
-            "arrived {:.2} Mbit/s, sent {:.2} Mbit/s, lost {:.2} %, marked {:.2} %, lateness p99 \
-             {:.2} ms",
+            "arrived {:.2} Mbit/s, sent {:.2} Mbit/s, lost {:.2} %, marked {:.2} %",
             megabits("arrived_bytes", "arrivals"),
             megabits("sent_bytes", "sent"),
             share("lost"),
             share("marked"),
-            number(&last["lateness_ms"]["p99"]),
         );
-        let mut lines = vec![name.bold().into(), counts.into()];
+        let late = &of["lateness_ms"];
+        let lateness = format!(
+            "lateness of departures, ms: p50 {:.2}, p99 {:.2}, max {:.2}",
+            number(&late["p50"]),
+            number(&late["p99"]),
+            number(&late["max"])
+        );
+        let mut lines = vec![name.bold().into(), counts.into(), lateness.into()];
         let beyond = number(&last["id_gaps"]) + number(&last["kernel_queue_drops"]);
         if beyond > 0.0 {
             let told = format!("the kernel could not hand over {beyond} packets since the start");

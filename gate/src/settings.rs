@@ -61,10 +61,19 @@ impl LinkSettings {
     pub fn describe(&self) -> String {
         let (rate, delay) = (self.rate_bps as f64 / 1e6, self.delay_ns as f64 / 1e6);
         format!(
-            "{rate} Mbit/s, {delay} ms, limit {} packets, {}",
-            self.buffer.limit,
+            "{rate} Mbit/s, {delay} ms, limit {}, {}",
+            limit(self.buffer.limit, self.buffer.limit_bytes),
             self.discipline.name()
         )
+    }
+}
+
+/// How much may wait, in words: both limits where both can hold a packet off.
+pub fn limit(packets: u32, bytes: Option<u64>) -> String {
+    match bytes {
+        None => format!("{packets} packets"),
+        Some(bytes) if u64::from(packets) >= bytes / LEAST_BYTES => format!("{bytes} bytes"),
+        Some(bytes) => format!("{packets} packets and {bytes} bytes"),
     }
 }
 
@@ -124,7 +133,7 @@ fn of_options(options: &LinkOptions) -> Result<Settings, SettingsError> {
         rate_bps: link.rate_bps as u64,
         delay_ns: ns(link.delay_s),
         overhead_bytes: 0,
-        buffer: buffer(&Queue::usual(), options)?,
+        buffer: own_buffer(options)?,
         discipline: discipline(aqm)?,
     };
     let reverse = if options.two_way {
@@ -267,6 +276,8 @@ fn plain(link: &LinkSettings) -> LinkSettings {
 
 /// The most that a queue takes.
 const MOST_PACKETS: u32 = 100_000;
+/// Of a packet: the header of IPv4.
+pub const LEAST_BYTES: u64 = 20;
 
 fn reverse_delay_ns(options: &LinkOptions, otherwise_ns: u64) -> Result<u64, SettingsError> {
     match &options.reverse_delay {
@@ -301,6 +312,15 @@ fn link(rate: &str, delay: &str) -> Result<network::Link, SettingsError> {
     ])
 }
 
+/// A buffer without a scenario: a limit in bytes alone leaves the number of packets open.
+fn own_buffer(options: &LinkOptions) -> Result<Queue, SettingsError> {
+    let mut buffer = buffer(&Queue::usual(), options)?;
+    if let (None, Some(bytes)) = (&options.limit, buffer.limit_bytes) {
+        buffer.limit = (bytes / LEAST_BYTES).clamp(1, MOST_PACKETS.into()) as u32;
+    }
+    Ok(buffer)
+}
+
 /// A buffer, some of whose fields options replace.
 fn buffer(given: &Queue, options: &LinkOptions) -> Result<Queue, SettingsError> {
     let mut rows = Vec::new();
@@ -331,5 +351,41 @@ fn seed(options: &LinkOptions) -> Result<Option<u64>, SettingsError> {
         Err(_) => refuse(format!(
             "--seed = {text} must be a whole number from 0 to 2^64 - 1"
         )),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn told(limits: [Option<&str>; 2]) -> String {
+        let [limit, limit_bytes] = limits.map(|text| text.map(str::to_owned));
+        let settings = Settings::read(&LinkOptions {
+            aqm: Some("drop_tail".into()),
+            rate: Some("1e6".into()),
+            limit,
+            limit_bytes,
+            ..LinkOptions::default()
+        });
+        settings.unwrap().forward.describe()
+    }
+
+    #[test]
+    fn a_limit_in_bytes_alone_leaves_the_packets_open_and_both_are_told() {
+        for (limits, words) in [
+            ([None, None], "limit 250 packets"),
+            ([None, Some("30000")], "limit 30000 bytes"),
+            (
+                [Some("40"), Some("30000")],
+                "limit 40 packets and 30000 bytes",
+            ),
+            (
+                [None, Some("1e9")],
+                "limit 100000 packets and 1000000000 bytes",
+            ),
+        ] {
+            let found = told(limits);
+            assert_eq!(found, format!("1 Mbit/s, 0 ms, {words}, drop_tail"));
+        }
     }
 }

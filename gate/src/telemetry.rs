@@ -54,6 +54,7 @@ impl Record {
         json["rate_bps"] = json!(settings.rate_bps);
         json["overhead_bytes"] = json!(settings.overhead_bytes);
         json["limit"] = json!(settings.buffer.limit);
+        json["limit_bytes"] = json!(settings.buffer.limit_bytes);
         json["discipline"] = json!(settings.discipline.name());
         json["flows"] = shares[0].json();
         json["clock_ns"] = json!(self.clock_ns);
@@ -144,16 +145,21 @@ fn write(
         let mut lines = String::new();
         for (place, record) in records.iter().enumerate() {
             let mut json = record.json();
-            let now = &record.standing.measures;
-            let interval = match earlier.get(place) {
-                Some(before) => now.since(&before.standing.measures),
-                None => now.clone(),
+            let Standing { measures, live, .. } = &record.standing;
+            let (interval, lateness) = match earlier.get(place) {
+                Some(Record { standing, .. }) => (
+                    measures.since(&standing.measures),
+                    live.lateness.since(&standing.live.lateness),
+                ),
+                None => (measures.clone(), live.lateness.clone()),
             };
             json["interval"] = interval.json();
+            json["interval"]["lateness_ms"] = lateness.json();
             json["interval"]["flows"] = record.standing.shares[1].json();
             for (name, pairs) in interval.distributions() {
                 json["interval"][name] = pairs;
             }
+            json["interval"]["lateness_distribution_ns"] = json!(lateness.counts());
             lines += &format!("{json}\n");
         }
         if written.is_ok() {
