@@ -70,11 +70,14 @@ def test_a_reload_loses_nothing_and_wrong_settings_are_refused():
     nothing_is_forgotten(found)
     assert found["numbers"] == list(range(found["offered"]))
     said = found["said"].splitlines()
-    assert len(said) == 3
+    assert len(said) == 5
+    assert "memory: at most" in said[1]
+    # 8 Mbit/s for 10 ms are 500 packets of 20 bytes
+    assert "5502 packets" in said[4]
     assert said[0].endswith("reloaded: forward: 1 Mbit/s, 10 ms, limit 5000 packets, drop_tail")
-    assert "the old settings stay in force" in said[1]
-    assert "rate_bps = 0.0 must be at least 1 (bits/s)" in said[1]
-    assert said[2].endswith("limit 5000 packets, red min_th=4000, max_th=4900")
+    assert "the old settings stay in force" in said[2]
+    assert "rate_bps = 0.0 must be at least 1 (bits/s)" in said[2]
+    assert said[3].endswith("limit 5000 packets, red min_th=4000, max_th=4900")
 
 
 @pytest.mark.parametrize("name", ["ecn4", "ecn6"])

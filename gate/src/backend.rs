@@ -76,11 +76,12 @@ pub trait Backend {
     /// As `decide`.
     fn flush(&mut self) -> io::Result<()>;
 
-    /// Whether packets of a link come whole; else their first bytes do.
+    /// Whether packets of a link come whole; else their first bytes do. The gate may then hold
+    /// `held` of them.
     ///
     /// # Errors
     /// If it cannot be told any more.
-    fn set_whole(&mut self, link: usize, whole: bool) -> io::Result<()>;
+    fn set(&mut self, link: usize, whole: bool, held: u64) -> io::Result<()>;
 
     /// What was lost of a link's packets.
     fn losses(&self, link: usize) -> Losses;

@@ -96,6 +96,19 @@ impl<P: Packet> Link<P> {
         self.queue.bytes() + retiring.sum::<u64>()
     }
 
+    /// Packets that wait or are on their way.
+    pub fn held(&self) -> u64 {
+        (self.packets() + self.on_way.len()) as u64
+    }
+
+    /// Former settings whose packets still wait.
+    pub fn retiring(&self) -> usize {
+        self.retiring
+            .iter()
+            .filter(|queue| queue.packets() > 0)
+            .count()
+    }
+
     /// The AQM, if there is one only.
     pub fn aqm(&self) -> Option<&Running> {
         let mut aqms = self.queue.aqms();

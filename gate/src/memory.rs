@@ -5,9 +5,11 @@ use std::mem::size_of;
 use crate::{
     nfqueue::{BATCH, BUFFER_BYTES, MESSAGE_BYTES, SPARE_PACKETS},
     packet::Held,
-    settings::{LinkSettings, Settings},
+    settings::{LEAST_BYTES, LinkSettings, Settings},
+    telemetry::WAITING,
     tun,
 };
+use sluice_scenario::{Drr, Fq, Scheduler, Sfq};
 
 /// What a packet of 1500 bytes takes in the kernel (`truesize` of its buffer).
 const KERNEL_BYTES: u64 = 2304;
@@ -20,6 +22,10 @@ const FIXED_BYTES: u64 = 32 << 20;
 const MAPS_BYTES: u64 = 4 << 20;
 /// A queue's lists grow by doubling, and a packet stands in two of them at most.
 const LISTS: u64 = 4;
+/// A place in such a list.
+const PLACE_BYTES: u64 = (size_of::<Held>() + size_of::<u64>()) as u64;
+/// One of several queues, without its AQM's state and its list.
+const QUEUE_BYTES: u64 = 512;
 
 /// The bound with the kernel's queues, in one line: it keeps the packets.
 pub fn bound(settings: &Settings) -> String {
@@ -36,7 +42,13 @@ pub fn bound(settings: &Settings) -> String {
 
 /// The bound with TUN devices: the packets are here.
 pub fn bound_over_tun(settings: &Settings) -> String {
-    let own = tun::MOST_BYTES as u64 + packets(settings) * WHOLE_BYTES;
+    // the memory of a packet is used again, by a longer one
+    let kept: u64 = settings
+        .links()
+        .into_iter()
+        .map(|link| held(link) * WHOLE_BYTES)
+        .sum();
+    let own = tun::MOST_BYTES as u64 + kept;
     told(settings, own, spare(settings, tun::SPARE_PACKETS), 0)
 }
 
@@ -44,7 +56,7 @@ pub fn bound_over_tun(settings: &Settings) -> String {
 #[cfg(feature = "kernel")]
 pub fn bound_in_kernel(settings: &Settings) -> String {
     let packets = u64::from(settings.forward.buffer.limit);
-    let kernel = packets * KERNEL_BYTES + MAPS_BYTES;
+    let kernel = packets * KERNEL_BYTES + MAPS_BYTES + 2 * queues(&settings.forward);
     format!(
         "at most {} MB here, and {} MB in the kernel for {packets} packets (of 1500 bytes each)",
         FIXED_BYTES.div_ceil(1_000_000),
@@ -63,14 +75,14 @@ fn spare(settings: &Settings, of_a_link: u32) -> u64 {
 
 fn told(settings: &Settings, buffers: u64, kernel_packets: u64, kernel_buffer: u64) -> String {
     let packets = packets(settings);
-    let whole: u64 = settings
-        .links()
-        .into_iter()
-        .filter(|link| link.ecn())
-        .map(held)
+    let links = settings.links().into_iter();
+    let own: u64 = links
+        .map(|link| {
+            let kept = if link.ecn() { whole(link) } else { 0 };
+            held(link) * LISTS * PLACE_BYTES + kept + queues(link) + records(link)
+        })
         .sum();
-    let place = LISTS * (size_of::<Held>() + size_of::<u64>()) as u64;
-    let own = FIXED_BYTES + buffers + packets * place + whole * WHOLE_BYTES;
+    let own = FIXED_BYTES + buffers + own;
     let kernel = kernel_packets * KERNEL_BYTES + kernel_buffer;
     format!(
         "at most {} MB here for {packets} packets, and {} MB in the kernel for {kernel_packets} \
@@ -80,12 +92,45 @@ fn told(settings: &Settings, buffers: u64, kernel_packets: u64, kernel_buffer: u
     )
 }
 
-/// Packets of 1500 bytes that a link can hold: those that wait, one that is sent, and those on
-/// their way.
-fn held(link: &LinkSettings) -> u64 {
-    let on_way = u128::from(link.rate_bps) * u128::from(link.delay_ns);
-    let on_way = on_way / (8 * u128::from(WHOLE_BYTES) * 1_000_000_000);
-    u64::from(link.buffer.limit) + 2 + on_way as u64
+/// Packets that a link can hold: those that wait, one that is sent, and those on their way, all as
+/// short as packets are.
+pub fn held(link: &LinkSettings) -> u64 {
+    let waiting = u64::from(link.buffer.limit);
+    let in_bytes = link.buffer.limit_bytes.unwrap_or(u64::MAX) / LEAST_BYTES + 1;
+    let short = LEAST_BYTES + u64::from(link.overhead_bytes);
+    waiting.min(in_bytes) + 2 + bits_on_way(link) / (8 * short)
+}
+
+fn bits_on_way(link: &LinkSettings) -> u64 {
+    let bits = u128::from(link.rate_bps) * u128::from(link.delay_ns) / 1_000_000_000;
+    bits.min(1 << 50) as u64
+}
+
+/// Bytes of packets that are kept whole: those that wait are as long as they may be, of those on
+/// their way the link's rate says how many bytes they have.
+fn whole(link: &LinkSettings) -> u64 {
+    (u64::from(link.buffer.limit) + 2) * WHOLE_BYTES + bits_on_way(link) / 8
+}
+
+/// What a link's queues take without packets: each has an AQM, and a list that grows as long as the
+/// limit once and stays so.
+fn queues(link: &LinkSettings) -> u64 {
+    let aqm = link.discipline.configured();
+    let state = aqm.map_or(0, |aqm| aqm.start().state().len() as u64);
+    let (queues, lists) = match link.discipline.scheduler {
+        Scheduler::Fifo(_) => (1, 0),
+        Scheduler::Sfq(Sfq { queues, .. })
+        | Scheduler::Drr(Drr { queues, .. })
+        | Scheduler::Fq(Fq { queues, .. }) => (u64::from(queues), u64::from(queues)),
+    };
+    let list = u64::from(link.buffer.limit).next_power_of_two().max(16) * PLACE_BYTES;
+    queues * (state + QUEUE_BYTES) + lists * list
+}
+
+/// What the distribution of the queue takes in each record that waits for the disk.
+fn records(link: &LinkSettings) -> u64 {
+    let lengths = u64::from(link.buffer.limit) + 1;
+    (WAITING as u64 + 4) * 8 * lengths.next_power_of_two()
 }
 
 #[cfg(test)]
@@ -106,9 +151,9 @@ mod tests {
 
     #[test]
     fn a_link_holds_its_limit_and_what_is_on_its_way() {
-        // 120 Mbit/s are 10 packets of 1500 bytes in a ms
+        // 120 Mbit/s are 750 packets of 20 bytes in a ms
         assert_eq!(held(&settings("red", "0").forward), 1002);
-        assert_eq!(held(&settings("red", "0.05").forward), 1502);
+        assert_eq!(held(&settings("red", "0.05").forward), 1002 + 37_500);
     }
 
     #[test]
@@ -118,8 +163,16 @@ mod tests {
             let word = told.split_whitespace().nth(2).unwrap();
             word.parse::<u64>().unwrap()
         };
-        // 101,002 packets of 1500 bytes
+        // 1002 packets of 1500 bytes, and 10 s at 120 Mbit/s
         let more = megabytes("red:ecn=true") - megabytes("red");
         assert!((151..=152).contains(&more), "{more}");
+    }
+
+    #[test]
+    fn the_state_of_each_flow_queue_counts() {
+        let of = |aqm: &str| queues(&settings(aqm, "0").forward);
+        // FRED keeps a table of flows: 32 kB
+        let more = of("fred:scheduler=fq") - of("red:scheduler=fq");
+        assert!(more > 1024 * 32_000, "{more}");
     }
 }

@@ -75,7 +75,7 @@ impl Nfqueue {
     ///
     /// # Errors
     /// If the kernel refuses, with the reason.
-    pub fn open(first: u16, held: &[u32], fail: Fail) -> Result<Self, Failure> {
+    pub fn open(first: u16, held: &[u64], fail: Fail) -> Result<Self, Failure> {
         let refuse = |error| Failure(format!("no netlink socket: {error}"));
         let socket = socket(
             AddressFamily::Netlink,
@@ -117,16 +117,15 @@ impl Nfqueue {
     }
 
     /// Takes a queue, all set from its first packet on.
-    fn bind(&mut self, queue: u16, held: u32, fail: Fail) -> Result<(), Failure> {
+    fn bind(&mut self, queue: u16, held: u64, fail: Fail) -> Result<(), Failure> {
         let bind = [libc::NFQNL_CFG_CMD_BIND as u8, 0, 0, 0];
-        let most = (held + SPARE_PACKETS).to_be_bytes();
         let mask = libc::NFQA_CFG_F_FAIL_OPEN as u32;
         let flags = if fail == Fail::Open { mask } else { 0 };
         let mut message = Vec::new();
         write(&mut message, libc::NFQNL_MSG_CONFIG, queue, true, |out| {
             attribute(out, libc::NFQA_CFG_CMD, &bind);
             attribute(out, libc::NFQA_CFG_PARAMS, &params(true));
-            attribute(out, libc::NFQA_CFG_QUEUE_MAXLEN, &most);
+            attribute(out, libc::NFQA_CFG_QUEUE_MAXLEN, &most(held));
             attribute(out, libc::NFQA_CFG_MASK, &mask.to_be_bytes());
             attribute(out, libc::NFQA_CFG_FLAGS, &flags.to_be_bytes());
         });
@@ -219,6 +218,12 @@ impl Nfqueue {
             self.next_ids[link] = id.wrapping_add(1);
         }
     }
+}
+
+/// How long the kernel's queue may be, of which the gate holds so many packets.
+fn most(held: u64) -> [u8; 4] {
+    let most = held.saturating_add(SPARE_PACKETS.into());
+    u32::try_from(most).unwrap_or(u32::MAX).to_be_bytes()
 }
 
 /// How packets are to be copied: whole, or their first bytes.
@@ -328,12 +333,13 @@ impl Backend for Nfqueue {
         Ok(())
     }
 
-    fn set_whole(&mut self, link: usize, whole: bool) -> io::Result<()> {
+    fn set(&mut self, link: usize, whole: bool, held: u64) -> io::Result<()> {
         let queue = self.first + link as u16;
         let kind = libc::NFQNL_MSG_CONFIG;
         // not asked for an answer, which would stand among packets
         write(&mut self.decided, kind, queue, false, |out| {
             attribute(out, libc::NFQA_CFG_PARAMS, &params(whole));
+            attribute(out, libc::NFQA_CFG_QUEUE_MAXLEN, &most(held));
         });
         self.flush()
     }

@@ -14,12 +14,15 @@ use crate::{
     flows::{Flows, Shares},
     link::{Link, Outlet},
     measures::{Measures, Times},
+    memory,
     packet::Held,
     settings::{LinkSettings, Settings},
 };
 
 /// Batches that are read before departures are looked after again.
 const MOST_BATCHES: usize = 8;
+/// Former settings whose packets may still wait: each may have a full queue.
+const MOST_RETIRING: usize = 4;
 
 /// What is counted of a live link besides its measures.
 #[derive(Clone, Debug, Default)]
@@ -104,7 +107,7 @@ impl<B: Backend> Router<B> {
     pub fn new(mut backend: B, settings: &Settings, at_end: Fate<'static>) -> io::Result<Self> {
         let mut ports = Vec::new();
         for (number, link) in settings.links().into_iter().enumerate() {
-            backend.set_whole(number, link.ecn())?;
+            backend.set(number, link.ecn(), memory::held(link))?;
             let random = stream(
                 settings.seed,
                 &format!("aqm {}", settings.streams[number]),
@@ -189,9 +192,21 @@ impl<B: Backend> DataPlane for Router<B> {
 
     fn change(&mut self, now_ns: u64, settings: &Settings) -> io::Result<Result<(), String>> {
         self.settle(now_ns)?;
+        if self
+            .ports
+            .iter()
+            .any(|port| port.link.retiring() >= MOST_RETIRING)
+        {
+            return Ok(Err(format!(
+                "packets of {MOST_RETIRING} former settings still wait: reload again once they \
+                 have gone"
+            )));
+        }
         for (number, link) in settings.links().into_iter().enumerate() {
-            self.backend.set_whole(number, link.ecn())?;
-            self.ports[number].link.change(now_ns, link.clone());
+            let port = &mut self.ports[number];
+            let held = memory::held(link) + port.link.held();
+            self.backend.set(number, link.ecn(), held)?;
+            port.link.change(now_ns, link.clone());
         }
         Ok(Ok(()))
     }
@@ -303,7 +318,7 @@ mod tests {
             Ok(())
         }
 
-        fn set_whole(&mut self, _: usize, _: bool) -> io::Result<()> {
+        fn set(&mut self, _: usize, _: bool, _: u64) -> io::Result<()> {
             Ok(())
         }
 
@@ -337,5 +352,33 @@ mod tests {
         let standings = router.standings(1_000_001).unwrap();
         assert_eq!(standings[0].live.released, 1);
         assert_eq!(router.backend.decided, [7]);
+    }
+
+    #[test]
+    fn reloads_in_a_row_keep_no_more_than_some_full_queues() {
+        let settings = |rate: u32| {
+            let read = Settings::read(&LinkOptions {
+                aqm: Some("drop_tail".into()),
+                rate: Some(rate.to_string()),
+                ..LinkOptions::default()
+            });
+            read.unwrap()
+        };
+        let backend = One {
+            file: std::fs::File::open("/dev/null").unwrap(),
+            waiting: true,
+            decided: Vec::new(),
+        };
+        let mut router = Router::new(backend, &settings(1), Fate::Drop).unwrap();
+        let mut refused = Vec::new();
+        for rate in 2..8 {
+            // one packet is sent for hours; the next ones wait
+            for _ in 0..2 {
+                router.backend.waiting = true;
+                router.turn(|| 0).unwrap();
+            }
+            refused.push(router.change(0, &settings(rate)).unwrap().is_err());
+        }
+        assert_eq!(refused, [false, false, false, false, true, true]);
     }
 }

@@ -72,19 +72,22 @@ pub fn run(options: &RunOptions) -> Result<(), Failure> {
     let settings = Settings::read(&options.link)?;
     let Some(fail) = options.fail else {
         let tun = over_tun(options, &settings)?;
-        let memory = memory::bound_over_tun(&settings);
         let router = Router::new(tun, &settings, Fate::Drop).map_err(gone)?;
         // packets need no capability: the devices are open
-        return route(options, settings, router, &Needs::of(&[], memory));
+        return route(
+            options,
+            settings,
+            router,
+            &Needs::of(&[], memory::bound_over_tun),
+        );
     };
     let nfqueue = over_nfqueue(options, &settings, fail)?;
     let at_end = match fail {
         Fail::Open => Fate::Accept,
         Fail::Closed => Fate::Drop,
     };
-    let memory = memory::bound(&settings);
     let router = Router::new(nfqueue, &settings, at_end).map_err(gone)?;
-    let needs = Needs::of(&[privileges::DECIDE], memory);
+    let needs = Needs::of(&[privileges::DECIDE], memory::bound);
     route(options, settings, router, &needs)
 }
 
@@ -119,7 +122,7 @@ fn over_nfqueue(options: &RunOptions, settings: &Settings, fail: Fail) -> Result
         ));
     }
     let links = settings.links().into_iter();
-    let held: Vec<u32> = links.map(|link| link.buffer.limit).collect();
+    let held: Vec<u64> = links.map(memory::held).collect();
     let nfqueue = Nfqueue::open(options.queue, &held, fail)?;
     let bytes = nfqueue.buffer_bytes;
     if bytes < ENOUGH_BUFFER_BYTES {
@@ -138,11 +141,11 @@ pub(crate) struct Needs<'a> {
     /// A folder to write to.
     pub folder: Option<&'a Path>,
     /// Memory, in words.
-    pub memory: String,
+    pub memory: fn(&Settings) -> String,
 }
 
 impl<'a> Needs<'a> {
-    fn of(capabilities: &'a [Capability], memory: String) -> Self {
+    fn of(capabilities: &'a [Capability], memory: fn(&Settings) -> String) -> Self {
         Self {
             capabilities,
             folder: None,
@@ -177,6 +180,7 @@ pub(crate) fn route(
         start: Instant::now(),
         start_clock_ns: clock_ns()?,
         reload: None,
+        memory: needs.memory,
         telemetry,
         next_record_ns: 0,
         looked_ns: 0,
@@ -186,7 +190,7 @@ pub(crate) fn route(
     if !fenced {
         print("this kernel has no Landlock: what files it opens is not restricted\n");
     }
-    daemon.tell_start(&needs.memory);
+    daemon.tell_start();
     let worked = daemon.work().map_err(gone);
     // what was counted until then is told, whatever ended it
     let records = match daemon.end().and_then(|()| daemon.records()) {
@@ -210,6 +214,8 @@ struct Daemon<'a, P> {
     start_clock_ns: u64,
     /// Settings that are being read.
     reload: Option<Receiver<Result<Settings, String>>>,
+    /// The most that it takes under some settings, in words.
+    memory: fn(&Settings) -> String,
     telemetry: Telemetry,
     next_record_ns: u64,
     /// When it last looked whether to wait, and how long it has slept and not yet spun.
@@ -223,7 +229,8 @@ impl<P: DataPlane> Daemon<'_, P> {
         self.start.elapsed().as_nanos() as u64
     }
 
-    fn tell_start(&self, memory: &str) {
+    fn tell_start(&self) {
+        let memory = (self.memory)(&self.settings);
         for (place, link) in self.settings.links().into_iter().enumerate() {
             let source = self.plane.source(place);
             print(&format!(
@@ -372,6 +379,10 @@ impl<P: DataPlane> Daemon<'_, P> {
                         for (name, link) in NAMES.iter().zip(self.settings.links()) {
                             say(&format!("reloaded: {name}: {}", link.describe()));
                         }
+                        let memory = (self.memory)(&self.settings);
+                        say(&format!(
+                            "memory: {memory}, besides the packets that waited as it was reloaded"
+                        ));
                         return Ok(());
                     }
                 }

@@ -23,7 +23,7 @@ use crate::{
 };
 
 /// Records that wait for the disk; later ones are left out until it comes along.
-const WAITING: usize = 64;
+pub const WAITING: usize = 64;
 
 /// A link, as it is called and as it stands.
 #[derive(Clone, Debug)]

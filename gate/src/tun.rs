@@ -141,6 +141,7 @@ impl Packets {
         });
         let place = &mut self.places[id as usize];
         place.clear();
+        place.reserve_exact(packet.len());
         place.extend(packet);
         id
     }
@@ -289,7 +290,7 @@ impl Backend for Tun {
         Ok(())
     }
 
-    fn set_whole(&mut self, _: usize, _: bool) -> io::Result<()> {
+    fn set(&mut self, _: usize, _: bool, _: u64) -> io::Result<()> {
         Ok(())
     }
 

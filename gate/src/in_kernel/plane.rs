@@ -45,12 +45,11 @@ pub fn run(options: &RunOptions) -> Result<(), Failure> {
     let kind = Kind::named(&options.kernel.kind)?;
     check::refuse_what_is_left(&kind, &device)?;
     let ready = Ready::new(&settings, &options.kernel.object, process::id(), None)?;
-    let memory = memory::bound_in_kernel(&settings);
     let plane = InKernel::start(kind, device, &settings, &ready)?;
     let needs = Needs {
         capabilities: &[privileges::DECIDE, Capability::CAP_BPF],
         folder: Some(Path::new(KINDS)),
-        memory,
+        memory: memory::bound_in_kernel,
     };
     route(options, settings, plane, &needs)
 }
