@@ -1,8 +1,9 @@
-"""What the gate's records cost: runs with and without it by turns, `make bench-gate`.
+"""What the gate's records cost: runs with and without them by turns, `make bench-gate`.
 
 Both count flows, queue and times, so this is the cost of the records alone; what all of it takes,
-`bench/gate_recording_cost.py` counts. One run scatters by a fifth, so it takes many: the median ratio of the pairs with its 95 % interval,
-from order statistics. Prints it, and writes `bench/gate_recording.json`.
+`bench/gate_recording_cost.py` counts. One run scatters by a fifth, so it takes many: the median
+ratio of the pairs with its 95 % interval, from order statistics. Prints it, and writes
+`bench/gate_recording.json`.
 """
 
 from __future__ import annotations

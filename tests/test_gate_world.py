@@ -10,6 +10,7 @@ import polars as pl
 import pytest
 
 import sluicegate as sg
+from sluicegate import _engine
 from sluicegate.errors import SluiceError
 from sluicegate.scenario import NetworkScenario
 from sluicegate.testbed.check import missing, needs
@@ -113,6 +114,40 @@ def test_a_flooded_link_sends_what_it_can_and_loses_the_rest():
     assert record.delay_distribution.sum() == pytest.approx(1)
     sent = record.flows["packets"][0] + record.ports[0].rows("losses").max()
     assert sent == pytest.approx(8000, rel=0.02 + stalled)
+
+
+ON_OFF = {"on": {"kind": "exponential", "mean_s": 0.05},
+          "off": {"kind": "exponential", "mean_s": 0.05}}  # fmt: skip
+KINDS = {
+    "constant": {},
+    "poisson": {"gaps": "exponential"},
+    "on and off": ON_OFF,
+    "self-similar": {"self_similar": {"share": 0.5, "a": 4.0}},
+    "fgn": {"gaps": "exponential", "fgn": {"hurst": 0.8, "deviation": 0.3, "frame_s": 0.05}},
+}
+
+
+def sent_by(flows, gateway=None):
+    if flows == "replay":
+        return {"kind": "replay", "capture": str(gateway)}
+    return {"kind": "datagrams", "rate_bps": 1e6, "count": 2, **KINDS[flows]}
+
+
+@needs_gate
+@pytest.mark.parametrize("kind", [*KINDS, "replay"])
+def test_real_senders_send_what_was_drawn(kind, gateway):
+    given = scenario(
+        sent_by(kind, gateway), duration_s=2.0, warm_up_s=0.0, queue={"limit": 10_000},
+        topology={"kind": "dumbbell", "rate_bps": 100e6, "client_delays_s": [0.001]},
+    )  # fmt: skip
+    discipline = given.disciplines[0]
+    drawn = _engine.offered_traffic(given.handle, discipline.handle, 0)
+    router = daemon(given, discipline, 0, False)
+    outcome = run_job(plan(given, discipline, 0, router, None, False).job)
+    last = Lines(outcome.router, "forward").last
+    assert len(drawn.bytes) > 50
+    assert last["lost"] == 0
+    assert (last["arrivals"], last["arrived_bytes"]) == (len(drawn.bytes), drawn.bytes.sum())
 
 
 @needs_gate
