@@ -85,7 +85,12 @@ impl Rules {
     /// # Errors
     /// If there is neither.
     pub fn find_tool(&self) -> Result<Tool, Failure> {
-        let refused = match self.nft(&["--check"], &self.nft_script()) {
+        // a chain without a hook: even a trial of one with a hook makes the kernel drop what is held
+        let probe = format!(
+            "table inet {0} {{ chain probe {{ queue num 0; }}; }}",
+            self.table()
+        );
+        let refused = match self.nft(&["--check"], &probe) {
             Ok(()) => return Ok(Tool::Nft),
             Err(Failure(what)) => what,
         };
@@ -116,10 +121,11 @@ impl Rules {
         ways
     }
 
-    /// Whatever rules of ours there were, these take their place.
+    /// Whatever rules of ours there were, these take their place. Chains stay: with a chain the
+    /// kernel drops what is held (`nf_queue_nf_hook_drop`), of all queues.
     fn nft_script(&self) -> String {
         let table = self.table();
-        let mut script = format!("table inet {table}\ndelete table inet {table}\n");
+        let mut script = format!("table inet {table}\nflush table inet {table}\n");
         script += &format!("table inet {table} {{\n");
         for (hook, _, [end, _], queue) in self.ways() {
             let bypass = if self.fail == Fail::Open {
