@@ -139,3 +139,29 @@ def test_the_service_is_shut_off_watched_and_ends_with_its_rules(machine):
 
     machine.says("systemctl", "stop", "sluiced")
     assert (machine.shows("Result"), machine.rules()) == ("success", 0)
+
+
+def test_what_is_held_arrives_when_the_service_is_stopped(machine):
+    link = "LINK=--rate 1e5 --limit 200 --aqm drop_tail"
+    machine.says("sed", "-i", f"s/^LINK=.*/{link}/", "/etc/sluiced.conf")
+    machine.says("ip", "link", "add", "lan", "type", "veth", "peer", "name", "far")
+    for name in ("lan", "far"):
+        # the kernel's own packets would be counted
+        machine.says("sysctl", "-qw", f"net.ipv6.conf.{name}.disable_ipv6=1")
+        machine.says("ip", "link", "set", name, "up")
+    machine.says("ip", "address", "add", "10.9.0.1/24", "dev", "lan")
+    neighbour = "neigh add 10.9.0.2 lladdr 02:00:00:00:00:02 dev lan nud permanent"
+    machine.says("ip", *neighbour.split())
+    machine.says("systemctl", "start", "sluiced")
+
+    def arrived():
+        return int(machine.says("cat", "/sys/class/net/far/statistics/rx_packets"))
+
+    before = arrived()
+    send = "for n in $(seq 50); do printf %1000s x >/dev/udp/10.9.0.2/9; done"
+    machine.says("bash", "-c", send)
+    # each takes 80 ms
+    assert arrived() - before < 40
+    machine.says("systemctl", "stop", "sluiced")
+    assert arrived() - before == 50
+    assert machine.rules() == 0
