@@ -397,4 +397,4 @@ def test_the_command(root, tmp_path, capsys):
     assert "replications = 2 must be 1" in capsys.readouterr().err
     slotted = str(root / "scenarios" / "light.toml")
     assert main(["simulate", slotted, "--aqm", "drop_tail", "--packets", str(path)]) == 1
-    assert "--packets is for scenarios of the network world only" in capsys.readouterr().err
+    assert "--packets is for these worlds only: network, kernel, twin" in capsys.readouterr().err

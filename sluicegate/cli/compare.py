@@ -20,7 +20,7 @@ from sluicegate.errors import UsageError
 from sluicegate.record import methods, names
 from sluicegate.report.folder import write_report
 from sluicegate.report.tables import comparison_table
-from sluicegate.worlds import AnyScenario, AnyWorld, of_scenario
+from sluicegate.worlds import AnyScenario, AnyWorld, of_scenario, with_settings
 from sluicegate.worlds import world as world_class
 
 
@@ -63,6 +63,16 @@ def compare(
             help="The worlds kernel and twin: on this machine's own kernel, as root, in real time.",
         ),
     ] = False,
+    qdisc: Annotated[
+        str | None,
+        typer.Option(
+            metavar="WORDS",
+            help="The world twin: a qdisc as tc takes it, such as 'cake unlimited', in place of "
+            "the discipline's twin.",
+            show_default=False,
+        ),
+    ] = None,
+    packets: options.Packets = None,
 ) -> None:
     """Compare disciplines on one scenario: a table here, and a report with plots to open.
 
@@ -73,16 +83,15 @@ def compare(
     changed = options.changes(
         aqm=aqm or [],
         slots=slots,
-        replications="1" if replications is None and decisions is not None else replications,
+        replications="1" if replications is None and (packets or decisions) else replications,
         seed=seed,
         duration=duration,
     )
     chosen = options.scenario(scenario, changed)
     kinds = [world_class(name) for name in world or []] or of_scenario(chosen)[:1]
-    able = [each for each in kinds if hasattr(each, "here")]
-    if here and not able:
-        raise UsageError("--here is for the worlds kernel and twin: --world kernel")
-    worlds = [each(**({"here": here} if each in able else {})) for each in kinds]
+    if packets is not None and len(kinds) > 1:
+        raise UsageError(f"--packets is of one world, and there are {len(kinds)}")
+    worlds = with_settings(kinds, here=here or None, qdisc=qdisc, packets=packets)
     if decisions is not None:
         worlds = [each.logged(decisions) for each in worlds]
     show(chosen, worlds, out if report else None, json, figures, threads=threads, fresh=fresh)

@@ -69,6 +69,16 @@ Json = Annotated[
 ]
 REPORT = Path("sluice-report")
 Out = Annotated[Path, typer.Option(metavar="FOLDER", help="Where the report and its data go.")]
+Packets = Annotated[
+    Path | None,
+    typer.Option(
+        "--packets",
+        metavar="FILE",
+        help="Write the packets of a network's run here, of one replication: FILE.tr is a "
+        "trace as ns-2's, FILE.pcapng a capture.",
+        show_default=False,
+    ),
+]
 Decisions = Annotated[
     Path | None,
     typer.Option(

@@ -16,7 +16,7 @@ from sluicegate.errors import SluiceError, UsageError
 from sluicegate.report.tables import record_rows
 from sluicegate.report.terminal import terminal_table
 from sluicegate.scenario import Scenario
-from sluicegate.worlds import with_settings
+from sluicegate.worlds import of_scenario, with_settings
 
 
 def simulate(
@@ -54,16 +54,7 @@ def simulate(
     duration: options.Duration = None,
     threads: options.Threads = None,
     json: options.Json = None,
-    packets: Annotated[
-        Path | None,
-        typer.Option(
-            "--packets",
-            metavar="FILE",
-            help="Write the packets of a network's run here, of one replication: FILE.tr is a "
-            "trace as ns-2's, FILE.pcapng a capture.",
-            show_default=False,
-        ),
-    ] = None,
+    packets: options.Packets = None,
     decisions: options.Decisions = None,
     fresh: options.Fresh = False,
 ) -> None:
@@ -83,8 +74,7 @@ def simulate(
             f"{scenario}: there are {count} disciplines; choose with --aqm, or use sluice compare"
         )
     with progress(1) as watch:
-        settings = {} if packets is None else {"packets": packets}
-        world = with_settings(chosen, **settings)
+        (world,) = with_settings(of_scenario(chosen)[:1], packets=packets)
         if decisions is not None:
             world = world.logged(decisions)
         comparison = compare(chosen, world=world, threads=threads, watch=watch, fresh=fresh)

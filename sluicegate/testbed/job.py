@@ -168,6 +168,8 @@ class QdiscJob:
         after: A command whose output is kept; empty: none.
         marks_behind: Whether packets are marked at the hosts, whose namespaces have the names of
             their sides then.
+        headers: 1: the packets' headers are brought back, too; else 0. (A number, so that the
+            laboratory reads the same instructions for both, and one seed gives one result.)
     """
 
     before: Sequence[Sequence[str]]
@@ -177,6 +179,7 @@ class QdiscJob:
     places: int
     after: Sequence[str]
     marks_behind: bool = False
+    headers: int = 0
 
 
 @dataclass(frozen=True)
@@ -257,7 +260,7 @@ class Seen:
 
     Attributes:
         came: Packets that came to the router from the other side, in the order of time: rows of
-            `packets.PACKET`.
+            `packets.PACKET`, or of `packets.WITH_HEADERS` where the job asks for them.
         left: Likewise, packets that left over the link.
         looks_ns: When it was looked at how much waits before it, shape (L,).
         told: What `tc -s` told at each look.

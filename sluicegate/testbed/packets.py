@@ -30,15 +30,21 @@ _FIELDS = {
 }
 # a packet; times are of CLOCK_MONOTONIC
 PACKET = np.dtype([("time_ns", "i8"), *((name, kept) for name, (kept, _, _) in _FIELDS.items())])
+# the first bytes of its headers: of IP, and of TCP without options, or UDP
+HEADER_BYTES = 40
+WITH_HEADERS = np.dtype([*PACKET.descr, ("headers", "u1", HEADER_BYTES)])
 _PROTOCOLS = (socket.IPPROTO_TCP, socket.IPPROTO_UDP)
 FRAME_BYTES, _BLOCK = 128, 1 << 20
 # a frame: struct tpacket2_hdr, and from byte 80 on the packet with its IP header
 _IP = 80
 _FRAME = np.dtype(
     {
-        "names": ["status", "s", "ns", "version", *_FIELDS],
-        "formats": ["=u4", "=u4", "=u4", "u1", *(there for _, _, there in _FIELDS.values())],
-        "offsets": [0, 16, 20, _IP, *(_IP + at for _, at, _ in _FIELDS.values())],
+        "names": ["status", "s", "ns", "version", "headers", *_FIELDS],
+        "formats": [
+            *["=u4", "=u4", "=u4", "u1", ("u1", HEADER_BYTES)],
+            *(there for _, _, there in _FIELDS.values()),
+        ],
+        "offsets": [0, 16, 20, _IP, _IP, *(_IP + at for _, at, _ in _FIELDS.values())],
         "itemsize": FRAME_BYTES,
     }
 )
@@ -84,8 +90,8 @@ class PacketLog:
         self._ring = mmap.mmap(log.fileno(), blocks * _BLOCK)
         log.bind((link, _EVERY_PROTOCOL))
 
-    def rows(self) -> NDArray[np.void]:
-        """The packets of IPv4 with TCP or UDP so far, rows of `PACKET`.
+    def rows(self, kind: np.dtype[np.void] = PACKET) -> NDArray[np.void]:
+        """The packets of IPv4 with TCP or UDP so far, rows of `PACKET` or `WITH_HEADERS`.
 
         Raises:
             SluiceError: If there were more than there is room for.
@@ -96,8 +102,8 @@ class PacketLog:
         ring = np.frombuffer(self._ring, dtype=_FRAME)
         known = (ring["status"] > 0) & (ring["version"] == _IPV4_WITHOUT_OPTIONS)
         found = ring[known & np.isin(ring["protocol"], _PROTOCOLS)]
-        rows = np.empty(len(found), dtype=PACKET)
-        for name in _FIELDS:
+        rows = np.empty(len(found), dtype=kind)
+        for name in (kind.names or ())[1:]:
             rows[name] = found[name]
         rows["time_ns"] = found["s"].astype(np.int64) * 10**9 + found["ns"] - _ahead_ns()
         return rows

@@ -13,7 +13,7 @@ import numpy as np
 
 from sluicegate.testbed.job import FOLDER, QdiscJob, Seen, Side, across
 from sluicegate.testbed.links import command
-from sluicegate.testbed.packets import PacketLog
+from sluicegate.testbed.packets import PACKET, WITH_HEADERS, PacketLog
 
 _NS_PER_S = 1e9
 
@@ -28,6 +28,7 @@ class Qdiscs:
             SluiceError: If a command fails, with what it said.
         """
         self._after = job.after
+        self._headers = job.headers
         for name, content in job.files.items():
             Path(FOLDER, name).write_bytes(content)
         for words in job.before:
@@ -47,11 +48,13 @@ class Qdiscs:
         Raises:
             SluiceError: If a log was too small.
         """
+        # not before: a run is the same instructions with and without
+        kind = WITH_HEADERS if self._headers else PACKET
         seen = []
         for looks, (came, left) in zip(self._looks, self._logs, strict=True):
             # what has left by now has come by then
-            leaving = left.rows()
-            seen.append(Seen(came.rows(), leaving, *looks.stop()))
+            leaving = left.rows(kind)
+            seen.append(Seen(came.rows(kind), leaving, *looks.stop()))
         return seen
 
     def after(self) -> str:

@@ -7,6 +7,7 @@ A world is a folder here. It holds a class with the folder's name, such as `Chai
 from __future__ import annotations
 
 import inspect
+from collections.abc import Sequence
 from importlib import import_module
 from typing import Any
 
@@ -70,22 +71,24 @@ def of_scenario(scenario: AnyScenario) -> list[type[AnyWorld]]:
     raise SluiceError(f"{scenario!r} must be a {' or a '.join(kinds)}: their load() reads a file")
 
 
-def with_settings(scenario: AnyScenario, **settings: Any) -> AnyWorld:
-    """The usual world of a scenario, with settings of its own.
+def with_settings(kinds: Sequence[type[AnyWorld]], **settings: Any) -> list[AnyWorld]:
+    """Worlds, each with those of the settings that it has; None: not given.
 
     Raises:
-        SluiceError: If no world takes the scenario, or if its world has no such setting.
+        SluiceError: If none of them has a setting that is given.
     """
-    usual = of_scenario(scenario)[0]
-    known = inspect.signature(usual).parameters
-    for name in settings:
-        if name not in known:
-            others = [
-                each for each in map(world, NAMES) if name in inspect.signature(each).parameters
-            ]
-            able = " or ".join(each.name for each in others)
-            raise SluiceError(f"--{name} is for scenarios of the {able} world only")
-    return usual(**settings)
+    given = {name: value for name, value in settings.items() if value is not None}
+    for name in given:
+        if not any(_has(each, name) for each in kinds):
+            able = ", ".join(each for each in NAMES if _has(world(each), name))
+            raise SluiceError(f"--{name} is for these worlds only: {able}")
+    return [
+        each(**{name: value for name, value in given.items() if _has(each, name)}) for each in kinds
+    ]
+
+
+def _has(kind: type[AnyWorld], setting: str) -> bool:
+    return setting in inspect.signature(kind).parameters
 
 
 def takers(field: str) -> list[type[AnyWorld]]:

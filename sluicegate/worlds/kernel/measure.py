@@ -9,17 +9,19 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, as_completed
 from dataclasses import replace
 from importlib.metadata import version
+from pathlib import Path
 from typing import cast
 
 import polars as pl
 
 from sluicegate import _engine, store
-from sluicegate.errors import InterruptError
+from sluicegate.errors import InterruptError, SluiceError
 from sluicegate.lab.testbed import LabTestbed
 from sluicegate.scenario import DatagramFlows, Discipline, NetworkScenario, ReplayFlows
 from sluicegate.testbed.here import HereTestbed
 from sluicegate.worlds.gate.counts import Flows, replication
 from sluicegate.worlds.gate.outcome import Replication
+from sluicegate.worlds.kernel.packets import write_packets
 from sluicegate.worlds.kernel.plan import LayerOf, lab_plan
 from sluicegate.worlds.kernel.record import KernelRecord
 from sluicegate.worlds.kernel.refusals import laboratory
@@ -42,6 +44,7 @@ def measure(
     world: str,
     congestion_control: str | None = None,
     here: bool = False,
+    packets: Path | None = None,
     threads: int | None = None,
     watch: Watch | None = None,
     fresh: bool = False,
@@ -62,6 +65,8 @@ def measure(
         congestion_control: Of all TCP flows, any that the laboratory's kernel has; None: as the
             scenario says.
         here: On this machine, not in the laboratory.
+        packets: File to write the packets to, of one replication, which is then run whether the
+            store has it or not; see `sluicegate.worlds.kernel.packets`.
         threads: Laboratories at once; as many as cores if None.
         watch: Called with the replications that are finished, and with all.
         fresh: Run again even if the store has the run.
@@ -70,6 +75,12 @@ def measure(
         SluiceError: If it cannot be run, with the reason.
         InterruptError: If Ctrl-C came before a replication was finished.
     """
+    if packets is not None:
+        fresh = True
+        if scenario.replications != 1:
+            raise SluiceError(
+                f"replications = {scenario.replications} must be 1: a packet file is of one"
+            )
     layers = [layer_of(scenario.seed + number) for number in range(scenario.replications)]
     bed: LabTestbed | HereTestbed
     if here:
@@ -96,9 +107,18 @@ def measure(
         return replace(known, discipline=discipline.name)
 
     def run(number: int, ended: threading.Event) -> _Run:
-        planned = lab_plan(scenario, discipline, number, layers[number], congestion_control)
+        planned = lab_plan(
+            scenario,
+            discipline,
+            number,
+            layers[number],
+            congestion_control,
+            headers=packets is not None,
+        )
         outcome = bed.run(planned.job, seed=(scenario.seed + number) % _SEEDS, ended=ended)
         links = [LinkSeen(each, layers[number].marks_behind) for each in outcome.seen]
+        if packets is not None:
+            write_packets(packets, scenario, planned, outcome)
         own = pl.lit(number, pl.UInt32).alias("replication")
         looks = Flows(planned, outcome).connections.select(own, pl.all())
         return replication(scenario, planned, outcome, links), looks

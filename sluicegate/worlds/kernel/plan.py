@@ -57,8 +57,13 @@ def lab_plan(
     replication: int,
     layer: Layer,
     congestion_control: str | None,
+    *,
+    headers: bool = False,
 ) -> Plan:
-    """The plan of a replication, with what `tc` has to do at hosts and router."""
+    """The plan of a replication, with what `tc` has to do at hosts and router.
+
+    With `headers`, those of the packets are brought back.
+    """
     topology = scenario.topology
     assert isinstance(topology, Dumbbell)
     towards: tuple[Side, ...] = ("servers", "clients") if topology.two_way else ("servers",)
@@ -70,6 +75,7 @@ def lab_plan(
         places=0,
         after=layer.after,
         marks_behind=layer.marks_behind,
+        headers=int(headers),
     )
     planned = plan(scenario, discipline, replication, router, congestion_control, False)
     clients, servers = planned.job.hosts

@@ -46,7 +46,7 @@ class LinkSeen:
         self._came_ns = seen.came["time_ns"]
         self._left_ns = seen.left["time_ns"]
         self._bytes = seen.left["bytes"].astype(np.int64)
-        source = _sources(seen)
+        source = sources(seen)
         self.sojourn_ns = self._left_ns - self._came_ns[source]
         self._marked = (seen.left["tos"] & _CE == _CE) & (seen.came["tos"][source] & _CE != _CE)
 
@@ -111,7 +111,7 @@ def _times(ns: NDArray[np.int64]) -> Times:
     )
 
 
-def _sources(seen: Seen) -> NDArray[np.int64]:
+def sources(seen: Seen) -> NDArray[np.int64]:
     """Of each packet that left, the place where it came: the last of its identity until then.
 
     The number in IP comes again after 65,536 packets of a flow.

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
 from sluicegate.lab.bottleneck import sluiced
@@ -14,11 +15,12 @@ from sluicegate.worlds.gate.frames import gate_frames
 from sluicegate.worlds.gate.refusals import of_discipline
 from sluicegate.worlds.kernel.measure import measure
 from sluicegate.worlds.kernel.own import KIND, own
+from sluicegate.worlds.kernel.packets import check_suffix
 from sluicegate.worlds.kernel.plan import LayerOf
 from sluicegate.worlds.kernel.record import KernelRecord
 from sluicegate.worlds.kernel.refusals import refuse
 from sluicegate.worlds.one_network import OneNetwork
-from sluicegate.worlds.world import Tell
+from sluicegate.worlds.world import Tell, check_alone
 
 if TYPE_CHECKING:
     import polars as pl
@@ -34,6 +36,8 @@ class Kernel(OneNetwork[KernelRecord]):
     Attributes:
         congestion_control: Of all TCP flows, in place of the scenario's: any that the kernel has.
         here: On this machine's own kernel, as root and in real time, not in the laboratory.
+        packets: File to write the packets to, of a scenario with one discipline and one
+            replication; see `sluicegate.worlds.kernel.measure`.
     """
 
     name: ClassVar[str] = "kernel"
@@ -41,10 +45,14 @@ class Kernel(OneNetwork[KernelRecord]):
 
     congestion_control: str | None = None
     here: bool = False
+    packets: Path | None = None
     ours: ClassVar[bool] = True
 
     def check(self, scenario: NetworkScenario, discipline: Discipline) -> None:
         """One router between clients and servers, and a discipline that can be a qdisc."""
+        check_alone(self.packets, "packet file", scenario)
+        if self.packets is not None:
+            check_suffix(self.packets)
         here = missing_here(ours=self.ours) if self.here else None
         against = list(self.against(scenario, discipline))
         refuse(scenario, self.congestion_control, against, here=here)
@@ -81,6 +89,7 @@ class Kernel(OneNetwork[KernelRecord]):
             world=self.name,
             congestion_control=self.congestion_control,
             here=self.here,
+            packets=self.packets,
             threads=threads,
             watch=lambda done, total: tell(done, total, f"{done} of {total} runs"),
             fresh=fresh,

@@ -20,7 +20,7 @@ class Twin(Kernel):
 
     Attributes:
         qdisc: A qdisc as `tc` takes it, in place of every discipline's twin, such as
-            `cake unlimited`; it stands below the shaper `tbf`.
+            `cake unlimited`, of a scenario with one discipline; it stands below the shaper `tbf`.
     """
 
     name: ClassVar[str] = "twin"
@@ -31,6 +31,9 @@ class Twin(Kernel):
 
     def against(self, scenario: NetworkScenario, discipline: Discipline) -> Iterator[str]:
         """Why a discipline has no twin."""
+        if self.qdisc is not None and (count := len(scenario.disciplines)) != 1:
+            yield f"{self.qdisc}: it stands for one discipline, and there are {count}"
+            return
         try:
             self._words(scenario, discipline)
         except SluiceError as error:

@@ -1,0 +1,99 @@
+"""Linux's own qdiscs and congestion controls: the world `twin`, in one boot of the laboratory."""
+
+import pickle
+
+from test_kernel_world import TABLE, TCP, scenario
+from test_lab import needs_lab
+
+from sluicegate.lab import image, kernel, machine, python
+from sluicegate.lab.testbed import INSIDE
+from sluicegate.worlds import Twin
+from sluicegate.worlds.kernel.plan import lab_plan
+from sluicegate.worlds.kernel.seen import LinkSeen
+
+RED = {"min_th": 5, "max_th": 15, "max_p": 0.1, "w": 0.002}
+# by the name of the qdisc: a discipline whose twin it is, or the words for tc
+QDISCS = {
+    "pfifo": {"aqm": "drop_tail"},
+    "red": {"aqm": "red", "params": RED},
+    "pie": {"aqm": "pie"},
+    "codel": {"aqm": "codel"},
+    "fq_codel": {"aqm": "codel", "scheduler": {"kind": "fq"}, "victim": "front"},
+    "sfq": {"aqm": "drop_tail", "scheduler": {"kind": "sfq"}},
+    "choke": {"aqm": "choke", "params": RED},
+    "fq_pie": "fq_pie limit 60",
+    "cake": "cake unlimited",
+}
+CONTROLS = ("cubic", "bbr", "dctcp")
+MODULES = ["veth", "sch_netem", "sch_tbf", *(f"tcp_{name}" for name in CONTROLS)]
+JOBS = """
+import pickle, time
+from pathlib import Path
+from sluicegate.testbed.bed import run
+
+jobs = pickle.loads(Path("/lab/jobs").read_bytes())
+done = {}
+for name, job in jobs.items():
+    done[name] = run(job, lambda seconds: None)
+    # the namespaces of the hosts go a while after them, and the links with them
+    while any(Path("/sys/class/net", side).exists() for side in ("clients", "servers")):
+        time.sleep(0.01)
+Path("/out/done").write_bytes(pickle.dumps(done))
+"""
+
+
+def planned(of, control, ecn=False):
+    """A job of a second with a qdisc of Linux, and the modules that it takes."""
+    words = of if isinstance(of, str) else None
+    discipline = {"aqm": "drop_tail"} if words else of
+    flows = [{"kind": "tcp", "count": 4, "tcp": TCP | {"ecn": ecn}}]
+    asked = scenario(duration_s=1.0, flows=flows, disciplines=[discipline | {"ecn": ecn}])
+    layer = Twin(qdisc=words).layer(asked, asked.disciplines[0])(1)
+    return lab_plan(asked, asked.disciplines[0], 0, layer, control).job, layer.modules
+
+
+def boot(jobs, modules):
+    linux = kernel.find()
+    modules = [*MODULES, *modules]
+    booted = image.build(
+        linux,
+        f"set -e\nmodprobe -a {' '.join(modules)}\n{python.COMMAND} /lab/jobs.py\n",
+        programs=["ip", "tc"],
+        modules=modules,
+        files=python.files(*INSIDE)
+        | {"lab/jobs.py": JOBS.encode(), "lab/jobs": pickle.dumps(jobs)},
+    )
+    result = machine.run(linux, booted)
+    assert result.status == 0, result.stderr.decode()
+    return pickle.loads(result.files["done"])
+
+
+@needs_lab
+def test_linuxs_qdiscs_and_congestion_controls_in_the_laboratory():
+    jobs, modules = {}, []
+    for name, of in QDISCS.items():
+        jobs[name], its = planned(of, "reno")
+        modules += its
+    for control in CONTROLS:
+        jobs[control], _ = planned(QDISCS["red"], control, ecn=True)
+    done = boot(jobs, modules)
+    tallies = {}
+    for name, outcome in done.items():
+        (seen,) = outcome.seen
+        asked = name if name in QDISCS else "red"
+        assert f"qdisc {asked} " in seen.told, name
+        assert all(not each.error for each in outcome.hosts[0].sent.streams), name
+        tally = LinkSeen(seen, marks_behind=False).tally(
+            outcome.start_ns, outcome.start_ns + 10**9, TABLE["topology"]["rate_bps"]
+        )
+        # the link is busy once the windows have grown
+        assert tally.served_bytes * 8 > 0.7 * 10e6, name
+        tallies[name] = tally
+    lost = {name: tallies[name].verdicts[1] for name in QDISCS}
+    # four windows in slow start are more than any of them lets wait, but cake, which has no limit
+    # and drops as CoDel does: after 0.1 s
+    assert all(count > 0 for count in lost.values()), lost
+    # each does something else
+    assert len({done[name].seen[0].left["time_ns"].tobytes() for name in done}) == len(done)
+    for control in CONTROLS:
+        assert tallies[control].verdicts[4] > 0, "red marks"
