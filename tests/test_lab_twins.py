@@ -11,7 +11,7 @@ from sluicegate.worlds import Twin
 from sluicegate.worlds.kernel.plan import lab_plan
 from sluicegate.worlds.kernel.seen import LinkSeen
 
-RED = {"min_th": 5, "max_th": 15, "max_p": 0.1, "w": 0.002}
+RED = {"min_th": 10, "max_th": 30, "max_p": 0.1, "w": 0.002}
 # by the name of the qdisc: a discipline whose twin it is, or the words for tc
 QDISCS = {
     "pfifo": {"aqm": "drop_tail"},
@@ -27,7 +27,7 @@ QDISCS = {
 CONTROLS = ("cubic", "bbr", "dctcp")
 MODULES = ["veth", "sch_netem", "sch_tbf", *(f"tcp_{name}" for name in CONTROLS)]
 JOBS = """
-import pickle, time
+import pickle, subprocess
 from pathlib import Path
 from sluicegate.testbed.bed import run
 
@@ -35,9 +35,9 @@ jobs = pickle.loads(Path("/lab/jobs").read_bytes())
 done = {}
 for name, job in jobs.items():
     done[name] = run(job, lambda seconds: None)
-    # the namespaces of the hosts go a while after them, and the links with them
-    while any(Path("/sys/class/net", side).exists() for side in ("clients", "servers")):
-        time.sleep(0.01)
+    # the namespaces of the hosts take them along, but perhaps minutes later
+    for side in ("clients", "servers"):
+        subprocess.run(["ip", "link", "del", side], stderr=subprocess.DEVNULL)
 Path("/out/done").write_bytes(pickle.dumps(done))
 """
 
@@ -86,14 +86,13 @@ def test_linuxs_qdiscs_and_congestion_controls_in_the_laboratory():
         tally = LinkSeen(seen, marks_behind=False).tally(
             outcome.start_ns, outcome.start_ns + 10**9, TABLE["topology"]["rate_bps"]
         )
-        # the link is busy once the windows have grown
-        assert tally.served_bytes * 8 > 0.7 * 10e6, name
+        # RED and CHOKe drop most of the first windows, and a second is soon over
+        assert tally.served_bytes * 8 > (0.15 if asked in ("red", "choke") else 0.8) * 10e6, name
         tallies[name] = tally
-    lost = {name: tallies[name].verdicts[1] for name in QDISCS}
     # four windows in slow start are more than any of them lets wait, but cake, which has no limit
-    # and drops as CoDel does: after 0.1 s
-    assert all(count > 0 for count in lost.values()), lost
+    # and drops as CoDel does
+    assert all(tallies[name].verdicts[1] > 0 for name in QDISCS)
     # each does something else
     assert len({done[name].seen[0].left["time_ns"].tobytes() for name in done}) == len(done)
-    for control in CONTROLS:
-        assert tallies[control].verdicts[4] > 0, "red marks"
+    # RED marks what the flows send
+    assert all(tallies[control].verdicts[4] > 50 for control in CONTROLS)

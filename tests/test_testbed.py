@@ -51,6 +51,7 @@ def job(streams=(), sent=None, back=(), duration_ns=1000 * MS, ipv6=False):
             streams=own,
             datagrams=given,
             arriving_streams=arriving_streams,
+            arriving_dctcp=False,
             arriving_datagrams=arriving_datagrams,
             mtu=1500,
             duration_ns=duration_ns,

@@ -22,6 +22,9 @@ FOLDER = "/run"
 FIRST_PORT = 2000
 STREAM_PORT = 1000
 DATAGRAM_PORT = 1001
+# of flows whose receiver must have their congestion control, too: with another one it takes no SYN
+# that is marked as capable of ECN, as theirs is (Linux, tcp_input.c: tcp_ecn_create_request)
+DCTCP_PORT = 1002
 _IP_HEADER = {False: 20, True: 40}
 
 
@@ -38,6 +41,11 @@ def udp_headers(ipv6: bool) -> int:
 def tcp_headers(ipv6: bool) -> int:
     """Bytes of the headers of IP and TCP, without options."""
     return _IP_HEADER[ipv6] + 20
+
+
+def stream_port(congestion_control: str) -> int:
+    """The port that a TCP flow is sent to."""
+    return DCTCP_PORT if congestion_control == "dctcp" else STREAM_PORT
 
 
 def address(side: Side, place: int, ipv6: bool) -> str:
@@ -105,6 +113,7 @@ class HostJob:
         streams: TCP flows that it sends.
         datagrams: UDP flows that it sends.
         arriving_streams: How many TCP flows the other side sends it.
+        arriving_dctcp: Whether some of them have the congestion control DCTCP.
         arriving_datagrams: How many UDP flows the other side sends it.
         mtu: Largest IP packet.
         duration_ns: Of the run.
@@ -120,6 +129,7 @@ class HostJob:
     streams: Sequence[Stream]
     datagrams: Datagrams
     arriving_streams: int
+    arriving_dctcp: bool
     arriving_datagrams: int
     mtu: int
     duration_ns: int

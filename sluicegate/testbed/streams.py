@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sluicegate.testbed.job import (
+    DCTCP_PORT,
     FIRST_PORT,
     STREAM_PORT,
     HostJob,
@@ -19,6 +20,7 @@ from sluicegate.testbed.job import (
     StreamOutcome,
     across,
     address,
+    stream_port,
     tcp_headers,
 )
 from sluicegate.testbed.loop import Loop
@@ -63,7 +65,7 @@ class Sender:
         connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, b"\1\0\0\0\0\0\0\0")
         source, sink = self._ends
         connection.bind((source, FIRST_PORT + self._place))
-        error = connection.connect_ex((sink, STREAM_PORT))
+        error = connection.connect_ex((sink, stream_port(self._stream.congestion_control)))
         if error in _BEGUN:
             self._loop.on_writable(connection, self._connected)
         else:
@@ -197,19 +199,26 @@ class Receivers:
         self._sampled = [0] * -(-job.duration_ns // job.sample_ns)
         self._start_ns = 0
         self._room = bytearray(len(_BLOCK))
-        self._listener = socket.socket(socket.AF_INET6 if job.ipv6 else socket.AF_INET)
-        self._listener.bind(("", STREAM_PORT))
-        self._listener.listen(4096)
-        self._listener.setblocking(False)
-        loop.on_readable(self._listener, self._accept)
+        self._listen(STREAM_PORT, job.ipv6)
+        if job.arriving_dctcp:
+            self._listen(DCTCP_PORT, job.ipv6, b"dctcp")
 
     def begin(self, start_ns: int) -> None:
         """From here on times count."""
         self._start_ns = start_ns
 
-    def _accept(self) -> None:
+    def _listen(self, port: int, ipv6: bool, control: bytes = b"") -> None:
+        listener = socket.socket(socket.AF_INET6 if ipv6 else socket.AF_INET)
+        if control:
+            listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_CONGESTION, control)
+        listener.bind(("", port))
+        listener.listen(4096)
+        listener.setblocking(False)
+        self._loop.on_readable(listener, partial(self._accept, listener))
+
+    def _accept(self, listener: socket.socket) -> None:
         try:
-            connection, (_, port, *_) = self._listener.accept()
+            connection, (_, port, *_) = listener.accept()
         except BlockingIOError:
             return
         connection.setblocking(False)

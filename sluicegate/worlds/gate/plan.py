@@ -189,6 +189,9 @@ def _hosts(
             streams=streams[side],
             datagrams=datagrams[side],
             arriving_streams=len(streams[across(side)]),
+            arriving_dctcp=any(
+                stream.congestion_control == "dctcp" for stream in streams[across(side)]
+            ),
             arriving_datagrams=len(datagrams[across(side)].sources),
             mtu=max(_USUAL_MTU, *sizes),
             duration_ns=round(scenario.duration_s * _NS_PER_S),

@@ -21,6 +21,7 @@ from sluicegate.errors import SluiceError
 from sluicegate.scenario import NetworkScenario
 from sluicegate.testbed.job import (
     DATAGRAM_PORT,
+    DCTCP_PORT,
     FIRST_PORT,
     SIDES,
     STREAM_PORT,
@@ -202,7 +203,7 @@ class _FlowsOf:
         """Of a packet; they are asked of in the order in which they came."""
         ports = int(row["ports"])
         source, sink = ports >> 16, ports & 0xFFFF
-        back = source == STREAM_PORT
+        back = source in (STREAM_PORT, DCTCP_PORT)
         side = self._towards if back else across(self._towards)
         number = (sink if back else source) - FIRST_PORT
         job = self._plan.job.hosts[SIDES.index(side)]
