@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from sluicegate.errors import SluiceError, UsageError
+from sluicegate.errors import UsageError
 from sluicegate.lab import image, kernel, machine
 from sluicegate.lab.check import missing_to_fetch, missing_to_run
 
@@ -68,9 +68,7 @@ def lab(
     if command is None:
         _describe(kernel.fetch())
         return
-    linux = kernel.find()
-    if linux is None:
-        raise SluiceError("the laboratory has no kernel yet: sluice lab --fetch (38 MB)")
+    linux = kernel.ready()
     booted = image.build(linux, command + "\n", programs=program or [], modules=module or [])
     result = machine.run(linux, booted, seed=seed)
     if out is not None:

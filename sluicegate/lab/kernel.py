@@ -2,6 +2,7 @@
 
 apt fetches it with a state of its own, as an ordinary user: the machine's own list of packages is
 neither read nor changed. apt checks Debian's signature of the list and the hash of each package.
+What was unpacked from them has a hash, too, which is compared before each boot.
 """
 
 from __future__ import annotations
@@ -13,12 +14,13 @@ import shutil
 import subprocess
 import tempfile
 from dataclasses import dataclass
+from functools import cache, cached_property
 from pathlib import Path
 
 import platformdirs
 
 from sluicegate.errors import SluiceError
-from sluicegate.lab.check import KEYRING, missing_to_fetch, require
+from sluicegate.lab.check import KEYRING, missing_to_fetch, missing_to_run, require
 
 _ARCHIVE = "http://deb.debian.org/debian"
 _SUITE = "trixie-backports"
@@ -57,6 +59,16 @@ class Kernel:
         # those that are in the kernel, and one that only tells of connections
         return ["reno", "cubic", *sorted(name[4:] for name in modules - {"tcp_diag"})]
 
+    @cached_property
+    def contents(self) -> str:
+        """SHA-256 of what boots: the kernel, its modules and their lists, by names and bytes."""
+        paths = sorted(path for path in self.modules.rglob("*") if path.is_file())
+        found = hashlib.sha256()
+        for path in paths:
+            own = hashlib.sha256(path.read_bytes()).hexdigest()
+            found.update(f"{own}  {path.relative_to(self.modules)}\n".encode())
+        return found.hexdigest()
+
     @property
     def packages(self) -> dict[str, str]:
         """The packages that it came in, and the SHA-256 of each."""
@@ -70,9 +82,60 @@ def folder() -> Path:
 
 
 def find() -> Kernel | None:
-    """The kernel that was fetched last; None if none was."""
-    kept = sorted(folder().glob(f"*/{_RECORD}"), key=lambda path: path.stat().st_mtime)
-    return Kernel(kept[-1].parent.name, kept[-1].parent) if kept else None
+    """The kernel that was fetched last; None if none was.
+
+    Raises:
+        SluiceError: If it is not what was fetched.
+    """
+    paths = sorted(folder().glob(f"*/{_RECORD}"), key=lambda path: path.stat().st_mtime)
+    # earlier versions kept no hash of the contents
+    kept = [(path, sha256) for path in paths if (sha256 := _recorded(path))]
+    if not kept:
+        return None
+    path, sha256 = kept[-1]
+    kernel = _kernel(path.parent)
+    if kernel.contents != sha256:
+        raise SluiceError(
+            f"{kernel.modules}: the files are not those that were fetched: sluice lab --fetch "
+            "brings them anew"
+        )
+    return kernel
+
+
+def ready() -> Kernel:
+    """The kernel, on a machine that has all that a run takes.
+
+    Raises:
+        SluiceError: If something is missing, with the line for the shell that brings all of it.
+    """
+    kernel = find()
+    lacking = missing_to_run() + ([] if kernel else missing_to_fetch())
+    # on another processor nothing would help
+    require([])
+    if kernel and not lacking:
+        return kernel
+    lines = [f"apt install {' '.join(sorted(set(lacking)))}"] if lacking else []
+    lines += [] if kernel else ["sluice lab --fetch"]
+    what = (
+        "programs"
+        if kernel
+        else "programs and its kernel (38 MB)"
+        if lacking
+        else "its kernel (38 MB)"
+    )
+    raise SluiceError(f"the laboratory lacks {what}: {' && '.join(lines)}")
+
+
+def _recorded(record: Path) -> str | None:
+    """The hash of what was fetched."""
+    found: str | None = json.loads(record.read_text()).get("contents")
+    return found
+
+
+@cache
+def _kernel(folder: Path) -> Kernel:
+    """Of one process: its files are read once."""
+    return Kernel(folder.name, folder)
 
 
 def fetch() -> Kernel:
@@ -87,20 +150,27 @@ def fetch() -> Kernel:
         apt = _Apt(Path(name))
         release = apt.release()
         kernel = Kernel(release, folder() / release)
-        if (kernel.folder / _RECORD).is_file():
+        record = kernel.folder / _RECORD
+        if record.is_file() and _recorded(record) == kernel.contents:
             return kernel
         packages = apt.download([f"linux-{part}-{release}" for part in _PARTS])
         new = Path(name) / "new"
         for package in packages:
             _run("dpkg-deb", "--extract", str(package), str(new))
-        hashes = {each.name: hashlib.sha256(each.read_bytes()).hexdigest() for each in packages}
-        source = f"{_ARCHIVE} {_SUITE}"
-        record = {"release": release, "source": source, "packages": hashes}
-        (new / _RECORD).write_text(json.dumps(record, indent=1) + "\n")
-        # what an interrupted removal left
+        told = {
+            "release": release,
+            "source": f"{_ARCHIVE} {_SUITE}",
+            "packages": {
+                each.name: hashlib.sha256(each.read_bytes()).hexdigest() for each in packages
+            },
+            "contents": Kernel(release, new).contents,
+        }
+        (new / _RECORD).write_text(json.dumps(told, indent=1) + "\n")
+        # what an interrupted removal left, or what somebody has changed
         shutil.rmtree(kernel.folder, ignore_errors=True)
         new.rename(kernel.folder)
-    return kernel
+    _kernel.cache_clear()
+    return Kernel(release, folder() / release)
 
 
 class _Apt:

@@ -72,6 +72,7 @@ class LabTestbed:
         told = subprocess.run([EMULATOR, "--version"], capture_output=True, text=True, check=True)
         return {
             "kernel": self.kernel.release,
+            "kernel_files": self.kernel.contents,
             "emulator": told.stdout.splitlines()[0],
             "image": hashlib.sha256(self.image).hexdigest(),
         }

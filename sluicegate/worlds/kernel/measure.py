@@ -16,6 +16,7 @@ import polars as pl
 
 from sluicegate import _engine, store
 from sluicegate.errors import InterruptError, SluiceError
+from sluicegate.lab import kernel
 from sluicegate.lab.testbed import LabTestbed
 from sluicegate.scenario import DatagramFlows, Discipline, NetworkScenario, ReplayFlows
 from sluicegate.testbed.here import HereTestbed
@@ -24,7 +25,6 @@ from sluicegate.worlds.gate.outcome import Replication
 from sluicegate.worlds.kernel.packets import write_packets
 from sluicegate.worlds.kernel.plan import LayerOf, lab_plan
 from sluicegate.worlds.kernel.record import KernelRecord
-from sluicegate.worlds.kernel.refusals import laboratory
 from sluicegate.worlds.kernel.seen import LinkSeen
 from sluicegate.worlds.network.assemble import record as network_record
 
@@ -87,7 +87,7 @@ def measure(
         bed, threads, fresh = HereTestbed(layers[0].undo), 1, True
     else:
         bed = LabTestbed.of(
-            laboratory(),
+            kernel.ready(),
             programs=layers[0].programs,
             modules=[*layers[0].modules, *_controls(scenario, congestion_control)],
         )

@@ -6,28 +6,12 @@ from collections.abc import Iterator
 
 from sluicegate.errors import SluiceError
 from sluicegate.lab import kernel
-from sluicegate.lab.check import missing_to_run
-from sluicegate.lab.kernel import Kernel
 from sluicegate.scenario import DatagramFlows, Dumbbell, NetworkScenario, ReplayFlows
 from sluicegate.testbed.check import congestion_controls
 from sluicegate.worlds.gate.refusals import of_flows, of_topology
 
 # the laboratory's processor does 10^9 instructions a second, and a packet takes some 80,000
 _MOST_PACKETS_PER_S = 10_000
-
-
-def laboratory() -> Kernel:
-    """The laboratory's kernel.
-
-    Raises:
-        SluiceError: If the laboratory lacks something.
-    """
-    if packages := missing_to_run():
-        raise SluiceError(f"the laboratory needs what is not installed: apt install {packages}")
-    found = kernel.find()
-    if found is None:
-        raise SluiceError("the laboratory has no kernel yet: sluice lab --fetch (38 MB)")
-    return found
 
 
 def refuse(
@@ -48,7 +32,7 @@ def refuse(
         raise SluiceError(here)
     place = "the laboratory" if here is None else "this machine"
     problems = [*of_topology(scenario, place), *more]
-    known = laboratory().congestion_controls if here is None else congestion_controls()
+    known = kernel.ready().congestion_controls if here is None else congestion_controls()
     if isinstance(scenario.topology, Dumbbell):
         problems += of_flows(scenario, congestion_control, known, False)
         if here is None:
