@@ -161,7 +161,7 @@ def test_what_is_missing_is_told_in_one_line_that_mends_it(archive, monkeypatch,
         sg.compare(scenario(), world="kernel")
     kernel.fetch()
     if programs:
-        with pytest.raises(SluiceError, match="^the laboratory lacks programs: apt install"):
+        with pytest.raises(SluiceError, match=r"^the laboratory lacks programs: apt install"):
             kernel.ready()
     else:
         assert kernel.ready().release == RELEASE
