@@ -11,8 +11,9 @@ import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
 SLUICED = ROOT / ".venv" / "bin" / "sluiced"
-# what an experiment started ends with it: it is the first of its processes
-ENTER = ["unshare", "-Urnmp", "--kill-child"]
+# what an experiment started ends with it: it is the first of its processes. The user comes first:
+# what a network shows to its root it shows to whoever was root as it was made
+ENTER = ["unshare", "-Ur", "unshare", "-nmp", "--kill-child"]
 
 
 @cache
@@ -26,11 +27,11 @@ def lacking():
     return done.stderr.strip()
 
 
-def measured(lab, name):
+def measured(lab, name, enter=ENTER):
     """What an experiment of a lab gave."""
     if why := lacking():
         pytest.skip(why)
-    command = [*ENTER, sys.executable, ROOT / "tests" / lab, SLUICED, name]
+    command = [*enter, sys.executable, ROOT / "tests" / lab, SLUICED, name]
     done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout)

@@ -47,7 +47,7 @@ pub struct Counts {
     /// Packets that found the kernel's queue full, from the start; `None` likewise.
     pub queue_drops: Option<u64>,
     /// Packets for which the receive buffer had no room, likewise.
-    pub buffer_drops: u64,
+    pub buffer_drops: Option<u64>,
 }
 
 /// Gives packets and takes what is decided on them.

@@ -1,6 +1,6 @@
 //! `sluiced check`: what is missing on this machine, and the command that mends it.
 
-use std::fs;
+use std::{env, fs};
 
 use nix::sys::socket::{AddressFamily, SockFlag, SockType, setsockopt, socket, sockopt};
 
@@ -8,10 +8,10 @@ use crate::{
     Failure, bottleneck,
     cli::{Backend, CheckOptions},
     in_kernel,
-    nfqueue::{self, ENOUGH_BUFFER_BYTES},
-    privileges,
+    nfqueue::{self, ENOUGH_BUFFER_BYTES, Owner},
+    privileges, program,
     rules::{Rules, Tool},
-    tun,
+    tun, word,
 };
 
 /// What was found: how it is, or what is wrong and how it is mended.
@@ -22,23 +22,42 @@ pub(crate) type Found = Result<String, Missing>;
 pub(crate) struct Missing {
     pub what: String,
     pub mend: String,
-    /// Whether the gate can do without.
-    can_do_without: bool,
+    weight: Weight,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Weight {
+    /// The gate cannot do without it.
+    Missing,
+    /// It can.
+    Note,
+    /// It is not known whether it is missing; the command tells.
+    Unknown,
 }
 
 pub(crate) fn missing(what: impl Into<String>, mend: impl Into<String>) -> Found {
-    Err(Missing {
-        what: what.into(),
-        mend: mend.into(),
-        can_do_without: false,
-    })
+    found(Weight::Missing, what, mend)
 }
 
 pub(crate) fn lacking(what: impl Into<String>, mend: impl Into<String>) -> Found {
+    found(Weight::Note, what, mend)
+}
+
+/// What this process may not see: the same command as root does.
+fn unknown(what: impl Into<String>) -> Found {
+    let arguments = env::args().skip(1).map(|argument| word(&argument));
+    let words: Vec<String> = ["sudo".to_owned(), program()]
+        .into_iter()
+        .chain(arguments)
+        .collect();
+    found(Weight::Unknown, what, words.join(" "))
+}
+
+fn found(weight: Weight, what: impl Into<String>, mend: impl Into<String>) -> Found {
     Err(Missing {
         what: what.into(),
         mend: mend.into(),
-        can_do_without: true,
+        weight,
     })
 }
 
@@ -87,7 +106,7 @@ fn look_at_nfqueue(options: &CheckOptions) -> bool {
     tell(vec![
         ("capability", capability()),
         ("kernel's queue", kernel()),
-        ("queue number", queue(options.queue)),
+        ("queue number", queue(options)),
         ("interface", interface(options.interface.as_deref())),
         ("rules can be set", tool(rules.as_ref())),
         ("rules", installed(rules.as_ref())),
@@ -101,21 +120,21 @@ fn look_at_nfqueue(options: &CheckOptions) -> bool {
     ])
 }
 
-/// Prints what was found. Gives whether nothing is missing that the gate takes.
+/// Prints what was found. Gives whether it is known that nothing is missing that the gate takes.
 pub(crate) fn tell(checks: Vec<(&str, Found)>) -> bool {
     let mut is_ready = true;
     for (name, found) in checks {
         match found {
             Ok(how) => println!("ok       {name}: {how}"),
             Err(missing) => {
-                let word = if missing.can_do_without {
-                    "note   "
-                } else {
-                    "missing"
+                let (word, then) = match missing.weight {
+                    Weight::Missing => ("missing", "mend"),
+                    Weight::Note => ("note   ", "mend"),
+                    Weight::Unknown => ("unknown", "look"),
                 };
                 println!("{word}  {name}: {}", missing.what);
-                println!("         mend: {}", missing.mend);
-                is_ready &= missing.can_do_without;
+                println!("         {then}: {}", missing.mend);
+                is_ready &= missing.weight == Weight::Note;
             }
         }
     }
@@ -123,13 +142,16 @@ pub(crate) fn tell(checks: Vec<(&str, Found)>) -> bool {
 }
 
 fn capability() -> Found {
-    if privileges::may_decide() {
+    if privileges::may_decide() && nfqueue::may_set() {
         return Ok("CAP_NET_ADMIN".into());
     }
     missing(
         "CAP_NET_ADMIN is needed to decide on packets",
-        "sudo setcap cap_net_admin+ep $(command -v sluiced)   (or run it as root, or try it in a \
-         namespace: unshare -Urnm)",
+        format!(
+            "sudo setcap cap_net_admin+ep {}   (or run it as root, or try it in a namespace: \
+             unshare -Urnm)",
+            program()
+        ),
     )
 }
 
@@ -162,19 +184,32 @@ fn kernel() -> Found {
     missing("the kernel has no NFQUEUE", "sudo modprobe nfnetlink_queue")
 }
 
-fn queue(number: u16) -> Found {
-    match nfqueue::owner(number) {
-        None => Ok(format!("{number} is free")),
-        Some(port) => missing(
-            format!(
-                "{number} is taken by another program (netlink port {port}, usually its process id)"
-            ),
-            format!(
-                "stop that program, or take another queue: --queue {}",
-                number.saturating_add(2)
-            ),
-        ),
+fn queue(options: &CheckOptions) -> Found {
+    let last = options.queue + u16::from(options.both_ways);
+    for number in options.queue..=last {
+        match nfqueue::owner(number) {
+            Owner::Nobody => {}
+            Owner::Another(port) => {
+                return missing(
+                    format!(
+                        "{number} is taken by another program{}",
+                        nfqueue::told(port)
+                    ),
+                    format!(
+                        "stop that program, or take another queue: --queue {}",
+                        last.saturating_add(1)
+                    ),
+                );
+            }
+            Owner::Unknown => {
+                return unknown(format!("whether {number} is free is shown to root only"));
+            }
+        }
     }
+    Ok(match options.both_ways {
+        true => format!("{} and {last} are free", options.queue),
+        false => format!("{last} is free"),
+    })
 }
 
 fn interface(name: Option<&str>) -> Found {
@@ -193,8 +228,9 @@ fn tool(rules: Option<&Rules>) -> Found {
         return lacking("not tried", "sluiced check --interface NAME");
     };
     match rules.find_tool() {
-        Ok(Tool::Nft) => Ok("by nft".into()),
-        Ok(Tool::Iptables) => Ok("by iptables".into()),
+        Ok(Some(Tool::Nft)) => Ok("by nft".into()),
+        Ok(Some(Tool::Iptables)) => Ok("by iptables".into()),
+        Ok(None) => unknown("whether nft can set them is told to root only"),
         Err(failure) => missing(failure.0, "sudo apt install nftables iptables"),
     }
 }
@@ -202,13 +238,17 @@ fn tool(rules: Option<&Rules>) -> Found {
 fn installed(rules: Option<&Rules>) -> Found {
     match rules {
         None => lacking("not looked for", "sluiced check --interface NAME"),
-        Some(rules) if rules.are_installed() => {
-            Ok(format!("packets of {} go to the queue", rules.interface))
-        }
-        Some(rules) => missing(
-            format!("no rule hands packets of {} to the queue", rules.interface),
-            format!("sudo {}", rules.install_command()),
-        ),
+        Some(rules) => match rules.are_installed() {
+            Some(true) => Ok(format!("packets of {} go to the queue", rules.interface)),
+            Some(false) => missing(
+                format!("no rule hands packets of {} to the queue", rules.interface),
+                format!("sudo {}", rules.install_command()),
+            ),
+            None => unknown(format!(
+                "whether packets of {} go to the queue is told to root only",
+                rules.interface
+            )),
+        },
     }
 }
 
@@ -236,13 +276,38 @@ fn buffer() -> Found {
     )
 }
 
+/// What is forwarded, where the kernel says whether, and what switches it on.
+const FORWARDING: [(&str, &str, &str); 2] = [
+    (
+        "IPv4",
+        "/proc/sys/net/ipv4/ip_forward",
+        "net.ipv4.ip_forward=1",
+    ),
+    (
+        "IPv6",
+        "/proc/sys/net/ipv6/conf/all/forwarding",
+        "net.ipv6.conf.all.forwarding=1   (if its own routes come by router advertisements, first \
+         net.ipv6.conf.NAME.accept_ra=2)",
+    ),
+];
+
 fn forwarding() -> Found {
-    if number("/proc/sys/net/ipv4/ip_forward") == Some(1) {
-        return Ok("of IPv4".into());
+    let off: Vec<_> = FORWARDING
+        .into_iter()
+        // a kernel without IPv6 has no such file
+        .filter(|(_, path, _)| number(path) == Some(0))
+        .collect();
+    if off.is_empty() {
+        return Ok("on".into());
     }
+    let kinds: Vec<&str> = off.iter().map(|(kind, ..)| *kind).collect();
+    let mends: Vec<&str> = off.iter().map(|(.., mend)| *mend).collect();
     lacking(
-        "this machine forwards no IPv4; its own packets are shaped",
-        "sudo sysctl -w net.ipv4.ip_forward=1",
+        format!(
+            "this machine forwards no {}; its own packets are shaped",
+            kinds.join(" and no ")
+        ),
+        format!("sudo sysctl -w {}", mends.join(" ")),
     )
 }
 
@@ -252,7 +317,7 @@ fn real_time() -> Found {
     }
     lacking(
         "without CAP_SYS_NICE --timer realtime and spin are refused; departures are tens of microseconds later",
-        "sudo setcap cap_net_admin,cap_sys_nice+ep $(command -v sluiced)",
+        format!("sudo setcap cap_net_admin,cap_sys_nice+ep {}", program()),
     )
 }
 

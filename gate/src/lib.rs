@@ -57,6 +57,21 @@ pub fn print(text: &str) {
         .ok();
 }
 
+/// This program as a word of a shell, by its own path: sudo does not look where the user does, and
+/// setcap follows no link.
+pub fn program() -> String {
+    std::env::current_exe().map_or_else(|_| "sluiced".into(), |path| word(&path.to_string_lossy()))
+}
+
+/// A text as one word of a shell.
+pub fn word(text: &str) -> String {
+    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"/._-+=:,@%".contains(&byte);
+    if !text.is_empty() && text.bytes().all(is_plain) {
+        return text.to_owned();
+    }
+    format!("'{}'", text.replace('\'', r"'\''"))
+}
+
 /// Why a command could not be done, in words for its user.
 #[derive(Debug, thiserror::Error)]
 #[error("{0}")]

@@ -77,14 +77,7 @@ impl Nfqueue {
     /// If the kernel refuses, with the reason.
     pub fn open(first: u16, held: &[u64], fail: Fail) -> Result<Self, Failure> {
         let refuse = |error| Failure(format!("no netlink socket: {error}"));
-        let socket = socket(
-            AddressFamily::Netlink,
-            SockType::Raw,
-            SockFlag::SOCK_CLOEXEC,
-            SockProtocol::NetlinkNetFilter,
-        )
-        .map_err(refuse)?;
-        bind(socket.as_raw_fd(), &NetlinkAddr::new(0, 0)).map_err(refuse)?;
+        let socket = connect().map_err(refuse)?;
         if setsockopt(&socket, sockopt::RcvBufForce, &BUFFER_BYTES).is_err() {
             setsockopt(&socket, sockopt::RcvBuf, &BUFFER_BYTES).map_err(refuse)?;
         }
@@ -98,6 +91,11 @@ impl Nfqueue {
             nfqueue.bind(first + link as u16, *held, fail)?;
         }
         Ok(nfqueue)
+    }
+
+    /// Whether the kernel shows how many packets it holds and drops: to root only.
+    pub fn shows_counts(&self) -> bool {
+        self.table.is_some()
     }
 
     /// Takes what comes by a socket for as many links.
@@ -226,6 +224,18 @@ fn most(held: u64) -> [u8; 4] {
     u32::try_from(most).unwrap_or(u32::MAX).to_be_bytes()
 }
 
+/// A socket to the kernel's netfilter.
+fn connect() -> Result<OwnedFd, Errno> {
+    let socket = socket(
+        AddressFamily::Netlink,
+        SockType::Raw,
+        SockFlag::SOCK_CLOEXEC,
+        SockProtocol::NetlinkNetFilter,
+    )?;
+    bind(socket.as_raw_fd(), &NetlinkAddr::new(0, 0))?;
+    Ok(socket)
+}
+
 /// How packets are to be copied: whole, or their first bytes.
 fn params(whole: bool) -> [u8; 5] {
     let range = if whole {
@@ -240,11 +250,12 @@ fn params(whole: bool) -> [u8; 5] {
 /// Why a queue could not be had.
 fn taken(queue: u16, error: Errno) -> Failure {
     Failure(match owner(queue) {
-        Some(port) => format!(
-            "queue {queue} is taken by another program (netlink port {port}, usually its process \
-             id): stop that one, or take another queue with --queue"
+        Owner::Another(port) => format!(
+            "queue {queue} is taken by another program{}: stop that one, or take another queue with \
+             --queue",
+            told(port)
         ),
-        None => format!(
+        Owner::Nobody | Owner::Unknown => format!(
             "queue {queue}: {}: it takes CAP_NET_ADMIN, and a kernel with NFQUEUE; see sluiced check",
             error.desc()
         ),
@@ -358,7 +369,7 @@ impl Backend for Nfqueue {
             Some(fields) if matches!(read, Some(Ok(_))) => Counts {
                 held: Some(fields[2]),
                 queue_drops: Some(fields[5]),
-                buffer_drops: fields[6],
+                buffer_drops: Some(fields[6]),
             },
             _ => Counts::default(),
         }
@@ -375,8 +386,60 @@ fn row(table: &str, queue: u16) -> Option<Vec<u64>> {
     })
 }
 
-/// The netlink port of whoever has a queue.
-pub fn owner(queue: u16) -> Option<u64> {
-    let table = std::fs::read_to_string(TABLE).ok()?;
-    row(&table, queue).map(|fields| fields[1])
+/// Who has a queue.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Owner {
+    /// It is free.
+    Nobody,
+    /// Another program, by its netlink port if the kernel shows that.
+    Another(Option<u64>),
+    /// Only root may look.
+    Unknown,
+}
+
+/// A netlink port in words behind a program.
+pub fn told(port: Option<u64>) -> String {
+    port.map_or_else(String::new, |port| {
+        format!(" (netlink port {port}, usually its process id)")
+    })
+}
+
+/// Who has a queue, by the kernel's table, which only root may read; else by what the kernel
+/// answers, which it does with CAP_NET_ADMIN only.
+pub fn owner(queue: u16) -> Owner {
+    let owned = match std::fs::read_to_string(TABLE) {
+        Ok(table) => row(&table, queue).map(|fields| Some(fields[1])),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => None,
+        Err(_) => match is_taken(queue) {
+            Some(is_taken) => is_taken.then_some(None),
+            None => return Owner::Unknown,
+        },
+    };
+    owned.map_or(Owner::Nobody, Owner::Another)
+}
+
+/// Whether the kernel lets this process set queues: it has CAP_NET_ADMIN where the network is.
+pub fn may_set() -> bool {
+    // a command from before Linux 3.8, which does nothing any more, but for whoever may not give it
+    let command = [libc::NFQNL_CFG_CMD_PF_BIND as u8, 0, 0, 0];
+    let answer = asked(0, |out| attribute(out, libc::NFQA_CFG_CMD, &command));
+    answer.is_ok_and(|answer| answer != Err(Errno::EPERM))
+}
+
+/// The kernel refuses to set nothing at all of a queue of another program (EPERM), or of nobody
+/// (ENODEV). `None` if it refuses whatever is asked.
+fn is_taken(queue: u16) -> Option<bool> {
+    if !may_set() {
+        return None;
+    }
+    let answer = asked(queue, |_| ());
+    answer.ok().map(|answer| answer == Err(Errno::EPERM))
+}
+
+/// What the kernel answers to a setting of a queue; an error if it cannot be asked.
+fn asked(queue: u16, attributes: impl FnOnce(&mut Vec<u8>)) -> Result<Result<(), Errno>, Errno> {
+    let mut message = Vec::new();
+    let kind = libc::NFQNL_MSG_CONFIG;
+    write(&mut message, kind, queue, true, attributes);
+    Ok(Nfqueue::on(connect()?, queue, 1).ask(&message))
 }

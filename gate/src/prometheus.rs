@@ -7,7 +7,7 @@ use crate::{measures::Times, telemetry::Record};
 /// What a counter is of a record.
 type Count = fn(&Record) -> u64;
 
-const COUNTERS: [(&str, &str, Count); 12] = [
+const COUNTERS: [(&str, &str, Count); 11] = [
     ("arrivals", "Packets that arrived", |of| {
         of.standing.measures.arrivals
     }),
@@ -46,11 +46,6 @@ const COUNTERS: [(&str, &str, Count); 12] = [
         "refused_verdicts",
         "Decisions on packets that had gone",
         |of| of.standing.losses.refused,
-    ),
-    (
-        "kernel_buffer_drops",
-        "Packets for which the receive buffer had no room",
-        |of| of.standing.kernel.buffer_drops,
     ),
 ];
 
@@ -118,6 +113,13 @@ fn text(page: &mut String, records: &[Record]) -> std::fmt::Result {
     );
     counter(page, name, help, records, |of| {
         of.standing.kernel.queue_drops
+    })?;
+    let (name, help) = (
+        "kernel_buffer_drops",
+        "Packets for which the receive buffer had no room",
+    );
+    counter(page, name, help, records, |of| {
+        of.standing.kernel.buffer_drops
     })?;
     writeln!(page, "# HELP sluiced_drops_total Packets lost, by reason.")?;
     writeln!(page, "# TYPE sluiced_drops_total counter")?;

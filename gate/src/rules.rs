@@ -8,7 +8,7 @@ use std::{
     process::{Command, Output, Stdio},
 };
 
-use crate::{Failure, cli::RulesOptions, nfqueue::Fail};
+use crate::{Failure, cli::RulesOptions, nfqueue::Fail, program};
 
 /// The program that sets rules.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
@@ -40,7 +40,13 @@ pub fn run(options: &RulesOptions) -> Result<(), Failure> {
     let rules = Rules::of(options)?;
     let tool = match options.tool {
         Some(tool) => tool,
-        None => rules.find_tool()?,
+        None => rules.find_tool()?.ok_or_else(|| {
+            Failure(
+                "whether nft can set these rules is told to root only: say this as root, or which \
+                 rules you mean: --tool nft or --tool iptables"
+                    .into(),
+            )
+        })?,
     };
     if nix::net::if_::if_nametoindex(&*rules.interface).is_err() {
         eprintln!(
@@ -80,22 +86,27 @@ impl Rules {
         })
     }
 
-    /// nft if the kernel takes its rules, else iptables if it is there.
+    /// nft if the kernel takes its rules, else iptables if it is there. `None` if nft may not ask
+    /// the kernel.
     ///
     /// # Errors
     /// If there is neither.
-    pub fn find_tool(&self) -> Result<Tool, Failure> {
+    pub fn find_tool(&self) -> Result<Option<Tool>, Failure> {
         // a chain without a hook: even a trial of one with a hook makes the kernel drop what is held
         let probe = format!(
             "table inet {0} {{ chain probe {{ queue num 0; }}; }}",
             self.table()
         );
-        let refused = match self.nft(&["--check"], &probe) {
-            Ok(()) => return Ok(Tool::Nft),
+        let tried = self.try_nft(&["--check"], &probe);
+        if tried.as_ref().is_ok_and(is_forbidden) {
+            return Ok(None);
+        }
+        let refused = match told("nft", tried) {
+            Ok(()) => return Ok(Some(Tool::Nft)),
             Err(Failure(what)) => what,
         };
         if Command::new("iptables").arg("--version").output().is_ok() {
-            return Ok(Tool::Iptables);
+            return Ok(Some(Tool::Iptables));
         }
         Err(Failure(format!(
             "{refused}; and there is no iptables: install one of them (Debian, Ubuntu: apt install \
@@ -168,9 +179,13 @@ impl Rules {
     }
 
     fn nft(&self, options: &[&str], script: &str) -> Result<(), Failure> {
+        told("nft", self.try_nft(options, script))
+    }
+
+    fn try_nft(&self, options: &[&str], script: &str) -> std::io::Result<Output> {
         let mut command = Command::new("nft");
         command.args(options).args(["-f", "-"]);
-        let output = command
+        command
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
@@ -180,8 +195,7 @@ impl Rules {
                 input.write_all(script.as_bytes())?;
                 drop(input);
                 child.wait_with_output()
-            });
-        told("nft", output)
+            })
     }
 
     /// Adds all rules that are not there, or takes all away that are. Where one is refused, those
@@ -207,16 +221,24 @@ impl Rules {
         Ok(())
     }
 
-    /// Whether the kernel has the rules.
-    pub fn are_installed(&self) -> bool {
-        let table = Command::new("nft")
-            .args(["list", "table", "inet", &self.table()])
-            .output();
-        table.is_ok_and(|output| output.status.success())
-            || self
-                .commands("-C")
-                .iter()
-                .all(|command| execute(command).is_ok())
+    /// Whether the kernel has the rules; `None` if it may not be asked.
+    pub fn are_installed(&self) -> Option<bool> {
+        let table = ["nft", "list", "table", "inet", &self.table()].map(str::to_owned);
+        let table = attempt(&table);
+        if table.as_ref().is_ok_and(|output| output.status.success()) {
+            return Some(true);
+        }
+        let asked: Vec<_> = self.commands("-C").iter().map(|it| attempt(it)).collect();
+        if [&table]
+            .into_iter()
+            .chain(&asked)
+            .flatten()
+            .any(is_forbidden)
+        {
+            return None;
+        }
+        let is_there = |output: &Output| output.status.success();
+        Some(asked.iter().all(|asked| asked.as_ref().is_ok_and(is_there)))
     }
 
     /// The command that installs them.
@@ -227,17 +249,28 @@ impl Rules {
         };
         let both = if self.both_ways { " --both-ways" } else { "" };
         format!(
-            "sluiced rules --interface {} --queue {} --fail {fail}{both} --install",
-            self.interface, self.queue
+            "{} rules --interface {} --queue {} --fail {fail}{both} --install",
+            program(),
+            self.interface,
+            self.queue
         )
     }
 }
 
+fn attempt(command: &[String]) -> std::io::Result<Output> {
+    Command::new(&command[0]).args(&command[1..]).output()
+}
+
 fn execute(command: &[String]) -> Result<(), Failure> {
-    told(
-        &command[0],
-        Command::new(&command[0]).args(&command[1..]).output(),
-    )
+    told(&command[0], attempt(command))
+}
+
+/// Whether a program failed since it may not ask the kernel: it takes root, and what `sluiced` may
+/// do by setcap, the programs that it starts may not.
+fn is_forbidden(output: &Output) -> bool {
+    let said = String::from_utf8_lossy(&output.stderr);
+    let words = ["Operation not permitted", "Permission denied"];
+    !output.status.success() && words.iter().any(|words| said.contains(words))
 }
 
 /// What a program said that did not do what it was told.

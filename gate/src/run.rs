@@ -29,8 +29,8 @@ use crate::{
     data_plane::DataPlane,
     endpoint::{Address, Endpoint},
     fence, in_kernel, memory,
-    nfqueue::{ENOUGH_BUFFER_BYTES, Fail, Nfqueue},
-    print, privileges,
+    nfqueue::{ENOUGH_BUFFER_BYTES, Fail, Nfqueue, TABLE},
+    print, privileges, program,
     router::Router,
     say,
     service::Service,
@@ -115,11 +115,11 @@ fn over_tun(options: &RunOptions, settings: &Settings) -> Result<Tun, Failure> {
 /// The kernel's queues.
 fn over_nfqueue(options: &RunOptions, settings: &Settings, fail: Fail) -> Result<Nfqueue, Failure> {
     if !privileges::may_decide() {
-        return Err(Failure(
+        return Err(Failure(format!(
             "sluiced run takes the capability CAP_NET_ADMIN: run it as root, or give it to the \
-             program: setcap cap_net_admin+ep sluiced"
-                .into(),
-        ));
+             program: sudo setcap cap_net_admin+ep {}",
+            program()
+        )));
     }
     let links = settings.links().into_iter();
     let held: Vec<u64> = links.map(memory::held).collect();
@@ -129,6 +129,12 @@ fn over_nfqueue(options: &RunOptions, settings: &Settings, fail: Fail) -> Result
         print(&format!(
             "the receive buffer has {bytes} bytes: a burst may be lost, which is counted; \
              sluiced check says how to get more\n"
+        ));
+    }
+    if !nfqueue.shows_counts() {
+        print(&format!(
+            "kernel_held, kernel_queue_drops and kernel_buffer_drops are unknown: only root may read \
+             {TABLE}\n"
         ));
     }
     Ok(nfqueue)

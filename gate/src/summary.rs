@@ -49,22 +49,39 @@ pub fn table(measures: &Measures) -> String {
 /// The same for a live link, with what only that has.
 fn live_table(record: &Record) -> String {
     let (live, losses) = (&record.standing.live, &record.standing.losses);
+    let queue_drops = record.standing.kernel.queue_drops;
     let mut text = table(&record.standing.measures);
     writeln!(text, "{:10} {}", "lateness", times(&live.lateness)).expect("memory to write to");
     for (name, count) in [
-        ("packets left in the queue at the end", live.left_at_end),
-        ("packets without a readable IP header", live.unreadable),
-        ("packets marked that had no header to mark", live.unmarkable),
+        (
+            "packets left in the queue at the end",
+            Some(live.left_at_end),
+        ),
+        (
+            "packets without a readable IP header",
+            Some(live.unreadable),
+        ),
+        (
+            "packets marked that had no header to mark",
+            Some(live.unmarkable),
+        ),
         (
             "packets that the kernel could not hand over",
-            losses.id_gaps,
+            Some(losses.id_gaps),
         ),
-        ("times that the receive buffer had no room", losses.overruns),
-        ("decisions on packets that had gone", losses.refused),
+        (
+            "times that the receive buffer had no room",
+            Some(losses.overruns),
+        ),
+        ("packets that found the kernel's queue full", queue_drops),
+        ("decisions on packets that had gone", Some(losses.refused)),
     ] {
-        if count > 0 {
-            writeln!(text, "{count} {name}").expect("memory to write to");
-        }
+        let count = match count {
+            Some(0) => continue,
+            Some(count) => count.to_string(),
+            None => "unknown: number of".into(),
+        };
+        writeln!(text, "{count} {name}").expect("memory to write to");
     }
     text
 }

@@ -302,7 +302,9 @@ impl Backend for Tun {
         let since = |before| Some(self.not_sent(link)?.saturating_sub(before));
         Counts {
             queue_drops: self.not_sent[link].and_then(since),
-            ..Counts::default()
+            // there is none
+            buffer_drops: Some(0),
+            held: None,
         }
     }
 }

@@ -192,7 +192,12 @@ impl InKernel {
             },
             measures,
             losses: backend::Losses::default(),
-            kernel: backend::Counts::default(),
+            // nothing is handed over, and nothing lost by it
+            kernel: backend::Counts {
+                held: None,
+                queue_drops: Some(0),
+                buffer_drops: Some(0),
+            },
             queue: (waiting as usize, waiting_bytes),
             aqm: found
                 .aqm
