@@ -184,3 +184,46 @@ impl Verdict {
         )
     }
 }
+
+/// An AQM with its parameters and its state, which take at most `WORDS` words of 64 bits each.
+pub struct Aqm<const WORDS: usize> {
+    class: &'static CClass,
+    config: [u64; WORDS],
+    state: [u64; WORDS],
+}
+
+impl<const WORDS: usize> Aqm<WORDS> {
+    /// `None` if `WORDS` is too small, or if the parameters break a rule.
+    ///
+    /// # Safety
+    /// `class` is what `AQM_CLASS` makes, and `params` has each of its parameters, in its order.
+    pub unsafe fn new(class: &'static CClass, params: &[i64]) -> Option<Self> {
+        let (mut config, state) = ([0; WORDS], [0; WORDS]);
+        let fits = class.config_size.max(class.state_size) <= size_of_val(&state) as u64
+            && class.params_count == params.len() as u64;
+        // SAFETY: both are as long as C takes them to be.
+        (fits && unsafe { class.configure?(params.as_ptr(), config.as_mut_ptr().cast()) } == 0)
+            .then_some(Self {
+                class,
+                config,
+                state,
+            })
+    }
+
+    /// What becomes of a packet that comes.
+    pub fn arrive(&mut self, view: &View) -> Verdict {
+        self.decide(self.class.arrive, view)
+    }
+
+    /// What becomes of a packet that was taken out of the queue.
+    pub fn depart(&mut self, view: &View) -> Verdict {
+        self.decide(self.class.depart, view)
+    }
+
+    fn decide(&mut self, decide: Option<Decide>, view: &View) -> Verdict {
+        let (state, config) = (self.state.as_mut_ptr().cast(), self.config.as_ptr().cast());
+        // SAFETY: `new` has made them; C gives no other numbers than those of verdicts.
+        let code = decide.map(|decide| unsafe { decide(state, config, view) });
+        code.and_then(Verdict::from_code).unwrap_or(Verdict::Admit)
+    }
+}

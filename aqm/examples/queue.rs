@@ -6,8 +6,8 @@
 #[path = "../aqm.rs"]
 mod aqm;
 
-use aqm::{CClass, Verdict, View};
-use core::ffi::{c_char, c_int, c_void};
+use aqm::{Aqm, CClass, Verdict, View};
+use core::ffi::{c_char, c_int};
 
 #[link(name = "c")]
 unsafe extern "C" {
@@ -37,36 +37,34 @@ fn see(now_ns: u64, waiting: usize, number: usize) -> View {
 
 #[unsafe(no_mangle)]
 extern "C" fn main() -> c_int {
-    let class = unsafe { codel() };
     // in the order of CODEL_PARAMS: target, ce_threshold, interval (ns), sqrt
-    let params = [5_000_000, 0, 100_000_000, 0];
-    let (mut config, mut state) = ([0_u64; 8], [0_u64; 8]);
-    assert!(class.config_size.max(class.state_size) <= 64);
-    let config: *mut c_void = config.as_mut_ptr().cast();
-    let state: *mut c_void = state.as_mut_ptr().cast();
-    if unsafe { class.configure.unwrap()(params.as_ptr(), config) } != 0 {
-        return 1;
-    }
+    let codel = unsafe { Aqm::<8>::new(codel(), &[5_000_000, 0, 100_000_000, 0]) };
+    let Some(mut codel) = codel else { return 1 };
     let (mut arrived_ns, mut next_ns) = ([0; LIMIT], 0);
     let (mut head, mut tail, mut counts) = (0, 0, [0_u32; Verdict::COUNT]);
     for now_ns in (0..10_000_000_000).step_by(800_000) {
         while next_ns <= now_ns {
-            let mut view = see(next_ns, tail - head, tail);
-            view.full = u8::from(tail - head == LIMIT);
-            let verdict = unsafe { class.arrive.unwrap()(state, config, &view) };
-            if Verdict::from_code(verdict).is_some_and(|verdict| !verdict.is_drop()) {
+            let full = u8::from(tail - head == LIMIT);
+            let view = View {
+                full,
+                ..see(next_ns, tail - head, tail)
+            };
+            if !codel.arrive(&view).is_drop() {
                 arrived_ns[tail % LIMIT] = next_ns;
                 tail += 1;
             }
             next_ns += 760_000;
         }
         while head != tail {
-            let mut view = see(now_ns, tail - head - 1, head);
-            view.sojourn_ns = now_ns - arrived_ns[head % LIMIT];
-            let verdict = unsafe { class.depart.unwrap()(state, config, &view) };
+            let sojourn_ns = now_ns - arrived_ns[head % LIMIT];
+            let view = View {
+                sojourn_ns,
+                ..see(now_ns, tail - head - 1, head)
+            };
+            let verdict = codel.depart(&view);
             head += 1;
             counts[verdict as usize] += 1;
-            if Verdict::from_code(verdict) != Some(Verdict::DropEarly) {
+            if verdict != Verdict::DropEarly {
                 break;
             }
         }
