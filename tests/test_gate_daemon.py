@@ -133,7 +133,9 @@ def test_prometheus_is_told_what_the_records_tell():
 
 def test_lateness_is_told_of_each_interval():
     lines = measured("shares")["lines"]
-    busy = [line["interval"] for line in lines if line["interval"]["sent"]]
+    # a packet that was sent as an interval ended may leave in the next one
+    intervals = [line["interval"] for line in lines]
+    busy = [interval for interval in intervals if interval["lateness_distribution_ns"]]
     assert len(busy) > 2
     for interval in busy:
         late = interval["lateness_ms"]
