@@ -20,13 +20,13 @@
 //! Between them stand the [`sender`](Sender) with its state, `sending`, `acknowledging`, and
 //! `reduction`, which lets the window shrink once for each window of data.
 
+mod ack_delay;
 mod acknowledging;
 mod config;
 mod congestion;
 mod deadline;
 mod linux;
 mod ns2;
-mod quick_acks;
 mod quirks;
 mod receiver;
 mod recovery;
@@ -35,6 +35,7 @@ mod rto;
 mod segment;
 mod sender;
 mod sending;
+mod timers;
 
 pub use config::{Config, ConfigError, Variant};
 pub use congestion::CongestionControl;

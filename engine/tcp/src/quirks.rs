@@ -1,9 +1,9 @@
 //! What ns-2.35 and Linux do otherwise than the RFCs.
 //!
 //! Each deviation is a field of [`Quirks`] with the function that makes it. What a field does is said
-//! here and nowhere else; other files follow the RFCs and ask for it by name. Four of Linux's are of
-//! recovery by times alone: `restarts_timer_at_first`, `times_every_ack`, `looks_at_sack_first` and
-//! `marks_reduce_by_and_by`.
+//! here and nowhere else; other files follow the RFCs and ask for it by name. Six of Linux's are of
+//! recovery by times alone: `restarts_timer_at_first`, `restarts_timer_by_sack`, `times_every_ack`,
+//! `looks_at_sack_first`, `marks_reduce_by_and_by` and `questions_time_outs`.
 
 /// Where a sender does otherwise than the RFCs have it: nowhere, unless a field is set.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -48,6 +48,14 @@ pub struct Quirks {
     /// (`tcp_xmit_retransmit_queue`), so that a retransmission lost as well can be found by times. By
     /// RFC 6298, section 5, only an ACK of new data restarts it.
     pub restarts_timer_at_first: bool,
+    /// Linux: so it does when a packet is told by SACK that was sent before that retransmission
+    /// (`tcp_clean_rtx_queue`). With two packets in flight those sent after it may be told only when
+    /// a time-out counted from the retransmission is over.
+    pub restarts_timer_by_sack: bool,
+    /// Linux: a time-out leaves the threshold as the reduction before it left it, until what flew at that
+    /// one is acknowledged (`tcp_enter_loss`). By RFC 5681, section 3.1, only one that a time-out
+    /// made spares it.
+    pub keeps_threshold_in_recovery: bool,
     /// Linux: time stamps (RFC 7323) give a round-trip time with every ACK that tells of a packet,
     /// also of a retransmission, and end the backing off (`tcp_ack_update_rtt`). Without them one
     /// packet a round trip is timed, and none that was sent twice (RFC 6298, section 3).
@@ -58,11 +66,15 @@ pub struct Quirks {
     /// delayed, that is an older one's, and the loss is found one ACK later. RFC 8985, section 6.2,
     /// step 2, takes that of the packet sent last.
     pub looks_at_sack_first: bool,
-    /// Linux: a receiver acknowledges at once the first packets, and those after a pause
-    /// (`tcp_incr_quickack`); two from a mark on, or from a packet that cannot be marked
-    /// (`tcp_ecn_check_ce`), and one with CWR
-    /// (`tcp_ecn_accept_cwr`).
-    pub acks_quickly: bool,
+    /// Linux: a time-out may have been needless (F-RTO, RFC 5682).
+    pub questions_time_outs: bool,
+    /// Linux: timers are late by up to a step of the timer wheel (`timers`).
+    pub has_coarse_timers: bool,
+    /// Linux: a receiver holds back an ACK for as long as the next packet is expected to take, from
+    /// 40 ms to a round trip (`ack_delay`). It acknowledges at once the first packets, those after a
+    /// pause and those with PSH; two from a mark on, or from a packet that cannot be marked
+    /// (`tcp_ecn_check_ce`), and one with CWR (`tcp_ecn_accept_cwr`).
+    pub adapts_ack_delay: bool,
     /// Linux: an ECN echo brings the window down to the threshold by and by, as a loss does
     /// (`tcp_enter_cwr`), until more than what flew then is acknowledged. RFC 3168, section 6.1.2, halves it
     /// at once, and below one packet waits for the timer.
@@ -89,9 +101,13 @@ impl Quirks {
         grows_after_recovery: true,
         adds_least_rto: true,
         restarts_timer_at_first: true,
+        restarts_timer_by_sack: true,
+        keeps_threshold_in_recovery: true,
         times_every_ack: true,
         looks_at_sack_first: true,
-        acks_quickly: true,
+        questions_time_outs: true,
+        has_coarse_timers: true,
+        adapts_ack_delay: true,
         marks_reduce_by_and_by: true,
         resent_syn_ends_ecn: true,
         ..Quirks::NONE
@@ -108,9 +124,13 @@ impl Quirks {
         grows_after_recovery: false,
         adds_least_rto: false,
         restarts_timer_at_first: false,
+        restarts_timer_by_sack: false,
+        keeps_threshold_in_recovery: false,
         times_every_ack: false,
         looks_at_sack_first: false,
-        acks_quickly: false,
+        questions_time_outs: false,
+        has_coarse_timers: false,
+        adapts_ack_delay: false,
         marks_reduce_by_and_by: false,
         resent_syn_ends_ecn: false,
     };

@@ -2,9 +2,9 @@
 
 use smallvec::SmallVec;
 
+use crate::ack_delay::{AckDelay, is_pushed};
 use crate::config::Config;
 use crate::deadline::Deadline;
-use crate::quick_acks::QuickAcks;
 use crate::segment::{Ack, Block, Segment};
 
 /// The receiving endpoint of one flow.
@@ -22,8 +22,8 @@ pub struct Receiver {
     congested: bool,
     /// When the ACK held back is due, ns.
     held_until: Deadline,
-    /// Of a receiver that has them ([`Quirks::acks_quickly`](crate::Quirks)).
-    quick: Option<Box<QuickAcks>>,
+    /// Of a receiver that has them ([`Quirks::adapts_ack_delay`](crate::Quirks)).
+    delay: Option<Box<AckDelay>>,
 }
 
 impl Receiver {
@@ -58,13 +58,13 @@ impl Receiver {
             is_news = segment.ce && !self.echo && !self.congested;
             self.congested |= segment.ce;
         }
-        if config.quirks.acks_quickly {
+        if config.quirks.adapts_ack_delay {
             let expected = segment.seq == self.next;
-            let quick = self.quick.get_or_insert_default();
-            quick.on_segment(config, now_ns, segment, expected);
-            quick.on_codepoint(segment, is_news);
+            let delay = self.delay.get_or_insert_default();
+            delay.on_segment(config, now_ns, segment, expected);
+            delay.on_codepoint(segment, is_news);
         }
-        let at_once = segment.cwr && config.quirks.acks_quickly;
+        let at_once = config.quirks.adapts_ack_delay && (segment.cwr || is_pushed(segment));
         let no_gap = self.ahead.is_empty();
         self.insert(segment.seq);
         let in_order = no_gap && segment.seq + 1 == self.next;
@@ -73,10 +73,15 @@ impl Receiver {
             && !segment.syn
             && !changed
             && !at_once
-            && !self.quick.as_ref().is_some_and(|quick| quick.are_left())
+            && !self
+                .delay
+                .as_ref()
+                .is_some_and(|delay| delay.acks_at_once())
             && self.held_until.is_none()
         {
-            self.held_until = Deadline::at(now_ns + delay_ns);
+            let delay = self.delay.as_ref();
+            let delay_ns = delay.map_or(delay_ns, |delay| delay.wait_ns());
+            self.held_until = config.timer(now_ns, delay_ns);
             return;
         }
         self.held_until = Deadline::NONE;
@@ -94,6 +99,9 @@ impl Receiver {
             return None;
         }
         self.held_until = Deadline::NONE;
+        if let Some(delay) = &mut self.delay {
+            delay.on_timer();
+        }
         Some(self.acknowledge(config))
     }
 
@@ -105,8 +113,8 @@ impl Receiver {
     fn acknowledge(&mut self, config: &Config) -> Ack {
         self.echo |= self.congested;
         self.congested = false;
-        if let Some(quick) = &mut self.quick {
-            quick.on_ack();
+        if let Some(delay) = &mut self.delay {
+            delay.on_ack();
         }
         let mut sack = [Block::default(); 3];
         if config.variant.uses_sack() {

@@ -36,22 +36,27 @@ impl Sender {
         self.reduced = config.ecn;
     }
 
-    /// Lowers the threshold for a time-out, unless the same loss or a mark did so before.
-    pub(crate) fn lower_threshold(&mut self, config: &Config) {
+    /// Whether a time-out leaves the threshold, as the same loss or a mark lowered it before.
+    pub(crate) fn spares_threshold(&self, config: &Config) -> bool {
         let marked = self.phase == Phase::Marked;
+        if config.quirks.reduces_allowed_window {
+            return marked;
+        }
+        let reduced =
+            marked || self.phase == Phase::Recovery && config.quirks.keeps_threshold_in_recovery;
+        // RFC 5681, section 3.1: a packet lost again says nothing new about the path.
+        self.una < self.timed_out || (reduced && self.una < self.recover)
+    }
+
+    /// Lowers the threshold for a time-out.
+    pub(crate) fn lower_threshold(&mut self, config: &Config) {
         let mut used = self.used(config);
-        let lowered = if config.quirks.reduces_allowed_window {
-            marked
-        } else {
+        if !config.quirks.reduces_allowed_window {
             // Recovery may have sent several windows of new data behind a packet that was lost
             // again; RFC 5681, section 3.1, allows "no more than" equation 4.
             used = used.min(self.window.cwnd);
-            // RFC 5681, section 3.1: a packet lost again says nothing new about the path.
-            self.una < self.timed_out || (marked && self.una < self.recover)
-        };
-        if !lowered {
-            self.window.time_out(config, used);
         }
+        self.window.time_out(config, used);
     }
 
     /// Reacts to an ECN echo, once a window of data (RFC 3168, section 6.1.2). Below one packet

@@ -169,7 +169,13 @@ impl Sender {
         self.inflation = 0;
         if self.una < self.max {
             self.timeouts += 1;
-            self.lower_threshold(config);
+            let lowers = !self.spares_threshold(config);
+            if config.quirks.questions_time_outs {
+                self.question_time_out(lowers);
+            }
+            if lowers {
+                self.lower_threshold(config);
+            }
             self.timed_out = self.una + 1;
             self.rto.back_off(config);
         }

@@ -19,7 +19,8 @@ impl Sender {
         self.deadline = if self.is_done() {
             Deadline::NONE
         } else {
-            Deadline::at(moment.now_ns + self.rto.timeout_ns(moment.config))
+            let config = moment.config;
+            config.timer(moment.now_ns, self.rto.timeout_ns(config))
         };
     }
 

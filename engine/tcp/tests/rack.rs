@@ -112,3 +112,18 @@ fn a_retransmission_lost_after_a_time_out_reduces_the_window_again() {
     assert_eq!(bench.sender.ssthresh(), 2.0);
     assert_eq!(bench.sent(), [11]);
 }
+
+#[test]
+fn what_was_sent_before_a_retransmission_is_lost_when_that_arrives() {
+    // P0 is lost; on the SACKs of P1 and P2 go P4 and P5, then P0 again, and P4 and P5 are lost. P0's ACK
+    // tells of nothing out of order, but it was sent after them (section 6.2, step 5).
+    let mut bench = Bench::start(Variant::Rack, 4.0, |_| ());
+    bench.sent.clear();
+    for end in 2..=4 {
+        bench.sack((98 + u64::from(end)) * MS, 0, 1, end);
+    }
+    assert_eq!(bench.sent(), [4, 5, 0]);
+    bench.ack_to(202 * MS, 4);
+    assert_eq!(bench.sent(), [4]);
+    assert_eq!(bench.sender.timeouts(), 0);
+}

@@ -50,13 +50,21 @@ impl Flight {
         self.sacked
     }
 
+    /// When the first packet not acknowledged was sent last, ns.
+    pub fn first_sent_ns(&self) -> Option<u64> {
+        self.packets.front().map(|packet| packet.sent_ns)
+    }
+
     pub fn has_lost(&self) -> bool {
         self.lost > 0
     }
 
-    /// Whether a packet may have been sent before one that arrived, and not have arrived itself.
-    pub fn is_out_of_order(&self) -> bool {
-        self.sacked > 0 || self.retransmitted > 0
+    /// Whether a packet may have been sent before the one that arrived, `latest` (time and number), and
+    /// not have arrived itself. If none is told out of order or was sent again, the first was sent
+    /// before all others.
+    pub fn may_miss(&self, latest: (u64, u32)) -> bool {
+        let is_before = |first: &Packet| (first.sent_ns, first.seq) < latest;
+        self.sacked > 0 || self.retransmitted > 0 || self.packets.front().is_some_and(is_before)
     }
 
     /// Takes note that a packet is sent: the next one, or one of those on their way once more.
@@ -112,6 +120,15 @@ impl Flight {
             }
         }
         lost
+    }
+
+    /// Takes none for lost any more.
+    pub fn lose_none(&mut self) {
+        for place in 0..self.packets.len() {
+            if self.packets[place].fate == Fate::Lost {
+                self.turn(place as u32, Fate::Flying);
+            }
+        }
     }
 
     /// The first packet taken for lost.

@@ -5,6 +5,7 @@
 //! duplicate ACK to the end of recovery.
 
 mod flight;
+mod frto;
 mod newreno;
 mod probe;
 mod prr;

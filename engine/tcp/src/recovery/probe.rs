@@ -68,7 +68,7 @@ impl Sender {
             if flight == 1 {
                 wait_ns += ACK_DELAY_NS;
             }
-            Deadline::at(moment.now_ns + wait_ns).min(time_out)
+            moment.config.timer(moment.now_ns, wait_ns).min(time_out)
         };
     }
 

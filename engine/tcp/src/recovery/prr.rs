@@ -35,8 +35,7 @@ impl Prr {
             (share.div_ceil(u64::from(self.before)) as u32).saturating_sub(self.sent)
         } else {
             let owed = self.delivered.saturating_sub(self.sent).max(delivered);
-            let bound = if well { owed + 1 } else { delivered };
-            bound.min(threshold - flying)
+            (owed + u32::from(well)).min(threshold - flying)
         };
         count.max(u32::from(self.sent == 0))
     }
@@ -89,6 +88,15 @@ mod tests {
         // and not beyond it
         assert_eq!(step(&mut prr, 9, 10.0, 1, true), 1);
         assert_eq!(step(&mut prr, 10, 10.0, 0, true), 0);
+    }
+
+    #[test]
+    fn what_arrived_while_nothing_could_go_is_owed() {
+        let mut prr = Prr::begin(4.0);
+        assert_eq!(step(&mut prr, 3, 2.0, 1, false), 1);
+        assert_eq!(step(&mut prr, 2, 2.0, 1, false), 0);
+        // both packets are found lost: three arrived, one was sent
+        assert_eq!(step(&mut prr, 0, 2.0, 1, false), 2);
     }
 
     #[test]

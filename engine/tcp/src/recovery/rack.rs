@@ -7,6 +7,7 @@
 
 use super::DUPLICATE_THRESHOLD;
 use super::flight::{Flight, Lost, Packet};
+use super::frto::Frto;
 use super::probe::Probe;
 use super::prr::Prr;
 use crate::config::Config;
@@ -25,6 +26,7 @@ pub(crate) struct Rack {
     pub flight: Flight,
     pub probe: Probe,
     pub prr: Prr,
+    pub frto: Frto,
     /// When the packet was sent that was sent last of all that arrived, its number, and its
     /// round-trip time (RACK.xmit_ts, RACK.end_seq, RACK.rtt).
     latest: Option<(u64, u32)>,
@@ -39,18 +41,25 @@ pub(crate) struct Rack {
 
 /// What an ACK told.
 #[derive(Clone, Copy, Debug, Default)]
-struct Arrivals {
+pub(crate) struct Arrivals {
     /// Packets that arrived and of which nobody knew.
     packets: u32,
     /// Whether the first packet not acknowledged is another.
-    advances: bool,
+    pub advances: bool,
+    /// Whether one is news that arrived out of order.
+    pub out_of_order: bool,
+    /// Whether one was sent once only, and before the last reduction.
+    pub original: bool,
     /// A round-trip time, ns: of the first packet, in the order in which they are looked at; that of
     /// one sent again only where its ACK advances, whose time stamp tells which transmission came.
     rtt_ns: Option<u64>,
 }
 
 impl Arrivals {
-    fn note(&mut self, now_ns: u64, packet: &Packet) {
+    fn note(&mut self, now_ns: u64, recover: u32, next: u32, packet: &Packet) {
+        self.packets += 1;
+        self.out_of_order |= packet.seq >= next;
+        self.original |= !packet.retransmitted && packet.seq < recover;
         if self.advances || !packet.retransmitted {
             self.rtt_ns = self.rtt_ns.or(Some(now_ns - packet.sent_ns));
         }
@@ -64,15 +73,21 @@ impl Rack {
     }
 
     /// Takes what an ACK tells of packets from `una` on (RFC 8985, section 6.2, steps 1 to 3).
-    fn learn(&mut self, quirks: &Quirks, now_ns: u64, una: u32, ack: &Ack) -> Arrivals {
+    fn learn(
+        &mut self,
+        quirks: &Quirks,
+        now_ns: u64,
+        una: u32,
+        recover: u32,
+        ack: &Ack,
+    ) -> Arrivals {
         let highest = self.highest;
         let mut found = Arrivals {
             advances: ack.next > una,
             ..Arrivals::default()
         };
         let mut take = |rack: &mut Rack, packet: Packet| {
-            found.packets += 1;
-            found.note(now_ns, &packet);
+            found.note(now_ns, recover, ack.next, &packet);
             rack.on_arrival(quirks, now_ns, highest, packet);
         };
         if quirks.looks_at_sack_first {
@@ -125,9 +140,9 @@ impl Rack {
 
     /// Takes for lost what was sent before a packet that arrived, and had its time (RFC 8985, section
     /// 6.2, steps 4 and 5).
-    fn find_lost(&mut self, now_ns: u64, srtt_ns: u64, recovers: bool) -> Lost {
+    fn find_lost(&mut self, config: &Config, now_ns: u64, srtt_ns: u64, recovers: bool) -> Lost {
         self.reorder_at = Deadline::NONE;
-        let Some(latest) = self.latest.filter(|_| self.flight.is_out_of_order()) else {
+        let Some(latest) = self.latest.filter(|at| self.flight.may_miss(*at)) else {
             return Lost::default();
         };
         let enough = recovers || self.flight.sacked() >= DUPLICATE_THRESHOLD;
@@ -149,7 +164,9 @@ impl Rack {
             }
             due_ns <= now_ns
         });
-        self.reorder_at = last_due_ns.map_or(Deadline::NONE, Deadline::at);
+        self.reorder_at = last_due_ns.map_or(Deadline::NONE, |due_ns| {
+            config.timer(now_ns, due_ns - now_ns)
+        });
         lost
     }
 
@@ -168,14 +185,17 @@ pub(crate) fn on_ack<F: FnMut(Segment)>(sender: &mut Sender, moment: &mut Moment
     if ack.next < sender.una {
         return;
     }
-    let una = sender.una;
+    let (una, recover) = (sender.una, sender.recover);
     let arrivals = sender
         .rack()
-        .learn(&moment.config.quirks, moment.now_ns, una, ack);
+        .learn(&moment.config.quirks, moment.now_ns, una, recover, ack);
     let repaired = sender.rack().probe.on_ack(ack, arrivals.advances);
     let recovered = sender.phase == Phase::Recovery;
     if moment.config.quirks.times_every_ack {
         time(sender, moment, ack, &arrivals);
+    }
+    if sender.phase == Phase::TimedOut && moment.config.quirks.questions_time_outs {
+        sender.answer_time_out(ack, &arrivals, moment.config.ecn && ack.ece);
     }
     if arrivals.advances {
         advance(sender, moment, ack);
@@ -185,6 +205,9 @@ pub(crate) fn on_ack<F: FnMut(Segment)>(sender: &mut Sender, moment: &mut Moment
     }
     let lost = find_lost(sender, moment);
     begin_recovery(sender, moment, lost);
+    if moment.config.quirks.restarts_timer_by_sack && is_older(sender.rack(), moment, &arrivals) {
+        sender.restart_timer(moment);
+    }
     let goes_by_mark = goes_down_by_mark(sender, &moment.config.quirks);
     if goes_by_mark && arrivals.packets == 0 {
         // it tells nothing (`tcp_cwnd_reduction`)
@@ -205,6 +228,17 @@ fn time<F>(sender: &mut Sender, moment: &Moment<F>, ack: &Ack, arrivals: &Arriva
         let ticks = rtt_ns / moment.config.tick_ns;
         sender.rto.sample(moment.config, ticks);
     }
+}
+
+/// Whether an ACK that does not advance tells of a packet that was sent before the first one not
+/// acknowledged was sent last, and nothing waits to be taken for lost.
+fn is_older<F>(rack: &Rack, moment: &Moment<F>, arrivals: &Arrivals) -> bool {
+    let first_ns = rack.flight.first_sent_ns();
+    !arrivals.advances
+        && rack.reorder_at.is_none()
+        && arrivals
+            .rtt_ns
+            .is_some_and(|rtt_ns| first_ns.is_some_and(|sent_ns| moment.now_ns - rtt_ns < sent_ns))
 }
 
 /// The timer ran out. Returns whether it was that of reordering or that of the probe, and all is
@@ -228,11 +262,24 @@ pub(crate) fn on_timer<F: FnMut(Segment)>(sender: &mut Sender, moment: &mut Mome
     true
 }
 
-/// Sends what the window allows: lost packets first, then new ones.
+/// Sends what the window allows: lost packets first, then new ones; new ones alone while a time-out
+/// is in question.
 pub(crate) fn send<F: FnMut(Segment)>(sender: &mut Sender, moment: &mut Moment<F>) {
+    let only_new = sender.sends_new_first();
+    send_allowed(sender, moment, only_new);
+    if only_new && sender.max <= sender.recover {
+        // none could go
+        sender.ends_question();
+        send_allowed(sender, moment, false);
+    }
+    sender.schedule_probe(moment);
+}
+
+fn send_allowed<F: FnMut(Segment)>(sender: &mut Sender, moment: &mut Moment<F>, only_new: bool) {
     let limit = sender.limit(moment.config);
     while sender.rack().flight.flying() < sender.window.cwnd as u32 {
-        if let Some(seq) = sender.rack().flight.first_lost() {
+        let lost = sender.rack().flight.first_lost().filter(|_| !only_new);
+        if let Some(seq) = lost {
             sender.resend(moment, seq);
         } else if sender.next < limit {
             sender.transmit(moment, sender.next);
@@ -242,7 +289,6 @@ pub(crate) fn send<F: FnMut(Segment)>(sender: &mut Sender, moment: &mut Moment<F
         }
         sender.rack().prr.on_sent();
     }
-    sender.schedule_probe(moment);
 }
 
 /// Takes note of an ACK of new data; the end of recovery leaves the threshold as the window.
@@ -296,7 +342,8 @@ pub(crate) fn on_echo(sender: &mut Sender, config: &Config) {
 fn find_lost<F>(sender: &mut Sender, moment: &Moment<F>) -> Lost {
     let srtt_ns = sender.rto.srtt_ns(moment.config);
     let recovers = is_repairing(sender);
-    sender.rack().find_lost(moment.now_ns, srtt_ns, recovers)
+    let (config, now_ns) = (moment.config, moment.now_ns);
+    sender.rack().find_lost(config, now_ns, srtt_ns, recovers)
 }
 
 /// Begins recovery if packets are lost of which no reduction knows: after a time-out these are
