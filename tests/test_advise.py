@@ -364,10 +364,9 @@ def test_after_ctrl_c_the_same_call_goes_on(small, interrupted, runs_folder):
 def test_a_snapshot_of_a_small_advice(small):
     found = rows.setting_rows(small)
     assert [(row.setting, round(row.score, 4), row.told_apart) for row in found] == [
-        ("sfq (86.6 ms)", 3.8762, False),
-        ("sfq (150 ms)", 3.9555, False),
-        ("drop_tail (100 ms)", 4.7464, True),
-        ("drop_tail (173 ms)", 4.9451, True),
+        ("sfq (150 ms)", 3.94, False),
+        ("sfq (86.6 ms)", 3.9807, False),
+        ("drop_tail (100 ms)", 4.8129, True),
     ]
     assert small.baseline.name == "drop_tail (100 ms)"
 
@@ -423,7 +422,8 @@ def test_a_link_that_is_scaled_down_keeps_the_ranking():
         Setting("codel", 0.005, 1.0),
         Setting("fq_codel", 0.005, 1.0),
     ]
-    seeds = [1, 2, 3]
+    # a score of one seed scatters by a quarter
+    seeds = list(range(1, 17))
     orders, means = [], []
     for factor in (1.0, 4.0):
         runs = Runs(link.scaled(factor), 4.0)

@@ -57,8 +57,15 @@ struct Handshake {
 }
 
 impl Handshake {
-    /// The first sample by RFC 6298, section 2.2: four deviations are two round trips.
+    /// The first sample by RFC 6298, section 2.2: four deviations are two round trips. One that took
+    /// longer than the SYN's time-out tells nothing: something was lost (Karn's algorithm).
     fn of(config: &Config, rtt_ns: u64) -> Handshake {
+        if rtt_ns >= config.initial_rto_ns {
+            return Handshake {
+                rtt: LONGEST,
+                pause: jiffies(config.initial_rto_ns),
+            };
+        }
         Handshake {
             rtt: jiffies(rtt_ns),
             pause: jiffies(rtt_ns + (2 * rtt_ns).max(config.min_rto_ns)),

@@ -170,7 +170,7 @@ impl Sender {
         if self.una < self.max {
             self.timeouts += 1;
             let lowers = !self.spares_threshold(config);
-            if config.quirks.questions_time_outs {
+            if config.quirks.questions_time_outs && self.rack.is_some() {
                 self.question_time_out(lowers);
             }
             if lowers {
