@@ -45,6 +45,7 @@ _SCHEMA = pl.Schema(
         **dict.fromkeys(("unreadable", "unmarkable", "id_gaps", "overruns"), pl.Int64),
         **dict.fromkeys(("refused_verdicts", "kernel_held", "kernel_queue_drops"), pl.Int64),
         "kernel_buffer_drops": pl.Int64,
+        "qdisc": pl.String,
         "interval": pl.Struct(
             {
                 **_MEASURES,

@@ -134,15 +134,32 @@ for aqm in pie codel; do
 done
 left >/out/marks.left
 
+# where the queue builds, asked from outside and inside
+scenario first
+start watched --object /lab/pie.o --metrics unix:/tmp/metrics
+load 10 1600 0 >/dev/null &
+load=$!
+sleep 0.1
+watch="--watch 0.5 --metrics unix:/tmp/metrics"
+sluiced check --interface router/out $watch >/out/watched.outside
+ip netns exec router sluiced check --interface out $watch >/out/watched.inside
+! sluiced check --tun near far $watch 2>/out/watched.tun
+wait $load
+end TERM
+
 # killed: traffic goes on, and what is left is told, twice
 scenario first
 start killed --object /lab/pie.o
 load 10 100 0 >/out/killed.load
 sluiced check --backend kernel --interface router/out >/out/check.during || true
 refused --interface router/out --scenario /tmp/scenario
+refused --interface router/out --scenario /tmp/scenario --kind other
 end KILL
 load 10 100 0 >>/out/killed.load
 tc -n router -s qdisc show dev out >/out/killed.tc
+sluiced check --backend kernel >/out/check.elsewhere || true
+unshare -m sh -c 'mount -t tmpfs none /run/netns; sluiced check --backend kernel' \
+    >/out/check.unknown || true
 sluiced check --backend kernel --interface router/out >/out/check.killed || true
 refused --interface router/out --scenario /tmp/scenario
 sh -ec "$(tail -n 1 /out/check.killed | sed 's|^ *mend: ||')"
@@ -174,7 +191,7 @@ def boot(folder):
     files = {f"lab/{aqm}.o": compiled(aqm) for aqm in ("pie", "codel")}
     files |= {f"lab/{name}": text for name, text in FILES.items()}
     files["lab/load"] = load_program(folder)
-    programs = ["ip", "tc", "bpftool", sluiced()]
+    programs = ["ip", "tc", "bpftool", "unshare", sluiced()]
     modules = ["dummy", "veth"]
     booted = image.build(linux, SCRIPT, programs=programs, modules=modules, files=files)
     result = machine.run(linux, booted)
@@ -256,7 +273,40 @@ def check_after_a_kill_traffic_goes_on_and_what_is_left_is_told(files):
         told = files[name].decode()
         assert "which was killed; it goes on before router/out" in told
         assert "tc -n router qdisc del dev out root && sluiced qdisc remove sluiced" in told
-    assert b"ok       kind sluiced: of sluiced, process" in files["check.during"]
+    # by name also where nobody names the interface, or by number
+    assert "which was killed; it goes on before router/out\n" in files["check.elsewhere"].decode()
+    told = files["check.unknown"].decode()
+    assert "which was killed; it goes on before 1 in namespaces that ip netns does not know\n" in told
+
+
+def check_a_qdisc_at_work_is_in_use_and_nobody_is_told_to_delete_it(files):
+    told = files["check.during"].decode()
+    process = re.search(r"^ok       kind sluiced: in use by process (\d+)$", told, re.MULTILINE)[1]
+    stands = f"router/out has a qdisc, sluiced, in use by process {process}\n"
+    assert f"ok       interface: {stands}" in told
+    assert " del " not in told
+    refused = files["refused"].decode()
+    assert f"sluiced: in use by process {process}: --kind gives another name\n" in refused
+    assert f"sluiced: {stands}" in refused
+
+
+def check_the_queue_builds_in_the_qdisc_and_not_behind_it(files):
+    for where, interface in (("outside", "router/out"), ("inside", "out")):
+        told = files[f"watched.{where}"].decode()
+        found = re.fullmatch(
+            r"ok       forward: the queue builds here: ([\d.]+) packets in our queue "
+            rf"\(([\d.]+) ms\), which is that of {interface} itself; ([\d.]+) of 50.00 Mbit/s sent\n",
+            told,
+        )
+        assert found, told
+        # 83 Mbit/s come, and PIE's target is 5 ms
+        packets, sojourn_ms, sent = map(float, found.groups())
+        assert 1 < packets < 100
+        assert 1 < sojourn_ms < 17
+        assert 45 < sent <= 50.5
+    assert "is a qdisc of the kernel, and takes no packets from --tun near far" in (
+        files["watched.tun"].decode()
+    )
 
 
 def check_nothing_is_left(files):
@@ -279,7 +329,7 @@ def check_what_cannot_be_is_told(files):
         "marks cannot be set at gone: No such device",
         "the object is pie, not pie with flow queues compiled as a qdisc",
         "the object is pie, not codel compiled as a qdisc",
-        "other has a qdisc already: tc qdisc del dev other root",
+        "other has a qdisc, pfifo: tc qdisc del dev other root",
     ):
         assert f"sluiced: {line}" in told
 
@@ -293,6 +343,8 @@ def test_a_daemon_whose_back_end_is_the_kernel(tmp_path):
     check_what_is_told_is_what_tc_shows(files)
     check_each_mark_arrives(files, "pie")
     check_each_mark_arrives(files, "codel")
+    check_the_queue_builds_in_the_qdisc_and_not_behind_it(files)
+    check_a_qdisc_at_work_is_in_use_and_nobody_is_told_to_delete_it(files)
     check_after_a_kill_traffic_goes_on_and_what_is_left_is_told(files)
     check_nothing_is_left(files)
     check_what_cannot_be_is_told(files)
