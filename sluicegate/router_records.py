@@ -36,7 +36,7 @@ _SCHEMA = pl.Schema(
         **_MEASURES,
         "link": pl.String,
         **dict.fromkeys(("rate_bps", "overhead_bytes", "limit", "limit_bytes"), pl.Int64),
-        "discipline": pl.String,
+        **dict.fromkeys(("qdisc", "discipline"), pl.String),
         "flows": _FLOWS,
         **dict.fromkeys(("clock_ns", "queue_packets", "queue_bytes"), pl.Int64),
         **dict.fromkeys(("average_queue", "drop_probability"), pl.Float64),
@@ -45,7 +45,6 @@ _SCHEMA = pl.Schema(
         **dict.fromkeys(("unreadable", "unmarkable", "id_gaps", "overruns"), pl.Int64),
         **dict.fromkeys(("refused_verdicts", "kernel_held", "kernel_queue_drops"), pl.Int64),
         "kernel_buffer_drops": pl.Int64,
-        "qdisc": pl.String,
         "interval": pl.Struct(
             {
                 **_MEASURES,

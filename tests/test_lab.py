@@ -185,11 +185,16 @@ exit 3
 """
 
 
-def load_program(folder):
-    """`bench/qdisc_load.c`, which sends datagrams."""
-    program, source = folder / "load", ROOT / "bench" / "qdisc_load.c"
-    subprocess.run(["cc", "-O2", "-static", "-o", program, source], check=True)
+def c_program(folder, source):
+    """A program without libraries, of a file in C."""
+    program = folder / Path(source).stem
+    subprocess.run(["cc", "-O2", "-static", "-o", program, ROOT / source], check=True)
     return program.read_bytes()
+
+
+def load_program(folder):
+    """It sends datagrams."""
+    return c_program(folder, "bench/qdisc_load.c")
 
 
 def results(folder):

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from kernel_needs import needs_qdiscs
+from test_lab import c_program
 
 import sluicegate as sg
 from sluicegate.lab import image, kernel, machine
@@ -99,17 +100,10 @@ sluiced qdisc remove k
 """
 
 
-def packets_program(folder):
-    """`qdisc_packets.c`, which sends datagrams."""
-    program, source = folder / "packets", ROOT / "tests" / "qdisc_packets.c"
-    subprocess.run(["cc", "-O2", "-static", "-o", program, source], check=True)
-    return program.read_bytes()
-
-
 def bring_logs(cases, folder):
     """Leaves a log of each case in a folder, with the words that say what it is of."""
     linux, script = kernel.find(), SCRIPT
-    files = {"lab/packets": packets_program(folder)}
+    files = {"lab/packets": c_program(folder, "tests/qdisc_packets.c")}
     for number, case in enumerate(cases):
         files[case.object] = files.get(case.object) or compiled(
             case.aqm, flow_queues=case.scheduler != "fifo", log=True

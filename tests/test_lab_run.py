@@ -3,8 +3,9 @@
 import json
 import re
 
+import pytest
 from kernel_needs import needs_qdiscs
-from test_lab import load_program
+from test_lab import c_program, load_program
 
 from sluicegate.lab import image, kernel, machine
 from sluicegate.lab.bottleneck import compiled, sluiced
@@ -147,6 +148,25 @@ ip netns exec router sluiced check --interface out $watch >/out/watched.inside
 wait $load
 end TERM
 
+# an interface that takes 2 packets of 1028 bytes each ms: 16.4 Mbit/s
+modprobe tun
+/lab/slow_tun slow 2 &
+slow=$!
+until ip link set slow txqueuelen 20 up 2>/dev/null; do kill -0 $slow; sleep 0.05; done
+ip address add 10.9.0.1/24 dev slow
+sluiced run --backend kernel --interface slow --aqm pie --rate 50e6 --limit 100 \\
+    --object /lab/pie.o --interval 0.1 --metrics unix:/tmp/metrics >/out/slower.told 2>&1 &
+daemon=$!
+told slower ^ready
+/lab/load 10 800 0 >/dev/null &
+load=$!
+sleep 0.1
+! sluiced check --interface slow $watch >/out/watched.slower
+wait $load
+kill -TERM $daemon
+wait $daemon
+kill $slow
+
 # killed: traffic goes on, and what is left is told, twice
 scenario first
 start killed --object /lab/pie.o
@@ -158,7 +178,7 @@ end KILL
 load 10 100 0 >>/out/killed.load
 tc -n router -s qdisc show dev out >/out/killed.tc
 sluiced check --backend kernel >/out/check.elsewhere || true
-unshare -m sh -c 'mount -t tmpfs none /run/netns; sluiced check --backend kernel' \
+unshare -m sh -c 'mount -t tmpfs none /run/netns; sluiced check --backend kernel' \\
     >/out/check.unknown || true
 sluiced check --backend kernel --interface router/out >/out/check.killed || true
 refused --interface router/out --scenario /tmp/scenario
@@ -191,8 +211,9 @@ def boot(folder):
     files = {f"lab/{aqm}.o": compiled(aqm) for aqm in ("pie", "codel")}
     files |= {f"lab/{name}": text for name, text in FILES.items()}
     files["lab/load"] = load_program(folder)
+    files["lab/slow_tun"] = c_program(folder, "tests/slow_tun.c")
     programs = ["ip", "tc", "bpftool", "unshare", sluiced()]
-    modules = ["dummy", "veth"]
+    modules = ["dummy", "tun", "veth"]
     booted = image.build(linux, SCRIPT, programs=programs, modules=modules, files=files)
     result = machine.run(linux, booted)
     assert result.status == 0, result.stderr.decode()
@@ -276,7 +297,9 @@ def check_after_a_kill_traffic_goes_on_and_what_is_left_is_told(files):
     # by name also where nobody names the interface, or by number
     assert "which was killed; it goes on before router/out\n" in files["check.elsewhere"].decode()
     told = files["check.unknown"].decode()
-    assert "which was killed; it goes on before 1 in namespaces that ip netns does not know\n" in told
+    assert (
+        "which was killed; it goes on before 1 in namespaces that ip netns does not know\n" in told
+    )
 
 
 def check_a_qdisc_at_work_is_in_use_and_nobody_is_told_to_delete_it(files):
@@ -294,8 +317,8 @@ def check_the_queue_builds_in_the_qdisc_and_not_behind_it(files):
     for where, interface in (("outside", "router/out"), ("inside", "out")):
         told = files[f"watched.{where}"].decode()
         found = re.fullmatch(
-            r"ok       forward: the queue builds here: ([\d.]+) packets in our queue "
-            rf"\(([\d.]+) ms\), which is that of {interface} itself; ([\d.]+) of 50.00 Mbit/s sent\n",
+            r"ok       forward: the queue builds here: ([\d.]+) packets in our queue \(([\d.]+) "
+            rf"ms\), which is that of {interface} itself; ([\d.]+) of 50.00 Mbit/s sent\n",
             told,
         )
         assert found, told
@@ -304,6 +327,17 @@ def check_the_queue_builds_in_the_qdisc_and_not_behind_it(files):
         assert 1 < packets < 100
         assert 1 < sojourn_ms < 17
         assert 45 < sent <= 50.5
+    told = files["watched.slower"].decode()
+    found = re.search(
+        r"^note     forward: the interface is slower than --rate: .*; ([\d.]+) of 50.00 Mbit/s "
+        r"sent, each packet ([\d.]+) ms later than that allows. Set --rate a little below \1 "
+        r"Mbit/s\n",
+        told,
+    )
+    assert found, told
+    sent, late_ms = map(float, found.groups())
+    assert sent == pytest.approx(16.4, rel=0.1)
+    assert late_ms > 1
     assert "is a qdisc of the kernel, and takes no packets from --tun near far" in (
         files["watched.tun"].decode()
     )

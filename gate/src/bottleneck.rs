@@ -298,8 +298,8 @@ impl Seen {
                 megabits(self.left_bps)
             ),
             Place::Slower => format!(
-                "the interface is slower than --rate: {figures}, {:.1} ms later than they could \
-                 be. Set --rate a little below {sent} Mbit/s",
+                "the interface is slower than --rate: {figures}, each packet {:.1} ms later \
+                 than that allows. Set --rate a little below {sent} Mbit/s",
                 self.lateness_ms
             ),
             Place::Elsewhere => format!(
