@@ -11,6 +11,7 @@ use std::{
 use libbpf_rs::{
     MapCore, MapFlags, MapHandle, Object as Loaded, ObjectBuilder, OpenMap, OpenObject, set_print,
 };
+use memchr::memmem;
 use sluice_aqm::Configured;
 
 use crate::{
@@ -260,11 +261,7 @@ impl Kind {
 /// What it lacks.
 pub fn check_kernel() -> Result<(), KernelError> {
     let types = fs::read("/sys/kernel/btf/vmlinux").unwrap_or_default();
-    let function = b"bpf_qdisc_skb_drop";
-    if types
-        .windows(function.len())
-        .any(|window| window == function)
-    {
+    if memmem::find(&types, b"bpf_qdisc_skb_drop").is_some() {
         return Ok(());
     }
     Err(KernelError::Missing(
