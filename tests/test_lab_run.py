@@ -200,6 +200,11 @@ refused --interface other --aqm pie:ecn=true --rate 1e6
 refused --interface other --aqm pie:ecn=true --rate 1e6 --marks-at gone
 refused --interface other --aqm pie:scheduler=fq --rate 1e6
 refused --interface other --aqm codel --rate 1e6
+sluiced qdisc install stays --aqm pie --rate 1e6 --object /lab/pie.o >/dev/null
+tc qdisc add dev other root stays
+refused --interface other --aqm pie --rate 1e6
+tc qdisc del dev other root
+sluiced qdisc remove stays
 tc qdisc add dev other root pfifo
 refused --interface other --aqm pie --rate 1e6
 left >/out/refused.left
@@ -363,6 +368,7 @@ def check_what_cannot_be_is_told(files):
         "marks cannot be set at gone: No such device",
         "the object is pie, not pie with flow queues compiled as a qdisc",
         "the object is pie, not codel compiled as a qdisc",
+        "other has a qdisc, stays: tc qdisc del dev other root",
         "other has a qdisc, pfifo: tc qdisc del dev other root",
     ):
         assert f"sluiced: {line}" in told

@@ -74,11 +74,9 @@ pub fn refuse_what_stands(device: &Device) -> Result<(), Failure> {
 /// Whose the qdisc before an interface is, and how it goes away if nobody has it in use.
 fn stands(device: &Device, kind: &str) -> Found {
     let here = format!("{device} has a qdisc, {kind}");
-    match Kind::all()
-        .iter()
-        .find(|each| each.name() == kind)
-        .map(kept)
-    {
+    // one that stays was put there with tc, as those of others are
+    let is_owned = |each: &&Kind| each.name() == kind && each.owner() != Owner::Nobody;
+    match Kind::all().iter().find(is_owned).map(kept) {
         Some(Ok(how)) => Ok(format!("{here}, {how}")),
         Some(Err(left)) => missing(format!("{here}, {}", left.what), left.mend),
         None => missing(
