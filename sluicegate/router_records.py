@@ -36,7 +36,7 @@ _SCHEMA = pl.Schema(
         **_MEASURES,
         "link": pl.String,
         **dict.fromkeys(("rate_bps", "overhead_bytes", "limit", "limit_bytes"), pl.Int64),
-        "discipline": pl.String,
+        **dict.fromkeys(("qdisc", "discipline"), pl.String),
         "flows": _FLOWS,
         **dict.fromkeys(("clock_ns", "queue_packets", "queue_bytes"), pl.Int64),
         **dict.fromkeys(("average_queue", "drop_probability"), pl.Float64),

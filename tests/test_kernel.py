@@ -3,11 +3,12 @@
 import os
 import re
 import subprocess
-from functools import cache
 from pathlib import Path
 
 import pytest
+from kernel_needs import needs_verifier
 
+pytestmark = needs_verifier
 ROOT = Path(__file__).resolve().parent.parent
 GUIDE = (ROOT / "docs" / "guides" / "own-aqm.md").read_text()
 STEP = re.search(r"```c\n(/\* step\.h.*?)```", GUIDE, re.DOTALL).group(1)
@@ -21,19 +22,6 @@ def check(name, folder):
     return subprocess.run(
         sluice, cwd=folder, env=environment, capture_output=True, text=True, check=False
     )
-
-
-@cache
-def lacking():
-    """Why nothing can be verified here; empty if it can."""
-    done = check("drop_tail", ROOT)
-    return done.stderr.strip() if done.returncode else ""
-
-
-@pytest.fixture(autouse=True)
-def _kernel():
-    if why := lacking():
-        pytest.skip(why)
 
 
 def test_every_aqm_decides_in_the_kernel_as_in_the_engine():

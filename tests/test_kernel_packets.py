@@ -5,8 +5,8 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from kernel_needs import needs_qdiscs
 from test_kernel_world import scenario
-from test_lab import needs_lab
 
 import sluicegate as sg
 from sluicegate.cli import main
@@ -189,7 +189,7 @@ aqm = "drop_tail"
 """
 
 
-@needs_lab
+@needs_qdiscs
 def test_one_table_has_network_and_kernel_and_the_packets_are_those_of_the_run(
     tmp_path, monkeypatch, capsys
 ):

@@ -11,7 +11,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
-from test_lab import needs_lab
+from kernel_needs import needs_compiler, needs_lab, needs_qdiscs
 
 import sluicegate as sg
 from sluicegate.errors import SluiceError
@@ -239,7 +239,7 @@ def test_each_client_has_its_delay_and_both_ways_the_discipline():
     assert job.router.towards == ("servers", "clients")
 
 
-@needs_lab
+@needs_qdiscs
 @pytest.mark.parametrize(
     ("changes", "told"),
     [
@@ -252,7 +252,7 @@ def test_what_a_qdisc_cannot_do_is_told_before_anything_boots(changes, told):
         sg.compare(scenario(**changes), world="kernel")
 
 
-@needs_lab
+@needs_qdiscs
 def test_a_congestion_control_that_the_kernel_lacks_is_told_with_those_it_has():
     with pytest.raises(SluiceError, match=r"none must be one .*: reno, cubic, bbr, "):
         sg.compare(scenario(), world=Kernel(congestion_control="none"))
@@ -302,14 +302,12 @@ def test_the_laboratorys_python_is_the_same_bytes_in_every_process():
     assert runs[0] == runs[1]
 
 
+@needs_compiler
 def test_a_compiled_qdisc_is_the_same_bytes_every_time():
-    try:
-        assert compiled("drop_tail") == compiled("drop_tail")
-    except SluiceError as error:
-        pytest.skip(str(error))
+    assert compiled("drop_tail") == compiled("drop_tail")
 
 
-@needs_lab
+@needs_qdiscs
 def test_a_scenario_runs_in_the_laboratory_and_its_record_is_kept(tmp_path, monkeypatch):
     monkeypatch.setenv("SLUICE_RUNS", str(tmp_path))
     flows = [
@@ -324,7 +322,7 @@ def test_a_scenario_runs_in_the_laboratory_and_its_record_is_kept(tmp_path, monk
     assert 15 < alone.ports[0].series["queue"].max() <= 40
 
 
-@needs_lab
+@needs_qdiscs
 def test_a_scenario_repeats_to_the_byte_whatever_else_the_machine_does():
     """Three at once, and a program that never rests: without the lock of recording some part."""
     found = scenario(duration_s=1.0)
@@ -345,7 +343,7 @@ def test_a_scenario_repeats_to_the_byte_whatever_else_the_machine_does():
     assert all(pickle.dumps(other) == pickle.dumps(first) for other in others)
 
 
-@needs_lab
+@needs_qdiscs
 def test_marks_and_flow_queues_run_in_the_laboratory(tmp_path, monkeypatch):
     monkeypatch.setenv("SLUICE_RUNS", str(tmp_path))
     fq_codel = {"aqm": "codel", "victim": "front", "scheduler": {"kind": "fq", "queues": 64}}
@@ -372,7 +370,7 @@ with open("/out/outcome", "wb") as file:
 """
 
 
-@needs_lab
+@needs_qdiscs
 def test_what_runs_on_the_machine_itself_runs_on_that_of_the_laboratory():
     """The way of --here, on a kernel that has what it takes; nothing is left behind."""
     found = scenario(duration_s=1.0)

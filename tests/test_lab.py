@@ -4,18 +4,17 @@ cache (`sluice lab --fetch`), what boots is skipped."""
 import json
 import os
 import re
-import shutil
 import subprocess
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
+from kernel_needs import needs_lab, needs_qdiscs
 
 from sluicegate.errors import SluiceError
 from sluicegate.lab import image, kernel, machine
 from sluicegate.lab.archive import Link, pack, unpack
 from sluicegate.lab.bottleneck import compiled, sluiced
-from sluicegate.lab.check import missing_to_run
 
 ROOT = Path(__file__).resolve().parent.parent
 SLUICE = ROOT / ".venv" / "bin" / "sluice"
@@ -30,18 +29,6 @@ def sluice(*words, **environment):
         text=True,
         check=False,
     )
-
-
-def lacking():
-    """Why nothing can boot here; empty if it can."""
-    if packages := missing_to_run():
-        return f"apt install {' '.join(packages)}"
-    if not shutil.which("bpftool"):
-        return "apt install bpftool"
-    return "" if kernel.find() else "no kernel: sluice lab --fetch"
-
-
-needs_lab = pytest.mark.skipif(bool(lacking()), reason=f"no laboratory here: {lacking()}")
 
 
 def test_an_archive_has_what_was_put_into_it():
@@ -198,20 +185,22 @@ exit 3
 """
 
 
-def load_program(folder):
-    """`bench/qdisc_load.c`, which sends datagrams."""
-    program, source = folder / "load", ROOT / "bench" / "qdisc_load.c"
-    subprocess.run(["cc", "-O2", "-static", "-o", program, source], check=True)
+def c_program(folder, source):
+    """A program without libraries, of a file in C."""
+    program = folder / Path(source).stem
+    subprocess.run(["cc", "-O2", "-static", "-o", program, ROOT / source], check=True)
     return program.read_bytes()
+
+
+def load_program(folder):
+    """It sends datagrams."""
+    return c_program(folder, "bench/qdisc_load.c")
 
 
 def results(folder):
     """Of seeds 1, 1 and 2."""
     linux = kernel.find()
-    try:
-        files = {f"lab/{aqm}.o": compiled(aqm) for aqm in ("drop_tail", "red")}
-    except SluiceError as error:
-        pytest.skip(str(error))
+    files = {f"lab/{aqm}.o": compiled(aqm) for aqm in ("drop_tail", "red")}
     files["lab/load"] = load_program(folder)
     programs = ["ip", "tc", "bpftool", sluiced()]
     modules = ["dummy", "tcp_cubic"]
@@ -304,7 +293,7 @@ def check_what_cannot_be_is_told(result):
 
 
 # one test, as each process that runs tests would boot machines of its own
-@needs_lab
+@needs_qdiscs
 def test_qdiscs_in_the_laboratory(tmp_path):
     first, again, other = results(tmp_path)
     assert first == again, "one seed gives one result, to the byte"

@@ -3,21 +3,16 @@
 import importlib.util
 
 import pytest
-from test_lab import ROOT, needs_lab
+from kernel_needs import needs_qdiscs
+from test_lab import ROOT
 
-from sluicegate.errors import SluiceError
 from sluicegate.lab import kernel
-from sluicegate.lab.bottleneck import compiled
 
 MOST = 1.2
 
 
-@needs_lab
+@needs_qdiscs
 def test_shaped_a_qdisc_of_ours_costs_at_most_a_fifth_more_than_linuxs():
-    try:
-        compiled("drop_tail")
-    except SluiceError as error:
-        pytest.skip(str(error))
     spec = importlib.util.spec_from_file_location("qdisc", ROOT / "bench" / "qdisc.py")
     bench = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(bench)

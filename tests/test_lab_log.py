@@ -11,11 +11,10 @@ import subprocess
 from dataclasses import dataclass
 from pathlib import Path
 
-import pytest
-from test_lab import needs_lab
+from kernel_needs import needs_qdiscs
+from test_lab import c_program
 
 import sluicegate as sg
-from sluicegate.errors import SluiceError
 from sluicegate.lab import image, kernel, machine
 from sluicegate.lab.bottleneck import compiled, sluiced
 
@@ -101,24 +100,14 @@ sluiced qdisc remove k
 """
 
 
-def packets_program(folder):
-    """`qdisc_packets.c`, which sends datagrams."""
-    program, source = folder / "packets", ROOT / "tests" / "qdisc_packets.c"
-    subprocess.run(["cc", "-O2", "-static", "-o", program, source], check=True)
-    return program.read_bytes()
-
-
 def bring_logs(cases, folder):
     """Leaves a log of each case in a folder, with the words that say what it is of."""
     linux, script = kernel.find(), SCRIPT
-    files = {"lab/packets": packets_program(folder)}
+    files = {"lab/packets": c_program(folder, "tests/qdisc_packets.c")}
     for number, case in enumerate(cases):
-        try:
-            files[case.object] = files.get(case.object) or compiled(
-                case.aqm, flow_queues=case.scheduler != "fifo", log=True
-            )
-        except SluiceError as error:
-            pytest.skip(str(error))
+        files[case.object] = files.get(case.object) or compiled(
+            case.aqm, flow_queues=case.scheduler != "fifo", log=True
+        )
         script += EACH.format(
             words=case.words,
             rate=RATE,
@@ -138,7 +127,7 @@ def bring_logs(cases, folder):
         (folder / name).write_bytes(log)
 
 
-@needs_lab
+@needs_qdiscs
 def test_a_qdisc_asks_its_aqm_what_the_engines_queue_asks(tmp_path):
     cases = list(every_case()) if os.environ.get("SLUICE_EVERY_QDISC") else FEW
     bring_logs(cases, tmp_path)

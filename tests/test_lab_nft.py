@@ -5,8 +5,8 @@ import shutil
 from pathlib import Path
 
 import pytest
+from kernel_needs import needs_lab
 from test_gate_rules import check_nothing_was_dropped
-from test_lab import needs_lab
 
 from sluicegate.lab import image, kernel, machine, python
 from sluicegate.lab.bottleneck import sluiced

@@ -4,9 +4,9 @@ import json
 import re
 
 import pytest
-from test_lab import load_program, needs_lab
+from kernel_needs import needs_qdiscs
+from test_lab import c_program, load_program
 
-from sluicegate.errors import SluiceError
 from sluicegate.lab import image, kernel, machine
 from sluicegate.lab.bottleneck import compiled, sluiced
 
@@ -135,15 +135,51 @@ for aqm in pie codel; do
 done
 left >/out/marks.left
 
+# where the queue builds, asked from outside and inside
+scenario first
+start watched --object /lab/pie.o --metrics unix:/tmp/metrics
+load 10 1600 0 >/dev/null &
+load=$!
+sleep 0.1
+watch="--watch 0.5 --metrics unix:/tmp/metrics"
+sluiced check --interface router/out $watch >/out/watched.outside
+ip netns exec router sluiced check --interface out $watch >/out/watched.inside
+! sluiced check --tun near far $watch 2>/out/watched.tun
+wait $load
+end TERM
+
+# an interface that takes 2 packets of 1028 bytes each ms: 16.4 Mbit/s
+modprobe tun
+/lab/slow_tun slow 2 &
+slow=$!
+until ip link set slow txqueuelen 20 up 2>/dev/null; do kill -0 $slow; sleep 0.05; done
+ip address add 10.9.0.1/24 dev slow
+sluiced run --backend kernel --interface slow --aqm pie --rate 50e6 --limit 100 \\
+    --object /lab/pie.o --interval 0.1 --metrics unix:/tmp/metrics >/out/slower.told 2>&1 &
+daemon=$!
+told slower ^ready
+/lab/load 10 800 0 >/dev/null &
+load=$!
+sleep 0.1
+! sluiced check --interface slow $watch >/out/watched.slower
+wait $load
+kill -TERM $daemon
+wait $daemon
+kill $slow
+
 # killed: traffic goes on, and what is left is told, twice
 scenario first
 start killed --object /lab/pie.o
 load 10 100 0 >/out/killed.load
 sluiced check --backend kernel --interface router/out >/out/check.during || true
 refused --interface router/out --scenario /tmp/scenario
+refused --interface router/out --scenario /tmp/scenario --kind other
 end KILL
 load 10 100 0 >>/out/killed.load
 tc -n router -s qdisc show dev out >/out/killed.tc
+sluiced check --backend kernel >/out/check.elsewhere || true
+unshare -m sh -c 'mount -t tmpfs none /run/netns; sluiced check --backend kernel' \\
+    >/out/check.unknown || true
 sluiced check --backend kernel --interface router/out >/out/check.killed || true
 refused --interface router/out --scenario /tmp/scenario
 sh -ec "$(tail -n 1 /out/check.killed | sed 's|^ *mend: ||')"
@@ -164,6 +200,11 @@ refused --interface other --aqm pie:ecn=true --rate 1e6
 refused --interface other --aqm pie:ecn=true --rate 1e6 --marks-at gone
 refused --interface other --aqm pie:scheduler=fq --rate 1e6
 refused --interface other --aqm codel --rate 1e6
+sluiced qdisc install stays --aqm pie --rate 1e6 --object /lab/pie.o >/dev/null
+tc qdisc add dev other root stays
+refused --interface other --aqm pie --rate 1e6
+tc qdisc del dev other root
+sluiced qdisc remove stays
 tc qdisc add dev other root pfifo
 refused --interface other --aqm pie --rate 1e6
 left >/out/refused.left
@@ -172,14 +213,12 @@ left >/out/refused.left
 
 def boot(folder):
     linux = kernel.find()
-    try:
-        files = {f"lab/{aqm}.o": compiled(aqm) for aqm in ("pie", "codel")}
-    except SluiceError as error:
-        pytest.skip(str(error))
+    files = {f"lab/{aqm}.o": compiled(aqm) for aqm in ("pie", "codel")}
     files |= {f"lab/{name}": text for name, text in FILES.items()}
     files["lab/load"] = load_program(folder)
-    programs = ["ip", "tc", "bpftool", sluiced()]
-    modules = ["dummy", "veth"]
+    files["lab/slow_tun"] = c_program(folder, "tests/slow_tun.c")
+    programs = ["ip", "tc", "bpftool", "unshare", sluiced()]
+    modules = ["dummy", "tun", "veth"]
     booted = image.build(linux, SCRIPT, programs=programs, modules=modules, files=files)
     result = machine.run(linux, booted)
     assert result.status == 0, result.stderr.decode()
@@ -260,7 +299,53 @@ def check_after_a_kill_traffic_goes_on_and_what_is_left_is_told(files):
         told = files[name].decode()
         assert "which was killed; it goes on before router/out" in told
         assert "tc -n router qdisc del dev out root && sluiced qdisc remove sluiced" in told
-    assert b"ok       kind sluiced: of sluiced, process" in files["check.during"]
+    # by name also where nobody names the interface, or by number
+    assert "which was killed; it goes on before router/out\n" in files["check.elsewhere"].decode()
+    told = files["check.unknown"].decode()
+    assert (
+        "which was killed; it goes on before 1 in namespaces that ip netns does not know\n" in told
+    )
+
+
+def check_a_qdisc_at_work_is_in_use_and_nobody_is_told_to_delete_it(files):
+    told = files["check.during"].decode()
+    process = re.search(r"^ok       kind sluiced: in use by process (\d+)$", told, re.MULTILINE)[1]
+    stands = f"router/out has a qdisc, sluiced, in use by process {process}\n"
+    assert f"ok       interface: {stands}" in told
+    assert " del " not in told
+    refused = files["refused"].decode()
+    assert f"sluiced: in use by process {process}: --kind gives another name\n" in refused
+    assert f"sluiced: {stands}" in refused
+
+
+def check_the_queue_builds_in_the_qdisc_and_not_behind_it(files):
+    for where, interface in (("outside", "router/out"), ("inside", "out")):
+        told = files[f"watched.{where}"].decode()
+        found = re.fullmatch(
+            r"ok       forward: the queue builds here: ([\d.]+) packets in our queue \(([\d.]+) "
+            rf"ms\), which is that of {interface} itself; ([\d.]+) of 50.00 Mbit/s sent\n",
+            told,
+        )
+        assert found, told
+        # 83 Mbit/s come, and PIE's target is 5 ms
+        packets, sojourn_ms, sent = map(float, found.groups())
+        assert 1 < packets < 100
+        assert 1 < sojourn_ms < 17
+        assert 45 < sent <= 50.5
+    told = files["watched.slower"].decode()
+    found = re.search(
+        r"^note     forward: the interface is slower than --rate: .*; ([\d.]+) of 50.00 Mbit/s "
+        r"sent, each packet ([\d.]+) ms later than that allows. Set --rate a little below \1 "
+        r"Mbit/s\n",
+        told,
+    )
+    assert found, told
+    sent, late_ms = map(float, found.groups())
+    assert sent == pytest.approx(16.4, rel=0.1)
+    assert late_ms > 1
+    assert "is a qdisc of the kernel, and takes no packets from --tun near far" in (
+        files["watched.tun"].decode()
+    )
 
 
 def check_nothing_is_left(files):
@@ -283,13 +368,14 @@ def check_what_cannot_be_is_told(files):
         "marks cannot be set at gone: No such device",
         "the object is pie, not pie with flow queues compiled as a qdisc",
         "the object is pie, not codel compiled as a qdisc",
-        "other has a qdisc already: tc qdisc del dev other root",
+        "other has a qdisc, stays: tc qdisc del dev other root",
+        "other has a qdisc, pfifo: tc qdisc del dev other root",
     ):
         assert f"sluiced: {line}" in told
 
 
 # one test, as each process that runs tests would boot a machine of its own
-@needs_lab
+@needs_qdiscs
 def test_a_daemon_whose_back_end_is_the_kernel(tmp_path):
     files = boot(tmp_path)
     check_a_reload_under_load_loses_nothing(files)
@@ -297,6 +383,8 @@ def test_a_daemon_whose_back_end_is_the_kernel(tmp_path):
     check_what_is_told_is_what_tc_shows(files)
     check_each_mark_arrives(files, "pie")
     check_each_mark_arrives(files, "codel")
+    check_the_queue_builds_in_the_qdisc_and_not_behind_it(files)
+    check_a_qdisc_at_work_is_in_use_and_nobody_is_told_to_delete_it(files)
     check_after_a_kill_traffic_goes_on_and_what_is_left_is_told(files)
     check_nothing_is_left(files)
     check_what_cannot_be_is_told(files)

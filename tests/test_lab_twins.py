@@ -2,8 +2,8 @@
 
 import pickle
 
+from kernel_needs import needs_lab
 from test_kernel_world import TABLE, TCP, scenario
-from test_lab import needs_lab
 
 from sluicegate.lab import image, kernel, machine, python
 from sluicegate.lab.testbed import INSIDE

@@ -2,7 +2,6 @@
 //! if that is here: what waits behind it, no AQM of ours decides on.
 
 use std::{
-    process::Command,
     thread,
     time::{Duration, Instant},
 };
@@ -10,7 +9,10 @@ use std::{
 use nix::net::if_::if_nametoindex;
 use serde_json::Value;
 
-use crate::{Failure, cli::CheckOptions, endpoint, endpoint::Address, nfqueue, tun};
+use crate::{
+    Failure, cli::CheckOptions, endpoint, endpoint::Address, interface_queue::InterfaceQueue,
+    nfqueue, tun,
+};
 
 /// Time between two looks at the interface's queue.
 const LOOK_EVERY: Duration = Duration::from_millis(50);
@@ -20,6 +22,9 @@ const PATIENCE: Duration = Duration::from_secs(1);
 const BUSY: f64 = 0.9;
 /// Queues that are shorter than this in the mean, packets, are none.
 const EMPTY: f64 = 1.0;
+/// A qdisc whose packets leave later than this after they could have, mean, ms, waits for its
+/// interface.
+const LATE_MS: f64 = 1.0;
 /// Packets that are read in one call: so many may come while the processor does something else.
 const A_READ: f64 = nfqueue::BATCH as f64;
 /// Nothing is said of a link of whose rate less than this share arrived.
@@ -28,6 +33,10 @@ const IDLE: f64 = 0.01;
 /// What was seen of a link.
 #[derive(Clone, Debug, Default)]
 struct Seen {
+    /// Whether it is a qdisc of the kernel, to which packets come straight away.
+    is_qdisc: bool,
+    /// Whether it is the very queue of the interface.
+    is_of_interface: bool,
     rate_bps: f64,
     arrived_bps: f64,
     sent_bps: f64,
@@ -35,6 +44,8 @@ struct Seen {
     queue: f64,
     /// Mean, ms.
     sojourn_ms: f64,
+    /// Mean, ms: how much later packets left than they could have.
+    lateness_ms: f64,
     /// Packets that the kernel held for the gate and that it had not read, mean; `None` if it is not
     /// known.
     unread: Option<f64>,
@@ -51,6 +62,8 @@ enum Place {
     Before,
     /// In the interface's queue behind it.
     Behind,
+    /// In our qdisc, for which the interface takes packets more slowly than they may leave.
+    Slower,
     /// In none of them.
     Elsewhere,
     /// There were hardly any packets.
@@ -88,8 +101,13 @@ pub fn watch(options: &CheckOptions, for_s: f64) -> Result<bool, Failure> {
         let name = records[0]["link"].as_str().unwrap_or_default();
         let unread = looks.unread.get(link).and_then(|looks| mean(looks));
         seen.unread = unread.or(seen.unread);
+        // kinds have one name in all namespaces, and a daemon's stands before one interface
+        seen.is_of_interface = looks
+            .behind
+            .iter()
+            .any(|look| records[0]["qdisc"] == look.kind);
         // what comes in leaves by another interface
-        if name == "forward" && !looks.behind.is_empty() {
+        if name == "forward" && !looks.behind.is_empty() && !seen.is_of_interface {
             let packets: Vec<f64> = looks.behind.iter().map(|look| look.packets).collect();
             seen.behind = mean(&packets);
             seen.left_bps = InterfaceQueue::sent_bps(&looks.behind);
@@ -134,6 +152,13 @@ fn refuse_others(options: &CheckOptions, records: &[Value]) -> Result<(), Failur
         return Ok(());
     };
     let (names, near) = (cable.join(" "), &cable[0]);
+    if records.iter().any(|record| record["qdisc"].is_string()) {
+        return Err(Failure(format!(
+            "the daemon at {} is a qdisc of the kernel, and takes no packets from --tun {names}: \
+             leave that out, and name the interface before which it stands: --interface NAME",
+            options.metrics
+        )));
+    }
     if let Some(end) = options.interface.as_ref().filter(|it| cable.contains(it)) {
         return Err(Failure(format!(
             "--interface {end} is an end of the cable --tun {names}: name the interface by which \
@@ -184,7 +209,7 @@ impl Looks {
 /// the device still has. It is asked last: rather too few are found than too many. `None` if the
 /// device has no queue that counts.
 fn unread(device: &str) -> Option<f64> {
-    let queue = InterfaceQueue::of(device).filter(|queue| queue.counts)?;
+    let queue = InterfaceQueue::of(device).filter(|queue| queue.kind != "noqueue")?;
     let gone = tun::gone(device)? as f64;
     Some(queue.packets + (queue.sent_packets - gone).max(0.0))
 }
@@ -200,9 +225,8 @@ fn seen(records: &[&Value]) -> Seen {
     let more = |name: &str| of(last, name) - of(first, name);
     let time_s = more("time_s").max(1e-9);
     let overhead = of(last, "overhead_bytes");
-    let sojourn = |record: &Value| {
-        of(record, "sent") * record["sojourn_ms"]["mean"].as_f64().unwrap_or_default()
-    };
+    let sum = |record: &Value, name: &str| of(record, "sent") * of(&record[name], "mean");
+    let mean_of = |name: &str| (sum(last, name) - sum(first, name)) / more("sent").max(1.0);
     let queue = |record: &Value| of(record, "time_s") * of(record, "queue_mean");
     let unread = |record: &&Value| {
         let gone = of(record, "released") + of(record, "lost");
@@ -211,48 +235,15 @@ fn seen(records: &[&Value]) -> Seen {
     };
     let unread: Option<Vec<f64>> = records.iter().map(unread).collect();
     Seen {
+        is_qdisc: last["qdisc"].is_string(),
         rate_bps: of(last, "rate_bps"),
         arrived_bps: 8.0 * (more("arrived_bytes") + overhead * more("arrivals")) / time_s,
         sent_bps: 8.0 * (more("sent_bytes") + overhead * more("sent")) / time_s,
         queue: (queue(last) - queue(first)) / time_s,
-        sojourn_ms: (sojourn(last) - sojourn(first)) / more("sent").max(1.0),
+        sojourn_ms: mean_of("sojourn_ms"),
+        lateness_ms: mean_of("lateness_ms"),
         unread: unread.as_deref().and_then(mean),
-        behind: None,
-        left_bps: 0.0,
-    }
-}
-
-/// How the root queue of an interface stands.
-struct InterfaceQueue {
-    at: Instant,
-    /// `noqueue` tells 0 of everything.
-    counts: bool,
-    packets: f64,
-    /// From its start.
-    sent_packets: f64,
-    sent_bytes: f64,
-}
-
-impl InterfaceQueue {
-    /// Asks tc; `None` without it, or if the interface has no queue.
-    fn of(interface: &str) -> Option<Self> {
-        let arguments = ["-s", "-j", "qdisc", "show", "dev", interface];
-        let output = Command::new("tc").args(arguments).output().ok()?;
-        let queues: Vec<Value> = serde_json::from_slice(&output.stdout).ok()?;
-        let root = queues.iter().find(|queue| queue["root"] == true)?;
-        Some(Self {
-            at: Instant::now(),
-            counts: root["kind"] != "noqueue",
-            packets: root["qlen"].as_f64()?,
-            sent_packets: root["packets"].as_f64()?,
-            sent_bytes: root["bytes"].as_f64()?,
-        })
-    }
-
-    fn sent_bps(looks: &[Self]) -> f64 {
-        let (first, last) = (&looks[0], &looks[looks.len() - 1]);
-        let time_s = (last.at - first.at).as_secs_f64().max(1e-9);
-        8.0 * (last.sent_bytes - first.sent_bytes) / time_s
+        ..Seen::default()
     }
 }
 
@@ -268,6 +259,8 @@ impl Seen {
             Place::Behind
         } else if self.sent_bps >= BUSY * self.rate_bps {
             Place::Here
+        } else if self.is_qdisc && self.queue >= EMPTY && self.lateness_ms >= LATE_MS {
+            Place::Slower
         } else {
             Place::Elsewhere
         }
@@ -279,16 +272,18 @@ impl Seen {
         let megabits = |bps: f64| format!("{:.2}", bps / 1e6);
         let (sent, rate) = (megabits(self.sent_bps), megabits(self.rate_bps));
         let behind = match (self.behind, &options.interface) {
-            (Some(packets), _) => format!("{packets:.1} behind it in that of {interface}"),
-            (None, Some(_)) => format!("unknown how many behind it in that of {interface}"),
-            (None, None) => "unknown how many behind it".to_owned(),
+            _ if self.is_of_interface => format!(", which is that of {interface} itself"),
+            (Some(packets), _) => format!(", {packets:.1} behind it in that of {interface}"),
+            (None, Some(_)) => format!(", unknown how many behind it in that of {interface}"),
+            (None, None) => ", unknown how many behind it".to_owned(),
         };
         let before = match self.unread {
-            Some(packets) => format!("{packets:.1} before it in the kernel"),
-            None => "unknown how many before it in the kernel".to_owned(),
+            _ if self.is_qdisc => String::new(),
+            Some(packets) => format!(", {packets:.1} before it in the kernel"),
+            None => ", unknown how many before it in the kernel".to_owned(),
         };
         let figures = format!(
-            "{:.1} packets in our queue ({:.1} ms), {behind}, {before}; {sent} of {rate} Mbit/s sent",
+            "{:.1} packets in our queue ({:.1} ms){behind}{before}; {sent} of {rate} Mbit/s sent",
             self.queue, self.sojourn_ms
         );
         match place {
@@ -302,6 +297,11 @@ impl Seen {
                  Mbit/s: set --rate a little below that",
                 megabits(self.left_bps)
             ),
+            Place::Slower => format!(
+                "the interface is slower than --rate: {figures}, each packet {:.1} ms later \
+                 than that allows. Set --rate a little below {sent} Mbit/s",
+                self.lateness_ms
+            ),
             Place::Elsewhere => format!(
                 "no queue builds on this machine: {figures}. If packets are late all the same, the \
                  bottleneck is elsewhere: set --rate a little below {sent} Mbit/s. If they are not, \
@@ -310,6 +310,7 @@ impl Seen {
             Place::Unknown => {
                 let what = match &options.tun {
                     Some(cable) => format!("--tun {}", cable.join(" ")),
+                    None if self.is_qdisc => format!("--backend kernel --interface {interface}"),
                     None => format!("--interface {interface}"),
                 };
                 format!(
@@ -357,6 +358,28 @@ mod tests {
     }
 
     #[test]
+    fn a_qdisc_that_is_asked_too_late_stands_before_an_interface_that_is_too_slow() {
+        let place = |is_qdisc, sent_bps, queue, lateness_ms| {
+            let seen = Seen {
+                is_qdisc,
+                rate_bps: 10e6,
+                arrived_bps: 20e6,
+                sent_bps,
+                queue,
+                lateness_ms,
+                ..Seen::default()
+            };
+            seen.place()
+        };
+        assert_eq!(place(true, 5e6, 30.0, 10.0), Place::Slower);
+        assert_eq!(place(true, 9.9e6, 30.0, 10.0), Place::Here);
+        assert_eq!(place(true, 5e6, 0.9, 10.0), Place::Elsewhere);
+        assert_eq!(place(true, 5e6, 30.0, 0.9), Place::Elsewhere);
+        // the gate is late if its processor is busy, whatever the interface takes
+        assert_eq!(place(false, 5e6, 30.0, 10.0), Place::Elsewhere);
+    }
+
+    #[test]
     fn records_count_from_the_start_and_the_time_between_them_is_judged() {
         let record = |time_s: f64, packets: u64, queue_mean: f64, sojourn: f64, held: u64| {
             json!({
@@ -364,6 +387,7 @@ mod tests {
                 "arrivals": packets, "arrived_bytes": 1000 * packets, "lost": 0,
                 "sent": packets, "sent_bytes": 1000 * packets, "released": packets,
                 "queue_mean": queue_mean, "sojourn_ms": {"mean": sojourn}, "kernel_held": held,
+                "lateness_ms": {"mean": sojourn / 2.0},
             })
         };
         // 500 packets in 2 s, which found 8 packets and took 6 ms
@@ -375,6 +399,7 @@ mod tests {
             (seen.queue, seen.sojourn_ms, seen.unread),
             (8.0, 6.0, Some(5.0))
         );
+        assert_eq!(seen.lateness_ms, 3.0);
         let cable = json!({"kernel_held": null});
         assert_eq!(super::seen(&[&cable]).unread, None);
     }

@@ -288,8 +288,8 @@ pub struct CheckOptions {
     /// whose daemon was killed.
     #[arg(long, value_name = "kernel", conflicts_with_all = ["tun", "both_ways", "fail", "queue"])]
     pub backend: Option<Backend>,
-    /// The interface before which the queue is to stand; with --backend kernel also NAMESPACE/NAME;
-    /// with --tun, for --watch only, the one by which packets leave behind the cable.
+    /// The interface before which the queue is to stand; with --backend kernel or --watch also
+    /// NAMESPACE/NAME; with --tun, for --watch only, the one by which packets leave behind the cable.
     #[arg(long, value_name = "NAME")]
     pub interface: Option<String>,
     /// Watch a daemon that runs for so long, s, and say where the queue builds: here or elsewhere.

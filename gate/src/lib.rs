@@ -16,6 +16,7 @@ pub mod flows;
 #[cfg(test)]
 mod fuzz;
 mod in_kernel;
+mod interface_queue;
 pub mod link;
 pub mod measures;
 mod memory;

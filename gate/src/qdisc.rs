@@ -67,11 +67,12 @@ mod with_bpf {
 
     fn install(options: &InstallOptions) -> Result<(), Failure> {
         let settings = in_kernel::read(&options.link)?;
-        let ready = Ready::new(&settings, &options.object, 0, options.log)?;
+        let ready = Ready::new(&settings, &options.object, options.log)?;
         let fixed = Fixed {
             instances: 8,
             is_shaped: !options.unshaped,
             tells: false,
+            stays: true,
             ..ready.fixed
         };
         let kind = Kind::named(&options.kind)?;

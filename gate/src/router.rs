@@ -42,6 +42,8 @@ pub struct Live {
 /// How a link stands.
 #[derive(Clone, Debug)]
 pub struct Standing {
+    /// The kernel's kind of qdisc that it is; `None` if packets come up to the gate.
+    pub qdisc: Option<String>,
     /// What it is set to now.
     pub settings: LinkSettings,
     /// Of the heaviest flows among what arrived, from the start and since it was last asked.
@@ -231,6 +233,7 @@ impl<B: Backend> DataPlane for Router<B> {
             port.flows.merge(&new_flows);
             let aqm = port.link.aqm();
             Standing {
+                qdisc: None,
                 shares: [port.flows.shares(), new_flows.shares()],
                 settings: port.link.settings().clone(),
                 aqm: (

@@ -40,6 +40,7 @@ impl Record {
     /// Everything that is counted, times in ms.
     pub fn json(&self) -> Value {
         let Standing {
+            qdisc,
             settings,
             shares,
             measures,
@@ -55,6 +56,7 @@ impl Record {
         json["overhead_bytes"] = json!(settings.overhead_bytes);
         json["limit"] = json!(settings.buffer.limit);
         json["limit_bytes"] = json!(settings.buffer.limit_bytes);
+        json["qdisc"] = json!(qdisc);
         json["discipline"] = json!(settings.discipline.name());
         json["flows"] = shares[0].json();
         json["clock_ns"] = json!(self.clock_ns);

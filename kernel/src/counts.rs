@@ -99,22 +99,13 @@ impl<'a> Instance<'a> {
 
     /// Whether it stands before an interface.
     pub fn is_used(&self) -> bool {
-        self.number(Self::IS_USED) != 0
-    }
-
-    /// The process that is to take the kind away; 0 if there is none.
-    pub fn owner(&self) -> u32 {
-        self.number(Self::CONFIG - size_of::<u32>())
+        let bytes = self.0[Self::IS_USED..Self::IS_USED + size_of::<u32>()].try_into();
+        u32::from_ne_bytes(bytes.expect("four bytes")) != 0
     }
 
     /// What the AQM remembers; its config takes so many bytes.
     pub fn state(&self, config_bytes: usize) -> &[u8] {
         // the config is in a union with a word
         &self.0[Self::CONFIG + config_bytes.next_multiple_of(WORD).max(WORD)..]
-    }
-
-    fn number(&self, place: usize) -> u32 {
-        let bytes = self.0[place..place + size_of::<u32>()].try_into();
-        u32::from_ne_bytes(bytes.expect("four bytes"))
     }
 }

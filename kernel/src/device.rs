@@ -3,15 +3,22 @@
 use std::{
     ffi::CString,
     fmt,
-    fs::File,
-    io,
-    os::fd::{AsFd, AsRawFd},
+    fs::{self, File},
+    io, iter,
+    os::{
+        fd::{AsFd, AsRawFd},
+        unix::fs::MetadataExt,
+    },
     path::Path,
     str::FromStr,
 };
 
+use nix::net::if_::if_nameindex;
+
 /// Where `ip netns` keeps namespaces.
 const NAMESPACES: &str = "/run/netns";
+/// That of this thread.
+const OWN_NAMESPACE: &str = "/proc/thread-self/ns/net";
 
 /// An interface: `NAME`, or `NAMESPACE/NAME` where `ip netns` knows the namespace.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -50,6 +57,34 @@ impl fmt::Display for Device {
 }
 
 impl Device {
+    /// Those of this namespace, and of those of `ip netns` that can be entered.
+    pub fn all() -> Vec<Self> {
+        let here = fs::metadata(OWN_NAMESPACE).map(|file| (file.dev(), file.ino()));
+        let others = fs::read_dir(NAMESPACES).into_iter().flatten().flatten();
+        let others = others.filter_map(|file| {
+            let there = fs::metadata(file.path()).ok()?;
+            let is_other = here.as_ref().ok() != Some(&(there.dev(), there.ino()));
+            is_other.then_some(file.file_name().into_string().ok()?)
+        });
+        let mut names: Vec<String> = others.collect();
+        names.sort();
+        let namespaces = iter::once(None).chain(names.into_iter().map(Some));
+        namespaces.flat_map(Self::all_of).collect()
+    }
+
+    fn all_of(namespace: Option<String>) -> Vec<Self> {
+        let named = |name| Self {
+            namespace: namespace.clone(),
+            name,
+        };
+        // each namespace has it
+        let names = named("lo".into()).within(|| Ok(if_nameindex()?));
+        let names = names.iter().flatten();
+        names
+            .filter_map(|each| Some(named(each.name().to_str().ok()?.to_owned())))
+            .collect()
+    }
+
     /// `tc` for its namespace, as a user would write it.
     pub fn tc(&self) -> String {
         match &self.namespace {
@@ -82,7 +117,7 @@ impl Device {
             return work();
         };
         let there = File::open(Path::new(NAMESPACES).join(namespace))?;
-        let here = File::open("/proc/thread-self/ns/net")?;
+        let here = File::open(OWN_NAMESPACE)?;
         enter(&there)?;
         let done = work();
         enter(&here)?;

@@ -52,7 +52,6 @@ struct settings {
 	u32 limit_packets;	/* at most half of the places */
 	u32 victim;		/* enum victim */
 	u32 ecn;		/* whether early drops become marks */
-	u32 owner;		/* the process that is to take it away; 0: none */
 };
 
 /* What can change while the qdisc is at work. */

@@ -22,7 +22,7 @@ pub use counts::Counts;
 pub use device::Device;
 pub use judge::{Judge, QUESTIONS, Question};
 pub use logged::{Happened, LOG_COLUMNS};
-pub use qdisc::{KINDS, Kind, check_kernel};
+pub use qdisc::{KINDS, Kind, Owner, check_kernel};
 pub use settings::{Fixed, Order, Settings};
 
 use sluice_aqm::{Class, Configured};

@@ -2,13 +2,16 @@
 
 use std::{
     ffi::OsStr,
-    fs,
+    fs, io,
+    os::unix::fs::symlink,
     path::{Path, PathBuf},
+    process,
 };
 
 use libbpf_rs::{
     MapCore, MapFlags, MapHandle, Object as Loaded, ObjectBuilder, OpenMap, OpenObject, set_print,
 };
+use memchr::memmem;
 use sluice_aqm::Configured;
 
 use crate::{
@@ -22,8 +25,23 @@ use crate::{
 
 /// Where kinds are kept in the file system of BPF: they stay when their loader ends.
 pub const KINDS: &str = "/sys/fs/bpf/sluice";
+/// Files in a kind's folder: the process whose it is, as the target of a link, and what makes the
+/// kernel have it.
+const OWNER: &str = "owner";
+const LINK: &str = "link";
 /// `id` of Linux's `struct Qdisc_ops`, with a zero at its end.
 const NAME_BYTES: usize = 16;
+
+/// Whose a kind is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Owner {
+    /// Nobody's: it stays until somebody removes it.
+    Nobody,
+    /// This process makes it, or takes it away as it ends.
+    Process(u32),
+    /// Whoever began to make it, or to remove it, did not come to an end with it.
+    Unknown,
+}
 
 /// A kind of qdisc that the kernel has.
 pub struct Kind {
@@ -76,16 +94,14 @@ impl Kind {
         fixed: &Fixed,
     ) -> Result<AtWork, KernelError> {
         if self.folder.exists() {
-            return Err(KernelError::Missing(format!(
-                "{}: there is a kind of that name: remove it first",
-                self.name()
-            )));
+            return Err(self.is_there());
         }
         check_kernel()?;
         check_object(object, aqm)?;
         let loaded = load(object, |open| self.make_ready(open, fixed))?;
         let mut at_work = AtWork::new(loaded, fixed);
         at_work.set(aqm, settings)?;
+        self.claim()?;
         if let Err(error) = self.attach(&mut at_work.loaded, fixed) {
             // the half of it; that there may be nothing is no second error
             self.remove().ok();
@@ -94,14 +110,22 @@ impl Kind {
         Ok(at_work)
     }
 
-    /// Makes it a kind, and keeps what makes it one.
-    fn attach(&self, loaded: &mut Loaded, fixed: &Fixed) -> Result<(), KernelError> {
-        fs::create_dir_all(&self.folder).map_err(|error| {
-            KernelError::Missing(format!(
+    /// Takes the name for this process, before there is anything that it could leave.
+    fn claim(&self) -> Result<(), KernelError> {
+        let claimed = fs::create_dir_all(KINDS)
+            .and_then(|()| fs::create_dir(&self.folder))
+            .and_then(|()| symlink(process::id().to_string(), self.folder.join(OWNER)));
+        claimed.map_err(|error| match error.kind() {
+            io::ErrorKind::AlreadyExists => self.is_there(),
+            _ => KernelError::Missing(format!(
                 "{}: {error} (mount -t bpf bpf /sys/fs/bpf)",
                 self.folder.display()
-            ))
-        })?;
+            )),
+        })
+    }
+
+    /// Makes it a kind, and keeps what makes it one.
+    fn attach(&self, loaded: &mut Loaded, fixed: &Fixed) -> Result<(), KernelError> {
         for (number, device) in fixed.marks_at.iter().enumerate() {
             let mut link = marks::attach(loaded, device)?;
             let pinned = self.folder.join(format!("marks{number}"));
@@ -118,12 +142,23 @@ impl Kind {
                     let mut link = link.map_err(|error| {
                         KernelError::Missing(format!("{}: {error:#}", self.name()))
                     })?;
-                    link.pin(self.folder.join("link")).map_err(lost)?;
+                    link.pin(self.folder.join(LINK)).map_err(lost)?;
                 }
                 _ => {}
             }
         }
+        if fixed.stays {
+            let disowned = fs::remove_file(self.folder.join(OWNER));
+            disowned.map_err(|error| KernelError::Missing(format!("{}: {error}", self.name())))?;
+        }
         Ok(())
+    }
+
+    fn is_there(&self) -> KernelError {
+        KernelError::Missing(format!(
+            "{}: there is a kind of that name: remove it first",
+            self.name()
+        ))
     }
 
     fn is_missing(&self) -> KernelError {
@@ -193,15 +228,14 @@ impl Kind {
         logged::take(&map)
     }
 
-    /// The process that is to take the kind away; 0 if it is to stay, or if that is not known.
-    pub fn owner(&self) -> u32 {
-        let map = MapHandle::from_pinned_path(self.folder.join("instances"));
-        let value = map.and_then(|map| map.lookup(&[0; 4], MapFlags::ANY));
-        value
-            .ok()
-            .flatten()
-            .and_then(|value| Some(Instance::all(&value).next()?.owner()))
-            .unwrap_or(0)
+    /// Whose it is.
+    pub fn owner(&self) -> Owner {
+        let told = fs::read_link(self.folder.join(OWNER)).ok();
+        match told.and_then(|told| told.to_str()?.parse().ok()) {
+            Some(process) => Owner::Process(process),
+            None if self.folder.join(LINK).exists() => Owner::Nobody,
+            None => Owner::Unknown,
+        }
     }
 
     /// Takes the kind away. Qdiscs of it go on until they are taken away with `tc`.
@@ -210,9 +244,12 @@ impl Kind {
     /// If the kernel has no such kind.
     pub fn remove(&self) -> Result<(), KernelError> {
         let files = fs::read_dir(&self.folder).map_err(|_| self.is_missing())?;
-        let removed = files
-            .flatten()
-            .try_for_each(|file| fs::remove_file(file.path()))
+        let mut paths: Vec<PathBuf> = files.flatten().map(|file| file.path()).collect();
+        // whose it is is told as long as there is anything
+        paths.sort_by_key(|path| path.ends_with(OWNER));
+        let removed = paths
+            .iter()
+            .try_for_each(fs::remove_file)
             .and_then(|()| fs::remove_dir(&self.folder));
         removed.map_err(|error| KernelError::Missing(format!("{}: {error}", self.name())))
     }
@@ -224,11 +261,7 @@ impl Kind {
 /// What it lacks.
 pub fn check_kernel() -> Result<(), KernelError> {
     let types = fs::read("/sys/kernel/btf/vmlinux").unwrap_or_default();
-    let function = b"bpf_qdisc_skb_drop";
-    if types
-        .windows(function.len())
-        .any(|window| window == function)
-    {
+    if memmem::find(&types, b"bpf_qdisc_skb_drop").is_some() {
         return Ok(());
     }
     Err(KernelError::Missing(

@@ -36,6 +36,8 @@ pub struct Fixed {
     pub log_bytes: u32,
     /// Where packets come in behind its interfaces, if early drops shall become marks.
     pub marks_at: Vec<Device>,
+    /// Whether it stays when this process ends.
+    pub stays: bool,
 }
 
 impl Fixed {
@@ -88,8 +90,6 @@ pub struct Settings {
     pub ecn: bool,
     /// Of the random words that the AQM is shown.
     pub seed: u64,
-    /// The process that is to take the kind away; 0 if it is to stay.
-    pub owner: u32,
 }
 
 impl Settings {
@@ -107,7 +107,8 @@ impl Settings {
             self.perturbation_ns,
             self.quantum_bytes.into(),
         ];
-        let narrow = [self.limit_packets, victim, self.ecn.into(), self.owner];
+        // the last fills the struct up
+        let narrow = [self.limit_packets, victim, self.ecn.into(), 0];
         [
             wide.map(u64::to_ne_bytes).concat(),
             narrow.map(u32::to_ne_bytes).concat(),

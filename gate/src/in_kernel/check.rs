@@ -3,7 +3,7 @@
 use std::fs;
 
 use caps::{CapSet, Capability};
-use sluice_kernel::{Device, Kind, check_kernel};
+use sluice_kernel::{Device, Kind, Owner, check_kernel};
 
 use super::{ready::device, tc::Tc};
 use crate::{
@@ -34,7 +34,7 @@ pub fn look(options: &CheckOptions) -> Result<bool, Failure> {
     ];
     let left: Vec<(String, Found)> = Kind::all()
         .iter()
-        .map(|kind| (format!("kind {}", kind.name()), kept(kind, device.as_ref())))
+        .map(|kind| (format!("kind {}", kind.name()), kept(kind)))
         .collect();
     checks.extend(
         left.iter()
@@ -43,50 +43,77 @@ pub fn look(options: &CheckOptions) -> Result<bool, Failure> {
     Ok(tell(checks))
 }
 
-/// Refuses to start where a daemon that was killed has left its qdisc.
+/// Refuses to start where a kind of that name is kept.
 ///
 /// # Errors
-/// Then, with how to remove it.
-pub fn refuse_what_is_left(kind: &Kind, device: &Device) -> Result<(), Failure> {
+/// Then, with how to remove it if a daemon that was killed has left it.
+pub fn refuse_what_is_left(kind: &Kind) -> Result<(), Failure> {
     if !Kind::all().iter().any(|each| each.name() == kind.name()) {
         return Ok(());
     }
-    match kept(kind, Some(device)) {
-        Ok(how) => Err(Failure(format!(
-            "{}: {how}: --kind gives another name",
-            kind.name()
-        ))),
-        Err(left) => Err(Failure(format!(
-            "{}: {}: {}",
-            kind.name(),
-            left.what,
-            left.mend
-        ))),
+    Err(Failure(match kept(kind) {
+        Ok(how) => format!("{}: {how}: --kind gives another name", kind.name()),
+        Err(left) => format!("{}: {}: {}", kind.name(), left.what, left.mend),
+    }))
+}
+
+/// Refuses to start where somebody has put a qdisc before the interface.
+///
+/// # Errors
+/// Then, with how to remove it unless a process has it in use.
+pub fn refuse_what_stands(device: &Device) -> Result<(), Failure> {
+    let Some(kind) = root(device) else {
+        return Ok(());
+    };
+    Err(Failure(match stands(device, &kind) {
+        Ok(how) => how,
+        Err(other) => format!("{}: {}", other.what, other.mend),
+    }))
+}
+
+/// Whose the qdisc before an interface is, and how it goes away if nobody has it in use.
+fn stands(device: &Device, kind: &str) -> Found {
+    let here = format!("{device} has a qdisc, {kind}");
+    // one that stays was put there with tc, as those of others are
+    let is_owned = |each: &&Kind| each.name() == kind && each.owner() != Owner::Nobody;
+    match Kind::all().iter().find(is_owned).map(kept) {
+        Some(Ok(how)) => Ok(format!("{here}, {how}")),
+        Some(Err(left)) => missing(format!("{here}, {}", left.what), left.mend),
+        None => missing(
+            here,
+            format!("{} qdisc del dev {} root", device.tc(), device.name),
+        ),
     }
 }
 
 /// Whose a kind is, and how it goes away if its owner has.
-fn kept(kind: &Kind, device: Option<&Device>) -> Found {
-    let name = kind.name();
-    let owner = match kind.owner() {
-        0 => return Ok("installed to stay, by sluiced qdisc install".into()),
-        owner if is_running(owner) => return Ok(format!("of sluiced, process {owner}")),
-        owner => owner,
+fn kept(kind: &Kind) -> Found {
+    let left = match kind.owner() {
+        Owner::Nobody => return Ok("installed to stay, by sluiced qdisc install".into()),
+        Owner::Process(owner) if is_running(owner) => {
+            return Ok(format!("in use by process {owner}"));
+        }
+        Owner::Process(owner) => format!("left by process {owner}, which was killed"),
+        Owner::Unknown => "left by a process that was killed".into(),
     };
-    let places = before(name, device);
-    let stands: Vec<String> = places.iter().map(Device::to_string).collect();
+    let places = before(kind.name());
+    let mut stands: Vec<String> = places.iter().map(Device::to_string).collect();
+    let counts = kind.counts().unwrap_or_default();
+    match counts.len().saturating_sub(places.len()) {
+        0 => {}
+        others => stands.push(format!(
+            "{others} in namespaces that ip netns does not know"
+        )),
+    }
     let mut words: Vec<String> = places
         .iter()
         .map(|place| format!("{} qdisc del dev {} root", place.tc(), place.name))
         .collect();
-    words.push(format!("sluiced qdisc remove {name}"));
+    words.push(format!("sluiced qdisc remove {}", kind.name()));
     missing(
         match stands.as_slice() {
-            [] => format!("left by process {owner}, which was killed"),
-            stands => format!(
-                "left by process {owner}, which was killed; it goes on before {}",
-                stands.join(", ")
-            ),
+            [] => left,
+            stands => format!("{left}; it goes on before {}", stands.join(", ")),
         },
         words.join(" && "),
     )
@@ -97,16 +124,9 @@ fn is_running(process: u32) -> bool {
     name.is_ok_and(|name| name.trim_end() == "sluiced")
 }
 
-/// The interfaces before which a kind stands: of this namespace, and the one that is asked for.
-fn before(kind: &str, device: Option<&Device>) -> Vec<Device> {
-    let here = nix::net::if_::if_nameindex();
-    let names: Vec<String> = here
-        .iter()
-        .flatten()
-        .filter_map(|interface| Some(interface.name().to_str().ok()?.to_owned()))
-        .collect();
-    let mut devices: Vec<Device> = names.iter().filter_map(|name| name.parse().ok()).collect();
-    devices.extend(device.filter(|device| !devices.contains(device)).cloned());
+/// The interfaces before which a kind stands.
+fn before(kind: &str) -> Vec<Device> {
+    let mut devices = Device::all();
     devices.retain(|device| root(device).as_deref() == Some(kind));
     devices
 }
@@ -179,9 +199,6 @@ fn interface(device: Option<&Device>) -> Found {
     }
     match root(device) {
         None => Ok(format!("{device} is there, with the kernel's own qdisc")),
-        Some(kind) => missing(
-            format!("{device} has a qdisc, {kind}"),
-            format!("{} qdisc del dev {} root", device.tc(), device.name),
-        ),
+        Some(kind) => stands(device, &kind),
     }
 }

@@ -4,7 +4,7 @@ use std::{
     io,
     os::fd::BorrowedFd,
     path::Path,
-    process, thread,
+    thread,
     time::{Duration, Instant},
 };
 
@@ -43,8 +43,9 @@ pub fn run(options: &RunOptions) -> Result<(), Failure> {
     let name = options.kernel.interface.as_deref();
     let device = device(name.expect("clap asks for it"))?;
     let kind = Kind::named(&options.kernel.kind)?;
-    check::refuse_what_is_left(&kind, &device)?;
-    let ready = Ready::new(&settings, &options.kernel.object, process::id(), None)?;
+    check::refuse_what_is_left(&kind)?;
+    check::refuse_what_stands(&device)?;
+    let ready = Ready::new(&settings, &options.kernel.object, None)?;
     let plane = InKernel::start(kind, device, &settings, &ready)?;
     let needs = Needs {
         capabilities: &[privileges::DECIDE, Capability::CAP_BPF],
@@ -85,11 +86,7 @@ impl InKernel {
         if let Err(error) = tc.add(index, kind.name()) {
             kind.remove()?;
             return Err(Failure(match error.kind() {
-                io::ErrorKind::AlreadyExists => format!(
-                    "{device} has a qdisc already: {} qdisc del dev {} root",
-                    device.tc(),
-                    device.name
-                ),
+                io::ErrorKind::AlreadyExists => format!("{device} has got a qdisc meanwhile"),
                 _ => format!("no qdisc can be put before {device}: {error}"),
             }));
         }
@@ -109,8 +106,8 @@ impl InKernel {
 
     /// Lets all go that waits, at once, as far as the interface takes it.
     fn empty(&mut self) -> Result<(), KernelError> {
-        let (aqm, mut settings) = words(&self.settings, process::id())
-            .map_err(|failure| KernelError::Missing(failure.0))?;
+        let (aqm, mut settings) =
+            words(&self.settings).map_err(|failure| KernelError::Missing(failure.0))?;
         settings.rate_bps = AT_ONCE_BPS;
         self.at_work.set(&aqm, &settings)?;
         let begin = Instant::now();
@@ -181,6 +178,7 @@ impl InKernel {
             waiting as usize,
         );
         Ok(Standing {
+            qdisc: Some(self.kind.name().to_owned()),
             settings: self.settings.forward.clone(),
             shares: [self.flows.shares(), new_flows.shares()],
             live: Live {
@@ -258,7 +256,7 @@ impl DataPlane for InKernel {
                     .into(),
             ));
         }
-        let done = words(settings, process::id()).and_then(|(aqm, words)| {
+        let done = words(settings).and_then(|(aqm, words)| {
             self.at_work.set(&aqm, &words)?;
             self.settings = settings.clone();
             Ok(())

@@ -32,15 +32,13 @@ pub struct Ready {
 }
 
 impl Ready {
-    /// `owner` is the process that takes the kind away; 0 if it is to stay. `log_megabytes` are for
-    /// a log of all decisions.
+    /// `log_megabytes` are for a log of all decisions.
     ///
     /// # Errors
     /// What a qdisc cannot do, what the compiler says, or an object that cannot be read.
     pub fn new(
         settings: &Settings,
         options: &ObjectOptions,
-        owner: u32,
         log_megabytes: Option<u32>,
     ) -> Result<Self, Failure> {
         let marks_at = options
@@ -48,7 +46,7 @@ impl Ready {
             .iter()
             .map(|text| device(text))
             .collect::<Result<Vec<_>, _>>()?;
-        let (aqm, words) = words(settings, owner)?;
+        let (aqm, words) = words(settings)?;
         if words.ecn && marks_at.is_empty() {
             return Err(Failure(
                 "in the kernel, ecn takes --marks-at: a BPF qdisc cannot write to packets, so a \
@@ -83,6 +81,7 @@ impl Ready {
                 // of a ring buffer: a power of 2
                 log_bytes: log_megabytes.map_or(0, |count| (count << 20).next_power_of_two()),
                 marks_at,
+                stays: false,
             },
             settings: words,
         })
@@ -130,10 +129,7 @@ pub fn aqm_of(link: &LinkSettings) -> String {
 ///
 /// # Errors
 /// What a qdisc cannot do.
-pub fn words(
-    settings: &Settings,
-    owner: u32,
-) -> Result<(Configured, sluice_kernel::Settings), Failure> {
+pub fn words(settings: &Settings) -> Result<(Configured, sluice_kernel::Settings), Failure> {
     let link = &settings.forward;
     let (quantum_bytes, perturbation_s) = match &link.discipline.scheduler {
         Scheduler::Fifo(_) => (0, 0.0),
@@ -153,7 +149,6 @@ pub fn words(
             victim: link.discipline.victim(&link.buffer).into(),
             ecn: link.ecn(),
             seed: settings.seed,
-            owner,
         },
     ))
 }

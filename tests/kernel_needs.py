@@ -1,0 +1,52 @@
+"""What tests of BPF and of the laboratory need of this machine. It is looked for by itself, before
+anything is tried: where all of it is here, a qdisc that does not compile or load is a fault."""
+
+import os
+import re
+import shutil
+import subprocess
+from functools import cache
+
+import pytest
+
+from sluicegate.lab import kernel
+from sluicegate.lab.bottleneck import sluiced
+from sluicegate.lab.check import missing_to_run
+
+WITHOUT_BPF = "this sluiced was built without BPF"
+
+
+@cache
+def lacking(name, path=os.environ["PATH"]):
+    """Why a line of `sluiced check --backend kernel` is not `ok`; empty if it is."""
+    done = subprocess.run(
+        [sluiced(), "check", "--backend", "kernel"],
+        env=os.environ | {"PATH": path},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    if WITHOUT_BPF in done.stderr:
+        return done.stderr.strip()
+    ((word, told),) = re.findall(rf"^(\w+) +{name}: (.*)", done.stdout, re.MULTILINE)
+    return "" if word == "ok" else told
+
+
+@cache
+def lacking_lab():
+    """Why nothing can boot here; empty if it can."""
+    if packages := missing_to_run():
+        return f"apt install {' '.join(packages)}"
+    if not shutil.which("bpftool"):
+        return "apt install bpftool"
+    return "" if kernel.find() else "no kernel: sluice lab --fetch"
+
+
+def _mark(why):
+    return pytest.mark.skipif(bool(why), reason=why or "nothing is lacking")
+
+
+needs_compiler = _mark(lacking("compiler"))
+needs_verifier = _mark(lacking("compiler") or lacking("capabilities"))
+needs_lab = _mark(lacking_lab())
+needs_qdiscs = _mark(lacking_lab() or lacking("compiler"))
