@@ -19,17 +19,6 @@ const AFTER_MARK: u8 = 2;
 /// (`tcp_delack_max`).
 const LONGEST: u64 = 49;
 
-/// One of so many full packets carries PSH: the last one of 32 KiB, which is what a writer finds room
-/// for while 64 KiB may wait (`TCP_NOTSENT_LOWAT`), and one for each half of the receiver's first
-/// window, which is 64 KB (`forced_push`).
-const PUSHED: u32 = 11;
-
-/// Whether a packet carries PSH. Its receiver takes it from the socket, and acknowledges it at once
-/// (`tcp_measure_rcv_mss`, `tcp_cleanup_rbuf`).
-pub(crate) fn is_pushed(segment: &Segment) -> bool {
-    segment.seq.is_multiple_of(PUSHED)
-}
-
 /// What a receiver keeps of the packets' times. All are jiffies.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct AckDelay {

@@ -71,9 +71,9 @@ pub struct Quirks {
     /// Linux: timers are late by up to a step of the timer wheel (`timers`).
     pub has_coarse_timers: bool,
     /// Linux: a receiver holds back an ACK for as long as the next packet is expected to take, from
-    /// 40 ms to a round trip (`ack_delay`). It acknowledges at once the first packets, those after a
-    /// pause and those with PSH; two from a mark on, or from a packet that cannot be marked
-    /// (`tcp_ecn_check_ce`), and one with CWR (`tcp_ecn_accept_cwr`).
+    /// 40 ms to a round trip (`ack_delay`). It acknowledges at once the first packets, and those after
+    /// a pause; two from a mark on, or from a packet that cannot be marked (`tcp_ecn_check_ce`), and
+    /// one with CWR (`tcp_ecn_accept_cwr`).
     pub adapts_ack_delay: bool,
     /// Linux: an ECN echo brings the window down to the threshold by and by, as a loss does
     /// (`tcp_enter_cwr`), until more than what flew then is acknowledged. RFC 3168, section 6.1.2, halves it

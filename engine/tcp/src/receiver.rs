@@ -2,7 +2,7 @@
 
 use smallvec::SmallVec;
 
-use crate::ack_delay::{AckDelay, is_pushed};
+use crate::ack_delay::AckDelay;
 use crate::config::Config;
 use crate::deadline::Deadline;
 use crate::segment::{Ack, Block, Segment};
@@ -64,7 +64,7 @@ impl Receiver {
             delay.on_segment(config, now_ns, segment, expected);
             delay.on_codepoint(segment, is_news);
         }
-        let at_once = config.quirks.adapts_ack_delay && (segment.cwr || is_pushed(segment));
+        let at_once = segment.cwr && config.quirks.adapts_ack_delay;
         let no_gap = self.ahead.is_empty();
         self.insert(segment.seq);
         let in_order = no_gap && segment.seq + 1 == self.next;

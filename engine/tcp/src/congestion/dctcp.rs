@@ -15,6 +15,9 @@ pub(crate) struct Dctcp {
     /// mark (DCTCP.BytesMarked).
     acknowledged: u32,
     marked: u32,
+    /// Windows are whole numbers of packets
+    /// ([`Quirks::counts_whole_packets`](crate::Quirks::counts_whole_packets)).
+    whole: bool,
 }
 
 impl Default for Dctcp {
@@ -24,6 +27,7 @@ impl Default for Dctcp {
             observed_to: 0,
             acknowledged: 0,
             marked: 0,
+            whole: false,
         }
     }
 }
@@ -33,6 +37,7 @@ impl Control for Dctcp {
 
     /// RFC 8257, section 3.3, steps 1 to 8.
     fn on_ack(&mut self, ack: &Progress) {
+        self.whole = ack.whole;
         self.acknowledged += ack.packets;
         if ack.echo {
             self.marked += ack.packets;
@@ -49,12 +54,17 @@ impl Control for Dctcp {
     /// RFC 8257, section 3.4.
     #[inline]
     fn grow(&mut self, cwnd: f64, ack: &Progress) -> f64 {
+        if ack.whole {
+            return reno::Reno.grow(cwnd, ack);
+        }
         cwnd + f64::from(ack.packets) / cwnd
     }
 
-    /// RFC 8257, section 3.3, step 9, for a mark; section 3.5 for losses: as without DCTCP.
+    /// RFC 8257, section 3.3, step 9, for a mark; section 3.5 for losses: as without DCTCP. Linux
+    /// takes whole packets away (`dctcp_ssthresh`).
     fn reduce(&mut self, cwnd: f64, used: f64, cause: Cause) -> f64 {
         match cause {
+            Cause::Mark if self.whole => cwnd.floor() - (cwnd.floor() * self.alpha / 2.0).floor(),
             Cause::Mark => cwnd * (1.0 - self.alpha / 2.0),
             Cause::Loss | Cause::TimeOut => used * reno::DECREASE,
         }
@@ -62,5 +72,25 @@ impl Control for Dctcp {
 
     fn marked_share(&self) -> Option<f64> {
         Some(self.alpha)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn linux_takes_whole_packets_away() {
+        let left = |whole| {
+            let mut dctcp = Dctcp {
+                alpha: 1.0 / 16.0,
+                whole,
+                ..Dctcp::default()
+            };
+            dctcp.reduce(44.5, 44.0, Cause::Mark)
+        };
+        // a 32nd of 44 is 1.4
+        assert_eq!(left(true), 43.0);
+        assert_eq!(left(false), 44.5 * 31.0 / 32.0);
     }
 }
