@@ -5,6 +5,7 @@ arrivals and the same random words, and do what it does: `gate/tests/kernel_log.
 hour); without it a few of them are.
 """
 
+import csv
 import os
 import re
 import subprocess
@@ -12,6 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+from lab_headers import with_header
 from test_lab import needs_lab
 
 import sluicegate as sg
@@ -46,16 +48,23 @@ class Case:
     scheduler: str = "fifo"
     ecn: bool = False
     limit_bytes: str = ""
+    # as a user's header, which calls all by other names
+    copied: bool = False
 
     @property
     def words(self):
         params = [BUSY[self.aqm]] if self.aqm in BUSY else []
         queue = [f"victim={self.victim}", f"scheduler={self.scheduler}"] + ["ecn=true"] * self.ecn
-        return f"{self.aqm}:{','.join(params + queue)}"
+        return ",".join(params + queue)
+
+    @property
+    def named(self):
+        return "/lab/mine.h" if self.copied else self.aqm
 
     @property
     def object(self):
-        return f"lab/{self.aqm}{'' if self.scheduler == 'fifo' else '.flows'}.o"
+        name = "mine" if self.copied else self.aqm
+        return f"lab/{name}{'' if self.scheduler == 'fifo' else '.flows'}.o"
 
 
 FEW = [
@@ -64,11 +73,15 @@ FEW = [
     Case("pie", "random", "drr", ecn=True),
     Case("blue", "tail", "sfq"),
     Case("rem", "front", ecn=True, limit_bytes="15000"),
+    Case("choke", "tail", copied=True),
 ]
+# of qdisc_packets.c
+FLOWS = 12
 
 
 def every_case():
     """Each AQM with each victim, presets of RED with one of them, and each AQM in flow queues."""
+    yield Case("choke", "tail", copied=True)
     for number, aqm in enumerate(sg.aqms()):
         for place, victim in enumerate(VICTIMS):
             kind = (number + place) % 3
@@ -90,8 +103,8 @@ ip neighbour add 10.9.0.2 lladdr 02:00:00:00:00:02 dev out
 """
 # marks are counted and logged where they are decided; none has to arrive anywhere
 EACH = """
-sluiced qdisc install k --aqm '{words}' --rate {rate} --limit {limit} {limit_bytes} --seed {seed} \\
-    --marks-at out --log 4 --object /{object}
+sluiced qdisc install k --aqm '{named}:{words}' --rate {rate} --limit {limit} \\
+    {limit_bytes} --seed {seed} --marks-at out --log 4 --object /{object}
 tc qdisc add dev out root k
 /lab/packets {packets} {seed}
 sleep 1
@@ -108,18 +121,31 @@ def packets_program(folder):
     return program.read_bytes()
 
 
+def copy(case, folder):
+    """Its header under another name, and with another name for the view."""
+    text = (ROOT / "aqm" / f"{case.aqm}.h").read_text()
+    for name, other in ((case.aqm, "mine"), (case.aqm.upper(), "MINE"), (r"\bview\b", "v")):
+        text = re.sub(name, other, text)
+    header = folder / "mine.h"
+    header.write_text(text)
+    files, made = with_header(header, folder, "--log")
+    return {"lab/mine.h": text.encode(), case.object: made, **files}
+
+
 def bring_logs(cases, folder):
     """Leaves a log of each case in a folder, with the words that say what it is of."""
     linux, script = kernel.find(), SCRIPT
     files = {"lab/packets": packets_program(folder)}
     for number, case in enumerate(cases):
         try:
+            files |= copy(case, folder) if case.copied else {}
             files[case.object] = files.get(case.object) or compiled(
                 case.aqm, flow_queues=case.scheduler != "fifo", log=True
             )
         except SluiceError as error:
             pytest.skip(str(error))
         script += EACH.format(
+            named=case.named,
             words=case.words,
             rate=RATE,
             limit=LIMIT,
@@ -128,7 +154,7 @@ def bring_logs(cases, folder):
             packets=PACKETS,
             object=case.object,
         )
-        words = [case.words, RATE, LIMIT, case.limit_bytes]
+        words = [f"{case.aqm}:{case.words}", RATE, LIMIT, case.limit_bytes]
         (folder / f"{number}.link").write_text("".join(f"{word}\n" for word in words))
     programs = ["ip", "tc", sluiced()]
     booted = image.build(linux, script, programs=programs, modules=["dummy"], files=files)
@@ -161,3 +187,14 @@ def test_a_qdisc_asks_its_aqm_what_the_engines_queue_asks(tmp_path):
     for calls, decisions, others in (map(int, each) for each in found):
         assert calls >= decisions >= PACKETS
         assert others > 20
+    check_each_flow_has_a_hash_of_its_own(cases, tmp_path)
+
+
+def check_each_flow_has_a_hash_of_its_own(cases, folder):
+    """Where an AQM that looks at flows is a user's."""
+    copies = [number for number, case in enumerate(cases) if case.copied]
+    for number in copies:
+        with (folder / f"{number}.csv").open() as file:
+            hashes = {row["flow_hash"] for row in csv.DictReader(file) if row["event"] == "arrive"}
+        assert "0" not in hashes
+        assert len(hashes) == FLOWS

@@ -110,7 +110,7 @@ pub fn compile(program: Program, class: &Class, own: Option<&str>) -> Result<Obj
         ("-DWANTS_CANDIDATE", has.candidate),
         (
             "-DWANTS_FLOW",
-            has_flow_queues || looks_at_flows(functions, own),
+            has_flow_queues || own.is_some() || looks_at_flows(&format!("{functions}.h")),
         ),
     ] {
         flags.extend(given.then(|| flag.to_owned()));
@@ -124,13 +124,21 @@ pub fn compile(program: Program, class: &Class, own: Option<&str>) -> Result<Obj
     })
 }
 
-/// Whether an AQM asks of which flow a packet is. To find that out costs more than most AQMs, so a
-/// qdisc does it only where it is asked for.
-fn looks_at_flows(functions: &str, own: Option<&str>) -> bool {
-    let file = format!("{functions}.h");
-    let given = HEADERS.iter().find(|(name, _)| *name == file);
-    own.or(given.map(|(_, text)| *text))
-        .is_some_and(|text| text.contains("view->flow_hash"))
+/// Whether an AQM of ours asks of which flow a packet is. To find that out costs more than most AQMs,
+/// so a qdisc does it only where it is asked for; and for a user's header, which can ask in other
+/// words.
+fn looks_at_flows(header: &str) -> bool {
+    // it defines the view
+    if header == "aqm.h" {
+        return false;
+    }
+    let given = HEADERS.iter().find(|(name, _)| *name == header);
+    given.is_some_and(|(_, text)| {
+        let mut included = text
+            .lines()
+            .filter_map(|line| line.strip_prefix("#include \"")?.strip_suffix('"'));
+        text.contains("flow_hash") || included.any(looks_at_flows)
+    })
 }
 
 /// The compiler for BPF that is taken here, by its name.
@@ -177,4 +185,21 @@ fn run(folder: &Path, flags: &[String], header: &str) -> Result<(), KernelError>
 
 fn missing(error: &io::Error) -> KernelError {
     KernelError::Missing(format!("the compiler for BPF cannot run: {error}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn aqms_that_look_at_flows_are_known_by_their_headers_and_what_those_include() {
+        let looking: Vec<&str> = sluice_aqm::all()
+            .iter()
+            .map(|class| class.base.as_deref().unwrap_or(&class.name))
+            .filter(|functions| looks_at_flows(&format!("{functions}.h")))
+            .collect();
+        assert_eq!(looking, ["choke", "fred", "sred"]);
+        // only by what it includes
+        assert!(looks_at_flows("registry.h"));
+    }
 }
