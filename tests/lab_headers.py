@@ -1,5 +1,5 @@
-"""A user's header in the laboratory, where there is no C compiler: what the one of this machine makes
-of the header is put there, and a script in the compiler's place hands it out."""
+"""A user's header in the laboratory, where there is no C compiler: what the one of this machine
+makes of the header is put there, and a script in the compiler's place hands it out."""
 
 import hashlib
 import os

@@ -46,6 +46,10 @@ FILES = {
     "marks": scenario(ecn="true"),
     # the first marks as packets arrive, the second as they leave
     "marks.pie": scenario(ecn="true", params=f"target = 0.001, {QUICK}"),
+    # of 15,000 that wait at once
+    "marks.red": scenario(
+        ecn="true", limit=20000, aqm="red", params="max_th = 20000, max_p = 0.5, w = 0.02"
+    ),
     "marks.codel": scenario(ecn="true", aqm="codel", params="ce_threshold = 0.001"),
 }
 
@@ -125,14 +129,18 @@ left >/out/reload.left
 tc -n router qdisc show dev out >/out/reload.after
 
 # marks
-for aqm in pie codel; do
-    scenario marks.$aqm
-    start marks.$aqm --object /lab/$aqm.o --marks-at server/far
-    received >/out/marks.$aqm.before
-    load 10 200 2 >/out/marks.$aqm.load
+marks() {
+    scenario marks.$1
+    start marks.$1 --object /lab/$1.o --marks-at server/far
+    received >/out/marks.$1.before
+    load $2 2 >/out/marks.$1.load
+    until tc -n router -s qdisc show dev out | grep -q 'backlog 0b 0p'; do sleep 0.05; done
     end TERM
-    received >/out/marks.$aqm.received
-done
+    received >/out/marks.$1.received
+}
+marks pie '10 200'
+marks codel '10 200'
+marks red '25 800'
 left >/out/marks.left
 
 # killed: traffic goes on, and what is left is told, twice
@@ -173,7 +181,7 @@ left >/out/refused.left
 def boot(folder):
     linux = kernel.find()
     try:
-        files = {f"lab/{aqm}.o": compiled(aqm) for aqm in ("pie", "codel")}
+        files = {f"lab/{aqm}.o": compiled(aqm) for aqm in ("pie", "codel", "red")}
     except SluiceError as error:
         pytest.skip(str(error))
     files |= {f"lab/{name}": text for name, text in FILES.items()}
@@ -297,6 +305,8 @@ def test_a_daemon_whose_back_end_is_the_kernel(tmp_path):
     check_what_is_told_is_what_tc_shows(files)
     check_each_mark_arrives(files, "pie")
     check_each_mark_arrives(files, "codel")
+    check_each_mark_arrives(files, "red")
+    assert numbers(files, "marks.red")["queue_max"] > 12_000
     check_after_a_kill_traffic_goes_on_and_what_is_left_is_told(files)
     check_nothing_is_left(files)
     check_what_cannot_be_is_told(files)

@@ -42,6 +42,16 @@ static INLINE u32 has_room(struct Qdisc *sch, const struct instance *instance, u
 	       (u64)sch->qstats.backlog + bytes <= instance->wish.settings.limit_bytes;
 }
 
+/* Counts a verdict. As with Linux's RED, tc tells of marks as overlimits. */
+static INLINE void count_verdict(struct Qdisc *sch, struct instance *instance,
+				 enum aqm_verdict verdict)
+{
+	if (verdict < AQM_VERDICTS)
+		instance->counts.verdicts[verdict]++;
+	if (verdict == AQM_MARK)
+		sch->qstats.overlimits++;
+}
+
 /* The verdict on a packet that arrives, and the index of the candidate that it was judged with. */
 static INLINE enum aqm_verdict judge_arrival(struct Qdisc *sch, struct instance *instance,
 					     struct lane *lane, u32 number, u32 can_mark,
@@ -67,8 +77,7 @@ static INLINE enum aqm_verdict judge_arrival(struct Qdisc *sch, struct instance 
 #endif
 	verdict = aqm_settle(OF(_arrive)(&lane->state.own, &instance->wish.config.own, &view),
 			     &view);
-	if (verdict < AQM_VERDICTS)
-		instance->counts.verdicts[verdict]++;
+	count_verdict(sch, instance, verdict);
 	log(HAPPENED_ARRIVE, number, arrived->packet, *candidate, verdict, &view);
 	return verdict;
 }
@@ -164,8 +173,7 @@ SECTION("struct_ops/enqueue") int enqueue(u64 *context)
 	verdict = judge_arrival(sch, instance, lane, number, can_mark, &arrived, &candidate);
 	why = verdict;
 	give_number(instance, skb);
-	if (verdict == AQM_MARK)
-		note_mark(sch, instance, arrived.packet);
+	arrived.is_marked = verdict == AQM_MARK;
 	if (is_drop(verdict) && !make_room(sch, instance, number, now_ns, arrived.bytes, verdict,
 					   candidate, to_free))
 		goto drop;
@@ -220,8 +228,8 @@ static INLINE enum aqm_verdict judge(struct Qdisc *sch, struct instance *instanc
 	view.sojourn_ns = now_ns - waited->since_ns;
 	verdict = aqm_mark_instead(
 		OF(_depart)(&lane->state.own, &instance->wish.config.own, &view), &view);
-	if (verdict != AQM_ADMIT && verdict < AQM_VERDICTS)
-		instance->counts.verdicts[verdict]++;
+	if (verdict != AQM_ADMIT)
+		count_verdict(sch, instance, verdict);
 	log(HAPPENED_DEPART, number, waited->packet, 0, verdict, &view);
 	return verdict;
 #else
@@ -255,8 +263,8 @@ static INLINE struct sk_buff *leave(struct Qdisc *sch, struct instance *instance
 		bpf_kfree_skb(skb);
 		return 0;
 	}
-	if (verdict == AQM_MARK)
-		note_mark(sch, instance, waited.packet);
+	if (waited.is_marked || verdict == AQM_MARK)
+		mark(instance, waited.packet);
 	ready_ns = occupy(instance, now_ns, waited.since_ns, waited.bytes);
 	sent(instance, number, lane, waited.bytes);
 	log_time(HAPPENED_SEND, number, waited.packet, 0, 0, now_ns, instance->free_ns);

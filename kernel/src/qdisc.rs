@@ -16,7 +16,8 @@ use crate::{
     at_work::TIMES,
     compile::{Object, Program},
     counts::Instance,
-    logged, marks,
+    logged,
+    marks::{self, MARKS},
     refusal::{load, lost},
 };
 
@@ -141,6 +142,7 @@ impl Kind {
                 }
                 Some("times") => map.set_max_entries(told * TIMES as u32)?,
                 Some("lengths") if fixed.tells => map.set_max_entries(told * fixed.places())?,
+                Some("to_mark") if !fixed.marks_at.is_empty() => map.set_max_entries(MARKS)?,
                 Some(".rodata.fixed") => map.set_initial_value(&fixed.bytes())?,
                 Some("qdisc") => {
                     let value = map.initial_value_mut().expect("a struct has a value");

@@ -26,7 +26,7 @@ struct waiting {
 	u32 bytes;
 	u32 flow_hash;
 	u32 packet;		/* its number: how many had arrived; for marks and the log */
-	u32 unused;
+	u32 is_marked;
 };
 
 /* A place where a packet waits. */
