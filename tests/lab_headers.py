@@ -8,10 +8,10 @@ import subprocess
 
 from sluicegate.lab.bottleneck import sluiced
 
-# as long as it finds a header of the text that was compiled here
-STAND_IN = """#!/programs/sh
+# it stands where a compiler does, which a daemon may still call when it may open little else
+STAND_IN = """#!/bin/sh
 for header in *.h; do
-    made=/lab/cc/$(sha256sum <$header | cut -d' ' -f1)
+    made=/usr/share/cc/$(sha256sum <$header | cut -d' ' -f1)
     if [ -d $made ]; then exec cp $made/* .; fi
 done
 echo 'this text was not compiled before the laboratory booted' >&2
@@ -28,9 +28,9 @@ done
 def with_header(path, folder, *words):
     """What the laboratory needs for a header: the stand-in, and what was made of this text. With it
     the object of its qdisc; `words` are more for `sluiced qdisc compile`."""
-    kept, recorder, made = folder / f"{path.stem}.kept", folder / "bin" / "cc", folder / "made.o"
-    kept.mkdir()
-    recorder.parent.mkdir(exist_ok=True)
+    kept, recorder, made = folder / "kept", folder / "bin" / "cc", folder / "made.o"
+    kept.mkdir(parents=True)
+    recorder.parent.mkdir()
     recorder.write_text(RECORDER.format(compiler=shutil.which("cc"), kept=kept))
     recorder.chmod(0o755)
     done = subprocess.run(
@@ -42,5 +42,5 @@ def with_header(path, folder, *words):
     )
     assert done.returncode == 0, done.stderr
     text = hashlib.sha256(path.read_bytes()).hexdigest()
-    files = {f"lab/cc/{text}/{each.name}": each.read_bytes() for each in kept.iterdir()}
-    return {"programs/cc": STAND_IN.encode(), **files}, made.read_bytes()
+    files = {f"usr/share/cc/{text}/{each.name}": each.read_bytes() for each in kept.iterdir()}
+    return {"bin/cc": STAND_IN.encode(), **files}, made.read_bytes()

@@ -115,8 +115,7 @@ fn whole(link: &LinkSettings) -> u64 {
 /// What a link's queues take without packets: each has an AQM, and a list that grows as long as the
 /// limit once and stays so.
 fn queues(link: &LinkSettings) -> u64 {
-    let aqm = link.discipline.configured();
-    let state = aqm.map_or(0, |aqm| aqm.start().state().len() as u64);
+    let state = link.aqm.start().state().len() as u64;
     let (queues, lists) = match link.discipline.scheduler {
         Scheduler::Fifo(_) => (1, 0),
         Scheduler::Sfq(Sfq { queues, .. })

@@ -233,7 +233,7 @@ fn compare(name: &str, lines: &[Line], settings: &Settings) -> Compared {
     let mut engine = Engine::new(settings, begin_ns);
     let discipline = &settings.forward.discipline;
     let victim: Victim = discipline.victim(&settings.forward.buffer).into();
-    let aqm = discipline.configured().unwrap().start();
+    let aqm = settings.forward.aqm.start();
     let is_start = |line: &Line| matches!(line.event.as_str(), "arrive" | "ask" | "salt");
     let mut calls: HashMap<usize, Vec<(&str, &Line)>> = HashMap::new();
     let (mut lost, mut found) = (Vec::new(), Compared::default());

@@ -6,17 +6,15 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use libbpf_rs::{
-    MapCore, MapFlags, MapHandle, Object as Loaded, ObjectBuilder, OpenMap, OpenObject, set_print,
-};
+use libbpf_rs::{MapCore, MapFlags, MapHandle, Object as Loaded, OpenObject};
 use sluice_aqm::Configured;
 
 use crate::{
     AtWork, Counts, Fixed, Happened, KernelError, Settings,
     at_work::TIMES,
-    compile::{Object, Program},
+    compile::Object,
     counts::Instance,
-    logged,
+    logged, made_of,
     marks::{self, MARKS},
     refusal::{load, lost},
 };
@@ -82,10 +80,10 @@ impl Kind {
                 self.name()
             )));
         }
+        let made_of = made_of::check(object, aqm.class())?;
         check_kernel()?;
-        check_object(object, aqm)?;
         let loaded = load(object, |open| self.make_ready(open, fixed))?;
-        let mut at_work = AtWork::new(loaded, fixed);
+        let mut at_work = AtWork::new(loaded, object.program, made_of, fixed);
         at_work.set(aqm, settings)?;
         if let Err(error) = self.attach(&mut at_work.loaded, fixed) {
             // the half of it; that there may be nothing is no second error
@@ -238,31 +236,4 @@ pub fn check_kernel() -> Result<(), KernelError> {
          CONFIG_DEBUG_INFO_BTF"
             .into(),
     ))
-}
-
-/// Whether an object is one of the AQM: of another one, the config would be read wrongly.
-fn check_object(object: &Object, aqm: &Configured) -> Result<(), KernelError> {
-    let base = aqm.class().base.as_ref().unwrap_or(&aqm.class().name);
-    let mut functions = base.clone();
-    if let Program::Qdisc { flow_queues, log } = object.program {
-        functions += if flow_queues { " with flow queues" } else { "" };
-        functions += if log { " with a log" } else { "" };
-    }
-    let refuse = |what: &str| {
-        Err(KernelError::Missing(format!(
-            "the object is {what}, not {functions} compiled as a qdisc"
-        )))
-    };
-    set_print(None);
-    let Ok(open) = ObjectBuilder::default().open_memory(&object.bytes) else {
-        return refuse("no object");
-    };
-    let names = open.maps().find(|map| map.name() == ".rodata.aqm");
-    let bytes = names.as_ref().and_then(OpenMap::initial_value);
-    let name = bytes.and_then(|bytes| bytes.split(|byte| *byte == 0).next());
-    match name {
-        Some(name) if name == functions.as_bytes() => Ok(()),
-        Some(name) => refuse(&String::from_utf8_lossy(name)),
-        None => refuse("something else"),
-    }
 }

@@ -109,10 +109,9 @@ impl InKernel {
 
     /// Lets all go that waits, at once, as far as the interface takes it.
     fn empty(&mut self) -> Result<(), KernelError> {
-        let (aqm, mut settings) = words(&self.settings, process::id())
-            .map_err(|failure| KernelError::Missing(failure.0))?;
+        let mut settings = words(&self.settings, process::id());
         settings.rate_bps = AT_ONCE_BPS;
-        self.at_work.set(&aqm, &settings)?;
+        self.at_work.set(&self.settings.forward.aqm, &settings)?;
         let begin = Instant::now();
         loop {
             let standing = self.at_work.standing(0)?;
@@ -258,12 +257,11 @@ impl DataPlane for InKernel {
                     .into(),
             ));
         }
-        let done = words(settings, process::id()).and_then(|(aqm, words)| {
-            self.at_work.set(&aqm, &words)?;
+        let done = self.at_work.set(&new.aqm, &words(settings, process::id()));
+        if done.is_ok() {
             self.settings = settings.clone();
-            Ok(())
-        });
-        Ok(done.map_err(|failure| failure.0))
+        }
+        Ok(done.map_err(|error| error.to_string()))
     }
 
     fn end(&mut self, _now_ns: u64) -> io::Result<()> {
