@@ -10,6 +10,7 @@ import os
 import re
 import subprocess
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -96,22 +97,50 @@ SCRIPT = """
 set -e
 modprobe dummy
 echo 1 >/proc/sys/net/ipv6/conf/default/disable_ipv6
-ip link add out type dummy
-ip link set out up
-ip address add 10.9.0.1/24 dev out
-ip neighbour add 10.9.0.2 lladdr 02:00:00:00:00:02 dev out
+for number in 0 1 2; do
+    ip link add out$number type dummy
+    ip link set out$number up
+    ip address add 10.9.$number.1/24 dev out$number
+    ip neighbour add 10.9.$number.2 lladdr 02:00:00:00:00:02 dev out$number
+done
 """
 # marks are counted and logged where they are decided; none has to arrive anywhere
 EACH = """
 sluiced qdisc install k --aqm '{named}:{words}' --rate {rate} --limit {limit} \\
-    {limit_bytes} --seed {seed} --marks-at out --log 4 --object /{object}
-tc qdisc add dev out root k
-/lab/packets {packets} {seed}
+    {limit_bytes} --seed {seed} --marks-at out0 --log 4 --object /{object}
+tc qdisc add dev out0 root k
+/lab/packets {packets} {seed} 10.9.0.2
 sleep 1
 sluiced qdisc log k >/out/{seed}.csv
-tc qdisc del dev out root
+tc qdisc del dev out0 root
 sluiced qdisc remove k
 """
+# one object as two kinds of unlike parameters, one of them before two links; all at work at once
+TOGETHER = """
+sluiced qdisc install k --aqm '{words}' --rate 20e6 --limit 40 --log 4 --object /{object}
+sluiced qdisc install l --aqm '{others}' --rate 8e6 --limit 60 --log 4 --object /{object}
+tc qdisc add dev out0 root k
+tc qdisc add dev out1 root k
+tc qdisc add dev out2 root l
+/lab/packets {packets} 1 10.9.0.2 &
+first=$!
+/lab/packets {packets} 2 10.9.1.2 &
+second=$!
+/lab/packets {packets} 3 10.9.2.2
+wait $first $second
+sleep 1
+for kind in k l; do sluiced qdisc log $kind >/out/{name}.$kind.csv; done
+for number in 0 1 2; do tc qdisc del dev out$number root; done
+sluiced qdisc remove k
+sluiced qdisc remove l
+"""
+# the first kind's, and the parameters of the second
+PAIRS = [
+    (Case("red", "tail"), "min_th=5,max_th=40,max_p=0.1,w=0.05"),
+    (Case("codel", "tail"), "target=0.003,interval=0.03"),
+    (Case("pie", "tail"), "target=0.004,t_update=0.003,max_burst=0,alpha=0.5,beta=1"),
+    (Case("red", "tail", "fq"), "min_th=5,max_th=40,max_p=0.1,w=0.05"),
+]
 
 
 def packets_program(folder):
@@ -156,6 +185,16 @@ def bring_logs(cases, folder):
         )
         words = [f"{case.aqm}:{case.words}", RATE, LIMIT, case.limit_bytes]
         (folder / f"{number}.link").write_text("".join(f"{word}\n" for word in words))
+    for case, params in PAIRS:
+        name, words = f"{case.aqm}.{case.scheduler}", f"{case.aqm}:{case.words}"
+        files[case.object] = compiled(case.aqm, flow_queues=case.scheduler != "fifo", log=True)
+        others = words.replace(BUSY[case.aqm], params)
+        script += TOGETHER.format(
+            words=words, others=others, name=name, packets=PACKETS, object=case.object
+        )
+        for kind, link in (("k", (words, "20e6", "40")), ("l", (others, "8e6", "60"))):
+            lines = "".join(f"{word}\n" for word in (*link, ""))
+            (folder / f"{name}.{kind}.link").write_text(lines)
     programs = ["ip", "tc", sluiced()]
     booted = image.build(linux, script, programs=programs, modules=["dummy"], files=files)
     result = machine.run(linux, booted, patience_s=7200)
@@ -183,18 +222,30 @@ def test_a_qdisc_asks_its_aqm_what_the_engines_queue_asks(tmp_path):
     found = re.findall(
         r"(\d+) calls alike, (\d+) of them decisions, (\d+) no admission", done.stdout
     )
-    assert len(found) == len(cases)
+    assert len(found) == len(cases) + 3 * len(PAIRS)
     for calls, decisions, others in (map(int, each) for each in found):
         assert calls >= decisions >= PACKETS
         assert others > 20
     check_each_flow_has_a_hash_of_its_own(cases, tmp_path)
+    check_links_were_at_work_at_once(tmp_path)
+
+
+def rows(path):
+    with path.open() as file:
+        return list(csv.DictReader(file))
+
+
+def check_links_were_at_work_at_once(folder):
+    for case, _ in PAIRS:
+        links = [row["link"] for row in rows(folder / f"{case.aqm}.{case.scheduler}.k.csv")]
+        assert sum(one != other for one, other in pairwise(links)) > 100
 
 
 def check_each_flow_has_a_hash_of_its_own(cases, folder):
     """Where an AQM that looks at flows is a user's."""
     copies = [number for number, case in enumerate(cases) if case.copied]
     for number in copies:
-        with (folder / f"{number}.csv").open() as file:
-            hashes = {row["flow_hash"] for row in csv.DictReader(file) if row["event"] == "arrive"}
+        arrivals = (row for row in rows(folder / f"{number}.csv") if row["event"] == "arrive")
+        hashes = {row["flow_hash"] for row in arrivals}
         assert "0" not in hashes
         assert len(hashes) == FLOWS
