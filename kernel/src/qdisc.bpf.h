@@ -18,7 +18,7 @@
 #define KERNEL_FUNCTION extern __attribute__((section(".ksyms")))
 
 #define MAP_TYPE_ARRAY 2
-#define MAP_TYPE_LRU_HASH 10
+#define MAP_TYPE_LRU_HASH 9
 #define MAP_TYPE_RINGBUF 27
 #define NET_XMIT_SUCCESS 0
 #define NET_XMIT_DROP 1
