@@ -78,7 +78,7 @@ pub fn run(options: &RunOptions) -> Result<(), Failure> {
             options,
             settings,
             router,
-            &Needs::of(&[], memory::bound_over_tun),
+            &Needs::of(&[], &memory::bound_over_tun),
         );
     };
     let nfqueue = over_nfqueue(options, &settings, fail)?;
@@ -87,7 +87,7 @@ pub fn run(options: &RunOptions) -> Result<(), Failure> {
         Fail::Closed => Fate::Drop,
     };
     let router = Router::new(nfqueue, &settings, at_end).map_err(gone)?;
-    let needs = Needs::of(&[privileges::DECIDE], memory::bound);
+    let needs = Needs::of(&[privileges::DECIDE], &memory::bound);
     route(options, settings, router, &needs)
 }
 
@@ -147,11 +147,11 @@ pub(crate) struct Needs<'a> {
     /// A folder to write to.
     pub folder: Option<&'a Path>,
     /// Memory, in words.
-    pub memory: fn(&Settings) -> String,
+    pub memory: &'a dyn Fn(&Settings) -> String,
 }
 
 impl<'a> Needs<'a> {
-    fn of(capabilities: &'a [Capability], memory: fn(&Settings) -> String) -> Self {
+    fn of(capabilities: &'a [Capability], memory: &'a dyn Fn(&Settings) -> String) -> Self {
         Self {
             capabilities,
             folder: None,
@@ -221,7 +221,7 @@ struct Daemon<'a, P> {
     /// Settings that are being read.
     reload: Option<Receiver<Result<Settings, String>>>,
     /// The most that it takes under some settings, in words.
-    memory: fn(&Settings) -> String,
+    memory: &'a dyn Fn(&Settings) -> String,
     telemetry: Telemetry,
     next_record_ns: u64,
     /// When it last looked whether to wait, and how long it has slept and not yet spun.

@@ -13,6 +13,7 @@ mod judge;
 mod logged;
 mod made_of;
 mod marks;
+mod memory;
 mod qdisc;
 mod refusal;
 mod settings;

@@ -1,13 +1,14 @@
 //! What an object is made of, as it tells itself: `made_of` of `instance.bpf.h`. With another AQM, or
 //! another text of it, a config would be read wrongly.
 
-use libbpf_rs::{ObjectBuilder, OpenMap, set_print};
+use libbpf_rs::OpenMap;
 use sha2::{Digest, Sha256};
 use sluice_aqm::Class;
 
 use crate::{
     KernelError,
     compile::{Object, Program, files, functions},
+    refusal::open,
 };
 
 /// Bytes of its name, with zeros behind it.
@@ -46,8 +47,7 @@ impl MadeOf {
 
     /// What an object says that it is made of; `None` if it is no qdisc of ours.
     fn read(object: &Object) -> Result<Option<Self>, libbpf_rs::Error> {
-        set_print(None);
-        let open = ObjectBuilder::default().open_memory(&object.bytes)?;
+        let open = open(object, |_| Ok(()))?;
         let told = open.maps().find(|map| map.name() == ".rodata.aqm");
         let told = told.as_ref().and_then(OpenMap::initial_value);
         Ok(told

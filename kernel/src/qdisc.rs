@@ -16,7 +16,8 @@ use crate::{
     counts::Instance,
     logged, made_of,
     marks::{self, MARKS},
-    refusal::{load, lost},
+    memory,
+    refusal::{load, lost, open},
 };
 
 /// Where kinds are kept in the file system of BPF: they stay when their loader ends.
@@ -60,6 +61,21 @@ impl Kind {
     pub fn name(&self) -> &str {
         let name = self.folder.file_name().and_then(OsStr::to_str);
         name.expect("checked when it was given")
+    }
+
+    /// Bytes of the maps that [`Kind::install`] will have the kernel keep.
+    ///
+    /// # Errors
+    /// If the object is none, or not one of the AQM.
+    pub fn maps_bytes(
+        &self,
+        object: &Object,
+        aqm: &Configured,
+        fixed: &Fixed,
+    ) -> Result<u64, KernelError> {
+        made_of::check(object, aqm.class())?;
+        let open = open(object, |open| self.make_ready(open, fixed)).map_err(lost)?;
+        Ok(memory::maps_bytes(&open))
     }
 
     /// Gives an AQM to the kernel, which has it as this kind from then on, until [`Kind::remove`]:

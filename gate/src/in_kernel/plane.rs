@@ -45,11 +45,12 @@ pub fn run(options: &RunOptions) -> Result<(), Failure> {
     let kind = Kind::named(&options.kernel.kind)?;
     check::refuse_what_is_left(&kind, &device)?;
     let ready = Ready::new(&settings, &options.kernel.object, process::id(), None)?;
+    let maps_bytes = kind.maps_bytes(&ready.object, &ready.aqm, &ready.fixed)?;
     let plane = InKernel::start(kind, device, &settings, &ready)?;
     let needs = Needs {
         capabilities: &[privileges::DECIDE, Capability::CAP_BPF],
         folder: Some(Path::new(KINDS)),
-        memory: memory::bound_in_kernel,
+        memory: &|settings| memory::bound_in_kernel(settings, maps_bytes),
     };
     route(options, settings, plane, &needs)
 }
