@@ -55,7 +55,7 @@ def verify():
             files[f"lab/{aqm}.{scheduler}"] = compiled(aqm, flow_queues=scheduler == "fq")
             script += (
                 f"sluiced qdisc install {scheduler}{number} --aqm {aqm}:scheduler={scheduler} "
-                f"--rate 10e6 --limit 100 --object /lab/{aqm}.{scheduler}\n"
+                f"--rate 10e6 --limit 100 --object /lab/{aqm}.{scheduler} | grep verifier\n"
             )
     linux = lab()
     booted = image.build(linux, script, programs=[sluiced()], files=files)

@@ -1,8 +1,8 @@
 /*
- * Datagrams of many flows and sizes to 10.9.0.2, some of them ECN-capable, in bursts with silence
+ * Datagrams of many flows and sizes to an address, some of them ECN-capable, in bursts with silence
  * between them, the same for the same seed.
  *
- *     qdisc_packets PACKETS SEED
+ *     qdisc_packets PACKETS SEED ADDRESS
  */
 #include <arpa/inet.h>
 #include <stdint.h>
@@ -28,17 +28,18 @@ static uint64_t draw(uint64_t below)
 
 int main(int argc, char **argv)
 {
-	long packets = argc == 3 ? atol(argv[1]) : 0;
+	long packets = argc == 4 ? atol(argv[1]) : 0;
 	int sockets[FLOWS], room = 1 << 26;
 	static char packet[LARGEST];
 
-	state = argc == 3 ? strtoull(argv[2], 0, 10) : 0;
+	state = argc == 4 ? strtoull(argv[2], 0, 10) : 0;
 	for (int flow = 0; flow < FLOWS; flow++) {
 		struct sockaddr_in to = { .sin_family = AF_INET, .sin_port = htons(1000 + flow) };
 		int ecn = flow % 3 ? 0 : 2;
 
 		sockets[flow] = socket(AF_INET, SOCK_DGRAM, 0);
-		inet_pton(AF_INET, "10.9.0.2", &to.sin_addr);
+		if (argc != 4 || inet_pton(AF_INET, argv[3], &to.sin_addr) != 1)
+			return 1;
 		setsockopt(sockets[flow], SOL_SOCKET, SO_SNDBUFFORCE, &room, sizeof(room));
 		setsockopt(sockets[flow], IPPROTO_IP, IP_TOS, &ecn, sizeof(ecn));
 		if (connect(sockets[flow], (void *)&to, sizeof(to)))

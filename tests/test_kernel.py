@@ -78,6 +78,23 @@ def test_what_the_verifier_refuses_is_told_with_its_line(tmp_path, state, lines,
     assert re.search(f"{said}.*{reason}.* @ step.h:{number}$", done.stderr, re.MULTILINE)
 
 
+def test_an_object_of_another_text_is_refused(tmp_path):
+    """Its config may be another: read as if it were the same, it would mean something else."""
+    header, made = tmp_path / "step.h", tmp_path / "step.o"
+
+    def qdisc(*words):
+        sluiced = [ROOT / ".venv" / "bin" / "sluiced", "qdisc", *words]
+        return subprocess.run(sluiced, capture_output=True, text=True, check=False).stderr
+
+    link = ("--aqm", header, "--rate", "1e6", "--object", made)
+    header.write_text(STEP)
+    assert qdisc("compile", header, made) == ""
+    assert "another text" not in qdisc("install", "longer_than_it_may_be", *link)
+    assert "another text" not in (here := qdisc("install", "step", *link)), here
+    header.write_text(STEP + "/* changed */\n")
+    assert "the object is step of another text" in qdisc("install", "step", *link)
+
+
 def test_what_is_no_aqm_is_told(tmp_path):
     done = check("nope", tmp_path)
     assert "nope" in done.stderr

@@ -178,6 +178,13 @@ ip neighbour add 10.9.0.2 lladdr 02:00:00:00:00:02 dev many9
 /lab/load 200 1 >/dev/null
 sluiced qdisc show many >/out/many
 
+# the memory for eight interfaces
+bpftool -j map list >/out/maps.before
+sluiced qdisc install large --aqm drop_tail --rate 1e5 --limit 10000 --object /lab/drop_tail.o \
+    >/out/large
+bpftool -j map list >/out/maps.after
+sluiced qdisc remove large
+
 head -c 16 /dev/urandom >/out/random
 cat /proc/uptime
 echo to stderr >&2
@@ -277,6 +284,23 @@ def check_each_interface_has_a_queue_of_its_own(result):
     assert sum(each["verdicts"]["DROP_OVERFLOW"] > 0 for each in counts) == 1
 
 
+def check_the_memory_that_is_told_first_is_what_all_interfaces_take(result):
+    first, second = result.files["large"].decode().splitlines()
+    words = (
+        r"memory: at most (\d+) MB in the kernel for 80000 packets \(of 1500 bytes each\), before "
+        r"8 interfaces"
+    )
+    told = 1e6 * int(re.fullmatch(words, first)[1])
+    assert second.startswith("large: drop_tail; the kernel's verifier looked at")
+    before, after = (
+        sum(int(each["bytes_memlock"]) for each in json.loads(result.files[f"maps.{when}"]))
+        for when in ("before", "after")
+    )
+    # what a packet of 1500 bytes takes (truesize)
+    taken = after - before + 80_000 * 2304
+    assert taken < told < taken + 3e6
+
+
 def check_what_cannot_be_is_told(result):
     told = result.files["refused"].decode()
     for line in (
@@ -305,4 +329,5 @@ def test_qdiscs_in_the_laboratory(tmp_path):
     check_nothing_is_left_of_a_kind_that_was_removed(first)
     check_a_kind_that_is_taken_away_goes_on_where_it_stands(first)
     check_each_interface_has_a_queue_of_its_own(first)
+    check_the_memory_that_is_told_first_is_what_all_interfaces_take(first)
     check_what_cannot_be_is_told(first)

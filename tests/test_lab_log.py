@@ -5,13 +5,16 @@ arrivals and the same random words, and do what it does: `gate/tests/kernel_log.
 hour); without it a few of them are.
 """
 
+import csv
 import os
 import re
 import subprocess
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 
 from kernel_needs import needs_qdiscs
+from lab_headers import with_header
 from test_lab import c_program
 
 import sluicegate as sg
@@ -45,16 +48,23 @@ class Case:
     scheduler: str = "fifo"
     ecn: bool = False
     limit_bytes: str = ""
+    # as a user's header, which calls all by other names
+    copied: bool = False
 
     @property
     def words(self):
         params = [BUSY[self.aqm]] if self.aqm in BUSY else []
         queue = [f"victim={self.victim}", f"scheduler={self.scheduler}"] + ["ecn=true"] * self.ecn
-        return f"{self.aqm}:{','.join(params + queue)}"
+        return ",".join(params + queue)
+
+    @property
+    def named(self):
+        return "/lab/mine.h" if self.copied else self.aqm
 
     @property
     def object(self):
-        return f"lab/{self.aqm}{'' if self.scheduler == 'fifo' else '.flows'}.o"
+        name = "mine" if self.copied else self.aqm
+        return f"lab/{name}{'' if self.scheduler == 'fifo' else '.flows'}.o"
 
 
 FEW = [
@@ -63,11 +73,15 @@ FEW = [
     Case("pie", "random", "drr", ecn=True),
     Case("blue", "tail", "sfq"),
     Case("rem", "front", ecn=True, limit_bytes="15000"),
+    Case("choke", "tail", copied=True),
 ]
+# of qdisc_packets.c
+FLOWS = 12
 
 
 def every_case():
     """Each AQM with each victim, presets of RED with one of them, and each AQM in flow queues."""
+    yield Case("choke", "tail", copied=True)
     for number, aqm in enumerate(sg.aqms()):
         for place, victim in enumerate(VICTIMS):
             kind = (number + place) % 3
@@ -82,22 +96,61 @@ SCRIPT = """
 set -e
 modprobe dummy
 echo 1 >/proc/sys/net/ipv6/conf/default/disable_ipv6
-ip link add out type dummy
-ip link set out up
-ip address add 10.9.0.1/24 dev out
-ip neighbour add 10.9.0.2 lladdr 02:00:00:00:00:02 dev out
+for number in 0 1 2; do
+    ip link add out$number type dummy
+    ip link set out$number up
+    ip address add 10.9.$number.1/24 dev out$number
+    ip neighbour add 10.9.$number.2 lladdr 02:00:00:00:00:02 dev out$number
+done
 """
 # marks are counted and logged where they are decided; none has to arrive anywhere
 EACH = """
-sluiced qdisc install k --aqm '{words}' --rate {rate} --limit {limit} {limit_bytes} --seed {seed} \\
-    --marks-at out --log 4 --object /{object}
-tc qdisc add dev out root k
-/lab/packets {packets} {seed}
+sluiced qdisc install k --aqm '{named}:{words}' --rate {rate} --limit {limit} \\
+    {limit_bytes} --seed {seed} --marks-at out0 --log 4 --object /{object}
+tc qdisc add dev out0 root k
+/lab/packets {packets} {seed} 10.9.0.2
 sleep 1
 sluiced qdisc log k >/out/{seed}.csv
-tc qdisc del dev out root
+tc qdisc del dev out0 root
 sluiced qdisc remove k
 """
+# one object as two kinds of unlike parameters, one of them before two links; all at work at once
+TOGETHER = """
+sluiced qdisc install k --aqm '{words}' --rate 20e6 --limit 40 --log 4 --object /{object}
+sluiced qdisc install l --aqm '{others}' --rate 8e6 --limit 60 --log 4 --object /{object}
+tc qdisc add dev out0 root k
+tc qdisc add dev out1 root k
+tc qdisc add dev out2 root l
+/lab/packets {packets} 1 10.9.0.2 &
+first=$!
+/lab/packets {packets} 2 10.9.1.2 &
+second=$!
+/lab/packets {packets} 3 10.9.2.2
+wait $first $second
+sleep 1
+for kind in k l; do sluiced qdisc log $kind >/out/{name}.$kind.csv; done
+for number in 0 1 2; do tc qdisc del dev out$number root; done
+sluiced qdisc remove k
+sluiced qdisc remove l
+"""
+# the first kind's, and the parameters of the second
+PAIRS = [
+    (Case("red", "tail"), "min_th=5,max_th=40,max_p=0.1,w=0.05"),
+    (Case("codel", "tail"), "target=0.003,interval=0.03"),
+    (Case("pie", "tail"), "target=0.004,t_update=0.003,max_burst=0,alpha=0.5,beta=1"),
+    (Case("red", "tail", "fq"), "min_th=5,max_th=40,max_p=0.1,w=0.05"),
+]
+
+
+def copy(case, folder):
+    """Its header under another name, and with another name for the view."""
+    text = (ROOT / "aqm" / f"{case.aqm}.h").read_text()
+    for name, other in ((case.aqm, "mine"), (case.aqm.upper(), "MINE"), (r"\bview\b", "v")):
+        text = re.sub(name, other, text)
+    header = folder / "mine.h"
+    header.write_text(text)
+    files, made = with_header(header, folder, "--log")
+    return {"lab/mine.h": text.encode(), case.object: made, **files}
 
 
 def bring_logs(cases, folder):
@@ -105,10 +158,12 @@ def bring_logs(cases, folder):
     linux, script = kernel.find(), SCRIPT
     files = {"lab/packets": c_program(folder, "tests/qdisc_packets.c")}
     for number, case in enumerate(cases):
+        files |= copy(case, folder) if case.copied else {}
         files[case.object] = files.get(case.object) or compiled(
             case.aqm, flow_queues=case.scheduler != "fifo", log=True
         )
         script += EACH.format(
+            named=case.named,
             words=case.words,
             rate=RATE,
             limit=LIMIT,
@@ -117,8 +172,18 @@ def bring_logs(cases, folder):
             packets=PACKETS,
             object=case.object,
         )
-        words = [case.words, RATE, LIMIT, case.limit_bytes]
+        words = [f"{case.aqm}:{case.words}", RATE, LIMIT, case.limit_bytes]
         (folder / f"{number}.link").write_text("".join(f"{word}\n" for word in words))
+    for case, params in PAIRS:
+        name, words = f"{case.aqm}.{case.scheduler}", f"{case.aqm}:{case.words}"
+        files[case.object] = compiled(case.aqm, flow_queues=case.scheduler != "fifo", log=True)
+        others = words.replace(BUSY[case.aqm], params)
+        script += TOGETHER.format(
+            words=words, others=others, name=name, packets=PACKETS, object=case.object
+        )
+        for kind, link in (("k", (words, "20e6", "40")), ("l", (others, "8e6", "60"))):
+            lines = "".join(f"{word}\n" for word in (*link, ""))
+            (folder / f"{name}.{kind}.link").write_text(lines)
     programs = ["ip", "tc", sluiced()]
     booted = image.build(linux, script, programs=programs, modules=["dummy"], files=files)
     result = machine.run(linux, booted, patience_s=7200)
@@ -146,7 +211,30 @@ def test_a_qdisc_asks_its_aqm_what_the_engines_queue_asks(tmp_path):
     found = re.findall(
         r"(\d+) calls alike, (\d+) of them decisions, (\d+) no admission", done.stdout
     )
-    assert len(found) == len(cases)
+    assert len(found) == len(cases) + 3 * len(PAIRS)
     for calls, decisions, others in (map(int, each) for each in found):
         assert calls >= decisions >= PACKETS
         assert others > 20
+    check_each_flow_has_a_hash_of_its_own(cases, tmp_path)
+    check_links_were_at_work_at_once(tmp_path)
+
+
+def rows(path):
+    with path.open() as file:
+        return list(csv.DictReader(file))
+
+
+def check_links_were_at_work_at_once(folder):
+    for case, _ in PAIRS:
+        links = [row["link"] for row in rows(folder / f"{case.aqm}.{case.scheduler}.k.csv")]
+        assert sum(one != other for one, other in pairwise(links)) > 100
+
+
+def check_each_flow_has_a_hash_of_its_own(cases, folder):
+    """Where an AQM that looks at flows is a user's."""
+    copies = [number for number, case in enumerate(cases) if case.copied]
+    for number in copies:
+        arrivals = (row for row in rows(folder / f"{number}.csv") if row["event"] == "arrive")
+        hashes = {row["flow_hash"] for row in arrivals}
+        assert "0" not in hashes
+        assert len(hashes) == FLOWS

@@ -5,7 +5,8 @@ import re
 
 import pytest
 from kernel_needs import needs_qdiscs
-from test_lab import c_program, load_program
+from lab_headers import with_header
+from test_lab import ROOT, c_program, load_program
 
 from sluicegate.lab import image, kernel, machine
 from sluicegate.lab.bottleneck import compiled, sluiced
@@ -46,6 +47,13 @@ FILES = {
     "marks": scenario(ecn="true"),
     # the first marks as packets arrive, the second as they leave
     "marks.pie": scenario(ecn="true", params=f"target = 0.001, {QUICK}"),
+    # of 15,000 that wait at once
+    "marks.red": scenario(
+        ecn="true", limit=20000, aqm="red", params="max_th = 20000, max_p = 0.5, w = 0.02"
+    ),
+    # beside /tmp/scenario: it holds `most` packets
+    "header": scenario(rate="10e6", aqm="shorter.h", params="most = 20"),
+    "header.less": scenario(rate="10e6", aqm="shorter.h", params="most = 10"),
     "marks.codel": scenario(ecn="true", aqm="codel", params="ce_threshold = 0.001"),
 }
 
@@ -125,14 +133,18 @@ left >/out/reload.left
 tc -n router qdisc show dev out >/out/reload.after
 
 # marks
-for aqm in pie codel; do
-    scenario marks.$aqm
-    start marks.$aqm --object /lab/$aqm.o --marks-at server/far
-    received >/out/marks.$aqm.before
-    load 10 200 2 >/out/marks.$aqm.load
+marks() {
+    scenario marks.$1
+    start marks.$1 --object /lab/$1.o --marks-at server/far
+    received >/out/marks.$1.before
+    load $2 2 >/out/marks.$1.load
+    until tc -n router -s qdisc show dev out | grep -q 'backlog 0b 0p'; do sleep 0.05; done
     end TERM
-    received >/out/marks.$aqm.received
-done
+    received >/out/marks.$1.received
+}
+marks pie '10 200'
+marks codel '10 200'
+marks red '25 800'
 left >/out/marks.left
 
 # where the queue builds, asked from outside and inside
@@ -166,6 +178,34 @@ wait $load
 kill -TERM $daemon
 wait $daemon
 kill $slow
+
+# a header of the user's own: it may not change at work
+header() { cp /lab/$1.h /tmp/shorter.h; }
+header first
+scenario header
+start header --object /lab/shorter.o
+load 10 100 0 >/out/header.load
+header second
+kill -HUP $daemon
+counted header 'old settings stay' 1
+load 10 100 0 >>/out/header.load
+tc -n router -s qdisc show dev out >/out/header.tc
+header first
+scenario header.less
+kill -HUP $daemon
+counted header reloaded: 1
+load 10 100 0 >>/out/header.load
+end TERM
+# without a scenario it cannot be read again
+run="sluiced run --backend kernel --interface router/out --rate 10e6 --object /lab/shorter.o"
+$run --aqm /tmp/shorter.h --json /out/once.json >/out/once.told 2>&1 &
+daemon=$!
+told once ^ready
+load 10 10 0 >/dev/null
+end TERM
+header second
+! $run --aqm /tmp/shorter.h 2>>/out/refused
+left >/out/header.left
 
 # killed: traffic goes on, and what is left is told, twice
 scenario first
@@ -211,9 +251,23 @@ left >/out/refused.left
 """
 
 
+def headers(folder):
+    """`shorter.h`, and as if somebody had put another number into its config."""
+    files = {}
+    first = (ROOT / "tests" / "shorter.h").read_text()
+    second = first.replace("{ s64 most; }", "{ u64 before; s64 most; }")
+    second = second.replace("c->most = p", "c->before = 0;\n\tc->most = p")
+    for name, text in (("second", second), ("first", first)):
+        (folder / "shorter.h").write_text(text)
+        more, files["lab/shorter.o"] = with_header(folder / "shorter.h", folder / name)
+        files |= more | {f"lab/{name}.h": text.encode()}
+    return files
+
+
 def boot(folder):
     linux = kernel.find()
-    files = {f"lab/{aqm}.o": compiled(aqm) for aqm in ("pie", "codel")}
+    files = {f"lab/{aqm}.o": compiled(aqm) for aqm in ("pie", "codel", "red")}
+    files |= headers(folder)
     files |= {f"lab/{name}": text for name, text in FILES.items()}
     files["lab/load"] = load_program(folder)
     files["lab/slow_tun"] = c_program(folder, "tests/slow_tun.c")
@@ -221,7 +275,7 @@ def boot(folder):
     modules = ["dummy", "tun", "veth"]
     booted = image.build(linux, SCRIPT, programs=programs, modules=modules, files=files)
     result = machine.run(linux, booted)
-    assert result.status == 0, result.stderr.decode()
+    assert result.status == 0, result.stderr.decode() + str(result.files)
     return result.files
 
 
@@ -292,6 +346,22 @@ def check_each_mark_arrives(files, aqm):
     assert marked[1] - marked[0] == record["marked"]
 
 
+def check_a_users_header_stays_what_it_was(files):
+    told = files["header.told"].decode()
+    why = "the qdisc at work was compiled from another text than that of shorter: end sluiced"
+    assert f"the old settings stay in force: {why}" in told
+    (line,) = (line for line in told.splitlines() if "reloaded:" in line)
+    assert line.endswith("shorter most=10")
+    record = numbers(files, "header")
+    # `most` of the text that is at work, before and after the reload that was refused
+    assert record["queue_max"] == 20
+    sent, _ = map(int, re.search(rb" (\d+) pkt \(dropped (\d+)", files["header.tc"]).groups())
+    # 120 packets in 0.1 s at 10 Mbit/s, twice
+    assert sent > 2 * 110
+    assert "panicked" not in files["once.told"].decode()
+    assert numbers(files, "once")["sent"] > 0
+
+
 def check_after_a_kill_traffic_goes_on_and_what_is_left_is_told(files):
     sent, dropped = map(int, re.search(rb" (\d+) pkt \(dropped (\d+)", files["killed.tc"]).groups())
     assert sent + dropped > 1900
@@ -350,7 +420,7 @@ def check_the_queue_builds_in_the_qdisc_and_not_behind_it(files):
 
 def check_nothing_is_left(files):
     assert files["reload.after"].startswith(b"qdisc noqueue")
-    for name in ("reload", "marks", "killed", "vanished", "refused"):
+    for name in ("reload", "marks", "header", "killed", "vanished", "refused"):
         assert files[f"{name}.left"] == b"0\n", name
 
 
@@ -368,6 +438,7 @@ def check_what_cannot_be_is_told(files):
         "marks cannot be set at gone: No such device",
         "the object is pie, not pie with flow queues compiled as a qdisc",
         "the object is pie, not codel compiled as a qdisc",
+        "the object is shorter of another text",
         "other has a qdisc, stays: tc qdisc del dev other root",
         "other has a qdisc, pfifo: tc qdisc del dev other root",
     ):
@@ -385,6 +456,9 @@ def test_a_daemon_whose_back_end_is_the_kernel(tmp_path):
     check_each_mark_arrives(files, "codel")
     check_the_queue_builds_in_the_qdisc_and_not_behind_it(files)
     check_a_qdisc_at_work_is_in_use_and_nobody_is_told_to_delete_it(files)
+    check_each_mark_arrives(files, "red")
+    assert numbers(files, "marks.red")["queue_max"] > 12_000
+    check_a_users_header_stays_what_it_was(files)
     check_after_a_kill_traffic_goes_on_and_what_is_left_is_told(files)
     check_nothing_is_left(files)
     check_what_cannot_be_is_told(files)

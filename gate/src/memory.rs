@@ -17,9 +17,9 @@ const KERNEL_BYTES: u64 = 2304;
 const WHOLE_BYTES: u64 = 1500;
 /// The program, its threads, histograms, and records that wait for the disk.
 const FIXED_BYTES: u64 = 32 << 20;
-/// Histograms, samples and programs of a qdisc; its places take less than a tenth of the packets.
+/// Programs of a qdisc.
 #[cfg(feature = "kernel")]
-const MAPS_BYTES: u64 = 4 << 20;
+const PROGRAMS_BYTES: u64 = 1 << 20;
 /// A queue's lists grow by doubling, and a packet stands in two of them at most.
 const LISTS: u64 = 4;
 /// A place in such a list.
@@ -52,14 +52,24 @@ pub fn bound_over_tun(settings: &Settings) -> String {
     told(settings, own, spare(settings, tun::SPARE_PACKETS), 0)
 }
 
-/// The bound with a qdisc of the kernel, in one line: only histograms are here.
+/// The bound with a qdisc of the kernel that has maps of so many bytes, in one line: only histograms
+/// are here.
 #[cfg(feature = "kernel")]
-pub fn bound_in_kernel(settings: &Settings) -> String {
-    let packets = u64::from(settings.forward.buffer.limit);
-    let kernel = packets * KERNEL_BYTES + MAPS_BYTES + 2 * queues(&settings.forward);
+pub fn bound_in_kernel(settings: &Settings, maps_bytes: u64) -> String {
     format!(
-        "at most {} MB here, and {} MB in the kernel for {packets} packets (of 1500 bytes each)",
+        "at most {} MB here, and {}",
         FIXED_BYTES.div_ceil(1_000_000),
+        bound_of_kind(settings, maps_bytes, 1)
+    )
+}
+
+/// The bound of a kind of qdisc before so many interfaces, in one line.
+#[cfg(feature = "kernel")]
+pub fn bound_of_kind(settings: &Settings, maps_bytes: u64, instances: u32) -> String {
+    let packets = u64::from(settings.forward.buffer.limit) * u64::from(instances);
+    let kernel = packets * KERNEL_BYTES + maps_bytes + PROGRAMS_BYTES;
+    format!(
+        "{} MB in the kernel for {packets} packets (of 1500 bytes each)",
         kernel.div_ceil(1_000_000),
     )
 }
@@ -115,8 +125,7 @@ fn whole(link: &LinkSettings) -> u64 {
 /// What a link's queues take without packets: each has an AQM, and a list that grows as long as the
 /// limit once and stays so.
 fn queues(link: &LinkSettings) -> u64 {
-    let aqm = link.discipline.configured();
-    let state = aqm.map_or(0, |aqm| aqm.start().state().len() as u64);
+    let state = link.aqm.start().state().len() as u64;
     let (queues, lists) = match link.discipline.scheduler {
         Scheduler::Fifo(_) => (1, 0),
         Scheduler::Sfq(Sfq { queues, .. })

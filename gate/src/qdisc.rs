@@ -32,6 +32,7 @@ mod with_bpf {
         Failure,
         cli::{CompileOptions, InstallOptions, QdiscCommand},
         in_kernel::{self, Ready, compiled},
+        memory, print,
     };
 
     pub fn run(command: &QdiscCommand) -> Result<(), Failure> {
@@ -76,6 +77,12 @@ mod with_bpf {
             ..ready.fixed
         };
         let kind = Kind::named(&options.kind)?;
+        let maps_bytes = kind.maps_bytes(&ready.object, &ready.aqm, &fixed)?;
+        let memory = memory::bound_of_kind(&settings, maps_bytes, fixed.instances);
+        print(&format!(
+            "memory: at most {memory}, before {} interfaces\n",
+            fixed.instances
+        ));
         let at_work = kind.install(&ready.object, &ready.aqm, &ready.settings, &fixed)?;
         println!(
             "{}: {}; the kernel's verifier looked at {} instructions",

@@ -78,7 +78,7 @@ pub fn run(options: &RunOptions) -> Result<(), Failure> {
             options,
             settings,
             router,
-            &Needs::of(&[], memory::bound_over_tun),
+            &Needs::of(&[], &memory::bound_over_tun),
         );
     };
     let nfqueue = over_nfqueue(options, &settings, fail)?;
@@ -87,7 +87,7 @@ pub fn run(options: &RunOptions) -> Result<(), Failure> {
         Fail::Closed => Fate::Drop,
     };
     let router = Router::new(nfqueue, &settings, at_end).map_err(gone)?;
-    let needs = Needs::of(&[privileges::DECIDE], memory::bound);
+    let needs = Needs::of(&[privileges::DECIDE], &memory::bound);
     route(options, settings, router, &needs)
 }
 
@@ -147,11 +147,11 @@ pub(crate) struct Needs<'a> {
     /// A folder to write to.
     pub folder: Option<&'a Path>,
     /// Memory, in words.
-    pub memory: fn(&Settings) -> String,
+    pub memory: &'a dyn Fn(&Settings) -> String,
 }
 
 impl<'a> Needs<'a> {
-    fn of(capabilities: &'a [Capability], memory: fn(&Settings) -> String) -> Self {
+    fn of(capabilities: &'a [Capability], memory: &'a dyn Fn(&Settings) -> String) -> Self {
         Self {
             capabilities,
             folder: None,
@@ -176,8 +176,6 @@ pub(crate) fn route(
     let endpoint = options.metrics.as_ref().map(listen).transpose()?;
     prctl::set_timerslack(1).map_err(|error| Failure(format!("timer slack: {error}")))?;
     privileges::drop_all_but(needs.capabilities)?;
-    // a user's header is read for it, which the fence shuts away
-    let memory = (needs.memory)(&settings);
     let fenced = fence::close(options.link.scenario.as_deref(), &settings, needs.folder)?;
     let telemetry = Telemetry::start(file, endpoint);
     let mut daemon = Daemon {
@@ -198,7 +196,7 @@ pub(crate) fn route(
     if !fenced {
         print("this kernel has no Landlock: what files it opens is not restricted\n");
     }
-    daemon.tell_start(&memory);
+    daemon.tell_start();
     let worked = daemon.work().map_err(gone);
     // what was counted until then is told, whatever ended it
     let records = match daemon.end().and_then(|()| daemon.records()) {
@@ -223,7 +221,7 @@ struct Daemon<'a, P> {
     /// Settings that are being read.
     reload: Option<Receiver<Result<Settings, String>>>,
     /// The most that it takes under some settings, in words.
-    memory: fn(&Settings) -> String,
+    memory: &'a dyn Fn(&Settings) -> String,
     telemetry: Telemetry,
     next_record_ns: u64,
     /// When it last looked whether to wait, and how long it has slept and not yet spun.
@@ -237,7 +235,7 @@ impl<P: DataPlane> Daemon<'_, P> {
         self.start.elapsed().as_nanos() as u64
     }
 
-    fn tell_start(&self, memory: &str) {
+    fn tell_start(&self) {
         for (place, link) in self.settings.links().into_iter().enumerate() {
             let source = self.plane.source(place);
             print(&format!(
@@ -246,6 +244,7 @@ impl<P: DataPlane> Daemon<'_, P> {
                 link.describe()
             ));
         }
+        let memory = (self.memory)(&self.settings);
         print(&format!("memory: {memory}\nready\n"));
         self.service.ready();
     }

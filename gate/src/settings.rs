@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use sluice_aqm::Running;
+use sluice_aqm::{Configured, Running};
 use sluice_queue::Packet;
 use sluice_scenario::{
     AnyScenario, AqmName, Discipline, Fields, Fifo, NetworkScenario, Params, Queue, Scheduler,
@@ -31,25 +31,25 @@ pub struct LinkSettings {
     pub buffer: Queue,
     /// The AQM and what goes with it; of `aqm/` or of a header.
     pub discipline: Discipline,
+    /// That AQM; of a header, as that was when the settings were read.
+    pub aqm: Configured,
 }
 
 impl LinkSettings {
     /// An empty queue before an idle link.
     pub fn queue<P: Packet>(&self) -> sluice_queue::Queue<P, Running> {
-        let aqm = self.discipline.configured();
-        let aqm = aqm.expect("settings have no AQM of a program");
         sluice_queue::Queue::new(
             self.discipline.on(&self.buffer),
             (&self.discipline.scheduler).into(),
-            || aqm.start(),
+            || self.aqm.start(),
             self.rate_bps,
         )
     }
 
     /// Whether it makes the same queue as another one.
     pub fn same_queue(&self, other: &Self) -> bool {
-        (self.rate_bps, &self.buffer, &self.discipline)
-            == (other.rate_bps, &other.buffer, &other.discipline)
+        (self.rate_bps, &self.buffer, &self.discipline, &self.aqm)
+            == (other.rate_bps, &other.buffer, &other.discipline, &other.aqm)
     }
 
     /// Whether early drops become marks.
@@ -129,12 +129,14 @@ fn of_options(options: &LinkOptions) -> Result<Settings, SettingsError> {
         return refuse("--discipline chooses one of a scenario's: give --scenario, too");
     }
     let link = link(rate, options.delay.as_deref().unwrap_or("0"))?;
+    let discipline = discipline(aqm)?;
     let forward = LinkSettings {
         rate_bps: link.rate_bps as u64,
         delay_ns: ns(link.delay_s),
         overhead_bytes: 0,
         buffer: own_buffer(options)?,
-        discipline: discipline(aqm)?,
+        aqm: configured(&discipline)?,
+        discipline,
     };
     let reverse = if options.two_way {
         Some(LinkSettings {
@@ -176,6 +178,7 @@ fn of_scenario(path: &Path, options: &LinkOptions) -> Result<Settings, SettingsE
         None => chosen(&scenario, options.discipline.as_deref())
             .map_err(|what| SettingsError(format!("{}: {what}", path.display())))?,
     };
+    let aqm = configured(&discipline)?;
     let buffer = buffer(&scenario.queue, options)?;
     let settings = |simplex: &SimplexLink| -> Result<LinkSettings, SettingsError> {
         let rate = options.rate.clone();
@@ -186,6 +189,7 @@ fn of_scenario(path: &Path, options: &LinkOptions) -> Result<Settings, SettingsE
             overhead_bytes: 0,
             buffer: buffer.clone(),
             discipline: discipline.clone(),
+            aqm: aqm.clone(),
         })
     };
     let mut there = settings(&forward.1)?;
@@ -256,20 +260,22 @@ fn chosen(scenario: &NetworkScenario, name: Option<&str>) -> Result<Discipline, 
 
 /// The same link with nothing before it but a queue for all that comes.
 fn plain(link: &LinkSettings) -> LinkSettings {
+    let discipline = Discipline {
+        aqm: AqmName::Named("drop_tail".into()),
+        params: Params::default(),
+        label: String::new(),
+        scheduler: Scheduler::Fifo(Fifo {}),
+        victim: None,
+        ecn: None,
+    };
     LinkSettings {
         buffer: Queue {
             limit: MOST_PACKETS,
             limit_bytes: None,
             ..link.buffer.clone()
         },
-        discipline: Discipline {
-            aqm: AqmName::Named("drop_tail".into()),
-            params: Params::default(),
-            label: String::new(),
-            scheduler: Scheduler::Fifo(Fifo {}),
-            victim: None,
-            ecn: None,
-        },
+        aqm: configured(&discipline).expect("it has no parameters"),
+        discipline,
         ..link.clone()
     }
 }
@@ -291,6 +297,13 @@ fn discipline(text: &str) -> Result<Discipline, SettingsError> {
     let refuse = |what: String| SettingsError(format!("--aqm {what}"));
     let given = syntax::discipline(text).map_err(refuse)?;
     sluice_scenario::read(&given, Path::new("")).map_err(|error| refuse(error.to_string()))
+}
+
+/// Its AQM. A header is read once more for it, and from then on the AQM is what was read.
+fn configured(discipline: &Discipline) -> Result<Configured, SettingsError> {
+    let aqm = discipline.configure();
+    let aqm = aqm.map_err(|wrong| SettingsError(wrong.join("\n")))?;
+    Ok(aqm.expect("settings have no AQM of a program"))
 }
 
 /// A table of a scenario from texts of options.
@@ -357,6 +370,30 @@ fn seed(options: &LinkOptions) -> Result<Option<u64>, SettingsError> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// Settings with the header of `tests/shorter.h`, after a change of its text.
+    fn with_header(folder: &Path, change: &str) -> LinkSettings {
+        let path = folder.join("shorter.h");
+        let text = include_str!("../../tests/shorter.h");
+        std::fs::write(&path, text.replace("< c->most", change)).unwrap();
+        let settings = Settings::read(&LinkOptions {
+            aqm: Some(path.display().to_string()),
+            rate: Some("1e6".into()),
+            ..LinkOptions::default()
+        });
+        settings.unwrap().forward
+    }
+
+    #[test]
+    fn a_header_of_another_text_makes_another_queue_and_is_not_read_again() {
+        let folder = tempfile::tempdir().unwrap();
+        let [first, same, other] =
+            ["< c->most", "< c->most", "<= c->most"].map(|text| with_header(folder.path(), text));
+        assert!(first.same_queue(&same));
+        assert!(!first.same_queue(&other));
+        std::fs::remove_file(folder.path().join("shorter.h")).unwrap();
+        first.queue::<crate::packet::Held>();
+    }
 
     fn told(limits: [Option<&str>; 2]) -> String {
         let [limit, limit_bytes] = limits.map(|text| text.map(str::to_owned));

@@ -6,7 +6,7 @@
 //! rate, limit and limit in bytes, a line for each.
 
 use std::{
-    collections::{HashMap, VecDeque},
+    collections::{BTreeMap, HashMap, VecDeque},
     env, fs,
     path::Path,
 };
@@ -26,15 +26,17 @@ struct Line {
     index: usize,
 }
 
-fn read(path: &Path) -> Vec<Line> {
+/// A log, by link: a kind of qdisc stands before several.
+fn read(path: &Path) -> BTreeMap<usize, Vec<Line>> {
     let text = fs::read_to_string(path).unwrap();
     let (columns, lines) = text.split_once('\n').unwrap();
     assert_eq!(columns, format!("{COLUMNS},index"));
-    let lines = lines.lines().map(|line| {
+    let mut links: BTreeMap<usize, Vec<Line>> = BTreeMap::new();
+    for line in lines.lines() {
         let fields: Vec<&str> = line.split(',').collect();
         let number = |place: usize| fields[place].parse::<u64>().unwrap();
         let verdict = Verdict::NAMES.iter().position(|name| *name == fields[6]);
-        Line {
+        links.entry(number(2) as usize).or_default().push(Line {
             event: fields[4].into(),
             queue: number(3) as usize,
             packet: number(5) as u32,
@@ -56,9 +58,9 @@ fn read(path: &Path) -> Vec<Line> {
                 full: number(19) as u8,
             },
             index: number(20) as usize,
-        }
-    });
-    lines.collect()
+        });
+    }
+    links
 }
 
 /// What an AQM was asked or told, and what it said.
@@ -233,7 +235,7 @@ fn compare(name: &str, lines: &[Line], settings: &Settings) -> Compared {
     let mut engine = Engine::new(settings, begin_ns);
     let discipline = &settings.forward.discipline;
     let victim: Victim = discipline.victim(&settings.forward.buffer).into();
-    let aqm = discipline.configured().unwrap().start();
+    let aqm = settings.forward.aqm.start();
     let is_start = |line: &Line| matches!(line.event.as_str(), "arrive" | "ask" | "salt");
     let mut calls: HashMap<usize, Vec<(&str, &Line)>> = HashMap::new();
     let (mut lost, mut found) = (Vec::new(), Compared::default());
@@ -303,10 +305,14 @@ fn a_qdisc_asks_and_does_what_the_engines_queue_does() {
             limit_bytes: (!limit_bytes.is_empty()).then(|| limit_bytes.into()),
             ..LinkOptions::default()
         });
-        let found = compare(aqm, &read(&path), &settings.unwrap());
-        println!(
-            "{aqm}: {} calls alike, {} of them decisions, {} no admission; {} packets sent alike",
-            found.calls, found.decisions, found.others, found.sent
-        );
+        let settings = settings.unwrap();
+        for (link, lines) in read(&path) {
+            let name = format!("{aqm}, link {link}");
+            let found = compare(&name, &lines, &settings);
+            println!(
+                "{name}: {} calls alike, {} of them decisions, {} no admission; {} packets sent alike",
+                found.calls, found.decisions, found.others, found.sent
+            );
+        }
     }
 }

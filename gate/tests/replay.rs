@@ -87,6 +87,7 @@ fn in_network(capture: &Capture, settings: &Settings) -> Vec<Decision> {
         rate_bps,
         discipline,
         buffer,
+        aqm,
         ..
     } = &settings.forward;
     let recording = Recording::new(
@@ -98,7 +99,7 @@ fn in_network(capture: &Capture, settings: &Settings) -> Vec<Decision> {
     let port = Port {
         discipline: discipline.on(buffer),
         scheduler: (&discipline.scheduler).into(),
-        aqm: AqmSource::Configured(discipline.configured().unwrap()),
+        aqm: AqmSource::Configured(aqm.clone()),
     };
     let plan = Plan {
         topology: Topology {
@@ -174,6 +175,7 @@ fn cases() -> impl Iterator<Item = Settings> {
                         limit: 150,
                         ..Queue::usual()
                     },
+                    aqm: discipline.configured().unwrap(),
                     discipline,
                 },
                 reverse: None,

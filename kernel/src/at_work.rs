@@ -7,7 +7,9 @@ use sluice_aqm::{Configured, Running};
 
 use crate::{
     Counts, Fixed, KernelError, Settings,
+    compile::Program,
     counts::Instance,
+    made_of::MadeOf,
     refusal::{lost, verified_instructions},
 };
 
@@ -23,6 +25,8 @@ pub const SAMPLED: u32 = 32;
 /// A kind that this process has given to the kernel.
 pub struct AtWork {
     pub(crate) loaded: Loaded,
+    program: Program,
+    made_of: MadeOf,
     fixed: Fixed,
     aqm: Option<Configured>,
     edition: Cell<u64>,
@@ -43,9 +47,11 @@ pub struct Standing {
 }
 
 impl AtWork {
-    pub(crate) fn new(loaded: Loaded, fixed: &Fixed) -> Self {
+    pub(crate) fn new(loaded: Loaded, program: Program, made_of: MadeOf, fixed: &Fixed) -> Self {
         Self {
             loaded,
+            program,
+            made_of,
             fixed: fixed.clone(),
             aqm: None,
             edition: Cell::new(0),
@@ -63,8 +69,16 @@ impl AtWork {
     /// Sets all instances, each from its next packet on. What waits stays; the AQM begins anew.
     ///
     /// # Errors
-    /// If the limit is beyond what there are places for, or if the kernel does not take it.
+    /// If it is another AQM, or its text has changed, if the limit is beyond what there are places
+    /// for, or if the kernel does not take it.
     pub fn set(&mut self, aqm: &Configured, settings: &Settings) -> Result<(), KernelError> {
+        if MadeOf::new(self.program, aqm.class()) != self.made_of {
+            return Err(KernelError::Missing(format!(
+                "the qdisc at work was compiled from another text than that of {}: end sluiced, and \
+                 start it again to have this one",
+                aqm.class().name
+            )));
+        }
         let most = self.fixed.places() / 2;
         if settings.limit_packets > most {
             return Err(KernelError::Missing(format!(

@@ -5,7 +5,7 @@ use std::{fs, io, path::Path, process::Command};
 use sluice_aqm::{Class, HEADERS};
 use tempfile::tempdir;
 
-use crate::KernelError;
+use crate::{KernelError, made_of::MadeOf};
 
 /// What is made of an AQM.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -76,24 +76,42 @@ pub struct Object {
     pub program: Program,
 }
 
-/// Compiles an AQM for BPF; `own` is the text of its header where it is a user's.
+/// Whose functions an AQM has: a preset has those of another one.
+pub(crate) fn functions(class: &Class) -> &str {
+    class.base.as_deref().unwrap_or(&class.name)
+}
+
+/// All files that the compiler gets: names and texts.
+pub(crate) fn files(program: Program, class: &Class) -> Vec<(String, &str)> {
+    let given = HEADERS.iter().copied().chain(SHARED);
+    let given = given.chain([program.source()]);
+    let own = class.header.as_deref();
+    given
+        .map(|(name, text)| (name.to_owned(), text))
+        .chain(own.map(|text| (format!("{}.h", class.name), text)))
+        .collect()
+}
+
+/// Compiles an AQM for BPF.
 ///
 /// # Errors
 /// If no clang is here, or if it refuses the header; its own words are in the text.
-pub fn compile(program: Program, class: &Class, own: Option<&str>) -> Result<Object, KernelError> {
+pub fn compile(program: Program, class: &Class) -> Result<Object, KernelError> {
     let folder = tempdir().map_err(|error| missing(&error))?;
-    let functions = class.base.as_deref().unwrap_or(&class.name);
+    let functions = functions(class);
     let name = format!("{}.h", class.name);
-    let given = HEADERS.iter().map(|(name, text)| (*name, *text));
-    let mine = own.map(|text| (name.as_str(), text));
-    let (source, text) = program.source();
-    for (file, text) in given.chain(mine).chain(SHARED).chain([(source, text)]) {
+    for (file, text) in files(program, class) {
         fs::write(folder.path().join(file), text).map_err(|error| missing(&error))?;
     }
+    let (source, _) = program.source();
     let has = class.functions();
     let mut flags: Vec<String> = FLAGS.map(str::to_owned).to_vec();
     flags.push(format!("-DHEADER=\"{name}\""));
     flags.push(format!("-DAQM={functions}"));
+    flags.push(format!(
+        "-DSHA256=\"{}\"",
+        MadeOf::new(program, class).sha256
+    ));
     if program != Program::Judge && !has.occupancy {
         flags.extend(INLINED.map(str::to_owned));
     }
@@ -110,7 +128,7 @@ pub fn compile(program: Program, class: &Class, own: Option<&str>) -> Result<Obj
         ("-DWANTS_CANDIDATE", has.candidate),
         (
             "-DWANTS_FLOW",
-            has_flow_queues || looks_at_flows(functions, own),
+            has_flow_queues || class.header.is_some() || looks_at_flows(&format!("{functions}.h")),
         ),
     ] {
         flags.extend(given.then(|| flag.to_owned()));
@@ -124,13 +142,21 @@ pub fn compile(program: Program, class: &Class, own: Option<&str>) -> Result<Obj
     })
 }
 
-/// Whether an AQM asks of which flow a packet is. To find that out costs more than most AQMs, so a
-/// qdisc does it only where it is asked for.
-fn looks_at_flows(functions: &str, own: Option<&str>) -> bool {
-    let file = format!("{functions}.h");
-    let given = HEADERS.iter().find(|(name, _)| *name == file);
-    own.or(given.map(|(_, text)| *text))
-        .is_some_and(|text| text.contains("view->flow_hash"))
+/// Whether an AQM of ours asks of which flow a packet is. To find that out costs more than most AQMs,
+/// so a qdisc does it only where it is asked for; and for a user's header, which can ask in other
+/// words.
+fn looks_at_flows(header: &str) -> bool {
+    // it defines the view
+    if header == "aqm.h" {
+        return false;
+    }
+    let given = HEADERS.iter().find(|(name, _)| *name == header);
+    given.is_some_and(|(_, text)| {
+        let mut included = text
+            .lines()
+            .filter_map(|line| line.strip_prefix("#include \"")?.strip_suffix('"'));
+        text.contains("flow_hash") || included.any(looks_at_flows)
+    })
 }
 
 /// The compiler for BPF that is taken here, by its name.
@@ -177,4 +203,21 @@ fn run(folder: &Path, flags: &[String], header: &str) -> Result<(), KernelError>
 
 fn missing(error: &io::Error) -> KernelError {
     KernelError::Missing(format!("the compiler for BPF cannot run: {error}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn aqms_that_look_at_flows_are_known_by_their_headers_and_what_those_include() {
+        let looking: Vec<&str> = sluice_aqm::all()
+            .iter()
+            .map(functions)
+            .filter(|functions| looks_at_flows(&format!("{functions}.h")))
+            .collect();
+        assert_eq!(looking, ["choke", "fred", "sred"]);
+        // only by what it includes
+        assert!(looks_at_flows("registry.h"));
+    }
 }

@@ -109,7 +109,7 @@ static INLINE u32 classify(struct instance *instance, u64 now_ns, u32 flow_hash)
 		if (perturbation_ns)
 			flows->next_salt_ns =
 				now_ns - now_ns % perturbation_ns + perturbation_ns;
-		log(HAPPENED_SALT, 0, 0, 0, 0, &view);
+		log(instance, HAPPENED_SALT, 0, 0, 0, 0, &view);
 	}
 	return below(mix(flow_hash ^ flows->salt), fixed.queues);
 }

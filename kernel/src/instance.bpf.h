@@ -10,7 +10,7 @@
 #define JOIN(a, b) JOIN_(a, b)
 #define OF(what) JOIN(AQM, what)
 
-/* whose object this is: user space looks before it fills in a config */
+/* what the object is made of: user space looks before it fills in a config (made_of.rs) */
 #define TEXT_(a) #a
 #define TEXT(a) TEXT_(a)
 #ifdef FLOW_QUEUES
@@ -23,7 +23,9 @@
 #else
 #define LOG_TEXT ""
 #endif
-const char aqm_name[64] SECTION(".rodata.aqm") = TEXT(AQM) QUEUES_TEXT LOG_TEXT;
+const struct {
+	char name[64], sha256[64];
+} made_of SECTION(".rodata.aqm") = { TEXT(AQM) QUEUES_TEXT LOG_TEXT, SHA256 };
 
 #define INSTANCES 8
 /* The odd number next to 2^64 over the golden ratio */

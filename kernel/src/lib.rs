@@ -11,7 +11,9 @@ mod counts;
 mod device;
 mod judge;
 mod logged;
+mod made_of;
 mod marks;
+mod memory;
 mod qdisc;
 mod refusal;
 mod settings;
@@ -40,11 +42,11 @@ pub enum KernelError {
 }
 
 /// Has the kernel's verifier look at an AQM, with any parameters; gives the instructions that it
-/// looked at. `own` is the text of the header where it is a user's.
+/// looked at.
 ///
 /// # Errors
 /// If the compiler or the verifier refuses it, or if something is missing on this machine.
-pub fn verify(class: &'static Class, own: Option<&str>) -> Result<u32, KernelError> {
+pub fn verify(class: &'static Class) -> Result<u32, KernelError> {
     let aqm = Configured::new(class, &[]).expect("defaults obey the rules");
-    Judge::load(&compile(Program::Judge, class, own)?, &aqm)?.verified_instructions()
+    Judge::load(&compile(Program::Judge, class)?, &aqm)?.verified_instructions()
 }

@@ -22,11 +22,12 @@ const EVENTS: [&str; 10] = [
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Happened {
     what: u32,
+    /// The instance's number.
+    link: u32,
     queue: u32,
     packet: u32,
     index: u32,
     verdict: u32,
-    unused: u32,
     view: View,
 }
 
@@ -61,8 +62,9 @@ impl fmt::Display for Happened {
         let view = &self.view;
         write!(
             out,
-            "{},0,{},{},{},{verdict},{},{},{},{},{},{},{},{},{},{},{},{},{},{}",
+            "{},{},{},{},{},{verdict},{},{},{},{},{},{},{},{},{},{},{},{},{},{}",
             view.now_ns,
+            self.link,
             self.queue,
             self.event(),
             self.packet,

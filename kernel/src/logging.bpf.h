@@ -26,11 +26,11 @@ enum happening {
 
 struct happened {
 	u32 what;
+	u32 link;	/* the instance's number */
 	u32 queue;	/* of the scheduler's */
 	u32 packet;	/* which it is about, counted as they arrive, from 1 */
 	u32 index;	/* of a packet that waits in the queue */
 	u32 verdict;
-	u32 unused;
 	struct aqm_view view;
 };
 
@@ -42,8 +42,8 @@ struct {
 /* Those that there was no room for. */
 u64 unlogged SECTION(".data.unlogged") = 0;
 
-static INLINE void log(enum happening what, u32 queue, u32 packet, u32 index, u32 verdict,
-		       const struct aqm_view *view)
+static INLINE void log(const struct instance *instance, enum happening what, u32 queue, u32 packet,
+		       u32 index, u32 verdict, const struct aqm_view *view)
 {
 	struct happened *happened;
 
@@ -53,28 +53,28 @@ static INLINE void log(enum happening what, u32 queue, u32 packet, u32 index, u3
 		return;
 	}
 	happened->what = what;
+	happened->link = instance->number;
 	happened->queue = queue;
 	happened->packet = packet;
 	happened->index = index;
 	happened->verdict = verdict;
-	happened->unused = 0;
 	happened->view = *view;
 	ringbuf_submit(happened, NO_WAKEUP);
 }
 
 #else
 
-#define log(what, queue, packet, index, verdict, view)
+#define log(instance, what, queue, packet, index, verdict, view)
 
 #endif
 
 /* What concerns no AQM. */
-static INLINE void log_time(enum happening what, u32 queue, u32 packet, u32 index, u32 verdict,
-			    u64 now_ns, u64 then_ns)
+static INLINE void log_time(const struct instance *instance, enum happening what, u32 queue,
+			    u32 packet, u32 index, u32 verdict, u64 now_ns, u64 then_ns)
 {
 	struct aqm_view view = { .now_ns = now_ns, .idle_since_ns = then_ns };
 
-	log(what, queue, packet, index, verdict, &view);
+	log(instance, what, queue, packet, index, verdict, &view);
 }
 
 #endif

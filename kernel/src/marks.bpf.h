@@ -2,8 +2,8 @@
 /*
  * Marks (ECN). A BPF qdisc may not write to packets, but, as they arrive, into the field `cb` that
  * travels with them. So a packet that may be marked carries a number there; those that are marked
- * stand in a table, and a second program, where packets come in behind the qdisc (the other end of
- * a veth), sets congestion experienced in their header.
+ * stand in a table as they leave, and a second program, where packets come in behind the qdisc (the
+ * other end of a veth), sets congestion experienced in their header.
  */
 #ifndef SLUICEGATE_MARKS_BPF_H
 #define SLUICEGATE_MARKS_BPF_H
@@ -11,46 +11,35 @@
 #define TCX_NEXT (-1)
 /* what nobody else leaves in the upper half of the word that is written into `cb` */
 #define CARRIES_NUMBER 0x4ec55c2eULL
-/* of packets that are between qdisc and mark, for each instance; more than can be on their way */
-#define NUMBERS_LOG2 13
 
 struct {
 	u64 set, unmarkable;	/* packets marked, and those without a header to mark */
 } marked SECTION(".data.marked") = { 0, 0 };
 
-/* At each number, the last packet that is marked. */
+/*
+ * Numbers of packets that are marked and between qdisc and mark: a veth keeps up to 1000 for each
+ * processor (net.core.netdev_max_backlog). Those that are lost there make room for others.
+ */
 struct {
-	int (*type)[MAP_TYPE_ARRAY];
+	int (*type)[MAP_TYPE_LRU_HASH];
 	u32 *key;
 	u32 *value;
-	int (*max_entries)[INSTANCES << NUMBERS_LOG2];
+	int (*max_entries)[1];	/* MARKS, where marks are set */
 } to_mark SECTION(".maps");
 
-/* What the packet with this number of an instance carries: never 0. */
+/* What the packet with this number of an instance carries. */
 static INLINE u32 carried(const struct instance *instance, u32 packet)
 {
-	return 1U << 31 | instance->number << 28 | (packet & ((1U << 28) - 1));
+	return instance->number << 28 | (packet & ((1U << 28) - 1));
 }
 
-static INLINE u32 *mark_of(u32 number)
+/* A packet that leaves is marked. */
+static INLINE void mark(const struct instance *instance, u32 packet)
 {
-	u32 instance = number >> 28 & (INSTANCES - 1);
-	u32 key = instance << NUMBERS_LOG2 | (number & ((1U << NUMBERS_LOG2) - 1));
+	u32 number = carried(instance, packet), is_marked = 1;
 
-	return map_lookup(&to_mark, &key);
-}
-
-/* A packet is marked. As with Linux's RED, tc tells of it as an overlimit. */
-static INLINE void note_mark(struct Qdisc *sch, const struct instance *instance, u32 packet)
-{
-	u32 number = carried(instance, packet), *mark;
-
-	sch->qstats.overlimits++;
-	if (!fixed.marks)
-		return;
-	mark = mark_of(number);
-	if (mark)
-		*mark = number;
+	if (fixed.marks)
+		map_update(&to_mark, &number, &is_marked, 0);
 }
 
 /* A packet that arrives gets its number: how many have arrived. */
@@ -82,15 +71,14 @@ static INLINE u32 can_be_marked(const struct instance *instance, struct sk_buff 
 
 SECTION("tcx/ingress") int set_ce(struct __sk_buff *skb)
 {
-	u32 number = skb->cb[0], *mark;
+	u32 number = skb->cb[0];
 
 	if (skb->cb[1] != CARRIES_NUMBER)
 		return TCX_NEXT;
 	skb->cb[1] = 0;
-	mark = mark_of(number);
-	if (!mark || *mark != number)
+	/* an error: it is not there */
+	if (map_delete(&to_mark, &number))
 		return TCX_NEXT;
-	*mark = 0;
 	if (skb_ecn_set_ce(skb))
 		__sync_fetch_and_add(&marked.set, 1);
 	else

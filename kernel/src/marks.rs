@@ -12,6 +12,9 @@ use crate::{Device, KernelError};
 /// Its name.
 pub(crate) const PROGRAM: &str = "set_ce";
 
+/// Packets that may be between the qdisc and their mark.
+pub(crate) const MARKS: u32 = 8192;
+
 /// Puts the program where packets come in at a device.
 pub(crate) fn attach(loaded: &Loaded, device: &Device) -> Result<Link, KernelError> {
     let index = device.index().map_err(|error| lost(device, &error))?;

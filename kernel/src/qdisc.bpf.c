@@ -42,6 +42,16 @@ static INLINE u32 has_room(struct Qdisc *sch, const struct instance *instance, u
 	       (u64)sch->qstats.backlog + bytes <= instance->wish.settings.limit_bytes;
 }
 
+/* Counts a verdict. As with Linux's RED, tc tells of marks as overlimits. */
+static INLINE void count_verdict(struct Qdisc *sch, struct instance *instance,
+				 enum aqm_verdict verdict)
+{
+	if (verdict < AQM_VERDICTS)
+		instance->counts.verdicts[verdict]++;
+	if (verdict == AQM_MARK)
+		sch->qstats.overlimits++;
+}
+
 /* The verdict on a packet that arrives, and the index of the candidate that it was judged with. */
 static INLINE enum aqm_verdict judge_arrival(struct Qdisc *sch, struct instance *instance,
 					     struct lane *lane, u32 number, u32 can_mark,
@@ -67,9 +77,8 @@ static INLINE enum aqm_verdict judge_arrival(struct Qdisc *sch, struct instance 
 #endif
 	verdict = aqm_settle(OF(_arrive)(&lane->state.own, &instance->wish.config.own, &view),
 			     &view);
-	if (verdict < AQM_VERDICTS)
-		instance->counts.verdicts[verdict]++;
-	log(HAPPENED_ARRIVE, number, arrived->packet, *candidate, verdict, &view);
+	count_verdict(sch, instance, verdict);
+	log(instance, HAPPENED_ARRIVE, number, arrived->packet, *candidate, verdict, &view);
 	return verdict;
 }
 
@@ -87,7 +96,7 @@ static INLINE u32 lose(struct Qdisc *sch, struct instance *instance, u32 number,
 	if (!victim)
 		return 0;
 	tell(sch, instance, lane, number, &lost, CAN_BE_MARKED(instance, victim), now_ns, -1);
-	log_time(HAPPENED_LOSE, number, lost.packet, index, why, now_ns, 0);
+	log_time(instance, HAPPENED_LOSE, number, lost.packet, index, why, now_ns, 0);
 	tell_loss(sch, instance, lost.bytes);
 	bpf_qdisc_skb_drop(victim, to_free);
 	return 1;
@@ -164,8 +173,7 @@ SECTION("struct_ops/enqueue") int enqueue(u64 *context)
 	verdict = judge_arrival(sch, instance, lane, number, can_mark, &arrived, &candidate);
 	why = verdict;
 	give_number(instance, skb);
-	if (verdict == AQM_MARK)
-		note_mark(sch, instance, arrived.packet);
+	arrived.is_marked = verdict == AQM_MARK;
 	if (is_drop(verdict) && !make_room(sch, instance, number, now_ns, arrived.bytes, verdict,
 					   candidate, to_free))
 		goto drop;
@@ -176,7 +184,7 @@ SECTION("struct_ops/enqueue") int enqueue(u64 *context)
 		goto drop;
 	return is_drop(verdict) ? NET_XMIT_CN : NET_XMIT_SUCCESS;
 drop:
-	log_time(HAPPENED_LOSE, number, arrived.packet, 0, why, now_ns, 0);
+	log_time(instance, HAPPENED_LOSE, number, arrived.packet, 0, why, now_ns, 0);
 	tell_loss(sch, instance, arrived.bytes);
 	bpf_qdisc_skb_drop(skb, to_free);
 	return NET_XMIT_DROP;
@@ -220,9 +228,9 @@ static INLINE enum aqm_verdict judge(struct Qdisc *sch, struct instance *instanc
 	view.sojourn_ns = now_ns - waited->since_ns;
 	verdict = aqm_mark_instead(
 		OF(_depart)(&lane->state.own, &instance->wish.config.own, &view), &view);
-	if (verdict != AQM_ADMIT && verdict < AQM_VERDICTS)
-		instance->counts.verdicts[verdict]++;
-	log(HAPPENED_DEPART, number, waited->packet, 0, verdict, &view);
+	if (verdict != AQM_ADMIT)
+		count_verdict(sch, instance, verdict);
+	log(instance, HAPPENED_DEPART, number, waited->packet, 0, verdict, &view);
 	return verdict;
 #else
 	return AQM_ADMIT;
@@ -250,16 +258,16 @@ static INLINE struct sk_buff *leave(struct Qdisc *sch, struct instance *instance
 	if (is_drop(verdict)) {
 		instance->free_ns = now_ns;
 		end_service(sch, instance, now_ns);
-		log_time(HAPPENED_LOSE, number, waited.packet, 0, verdict, now_ns, 0);
+		log_time(instance, HAPPENED_LOSE, number, waited.packet, 0, verdict, now_ns, 0);
 		tell_loss(sch, instance, waited.bytes);
 		bpf_kfree_skb(skb);
 		return 0;
 	}
-	if (verdict == AQM_MARK)
-		note_mark(sch, instance, waited.packet);
+	if (waited.is_marked || verdict == AQM_MARK)
+		mark(instance, waited.packet);
 	ready_ns = occupy(instance, now_ns, waited.since_ns, waited.bytes);
 	sent(instance, number, lane, waited.bytes);
-	log_time(HAPPENED_SEND, number, waited.packet, 0, 0, now_ns, instance->free_ns);
+	log_time(instance, HAPPENED_SEND, number, waited.packet, 0, 0, now_ns, instance->free_ns);
 	tell_departure(instance, now_ns, waited.since_ns, ready_ns, waited.bytes);
 	return skb;
 }
@@ -297,7 +305,7 @@ SECTION("struct_ops/dequeue") struct sk_buff *dequeue(u64 *context)
 		return 0;
 	}
 	heed(instance, sch->q.qlen, now_ns);
-	log_time(HAPPENED_ASK, 0, 0, 0, 0, now_ns, 0);
+	log_time(instance, HAPPENED_ASK, 0, 0, 0, 0, now_ns, 0);
 	end_service(sch, instance, now_ns);
 	skb = leave(sch, instance, now_ns);
 #if defined(HAS_DEPART) || defined(FLOW_QUEUES)
@@ -339,7 +347,7 @@ SECTION("struct_ops/init") int init(u64 *context)
 		begin_empty(instance, now_ns);
 		heed(instance, 0, now_ns);
 		begin_aqms(instance, 0, now_ns);
-		log_time(HAPPENED_BEGIN, 0, 0, 0, 0, now_ns, 0);
+		log_time(instance, HAPPENED_BEGIN, 0, 0, 0, 0, now_ns, 0);
 		sch->limit = HAS_ENTRY | number;
 		break;
 	}

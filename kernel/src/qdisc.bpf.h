@@ -18,6 +18,7 @@
 #define KERNEL_FUNCTION extern __attribute__((section(".ksyms")))
 
 #define MAP_TYPE_ARRAY 2
+#define MAP_TYPE_LRU_HASH 9
 #define MAP_TYPE_RINGBUF 27
 #define NET_XMIT_SUCCESS 0
 #define NET_XMIT_DROP 1
@@ -78,6 +79,9 @@ struct Qdisc_ops {
 };
 
 static void *(*const map_lookup)(void *map, const void *key) = (void *)1;
+static long (*const map_update)(void *map, const void *key, const void *value,
+				u64 flags) = (void *)2;
+static long (*const map_delete)(void *map, const void *key) = (void *)3;
 static u64 (*const ktime_get_ns)(void) = (void *)5;
 static long (*const skb_ecn_set_ce)(struct __sk_buff *skb) = (void *)97;
 static long (*const probe_read_kernel)(void *to, u32 size, const void *from) = (void *)113;

@@ -8,19 +8,19 @@ use std::{
     process,
 };
 
-use libbpf_rs::{
-    MapCore, MapFlags, MapHandle, Object as Loaded, ObjectBuilder, OpenMap, OpenObject, set_print,
-};
+use libbpf_rs::{MapCore, MapFlags, MapHandle, Object as Loaded, OpenObject};
 use memchr::memmem;
 use sluice_aqm::Configured;
 
 use crate::{
     AtWork, Counts, Fixed, Happened, KernelError, Settings,
     at_work::TIMES,
-    compile::{Object, Program},
+    compile::Object,
     counts::Instance,
-    logged, marks,
-    refusal::{load, lost},
+    logged, made_of,
+    marks::{self, MARKS},
+    memory,
+    refusal::{load, lost, open},
 };
 
 /// Where kinds are kept in the file system of BPF: they stay when their loader ends.
@@ -81,6 +81,21 @@ impl Kind {
         name.expect("checked when it was given")
     }
 
+    /// Bytes of the maps that [`Kind::install`] will have the kernel keep.
+    ///
+    /// # Errors
+    /// If the object is none, or not one of the AQM.
+    pub fn maps_bytes(
+        &self,
+        object: &Object,
+        aqm: &Configured,
+        fixed: &Fixed,
+    ) -> Result<u64, KernelError> {
+        made_of::check(object, aqm.class())?;
+        let open = open(object, |open| self.make_ready(open, fixed)).map_err(lost)?;
+        Ok(memory::maps_bytes(&open))
+    }
+
     /// Gives an AQM to the kernel, which has it as this kind from then on, until [`Kind::remove`]:
     /// also when this process ends.
     ///
@@ -96,10 +111,10 @@ impl Kind {
         if self.folder.exists() {
             return Err(self.is_there());
         }
+        let made_of = made_of::check(object, aqm.class())?;
         check_kernel()?;
-        check_object(object, aqm)?;
         let loaded = load(object, |open| self.make_ready(open, fixed))?;
-        let mut at_work = AtWork::new(loaded, fixed);
+        let mut at_work = AtWork::new(loaded, object.program, made_of, fixed);
         at_work.set(aqm, settings)?;
         self.claim()?;
         if let Err(error) = self.attach(&mut at_work.loaded, fixed) {
@@ -176,6 +191,7 @@ impl Kind {
                 }
                 Some("times") => map.set_max_entries(told * TIMES as u32)?,
                 Some("lengths") if fixed.tells => map.set_max_entries(told * fixed.places())?,
+                Some("to_mark") if !fixed.marks_at.is_empty() => map.set_max_entries(MARKS)?,
                 Some(".rodata.fixed") => map.set_initial_value(&fixed.bytes())?,
                 Some("qdisc") => {
                     let value = map.initial_value_mut().expect("a struct has a value");
@@ -269,31 +285,4 @@ pub fn check_kernel() -> Result<(), KernelError> {
          CONFIG_DEBUG_INFO_BTF"
             .into(),
     ))
-}
-
-/// Whether an object is one of the AQM: of another one, the config would be read wrongly.
-fn check_object(object: &Object, aqm: &Configured) -> Result<(), KernelError> {
-    let base = aqm.class().base.as_ref().unwrap_or(&aqm.class().name);
-    let mut functions = base.clone();
-    if let Program::Qdisc { flow_queues, log } = object.program {
-        functions += if flow_queues { " with flow queues" } else { "" };
-        functions += if log { " with a log" } else { "" };
-    }
-    let refuse = |what: &str| {
-        Err(KernelError::Missing(format!(
-            "the object is {what}, not {functions} compiled as a qdisc"
-        )))
-    };
-    set_print(None);
-    let Ok(open) = ObjectBuilder::default().open_memory(&object.bytes) else {
-        return refuse("no object");
-    };
-    let names = open.maps().find(|map| map.name() == ".rodata.aqm");
-    let bytes = names.as_ref().and_then(OpenMap::initial_value);
-    let name = bytes.and_then(|bytes| bytes.split(|byte| *byte == 0).next());
-    match name {
-        Some(name) if name == functions.as_bytes() => Ok(()),
-        Some(name) => refuse(&String::from_utf8_lossy(name)),
-        None => refuse("something else"),
-    }
 }

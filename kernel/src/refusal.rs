@@ -19,20 +19,26 @@ fn hear(_level: PrintLevel, text: String) {
     SAID.lock().expect("no holder panics").push_str(&text);
 }
 
+/// An object that is made `ready`, not loaded yet.
+pub fn open(
+    object: &Object,
+    ready: impl Fn(&mut OpenObject) -> Result<(), Error>,
+) -> Result<OpenObject, Error> {
+    set_print(None);
+    let mut open = ObjectBuilder::default().open_memory(&object.bytes)?;
+    ready(&mut open)?;
+    Ok(open)
+}
+
 /// Loads an object that is made `ready` first.
 pub fn load(
     object: &Object,
     ready: impl Fn(&mut OpenObject) -> Result<(), Error>,
 ) -> Result<Loaded, KernelError> {
-    set_print(None);
-    let open = || {
-        let mut open = ObjectBuilder::default().open_memory(&object.bytes)?;
-        ready(&mut open)?;
-        Ok(open)
-    };
-    match open().map_err(lost)?.load() {
+    let open = || open(object, &ready).map_err(lost);
+    match open()?.load() {
         Ok(loaded) => Ok(loaded),
-        Err(error) => Err(refused(&object.name, open().map_err(lost)?, &error)?),
+        Err(error) => Err(refused(&object.name, open()?, &error)?),
     }
 }
 

@@ -26,7 +26,7 @@ struct waiting {
 	u32 bytes;
 	u32 flow_hash;
 	u32 packet;		/* its number: how many had arrived; for marks and the log */
-	u32 unused;
+	u32 is_marked;
 };
 
 /* A place where a packet waits. */
@@ -101,7 +101,7 @@ static INLINE void make_up_ticks(const struct Qdisc *sch, struct instance *insta
 			break;
 		view = look(sch, instance, lane, lane->tick_ns);
 		OF(_tick)(&lane->state.own, &instance->wish.config.own, &view);
-		log(HAPPENED_TICK, number, 0, 0, 0, &view);
+		log(instance, HAPPENED_TICK, number, 0, 0, 0, &view);
 		lane->tick_ns += interval_ns;
 	}
 	if (lane->tick_ns <= now_ns)
@@ -126,7 +126,8 @@ static INLINE void tell(const struct Qdisc *sch, struct instance *instance, stru
 		view.idle = view.idle_since_ns = 0;
 #endif
 	OF(_occupancy)(&lane->state.own, &instance->wish.config.own, &view, change);
-	log(change > 0 ? HAPPENED_JOIN : HAPPENED_LEAVE, number, waiting->packet, 0, 0, &view);
+	log(instance, change > 0 ? HAPPENED_JOIN : HAPPENED_LEAVE, number, waiting->packet, 0, 0,
+	    &view);
 #endif
 }
 

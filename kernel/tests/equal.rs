@@ -14,8 +14,7 @@ const BURSTS: usize = 29_000;
 /// Asks engine and kernel the same; gives ns of each call in the kernel, and the instructions that
 /// its verifier looked at.
 fn compare(name: &str, aqm: &Configured, calls: &[Call]) -> (f64, u32) {
-    let judge =
-        compile(Program::Judge, aqm.class(), None).and_then(|object| Judge::load(&object, aqm));
+    let judge = compile(Program::Judge, aqm.class()).and_then(|object| Judge::load(&object, aqm));
     let mut judge = judge.unwrap_or_else(|error| panic!("{name}: {error}"));
     let (mut engine, mut took_ns) = (aqm.start(), 0);
     for (part, calls) in calls.chunks(QUESTIONS).enumerate() {

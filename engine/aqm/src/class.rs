@@ -32,6 +32,8 @@ pub struct Class {
     pub base: Option<String>,
     /// Hash of a user's code; empty for what comes with the crate.
     pub fingerprint: String,
+    /// Text of a user's header, if it was compiled from one.
+    pub header: Option<String>,
     rules: Vec<Rule>,
     pub(crate) code: &'static CClass,
 }
@@ -152,6 +154,7 @@ impl Class {
                 summary: text(entry.summary),
                 base: entry.base.as_ref().map(|base| text(base.name)),
                 fingerprint: String::new(),
+                header: None,
                 rules: read_rules(&name, code, &params)?,
                 params,
                 name,
@@ -270,6 +273,15 @@ pub fn find(name: &str) -> Option<&'static Class> {
 /// # Safety
 /// Runs the library's code.
 pub unsafe fn load(path: &Path) -> Result<&'static Class, LoadError> {
+    let class = unsafe { read_library(path) }?;
+    Ok(Box::leak(Box::new(class)))
+}
+
+/// Its class.
+///
+/// # Safety
+/// Likewise.
+pub(crate) unsafe fn read_library(path: &Path) -> Result<Class, LoadError> {
     // the source is the linker's own message, which names the file
     let refuse = |error: libloading::Error| {
         LoadError(
@@ -289,6 +301,6 @@ pub unsafe fn load(path: &Path) -> Result<&'static Class, LoadError> {
             .iter()
             .map(|byte| format!("{byte:02x}"))
             .collect();
-        Ok(Box::leak(Box::new(class)))
+        Ok(class)
     }
 }

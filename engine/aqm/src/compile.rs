@@ -11,7 +11,7 @@ use std::{
 
 use crate::{
     HEADERS,
-    class::{Class, LoadError, load},
+    class::{Class, LoadError, read_library},
     rules,
     trial::Trial,
 };
@@ -91,10 +91,11 @@ fn build(name: &str, text: &str) -> Result<&'static Class, LoadError> {
     // before anything of it runs in this process
     trial.read_table().map_err(of_header)?;
     // SAFETY: runs the user's own code, which is what the user asks for.
-    let class = unsafe { load(&folder.path().join("user.so")) }
+    let mut class = unsafe { read_library(&folder.path().join("user.so")) }
         .map_err(|LoadError(what)| of_header(what))?;
-    trial.run(class).map_err(of_header)?;
-    Ok(class)
+    trial.run(&class).map_err(of_header)?;
+    class.header = Some(text.to_owned());
+    Ok(Box::leak(Box::new(class)))
 }
 
 /// Compiles `user.c` to `user.o`.

@@ -114,6 +114,13 @@ impl Memory {
     }
 }
 
+/// The same code with the same parameters.
+impl PartialEq for Configured {
+    fn eq(&self, other: &Self) -> bool {
+        ptr::eq(self.0.class, other.0.class) && self.0.values == other.0.values
+    }
+}
+
 impl fmt::Debug for Configured {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}{:?}", self.0.class.name, self.0.values)

@@ -210,7 +210,11 @@ impl Discipline {
         }
     }
 
-    fn configure(&self) -> Result<Option<Configured>, Vec<String>> {
+    /// The AQM with its parameters set; `None` if it is a program's own.
+    ///
+    /// # Errors
+    /// All that is wrong, a line each. One that was read is right, unless a header has changed since.
+    pub fn configure(&self) -> Result<Option<Configured>, Vec<String>> {
         let class = self.aqm.class().map_err(|error| vec![error])?;
         match class {
             Some(class) => self.params.configure(class).map(Some),
@@ -221,7 +225,7 @@ impl Discipline {
         }
     }
 
-    /// The AQM with its parameters set; `None` if it is a program's own.
+    /// Likewise, of one that was read.
     ///
     /// # Panics
     /// If the discipline was not read but made of parts that do not suit each other.

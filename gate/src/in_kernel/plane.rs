@@ -46,11 +46,12 @@ pub fn run(options: &RunOptions) -> Result<(), Failure> {
     check::refuse_what_is_left(&kind)?;
     check::refuse_what_stands(&device)?;
     let ready = Ready::new(&settings, &options.kernel.object, None)?;
+    let maps_bytes = kind.maps_bytes(&ready.object, &ready.aqm, &ready.fixed)?;
     let plane = InKernel::start(kind, device, &settings, &ready)?;
     let needs = Needs {
         capabilities: &[privileges::DECIDE, Capability::CAP_BPF],
         folder: Some(Path::new(KINDS)),
-        memory: memory::bound_in_kernel,
+        memory: &|settings| memory::bound_in_kernel(settings, maps_bytes),
     };
     route(options, settings, plane, &needs)
 }
@@ -106,10 +107,9 @@ impl InKernel {
 
     /// Lets all go that waits, at once, as far as the interface takes it.
     fn empty(&mut self) -> Result<(), KernelError> {
-        let (aqm, mut settings) =
-            words(&self.settings).map_err(|failure| KernelError::Missing(failure.0))?;
+        let mut settings = words(&self.settings);
         settings.rate_bps = AT_ONCE_BPS;
-        self.at_work.set(&aqm, &settings)?;
+        self.at_work.set(&self.settings.forward.aqm, &settings)?;
         let begin = Instant::now();
         loop {
             let standing = self.at_work.standing(0)?;
@@ -256,12 +256,11 @@ impl DataPlane for InKernel {
                     .into(),
             ));
         }
-        let done = words(settings).and_then(|(aqm, words)| {
-            self.at_work.set(&aqm, &words)?;
+        let done = self.at_work.set(&new.aqm, &words(settings));
+        if done.is_ok() {
             self.settings = settings.clone();
-            Ok(())
-        });
-        Ok(done.map_err(|failure| failure.0))
+        }
+        Ok(done.map_err(|error| error.to_string()))
     }
 
     fn end(&mut self, _now_ns: u64) -> io::Result<()> {

@@ -10,7 +10,6 @@ use crate::{
     Failure,
     cli::ObjectOptions,
     settings::{LinkSettings, Settings},
-    verify,
 };
 
 impl From<KernelError> for Failure {
@@ -46,7 +45,7 @@ impl Ready {
             .iter()
             .map(|text| device(text))
             .collect::<Result<Vec<_>, _>>()?;
-        let (aqm, words) = words(settings)?;
+        let words = words(settings);
         if words.ecn && marks_at.is_empty() {
             return Err(Failure(
                 "in the kernel, ecn takes --marks-at: a BPF qdisc cannot write to packets, so a \
@@ -54,7 +53,7 @@ impl Ready {
                     .into(),
             ));
         }
-        let name = aqm_of(&settings.forward);
+        let aqm = settings.forward.aqm.clone();
         let flow_queues = flow_queues(&settings.forward.discipline.scheduler);
         let program = Program::Qdisc {
             flow_queues: flow_queues.is_some(),
@@ -64,10 +63,10 @@ impl Ready {
             Some(path) => Object {
                 bytes: fs::read(path)
                     .map_err(|error| Failure(format!("{}: {error}", path.display())))?,
-                name,
+                name: aqm_of(&settings.forward),
                 program,
             },
-            None => compiled(&name, program)?,
+            None => compile(program, aqm.class())?,
         };
         Ok(Self {
             object,
@@ -102,8 +101,8 @@ pub fn device(text: &str) -> Result<Device, Failure> {
 /// # Errors
 /// If there is no such AQM, or if the compiler refuses it.
 pub fn compiled(aqm: &str, program: Program) -> Result<Object, Failure> {
-    let (class, own) = verify::chosen(aqm)?;
-    Ok(compile(program, class, own.as_deref())?)
+    let class = sluice_scenario::aqm_class(aqm).map_err(Failure)?;
+    Ok(compile(program, class)?)
 }
 
 /// The order of a scheduler, and the number of its queues; `None` for a FIFO.
@@ -125,11 +124,8 @@ pub fn aqm_of(link: &LinkSettings) -> String {
     }
 }
 
-/// The AQM of settings, and what else can change while a qdisc is at work.
-///
-/// # Errors
-/// What a qdisc cannot do.
-pub fn words(settings: &Settings) -> Result<(Configured, sluice_kernel::Settings), Failure> {
+/// What can change while a qdisc is at work, besides the AQM's parameters.
+pub fn words(settings: &Settings) -> sluice_kernel::Settings {
     let link = &settings.forward;
     let (quantum_bytes, perturbation_s) = match &link.discipline.scheduler {
         Scheduler::Fifo(_) => (0, 0.0),
@@ -137,18 +133,14 @@ pub fn words(settings: &Settings) -> Result<(Configured, sluice_kernel::Settings
         Scheduler::Drr(drr) => (drr.quantum_bytes, 0.0),
         Scheduler::Fq(fq) => (fq.quantum_bytes, 0.0),
     };
-    let aqm = link.discipline.configured();
-    Ok((
-        aqm.expect("settings have no AQM of a program"),
-        sluice_kernel::Settings {
-            rate_bps: link.rate_bps,
-            limit_packets: link.buffer.limit,
-            limit_bytes: link.buffer.limit_bytes,
-            perturbation_ns: sluice_scenario::ns(perturbation_s),
-            quantum_bytes,
-            victim: link.discipline.victim(&link.buffer).into(),
-            ecn: link.ecn(),
-            seed: settings.seed,
-        },
-    ))
+    sluice_kernel::Settings {
+        rate_bps: link.rate_bps,
+        limit_packets: link.buffer.limit,
+        limit_bytes: link.buffer.limit_bytes,
+        perturbation_ns: sluice_scenario::ns(perturbation_s),
+        quantum_bytes,
+        victim: link.discipline.victim(&link.buffer).into(),
+        ecn: link.ecn(),
+        seed: settings.seed,
+    }
 }

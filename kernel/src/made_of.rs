@@ -1,0 +1,85 @@
+//! What an object is made of, as it tells itself: `made_of` of `instance.bpf.h`. With another AQM, or
+//! another text of it, a config would be read wrongly.
+
+use libbpf_rs::OpenMap;
+use sha2::{Digest, Sha256};
+use sluice_aqm::Class;
+
+use crate::{
+    KernelError,
+    compile::{Object, Program, files, functions},
+    refusal::open,
+};
+
+/// Bytes of its name, with zeros behind it.
+const NAME_BYTES: usize = 64;
+
+/// What an object is made of.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct MadeOf {
+    /// Whose functions it has, and what else.
+    name: String,
+    /// Of all text that the compiler got.
+    pub sha256: String,
+}
+
+impl MadeOf {
+    /// What an AQM's object must be made of.
+    pub fn new(program: Program, class: &Class) -> Self {
+        let mut name = functions(class).to_owned();
+        if let Program::Qdisc { flow_queues, log } = program {
+            name += if flow_queues { " with flow queues" } else { "" };
+            name += if log { " with a log" } else { "" };
+        }
+        let mut sum = Sha256::new();
+        for (file, text) in files(program, class) {
+            for part in [&file, text] {
+                sum.update(part.len().to_le_bytes());
+                sum.update(part);
+            }
+        }
+        let sum = sum.finalize();
+        Self {
+            name,
+            sha256: sum.iter().map(|byte| format!("{byte:02x}")).collect(),
+        }
+    }
+
+    /// What an object says that it is made of; `None` if it is no qdisc of ours.
+    fn read(object: &Object) -> Result<Option<Self>, libbpf_rs::Error> {
+        let open = open(object, |_| Ok(()))?;
+        let told = open.maps().find(|map| map.name() == ".rodata.aqm");
+        let told = told.as_ref().and_then(OpenMap::initial_value);
+        Ok(told
+            .and_then(|bytes| bytes.split_at_checked(NAME_BYTES))
+            .map(|(name, sha256)| {
+                let text = |bytes| String::from_utf8_lossy(bytes).trim_end_matches('\0').into();
+                Self {
+                    name: text(name),
+                    sha256: text(sha256),
+                }
+            }))
+    }
+}
+
+/// Whether an object is one of the AQM; what it is made of.
+pub(crate) fn check(object: &Object, class: &Class) -> Result<MadeOf, KernelError> {
+    let must = MadeOf::new(object.program, class);
+    let refuse = |what: &str| {
+        Err(KernelError::Missing(format!(
+            "the object is {what}, not {} compiled as a qdisc",
+            must.name
+        )))
+    };
+    match MadeOf::read(object) {
+        Err(_) => refuse("no object"),
+        Ok(None) => refuse("something else"),
+        Ok(Some(found)) if found.name != must.name => refuse(&found.name),
+        Ok(Some(found)) if found.sha256 != must.sha256 => Err(KernelError::Missing(format!(
+            "the object is {0} of another text: sluiced qdisc compile makes it of the text that {0} \
+             has here",
+            must.name
+        ))),
+        Ok(Some(found)) => Ok(found),
+    }
+}
