@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import select
 import shutil
 import signal
@@ -124,16 +125,49 @@ def shares() -> dict[str, Any]:
             "mode": stat.S_IMODE(path.stat().st_mode), **gate.end()}  # fmt: skip
 
 
-def status_of(pid: int) -> dict[str, str]:
-    """What /proc says of a process, by its number in this namespace; /proc may count otherwise."""
+def statuses(path: Path) -> dict[str, str]:
+    return dict(line.split(":\t", 1) for line in path.read_text().splitlines())
+
+
+def folder_of(pid: int) -> Path:
+    """Where /proc tells of a process, by its number here; /proc may count otherwise."""
     here = os.readlink("/proc/self/ns/pid")
     for folder in Path("/proc").glob("[0-9]*"):
         with suppress(OSError):
-            lines = (folder / "status").read_text().splitlines()
-            status = dict(line.split(":\t", 1) for line in lines)
+            status = statuses(folder / "status")
             if status["NSpid"].split()[-1] == str(pid) and os.readlink(folder / "ns/pid") == here:
-                return status
+                return folder
     raise LookupError(f"no process has the number {pid}")
+
+
+def status_of(pid: int) -> dict[str, str]:
+    """What /proc says of a process."""
+    return statuses(folder_of(pid) / "status")
+
+
+CAPABILITIES = ("CapInh", "CapPrm", "CapEff", "CapBnd", "CapAmb", "NoNewPrivs")
+
+
+def tried(gate: Daemon) -> dict[str, Any]:
+    """What each thread of a gate may do, and what the AQM got that tried to do more."""
+    far, near = receiver(), sender()
+    near.send(datagram(1, 1237))
+    got = Got().drain(far).numbers
+    tasks = (folder_of(gate.process.pid) / "task").iterdir()
+    threads = [statuses(task / "status") for task in tasks]
+    held = [{name: thread[name] for name in CAPABILITIES} for thread in threads]
+    found = gate.end()
+    answers = re.findall(r"intruder: (\w+) (\d+)", found["said"])
+    return {"got": got, "held": held, "announced": gate.announced,
+            "answers": {what: int(error) for what, error in answers}}  # fmt: skip
+
+
+INTRUDER = ("--rate", "10e6", "--limit", "54321", "--jsonl", str(FOLDER / "lines"),
+            "--metrics", f"unix:{FOLDER / 'metrics'}")  # fmt: skip
+
+
+def tried_over_nfqueue() -> dict[str, Any]:
+    return tried(Gate("closed", "--aqm", str(ROOT / "tests" / "intruder.h"), *INTRUDER))
 
 
 def memory() -> dict[str, Any]:
@@ -206,8 +240,8 @@ def where_unknown() -> dict[str, Any]:
     return where("2e6", 0.3)
 
 
-EXPERIMENTS = [watched, fenced, shares, memory, where_here, where_behind, where_elsewhere,
-               where_unknown]  # fmt: skip
+EXPERIMENTS = [watched, fenced, tried_over_nfqueue, shares, memory, where_here, where_behind,
+               where_elsewhere, where_unknown]  # fmt: skip
 
 
 if __name__ == "__main__":

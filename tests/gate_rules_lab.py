@@ -3,12 +3,14 @@ tests/test_lab_nft.py in the laboratory, whose kernel takes nft's queues."""
 
 from __future__ import annotations
 
+import select
+import signal
 import subprocess
 import time
 from typing import Any
 
 import gate_lab as lab
-from gate_lab import SLUICED, Daemon, Got, datagram, perform, receiver, sender
+from gate_lab import SLUICED, Daemon, Got, datagram, paced, perform, receiver, sender
 
 HOLDING = ("--aqm", "drop_tail", "--rate", "4e5", "--limit", "1000")
 
@@ -74,5 +76,63 @@ def nft() -> dict[str, Any]:
     return found
 
 
+OWN = ("--rules", "near", *HOLDING)
+OWN_OPEN = ("--fail", "open", *OWN)
+
+
+def own(number_of_signal: signal.Signals) -> dict[str, Any]:
+    """A gate with rules of its own ends under load, ten times what the link carries."""
+    gate = Daemon(*OWN_OPEN)
+    far, near = receiver(), sender()
+    got = Got()
+
+    def send(number: int) -> None:
+        if number == 500:
+            gate.signal(number_of_signal)
+        near.send(datagram(number, 500))
+        while select.select([far], [], [], 0)[0]:
+            got.take(far)
+
+    paced(send, 1000, 1000)
+    gate.process.communicate(timeout=10)
+    found = {"table": table()}
+    got.drain(far)
+    far.close()
+    return {"numbers": got.numbers, "next": sent(1000, 20), "exit": gate.process.returncode,
+            **found}  # fmt: skip
+
+
+def own_ended() -> dict[str, Any]:
+    return own(signal.SIGTERM)
+
+
+def own_killed() -> dict[str, Any]:
+    return own(signal.SIGKILL)
+
+
+def own_both() -> dict[str, Any]:
+    """What nft shows of rules of a gate's own, and what it takes to change them."""
+    rules("--fail", "open", "--both-ways", "--tool", "nft", "--install")
+    found: dict[str, Any] = {"set": table(), "there": sluiced("run", *OWN_OPEN)}
+    rules("--fail", "open", "--tool", "nft", "--remove")
+    gate = Daemon(*OWN_OPEN, "--reverse-delay", "0.001")
+    found |= {
+        "own": table(),
+        "removed": rules("--fail", "open", "--tool", "nft", "--remove"),
+        "installed": rules("--fail", "open", "--tool", "nft", "--install"),
+        "check": sluiced("check", "--interface", "near")["said"],
+        "numbers": sent(0, 20),
+    }
+    return {**found, **gate.end(), "after": table()}
+
+
+def own_refused() -> dict[str, Any]:
+    """Where rules of its own cannot be had; `without` a kernel whose nft has queues."""
+    set_by_nft = rules("--fail", "open", "--tool", "nft", "--install")
+    without = sluiced("run", *OWN_OPEN) if set_by_nft["exit"] else None
+    closed = sluiced("run", *OWN, "--fail", "closed", "--two-way")
+    return {"closed": closed, "without": without, "tables": table()}
+
+
 if __name__ == "__main__":
-    perform([looked_at, nft])
+    perform([looked_at, nft, own_ended, own_killed, own_both, own_refused])

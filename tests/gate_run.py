@@ -4,6 +4,7 @@ import json
 import shutil
 import subprocess
 import sys
+from errno import EACCES, EPERM
 from functools import cache
 from pathlib import Path
 
@@ -14,6 +15,10 @@ SLUICED = ROOT / ".venv" / "bin" / "sluiced"
 # what an experiment started ends with it: it is the first of its processes. The user comes first:
 # what a network shows to its root it shows to whoever was root as it was made
 ENTER = ["unshare", "-Ur", "unshare", "-nmp", "--kill-child"]
+
+CAP_NET_ADMIN, CAP_BPF = 1 << 12, 1 << 39
+# what tests/intruder.h tries that Landlock shuts off
+FENCED = ("read", "proc", "write", "folder", "tun", "program", "connect", "bind")
 
 
 @cache
@@ -35,6 +40,26 @@ def measured(lab, name, enter=ENTER):
     done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout)
+
+
+def it_may_do_no_more(found, capabilities):
+    """All threads of a gate have these capabilities only, and its AQM could get nothing else."""
+    if not found["answers"]:
+        pytest.skip("the AQM that tries knows the system calls of x86-64 only")
+    for held in found["held"]:
+        assert held.pop("NoNewPrivs") == "1"
+        assert {int(held.pop(name), 16) for name in ("CapInh", "CapAmb")} == {0}
+        assert {int(value, 16) for value in held.values()} == {capabilities}
+    # its own, that which answers, and that which records
+    assert len(found["held"]) == 3
+    assert found["got"] == [1]
+    answers = found["answers"]
+    assert answers.pop("administer") == (0 if capabilities else EPERM)
+    files = {answers.pop(what) for what in FENCED}
+    assert set(answers.values()) == {EPERM}, answers
+    if "has no Landlock" in found["announced"]:
+        pytest.skip("this kernel has no Landlock")
+    assert files == {EACCES}
 
 
 def nothing_is_forgotten(found, left_at_end=0, refused=0):

@@ -18,7 +18,15 @@ from pathlib import Path
 from typing import Any
 
 import gate_lab as lab
-from gate_daemon_lab import METRICS, WATCHED, status_of, where_under_load
+from gate_daemon_lab import (
+    INTRUDER,
+    METRICS,
+    ROOT,
+    WATCHED,
+    status_of,
+    tried,
+    where_under_load,
+)
 from gate_lab import FAR, FAR6, NEAR, NEAR6, Daemon, Got, datagram, paced, sh
 
 TUN = ("--tun", "near", "far")
@@ -220,6 +228,10 @@ def refused() -> dict[str, Any]:
     return {"refused": said, "capabilities": capabilities}
 
 
+def tried_over_tun() -> dict[str, Any]:
+    return tried(Cable("--aqm", str(ROOT / "tests" / "intruder.h"), *INTRUDER))
+
+
 def own_devices() -> dict[str, Any]:
     """Devices that belong to the user, who has no capability; and one that does not exist."""
     sh("ip tuntap add mode tun user root name near && ip tuntap add mode tun user root name far")
@@ -336,8 +348,8 @@ def where_refused() -> dict[str, Any]:
 
 EXPERIMENTS: list[lab.Experiment] = [
     marked4, marked6, held_at_the_end, back_at_once, back_held, killed, tcp, overrun,
-    device_vanished, down_and_up, refused, own_devices, where_here, where_behind, where_before,
-    where_elsewhere, where_unnamed, where_at_the_end, where_refused,
+    device_vanished, down_and_up, refused, tried_over_tun, own_devices, where_here, where_behind,
+    where_before, where_elsewhere, where_unnamed, where_at_the_end, where_refused,
 ]  # fmt: skip
 
 

@@ -8,6 +8,7 @@ from functools import cache
 from pathlib import Path
 
 import pytest
+from gate_run import CAP_NET_ADMIN, it_may_do_no_more
 from test_gate import ENTER, SLUICED, lacking
 
 LAB = Path(__file__).with_name("gate_daemon_lab.py")
@@ -42,6 +43,10 @@ def test_a_reload_reads_what_stands_beside_the_scenario_and_nothing_else():
     assert beside.endswith("limit 5000 packets, shorter")
     assert "the old settings stay in force" in elsewhere
     assert elsewhere.endswith("elsewhere/shorter.h: Permission denied")
+
+
+def test_it_keeps_one_capability_and_gets_nothing_else():
+    it_may_do_no_more(measured("tried_over_nfqueue"), CAP_NET_ADMIN)
 
 
 def test_the_heaviest_flows_are_told_to_every_user():

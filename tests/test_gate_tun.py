@@ -7,7 +7,7 @@ from pathlib import Path
 
 import gate_run
 import pytest
-from gate_run import ENTER, SLUICED, lacking, nothing_is_forgotten
+from gate_run import ENTER, SLUICED, it_may_do_no_more, lacking, nothing_is_forgotten
 
 
 def no_tun():
@@ -104,6 +104,10 @@ def test_devices_that_cannot_be_had_are_refused():
     assert "--tun other other: the devices must be two" in one
     # the one that runs was started with all of them
     assert int(found["capabilities"], 16) == 0
+
+
+def test_it_keeps_no_capability_and_gets_nothing():
+    it_may_do_no_more(measured("tried_over_tun"), 0)
 
 
 def test_devices_of_ones_own_take_no_capability():

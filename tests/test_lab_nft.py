@@ -12,7 +12,7 @@ from sluicegate.lab import image, kernel, machine, python
 from sluicegate.lab.bottleneck import sluiced
 
 TESTS = Path(__file__).resolve().parent
-EXPERIMENTS = {"gate_rules_lab.py": ["nft", "looked_at"]}
+EXPERIMENTS = {"gate_rules_lab.py": ["nft", "looked_at", "own_ended", "own_killed", "own_both"]}
 IMPORTED = ("ctypes", "json", "os", "select", "signal", "socket", "struct", "subprocess",
             "tempfile", "time", "pathlib", "typing", "__future__", "contextlib",
             "encodings.idna")  # fmt: skip
@@ -84,6 +84,47 @@ def check_rules_go(found):
     assert "No such file or directory" in found["again"]["said"]
 
 
+def check_nothing_is_lost_with_rules_of_its_own(found):
+    assert found["exit"] == 0
+    assert sorted(found["numbers"]) == list(range(1000))
+    check_they_are_gone(found)
+
+
+def check_no_more_than_held_is_lost_with_them_by_kill_9(found):
+    assert found["exit"] == -9
+    sent = sorted(found["numbers"])
+    lost = sorted(set(range(1000)) - set(sent))
+    assert len(sent) == len(set(sent))
+    # 100 a second had left as it was killed
+    assert 400 < len(lost) < 500
+    assert lost == list(range(lost[0], lost[-1] + 1))
+    check_they_are_gone(found)
+
+
+def check_they_are_gone(found):
+    assert found["table"] == ""
+    assert found["next"] == list(range(1000, 1020))
+
+
+def check_they_are_those_that_nft_would_set(found):
+    lines = [line.strip() for line in found["own"].splitlines()]
+    assert lines.pop(1) == "flags owner"
+    assert lines.pop(1) == ""
+    assert lines[1:] == [line.strip() for line in found["set"].splitlines()][1:]
+    assert found["after"] == ""
+    assert found["numbers"] == list(range(20))
+    assert found["arrivals"] == 20
+
+
+def check_they_are_not_set_twice(found):
+    assert found["there"]["exit"] == found["removed"]["exit"] == found["installed"]["exit"] == 2
+    assert "packets of near go to queue 0 already: leave --rules out" in found["there"]["said"]
+    for tried in ("removed", "installed"):
+        assert "are those of a gate that runs (sluiced run --rules)" in found[tried]["said"]
+    assert "ok       rules can be set: by nft" in found["check"]
+    assert "ok       rules: packets of near go to the queue" in found["check"]
+
+
 # one test, as each process that runs tests would boot a machine of its own
 @needs_lab
 @pytest.mark.skipif(not shutil.which("nft"), reason="apt install nftables")
@@ -94,3 +135,7 @@ def test_rules_of_nft_in_the_laboratory():
     check_each_way_has_its_queue(found["nft"])
     check_rules_go(found["nft"])
     check_nothing_was_dropped(found["looked_at"])
+    check_nothing_is_lost_with_rules_of_its_own(found["own_ended"])
+    check_no_more_than_held_is_lost_with_them_by_kill_9(found["own_killed"])
+    check_they_are_those_that_nft_would_set(found["own_both"])
+    check_they_are_not_set_twice(found["own_both"])

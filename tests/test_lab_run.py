@@ -4,6 +4,7 @@ import json
 import re
 
 import pytest
+from gate_run import CAP_BPF, CAP_NET_ADMIN
 from kernel_needs import needs_qdiscs
 from lab_headers import with_header
 from test_lab import ROOT, c_program, load_program
@@ -104,6 +105,7 @@ sluiced check --backend kernel --interface router/out >/out/check.before || true
 # settings change under a load of 83 Mbit/s
 scenario first
 start reload --object /lab/pie.o --metrics 127.0.0.1:8417
+cat /proc/$daemon/task/*/status >/out/reload.status
 load 10 500 0 >/out/reload.load &
 load=$!
 for each in second first second; do
@@ -293,6 +295,16 @@ def received(text, column):
     return int(counts[names.index(column)])
 
 
+def check_it_keeps_two_capabilities(files):
+    held = re.findall(r"^(Cap\w+|NoNewPrivs):\t(\w+)$", files["reload.status"].decode(), re.M)
+    may = f"{CAP_NET_ADMIN | CAP_BPF:016x}"
+    for name, none in (("Inh", 16 * "0"), ("Prm", may), ("Eff", may), ("Bnd", may)):
+        # its own thread, that which answers, and that which records
+        assert held.count((f"Cap{name}", none)) == 3
+    assert held.count(("NoNewPrivs", "1")) == 3
+    assert len(held) == 3 * 6
+
+
 def check_a_reload_under_load_loses_nothing(files):
     told, record = files["reload.told"].decode(), numbers(files, "reload")
     assert told.count("reloaded: forward: 40 Mbit/s") == 2
@@ -449,6 +461,7 @@ def check_what_cannot_be_is_told(files):
 @needs_qdiscs
 def test_a_daemon_whose_back_end_is_the_kernel(tmp_path):
     files = boot(tmp_path)
+    check_it_keeps_two_capabilities(files)
     check_a_reload_under_load_loses_nothing(files)
     check_wrong_settings_leave_the_old_ones_in_force(files)
     check_what_is_told_is_what_tc_shows(files)

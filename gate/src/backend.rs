@@ -83,6 +83,14 @@ pub trait Backend {
     /// If it cannot be told any more.
     fn set(&mut self, link: usize, whole: bool, held: u64) -> io::Result<()>;
 
+    /// Sees to it that no more packets come, if it can, and gives whether that is so.
+    ///
+    /// # Errors
+    /// If the kernel refuses.
+    fn close(&mut self) -> io::Result<bool> {
+        Ok(false)
+    }
+
     /// What was lost of a link's packets.
     fn losses(&self, link: usize) -> Losses;
 

@@ -242,7 +242,7 @@ fn installed(rules: Option<&Rules>) -> Found {
             Some(true) => Ok(format!("packets of {} go to the queue", rules.interface)),
             Some(false) => missing(
                 format!("no rule hands packets of {} to the queue", rules.interface),
-                format!("sudo {}", rules.install_command()),
+                rules.command("--install"),
             ),
             None => unknown(format!(
                 "whether packets of {} go to the queue is told to root only",

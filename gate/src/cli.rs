@@ -7,7 +7,7 @@ use clap::{ArgGroup, Args, Parser, Subcommand};
 use crate::{
     endpoint::{self, Address},
     nfqueue::Fail,
-    rules::Tool,
+    rules::{self, Tool},
     run::Timer,
     tun,
 };
@@ -177,6 +177,12 @@ pub struct RunOptions {
     /// Number of the kernel's queue; the other direction has the next one.
     #[arg(long, value_name = "N", default_value_t = 0, value_parser = queue)]
     pub queue: u16,
+    /// Set the rules, too, that hand over what leaves by this interface and, if that direction is
+    /// held, what enters by it: rules of nft that vanish with the gate, however it ends. With --fail
+    /// open only.
+    #[arg(long, value_name = "NAME", value_parser = rules::interface,
+          conflicts_with_all = ["tun", "backend"])]
+    pub rules: Option<String>,
     /// In place of a queue of the kernel: the kernel does all, by a qdisc (BPF) of ours before
     /// --interface. Needs root, Linux 6.16 or newer and clang.
     #[arg(long, value_name = "kernel", requires = "interface",
@@ -254,7 +260,7 @@ pub struct TopOptions {
 #[derive(Args, Debug)]
 pub struct RulesOptions {
     /// The interface before which the queue stands: what leaves by it is held.
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, value_name = "NAME", value_parser = rules::interface)]
     pub interface: String,
     /// Hold what enters by it, too.
     #[arg(long)]

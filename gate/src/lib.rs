@@ -22,6 +22,7 @@ pub mod measures;
 mod memory;
 mod netlink;
 pub mod nfqueue;
+pub mod own_rules;
 pub mod packet;
 mod privileges;
 mod prometheus;

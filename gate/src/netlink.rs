@@ -1,6 +1,12 @@
 //! Messages of netfilter's netlink (linux/netfilter/nfnetlink.h), written and read.
 
+use std::os::fd::{AsRawFd, OwnedFd};
+
 use libc::{NFNL_SUBSYS_QUEUE, NLM_F_ACK, NLM_F_REQUEST};
+use nix::{
+    errno::Errno,
+    sys::socket::{AddressFamily, NetlinkAddr, SockFlag, SockProtocol, SockType, bind, socket},
+};
 
 /// Bytes of `nlmsghdr` and of `nfgenmsg` behind it.
 const HEADER: usize = 16;
@@ -18,6 +24,21 @@ pub enum Message<'a> {
     Queue(u8, u16, &'a [u8]),
 }
 
+/// A socket to the kernel's netfilter.
+///
+/// # Errors
+/// If the kernel gives none.
+pub fn connect() -> Result<OwnedFd, Errno> {
+    let socket = socket(
+        AddressFamily::Netlink,
+        SockType::Raw,
+        SockFlag::SOCK_CLOEXEC,
+        SockProtocol::NetlinkNetFilter,
+    )?;
+    bind(socket.as_raw_fd(), &NetlinkAddr::new(0, 0))?;
+    Ok(socket)
+}
+
 /// Appends a message about a queue to `out`; `attributes` writes the rest.
 pub fn write(
     out: &mut Vec<u8>,
@@ -26,17 +47,30 @@ pub fn write(
     wants_answer: bool,
     attributes: impl FnOnce(&mut Vec<u8>),
 ) {
+    let kind = NFNL_SUBSYS_QUEUE << 8 | kind;
+    let flags = if wants_answer { NLM_F_ACK } else { 0 };
+    message(out, kind, flags, libc::NFPROTO_UNSPEC, queue, attributes);
+}
+
+/// Appends a message of a kind (its subsystem in the upper byte), about packets of a family and
+/// about `what`: the number of a queue, or of a subsystem.
+pub fn message(
+    out: &mut Vec<u8>,
+    kind: i32,
+    flags: i32,
+    family: i32,
+    what: u16,
+    attributes: impl FnOnce(&mut Vec<u8>),
+) {
     let start = out.len();
-    let kind = (NFNL_SUBSYS_QUEUE << 8 | kind) as u16;
-    let flags = (NLM_F_REQUEST | if wants_answer { NLM_F_ACK } else { 0 }) as u16;
     out.extend([0; 4]);
-    out.extend(kind.to_ne_bytes());
-    out.extend(flags.to_ne_bytes());
+    out.extend((kind as u16).to_ne_bytes());
+    out.extend(((NLM_F_REQUEST | flags) as u16).to_ne_bytes());
     // sequence and port: nobody asks
     out.extend([0; 8]);
-    // any family, version 0
-    out.extend([0; 2]);
-    out.extend(queue.to_be_bytes());
+    // version 0
+    out.extend([family as u8, 0]);
+    out.extend(what.to_be_bytes());
     attributes(out);
     let length = (out.len() - start) as u32;
     out[start..start + 4].copy_from_slice(&length.to_ne_bytes());
@@ -48,6 +82,13 @@ pub fn attribute(out: &mut Vec<u8>, kind: i32, value: &[u8]) {
     out.extend((kind as u16).to_ne_bytes());
     out.extend(value);
     out.resize(out.len().next_multiple_of(4), 0);
+}
+
+/// Appends an attribute that is made of others.
+pub fn nested(out: &mut Vec<u8>, kind: i32, attributes: impl FnOnce(&mut Vec<u8>)) {
+    let mut inside = Vec::new();
+    attributes(&mut inside);
+    attribute(out, libc::NLA_F_NESTED | kind, &inside);
 }
 
 /// The messages in what was received; the rest of what is none is left out.

@@ -13,16 +13,14 @@ use std::{
 
 use nix::{
     errno::Errno,
-    sys::socket::{
-        AddressFamily, MsgFlags, NetlinkAddr, SockFlag, SockProtocol, SockType, bind, getsockopt,
-        recv, send, setsockopt, socket, sockopt,
-    },
+    sys::socket::{MsgFlags, getsockopt, recv, send, setsockopt, sockopt},
 };
 
 use crate::{
     Failure,
     backend::{Backend, Counts, Fate, Incoming, Losses},
-    netlink::{Message, attribute, attributes, messages, write},
+    netlink::{Message, attribute, attributes, connect, messages, write},
+    own_rules::OwnRules,
 };
 
 /// Messages that are read in one call, and room for each: the largest packet with its attributes.
@@ -65,6 +63,8 @@ pub struct Nfqueue {
     next_ids: Vec<u32>,
     /// `TABLE`, kept open: later it may not be opened any more.
     table: Option<File>,
+    /// Rules that hand packets to the queues and vanish with them.
+    rules: Option<OwnRules>,
     /// The receive buffer that was granted.
     pub buffer_bytes: usize,
 }
@@ -93,6 +93,11 @@ impl Nfqueue {
         Ok(nfqueue)
     }
 
+    /// Takes rules that hand packets to these queues and are to vanish with them.
+    pub fn keep(&mut self, rules: OwnRules) {
+        self.rules = Some(rules);
+    }
+
     /// Whether the kernel shows how many packets it holds and drops: to root only.
     pub fn shows_counts(&self) -> bool {
         self.table.is_some()
@@ -110,6 +115,7 @@ impl Nfqueue {
             // the kernel counts from 1
             next_ids: vec![1; links],
             table: None,
+            rules: None,
             buffer_bytes: 0,
         }
     }
@@ -222,18 +228,6 @@ impl Nfqueue {
 fn most(held: u64) -> [u8; 4] {
     let most = held.saturating_add(SPARE_PACKETS.into());
     u32::try_from(most).unwrap_or(u32::MAX).to_be_bytes()
-}
-
-/// A socket to the kernel's netfilter.
-fn connect() -> Result<OwnedFd, Errno> {
-    let socket = socket(
-        AddressFamily::Netlink,
-        SockType::Raw,
-        SockFlag::SOCK_CLOEXEC,
-        SockProtocol::NetlinkNetFilter,
-    )?;
-    bind(socket.as_raw_fd(), &NetlinkAddr::new(0, 0))?;
-    Ok(socket)
 }
 
 /// How packets are to be copied: whole, or their first bytes.
@@ -353,6 +347,14 @@ impl Backend for Nfqueue {
             attribute(out, libc::NFQA_CFG_QUEUE_MAXLEN, &most(held));
         });
         self.flush()
+    }
+
+    fn close(&mut self) -> io::Result<bool> {
+        let Some(rules) = &self.rules else {
+            return Ok(false);
+        };
+        rules.empty()?;
+        Ok(true)
     }
 
     fn losses(&self, link: usize) -> Losses {

@@ -215,13 +215,17 @@ impl<B: Backend> DataPlane for Router<B> {
 
     fn end(&mut self, now_ns: u64) -> io::Result<()> {
         self.settle(now_ns)?;
+        let closed = self.backend.close();
+        // those that have come already
+        while matches!(closed, Ok(true)) && self.turn(|| now_ns)? {}
         for (number, port) in self.ports.iter_mut().enumerate() {
             for packet in port.link.drain(now_ns) {
                 port.live.left_at_end += 1;
                 self.backend.decide(number, packet.id, self.at_end)?;
             }
         }
-        self.backend.flush()
+        self.backend.flush()?;
+        closed.map(drop)
     }
 
     /// After all that is due has been let go.

@@ -32,12 +32,26 @@ pub struct Rules {
     pub fail: Fail,
 }
 
+/// Which packets go to one queue.
+pub struct Way {
+    /// Netfilter's hook, by nft's name.
+    pub hook: &'static str,
+    /// The hook's number.
+    pub hook_number: i32,
+    /// What nft compares with the interface.
+    pub meta: i32,
+    /// Words of nft and iptables for it.
+    end: [&'static str; 2],
+    /// Number of the queue.
+    pub queue: u16,
+}
+
 /// The command.
 ///
 /// # Errors
 /// If there is no program that sets rules, or if it refuses.
 pub fn run(options: &RulesOptions) -> Result<(), Failure> {
-    let rules = Rules::of(options)?;
+    let rules = Rules::of(options);
     let tool = match options.tool {
         Some(tool) => tool,
         None => rules.find_tool()?.ok_or_else(|| {
@@ -61,29 +75,34 @@ pub fn run(options: &RulesOptions) -> Result<(), Failure> {
         return Ok(());
     }
     match tool {
-        Tool::Nft if options.install => rules.nft(&[], &rules.nft_script())?,
-        Tool::Nft => rules.nft(&[], &format!("delete table inet {}\n", rules.table()))?,
+        Tool::Nft if options.install => rules.nft(&rules.nft_script())?,
+        Tool::Nft => rules.nft(&format!("delete table inet {}\n", rules.table()))?,
         Tool::Iptables => rules.change(if options.install { "-A" } else { "-D" })?,
     }
     Ok(())
 }
 
+/// The name of an interface as the command line gives it, fit for a script.
+///
+/// # Errors
+/// If it cannot be one.
+pub fn interface(name: &str) -> Result<String, String> {
+    let is_plain = |byte: u8| byte.is_ascii_graphic() && !b"\"\\;{}/".contains(&byte);
+    // the kernel's names have 15 bytes at most
+    if name.is_empty() || name.len() > 15 || !name.bytes().all(is_plain) {
+        return Err("must be the name of a network interface: see ip link".into());
+    }
+    Ok(name.to_owned())
+}
+
 impl Rules {
-    fn of(options: &RulesOptions) -> Result<Self, Failure> {
-        let name = &options.interface;
-        let is_plain = |byte: u8| byte.is_ascii_graphic() && !b"\"\\;{}/".contains(&byte);
-        // the kernel's names have 15 bytes at most
-        if name.is_empty() || name.len() > 15 || !name.bytes().all(is_plain) {
-            return Err(Failure(format!(
-                "--interface = {name} must be the name of a network interface: see ip link"
-            )));
-        }
-        Ok(Self {
-            interface: name.clone(),
+    fn of(options: &RulesOptions) -> Self {
+        Self {
+            interface: options.interface.clone(),
             queue: options.queue,
             both_ways: options.both_ways,
             fail: options.fail,
-        })
+        }
     }
 
     /// nft if the kernel takes its rules, else iptables if it is there. `None` if nft may not ask
@@ -93,11 +112,8 @@ impl Rules {
     /// If there is neither.
     pub fn find_tool(&self) -> Result<Option<Tool>, Failure> {
         // a chain without a hook: even a trial of one with a hook makes the kernel drop what is held
-        let probe = format!(
-            "table inet {0} {{ chain probe {{ queue num 0; }}; }}",
-            self.table()
-        );
-        let tried = self.try_nft(&["--check"], &probe);
+        let probe = "table inet sluiced_probe { chain probe { queue num 0; }; }";
+        let tried = self.try_nft(&["--check"], probe);
         if tried.as_ref().is_ok_and(is_forbidden) {
             return Ok(None);
         }
@@ -114,20 +130,28 @@ impl Rules {
         )))
     }
 
-    fn table(&self) -> String {
+    /// nft's name for them.
+    pub fn table(&self) -> String {
         format!("sluiced_{}", self.queue)
     }
 
-    /// Hook of nft, chain of iptables, which end of the way, and number of the queue.
-    fn ways(&self) -> Vec<(&'static str, &'static str, [&'static str; 2], u16)> {
-        let mut ways = vec![("postrouting", "POSTROUTING", ["oifname", "-o"], self.queue)];
+    /// Where packets are taken.
+    pub fn ways(&self) -> Vec<Way> {
+        let mut ways = vec![Way {
+            hook: "postrouting",
+            hook_number: libc::NF_INET_POST_ROUTING,
+            meta: libc::NFT_META_OIFNAME,
+            end: ["oifname", "-o"],
+            queue: self.queue,
+        }];
         if self.both_ways {
-            ways.push((
-                "prerouting",
-                "PREROUTING",
-                ["iifname", "-i"],
-                self.queue + 1,
-            ));
+            ways.push(Way {
+                hook: "prerouting",
+                hook_number: libc::NF_INET_PRE_ROUTING,
+                meta: libc::NFT_META_IIFNAME,
+                end: ["iifname", "-i"],
+                queue: self.queue + 1,
+            });
         }
         ways
     }
@@ -138,7 +162,8 @@ impl Rules {
         let table = self.table();
         let mut script = format!("table inet {table}\nflush table inet {table}\n");
         script += &format!("table inet {table} {{\n");
-        for (hook, _, [end, _], queue) in self.ways() {
+        for way in self.ways() {
+            let (hook, [end, _], queue) = (way.hook, way.end, way.queue);
             let bypass = if self.fail == Fail::Open {
                 " bypass"
             } else {
@@ -157,9 +182,10 @@ impl Rules {
     fn commands(&self, action: &str) -> Vec<Vec<String>> {
         let mut commands = Vec::new();
         for program in ["iptables", "ip6tables"] {
-            for (_, chain, [_, end], queue) in self.ways() {
-                let queue = queue.to_string();
-                let mut command = vec![program, "-t", "mangle", action, chain, end];
+            for way in self.ways() {
+                let (chain, queue) = (way.hook.to_uppercase(), way.queue.to_string());
+                let [_, end] = way.end;
+                let mut command = vec![program, "-t", "mangle", action, &chain, end];
                 command.extend([&*self.interface, "-j", "NFQUEUE", "--queue-num", &queue]);
                 command.extend((self.fail == Fail::Open).then_some("--queue-bypass"));
                 commands.push(command.into_iter().map(str::to_owned).collect());
@@ -178,8 +204,16 @@ impl Rules {
         }
     }
 
-    fn nft(&self, options: &[&str], script: &str) -> Result<(), Failure> {
-        told("nft", self.try_nft(options, script))
+    fn nft(&self, script: &str) -> Result<(), Failure> {
+        let tried = self.try_nft(&[], script);
+        if tried.as_ref().is_ok_and(is_forbidden) && self.are_installed() == Some(true) {
+            return Err(Failure(format!(
+                "the rules of queue {} are those of a gate that runs (sluiced run --rules), and go \
+                 as it ends",
+                self.queue
+            )));
+        }
+        told("nft", tried)
     }
 
     fn try_nft(&self, options: &[&str], script: &str) -> std::io::Result<Output> {
@@ -241,15 +275,15 @@ impl Rules {
         Some(asked.iter().all(|asked| asked.as_ref().is_ok_and(is_there)))
     }
 
-    /// The command that installs them.
-    pub fn install_command(&self) -> String {
+    /// The command that installs them, or removes them.
+    pub fn command(&self, action: &str) -> String {
         let fail = match self.fail {
             Fail::Open => "open",
             Fail::Closed => "closed",
         };
         let both = if self.both_ways { " --both-ways" } else { "" };
         format!(
-            "{} rules --interface {} --queue {} --fail {fail}{both} --install",
+            "sudo {} rules --interface {} --queue {} --fail {fail}{both} {action}",
             program(),
             self.interface,
             self.queue

@@ -30,8 +30,10 @@ use crate::{
     endpoint::{Address, Endpoint},
     fence, in_kernel, memory,
     nfqueue::{ENOUGH_BUFFER_BYTES, Fail, Nfqueue, TABLE},
+    own_rules::OwnRules,
     print, privileges, program,
     router::Router,
+    rules::Rules,
     say,
     service::Service,
     settings::Settings,
@@ -81,7 +83,15 @@ pub fn run(options: &RunOptions) -> Result<(), Failure> {
             &Needs::of(&[], &memory::bound_over_tun),
         );
     };
-    let nfqueue = over_nfqueue(options, &settings, fail)?;
+    let mut nfqueue = over_nfqueue(options, &settings, fail)?;
+    if let Some(interface) = &options.rules {
+        nfqueue.keep(OwnRules::set(&Rules {
+            interface: interface.clone(),
+            queue: options.queue,
+            both_ways: settings.reverse.is_some(),
+            fail,
+        })?);
+    }
     let at_end = match fail {
         Fail::Open => Fate::Accept,
         Fail::Closed => Fate::Drop,
@@ -203,6 +213,8 @@ pub(crate) fn route(
         Ok(records) => records,
         Err(error) => return worked.and(Err(gone(error))),
     };
+    // while it has the queue, packets come that nobody takes
+    drop(daemon.plane);
     daemon.telemetry.record(records.clone());
     let left_out = daemon.telemetry.left_out;
     let recorded = daemon.telemetry.finish();
