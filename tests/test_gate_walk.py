@@ -157,6 +157,8 @@ def fail():
         shell.give("unshare -Urnm bash")
         shell.until(PROMPT)
         shell.give("sleep 1000 & sleep 1000")
+        # the shell tells of what it has begun
+        shell.until(r"\[1\] \d+")
         assert len(of_session(shell.leader)) > 2
         return shell.leader
 
