@@ -15,10 +15,13 @@ from pathlib import Path
 from typing import Any
 
 import gate_lab as lab
+from gate_daemon_lab import folder_of, statuses
 from gate_lab import FOLDER, Gate, Got, datagram, far_socket, paced, receiver, rules, sender, sh
 from gate_packets import mutated
 
 DROP_TAIL = ("--aqm", "drop_tail")
+FLOW_QUEUES = 'aqm = "codel", scheduler = { kind = "fq" }'
+TABLE = "/proc/net/netfilter/nfnetlink_queue"
 UDP_SEGMENT = 103
 IP_MTU_DISCOVER, IP_PMTUDISC_DONT = 10, 0
 
@@ -45,7 +48,7 @@ def killed(fail: str) -> dict[str, Any]:
     gate.signal(signal.SIGKILL)
     gate.process.communicate()
     before = Got().drain(far, 0.3)
-    held = Path("/proc/net/netfilter/nfnetlink_queue").read_text()
+    held = Path(TABLE).read_text()
     for number in range(300, 400):
         near.send(datagram(number, 1500))
     without = Got().drain(far, 0.3)
@@ -61,6 +64,34 @@ def killed(fail: str) -> dict[str, Any]:
     return {"before": before.numbers, "without": without.numbers, "after": after.numbers,
             "passed": Got().drain(far, 0.3).numbers, "last": last, "kernel": held,
             "rules": firewall(), **summary}  # fmt: skip
+
+
+def killed_as_packets_come(fail: str) -> dict[str, Any]:
+    """Kill -9 with packets held, and others on their way; five times."""
+    far, near = receiver(), sender()
+    rounds = []
+    for victim in range(303, 803, 100):
+        gate = Gate(fail, *DROP_TAIL, "--rate", "8e5", "--limit", "1000")
+        got = Got()
+
+        def send(number: int, gate: Gate = gate, victim: int = victim) -> None:
+            if number == victim:
+                gate.signal(signal.SIGKILL)
+            near.send(datagram(number, 200))
+
+        paced(send, 1000, 4000)
+        gate.process.communicate()
+        # those of the next round are others
+        rounds.append({"numbers": got.drain(far, 0.3).numbers, "killed_at": victim})
+    return {"rounds": rounds, "kernel": Path(TABLE).read_text()}
+
+
+def killed_as_packets_come_open() -> dict[str, Any]:
+    return killed_as_packets_come("open")
+
+
+def killed_as_packets_come_closed() -> dict[str, Any]:
+    return killed_as_packets_come("closed")
 
 
 def firewall() -> str:
@@ -372,8 +403,39 @@ def monotonic_stepped() -> dict[str, Any]:
     return stepped(time.CLOCK_MONOTONIC)
 
 
+def reloads() -> dict[str, Any]:
+    """A thousand reloads under a little load, and what the gate holds after each."""
+    path = FOLDER / "scenario.toml"
+
+    def write(rate: float, discipline: str) -> None:
+        path.write_text(lab.SCENARIO.format(rate=rate, discipline=discipline))
+
+    write(20e6, lab.DROP_TAIL)
+    gate = Gate("closed", "--scenario", str(path))
+    folder = folder_of(gate.process.pid)
+    far, near = receiver(), sender()
+    got, sent, said, held = Got(), 0, [], []
+    assert gate.process.stderr is not None
+    for number in range(1000):
+        write(*((20e6, lab.DROP_TAIL), (10e6, FLOW_QUEUES))[number % 2])
+        gate.signal(signal.SIGHUP)
+        # after each packet it looks whether they have been read
+        while not select.select([gate.process.stderr], [], [], 0.001)[0]:
+            near.send(datagram(sent, 200))
+            sent += 1
+            got.drain(far, 0)
+        said += [gate.process.stderr.readline() for _ in range(2)]
+        status = statuses(folder / "status")
+        held.append([int(status["VmRSS"].split()[0]), int(status["Threads"]),
+                     len(list((folder / "fd").iterdir()))])  # fmt: skip
+    got.drain(far, 0.3)
+    return {"numbers": got.numbers, "offered": sent, "held": held, **gate.end(),
+            "reloaded": sum("reloaded: " in line for line in said)}  # fmt: skip
+
+
 EXPERIMENTS: list[lab.Experiment] = [
-    killed_open, killed_closed, stopped, rule_removed, interface_vanished, overrun_open, malformed,
+    reloads, killed_open, killed_closed, killed_as_packets_come_open, killed_as_packets_come_closed,
+    stopped, rule_removed, interface_vanished, overrun_open, malformed,
     fragments4, fragments6, segments, full_disk_heard,
     full_disk_unheard, clock_stepped, monotonic_stepped,
 ]  # fmt: skip

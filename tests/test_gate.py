@@ -168,6 +168,8 @@ def test_a_replay_writes_the_decision_log_of_the_network_world(discipline, gatew
         (["--aqm", "red", "--rate", "0"], "rate_bps = 0 must be at least 1 (bits/s)"),
         (["--aqm", "red", "--rate", "1e6", "--limit", "0"], "limit = 0 must be at least 1"),
         (["--aqm", "red", "--rate", "1e6", "--seed", "x"], "--seed = x must be a whole number"),
+        (["--aqm", "red", "--rate", "1e6", "--two-way"], "a replay has one direction"),
+        (["--aqm", "red", "--rate", "1e6", "--reverse-delay", "1"], "a replay has one direction"),
         (["--scenario", "scenarios/gateway.toml"], "must have a topology"),
         (["--scenario", "scenarios/network/lred-1.toml"], "there are 6 disciplines: choose with"),
     ],

@@ -37,6 +37,39 @@ def test_kill_9_loses_what_was_held_and_no_more(fail):
     assert found["passed"] == [450]
 
 
+@pytest.mark.parametrize("fail", ["open", "closed"])
+def test_kill_9_as_packets_come_loses_those_that_wait_and_no_more(fail):
+    found = measured(f"killed_as_packets_come_{fail}")
+    assert len(found["rounds"]) == 5
+    for each in found["rounds"]:
+        got, killed_at = each["numbers"], each["killed_at"]
+        assert len(set(got)) == len(got)
+        first = next(n for n in range(1000) if n not in got)
+        # 500 a second had left
+        assert first < killed_at / 4
+        if fail == "closed":
+            assert got == list(range(first))
+            continue
+        behind = got[first]
+        # on a busy machine its end may take a moment
+        assert killed_at <= behind < killed_at + 200
+        assert got == [*range(first), *range(behind, 1000)]
+    assert found["kernel"] == ""
+
+
+def test_a_thousand_reloads_leave_nothing_behind():
+    found = measured("reloads")
+    nothing_is_forgotten(found)
+    assert found["reloaded"] == 1000
+    assert found["numbers"] == list(range(found["offered"]))
+    memory, threads, files = np.array(found["held"]).T
+    assert threads.max() <= threads.min() + 1
+    # a scenario is open while it is read
+    assert files[-1] <= files.min() + 1
+    assert files.max() <= files.min() + 3
+    assert memory[900:].max() - memory[100:200].max() < 500
+
+
 def test_a_gate_that_stood_still_for_a_second_loses_nothing():
     found = measured("stopped")
     nothing_is_forgotten(found)

@@ -95,6 +95,12 @@ fn packets(capture: &Capture) -> impl Iterator<Item = Held> {
 /// # Errors
 /// If the settings or the capture are refused, or if a file cannot be written.
 pub fn run(options: &ReplayOptions) -> Result<(), Failure> {
+    if options.link.two_way || options.link.reverse_delay.is_some() {
+        return Err(Failure(
+            "a replay has one direction: --two-way and --reverse-delay do nothing, leave them out"
+                .into(),
+        ));
+    }
     let settings = Settings::read(&options.link)?;
     let capture = sluice_capture::read(&options.capture)?;
     let measures = match &options.decisions {

@@ -283,10 +283,16 @@ impl Port {
 
 #[cfg(test)]
 mod tests {
-    use std::os::fd::AsFd;
+    use std::os::fd::{AsFd, AsRawFd};
+
+    use nix::sys::socket::{AddressFamily, MsgFlags, SockFlag, SockType, recv, socketpair};
 
     use super::*;
-    use crate::cli::LinkOptions;
+    use crate::{
+        cli::LinkOptions,
+        netlink::{Message, attributes, messages},
+        nfqueue::{Nfqueue, SPARE_PACKETS},
+    };
 
     /// A back end with one packet of 1500 bytes, and what was decided on it.
     struct One {
@@ -387,5 +393,43 @@ mod tests {
             refused.push(router.change(0, &settings(rate)).unwrap().is_err());
         }
         assert_eq!(refused, [false, false, false, false, true, true]);
+    }
+
+    #[test]
+    fn a_reload_tells_the_kernel_how_many_packets_it_is_to_keep() {
+        let settings = |limit: u32| {
+            let read = Settings::read(&LinkOptions {
+                aqm: Some("drop_tail".into()),
+                rate: Some("1e6".into()),
+                limit: Some(limit.to_string()),
+                ..LinkOptions::default()
+            });
+            read.unwrap()
+        };
+        let (kernel, end) = socketpair(
+            AddressFamily::Unix,
+            SockType::SeqPacket,
+            None,
+            SockFlag::SOCK_NONBLOCK,
+        )
+        .unwrap();
+        let most = || {
+            let mut buffer = [0; 256];
+            let length = recv(kernel.as_raw_fd(), &mut buffer, MsgFlags::empty()).unwrap();
+            let Some(Message::Queue(_, 3, rest)) = messages(&buffer[..length]).next() else {
+                panic!("no message about queue 3");
+            };
+            let (_, value) = attributes(rest)
+                .find(|(kind, _)| *kind == libc::NFQA_CFG_QUEUE_MAXLEN)
+                .unwrap();
+            u32::from_be_bytes(value.try_into().unwrap()) - SPARE_PACKETS
+        };
+        let mut router = Router::new(Nfqueue::on(end, 3, 1), &settings(100), Fate::Drop).unwrap();
+        // two are neither waiting nor on their way: one is sent, one comes
+        assert_eq!(most(), 102);
+        for limit in [5000, 20] {
+            router.change(0, &settings(limit)).unwrap().unwrap();
+            assert_eq!(most(), limit + 2);
+        }
     }
 }
