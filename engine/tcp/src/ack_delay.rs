@@ -3,9 +3,11 @@
 //! It holds back an ACK for as long as the next packet is expected to take (`tcp_event_data_recv`,
 //! `tcp_send_delayed_ack`). At its start, and after a pause, it takes the sender to be in slow start,
 //! and holds back none for a while (`tcp_incr_quickack`). Packets out of order are not counted among
-//! those that come: so each loss of which the repair takes long is followed by quick ACKs.
+//! those that come: so each loss of which the repair takes long is followed by quick ACKs. Neither does
+//! it hold back one while the window grows that it announces (`receive_window`).
 
 use crate::config::Config;
+use crate::receive_window::ReceiveWindow;
 use crate::segment::Segment;
 use crate::timers::{JIFFY_NS, jiffies};
 
@@ -32,6 +34,7 @@ pub(crate) struct AckDelay {
     wait: u64,
     least: u64,
     handshake: Option<Handshake>,
+    window: Option<ReceiveWindow>,
     /// When the SYN came, ns.
     opened_ns: u64,
 }
@@ -74,10 +77,21 @@ impl AckDelay {
             self.handshake = Some(Handshake::of(config, now_ns - self.opened_ns));
             self.least = jiffies(config.delayed_ack_ns.unwrap_or(0));
             (self.quick, self.wait, self.last) = (AT_A_TIME, self.least, now);
+            self.window = Some(ReceiveWindow::begin(now_ns, segment.seq));
         }
         if expected {
             self.expect_next(now - self.last);
             self.last = now;
+        }
+        if self.window.as_mut().is_some_and(ReceiveWindow::grows) {
+            self.quick |= 1;
+        }
+    }
+
+    /// All before packet `next` was read.
+    pub fn on_read(&mut self, now_ns: u64, next: u32, gap: bool) {
+        if let (Some(window), Some(known)) = (&mut self.window, &self.handshake) {
+            window.on_read(now_ns, known.rtt, next, gap);
         }
     }
 

@@ -1,7 +1,7 @@
 //! What an ACK of new data does, outside recovery or at its end: position, timer, window.
 
 use crate::config::Config;
-use crate::congestion::Progress;
+use crate::congestion::{Progress, Window};
 use crate::deadline::Deadline;
 use crate::segment::Ack;
 use crate::sender::{Moment, Phase, Sender};
@@ -65,7 +65,11 @@ impl Sender {
         let config = moment.config;
         if config.syn && ack.next == 1 {
             // RFC 5681, section 3.1: one packet if the SYN was lost.
-            self.window.cwnd = if self.timeouts > 0 {
+            let spared = u32::from(config.quirks.forgives_lost_syn);
+            if spared > 0 {
+                self.window = Window::new(config);
+            }
+            self.window.cwnd = if self.timeouts > spared {
                 1.0
             } else {
                 config.initial_window

@@ -28,6 +28,7 @@ mod deadline;
 mod linux;
 mod ns2;
 mod quirks;
+mod receive_window;
 mod receiver;
 mod recovery;
 mod reduction;

@@ -71,8 +71,8 @@ pub struct Quirks {
     /// Linux: timers are late by up to a step of the timer wheel (`timers`).
     pub has_coarse_timers: bool,
     /// Linux: a receiver holds back an ACK for as long as the next packet is expected to take, from
-    /// 40 ms to a round trip (`ack_delay`). It acknowledges at once the first packets, and those after
-    /// a pause; two from a mark on, or from a packet that cannot be marked (`tcp_ecn_check_ce`), and
+    /// 40 ms to a round trip (`ack_delay`). It acknowledges at once the first packets, those after
+    /// a pause, and those that let its window grow (`receive_window`); two from a mark on, or from a packet that cannot be marked (`tcp_ecn_check_ce`), and
     /// one with CWR (`tcp_ecn_accept_cwr`).
     pub adapts_ack_delay: bool,
     /// Linux: an ECN echo brings the window down to the threshold by and by, as a loss does
@@ -82,6 +82,10 @@ pub struct Quirks {
     /// Linux: a connection whose SYN was sent again goes without ECN (`tcp_ecn_clear_syn`; RFC 3168,
     /// section 6.1.1.1, allows it). A SYN is always taken for lost then, never for late.
     pub resent_syn_ends_ecn: bool,
+    /// Linux: the congestion control begins as the connection stands, so that a lost SYN lowers no
+    /// threshold, and the window begins with one packet only if two SYNs were lost (`tcp_init_metrics`,
+    /// `tcp_init_transfer`). By RFC 5681, section 3.1, it does so if one was.
+    pub forgives_lost_syn: bool,
 }
 
 impl Quirks {
@@ -110,6 +114,7 @@ impl Quirks {
         adapts_ack_delay: true,
         marks_reduce_by_and_by: true,
         resent_syn_ends_ecn: true,
+        forgives_lost_syn: true,
         ..Quirks::NONE
     };
 
@@ -133,5 +138,6 @@ impl Quirks {
         adapts_ack_delay: false,
         marks_reduce_by_and_by: false,
         resent_syn_ends_ecn: false,
+        forgives_lost_syn: false,
     };
 }

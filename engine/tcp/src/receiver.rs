@@ -67,6 +67,9 @@ impl Receiver {
         let at_once = segment.cwr && config.quirks.adapts_ack_delay;
         let no_gap = self.ahead.is_empty();
         self.insert(segment.seq);
+        if let Some(delay) = &mut self.delay {
+            delay.on_read(now_ns, self.next, !self.ahead.is_empty());
+        }
         let in_order = no_gap && segment.seq + 1 == self.next;
         if let Some(delay_ns) = config.delayed_ack_ns
             && in_order

@@ -76,8 +76,9 @@ fn the_time_stamp_of_a_retransmission_ends_the_backing_off() {
 }
 
 #[test]
-fn at_the_start_and_after_a_pause_sixteen_acks_are_not_held_back() {
-    // the handshake takes 100 ms: a pause is longer than 100 + 200 ms
+fn at_the_start_and_after_a_pause_acks_are_not_held_back() {
+    // the handshake takes 100 ms: a pause is longer than 100 + 200 ms; at the start 16 and those of
+    // six packets by which the window grows
     let config = Config::linux(Variant::Rack);
     let mut receiver = Receiver::new();
     let mut acks = |now_ns, seq| {
@@ -94,13 +95,35 @@ fn at_the_start_and_after_a_pause_sixteen_acks_are_not_held_back() {
         count
     };
     assert_eq!(acks(0, 0), 1);
-    for seq in 1..=16 {
-        assert_eq!(acks(100 * MS, seq), 1, "packet {seq}");
+    for seq in 1..=22 {
+        let now_ns = (80 + 20 * u64::from(seq)) * MS;
+        assert_eq!(acks(now_ns, seq), 1, "packet {seq}");
     }
-    assert_eq!((acks(400 * MS, 17), acks(400 * MS, 18)), (0, 1));
+    assert_eq!((acks(820 * MS, 23), acks(820 * MS, 24)), (0, 1));
     // packets out of order are answered in any case, and do not end a pause
-    assert_eq!((acks(500 * MS, 20), acks(700 * MS, 20)), (1, 1));
-    assert_eq!((acks(710 * MS, 19), acks(710 * MS, 21)), (1, 1));
+    assert_eq!((acks(920 * MS, 26), acks(1120 * MS, 26)), (1, 1));
+    assert_eq!((acks(1130 * MS, 25), acks(1130 * MS, 27)), (1, 1));
+}
+
+#[test]
+fn one_lost_syn_is_forgiven() {
+    let first_window = |lost: u32, quirks: Quirks| {
+        let mut bench = Bench::start(Variant::Rack, 4.0, |config| {
+            *config = Config::linux(Variant::Rack);
+            config.quirks = quirks;
+        });
+        let mut now_ns = 0;
+        while bench.sender.timeouts() < lost {
+            now_ns = bench.time_out();
+        }
+        bench.ack_to(now_ns + 100 * MS, 1);
+        (bench.sender.cwnd(), bench.sender.ssthresh())
+    };
+    let open = Config::linux(Variant::Rack).initial_ssthresh;
+    assert_eq!(first_window(0, Quirks::LINUX), (10.0, open));
+    assert_eq!(first_window(1, Quirks::LINUX), (10.0, open));
+    assert_eq!(first_window(2, Quirks::LINUX), (1.0, open));
+    assert_eq!(first_window(1, Quirks::NONE), (1.0, 2.0));
 }
 
 #[test]
@@ -217,9 +240,9 @@ fn waits(receiver: &mut Receiver, seqs: std::ops::Range<u32>) -> Vec<u64> {
 fn the_wait_of_an_ack_grows_where_no_packet_comes_in_time() {
     // 40, 80 and from there on a round trip of 100 ms, each and a jiffy begun
     let mut receiver = Receiver::new();
-    let quick = waits(&mut receiver, 0..17);
-    assert_eq!(quick, [0; 17]);
-    let held: Vec<_> = waits(&mut receiver, 17..24);
+    let quick = waits(&mut receiver, 0..23);
+    assert_eq!(quick, [0; 23]);
+    let held: Vec<_> = waits(&mut receiver, 23..30);
     for (found, ms) in held.iter().zip([40, 80, 100, 100, 100, 100, 100]) {
         assert!((ms..ms + 5).contains(found), "{held:?}");
     }
