@@ -355,7 +355,7 @@ impl<P: DataPlane> Daemon<'_, P> {
     /// Reads the settings again, on a thread of its own: an AQM may have to be compiled.
     fn start_reload(&mut self) {
         if self.options.link.scenario.is_none() {
-            say("nothing to reload: it was started without --scenario");
+            say("nothing to reload: it was started without --scenario, and options take a restart");
             return;
         }
         let (sender, receiver) = channel();
