@@ -146,10 +146,11 @@ bench-peers: build
 	@$(BIN)/python bench/peers/overload.py
 	@$(BIN)/python bench/peers/speed.py
 
-# `make test` does it with 20,000 packets. In the build's profile, not that of tests: they check themselves
+# `make test` does it with 20,000 packets. In the profile of `make build`, which checks itself less, and with
+# its features: cargo compiles sluiced anew, too
 decisions: | tools
 	@echo "decisions: a million packets through a replay and the network world"
-	@cargo test --quiet --locked --package sluice-gate --profile dev --test replay -- --ignored --nocapture
+	@cargo test --quiet --locked --package sluice-gate $(FEATURES) --profile dev --test replay -- --ignored --nocapture
 
 docs: build
 	@echo "docs: into docs/_build/html"
