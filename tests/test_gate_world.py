@@ -12,6 +12,8 @@ import pytest
 import sluicegate as sg
 from sluicegate import _engine
 from sluicegate.errors import SluiceError
+from sluicegate.report.folder import write_report
+from sluicegate.report.tables import comparison_rows
 from sluicegate.scenario import NetworkScenario
 from sluicegate.testbed.check import congestion_controls, missing, needs
 from sluicegate.testbed.run import run as run_job
@@ -50,14 +52,15 @@ FLOOD = {"kind": "datagrams", "rate_bps": 8e6, "packet_bytes": 500}
 
 
 @needs_gate
-def test_prediction_and_measurement_stand_side_by_side():
+def test_prediction_and_measurement_stand_side_by_side(tmp_path):
     given = scenario(TCP, POISSON, windows=True)
     told = []
     # a run that the machine held up for 50 ms is made again
     for _ in range(3):
-        predicted, measured = sg.compare(
+        compared = sg.compare(
             given, world=["network", "gate"], watch=lambda *news: told.append(news)
-        ).records
+        )
+        predicted, measured = compared.records
         if measured.lateness["max_s"].max() < 0.05:
             break
     assert (predicted.world, measured.world) == ("network", "gate")
@@ -70,6 +73,12 @@ def test_prediction_and_measurement_stand_side_by_side():
     # the same flows start at the same times, drawn from the same streams
     assert measured.flows["start_s"].to_list() == predicted.flows["start_s"].to_list()
     assert any("of 4 s" in stage for *_, stage in told)
+    # in one table and in one picture
+    write_report(compared, tmp_path, figures="svg")
+    both = ["drop_tail (network)", "drop_tail (gate)"]
+    assert [name for name, *_ in comparison_rows(compared)[1]] == both
+    picture = (tmp_path / "figures" / "how-long-the-queue-is.svg").read_text()
+    assert all(name in picture for name in both)
 
     # each figure against another that counts the same
     goodput = measured["goodput"].value * 1000 * 8 + measured["datagram_goodput"].value * 4000
