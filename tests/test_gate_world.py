@@ -153,10 +153,18 @@ def test_real_senders_send_what_was_drawn(kind, gateway):
     drawn = _engine.offered_traffic(given.handle, discipline.handle, 0)
     router = daemon(given, discipline, 0, False)
     outcome = run_job(plan(given, discipline, 0, router, None, False).job)
-    last = Lines(outcome.router, "forward").last
-    assert len(drawn.bytes) > 50
-    assert last["lost"] == 0
-    assert (last["arrivals"], last["arrived_bytes"]) == (len(drawn.bytes), drawn.bytes.sum())
+    lines = Lines(outcome.router, "forward")
+    assert (count := len(drawn.bytes)) > 50
+    assert lines.last["lost"] == 0
+    found = lines.last["arrivals"], lines.last["arrived_bytes"]
+    assert found == (count, drawn.bytes.sum())
+    # none before the time that was drawn, and each as late as its sender says
+    late_ns = outcome.hosts[0].sent.lateness_ns
+    arrivals, since_ns = lines.counts["arrivals"], lines.counts["clock_ns"] - outcome.start_ns
+    drawn_ns = drawn.time_ns.astype(np.int64)
+    assert np.all(arrivals <= np.searchsorted(drawn_ns, since_ns, side="right"))
+    sent = np.searchsorted(np.sort(drawn_ns + late_ns), since_ns, side="right")
+    assert np.abs(arrivals - sent).mean() < 0.01 * count
 
 
 @needs_gate
