@@ -14,7 +14,7 @@ export PIP_QUIET := 1
 # what the first command compiles, all later ones find
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: build generated vectors outputs demo test wheel lint bench bench-builds bench-gate bench-qdisc equality bench-peers docs lock clean tools
+.PHONY: build generated vectors outputs demo test wheel lint bench bench-builds bench-gate bench-qdisc equality bench-peers decisions docs lock clean tools
 .DELETE_ON_ERROR:
 
 build: .venv/built .venv/bin/sluiced
@@ -145,6 +145,12 @@ bench-peers: build
 	@$(BIN)/python bench/peers/agreement.py
 	@$(BIN)/python bench/peers/overload.py
 	@$(BIN)/python bench/peers/speed.py
+
+# `make test` does it with 20,000 packets. In the profile of `make build`, which checks itself less, and with
+# its features: cargo compiles sluiced anew, too
+decisions: | tools
+	@echo "decisions: a million packets through a replay and the network world"
+	@cargo test --quiet --locked --package sluice-gate $(FEATURES) --profile dev --test replay -- --ignored --nocapture
 
 docs: build
 	@echo "docs: into docs/_build/html"

@@ -113,6 +113,8 @@ def shares() -> dict[str, Any]:
 
     paced(send, 1000, 1000)
     Got().drain(far, 0.5)
+    # two intervals in which nothing comes
+    time.sleep(0.5)
     record = metrics = None
     # both of the same interval
     while record is None or ask(path, "records") != record:

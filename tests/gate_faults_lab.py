@@ -21,7 +21,6 @@ from gate_packets import mutated
 
 DROP_TAIL = ("--aqm", "drop_tail")
 FLOW_QUEUES = 'aqm = "codel", scheduler = { kind = "fq" }'
-TABLE = "/proc/net/netfilter/nfnetlink_queue"
 UDP_SEGMENT = 103
 IP_MTU_DISCOVER, IP_PMTUDISC_DONT = 10, 0
 
@@ -48,7 +47,7 @@ def killed(fail: str) -> dict[str, Any]:
     gate.signal(signal.SIGKILL)
     gate.process.communicate()
     before = Got().drain(far, 0.3)
-    held = Path(TABLE).read_text()
+    held = lab.TABLE.read_text()
     for number in range(300, 400):
         near.send(datagram(number, 1500))
     without = Got().drain(far, 0.3)
@@ -83,7 +82,7 @@ def killed_as_packets_come(fail: str) -> dict[str, Any]:
         gate.process.communicate()
         # those of the next round are others
         rounds.append({"numbers": got.drain(far, 0.3).numbers, "killed_at": victim})
-    return {"rounds": rounds, "kernel": Path(TABLE).read_text()}
+    return {"rounds": rounds, "kernel": lab.TABLE.read_text()}
 
 
 def killed_as_packets_come_open() -> dict[str, Any]:

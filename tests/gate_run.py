@@ -37,7 +37,7 @@ def measured(lab, name, enter=ENTER):
     if why := lacking():
         pytest.skip(why)
     command = [*enter, sys.executable, ROOT / "tests" / lab, SLUICED, name]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=180, check=False)
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout)
 

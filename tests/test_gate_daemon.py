@@ -20,7 +20,7 @@ def measured(name):
     if why := lacking():
         pytest.skip(why)
     command = [*ENTER, sys.executable, LAB, SLUICED, name]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=180, check=False)
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout)
 

@@ -258,23 +258,31 @@ def test_two_gates_have_a_queue_each(machine):
         assert re.findall(r"arrivals +(\d+) packets", told) == [str(count)]
 
 
-def test_a_reload_reads_the_scenario_that_the_settings_name(machine):
+@pytest.mark.parametrize("unit", ["sluiced", "sluiced@lan"])
+def test_a_reload_reads_the_scenario_that_the_settings_name_and_loses_no_packet(machine, unit):
     scenario = "/etc/gate/scenario.toml"
-    machine.sets(f"--scenario {scenario}")
-    machine.writes(scenario, SCENARIO.format(aqm="red", rate="2e6"))
+    machine.run("cp", "--no-clobber", "/etc/sluiced.conf", f"/etc/{unit}.conf")
+    machine.sets(f"--scenario {scenario}", unit)
+    machine.writes(scenario, SCENARIO.format(aqm="drop_tail", rate="1e5"))
     machine.cable("lan", "10.9.0")
-    machine.says("systemctl", "start", "sluiced")
+    machine.says("systemctl", "start", unit)
     shorter = (ROOT / "tests" / "shorter.h").read_text()
     machine.writes("/etc/gate/shorter.h", shorter)
+    before = machine.arrived()
+    # each takes 80 ms
+    machine.sends(100, "10.9.0")
     for rate, aqm, told in (
-        ("1e6", "red", "reloaded: forward: 1 Mbit/s, 1 ms, limit 250 packets, red"),
+        ("1.1e5", "red", "reloaded: forward: 0.11 Mbit/s, 1 ms, limit 250 packets, red"),
         ("0", "red", "the old settings stay in force: "),
         # compiled behind all that the unit shuts off
-        ("4e6", "shorter.h", "reloaded: forward: 4 Mbit/s, 1 ms, limit 250 packets, shorter"),
+        ("40e6", "shorter.h", "reloaded: forward: 40 Mbit/s, 1 ms, limit 250 packets, shorter"),
     ):
+        assert machine.arrived() - before < 100
         machine.writes(scenario, SCENARIO.format(aqm=aqm, rate=rate))
-        machine.says("systemctl", "reload", "sluiced")
-        assert until(lambda told=told: told in machine.journal()), machine.journal()
+        machine.says("systemctl", "reload", unit)
+        assert until(lambda told=told: told in machine.journal(unit)), machine.journal(unit)
+    assert until(lambda: machine.arrived() - before >= 100)
+    assert machine.arrived() - before == 100
 
 
 def test_a_service_runs_in_real_time_and_gives_the_capability_up(machine):

@@ -12,8 +12,10 @@ import pytest
 import sluicegate as sg
 from sluicegate import _engine
 from sluicegate.errors import SluiceError
+from sluicegate.report.folder import write_report
+from sluicegate.report.tables import comparison_rows
 from sluicegate.scenario import NetworkScenario
-from sluicegate.testbed.check import missing, needs
+from sluicegate.testbed.check import congestion_controls, missing, needs
 from sluicegate.testbed.run import run as run_job
 from sluicegate.worlds.gate import measure, refusals
 from sluicegate.worlds.gate.lines import Lines
@@ -50,14 +52,15 @@ FLOOD = {"kind": "datagrams", "rate_bps": 8e6, "packet_bytes": 500}
 
 
 @needs_gate
-def test_prediction_and_measurement_stand_side_by_side():
+def test_prediction_and_measurement_stand_side_by_side(tmp_path):
     given = scenario(TCP, POISSON, windows=True)
     told = []
     # a run that the machine held up for 50 ms is made again
     for _ in range(3):
-        predicted, measured = sg.compare(
+        compared = sg.compare(
             given, world=["network", "gate"], watch=lambda *news: told.append(news)
-        ).records
+        )
+        predicted, measured = compared.records
         if measured.lateness["max_s"].max() < 0.05:
             break
     assert (predicted.world, measured.world) == ("network", "gate")
@@ -70,6 +73,12 @@ def test_prediction_and_measurement_stand_side_by_side():
     # the same flows start at the same times, drawn from the same streams
     assert measured.flows["start_s"].to_list() == predicted.flows["start_s"].to_list()
     assert any("of 4 s" in stage for *_, stage in told)
+    # in one table and in one picture
+    write_report(compared, tmp_path, figures="svg")
+    both = ["drop_tail (network)", "drop_tail (gate)"]
+    assert [name for name, *_ in comparison_rows(compared)[1]] == both
+    picture = (tmp_path / "figures" / "how-long-the-queue-is.svg").read_text()
+    assert all(name in picture for name in both)
 
     # each figure against another that counts the same
     goodput = measured["goodput"].value * 1000 * 8 + measured["datagram_goodput"].value * 4000
@@ -144,10 +153,18 @@ def test_real_senders_send_what_was_drawn(kind, gateway):
     drawn = _engine.offered_traffic(given.handle, discipline.handle, 0)
     router = daemon(given, discipline, 0, False)
     outcome = run_job(plan(given, discipline, 0, router, None, False).job)
-    last = Lines(outcome.router, "forward").last
-    assert len(drawn.bytes) > 50
-    assert last["lost"] == 0
-    assert (last["arrivals"], last["arrived_bytes"]) == (len(drawn.bytes), drawn.bytes.sum())
+    lines = Lines(outcome.router, "forward")
+    assert (count := len(drawn.bytes)) > 50
+    assert lines.last["lost"] == 0
+    found = lines.last["arrivals"], lines.last["arrived_bytes"]
+    assert found == (count, drawn.bytes.sum())
+    # none before the time that was drawn, and each as late as its sender says
+    late_ns = outcome.hosts[0].sent.lateness_ns
+    arrivals, since_ns = lines.counts["arrivals"], lines.counts["clock_ns"] - outcome.start_ns
+    drawn_ns = drawn.time_ns.astype(np.int64)
+    assert np.all(arrivals <= np.searchsorted(drawn_ns, since_ns, side="right"))
+    sent = np.searchsorted(np.sort(drawn_ns + late_ns), since_ns, side="right")
+    assert np.abs(arrivals - sent).mean() < 0.01 * count
 
 
 @needs_gate
@@ -199,31 +216,67 @@ def test_a_record_of_the_gate_is_written_and_read_and_never_the_same_twice(tmp_p
     assert known.connections.schema == first.connections.schema
 
 
+# loses packets by chance, one in twenty
+LOSING = """
+#include "aqm.h"
+#define LOSING_PARAMS(P) P(one_in, COUNT, 20, 1, 1000, "", "of which one is lost", "here")
+AQM_PARAMS(losing, LOSING_PARAMS)
+struct losing_config { s64 p; };
+struct losing_state { u32 unused; };
+static inline u32 losing_configure(const struct losing_params *p, struct losing_config *c)
+{
+    c->p = (1LL << 32) / p->one_in;
+    return 0;
+}
+static inline enum aqm_verdict losing_arrive(struct losing_state *s, const struct losing_config *c,
+                                             const struct aqm_view *view)
+{
+    return aqm_happens(c->p, view->random) ? AQM_DROP_EARLY : AQM_ADMIT;
+}
+AQM_CLASS(losing, LOSING_PARAMS, .title = "Losses", .source = "this test", .summary = "By chance.")
+"""
+
+
 @needs_gate
-def test_the_command_measures_and_says_how_late_it_was(tmp_path):
+@pytest.mark.parametrize("control", ["reno", "cubic", "bbr"])
+def test_the_command_measures_each_control_and_says_how_late_it_was(control, tmp_path):
+    if control not in (known := congestion_controls()):
+        pytest.skip(f"this kernel has {', '.join(known)}: modprobe tcp_{control} may bring it")
     text = """
-        duration_s = 2
-        topology = { kind = "dumbbell", rate_bps = 2e6, client_delays_s = [0.01] }
+        duration_s = 3
+        warm_up_s = 1
+        topology = { kind = "dumbbell", rate_bps = 8e6, client_delays_s = [0.02] }
         flows = [{ kind = "tcp", tcp = { packet_bytes = 1000 } }]
         disciplines = [{ aqm = "drop_tail" }]
     """
     (tmp_path / "one.toml").write_text(text)
+    (tmp_path / "losing.h").write_text(LOSING)
     command = [sys.executable, "-c", "from sluicegate.cli import main; raise SystemExit(main())"]
-    words = ["testbed", "one.toml", "--aqm", "red", "--congestion-control", "cubic"]
+    words = ["testbed", "one.toml", "--aqm", "losing.h", "--congestion-control", control]
     done = subprocess.run(
-        [*command, *words], cwd=tmp_path, capture_output=True, text=True, check=False
+        [*command, *words, "--json", "record.json"],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=False,
     )
     assert done.returncode == 0, done.stderr
+    said = " ".join(done.stdout.split())
     for words in (
-        "red",
+        "losing",
         "queue_mean",
-        "measured in 1 run of 2 s",
+        "measured in 1 run of 3 s",
         "window",
         "late, router",
         "load",
     ):
-        assert words in done.stdout, done.stdout
+        assert words in said, said
     assert "TCP is the kernel's" in " ".join(done.stderr.split())
+    # a window of sqrt(3 / 2p) = 5.5 packets in a round trip of 40 ms is a seventh of the link; BBR
+    # takes no loss below a fifth for congestion
+    measures = json.loads((tmp_path / "record.json").read_text())["measures"]
+    utilization = measures["utilization"]["value"]
+    assert utilization > 0.6 if control == "bbr" else utilization < 0.4, utilization
 
 
 REFUSED = [

@@ -8,8 +8,9 @@ use crate::{
     Failure, bottleneck,
     cli::{Backend, CheckOptions},
     in_kernel,
-    nfqueue::{self, ENOUGH_BUFFER_BYTES, Owner},
+    nfqueue::ENOUGH_BUFFER_BYTES,
     privileges, program,
+    queue_table::{self, Owner, TABLE},
     rules::{Rules, Tool},
     tun, word,
 };
@@ -142,7 +143,7 @@ pub(crate) fn tell(checks: Vec<(&str, Found)>) -> bool {
 }
 
 fn capability() -> Found {
-    if privileges::may_decide() && nfqueue::may_set() {
+    if privileges::may_decide() && queue_table::may_set() {
         return Ok("CAP_NET_ADMIN".into());
     }
     missing(
@@ -178,7 +179,7 @@ fn device(name: &str) -> Found {
 }
 
 fn kernel() -> Found {
-    if fs::exists(nfqueue::TABLE).unwrap_or(false) {
+    if fs::exists(TABLE).unwrap_or(false) {
         return Ok("there".into());
     }
     missing("the kernel has no NFQUEUE", "sudo modprobe nfnetlink_queue")
@@ -187,13 +188,13 @@ fn kernel() -> Found {
 fn queue(options: &CheckOptions) -> Found {
     let last = options.queue + u16::from(options.both_ways);
     for number in options.queue..=last {
-        match nfqueue::owner(number) {
+        match queue_table::owner(number) {
             Owner::Nobody => {}
             Owner::Another(port) => {
                 return missing(
                     format!(
                         "{number} is taken by another program{}",
-                        nfqueue::told(port)
+                        queue_table::told(port)
                     ),
                     format!(
                         "stop that program, or take another queue: --queue {}",

@@ -29,9 +29,10 @@ use crate::{
     data_plane::DataPlane,
     endpoint::{Address, Endpoint},
     fence, in_kernel, memory,
-    nfqueue::{ENOUGH_BUFFER_BYTES, Fail, Nfqueue, TABLE},
+    nfqueue::{ENOUGH_BUFFER_BYTES, Fail, Nfqueue},
     own_rules::OwnRules,
     print, privileges, program,
+    queue_table::TABLE,
     router::Router,
     rules::Rules,
     say,
@@ -355,7 +356,7 @@ impl<P: DataPlane> Daemon<'_, P> {
     /// Reads the settings again, on a thread of its own: an AQM may have to be compiled.
     fn start_reload(&mut self) {
         if self.options.link.scenario.is_none() {
-            say("nothing to reload: it was started without --scenario");
+            say("nothing to reload: it was started without --scenario, and options take a restart");
             return;
         }
         let (sender, receiver) = channel();

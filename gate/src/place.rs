@@ -1,0 +1,248 @@
+//! Where a queue builds, by what was seen of a link: `sluiced check --watch`.
+
+use serde_json::Value;
+
+use crate::{cli::CheckOptions, nfqueue};
+
+/// A link that was busy for this share of the time was the bottleneck.
+const BUSY: f64 = 0.9;
+/// Queues that are shorter than this in the mean, packets, are none.
+const EMPTY: f64 = 1.0;
+/// A qdisc whose packets leave later than this after they could have, mean, ms, waits for its
+/// interface.
+const LATE_MS: f64 = 1.0;
+/// Packets that are read in one call: so many may come while the processor does something else.
+const A_READ: f64 = nfqueue::BATCH as f64;
+/// Nothing is said of a link of whose rate less than this share arrived.
+const IDLE: f64 = 0.01;
+
+/// What was seen of a link.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Seen {
+    /// Whether it is a qdisc of the kernel, to which packets come straight away.
+    pub is_qdisc: bool,
+    /// Whether it is the very queue of the interface.
+    pub is_of_interface: bool,
+    rate_bps: f64,
+    arrived_bps: f64,
+    sent_bps: f64,
+    /// Mean, packets.
+    pub queue: f64,
+    /// Mean, ms.
+    sojourn_ms: f64,
+    /// Mean, ms: how much later packets left than they could have.
+    lateness_ms: f64,
+    /// Packets that the kernel held for the gate and that it had not read, mean; `None` if it is not
+    /// known.
+    pub unread: Option<f64>,
+    /// Packets in the queue of the interface, behind the gate, mean; `None` if it is not known.
+    pub behind: Option<f64>,
+    /// What that queue sent; 0 if it is not known.
+    pub left_bps: f64,
+}
+
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Place {
+    Here,
+    /// In the kernel's queue before the gate.
+    Before,
+    /// In the interface's queue behind it.
+    Behind,
+    /// In our qdisc, for which the interface takes packets more slowly than they may leave.
+    Slower,
+    /// In none of them.
+    Elsewhere,
+    /// There were hardly any packets.
+    Unknown,
+}
+
+pub(crate) fn mean(numbers: &[f64]) -> Option<f64> {
+    (!numbers.is_empty()).then(|| numbers.iter().sum::<f64>() / numbers.len() as f64)
+}
+
+/// What happened between the first and the last of a link's records.
+pub(crate) fn seen(records: &[&Value]) -> Seen {
+    let (first, last) = (records[0], records[records.len() - 1]);
+    let of = |record: &Value, name: &str| record[name].as_f64().unwrap_or_default();
+    let more = |name: &str| of(last, name) - of(first, name);
+    let time_s = more("time_s").max(1e-9);
+    let overhead = of(last, "overhead_bytes");
+    let sum = |record: &Value, name: &str| of(record, "sent") * of(&record[name], "mean");
+    let mean_of = |name: &str| (sum(last, name) - sum(first, name)) / more("sent").max(1.0);
+    let queue = |record: &Value| of(record, "time_s") * of(record, "queue_mean");
+    let unread = |record: &&Value| {
+        let gone = of(record, "released") + of(record, "lost");
+        let held = record["kernel_held"].as_f64()?;
+        Some((held - (of(record, "arrivals") - gone)).max(0.0))
+    };
+    let unread: Option<Vec<f64>> = records.iter().map(unread).collect();
+    Seen {
+        is_qdisc: last["qdisc"].is_string(),
+        rate_bps: of(last, "rate_bps"),
+        arrived_bps: 8.0 * (more("arrived_bytes") + overhead * more("arrivals")) / time_s,
+        sent_bps: 8.0 * (more("sent_bytes") + overhead * more("sent")) / time_s,
+        queue: (queue(last) - queue(first)) / time_s,
+        sojourn_ms: mean_of("sojourn_ms"),
+        lateness_ms: mean_of("lateness_ms"),
+        unread: unread.as_deref().and_then(mean),
+        ..Seen::default()
+    }
+}
+
+impl Seen {
+    pub fn place(&self) -> Place {
+        let behind = self.behind.unwrap_or_default();
+        let unread = self.unread.unwrap_or_default();
+        if self.arrived_bps < IDLE * self.rate_bps {
+            Place::Unknown
+        } else if unread > A_READ.max(self.queue).max(behind) {
+            Place::Before
+        } else if behind >= EMPTY && behind > self.queue {
+            Place::Behind
+        } else if self.sent_bps >= BUSY * self.rate_bps {
+            Place::Here
+        } else if self.is_qdisc && self.queue >= EMPTY && self.lateness_ms >= LATE_MS {
+            Place::Slower
+        } else {
+            Place::Elsewhere
+        }
+    }
+
+    /// What that means, and what to do.
+    pub fn told(&self, place: &Place, options: &CheckOptions) -> String {
+        let interface = options.interface.as_deref().unwrap_or_default();
+        let megabits = |bps: f64| format!("{:.2}", bps / 1e6);
+        let (sent, rate) = (megabits(self.sent_bps), megabits(self.rate_bps));
+        let behind = match (self.behind, &options.interface) {
+            _ if self.is_of_interface => format!(", which is that of {interface} itself"),
+            (Some(packets), _) => format!(", {packets:.1} behind it in that of {interface}"),
+            (None, Some(_)) => format!(", unknown how many behind it in that of {interface}"),
+            (None, None) => ", unknown how many behind it".to_owned(),
+        };
+        let before = match self.unread {
+            _ if self.is_qdisc => String::new(),
+            Some(packets) => format!(", {packets:.1} before it in the kernel"),
+            None => ", unknown how many before it in the kernel".to_owned(),
+        };
+        let figures = format!(
+            "{:.1} packets in our queue ({:.1} ms){behind}{before}; {sent} of {rate} Mbit/s sent",
+            self.queue, self.sojourn_ms
+        );
+        match place {
+            Place::Here => format!("the queue builds here: {figures}"),
+            Place::Before => format!(
+                "the queue builds before the gate, which does not keep up: {figures}. Give it a \
+                 faster processor, or --timer realtime"
+            ),
+            Place::Behind => format!(
+                "the queue builds behind the gate: {figures}. The link of {interface} sends {} \
+                 Mbit/s: set --rate a little below that",
+                megabits(self.left_bps)
+            ),
+            Place::Slower => format!(
+                "the interface is slower than --rate: {figures}, each packet {:.1} ms later \
+                 than that allows. Set --rate a little below {sent} Mbit/s",
+                self.lateness_ms
+            ),
+            Place::Elsewhere => format!(
+                "no queue builds on this machine: {figures}. If packets are late all the same, the \
+                 bottleneck is elsewhere: set --rate a little below {sent} Mbit/s. If they are not, \
+                 watch again with more traffic"
+            ),
+            Place::Unknown => {
+                let what = match &options.tun {
+                    Some(cable) => format!("--tun {}", cable.join(" ")),
+                    None if self.is_qdisc => format!("--backend kernel --interface {interface}"),
+                    None => format!("--interface {interface}"),
+                };
+                format!(
+                    "hardly any packet came: see sluiced check {what}, and watch again with traffic"
+                )
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    /// A link of 10 Mbit/s.
+    fn link(sent_bps: f64, queue: f64, unread: f64, behind: Option<f64>) -> Place {
+        let seen = Seen {
+            rate_bps: 10e6,
+            arrived_bps: sent_bps,
+            sent_bps,
+            queue,
+            unread: Some(unread),
+            behind,
+            ..Seen::default()
+        };
+        seen.place()
+    }
+
+    #[test]
+    fn the_longest_queue_is_where_it_builds() {
+        assert_eq!(link(9.9e6, 30.0, 0.2, Some(0.1)), Place::Here);
+        assert_eq!(link(9.9e6, 30.0, 0.2, None), Place::Here);
+        // CoDel's is short
+        assert_eq!(link(9.5e6, 2.0, 0.0, Some(0.5)), Place::Here);
+        assert_eq!(link(7e6, 0.1, 0.0, Some(60.0)), Place::Behind);
+        assert_eq!(link(9.9e6, 5.0, 0.0, Some(60.0)), Place::Behind);
+        assert_eq!(link(9.9e6, 5.0, 2000.0, Some(0.0)), Place::Before);
+        // the gate was not woken for a moment
+        assert_eq!(link(7e6, 0.1, 20.0, Some(0.0)), Place::Elsewhere);
+        // bursts wait for a moment before a link that has time
+        assert_eq!(link(7e6, 3.0, 0.0, Some(0.0)), Place::Elsewhere);
+        assert_eq!(link(0.0, 0.0, 0.0, Some(0.0)), Place::Unknown);
+    }
+
+    #[test]
+    fn a_qdisc_that_is_asked_too_late_stands_before_an_interface_that_is_too_slow() {
+        let place = |is_qdisc, sent_bps, queue, lateness_ms| {
+            let seen = Seen {
+                is_qdisc,
+                rate_bps: 10e6,
+                arrived_bps: 20e6,
+                sent_bps,
+                queue,
+                lateness_ms,
+                ..Seen::default()
+            };
+            seen.place()
+        };
+        assert_eq!(place(true, 5e6, 30.0, 10.0), Place::Slower);
+        assert_eq!(place(true, 9.9e6, 30.0, 10.0), Place::Here);
+        assert_eq!(place(true, 5e6, 0.9, 10.0), Place::Elsewhere);
+        assert_eq!(place(true, 5e6, 30.0, 0.9), Place::Elsewhere);
+        // the gate is late if its processor is busy, whatever the interface takes
+        assert_eq!(place(false, 5e6, 30.0, 10.0), Place::Elsewhere);
+    }
+
+    #[test]
+    fn records_count_from_the_start_and_the_time_between_them_is_judged() {
+        let record = |time_s: f64, packets: u64, queue_mean: f64, sojourn: f64, held: u64| {
+            json!({
+                "time_s": time_s, "rate_bps": 10e6, "overhead_bytes": 38,
+                "arrivals": packets, "arrived_bytes": 1000 * packets, "lost": 0,
+                "sent": packets, "sent_bytes": 1000 * packets, "released": packets,
+                "queue_mean": queue_mean, "sojourn_ms": {"mean": sojourn}, "kernel_held": held,
+                "lateness_ms": {"mean": sojourn / 2.0},
+            })
+        };
+        // 500 packets in 2 s, which found 8 packets and took 6 ms
+        let first = record(2.0, 500, 4.0, 2.0, 0);
+        let last = record(4.0, 1000, 6.0, 4.0, 10);
+        let seen = seen(&[&first, &last]);
+        assert_eq!(seen.sent_bps, 8.0 * 500.0 * 1038.0 / 2.0);
+        assert_eq!(
+            (seen.queue, seen.sojourn_ms, seen.unread),
+            (8.0, 6.0, Some(5.0))
+        );
+        assert_eq!(seen.lateness_ms, 3.0);
+        let cable = json!({"kernel_held": null});
+        assert_eq!(super::seen(&[&cable]).unread, None);
+    }
+}
