@@ -32,10 +32,11 @@ build: .venv/built .venv/bin/sluiced
 		$(BIN)/pip install --no-deps --require-hashes --requirement requirements.lock
 	@touch $@
 
-# without make's flags: cargo would look for make's job server, and not find it
+# without make's flags: cargo would look for make's job server, and not find it. With uv, which stays
+# as it is: maturin looks for its installer first, and pip may just then be replaced as locked
 .venv/compiled: .venv/builders $(SOURCES) | tools
 	@echo "build: the engine (Rust and C, optimised: about a minute the first time)"
-	@env -u MAKEFLAGS $(BIN)/maturin develop --locked --skip-install
+	@env -u MAKEFLAGS $(BIN)/maturin develop --locked --skip-install --uv
 	@touch $@
 
 # at once: the packages come while the engine is compiled

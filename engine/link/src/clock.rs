@@ -26,27 +26,31 @@ pub struct Clock {
     bits: u32,
     /// Bits that a sum keeps.
     significant: u32,
+    /// Nanoseconds in a tick, in units of 2^-64.
+    tick_ns: u64,
 }
 
 impl Clock {
+    fn of(bits: u32, significant: u32) -> Self {
+        Self {
+            bits,
+            significant,
+            tick_ns: 1_000_000_000 << (u64::BITS - bits),
+        }
+    }
+
     /// The finest clock that counts to `duration_ns` in `room` bits; `None` if there is none.
     pub fn new(duration_ns: u64, room: u32) -> Option<Self> {
         let seconds = duration_ns / 1_000_000_000 + 1;
         let bits = room
             .checked_sub(u64::BITS - seconds.leading_zeros())?
             .min(FINEST);
-        (bits >= COARSEST).then_some(Self {
-            bits,
-            significant: OF_A_DOUBLE,
-        })
+        (bits >= COARSEST).then(|| Self::of(bits, OF_A_DOUBLE))
     }
 
     /// A clock for what runs for years. It rounds no sum, so it does not get coarser.
     pub fn endless() -> Self {
-        Self {
-            bits: ENDLESS,
-            significant: u64::BITS,
-        }
+        Self::of(ENDLESS, u64::BITS)
     }
 
     /// The first tick that is not before `ns`; the last of all if that is beyond it.
@@ -67,7 +71,7 @@ impl Clock {
     /// The whole nanoseconds of a time; of `ticks(ns)` they are `ns`.
     #[inline]
     pub fn ns(self, ticks: Ticks) -> u64 {
-        ((u128::from(ticks) * 1_000_000_000) >> self.bits) as u64
+        ((u128::from(ticks) * u128::from(self.tick_ns)) >> u64::BITS) as u64
     }
 
     /// Seconds in ticks, with `spare` zeros at the end: what a double adds to a time that it holds

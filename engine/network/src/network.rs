@@ -154,7 +154,8 @@ impl<T: Trace> Network<T> {
         self.forward(now, Place::new(hop, id), packet);
     }
 
-    #[inline]
+    // into each caller: most links have no queue, and their packets go on to `carry` at once
+    #[inline(always)]
     fn forward(&mut self, now: Ticks, place: Place, packet: Packet) {
         match self.wires[self.routes.link(place.hop())].port {
             None => self.carry(now, place, packet),
@@ -163,7 +164,7 @@ impl<T: Trace> Network<T> {
     }
 
     /// Transmits a packet as soon as the link is free, and on over the links that follow on.
-    #[inline]
+    #[inline(never)]
     fn carry(&mut self, now: Ticks, mut place: Place, packet: Packet) {
         let mut link = self.routes.link(place.hop());
         let mut at = now;
@@ -216,7 +217,7 @@ impl<T: Trace> Network<T> {
         }
     }
 
-    #[inline]
+    #[inline(never)]
     fn join(&mut self, now: Ticks, index: usize, transit: Transit) {
         if T::ON {
             let link = self.ports[index].link;

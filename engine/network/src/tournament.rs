@@ -47,18 +47,24 @@ impl Tournament {
     /// the room for times is never due.
     #[inline]
     pub fn set(&mut self, event: usize, due: Ticks) {
+        assert!(event < self.leaves, "one of the events");
         let mut winner = NEVER;
         if due < NEVER >> self.bits() {
             winner = due << self.bits() | event as u64;
         }
         let mut node = self.leaves + event;
-        self.nodes[node] = winner;
-        while node > 1 {
-            let other = self.nodes[node ^ 1];
-            // no pattern for a branch predictor
-            winner = select_unpredictable(other < winner, other, winner);
-            node >>= 1;
-            self.nodes[node] = winner;
+        // SAFETY: there are 2 * leaves nodes, an even number. The first node is below that, so are
+        // the other of its pair and all nodes above. Their checks would be a third of this loop,
+        // which is an eighth of a network's instructions.
+        unsafe {
+            *self.nodes.get_unchecked_mut(node) = winner;
+            while node > 1 {
+                let other = *self.nodes.get_unchecked(node ^ 1);
+                // no pattern for a branch predictor
+                winner = select_unpredictable(other < winner, other, winner);
+                node >>= 1;
+                *self.nodes.get_unchecked_mut(node) = winner;
+            }
         }
     }
 
