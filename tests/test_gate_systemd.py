@@ -281,6 +281,8 @@ def test_a_reload_reads_the_scenario_that_the_settings_name_and_loses_no_packet(
         machine.writes(scenario, SCENARIO.format(aqm=aqm, rate=rate))
         machine.says("systemctl", "reload", unit)
         assert until(lambda told=told: told in machine.journal(unit)), machine.journal(unit)
+        shown = told.partition(":")[0]
+        assert until(lambda shown=shown: machine.shows("StatusText", unit).startswith(shown))
     assert until(lambda: machine.arrived() - before >= 100)
     assert machine.arrived() - before == 100
 

@@ -398,6 +398,7 @@ impl<P: DataPlane> Daemon<'_, P> {
                         for (name, link) in NAMES.iter().zip(self.settings.links()) {
                             say(&format!("reloaded: {name}: {}", link.describe()));
                         }
+                        self.service.status("reloaded");
                         let memory = (self.memory)(&self.settings);
                         say(&format!(
                             "memory: {memory}, besides the packets that waited as it was reloaded"
@@ -407,7 +408,9 @@ impl<P: DataPlane> Daemon<'_, P> {
                 }
             }
         };
-        say(&format!("the old settings stay in force: {refused}"));
+        let told = format!("the old settings stay in force: {refused}");
+        say(&told);
+        self.service.status(&told);
         Ok(())
     }
 }

@@ -29,6 +29,11 @@ impl Service {
         tell(NotifyState::Ready);
     }
 
+    /// What `systemctl status` shows of it. A message ends with its line: of several the first is told.
+    pub fn status(&self, text: &str) {
+        tell(NotifyState::Status(text.lines().next().unwrap_or_default()));
+    }
+
     /// The router has gone round once more. A hung one does not come here, and is restarted.
     pub fn alive(&mut self, now_ns: u64) {
         if let Some(period_ns) = self.period_ns
