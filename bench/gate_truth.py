@@ -72,6 +72,8 @@ MOST_LATE_S = 0.005
 # SCHED_FIFO: of what starts, and then by what stands in the command
 STARTING = 10
 PRIORITIES = {b"sluiced\0run": 60, b"sluicegate.testbed.bed": 55}
+# a process that ended while it was looked at
+GONE = (FileNotFoundError, ProcessLookupError)
 ROOT = Path(__file__).resolve().parent.parent
 KEPT = ROOT / "bench" / "gate_truth.jsonl"
 PAGE = ROOT / "docs" / "background" / "gate.md"
@@ -140,16 +142,17 @@ def prefer_testbed() -> None:
     prefer(0, 0)
     parents = {}
     for stat in Path("/proc").glob("[0-9]*/stat"):
-        with contextlib.suppress(FileNotFoundError, ProcessLookupError):
+        with contextlib.suppress(*GONE):
             parents[int(stat.parent.name)] = int(stat.read_text().rpartition(")")[2].split()[1])
     begun = {os.getpid()}
     while more := {child for child, parent in parents.items() if parent in begun} - begun:
         begun |= more
     for process in begun - {os.getpid()}:
-        words = Path(f"/proc/{process}/cmdline").read_bytes()
-        for part, priority in PRIORITIES.items():
-            if part in words:
-                prefer(process, priority)
+        with contextlib.suppress(*GONE):
+            words = Path(f"/proc/{process}/cmdline").read_bytes()
+            for part, priority in PRIORITIES.items():
+                if part in words:
+                    prefer(process, priority)
 
 
 def measure(cell: Cell, repeat: int) -> dict[str, Any]:

@@ -232,7 +232,7 @@ def test_red_for_tc_is_in_bytes():
         log for log in range(1, 32) if burst + 1 - 50 <= (1 - (1 - 0.5**log) ** burst) / 0.5**log
     )
     assert weight == 12
-    assert " ecn" in lines(Setting("red", 0.02, 0.1), slower.with_(ecn=True)).tc[1]
+    assert lines(Setting("red", 0.02, 0.1), slower.with_(ecn=True)).tc[1].endswith(" ecn harddrop")
     # twice as fast: the kernel would refuse it (include/net/red.h)
     found = lines(Setting("red", 0.02, 0.1), OFFICE)
     assert not found.tc

@@ -77,6 +77,11 @@ RED = {"min_th": 20, "max_th": 60, "max_p": 0.1, "w": 0.002}
             "probability 0.1",
         ),
         (
+            {"aqm": "red", "params": RED, "ecn": True},
+            "red limit 90000 min 30000 max 90000 avpkt 1500 burst 106 bandwidth 10000kbit "
+            "probability 0.1 ecn harddrop",
+        ),
+        (
             {"aqm": "pie"},
             "pie limit 60 target 15000us tupdate 15000us alpha 2 beta 20 nobytemode "
             "dq_rate_estimator noecn",

@@ -146,7 +146,10 @@ class _Words:
         return (
             f"red limit {self._limit * size} min {least} max {most} avpkt {size} "
             f"burst {self._burst()} bandwidth {self._kbit()}kbit "
-            f"probability {self._number('max_p'):g}" + " adaptive" * adaptive + " ecn" * self._ecn
+            f"probability {self._number('max_p'):g}"
+            + " adaptive" * adaptive
+            # beyond max_th Linux marks, unless told to drop as ours does
+            + " ecn harddrop" * self._ecn
         )
 
     def _choke(self) -> str:
