@@ -53,7 +53,7 @@ def planned(name, control="reno", ecn=False):
     words = of if isinstance(of, str) else None
     discipline = {"aqm": "drop_tail"} if words else of
     flows = [{"kind": "tcp", "count": 4, "tcp": TCP | {"ecn": ecn}}]
-    # Linux's CHOKe stops for good once its ring is full of packets and holes: the ring has 64 places
+    # Linux's CHOKe stops for good once its ring is full of packets and holes: it has 64 places
     # for a limit of up to 63, and 128 from there on
     queue = {"limit": 65}
     asked = scenario(
