@@ -148,6 +148,10 @@ def test_the_page_is_walked_by_an_ordinary_user():
             if "iperf3 -s" in command:
                 shell.give(LISTENS)
                 shell.until(PROMPT)
+        end_s = time.monotonic() + PATIENCE_S
+        while (left := of_session(shell.leader)) != [shell.leader]:
+            assert time.monotonic() < end_s, f"processes {left} outlive the walk"
+            time.sleep(0.1)
     assert told == []
 
 
