@@ -77,12 +77,15 @@ CASES = [
         changed("topology.rate_bps", 1.5),
         "topology.rate_bps = 1.5 must be whole, as all below 50000 (bits/s)",
     ),
-    (changed("topology.rate_bps", float("nan")), "topology.rate_bps = nan must be a number"),
+    (
+        changed("topology.rate_bps", float("nan")),
+        "topology.rate_bps = nan must be a number (bits/s)",
+    ),
     (
         changed("topology.rate_bps", float("inf")),
         "topology.rate_bps = inf must be at most 1e+14 (bits/s)",
     ),
-    (changed("topology.rate_bps", "fast"), "topology.rate_bps = 'fast' must be a number"),
+    (changed("topology.rate_bps", "fast"), "topology.rate_bps = 'fast' must be a number (bits/s)"),
     (changed("topology.delay_s", -0.001), "topology.delay_s = -0.001 must be at least 0 (s)"),
     (changed("topology.client_delays_s", []), "topology.client_delays_s = [] must have at least 1"),
     (
@@ -198,7 +201,7 @@ CASES = [
     ),
     # queues, disciplines, times
     (changed("queue.limit", 0), "queue.limit = 0 must be at least 1 (packets)"),
-    (changed("queue.limit", 10.5), "queue.limit = 10.5 must be a whole number"),
+    (changed("queue.limit", 10.5), "queue.limit = 10.5 must be a whole number (packets)"),
     (changed("disciplines", []), "disciplines = [] must have at least 1"),
     (
         changed("disciplines", [{"aqm": "red", "params": {"min_th": 100, "max_th": 50}}]),

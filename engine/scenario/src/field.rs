@@ -68,7 +68,7 @@ fn read_whole(value: &Value, limits: &Limits, reader: &mut Reader) -> Option<i12
             };
             limits.whole(far).map(|()| far)
         }
-        _ => Err("must be a whole number".into()),
+        _ => Err(format!("must be a whole number{}", limits.behind())),
     };
     checked.map_err(|must| reader.refuse(value, must)).ok()
 }
@@ -104,7 +104,7 @@ impl Field for f64 {
             Value::Number(number) => Ok(*number),
             Value::Whole(whole) => Ok(*whole as f64),
             Value::Huge(digits) => Ok(digits.parse().unwrap_or(f64::NAN)),
-            _ => Err("must be a number".into()),
+            _ => Err(format!("must be a number{}", limits.behind())),
         };
         number
             .and_then(|number| limits.number(number).map(|()| number))

@@ -99,7 +99,7 @@ impl Limits {
     /// What a number must be that is none of these, in words.
     pub(crate) fn number(&self, number: f64) -> Result<(), String> {
         if number.is_nan() {
-            return Err("must be a number".into());
+            return Err(format!("must be a number{}", self.behind()));
         }
         if let Some(Bound { at, included }) = self.least
             && (number < at || number == at && !included)
@@ -149,7 +149,7 @@ impl Limits {
         format!("must be {words} {}{}", rounded(at), self.behind())
     }
 
-    fn behind(&self) -> String {
+    pub(crate) fn behind(&self) -> String {
         match self.unit {
             "" => String::new(),
             unit => format!(" ({unit})"),
