@@ -33,14 +33,17 @@ fn changed(scenario: &str, line: &str) -> String {
 fn what_is_wrong_is_told_with_its_path() {
     let cases = [
         ("slots = 999", "slots = 999 must be at least 1000 (slots)"),
-        ("slots = 1000.5", "slots = 1000.5 must be a whole number"),
+        (
+            "slots = 1000.5",
+            "slots = 1000.5 must be a whole number (slots)",
+        ),
         (
             "slots = 1e16",
             "slots = 1e+16 must be at most 1e+15 (slots)",
         ),
-        ("slots = inf", "slots = inf must be a whole number"),
-        ("slots = nan", "slots = nan must be a whole number"),
-        ("slot_s = nan", "slot_s = nan must be a number"),
+        ("slots = inf", "slots = inf must be a whole number (slots)"),
+        ("slots = nan", "slots = nan must be a whole number (slots)"),
+        ("slot_s = nan", "slot_s = nan must be a number (s)"),
         ("seed = -1", "seed = -1 must be at least 0"),
         (
             "seed = 18446744073709551616",
