@@ -66,8 +66,8 @@ SECOND = {
 # seeds of the grid, and of what is judged; the command's own are 1 to 12
 GRID, JUDGED = [101], list(range(201, 209))
 BEST = 10
-# fast links: judged on one that has so many times the rate, under fewer seeds
-LESS_SCALED, SEEDS_LESS_SCALED = 5.0, JUDGED[:4]
+# fast links: judged on one that has so many times the rate
+LESS_SCALED = 5.0
 
 
 def widen() -> None:
@@ -171,7 +171,7 @@ def less_scaled(
 ) -> dict[str, Any]:
     """The choice beside others on a link five times as fast as the simulated one, or the whole."""
     runs = Runs(link.scaled(at_less(factor)), seconds)
-    return judged(runs, choice, others, SEEDS_LESS_SCALED, link, f"{name}, larger")
+    return judged(runs, choice, others, JUDGED, link, f"{name}, larger")
 
 
 def at_less(factor: float) -> float:

@@ -1,6 +1,6 @@
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,6 +13,7 @@ DROP_EARLY: int
 DROP_FORCED: int
 DROP_BOTH: int
 
+@final
 class Param:
     name: str
     kind: str
@@ -25,6 +26,7 @@ class Param:
     help: str
     source: str
 
+@final
 class AqmClass:
     name: str
     title: str
@@ -35,6 +37,7 @@ class AqmClass:
     fingerprint: str
     def configure(self, given: Mapping[str, float | str | bool]) -> ConfiguredAqm: ...
 
+@final
 class ConfiguredAqm:
     of: AqmClass
     values: dict[str, float | str | bool]
@@ -43,6 +46,7 @@ class ConfiguredAqm:
         self, queue: NDArray[np.uint32], interval_ns: int
     ) -> NDArray[np.float64] | None: ...
 
+@final
 class View:
     now_ns: int
     idle_since_ns: int
@@ -60,13 +64,15 @@ class View:
     ecn_capable: bool
     full: bool
 
+@final
 class Discipline:
-    def __init__(self, discipline: Table) -> None: ...
+    def __new__(cls, discipline: Table) -> Discipline: ...
     name: str
     configured: ConfiguredAqm | None
 
+@final
 class Scenario:
-    def __init__(self, scenario: Table) -> None: ...
+    def __new__(cls, scenario: Table) -> Scenario: ...
     runs: int
     duration_slots: int
     slot_ns: int
@@ -76,6 +82,7 @@ class Scenario:
     def pairs(self) -> list[list[tuple[str, str]]]: ...
     def notes(self) -> list[str]: ...
 
+@final
 class SimplexLink:
     """One direction of a link.
 
@@ -107,12 +114,14 @@ def modulator_q(mean: float, states: int) -> float: ...
 def aqm_classes() -> list[AqmClass]: ...
 def aqm_class(name: str) -> AqmClass: ...
 
+@final
 class Times:
     bins: NDArray[np.uint64]
     bin: int
     sum: int
     square_sum: int
 
+@final
 class Tally:
     duration: int
     idle: int
@@ -124,10 +133,12 @@ class Tally:
     sojourn: Times
     delay: Times
 
+@final
 class Unit:
     replication: int
     tally: Tally
 
+@final
 class SlottedOutcome:
     units: list[Unit]
     warm_up_slots: int
@@ -142,11 +153,13 @@ def simulate(
     decisions: str | None,
 ) -> SlottedOutcome: ...
 
+@final
 class ExactTimes:
     distribution: NDArray[np.float64]
     sum: float
     square_sum: float
 
+@final
 class ExactCounts:
     queue: NDArray[np.float64]
     busy: float
@@ -156,6 +169,7 @@ class ExactCounts:
     sojourn: ExactTimes
     delay: ExactTimes
 
+@final
 class SteadyState:
     method: str
     states: int
@@ -167,6 +181,7 @@ class SteadyState:
     counts: ExactCounts
     times_error: float
 
+@final
 class ChainLosses:
     method: str
     error: float
@@ -174,6 +189,7 @@ class ChainLosses:
     lost: float
     again: NDArray[np.float64]
 
+@final
 class ChainTransient:
     levels: NDArray[np.float64]
     queue: NDArray[np.float64]
@@ -183,6 +199,7 @@ class ChainTransient:
     error: NDArray[np.float64]
     multiplications: NDArray[np.uint64]
 
+@final
 class ChainPassage:
     mean: float
     variance: float
@@ -191,16 +208,19 @@ class ChainPassage:
     method: str
     states: int
 
+@final
 class ChainDerivative:
     of: ExactCounts
     residual: float
     error: float
 
+@final
 class ChainSensitivities:
     method: str
     value: ExactCounts
     derivatives: list[ChainDerivative]
 
+@final
 class Chain:
     def __new__(
         cls,
@@ -241,6 +261,7 @@ def chain_sensitivities(
     method: str,
 ) -> ChainSensitivities: ...
 
+@final
 class CaptureColumns:
     time_ns: NDArray[np.uint64]
     bytes: NDArray[np.uint32]
@@ -254,6 +275,7 @@ class CaptureColumns:
 
 def read_capture(path: str | Path) -> CaptureColumns: ...
 
+@final
 class TraceFlow:
     kind: str
     id: int
@@ -270,6 +292,7 @@ class TraceFlow:
     jitter_s: float | None
     course: bytes
 
+@final
 class TraceLink:
     source: int
     sink: int
@@ -283,6 +306,7 @@ class TraceLink:
     queue_max: int
     course: bytes
 
+@final
 class TraceSummary:
     lines: int
     cut_off: bool
@@ -295,6 +319,7 @@ class TraceSummary:
 def read_trace(path: str | Path) -> TraceSummary: ...
 def fgn(hurst: float, n: int, seed: int) -> NDArray[np.float64]: ...
 
+@final
 class Period:
     ports: list[Tally]
     acknowledged: int
@@ -303,6 +328,7 @@ class Period:
     datagrams_sent: int
     datagrams_received: int
 
+@final
 class TcpFlows:
     group: NDArray[np.uint32]
     acknowledged: NDArray[np.uint32]
@@ -311,11 +337,13 @@ class TcpFlows:
     start_s: NDArray[np.float64]
     completion_s: NDArray[np.float64]
 
+@final
 class DatagramFlows:
     group: NDArray[np.uint32]
     received: NDArray[np.uint64]
     start_s: NDArray[np.float64]
 
+@final
 class PortSeries:
     queue: NDArray[np.uint32]
     arrivals: NDArray[np.uint64]
@@ -324,10 +352,12 @@ class PortSeries:
     average: NDArray[np.float64]
     probability: NDArray[np.float64]
 
+@final
 class FlowSeries:
     acknowledged: NDArray[np.uint64]
     window: NDArray[np.float64]
 
+@final
 class Replication:
     periods: list[Period]
     tcp: TcpFlows
@@ -354,12 +384,14 @@ def log_network_decisions(
     watch: Callable[[int], None] | None,
 ) -> list[Replication]: ...
 
+@final
 class OfferedTcp:
     group: int
     start_ns: int
     stop_ns: int | None
     packets: int | None
 
+@final
 class Offered:
     tcp: list[OfferedTcp]
     datagram_groups: list[int]

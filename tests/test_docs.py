@@ -158,7 +158,10 @@ def test_options_of_the_router_that_are_shown_are_there() -> None:
 
 @pytest.mark.parametrize("page", ["README.md", "docs/background/architecture.md"])
 def test_files_that_are_named_exist(page: str) -> None:
-    named = re.findall(r"`((?:aqm|engine|sluicegate|docs)/[^`<*]*)`", (ROOT / page).read_text())
+    named = re.findall(
+        r"`((?:aqm|engine|gate|kernel|sluicegate|bench|tests|docs)/[^`<*]*)`",
+        (ROOT / page).read_text(),
+    )
     assert len(named) > 5
     assert [name for name in named if not (ROOT / name).exists()] == []
 

@@ -131,9 +131,9 @@ def test_ecn_marks_instead_of_dropping():
     assert record["early_loss_ratio"].value == 0
 
 
-# for each way of a ready-made topology, what lies between its pairs: propagation in ms, and how
+# for each route of a ready-made topology, what lies between its pairs: propagation in ms, and how
 # many links of 100 Mb/s besides the one (or the hops) of 10 Mb/s
-WAYS = [
+ROUTES = [
     (
         network.Dumbbell(two_way=True),
         {
@@ -159,13 +159,13 @@ WAYS = [
 ]
 
 
-@pytest.mark.parametrize(("topology", "ways", "arrivals"), WAYS)
-def test_ready_made_topologies_lead_each_way_over_its_links(topology, ways, arrivals):
+@pytest.mark.parametrize(("topology", "routes", "arrivals"), ROUTES)
+def test_ready_made_topologies_lead_each_route_over_its_links(topology, routes, arrivals):
     """One packet between each pair: its completion time and what the ports see are exact."""
     tcp = network.Tcp(like="ns2")
     flows = [
         network.TcpFlows(route=route, count=len(pairs), packets=1, spread_s=1.0, tcp=tcp)
-        for route, pairs in ways.items()
+        for route, pairs in routes.items()
     ]
     scenario = network.NetworkScenario(
         topology=topology, flows=flows, disciplines=DROP_TAIL, duration_s=5.0, replications=1
@@ -174,7 +174,7 @@ def test_ready_made_topologies_lead_each_way_over_its_links(topology, ways, arri
     seen = {port.name: port.series["arrivals"][-1] for port in record.ports}
     assert seen == arrivals
     wanted = []
-    for delay_ms, fast, slow in (pair for pairs in ways.values() for pair in pairs):
+    for delay_ms, fast, slow in (pair for pairs in routes.values() for pair in pairs):
         bit_s = fast / 100e6 + slow / 10e6
         # there and back twice: SYN, SYN-ACK and ACK have 40 bytes, the packet 500
         wanted.append(4 * delay_ms / 1000 + 8 * (3 * 40 + 500) * bit_s)

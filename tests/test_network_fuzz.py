@@ -34,7 +34,7 @@ DISTRIBUTIONS = tables(kind=st.sampled_from(["constant", "exponential", "pareto"
 SIZES = tables(kind="pareto", mean_packets=st.sampled_from([3.0, 1e9]), shape=1.5)
 TCP = tables(
     variant=st.sampled_from(["tahoe", "reno", "newreno", "sack", "rack"]),
-    congestion_control=st.sampled_from(["reno", "cubic"]),
+    congestion_control=st.sampled_from(["reno", "cubic", "dctcp"]),
     like=st.sampled_from(["rfc", "ns2", "linux"]),
     receiver_window=st.sampled_from([20, 20, 1, 2, 2**32 - 1]),
     ecn=st.sampled_from([True, True, False]),

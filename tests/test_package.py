@@ -1,11 +1,15 @@
 """The package's names, which are loaded when they are first asked for."""
 
+import ast
 import subprocess
 import sys
 import tomllib
+from inspect import signature
+from pathlib import Path
 from types import ModuleType
 
 import sluicegate as sg
+from sluicegate import _engine
 
 
 def python(code, *words):
@@ -40,3 +44,38 @@ def test_every_file_names_the_same_version(root):
         if line.startswith("version: ")
     )
     assert python_package == engine == cited
+
+
+def test_mypy_is_told_the_names_that_the_engine_has():
+    """As `stubtest` compares them, which takes half a minute."""
+    told = ast.parse(Path(_engine.__file__).with_name("_engine.pyi").read_text()).body
+    named = {
+        name
+        for node in told
+        for name in ([node.name] if hasattr(node, "name") else _annotated([node]))
+    }
+    assert named == _public(_engine)
+    for node in told:
+        if isinstance(node, ast.FunctionDef):
+            assert _parameters(node) == list(signature(getattr(_engine, node.name)).parameters)
+        elif isinstance(node, ast.ClassDef):
+            found = getattr(_engine, node.name)
+            methods = [each for each in node.body if isinstance(each, ast.FunctionDef)]
+            names = {each.name for each in methods} - {"__new__"} | _annotated(node.body)
+            assert names == _public(found), node.name
+            for method in methods:
+                of = found if method.name == "__new__" else getattr(found, method.name)
+                bound = _parameters(method)[method.name == "__new__" :]
+                assert bound == list(signature(of).parameters), (node.name, method.name)
+
+
+def _public(thing):
+    return {name for name in dir(thing) if not name.startswith("_")}
+
+
+def _annotated(body):
+    return {node.target.id for node in body if isinstance(node, ast.AnnAssign)}
+
+
+def _parameters(function):
+    return [each.arg for each in function.args.args]

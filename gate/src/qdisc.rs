@@ -2,16 +2,16 @@
 
 use crate::{Failure, cli::QdiscCommand};
 
-/// Does what is said.
+/// Runs the command.
 ///
 /// # Errors
-/// If something given is wrong or nothing for a qdisc, or if the compiler or the kernel refuses it.
+/// If an option is wrong or does not fit a qdisc, or if the compiler or the kernel refuses it.
 #[cfg(feature = "kernel")]
 pub fn run(command: &QdiscCommand) -> Result<(), Failure> {
     with_bpf::run(command)
 }
 
-/// Says that this program cannot.
+/// Tells that this program was built without qdiscs.
 ///
 /// # Errors
 /// Always.

@@ -115,14 +115,14 @@ def _add_figures(page: Page, comparison: Comparison) -> None:
 
 
 def _add_drop_functions(page: Page, disciplines: Mapping[str, Aqm | PythonAqm]) -> None:
-    """Add those that there are, and say of the others that they have none."""
+    """Draw the drop functions, and name the disciplines that have none."""
     having = {
         name: aqm
         for name, aqm in disciplines.items()
         if isinstance(aqm, Aqm) and aqm.has_drop_function
     }
     drawn = drop_function_figure(disciplines)
-    # that drop-tail drops nothing before its buffer is full needs no picture
+    # drop-tail alone needs no picture: it drops nothing before its buffer is full
     if drawn is None or all(aqm.name == "drop_tail" for aqm in having.values()):
         return
     caption = "The drop probability that goes with an average queue."

@@ -275,8 +275,8 @@ class Fgn(Table):
     which raises the mean: by less than 0.01 % at a deviation of 0.3, by 0.4 % at 0.5, by 8 % at 1.
 
     Attributes:
-        hurst: Hurst parameter of the noise: 0.5 for frames that know nothing of each other, the
-            nearer to 1, the longer the bursts. [above 0, below 1]
+        hurst: Hurst parameter of the noise: 0.5 for frames that are independent, the nearer to 1,
+            the longer the bursts. [above 0, below 1]
         deviation: Standard deviation of the rate, as a share of its mean. [0 to 1]
         frame_s: Length of a frame. [s; 1e-09 to 1e+08]
     """
@@ -311,7 +311,7 @@ class ShortTcpFlows(Table):
     """TCP flows that arrive one after the other; `count` streams of arrivals.
 
     Each stream is between one pair of nodes; several are dealt out to the pairs of the route in
-    turn. None arrives after `stop_s`; those under way go on.
+    turn. None arrives after `stop_s`; flows that have started go on.
 
     Attributes:
         count: How many, dealt out in turn to the pairs of nodes of the route. [1 to 1e+07; default
@@ -349,8 +349,7 @@ class WebFlows(Table):
     All fetches of a user share one connection, as since HTTP/1.1: after a pause its window is what
     it was, or, if the pause was longer than the time-out, starts again from at most the initial one
     (RFC 5681, section 4.1). Thinking starts when the last packet of the object is acknowledged;
-    asking for an object takes no packet. Where each object has a connection of its own,
-    `ShortTcpFlows` says it.
+    asking for an object takes no packet. For a connection per object, use `ShortTcpFlows`.
 
     Attributes:
         count: How many, dealt out in turn to the pairs of nodes of the route. [1 to 1e+07; default
@@ -413,14 +412,14 @@ class DatagramFlows(Table):
         start_s: Earliest start. [s; 0 to 1e+08; default 0]
         stop_s: End of the application; None: it does not end. [s; 0 to 1e+08]
         packet_bytes: Size on the wire. [bytes; 1 to 65,535; default 500]
-        rate_bps: Mean rate of each flow; where it is on and off, or self-similar, its rate while it
-            sends. Datagrams leave at whole nanoseconds, at this rate in the mean. [bits/s; 0.001 to
-            1e+14]
+        rate_bps: Mean rate of each flow; of a flow that is on and off, or self-similar, its rate
+            while it sends. Datagrams leave at whole nanoseconds, on average at this rate. [bits/s;
+            0.001 to 1e+14]
         gaps: Between two datagrams: `constant`, or `exponential` (Poisson). [default constant]
-        on: Distribution of the times it is on, half of which must last a hundredth of the time
-            between two datagrams or longer; None: always.
-        off: Distribution of the times it is off.
-        self_similar: On and off at many time-scales; instead of `on` and `off`.
+        on: Distribution of the times for which it sends. At least half of them must last a
+            hundredth of the time between two datagrams; None: it sends all the time.
+        off: Distribution of the times for which it pauses.
+        self_similar: Bursts and pauses at many time-scales; instead of `on` and `off`.
         fgn: Lets the rate vary; `gaps` must then be exponential.
         spread_s: Starts are uniform over this time. [s; 0 to 1e+08; default 0]
     """
@@ -446,8 +445,8 @@ class DatagramFlows(Table):
 class ReplayFlows(ReplayFlowsBase):
     """The packets of a capture as datagrams that nobody answers, each flow of it one flow.
 
-    Each comes when it came there, to the nanosecond, the first at the start, with the bytes that it
-    had on the wire. `count` copies start independently.
+    The first packet is sent at the start, and the others at their recorded distances from it, to
+    the nanosecond. Sizes are those on the wire. `count` copies start independently.
 
     Attributes:
         count: How many, dealt out in turn to the pairs of nodes of the route. [1 to 1e+07; default

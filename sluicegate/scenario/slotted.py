@@ -31,7 +31,7 @@ class SelfSimilarArrivals(SelfSimilarArrivalsBase):
     """Bursts at several time-scales: the self-similar modulator of S. Robert.
 
     Attributes:
-        rate: Packets per slot, in the mean. [at least 1e-09, below 1]
+        rate: Packets per slot, on average. [at least 1e-09, below 1]
         a: Ratio of successive rates of leaving the state that sends; a larger one spreads the
             time-scales further. [above 1]
         states: States of the modulator: one more than the number of time-scales. [2 to 20; default

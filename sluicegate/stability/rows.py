@@ -1,4 +1,4 @@
-"""What `sluice stability` tells, as rows: of each loop, and of what is recommended."""
+"""The output of `sluice stability` as rows: of loops, of equilibria, and of recommendations."""
 
 from __future__ import annotations
 

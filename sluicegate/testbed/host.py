@@ -1,7 +1,7 @@
 """The clients or the servers: a process that the bed forks, in a network namespace of its own.
 
-Says that it is there, hears a `HostJob`, says that it is ready, hears when the run starts, and
-says a `HostOutcome`.
+It tells the bed that it is there, receives a `HostJob`, tells that it is ready, receives the time
+at which the run starts, and sends a `HostOutcome`.
 """
 
 from __future__ import annotations
@@ -29,13 +29,13 @@ _CLONE_NEWNET = 0x40000000
 
 
 def main(bed: Connection) -> None:
-    """Do a job.
+    """Take a job from the bed, and do it.
 
     Args:
-        bed: Where it is told what to do.
+        bed: The pipe to the bed.
 
     Raises:
-        OSError: If it may have no namespace.
+        OSError: If this process is not allowed to make a namespace.
     """
     kernel = ctypes.CDLL(None, use_errno=True)
     if kernel.unshare(_CLONE_NEWNET):
@@ -69,7 +69,7 @@ def main(bed: Connection) -> None:
         overruns=receiver.overruns(),
     )
     bed.send(HostOutcome(sent, received))
-    # connections stay as they are until the other side, too, has ended: then the bed ends this
+    # connections stay open until the other side has ended, too: then the bed closes the pipe
     with contextlib.suppress(EOFError):
         bed.recv()
 

@@ -21,7 +21,7 @@ _TIMEOUTS_U16 = 240
 _SND_MSS = 16
 _SIZE = 248
 
-# besides which flow and when: see linux/tcp.h; `timeouts` is -1 where the kernel is older than 6.7
+# all but the first two: see linux/tcp.h; `timeouts` is -1 if the kernel is older than 6.7
 COLUMNS = ("flow", "time_ns", *_U32, "timeouts")
 
 

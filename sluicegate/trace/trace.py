@@ -129,7 +129,7 @@ class Trace:
         return 8 * self._course([self._found.flows[place].course for place in places])
 
     def heaviest(self, places: Iterable[int]) -> list[int]:
-        """These rows of `flows`, those first that received most bytes."""
+        """These rows of `flows`, sorted by the bytes received, most first."""
         import numpy as np
 
         flows = self._found.flows
@@ -149,7 +149,7 @@ class Trace:
         matrix = np.zeros((len(courses), bins))
         for row, sums in zip(matrix, map(np.frombuffer, courses), strict=True):
             row[: len(sums)] = sums[:bins]
-            # what happens just as the last bin ends
+            # what happens at the very end of the last bin
             row[-1] += sums[bins:].sum()
         # the last bin is full only up to the end of the trace
         lengths_s = np.full(bins, self.bin_s)
@@ -158,7 +158,7 @@ class Trace:
         return course
 
     def summary(self) -> dict[str, Any]:
-        """Everything but the courses, as types that JSON has; flows and links as rows."""
+        """Everything but the courses, in types of JSON; flows and links as rows."""
         return {
             "trace": str(self.path),
             "lines": self.lines,
@@ -171,7 +171,7 @@ class Trace:
 
 
 def _is_another(path: Path) -> str:
-    """What a file is that is no trace, where its first bytes tell; nothing where they do not."""
+    """What kind of file it is, if its first bytes tell that it is no trace; else nothing."""
     # a pipe cannot be opened again
     if not path.is_file():
         return ""

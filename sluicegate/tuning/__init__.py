@@ -1,4 +1,4 @@
-"""Tuning: the settings of an AQM that make a score of its measures least."""
+"""Tuning: finds the settings of an AQM that minimise a score of its measures."""
 
 from sluicegate.tuning.result import Tuning
 from sluicegate.tuning.run import tune

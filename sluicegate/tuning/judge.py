@@ -18,7 +18,7 @@ class Rules:
     Attributes:
         precision: Half width of the 95 % interval of a score, relative to it.
         least: Runs of a candidate, unless it is exact.
-        most: However wide the interval then is.
+        most: The most runs of a candidate, however wide its interval is.
     """
 
     precision: float
@@ -33,7 +33,7 @@ class Rules:
 
 
 class Judge:
-    """Judges candidates under the seeds of one stream; what was judged once is known.
+    """Judges candidates under the seeds of one stream; no run is made twice.
 
     Args:
         runner: Makes the runs.
@@ -67,12 +67,12 @@ class Judge:
             A trial for each, which has runs unless the scenario refuses its values.
 
         Raises:
-            SluiceError: If a world cannot judge a setting, or knows not a measure that is asked.
+            SluiceError: If a world cannot judge a setting, or lacks a measure that is asked for.
             InterruptError: After Ctrl-C.
         """
         best = self.best
         found = [self._trial(values) for values in wanted]
-        # under every one that it must beat it goes on until it cannot
+        # it goes on until it is sure not to beat any of its rivals
         against: dict[Trial, list[Trial | None]] = {}
         for place, trial in enumerate(found):
             rival = rivals[place] if rivals is not None else best
@@ -123,7 +123,7 @@ class Judge:
         return found.half_width <= self._rules.precision * abs(found.value)
 
     def _next_count(self, trial: Trial) -> int:
-        """So many runs should make the interval narrow; not more than twice those it has."""
+        """How many runs should make the interval narrow enough; at most twice as many as it has."""
         count = len(trial.runs)
         if trial.exact:
             return 1
@@ -136,7 +136,7 @@ class Judge:
         return min(max(count + 1, math.ceil(min(enough, 2.0 * count))), self._rules.most)
 
     def _run(self, wanted: Sequence[tuple[Trial, int]]) -> None:
-        """Bring candidates to so many runs each."""
+        """Make runs until each candidate has as many as are wanted."""
         asked = [(trial, k) for trial, count in wanted for k in range(len(trial.runs), count)]
         made = self._runner.run([(trial.values, self._stream, k) for trial, k in asked])
         for (trial, _), columns in zip(asked, made, strict=True):

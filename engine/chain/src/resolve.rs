@@ -35,10 +35,10 @@ pub(crate) struct Resolver<'c> {
     taboo: Set,
     /// Where nothing is taboo: the steady state, off which solutions are taken to sum to 0.
     steady: Option<&'c [f64]>,
-    way: Way<'c>,
+    solver: Solver<'c>,
 }
 
-enum Way<'c> {
+enum Solver<'c> {
     Direct(Factor<'c>),
     Iterative(Sweeper<'c>),
 }
@@ -47,15 +47,15 @@ impl Chain {
     /// Solves for visits before `taboo` is reached, a set from `Chain::set`.
     pub(crate) fn visits(&self, taboo: &Set, method: Method) -> Result<Resolver<'_>, ChainError> {
         self.check(method)?;
-        let way = match method {
-            Method::Direct => Way::Direct(Factor::new(self, Taboo::Set(taboo.clone()))?),
-            Method::Iterative => Way::Iterative(Sweeper::new(self, taboo.clone())),
+        let solver = match method {
+            Method::Direct => Solver::Direct(Factor::new(self, Taboo::Set(taboo.clone()))?),
+            Method::Iterative => Solver::Iterative(Sweeper::new(self, taboo.clone())),
         };
         Ok(Resolver {
             chain: self,
             taboo: taboo.clone(),
             steady: None,
-            way,
+            solver,
         })
     }
 
@@ -68,18 +68,18 @@ impl Chain {
         steady: &'c Solution,
     ) -> Result<Resolver<'c>, ChainError> {
         let probabilities = &steady.probabilities;
-        let way = match steady.method {
+        let solver = match steady.method {
             Method::Direct => {
                 let home = likeliest(probabilities);
-                Way::Direct(Factor::new(self, Taboo::State(home))?)
+                Solver::Direct(Factor::new(self, Taboo::State(home))?)
             }
-            Method::Iterative => Way::Iterative(Sweeper::new(self, Set::NONE)),
+            Method::Iterative => Solver::Iterative(Sweeper::new(self, Set::NONE)),
         };
         Ok(Resolver {
             chain: self,
             taboo: Set::NONE,
             steady: Some(probabilities),
-            way,
+            solver,
         })
     }
 }
@@ -91,7 +91,7 @@ impl Resolver<'_> {
             chain,
             taboo,
             steady,
-            way,
+            solver,
         } = self;
         if b.iter().all(|b| *b == 0.0) {
             return Ok(Resolved {
@@ -109,14 +109,14 @@ impl Resolver<'_> {
             }
         };
         let residual = |x: &[f64]| distance(x, &chain.once_more(b, x, taboo));
-        let (x, residual, error, sweeps) = match way {
-            Way::Direct(factor) => {
+        let (x, residual, error, sweeps) = match solver {
+            Solver::Direct(factor) => {
                 let (mut x, error) = directly(factor, b)?;
                 settle(&mut x);
                 let residual = residual(&x);
                 (x, residual, error * direct::relative_error(chain), 0)
             }
-            Way::Iterative(sweeper) => {
+            Solver::Iterative(sweeper) => {
                 let found = iterative::resolve(sweeper, b, TOLERANCE, settle, residual)?;
                 let total = sum(&found.x);
                 let mut error = found.error + direct::relative_error(chain) * total;
@@ -125,7 +125,7 @@ impl Resolver<'_> {
                     let left = found.residual / sum(b);
                     if left > MOST_LEFT {
                         refuse!(
-                            "the set is reached after {total:.0e} slots in the mean or more, too \
+                            "the set is reached after {total:.0e} slots on average or more, too \
                              many for the iterative method: take the direct method"
                         );
                     }
@@ -152,7 +152,7 @@ fn directly(factor: &Factor<'_>, b: &[f64]) -> Result<(Vec<f64>, f64), ChainErro
     let mut x = b.to_vec();
     let mut moduli: Vec<f64> = b.iter().map(|b| b.abs()).collect();
     if factor.solve(&mut moduli) != 1.0 || !sum(&moduli).is_finite() {
-        refuse!("the set is reached after more than 1e200 slots in the mean");
+        refuse!("the set is reached after more than 1e200 slots on average");
     }
     factor.solve(&mut x);
     Ok((x, sum(&moduli)))

@@ -24,8 +24,8 @@ use crate::{
 #[repr(C, align(64))]
 pub struct TcpSender {
     pub timer: Timer,
-    /// Start of its way, and of its receiver's way back.
-    pub way: u32,
+    /// Where its route starts in the table of hops; its receiver has that of the route back.
+    pub route: u32,
     /// Index of its kind.
     pub kind: u32,
     pub endpoint: Sender,
@@ -46,7 +46,7 @@ const _: () = assert!(size_of::<TcpSender>() == 256);
 #[repr(align(64))]
 pub struct TcpReceiver {
     pub endpoint: Receiver,
-    pub way: u32,
+    pub route: u32,
     pub kind: u32,
 }
 
@@ -55,7 +55,7 @@ const _: () = assert!(size_of::<TcpReceiver>() == 64);
 /// Sends the datagrams of one or several flows.
 pub struct DatagramSender {
     pub source: DatagramSource,
-    pub way: u32,
+    pub route: u32,
     /// Index of its first flow.
     pub first: u32,
 }
@@ -189,12 +189,12 @@ impl Endpoints {
         self.senders.push(TcpSender {
             endpoint: Sender::new(&kind.config, flow.packets, clock_phase_ns),
             timer: Timer::new(),
-            way: routes.start(group.from, group.to),
+            route: routes.start(group.from, group.to),
             kind: kind_index,
         });
         self.receivers.push(TcpReceiver {
             endpoint: Receiver::new(),
-            way: routes.start(group.to, group.from),
+            route: routes.start(group.to, group.from),
             kind: kind_index,
         });
         self.tcp_groups.push(index as u32);
@@ -224,7 +224,7 @@ impl Endpoints {
         let flows = self.datagrams.len() + source.flows() as usize;
         self.datagram_senders.push(DatagramSender {
             source,
-            way: routes.start(group.from, group.to),
+            route: routes.start(group.from, group.to),
             first: self.datagrams.len() as u32,
         });
         self.datagrams.resize(flows, DatagramFlow::default());
@@ -245,7 +245,7 @@ impl Endpoints {
         None
     }
 
-    /// Mean congestion window of the TCP flows under way, packets; NaN if there are none.
+    /// Mean congestion window of the TCP flows that are active, packets; NaN if there are none.
     pub fn mean_window(&self, now_ns: u64) -> f64 {
         let (mut sum, mut count) = (0.0, 0.0);
         for (sender, start_ns) in self.senders.iter().zip(&self.starts_ns) {

@@ -4,7 +4,7 @@
 //! and nothing depends on threads, so a seed gives one result to the bit. One replication runs on
 //! one thread.
 //!
-//! A packet's way is a list of links (`routes`). A link keeps what is on its way in a ring, and
+//! A packet's route is a list of links (`routes`). A link keeps the packets in transit in a ring, and
 //! only the head of each ring is an event (`tournament`), so that the cost of an event depends on
 //! the number of links, not of packets or flows (`network`). What is due at a time of its own,
 //! timers above all, stands in the `agenda`. The `world` moves packets between network and

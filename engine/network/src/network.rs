@@ -1,4 +1,4 @@
-//! Everything between the endpoints: links, what is on its way on them, and the ports before them.
+//! Everything between the endpoints: links, what is in transit on them, and the ports before them.
 //!
 //! A link without a port has an unlimited FIFO before it, so when a packet leaves it is known as
 //! it enters, and nothing happens in between. A link that all packets reach over one and the
@@ -119,7 +119,7 @@ impl<T: Trace> Network<T> {
         self.events.first()
     }
 
-    /// Lets the event that is due happen. Gives the packet that has come to the end of its way.
+    /// Lets the event that is due happen. Gives the packet that has come to the end of its route.
     #[inline]
     pub fn step(&mut self, now: Ticks, event: usize) -> Option<Packet> {
         let Some(link) = self.links.get(event) else {
@@ -143,7 +143,7 @@ impl<T: Trace> Network<T> {
         self.wires[self.links[event]].line.get(&self.store, ahead)
     }
 
-    /// A new packet sets out on the way that starts at `hop` of the table of hops.
+    /// A new packet sets out on the route that starts at `hop` of the table of hops.
     #[inline]
     pub fn send(&mut self, now: Ticks, hop: u32, packet: Packet) {
         let mut id = 0;

@@ -1,4 +1,5 @@
-//! What the flows of a scenario send whatever becomes of it: for senders outside of the simulator.
+//! The traffic that the flows of a scenario offer, before the network does anything with it: for
+//! senders outside the simulator.
 
 use sluice_aqm::NEVER;
 

@@ -161,12 +161,12 @@ fn flag(on: bool, flag: u8) -> u8 {
     if on { flag } else { 0 }
 }
 
-/// A packet with its place on its way. The place changes at each link and the packet does not:
+/// A packet with its place on its route. The place changes at each link and the packet does not:
 /// together in one struct they would be copied in pieces other than those just written, for
 /// which a processor waits.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Transit {
-    /// What is on its way.
+    /// What is in transit.
     pub packet: Packet,
     /// Where it is.
     pub place: Place,

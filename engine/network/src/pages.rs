@@ -1,9 +1,9 @@
 //! Large pages for large tables.
 //!
-//! The packets of 100,000 flows find each flow in another page of memory, and of pages of 4 kB a
-//! processor knows too few by heart.
+//! With 100,000 flows, nearly every packet needs another page of memory. A processor keeps the
+//! addresses of some thousand pages at hand (its TLB), which is too few for pages of 4 kB.
 
-/// Asks the system to keep a table in large pages: a wish that changes nothing but speed.
+/// Asks the system to keep a table in large pages: a request that changes nothing but speed.
 pub fn ask_for_large_pages<T>(table: &mut Vec<T>) {
     #[cfg(target_os = "linux")]
     {

@@ -43,10 +43,10 @@ const TIMES_BYTES: u64 = 4 * Histogram::MOST_BYTES;
 const MOST_TIMES_BYTES: u64 = 4_000_000_000;
 
 impl Plan {
-    /// Checks the plan, finds the ways of all flows and the clock to run by.
+    /// Checks the plan, finds the routes of all flows and the clock to run by.
     ///
     /// # Errors
-    /// Says what makes no sense: rates, delays, flows without a way, times out of range.
+    /// Says what makes no sense: rates, delays, flows without a route, times out of range.
     pub(crate) fn check(&self) -> Result<(Routes, Clock), NetworkError> {
         self.topology.check()?;
         self.check_times()?;

@@ -1,27 +1,27 @@
-//! The ways that packets take, in one table.
+//! The routes that packets take, in one table.
 
 use std::collections::BTreeMap;
 
 use crate::{
     error::NetworkError,
-    topology::{Topology, Ways},
+    topology::{RoutesFrom, Topology},
 };
 
-/// Stands in the table of hops behind the last link of a way.
+/// Stands in the table of hops behind the last link of a route.
 pub const END: usize = u32::MAX as usize;
 
-/// A way's links stand one after the other in the table; a packet holds its place in it.
+/// A route's links stand one after the other in the table; a packet holds its place in it.
 #[derive(Clone, Default)]
 pub struct Routes {
     hops: Vec<u32>,
-    /// Where the way between two nodes starts.
+    /// Where the route between two nodes starts.
     starts: BTreeMap<(usize, usize), u32>,
-    /// For each link the one before it on all ways, `None` if they differ or if ways start with it.
+    /// For each link the one before it on all routes, `None` if they differ or if routes start with it.
     before: Vec<Option<usize>>,
 }
 
 impl Routes {
-    /// The shortest ways between pairs of nodes: those of data and those of acknowledgements.
+    /// The shortest routes between pairs of nodes: those of data and those of acknowledgements.
     ///
     /// # Errors
     /// If there is none, or if both nodes of a pair are the same.
@@ -31,7 +31,7 @@ impl Routes {
         back: impl Iterator<Item = (usize, usize)>,
     ) -> Result<Self, NetworkError> {
         let mut routes = Self::default();
-        let mut ways: BTreeMap<usize, Ways<'_>> = BTreeMap::new();
+        let mut known: BTreeMap<usize, RoutesFrom<'_>> = BTreeMap::new();
         let named = |what: &'static str| move |(from, to)| (from, to, what);
         for (from, to, what) in there.map(named("data")).chain(back.map(named("ACKs"))) {
             if from == to {
@@ -43,11 +43,13 @@ impl Routes {
             if routes.starts.contains_key(&(from, to)) {
                 continue;
             }
-            let ways = ways.entry(from).or_insert_with(|| topology.ways_from(from));
+            let shortest = known
+                .entry(from)
+                .or_insert_with(|| topology.routes_from(from));
             routes.starts.insert((from, to), routes.hops.len() as u32);
             routes
                 .hops
-                .extend(ways.to(to, what)?.iter().map(|link| *link as u32));
+                .extend(shortest.to(to, what)?.iter().map(|link| *link as u32));
             routes.hops.push(END as u32);
         }
         routes.find_common_predecessors(topology.links.len());
@@ -74,7 +76,7 @@ impl Routes {
         }
     }
 
-    /// Where the way between two nodes of the pairs given starts.
+    /// Where the route between two nodes of the pairs given starts.
     pub fn start(&self, from: usize, to: usize) -> u32 {
         self.starts[&(from, to)]
     }
@@ -85,7 +87,7 @@ impl Routes {
         self.hops[hop as usize] as usize
     }
 
-    /// Whether all ways that lead over this link come from one and the same other link.
+    /// Whether all routes that lead over this link come from one and the same other link.
     pub fn follows_on(&self, link: usize) -> bool {
         self.before[link].is_some()
     }

@@ -1,4 +1,4 @@
-//! Nodes, links and the ways between them.
+//! Nodes, links and the routes between them.
 
 use std::{cmp::Reverse, collections::BinaryHeap};
 
@@ -108,8 +108,8 @@ impl Topology {
         ))
     }
 
-    /// Shortest ways from node `from`: least delay, then fewest links, then the link listed first.
-    pub(crate) fn ways_from(&self, from: usize) -> Ways<'_> {
+    /// Shortest routes from node `from`: least delay, then fewest links, then the link listed first.
+    pub(crate) fn routes_from(&self, from: usize) -> RoutesFrom<'_> {
         let mut leaving = vec![Vec::new(); self.nodes.len()];
         for (index, link) in self.links.iter().enumerate() {
             leaving[link.from].push(index);
@@ -132,7 +132,7 @@ impl Topology {
                 }
             }
         }
-        Ways {
+        RoutesFrom {
             topology: self,
             from,
             through,
@@ -140,19 +140,19 @@ impl Topology {
     }
 }
 
-/// The shortest ways from one node to all others.
-pub(crate) struct Ways<'a> {
+/// The shortest routes from one node to all others.
+pub(crate) struct RoutesFrom<'a> {
     topology: &'a Topology,
     from: usize,
-    /// The last link of the way to each node.
+    /// The last link of the route to each node.
     through: Vec<Option<usize>>,
 }
 
-impl Ways<'_> {
+impl RoutesFrom<'_> {
     /// The links to `to`, in order; `what` is to take them.
     ///
     /// # Errors
-    /// If there is no way.
+    /// If there is no route.
     pub fn to(&self, to: usize, what: &str) -> Result<Vec<usize>, NetworkError> {
         let mut links = Vec::new();
         let mut node = to;

@@ -72,7 +72,7 @@ impl<'a, T: Trace> World<'a, T> {
     /// Runs to the end; `None` if the run was cancelled meanwhile.
     ///
     /// # Errors
-    /// If more packets are on their way than memory should hold.
+    /// If more packets are in transit than memory should hold.
     pub fn run(mut self) -> Result<Option<Replication>, NetworkError> {
         let end_ns = self.plan.duration_ns;
         let clock = self.network.clock();
@@ -109,7 +109,7 @@ impl<'a, T: Trace> World<'a, T> {
         }))
     }
 
-    /// A packet has come to the end of its way.
+    /// A packet has come to the end of its route.
     #[inline]
     fn deliver(&mut self, now: Instant, packet: Packet) {
         match packet.kind {
@@ -136,14 +136,14 @@ impl<'a, T: Trace> World<'a, T> {
     fn receive(&mut self, now: Instant, packet: Packet) {
         let receiver = &mut self.ends.receivers[packet.flow as usize];
         let kind = &self.ends.kinds[receiver.kind as usize];
-        let (network, way) = (&mut self.network, receiver.way);
+        let (network, route) = (&mut self.network, receiver.route);
         let mut answer = |ack: Ack| {
             let sacks = &mut network.sacks;
             let mut reply = Packet::ack(packet.flow, kind.bytes_of(&ack), &ack, sacks);
             if T::ON {
                 reply = reply.with_syn(packet.is_syn());
             }
-            network.send(now.ticks, way, reply);
+            network.send(now.ticks, route, reply);
         };
         receiver
             .endpoint
@@ -162,14 +162,14 @@ impl<'a, T: Trace> World<'a, T> {
     fn drive(&mut self, now: Instant, flow: u32, stimulus: Stimulus) {
         let sender = &mut self.ends.senders[flow as usize];
         let kind = &self.ends.kinds[sender.kind as usize];
-        let (config, network, way) = (&kind.config, &mut self.network, sender.way);
+        let (config, network, route) = (&kind.config, &mut self.network, sender.route);
         let mut send = |segment: Segment| {
             let bytes = if segment.syn {
                 kind.ack_bytes
             } else {
                 kind.packet_bytes
             };
-            network.send(now.ticks, way, Packet::data(flow, bytes, segment));
+            network.send(now.ticks, route, Packet::data(flow, bytes, segment));
         };
         match stimulus {
             Stimulus::Start => sender.endpoint.start(config, now.ns, &mut send),
@@ -275,7 +275,7 @@ impl<'a, T: Trace> World<'a, T> {
         if let Some(ack) = receiver.endpoint.on_timer(&kind.config, now.ns) {
             let bytes = kind.bytes_of(&ack);
             let reply = Packet::ack(flow, bytes, &ack, &mut self.network.sacks);
-            self.network.send(now.ticks, receiver.way, reply);
+            self.network.send(now.ticks, receiver.route, reply);
         }
         self.arm_receiver(now, flow);
     }
@@ -283,7 +283,7 @@ impl<'a, T: Trace> World<'a, T> {
     fn send_datagram(&mut self, now: Instant, number: u32) {
         let sender = &mut self.ends.datagram_senders[number as usize];
         let (datagram, next_ns) = sender.source.send(now.ns);
-        let (way, flow) = (sender.way, sender.first + datagram.flow);
+        let (route, flow) = (sender.route, sender.first + datagram.flow);
         let at = &mut self.ends.datagrams[flow as usize];
         let sequence = at.sent as u32;
         at.sent += 1;
@@ -293,7 +293,7 @@ impl<'a, T: Trace> World<'a, T> {
         }
         let packet =
             Packet::datagram(flow, sequence, datagram.bytes).with_ecn(datagram.ecn_capable);
-        self.network.send(now.ticks, way, packet);
+        self.network.send(now.ticks, route, packet);
     }
 
     /// Ends a period of the run: what was counted in it is kept.

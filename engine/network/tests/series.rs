@@ -8,7 +8,7 @@ use sluice_network::{
 };
 use sluice_queue::Scheduler;
 
-/// Both directions with 10 ms; the way there has the port.
+/// Both directions with 10 ms; the first one has the port.
 fn one_link(port: Port) -> Topology {
     let mut there = link(0, 1, 1_000_000, 10 * MS);
     there.port = Some(port);

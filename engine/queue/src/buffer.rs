@@ -1,4 +1,4 @@
-//! What waits before a link, and the rules that it waits under: with one lane or with several.
+//! The packets that wait before a link, and the rules for them, with one lane or several.
 
 use sluice_aqm::{Aqm, Discipline, Verdict, Victim};
 
@@ -10,7 +10,7 @@ use crate::{
     schedule::{Schedule, Several},
 };
 
-/// The lanes of one link. A `Queue` says what its functions are for.
+/// The lanes of one link. `Queue` documents the functions.
 pub struct Buffer<P, A, S: Schedule> {
     limit: u32,
     limit_bytes: u64,
@@ -102,7 +102,7 @@ impl<P: Packet, A: Aqm, S: Schedule> Buffer<P, A, S> {
     /// Drops the waiting packets that go in place of an arrival of `bytes` at lane `own`.
     ///
     /// # Errors
-    /// Why the arrival is lost, if it is that.
+    /// If the arrival itself is lost: with this verdict.
     #[inline(never)]
     fn make_room(
         &mut self,
@@ -137,7 +137,7 @@ impl<P: Packet, A: Aqm, S: Schedule> Buffer<P, A, S> {
     }
 
     /// Lane and index of the waiting packet that is dropped for an arrival of `bytes` at lane
-    /// `own`; `None` where the arrival itself is.
+    /// `own`; `None` if it is the arrival itself.
     fn pick_victim(
         &self,
         own: usize,
@@ -218,7 +218,7 @@ impl<P: Packet, A: Aqm, S: Schedule> Buffer<P, A, S> {
 }
 
 impl<P: Packet, A: Aqm> Buffer<P, A, Several> {
-    /// `arrive`, but not in the middle of the world's loop, which is for FIFOs.
+    /// `arrive`, kept out of the world's loop, which is fast for FIFOs.
     #[inline(never)]
     pub fn arrive_apart(
         &mut self,

@@ -29,7 +29,7 @@ table! {
 table! {
     /// Bursts at several time-scales: the self-similar modulator of S. Robert.
     pub struct SelfSimilarArrivals kind "self-similar" checked by exists {
-        /// Packets per slot, in the mean.
+        /// Packets per slot, on average.
         rate: f64, at_least(1e-9).below(1.0);
         /// Ratio of successive rates of leaving the state that sends; a larger one spreads the
         /// time-scales further.

@@ -57,12 +57,12 @@ READINGS: tuple[Reading, ...] = (HALF_ON_RATE, SLOW_ACCESS, NS2_REM)
 FLOWS, R_MAX = 100, 0.45
 _DATAGRAM_FLOWS = 100
 _WHERE = "sec. 6.2, experiment 4"
-# a buffer that is full or empty for longer is so for a long time
+# what the paper calls a long time, for a buffer that is full or empty
 _LONG_S = 5.0
 
 
 def datagrams(density: float, reading: Reading) -> DatagramFlows:
-    """On and off for a second each in the mean, from 50 s to 150 s."""
+    """On and off for a second each on average, from 50 s to 150 s."""
     return DatagramFlows(
         count=_DATAGRAM_FLOWS,
         packet_bytes=PACKET_BYTES,
@@ -75,7 +75,7 @@ def datagrams(density: float, reading: Reading) -> DatagramFlows:
 
 
 def scenarios(reading: Reading) -> Scenarios:
-    """By the density r of the datagrams."""
+    """Scenarios by the density r of the datagrams and the discipline."""
     return {
         (density, discipline.name): dumbbell(
             [long_lived(FLOWS, reading), datagrams(density, reading)], discipline, reading
@@ -152,7 +152,7 @@ def _especially(records: Records, sparse: float, dense: float) -> Iterator[Claim
 
 
 def _astray_s(records: Records, name: str) -> FloatArray:
-    """How long the queue was further than half of q0 from q0 since the datagrams came, s."""
+    """How long the queue was more than half of q0 away from q0, after the datagrams came, s."""
     ports = [records[density, name].ports[0] for density in cases(records)]
     rows = [overshoot_s(port, COME_S) + undershoot_s(port, COME_S) for port in ports]
     return np.asarray(np.mean(rows, axis=0))

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from sluicegate.tuning.axes import Place
 from sluicegate.tuning.methods.method import Method, Search
 
-# of a range: the sides of the first simplex, and those at which it ends
+# sides of the first simplex and of the last one, as shares of a range
 _FIRST_SIDE = 1 / 8
 _LAST_SIDE = 1 / 256
 
@@ -24,7 +24,7 @@ class NelderMead(Method):
         """Search from one start after the other."""
         from scipy import optimize  # takes a second to import
 
-        minimize: Any = optimize.minimize  # whose types are narrower than it
+        minimize: Any = optimize.minimize  # it takes more than its types say
         starts = search.problem.starts()
         for number, start in enumerate(starts):
             minimize(
@@ -36,7 +36,7 @@ class NelderMead(Method):
                     "adaptive": True,
                     "initial_simplex": _simplex(start),
                     "xatol": _LAST_SIDE,
-                    # noise in the scores does not end it, nor keep it going
+                    # noise in the scores neither ends the search nor keeps it going
                     "fatol": np.inf,
                 },
             )

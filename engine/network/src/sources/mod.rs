@@ -69,7 +69,7 @@ pub struct Group {
 pub(crate) const MOST_FLOWS: usize = 5_000_000;
 
 impl Group {
-    /// Whether nobody answers, so that no way back is needed.
+    /// Whether nobody answers, so that no route back is needed.
     pub(crate) fn is_one_way(&self) -> bool {
         self.source.tcp().is_none()
     }

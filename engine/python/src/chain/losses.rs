@@ -3,7 +3,7 @@
 use numpy::PyArray1;
 use pyo3::prelude::*;
 
-use super::{PyChain, steady::method};
+use super::{PyChain, steady::method_of};
 
 /// How losses follow each other in the steady state.
 #[pyclass(frozen, get_all, module = "sluicegate._engine")]
@@ -22,10 +22,10 @@ pub struct ChainLosses {
 fn chain_losses(
     py: Python<'_>,
     chain: &PyChain,
-    method_name: &str,
+    method: &str,
     lag: usize,
 ) -> PyResult<ChainLosses> {
-    let method = method(method_name, &chain.chain)?;
+    let method = method_of(method, &chain.chain)?;
     let (solution, losses) = chain.ask(py, None, |chain| {
         let solution = chain.solve(method)?;
         let losses = chain.losses(&solution.probabilities, lag)?;

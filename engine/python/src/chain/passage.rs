@@ -3,7 +3,7 @@
 use pyo3::prelude::*;
 use sluice_chain::Bounds;
 
-use super::{PyChain, refused, steady::method, transient::steady_start};
+use super::{PyChain, refused, steady::method_of, transient::steady_start};
 
 /// The slots until a set of states is reached.
 #[pyclass(frozen, get_all, module = "sluicegate._engine")]
@@ -28,7 +28,7 @@ fn chain_passage(
     queue: u32,
     average: f64,
     before: Option<&PyChain>,
-    method_name: &str,
+    method: &str,
 ) -> PyResult<ChainPassage> {
     let bounds = Bounds {
         queue_below: queue_bounds.0,
@@ -37,10 +37,10 @@ fn chain_passage(
         average_at_least: average_bounds.1,
     };
     let start = match before {
-        Some(before) => steady_start(py, &chain.chain, before, method_name)?,
+        Some(before) => steady_start(py, &chain.chain, before, method)?,
         None => chain.chain.start(queue, average).map_err(refused)?,
     };
-    let method = method(method_name, &chain.chain)?;
+    let method = method_of(method, &chain.chain)?;
     let passage = chain.ask(py, None, |chain| {
         let set = chain.set(&bounds)?;
         chain.first_passage(&start, &set, method)

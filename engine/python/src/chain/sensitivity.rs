@@ -5,7 +5,7 @@ use sluice_chain::{Derivative, Plan};
 
 use super::{
     PyChain,
-    steady::{ExactCounts, method},
+    steady::{ExactCounts, method_of},
 };
 use crate::scenario::{PyDiscipline, PyScenario, refused};
 
@@ -35,9 +35,9 @@ fn chain_sensitivities<'py>(
     py: Python<'py>,
     chain: &PyChain,
     parameters: Vec<Nearby<'py>>,
-    method_name: &str,
+    method: &str,
 ) -> PyResult<ChainSensitivities> {
-    let method = method(method_name, &chain.chain)?;
+    let method = method_of(method, &chain.chain)?;
     let own = &chain.plan;
     let mut near: Vec<(f64, [Plan; 4])> = Vec::new();
     for (step, places) in &parameters {

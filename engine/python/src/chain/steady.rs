@@ -10,7 +10,7 @@ use super::PyChain;
 /// Distributions of times are computed until less than this is left.
 const TIMES_REST: f64 = 1e-20;
 
-pub fn method(name: &str, chain: &Chain) -> PyResult<Method> {
+pub fn method_of(name: &str, chain: &Chain) -> PyResult<Method> {
     match name {
         "auto" => Ok(chain.suitable()),
         "direct" => Ok(Method::Direct),
@@ -21,7 +21,7 @@ pub fn method(name: &str, chain: &Chain) -> PyResult<Method> {
     }
 }
 
-/// Times of the packets served, in slots, in the mean over a slot.
+/// Times of the packets served, in slots, on average over a slot.
 #[pyclass(frozen, get_all, module = "sluicegate._engine")]
 pub struct ExactTimes {
     /// Probability of each number of slots; empty where it is not known.
@@ -43,7 +43,7 @@ impl ExactTimes {
     }
 }
 
-/// What a queue counts in the mean over a slot.
+/// What a queue counts on average over a slot.
 #[pyclass(frozen, get_all, module = "sluicegate._engine")]
 pub struct ExactCounts {
     /// Probability that k packets wait, by k.
@@ -105,15 +105,15 @@ pub struct SteadyState {
 /// The steady state of a chain and its measures; `watch` as in `PyChain::ask`. With `front_times`
 /// also the distributions of times under drop from front.
 #[pyfunction]
-#[pyo3(signature = (chain, method_name, watch=None, front_times=false))]
+#[pyo3(signature = (chain, method, watch=None, front_times=false))]
 fn solve_chain(
     py: Python<'_>,
     chain: &PyChain,
-    method_name: &str,
+    method: &str,
     watch: Option<Py<PyAny>>,
     front_times: bool,
 ) -> PyResult<SteadyState> {
-    let method = method(method_name, &chain.chain)?;
+    let method = method_of(method, &chain.chain)?;
     let victim = chain.plan.discipline.victim;
     let (solution, measures, linear, times) = chain.ask(py, watch, |chain| {
         let solution = chain.solve(method)?;

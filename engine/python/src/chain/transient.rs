@@ -4,14 +4,14 @@ use numpy::{PyArray1, PyArray2};
 use pyo3::{exceptions::PyValueError, prelude::*};
 use sluice_chain::{Chain, Measures, Transient};
 
-use super::{PyChain, refused, steady::method};
+use super::{PyChain, refused, steady::method_of};
 
 /// The steady state of `before` as a start for `chain`: the same states under other traffic.
 pub(super) fn steady_start(
     py: Python<'_>,
     chain: &Chain,
     before: &PyChain,
-    method_name: &str,
+    method: &str,
 ) -> PyResult<Vec<f64>> {
     let other = &before.chain;
     let shape = |of: &Chain| (of.sizes(), of.modulator_states());
@@ -27,7 +27,7 @@ pub(super) fn steady_start(
             chain.modulator_states()
         )));
     }
-    let method = method(method_name, other)?;
+    let method = method_of(method, other)?;
     let solution = before.ask(py, None, |chain| chain.solve(method))?;
     Ok(solution.probabilities)
 }
@@ -54,7 +54,7 @@ pub struct ChainTransient {
 /// Measures after each of `slots` (rising) from a named state, or from the steady state of
 /// `before`; projections add `tolerance` to the error at most, all slots together.
 #[pyfunction]
-#[pyo3(signature = (chain, slots, tolerance, queue, average, before=None, method_name="auto"))]
+#[pyo3(signature = (chain, slots, tolerance, queue, average, before=None, method="auto"))]
 #[expect(clippy::too_many_arguments, reason = "the two starts")]
 fn chain_transient(
     py: Python<'_>,
@@ -64,10 +64,10 @@ fn chain_transient(
     queue: u32,
     average: f64,
     before: Option<&PyChain>,
-    method_name: &str,
+    method: &str,
 ) -> PyResult<ChainTransient> {
     let start = match before {
-        Some(before) => steady_start(py, &chain.chain, before, method_name)?,
+        Some(before) => steady_start(py, &chain.chain, before, method)?,
         None => chain.chain.start(queue, average).map_err(refused)?,
     };
     let each = tolerance / slots.last().map_or(1.0, |last| (*last as f64).max(1.0));

@@ -1,4 +1,4 @@
-//! What flows send whatever becomes of it, to Python.
+//! The traffic that flows offer, for Python.
 
 use pyo3::prelude::*;
 use sluice_network::{NEVER, OfferedDatagram, Plan, offered};
@@ -6,7 +6,7 @@ use sluice_network::{NEVER, OfferedDatagram, Plan, offered};
 use super::outcome::{Column, column};
 use crate::scenario::{PyDiscipline, PyScenario, refused};
 
-/// Most datagrams of a replication: half a minute of a link of 10 Gbit/s with packets of 1500 bytes.
+/// The greatest number of datagrams in a replication: half a minute of a link of 10 Gbit/s with packets of 1500 bytes.
 const MOST_DATAGRAMS: usize = 25_000_000;
 
 /// What one replication offers to the network.
@@ -17,7 +17,7 @@ pub struct Offered {
     datagram_groups: Vec<u32>,
     /// Of each datagram, in the order of their times.
     time_ns: Column<u64>,
-    /// Which of the datagram flows it is of.
+    /// Index of the datagram flow that it belongs to.
     flow: Column<u32>,
     bytes: Column<u32>,
     ecn_capable: Column<bool>,

@@ -171,9 +171,9 @@ fn of_object<T: sluice_scenario::Field>(object: &Bound<'_, PyAny>) -> PyResult<T
 #[pymethods]
 impl PyScenario {
     #[new]
-    fn new(py: Python<'_>, object: &Bound<'_, PyAny>) -> PyResult<Self> {
-        let kind = description(object)?.map(|table| table.name);
-        let value = to_value(object)?;
+    fn new(py: Python<'_>, scenario: &Bound<'_, PyAny>) -> PyResult<Self> {
+        let kind = description(scenario)?.map(|table| table.name);
+        let value = to_value(scenario)?;
         let read = move || read_scenario(&value, kind, Path::new(""));
         abandonable(py, read)?.map(Self).map_err(refused)
     }
@@ -258,8 +258,8 @@ impl PyDiscipline {
 #[pymethods]
 impl PyDiscipline {
     #[new]
-    fn new(object: &Bound<'_, PyAny>) -> PyResult<Self> {
-        of_object(object).map(Self)
+    fn new(discipline: &Bound<'_, PyAny>) -> PyResult<Self> {
+        of_object(discipline).map(Self)
     }
 
     #[getter]

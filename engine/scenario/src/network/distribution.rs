@@ -121,7 +121,7 @@ table! {
     /// negative, which raises the mean: by less than 0.01 % at a deviation of 0.3, by 0.4 % at 0.5,
     /// by 8 % at 1.
     pub struct Fgn {
-        /// Hurst parameter of the noise: 0.5 for frames that know nothing of each other, the
+        /// Hurst parameter of the noise: 0.5 for frames that are independent, the
         /// nearer to 1, the longer the bursts.
         hurst: f64, above(0.0).below(1.0);
         /// Standard deviation of the rate, as a share of its mean.

@@ -69,7 +69,7 @@ table! {
     /// TCP flows that arrive one after the other; `count` streams of arrivals.
     ///
     /// Each stream is between one pair of nodes; several are dealt out to the pairs of the route in
-    /// turn. None arrives after `stop_s`; those under way go on.
+    /// turn. None arrives after `stop_s`; flows that have started go on.
     pub struct ShortTcpFlows kind "short-tcp" checked by sensible {
         ..shared: Shared;
         /// The connections.
@@ -102,8 +102,8 @@ table! {
     /// All fetches of a user share one connection, as since HTTP/1.1: after a pause its window is
     /// what it was, or, if the pause was longer than the time-out, starts again from at most the
     /// initial one (RFC 5681, section 4.1). Thinking starts when the last packet of the object is
-    /// acknowledged; asking for an object takes no packet. Where each object has a connection of
-    /// its own, `ShortTcpFlows` says it.
+    /// acknowledged; asking for an object takes no packet. For a connection per object, use
+    /// `ShortTcpFlows`.
     pub struct WebFlows kind "web" {
         ..shared: Shared;
         /// The connections.
@@ -137,17 +137,17 @@ table! {
         ..shared: Shared;
         /// Size on the wire.
         packet_bytes: u16 = 500, PACKET;
-        /// Mean rate of each flow; where it is on and off, or self-similar, its rate while it
-        /// sends. Datagrams leave at whole nanoseconds, at this rate in the mean.
+        /// Mean rate of each flow; of a flow that is on and off, or self-similar, its rate while
+        /// it sends. Datagrams leave at whole nanoseconds, on average at this rate.
         rate_bps: f64, at_least(1e-3).at_most(1e14).unit("bits/s");
         /// Between two datagrams: `constant`, or `exponential` (Poisson).
         gaps: GapKind = GapKind::Constant;
-        /// Distribution of the times it is on, half of which must last a hundredth of the time
-        /// between two datagrams or longer; not given: always.
+        /// Distribution of the times for which it sends. At least half of them must last a
+        /// hundredth of the time between two datagrams; not given: it sends all the time.
         on: Option<Distribution>;
-        /// Distribution of the times it is off.
+        /// Distribution of the times for which it pauses.
         off: Option<Distribution>;
-        /// On and off at many time-scales; instead of `on` and `off`.
+        /// Bursts and pauses at many time-scales; instead of `on` and `off`.
         self_similar: Option<SelfSimilar>;
         /// Lets the rate vary; `gaps` must then be exponential.
         fgn: Option<Fgn>;
@@ -193,8 +193,8 @@ impl DatagramFlows {
 table! {
     /// The packets of a capture as datagrams that nobody answers, each flow of it one flow.
     ///
-    /// Each comes when it came there, to the nanosecond, the first at the start, with the bytes that
-    /// it had on the wire. `count` copies start independently.
+    /// The first packet is sent at the start, and the others at their recorded distances from it, to
+    /// the nanosecond. Sizes are those on the wire. `count` copies start independently.
     pub struct ReplayFlows kind "replay" {
         ..shared: Shared;
         /// The pcap or pcapng file.

@@ -5,7 +5,7 @@
 # Lost and marked packets are counted as they enter the link, from 0 (the SYN).
 lassign $argv variant sink window packets seconds data_lost acks_lost data_marked
 
-# The delay keeps time-outs and ACKs from falling on the same instant, where ns-2's order hangs on
+# The delay keeps time-outs and ACKs from falling on the same instant, where ns-2's order depends on
 # the rounding of its times.
 set ns [new Simulator]
 set sender_node [$ns node]
