@@ -140,16 +140,16 @@ fn parse_scenario<'py>(
 
 /// Checks an object of a table's class and gives it all its fields as the engine has them.
 #[pyfunction]
-fn complete(py: Python<'_>, object: &Bound<'_, PyAny>) -> PyResult<()> {
-    let description = description(object)?.ok_or_else(|| refused("no table of a scenario"))?;
-    let value = to_value(object)?;
+fn complete(py: Python<'_>, table: &Bound<'_, PyAny>) -> PyResult<()> {
+    let description = description(table)?.ok_or_else(|| refused("no table of a scenario"))?;
+    let value = to_value(table)?;
     let name = description.name;
     let written = match name {
         "Scenario" | "NetworkScenario" => {
             let read = move || read_scenario(&value, Some(name), Path::new(""));
             let scenario = abandonable(py, read)?.map_err(refused)?;
             let written = scenario.write();
-            hold(object, PyScenario(scenario))?;
+            hold(table, PyScenario(scenario))?;
             written
         }
         _ => {
@@ -159,7 +159,7 @@ fn complete(py: Python<'_>, object: &Bound<'_, PyAny>) -> PyResult<()> {
         }
     };
     match &written {
-        Value::Table(fields) => set_fields(object, fields),
+        Value::Table(fields) => set_fields(table, fields),
         other => unreachable!("{other:?} is no table"),
     }
 }
@@ -304,11 +304,11 @@ fn nodes(topology: &Bound<'_, PyAny>) -> PyResult<Vec<String>> {
 
 /// a, q and the number of states of the modulator of self-similar arrivals or datagrams.
 #[pyfunction]
-fn modulator(object: &Bound<'_, PyAny>) -> PyResult<(f64, f64, u32)> {
-    let of_datagrams = description(object)?.is_some_and(|table| table.name == SelfSimilar::NAME);
+fn modulator(table: &Bound<'_, PyAny>) -> PyResult<(f64, f64, u32)> {
+    let of_datagrams = description(table)?.is_some_and(|table| table.name == SelfSimilar::NAME);
     let found = match of_datagrams {
-        true => of_object::<SelfSimilar>(object)?.modulator(),
-        false => of_object::<SelfSimilarArrivals>(object)?.modulator(),
+        true => of_object::<SelfSimilar>(table)?.modulator(),
+        false => of_object::<SelfSimilarArrivals>(table)?.modulator(),
     };
     let Modulator { a, q, states } = found.map_err(refused)?;
     Ok((a, q, states))
