@@ -110,6 +110,7 @@ lint: build
 
 bench: build
 	@$(BIN)/python bench/slotted.py
+	@$(BIN)/python bench/instructions.py
 	@$(BIN)/python bench/chain.py
 	@$(BIN)/python bench/growth.py
 	@$(BIN)/python bench/sweep.py
