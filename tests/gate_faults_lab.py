@@ -404,13 +404,15 @@ def monotonic_stepped() -> dict[str, Any]:
 
 def reloads() -> dict[str, Any]:
     """A thousand reloads under a little load, and what the gate holds after each."""
-    path = FOLDER / "scenario.toml"
+    path, heap, shim = (FOLDER / name for name in ("scenario.toml", "heap", "heap_held.so"))
+    sh(f"cc -O1 -shared -fPIC -o {shim} {Path(__file__).with_name('heap_held.c')}")
+    environment = os.environ | {"LD_PRELOAD": str(shim), "HEAP_HELD": str(heap)}
 
     def write(rate: float, discipline: str) -> None:
         path.write_text(lab.SCENARIO.format(rate=rate, discipline=discipline))
 
     write(20e6, lab.DROP_TAIL)
-    gate = Gate("closed", "--scenario", str(path))
+    gate = Gate("closed", "--scenario", str(path), env=environment)
     folder = folder_of(gate.process.pid)
     far, near = receiver(), sender()
     got, sent, said, held = Got(), 0, [], []
@@ -425,7 +427,7 @@ def reloads() -> dict[str, Any]:
             got.drain(far, 0)
         said += [gate.process.stderr.readline() for _ in range(2)]
         status = statuses(folder / "status")
-        held.append([int(status["VmRSS"].split()[0]), int(status["Threads"]),
+        held.append([*struct.unpack("qq", heap.read_bytes()), int(status["Threads"]),
                      len(list((folder / "fd").iterdir()))])  # fmt: skip
     got.drain(far, 0.3)
     return {"numbers": got.numbers, "offered": sent, "held": held, **gate.end(),

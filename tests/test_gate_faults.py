@@ -62,12 +62,14 @@ def test_a_thousand_reloads_leave_nothing_behind():
     nothing_is_forgotten(found)
     assert found["reloaded"] == 1000
     assert found["numbers"] == list(range(found["offered"]))
-    memory, threads, files = np.array(found["held"]).T
+    heap_bytes, blocks, threads, files = np.array(found["held"]).T
     assert threads.max() <= threads.min() + 1
     # a scenario is open while it is read
     assert files[-1] <= files.min() + 1
     assert files.max() <= files.min() + 3
-    assert memory[900:].max() - memory[100:200].max() < 500
+    # what a scenario takes while it is read comes and goes; a block kept by each would be 650 blocks
+    assert blocks[800:].min() - blocks[50:200].min() < 30
+    assert heap_bytes[800:].min() - heap_bytes[50:200].min() < 10_000
 
 
 def test_a_gate_that_stood_still_for_a_second_loses_nothing():

@@ -275,12 +275,14 @@ def as_measured(scenario, late_s=0.0):
 @pytest.fixture
 def fake(monkeypatch):
     """In place of the gate; says what was run, and fails or is late on request."""
-    asked = SimpleNamespace(seeds=[], late=[], fails=None, lock=threading.Lock())
+    asked = SimpleNamespace(seeds=[], late=[], fails=None, lock=threading.Lock(), until={})
 
     def measure(scenario, discipline, *, watch):
         with asked.lock:
             asked.seeds.append(scenario.seed)
             late_s = asked.late.pop(0) if asked.late else 0.0
+        if scenario.seed in asked.until:
+            assert asked.until[scenario.seed].wait(60)
         if scenario.seed == asked.fails:
             raise SluiceError("it broke")
         watch(scenario.duration_s / 2, scenario.duration_s)
@@ -332,11 +334,12 @@ def test_a_late_run_is_run_again_and_the_least_late_is_taken(fake):
 
 
 def test_ctrl_c_ends_the_runs_at_work_and_keeps_the_finished(fake, monkeypatch):
-    finished = []
+    # the second is at work until the news of the first have come
+    fake.until[2] = threading.Event()
 
     def interrupt(*news):
-        finished.append(news)
         if "1 of 3" in news[-1]:
+            fake.until[2].set()
             raise KeyboardInterrupt
 
     with pytest.raises(InterruptError, match="the same command goes on"):
