@@ -78,6 +78,29 @@ def test_what_the_verifier_refuses_is_told_with_its_line(tmp_path, state, lines,
     assert re.search(f"{said}.*{reason}.* @ step.h:{number}$", done.stderr, re.MULTILINE)
 
 
+@pytest.mark.parametrize(
+    ("line", "told"),
+    [
+        (
+            "while (state->n != 3) state->n += 2;",
+            r"step_arrive \(line {}\) does not come to an end within a second",
+        ),
+        ("state->n = state->n * 0.5 + 1.5;", r"step\.h:{}:\d+: error: SSE register .* disabled"),
+        ("state->n++", r"step\.h:{}:\d+: error: expected .;. before"),
+        (
+            "state->n = (s64)state->n / (s64)(view->random | 1);",
+            r"step\.h:{}:\d+: error: .*division",
+        ),
+    ],
+)
+def test_what_never_comes_to_the_verifier_is_told_with_its_line(tmp_path, line, told):
+    text = STEP.replace(STATELESS, "struct step_state { u64 n; };").replace(UNUSED, f"\t{line}\n")
+    done = verdict(tmp_path, text)
+    assert done.returncode == 1
+    number = text[: text.index(line)].count("\n") + 1
+    assert re.search(told.format(number), done.stderr), done.stderr
+
+
 def test_an_object_of_another_text_is_refused(tmp_path):
     """Its config may be another: read as if it were the same, it would mean something else."""
     header, made = tmp_path / "step.h", tmp_path / "step.o"

@@ -1,8 +1,8 @@
 """Qdiscs of ours in the laboratory ask their AQMs what the engine's queue asks them, for the same
 arrivals and the same random words, and do what it does: `gate/tests/kernel_log.rs` compares.
 
-`SLUICE_EVERY_QDISC=1` has every AQM compared with every victim, and in flow queues (a quarter of an
-hour); without it a few of them are.
+`SLUICE_EVERY_QDISC=1` has every AQM compared with every victim, and in flow queues (four
+minutes); without it a few of them are.
 """
 
 import csv

@@ -19,6 +19,10 @@ use crate::{
 const FLAGS: &[&str] = &[
     "-std=gnu11",
     "-O2",
+    // lines, for the place where a trial stopped; addr2line of binutils 2.40 takes the file of an
+    // inlined function for another in the DWARF 5 of gcc 12
+    "-g1",
+    "-gdwarf-4",
     "-fPIC",
     "-DAQM_HOSTED",
     "-Wall",

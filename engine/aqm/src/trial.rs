@@ -18,6 +18,13 @@ const SOURCES: [(&str, &str); 2] = [
     ("watch.h", include_str!("trial/watch.h")),
 ];
 
+/// So that `addr2line` knows the addresses of the process.
+const AT_FIXED_ADDRESSES: &[&str] = if cfg!(target_os = "linux") {
+    &["-no-pie"]
+} else {
+    &[]
+};
+
 /// The process's file, beside the compiled AQM.
 pub struct Trial<'a> {
     name: &'a str,
@@ -35,11 +42,12 @@ impl<'a> Trial<'a> {
             fs::write(folder.join(file), text)
                 .map_err(|error| LoadError(format!("{name}: cannot be tried: {error}")))?;
         }
-        let flags = ["-std=gnu11", "-DAQM_HOSTED", "-I."];
+        let flags = ["-std=gnu11", "-D_GNU_SOURCE", "-DAQM_HOSTED", "-I."];
+        let files = ["trial.c", "user.o", "-o", "trial"];
         cc(
             name,
             &folder,
-            &[&flags[..], &["trial.c", "user.o", "-o", "trial"]].concat(),
+            &[&flags[..], AT_FIXED_ADDRESSES, &files].concat(),
         )?;
         Ok(Self { name, folder })
     }
@@ -76,7 +84,7 @@ impl<'a> Trial<'a> {
             .current_dir(&self.folder)
             .output()
             .map_err(|error| format!("cannot be tried: {error}"))?;
-        let said = String::from_utf8_lossy(&output.stdout);
+        let said = text(&output.stdout);
         let mut words = Vec::new();
         for line in said.lines() {
             match line.split(' ').collect::<Vec<_>>()[..] {
@@ -95,12 +103,34 @@ impl<'a> Trial<'a> {
         Ok(words)
     }
 
+    /// The line of the header that is at an address of the process; empty where that cannot be
+    /// told.
+    fn line(&self, address: &str) -> String {
+        let found = Command::new("addr2line")
+            .args(["-i", "-f", "-e", "trial", address])
+            .current_dir(&self.folder)
+            .output();
+        let found = found.map_or_else(|_| String::new(), |output| text(&output.stdout));
+        // a function, then its place; first what is inlined, at last what the macros of aqm.h made
+        let frames = found.lines().zip(found.lines().skip(1)).step_by(2);
+        let header = format!("/{}.h:", self.name);
+        let line = frames
+            .filter(|(function, _)| !function.ends_with("_any"))
+            .find_map(|(_, place)| place.split_once(&header));
+        let number = line.and_then(|(_, rest)| rest.split(' ').next());
+        number.map_or_else(String::new, |number| format!(" (line {number})"))
+    }
+
     /// What is wrong, and what would be right.
     fn fault(&self, function: &str, what: &[&str]) -> String {
         let name = self.name;
+        let (what, line) = match what {
+            [what, address] if address.starts_with("0x") => (&[*what][..], self.line(address)),
+            what => (what, String::new()),
+        };
         let who = match function {
-            "descriptors" => "its AQM_CLASS".to_owned(),
-            function => format!("{name}_{function}"),
+            "descriptors" => format!("its AQM_CLASS{line}"),
+            function => format!("{name}_{function}{line}"),
         };
         match what {
             ["division"] => format!(
@@ -146,6 +176,10 @@ pub fn no_verdict(who: &str, verdict: u32) -> String {
         "{who} answered {verdict}, {what}; it must answer AQM_ADMIT, AQM_DROP_EARLY or \
          AQM_DROP_FORCED"
     )
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
 }
 
 fn with(set: &str) -> String {

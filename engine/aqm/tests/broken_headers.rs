@@ -1,6 +1,6 @@
 //! What a user's header does wrong is told in words, and this process goes on.
 
-use std::{fs, time::Instant};
+use std::{fs, process::Command, time::Instant};
 
 use sluice_aqm::compile;
 
@@ -68,6 +68,17 @@ fn said(place: &str, code: &str) -> Option<String> {
     assert!(STEP.contains(&format!("/*{place}*/")));
     fs::write(&path, STEP.replace(&format!("/*{place}*/"), code)).unwrap();
     compile(&path).err().map(|error| error.to_string())
+}
+
+/// How the line of a place is told, where it can be.
+fn line(place: &str) -> String {
+    let before = STEP.split(&format!("/*{place}*/")).next().unwrap();
+    let has_addr2line = Command::new("addr2line").arg("--version").output().is_ok();
+    if cfg!(target_os = "linux") && has_addr2line {
+        format!(" (line {})", before.lines().count())
+    } else {
+        String::new()
+    }
 }
 
 fn has_compiler() -> bool {
@@ -159,41 +170,38 @@ fn what_would_end_the_process_is_told() {
         (
             "arrive",
             "((volatile s64 *)state->seen)[4 + (view->random & 1)] = 1;",
-            "step.h: step_arrive reads or writes memory that is not its own",
+            "step.h: step_arrive@ reads or writes memory that is not its own",
         ),
         (
             "arrive",
             "state->last += ((volatile s64 *)state->seen)[(view->random & 4095)];",
-            "step.h: step_arrive reads or writes memory that is not its own",
+            "step.h: step_arrive@ reads or writes memory that is not its own",
         ),
         (
             "arrive",
             "state->last += ((volatile s64 *)view)[1000];",
-            "step.h: step_arrive reads or writes memory that is not its own",
+            "step.h: step_arrive@ reads or writes memory that is not its own",
         ),
         (
             "arrive",
             null,
-            "step.h: step_arrive reads or writes memory that is not its own",
-        ),
-        ("depart", null, "step.h: step_depart reads or writes memory"),
-        (
-            "occupancy",
-            null,
-            "step.h: step_occupancy reads or writes memory",
-        ),
-        ("tick", null, "step.h: step_tick reads or writes memory"),
-        (
-            "tick",
-            "volatile s64 here = state->last;\n\
-             if (view->now_ns) { step_tick(state, config, view); state->last += here; }",
-            "step.h: step_tick reads or writes memory that is not its own: a null pointer, an \
-             index out of range, or a recursion without end",
+            "step.h: step_arrive@ reads or writes memory that is not its own",
         ),
         (
             "depart",
+            null,
+            "step.h: step_depart@ reads or writes memory",
+        ),
+        (
+            "occupancy",
+            null,
+            "step.h: step_occupancy@ reads or writes memory",
+        ),
+        ("tick", null, "step.h: step_tick@ reads or writes memory"),
+        (
+            "depart",
             "if (view->sojourn_ns > 1000) __builtin_trap();",
-            "step.h: step_depart gives up (a trap, or code that must not be reached)",
+            "step.h: step_depart@ gives up (a trap, or code that must not be reached)",
         ),
         (
             "class",
@@ -202,8 +210,17 @@ fn what_would_end_the_process_is_told() {
         ),
     ] {
         let said = said(place, code).unwrap_or_else(|| panic!("{code} was taken"));
-        assert!(said.starts_with(words), "{said}");
+        assert!(
+            said.starts_with(&words.replace('@', &line(place))),
+            "{said}"
+        );
     }
+    // which of its instructions finds the stack full hangs on where the stack began
+    let recursion = "volatile s64 here = state->last;\n\
+         if (view->now_ns) { step_tick(state, config, view); state->last += here; }";
+    let said = said("tick", recursion).unwrap();
+    assert!(said.starts_with("step.h: step_tick"), "{said}");
+    assert!(said.ends_with("or a recursion without end"), "{said}");
 }
 
 #[test]
@@ -226,8 +243,11 @@ fn a_division_by_zero_is_told() {
             " (with shape = steep, which its range allows)",
         ),
     ] {
-        let words = "step.h: step_arrive divides by zero, or the quotient has no room (the least \
-                     number by -1)";
+        let line = line("arrive");
+        let words = format!(
+            "step.h: step_arrive{line} divides by zero, or the quotient has no room (the least \
+             number by -1)"
+        );
         assert_eq!(said("arrive", code), Some(format!("{words}{set}")));
     }
 }
@@ -239,10 +259,11 @@ fn what_would_never_end_is_told() {
     }
     let start = Instant::now();
     let endless = "while (state->last >= 0) state->last = state->last / 2;";
-    assert_eq!(
-        said("tick", endless).as_deref(),
-        Some("step.h: step_tick does not come to an end within a second; every loop needs a bound")
+    let words = format!(
+        "step.h: step_tick{} does not come to an end within a second; every loop needs a bound",
+        line("tick")
     );
+    assert_eq!(said("tick", endless), Some(words));
     assert!(start.elapsed().as_secs() < 20);
 }
 

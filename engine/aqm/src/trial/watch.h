@@ -6,11 +6,13 @@
 #define WATCH_H
 
 #include <signal.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/time.h>
+#include <ucontext.h>
 #include <unistd.h>
 
 #define MOST_STACK (512 << 10)	/* of a simulation's thread it is 2 MB */
@@ -21,10 +23,11 @@
 static char case_text[16] = "0";
 static const char *now_in = "descriptors";	/* the function that was called last */
 
-static void fault(const char *what)
+/* The last words; `where` is an address in the program, or empty. */
+static void fault_at(const char *what, const char *where)
 {
 	/* this may be a signal's handler, which must not use stdio */
-	const char *parts[] = { "fault ", case_text, " ", now_in, " ", what, "\n" };
+	const char *parts[] = { "fault ", case_text, " ", now_in, " ", what, where, "\n" };
 
 	for (size_t part = 0; part < LENGTH(parts); part++)
 		if (write(STDOUT_FILENO, parts[part], strlen(parts[part])) < 0)
@@ -32,11 +35,36 @@ static void fault(const char *what)
 	_exit(1);
 }
 
-static void on_signal(int number)
+static void fault(const char *what)
 {
-	fault(number == SIGFPE ? "division" :
-	      number == SIGVTALRM || number == SIGALRM ? "time" :
-	      number == SIGILL || number == SIGTRAP || number == SIGABRT ? "trap" : "memory");
+	fault_at(what, "");
+}
+
+/* What the processor was at as the signal came; 0 where that is not known. */
+static uintptr_t interrupted_at(const void *context)
+{
+#if defined(__linux__) && defined(__x86_64__)
+	return (uintptr_t)((const ucontext_t *)context)->uc_mcontext.gregs[REG_RIP];
+#elif defined(__linux__) && defined(__aarch64__)
+	return (uintptr_t)((const ucontext_t *)context)->uc_mcontext.pc;
+#else
+	(void)context;
+	return 0;
+#endif
+}
+
+static void on_signal(int number, siginfo_t *info, void *context)
+{
+	char where[] = " 0x0000000000000000";
+	uintptr_t address = interrupted_at(context);
+
+	(void)info;
+	for (size_t place = sizeof(where) - 2; address; place--, address >>= 4)
+		where[place] = "0123456789abcdef"[address & 15];
+	fault_at(number == SIGFPE ? "division" :
+		 number == SIGVTALRM || number == SIGALRM ? "time" :
+		 number == SIGILL || number == SIGTRAP || number == SIGABRT ? "trap" : "memory",
+		 where);
 }
 
 static void watch(void)
@@ -46,7 +74,8 @@ static void watch(void)
 				SIGALRM };
 	struct rlimit no_core = { 0, 0 }, little = { MOST_STACK, MOST_STACK };
 	stack_t own = { .ss_sp = stack, .ss_size = sizeof(stack) };
-	struct sigaction action = { .sa_handler = on_signal, .sa_flags = SA_ONSTACK };
+	struct sigaction action = { .sa_sigaction = on_signal,
+				    .sa_flags = SA_ONSTACK | SA_SIGINFO };
 
 	setrlimit(RLIMIT_CORE, &no_core);
 	setrlimit(RLIMIT_STACK, &little);
