@@ -274,8 +274,8 @@ def test_the_page_says_what_has_no_effect_and_which_queue_is_meant(comparison):
     )
     assert comparison.notes() == [first, gains]
     marking = DISCIPLINES[2].replace(ecn=True)
-    deaf = scenario(disciplines=[*DISCIPLINES[:2], marking])
-    found = dataclasses.replace(comparison, scenario=deaf)
+    without_marks = scenario(disciplines=[*DISCIPLINES[:2], marking])
+    found = dataclasses.replace(comparison, scenario=without_marks)
     useless = "Nothing can be marked ($RED$): no flow has tcp = { ecn = true }."
     assert found.notes() == [first, useless, gains]
     hears = [*FLOWS, network.TcpFlows(tcp=network.Tcp(ecn=True))]

@@ -17,7 +17,7 @@ use crate::{
     Failure,
     netlink::{Message, attribute, connect, message, messages, nested},
     nfqueue::Fail,
-    rules::{Rules, Way},
+    rules::{Hook, Rules},
 };
 
 /// Attributes by their numbers, which libc does not have: `NFTA_...`, `NFT_TABLE_F_OWNER`.
@@ -81,7 +81,7 @@ impl OwnRules {
         let table = rules.table();
         let own = Self {
             socket: connect().map_err(|error| refused(rules, error))?,
-            chains: rules.ways().into_iter().map(|way| way.hook).collect(),
+            chains: rules.hooks().into_iter().map(|hook| hook.name).collect(),
             table,
         };
         own.make(rules).map_err(|error| refused(rules, error))?;
@@ -94,21 +94,21 @@ impl OwnRules {
             text(out, TABLE_NAME, &self.table);
             number(out, TABLE_FLAGS, TABLE_F_OWNER);
         })];
-        for way in rules.ways() {
+        for hook in rules.hooks() {
             batch.push(order(NFT_MSG_NEWCHAIN, new, |out| {
                 text(out, CHAIN_TABLE, &self.table);
-                text(out, CHAIN_NAME, way.hook);
+                text(out, CHAIN_NAME, hook.name);
                 text(out, CHAIN_TYPE, "filter");
                 nested(out, CHAIN_HOOK, |out| {
-                    number(out, HOOK_HOOKNUM, way.hook_number as u32);
+                    number(out, HOOK_HOOKNUM, hook.number as u32);
                     number(out, HOOK_PRIORITY, NF_IP_PRI_MANGLE as u32);
                 });
             }));
             batch.push(order(NFT_MSG_NEWRULE, NLM_F_CREATE, |out| {
                 text(out, RULE_TABLE, &self.table);
-                text(out, RULE_CHAIN, way.hook);
+                text(out, RULE_CHAIN, hook.name);
                 nested(out, RULE_EXPRESSIONS, |out| {
-                    expressions(out, &rules.interface, &way);
+                    expressions(out, &rules.interface, &hook);
                 });
             }));
         }
@@ -185,10 +185,10 @@ fn bound(kind: i32) -> Vec<u8> {
 }
 
 /// Packets of the interface go to the queue, or on if nobody has it.
-fn expressions(out: &mut Vec<u8>, interface: &str, way: &Way) {
+fn expressions(out: &mut Vec<u8>, interface: &str, hook: &Hook) {
     expression(out, "meta", |out| {
         number(out, META_DREG, NFT_REG_1 as u32);
-        number(out, META_KEY, way.meta as u32);
+        number(out, META_KEY, hook.meta as u32);
     });
     expression(out, "cmp", |out| {
         number(out, CMP_SREG, NFT_REG_1 as u32);
@@ -198,7 +198,7 @@ fn expressions(out: &mut Vec<u8>, interface: &str, way: &Way) {
         nested(out, CMP_DATA, |out| attribute(out, DATA_VALUE, &name));
     });
     expression(out, "queue", |out| {
-        attribute(out, QUEUE_NUM, &way.queue.to_be_bytes());
+        attribute(out, QUEUE_NUM, &hook.queue.to_be_bytes());
         attribute(out, QUEUE_TOTAL, &1u16.to_be_bytes());
         let flags = NFT_QUEUE_FLAG_BYPASS as u16;
         attribute(out, QUEUE_FLAGS, &flags.to_be_bytes());

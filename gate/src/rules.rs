@@ -32,12 +32,12 @@ pub struct Rules {
     pub fail: Fail,
 }
 
-/// Which packets go to one queue.
-pub struct Way {
-    /// Netfilter's hook, by nft's name.
-    pub hook: &'static str,
-    /// The hook's number.
-    pub hook_number: i32,
+/// The hook of netfilter where packets go to one queue.
+pub struct Hook {
+    /// By which nft knows it.
+    pub name: &'static str,
+    /// By which the kernel does.
+    pub number: i32,
     /// What nft compares with the interface.
     pub meta: i32,
     /// Words of nft and iptables for it.
@@ -136,24 +136,24 @@ impl Rules {
     }
 
     /// Where packets are taken.
-    pub fn ways(&self) -> Vec<Way> {
-        let mut ways = vec![Way {
-            hook: "postrouting",
-            hook_number: libc::NF_INET_POST_ROUTING,
+    pub fn hooks(&self) -> Vec<Hook> {
+        let mut hooks = vec![Hook {
+            name: "postrouting",
+            number: libc::NF_INET_POST_ROUTING,
             meta: libc::NFT_META_OIFNAME,
             end: ["oifname", "-o"],
             queue: self.queue,
         }];
         if self.both_ways {
-            ways.push(Way {
-                hook: "prerouting",
-                hook_number: libc::NF_INET_PRE_ROUTING,
+            hooks.push(Hook {
+                name: "prerouting",
+                number: libc::NF_INET_PRE_ROUTING,
                 meta: libc::NFT_META_IIFNAME,
                 end: ["iifname", "-i"],
                 queue: self.queue + 1,
             });
         }
-        ways
+        hooks
     }
 
     /// Whatever rules of ours there were, these take their place. Chains stay: with a chain the
@@ -162,15 +162,15 @@ impl Rules {
         let table = self.table();
         let mut script = format!("table inet {table}\nflush table inet {table}\n");
         script += &format!("table inet {table} {{\n");
-        for way in self.ways() {
-            let (hook, [end, _], queue) = (way.hook, way.end, way.queue);
+        for hook in self.hooks() {
+            let (name, [end, _], queue) = (hook.name, hook.end, hook.queue);
             let bypass = if self.fail == Fail::Open {
                 " bypass"
             } else {
                 ""
             };
             script += &format!(
-                "\tchain {hook} {{\n\t\ttype filter hook {hook} priority mangle; policy accept;\n\
+                "\tchain {name} {{\n\t\ttype filter hook {name} priority mangle; policy accept;\n\
                  \t\t{end} \"{}\" queue num {queue}{bypass}\n\t}}\n",
                 self.interface
             );
@@ -182,9 +182,9 @@ impl Rules {
     fn commands(&self, action: &str) -> Vec<Vec<String>> {
         let mut commands = Vec::new();
         for program in ["iptables", "ip6tables"] {
-            for way in self.ways() {
-                let (chain, queue) = (way.hook.to_uppercase(), way.queue.to_string());
-                let [_, end] = way.end;
+            for hook in self.hooks() {
+                let (chain, queue) = (hook.name.to_uppercase(), hook.queue.to_string());
+                let [_, end] = hook.end;
                 let mut command = vec![program, "-t", "mangle", action, &chain, end];
                 command.extend([&*self.interface, "-j", "NFQUEUE", "--queue-num", &queue]);
                 command.extend((self.fail == Fail::Open).then_some("--queue-bypass"));

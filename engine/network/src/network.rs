@@ -27,7 +27,7 @@ use crate::{
 };
 
 /// A link at work.
-struct Wire {
+struct LinkState {
     transmitter: Transmitter,
     /// Number of the event that a packet comes out.
     event: usize,
@@ -41,7 +41,7 @@ const MOST_ON_WAY: usize = 20_000_000;
 
 /// Links, ports and packets on their way.
 pub struct Network<T> {
-    wires: Vec<Wire>,
+    links: Vec<LinkState>,
     ports: Vec<Port>,
     routes: Routes,
     clock: Clock,
@@ -50,7 +50,7 @@ pub struct Network<T> {
     /// that set out first goes first.
     events: Tournament,
     /// The link of each event.
-    links: Vec<usize>,
+    link_of_event: Vec<usize>,
     store: Store,
     pub sacks: Sacks,
     trace: T,
@@ -67,10 +67,10 @@ impl<T: Trace> Network<T> {
         (seed, replication): (u64, u64),
         trace: T,
     ) -> Self {
-        let mut wires = Vec::new();
+        let mut links = Vec::new();
         let mut ports = Vec::new();
         for (index, link) in topology.links.iter().enumerate() {
-            wires.push(Wire {
+            links.push(LinkState {
                 transmitter: Transmitter::new(link.rate_bps, link.delay_ns),
                 event: 0,
                 follows_on: link.port.is_none() && routes.follows_on(index),
@@ -82,16 +82,16 @@ impl<T: Trace> Network<T> {
                 ports.push(Port::new(index, port, link.rate_bps, random));
             }
         }
-        let mut links: Vec<usize> = (0..wires.len()).collect();
-        links.sort_by_key(|link| Reverse(topology.links[*link].delay_ns));
-        for (event, link) in links.iter().enumerate() {
-            wires[*link].event = event;
+        let mut link_of_event: Vec<usize> = (0..links.len()).collect();
+        link_of_event.sort_by_key(|link| Reverse(topology.links[*link].delay_ns));
+        for (event, link) in link_of_event.iter().enumerate() {
+            links[*link].event = event;
         }
         Self {
             clock,
+            link_of_event,
+            events: Tournament::new(links.len() + ports.len()),
             links,
-            events: Tournament::new(wires.len() + ports.len()),
-            wires,
             ports,
             routes,
             store: Store::default(),
@@ -109,7 +109,7 @@ impl<T: Trace> Network<T> {
     /// The link with the most packets, if all of them together are more than can be held.
     pub fn overfull(&self) -> Option<usize> {
         let overfull = self.store.room() > MOST_ON_WAY;
-        let fullest = || (0..self.wires.len()).max_by_key(|link| self.wires[*link].line.len());
+        let fullest = || (0..self.links.len()).max_by_key(|link| self.links[*link].line.len());
         overfull.then(fullest).flatten()
     }
 
@@ -122,14 +122,14 @@ impl<T: Trace> Network<T> {
     /// Lets the event that is due happen. Gives the packet that has come to the end of its route.
     #[inline]
     pub fn step(&mut self, now: Ticks, event: usize) -> Option<Packet> {
-        let Some(link) = self.links.get(event) else {
-            self.end_transmission(now, event - self.links.len());
+        let Some(link) = self.link_of_event.get(event) else {
+            self.end_transmission(now, event - self.link_of_event.len());
             return None;
         };
-        let wire = &mut self.wires[*link];
-        let Transit { packet, place } = wire.line.pop(&mut self.store);
+        let state = &mut self.links[*link];
+        let Transit { packet, place } = state.line.pop(&mut self.store);
         self.events
-            .set(event, wire.line.due(&self.store).unwrap_or(NEVER));
+            .set(event, state.line.due(&self.store).unwrap_or(NEVER));
         if self.routes.link(place.hop()) == END {
             return Some(packet);
         }
@@ -140,7 +140,7 @@ impl<T: Trace> Network<T> {
     /// The packet whose coming out will be an event after `ahead` others of the same kind.
     #[inline]
     pub fn on_way(&self, event: usize, ahead: u32) -> Option<&Packet> {
-        self.wires[self.links[event]].line.get(&self.store, ahead)
+        self.links[self.link_of_event[event]].line.get(&self.store, ahead)
     }
 
     /// A new packet sets out on the route that starts at `hop` of the table of hops.
@@ -157,7 +157,7 @@ impl<T: Trace> Network<T> {
     // into each caller: most links have no queue, and their packets go on to `carry` at once
     #[inline(always)]
     fn forward(&mut self, now: Ticks, place: Place, packet: Packet) {
-        match self.wires[self.routes.link(place.hop())].port {
+        match self.links[self.routes.link(place.hop())].port {
             None => self.carry(now, place, packet),
             Some(port) => self.join(now, port, Transit { packet, place }),
         }
@@ -169,13 +169,13 @@ impl<T: Trace> Network<T> {
         let mut link = self.routes.link(place.hop());
         let mut at = now;
         loop {
-            let wire = &mut self.wires[link];
-            let start = at.max(wire.transmitter.free());
-            let out = wire
+            let state = &mut self.links[link];
+            let start = at.max(state.transmitter.free());
+            let out = state
                 .transmitter
                 .send(self.clock, at, u32::from(packet.bytes));
             if T::ON {
-                let unqueued = wire.port.is_none();
+                let unqueued = state.port.is_none();
                 let mut note = self.noting(now, Transit { packet, place });
                 if unqueued {
                     note(at, Step::Arrive, link);
@@ -186,16 +186,16 @@ impl<T: Trace> Network<T> {
             at = out;
             place.go_on();
             let next = self.routes.link(place.hop());
-            if next == END || !self.wires[next].follows_on {
+            if next == END || !self.links[next].follows_on {
                 break;
             }
             link = next;
         }
-        let wire = &mut self.wires[link];
-        if wire.line.is_empty() {
-            self.events.set(wire.event, at);
+        let state = &mut self.links[link];
+        if state.line.is_empty() {
+            self.events.set(state.event, at);
         }
-        wire.line
+        state.line
             .push(&mut self.store, at, Transit { packet, place });
     }
 
@@ -268,7 +268,7 @@ impl<T: Trace> Network<T> {
                 now_ns,
             },
         );
-        let event = self.wires.len() + index;
+        let event = self.links.len() + index;
         let Some(Waiting {
             packet: Transit { packet, place },
             since_ns,
@@ -280,7 +280,7 @@ impl<T: Trace> Network<T> {
         port.busy = true;
         let link = port.link;
         self.carry(now, place, packet);
-        let free = self.wires[link].transmitter.free();
+        let free = self.links[link].transmitter.free();
         self.events.set(event, free);
         let delay_ns = self.clock.ns(free) - since_ns;
         let tally = &mut self.ports[index].tally;

@@ -61,7 +61,7 @@ fn validation(delayed: bool) -> Plan {
 
 /// What passes the sender and the bottleneck.
 #[derive(Default)]
-struct Wire {
+struct Observed {
     /// When, and which packet.
     sent: Vec<(u64, u32)>,
     /// When, the next packet expected, and whether it echoes a mark.
@@ -73,7 +73,7 @@ struct Wire {
 
 const SETTLED_NS: u64 = 2 * SECOND;
 
-impl Trace for Wire {
+impl Trace for Observed {
     const ON: bool = true;
 
     fn begin(&mut self, _tcp_groups: &[u32], _datagram_groups: &[u32]) {}
@@ -96,11 +96,11 @@ impl Trace for Wire {
 }
 
 /// Mean of alpha once the flow has settled, from the packets alone (RFC 8257, section 3.3).
-fn alpha(wire: &Wire) -> f64 {
+fn alpha(seen: &Observed) -> f64 {
     let (mut alpha, mut end, mut una, mut next, mut acked, mut marked) = (1.0, 0, 0, 0, 0, 0);
     let (mut sum, mut windows) = (0.0, 0.0);
-    let mut sent = wire.sent.iter().peekable();
-    for &(at_ns, number, echo) in &wire.acks {
+    let mut sent = seen.sent.iter().peekable();
+    for &(at_ns, number, echo) in &seen.acks {
         while let Some((_, seq)) = sent.next_if(|(sent_ns, _)| *sent_ns < at_ns) {
             next = next.max(seq + 1);
         }
@@ -119,10 +119,10 @@ fn alpha(wire: &Wire) -> f64 {
     sum / windows
 }
 
-fn run(delayed: bool) -> (Wire, Replication) {
-    let mut wire = Wire::default();
-    let run = simulate_traced(&validation(delayed), &Control::default(), &mut wire);
-    (wire, run.unwrap().unwrap())
+fn run(delayed: bool) -> (Observed, Replication) {
+    let mut seen = Observed::default();
+    let run = simulate_traced(&validation(delayed), &Control::default(), &mut seen);
+    (seen, run.unwrap().unwrap())
 }
 
 #[test]
@@ -142,11 +142,11 @@ fn its_throughput_is_within_ns3s_band() {
 #[test]
 fn alpha_is_the_share_of_marked_packets() {
     for delayed in [false, true] {
-        let (wire, _) = run(delayed);
-        let share = wire.marked as f64 / wire.packets as f64;
+        let (seen, _) = run(delayed);
+        let share = seen.marked as f64 / seen.packets as f64;
         // alpha looks back over 16 windows of the 1600 that are averaged, and weighs windows, which
         // differ by the reduction, alpha / 2, and not packets alike
-        let off = (alpha(&wire) / share - 1.0).abs();
+        let off = (alpha(&seen) / share - 1.0).abs();
         assert!(
             off < 16.0 / 1600.0 + share / 2.0 * share,
             "{delayed}: {off}"

@@ -96,7 +96,7 @@ mod tests {
             ),
         ];
         for (distribution, wanted) in distributions {
-            let mut random = stream(5, "law", 0);
+            let mut random = stream(5, "distribution", 0);
             let count = 400_000;
             let draws: Vec<u64> = (0..count).map(|_| distribution.draw(&mut random)).collect();
             let mean = draws.iter().sum::<u64>() as f64 / f64::from(count);
