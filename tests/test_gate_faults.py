@@ -67,7 +67,7 @@ def test_a_thousand_reloads_leave_nothing_behind():
     # a scenario is open while it is read
     assert files[-1] <= files.min() + 1
     assert files.max() <= files.min() + 3
-    # what a scenario takes while it is read comes and goes; a block kept by each would be 650 blocks
+    # what a scenario takes while it is read comes and goes; one block kept by each makes 650
     assert blocks[800:].min() - blocks[50:200].min() < 30
     assert heap_bytes[800:].min() - heap_bytes[50:200].min() < 10_000
 
