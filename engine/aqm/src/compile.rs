@@ -91,7 +91,11 @@ fn build(name: &str, text: &str) -> Result<&'static Class, LoadError> {
     let object = fs::read(folder.path().join("user.o")).map_err(|error| failed(name, &error))?;
     rules::check(name, &object).map_err(of_header)?;
     // without the lines, which have the folder's name: the library is what a run is named by
-    cc(name, folder.path(), &["-shared", "-s", "user.o", "-o", "user.so"])?;
+    cc(
+        name,
+        folder.path(),
+        &["-shared", "-s", "user.o", "-o", "user.so"],
+    )?;
     let trial = Trial::build(name, folder.path())?;
     // before anything of it runs in this process
     trial.read_table().map_err(of_header)?;

@@ -140,7 +140,9 @@ impl<T: Trace> Network<T> {
     /// The packet whose coming out will be an event after `ahead` others of the same kind.
     #[inline]
     pub fn on_way(&self, event: usize, ahead: u32) -> Option<&Packet> {
-        self.links[self.link_of_event[event]].line.get(&self.store, ahead)
+        self.links[self.link_of_event[event]]
+            .line
+            .get(&self.store, ahead)
     }
 
     /// A new packet sets out on the route that starts at `hop` of the table of hops.
@@ -195,7 +197,8 @@ impl<T: Trace> Network<T> {
         if state.line.is_empty() {
             self.events.set(state.event, at);
         }
-        state.line
+        state
+            .line
             .push(&mut self.store, at, Transit { packet, place });
     }
 
