@@ -40,7 +40,7 @@ class Comparison:
     records: list[Record]
 
     def __repr__(self) -> str:
-        # the package of reports takes comparisons
+        # the package of reports imports this module
         from sluicegate.report.tables import comparison_table
 
         screen = Console(color_system=None, highlight=False, emoji=False)
@@ -69,11 +69,11 @@ class Comparison:
         return pl.DataFrame(rows, schema_overrides={"half_width": pl.Float64, "bound": pl.Float64})
 
     def differences(self) -> pl.DataFrame:
-        """A row per world, pair of disciplines and measure: how far the first is above the other.
+        """A row per world, pair of disciplines and measure: the first one's value less the other's.
 
-        Both see the same arrivals, and the intervals are of the differences in each replication:
-        what the arrivals do to both alike is not in them. Worlds whose replications are not known
-        one by one have none.
+        Both see the same arrivals, and the intervals are those of the differences in each
+        replication: they leave out what the arrivals change in both alike. Worlds whose single
+        replications are not known have no rows.
 
         Columns: discipline, other, world, measure, value, half_width, unit.
         """
@@ -118,7 +118,7 @@ class Comparison:
         return len(self.records) < planned or any(record.interrupted for record in self.records)
 
     def notes(self) -> list[str]:
-        """What a reader must know: of which queue it is, what has no effect, what is missing."""
+        """What a reader must know: which queue is meant, what has no effect, what is missing."""
         notes = []
         if name := self.records[0].queue_name:
             notes.append(f"Sojourn times, queue and losses are of the queue {name}.")
@@ -191,7 +191,7 @@ def compare(
             the one that simulates such a scenario.
         threads: Threads that a simulation uses; all cores if None.
         watch: Called now and then with a name, what is done, what there is to do (slots, seconds,
-            or as far as a solution goes), and what that means in words.
+            or the progress of a solution), and a text that says what that means.
         fresh: Run again even what the store has.
 
     Raises:

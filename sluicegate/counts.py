@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from sluicegate import _engine
 
 FloatArray = NDArray[np.float64]
-# whole numbers of any size, in which no digits cancel; numbers of a solved chain are floats
+# exact whole numbers of any size, in which no digits cancel; floats for a solved chain
 ExactArray = NDArray[np.object_]
 Change = Callable[[NDArray[Any]], NDArray[Any]]
 
@@ -56,7 +56,7 @@ class Times:
 class QueueCounts:
     """What n sets counted of one queue; a tick is a slot, or a nanosecond in continuous time.
 
-    Attributes:
+    duration: Ticks observed, shape (n,), as are all that follow but the last three.
         duration: Ticks observed, shape (n,), as all that follow but the last three.
         idle: Ticks in which nothing was in service.
         arrivals: Packets that arrived.
@@ -80,7 +80,7 @@ class QueueCounts:
 
     @classmethod
     def of(cls, sets: Sequence[Sequence[_engine.Tally]]) -> Self:
-        """A place for each set, which is the sum of some tallies of the engine."""
+        """A place for each set; a set is the sum of some tallies of the engine."""
 
         def column(read: Callable[[_engine.Tally], int]) -> FloatArray:
             return np.array([float(sum(map(read, tallies))) for tallies in sets])
@@ -170,12 +170,12 @@ class FlowCounts:
     """What n replications of a network counted of all flows together.
 
     Attributes:
-        duration_s: Time observed, shape (n,), as the four that follow.
+        duration_s: Time observed, shape (n,), as are the four that follow.
         acknowledged: Data packets of TCP flows acknowledged in sequence, each once.
         retransmissions: Data packets sent again.
         timeouts: Retransmission timers that ran out.
         datagrams_received: Datagrams that arrived.
-        completions_s: How long the TCP flows took that finished, a row for each set.
+        completions_s: Completion times of the TCP flows that finished, a row for each set.
         rates: Bits/s that each lasting flow got, a row for each set.
     """
 
@@ -192,7 +192,7 @@ def coarsen(bins: NDArray[Any], factor: int) -> NDArray[Any]:
     """The same counts or shares in bins `factor` times as wide."""
     if factor == 1:
         return np.asarray(bins)
-    # one bin as wide as all is enough: of zeros up to a much wider one memory would be full
+    # one bin as wide as all is enough: zeros up to a much wider bin would fill the memory
     factor = min(factor, max(1, len(bins)))
     padded = np.pad(bins, (0, -len(bins) % factor))
     return np.asarray(padded.reshape(-1, factor).sum(axis=1))

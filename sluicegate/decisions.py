@@ -1,10 +1,10 @@
-"""Decision logs: what AQMs were asked and what they said, compared line by line.
+"""Decision logs: what AQMs were asked and answered, compared line by line.
 
 Every world writes the same log: CSV with the header `COLUMNS` and a line for each event at a queue.
 
 - `number` counts the lines from 1; `time_ns` is the world's clock.
-- `link` is the number of the link among those that have the discipline, `queue` that of the
-  scheduler's queue; both are 0 where there is one.
+- `link` is the number of the link among those with the discipline, `queue` that of the scheduler's
+  queue; each is 0 where there is only one.
 - `event` is `arrive` or `depart` (the AQM judges a packet), `join` or `leave` (an AQM that follows
   which packets wait is told of one), `tick`, or `lost` (a packet is lost).
 - `packet` counts the arrivals at the link from 1; a tick has none.
@@ -41,7 +41,7 @@ Row = dict[str, str]
 def first_difference(
     first: str | PathLike[str], second: str | PathLike[str]
 ) -> tuple[int, str | None]:
-    """How many lines of two decision logs are alike, and in words how they go on; None if they end.
+    """How many lines of two logs are alike, and in words how they go on then; None if both end.
 
     Raises:
         SluiceError: If one of the files is no decision log.

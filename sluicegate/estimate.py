@@ -1,8 +1,8 @@
 """From exact counts to measures with 95 % confidence intervals.
 
-Of units of a run: every measure is a function of sums over the units, so leaving out one unit at a
-time (the jackknife) gives the interval of each in the same way, ratios and variances included
-(Efron 1982). Of replications: each gives a value, and their mean has Student's interval.
+From units of a run: every measure is a function of sums over the units. Leaving out one unit at a
+time (the jackknife) therefore gives the interval of each in the same way, ratios and variances
+included (Efron 1982). From replications: each gives a value; their mean has Student's interval.
 
 A share of what hardly ever happens gets a one-sided bound instead; see `rare_bound`.
 """
@@ -24,7 +24,7 @@ FloatArray = NDArray[np.float64]
 C = TypeVar("C", QueueCounts, FlowCounts)
 
 CONFIDENCE = 0.95
-# fewer clumps of rare events than this, and the interval of a share does not cover
+# with fewer clumps of rare events, the interval of a share does not cover
 _LEAST_CLUMPS = 10
 
 
@@ -36,8 +36,8 @@ class Measure:
         value: What was measured.
         half_width: Of the 95 % confidence interval; None if there is too little data, or a bound.
         unit: Of both.
-        bound: In place of an interval, a one-sided 95 % bound: of a share near 0 from above, of
-            one near 1 from below. Only where too few events were seen for an interval.
+        bound: In place of an interval, a one-sided 95 % bound: an upper one of a share near 0, a
+            lower one of a share near 1. Only where too few events were seen for an interval.
     """
 
     value: float
@@ -47,14 +47,14 @@ class Measure:
 
     @property
     def low(self) -> float | None:
-        """Lower end of the interval, or the bound from below; 0 with a bound from above."""
+        """Lower end of the interval, or the lower bound; 0 with an upper bound."""
         if self.bound is not None:
             return self.bound if self.bound < self.value else 0.0
         return None if self.half_width is None else self.value - self.half_width
 
     @property
     def high(self) -> float | None:
-        """Upper end of the interval, or the bound from above; the whole with one from below."""
+        """Upper end of the interval, or the upper bound; the whole with a lower bound."""
         if self.bound is not None:
             return self.bound if self.bound >= self.value else 1.0
         return None if self.half_width is None else self.value + self.half_width
@@ -71,7 +71,7 @@ class Measure:
         return value if self.half_width is None else f"{value} ± {format(self.half_width, spec)}"
 
     def times(self, factor: float) -> Measure:
-        """The same in another unit, left open: all figures multiplied by `factor`."""
+        """The same in another unit, not yet named: all figures multiplied by `factor`."""
         half_width = None if self.half_width is None else self.half_width * factor
         bound = None if self.bound is None else self.bound * factor
         return Measure(self.value * factor, half_width, "", bound)
@@ -114,7 +114,7 @@ def of_each(
     Args:
         counts: A set for each replication.
         definitions: Which measures.
-        ticks_per_s: Of the counts.
+        ticks_per_s: Ticks of the counts in a second.
     """
     return {each.name: each.of(counts) / ticks_per_s**each.unit.power for each in definitions}
 
@@ -159,11 +159,11 @@ def paired(values: FloatArray, others: FloatArray, unit: str = "") -> Measure | 
 
     Args:
         values: One per replication, shape (n,).
-        others: Of the same replications, taken away from them.
+        others: Of the same replications; they are subtracted.
         unit: Of both.
 
     Returns:
-        None where there are not as many of both, two at least, or where any is unknown.
+        None unless both have the same number of values, at least two, and all are known.
     """
     if len(values) != len(others) or len(values) < 2:
         return None
@@ -194,7 +194,7 @@ def _error(rows: FloatArray) -> float | None:
 def _jackknife_error(value: float, left_out: FloatArray) -> float | None:
     """Standard error of a value, from the values without each of the units."""
     count = len(left_out)
-    # one unit left out of one leaves nothing
+    # a single unit cannot be left out
     return _error(count * value - (count - 1) * left_out) if count > 1 else None
 
 
@@ -209,13 +209,13 @@ def student_quantile(count: int) -> float:
 def rare_bound(counts: QueueCounts, rare: Rare, value: float, error: float) -> float | None:
     """A one-sided 95 % bound of a share whose events were too few for an interval.
 
-    Of n independent trials without an event the share is below 3/n (the rule of three, Hanley &
-    Lippman-Hand 1983); of m events it is below g(m)/n, where g(m) is the mean of the Poisson
+    In n independent trials without an event the share is below 3/n (the rule of three, Hanley &
+    Lippman-Hand 1983); with m events it is below g(m)/n, where g(m) is the mean of the Poisson
     distribution of which m or fewer are seen with probability 5 % (Garwood 1936). But idle times
-    and losses come in clumps, and only the clumps are independent (Aldous 1989). A clump of c
-    events on average makes the bound c g(m/c)/n. How large clumps are is taken from the counts
-    themselves, and where nothing was seen, from the queue lengths next to the rare event: the
-    shortest ones for an idle link, the longest ones for losses.
+    and losses come in clumps, and only the clumps are independent (Aldous 1989). Clumps of c
+    events on average make the bound c g(m/c)/n. The size of clumps is taken from the counts
+    themselves. Where nothing was seen, it is taken from the queue lengths next to the rare event:
+    the shortest ones for an idle link, the longest ones for losses.
 
     Args:
         counts: A set for each unit or replication.
@@ -242,10 +242,9 @@ def rare_bound(counts: QueueCounts, rare: Rare, value: float, error: float) -> f
 
 
 def _clump_size(counts: QueueCounts, rare: Rare) -> float:
-    """Events of a clump, were there any: as long as the queue stays at its extreme lengths.
+    """Events of a clump, if there were any: as long as the queue stays at its extreme lengths.
 
-    Taken is the most extreme length that was met often enough to tell, or else the one that tells
-    most.
+    Uses the most extreme length that was seen often enough, or else the one with the most data.
     """
     met = counts.queue[:, counts.queue.any(axis=0)]
     if not rare.complement:
@@ -255,7 +254,7 @@ def _clump_size(counts: QueueCounts, rare: Rare) -> float:
     enough = np.flatnonzero(clumps >= _LEAST_CLUMPS)
     length = int(enough[0] if len(enough) else np.argmax(clumps))
     ticks = float(met[:, length].sum() / clumps[length])
-    # an idle link stays so until the next packet comes; a loss is of one packet at least
+    # an idle link stays idle until the next packet arrives; a loss is at least one packet
     per_packet = float(counts.duration.sum() / max(counts.arrivals.sum(), 1.0))
     return max(ticks, per_packet) if rare.complement else max(ticks / per_packet, 1.0)
 
@@ -268,7 +267,7 @@ def _clumps(share: FloatArray, error: FloatArray) -> FloatArray:
 def unit_correlation(counts: QueueCounts, replications: Sequence[int]) -> float | None:
     """Correlation of the mean queues of neighbouring units of one replication.
 
-    Batch means need it near 0; clearly above, units are too short and intervals too narrow.
+    Batch means need it near 0; if it is clearly above, units are too short, intervals too narrow.
 
     Args:
         counts: A set for each unit.

@@ -10,7 +10,7 @@ from pathlib import Path
 
 @contextmanager
 def writing(path: Path) -> Iterator[None]:
-    """Give an error of the system the file's name: a full disk is told without one.
+    """Add the file's name to errors of the system: that of a full disk, for example, has none.
 
     Raises:
         OSError: Whatever was raised within, with `filename`.
@@ -27,7 +27,7 @@ def write_whole(path: Path, content: str | bytes) -> None:
     """Write a file as a whole or not at all: what was there stays until the new one is complete.
 
     Args:
-        path: The file; what is no file, such as a pipe, is written to as it is.
+        path: The file; a pipe or the like is written to directly.
         content: Text (in UTF-8) or bytes.
 
     Raises:
@@ -35,7 +35,7 @@ def write_whole(path: Path, content: str | bytes) -> None:
     """
     data = content.encode() if isinstance(content, str) else content
     with writing(path):
-        # behind a link, what it leads to is replaced, not the link
+        # behind a symbolic link, its target is replaced, not the link
         target = path.resolve()
         if target.exists() and not target.is_file():
             target.write_bytes(data)
@@ -45,5 +45,5 @@ def write_whole(path: Path, content: str | bytes) -> None:
             part.write_bytes(data)
             part.replace(target)
         finally:
-            # what a full disk cut off would only fill it further
+            # a part cut off by a full disk would only fill it further
             part.unlink(missing_ok=True)

@@ -24,10 +24,10 @@ class Unit:
     """The unit of a measure.
 
     Attributes:
-        text: As records have it; `{time}` stands for slots or s.
-        power: Of time in it.
+        text: As in records; `{time}` stands for slots or s.
+        power: Exponent of time in the unit.
         percent: Whether tables and plots show it as per cent.
-        seconds_only: Whether it needs a slot's duration.
+        seconds_only: Whether it exists only if slots have a duration.
     """
 
     text: str
@@ -59,11 +59,11 @@ PACKETS_PER_SECOND = Unit("packets/s")
 
 @dataclass(frozen=True)
 class Rare:
-    """What a share counts that may hardly ever happen, for its bounds.
+    """The events that a share counts, for its bounds if they hardly ever happen.
 
     Attributes:
-        events: How often it happened, of each set of counts, shape (n,).
-        trials: How often it could have, shape (n,).
+        events: How often they happened, in each set of counts, shape (n,).
+        trials: How often they could have, shape (n,).
         complement: Whether the measure is 1 minus the share.
     """
 
@@ -83,7 +83,7 @@ class Definition(Generic[C]):
         formula: In TeX; see `symbols`.
         meaning: In words.
         of: Its value for each set of counts, times in ticks, shape (n,); NaN where it has none.
-        rare: Of shares: what is counted.
+        rare: For shares: what is counted.
     """
 
     name: str
@@ -121,7 +121,7 @@ def _time_mean(times: Times) -> FloatArray:
 
 def _time_variance(times: Times) -> FloatArray:
     sums = zip(times.count, times.sum, times.square_sum, strict=True)
-    # of whole numbers no digits cancel: they are exact up to the division
+    # whole numbers are exact up to the division: no digits cancel
     return np.array(
         [(n * squares - total**2) / n**2 if n else np.nan for n, total, squares in sums],
         dtype=np.float64,
@@ -240,7 +240,7 @@ QUEUE: list[Definition[QueueCounts]] = [
         "(E + F + O) / A",
         "share of the arriving packets for which one was dropped, for whatever reason",
         lambda c: ratio(_met(_LOSSES)(c), c.arrivals),
-        # its parts have no bounds: some cannot happen at all, such as early losses of drop-tail
+        # its parts have none: some cannot happen at all, such as early losses of drop-tail
         Rare(_met(_LOSSES), lambda c: c.arrivals),
     ),
     _of_verdicts(
@@ -378,7 +378,7 @@ FLOWS: list[Definition[FlowCounts]] = [
     ),
 ]
 
-# what the letters of the formulas mean: a sentence for each that stands in one of them
+# what the letters of the formulas mean: a sentence for each of them
 _SYMBOLS = {
     "T": "*T* is the time observed, $T_k$ of it with *k* packets waiting, $T_\\mathrm{idle}$ with "
     "an idle link",
@@ -401,5 +401,5 @@ def symbols(definitions: Sequence[Definition[Any]]) -> list[str]:
 _ALL: list[Definition[Any]] = [*QUEUE, *FLOWS]
 DEFINITIONS = {each.name: each for each in _ALL}
 
-# what a record has distributions of: name, and what stands beside their axis
+# what a record has distributions of: name, and label of their axis
 DISTRIBUTIONS = {"queue": "waiting packets", "sojourn": "sojourn", "delay": "delay"}

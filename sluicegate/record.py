@@ -43,7 +43,7 @@ class Record:
             start of service, shape (W,); empty where it is not known.
         delay_distribution: Likewise of the time from arrival to the end of service, shape (D,).
         time_bin: Width of the bins of both in `time_unit`; bin k starts at k widths.
-        resolution: Probabilities below are chance, or the solution's error.
+        resolution: Smaller probabilities are chance, or the solution's error.
     """
 
     identity: str
@@ -71,12 +71,12 @@ class Record:
 
     @property
     def is_exact(self) -> bool:
-        """Whether it was computed, with no chance in it."""
+        """Whether it was computed, without anything random."""
         return "seed" not in self.run
 
     @property
     def queue_name(self) -> str | None:
-        """Which of several queues it is of; None where there is only one."""
+        """Which of several queues the record is of; None where there is only one."""
         return None
 
     def __repr__(self) -> str:
@@ -93,7 +93,7 @@ class Record:
         return self.measures[name]
 
     def values(self, measure: str) -> FloatArray:
-        """A measure of each replication, shape (R,); empty where they are not known one by one."""
+        """A measure of each replication, shape (R,); empty if they are not known one by one."""
         return np.empty(0)
 
     @property
@@ -107,7 +107,7 @@ class Record:
         return np.arange(len(self.delay_distribution), dtype=np.float64) * self.time_bin
 
     def summary(self) -> dict[str, Any]:
-        """Everything that is no table, as types that JSON has."""
+        """Everything that is not a table, as types that JSON has."""
         return {
             "identity": self.identity,
             "discipline": self.discipline,
@@ -146,12 +146,12 @@ class Record:
                 archive.writestr(_SUMMARY, json.dumps(self.summary()))
                 for name, frame in self.frames().items():
                     content = io.BytesIO()
-                    # the default level takes a third longer for a tenth less
+                    # the default level takes a third longer and saves a tenth
                     frame.write_parquet(content, compression_level=1, statistics=False)
                     archive.writestr(f"{name}.parquet", content.getvalue())
             part.replace(path)
         finally:
-            # what a full disk cut off would only fill it further
+            # a part cut off by a full disk would only fill it further
             part.unlink(missing_ok=True)
 
     @classmethod
@@ -182,7 +182,7 @@ def measure_rows(measures: Mapping[str, Measure]) -> dict[str, dict[str, Any]]:
 
 
 def measures_of(rows: Mapping[str, Mapping[str, Any]]) -> dict[str, Measure]:
-    """What `measure_rows` was given."""
+    """The measures that `measure_rows` was given."""
     return {name: Measure(**row) for name, row in rows.items()}
 
 
@@ -217,7 +217,7 @@ def names(records: Sequence[Record]) -> list[str]:
 
 
 def methods(records: Sequence[Record]) -> list[str]:
-    """How the intervals were made; where not all alike, of whom each is told."""
+    """How the intervals were made; where they differ, with the names for each."""
     told: dict[str, list[str]] = {}
     for name, record in zip(names(records), records, strict=True):
         told.setdefault(record.method, []).append(name)

@@ -227,7 +227,7 @@ def aqm_class(name: str | Path) -> AqmClass:
 
     Raises:
         SluiceError: If there is none, if there is no C compiler, or if it refuses the header; the
-            compiler's own words are in the text.
+            compiler's own text is in the message.
     """
     return _wrap(_engine.aqm_class(str(name)))
 

@@ -64,11 +64,11 @@ def read_router_records(path: Path | str) -> pl.DataFrame:
         path: What `sluiced run --jsonl` has written, or still writes.
 
     Returns:
-        A row for each link and interval, with the names of the lines as columns: counts since the
+        A row for each link and interval, with the fields of the lines as columns: counts since the
         start, and under `interval` those since the row before.
 
     Raises:
-        SluiceError: If a line is none of `sluiced`.
+        SluiceError: If a line is not from `sluiced`.
         OSError: If the file cannot be read.
     """
     lines = Path(path).read_bytes()

@@ -25,13 +25,13 @@ from sluicegate.sweeps.workers import here_or_beside
 from sluicegate.threads import check_threads
 from sluicegate.worlds import Watch
 
-# packets that the bottleneck sends in all runs together, about, and what they are divided by
+# packets that the bottleneck sends in all runs together, about, and a divisor for those of one run
 PACKETS = 30e6
 _RUNS = 1200
 _LEAST_PACKETS = 1e6
-# a slow link is not simulated longer than that
+# longest time for which a slow link is simulated to get enough packets
 _MOST_S = 60.0
-# a link is not scaled down for less
+# a link is scaled down by more than this factor, or not at all
 _LEAST_FACTOR = 1.5
 _FORMAT = 1
 
@@ -54,11 +54,11 @@ class Advice:
 
     @cached_property
     def ranking(self) -> list[Ranked]:
-        """The finalists from the best to the worst; places are those in `finalists`."""
+        """The finalists from the best to the worst; `place` is the index in `finalists`."""
         return self.ranking_by(self.question.prefer)
 
     def ranking_by(self, prefer: Prefer, place: int | None = None) -> list[Ranked]:
-        """The same by another preference, or in one scenario only."""
+        """The finalists ranked by another preference, or in one scenario only."""
         return ranking([self._scores(each, prefer, place) for each in self.finalists])
 
     def _scores(self, setting: Setting, prefer: Prefer, place: int | None = None) -> FloatArray:
@@ -84,7 +84,7 @@ class Advice:
         return baseline(self.question)
 
     def difference(self, one: Setting, other: Setting) -> Measure:
-        """By how much the score of one lies above that of another, pair by pair."""
+        """How much higher the score of one setting is than that of another, pair by pair."""
         prefer = self.question.prefer
         found = paired(self._scores(one, prefer), self._scores(other, prefer))
         assert found is not None
@@ -114,10 +114,10 @@ def advise(
         question: The link and its traffic.
         aqms: Names of the families that are compared (see `FAMILIES`); None: all.
         packets: Packets that the bottleneck sends in all runs together, about: more take longer and
-            make intervals narrower; a fast link is scaled down so that they are enough.
+            make intervals narrower; a fast link is scaled down so that this number is enough.
         workers: Processes that make the runs; all cores if None.
         watch: Called now and then; see `sluicegate.compare`.
-        fresh: Whether to leave aside an answer that the store has; single runs are taken from it.
+        fresh: Whether to ignore an answer in the store; single runs are still taken from it.
 
     Raises:
         SluiceError: If there is no such family, or if a number makes no sense.
@@ -142,8 +142,8 @@ def advise(
 def simulated(question: Question, packets: float) -> tuple[float, float]:
     """How many times smaller the simulated link is, and how long each scenario is, s.
 
-    A run has so many packets of `packets` as its share is: a fast link is scaled down to it, a slow
-    one is simulated for longer.
+    `packets` is divided among the runs: a fast link is scaled down to its part, a slow one is
+    simulated for longer.
     """
     of_a_run, least_s = packets / _RUNS, duration_s(question)
     factor = question.capacity_pps * least_s / of_a_run
@@ -153,7 +153,7 @@ def simulated(question: Question, packets: float) -> tuple[float, float]:
 
 
 def _cores() -> int:
-    """Those that this process may use."""
+    """How many cores this process may use."""
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
@@ -200,7 +200,7 @@ def _find(name: str, runs: Runs) -> list[Setting] | None:
             for setting, place, seed, values in content["measured"]
         }
         finalists = [Setting(*each) for each in content["finalists"]]
-    except (OSError, ValueError, KeyError, TypeError):  # whatever is wrong, it can be made again
+    except (OSError, ValueError, KeyError, TypeError):  # whatever it is, it can be computed again
         return None
     runs.measured.update(measured)
     return finalists

@@ -22,21 +22,21 @@ from sluicegate.scenario import (
     TcpFlows,
 )
 
-# round trips of one scenario lie around the one that it is of
+# delays of the clients' links in one scenario, relative to their mean
 _AROUND = (0.8, 0.9, 1.0, 1.1, 1.2)
-# hosts' links against the bottleneck
+# rate of the hosts' links, relative to the bottleneck
 _ACCESS = 10.0
-# short flows come so often at least, or nothing would be known of them
+# greatest mean gap between short flows: fewer of them would give no usable measure
 _MOST_GAP_S = 0.5
-# of the sizes of transfers
+# shape of the Pareto distribution of the transfers' sizes
 _SHAPE = 1.5
-# a frame of the datagrams' rate, and how far it goes up and down
+# a frame of the datagrams' rate, s, and the rate's relative deviation
 _FRAME_S, _DEVIATION = 0.1, 0.5
 _DATAGRAM_BYTES = 200
-# how long a scenario is: so long, and so many round trips more; a third of it is left out
+# length of a scenario: these seconds plus these round trips; a third of it is left out
 _SECONDS, _ROUND_TRIPS = 8.0, 60.0
 _WARM_UP = 1 / 3
-# round trips and flows closer than this make no two scenarios
+# round trips or flow counts whose ratio is below this share one scenario
 _ALIKE = 1.3
 
 
@@ -87,7 +87,7 @@ def duration_s(question: Question) -> float:
 
 
 def scenario(question: Question, case: Case, duration_s: float) -> NetworkScenario:
-    """The scenario of a case, with a drop-tail queue that others take the place of."""
+    """The scenario of a case, with a drop-tail queue that is to be replaced."""
     return NetworkScenario(
         title=case.name,
         topology=Dumbbell(
@@ -101,7 +101,7 @@ def scenario(question: Question, case: Case, duration_s: float) -> NetworkScenar
         disciplines=[Discipline(aqm="drop_tail")],
         duration_s=duration_s,
         warm_up_s=duration_s * _WARM_UP,
-        # nobody looks at its course
+        # the time series is not used
         sample_s=duration_s,
         replications=1,
         seed=question.seed,
@@ -118,7 +118,7 @@ def _flows(question: Question, case: Case, duration_s: float) -> Iterator[Flows]
     yield from _coming(question, tcp, case.transfer_share, many)
     if question.datagram_share:
         yield DatagramFlows(
-            # what has an end is left out of the fairness
+            # flows with an end are left out of the fairness
             stop_s=duration_s,
             rate_bps=question.datagram_share * question.rate_bps,
             packet_bytes=_DATAGRAM_BYTES,
@@ -132,7 +132,7 @@ def _coming(
 ) -> Iterator[Flows]:
     """Flows that come and go and ask for a share of the link: a stream between each pair.
 
-    On average one comes in each `most_s` at least.
+    On average at least one comes in each `most_s`.
     """
     if share:
         gap_s = min(sizes.mean_packets * question.packet_s / share, most_s)

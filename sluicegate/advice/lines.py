@@ -12,9 +12,9 @@ from sluicegate.errors import SluiceError
 from sluicegate.scenario import Discipline
 from sluicegate.worlds.twin.qdisc import twin
 
-# what a shaper may send at once, and what `tbf` takes at least
+# the shaper's burst, s, and the least burst of `tbf`, bytes
 _BURST_S, _LEAST_BURST = 0.001, 3000
-# below the shaper the queue waits, not in it
+# large: packets wait in the queue below the shaper, not in the shaper
 _SHAPER_LIMIT = 100_000_000
 
 
@@ -25,7 +25,7 @@ class Lines:
     Attributes:
         sluiced: Its command.
         tc: Commands for the interface `DEV`; empty where Linux has no such qdisc.
-        why_no_tc: Why there are none; empty if there are.
+        why_no_tc: Why there are no `tc` commands; empty if there are.
     """
 
     sluiced: str
@@ -63,7 +63,7 @@ def aqm_option(discipline: Discipline, *, ecn: bool) -> str:
 
 
 def _shaped(words: str, link: Question) -> list[str]:
-    """A qdisc below a shaper; what comes in is led through a device of its own first."""
+    """A qdisc below a shaper; arriving packets are first redirected to a device of their own."""
     device, before = "DEV", []
     if link.direction == "download":
         device = "ifb0"

@@ -17,15 +17,15 @@ FloatArray = NDArray[np.float64]
 
 _TCP, _UDP = 6, 17
 _NS_PER_S = 1e9
-# packets of TCP that are longer carry data
+# longer TCP packets carry data
 _DATA_BYTES = 100
 # a flow that sends fewer data packets does not last
 _SHORT_PACKETS = 10
-# the capture is cut into such times, in each of which flows are counted
+# the capture is cut into windows of this length; flows are counted in each
 _WINDOW_S = 1.0
 _BIN_S = 0.01
 _HURST = (0.5, 0.95)
-# the path alone: in longer handshakes there is a queue, too
+# quantiles of the handshakes for the empty path: longer handshakes include a queue
 _RTT_QUANTILES = (0.1, 0.5)
 _FLOW_QUANTILES = (0.1, 0.9)
 _MOST_SHARE = 0.9
@@ -33,7 +33,7 @@ _MOST_SHARE = 0.9
 
 @dataclass(frozen=True)
 class Recorded:
-    """What a capture tells about its traffic.
+    """What a capture shows of its traffic.
 
     Attributes:
         capture: The packets.
@@ -49,7 +49,7 @@ class Recorded:
 
     @cached_property
     def handshakes_s(self) -> FloatArray:
-        """Of each TCP flow that opens, the time from its last SYN to its next packet, shape (n,).
+        """For each TCP flow that opens: the time from its last SYN to its next packet, shape (n,).
 
         That packet is the ACK of the handshake: wherever the recorder stood, and even if it heard
         one direction only, this is a whole round trip.
@@ -130,20 +130,20 @@ def question_of(
     flows: tuple[int, int] | None = None,
     ecn: bool | None = None,
 ) -> Question:
-    """The question that a capture asks; what is given goes before what was recorded.
+    """The question that a capture asks; arguments that are given override what was recorded.
 
     The recorded packets themselves cannot answer it: their senders would not react.
 
     Args:
         recorded: The capture.
-        rate_bps: Of the link that it is to cross.
+        rate_bps: Of the link that the traffic is to cross.
         rtts_s: As in `Question`; None: by the handshakes, from the shortest tenth to the median.
         flows: None: by the TCP flows at a time, from the quietest to the busiest tenth of the
             seconds.
         ecn: None: whether most data packets can be marked.
 
     Raises:
-        SluiceError: If it has no TCP data, or no handshake and no `rtts_s` are given.
+        SluiceError: If the capture has no TCP data, or no handshake and no `rtts_s` are given.
     """
     if not len(recorded.flow_packets):
         raise SluiceError(

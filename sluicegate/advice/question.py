@@ -13,7 +13,7 @@ Prefer: TypeAlias = Literal["balanced", "delay", "loss", "throughput"]
 Direction: TypeAlias = Literal["upload", "download"]
 
 _MOST_RTT_S = 10.0
-# on a slow link a round trip of few packets is no measure of anything
+# packet times added to a round trip: on a slow link, one of few packets says little
 _LEAST_PACKETS = 10
 _MOST_FLOWS = 1_000_000
 _RATES = (1e5, 1e12)
@@ -32,10 +32,10 @@ class Question:
         control: Congestion control of the flows; the scenario of old hosts has Reno.
         packet_bytes: A data packet on the wire. [bytes]
         short_share: Share of the link that short flows ask for.
-        short_packets: Their mean size. [packets]
-        transfer_share: In the scenario with many transfers, the share that they ask for.
-        transfer_packets: Their mean size; sizes are Pareto. [packets]
-        datagram_share: Share of the link that datagrams take, which nobody answers.
+        short_packets: Mean size of short flows. [packets]
+        transfer_share: Share that transfers ask for in the scenario with many transfers.
+        transfer_packets: Mean size of transfers; sizes are Pareto. [packets]
+        datagram_share: Share of the link that datagrams take; they do not react to drops.
         datagram_hurst: Hurst parameter of their rate.
         prefer: What matters most.
         seed: Of every random stream.
@@ -99,16 +99,16 @@ class Question:
         return 1 / self.packet_s
 
     def span_s(self, rtt_s: float) -> float:
-        """What times are measured in: a round trip, and what ten packets take on the real link."""
+        """The unit of times, s: a round trip, and the time of ten packets on the real link."""
         return rtt_s + _LEAST_PACKETS * self.packet_s / self.scale
 
     @property
     def longest_s(self) -> float:
-        """The same of the longest round trip."""
+        """`span_s` of the longest round trip."""
         return self.span_s(self.rtts_s[1])
 
     def packets(self, time_s: float) -> int:
-        """What the link sends in a time, packets; one at least."""
+        """How many packets the link sends in a time; one at least."""
         return max(1, round(time_s * self.capacity_pps))
 
     def tcp(self, control: CongestionControl | None = None) -> Tcp:
@@ -124,7 +124,7 @@ class Question:
         )
 
     def scaled(self, factor: float) -> Question:
-        """The same with a link and a number of flows that are so many times smaller.
+        """The same with a link and numbers of flows that are `factor` times smaller.
 
         Rates, windows, round trips and queueing delays of each flow stay (Psounis, Pan, Prabhakar &
         Wischik 2003, SHRiNK); at least two flows are left.
@@ -138,7 +138,7 @@ class Question:
         )
 
     def with_(self, **changes: Any) -> Question:
-        """The same with other fields; None leaves one as it is."""
+        """The same with other fields; None leaves a field as it is."""
         given = {name: value for name, value in changes.items() if value is not None}
         return replace(self, **given)
 

@@ -26,7 +26,7 @@ from sluicegate.worlds.network.world import Network
 FloatArray = NDArray[np.float64]
 Key = tuple[Setting, int, int]
 
-# of each run; what is not known is None
+# the measures of each run; None where one is not known
 MEASURES = (
     "sojourn_mean",
     "sojourn_p99",
@@ -36,14 +36,14 @@ MEASURES = (
     "utilization",
     "fairness",
 )
-# runs that a worker makes without asking in between
+# runs that a worker makes per request
 _TASKS = 8
 _LOOK_S = 1.0
 
 
 @dataclass
 class Runs:
-    """Settings of a link on each of its scenarios, under seeds that all have in common.
+    """Settings of a link on each of its scenarios, under common seeds.
 
     Attributes:
         link: The link that is simulated, which may be scaled down.
@@ -60,7 +60,7 @@ class Runs:
         self._scenarios = [scenario(self.link, each, self.duration_s) for each in self.cases]
 
     def missing(self, settings: Iterable[Setting], seeds: Iterable[int]) -> list[Key]:
-        """What of these was not made yet."""
+        """Which of these runs were not made yet."""
         keys = [
             (setting, place, seed)
             for setting in dict.fromkeys(settings)
@@ -73,10 +73,10 @@ class Runs:
         """Make runs.
 
         Args:
-            keys: Which.
+            keys: Which runs.
             workers: Who makes them.
-            watch: Is told how far it is.
-            total: How many there will be of all, about.
+            watch: Called with the progress.
+            total: How many runs there will be in all, about.
 
         Raises:
             InterruptError: After Ctrl-C; the store has what was finished.
@@ -95,7 +95,7 @@ class Runs:
                         done = future.result()
                         self._take(asked.pop(future), done)
                         workers.succeeded()
-                except Exception as error:  # whatever it is, the workers know what it means
+                except Exception as error:  # the workers decide what it means
                     waiting.extendleft(asked.values())
                     asked.clear()
                     workers.mend(error)
@@ -114,7 +114,7 @@ class Runs:
         return Job(bases, [Network()], tasks, threads=1)
 
     def _seed(self, number: int) -> int:
-        # seeds of questions next to each other have no run in common
+        # questions with neighbouring seeds have no run in common
         return 1000 * self.link.seed + number
 
     def scenario(self, setting: Setting, place: int) -> NetworkScenario:

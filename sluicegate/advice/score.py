@@ -15,7 +15,7 @@ from sluicegate.estimate import Measure, paired, student
 
 FloatArray = NDArray[np.float64]
 
-# cost: what it is, and what one unit of it costs
+# by cost: its description, and its weight
 COSTS: Mapping[str, tuple[str, float]] = {
     "delay": ("p99 sojourn, in round trips", 0.5),
     "response": ("mean time of a short flow, in round trips", 0.5),
@@ -23,7 +23,7 @@ COSTS: Mapping[str, tuple[str, float]] = {
     "idle": ("share of time in which the link is idle", 10.0),
     "unfairness": ("1 - Jain's index of the flows that last", 1.0),
 }
-# what a preference makes dearer
+# what a preference weights more
 _PREFERRED: Mapping[Prefer, Sequence[str]] = {
     "balanced": (),
     "delay": ("delay", "response"),
@@ -34,7 +34,7 @@ _DEARER = 4.0
 
 
 def weights(prefer: Prefer) -> FloatArray:
-    """What one unit of each cost costs, shape (costs,)."""
+    """The weight of each cost, shape (costs,)."""
     return np.array(
         [
             weight * (_DEARER if name in _PREFERRED[prefer] else 1.0)
@@ -48,8 +48,8 @@ def costs(columns: Mapping[str, Any], reference_s: float, longest_s: float) -> l
 
     Args:
         columns: Its measures by name; None where one is not known.
-        reference_s: What times are measured in.
-        longest_s: For the short flows where none came to its end.
+        reference_s: The unit of times.
+        longest_s: Completion time of the short flows if none of them finished.
     """
 
     def known(name: str, otherwise: float) -> float:
@@ -70,7 +70,7 @@ class Ranked:
     """A candidate among others.
 
     Attributes:
-        place: Of it in what was ranked.
+        place: Its index in what was ranked.
         score: Its mean score with its interval; the least is the best.
         behind: Its score less that of the best, by pairs; None for the best itself.
     """
@@ -92,7 +92,7 @@ def ranking(scores: Sequence[FloatArray]) -> list[Ranked]:
     """Candidates from the best to the worst.
 
     Args:
-        scores: Of each candidate the score under each seed, shape (R,); the same seeds for all.
+        scores: For each candidate, its score under each seed, shape (R,); the same seeds for all.
     """
     order = sorted(range(len(scores)), key=lambda place: float(scores[place].mean()))
     best = scores[order[0]]

@@ -12,13 +12,13 @@ from sluicegate.advice.settings import RANGE, Setting, baseline, settings, targe
 from sluicegate.sweeps.workers import Workers
 from sluicegate.worlds import Watch
 
-# seeds of the three stages; the last ones have chosen nothing
+# seeds of the three stages; those of the last stage were not used to choose
 SCREENED, CHOSEN, JUDGED = [1], [1, 2, 3, 4], list(range(5, 13))
 # families that go on after the first stage, and settings of each
 _FAMILIES, _OF_EACH = 7, 2
-# settings beside which others are tried, and how far beside
+# how many settings are refined, and by which factor their targets are changed
 _REFINED, _STEP = 3, 3**0.5
-# what is judged in the end, beside the baseline: the best of so many families, and the runner-up
+# settings judged at the end: the best of this many families, the runner-up and the baseline
 _FINALISTS = 5
 
 
@@ -27,7 +27,7 @@ class Search:
     """The course of a search.
 
     Attributes:
-        real: The link that is asked about; targets are for it.
+        real: The link that is asked about; targets are those of this link.
         runs: What was run, on the link that is simulated.
         names: Of the families; None: all.
     """
@@ -82,14 +82,14 @@ class Search:
     def _sorted(
         self, found: Sequence[Setting], seeds: Sequence[int], workers: Workers, watch: Watch
     ) -> list[Setting]:
-        """Settings from the best to the worst by their mean scores, which are measured."""
+        """Settings from the best to the worst by their mean scores; missing runs are made."""
         self.runs.make(self.runs.missing(found, seeds), workers, watch, self.about())
         return sorted(
             dict.fromkeys(found), key=lambda each: (float(self.scores(each, seeds).mean()), each)
         )
 
     def _beside(self, setting: Setting) -> list[Setting]:
-        """Settings with a target that is a little shorter, or longer."""
+        """The setting with a slightly shorter and a slightly longer target."""
         least_s, most_s = targets_s(self.real, RANGE)
         near = [setting.target_s / _STEP, setting.target_s * _STEP]
         found = [
@@ -101,7 +101,7 @@ class Search:
 
 
 def _best_of_families(sorted_: Sequence[Setting], families: int, of_each: int) -> list[Setting]:
-    """The first settings of each of the families that come first."""
+    """The first settings of each of the first families."""
     found: dict[str, list[Setting]] = {}
     for each in sorted_:
         found.setdefault(each.family, []).append(each)

@@ -1,8 +1,8 @@
 """The AQMs that are worth considering, and how each is set for a link.
 
-Nearly all have one thing to choose, in their own words: how long packets may wait. So a setting is
-an AQM, this target, and for some a second parameter; all others follow from the link. It can be
-put on a link that was scaled down and on the real one: the target stays.
+Nearly all have one parameter to choose, each under its own name: how long packets may wait. So a
+setting is an AQM, this target, and for some a second parameter; all others follow from the link.
+A setting suits the real link and the scaled one: the target stays.
 """
 
 from __future__ import annotations
@@ -18,15 +18,15 @@ from sluicegate.scenario import Discipline, Fifo, Fq, Queue, Scheduler, Sfq, Vic
 
 Params = dict[str, Any]
 
-# shares of the longest round trip that a target may be
+# targets that are tried, as shares of the longest round trip
 SHARES = (1 / 48, 1 / 16, 1 / 6, 1 / 2, 1.5)
-# and the least and the greatest that any setting may have
+# the least and the greatest share of any setting
 RANGE = (0.0, 3.0)
-# no target is below so many packet times: less cannot be held (RFC 8289, sec. 4.4: about one)
+# least target, in packet times: a shorter one cannot be held (RFC 8289, sec. 4.4: about one)
 _LEAST_PACKETS = 1.5
-# buffers behind an AQM, in rate times the longest round trip: the AQM decides, and not they
+# buffers behind an AQM, in rate times the longest round trip: large, so that the AQM decides
 _BUFFER, _LEAST_BUFFER, _MOST_BUFFER = 2.0, 64, 100_000
-# targets closer than this are one
+# targets whose ratio is below this count as one
 _ALIKE = 1.05
 _MOST_LOG = 31
 
@@ -38,10 +38,10 @@ class Family:
     Attributes:
         name: What it is called.
         aqm: Name of the AQM.
-        params: From the link, the target (s) and the second parameter to its parameters.
+        params: Gives the AQM's parameters from the link, the target (s) and the second parameter.
         second: The second parameter in words, and its values; empty: there is none.
         scheduler: How packets are spread over queues.
-        victim: Which packet goes.
+        victim: Which packet is dropped.
         is_limit: Whether the target is the buffer itself.
         has_target: Whether there is a target at all.
     """
@@ -81,14 +81,14 @@ def _red(link: Question, target_s: float, max_p: float) -> Params:
 
 
 def _ared(link: Question, target_s: float, _second: float) -> Params:
-    # the drop function of Linux
+    # as in Linux
     return _thresholds(link, target_s) | {"drop_function": "linear"}
 
 
 def _pie(link: Question, target_s: float, _second: float) -> Params:
     return {
         "target": _rounded(target_s),
-        # RFC 8033 has 15 ms beside a target of 15 ms
+        # RFC 8033 has 15 ms for both
         "t_update": _rounded(min(0.015, target_s)),
         "delay": "timestamps",
         "mean_packet_bytes": link.packet_bytes,
@@ -117,7 +117,7 @@ def _rem(link: Question, target_s: float, _second: float) -> Params:
 
 
 def _blue(link: Question, _target_s: float, d1: float) -> Params:
-    # a tenth, as in the paper
+    # d2 is a tenth of d1, as in the paper
     return {"d1": d1, "d2": d1 / 10, "freeze_time": _rounded(link.longest_s)}
 
 
@@ -161,7 +161,7 @@ class Setting:
     Attributes:
         family: Name of the family.
         target_s: How long packets may wait, s.
-        second: Of the second parameter, where the family has one.
+        second: Value of the second parameter, where the family has one.
     """
 
     family: str
@@ -178,7 +178,7 @@ class Setting:
         return f"{self.family} ({', '.join(parts)})" if parts else self.family
 
     def discipline(self, link: Question) -> Discipline:
-        """It, for a link."""
+        """The setting as a discipline for a link."""
         family = FAMILIES[self.family]
         return Discipline(
             aqm=family.aqm,
@@ -197,11 +197,11 @@ class Setting:
         return None
 
     def is_possible(self, *links: Question) -> bool:
-        """Whether it can be set so for all of these links."""
+        """Whether the AQM can be set so for all of these links."""
         return all(self.refusal(link) is None for link in links)
 
     def queue(self, link: Question) -> Queue:
-        """The buffer that belongs to it."""
+        """The buffer that belongs to the setting."""
         if FAMILIES[self.family].is_limit:
             limit = max(2, link.packets(self.target_s))
         else:
@@ -210,7 +210,7 @@ class Setting:
 
 
 def baseline(link: Question) -> Setting:
-    """What it is compared with: drop-tail with a buffer of rate times longest round trip."""
+    """The reference: drop-tail with a buffer of rate times longest round trip."""
     return Setting(BASELINE, targets_s(link, [1.0])[0])
 
 
@@ -248,7 +248,7 @@ def settings(
         for target_s in (targets_s(link, shares) if family.has_target else targets_s(link)[-1:])
         for second in family.second[1]
     ]
-    # where two say the same, one is enough
+    # of settings with the same parameters and buffer, one is enough
     said: dict[Any, Setting] = {}
     for each in found:
         if each.is_possible(link):
@@ -269,5 +269,5 @@ def left_out(link: Question, names: Sequence[str] | None = None) -> dict[str, st
 
 
 def _rounded(seconds: float) -> float:
-    """Three digits: more are not known."""
+    """Three digits; more are not meaningful."""
     return float(f"{seconds:.3g}")

@@ -134,7 +134,7 @@ _COMMANDS = {
 
 
 def _application(arguments: list[str]) -> typer.Typer:
-    """The command that is called, or all: what the others import would take a second."""
+    """The command that is called, or all of them: the imports of the others would take a second."""
     app = typer.Typer(
         invoke_without_command=True,
         rich_markup_mode="rich",
@@ -208,7 +208,7 @@ def main(arguments: list[str] | None = None) -> int:
     except SluiceError as error:
         return _fail(str(error))
     except OSError as error:
-        # not every library says which file it was
+        # not every library names the file
         return _fail(f"{error.filename}: {error.strerror}" if error.filename else str(error))
     except TyperException as error:
         return _fail(error.format_message(), error.exit_code)
@@ -218,7 +218,7 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 def _is_completing() -> bool:
-    """Whether a shell asks how a line may go on."""
+    """Whether a shell asks for completions of a line."""
     return os.environ.get("_SLUICE_COMPLETE", "").startswith("complete_")
 
 
@@ -228,7 +228,7 @@ def _words_to_complete() -> list[str]:
 
 
 def _nothing() -> None:
-    """Stands for a command of which only the name is asked for."""
+    """Takes the place of a command of which only the name is needed."""
 
 
 def _fail(message: str, code: int = 1) -> int:

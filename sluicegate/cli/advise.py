@@ -114,7 +114,7 @@ def advise(
     The link is simulated with few and many flows, short and long round trips, under TCP. What was
     asked before is answered at once; after Ctrl-C the same command goes on.
     """
-    # numpy and what rests on it take a while
+    # numpy and what depends on it take long to import
     from sluicegate.advice import advise as run
     from sluicegate.advice import rows
     from sluicegate.advice.page import advice_page

@@ -112,7 +112,7 @@ def show(
         out.mkdir(parents=True, exist_ok=True)
     with progress(len(scenario.disciplines) * len(worlds)) as watch:
         comparison = run(scenario, world=worlds, threads=threads, watch=watch, fresh=fresh)
-    # the table first: a report that cannot be written does not take it along
+    # the table first: it is printed even if the report cannot be written
     _print(comparison)
     notes = comparison.notes()
     if out is not None:
@@ -131,7 +131,7 @@ def show(
 
 
 def _how_to_go_on(comparison: Comparison) -> str:
-    # those of real packets and of Python AQMs are not kept
+    # runs with real packets or Python AQMs are not kept
     finished = (record for record in comparison.records if not record.interrupted)
     records = [record for record in finished if store.has(record.identity)]
     if not records:

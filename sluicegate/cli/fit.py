@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from sluicegate.report.page import Page
 
-# for those who cannot see a figure: the rows that say what it shows
+# text for those who cannot see a figure: for each, the rows that describe it
 _SEEN = {
     "rate": ("rate_pps", "peak_to_mean"),
     "variance_time": ("hurst_variance_time",),
@@ -98,7 +98,7 @@ def _page(found: TrafficFit, rows: list[list[str]]) -> Page:
 
 
 def _take_title(figure: Figure) -> str:
-    """The figure's title, which leaves it: on a page it stands above as text."""
+    """Remove the figure's title and return it: the page has it as text."""
     if title := figure.get_suptitle():
         figure.suptitle("")
         return title
@@ -108,7 +108,7 @@ def _take_title(figure: Figure) -> str:
 
 
 def _print_arrivals(screen: Console, found: TrafficFit) -> None:
-    """What to paste into a scenario, whose `slot_s` stands above all tables."""
+    """What to paste into a scenario; its `slot_s` belongs above all tables."""
     lines = ["", "For a scenario:", ""]
     if found.source is None:
         lines += [f"# no source fits: {found.source_problem}", "slot_s = 1e-5", "", "[arrivals]"]

@@ -62,7 +62,7 @@ def flent(
     chosen = options.scenario(scenario, changed)
     if not isinstance(chosen, NetworkScenario):
         raise SluiceError(f"{scenario}: flent's tests take scenarios with a [topology]")
-    # what is wrong is told before anything is run
+    # errors in the input are reported before anything is run
     packet_bytes(chosen)
     given = [Measurement.read(path) for path in beside or []]
     for each in given:

@@ -200,7 +200,7 @@ def table(path: Path, name: str, fields: Mapping[str, tuple[type, ...]]) -> dict
 
 
 def refuse_others(kind: str, changed: dict[str, Any]) -> None:
-    """Refuse options that scenarios of a class, whose name is given, do not have.
+    """Refuse options that scenarios of a class, whose name is given, lack.
 
     Raises:
         UsageError: If there is one.

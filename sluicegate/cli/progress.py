@@ -11,7 +11,7 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 from sluicegate.cli.screen import console
 from sluicegate.worlds import Watch
 
-# between two lines where there is no terminal: at least, and at most
+# seconds between two lines where there is no terminal: at least, and at most
 _BRIEF_S = 5.0
 _QUIET_S = 15.0
 
@@ -52,7 +52,7 @@ def progress(disciplines: int) -> Iterator[Watch]:
             bar.update(task, description=description, total=whole, completed=completed)
             if screen.is_terminal:
                 return
-            # of a campaign the stage starts with the name of the run
+            # the stage of a campaign starts with the name of the run
             run = (name, stage.partition(": ")[0] if ": " in stage else "")
             nonlocal told_s
             since_s = time.monotonic() - told_s

@@ -26,11 +26,11 @@ def console(stderr: bool = False) -> Console:
 
 
 def write_json(path: Path, schema: str, content: Mapping[str, Any]) -> None:
-    """Write types that JSON has; what is no finite number becomes null.
+    """Write types that JSON has; numbers that are not finite become null.
 
     Args:
         path: The file.
-        schema: Which of the published schemas the content follows; stands in it, with this version.
+        schema: Name of the content's published schema; written into the file, with this version.
         content: All the rest.
     """
     marked = {"sluicegate": version("sluicegate"), "schema": schema, **content}

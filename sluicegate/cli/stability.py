@@ -73,7 +73,7 @@ def stability(
 
     For LRED, PI, REM, PIE and RED (with its family), by the fluid model of many long-lived flows.
     """
-    # the figures bring seconds of imports along
+    # the figures take seconds to import
     from sluicegate.stability import rows
     from sluicegate.stability.assessment import assess
     from sluicegate.stability.model import FluidNetwork

@@ -20,7 +20,7 @@ _MOST_ROWS = 20
 _MOST_ROWS_OF_PAGE = 200
 _MOST_TOLD = 8
 _ACK = "ack"
-# what a column means where its name alone does not tell; the glossary's words are of one queue
+# what a column means where its name alone is unclear; the glossary describes a single queue
 _TERMS = {
     "lost": "Packets of the flow that were dropped, anywhere.",
     "loss ratio": "Of a flow: lost of sent packets. Of a link: drops of arrivals.",
@@ -77,7 +77,7 @@ def _lines(found: Trace) -> str:
 
 def _cells(records: list[dict[str, Any]]) -> tuple[list[str], list[list[str]]]:
     """Header and rows; without records, neither."""
-    # at a space a header may be broken
+    # a header may be broken at a space
     header = [name.replace("_", " ") for name in records[0]] if records else []
     return header, [[number_text(value) for value in record.values()] for record in records]
 

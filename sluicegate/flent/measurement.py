@@ -1,6 +1,6 @@
 """Measurements as flent keeps them: gzip of JSON with series that share their times.
 
-Version 4 of the format is written. Versions 2 and 3 differ in the raw values, which are not read.
+Version 4 of the format is written. Versions 2 and 3 differ in the raw values, which we do not read.
 """
 
 from __future__ import annotations
@@ -29,13 +29,13 @@ PING = "Ping (ms) ICMP"
 MEGABITS = "Mbits/s"
 _VERSION = 4
 _READ = (2, 3, 4)
-# what flent computes of the series of flows
+# series that flent computes from those of the flows
 _COMPUTED = ("avg", "sum", "fairness")
 
 
 @dataclass(frozen=True)
 class Measurement:
-    """One run of flent, or a run of ours in its terms.
+    """One run of flent, or one of ours in flent's terms.
 
     Attributes:
         title: What it is called in tables.
@@ -64,7 +64,7 @@ class Measurement:
         """Read a file that flent or `write` has written.
 
         Raises:
-            SluiceError: If it is none, or of another version of the format.
+            SluiceError: If it is not such a file, or of another version of the format.
             OSError: If it cannot be read.
         """
         try:
@@ -93,7 +93,7 @@ class Measurement:
         """The names of the series of TCP flows in a direction of `DIRECTIONS`."""
         start = f"TCP {direction}"
         found = [name for name in self.series if name.startswith(start)]
-        # `TCP upload BE::tcp_rtt` is what the kernel told of a flow
+        # `TCP upload BE::tcp_rtt` is what the kernel reported of a flow
         return [
             name
             for name in found

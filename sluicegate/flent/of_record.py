@@ -13,9 +13,9 @@ from sluicegate.scenario import DatagramFlows, Dumbbell, NetworkScenario, Replay
 from sluicegate.worlds.gate.record import GateRecord
 from sluicegate.worlds.network.record import NetworkRecord
 
-# flent's own step
+# flent's own step, s
 STEP_S = 0.2
-# what TCP's data lack of a packet: headers with time stamps, of IPv4 and IPv6
+# headers with time stamps, which are not TCP's data, of IPv4 and IPv6, bytes
 _HEADERS = {False: 52, True: 72}
 _TESTS = {"upload": "tcp_nup", "download": "tcp_ndown"}
 _NOTE = (
@@ -30,15 +30,15 @@ def of_record(
     """The first replication as flent's test `tcp_nup` or `tcp_ndown`: N streams with ping.
 
     The throughput is that of the data without headers. A ping is computed from the queue where all
-    flows share one: it is what a packet would have waited.
+    flows share one: it is the time that a packet would have waited.
 
     Args:
         scenario: What was run.
-        record: What came of it, in the network world or the gate.
-        direction: What flent is to call the way through the bottleneck, one of `DIRECTIONS`.
+        record: Its outcome, in the network world or the gate.
+        direction: What flent calls the direction through the bottleneck, one of `DIRECTIONS`.
 
     Raises:
-        SluiceError: If the scenario has flows or a topology that flent's test has not.
+        SluiceError: If flent's test has no such flows or topology.
     """
     bytes_ = packet_bytes(scenario) - _HEADERS[bool(record.run.get("ipv6"))]
     count = math.floor(scenario.duration_s / STEP_S)
@@ -69,7 +69,7 @@ def packet_bytes(scenario: NetworkScenario) -> int:
     """Bytes of a full packet of TCP, from a client to a server.
 
     Raises:
-        SluiceError: If the scenario has flows or a topology that flent's test has not.
+        SluiceError: If flent's test has no such flows or topology.
     """
     problems = []
     if not isinstance(scenario.topology, Dumbbell):
@@ -106,9 +106,9 @@ def _total(record: NetworkRecord, bytes_: int, count: int) -> FloatArray:
 
 
 def _flow(looks: pl.DataFrame, bytes_: int, count: int) -> FloatArray:
-    """A flow's throughput; NaN before its first look and after its last."""
+    """A flow's throughput; NaN before its first sample and after its last."""
     times_s, received = looks["time_s"].to_numpy(), looks["received"].to_numpy()
-    # what arrived since the look before
+    # what arrived since the previous sample
     steps = np.clip(np.ceil(times_s / STEP_S - 1e-6).astype(np.int64) - 1, 0, count)
     packets = np.bincount(steps, received, minlength=count + 1)[:count]
     found = packets * bytes_ * 8 / STEP_S / 1e6
@@ -118,7 +118,7 @@ def _flow(looks: pl.DataFrame, bytes_: int, count: int) -> FloatArray:
 
 
 def _ping_ms(scenario: NetworkScenario, record: NetworkRecord, count: int) -> FloatArray:
-    """Propagation to the first client and back, and the packets that wait, at the link's rate."""
+    """Propagation to the first client and back, plus the waiting packets at the link's rate, ms."""
     topology = scenario.topology
     assert isinstance(topology, Dumbbell)
     port = record.ports[record.main_place]

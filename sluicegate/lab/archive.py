@@ -28,7 +28,7 @@ class Link:
 
 
 def pack(files: Mapping[str, bytes | Link]) -> bytes:
-    """An archive of files, each with its path, and of the folders that they lie in.
+    """An archive of files, each with its path, and of their folders.
 
     Every file may be executed.
     """

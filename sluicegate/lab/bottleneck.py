@@ -2,7 +2,7 @@
 
 Client, router and server are network namespaces; the qdisc stands where the router sends to the
 server. Acknowledgements come back through a delay (netem), which is the whole round trip of an
-empty path. Packets are cut to size before they reach the router: a qdisc of BPF cannot cut them.
+empty path. Packets are segmented before they reach the router: a BPF qdisc cannot segment them.
 """
 
 from __future__ import annotations
@@ -100,9 +100,9 @@ class Outcome:
         goodput_bps: What the server's programs received.
         sent: Packets that the qdisc sent.
         dropped: Packets that it dropped.
-        queue_mean: Packets that waited, over looks at it every 0.1 s.
+        queue_mean: Packets that waited, sampled every 0.1 s.
         queue_p99: Likewise, the 99th percentile.
-        sojourn_mean_s: Of the packets sent; NaN with a qdisc of the kernel, which does not tell.
+        sojourn_mean_s: Of the packets sent; NaN with a kernel qdisc, which does not report it.
         files: All that came back.
     """
 
@@ -119,7 +119,7 @@ def measure(kernel: Kernel, qdisc: Own | Kernels, run: Run, seed: int) -> Outcom
     """Run TCP through a qdisc in the laboratory.
 
     Raises:
-        SluiceError: If something is missing for it, or if the script in the laboratory fails.
+        SluiceError: If something is missing, or if the script in the laboratory fails.
     """
     modules = ["veth", "sch_netem"]
     files: dict[str, bytes] = {}
@@ -162,7 +162,7 @@ def _outcome(files: dict[str, bytes]) -> Outcome:
     iperf = json.loads(files["iperf"])
     if "error" in iperf:
         raise SluiceError(f"iperf3: {iperf['error']}")
-    # the last qdisc told of is the one below the shaper, if there is one
+    # the last qdisc reported is the one below the shaper, if there is one
     _, sent, dropped = (int(number) for number in _SENT.findall(files["qdisc"])[-1])
     told = b"counts" if b"tbf" not in files["qdisc"] else b""
     looks = [int(packets) for _, packets in _SAMPLE.findall(files["looks"])]
@@ -186,7 +186,7 @@ def modules_of(qdisc: str) -> list[str]:
 
 
 def sluiced() -> str:
-    """Path of the daemon that gives qdiscs to the kernel.
+    """Path of the daemon that loads qdiscs into the kernel.
 
     Raises:
         SluiceError: If it is not there.
@@ -198,7 +198,7 @@ def sluiced() -> str:
 
 
 def compiled(aqm: str, *, flow_queues: bool = False, log: bool = False) -> bytes:
-    """The object of an AQM's qdisc; clang is here, not in the laboratory.
+    """The object of an AQM's qdisc, compiled on this machine: the laboratory has no clang.
 
     Args:
         aqm: Its name, with parameters or without.
@@ -206,7 +206,7 @@ def compiled(aqm: str, *, flow_queues: bool = False, log: bool = False) -> bytes
         log: With a log of all decisions.
 
     Raises:
-        SluiceError: If the compiler refuses it, or is not there.
+        SluiceError: If the compiler refuses it, or is missing.
     """
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "qdisc.o"

@@ -26,10 +26,10 @@ def missing_to_fetch() -> list[str]:
 
 
 def require(packages: list[str]) -> None:
-    """Refuse to go on without these, and on another kind of processor than the machine's.
+    """Refuse to go on without these packages, or on a processor other than the machine's.
 
     Raises:
-        SluiceError: If there are any, with the command that brings them.
+        SluiceError: If there are any, with the command that installs them.
     """
     if (here := platform.machine()) != "x86_64":
         raise SluiceError(f"the laboratory runs programs of this machine: {here} must be x86_64")

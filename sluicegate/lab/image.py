@@ -14,7 +14,7 @@ from sluicegate.lab.archive import Link, pack
 from sluicegate.lab.kernel import Kernel
 
 SCRIPT = "lab/script"
-# The script's own words and its exit status go into /out, too: all of it comes back through the
+# The script's output and its exit status go into /out, too: all of it comes back through the
 # second serial port, whose line discipline must not change a byte.
 _INIT = f"""#!/bin/busybox sh
 /bin/busybox --install -s /bin
@@ -48,7 +48,7 @@ def build(
     """An initramfs that runs a script.
 
     Args:
-        kernel: Whose modules there are.
+        kernel: The kernel whose modules are used.
         script: A shell script; it begins in an empty folder.
         programs: Names or paths of programs of this machine; they come with their libraries and
             can be called by their names, before those of busybox.
@@ -64,7 +64,7 @@ def build(
         SCRIPT: b"#!/programs/sh\n" + script.encode(),
         "bin/busybox": _program("busybox").read_bytes(),
     }
-    # busybox's own shell would call its own programs in place of those of the same names
+    # busybox's own shell would call its own programs in place of others of the same name
     for program in ("sh", *programs):
         path = _program(program)
         content |= _with_libraries(path)
@@ -111,7 +111,7 @@ def _modules(kernel: Kernel, names: Iterable[str]) -> dict[str, bytes | Link]:
         module = lzma.decompress(paths[name].read_bytes())
         needed = re.search(rb"\0depends=([^\0]*)\0", module)
         needs = needed[1].decode().split(",") if needed and needed[1] else []
-        # file names have dashes where names of modules have underscores, or not
+        # file names may have dashes where names of modules have underscores
         needs = [each if each in paths else each.replace("_", "-") for each in needs]
         lines[name] = f"{name}.ko:" + "".join(f" {each}.ko" for each in needs)
         content[f"lib/modules/{kernel.release}/{name}.ko"] = module

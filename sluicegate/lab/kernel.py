@@ -24,7 +24,7 @@ from sluicegate.lab.check import KEYRING, missing_to_fetch, missing_to_run, requ
 
 _ARCHIVE = "http://deb.debian.org/debian"
 _SUITE = "trixie-backports"
-# small, and with BPF qdiscs since 6.18
+# small, and has BPF qdiscs since 6.18
 _METAPACKAGE = "linux-image-cloud-amd64"
 _PARTS = ("binary", "modules", "base")
 _RECORD = "fetched.json"
@@ -54,9 +54,9 @@ class Kernel:
 
     @property
     def congestion_controls(self) -> list[str]:
-        """What its TCP can be told to use."""
+        """The congestion controls that its TCP can use."""
         modules = {path.name.split(".")[0] for path in self.modules.glob("kernel/net/ipv4/tcp_*")}
-        # those that are in the kernel, and one that only tells of connections
+        # those in the kernel itself; tcp_diag only reports on connections
         return ["reno", "cubic", *sorted(name[4:] for name in modules - {"tcp_diag"})]
 
     @cached_property
@@ -71,7 +71,7 @@ class Kernel:
 
     @property
     def packages(self) -> dict[str, str]:
-        """The packages that it came in, and the SHA-256 of each."""
+        """The packages it came in, and the SHA-256 of each."""
         packages: dict[str, str] = json.loads((self.folder / _RECORD).read_text())["packages"]
         return packages
 
@@ -110,7 +110,7 @@ def ready() -> Kernel:
     """
     kernel = find()
     lacking = missing_to_run() + ([] if kernel else missing_to_fetch())
-    # on another processor nothing would help
+    # on another processor, installing packages would not help
     require([])
     if kernel and not lacking:
         return kernel
@@ -134,15 +134,15 @@ def _recorded(record: Path) -> str | None:
 
 @cache
 def _kernel(folder: Path) -> Kernel:
-    """Of one process: its files are read once."""
+    """The kernel in a folder; a process reads its files once."""
     return Kernel(folder.name, folder)
 
 
 def fetch() -> Kernel:
-    """Bring the kernel of today, unless it is there: 38 MB.
+    """Download today's kernel, unless it is already there: 38 MB.
 
     Raises:
-        SluiceError: If a program for it is missing, or if apt fails; its own words are in the text.
+        SluiceError: If a program for it is missing, or if apt fails; with apt's own text.
     """
     require(missing_to_fetch())
     folder().mkdir(parents=True, exist_ok=True)
@@ -174,7 +174,7 @@ def fetch() -> Kernel:
 
 
 class _Apt:
-    """apt with all that it keeps in a folder of ours."""
+    """apt with all that it keeps in a folder of our own."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder

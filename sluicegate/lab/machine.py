@@ -18,31 +18,31 @@ from sluicegate.lab.check import EMULATOR, missing_to_run, require
 from sluicegate.lab.kernel import Kernel
 
 MEMORY_MB = 768
-# it boots in 5 s on a machine of today; a script that hangs shall not hold the caller for ever
+# it boots in 5 s on a machine of today; a script that hangs must not block the caller for ever
 _PATIENCE_S = 600.0
 _CONSOLE_LINES = 20
 _BETWEEN_LOOKS_S = 0.2
-# a plain processor is emulated faster: "max" copies each byte as an instruction (ERMS), and has
-# more to save at each switch; random numbers are those of the seed
+# a plain processor is emulated faster: "max" copies each byte as an instruction (ERMS), and must
+# save more at each context switch; random numbers follow from the seed
 _PROCESSOR = "Nehalem,+rdrand"
-# an instruction is a nanosecond. Recording is for its lock only: without it another thread moves
-# the clock of a halted processor on before the processor's last instructions are counted, and now
-# and then a run parts from the others of its seed
+# An instruction is a nanosecond. Recording is used only for its lock: without it another thread
+# advances the clock of a halted processor before the processor's last instructions are counted,
+# and some runs differ from others with the same seed.
 _CLOCK = "shift=0,sleep=off,rr=record,rrfile=/dev/null"
 _KERNEL = (
     *("console=ttyS0", "quiet", "panic=-1", "nokaslr", "mitigations=off", "random.trust_cpu=on"),
-    # without self-tests; with nothing to do it halts at once: to poll first would take instructions
+    # without self-tests; an idle processor halts at once: polling would take instructions
     *("cryptomgr.notests", "cpuidle.off=1"),
-    # the timer is the HPET: to find the rate of the processor's own takes a loop of 0.1 s at boot
+    # the timer is the HPET: measuring the rate of the processor's own takes a loop of 0.1 s at boot
     *("noapictimer", "no_timer_check"),
-    # pages are not cleared before they are given, and nobody watches how memory is used
+    # pages are not cleared before use, and memory access is not monitored
     *("init_on_alloc=0", "damon_stat.enabled=0"),
 )
 
 
 @dataclass(frozen=True)
 class Result:
-    """What a script left.
+    """The results of a script.
 
     Attributes:
         status: Its exit status.
@@ -68,7 +68,7 @@ def run(
     patience_s: float = _PATIENCE_S,
     ended: threading.Event | None = None,
 ) -> Result:
-    """Boot an image, wait until its script is through, and bring back what it left.
+    """Boot an image, wait until its script has ended, and return its results.
 
     The same kernel, image, seed and emulator give the same result, to the byte.
 
@@ -81,16 +81,16 @@ def run(
         ended: Stops the machine as soon as it is set.
 
     Raises:
-        InterruptError: If it was.
-        SluiceError: If a program is missing, or if the machine brings nothing back: then with the
-            last words of its kernel.
+        InterruptError: If `ended` was set.
+        SluiceError: If a program is missing, or if the machine returns nothing: then with the
+            last lines of its kernel.
     """
     require(missing_to_run())
     with tempfile.TemporaryDirectory(prefix="sluice-lab-") as name:
         folder = Path(name)
         (folder / "image").write_bytes(image)
         console, out = folder / "console", folder / "out"
-        # the library that lets other clocks in would undo all of it
+        # a preloaded library with other clocks would undo the virtual time
         environment = {key: value for key, value in os.environ.items() if key != "LD_PRELOAD"}
         command = _command(kernel, folder, seed, memory_mb)
         with (folder / "said").open("wb") as said:
@@ -128,7 +128,7 @@ def run(
 def _wait(
     emulator: subprocess.Popen[bytes], patience_s: float, ended: threading.Event | None
 ) -> bool:
-    """Whether it ended in time."""
+    """Whether the emulator ended in time."""
     end_s = time.monotonic() + patience_s
     while (left_s := end_s - time.monotonic()) > 0:
         if ended is not None and ended.is_set():

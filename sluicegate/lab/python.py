@@ -18,7 +18,7 @@ _HOME = "lab/python"
 _PROGRAM = f"{_HOME}/bin/python3"
 _MODULES_IN = f"{_HOME}/lib/python{sys.version_info.major}.{sys.version_info.minor}"
 _LIBRARIES_IN = f"{_HOME}/libraries"
-# PEP 552: a hash that nobody looks at
+# PEP 552: a hash that is never checked
 _HEADER = importlib.util.MAGIC_NUMBER + (0b01).to_bytes(4, "little") + bytes(8)
 # how a shell calls it
 COMMAND = f"PYTHONHOME=/{_HOME} LD_LIBRARY_PATH=/{_LIBRARIES_IN} /{_PROGRAM}"
@@ -57,18 +57,18 @@ def _module(name: str, path: Path) -> dict[str, bytes | Link]:
         place = f"{_MODULES_IN}/{Path(stem).parent / path.name}"
         return {place: path.read_bytes(), **_libraries_of(path)}
     code = compile(path.read_bytes(), f"{stem}.py", "exec", dont_inherit=True)
-    # later formats of marshal show which objects this process happens to share
+    # later formats of marshal show which objects happen to be shared in this process
     compiled = _HEADER + marshal.dumps(code, 2)
     content: dict[str, bytes | Link] = {f"{_MODULES_IN}/{stem}.pyc": compiled}
     names = path.with_suffix(".pyi")
     if path.stem == "__init__" and names.is_file():
-        # of packages that are loaded by name
+        # stubs of packages that load names lazily
         content[f"{_MODULES_IN}/{stem}.pyi"] = names.read_bytes()
     return content
 
 
 def _libraries_of(program: Path) -> dict[str, bytes | Link]:
-    """What a program or a module is linked with, all in one folder; the loader where it is."""
+    """What a program or a module is linked with, all in one folder; the loader at its own path."""
     return {
         str(path).lstrip("/")
         if path.name.startswith("ld-")

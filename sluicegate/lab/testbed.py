@@ -1,4 +1,4 @@
-"""The testbed in the laboratory: its hosts, as they are, around qdiscs of that kernel."""
+"""The testbed in the laboratory: the same hosts, around qdiscs of the laboratory's kernel."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from sluicegate.lab.kernel import Kernel
 from sluicegate.testbed.job import Job, Outcome, QdiscJob
 from sluicegate.testbed.packets import FRAME_BYTES
 
-# what they import later, too
+# including modules that are imported later
 INSIDE = (
     "sluicegate.lab.inside",
     "runpy",
@@ -32,7 +32,7 @@ set -e
 modprobe -a {modules}
 {python} -m sluicegate.lab.inside /lab/job /out/outcome
 """
-# beside the hosts and the kernel: the logs of packets, and as much for what the hosts remember
+# memory beside the hosts and the kernel: the logs of packets, and as much for the hosts' own data
 _HOSTS_MB = 768
 _SHARE_OF_LOGS = 2
 # real time; a minute of the link takes about as long on a machine that has nothing else to do
@@ -68,7 +68,7 @@ class LabTestbed:
 
     @cached_property
     def described(self) -> dict[str, str]:
-        """What determines the outcome, with job and seed."""
+        """What determines the outcome, together with job and seed."""
         told = subprocess.run([EMULATOR, "--version"], capture_output=True, text=True, check=True)
         return {
             "kernel": self.kernel.release,
@@ -89,7 +89,7 @@ class LabTestbed:
             SluiceError: If it cannot be done, with the reason.
             InterruptError: If it was stopped.
         """
-        # archives of an initramfs may follow each other
+        # archives of an initramfs may be concatenated
         with_job = self.image + pack({"lab/job": pickle.dumps(job, protocol=5)})
         result = machine.run(
             self.kernel,

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from sluicegate.papers.comparison import Reproduction
     from sluicegate.worlds import Watch
 
-# name on the command line, and world: module and function, `reproduce` where none is named; the
+# by name on the command line, then by world: module, and function if it is not `reproduce`; the
 # usual world first
 REPRODUCTIONS = {
     "drop-from-front": {
@@ -31,7 +31,7 @@ REPRODUCTIONS = {
     "red-sfq-rem": {"network": "red_sfq_rem.reproduction"},
 }
 
-# of these a part is usual
+# those that usually repeat only a part
 FULL = (("redwm", "slotted"),)
 
 
@@ -66,7 +66,7 @@ def reproduce(
         threads: Threads that a simulation uses; all cores if None.
         watch: Called now and then; see `sluicegate.compare`.
         fresh: Run again even what the store has.
-        full: Repeat all of what takes hours, where a part of it is usual.
+        full: Repeat all of what takes hours, where only a part is usual.
 
     Raises:
         SluiceError: As `world_of`; if `full` has no meaning.

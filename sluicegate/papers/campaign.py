@@ -7,7 +7,7 @@ from sluicegate.worlds.world import R, S, Watch, World
 
 
 class Campaign:
-    """Runs scenarios of one discipline each, and tells how far all of them are.
+    """Runs scenarios of one discipline each, and reports the progress of all.
 
     Args:
         name: Shown with the progress.

@@ -1,6 +1,6 @@
-"""What a paper says in words, held against what is measured.
+"""What a paper says in words, compared with what is measured.
 
-A claim rests on checks. A check takes one value per seed and asks whether their mean lies within
+A claim depends on checks. A check takes one value per seed and asks whether their mean lies within
 bounds: yes if its whole 95 % interval does, no if none of it does, undecided otherwise. Runs under
 one seed see the same flows, so two disciplines are compared by their differences seed by seed.
 """
@@ -25,7 +25,7 @@ HOW_CLAIMS_ARE_JUDGED = (
     "A claim holds if everything it rests on does, with the whole 95 % interval over the seeds; it "
     "fails if anything it rests on is refuted so; else it is undecided."
 )
-# so many comparisons are told in full; of more, so many that do not hold, or the closest
+# up to so many comparisons are shown in full; else at most so many that do not hold, or the closest
 _TOLD = 6
 
 
@@ -36,7 +36,7 @@ class Claim:
     Attributes:
         text: What the paper says.
         where: Section, experiment or figure.
-        verdict: Whether it came out.
+        verdict: Whether our figures confirm it.
         evidence: Our figures.
     """
 
@@ -59,7 +59,7 @@ class Check:
     """One comparison.
 
     Attributes:
-        verdict: What became of it.
+        verdict: Whether it holds.
         evidence: Its figures in words.
         room: How far the interval lies inside the bounds, in half widths.
     """
@@ -94,11 +94,11 @@ def mean_text(values: FloatArray) -> str:
 
 
 def ratio_of_means(above: FloatArray, below: FloatArray) -> Measure:
-    """How many times others some values are on average, with the jackknife's 95 % interval.
+    """The mean of some values over the mean of others, with the jackknife's 95 % interval.
 
     Args:
         above: One per seed, shape (n,).
-        below: The others, in the same order of seeds; NaN comes out where their mean is 0.
+        below: The others, in the same order of seeds; the ratio is NaN where their mean is 0.
     """
     sums = np.array([below.sum(), *(below.sum() - below)])
     over = np.array([above.sum(), *(above.sum() - above)])
@@ -135,7 +135,7 @@ def against(
     one: str,
     others: Iterable[str],
 ) -> list[Check]:
-    """One discipline held against each of several others.
+    """One discipline compared with each of several others.
 
     Args:
         compare: `less` or `more`.
@@ -162,12 +162,12 @@ def _judged(found: Measure, low: float, high: float, evidence: str) -> Check:
 
 
 def judge(text: str, where: str, checks: Sequence[Check], note: str = "") -> Claim:
-    """The claim that rests on all these checks.
+    """The claim that depends on all these checks.
 
     Args:
         text: What the paper says.
         where: Section, experiment or figure.
-        checks: What it rests on, at least one.
+        checks: What it depends on, at least one.
         note: What else belongs to the evidence; a sentence.
     """
     verdicts = [check.verdict for check in checks]

@@ -14,9 +14,9 @@ from sluicegate.report.page import Page
 from sluicegate.report.terminal import TerminalTable, terminal_table
 from sluicegate.report.text import measure_text
 
-# of figures without a half width: as many as the papers print
+# digits of figures without a half width: as many as the papers print
 _DIGITS = 6
-# that a terminal shows
+# rows that a terminal shows
 _MOST_ROWS = 200
 SLOTTED_UNITS = "Queues in packets, times in slots, losses and gains as shares."
 INTERVALS = "Behind ± stands the half width of the 95 % confidence interval of what we measure."
@@ -30,9 +30,9 @@ class Row:
         row: Which case.
         quantity: What is compared, named as in records.
         published: The paper's figure; None where it prints none.
-        measured: Ours.
-        half_width: What stands behind ±; None where there is nothing to say.
-        predicted: Ours of another world, which says what should be measured; None: there is none.
+        measured: Our figure.
+        half_width: The figure after ±; None where there is none.
+        predicted: Our figure in another world that predicts the measured one; None: there is none.
     """
 
     row: str
@@ -44,7 +44,7 @@ class Row:
 
     @property
     def deviation(self) -> float | None:
-        """How far ours lies above the published figure, as a share of the latter if not 0."""
+        """How far our figure is above the published figure, as a share of the latter if not 0."""
         return self.measured / self.published - 1 if self.published else None
 
     def summary(self) -> dict[str, Any]:
@@ -80,7 +80,7 @@ def row_of(case: str, quantity: str, published: float | None, measure: Measure) 
 
 
 class Plot(NamedTuple):
-    """A figure with what stands above and below it."""
+    """A figure with its title and its caption."""
 
     figure: Figure
     title: str
@@ -89,20 +89,20 @@ class Plot(NamedTuple):
 
 @dataclass(frozen=True)
 class Reproduction:
-    """What came of repeating a paper.
+    """The outcome of repeating a paper.
 
     Attributes:
         paper: The paper's authors, title and year.
         rows: Every figure that was compared.
         findings: What the rows show, a sentence or two each.
         choices: What the paper leaves open, and what we took.
-        plots: The paper's figures, drawn anew.
-        column: What our figures are called.
-        predictor: What those of another world are called, which all rows have; empty: none has.
-        spread: A sentence on what stands behind ±.
+        plots: The paper's figures, drawn again.
+        column: Heading of our figures.
+        predictor: Heading of another world's figures, in all rows; empty: there are none.
+        spread: A sentence on the figure after ±.
         units: A sentence on the units of the rows.
         claims: What the paper says in words, each with a verdict.
-        unjudged: What it says besides that is no statement on figures; a sentence or two.
+        unjudged: Its statements that are not about figures; a sentence or two.
     """
 
     paper: str
@@ -130,7 +130,7 @@ class Reproduction:
         }
 
     def table(self) -> TerminalTable:
-        """The rows for the terminal, each case named once; of very many, those with a figure."""
+        """The rows for the terminal, each case named once; of very many, the published ones."""
         rows, title = list(self.rows), ""
         if len(rows) > _MOST_ROWS:
             rows = [row for row in rows if row.published is not None]
@@ -142,7 +142,7 @@ class Reproduction:
         return terminal_table(self._header, cells, title)
 
     def claims_table(self) -> TerminalTable:
-        """The claims for the terminal, without their evidence, which stands on the page."""
+        """The claims for the terminal, without their evidence, which is on the page."""
         cells = [[claim.verdict, claim.text, claim.where] for claim in self.claims]
         return terminal_table(["verdict", "claim", "where"], cells, "Claims of the text")
 

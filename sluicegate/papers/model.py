@@ -1,4 +1,4 @@
-"""The model that the papers share: one slotted server behind RED or DSRED, 250 packets of room.
+"""The model that the papers share: one slotted server behind RED or DSRED, room for 250 packets.
 
 Domanska, Domanski & Czachorski 2008, section IV, and Domanska et al. 2014 (REDwM), section 5.
 """
@@ -21,7 +21,7 @@ from sluicegate.scenario import (
 RATE = 0.5
 GEOMETRIC = GeometricArrivals(rate=RATE)
 REPLICATIONS = 8
-# where a scenario's slots have no duration, an AQM's clock takes each for a millisecond
+# where a scenario's slots have no duration, an AQM's clock counts each as a millisecond
 _SLOT_S = 0.001
 _RED: Mapping[str, Value] = {
     "min_th": 100,

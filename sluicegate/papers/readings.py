@@ -6,15 +6,15 @@ from collections.abc import Mapping, Sequence
 
 from sluicegate.papers.claims import Check, Claim, Verdict
 
-# so many readings are named; of more, only the number
+# up to this many readings are named; of more, only their number
 _NAMED = 3
 
 
 def survives(text: str, where: str, checks: Mapping[str, Check]) -> Claim:
-    """The claim that comes out of all readings together.
+    """The claim, judged under all readings together.
 
     It holds if it does under every reading, fails if it is refuted under every one, and is
-    undecided otherwise: what the paper does not print then decides it.
+    undecided otherwise: it then depends on what the paper does not print.
 
     Args:
         text: What the paper says.

@@ -22,7 +22,7 @@ from sluicegate.report.tables import (
 
 
 def comparison_page(comparison: Comparison, mark: str = "") -> Page:
-    """The page of a comparison; `mark` stands in its head."""
+    """The page of a comparison; `mark` goes into its head."""
     scenario = comparison.scenario
     title = scenario.title or "Comparison of queue disciplines"
     page = Page(title, _in_short(comparison), mark)

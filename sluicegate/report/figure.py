@@ -1,4 +1,4 @@
-"""Figures whose labels may be in any writing, if a font for it is installed, and can be read.
+"""Figures whose labels may be in any script, if a font for it is installed, and can be read.
 
 matplotlib's own font has Latin, Greek and Cyrillic letters. What it lacks, such as Chinese, is
 taken from one of the fonts that systems bring for it.
@@ -19,7 +19,7 @@ from matplotlib.legend import Legend
 from matplotlib.text import Text
 from matplotlib.ticker import FixedLocator
 
-# of Linux, macOS and Windows; the first that has a letter gives it
+# fonts of Linux, macOS and Windows; the first that has a letter is used
 _OTHERS = (
     *(f"Noto Sans CJK {place}" for place in ("SC", "TC", "JP", "KR", "HK")),
     *(f"Source Han Sans {place}" for place in ("SC", "TC", "CN")),
@@ -38,7 +38,7 @@ _MOST_SHOWN = 8
 
 
 class Figure(figure.Figure):
-    """A figure that looks for other fonts when it is drawn, and for darker text as a file."""
+    """A figure that looks for other fonts when it is drawn, and darkens its text in files."""
 
     def savefig(self, *args: Any, **kwargs: Any) -> None:
         """Save it, as matplotlib does; text in the colour of a line is darkened, for white paper.
@@ -54,7 +54,7 @@ class Figure(figure.Figure):
         if missing:
             warnings.warn(missing_note(missing), stacklevel=2)
         with warnings.catch_warnings():
-            # one note of ours for all that are missing
+            # we print one note for all that are missing
             warnings.filterwarnings("ignore", message="Glyph .* missing from font")
             super().draw(renderer)
 
@@ -74,7 +74,7 @@ def _darker_text(drawn: figure.Figure) -> Iterator[None]:
 
 
 def take_fonts(drawn: figure.Figure) -> set[str]:
-    """Give every text of a figure the fonts that it needs; gives the letters that no font has."""
+    """Give every text of a figure the fonts that it needs; return the letters that no font has."""
     missing: set[str] = set()
     for text in _texts(drawn):
         families, lacking = fonts_for(text.get_text())
@@ -86,7 +86,7 @@ def take_fonts(drawn: figure.Figure) -> set[str]:
 
 
 def _texts(drawn: figure.Figure) -> Iterator[Text]:
-    """All but ticks of numbers, which `findobj` would make only to look at them."""
+    """All but numeric ticks, which `findobj` would create only to look at them."""
     # a second axis is a part of the axes that it belongs to
     axes = [part for ax in drawn.axes for part in (ax, *ax.child_axes)]
     for part in (drawn, *axes):
@@ -113,7 +113,7 @@ def missing_note(letters: Iterable[str]) -> str:
 
 
 def fonts_for(text: str) -> tuple[list[str], set[str]]:
-    """Names of fonts that have what the usual font lacks of a text, and the letters of no font."""
+    """Fonts with letters of a text that the usual font lacks, and the letters that no font has."""
     if text.isascii():
         return [], set()
     missing = {letter for letter in text if letter.isprintable() and not letter.isspace()}
@@ -134,7 +134,7 @@ def _letters(path: str) -> frozenset[str]:
 
 @cache
 def _installed() -> dict[str, str]:
-    """Those of `_OTHERS` that are here, and their files."""
+    """Those of `_OTHERS` that are installed, and their files."""
     fonts = font_manager.fontManager
     known = {font.fname for font in fonts.ttflist}
     # matplotlib's list is as old as its first use

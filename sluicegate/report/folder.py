@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     import polars as pl
 
 FORMATS = ("pdf", "svg", "png")
-# as CSV, for spreadsheets, what is short
+# the short tables, which are also written as CSV, for spreadsheets
 _SHORT = ("measures", "differences")
 
 
@@ -27,7 +27,7 @@ def write_report(comparison: Comparison, folder: str | Path, *, figures: str | N
     """Write `report.html` and its data into a folder: Parquet files, and CSV of the short ones.
 
     The data are `measures`, `differences` and `distributions`; a world may have more: networks have
-    `series` and `flows`. A page that was drawn before, of the same results, is not drawn again: it
+    `series` and `flows`. A page of the same results that was drawn before is not drawn again: it
     is there already, or in the store.
 
     Args:
@@ -96,7 +96,7 @@ def _mark(comparison: Comparison) -> str:
 
 
 def _bears(path: Path, mark: str) -> bool:
-    """Whether there is a page with that mark, which stands in its head."""
+    """Whether there is a page with that mark in its head."""
     try:
         with path.open(encoding="utf-8", errors="replace") as page:
             return mark in page.read(1000)

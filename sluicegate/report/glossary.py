@@ -49,7 +49,7 @@ MEANINGS = {
     "claim": "a sentence of a paper, tested against what the worlds measure",
 }
 
-# the longest first, and also of many
+# the longest first; plurals match, too
 _WORD = re.compile(
     rf"\b({'|'.join(re.escape(term) for term in sorted(MEANINGS, key=len, reverse=True))})(e?s)?\b",
     re.IGNORECASE,
@@ -58,11 +58,11 @@ _TERMS = {term.lower(): term for term in MEANINGS}
 
 
 def found_first(text: str, told: set[str]) -> Iterator[tuple[str, str]]:
-    """A text in pieces: words that name a term, with it, and what stands between, with nothing.
+    """A text in pieces: words that name a term, with it, and the text between, with "".
 
     Args:
         text: As it was written.
-        told: Terms that stood before; those that are found are added.
+        told: Terms that were found before; those found here are added.
     """
     end = 0
     for found in _WORD.finditer(text):
@@ -82,20 +82,20 @@ class Glossary:
         self._used: set[str] = set()
 
     def linked(self, text: str, of: str = "") -> Markup:
-        """A text as HTML; each word leads to its meaning where it stands first.
+        """A text as HTML; the first occurrence of each word links to its meaning.
 
         Args:
             text: As it was written.
-            of: The word that it is the meaning of.
+            of: The word whose meaning the text is.
         """
         return self._linked(text, {of})
 
     def linked_once(self, text: str) -> Markup:
-        """Likewise, but for words that are linked elsewhere on the page: a table has many cells."""
+        """Likewise, except for words linked elsewhere on the page: a table has many cells."""
         return self._linked(text, set(self._used))
 
     def _linked(self, text: str, here: set[str]) -> Markup:
-        """A text whose words lead to their meanings, but for those that are in `here` already."""
+        """A text whose words link to their meanings, except those in `here` already."""
         parts = [
             Markup('<a href="#{}">{}</a>').format(anchor(term), words) if term else escape(words)
             for words, term in found_first(text, here)

@@ -25,11 +25,11 @@ def narrow(figure: Figure) -> Figure:
 
 
 def _stack(figure: Figure) -> int:
-    """Put panels that stand side by side below each other; gives how many times as high it is."""
+    """Put panels that are side by side below each other; return how many times as high it is."""
     places = [
         (ax, place)
         for ax in figure.axes
-        # what stands beside a panel, such as a scale, has no place of its own
+        # what is beside a panel, such as a colour scale, has no place of its own
         if ax.get_visible() and (place := ax.get_subplotspec()) is not None
     ]
     beside = {place.colspan.start for _, place in places}
@@ -39,7 +39,7 @@ def _stack(figure: Figure) -> int:
     grid = GridSpec(len(places), 1, figure=figure)
     for k, (ax, _) in enumerate(places):
         ax.set_subplotspec(grid[k])
-        # of those that share an axis only the first or the last had its ticks written
+        # of panels that share an axis, only the first or the last has labels at its ticks
         if not ax.yaxis.get_tick_params().get("labelleft", True):
             ax.tick_params(labelleft=True)
     return -(-len(places) // len(rows))

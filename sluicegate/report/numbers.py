@@ -1,4 +1,4 @@
-"""Figures without an error as text; apart, because it waits for no import."""
+"""Figures without an error as text; a module of its own, without slow imports."""
 
 from __future__ import annotations
 

@@ -32,9 +32,9 @@ _TEMPLATES = jinja2.Environment(
 )
 _NO_METADATA = dict.fromkeys(("Creator", "Date", "Format", "Type"))
 FORMATS = ("pdf", "svg", "png")
-# half way to the page's own text, whose contrast is the greatest
+# half way to the colour of the page's text, which has the greatest contrast
 TEXT_COLOUR = r"color-mix(in srgb, \2 50%, var(--ink))"
-# a page of fewer parts needs no list of them
+# a page of fewer parts has no list of them
 _FEWEST_LISTED = 5
 # letters: a column with a longer cell is not squeezed, unless it is the first
 _LONG = 40
@@ -106,12 +106,12 @@ class _Figure:
 
     @property
     def wide(self) -> str:
-        """As it was drawn, an SVG element."""
+        """The figure as it was drawn, an SVG element."""
         return _inline(self.drawn, self.anchor)
 
     @property
     def narrow(self) -> str:
-        """Drawn anew for narrow screens."""
+        """The figure drawn again for narrow screens."""
         return _inline(narrow(self.drawn), f"{self.anchor} narrow")
 
 
@@ -153,10 +153,10 @@ class Page:
         """Add a table; every row has as many cells as the header.
 
         Args:
-            header: What stands above.
-            rows: What stands below.
-            caption: What stands under it.
-            terms: For each column the name of the term that it leads to (see `terms`), or nothing.
+            header: The headings.
+            rows: The cells below them.
+            caption: Text under the table.
+            terms: For each column the name of the term that it links to (see `terms`), or nothing.
         """
         self._parts.append(_Table(header, rows, caption, terms))
 
@@ -172,8 +172,8 @@ class Page:
 
         Args:
             figure: What to draw.
-            title: What stands above.
-            caption: What stands below.
+            title: Text above it.
+            caption: Text below it.
             shows: For those who cannot see it: what it shows, in figures; if not given, what its
                 curves show.
         """
@@ -217,7 +217,7 @@ class Page:
             listed=listed if len(listed) >= _FEWEST_LISTED else [],
             linked=glossary.linked,
             linked_once=glossary.linked_once,
-            # asked for behind all that has words
+            # called after all that uses terms
             words=glossary.meanings,
         )
 
@@ -240,23 +240,23 @@ class Page:
 
 
 def _inline(figure: Figure, name: str) -> str:
-    """The figure as an SVG element that may stand in a page beside others, of other names."""
+    """The figure as an SVG element that can be in a page with others that have other names."""
     buffer = io.StringIO()
     # the page's paper is behind it
     for patch in (figure.patch, *(ax.patch for ax in figure.axes)):
         patch.set_visible(False)
-    # the reader's browser has the letters that the font here may lack; ids follow from the salt
+    # the browser may have letters that no font here has; ids follow from the salt
     with (
         matplotlib.rc_context({"svg.fonttype": "none", "svg.hashsalt": name}),
         warnings.catch_warnings(action="ignore", category=UserWarning),
     ):
         # `savefig` would draw it twice
-        canvas: Any = FigureCanvasSVG(figure)  # whose types are not told
+        canvas: Any = FigureCanvasSVG(figure)  # its types are not declared
         canvas.print_svg(buffer, metadata=_NO_METADATA)
     text = buffer.getvalue()
     svg = text[text.index("<svg") :]
     svg = svg.replace("#000000", "currentColor").replace("#ffffff", "var(--paper)")
     # a line's colour is too pale for text, on white or on black
     svg = re.sub(r"(<text [^>]*?)fill: (#[0-9a-f]{6})", rf"\1fill: {TEXT_COLOUR}", svg)
-    # names like axes_1 are those of every figure, and nothing refers to them
+    # every figure has names like axes_1, and nothing refers to them
     return re.sub(r'<g id="[^"]*"', "<g", svg)

@@ -1,8 +1,7 @@
 """The plots of a comparison: one look, one message each.
 
 A discipline has the same colour in every plot, and a world, where there are several, the same
-line style. Black and white are left to the page, which
-makes them the colours of its text and its paper.
+line style. Black and white become the colours of the page's text and of its paper.
 """
 
 from __future__ import annotations
@@ -30,7 +29,7 @@ Dash = str | tuple[int, tuple[float, ...]]
 
 # after Okabe & Ito's palette for every kind of colour vision, readable on white and on black
 _COLOURS = ("#1277b8", "#d55e00", "#009e73", "#b8609a", "#4aaee6", "#c08a00", "#7f7f7f", "#a0682f")
-# curves often lie on each other: the gaps of one show the other
+# curves often lie on each other: through the gaps of one the other is visible
 _DASHES: tuple[Dash, ...] = (
     "-",
     (0, (5, 2)),
@@ -40,10 +39,10 @@ _DASHES: tuple[Dash, ...] = (
 )
 GREY = "#8a8a8a"
 WIDTH = 8.4
-# rarer than this is nothing that the eye could use beside the rest
+# probabilities below this would not be visible beside the rest
 _LEAST_SHOWN = 1e-15
 _RARE = 5e-4
-# the eye tells no more than some hundred apart
+# the eye can distinguish some hundred at most
 POINTS = 600
 # the trade that every AQM makes
 _OVERVIEW = ("sojourn_mean", "loss_ratio")
@@ -69,7 +68,7 @@ def label(name: str) -> str:
 
 
 def height_for(shown: Sequence[str]) -> float:
-    """Height (inches) of a figure beside which these names stand."""
+    """Height (inches) of a figure that has these names beside it."""
     lines = sum(label(name).count("\n") + 1 for name in shown)
     return max(4.4, 0.6 + 0.2 * lines)
 
@@ -98,7 +97,7 @@ def _looks(records: Sequence[Record]) -> list[_Look]:
         if len(worlds) == 1:
             place = disciplines.index(record.discipline)
             return _Look(text, colour[record.discipline], dash(place))
-        # the world stands behind even where a long name is cut
+        # the world follows the name, even if a long name is cut
         place = worlds.index(record.world)
         return _Look(f"{text} ({record.world})", colour[record.discipline], dash(place))
 
@@ -193,7 +192,7 @@ class _Tail:
 
 
 def queue_tail_figure(records: Sequence[Record]) -> Figure:
-    """Draw how often at least so many packets wait, on a logarithmic scale."""
+    """Draw how often at least k packets wait, on a logarithmic scale."""
     tails = [
         _Tail(
             look,
@@ -222,7 +221,7 @@ def sojourn_tail_figure(records: Sequence[Record]) -> Figure:
         for record, look in zip(records, _looks(records), strict=True)
     ]
     figure, ax = _draw_tails(tails)
-    # beside the curves, where they cannot hide the words
+    # beside the curves, where they cannot hide the text
     right = ax.secondary_yaxis("right")
     right.set_yticks(list(_QUANTILES), list(_QUANTILES.values()), fontsize=8, color=GREY)
     right.minorticks_off()
@@ -258,7 +257,7 @@ def _draw_tails(tails: Sequence[_Tail]) -> tuple[Figure, Axes]:
     # ticks within a decade say little, and take as long to draw as the curves
     ax.yaxis.set_minor_locator(NullLocator())
     ax.set_xlim(left=0)
-    # a buffer that is mostly full ends its curve early: what is rare is shown all the same
+    # a buffer that is mostly full ends its curve early: rare events are shown nevertheless
     ax.set_ylim(min(ax.get_ylim()[0], _RARE), 1.3)
     ax.yaxis.set_major_formatter(FuncFormatter(share_text))
     ax.grid(which="major", alpha=0.25)

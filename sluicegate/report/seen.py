@@ -11,12 +11,12 @@ from matplotlib.container import ErrorbarContainer
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
-# more than these nobody would listen to
+# nobody would listen to more than these
 _MOST_CURVES = 12
 
 
 def in_words(figure: Figure) -> str:
-    """Panel after panel: the axes, and of each curve both ends and what lies above them."""
+    """Panel after panel: the axes, and of each curve both ends and the maximum above them."""
     return " ".join(filter(None, map(_panel, figure.axes)))
 
 
@@ -46,7 +46,7 @@ def _curves(ax: Axes) -> Iterator[str]:
 
 
 def _named(ax: Axes) -> list[tuple[str, Line2D]]:
-    """Lines by what a legend calls them; error bars bear the name in place of their line."""
+    """Lines by what a legend calls them; error bars have the name in place of their line."""
     named = [(str(line.get_label()), line) for line in ax.lines]
     for bars in ax.containers:
         if isinstance(bars, ErrorbarContainer) and isinstance(bars.lines[0], Line2D):

@@ -18,7 +18,7 @@ def discipline_rows(disciplines: Sequence[Discipline]) -> tuple[list[str], Rows]
 
 
 def _parameters(discipline: Discipline) -> tuple[str, str]:
-    """What was given, and the defaults that have a meaning beside it."""
+    """What was given, and the defaults that have a meaning with it."""
     applying: dict[str, object] = {}
     if isinstance(aqm := discipline.configured, Aqm):
         params = [p for p in aqm.of.params if aqm.of.applies(p, aqm.params)]

@@ -27,7 +27,7 @@ class Column:
 
     def text(self, measures: Mapping[str, Measure]) -> str:
         """The cell of a record with these measures."""
-        # where no flow finished, nothing is said of how long they took
+        # where no flow finished, there is no completion time
         if self.measure not in measures:
             return "n/a"
         factor, _ = DEFINITIONS[self.measure].unit.shown(self.time_unit)
@@ -40,7 +40,7 @@ class Column:
 
 
 def label(measure: str, time_unit: str, between: str = " ") -> str:
-    """What stands over a column or beside an axis: a measure's heading and the unit shown."""
+    """The text over a column or beside an axis: a measure's heading and the unit shown."""
     definition = DEFINITIONS[measure]
     _, unit = definition.unit.shown(time_unit)
     return f"{definition.heading}{between}({unit})" if unit else definition.heading
@@ -66,7 +66,7 @@ def key_columns(comparison: Comparison) -> list[Column]:
 
 
 def difference_rows(comparison: Comparison) -> dict[str, list[list[str]]]:
-    """By the first discipline of each world that knows: a row per other one, how far it is above.
+    """By the first discipline of each world that has them: how much each other one is above it.
 
     The columns are those of `comparison_rows`.
     """
@@ -83,7 +83,7 @@ def difference_rows(comparison: Comparison) -> dict[str, list[list[str]]]:
 
 
 def _differences(one: Record, other: Record, columns: Sequence[Column]) -> dict[str, Measure]:
-    """The differences that their replications tell."""
+    """The differences that follow from their replications."""
     both = [
         column.measure
         for column in columns

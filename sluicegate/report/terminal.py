@@ -22,7 +22,7 @@ _LONG_NAME = 32
 
 
 def numeric_columns(header: list[str], rows: list[list[str]]) -> list[bool]:
-    """Which columns hold nothing but numbers, and so stand to the right."""
+    """Which columns hold only numbers, and so are aligned to the right."""
     return [
         bool(rows) and all(_NUMBER.match(row[place]) for row in rows if row[place])
         for place in range(len(header))
@@ -31,11 +31,11 @@ def numeric_columns(header: list[str], rows: list[list[str]]) -> list[bool]:
 
 @dataclass(frozen=True)
 class TerminalTable:
-    """A plain table: words to the left, numbers to the right.
+    """A plain table: words aligned to the left, numbers to the right.
 
-    Texts are broken where they have spaces, but for names in the first column. Where columns have
-    no room beside each other, the others stand in a table below, again with the first column: no
-    number is broken. More rows can stand `below`, in the same columns, each lot under a line.
+    Texts are broken at spaces, except names in the first column. Where there is no room for all
+    columns beside each other, the others are in a table below, again with the first column: no
+    number is broken. More rows can be `below`, in the same columns, each group under a line.
     """
 
     header: list[str]
@@ -57,7 +57,7 @@ class TerminalTable:
                 return
 
     def _widths(self, places: Sequence[int], room: int) -> dict[int, int]:
-        """Of the columns that have room beside each other, but at least two, how wide each is."""
+        """How wide each column is that has room beside the others; at least two columns have."""
         shown = list(places[:2])
         for place in places[2:]:
             if sum(self._least_width(each) + _GAP for each in (*shown, place)) - _GAP > room:
@@ -66,7 +66,7 @@ class TerminalTable:
         widths = {place: self._least_width(place) for place in shown}
         spare = max(0, room - sum(widths.values()) - _GAP * (len(shown) - 1))
         missing = {place: self._full_width(place) - widths[place] for place in shown}
-        # who needs little gets it, and the others share the rest
+        # columns that need little get it, and the others share the rest
         for number, place in enumerate(sorted(shown, key=lambda place: missing[place])):
             more = min(missing[place], spare // (len(shown) - number))
             widths[place] += more
@@ -103,7 +103,7 @@ class TerminalTable:
         return [row[place] for row in chain(self.rows, *self.below.values())]
 
     def _least_width(self, place: int) -> int:
-        """What the longest number takes, or name in the first column, or word in another one."""
+        """Width of the longest number, name in the first column, or word in another one."""
         numeric, words = self._is_numeric(place), self.header[place].split()
         for cell in self._cells(place):
             words += [cell] if numeric or not place else cell.split()
@@ -111,7 +111,7 @@ class TerminalTable:
         return longest if numeric else min(longest, _LONG_NAME)
 
     def _full_width(self, place: int) -> int:
-        """What all of its lines take."""
+        """Width of all of its lines."""
         texts = [self.header[place], *self._cells(place)]
         return max((cell_len(line) for text in texts for line in text.splitlines()), default=1)
 

@@ -8,14 +8,14 @@ from collections.abc import Mapping, Sequence
 from sluicegate.estimate import Measure
 from sluicegate.record import Record, methods
 
-# beyond this a float has no place behind the point
+# larger floats have no digits after the point
 _LARGEST_WHOLE = 1e15
 
 
 def measure_text(measure: Measure, digits: int = 4) -> str:
     """Write a measure as `64.7 ± 0.9`.
 
-    The half width keeps one significant digit, or two if the first is a 1, and the value stops at
+    The half width keeps one significant digit, or two if the first is a 1, and the value ends at
     the same place. A value shows five digits at most, and a smaller half width is rounded up.
     Without a half width, or with one of 0, the value keeps `digits` digits. A bound is written as
     `< 3e-06` or `> 99.9997`, behind the value if something was seen, and rounded to the safe side.
@@ -26,7 +26,7 @@ def measure_text(measure: Measure, digits: int = 4) -> str:
     if measure.bound is not None:
         return _bound_text(value, measure.bound)
     if not half_width:
-        # 1.091e+06 would hide how many there are
+        # 1.091e+06 would hide digits of a count
         whole = 10**digits <= abs(value) < _LARGEST_WHOLE
         return f"{value:.0f}" if whole else f"{value:.{digits}g}"
     power = math.floor(math.log10(max(abs(value), half_width)))
@@ -41,7 +41,7 @@ def _bound_text(value: float, bound: float) -> str:
     if bound >= value:
         shown = f"< {_rounded_up(bound):g}"
         return shown if value == 0 else f"{value:.2g} ({shown})"
-    # of a share near the whole, which is 1 or 100 %, what is missing to it is rare
+    # of a share near the whole, which is 1 or 100 %, the rest up to the whole is rare
     whole = 1.0 if bound <= 1 else 100.0
     missing = _rounded_up(whole - bound)
     decimals = next(n for n in range(20) if round(missing, n) == missing)
@@ -54,7 +54,7 @@ def _rounded_up(value: float) -> float:
     power = math.floor(math.log10(value))
     if value < 1.95 * 10.0**power:
         power -= 1
-    # what rounding alone lifted above a digit stays
+    # a value above a digit only by a rounding error stays there
     return float(f"{math.ceil(round(value / 10.0**power, 9))}e{power}")
 
 
@@ -79,7 +79,7 @@ def value_text(value: object) -> str:
 
 
 def assignments(fields: Mapping[str, object]) -> str:
-    """Fields as TOML has them in one line, without those that say nothing."""
+    """Fields as TOML has them in one line, without those that are empty."""
     return ", ".join(
         f"{name} = {_field_text(value)}" for name, value in fields.items() if value is not None
     )

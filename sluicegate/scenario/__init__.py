@@ -37,11 +37,11 @@ def load(
 
     Args:
         path: The file.
-        changes: Fields at the top that are taken instead of the file's.
+        changes: Fields at the top that replace those of the file.
 
     Raises:
-        SluiceError: If the file is missing, is no TOML, or says what makes no sense; every problem
-            stands on a line of its own.
+        SluiceError: If the file is missing, is not TOML, or is refused; every problem is on a line
+            of its own.
     """
     found: Scenario | NetworkScenario = _engine.load_scenario(path, None, changes or {})
     return found

@@ -1,4 +1,4 @@
-"""What section IV of the paper says in words, judged by its tables as they come out here."""
+"""What section IV of the paper says in words, judged by its tables as repeated here."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ UNJUDGED = (
     "No statements on figures: the model, its parameters and its method of solution. That "
     "simulation and chain agree down to probabilities of 1e-10 is shown by figure 1."
 )
-# what is negligible, and about 1 %; what is about one half
+# "negligible", "about 1 %" and "about one half"
 _NEGLIGIBLE, _ABOUT_1, _HALF = 0.01, (0.005, 0.02), (0.45, 0.55)
 _LIGHT, _HEAVY = 0.5, 0.25
 
@@ -45,16 +45,16 @@ class _Rows:
         return found
 
     def found(self, case: Case, quantity: str) -> Measure:
-        """What came out; without an interval it is the paper's own chain's, and certain."""
+        """Our figure; one without an interval is from a chain on the paper's grid, and certain."""
         row = self._by_name[case.name, quantity]
         return Measure(row.measured, row.half_width or 0.0, "")
 
     def gains(self, cases: Iterable[Case], low: float, high: float) -> list[Check]:
-        """Whether the front shortens the mean delay by a share between two bounds."""
+        """Whether dropping from the front shortens the mean delay by a share between two bounds."""
         return [lies(f"{case.name}, gain", self.found(case, "gain"), low, high) for case in cases]
 
     def more(self, many: Case, few: Case, quantity: str) -> Check:
-        """Whether one is above the other, by more than both intervals together."""
+        """Whether one figure is above the other, by more than both intervals together."""
         one, other = self.found(many, quantity), self.found(few, quantity)
         widths = (one.half_width or 0.0) + (other.half_width or 0.0)
         apart = Measure(one.value - other.value, widths, "")

@@ -18,8 +18,8 @@ from sluicegate.worlds.world import Watch
 
 # the paper's grid, with which the self-similar chains have 1.1 to 1.3 million states
 _PAPERS_GRID = Chain(grid=0.25)
-# Following packets takes long on a fine grid. Where the average is quick, a curve shows no
-# difference; where it is slow, a coarse grid would widen the queue's distribution visibly.
+# Following packets takes long on a fine grid. With a large w, a coarse grid changes no curve
+# visibly; with a small w, it would widen the queue's distribution visibly.
 _FOLLOWED_W = 0.07
 _FOLLOWED = Chain(grid=5.0, front_times=True)
 _LIMIT = Chain(grid=0.25, limit=True)

@@ -12,9 +12,9 @@ from sluicegate.scenario import Discipline, GapKind, NetworkScenario, Victim
 
 RED, DSRED, FRED, ARED = "RED", "DSRED", "FRED", "ARED"
 ALGORITHMS = (RED, DSRED, FRED, ARED)
-# in section IV
+# those that section IV analyses
 ANALYSED = (RED, DSRED)
-# what section V says its own was not
+# traffic that section V, as it says, did not have
 VARYING: Traffic = "UDP, self-similar"
 VICTIMS: tuple[Victim, ...] = ("tail", "front")
 
@@ -94,7 +94,7 @@ class Reading:
         )
 
     def cases(self) -> Iterator[Case]:
-        """All algorithms and victims under all traffic; of varying traffic, those analysed."""
+        """All algorithms and victims under all traffic; of varying traffic, only those analysed."""
         for traffic, algorithm, victim in (
             *itertools.product(TRAFFIC, ALGORITHMS, VICTIMS),
             *itertools.product([VARYING], ANALYSED, VICTIMS),
@@ -102,7 +102,7 @@ class Reading:
             yield Case(self, traffic, algorithm, victim)
 
 
-# measured, too
+# readings that are measured, too
 REAL_READINGS = (Reading(), Reading(buffer="large"))
 
 

@@ -1,7 +1,7 @@
 """Domanska, Domanski & Czachorski 2008: RED and DSRED that drop from the front, in 24 cases.
 
 Journal of Communications Software and Systems 4(1), sections III and IV, tables I to III and
-figures 1 to 7. The published figures stand in `tables.csv`. What is common to the worlds in which
+figures 1 to 7. The published figures are in `tables.csv`. What is common to the worlds in which
 the paper is repeated: `simulated.py` and `exact.py` give the runs.
 """
 
@@ -27,7 +27,7 @@ from sluicegate.worlds.slotted.world import Slotted
 from sluicegate.worlds.world import AnyWorld
 
 PAPER = "Domanska, Domanski & Czachorski, Journal of Communications Software and Systems 4(1), 2008"
-# of a table's column, in records
+# by column of the tables: the measure in records
 MEASURES = {
     "queue_mean": "queue_mean",
     "queue_variance": "queue_variance",
@@ -55,12 +55,12 @@ class Pair:
 
 
 class Runs(Protocol):
-    """What the worlds in which the paper is repeated differ in.
+    """What differs between the worlds in which the paper is repeated.
 
     Attributes:
-        campaign: By which everything is run.
+        campaign: What runs everything.
         source: The self-similar source.
-        spread: A sentence on what stands behind ±.
+        spread: A sentence on the figure after ±.
     """
 
     spread: str
@@ -78,7 +78,7 @@ class Runs(Protocol):
         """A case with either victim."""
 
     def remarks(self) -> list[str]:
-        """What else a reader must know of how it was run."""
+        """What else a reader must know about the runs."""
 
 
 def repeat(runs: Runs) -> Reproduction:

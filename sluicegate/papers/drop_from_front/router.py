@@ -148,7 +148,7 @@ def rows_of(
 
 
 def gains(found: Mapping[Case, Found], reading: Reading, world: str) -> str:
-    """By how much the front shortens the mean delay."""
+    """How much dropping from the front shortens the mean delay."""
     told: dict[Traffic, list[str]] = {}
     for case in found:
         if case.reading == reading and case.victim == "front":

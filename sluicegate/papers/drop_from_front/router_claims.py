@@ -28,9 +28,9 @@ Cases: TypeAlias = Mapping[tuple[Traffic, str, Victim], Found]
 # the text speaks of 'RED mechanisms' and sets FRED apart
 _LIKE_RED = (RED, DSRED, ARED)
 _WITH_UDP: tuple[Traffic, ...] = ("UDP", "UDP + TCP")
-# what 'similar' allows, from what share on an advantage is significant, and what is low
+# greatest 'similar' difference and least significant advantage; what is 'low'
 _SHARE, _LOW = 0.1, 0.05
-# above what the link carries, of what TCP sends that keeps to it; time-outs for a retransmission
+# share by which only senders that do not adapt exceed the link; time-outs per retransmission
 _MORE, _TIMEOUTS = 0.25, 0.1
 # 75 percent
 _DROPPED = (0.74, 0.76)
@@ -56,7 +56,7 @@ def claims(by_reading: Mapping[str, Cases], where: str) -> Iterator[Claim]:
 
 
 def _gain(cases: Cases, traffic: Traffic, algorithm: str, name: str = "delay_mean") -> FloatArray:
-    """Share by which the front shortens a mean, per seed."""
+    """Share by which dropping from the front shortens a mean, per seed."""
     tail, front = (cases[traffic, algorithm, victim][name] for victim in ("tail", "front"))
     return np.asarray(1 - front / tail)
 

@@ -32,9 +32,9 @@ _NEAR = 0.25
 # throughputs count as the same if they differ by less than 2 % of the link's rate, drops by less
 # than 2 % of LPF's
 _SAME = 0.02
-# much higher: by the least gain that the paper prints
+# much higher: by at least the least gain that the paper prints
 _MUCH = 1 + min(GAINS.values())
-# the response time by the paper's definition, and by what brings it about
+# the response time by the paper's definition, and by its cause
 RESPONSES: dict[str, Of] = {
     "by the throughput": lambda found: found.recovery_s,
     "by the average": lambda found: found.response_s,
@@ -167,12 +167,12 @@ def _less(name: str, of: Of) -> Judge:
 
 
 def _is(words: str, published: float, name: str, of: Of) -> Judge:
-    """Whether a filter has a printed figure."""
+    """Whether a filter has about the printed figure."""
     return lambda pair: _about(words, of(pair[name]), published)
 
 
 def _longer(words: str, published: float, of: Of) -> Judge:
-    """Whether LPF takes so much longer."""
+    """Whether LPF takes longer by about the printed time."""
     words = f"{words}, LPF's less LPF/ODA's (s)"
     return lambda pair: _about(words, of(pair[LPF]) - of(pair[ODA]), published)
 
@@ -186,7 +186,7 @@ def _times(
 ) -> Judge:
     """Whether one filter's figure is so many times the other's, to within a share.
 
-    It is asked of the means, since seeds may have 0.
+    The means are compared, since single seeds may have 0.
     """
     low, high = (1 - share) * published, (1 + share) * published
 
@@ -200,7 +200,7 @@ def _times(
 
 
 def _always_much_higher(pair: Pair) -> Check:
-    """At the end of every four seconds between the congestions."""
+    """Whether LPF/ODA's throughput is much higher in every four seconds between the congestions."""
     return all_of(
         [
             less(

@@ -14,7 +14,7 @@ from sluicegate.registry import Aqm, aqm
 from sluicegate.worlds import Watch
 
 _CONGESTED_QUEUE = 25
-# after so many times 1 / w arrivals the average is the queue to within e^-40
+# after this many times 1 / w arrivals the average equals the queue to within e^-40
 _SETTLING = 40
 # weight: times faster
 _PUBLISHED = {W: TIMES_SOONER, 0.002: None}

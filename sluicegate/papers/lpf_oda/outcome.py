@@ -14,7 +14,7 @@ from sluicegate.worlds.network.record import PortRecord
 
 FloatArray = NDArray[np.float64]
 
-# over so long a time throughputs at a moment are means
+# throughputs at a moment are means over this time, s
 _AROUND_S = 4.0
 # share of the link's rate
 _RECOVERED = 0.05
@@ -30,11 +30,11 @@ class Outcome:
             that comes first.
         response_arrivals: Packets that arrived meanwhile.
         recovery_s: From the end of the first congestion until the throughput of a whole second
-            after it first is 5 % of the link's rate; likewise.
+            after it first is 5 % of the link's rate; limited likewise.
         first, free, second: Throughput as a share of the link's rate in the first congestion,
             between the congestions, and in the second one.
         first_drops, free_drops, second_drops: Packets lost in the same stretches.
-        free_delay_s: Mean time in the queue there, by Little's law.
+        free_delay_s: Mean time in the queue between the congestions, by Little's law.
         course: By the second, means over the seeds: time_s, average and queue (packets),
             throughput (share of the rate), delay_s (the queue's transmission time), drops
             (packets/s).

@@ -33,7 +33,7 @@ from sluicegate.scenario import (
 )
 
 SEEDS = 10
-# how long senders stay silent after many losses varies much
+# more, since the time that senders stay silent after many losses varies much
 STARVED_SEEDS = 40
 LIMIT = 100
 PACKET_BYTES = 1000
@@ -48,7 +48,7 @@ class Reading:
 
     Attributes:
         who: Who sends.
-        flows: The same in words of the network world.
+        flows: Them as flows of the network world.
         packet_bytes: Size of a data packet.
         idle_decay: Whether the average decays while the link is idle (Floyd & Jacobson 1993);
             the paper's own formula has no such step.
@@ -101,7 +101,7 @@ class Reading:
 
 
 def datagrams(congested: float, free: float, packet_bytes: int = PACKET_BYTES) -> Reading:
-    """Poisson datagrams that nobody answers.
+    """Poisson datagrams; their senders do not react to losses.
 
     Args:
         congested: Load of the bottleneck while it is congested.
@@ -131,7 +131,7 @@ def starved(always: int, load: float) -> Reading:
 
     Args:
         always: Connections all the time.
-        load: That datagrams offer while the bottleneck is congested.
+        load: Load that datagrams offer while the bottleneck is congested.
     """
     return Reading(
         f"{always} TCP connections and datagrams, load {load:g}",
@@ -172,7 +172,7 @@ def _poisson(
     )
 
 
-# so large that 1.7 packets/s make up the load: 23 arrivals take 13 s
+# packets so large that 1.7 packets/s are the load: 23 arrivals take 13 s
 RARE = datagrams(1.5, 0.09, 65_535)
 USUAL = datagrams(1.5, 0.1)
 STARVED = starved(5, 2.0)

@@ -9,15 +9,15 @@ FILTERS = {LPF: "ewma", ODA: "lpf_oda"}
 
 RATE_BPS = 10e6
 ACCESS_RATE_BPS = 100e6
-# from the gateway to the client, and from the three servers to the gateway
+# delays from the gateway to the client, and from the three servers to the gateway
 CLIENT_DELAY_S, SERVER_DELAYS_S = 0.005, (0.001, 0.005, 0.003)
 # the first congestion ends, the second begins and ends, the simulation ends
 END_S, AGAIN_S, OVER_S, DURATION_S = 133.0, 166.0, 250.0, 300.0
 
 RESPONSE_S = {LPF: 13.0, ODA: 3.0}
 TIMES_SOONER = 4.3
-# how much longer LPF takes: until its throughput is that of LPF/ODA, until its drops are
+# how much longer LPF takes, s: until its throughput equals LPF/ODA's, until its drops do
 LATER_S, LATER_DROPS_S = 10.0, 13.0
-# at so many seconds: throughput as a share of the link's rate, and how much higher LPF/ODA's is
+# by time in seconds: throughput as a share of the link's rate, and how much higher LPF/ODA's is
 THROUGHPUTS = {150.0: {LPF: 0.0625, ODA: 0.1125}, 166.0: {LPF: 0.12, ODA: 0.15}}
 GAINS = {150.0: 0.8, 166.0: 0.25}

@@ -1,4 +1,4 @@
-"""Experiment 1's response times held against their analysis: equations 34 and 40."""
+"""Experiment 1's response times compared with their analysis: equations 34 and 40."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from sluicegate.papers.lred.measured import RIVALS, FloatArray
 WHERE, ANALYSED = "sec. 6.1, experiment 1", "sec. 5.2"
 # "little", as a share
 LITTLE = 0.25
-# by number of flows, and by that and discipline; a value per seed each
+# by number of flows, and by number and discipline; each has a value per seed
 Losses: TypeAlias = Mapping[float, FloatArray]
 Responses: TypeAlias = Mapping[tuple[float, str], FloatArray]
 
@@ -25,7 +25,7 @@ def of_bounds(responses: Responses, p0: Losses, full: Responses) -> Iterator[Cla
     Args:
         responses: Response times, s.
         p0: Loss ratios that hold the queue at q0.
-        full: Share of each response time in which the buffer was all but full.
+        full: Share of each response time in which the buffer was almost full.
     """
     first, *_, last = p0
     gap = {

@@ -18,7 +18,7 @@ REM = {"alpha": 0.1, "gamma": 0.001, "phi": 1.001}
 
 
 def pi_bound_s(p0: FloatArray, gain: float = PI_A - PI_B, limit: int = LIMIT) -> FloatArray:
-    """Equation 34: a - b and a full buffer raise PI's drop probability to p0 no sooner, s."""
+    """Equation 34: the least time in which PI's drop probability can rise to p0, s."""
     return bounds.pi_bound_s(p0, step=gain, interval_s=PI_S, limit=limit, q_ref=Q_REF)
 
 
@@ -29,7 +29,7 @@ def pi_star_gain(n_min: float, r_max: float) -> float:
 
 
 def rem_bound_s(p0: FloatArray, limit: int = LIMIT, *, exact: bool = False) -> FloatArray:
-    """Equation 40, or the same without equation 39's approximation: the same of REM, s."""
+    """Equation 40, the same for REM, s; `exact` leaves out equation 39's approximation."""
     return bounds.rem_bound_s(p0, interval_s=REM_S, limit=limit, q_ref=Q_REF, exact=exact, **REM)
 
 

@@ -48,10 +48,10 @@ from sluicegate.scenario import Discipline
 from sluicegate.worlds.network import PortRecord
 
 FLOWS = tuple(range(100, 1001, 100))
-# in the other readings, and in the table
+# numbers of flows in the other readings, and in the table
 FEW_FLOWS = (100, 500, 1000)
 READINGS: tuple[Reading, ...] = (SLOW_ACCESS, OLD_TIMERS, NS2_REM)
-# PI takes more than the paper's 200 s: its response times are those of twice as long a run
+# PI takes more than the paper's 200 s: its response times are those of a run twice as long
 _LONG_PI = "PI, 400 s"
 _TIMED = ("LRED", "PI*", _LONG_PI, "REM")
 _LATE_S = 50.0
@@ -81,7 +81,7 @@ def _disciplines(flows: int, reading: Reading) -> list[Discipline]:
 
 
 def _port(records: Records, flows: float, name: str) -> PortRecord:
-    """The bottleneck in the run that tells the response time."""
+    """The bottleneck in the run that gives the response time."""
     return records[flows, _LONG_PI if name == "PI" else name].ports[0]
 
 
@@ -222,7 +222,7 @@ def _of_queues(records: Records) -> Iterator[Claim]:
 
 
 def _full_meanwhile(records: Records, responses: Responses) -> Responses:
-    """Share of the response time in which the buffer was all but full."""
+    """Share of the response time in which the buffer was almost full."""
     shares = {}
     for (flows, name), response in responses.items():
         port = _port(records, flows, name)

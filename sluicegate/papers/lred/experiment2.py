@@ -69,8 +69,8 @@ class Extreme(NamedTuple):
     loss: float
 
 
-# with the printed N- = 800 and R+ = 0.1 s flows have no room for two packets: the design rule's
-# own condition; 0.7 s is what experiment 1 has for 800 flows
+# with the printed N- = 800 and R+ = 0.1 s flows have no room for two packets, a condition of the
+# design rule; 0.7 s is what experiment 1 has for 800 flows
 EXTREMES = {
     "light": Extreme(80, 0.25, 0.55, 0.0025),
     "heavy": Extreme(800, 0.01, 0.7, 0.165),
@@ -298,7 +298,7 @@ def _rounds(loss: FloatArray) -> FloatArray:
     """Measurements until l(k) stays within 5 % of its mean in the second half, one per seed."""
     late = loss[:, loss.shape[1] // 2 :].mean(axis=1, keepdims=True)
     off = np.abs(loss / late - 1) > _ACCURATE
-    # of the last one that is off, counted from the end
+    # number of measurements up to the last one that is off
     return np.asarray(np.where(off.any(axis=1), loss.shape[1] - off[:, ::-1].argmax(axis=1), 0.0))
 
 

@@ -30,8 +30,8 @@ READINGS: tuple[Reading, ...] = ()
 FLOWS, R_MAX = 400, 0.45
 _WHERE = "sec. 6.1, experiment 3"
 _HOLDING = ("LRED", "PI*", "REM")
-# where the rule for response times can tell: half of q0 is more than the queue's own noise, and
-# one and a half of it less than the buffer
+# q0 for which the rule for response times is meaningful: half of q0 is more than the queue's own
+# noise, and 1.5 q0 is less than the buffer
 _FAR_APART = (60, 120)
 
 
@@ -158,9 +158,9 @@ def _of_lred(records: Records) -> Iterator[Claim]:
 
 
 def _tradeoff(records: Records, name: str, measured: str) -> tuple[FloatArray, FloatArray]:
-    """A measure of LRED, and of another at the same mean queue; means over q0, one per seed.
+    """A measure of LRED and of another at the same mean queue; means over q0, one per seed.
 
-    What the other would have is interpolated between its runs, as far as these reach.
+    The other's measure is interpolated between its runs; mean queues outside them are left out.
     """
     found: list[tuple[float, float]] = []
     queues, values = (

@@ -1,7 +1,7 @@
-"""Sections 4.2 and 5.1: lemmas and theorems held against the roots of equation 13.
+"""Sections 4.2 and 5.1: lemmas and theorems compared with the roots of equation 13.
 
 The roots come from the delay equation's infinitesimal generator and from the argument principle
-(`sluicegate.stability.roots`), which know nothing of equations 18 to 25. Networks are random: N
+(`sluicegate.stability.roots`), which do not use equations 18 to 25. Networks are random: N
 from 20 to 1000, C from 200 to 50,000 packets/s, R from 20 to 600 ms, all uniform in their
 logarithms.
 """
@@ -32,14 +32,14 @@ from sluicegate.stability.rules import safe_beta
 NETWORKS = 1000
 _SEED = 2007
 _RANGES = ((20, 1000), (200, 50_000), (0.02, 0.6))
-# beside a boundary, and how exactly roots lie on it
+# distance of points beside a boundary, and tolerance of roots on it, as shares
 _BESIDE, _EXACT = 0.01, 1e-9
 _BRANCHES = (1, 2, 3)
 
 
 @cache
 def networks(count: int) -> list[FluidNetwork]:
-    """Random ones."""
+    """Random networks."""
     draw = np.random.default_rng(_SEED)
     low, high = np.log(np.array(_RANGES, dtype=np.float64)).T
     return [FluidNetwork(*map(float, row)) for row in np.exp(draw.uniform(low, high, (count, 3)))]
@@ -73,9 +73,9 @@ def _claim(text: str, where: str, holds: Callable[[FluidNetwork, float], float |
     Args:
         text: Its words.
         where: In the paper.
-        holds: Tells of a network and a random number from 0 to 1 how far the root on the boundary
-            is from j omega, as a share of omega, 0 where no boundary is looked at, or None if the
-            claim is false there.
+        holds: For a network and a random number from 0 to 1: how far the root on the boundary is
+            from j omega, as a share of omega; 0 where no boundary is looked at; None if the claim
+            is false there.
     """
     draw = np.random.default_rng(_SEED + 1)
     found = [holds(network, float(draw.random())) for network in networks(NETWORKS)]
@@ -105,7 +105,7 @@ def _smallest_branch(network: FluidNetwork, at: float) -> float | None:
             rtt_s=float(np.exp(optimize.brentq(excess, np.log(first), np.log(1e4 * first))))
         )
         omega = crossing_frequency(later, gain)
-        # it is a solution of equation 17 indeed
+        # it is indeed a solution of equation 17
         loop = later.kc * gain * np.exp(-1j * omega * later.rtt_s)
         loop /= 1j * omega * (1j * omega + later.k11)
         if later.rtt_s <= first or omega <= boundary_frequency(network) or abs(loop + 1) > _EXACT:

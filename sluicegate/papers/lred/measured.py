@@ -1,4 +1,4 @@
-"""What runs say, one value per seed, so that disciplines can be compared seed by seed."""
+"""What runs show, one value per seed, so that disciplines can be compared seed by seed."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ _ALL_BUT = 0.05
 
 
 def cases(records: Records, name: str = "LRED") -> list[float]:
-    """What is varied, as far as it is a number: all values under which a discipline was run."""
+    """All values, as far as they are numbers, of what is varied for a discipline."""
     return [case for case, other in records if other == name and isinstance(case, float | int)]
 
 
@@ -68,14 +68,14 @@ def mean_over(
 def means(
     records: Records, over: Sequence[float | str], measured: str
 ) -> Callable[[str], FloatArray]:
-    """The same by the name of the discipline."""
+    """`mean_over` as a function of the discipline's name."""
     return lambda name: mean_over(records, over, name, measured)
 
 
 def at(
     records: Records, case: float | str, judged: Callable[[PortRecord], FloatArray]
 ) -> Callable[[str], FloatArray]:
-    """By the name of the discipline: what is read off its port in one case, one value per seed."""
+    """A function of the discipline's name: the judged figure of its port, one value per seed."""
     return lambda name: judged(records[case, name].ports[0])
 
 
@@ -124,7 +124,7 @@ def lred_ahead(
 
 
 def responds_faster(records: Records, case: float | str, times: float = 1.0) -> list[Check]:
-    """Whether LRED responds so many times faster than its rivals, to the coming and to the going.
+    """Whether LRED responds so many times faster than its rivals when traffic comes and goes.
 
     Args:
         records: By case and discipline.
@@ -164,11 +164,11 @@ def away(samples: FloatArray) -> FloatArray:
 
 
 def seconds(port: PortRecord, which: NDArray[np.bool_]) -> FloatArray:
-    """How long something was so, one value per seed, s.
+    """How long a condition held, one value per seed, s.
 
     Args:
-        port: Which was sampled.
-        which: Of each sample, shape (seeds, samples).
+        port: The port that was sampled.
+        which: Whether it held at each sample, shape (seeds, samples).
     """
     return np.asarray(which.sum(axis=1) * port.sample_s)
 
@@ -184,27 +184,27 @@ def undershoot_s(port: PortRecord, since_s: float = 0.0, until_s: float = np.inf
 
 
 def is_full(samples: FloatArray) -> NDArray[np.bool_]:
-    """Where the buffer of 200 is all but full.
+    """Where the buffer of 200 is almost full.
 
-    All but: where packets are lost for want of room, the queue is at the limit or just below.
+    Almost: where packets are lost for lack of room, the queue is at the limit or just below.
     """
     return np.asarray(samples >= (1 - _ALL_BUT) * LIMIT)
 
 
 def full_s(port: PortRecord, since_s: float = 0.0, until_s: float = np.inf) -> FloatArray:
-    """How long the buffer of 200 was all but full, one value per seed, s."""
+    """How long the buffer of 200 was almost full, one value per seed, s."""
     return seconds(port, is_full(stretch(port, since_s, until_s)))
 
 
 def empty_s(port: PortRecord, since_s: float = 0.0, until_s: float = np.inf) -> FloatArray:
-    """How long it was all but empty, one value per seed, s."""
+    """How long the buffer was almost empty, one value per seed, s."""
     return seconds(port, stretch(port, since_s, until_s) <= _ALL_BUT * LIMIT)
 
 
 def response_s(port: PortRecord, since_s: float = 0.0, q_ref: float = Q_REF) -> FloatArray:
     """Response time to q0 after a change, one value per seed, s.
 
-    Where the queue does not settle, the time that was left: a lower bound.
+    Where the queue does not settle, the rest of the time: a lower bound.
     """
     left_s = port.samples.shape[1] * port.sample_s - since_s
     return np.asarray(np.minimum(port.response_times_s(q_ref, since_s), left_s))

@@ -38,7 +38,7 @@ class Experiment(Protocol):
     """What one of the paper's experiments is made of.
 
     Attributes:
-        READINGS: In which it is repeated besides the main one.
+        READINGS: Those in which it is repeated besides the main one.
     """
 
     READINGS: tuple[Reading, ...]

@@ -31,7 +31,7 @@ Compare = Callable[[str, FloatArray, FloatArray], Check]
 # a loss ratio counts as not risen if it rose by less than 1 packet in 10,000
 _SAME_LOSS = 1e-4
 _DRASTIC_MBPS = 15.0
-# the bins of the delays are that wide at most
+# greatest width of the bins of the delays
 _NEAR_MS = 0.1
 
 
@@ -55,7 +55,7 @@ def _full(found: Outcome) -> FloatArray:
     return found.full
 
 
-# figure behind each ranking of table 3, and whether the best has the least
+# measure for each ranking of table 3, and whether the least is the best
 _RANKED: dict[str, tuple[Of, bool]] = {
     "delay": (_delay, True),
     "utilization": (_utilization, False),
@@ -147,7 +147,7 @@ def _first(words: str, one: str, compare: Compare, of: Of) -> Callable[[Trio], C
 
 
 def _first_in_delay(one: str, compare: Compare) -> Callable[[Trio], Check]:
-    """The same of the mean delay and of table 2's longest, which is that of all seeds."""
+    """The same for the mean delay and for table 2's longest delay, that of all seeds."""
     in_mean = _first("mean delay (ms)", one, compare, _delay)
 
     def judge(trio: Trio) -> Check:
@@ -278,6 +278,6 @@ def _rises_somewhere(by_rate: Mapping[float, Outcome]) -> Check:
 
 
 def _greatest_rise(by_rate: Mapping[float, Outcome]) -> FloatArray:
-    """Of the loss ratio from one bandwidth to the next, one value per seed."""
+    """Of the loss ratio, from one bandwidth to the next, one value per seed."""
     losses = np.array([_loss(found) for found in by_rate.values()])
     return np.asarray(np.diff(losses, axis=0).max(axis=0))

@@ -1,9 +1,9 @@
 """RED, SFQ and REM with the settings of ns-2.35, none of which the paper prints.
 
-What ns-2 makes of a buffer of so many packets differs between its queues. RED works in bytes of
-a mean packet of 500 B, the buffer included; REM, like drop-tail, holds one packet less; SFQ holds
-40 packets whatever it is told. `like = "text"` has all three hold what the paper says instead, and
-RED and REM know the size of the packets.
+ns-2's queues differ in what a buffer of a number of packets means. RED works in bytes of a mean
+packet of 500 B, the buffer included; REM, like drop-tail, holds one packet less; SFQ always holds
+40 packets. With `like = "text"`, all three hold what the paper says instead, and RED and REM know
+the size of the packets.
 """
 
 from __future__ import annotations
@@ -39,8 +39,8 @@ def gate(name: str, like: Like, limit: int, rate_bps: float) -> Gate:
     Args:
         name: One of `ALGORITHMS`.
         like: What `limit` and unsaid parameters mean.
-        limit: Buffer that the simulation was told, packets.
-        rate_bps: Of the bottleneck; ns-2's RED sets itself by it.
+        limit: Buffer given to the simulation, packets.
+        rate_bps: Of the bottleneck; ns-2's RED derives its parameters from it.
     """
     if name == "RED":
         return _red(_RED_BYTES if like == "ns2" else WIRE_BYTES, limit, rate_bps)

@@ -21,8 +21,8 @@ from sluicegate.worlds.network.record import NetworkRecord
 FloatArray = NDArray[np.float64]
 
 _PROPAGATION_S = 2 * ACCESS_DELAY_S + BOTTLENECK_DELAY_S
-# all of a packet's way but the bottleneck's queue and transmission: of a data packet, and of the
-# one that opens a connection
+# delay of a packet without the bottleneck's queue and transmission: of a data packet, and of one
+# that opens a connection
 _OTHER_DELAY_S = _PROPAGATION_S + 2 * 8 * WIRE_BYTES / ACCESS_RATE_BPS
 _OPENING_DELAY_S = _PROPAGATION_S + 2 * 8 * HEADER_BYTES / ACCESS_RATE_BPS
 
@@ -34,7 +34,7 @@ class Outcome:
     Arrays have a value per seed, shape (R,); plain numbers are extremes over all seeds.
 
     Attributes:
-        sent: Packets of full size that its bytes make up.
+        sent: The bytes sent, as packets of full size.
         lost: Packets lost.
         early: Share of the packets that were dropped though there was room.
         loss_ratio: lost / sent, as in table 2.
@@ -135,7 +135,7 @@ def _totals(record: NetworkRecord, name: str) -> FloatArray:
 
 
 def _lost(record: NetworkRecord) -> FloatArray:
-    """Packets lost, shape (R,), from what share they are of those sent, lost and still waiting."""
+    """Packets lost, shape (R,), from their share of those sent, lost and still waiting."""
     ratio = _totals(record, "loss_ratio")
     others = DURATION_S * _totals(record, "throughput") + record.ports[0].samples[:, -1]
     return np.asarray(np.round(ratio / (1 - ratio) * others))

@@ -22,7 +22,7 @@ SEEDS = 5
 _LIKES: tuple[Like, ...] = ("ns2", "text")
 _VARIANTS: tuple[Variant, ...] = ("tahoe", "reno", "newreno")
 _SAMPLE_S = 0.1
-# starts differ by so much between the seeds, which nothing else does with SFQ and REM
+# starts differ by up to this between the seeds; with SFQ and REM nothing else does
 _JITTER_S = 0.1
 
 
@@ -64,7 +64,7 @@ class Reading:
 
     @property
     def is_near(self) -> bool:
-        """Whether it is of the kind that table 2 points to: ns-2, told a buffer of 20 packets."""
+        """Whether it is of the kind that table 2 points to: ns-2 with a buffer of 20 packets."""
         return self.like == "ns2" and self.limit == 20 and not self.both_ways
 
     def scenario(self, name: str) -> NetworkScenario:
@@ -129,7 +129,7 @@ SWEPT = tuple(
     for reading in grid()
     if reading.variant == "reno" and reading.rate_mbps == 5.0 and reading.spacing_s != 10.0
 )
-# whose figures are drawn
+# readings whose figures are drawn
 DRAWN = tuple(
     Reading(like=like, limit=20, window=window, rate_mbps=5.0)
     for like in _LIKES

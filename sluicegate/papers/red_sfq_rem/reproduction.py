@@ -16,8 +16,8 @@ from sluicegate.papers.red_sfq_rem.source import ALGORITHMS, PAPER, TABLE_2
 from sluicegate.worlds import Watch
 from sluicegate.worlds.network.world import Network
 
-# whose rows and figures are shown, beside the reading nearest to table 2: ns-2 with a buffer of 20,
-# and the text to the letter
+# readings whose rows and figures are shown, beside the one nearest to table 2: ns-2 with a buffer
+# of 20, and the text taken literally
 _SHOWN = (Reading(), Reading(like="text", limit=2, rate_mbps=5.0, spacing_s=0.0))
 _UNITS = "Queues in packets, throughput in Mb/s, delays in ms, loss and utilization as shares."
 

@@ -35,20 +35,20 @@ from sluicegate.worlds import Watch
 from sluicegate.worlds.slotted.world import Slotted
 
 MU = 0.25
-# section 4: the starts; from the first to the last one the search may go
+# section 4: the range of the starts, which is also that of the search
 RANGES = {"a1": (0.001, 0.091), "a2": (0.0, 0.009), "b1": (0.0, 0.009)}
-# along each axis
+# starts along each axis
 STARTS, SOME_STARTS = 10, 2
 PRECISION = 0.05
-# of one simulation: so long that about 5 of them have the paper's interval
+# slots of one simulation, so that about 5 of them have the paper's interval
 SLOTS = 200_000
 _LEAST, _MOST, _FRESH = 3, 64, 64
 CLASSIC = (0.002, 0.0, 0.0)
 FIRST, BEST = "the paper's first minimum", "the paper's optimum"
 PAPERS = {FIRST: (0.004, 0.009, 0.0), BEST: (0.08, 0.0014, 0.001)}
-# from where no search started
+# outside the range of the starts
 BEYOND = {"[0.5, 0, 0], beyond all starts,": (0.5, 0.0, 0.0)}
-# scores so near to the best one, as a share, are its equals at the paper's accuracy
+# scores so near to the best one, as a share, are equal to it at the paper's accuracy
 _EQUAL = PRECISION
 
 
@@ -187,7 +187,7 @@ def optimise(
 
 
 def _kept(asked: Problem) -> Path:
-    """A folder beside the store's runs for what this search is."""
+    """A folder beside the store's runs for exactly this search."""
     about = json.dumps(asked.about(), sort_keys=True)
     name: str = hashlib.sha256(about.encode()).hexdigest()[:16]
     return store.folder() / f"redwm-{name}"

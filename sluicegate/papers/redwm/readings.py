@@ -13,7 +13,7 @@ from sluicegate.scenario import Discipline, GapKind, NetworkScenario
 
 # section 6: packets, packets, packets, weight
 LIMIT, MIN_TH, MAX_TH, W = 25, 5, 15, 0.002
-# of link 1 and link 2 together; the Internet behind adds what nobody knows
+# of link 1 and link 2 together; what the Internet behind them adds is not known
 PRINTED_RTT_S, INTERNET_RTT_S = 0.0061, 0.1
 _SIZES, _FLOWS, _MAX_PS = (40, 128, 500, 1500), (1, 10), (0.1, 0.02)
 _GAPS: tuple[GapKind, ...] = ("constant", "exponential")
@@ -34,7 +34,7 @@ class Reading:
     """One way to run the paper's experiment.
 
     Attributes:
-        packet_bytes: Of a packet, headers included; of TCP no less than Linux sends.
+        packet_bytes: Of a packet, headers included; with TCP no less than Linux sends.
         internet: Whether the Internet behind the link adds 0.1 s to the round trip.
         flows: TCP connections; also UDP flows.
         max_p: Drop probability as the average reaches max_th; section 5 has 0.1.
@@ -89,7 +89,7 @@ class Reading:
             yield Case(self, traffic, algorithm)
 
 
-# measured, too: the nearest to table 1, the same without an Internet, and larger packets
+# readings that are measured, too: nearest to table 1, without the Internet, with larger packets
 REAL_READINGS = (
     Reading(max_p=0.02),
     Reading(internet=False),

@@ -17,11 +17,11 @@ _WITH_UDP: tuple[Traffic, ...] = ("UDP", "UDP + TCP")
 # a row of table 1
 Rows: TypeAlias = Mapping[tuple[Traffic, str], Found]
 
-# what a difference must stay below, and exceed, to be called not significant, and significant
+# a difference is significant above this share, and not significant below it
 _SHARE = 0.1
 # losses in the paper's word for TCP, section 6, and what we take for significant ones
 _FEW, _MANY = 0.01, 0.1
-# share of the packets generated from which on the kernel's queue overflows
+# least share of the generated packets that must be lost to say that the kernel's queue overflows
 _OVERFLOWS = 0.001
 # 'about 1.5 ms', '15 % of the entire waiting time'
 _SAVED_S, _SAVED_SHARE = (0.001, 0.002), (0.1, 0.2)

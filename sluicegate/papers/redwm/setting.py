@@ -10,15 +10,15 @@ import polars as pl
 from sluicegate.papers import model
 from sluicegate.scenario import Discipline
 
-# where the weights of [a1, a2, b1] stand in equation (3); what is left of 1 takes the fourth place
+# to which term of equation (3) each of [a1, a2, b1] belongs; the fourth term gets the rest of 1
 PLACES = {
     "literal": {"a1": "A(n-1)", "a2": "A(n-2)", "b1": "Q(n-1)", "rest": "Q(n)"},
     "all swapped": {"a1": "Q(n)", "a2": "Q(n-1)", "b1": "A(n-2)", "rest": "A(n-1)"},
     "only a1 swapped": {"a1": "Q(n)", "a2": "A(n-2)", "b1": "Q(n-1)", "rest": "A(n-1)"},
 }
-# equation (3) as the parameters of red have it; Q(n) gets what they leave
+# equation (3) as the parameters of red have it; Q(n) gets the rest of 1
 _PARAMS = {"A(n-1)": "a1", "A(n-2)": "a2", "Q(n-1)": "b1"}
-# that of the preset redwm
+# the reading of the preset redwm
 DRAWN = "only a1 swapped"
 
 

@@ -2,7 +2,7 @@
 
 "A RED modified weighted moving average for soft real-time application", International Journal
 of Applied Mathematics and Computer Science 24(3), section 5, figures 2 to 7. The published
-scores stand in `scores.csv`.
+scores are in `scores.csv`.
 """
 
 from __future__ import annotations
@@ -85,7 +85,7 @@ def reproduce(
 
 
 def _named(watch: Watch | None) -> Watch | None:
-    """Tells of the optimisation under the name of the reproduction."""
+    """Reports the optimisation under the name of the reproduction."""
     if watch is None:
         return None
 

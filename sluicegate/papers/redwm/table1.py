@@ -24,7 +24,7 @@ class Column(NamedTuple):
     Attributes:
         quantity: What it is called in our rows.
         measure: The measure of a record.
-        scale: From that measure to the table's unit.
+        scale: Factor from that measure to the table's unit.
     """
 
     quantity: str
@@ -61,7 +61,7 @@ class Printed:
 
     @property
     def packet_bytes_by_loss(self) -> float:
-        """Size of the packets that a link always busy would carry with this loss."""
+        """Size of the packets that an always busy link would carry with this loss."""
         return RATE_BPS / 8 / (GENERATED * (1 - self.loss / 100))
 
 

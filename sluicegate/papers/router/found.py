@@ -15,7 +15,7 @@ from sluicegate.worlds.network.record import NetworkRecord
 FloatArray = NDArray[np.float64]
 
 ROUTER, DATAGRAM = "router, forward", "datagram"
-# for want of room in the kernel's queue, and in the socket's buffer
+# packets lost because the kernel's queue, or the socket's buffer, was full
 _KERNEL_DROPS = ("kernel_queue_drops", "kernel_buffer_drops")
 
 
@@ -28,9 +28,9 @@ class Found:
     Attributes:
         measures: By name, as in records, per seed, after the warm-up.
         skewness: Of the queue's distribution over time, per seed; NaN where it never changed.
-        lateness_s: How much later than it should a packet left the router, mean, per seed; NaN in
+        lateness_s: Mean lateness of packets as they left the router, per seed; NaN in
             the network world, whose router is never late.
-        kernel_drops_per_s: What the kernel lost of packets before the router's program had them,
+        kernel_drops_per_s: Packets that the kernel lost before the router's program had them,
             per seed; NaN in the network world.
         queue_distribution: Share of time in which k packets waited, shape (K,).
         delay_distribution: Share of packets by bins of the delay, shape (D,).
@@ -81,7 +81,7 @@ class Found:
 
 
 def mean_lateness_s(record: NetworkRecord, of: str = ROUTER) -> float:
-    """How much later than they should events of one kind came, mean; NaN if none could."""
+    """Mean lateness of events of one kind; NaN if no such event can be late."""
     if not isinstance(record, GateRecord):
         return float("nan")
     late = record.lateness.filter(of=of)["mean_s"]

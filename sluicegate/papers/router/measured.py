@@ -1,8 +1,8 @@
 """Runs the cases of a paper in the gate: several testbeds at a time, each run kept.
 
-The gate keeps no records, since a measurement is of this machine at this hour. Here it is one of
-many that belong together, and take minutes: after Ctrl-C only the runs at work are lost. What is
-kept is punctual: see `MOST_LATE_S`.
+The gate keeps no records, since a measurement depends on this machine at this hour. Here many
+measurements belong together, and take minutes: each is kept, so that after Ctrl-C only the runs
+at work are lost. Only punctual runs are kept: see `MOST_LATE_S`.
 """
 
 from __future__ import annotations
@@ -30,16 +30,16 @@ K = TypeVar("K")
 
 # testbeds at work for each core: one with 2000 datagrams/s takes half of one
 _PER_CORE = 1.5
-# mean lateness above which a run does not tell what the algorithm does, s
+# mean lateness above which a run does not show what the algorithm does, s
 MOST_LATE_S = 0.001
-# so often is a late run tried before it is taken as it is
+# attempts at a late run before it is taken as it is
 _ATTEMPTS = 2
 _BETWEEN_NEWS_S = 0.5
 
 
 @dataclass(frozen=True)
 class Measured(Generic[K]):
-    """What came of all cases.
+    """The outcome of all cases.
 
     Attributes:
         found: Each case.
@@ -66,7 +66,7 @@ class _Job(Generic[K]):
 
 
 def lacking() -> str:
-    """Why this machine has no gate, and what would mend it; empty if it has one."""
+    """Why this machine has no gate, and the remedy; empty if it has one."""
     return missing(needs())
 
 
@@ -91,7 +91,7 @@ def measured(
         SluiceError: If a run fails.
         InterruptError: After Ctrl-C; the next call goes on from what is finished.
     """
-    # all cases under a seed before the next seed: what changes with the hour meets all alike;
+    # all cases under a seed before the next seed, so that changes over the hour affect all alike;
     # and all identities before there are threads, in which Python 3.11 may fail to parse modules
     jobs = [
         _job(case, scenario.replace(replications=1, seed=scenario.seed + number))
@@ -117,7 +117,7 @@ def _is_punctual(record: GateRecord) -> bool:
     """Whether router and senders kept to their times, and nothing was lost elsewhere."""
     late_s = [mean_lateness_s(record, of) for of in (ROUTER, DATAGRAM)]
     (machine,) = record.run["machine"]
-    # without datagrams nothing of them is late: a NaN is not above anything
+    # a NaN (there were no datagrams) is not above anything
     return not any(each > MOST_LATE_S for each in late_s) and not machine["receiver_overruns"]
 
 
@@ -164,7 +164,7 @@ class _Crew(Generic[K]):
             except KeyboardInterrupt:
                 raise self._interrupted() from None
             finally:
-                # after an error, too, the others end at their next news
+                # after an error, too, the others end at their next progress report
                 self._stop.set()
                 pool.shutdown(cancel_futures=True)
 
@@ -188,7 +188,7 @@ class _Crew(Generic[K]):
         record = None if self._fresh else store.find(identity, GateRecord)
         if record is None:
             record = replace(self._measure(place, scenario), identity=identity)
-            # a late one is measured again by the next call
+            # a late run is measured again by the next call
             if _is_punctual(record):
                 store.keep(record)
         self._seconds[place] = scenario.duration_s

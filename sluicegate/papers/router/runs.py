@@ -31,7 +31,7 @@ def found_in(
     """Run every case, one after the other.
 
     Args:
-        world: Which keeps its records: the network world, or the kernel.
+        world: One that keeps its records: the network world, or the kernel.
         name: Of the paper, shown with the progress.
         scenarios: Each case, with one discipline.
         threads: Threads, or laboratories at a time; as many as cores if None.
@@ -58,9 +58,9 @@ class Worlds(Generic[K]):
 
     Attributes:
         predicted: In the network world.
-        beside: Those measured, simulated for as long as they were measured; empty if none was.
-        measured: In the gate; None if it was not asked for, or cannot be.
-        why_not: Why it cannot be; empty if it can, or was not asked for.
+        beside: The measured cases, simulated for as long as measured; empty if there are none.
+        measured: In the gate; None if the gate was not asked for, or is not possible.
+        why_not: Why the gate is not possible; empty if it is, or was not asked for.
     """
 
     predicted: Mapping[K, Found]
@@ -75,7 +75,7 @@ class Worlds(Generic[K]):
 
     @property
     def here(self) -> Mapping[K, Found]:
-        """The cases in that world."""
+        """The cases in the world of `column`."""
         return self.predicted if self.measured is None else self.measured.found
 
 

@@ -23,12 +23,12 @@ TRAFFIC: tuple[Traffic, ...] = ("TCP", "UDP", "UDP + TCP")
 
 # the least that a Linux kernel sends: 88 bytes (TCP_MIN_MSS) and 40 of headers
 LEAST_SEGMENT_BYTES = 128
-# so that flows do not start, and datagrams of several flows do not leave, at the same moment
+# spreads the starts of flows, and the datagrams of several flows, in time
 _SPREAD_S = 0.5
 _SAMPLE_S = 0.02
-# of drop-from-front, section III, `a` as its reproduction finds it; with one time-scale less than
-# there: at 2000 datagrams/s the longest pauses then last 1.3 s in the mean, with all 18 s, longer
-# than a run in the gate
+# as in drop-from-front, section III, with the `a` that its reproduction finds, but with one
+# time-scale less: at 2000 datagrams/s the longest pauses then last 1.3 s in the mean; with all they
+# would last 18 s, longer than a run in the gate
 _SELF_SIMILAR = SelfSimilar(share=0.5, a=31.5, states=4)
 
 
@@ -37,7 +37,7 @@ class Length(NamedTuple):
 
     Attributes:
         duration_s: Of a replication.
-        warm_up_s: What of it does not count.
+        warm_up_s: The part of it that does not count.
         replications: Independent repetitions.
     """
 
@@ -117,7 +117,7 @@ class Setting:
         )
 
     def _self_similar_udp(self) -> DatagramFlows:
-        """As many datagrams in the mean, of one source."""
+        """As many datagrams in the mean, from one source."""
         return DatagramFlows(
             packet_bytes=self.packet_bytes,
             rate_bps=8 * self.packet_bytes * self.datagrams_per_s / _SELF_SIMILAR.share,

@@ -33,11 +33,11 @@ def row(
         here: The cases in the world whose figures stand beside the published ones.
         beside: What another world predicts of them; empty if none does.
         case: Which case.
-        name: What it is called.
+        name: Name of the case.
         quantity: What the figure is called; up to the first comma, what is measured.
         published: The paper's; None where it prints none.
         measure: Of records.
-        scale: From the measure to the row's unit.
+        scale: Factor from the measure to the row's unit.
     """
     found = student(scale * here[case][measure])
     predicted = student(scale * beside[case][measure]) if beside else None
