@@ -29,7 +29,7 @@ _used = ContextVar("used", default=True)
 
 @contextmanager
 def unused() -> Iterator[None]:
-    """Neither look for runs nor keep them meanwhile: for very many, of which little is wanted."""
+    """Neither look for runs nor keep them meanwhile: for very many runs with little of interest."""
     token = _used.set(False)
     try:
         yield
@@ -39,11 +39,11 @@ def unused() -> Iterator[None]:
 
 @cache
 def build(made_by: str) -> str:
-    """Hash of what makes a record: another engine, or other measures, is another run.
+    """Hash of the code that makes a record: another engine, or other measures, is another run.
 
     Args:
-        made_by: The module that makes it. The engine counts, and all modules of this package that
-            this one imports, and those that they import.
+        made_by: The module that makes it. The hash is of the engine, of this module, and of all
+            modules of this package that it imports, directly or not.
     """
     parts = [Path(str(_engine.__file__)), *sorted(modules_behind(made_by))]
     return hashlib.sha256(b"".join(part.read_bytes() for part in parts)).hexdigest()
@@ -118,7 +118,7 @@ def find(name: str, kind: type[R]) -> R | None:
 
     Args:
         name: The identity.
-        kind: Of record; the world knows it.
+        kind: Class of the record, which the world knows.
     """
     if not _used.get():
         return None
@@ -134,7 +134,7 @@ def find(name: str, kind: type[R]) -> R | None:
 
 
 def keep(record: Record) -> None:
-    """Keep a finished run, if the folder can be written: a result is not given up for that."""
+    """Keep a finished run, if the folder can be written: a result is not lost if it cannot."""
     if not _used.get():
         return
     with suppress(OSError):

@@ -1,4 +1,4 @@
-"""What follows from the fields of tables: the engine knows it, and is asked."""
+"""What follows from the fields of tables; the engine computes it on request."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class DisciplineBase(Table):
 
     @cached_property
     def handle(self) -> _engine.Discipline:
-        """What the engine takes it as."""
+        """The engine's own form of the discipline."""
         return _engine.Discipline(self)
 
     @cached_property
@@ -47,7 +47,7 @@ class _AnyScenarioBase(Table):
 
     @cached_property
     def handle(self) -> _engine.Scenario:
-        """What the engine takes it as."""
+        """The engine's own form of the scenario."""
         return _engine.Scenario(self)
 
     @classmethod
@@ -55,8 +55,8 @@ class _AnyScenarioBase(Table):
         """Read a scenario from a TOML file; paths in it start at the file's folder.
 
         Raises:
-            SluiceError: If the file is missing, is no TOML, or says what makes no sense; every
-                problem stands on a line of its own.
+            SluiceError: If the file is missing, is not TOML, or is refused; every problem is on a
+                line of its own.
         """
         found: Self = _engine.load_scenario(path, cls.__name__, {})
         return found
@@ -94,7 +94,7 @@ class ScenarioBase(_AnyScenarioBase):
 
     @property
     def slot_ns(self) -> int:
-        """What an AQM's clock takes a slot for, ns."""
+        """Duration of a slot on an AQM's clock, ns."""
         return self.handle.slot_ns
 
     @property

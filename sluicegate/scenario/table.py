@@ -18,7 +18,7 @@ class Table:
     """A table of a scenario: its fields are checked by the engine and never change.
 
     Raises:
-        SluiceError: When made from what is wrong; every problem stands on a line of its own.
+        SluiceError: If a field is wrong; every problem is on a line of its own.
     """
 
     def __post_init__(self) -> None:
@@ -47,7 +47,7 @@ class Table:
         return kind | {name: value for name, value in given.items() if value is not None}
 
     def __getstate__(self) -> dict[str, Any]:
-        """The fields alone: what the engine holds is made again when it is asked for."""
+        """The fields alone: the engine's own form is made again on request."""
         return {each.name: getattr(self, each.name) for each in fields(self)}
 
 
@@ -86,7 +86,7 @@ def _with(part: Any, steps: list[str], value: object, path: str) -> Any:
 
 
 def _hint(part: object, step: str) -> str:
-    """What would be right in the place of a step that a part has not."""
+    """What would be right in place of a step that a part does not have."""
     if isinstance(part, tuple | list):
         return f"; there are {len(part)}, counted from 0"
     near = get_close_matches(step, _steps(part), 1)
@@ -94,7 +94,7 @@ def _hint(part: object, step: str) -> str:
 
 
 def _steps(part: object) -> list[str]:
-    """What may stand in a path behind that of a part."""
+    """The steps that can follow the path of a part."""
     if isinstance(part, Table):
         return list(part.__getstate__())
     return [str(key) for key in part] if isinstance(part, Mapping) else []

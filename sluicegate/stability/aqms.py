@@ -19,7 +19,7 @@ from sluicegate.stability.controller import Controller, sampled
 from sluicegate.stability.model import FluidNetwork
 from sluicegate.stability.rules import designed_pi
 
-# RFC 8033, section 4.2: below each p the steps are divided by so much
+# RFC 8033, section 4.2: below each p the steps are divided by this number
 _PIE_SCALES = (
     (1e-6, 2048),
     (1e-5, 512),
@@ -28,7 +28,7 @@ _PIE_SCALES = (
     (1e-2, 8),
     (1e-1, 2),
 )
-# section 5.4: p adds up to 0.85 before chance begins
+# section 5.4: p adds up to 0.85 before random drops begin
 _PIE_ACCUMULATED = 0.85
 
 
@@ -91,7 +91,7 @@ class Lred(AqmModel):
     def __init__(self, aqm: Aqm) -> None:
         super().__init__(aqm)
         t_m, w_m = self.params["t_m"], self.params["w_m"]
-        # mean age of what l tells: half of m periods, half of one until the next, and the EWMA's
+        # mean age of what l measures: half of m periods, half of one until the next, and the EWMA's
         self._age_s = t_m * ((self.params["m"] + 1) / 2 + w_m / (1 - w_m))
 
     def queue(self, network: FluidNetwork) -> float:
@@ -123,12 +123,12 @@ class _Regulating(AqmModel):
 
     @abstractmethod
     def gains(self, state: float, network: FluidNetwork) -> Controller:
-        """How the state moves: by the queue, and by its growth."""
+        """How the queue, and its growth, change the state."""
 
     def change(
         self, state: float, queue: float, growth: float, lost: float, network: FluidNetwork
     ) -> float:
-        """What the queue's length and growth make of it."""
+        """From the queue's length and growth."""
         gains = self.gains(state, network)
         return gains.integral * (queue - self.queue(network)) + gains.proportional * growth
 
@@ -202,16 +202,16 @@ class Rem(_Regulating):
 
 
 class Pie(_Regulating):
-    """PIE: the state is its own probability, of which spacing lets a part happen."""
+    """PIE: the state is its own probability, of which spacing turns a part into drops."""
 
     def __init__(self, aqm: Aqm) -> None:
         super().__init__(aqm)
-        # mean packets between two drops, times p: the accumulated ones and those of chance
+        # mean packets between two drops, times p: the accumulated ones and the random ones
         derandomised = self.params["spacing"] == "derandomised"
         self._share = 1 / (1 + _PIE_ACCUMULATED) if derandomised else 1.0
 
     def queue(self, network: FluidNetwork) -> float:
-        """The target's worth of packets."""
+        """The packets that are sent in the target."""
         return float(self.params["target"]) * network.capacity_pps
 
     def gains(self, state: float, network: FluidNetwork) -> Controller:
@@ -222,7 +222,7 @@ class Pie(_Regulating):
         return sampled((alpha + beta) * unit, beta * unit, self.params["t_update"])
 
     def controller(self, network: FluidNetwork) -> Controller:
-        """The gains at the equilibrium's own probability, times the share that happens."""
+        """The gains at the equilibrium's own probability, times the share that becomes drops."""
         return self.gains(self.start(network), network).times(self._share)
 
     def start(self, network: FluidNetwork) -> float:
@@ -240,7 +240,7 @@ class Pie(_Regulating):
         return state
 
     def drop(self, state: float, queue: float) -> float:
-        """The share that happens."""
+        """The share that becomes drops."""
         return state * self._share
 
 
@@ -261,7 +261,7 @@ class Red(AqmModel):
         self._spacing = self.params["spacing"]
         self._min_th, self._max_th = float(self.params["min_th"]), float(self.params["max_th"])
         self._top = (2 if self.params["drop_function"] == "gentle" else 1) * self._max_th
-        # the drop function as straight lines: asking the engine takes longer than a step
+        # the drop function, interpolated linearly: asking the engine takes longer than a step
         self._grid = self._max_th / 500
         count = math.ceil(1.02 * self._top / self._grid) + 2
         averages = [self._grid * k for k in range(count)]
@@ -294,7 +294,7 @@ class Red(AqmModel):
         )
 
     def controller(self, network: FluidNetwork) -> Controller:
-        """The drop function's slope behind the average's pole."""
+        """The drop function's slope with the average's pole."""
         at, step = self.queue(network), 1e-4 * self._max_th
         slope = (self._exact(at + step) - self._exact(at - step)) / (2 * step)
         return Controller(slope, pole=self._pole(network))
@@ -311,7 +311,7 @@ class Red(AqmModel):
         return self.queue(network)
 
     def drop(self, state: float, queue: float) -> float:
-        """The drop function of the average, as it happens."""
+        """The share of packets dropped at the average."""
         place = min(state / self._grid, len(self._function) - 1.001)
         whole = int(place)
         below, above = self._function[whole : whole + 2]

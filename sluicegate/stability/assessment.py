@@ -54,7 +54,7 @@ class Assessment:
         return None if factor is None else factor * self.network.rtt_s
 
     def edge_flows(self, linearisation: Linearisation) -> float | None:
-        """The number of flows at which it does: the fewest that are stable; see `edge_rtt_s`."""
+        """The number of flows at which it changes: the fewest that are stable; see `edge_rtt_s`."""
         outwards = -1 if self.loops[linearisation].is_stable else 1
         factor = self._edge(
             lambda x: self.network.with_(flows=x * self.network.flows), outwards, linearisation
@@ -108,7 +108,7 @@ def possible_loop(
 ) -> Loop | None:
     """The loop of an AQM in a network; None where it has no equilibrium there.
 
-    Where the round trip follows the queue, a round trip that the queue alone takes is none, either.
+    None, too, if the round trip follows the queue and the queue alone takes all of it.
     """
     try:
         loop = loop_of(model, network, linearisation)

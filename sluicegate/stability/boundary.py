@@ -11,7 +11,7 @@ where its phase is -pi (equation 21),
 
 H may depend on the network, as LRED's beta sqrt(p0) does. The lemmas hold if omega^2 is an
 increasing function of R and of H and a decreasing one of N; `greatest_rtt_s` and `least_flows` then
-give the only boundary, and else the first one from the stable side.
+give the only boundary, else the first one from the stable side.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ def greatest_gain(network: FluidNetwork) -> float:
 
 
 def boundary_frequency(network: FluidNetwork) -> float:
-    """Omega on the boundary H*(N, C, R), rad/s: equation 21 alone, which does not know H."""
+    """Omega on the boundary H*(N, C, R), rad/s: equation 21 alone, which does not depend on H."""
 
     def excess(phase: float) -> float:
         return float(phase + np.arctan(phase / (network.rtt_s * network.k11)) - np.pi / 2)

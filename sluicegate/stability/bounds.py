@@ -1,6 +1,6 @@
 """Lower bounds of response times: how fast a full buffer raises the drop probability to p0.
 
-Wang et al. 2007, section 5.2. The buffer is taken for full from the start until p0 is reached.
+Wang et al. 2007, section 5.2. The buffer is assumed to be full from the start until p0 is reached.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ def rem_bound_s(
         interval_s: 1 / f, s.
         limit: Q, packets.
         q_ref: q0, packets.
-        exact: Take phi^-u as it is, not for 1 - u ln phi (equation 39): the bound is higher then.
+        exact: Take phi^-u as it is, not as 1 - u ln phi (equation 39): the bound is higher then.
     """
     needed = -np.log1p(-np.asarray(p0)) if exact else np.asarray(p0)
     return np.asarray(needed * interval_s / (gamma * alpha * (limit - q_ref) * np.log(phi)))

@@ -16,7 +16,7 @@ class Controller:
     """From the queue to the drop probability: P(s) = (k_p + k_i / s) / (1 + s / pole) Q(s).
 
     Attributes:
-        proportional: k_p, 1/packet; the paper's H_c where nothing else is there.
+        proportional: k_p, 1/packet; the paper's H_c if there is no other part.
         integral: k_i, 1/(packet s).
         pole: Of the low pass through which the AQM sees the queue, rad/s; infinite: it has none.
     """
@@ -40,7 +40,7 @@ class Controller:
 
 
 def sampled(a: float, b: float, interval_s: float) -> Controller:
-    """The controller p(k) = p(k-1) + a q(k) - b q(k-1), by Tustin's rule read backwards.
+    """The controller p(k) = p(k-1) + a q(k) - b q(k-1), by Tustin's rule applied in reverse.
 
     Args:
         a: Weight of the queue, 1/packet.

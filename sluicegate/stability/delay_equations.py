@@ -60,7 +60,7 @@ class Solution:
         Args:
             rate: The derivative; may ask for the past until the present time less a step.
             steps: How many.
-            bound: What a state is taken to after each step.
+            bound: Applied to the state after each step.
         """
         step_s = self._step_s
         for _ in range(steps):

@@ -26,11 +26,11 @@ _PER_DECADE = 400
 class Margins:
     """How far a loop is from the boundary of stability.
 
-    All of them are None where the response does not cross, so that nothing bounds it.
+    Each is None where the response does not cross, so that it has no bound.
 
     Attributes:
         gain: How many times as high the gain may become; below 1 in an unstable loop, which becomes
-            stable with so much of its gain.
+            stable with this share of its gain.
         phase_rad: How much more the phase may fall where the gain is 1, rad; negative in an
             unstable loop.
         delay_s: How much longer the round trip's delay alone may become, s; negative likewise.
@@ -106,7 +106,7 @@ class Loop:
         gains = {}
         for omega in self._crossings(frequencies, response.imag, lambda x: x.imag):
             value = self._at(omega).real
-            # what lies right of the origin is no crossing of -pi
+            # what is right of the origin is no crossing of -pi
             if value < 0:
                 gains[omega] = -1 / value
         at_gain = min(phases, key=lambda omega: abs(phases[omega]), default=None)

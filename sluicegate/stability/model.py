@@ -17,7 +17,7 @@ from sluicegate.errors import SluiceError
 
 # eta of a receiver that acknowledges every packet (section 4.1)
 _ETA = 1.5
-# unit, symbol, and far more than any network has: what is computed of them stays a number
+# unit, symbol, and limits beyond any network, so that all results are finite
 _NAMES = {
     "flows": ("flows", "N", 1e-7, 1e10),
     "capacity_pps": ("packets/s", "C", 1e-3, 1e9),
@@ -93,7 +93,7 @@ class FluidNetwork:
         return self.k12 * self.k21
 
     def check_equilibrium(self) -> None:
-        """Refuse a network that has none.
+        """Refuse a network without an equilibrium.
 
         Raises:
             SluiceError: If p0 would be 1 or more.

@@ -16,7 +16,7 @@ _LONGEST_WAIT_S = 1e3
 
 
 def network_of(scenario: NetworkScenario, discipline: Discipline) -> FluidNetwork:
-    """The fluid network that a scenario is under a discipline.
+    """The fluid network that describes a scenario under a discipline.
 
     N counts the flows; C is the bottleneck's; R is the mean of the flows' round trips on empty
     links, plus the wait in the queue that the AQM holds in equilibrium.
@@ -70,7 +70,7 @@ def _wait_s(model: AqmModel, network: Callable[[float], FluidNetwork], empty_s: 
         except SluiceError:
             pass
         low = float(step)
-    # the reason why there is none
+    # raises the reason why there is none
     return excess(0.0)
 
 

@@ -23,7 +23,7 @@ HOW = (
     "trip follows the queue, too, and simulations agree with it. The greatest R and the least N "
     "are where the verdict changes if nothing else does."
 )
-# a map goes so far to both sides
+# factor by which a map extends to both sides
 _AROUND, _POINTS = 10.0, 21
 # round trips before a step and after it
 _BEFORE, _AFTER = 10, 70

@@ -3,9 +3,9 @@
     x' = A x(t) + A_R x(t - R) + B p(t - R),   x = (window, queue), in differences from (w0, q0).
 
 Three linearisations. `reduced` is LRED's: the round trip is constant, and the window of one round
-trip ago is taken for the present one (equations 7 and 8). `constant` leaves nothing out of
-equations 4 and 5: half of the window's damping comes a round trip late. `full` has the round trip
-follow the queue, too: a longer queue slows all flows down.
+trip ago is assumed to equal the present one (equations 7 and 8). `constant` leaves nothing out of
+equations 4 and 5: half of the window's damping comes a round trip late. In `full`, the round trip
+follows the queue, too: a longer queue slows all flows down.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ def plant(network: FluidNetwork, linearisation: Linearisation = "reduced") -> Pl
     rtt_s, slower = network.rtt_s, 0.0
     if linearisation == "full":
         queue[1] = -1 / rtt_s
-        # what a packet more in the queue takes from 1/R, now, and gives back a round trip later
+        # how much one more packet in the queue lowers 1/R now, and raises it a round trip later
         slower = 1 / (rtt_s**2 * network.capacity_pps)
     now = np.array([[-k11 / 2, -slower], queue])
     delayed = np.array([[-k11 / 2, slower], [0.0, 0.0]])

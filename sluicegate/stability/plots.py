@@ -17,7 +17,7 @@ from sluicegate.stability.transient import Transient
 
 FloatArray = NDArray[np.float64]
 
-# what of the plane is shown around the point -1
+# how much of the plane is shown around the point -1
 _NYQUIST = 2.5
 _LEAST_GAIN = 1e-3
 # growth per round trip from which the map's colour changes no more
@@ -110,7 +110,7 @@ class Spot:
         flows: N.
         rtt_s: R, s.
         stable: What the full model says.
-        oscillates: Whether its queue did.
+        oscillates: Whether its queue did so.
     """
 
     flows: float

@@ -1,6 +1,6 @@
 """The roots of the closed loop's characteristic quasi-polynomial.
 
-Two ways that know nothing of the frequency response or of each other. `rightmost_root` puts the
+Two ways, independent of the frequency response and of each other. `rightmost_root` puts the
 delay equation's infinitesimal generator on a Chebyshev grid over one round trip and takes the
 eigenvalues of the matrix (Breda, Maset & Vermiglio 2005); Newton's method then makes the rightmost
 one exact. `unstable_roots` counts those of the right half-plane by the argument principle
@@ -23,7 +23,7 @@ ComplexArray = NDArray[np.complex128]
 
 _NODES = 14
 _STEPS = 50
-# of the turning argument: no step between two frequencies may turn further
+# largest turn of the argument between two frequencies
 _TURN = np.pi / 4
 _LOWEST, _MOST_FREQUENCIES = 1e-18, 2_000_000
 
@@ -72,8 +72,8 @@ def quasi_polynomial(
 def rightmost_root(plant: Plant, controller: Controller) -> complex:
     """The root of the closed loop with the greatest real part, and imaginary part of 0 or more.
 
-    The loop is stable if its real part is negative: a disturbance decays as e^(real t), and swings
-    at the imaginary part, rad/s.
+    The loop is stable if its real part is negative: a disturbance decays as e^(real t), and
+    oscillates at the imaginary part, rad/s.
     """
     now, delayed = closed(plant, controller)
     rtt_s, size = plant.rtt_s, len(now)

@@ -21,8 +21,8 @@ class LoopRow(NamedTuple):
         discipline: Its name.
         linearisation: `reduced` (LRED's equations 7 and 8), `constant` or `full`.
         stable: Whether small disturbances die out.
-        growth_hz: Real part of the rightmost root, 1/s: they go as e^(growth t).
-        frequency_rad_s: Its imaginary part: at which they swing.
+        growth_hz: Real part of the rightmost root, 1/s: disturbances change as e^(growth t).
+        frequency_rad_s: Its imaginary part, at which disturbances oscillate.
         gain_margin: How many times as high the gain may be; below 1 where that would make the loop
             stable.
         phase_margin_rad: At a gain of 1.

@@ -61,7 +61,7 @@ def designed_pi(network: FluidNetwork, interval_s: float) -> PiDesign:
     K = z abs(1 + j z R) (2 N)^2 / (R C)^3; a, b = K/z +- K T/2.
 
     Args:
-        network: N-, R+ and C; eta has no part in it: the authors' TCP has eta = 2.
+        network: N-, R+ and C; eta is not used: the authors' TCP has eta = 2.
         interval_s: T, s.
     """
     # z R = 2 N / (R C)
@@ -79,7 +79,7 @@ def greatest_red_slope(network: FluidNetwork, w: float) -> float:
     and omega_g = min(2 N / (R^2 C), 1 / R) / 10.
 
     Args:
-        network: N-, R+ and C; eta has no part in it: the authors' TCP has eta = 2.
+        network: N-, R+ and C; eta is not used: the authors' TCP has eta = 2.
         w: Weight of the average.
     """
     pole = -math.log1p(-w) * network.capacity_pps

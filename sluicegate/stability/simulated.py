@@ -5,13 +5,13 @@ trips, queue included, are within 10 % of R. In the second half of the run, the 
 if one of these holds:
 
 - Its autocorrelation has a peak of at least a quarter at a lag between 0.6 and 1.4 predicted
-  periods: of a disturbance, a quarter is left one period later. The period follows from the
+  periods: a quarter of a disturbance is left one period later. The period follows from the
   imaginary part of the rightmost root.
 - Its standard deviation is at least half of its mean: far beyond the boundary the buffer is empty
   again and again, without any period.
 
-A small amplitude does not tell: real TCP halves its window once per round trip at most, so that the
-swing of an unstable loop can be smaller than the noise of a stable one.
+A small amplitude proves nothing: real TCP halves its window once per round trip at most, so the
+oscillation of an unstable loop can be smaller than the noise of a stable one.
 """
 
 from __future__ import annotations
@@ -113,7 +113,7 @@ def swing(samples: FloatArray, sample_s: float, frequency: float) -> Swing:
     Args:
         samples: Packets, shape (T,), one each `sample_s` seconds.
         sample_s: s.
-        frequency: The predicted one, rad/s; 0 where none is: no peak is looked for then.
+        frequency: The predicted one, rad/s; if 0, no peak is looked for.
     """
     mean, deviation = float(samples.mean()), float(samples.std())
     if deviation == 0 or frequency <= 0:

@@ -14,7 +14,7 @@ from sluicegate.stability.plots import Spot
 from sluicegate.stability.simulated import scenario_of, swing
 from sluicegate.worlds.network import simulate
 
-# below, time-outs rule a flow, which the model does not have
+# below, time-outs determine a flow, and the model has none
 _LEAST_WINDOW = 3.0
 _MOST_TRIES = 400
 _MOST_LIMIT = 100_000

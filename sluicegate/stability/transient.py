@@ -2,7 +2,7 @@
 
 Equations 4 and 5 with the round trip of the present queue, R(t) = T_p + q(t) / C (Misra, Gong &
 Towsley 2000); or with a constant one, as in LRED's section 4. The queue lies between 0 and the
-limit; what a full buffer has no room for is lost, too.
+limit; packets for which a full buffer has no room are lost, too.
 """
 
 from __future__ import annotations
@@ -107,7 +107,7 @@ def transient(
     constant_rtt: bool = False,
     disturbed: float = 0.0,
 ) -> Transient:
-    """Start in the equilibrium of a network and follow what comes.
+    """Start in the equilibrium of a network and follow what happens.
 
     New flows start with a window of one packet; those that leave take their windows along.
 
@@ -117,7 +117,7 @@ def transient(
         until_s: End, s.
         limit: Of the buffer, packets.
         constant_rtt: Whether the round trip is constant; else it follows the queue.
-        disturbed: What the queue starts with above its equilibrium, packets.
+        disturbed: How far the queue starts above its equilibrium, packets.
 
     Raises:
         SluiceError: If the first network has no equilibrium, or if the time is longer than can be

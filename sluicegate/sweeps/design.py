@@ -75,7 +75,7 @@ class Range:
         """All of them.
 
         Raises:
-            SluiceError: If it is not said how many there are.
+            SluiceError: If their number is not given.
         """
         if self.count is not None:
             return list(dict.fromkeys(self.at(share) for share in np.linspace(0, 1, self.count)))

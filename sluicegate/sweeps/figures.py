@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 FORMATS = (".pdf", ".svg", ".png")
 _MOST_LINES = 12
-# what is read at the size of a column
+# sizes that are readable in a column
 _LOOK: Any = {
     "font.size": 8,
     "lines.linewidth": 1.2,
@@ -43,7 +43,7 @@ def lines(sweep: Sweep, y: str, x: str, where: Mapping[str, object] | None, widt
     if y in sweep.paths:
         raise SluiceError(f"{y} varies: what stands upwards must be a measure")
     means = sweep.means(where, measures)
-    # along a line one thing changes: x, or of two measures the first that varies
+    # one thing changes along a line: x, or, for two measures, the first that varies
     along = x if x in sweep.paths else next(iter(_varying(means, sweep.axes)), None)
     rest = [path for path in _varying(means, sweep.axes) if path != along]
     if means["world"].n_unique() > 1:
@@ -59,7 +59,7 @@ def lines(sweep: Sweep, y: str, x: str, where: Mapping[str, object] | None, widt
         figure = Figure(figsize=(width, 0.75 * width + 0.13 * len(curves)), layout="constrained")
         ax = figure.subplots()
         colour = colours(means["discipline"].unique(maintain_order=True).to_list())
-        # lines of several disciplines lie on each other, those of one are told apart
+        # styles distinguish the lines of one discipline, or else the disciplines
         several = len({other for _, other in curves}) > 1
         styles: dict[str, int] = {}
         for (discipline, other), rows in curves.items():
@@ -115,7 +115,7 @@ def _draw(ax: Axes, rows: pl.DataFrame, x: str, y: str, colour: str, style: Any,
 
 
 def _factor(name: str, rows: pl.DataFrame) -> float:
-    """From what is stored to what is shown."""
+    """Factor from what is stored to what is shown."""
     if name not in DEFINITIONS:
         return 1.0
     factor, _ = DEFINITIONS[name].unit.shown(rows["time_unit"][0])

@@ -2,7 +2,7 @@
 
 It has `sweep.json`, which says what the sweep is, and Parquet files in `runs/`, each with the runs
 that one process had finished at one time. Files are written as a whole and never changed, so that
-several processes may write at once; several with the same run say the same of it.
+several processes may write at once. If several have the same run, they have the same results.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _TOLD = (
     *("title", "discipline", "disciplines", "world", "seed"),
     *("paths", "points", "method", "axes", "score", "constraints"),
 )
-# so many files of one process become one
+# this many files of one process are merged into one
 _MOST_PARTS = 64
 
 
@@ -38,12 +38,12 @@ class Folder:
         path: Where it is: a path of this machine, or a URL that fsspec knows, such as `s3://...`.
 
     Attributes:
-        about_name: The file that says what it is.
-        what: What it is of, in messages.
+        about_name: The file that says what the folder is.
+        what: What the results are of, in messages.
         needed: Fields of that file without which it cannot be read.
 
     Raises:
-        SluiceError: If there is no way to such a place.
+        SluiceError: If such a place cannot be reached.
     """
 
     about_name: ClassVar[str] = "sweep.json"
@@ -82,7 +82,7 @@ class Folder:
             self.files.pipe_file(path, content.encode() if isinstance(content, str) else content)
 
     def about(self) -> dict[str, Any]:
-        """What it is whose results these are.
+        """What these results are of.
 
         Raises:
             SluiceError: If it is no results folder.
@@ -102,7 +102,7 @@ class Folder:
         return found
 
     def claim(self, about: Mapping[str, Any]) -> None:
-        """Make it the folder of a sweep; that of the same one it may already be.
+        """Make it the folder of a sweep; it may already be that of the same one.
 
         Raises:
             SluiceError: If it is not empty and has no results, or results of another one or
@@ -115,7 +115,7 @@ class Folder:
             self.write(self.about_name, json.dumps(about, indent=1) + "\n")
             return
         known = self.about()
-        # what differs is told by the first that does; the build does with the world, too
+        # the first difference is reported; the build is last: it differs with the world, too
         for name in ("format", "sluicegate", *(each for each in about if each != "build"), "build"):
             if known.get(name) != about[name]:
                 raise SluiceError(
@@ -124,7 +124,7 @@ class Folder:
                 )
 
     def _names(self, under: str) -> list[str]:
-        """Paths of what is in a folder of it."""
+        """Paths of what is in one of its folders."""
         try:
             self.files.invalidate_cache()
             return sorted(self.files.ls(f"{self.root}/{under}".rstrip("/"), detail=False))
@@ -169,7 +169,7 @@ class Folder:
 
 
 def _difference(of: str, name: str, known: Mapping[str, Any], about: Mapping[str, Any]) -> str:
-    """What tells two sweeps, or two of what else folders are `of`, apart."""
+    """The difference between two sweeps, or two of what else folders are `of`, in words."""
     if name == "build":
         return f"has results of another build of sluicegate {about['sluicegate']}"
     if name in _VERSIONS:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 MOST_ROWS = 200
 _WIDTH = 7.0
-# upwards, to the right: where not named, the first that varies
+# y and x; where x is None, the first path that varies
 _PICTURES = (
     ("sojourn_p99", None),
     ("loss_ratio", None),

@@ -19,19 +19,19 @@ from sluicegate.scenario import Table
 from sluicegate.sweeps.design import Method, Point, points, variables
 from sluicegate.worlds import AnyScenario, AnyWorld
 
-# of what is written into a results folder; a change of it needs a new number
+# version of what is written into a results folder; a change needs a new number
 FORMAT = 1
-# slots that are simulated in a second, and what every simulation takes, about
+# about how many slots are simulated in a second, and how long a simulation takes at least
 _SLOTS_PER_S = 1e8
 _LEAST_S = 0.01
 
 
 @dataclass(frozen=True)
 class Task:
-    """A simulation, and the runs of the plan that it is.
+    """A simulation, and the runs of the plan that it covers.
 
     Attributes:
-        runs: Their numbers: where a variable is none of a discipline's, several are one simulation.
+        runs: Their numbers; several where the discipline lacks a variable.
         discipline: Place of the discipline.
         world: Place of the world.
         changes: Values by paths into the scenario that has only this discipline.
@@ -87,7 +87,7 @@ class Plan:
 
     @cached_property
     def bases(self) -> list[Any]:
-        """For each discipline the scenario with it alone, which goes by its name in every run."""
+        """For each discipline, the scenario with it alone, under the same name in every run."""
         assert isinstance(self.scenario, Table)
         return [
             self.scenario.replace(disciplines=[each.replace(label=each.name)])
@@ -191,7 +191,7 @@ class Plan:
         return kinds
 
     def about(self) -> dict[str, Any]:
-        """What stands in the results folder of the sweep, as types that JSON has."""
+        """What the results folder says of the sweep, as types that JSON has."""
         told = {
             "format": FORMAT,
             "sluicegate": version("sluicegate"),

@@ -18,9 +18,9 @@ from sluicegate.sweeps.plan import FORMAT
 if TYPE_CHECKING:
     from sluicegate.report.figure import Figure
 
-# runs that differ only in it repeat one another
+# runs that differ only in the seed are replications
 SEED = "seed"
-# what a table shows of all measures, where it is known
+# the measures that a table shows, where they are known
 _KEY = ("sojourn_mean", "sojourn_p99", "loss_ratio", "goodput", "utilization")
 
 
@@ -64,7 +64,7 @@ class Sweep:
         `_half_width`, and of some its `_bound`; see `Measure`. Names with dots need double quotes.
 
         Raises:
-            SluiceError: If no run is finished yet, or in DuckDB's words if the query is wrong.
+            SluiceError: If no run is finished yet, or, with DuckDB's text, if the query is wrong.
         """
         import duckdb  # takes a fifth of a second to import
 
@@ -91,7 +91,7 @@ class Sweep:
     def frame(self) -> pl.DataFrame:
         """All finished runs, in the plan's order; columns as in `query`."""
         found = self.query("SELECT * FROM runs ORDER BY run")
-        # nothing was known of these measures
+        # these measures are known of no run
         return found.with_columns(pl.col(pl.Null).cast(pl.Float64))
 
     def measures(self, frame: pl.DataFrame) -> list[str]:
@@ -173,13 +173,13 @@ class Sweep:
         """Draw a measure at the size of a journal's column.
 
         Against what varies, or against another measure: a line for each discipline, with the 95 %
-        intervals of `means`; of a Latin hypercube a point for each run. With `colour` a heat map
+        intervals of `means`; for a Latin hypercube, a point for each run. With `colour` a heat map
         for each discipline.
 
         Args:
-            y: A measure; of a heat map what varies.
+            y: A measure; for a heat map, what varies.
             x: What varies, or another measure; the first that varies if None.
-            colour: Of a heat map the measure.
+            colour: For a heat map, the measure.
             where: Which runs; see `selected`.
             width: In inches.
 

@@ -25,12 +25,12 @@ from sluicegate.sweeps.workers import Workers, here_or_beside, on_cluster
 from sluicegate.threads import check_threads
 from sluicegate.worlds import AnyScenario, AnyWorld, Watch
 
-# jobs are about so long: shorter ones cost more than they are, of longer ones more can be lost
+# about how long a job is: in shorter ones the overhead dominates, in longer ones more can be lost
 _JOB_S = 0.5
 _MOST_TASKS = 256
-# to start other processes takes longer
+# shorter work is done before other processes have started
 _BRIEF_S = 1.0
-# between two files of results
+# seconds between two files of results
 _WRITE_S = 1.0
 _PAGE = "report.html"
 # the page may take this share of the time
@@ -71,11 +71,11 @@ def sweep(
             drawn with the scenario's seed.
         points: How many points a Latin hypercube has.
         world: As in `sluicegate.compare`.
-        workers: Processes that make the runs; if None, all cores, but for what takes a second, and
+        workers: Processes that make the runs; if None, all cores; one for what takes a second, and
             for the gate, whose runs would disturb each other.
         dask: Address of a Dask scheduler whose workers make the runs instead.
         shard: (k, n): make only the k-th of n parts of the runs, k from 1 on.
-        report: Whether to write the page `report.html` into the folder, again and again.
+        report: Whether to write the page `report.html` into the folder, repeatedly.
         watch: Called now and then; see `sluicegate.compare`.
 
     Returns:
@@ -135,7 +135,7 @@ def _check_alone(world: AnyWorld, workers: int | None, dask: str | None) -> None
 
 
 def _cores() -> int:
-    """Those that this process may use."""
+    """How many cores this process may use."""
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
@@ -160,7 +160,7 @@ class _Campaign:
         self._left = 0
         # how long a simulation takes, about
         self._each_s = _JOB_S
-        # of each job when it was done, and how many runs were left then
+        # for each job, when it was done, and how many runs were left then
         self._course: list[tuple[float, int]] = []
 
     def make(self, tasks: Sequence[Task], workers: Workers, threads: int) -> None:
@@ -177,7 +177,7 @@ class _Campaign:
                 try:
                     self._give(workers, threads)
                     self._collect(workers)
-                except Exception as error:  # whatever it is, the workers know what it means
+                except Exception as error:  # the workers decide what it means
                     self._take_back()
                     workers.mend(error)
                 self._tell()
@@ -198,7 +198,7 @@ class _Campaign:
                 self._waiting.popleft()
 
     def _collect(self, workers: Workers) -> None:
-        """Take what is done, if anything is within a while."""
+        """Take the results of finished jobs, after a short wait if there are none."""
         ended, _ = wait(self._asked, timeout=_WRITE_S, return_when=FIRST_COMPLETED)
         for future in ended:
             done = future.result()
@@ -208,12 +208,12 @@ class _Campaign:
             self._take(tasks, done)
 
     def _take_back(self) -> None:
-        """Let what was being made wait again."""
+        """Put the jobs under way back among those that wait."""
         self._waiting.extendleft(reversed([task for part in self._asked.values() for task in part]))
         self._asked.clear()
 
     def end(self) -> None:
-        """Leave the folder tidy and the page as it is in the end."""
+        """Leave the folder tidy and the page in its final state."""
         self._writer.merge()
         if self.report and (self._course or self.folder.read(_PAGE) is None):
             self._write_page()
@@ -226,7 +226,7 @@ class _Campaign:
         self._course.append((time.monotonic(), self._left))
 
     def _tell(self) -> None:
-        """Write, draw and say what it is time for."""
+        """Write results, draw the page and report, each when it is time."""
         now_s = time.monotonic()
         if now_s - self._written_s >= _WRITE_S:
             self._writer.flush()
@@ -244,12 +244,12 @@ class _Campaign:
         """How long the rest will take; None if it is not known."""
         if len(self._course) < 2:
             return None
-        # what was before the first has the start of the workers in it
+        # the time before the first job includes the start of the workers
         (first_s, first), (last_s, last) = self._course[0], self._course[-1]
         return self._left * (last_s - first_s) / (first - last)
 
     def _write_page(self) -> float:
-        """Write the page; gives how long it took, s."""
+        """Write the page; return how long it took, s."""
         from sluicegate.sweeps.page import sweep_page  # drawing takes a second to import
 
         start_s = time.monotonic()

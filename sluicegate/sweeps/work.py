@@ -18,7 +18,7 @@ from sluicegate.worlds import AnyWorld
 
 @dataclass(frozen=True)
 class Job:
-    """Simulations that a worker makes without asking in between.
+    """Simulations that a worker makes in one request.
 
     Attributes:
         bases: For each discipline the scenario with it alone.
@@ -37,7 +37,7 @@ class Job:
 
 @dataclass(frozen=True)
 class Done:
-    """What became of a job.
+    """The results of a job.
 
     Attributes:
         columns: For each simulation the columns of its measures.
@@ -72,7 +72,7 @@ def _made(job: Job, task: Task) -> Record:
 
 
 def _silent(_done: float, _total: float, _stage: str = "") -> None:
-    """Nobody looks at a single run."""
+    """Ignore the progress of a single run."""
 
 
 def measured(record: Record) -> dict[str, Any]:

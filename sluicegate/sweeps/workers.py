@@ -1,4 +1,4 @@
-"""Those who make the simulations: this process, processes beside it, or a Dask cluster."""
+"""What makes the simulations: this process, processes beside it, or a Dask cluster."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _LOOK_S = 1.0
 
 
 class Workers(ABC):
-    """Takes jobs and gives what became of them.
+    """Takes jobs and gives their results.
 
     Attributes:
         size: How many work at a time.
@@ -36,7 +36,7 @@ class Workers(ABC):
 
     @property
     def ahead(self) -> int:
-        """One to work on and one to go on with, each."""
+        """For each worker, one job under way and the next one."""
         return 2 * self.size
 
     @abstractmethod
@@ -44,15 +44,15 @@ class Workers(ABC):
         """Take a job."""
 
     def mend(self, error: BaseException) -> None:
-        """Go on after a job was lost with who worked on it.
+        """Go on after a job was lost with its worker.
 
         Raises:
-            SluiceError: If that cannot be.
+            SluiceError: If that is not possible.
         """
         raise error
 
     def succeeded(self) -> None:  # noqa: B027 (most have nothing to do then)
-        """Hear of a job that was done."""
+        """Called when a job was done."""
 
 
 class Here(Workers):
@@ -80,7 +80,7 @@ class Processes(Workers):
         # takes a fifth of a second to import
         from loky import ProcessPoolExecutor  # type: ignore[import-untyped]
 
-        # a worker that polars or BLAS gave a thread for every core would disturb the others
+        # a worker whose polars or BLAS has a thread for every core would disturb the others
         env = dict.fromkeys(("POLARS_MAX_THREADS", "OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS"), "1")
         self._pool: Executor = ProcessPoolExecutor(
             self.size, env=env, initializer=_end_with, initargs=(os.getpid(),)
@@ -97,7 +97,7 @@ class Processes(Workers):
         return future
 
     def mend(self, error: BaseException) -> None:
-        """Start other processes, as often as there are results in between."""
+        """Start other processes, unless they end too often without a result."""
         if not isinstance(error, BrokenExecutor):
             raise error
         self._breaks += 1
@@ -110,7 +110,7 @@ class Processes(Workers):
         self._start()
 
     def succeeded(self) -> None:
-        """Whatever ended processes before is over."""
+        """Forget that processes ended before."""
         self._breaks = 0
 
     def close(self) -> None:
@@ -120,7 +120,7 @@ class Processes(Workers):
 
 
 def _end_with(parent: int) -> None:
-    """Have this process end when its parent has, which kill -9 lets tell nobody."""
+    """End this process when its parent has ended: after kill -9 the parent cannot do it."""
 
     def look() -> None:
         while os.getppid() == parent:
@@ -150,7 +150,7 @@ class Dask(Workers):
         return future
 
     def mend(self, error: BaseException) -> None:
-        """Tell of what the cluster cannot mend itself."""
+        """Raise what the cluster cannot handle itself."""
         if isinstance(error, CancelledError | OSError):
             raise SluiceError(
                 f"--dask {self._address}: the scheduler is gone; what it had given back is kept, "
@@ -176,7 +176,7 @@ def here_or_beside(size: int) -> Iterator[Workers]:
 
 
 async def _connect(address: str) -> None:
-    """Connect to a scheduler, and no more; raises what comes if that cannot be."""
+    """Connect to a scheduler, and no more; raises the error if that fails."""
     from distributed.comm.core import connect
     from distributed.security import Security
 
@@ -216,11 +216,11 @@ def on_cluster(address: str) -> Iterator[Workers]:
     # what it says of a lost connection would hide what we say
     logging.getLogger("distributed").setLevel(logging.CRITICAL)
     try:
-        # a client that finds nobody shows its own end, half a minute later
+        # a client that finds no scheduler reports its own end, half a minute later
         asyncio.run(_connect(address))
-        connect: Any = distributed.Client  # whose types are not told
+        connect: Any = distributed.Client  # its types are not declared
         client = connect(address, timeout=_CONNECT_S, set_as_default=False)
-    except Exception as error:  # whatever it is: a stranger there answers anything
+    except Exception as error:  # whatever it is: another program there may answer anything
         raise SluiceError(f"--dask {address}: no scheduler answers there") from error
     try:
         with _terminated_as_by_ctrl_c():

@@ -22,7 +22,7 @@ class Need:
     Attributes:
         name: What.
         missing: Why it cannot be used; empty if it can.
-        mend: What brings it, a command wherever there is one.
+        mend: The remedy, a command wherever there is one.
     """
 
     name: str
@@ -83,7 +83,7 @@ def qdisc_need() -> Need:
 
 
 def daemon_needs(ipv6: bool = False) -> list[Need]:
-    """What the daemon as the router needs besides."""
+    """What the daemon as the router needs in addition."""
     name = firewall(ipv6)
     return [
         Need(
@@ -106,12 +106,12 @@ def daemon_needs(ipv6: bool = False) -> list[Need]:
 
 
 def missing(wanted: list[Need]) -> str:
-    """What is missing and how to mend it, a line each; empty if nothing is."""
+    """What is missing and the remedy, a line each; empty if nothing is."""
     return "\n".join(f"{each.name}: {each.missing}: {each.mend}" for each in wanted if each.missing)
 
 
 def congestion_controls() -> list[str]:
-    """Those that the kernel has loaded; `modprobe tcp_NAME` may bring others."""
+    """The congestion controls that the kernel has loaded; `modprobe tcp_NAME` may bring others."""
     return CONGESTION_CONTROLS.read_text().split()
 
 

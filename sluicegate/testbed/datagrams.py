@@ -29,7 +29,7 @@ _ECT0 = {
 }
 _BUFFER_BYTES = 32 << 20
 _SO_RCVBUFFORCE = 33
-# datagrams that are taken before anything else is looked after
+# datagrams that are taken before other events are handled
 _BATCH = 256
 
 

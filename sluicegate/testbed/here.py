@@ -30,7 +30,7 @@ class HereTestbed:
 
     @property
     def described(self) -> dict[str, str]:
-        """What an outcome is of; it is never the same twice."""
+        """What determines an outcome: here never the same twice."""
         now = datetime.now(UTC).isoformat(timespec="microseconds")
         return {"kernel": os.uname().release, "measured": now}
 
@@ -55,12 +55,12 @@ class HereTestbed:
 
 
 def missing_here(*, ours: bool) -> str:
-    """What this machine lacks, and how to mend it, a line each; empty if nothing.
+    """What this machine lacks, and the remedy, a line each; empty if nothing.
 
     Args:
         ours: Whether the qdiscs are ours, or the kernel's own.
     """
-    # not as somebody who is root in namespaces of his own: BPF asks the whole machine
+    # not as root of an own user namespace: BPF needs the capability in the whole machine
     if os.geteuid():
         return "--here: it takes root: sudo sluice compare ..."
     lines = [missing([*namespace_needs(), qdisc_need()]), *(_of_bpf() if ours else [])]
@@ -68,7 +68,7 @@ def missing_here(*, ours: bool) -> str:
 
 
 def _of_bpf() -> list[str]:
-    """What `sluiced` misses."""
+    """What `sluiced` lacks."""
     if (daemon := program()) is None:
         return ["the daemon sluiced: it is neither beside sluice, nor on the path: make build"]
     command = [daemon, "check", "--backend", "kernel"]

@@ -16,14 +16,14 @@ from numpy.typing import NDArray
 Side = Literal["clients", "servers"]
 SIDES: tuple[Side, Side] = ("clients", "servers")
 
-# a file system of the testbed's own: it goes with it
+# a file system of the testbed's own: it vanishes with it
 FOLDER = "/run"
 # a flow is known to its receiver by the port that it comes from
 FIRST_PORT = 2000
 STREAM_PORT = 1000
 DATAGRAM_PORT = 1001
-# of flows whose receiver must have their congestion control, too: with another one it takes no SYN
-# that is marked as capable of ECN, as theirs is (Linux, tcp_input.c: tcp_ecn_create_request)
+# port of flows whose receiver needs their congestion control, too: with another one it refuses a
+# SYN that is marked as capable of ECN, as theirs is (Linux, tcp_input.c: tcp_ecn_create_request)
 DCTCP_PORT = 1002
 _IP_HEADER = {False: 20, True: 40}
 

@@ -13,7 +13,7 @@ from pathlib import Path
 from sluicegate.errors import SluiceError
 from sluicegate.testbed.job import HostJob, address, gateway
 
-# one packet at a time: else TCP hands the link up to 64 kB as one
+# one packet at a time: else TCP hands the link up to 64 kB as one packet
 _LINK = "mtu {mtu} gso_max_segs 1"
 NEAR = "eth0"
 # hardware addresses at both ends of every link
@@ -71,7 +71,7 @@ def take_addresses(job: HostJob) -> None:
     _set("ipv4/tcp_ecn", int(job.ecn))
     if job.qdiscs:
         command("tc", "-batch", "-", text="\n".join(job.qdiscs))
-        # without it each packet has a number, by which it is known in a log
+        # without path MTU discovery each packet has a number, by which a log identifies it
         _set("ipv4/ip_no_pmtu_disc", 1)
 
 
@@ -81,7 +81,7 @@ def _addresses(job: HostJob) -> list[str]:
 
 def _take(link: str, addresses: Sequence[str], ipv6: bool) -> None:
     """Give a link addresses of this namespace, and put it to work."""
-    # nobody else may have them: IPv6 would look for that first
+    # nobody else can have these addresses; IPv6 would check that first
     width, unasked = ("64", "nodad") if ipv6 else ("16", "")
     lines = [f"address add {each}/{width} dev {link} {unasked}" for each in addresses]
     _ip([*lines, f"link set {link} up"])

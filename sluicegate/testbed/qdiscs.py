@@ -48,7 +48,7 @@ class Qdiscs:
         Raises:
             SluiceError: If a log was too small.
         """
-        # not before: a run is the same instructions with and without
+        # not before: a run has the same instructions with and without headers
         kind = WITH_HEADERS if self._headers else PACKET
         seen = []
         for looks, (came, left) in zip(self._looks, self._logs, strict=True):

@@ -14,7 +14,7 @@ from sluicegate.testbed.job import Job, Outcome
 
 # a network, a file system and processes of its own, which end with the first of these
 _SPACES = ["--net", "--mount", "--pid", "--fork", "--kill-child"]
-# first of all: what a network shows to its root it shows to whoever was root as it was made
+# first of all: a network's root must be that of the user namespace in which it was made
 _AS_ROOT_IN_THERE = ["--user", "--map-root-user", "unshare"]
 
 

@@ -85,7 +85,7 @@ class Sender:
     def _send(self) -> None:
         assert self._socket is not None
         try:
-            # one block at a time: a link without a limit would never let go
+            # one block at a time: a link without a limit would keep this loop busy for ever
             sent = self._socket.send(_BLOCK if self._left is None else _BLOCK[: self._left])
         except BlockingIOError:
             return

@@ -12,7 +12,7 @@ from sluicegate.report.plots import WIDTH, colours, dash, height_for, label
 from sluicegate.trace.trace import Trace
 
 _MOST_LINES = 8
-# a bin of a throughput must hold many packets: with one or two it leaps between their multiples
+# a bin of a throughput must hold many packets: with one or two it jumps between a few values
 _QUEUE_BINS, _THROUGHPUT_BINS = 400, 80
 
 

@@ -149,7 +149,7 @@ class Trace:
         matrix = np.zeros((len(courses), bins))
         for row, sums in zip(matrix, map(np.frombuffer, courses), strict=True):
             row[: len(sums)] = sums[:bins]
-            # what happens at the very end of the last bin
+            # events at the very end of the last bin
             row[-1] += sums[bins:].sum()
         # the last bin is full only up to the end of the trace
         lengths_s = np.full(bins, self.bin_s)
@@ -171,7 +171,7 @@ class Trace:
 
 
 def _is_another(path: Path) -> str:
-    """What kind of file it is, if its first bytes tell that it is no trace; else nothing."""
+    """What kind of file it is, if its first bytes show that it is no trace; else nothing."""
     # a pipe cannot be opened again
     if not path.is_file():
         return ""

@@ -47,7 +47,7 @@ class FittedSource:
     """The modulator fitted to a capture, and its variance-time curve beside the capture's.
 
     The curves are squared coefficients of variation of the packets in a window: variance /
-    mean^2, without unit. A short record shows less variance than there is; `model` is what a
+    mean^2, without unit. A short record shows less variance than the true one; `model` is what a
     record as long as the capture shows on average, and so compares with `data`.
 
     Attributes:
@@ -283,7 +283,7 @@ def _scv(counts: NDArray[np.int64], blocks: NDArray[np.int64]) -> FloatArray:
 def _expected_scv(
     modulator: Modulator, slots: int, blocks: NDArray[np.int64], bins: int
 ) -> FloatArray:
-    """Return the mean of `_scv` over records of `bins` bins: less than the true, by the record's.
+    """Return the mean of `_scv` over records of `bins` bins, which is less than the true value.
 
     The sample variance of K block means is on average K / (K - 1) times the variance of a block's
     mean less the variance of the mean of all K.

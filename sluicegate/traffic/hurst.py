@@ -5,7 +5,7 @@
 against the same estimator applied to exact fractional Gaussian noise of the same length: the
 estimate is the H whose mean slope is the one found, and the interval holds every H for which the
 slope found lies within the central 95 % (inversion of the test, after Neyman 1937). The intervals
-hold for fractional Gaussian noise; on other series they say what such noise would allow.
+hold for fractional Gaussian noise; on other series they are those of such noise.
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ def variance_time(series: ArrayLike) -> HurstEstimate:
 
     Var(mean of m bins) grows as m^(2H-2) (Taqqu, Teverovsky and Willinger, Fractals 3 (1995),
     "aggregated variance"); sample variances of few blocks are too small, which the calibration
-    described in this module's docstring takes out. Series over 4,096 bins are first averaged over
+    described in this module's docstring corrects. Series over 4,096 bins are first averaged over
     blocks that make them shorter; `scales` stay in bins of the series given.
 
     Args:
@@ -91,7 +91,7 @@ def rescaled_range(series: ArrayLike) -> HurstEstimate:
 
     E[R/S] over blocks of d bins grows as d^H (Hurst 1951; Mandelbrot and Wallis, Water Resources
     Research 5 (1969)); at usable d it grows faster for small H and slower for large, which the
-    calibration described in this module's docstring takes out. Long series as `variance_time`.
+    calibration described in this module's docstring corrects. Long series: as `variance_time`.
 
     Args:
         series: Packets per bin, shape (n,), n at least 512.

@@ -158,10 +158,10 @@ def _log_log(
 
 
 def _add_legend(figure: Figure) -> None:
-    """Beside the axes, where a page can move it below them."""
+    """Put the legend beside the axes, where a page can move it below them."""
     legend = figure.legend(loc="outside right upper", labelcolor="linecolor", frameon=False)
     for text in legend.get_texts():
-        # a band is pale; what is said of it is not
+        # a band is pale, but its text in the legend is not
         text.set_color(to_hex(text.get_color()))
 
 

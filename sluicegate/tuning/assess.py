@@ -1,7 +1,7 @@
-"""What a search found, judged anew under random numbers on which nothing was chosen.
+"""Judges what a search found again, under random numbers that were not used to choose.
 
-The best of many noisy scores is the one that had the best luck, too (the winner's curse); its score
-in the search is too good. So all that is told of it comes from fresh seeds.
+The best of many noisy scores also had the best luck (the winner's curse): its score in the search
+is too good. So all that is reported of it comes from fresh seeds.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ from sluicegate.tuning.trial import Trial, Values
 # how many of the best may fail their constraints under fresh seeds
 _MOST_FAILED = 10
 FRONT = ("delay_mean", "loss_ratio")
-# of the front that is judged anew
+# most settings of the front that are judged again
 _MOST_OF_FRONT = 12
-# of a range, to both sides of the tuned value
+# share of a range, to both sides of the tuned value
 _ASIDE = 0.1
 
 
@@ -59,7 +59,7 @@ def chosen(problem: Problem, search: Judge, fresh: Judge) -> tuple[Trial, int]:
 
 
 def settings(problem: Problem, tuned: Trial, fresh: Judge) -> tuple[list[Setting], list[str]]:
-    """The tuned setting, the scenario's own and the defaults, and what must be told of them."""
+    """The tuned setting, the scenario's own and the defaults, and notes on them."""
     others: dict[Values, str] = {problem.given: "scenario"}
     if problem.default is not None:
         others.setdefault(problem.default, "default")
@@ -78,7 +78,7 @@ def settings(problem: Problem, tuned: Trial, fresh: Judge) -> tuple[list[Setting
 
 
 def sensitivity(problem: Problem, tuned: Trial, fresh: Judge) -> pl.DataFrame:
-    """The score a tenth of each range to both sides of the tuned values."""
+    """The score at a tenth of each range to both sides of the tuned values."""
     place = problem.place(tuned.values)
     asked: list[tuple[str, Values]] = []
     for number, axis in enumerate(problem.axes):
@@ -128,7 +128,7 @@ def trial_rows(problem: Problem, search: Judge) -> pl.DataFrame:
 
 
 def front(problem: Problem, search: Judge, fresh: Judge) -> pl.DataFrame:
-    """Candidates that no other one beats in both delay and loss, judged anew; by falling loss."""
+    """Candidates that no other one beats in both delay and loss, judged again; by falling loss."""
     names = [axis.name for axis in problem.axes]
     schema: dict[str, Any] = dict.fromkeys(names, pl.Float64)
     for name in FRONT:
@@ -162,7 +162,7 @@ def front_trials(trials: list[Trial]) -> list[Trial]:
 
 def _setting(problem: Problem, name: str, trial: Trial, tuned: Trial) -> Setting:
     excesses = [student(column) for column in trial.excesses().T]
-    # of what is exact there is no interval
+    # what is exact has no interval
     errors = [0.0 if each.half_width is None else each.half_width for each in excesses]
     pairs = list(zip(excesses, errors, strict=True))
     keeps = trial.is_feasible

@@ -16,10 +16,10 @@ from sluicegate.sweeps.design import Range
 # in place of a range: all that the descriptor allows, but no further from the default than this
 ALL = "all"
 _AROUND = 100.0
-# fields of a scenario that say how it is measured, not what
+# fields of a scenario that determine how it is measured, not what is measured
 _OF_THE_RUNS = {"seed", "replications", "slots", "duration_s", "warm_up_s"}
 
-# where each axis stands, from 0 to 1
+# the position on each axis, from 0 to 1
 Place = tuple[float, ...]
 
 
@@ -29,9 +29,9 @@ class Axis:
 
     Attributes:
         name: As the user writes it: `red.max_p`, or a path into the scenario.
-        path: Where it stands in the scenario that has only the tuned discipline.
+        path: Its path in the scenario that has only the tuned discipline.
         range: Its values.
-        param: Its descriptor; None: it is none of an AQM.
+        param: Its descriptor; None: it is not a parameter of an AQM.
     """
 
     name: str
@@ -44,7 +44,7 @@ class Axis:
         return self.range.at(share)
 
     def share(self, value: float) -> float:
-        """Where a value stands; one outside of the range at its nearer end."""
+        """The share of a value; one outside of the range is at its nearer end."""
         first, last = float(self.range.first), float(self.range.last)
         inside = min(max(value, first), last)
         if self.range.log:
@@ -71,7 +71,7 @@ def axes(
         given: Ranges by name: a text such as `0.01..0.5` or `1e-4..1e-1:log`, or `all`. A list of
             names: all of each. None: every number of the AQM that has a meaning.
         scenario: With the tuned discipline alone.
-        discipline: That one.
+        discipline: The tuned discipline.
 
     Raises:
         SluiceError: If a name is no number of the AQM and no path, or if a range is none, empty, or

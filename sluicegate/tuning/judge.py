@@ -1,4 +1,4 @@
-"""Judging candidates: runs under common random numbers, as many as it takes."""
+"""Judging candidates: runs under common random numbers, as many as needed."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class Judge:
 
     Args:
         runner: Makes the runs.
-        stream: Whose seeds.
+        stream: The stream of seeds.
         rules: How many runs.
     """
 
@@ -60,8 +60,8 @@ class Judge:
 
         Args:
             wanted: Values of each.
-            rivals: Of each what it must beat; where none is given, the best one so far. What
-                surely does not is stopped.
+            rivals: For each, what it must beat; None: the best one so far. A candidate that surely
+                does not beat it is stopped.
 
         Returns:
             A trial for each, which has runs unless the scenario refuses its values.
@@ -72,7 +72,7 @@ class Judge:
         """
         best = self.best
         found = [self._trial(values) for values in wanted]
-        # it goes on until it is sure not to beat any of its rivals
+        # a candidate goes on until it surely beats none of its rivals
         against: dict[Trial, list[Trial | None]] = {}
         for place, trial in enumerate(found):
             rival = rivals[place] if rivals is not None else best

@@ -34,7 +34,7 @@ class Kept:
         folder: Where runs are kept for the next time; None: nowhere.
 
     Raises:
-        SluiceError: If the folder has something else, or of another tuning or version, or if a
+        SluiceError: If the folder has other things, or those of another tuning or version, or if a
             file of it is damaged; nothing is changed then.
     """
 

@@ -57,14 +57,14 @@ def profile_figure(tuning: Tuning) -> Figure:
 
 
 def landscape_figure(tuning: Tuning) -> Figure | None:
-    """The score over pairs of parameters, a dot for each candidate; None: there is one alone."""
+    """The score over pairs of parameters, a dot for each candidate; None: there is only one."""
     pairs = list(combinations(tuning.problem.axes, 2))[:_MOST_PAIRS]
     if not pairs:
         return None
     kept, broken = _parts(tuning)
     figure = Figure(figsize=(_WIDTH, 2.9), layout="constrained")
     panels = figure.subplots(1, len(pairs), squeeze=False)[0]
-    # the worst would leave all others one colour
+    # with the worst, all others would have one colour
     shown = np.quantile(kept["score"].to_numpy(), [0.0, 0.9]) * _factor(tuning)
     drawn: Any = None
     for ax, (right, up) in zip(panels, pairs, strict=True):

@@ -19,7 +19,7 @@ from sluicegate.tuning.score import Constraint, Score
 from sluicegate.tuning.trial import Trial, Values
 from sluicegate.worlds import AnyWorld
 
-# of what is written into a tuning's folder; a change of it needs a new number
+# version of what is written into a tuning's folder; a change needs a new number
 FORMAT = 1
 _MOST_STARTS = 100_000
 
@@ -37,9 +37,9 @@ class Problem:
         axes: What is tuned.
         score: What is to be least.
         constraints: What must be kept.
-        seed: Of the methods' own chance and of the runs.
+        seed: Of the methods' random choices and of the runs.
         changes: What values of the axes change in the scenario; None: each its own path.
-        own: The scenario's own values of the axes, where they do not stand at their paths.
+        own: The scenario's own values of the axes, where they are not at their paths.
         known: Other settings to compare with, by name.
     """
 
@@ -64,7 +64,7 @@ class Problem:
         return tuple(axis.at(share) for axis, share in zip(self.axes, place, strict=True))
 
     def place(self, values: Values) -> Place:
-        """Where values stand; those out of a range at its end."""
+        """The place of values; those out of a range are at its end."""
         return tuple(axis.share(value) for axis, value in zip(self.axes, values, strict=True))
 
     @property

@@ -1,4 +1,4 @@
-"""Making a tuning: search, then judge what was found under fresh random numbers."""
+"""Making a tuning: search, then judge the result again under fresh random numbers."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ from sluicegate.tuning.score import Constraint, Score
 from sluicegate.worlds import AnyScenario, AnyWorld, Watch
 
 _LEAST, _LEAST_FRESH = 3, 8
-# to start other processes takes as long as to simulate so many slots here
+# starting other processes takes as long as simulating this many slots here
 _BRIEF_SLOTS = 2e6
-# of the progress, that of the search
+# the search's share of the progress
 _SEARCH_SHARE = 0.9
 
 
@@ -49,7 +49,7 @@ def tune(
     out: str | PathLike[str] | None = None,
     watch: Watch | None = None,
 ) -> Tuning:
-    """Search the settings of an AQM that make a score least, and judge what was found anew.
+    """Search the settings of an AQM that make a score least, and judge the result again.
 
     All candidates see the same random numbers (seeds that follow from the scenario's), so that
     they differ by their settings. One runs again and again until the 95 % interval of its score is
@@ -64,15 +64,15 @@ def tune(
             of these values, else at the scenario's own. A list of names: all of each. None: every
             number of the AQM.
         score: What is to be least: a measure, or a sum such as `delay_mean + 2000*loss_ratio`, as
-            text or as weights by measure; with a minus what is to be large.
+            text or as weights by measure; a minus before what is to be large.
         constraints: What must be kept, such as `loss_ratio <= 0.01`.
         method: One of `sluicegate.tuning.methods.METHODS`.
         discipline: The name of the tuned one; None: the only one, or the one that `vary` names.
         evaluations: Candidates at most; None: the method's own end.
         precision: Half width of the 95 % interval of a score, relative to it.
         replications: Runs of a candidate at most.
-        world: As in `sluicegate.compare`, but one.
-        workers: Processes that make the runs; if None, all cores, but for what is brief.
+        world: As in `sluicegate.compare`, but only one.
+        workers: Processes that make the runs; if None, all cores, except for brief work.
         out: Folder that keeps every run, and has those of an earlier call that was ended; None:
             the store keeps them.
         watch: Called now and then; see `sluicegate.compare`.
@@ -166,18 +166,18 @@ def run(
     watch: Watch | None,
     least_fresh: int = _LEAST_FRESH,
 ) -> Tuning:
-    """Search and judge anew; see `tune`.
+    """Search and judge again; see `tune`.
 
     Args:
         problem: What is asked.
         method: How it is searched.
         name: Of the method.
-        rules: How sure a score must be in the search.
+        rules: How precise a score must be in the search.
         evaluations: As of `tune`.
         workers: Likewise.
         folder: Where runs are kept; None: in the store.
         watch: As of `tune`.
-        least_fresh: Runs of what is judged anew, at least.
+        least_fresh: The fewest runs when judging again.
     """
     kept = Kept(problem, folder)
     progress = _Progress(watch)
@@ -277,7 +277,7 @@ def _interrupted(folder: TuningFolder | None) -> str:
 
 
 class _Progress:
-    """Tells how far a tuning is."""
+    """Reports the progress of a tuning."""
 
     def __init__(self, watch: Watch | None) -> None:
         self._watch = watch
@@ -285,16 +285,16 @@ class _Progress:
         self.judge: Judge | None = None
 
     def search(self, share: float) -> None:
-        """Hear how far the search is."""
+        """Note the progress of the search."""
         self._share = max(self._share, _SEARCH_SHARE * share)
         self.tell()
 
     def end_search(self) -> None:
-        """Hear that the search is over."""
+        """Note that the search is over."""
         self._share = _SEARCH_SHARE
 
     def tell(self) -> None:
-        """Tell it."""
+        """Report it."""
         if self._watch is not None and self.judge is not None:
             trials, runs = len(self.judge.trials), self.judge.runs
             self._watch("tune", self._share, 1.0, f"{trials:,} candidates, {runs:,} runs")

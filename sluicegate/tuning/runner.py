@@ -18,14 +18,14 @@ from sluicegate.tuning.problem import Problem
 from sluicegate.tuning.score import Columns
 from sluicegate.tuning.trial import Trial, Values
 
-# the search's random numbers, and others on which nothing was chosen
+# the search's random numbers, and others that are not used to choose
 Stream = Literal["search", "fresh"]
 _STREAMS: dict[Stream, int] = {"search": 1, "fresh": 2}
-# a job is about so long: shorter ones cost more than they are
+# about how long a job is: in shorter ones the overhead dominates
 _JOB_S = 0.2
 _MOST_TASKS = 256
 
-# values, whose random numbers, and which of them
+# values, stream of random numbers, and the run's number
 Asked = tuple[Values, Stream, int]
 
 
@@ -40,7 +40,7 @@ class Runner:
 
     Args:
         problem: What is run.
-        workers: Who makes them.
+        workers: What makes them.
         kept: Where they are kept.
         tell: Called as runs come in.
     """
@@ -89,7 +89,7 @@ class Runner:
                 for future in ended:
                     done = future.result()
                     self._take(under_way.pop(future), done)
-            except Exception as error:  # whatever it is, the workers know what it means
+            except Exception as error:  # the workers decide what it means
                 waiting.extendleft(reversed([each for part in under_way.values() for each in part]))
                 under_way.clear()
                 self._workers.mend(error)
@@ -110,6 +110,6 @@ class Runner:
             if not problem.world.is_exact:
                 changes |= {"seed": seed_of(problem, stream, k), "replications": 1}
             tasks.append(Task((number,), 0, 0, changes))
-        # a folder has what is needed of each run; whole records would take a hundred times more
+        # a folder has what is needed of each run; whole records would be a hundred times larger
         keep = not self._kept.has_folder
         return Job([problem.base], [problem.world], tasks, 1, keep)

@@ -17,7 +17,7 @@ _MEASURE = r"[a-z_][a-z_0-9]*(?:\.\d+)?"
 _TERM = re.compile(rf"\s*([+-]?)\s*(?:({_NUMBER})\s*\*\s*)?({_MEASURE})\s*")
 _BOUND = re.compile(rf"\s*({_MEASURE})\s*(<=|>=)\s*([+-]?{_NUMBER})\s*")
 
-# what a run says of its measures, by name; None where it knows nothing
+# the measures of a run, by name; None where one is not known
 Columns = Mapping[str, Any]
 
 
@@ -40,7 +40,7 @@ class Score:
                 be large has a minus before it.
 
         Raises:
-            SluiceError: If it is none, or names what is no measure.
+            SluiceError: If it is not a score, or names what is not a measure.
         """
         weights = _terms(given) if isinstance(given, str) else dict(given)
         if not weights:
@@ -57,7 +57,7 @@ class Score:
         """The score of a run.
 
         Raises:
-            SluiceError: If the run does not know one of the measures.
+            SluiceError: If the run lacks one of the measures.
         """
         return sum(weight * known(columns, name, "score") for name, weight in self.weights.items())
 
@@ -95,7 +95,7 @@ class Constraint:
         """Read a constraint: `loss_ratio <= 0.01` or `utilization >= 0.95`.
 
         Raises:
-            SluiceError: If it is none, or names what is no measure.
+            SluiceError: If it is not a constraint, or names what is not a measure.
         """
         found = _BOUND.fullmatch(text) if isinstance(text, str) else None
         if found is None:
@@ -110,7 +110,7 @@ class Constraint:
         """By how much a run breaks it, relative to the bound; 0 or less: it is kept.
 
         Raises:
-            SluiceError: If the run does not know the measure.
+            SluiceError: If the run lacks the measure.
         """
         over = self.sign * (known(columns, self.measure, "constraint") - self.bound)
         return over / abs(self.bound) if self.bound else over
@@ -123,7 +123,7 @@ def known(columns: Columns, name: str, what: str) -> float:
     """A measure of a run.
 
     Raises:
-        SluiceError: If the run does not know it; `what` asked for it.
+        SluiceError: If the run lacks it; `what` asked for it.
     """
     value = columns.get(name)
     if value is None:

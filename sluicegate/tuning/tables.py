@@ -18,7 +18,7 @@ _KEY = ("delay_mean", "sojourn_p99", "loss_ratio", "goodput", "utilization")
 
 
 def setting_rows(tuning: Tuning) -> tuple[list[str], list[list[str]]]:
-    """Header and rows of the settings: values, score, what it is more than tuned, measures."""
+    """Header and rows of the settings: values, score, its excess over the tuned one, measures."""
     problem = tuning.problem
     alone = problem.score.alone
     columns = [Column(name, tuning.time_unit) for name in shown(tuning) if name != alone]

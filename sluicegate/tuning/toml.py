@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 def scenario_toml(tuning: Tuning) -> str:
-    """The scenario as TOML, with what was tuned for above it."""
+    """The scenario as TOML, with the aim of the tuning above it."""
     problem, best = tuning.problem, tuning.best
     table = tuning.scenario.table()
     disciplines = table.pop("disciplines")

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from sluicegate.estimate import Measure, student
 from sluicegate.tuning.score import Columns, Constraint, Score
 
-# of a candidate that is as good as its rival: how likely it may be given up, in all looks together
+# for a candidate as good as its rival: the probability to be given up, over all looks together
 GIVEN_UP = 0.01
 
 Values = tuple[float, ...]
@@ -28,7 +28,7 @@ class Trial:
         runs: The measures of each run, in the order of the seeds.
         looks: How often it was judged whether it can still win.
         stopped: Whether it was given up before its interval was narrow.
-        exact: Whether there is no chance in its measures.
+        exact: Whether its measures have no random error.
     """
 
     number: int
@@ -46,7 +46,7 @@ class Trial:
         self._excesses: list[list[float]] = []
 
     def add(self, columns: Columns) -> None:
-        """Take in a run."""
+        """Add a run."""
         self._scores.append(self.score.of(columns))
         self._excesses.append([each.excess(columns) for each in self.constraints])
         self.runs.append(columns)
@@ -57,7 +57,7 @@ class Trial:
         return np.array(self._scores)
 
     def excesses(self, count: int | None = None) -> NDArray[np.float64]:
-        """By how much each of the first runs breaks each constraint, shape (R, constraints)."""
+        """How far each of the first runs breaks each constraint, shape (R, constraints)."""
         rows = self._excesses[:count]
         return np.array(rows, dtype=np.float64).reshape(len(rows), len(self.constraints))
 
@@ -69,7 +69,7 @@ class Trial:
         return student(self.scores)
 
     def violation(self, count: int | None = None) -> float:
-        """By how much the means of the first runs break the constraints, together; 0: none."""
+        """How far the means of the first runs break the constraints, together; 0: none."""
         if not self.constraints:
             return 0.0
         return float(np.maximum(self.excesses(count).mean(axis=0), 0.0).sum())
@@ -90,8 +90,8 @@ class Trial:
     def beats(self, other: Trial) -> bool:
         """Whether it is better, by the runs under the seeds that both have.
 
-        What keeps the constraints is better than what breaks them, and what breaks them less than
-        what breaks them more; of two that keep them, the lower score counts (Deb 2000).
+        What keeps the constraints is better than what breaks them, and a smaller violation is
+        better than a larger one; if both keep them, the lower score counts (Deb 2000).
         """
         if self.refused or other.refused:
             return bool(other.refused) and not self.refused

@@ -1,7 +1,7 @@
-"""The worlds: each judges a discipline on a scenario in its own way; all give records.
+"""The worlds: each judges a discipline on a scenario in its own way; all return records.
 
 A world is a folder here. It holds a class with the folder's name, such as `Chain` in
-`chain/world.py`, which keeps the contract `World`.
+`chain/world.py`, which implements the contract `World`.
 """
 
 from __future__ import annotations

@@ -7,7 +7,7 @@ from importlib import import_module
 from sluicegate.errors import SluiceError
 from sluicegate.tuning.methods.method import Method, Search, SpentError
 
-#: Where the class of each stands, by name; the first is the usual one.
+#: The module and class of each, by name; the first is the usual one.
 METHODS = {
     "pattern": "pattern:Pattern",
     "nelder-mead": "nelder_mead:NelderMead",

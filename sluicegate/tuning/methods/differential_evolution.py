@@ -1,4 +1,4 @@
-"""Differential evolution: a population that spreads over all ranges and draws together."""
+"""Differential evolution: a population that spreads over all ranges and contracts."""
 
 from __future__ import annotations
 
@@ -7,24 +7,24 @@ from typing import Any
 
 from sluicegate.tuning.methods.method import Method, Search
 
-# generations at most, if the population does not draw together before
+# generations at most, if the population does not contract before
 _GENERATIONS = 60
 
 
 class DifferentialEvolution(Method):
-    """Storn & Price 1997, as scipy has it; a generation is judged at a time."""
+    """Storn & Price 1997, as scipy has it; each generation is judged together."""
 
     def search(self, search: Search) -> None:
-        """Let generations follow each other until the population is one place."""
+        """Make generations until the population is at one place."""
         from scipy import optimize  # takes a second to import
 
-        evolve: Any = optimize.differential_evolution  # whose types are narrower than it
+        evolve: Any = optimize.differential_evolution  # its types are too narrow
         generations = 0
 
         def judge_all(_score: Callable[..., float], places: Iterable[Any]) -> list[float]:
             nonlocal generations
             asked = [tuple(map(float, place)) for place in places]
-            # a score that is better than that of its parent alone counts, too: none is stopped
+            # a score counts even if it is better only than its parent's: no run is stopped
             found = search.judge(asked, [None] * len(asked))
             generations += 1
             search.tell(min(generations / _GENERATIONS, 1.0))

@@ -18,7 +18,7 @@ FloatArray = NDArray[np.float64]
 
 # relative change of a score at which a search ends
 _TOLERANCE = 1e-8
-# the derivative stands inside of the ranges: at an end a parameter may have no neighbours
+# derivatives are taken inside of the ranges: at an end a parameter may have no neighbours
 _INSIDE = 1e-6
 
 
@@ -31,7 +31,7 @@ class Gradient(Method):
     starts: ClassVar[bool] = True
 
     def check(self, problem: Problem) -> None:
-        """Refuse worlds that simulate, and what is no parameter of a chain."""
+        """Refuse worlds that simulate, and what is not a parameter of a chain."""
         if not isinstance(problem.world, Chain) or problem.world.limit:
             raise SluiceError("method = gradient needs exact derivatives: world = chain has them")
         for axis in problem.axes:
@@ -45,7 +45,7 @@ class Gradient(Method):
         """Follow the gradient from one start after the other."""
         from scipy import optimize  # takes a second to import
 
-        minimize: Any = optimize.minimize  # whose types are narrower than it
+        minimize: Any = optimize.minimize  # its types are too narrow
         slopes = _Slopes(search)
         starts = search.problem.starts()
         # scores near 1 suit the method's tolerance

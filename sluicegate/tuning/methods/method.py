@@ -50,7 +50,7 @@ class Search:
         """Judge candidates together; the more at a time, the more cores are at work.
 
         Args:
-            places: Where each stands.
+            places: The place of each.
             rivals: What each must beat; the best one so far where none is given.
 
         Raises:
@@ -67,13 +67,13 @@ class Method(ABC):
     """A method of tuning.
 
     Attributes:
-        starts: Whether it starts at places that the ranges' counts tell.
+        starts: Whether it starts at places given by the ranges' counts.
     """
 
     starts: ClassVar[bool] = False
 
     def check(self, problem: Problem) -> None:  # noqa: B027 (most take any)
-        """Refuse a problem that is none for this method, before anything is run.
+        """Refuse a problem that this method cannot solve, before anything is run.
 
         Raises:
             SluiceError: With the reason.
@@ -81,4 +81,4 @@ class Method(ABC):
 
     @abstractmethod
     def search(self, search: Search) -> None:
-        """Judge candidates until the best is found; it is the judge who keeps it."""
+        """Judge candidates until the best is found; the judge keeps it."""

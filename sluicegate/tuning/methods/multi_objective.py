@@ -16,7 +16,7 @@ _POPULATION = 20
 class MultiObjective(Method):
     """NSGA-II (Deb et al. 2002), as optuna has it.
 
-    It searches the front; which of its settings is the tuned one, the score says.
+    It searches the front; the score decides which of its settings is the tuned one.
     """
 
     def search(self, search: Search) -> None:

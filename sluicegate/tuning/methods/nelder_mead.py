@@ -24,7 +24,7 @@ class NelderMead(Method):
         """Search from one start after the other."""
         from scipy import optimize  # takes a second to import
 
-        minimize: Any = optimize.minimize  # it takes more than its types say
+        minimize: Any = optimize.minimize  # its types are too narrow
         starts = search.problem.starts()
         for number, start in enumerate(starts):
             minimize(

@@ -16,27 +16,27 @@ from sluicegate.tuning.axes import Place
 from sluicegate.tuning.methods.method import Method, Search
 from sluicegate.tuning.trial import Trial
 
-# of a range: the first steps, and those after which it ends
+# as shares of a range: the first steps, and those below which it ends
 FIRST_STEP = 1 / 8
 LAST_STEP = 1 / 256
 SHRINK = 0.5
 
 
 class Ranked(Protocol):
-    """What can be told to be better than another one."""
+    """What can be compared with another one."""
 
     def beats(self, other: Any, /) -> bool:
         """Whether it is better."""
 
 
 T = TypeVar("T", bound=Ranked)
-# asks for a place, tells what it must beat and how long the step was; is given what is there
+# yields a place, what it must beat and the step's length; receives the trial at the place
 Walk: TypeAlias = Generator[tuple[Place, T | None, float], T, T]
 Exploring: TypeAlias = Generator[tuple[Place, T | None, float], T, tuple[list[float], T]]
 
 
 class Pattern(Method):
-    """Direct search; all starts go their ways side by side.
+    """Direct search; walks from all starts go on side by side.
 
     Attributes:
         ends: Where each walk ended, in the order of the starts, once the search is over.
@@ -70,30 +70,30 @@ class Pattern(Method):
 
 
 def _shrunk(step: float) -> float:
-    """How far a walk is, from 0 to 1, by the length of its steps."""
+    """The progress of a walk, from 0 to 1, by the length of its steps."""
     return math.log(FIRST_STEP / step) / math.log(FIRST_STEP / LAST_STEP)
 
 
 def walk(
     start: Place, first: list[float], shrink: float = SHRINK, last: float = LAST_STEP
 ) -> Walk[T]:
-    """Walk from a start to a place from which no step helps; returns what is there.
+    """Walk from a start to a place from which no step helps; returns the trial there.
 
     Args:
-        start: Where to, each between 0 and 1.
+        start: The place, each share between 0 and 1.
         first: The first step along each axis.
-        shrink: Of all steps where none helps.
-        last: It ends when the steps have shrunk below this.
+        shrink: Factor for all steps where none helps.
+        last: The walk ends when the steps have shrunk below this.
     """
     steps, size = list(first), max(map(abs, first))
     here = list(start)
     best = yield start, None, size
-    # where it was: with noise three may each be better than the next
+    # the places so far: with noise, each of three may be better than the next
     bases = [best]
     while size > last:
         there, found = yield from _explore(here, best, steps)
         while found not in bases:
-            # the same way once more, and what is better around there
+            # the same step once more, and what is better around its end
             steps = [
                 math.copysign(step, -1 if new <= old else 1)
                 for step, new, old in zip(steps, there, here, strict=True)

@@ -22,7 +22,7 @@ except ImportError as error:
         "methods bayesian and multi-objective need optuna (25 MB): pip install 'sluicegate[tune]'"
     ) from error
 
-# it would tell of every candidate
+# else it reports every candidate
 optuna.logging.set_verbosity(optuna.logging.WARNING)
 
 
@@ -37,8 +37,8 @@ def study(
     Args:
         search: What is searched.
         sampler: Of optuna.
-        values: What is to be least, of each candidate.
-        objectives: How many of these there are.
+        values: For each candidate, what is to be least.
+        objectives: How many values there are.
     """
     made = optuna.create_study(directions=["minimize"] * objectives, sampler=sampler)
     own = search.problem.place(search.problem.given)
@@ -51,7 +51,7 @@ def study(
             tuple(each.suggest_float(str(axis), 0.0, 1.0) for axis in range(search.dimension))
             for each in asked
         ]
-        # all are told of all: none is stopped early
+        # the sampler needs every result: none is stopped early
         for each, trial in zip(asked, search.judge(places, [None] * count), strict=True):
             if trial.refused:
                 made.tell(each, state=optuna.trial.TrialState.FAIL)
