@@ -16,6 +16,8 @@ SLUICED = ROOT / ".venv" / "bin" / "sluiced"
 # what a network shows to its root it shows to whoever was root as it was made
 ENTER = ["unshare", "-Ur", "unshare", "-nmp", "--kill-child"]
 
+needs_nft = pytest.mark.skipif(not shutil.which("nft"), reason="apt install nftables")
+
 CAP_NET_ADMIN, CAP_BPF = 1 << 12, 1 << 39
 # what tests/intruder.h tries that Landlock shuts off
 FENCED = ("read", "proc", "write", "folder", "tun", "program", "connect", "bind")

@@ -5,7 +5,7 @@ import shutil
 
 import gate_run
 import pytest
-from gate_run import nothing_is_forgotten
+from gate_run import needs_nft, nothing_is_forgotten
 
 # namespaces whose other users are those of the machine
 ENTER = ["unshare", "-nmp", "--kill-child"]
@@ -49,6 +49,7 @@ def test_to_root_it_says_what_is_there_and_what_is_not():
     assert found["no_interface"]["rules"][0] == "note"
 
 
+@needs_nft
 def test_an_ordinary_user_is_told_what_only_root_may_see():
     found = measured_as_nobody("as_nobody")
     check = found["check"]
@@ -66,6 +67,7 @@ def test_an_ordinary_user_is_told_what_only_root_may_see():
     assert found["shown"]["exit"] == 0
 
 
+@needs_nft
 def test_the_capability_alone_shows_who_has_the_queue_and_not_what_the_kernel_counts():
     found = measured_as_nobody("as_nobody_by_setcap")
     if found["refused"]:

@@ -6,7 +6,7 @@ import time
 import gate_run
 import numpy as np
 import pytest
-from gate_run import nothing_is_forgotten
+from gate_run import needs_nft, nothing_is_forgotten
 
 
 def measured(name):
@@ -17,6 +17,7 @@ def kernel_lost(found):
     return found["id_gaps"] + found["kernel_queue_drops"]
 
 
+@needs_nft
 @pytest.mark.parametrize("fail", ["open", "closed"])
 def test_kill_9_loses_what_was_held_and_no_more(fail):
     found = measured(f"killed_{fail}")
@@ -125,6 +126,7 @@ def test_what_the_kernel_cannot_hand_over_passes_if_it_fails_open():
     assert sorted(found["numbers"]) == found["offered"]
 
 
+@needs_nft
 def test_malformed_packets_are_refused_by_the_kernel_or_pass_and_each_is_counted():
     found = measured("malformed")
     back, there = found["reverse"], found["forward"]
@@ -138,6 +140,7 @@ def test_malformed_packets_are_refused_by_the_kernel_or_pass_and_each_is_counted
     assert back["released"] == found["passed"] + back["lost"] == back["arrivals"]
 
 
+@needs_nft
 @pytest.mark.parametrize("name", ["fragments4", "fragments6"])
 def test_fragments_are_put_together_behind_it(name):
     found = measured(name)

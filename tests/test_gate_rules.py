@@ -4,7 +4,7 @@ import subprocess
 
 import gate_run
 import pytest
-from gate_run import SLUICED, nothing_is_forgotten
+from gate_run import SLUICED, needs_nft, nothing_is_forgotten
 
 
 def check_nothing_was_dropped(found):
@@ -18,6 +18,7 @@ def test_who_looks_at_rules_drops_nothing_that_is_held():
     check_nothing_was_dropped(found)
 
 
+@needs_nft
 def test_rules_of_its_own_are_refused_with_the_way_to_have_others():
     found = gate_run.measured("gate_rules_lab.py", "own_refused")
     closed, without = found["closed"], found["without"]

@@ -1,10 +1,9 @@
 """Rules of nft, in the laboratory: its kernel takes them, which that of this machine may not."""
 
 import json
-import shutil
 from pathlib import Path
 
-import pytest
+from gate_run import needs_nft
 from kernel_needs import needs_lab
 from test_gate_rules import check_nothing_was_dropped
 
@@ -127,7 +126,7 @@ def check_they_are_not_set_twice(found):
 
 # one test, as each process that runs tests would boot a machine of its own
 @needs_lab
-@pytest.mark.skipif(not shutil.which("nft"), reason="apt install nftables")
+@needs_nft
 def test_rules_of_nft_in_the_laboratory():
     found = boot()
     check_packets_without_a_gate(found["nft"])
