@@ -1,18 +1,14 @@
 """CONTRIBUTING's guides to adding something, followed to the letter on a copy of the sources."""
 
-import fcntl
 import os
 import re
-import shutil
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 
-import pytest
+from source_copy import source_copy
 
 ROOT = Path(__file__).parent.parent
-COPIED = ["Cargo.toml", "Cargo.lock", ".cargo", "aqm", "engine", "gate", "kernel"]
 
 
 def section(title: str) -> str:
@@ -28,24 +24,6 @@ def steps(title: str) -> list[tuple[str, str, str]]:
         action, file = said[-1] if said else ("Run", "")
         found.append((action, file, block))
     return found
-
-
-@pytest.fixture
-def copy() -> Iterator[Path]:
-    """The sources, always in one place of the build folder, so that cargo builds only the copy.
-
-    One test has it after the other, also where each is in a process of its own.
-    """
-    copy = ROOT / "target" / "contributing"
-    copy.parent.mkdir(exist_ok=True)
-    with (copy.parent / "contributing.lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        shutil.rmtree(copy, ignore_errors=True)
-        for name in COPIED:
-            take = shutil.copytree if (ROOT / name).is_dir() else shutil.copy2
-            (copy / name).parent.mkdir(parents=True, exist_ok=True)
-            take(ROOT / name, copy / name)
-        yield copy
 
 
 def follow(title: str, copy: Path) -> list[str]:
@@ -84,7 +62,7 @@ def follow(title: str, copy: Path) -> list[str]:
     return printed
 
 
-def test_adding_an_aqm_takes_these_steps_and_no_more(copy: Path) -> None:
+def test_adding_an_aqm_takes_these_steps_and_no_more() -> None:
     assert [step[:2] for step in steps("How to add an AQM")] == [
         ("Create", "aqm/step.h"),
         ("Run", ""),
@@ -92,20 +70,22 @@ def test_adding_an_aqm_takes_these_steps_and_no_more(copy: Path) -> None:
         ("Create", "engine/aqm/tests/step.rs"),
         ("Run", ""),
     ]
-    described, tested = follow("How to add an AQM", copy)
+    with source_copy() as copy:
+        described, tested = follow("How to add an AQM", copy)
     assert "threshold" in described
     assert "queue from which packets are dropped by chance" in described
     assert "test result: ok. 1 passed" in tested
 
 
-def test_adding_a_congestion_control_takes_a_file_and_a_line(copy: Path) -> None:
+def test_adding_a_congestion_control_takes_a_file_and_a_line() -> None:
     assert [step[:2] for step in steps("How to add a congestion control")] == [
         ("Create", "engine/tcp/src/congestion/scalable.rs"),
         ("Add to the list in", "engine/tcp/src/congestion/mod.rs"),
         ("Run", ""),
     ]
     assert steps("How to add a congestion control")[1][2].count("\n") == 1
-    (tested,) = follow("How to add a congestion control", copy)
+    with source_copy() as copy:
+        (tested,) = follow("How to add a congestion control", copy)
     # its own test, and the three of tests/transfers.rs with it among the controls
     assert "test result: ok. 1 passed" in tested
     assert "test result: ok. 3 passed" in tested

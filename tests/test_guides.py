@@ -6,20 +6,15 @@ import re
 import shutil
 import subprocess
 import sys
-import tomllib
 from pathlib import Path
 
 import pytest
+from source_copy import source_copy
 
 import sluicegate as sg
 
 ROOT = Path(__file__).parent.parent
 PACKAGE = Path(sg.__file__).parent
-# and what `make generated` takes and writes
-ENGINE = [
-    *("Cargo.toml", "Cargo.lock", ".cargo", "aqm", "engine", "gate", "kernel"),
-    *("Makefile", "requirements.lock", "pyproject.toml", "docs/reference", "sluicegate/scenario"),
-]
 
 
 def steps(guide):
@@ -40,25 +35,6 @@ def copy(tmp_path):
     (tmp_path / "scenarios").symlink_to(ROOT / "scenarios")
     (tmp_path / "tests").mkdir()
     return tmp_path
-
-
-@pytest.fixture
-def sources():
-    """What the engine is built of, always in one place, so that cargo builds only the copy."""
-    folder = ROOT / "target" / "guides"
-    shutil.rmtree(folder, ignore_errors=True)
-    for name in ENGINE:
-        take = shutil.copytree if (ROOT / name).is_dir() else shutil.copy2
-        (folder / name).parent.mkdir(parents=True, exist_ok=True)
-        take(ROOT / name, folder / name)
-    (folder / ".venv").symlink_to(ROOT / ".venv")
-    (folder / "target").mkdir()
-    # what is built of the copy runs for a moment: our own crates are not worth optimising there
-    ours = tomllib.loads((folder / "Cargo.toml").read_text())["workspace"]["dependencies"]
-    with (folder / ".cargo" / "config.toml").open("a") as settings:
-        for name in (name for name in ours if name.startswith("sluice-")):
-            settings.write(f"[profile.dev.package.{name}]\nopt-level = 0\n")
-    return folder
 
 
 def append(path, name, block):
@@ -138,10 +114,11 @@ def test_adding_a_world_is_a_folder_and_a_line(copy):
     assert "Figures of the fluid leave all chance out." in page
 
 
-def test_adding_a_traffic_source_touches_four_files(sources):
-    touched, (_, tested) = follow("add-traffic-source.md", sources)
-    assert len(set(touched)) == 4
-    assert "test result: ok. 1 passed" in tested
-    for name in ("docs/reference/scenario.schema.json", "sluicegate/scenario/slotted.py"):
-        assert "PeriodicArrivals" in (sources / name).read_text()
-        assert "PeriodicArrivals" not in (ROOT / name).read_text()
+def test_adding_a_traffic_source_touches_four_files():
+    with source_copy() as copy:
+        touched, (_, tested) = follow("add-traffic-source.md", copy)
+        assert len(set(touched)) == 4
+        assert "test result: ok. 1 passed" in tested
+        for name in ("docs/reference/scenario.schema.json", "sluicegate/scenario/slotted.py"):
+            assert "PeriodicArrivals" in (copy / name).read_text()
+            assert "PeriodicArrivals" not in (ROOT / name).read_text()
