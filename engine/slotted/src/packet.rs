@@ -11,8 +11,8 @@ pub struct Packet {
     pub bytes: u32,
     /// Hash of its flow.
     pub flow: u32,
-    /// 1 if it can be marked, otherwise 0. A `u64`, so that the packet has no padding: a packet with
-    /// padding is copied in pieces of odd widths, which stalls the inner loop.
+    /// 1 if it can be marked, otherwise 0. A `u64`, so that the packet has no padding: a packet
+    /// with padding is copied in pieces of odd widths, which stalls the inner loop.
     pub ecn_capable: u64,
 }
 

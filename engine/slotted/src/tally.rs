@@ -31,7 +31,8 @@ pub struct Tally {
     pub served_bytes: u64,
     /// Packets that arrived.
     pub arrivals: u64,
-    /// Count of each [`Verdict`], including those at departure and those on candidates.
+    /// Count of each [`Verdict`]: one for each arrival, and one for each packet that was dropped in
+    /// addition, or dropped or marked at departure.
     pub verdicts: [u64; Verdict::COUNT],
 }
 
