@@ -2,7 +2,7 @@
 
 use crate::error::{ChainError, refuse};
 
-/// How packets arrive.
+/// The arrival process.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Arrivals {
     /// A packet in each slot with probability `rate`.
@@ -10,8 +10,8 @@ pub enum Arrivals {
         /// In (0, 1).
         rate: f64,
     },
-    /// The self-similar modulator of S. Robert: a packet in each slot that it spends in state 0,
-    /// which it leaves to state j with probability a^-j and reaches again from there with
+    /// The self-similar modulator of S. Robert. A packet arrives in each slot that it spends in
+    /// state 0. Its transition from state 0 to state j has the probability a^-j, the one back has
     /// (q/a)^j. Domanska, Domanski & Czachorski 2008, section III.
     SelfSimilar {
         /// Above 1; the sum of a^-j must stay below 1.
@@ -31,11 +31,11 @@ pub(crate) struct Change {
     pub probability: f64,
 }
 
-/// The modulator's changes, apart by whether they bring a packet: the matrices D_0 and D_1 of
-/// a discrete-time Markovian arrival process, as lists of their entries.
+/// The modulator's changes without a packet (`quiet`) and with a packet (`active`): the matrices
+/// D_0 and D_1 of a discrete-time Markovian arrival process, as lists of their entries.
 ///
-/// State 0 is one that brings no packet (where there are several states), so that a long silence
-/// leads there from everywhere; quiet changes lead to the same or an earlier state.
+/// If there are several states, no packet arrives in state 0. Quiet changes lead to the same or an
+/// earlier state.
 #[derive(Clone, Debug)]
 pub(crate) struct Modulator {
     pub states: usize,
@@ -97,7 +97,7 @@ fn self_similar(a: f64, q: f64, states: u32) -> Result<Modulator, ChainError> {
     if !(q > 0.0 && q < a) {
         refuse!("arrivals.q = {q} must lie between 0 and a = {a}, both excluded");
     }
-    // state j >= 1 of the paper is j - 1 here, its state 0 the last
+    // state j >= 1 of the paper is state j - 1 here, and its state 0 is the last one here
     let last = states as usize - 1;
     let change = |from, to, probability| Change {
         from,

@@ -1,4 +1,4 @@
-//! The chain itself: its states, and what one slot does to each.
+//! The chain itself: its states, and the transitions of one slot.
 
 use std::sync::Arc;
 
@@ -15,7 +15,7 @@ use crate::{
 /// Everything that determines a chain.
 #[derive(Clone, Debug)]
 pub struct Plan {
-    /// How packets arrive.
+    /// The arrival process.
     pub arrivals: Arrivals,
     /// Probability that a service ends in a slot, in (0, 1].
     pub mu: f64,
@@ -23,15 +23,15 @@ pub struct Plan {
     pub discipline: Discipline,
     /// Drop-tail or a member of the RED family with independent drops and no idle rule.
     pub aqm: Configured,
-    /// Length of a slot, ns: an average sampled by a clock must be sampled once in each.
+    /// Duration of a slot, ns: an average sampled by a clock must be sampled once in each slot.
     pub slot_ns: u64,
-    /// Step of the average's grid, packets; `Chain::on` takes a grid without one.
+    /// Step of the average's grid, packets; `Chain::on` does not use it.
     pub grid: f64,
-    /// What building and solving the chain may take, bytes.
+    /// Memory that building and solving the chain may use, bytes.
     pub memory: f64,
 }
 
-/// Vectors of probabilities that any use of a chain takes.
+/// Number of vectors, with one probability per state, that any use of a chain needs.
 const VECTORS: f64 = 3.0;
 
 /// A chain ready to be solved.
@@ -51,14 +51,15 @@ pub struct Chain {
     pub(crate) control: Arc<Control>,
 }
 
-/// What the average and the AQM make of a slot, after its service and the modulator.
+/// A possible outcome of a slot for the average and the AQM, after the slot's service and the
+/// modulator's change.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Jump {
-    /// Whether a packet arrived.
+    /// True if a packet arrived.
     pub active: bool,
-    /// Where the average goes.
+    /// New level of the average.
     pub level: usize,
-    /// 1 if the system holds one packet more.
+    /// 1 if the system holds one packet more, otherwise 0.
     pub more: usize,
     pub probability: f64,
 }
@@ -67,8 +68,8 @@ impl Chain {
     /// Builds the chain of a plan.
     ///
     /// # Errors
-    /// For a parameter out of range, a discipline that no chain follows, or more states than
-    /// the memory holds.
+    /// If a parameter is out of range, the discipline has no exact chain, or the memory is too
+    /// small for the states.
     pub fn new(plan: &Plan) -> Result<Self, ChainError> {
         let (step, limit) = (plan.grid, f64::from(plan.discipline.limit));
         if !(step > 0.0 && step <= limit) {
@@ -81,11 +82,11 @@ impl Chain {
         })
     }
 
-    /// Builds the chain of a plan on these averages instead of the multiples of `plan.grid`:
-    /// packets, rising, from 0 to the limit or beyond.
+    /// Builds the chain of a plan on the averages `grid` instead of the multiples of `plan.grid`.
+    /// They are in packets and rise from 0 to the limit or beyond.
     ///
     /// # Errors
-    /// As `new`, and for averages that do not rise so.
+    /// As `new`, and if `grid` does not rise from 0 to the limit or beyond.
     pub fn on(plan: &Plan, grid: &[f64]) -> Result<Self, ChainError> {
         let limit = f64::from(plan.discipline.limit);
         let covers = grid.first() == Some(&0.0) && grid.last() >= Some(&limit);
@@ -97,7 +98,8 @@ impl Chain {
         Self::build(plan, &name, grid.len() as f64, || grid.to_vec())
     }
 
-    /// The chain on the `levels` averages of `grid`, called `name` where they are too many.
+    /// Builds the chain on the `levels` averages of `grid`. `name` is the grid's name in error
+    /// messages.
     fn build(
         plan: &Plan,
         name: &str,
@@ -146,7 +148,7 @@ impl Chain {
         Ok(chain)
     }
 
-    /// By which whoever solves the chain is watched and stopped.
+    /// Returns the control, by which another thread follows or cancels a solution.
     pub fn control(&self) -> &Control {
         &self.control
     }
@@ -171,23 +173,24 @@ impl Chain {
         self.modulator.states
     }
 
-    /// Sizes of the system, 0 included.
+    /// Number of sizes of the system, 0 included.
     pub fn sizes(&self) -> usize {
         self.discipline.limit as usize + 2
     }
 
-    /// States of one level of the average.
+    /// Number of states of one level of the average.
     pub(crate) fn width(&self) -> usize {
         self.sizes() * self.modulator.states
     }
 
-    /// Probability that a server with `size` packets in the system goes on serving.
+    /// Probability that no service ends in a slot that begins with `size` packets in the system.
     #[inline]
     pub(crate) fn stay(&self, size: usize) -> f64 {
         if size == 0 { 1.0 } else { 1.0 - self.mu }
     }
 
-    /// The probability with which an arrival that finds `size` is lost to the AQM or the limit.
+    /// Probability that a packet is lost, to the AQM or the limit, at an arrival that finds `size`
+    /// packets in the system.
     #[inline]
     pub(crate) fn loss(&self, level: usize, size: usize) -> f64 {
         let chances = self.levels.chances[level];
@@ -201,7 +204,8 @@ impl Chain {
     }
 
     /// Calls `each` for every jump from `level` with `size` packets in the system after the
-    /// slot's service. The probabilities of the quiet ones sum to 1, those of the active ones too.
+    /// slot's service. The probabilities of the quiet jumps sum to 1, and so do those of the active
+    /// ones.
     #[inline(always)]
     pub(crate) fn jumps(&self, level: usize, size: usize, mut each: impl FnMut(Jump)) {
         let mut jump = |active, level, more, probability| {
@@ -238,14 +242,15 @@ impl Chain {
         }
     }
 
-    /// The two levels that seeing a system of `size` leads to.
+    /// Returns the two levels to which an observation of a system of `size` leads from `level`,
+    /// with their probabilities.
     #[inline]
     pub(crate) fn seen(&self, level: usize, size: usize) -> [(usize, f64); 2] {
         let seen = self.levels.seen(level, size.saturating_sub(1));
         [(seen.low, 1.0 - seen.up), (seen.high, seen.up)]
     }
 
-    /// The changes of the modulator that go with a jump.
+    /// Returns the changes of the modulator in slots with an arrival (`active`) or without.
     #[inline]
     pub(crate) fn changes(&self, active: bool) -> &[Change] {
         if active {
@@ -255,7 +260,8 @@ impl Chain {
         }
     }
 
-    /// Whether an empty system ever leads to each level and size, in this order of significance.
+    /// Returns for each level and size, in this order of significance, true if an empty system
+    /// ever leads there.
     pub(crate) fn reached(&self) -> Vec<bool> {
         let sizes = self.sizes();
         let mut known = vec![false; self.level_count() * sizes];
@@ -275,7 +281,7 @@ impl Chain {
         known
     }
 
-    /// `vector` times the transition matrix: the probabilities one slot later.
+    /// Returns `vector` times the transition matrix: the probabilities one slot later.
     pub fn step(&self, vector: &[f64]) -> Vec<f64> {
         let (sizes, states, width) = (self.sizes(), self.modulator.states, self.width());
         let mut next = vec![0.0; vector.len()];
@@ -309,8 +315,8 @@ impl Changed {
         }
     }
 
-    /// What is at `size` once the slot's service and the modulator's change are over; `from` holds
-    /// the level's probabilities at the end of the slot before.
+    /// Computes the probabilities at `size` after the slot's service and the modulator's change.
+    /// `from` holds the level's probabilities at the end of the slot before.
     #[inline]
     pub fn after_service(&mut self, chain: &Chain, from: &[f64], size: usize) {
         let states = chain.modulator.states;
@@ -327,12 +333,12 @@ impl Changed {
         Modulator::apply(&chain.modulator.active, &self.served, &mut self.active);
     }
 
-    /// Packets that arrive, per slot.
+    /// Returns the packets that arrive per slot.
     pub fn active(&self) -> f64 {
         self.active.iter().sum()
     }
 
-    /// Adds what takes `jump` to its destination `to`.
+    /// Adds the probabilities that take `jump` to its destination `to`.
     #[inline]
     pub fn add(&self, jump: Jump, to: &mut [f64]) {
         let from = if jump.active {

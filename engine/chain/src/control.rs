@@ -1,4 +1,4 @@
-//! Watching a chain while it is solved, and stopping it.
+//! Progress and cancellation of the solution of a chain.
 
 use std::sync::{
     Mutex,
@@ -7,26 +7,27 @@ use std::sync::{
 
 use crate::error::{ChainError, refuse};
 
-/// How far a method is.
+/// Progress of a method.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Progress {
-    /// The direct method: sizes of the system that are eliminated, and how many there are.
+    /// The direct method: how many sizes of the system are eliminated so far.
     Eliminated {
         /// Sizes eliminated.
         sizes: usize,
         /// All sizes.
         of: usize,
     },
-    /// The iterative method: sweeps so far, and the residual when it was last looked at.
+    /// The iterative method: sweeps so far, and the last residual.
     Swept {
         /// Sweeps over all levels.
         sweeps: usize,
-        /// Sum of |x P - x|; infinite before the first look.
+        /// Sum of |x P - x|, or of |b + x T - x| over the sum of |b| if there is a right side b;
+        /// infinite before it is first computed.
         residual: f64,
     },
 }
 
-/// Watched and set from outside, on another thread, while a chain is solved.
+/// Progress of a solution, and a way to cancel it, for other threads.
 #[derive(Debug, Default)]
 pub struct Control {
     progress: Mutex<Option<Progress>>,
@@ -34,23 +35,23 @@ pub struct Control {
 }
 
 impl Control {
-    /// What was told last since the last `start`.
+    /// Returns the last progress since the last `start`, or `None`.
     pub fn progress(&self) -> Option<Progress> {
         *self.progress.lock().expect("whoever holds it only copies")
     }
 
-    /// Ends what is being solved, with an error, where it next tells its progress.
+    /// Ends the running solution with an error at its next check.
     pub fn cancel(&self) {
         self.cancelled.store(true, Ordering::Relaxed);
     }
 
-    /// Forgets the progress and the end of what was solved before.
+    /// Resets progress and cancellation before a new solution.
     pub fn start(&self) {
         *self.progress.lock().expect("whoever holds it only copies") = None;
         self.cancelled.store(false, Ordering::Relaxed);
     }
 
-    /// Tells how far a method is.
+    /// Reports the progress of a method.
     ///
     /// # Errors
     /// After `cancel`.
@@ -59,7 +60,7 @@ impl Control {
         self.going()
     }
 
-    /// Whether to go on.
+    /// Returns `Ok` if the solution may go on.
     ///
     /// # Errors
     /// After `cancel`.

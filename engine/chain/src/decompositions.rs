@@ -1,7 +1,7 @@
-//! Decompositions of the small dense matrices that a Krylov subspace leaves.
+//! Decompositions of the small dense matrices of a Krylov subspace.
 //!
-//! Both methods are the plainest that are reliable to the last digits. A library for them would
-//! have to compile its large machinery for what takes a few dozen columns here.
+//! Both methods are the simplest ones that are accurate to the last digits. A linear algebra
+//! library would add much code to compile, for matrices of only a few dozen columns.
 
 use ndarray::{Array2, ArrayView2, ArrayViewMut2, s};
 use num_complex::Complex64;
@@ -15,10 +15,12 @@ pub(crate) struct Singular {
     pub image: Vec<f64>,
 }
 
-/// Singular values and vectors of a matrix with no more columns than rows, in no order.
+/// Returns singular values and vectors of a matrix with no more columns than rows, in no particular
+/// order.
 ///
 /// One-sided Jacobi rotations (Hestenes 1958; Golub & Van Loan 2013, 8.6.3): pairs of columns are
-/// turned until all are orthogonal. Small singular values come out as exactly as large ones.
+/// rotated until all are orthogonal. Singular values that are small only because columns are small
+/// have the same relative accuracy as large ones.
 pub(crate) fn singular_values(matrix: ArrayView2<'_, f64>) -> Vec<Singular> {
     let mut found: Vec<Singular> = (0..matrix.ncols())
         .map(|k| {
@@ -49,7 +51,8 @@ pub(crate) fn singular_values(matrix: ArrayView2<'_, f64>) -> Vec<Singular> {
     found
 }
 
-/// Turns two columns until they are orthogonal; false where they are, to within `right_angle`.
+/// Rotates two columns so that they become orthogonal. Returns false, without a rotation, if they
+/// already are, to within `right_angle`.
 fn orthogonalise(a: &mut Singular, b: &mut Singular, right_angle: f64) -> bool {
     let (aa, bb, ab) = (
         dot(&a.image, &a.image),
@@ -77,13 +80,13 @@ fn dot(a: &[f64], b: &[f64]) -> f64 {
     a.iter().zip(b).map(|(a, b)| a * b).sum()
 }
 
-/// QR steps on one eigenvalue after which a step takes an exceptional shift.
+/// Number of QR steps for one eigenvalue after which a step uses an exceptional shift.
 const PATIENCE: usize = 10;
 
-/// Eigenvalues of a square upper Hessenberg matrix, in no order.
+/// Returns the eigenvalues of a square upper Hessenberg matrix, in no particular order.
 ///
 /// QR steps with Wilkinson's shift, in complex numbers (Golub & Van Loan 2013, 7.5), on the part
-/// that has not split off yet.
+/// of the matrix that has not split off yet.
 pub(crate) fn eigenvalues(hessenberg: ArrayView2<'_, f64>) -> Vec<Complex64> {
     let mut h: Array2<Complex64> = hessenberg.mapv(Complex64::from);
     let mut found = Vec::with_capacity(h.nrows());
@@ -111,7 +114,7 @@ pub(crate) fn eigenvalues(hessenberg: ArrayView2<'_, f64>) -> Vec<Complex64> {
     found
 }
 
-/// The eigenvalue of a 2 x 2 matrix that is nearer to its last entry.
+/// Returns the eigenvalue of a 2 x 2 matrix that is nearer to its last entry.
 fn wilkinson(h: ArrayView2<'_, Complex64>) -> Complex64 {
     let product = h[(0, 1)] * h[(1, 0)];
     let half = (h[(0, 0)] - h[(1, 1)]) / 2.0;
@@ -127,7 +130,7 @@ fn wilkinson(h: ArrayView2<'_, Complex64>) -> Complex64 {
     h[(1, 1)] - product / far
 }
 
-/// `h - shift = Q R` becomes `R Q + shift`.
+/// One QR step: replaces `h`, with `h - shift = Q R`, by `R Q + shift`.
 fn qr_step(mut h: ArrayViewMut2<'_, Complex64>, shift: Complex64) {
     let count = h.nrows();
     h.diag_mut().mapv_inplace(|x| x - shift);
@@ -173,7 +176,7 @@ mod tests {
         values
     }
 
-    /// Each wanted eigenvalue has a found one of its own near it.
+    /// Checks that each wanted eigenvalue has a found one of its own near it.
     fn assert_eigenvalues(found: Vec<Complex64>, wanted: &[Complex64], within: f64) {
         assert_eq!(found.len(), wanted.len());
         let mut left = found;
@@ -187,7 +190,8 @@ mod tests {
         }
     }
 
-    /// Differences of neighbours: 2 sin(k pi / (2 n + 2)) for k = 1 to n.
+    /// The matrix of differences of neighbours has the singular values 2 sin(k pi / (2 n + 2)) for
+    /// k = 1 to n.
     #[test]
     fn singular_values_of_differences() {
         let n = 40;
@@ -203,7 +207,7 @@ mod tests {
         }
     }
 
-    /// A matrix of known factors, one singular value far below rounding of the largest.
+    /// A matrix with known factors; one singular value is far below the rounding of the largest.
     #[test]
     fn singular_vectors_and_a_tiny_value() {
         let (n, wanted) = (6, [1e-20, 1e-8, 0.1, 0.5, 1.0, 2.0]);
@@ -230,7 +234,8 @@ mod tests {
         }
     }
 
-    /// A cycle of n states: the n-th roots of 1. QR steps without a shift would never end.
+    /// The eigenvalues of a cycle of n states are the n-th roots of 1. Without shifts, QR steps
+    /// would not converge.
     #[test]
     fn eigenvalues_of_a_cycle() {
         for n in [1, 2, 3, 4, 11, 40] {
@@ -242,7 +247,7 @@ mod tests {
         }
     }
 
-    /// A random walk on a line: a + 2 sqrt(b c) cos(k pi / (n + 1)).
+    /// A random walk on a line has the eigenvalues a + 2 sqrt(b c) cos(k pi / (n + 1)).
     #[test]
     fn eigenvalues_of_a_walk() {
         let (n, stay, up, down) = (32, 0.3, 0.5, 0.2);
@@ -256,7 +261,7 @@ mod tests {
             .map(|k| stay + 2.0 * f64::sqrt(up * down) * (PI * k as f64 / (n + 1) as f64).cos())
             .map(Complex64::from)
             .collect();
-        // the walk's drift makes its eigenvalues this sensitive: (up / down)^(n / 2) roundings
+        // the drift makes the eigenvalues sensitive: rounding grows by about (up / down)^(n / 2)
         assert_eigenvalues(eigenvalues(walk.view()), &wanted, 1e-9);
     }
 

@@ -1,36 +1,37 @@
-//! Inverses of large dense blocks: the elimination of `elimination.rs`, a block at a time.
+//! Inverses of large dense blocks: the elimination of `elimination.rs`, by blocks.
 
 use ndarray::{Array2, ArrayView2, ArrayViewMut2, Axis, ShapeBuilder, linalg::general_mat_mul, s};
 
 use crate::elimination::inverse as inverse_small;
 
-/// Blocks up to this size are eliminated one state after the other.
+/// Blocks up to this size are eliminated state by state.
 const SMALL: usize = 32;
-/// Multiplications below which a product is not shared out to threads.
+/// Products of fewer multiplications than this are not divided among threads.
 const FEW: usize = 1 << 20;
 
-/// A matrix of zeros whose columns lie together in memory, one after the other.
+/// Returns a matrix of zeros, column major.
 pub(crate) fn zeros(rows: usize, columns: usize) -> Array2<f64> {
     Array2::zeros((rows, columns).f())
 }
 
-/// A column of a matrix of `zeros`.
+/// Returns a column of a matrix of `zeros`.
 pub(crate) fn column(matrix: &Array2<f64>, column: usize) -> &[f64] {
     let column = matrix.column(column).to_slice();
     column.expect("the entries of a column lie together")
 }
 
-/// The same, to be written.
+/// As `column`, mutable.
 pub(crate) fn column_mut(matrix: &mut Array2<f64>, column: usize) -> &mut [f64] {
     let column = matrix.column_mut(column).into_slice();
     column.expect("the entries of a column lie together")
 }
 
-/// `(I - T)^-1` of the substochastic matrix `t` (diagonal unused) whose rows leave its states
-/// with the probabilities `exit`; written over `t`. Products and sums of nonnegative numbers only.
+/// Writes `(I - T)^-1` over the substochastic matrix `t` (diagonal unused). `exit` holds the
+/// probability of leaving the matrix's states from each row. Only products and sums of nonnegative
+/// numbers are used.
 ///
-/// The later half of the states (2) is censored out first; with F' its inverse, the earlier half
-/// (1) becomes T11 + T12 F' T21, and the inverse's blocks follow from that of half (1).
+/// The later half of the states (2) is censored out first. With F' its inverse, the earlier half
+/// (1) becomes T11 + T12 F' T21, and all blocks of the inverse follow from that of half (1).
 pub(crate) fn inverse(mut t: ArrayViewMut2<'_, f64>, exit: &[f64]) {
     let count = exit.len();
     if count <= SMALL {
@@ -76,7 +77,7 @@ fn product(left: ArrayView2<'_, f64>, right: ArrayView2<'_, f64>) -> Array2<f64>
     result
 }
 
-/// `to = left * right + keep * to`. Every entry is the same on any number of threads.
+/// Computes `to = left * right + keep * to`. The result does not depend on the number of threads.
 fn multiply(
     left: ArrayView2<'_, f64>,
     right: ArrayView2<'_, f64>,
@@ -86,7 +87,7 @@ fn multiply(
     multiply_on(rayon::current_num_threads(), left, right, keep, to);
 }
 
-/// The same, the columns of `to` shared out to so many threads.
+/// As `multiply`, with the columns of `to` divided among `threads` threads.
 fn multiply_on(
     threads: usize,
     left: ArrayView2<'_, f64>,
@@ -110,7 +111,7 @@ fn multiply_on(
 mod tests {
     use super::*;
 
-    /// Odd sizes, so that shares end within a kernel's tile.
+    /// Odd sizes, so that the shares of threads end within a tile of the multiplication kernel.
     #[test]
     fn products_are_the_same_on_any_number_of_threads() {
         let entry = |(row, column): (usize, usize)| ((row * 31 + column * 17) % 101) as f64 / 7.0;

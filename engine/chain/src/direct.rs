@@ -1,9 +1,9 @@
-//! The direct method: sizes of the system eliminated from the largest down.
+//! The direct method: sizes of the system are eliminated from the largest down.
 //!
-//! The size moves by one packet at most, so the transition matrix is block tridiagonal with
-//! one block per size (average and modulator within it). Censoring out one size after the other
-//! needs no subtraction, so with b >= 0 every entry of the solution of x = b + x T comes with
-//! full relative accuracy.
+//! The size changes by at most one packet in a slot, so the transition matrix is block tridiagonal
+//! with one block per size (average and modulator within it). Censoring out one size after the
+//! other needs no subtraction, so with b >= 0 every entry of the solution of x = b + x T has full
+//! relative accuracy.
 
 use ndarray::Array2;
 
@@ -11,12 +11,12 @@ use crate::{
     chain::Chain, control::Progress, dense, elimination::add_scaled, error::ChainError, set::Set,
 };
 
-/// Above this, a solution is scaled down before it overflows.
+/// A solution with an entry above this is scaled down, so that it does not overflow.
 const LARGE: f64 = 1e200;
 
-/// The states that T leads to no more.
+/// The taboo states: T has no transitions into them.
 pub(crate) enum Taboo {
-    /// One, by its place in the chain's order.
+    /// One state, by its place in the chain's order.
     State(usize),
     Set(Set),
 }
@@ -28,8 +28,8 @@ struct Entry {
     probability: f64,
 }
 
-/// The transitions from one size of the system: to the next smaller, the same, the next larger,
-/// and, by row, into taboo states.
+/// The transitions from one size of the system: to the next smaller size (`down`), to the same
+/// (`inside`), to the next larger (`up`), and, summed by row, into taboo states (`lost`).
 struct Blocks {
     down: Vec<Entry>,
     inside: Vec<Entry>,
@@ -37,35 +37,37 @@ struct Blocks {
     lost: Vec<f64>,
 }
 
-/// Bytes that a factored chain takes.
+/// Returns the memory of a factored chain, bytes. `block` is the number of states of one size.
 pub(crate) fn bytes(block: f64, sizes: f64) -> f64 {
     (sizes + 6.0) * block * block * size_of::<f64>() as f64
 }
 
-/// Multiplications that factoring takes.
+/// Returns the number of multiplications for the factorisation.
 pub(crate) fn work(block: f64, sizes: f64) -> f64 {
     sizes * block * block * block
 }
 
-/// Estimate of the relative error of every entry, where nothing is subtracted: a few roundings for
-/// each block that is eliminated, times the modulator's states (O'Cinneide 1993).
+/// Returns an estimate of the relative error of every entry if nothing is subtracted: a few
+/// roundings for each block that is eliminated, times the modulator's states (O'Cinneide 1993).
 pub(crate) fn relative_error(chain: &Chain) -> f64 {
     4.0 * f64::EPSILON * chain.sizes() as f64 * chain.modulator_states() as f64
 }
 
-/// `(I - T)^-1`, factored, T the transition matrix without the transitions into taboo states.
+/// The factored `(I - T)^-1`, where T is the transition matrix without the transitions into taboo
+/// states.
 pub(crate) struct Factor<'c> {
     chain: &'c Chain,
     taboo: Taboo,
-    /// By size, column major: inverse of what is left when all larger sizes are eliminated.
+    /// By size: inverse of the block that is left when all larger sizes are eliminated, column
+    /// major.
     inverses: Vec<f64>,
 }
 
 impl<'c> Factor<'c> {
-    /// Factors `chain`; some taboo state must be reached from every state.
+    /// Factors `chain`. Every state must be able to reach a taboo state.
     ///
     /// # Errors
-    /// When the chain's control is cancelled.
+    /// If the chain's control is cancelled.
     pub fn new(chain: &'c Chain, taboo: Taboo) -> Result<Self, ChainError> {
         let (sizes, block) = (
             chain.sizes(),
@@ -74,7 +76,7 @@ impl<'c> Factor<'c> {
         let mut factor = Self {
             chain,
             taboo,
-            // at once, so that the memory is what was said
+            // all at once, so that the memory is what `bytes` promised
             inverses: vec![0.0; sizes * block * block],
         };
         let mut here = factor.blocks(sizes - 1);
@@ -104,8 +106,8 @@ impl<'c> Factor<'c> {
         Ok(factor)
     }
 
-    /// Solves `x = b + x T` up to a factor, which is 1 unless x overflows: `b` becomes x, the
-    /// factor is returned. Both are in the chain's order of states.
+    /// Solves `x = b + x T` up to a factor and returns the factor, which is 1 unless x would
+    /// overflow. x is written over `b`. Both are in the chain's order of states.
     pub fn solve(&self, b: &mut [f64]) -> f64 {
         let mut parts = self.by_size(b);
         let sizes = parts.len();
@@ -132,7 +134,7 @@ impl<'c> Factor<'c> {
         scale
     }
 
-    /// A row times the inverse kept for `size`.
+    /// Returns a row times the inverse of `size`.
     fn times_inverse(&self, size: usize, row: &[f64]) -> Vec<f64> {
         let block = row.len();
         self.inverses[size * block * block..][..block * block]
@@ -188,7 +190,7 @@ impl<'c> Factor<'c> {
         }
     }
 
-    /// From the chain's order of states to one vector for each size.
+    /// Splits a vector in the chain's order of states into one vector for each size.
     fn by_size(&self, x: &[f64]) -> Vec<Vec<f64>> {
         let states = self.chain.modulator_states();
         let part = |size| {
@@ -200,7 +202,7 @@ impl<'c> Factor<'c> {
         (0..self.chain.sizes()).map(part).collect()
     }
 
-    /// The reverse.
+    /// The inverse of `by_size`.
     fn arrange(&self, parts: &[Vec<f64>], x: &mut [f64]) {
         let states = self.chain.modulator_states();
         for (size, part) in parts.iter().enumerate() {
@@ -217,7 +219,8 @@ fn fill(matrix: &mut Array2<f64>, entries: &[Entry]) {
     }
 }
 
-/// Adds to what `below` loses what it loses by way of the size above, whose `inverse` is given.
+/// Adds to `below.lost` the transitions into taboo states that go through the size above; `inverse`
+/// and `lost` belong to that size.
 fn lose(below: &mut Blocks, inverse: &Array2<f64>, lost: &[f64]) {
     if lost.iter().all(|x| *x == 0.0) {
         return;
@@ -231,7 +234,7 @@ fn lose(below: &mut Blocks, inverse: &Array2<f64>, lost: &[f64]) {
     }
 }
 
-/// `up * inverse * down`: what the eliminated sizes add to the next block.
+/// Returns `up * inverse * down`: what the eliminated sizes add to the next block.
 fn fold(up: &[Entry], inverse: &Array2<f64>, down: &[Entry]) -> Array2<f64> {
     let block = inverse.nrows();
     let (mut through, mut folded) = (dense::zeros(block, block), dense::zeros(block, block));
@@ -250,7 +253,7 @@ fn fold(up: &[Entry], inverse: &Array2<f64>, down: &[Entry]) -> Array2<f64> {
     folded
 }
 
-/// Adds what `entries` take from `x`.
+/// Adds `x` times the sparse block `entries` to `to`.
 fn pass(x: &[f64], entries: &[Entry], to: &mut [f64]) {
     for entry in entries {
         to[entry.column] += x[entry.row] * entry.probability;

@@ -7,17 +7,17 @@ use crate::{
     params::Params,
 };
 
-/// The probabilities with which the drop function decides on an arrival.
+/// Probabilities of the drop function's decisions on an arrival.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct Chances {
-    /// Dropped, or marked, by chance.
+    /// Early drop or mark: the drop function is below 1.
     pub early: f64,
-    /// Dropped where the drop function leaves no chance.
+    /// Forced drop: the drop function is 1.
     pub forced: f64,
 }
 
-/// Nodes and weights of Gauss-Legendre on [-1, 1], exact up to the fifth degree: a cubic drop function times
-/// a linear weight has the fourth.
+/// Nodes and weights of Gauss-Legendre quadrature on [-1, 1], exact up to the fifth degree. A cubic
+/// drop function times a linear weight has the fourth degree.
 const NODES: [(f64, f64); 3] = [
     (-0.774_596_669_241_483_4, 5.0 / 9.0),
     (0.0, 8.0 / 9.0),
@@ -27,7 +27,8 @@ const NODES: [(f64, f64); 3] = [
 /// The drop function of a configured AQM as a function of the average.
 pub(crate) struct Curve<'a> {
     aqm: &'a Configured,
-    /// Averages at which the function jumps or bends, rising; a polynomial in between.
+    /// Averages at which the function jumps or bends, in rising order. Between them it is a
+    /// polynomial.
     breaks: Vec<f64>,
 }
 
@@ -43,15 +44,15 @@ impl<'a> Curve<'a> {
         })
     }
 
-    /// The mean of the drop function around `level`, with weights that fall to 0 at its neighbours `low` and
-    /// `high`.
+    /// Returns the mean of the drop function around `level`, with weights that fall linearly to 0
+    /// at its neighbours `low` and `high`.
     ///
-    /// Rounding by chance spreads an average to both neighbours on the grid, so a level stands for
-    /// all averages between its own neighbours, the less the further they are. The mean with
-    /// these weights keeps the grid's error of second order even where the function jumps (RED at
-    /// max_th); its value at the level alone would shift the jump by half a step. The integral is
-    /// exact but for the function's own rounding, so it changes with the function's parameters
-    /// without a jump.
+    /// Random rounding moves an average to one of its two neighbours on the grid. So a level stands
+    /// for all averages between its own neighbours, with less weight for those further away. With
+    /// these weights the grid's error is of second order even where the function jumps (RED at
+    /// max_th); the function's value at the level alone would shift the jump by half a step. The
+    /// integral is exact, except for the function's own rounding, so it has no jumps as a function
+    /// of the parameters.
     pub fn around(&self, low: f64, level: f64, high: f64) -> Chances {
         let (mut chances, mut total) = (Chances::default(), 0.0);
         for far in [low, high] {
@@ -82,7 +83,7 @@ impl<'a> Curve<'a> {
     }
 }
 
-/// See `aqm/drop_function.h`.
+/// Returns the breaks of the drop function, see `aqm/drop_function.h`.
 fn breaks(params: &Params<'_>) -> Vec<f64> {
     if params.get("drop_function").is_none() {
         return Vec::new();
@@ -103,7 +104,8 @@ fn breaks(params: &Params<'_>) -> Vec<f64> {
     breaks
 }
 
-/// Where the cubic function comes to be held at 0 or at 1, as parts of the way to max_th, rising.
+/// Returns where the cubic function meets its bounds 0 and 1, as shares of the way from min_th to
+/// max_th, in rising order.
 fn held(params: &Params<'_>) -> Vec<f64> {
     let [max_p, c2, c3] = ["max_p", "c2", "c3"].map(|name| params.number(name));
     let cubic = |constant: f64| [constant, max_p * (1.0 - c2 - c3), max_p * c2, max_p * c3];
@@ -112,7 +114,7 @@ fn held(params: &Params<'_>) -> Vec<f64> {
     places
 }
 
-/// Where a polynomial, its constant first, changes its sign within (0, 1).
+/// Returns where a polynomial changes its sign within (0, 1). Its constant coefficient comes first.
 fn roots(polynomial: &[f64]) -> Vec<f64> {
     if polynomial.len() < 2 {
         return Vec::new();
@@ -123,7 +125,7 @@ fn roots(polynomial: &[f64]) -> Vec<f64> {
         .zip(&polynomial[1..])
         .map(|(k, c)| k * c)
         .collect();
-    // monotone between the places where the slope changes its sign
+    // the polynomial is monotone between the places where its slope changes its sign
     let turns = [vec![0.0], roots(&slope), vec![1.0]].concat();
     let mut found = Vec::new();
     for turn in turns.windows(2) {
@@ -151,7 +153,7 @@ mod tests {
     use super::*;
     use crate::oracle::{number, red, word};
 
-    /// As its definition says, from many midpoints.
+    /// The mean from its definition, by the midpoint rule with many points.
     fn by_midpoints(aqm: &Configured, low: f64, level: f64, high: f64) -> Chances {
         const POINTS: i32 = 400_000;
         let (mut chances, mut total) = (Chances::default(), 0.0);
@@ -177,7 +179,7 @@ mod tests {
         let thresholds = [number("min_th", 3.2), number("max_th", 7.7)];
         let with =
             |class: &str, given: &[(String, Value)]| red(class, &[&thresholds[..], given].concat());
-        // this cubic is held at 1, comes back, and is held at 0
+        // this cubic reaches its bound 1, falls below it, and reaches its bound 0
         let held = [
             word("drop_function", "cubic"),
             number("max_p", 1.0),
@@ -203,7 +205,7 @@ mod tests {
                     curve.around(low, level, high),
                     by_midpoints(&aqm, low, level, high),
                 );
-                // midpoints miss a jump by one of them at most
+                // at a jump, at most one midpoint is on the wrong side
                 assert!(
                     (found.early - expected.early).abs() < 5e-6,
                     "{aqm:?} {level}"
@@ -223,7 +225,7 @@ mod tests {
             Curve::new(&aqm).unwrap().around(6.0, 7.0, 8.0)
         };
         let slope = |at: f64| (mean(at + 1e-4).forced - mean(at - 1e-4).forced) / 2e-4;
-        // the hat itself: 1 at the level, 0 at its neighbours
+        // minus the slope is the weight itself: 1 at the level, 0 at its neighbours
         for (max_th, hat) in [(6.1, 0.1), (6.9, 0.9), (7.4, 0.6), (7.9, 0.1)] {
             assert!(
                 (slope(max_th) + hat).abs() < 1e-7,

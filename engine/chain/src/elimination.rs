@@ -1,11 +1,11 @@
 //! Elimination of states without a subtraction, after Grassmann, Taksar & Heyman 1985: every
 //! result is a sum of products of probabilities, so each entry has a small *relative* error.
 
-/// `(I - T)^-1` of the substochastic matrix `t` (row major, diagonal unused) whose rows leave
-/// its states with the probabilities `exit`; written over `t`.
+/// Writes `(I - T)^-1` over the substochastic matrix `t` (row major, diagonal unused). `exit` holds
+/// the probability of leaving the matrix's states from each row.
 pub(crate) fn inverse(t: &mut [f64], exit: &mut [f64]) {
     let count = exit.len();
-    // I - T = (I - U) diag(leave) (I - L), states eliminated from the last to the first
+    // I - T = (I - U) diag(leave) (I - L); states are eliminated from the last to the first
     for q in (0..count).rev() {
         let (before, last) = t.split_at_mut(q * count);
         let leave = exit[q] + last[..q].iter().sum::<f64>();
@@ -18,7 +18,8 @@ pub(crate) fn inverse(t: &mut [f64], exit: &mut [f64]) {
         last[..q].iter_mut().for_each(|x| *x /= leave);
         last[q] = 1.0 / leave;
     }
-    // (I - U)^-1 in the upper triangle, diag(1 / leave) (I - U)^-1 after it, then (I - L)^-1
+    // in the upper triangle first (I - U)^-1, then diag(1 / leave) (I - U)^-1; this is finally
+    // multiplied by (I - L)^-1 from the left
     for q in (0..count).rev() {
         let scale = t[q * count + q];
         for j in (q + 1..count).rev() {
@@ -46,7 +47,7 @@ pub(crate) fn inverse(t: &mut [f64], exit: &mut [f64]) {
     }
 }
 
-/// Divides by the sum.
+/// Divides `x` by its sum.
 pub(crate) fn normalise(x: &mut [f64]) {
     let total: f64 = x.iter().sum();
     x.iter_mut().for_each(|x| *x /= total);

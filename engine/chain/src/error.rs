@@ -1,13 +1,13 @@
-//! Why a chain was refused or not solved.
+//! Errors: a chain was refused or not solved.
 
 use thiserror::Error;
 
-/// What was wrong, where, and what would be right; the text is meant for the user.
+/// A message for the user: what was wrong, where, and what would be right.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 #[error("{0}")]
 pub struct ChainError(pub(crate) String);
 
-/// `Err` with a message, as `format!` would make it.
+/// Returns `Err` from the function, with a message formatted as by `format!`.
 macro_rules! refuse {
     ($($message:tt)*) => {
         return Err($crate::error::ChainError(format!($($message)*)))

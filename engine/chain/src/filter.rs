@@ -1,4 +1,4 @@
-//! How a configured AQM averages the queue, as far as a chain can follow it.
+//! The averaging of a configured AQM, if it has an exact chain.
 
 use sluice_aqm::{Configured, Value};
 
@@ -7,10 +7,10 @@ use crate::{
     params::Params,
 };
 
-/// When the average looks at the queue.
+/// When the average samples the queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Sampling {
-    /// At each arrival, which is then judged by the new average.
+    /// At each arrival; the new average then decides on the arriving packet.
     Arrivals,
     /// At the end of each slot.
     Clock,
@@ -40,10 +40,10 @@ pub(crate) struct Averaging {
 }
 
 impl Averaging {
-    /// The averaging of a configured AQM in a world whose slots last `slot_ns`.
+    /// Returns the averaging of a configured AQM if slots last `slot_ns`.
     ///
     /// # Errors
-    /// When no chain can follow it.
+    /// If it has no exact chain.
     pub fn new(aqm: &Configured, slot_ns: u64) -> Result<Self, ChainError> {
         let class = aqm.class();
         let owner = class.name.as_str();
@@ -89,7 +89,7 @@ fn sampling(params: &Params<'_>, slot_ns: u64) -> Result<Sampling, ChainError> {
 }
 
 fn filter(params: &Params<'_>) -> Result<Filter, ChainError> {
-    // no queue is shorter than 0: then it is the low pass filter alone
+    // with low_queue = 0 no queue is low, and only the low pass filter remains
     if params.is("average", "lpf_oda") && params.number("low_queue") > 0.0 {
         return Ok(Filter::LpfOda {
             w: params.number("w"),
@@ -116,8 +116,8 @@ fn filter(params: &Params<'_>) -> Result<Filter, ChainError> {
 }
 
 impl Filter {
-    /// Levels that share one value of the average: LPF/ODA counts beside it how many low arrivals
-    /// are missing to the end of a congestion.
+    /// Returns how many levels share one value of the average. LPF/ODA has a level for each number
+    /// of low arrivals that are missing until a congestion is over.
     pub fn counts(self) -> usize {
         match self {
             Self::LpfOda { low_arrivals, .. } => low_arrivals + 1,
@@ -125,7 +125,7 @@ impl Filter {
         }
     }
 
-    /// Average and missing low arrivals after `waiting` packets were seen.
+    /// Returns average and missing low arrivals after an observation of `waiting` packets.
     pub fn update(self, average: f64, missing: usize, waiting: f64) -> (f64, usize) {
         let ewma = |w: f64| average + w * (waiting - average);
         match self {

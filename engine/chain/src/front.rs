@@ -1,15 +1,15 @@
-//! Moments of the times of packets where packets are dropped from the front: a tagged packet's fate.
+//! Moments of the times of packets under drop from front, by following a tagged packet.
 //!
-//! An arrival that is to be dropped takes the place at the tail, and the head of the waiting line
-//! goes instead. What becomes of a packet with j others ahead of it therefore depends on
-//! later arrivals: each slot takes 0, 1 or 2 packets from the line's head (a service that ends, a
-//! drop). With f_j the column of moments over the chain's states,
+//! If the AQM drops at an arrival, the arriving packet joins the tail and the packet at the head
+//! of the waiting line is dropped. So the outcome for a packet with j others ahead of it depends
+//! on later arrivals. Each slot takes 0, 1 or 2 packets from the head of the line (a service that
+//! ends, a drop). With f_j the column of moments over the chain's states,
 //!
 //!   f_j = P_0 f_j + P_1 f_(j-1) + P_2 f_(j-2),
 //!
-//! where P_i are the transitions that take i packets. P_0 serves no packet and drops none: the
-//! size grows, or the slot is a quiet one. So each j is one pass over the sizes from the largest
-//! down, and at each size over the groups of levels of `quiet.rs`.
+//! where P_i are the transitions that take i packets. In P_0 no service ends and no packet is
+//! dropped: the size grows, or the slot is quiet. So each j is one pass over the sizes from the
+//! largest down, and at each size over the groups of levels of `quiet.rs`.
 
 use crate::{
     chain::{Chain, Changed},
@@ -18,32 +18,32 @@ use crate::{
     quiet::{Group, Quiet},
 };
 
-/// P(served), E[T; served] and E[T^2; served], T the slots until the service starts.
+/// P(served), E[T; served] and E[T^2; served], where T is the slots until the service starts.
 type Moments = [f64; 3];
 
 const NOTHING: Moments = [0.0; 3];
 
-/// What becomes of packets that are dropped from the front.
+/// Moments of the times of served packets under drop from front.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct FrontMoments {
     /// Packets served per slot.
     pub served: f64,
-    /// Of the served packets' sojourn times, per slot.
+    /// Sums of the served packets' sojourn times.
     pub sojourn: Sums,
-    /// Of their delays.
+    /// Sums of their delays.
     pub delay: Sums,
 }
 
 impl Chain {
-    /// The moments of the times of packets that are served, under drop from front.
+    /// Returns the moments of the times of packets that are served, under drop from front.
     ///
     /// # Errors
-    /// When it is interrupted.
+    /// If the chain's control is cancelled.
     pub fn front_moments(&self, probabilities: &[f64]) -> Result<FrontMoments, ChainError> {
         let quiet = Quiet::new(self);
         let joined = self.joined(probabilities);
         let empty = || vec![NOTHING; self.states()];
-        // of packets with two fewer ahead, with one fewer, with as many
+        // for packets with `ahead - 2`, `ahead - 1` and `ahead` packets ahead
         let mut columns = [empty(), empty(), empty()];
         let mut total = NOTHING;
         for ahead in 0..self.sizes() - 2 {
@@ -63,8 +63,8 @@ impl Chain {
         })
     }
 
-    /// Packets per slot that join the line, by the state they make; all others are ahead of them.
-    /// Size 1: their service starts at once.
+    /// Returns the packets per slot that join the line, by the state after the slot. All other
+    /// packets are ahead of them. At size 1 their service starts at once.
     pub(crate) fn joined(&self, probabilities: &[f64]) -> Vec<f64> {
         let (states, width) = (self.modulator_states(), self.width());
         let mut joined = vec![0.0; self.states()];
@@ -73,7 +73,7 @@ impl Chain {
             for size in 0..self.sizes() {
                 changed.after_service(self, from, size);
                 self.jumps(level, size, |jump| {
-                    // without a line to drop from, the arrival itself is lost
+                    // if no packet waits, the arriving packet itself is lost
                     if jump.active && (jump.more == 1 || size >= 2) {
                         let at = jump.level * width + (size + jump.more) * states;
                         changed.add(jump, &mut joined[at..at + states]);
@@ -98,7 +98,7 @@ impl Chain {
         (level * self.sizes() + size) * self.modulator_states()
     }
 
-    /// Finds the column of packets with `ahead` waiting ahead of them.
+    /// Computes the column of moments of packets with `ahead` packets waiting ahead of them.
     fn pass(&self, ahead: usize, quiet: &Quiet, columns: &mut [Vec<Moments>; 3]) {
         let states = self.modulator_states();
         let mut slot = Slot::new(states);
@@ -118,8 +118,8 @@ impl Chain {
         }
     }
 
-    /// What one slot makes of a packet with `ahead` waiting ahead of it; quiet ones that stay
-    /// within the size's `group` of levels left out.
+    /// Fills `slot` with the moments after one slot of a packet with `ahead` packets waiting ahead.
+    /// Quiet jumps within the size's `group` of levels are left out.
     fn look_ahead(
         &self,
         ahead: usize,
@@ -150,7 +150,7 @@ impl Chain {
     }
 }
 
-/// What a slot leads to from one level and size, before the modulator's change is known.
+/// Mean moments after a slot that starts at one level and size, by the modulator's state after it.
 struct Slot {
     /// Probability that the packet's service starts.
     started: f64,
@@ -184,7 +184,7 @@ impl Slot {
         }
     }
 
-    /// Appends the mean over the modulator's change, by the state before it.
+    /// Appends the mean over the modulator's changes, by the modulator's state before the slot.
     fn collect(&self, chain: &Chain, known: &mut Vec<Moments>) {
         let first = known.len();
         known.resize(first + self.quiet.len(), [self.started, 0.0, 0.0]);
@@ -197,10 +197,10 @@ impl Slot {
     }
 }
 
-/// The moments at a group's levels from what is known of them.
+/// Returns the moments at a group's levels. `known` holds the parts from outside the group.
 fn solve(group: &Group, known: &[Moments]) -> Vec<Moments> {
     let column = |power: usize| known.iter().map(move |moments| moments[power]);
-    // T is one slot more than from the next slot on
+    // T is one slot longer than the time from the next slot on
     let served = group.times_column(&column(0).collect::<Vec<_>>());
     let right: Vec<f64> = column(1).zip(&served).map(|(x, y)| x + y).collect();
     let mean = group.times_column(&right);

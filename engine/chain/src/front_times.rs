@@ -1,9 +1,10 @@
-//! The distributions of the times of packets where packets are dropped from the front.
+//! The distributions of the times of packets under drop from front.
 //!
-//! All packets that join the line in one slot of the steady state are followed through time. A
-//! packet with j waiting ahead of it sees the chain's states; each slot takes 0, 1 or 2
-//! from the line's head (see `front.rs`). Average and queue move together, so of all states few
-//! hold any probability to speak of: the rest is left out, and its sum is a bound of the error.
+//! All packets that join the line in one slot of the steady state are followed through time. For
+//! each number of packets waiting ahead, there is a distribution over the chain's states. Each slot
+//! takes 0, 1 or 2 packets from the head of the line (see `front.rs`). Average and queue move
+//! together, so only few states have a probability worth computing. The others are left out, and
+//! the sum of their probabilities is a bound of the error.
 
 use rayon::prelude::*;
 
@@ -12,39 +13,41 @@ use crate::{
     error::{ChainError, refuse},
 };
 
-/// What a level of the average holds at least, as a share of all packets; less is left out.
+/// Outermost levels of the average with less than this share of all packets are left out.
 const LEAST: f64 = 1e-20;
-/// Packets are followed until less than this share is left.
+/// Packets are followed until at most this share is left.
 const REST: f64 = 1e-16;
-/// Bytes that one probability takes: before and after a slot, and what is dropped.
+/// Bytes for one probability: three copies, before and after a slot, and for drops.
 const COPIES: usize = 3 * size_of::<f64>();
 
 /// Times of packets that are served, under drop from front.
 #[derive(Clone, Debug, PartialEq)]
 pub struct FrontTimes {
-    /// Packets whose service starts n slots after their arrival, per slot, by n.
+    /// Entry n: packets per slot whose service starts n slots after their arrival.
     pub sojourns: Vec<f64>,
-    /// Packets whose service ends n slots after their arrival, likewise.
+    /// Entry n: packets per slot whose service ends n slots after their arrival.
     pub delays: Vec<f64>,
-    /// Packets per slot whose fate is not known: bound of the sum of the errors of either.
+    /// Packets per slot that were not followed to their end: a bound of the sum of the errors of
+    /// either distribution.
     pub unknown: f64,
 }
 
-/// Probabilities at neighbouring levels of the average, by level, then state of the modulator.
+/// Probabilities at neighbouring levels of the average, from level `first` on: by level, then state
+/// of the modulator.
 #[derive(Clone, Debug, Default)]
 struct Row {
     first: usize,
     mass: Vec<f64>,
 }
 
-/// The rows of packets with the same number ahead, by size of the system.
+/// The rows of packets with the same number of packets ahead, by size of the system.
 type Plane = Vec<Row>;
 
 impl Chain {
-    /// The times of packets that are served, under drop from front.
+    /// Returns the times of packets that are served, under drop from front.
     ///
     /// # Errors
-    /// When the memory does not hold the packets' states, or when it is interrupted.
+    /// If the memory is too small for the packets' states, or if the chain's control is cancelled.
     pub fn front_times(&self, probabilities: &[f64]) -> Result<FrontTimes, ChainError> {
         let joined = self.joined(probabilities);
         let total: f64 = joined.iter().sum();
@@ -85,7 +88,8 @@ impl Chain {
         })
     }
 
-    /// Packets that have just joined, by how many wait ahead; and those whose service starts.
+    /// Returns the packets that have just joined, by the number waiting ahead, and those whose
+    /// service starts at once.
     fn lines(&self, joined: &[f64]) -> (Vec<Plane>, f64) {
         let (sizes, states) = (self.sizes(), self.modulator_states());
         let mut planes = vec![vec![Row::default(); sizes]; sizes - 2];
@@ -103,7 +107,8 @@ impl Chain {
         (planes, at_once)
     }
 
-    /// What one slot makes of packets that have `ahead` waiting ahead once its service is over.
+    /// Computes one slot for the packets that have `ahead` packets waiting ahead after the slot's
+    /// service. Levels with less than `least` are left out.
     fn slot(&self, planes: &[Plane], ahead: usize, least: f64) -> Slot {
         let states = self.modulator_states();
         let mut slot = Slot::new(self.sizes());
@@ -136,7 +141,8 @@ impl Chain {
         slot
     }
 
-    /// The packets with `ahead` waiting ahead and `size` in the system after the slot's service.
+    /// Returns the packets with `ahead` packets waiting ahead and `size` in the system after the
+    /// slot's service.
     fn after_service(&self, planes: &[Plane], ahead: usize, size: usize) -> Row {
         let stays = &planes[ahead][size];
         let above = planes.get(ahead + 1).and_then(|plane| plane.get(size + 1));
@@ -148,8 +154,8 @@ impl Chain {
         row
     }
 
-    /// Times until services end, from times until they start: geometric ones, until less than
-    /// `rest` is left.
+    /// Returns the times until services end from the times until they start, by geometric
+    /// services, until at most `rest` is left.
     fn with_service(&self, started: &[f64], rest: f64) -> Vec<f64> {
         let (mut served, mut serving) = (vec![0.0], 0.0);
         let mut starts = started.iter();
@@ -193,12 +199,15 @@ impl Row {
     }
 }
 
-/// What a slot makes of the packets with as many ahead, by size of the system at its end.
+/// Result of a slot for the packets with the same number of packets ahead after its service, by
+/// size of the system at its end.
 struct Slot {
-    /// As many are still ahead.
+    /// Packets for which the number ahead stays the same.
     stay: Plane,
-    /// A packet went from the front: one fewer is ahead; with none ahead, it was the packet.
+    /// Packets for which a packet was dropped at the front: one fewer is ahead. With none ahead,
+    /// the dropped packet is the followed one.
     dropped: Plane,
+    /// Packets that were left out.
     pruned: f64,
 }
 
@@ -211,7 +220,8 @@ impl Slot {
         }
     }
 
-    /// The packets with as many ahead at the slot's end; `above` had one more.
+    /// Returns the packets with this number ahead at the slot's end; `above` is the slot of those
+    /// with one more.
     fn with_dropped(&self, above: Option<&Self>, chain: &Chain) -> Plane {
         let mut plane = self.stay.clone();
         for (row, dropped) in plane.iter_mut().zip(above.iter().flat_map(|x| &x.dropped)) {
@@ -221,7 +231,7 @@ impl Slot {
     }
 }
 
-/// All levels of the average, of which a stretch is in use.
+/// Work space for all levels of the average, of which only the range `used` is in use.
 struct Room {
     mass: Vec<f64>,
     states: usize,
@@ -248,8 +258,8 @@ impl Room {
         crate::elimination::add_scaled(to, factor, from);
     }
 
-    /// The stretch in use without ends that hold less than `least`, which go to `pruned`; all
-    /// levels are free again.
+    /// Returns the range in use without its outermost levels that hold less than `least`. These are
+    /// added to `pruned`. All levels are free again.
     fn take(&mut self, least: f64, pruned: &mut f64) -> Row {
         let states = self.states;
         let at = |level: usize| level * states..(level + 1) * states;

@@ -1,12 +1,12 @@
-//! Distributions of sojourn times and delays under drop from front against their moments and against
-//! drop from tail.
+//! Distributions of sojourn times and delays under drop from front, compared with their moments and
+//! with drop from tail.
 
 use crate::{
     Arrivals, Chain, Method, Plan,
     oracle::{drop_tail, number, red, word},
 };
 
-/// Sum of n^power times what is served after n slots.
+/// Returns the sum of n^power times the packets served after n slots.
 fn moment(served: &[f64], power: i32) -> f64 {
     let terms = (0..).zip(served).map(|(n, p)| f64::from(n).powi(power) * p);
     terms.sum()

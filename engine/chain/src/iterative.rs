@@ -1,8 +1,9 @@
 //! The iterative method for large chains: projection on Krylov subspaces of the sweep.
 //!
-//! A sweep (see `sweep.rs`) treats queue and modulator exactly, however slow they are; Arnoldi's
-//! projection removes what is left, the slow modes of the average. Plain sweeps end each
-//! cycle: they make all probabilities positive again, and show how far the solution still moves.
+//! A sweep (see `sweep.rs`) treats queue and modulator exactly, however slow they are. Arnoldi's
+//! projection removes the remaining error, the slow modes of the average. Each cycle ends with
+//! plain sweeps: they make all probabilities positive again, and show how much the solution still
+//! changes.
 
 use crate::{
     chain::Chain,
@@ -14,20 +15,21 @@ use crate::{
     sweep::Sweeper,
 };
 
-/// Steps of Arnoldi's method after which it starts anew.
+/// Steps of Arnoldi's method before it restarts.
 const DIMENSION: usize = 32;
 /// Plain sweeps after each projection.
 const SMOOTHING: usize = 2;
-/// What a system is solved to within a cycle, of what was left before it.
+/// Tolerance of the solve within a cycle, relative to the residual before it.
 const CYCLE_TOLERANCE: f64 = 1e-13;
 /// Residuals below this share of the solution are rounding.
 const ROUNDING: f64 = 4.0 * f64::EPSILON;
-/// A modulus above is the eigenvalue 1 of a chain without taboo states, brought in by rounding.
+/// A modulus above this is the eigenvalue 1 of a chain without taboo states, which rounding brings
+/// into the subspace.
 const ONE: f64 = 1.0 - 1e-12;
-/// Cycles after which a chain counts as not solved.
+/// Cycles after which the method gives up.
 const MOST_CYCLES: usize = 200;
 
-/// What the iteration found.
+/// Result of the iteration.
 pub(crate) struct Found {
     pub x: Vec<f64>,
     pub residual: f64,
@@ -35,16 +37,16 @@ pub(crate) struct Found {
     pub sweeps: usize,
 }
 
-/// Bytes that `solve` takes.
+/// Returns the memory that `solve` needs, bytes.
 pub(crate) fn bytes(chain: &Chain) -> f64 {
     let vectors = (DIMENSION + 8) * chain.states() * size_of::<f64>();
     vectors as f64 + chain.level_count() as f64 * Line::bytes(chain)
 }
 
-/// The steady state to a residual and an estimated error of at most `tolerance`.
+/// Solves for the steady state, to a residual and an estimated error of at most `tolerance`.
 ///
-/// The error is what all further sweeps together would still move: the last sweep's change
-/// over 1 - |second eigenvalue of the sweep|.
+/// The error is estimated as the change that all further sweeps together would make: the last
+/// sweep's change over 1 - |second eigenvalue of the sweep|.
 pub(crate) fn solve(chain: &Chain, tolerance: f64) -> Result<Found, ChainError> {
     let mut sweeper = Sweeper::new(chain, Set::NONE);
     let count = chain.states();
@@ -57,7 +59,7 @@ pub(crate) fn solve(chain: &Chain, tolerance: f64) -> Result<Found, ChainError> 
     let mut second = 0.0_f64;
     for _ in 0..MOST_CYCLES {
         let before = found.error;
-        // a map that does nothing any more ends the projection
+        // after a cancellation the sweep is the identity, which ends the projection
         let projection = project(found.x, DIMENSION, |x| sweeper.sweep(x, None));
         sweeper.going()?;
         second = second.max(projection.second.min(1.0 - f64::EPSILON));
@@ -73,7 +75,7 @@ pub(crate) fn solve(chain: &Chain, tolerance: f64) -> Result<Found, ChainError> 
         found.residual = distance(&found.x, &chain.step(&found.x));
         sweeper.residual = found.residual;
         found.error = change / (1.0 - second);
-        // rounding may keep the estimate above the tolerance: then it no longer falls
+        // rounding can keep the estimate above the tolerance; then it stops falling
         let settled = found.error <= tolerance || found.error > before / 2.0;
         if found.residual <= tolerance && settled {
             return Ok(found);
@@ -86,10 +88,10 @@ pub(crate) fn solve(chain: &Chain, tolerance: f64) -> Result<Found, ChainError> 
     )
 }
 
-/// Solves `x = b + x T` to a residual of `tolerance` of b, or to rounding.
+/// Solves `x = b + x T` to a residual of `tolerance` times the sum of |b|, or to rounding.
 ///
-/// `residual` gives the sum of |b + x T - x|, `settle` takes from x what the system leaves open.
-/// The error is estimated as that of `solve`.
+/// `residual` returns the sum of |b + x T - x|; `settle` removes from x the part that the system
+/// does not determine. The error is estimated as in `solve`.
 pub(crate) fn resolve(
     sweeper: &mut Sweeper<'_>,
     b: &[f64],
@@ -128,7 +130,7 @@ pub(crate) fn resolve(
         sweeper.residual = found.residual / sum(b);
         found.error = change / (1.0 - largest);
         let aim = aim.max(ROUNDING * sum(&found.x));
-        // rounding may keep either above its aim: then it no longer falls
+        // rounding can keep either of them above its aim; then it stops falling
         let stalls = found.error > before.1 / 2.0 && found.residual > before.0 / 2.0;
         let is_exact = found.error <= tolerance * sum(&found.x);
         if found.residual <= aim && (is_exact || stalls) {
@@ -143,12 +145,12 @@ pub(crate) fn resolve(
     )
 }
 
-/// Sum of absolute values.
+/// Returns the sum of absolute values.
 pub(crate) fn sum(x: &[f64]) -> f64 {
     x.iter().map(|x| x.abs()).sum()
 }
 
-/// Sum of absolute differences.
+/// Returns the sum of absolute differences.
 pub(crate) fn distance(a: &[f64], b: &[f64]) -> f64 {
     a.iter().zip(b).map(|(a, b)| (a - b).abs()).sum()
 }

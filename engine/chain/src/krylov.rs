@@ -1,4 +1,5 @@
-//! Projection on Krylov subspaces: what a linear map leaves as it is, and what it brings back.
+//! Projection on Krylov subspaces: the fixed vector of a linear map, and the solution of a linear
+//! system with it.
 //!
 //! Arnoldi's method gives an orthonormal basis V of span{x, Hx, ..., H^(m-1) x} and the Hessenberg
 //! matrix with H V_m = V_(m+1) H_m (Domanska, Domanski & Czachorski 2008, section IV).
@@ -16,15 +17,15 @@ use crate::{
     elimination::{add_scaled, normalise},
 };
 
-/// Residuals below are rounding.
+/// Residuals and singular values below this are rounding.
 const ROUNDING: f64 = 1e-15;
 
-/// Where no more than this is left of a vector, it is orthogonalised again.
+/// A vector that has at most this share of its length left is orthogonalised again.
 const CANCELLED: f64 = 0.1;
-/// Sums that a scalar product keeps side by side, so that they need not wait for each other.
+/// Number of partial sums of a scalar product: additions to one need not wait for another.
 const SUMS: usize = 8;
 
-/// What a projection found.
+/// Result of a projection.
 pub(crate) struct Projection {
     /// The best vector of the subspace; its entries sum to 1, none is negative.
     pub x: Vec<f64>,
@@ -32,8 +33,8 @@ pub(crate) struct Projection {
     pub second: f64,
 }
 
-/// Arnoldi's process: an orthonormal basis of a Krylov subspace, grown a vector at a time, and
-/// what the map does in it: `H V_m = V_(m+1) hessenberg`.
+/// Arnoldi's process: an orthonormal basis of a Krylov subspace, which grows by one vector at a
+/// time, and the map in this basis: `H V_m = V_(m+1) hessenberg`.
 pub(crate) struct Arnoldi {
     pub basis: Vec<Vec<f64>>,
     /// One row more than columns; columns from `columns` on are 0.
@@ -42,7 +43,7 @@ pub(crate) struct Arnoldi {
 }
 
 impl Arnoldi {
-    /// The basis of `start` alone, with room for `dimension` applications of the map.
+    /// The basis that holds only `start`, with room for `dimension` applications of the map.
     pub fn new(mut start: Vec<f64>, dimension: usize) -> Self {
         let length = norm(&start);
         scale(&mut start, 1.0 / length);
@@ -53,8 +54,8 @@ impl Arnoldi {
         }
     }
 
-    /// Applies the map once more; returns the length of what leaves the subspace. Where that is 0
-    /// the subspace is invariant, and the basis does not grow.
+    /// Applies the map once more and returns the length of the part outside the subspace. If it is
+    /// 0, the subspace is invariant and the basis does not grow.
     pub fn extend(&mut self, map: impl FnOnce(&mut [f64])) -> f64 {
         let column = self.columns;
         let mut next = self.basis[column].clone();
@@ -68,7 +69,7 @@ impl Arnoldi {
                 add_scaled(&mut next, -along, vector);
             }
             rest = norm(&next);
-            // where most of a vector cancels, what is left is not orthogonal yet
+            // if most of the vector cancels, the rest is not orthogonal yet
             if rest > CANCELLED * before || rest == 0.0 {
                 break;
             }
@@ -83,7 +84,7 @@ impl Arnoldi {
     }
 }
 
-/// Projects the problem `map(x) = x` on a Krylov subspace of at most `dimension`, from `x`.
+/// Projects the problem `map(x) = x` on a Krylov subspace of at most `dimension`, started from `x`.
 pub(crate) fn project(
     x: Vec<f64>,
     dimension: usize,
@@ -104,16 +105,16 @@ pub(crate) fn project(
     }
 }
 
-/// What GMRES found.
+/// Result of GMRES.
 pub(crate) struct Correction {
-    /// The vector of the subspace that comes closest to the solution.
+    /// The vector of the subspace with the least residual.
     pub x: Vec<f64>,
-    /// Moduli of the map's eigenvalues, as far as the subspace shows them, falling.
+    /// Moduli of the map's eigenvalues, as far as the subspace shows them, in falling order.
     pub moduli: Vec<f64>,
 }
 
-/// Solves `x - map(x) = right` in a Krylov subspace of at most `dimension`, which stops growing
-/// once what is left is below `tolerance` of `right` (in the 2-norm).
+/// Solves `x - map(x) = right` in a Krylov subspace of at most `dimension`. The subspace stops
+/// growing when the residual is at most `tolerance` times `right`, in the 2-norm.
 pub(crate) fn correct(
     right: Vec<f64>,
     dimension: usize,
@@ -137,12 +138,12 @@ pub(crate) fn correct(
     }
 }
 
-/// The y that makes the length of `length e_1 - (I - hessenberg) y` least, and that length.
+/// Returns the y for which the 2-norm of `length e_1 - (I - hessenberg) y` is least, and that norm.
 fn least_squares(hessenberg: &Array2<f64>, columns: usize, length: f64) -> (Vec<f64>, f64) {
     let mut y = vec![0.0; columns];
     let mut left = length * length;
     for one in singular_values(shifted(hessenberg, columns).view()) {
-        // directions in which the map is singular count for nothing
+        // directions in which I - H is singular are left out
         if one.value > ROUNDING {
             let along = length * one.image[0] / one.value;
             add_scaled(&mut y, -along / one.value, &one.right);
@@ -152,7 +153,7 @@ fn least_squares(hessenberg: &Array2<f64>, columns: usize, length: f64) -> (Vec<
     (y, left.max(0.0).sqrt())
 }
 
-/// `hessenberg - I`, the last row below the identity.
+/// Returns `hessenberg - I`; the last row is below the identity.
 fn shifted(hessenberg: &Array2<f64>, columns: usize) -> Array2<f64> {
     let mut shifted = hessenberg.slice(s![..=columns, ..columns]).to_owned();
     shifted.diag_mut().mapv_inplace(|x| x - 1.0);
@@ -177,7 +178,7 @@ fn refined(hessenberg: &Array2<f64>, columns: usize) -> Refined {
     }
 }
 
-/// Moduli of the map's eigenvalues in the subspace, falling.
+/// Returns the moduli of the map's eigenvalues in the subspace, in falling order.
 fn moduli(arnoldi: &Arnoldi) -> Vec<f64> {
     let columns = arnoldi.columns;
     let square = arnoldi.hessenberg.slice(s![..columns, ..columns]);
@@ -189,7 +190,7 @@ fn moduli(arnoldi: &Arnoldi) -> Vec<f64> {
     moduli
 }
 
-/// The combination of basis vectors.
+/// Returns the linear combination of basis vectors.
 fn combine(basis: &[Vec<f64>], coordinates: &[f64]) -> Vec<f64> {
     let mut x = vec![0.0; basis[0].len()];
     for (vector, coordinate) in basis.iter().zip(coordinates) {
@@ -198,7 +199,8 @@ fn combine(basis: &[Vec<f64>], coordinates: &[f64]) -> Vec<f64> {
     x
 }
 
-/// Of the right sign, none negative, to a sum of 1.
+/// Makes probabilities of `x`: corrects the sign, sets negative entries to 0, and scales to a sum
+/// of 1.
 fn probabilities(mut x: Vec<f64>) -> Vec<f64> {
     let sign = x.iter().sum::<f64>().signum();
     x.iter_mut().for_each(|x| *x = (*x * sign).max(0.0));

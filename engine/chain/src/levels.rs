@@ -1,4 +1,5 @@
-//! The average queue on a grid: its levels, where each observation takes it, the drop function there.
+//! The average queue on a grid: its levels, their moves after each observation of the queue, and
+//! the drop function at each level.
 //!
 //! The grid is any rising list of averages: it may be finer where the average stays.
 
@@ -10,8 +11,8 @@ use crate::{
     filter::Filter,
 };
 
-/// Where one observation takes the average: to the grid's neighbours of its exact value, with
-/// the probabilities that keep its mean.
+/// The move of the average after one observation: to the two grid neighbours of its exact value,
+/// with the probabilities that keep its mean.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Move {
     pub low: usize,
@@ -20,28 +21,30 @@ pub(crate) struct Move {
     pub up: f64,
 }
 
-/// An exact value closer to a level than this, in steps, lies on it: the rest is rounding.
+/// An exact value closer to a level than this, in steps, counts as on the level: the difference is
+/// rounding.
 const ON_A_LEVEL: f64 = 1e-9;
 
-/// Every level of the average and what happens there. Level 0 is where a long silence leads.
+/// All levels of the average, with their drop probabilities and moves. A long time without
+/// arrivals leads to level 0.
 #[derive(Clone, Debug)]
 pub(crate) struct Levels {
     /// The average at each level, packets.
     pub average: Vec<f64>,
-    /// What the drop function makes of arrivals at each level.
+    /// Drop probabilities at each level.
     pub chances: Vec<Chances>,
-    /// By level, then by waiting packets.
+    /// Moves, by level, then by waiting packets.
     moves: Vec<Move>,
     waits: usize,
 }
 
 impl Levels {
-    /// Bytes that each level takes.
+    /// Returns the memory of one level, bytes.
     pub fn bytes(limit: usize) -> f64 {
         ((limit + 1) * size_of::<Move>()) as f64
     }
 
-    /// Levels at the averages of `grid`, packets, rising from 0.
+    /// Levels at the averages of `grid`, which are in packets and rise from 0.
     pub fn new(
         aqm: &Configured,
         filter: Filter,
@@ -77,11 +80,11 @@ impl Levels {
         self.moves[level * self.waits + waiting]
     }
 
-    /// The same levels with other parameters, `of` being those that they are close to: every
-    /// observation leads to the neighbours that it has in `of`, with the probabilities that keep
-    /// its mean even where its exact value has left them. So they are as smooth as the exact
-    /// value is. What lies on a level in `of` has two pairs of neighbours, and goes to the `lower`
-    /// or to the upper one.
+    /// Returns these levels with the neighbours of `of`, which has parameters close to these.
+    /// Every observation leads to the two neighbours that it has in `of`. The probabilities keep
+    /// its mean, even if its exact value no longer lies between the two. So they change with the
+    /// parameters as smoothly as the exact value does. A value on a level of `of` has two possible
+    /// pairs of neighbours: `lower` selects the lower pair.
     pub fn beside(mut self, of: &Self, counts: usize, lower: bool) -> Self {
         let top = of.average.len() - 1;
         for (own, at) in self.moves.iter_mut().zip(&of.moves) {
@@ -105,12 +108,12 @@ impl Levels {
         self
     }
 
-    /// Leaves out the levels from `count` on, which are never reached.
+    /// Removes the levels from `count` on, which must never be reached.
     pub fn truncate(&mut self, count: usize) {
         self.average.truncate(count);
         self.chances.truncate(count);
         self.moves.truncate(count * self.waits);
-        // only from states that are never reached themselves
+        // this changes only moves from states that are never reached themselves
         for seen in &mut self.moves {
             seen.low = seen.low.min(count - 1);
             seen.high = seen.high.min(count - 1);
@@ -118,12 +121,13 @@ impl Levels {
     }
 }
 
-/// The averages beside one on the grid; at an end as far from it as on its other side.
+/// Returns the averages beside one on the grid. At an end of the grid, the missing neighbour has
+/// the same distance as the other one.
 fn neighbours(grid: &[f64], place: usize) -> [f64; 2] {
     let here = grid[place];
     let below = place.checked_sub(1).map(|below| here - grid[below]);
     let above = grid.get(place + 1).map(|above| above - here);
-    // a grid of one level belongs to drop-tail, whose drop function is the same everywhere
+    // a grid of one level is used only for drop-tail, whose drop function is constant
     let either = below.or(above).unwrap_or(1.0);
     [
         here - below.unwrap_or(either),
@@ -131,7 +135,7 @@ fn neighbours(grid: &[f64], place: usize) -> [f64; 2] {
     ]
 }
 
-/// Where `exact` goes: the rounding of `Move`.
+/// Returns the move to the exact average `exact`, rounded as `Move` says.
 fn rounded(grid: &[f64], exact: f64, missing: usize, counts: usize) -> Move {
     let above = grid.partition_point(|level| *level <= exact);
     let (low, high) = (above.saturating_sub(1), above.min(grid.len() - 1));

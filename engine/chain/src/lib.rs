@@ -1,12 +1,12 @@
 //! The exact chain: the slotted queue behind an AQM of the RED family as a Markov chain, and its
 //! steady state.
 //!
-//! Within a slot the service may end first and the next packet starts; then a packet may
-//! arrive; one that finds the server idle starts at once and can end in the next slot at the
-//! earliest. The queue counts waiting packets, without the one in service, at the end of each
-//! slot. The average lives on a grid; where its exact value lies between two points it goes to
-//! one of them by chance, so that its mean is kept. Domanska, Domanski & Czachorski 2008,
-//! section IV.
+//! Order of events in a slot: first the service may end, and the next packet's service starts;
+//! then a packet may arrive. A packet that arrives at an idle server starts its service at once,
+//! which can end in the next slot at the earliest. The length of the queue is the number of
+//! waiting packets, without the one in service, at the end of each slot. The average takes values
+//! on a grid. An exact value between two grid points is rounded to one of them at random, so that
+//! its mean is kept. Domanska, Domanski & Czachorski 2008, section IV.
 
 mod arrivals;
 mod chain;

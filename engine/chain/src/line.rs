@@ -1,8 +1,8 @@
-//! One level of the average: queue and modulator there, solved exactly.
+//! One level of the average: exact solution for queue and modulator at this level.
 //!
-//! With the level held, the queue moves by one packet at most, so the level's part of the
-//! transition matrix is block tridiagonal in the size of the system. It is eliminated from the
-//! largest size down, without a subtraction.
+//! The size of the system changes by at most one packet in a slot, so the level's part of the
+//! transition matrix is block tridiagonal in the size. It is eliminated from the largest size
+//! down, without a subtraction.
 
 use crate::{
     arrivals::{Change, Modulator},
@@ -11,8 +11,8 @@ use crate::{
     set::Set,
 };
 
-/// What stays within the level outside the taboo states, by size of the system after the service;
-/// and what does not.
+/// Jump probabilities at one size of the system after the service: of jumps within the level and
+/// outside the taboo states, and of all others (`_out`).
 #[derive(Clone, Copy, Default)]
 struct Within {
     quiet: f64,
@@ -22,11 +22,11 @@ struct Within {
     active_out: f64,
 }
 
-/// `(I - T)^-1` for the part T of the transition matrix that keeps one level and leads to no taboo
-/// state, factored.
+/// The factored `(I - T)^-1`, where T is the part of the transition matrix that stays at one level
+/// and leads to no taboo state.
 pub(crate) struct Line {
     within: Vec<Within>,
-    /// By size: inverse of what is left when all larger sizes are eliminated, row major.
+    /// By size: inverse of the block that is left when all larger sizes are eliminated, row major.
     inverses: Vec<f64>,
 }
 
@@ -40,7 +40,7 @@ impl Line {
                 .collect(),
             inverses: vec![0.0; sizes * block],
         };
-        // what the sizes above add to this one's block, and how they leave the level from here
+        // what the larger sizes add to this size's block, and to its exit probabilities
         let (mut folded, mut leaving) = (vec![0.0; block], vec![0.0; states]);
         for size in (0..sizes).rev() {
             let mut exit = line.outside(chain, size);
@@ -65,13 +65,13 @@ impl Line {
         line
     }
 
-    /// Bytes that a factored level of `chain` takes.
+    /// Returns the memory of one factored level of `chain`, bytes.
     pub fn bytes(chain: &Chain) -> f64 {
         let states = chain.modulator_states();
         (chain.sizes() * (states * states * size_of::<f64>() + size_of::<Within>())) as f64
     }
 
-    /// From size `size` to `size`, by service and arrival.
+    /// Block of the transitions from `size` to `size`, also by a service and an arrival together.
     fn inside(&self, chain: &Chain, size: usize) -> Vec<f64> {
         let here = self.within[size];
         let stay = chain.stay(size);
@@ -83,7 +83,7 @@ impl Line {
         matrix
     }
 
-    /// From size `size` to `size - 1`.
+    /// Block of the transitions from `size` to `size - 1`.
     fn down(&self, chain: &Chain, size: usize) -> Vec<f64> {
         if size == 0 {
             return matrix(chain, 0.0, 0.0);
@@ -92,13 +92,13 @@ impl Line {
         matrix(chain, chain.mu * below.quiet, chain.mu * below.active)
     }
 
-    /// From size `size` to `size + 1`.
+    /// Block of the transitions from `size` to `size + 1`.
     fn up(&self, chain: &Chain, size: usize) -> Vec<f64> {
         let more = chain.stay(size) * self.within[size].active_more;
         matrix(chain, 0.0, more)
     }
 
-    /// Out of the level, by state of the modulator.
+    /// Probabilities of leaving the level from `size`, by state of the modulator.
     fn outside(&self, chain: &Chain, size: usize) -> Vec<f64> {
         let states = chain.modulator_states();
         let mut exit = vec![0.0; states];
@@ -158,7 +158,7 @@ impl Line {
     }
 }
 
-/// Room for `Line::solve` to work in.
+/// Work space of `Line::solve`.
 pub(crate) struct Room {
     served: Vec<f64>,
     changed: Vec<f64>,
@@ -203,7 +203,7 @@ fn add(changes: &[Change], share: f64, to: &mut [f64], chain: &Chain) {
     }
 }
 
-/// A matrix of `states` columns times a matrix (or column) of `states` rows.
+/// Returns a matrix of `states` columns times a matrix (or column) of `states` rows.
 fn product(left: &[f64], right: &[f64], states: usize) -> Vec<f64> {
     let columns = right.len() / states;
     let mut result = vec![0.0; left.len() / states * columns];
@@ -218,7 +218,7 @@ fn product(left: &[f64], right: &[f64], states: usize) -> Vec<f64> {
     result
 }
 
-/// A row vector times a square matrix.
+/// Writes a row vector times a square matrix over `to`.
 #[inline]
 fn times(vector: &[f64], matrix: &[f64], to: &mut [f64]) {
     to.fill(0.0);

@@ -1,4 +1,4 @@
-//! Losses in time: how far apart they lie, and how much one tells of the next.
+//! Losses in time: their rate, and the probability of a loss some arrivals after another one.
 
 use crate::{
     chain::{Chain, Changed},
@@ -7,31 +7,32 @@ use crate::{
     quiet::Quiet,
 };
 
-/// How losses follow each other.
+/// Rate and correlation of losses.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Losses {
     /// Packets that arrive, per slot.
     pub arrivals: f64,
     /// Packets lost, per slot.
     pub lost: f64,
-    /// Probability that the k-th arrival after one with a loss meets a loss, too; k from 1 on.
+    /// Entry k - 1: probability of a loss at the k-th arrival after an arrival with a loss.
     pub again: Vec<f64>,
 }
 
-/// What a slot with an arrival leads to, by whether a packet is lost.
+/// Probabilities after a slot with an arrival: with a loss, and without.
 struct Arrived {
     lost: Vec<f64>,
     admitted: Vec<f64>,
 }
 
 impl Chain {
-    /// The losses of the steady state `probabilities`, followed for `lag` arrivals.
+    /// Returns the losses in the steady state `probabilities`, with `lag` arrivals after a loss.
     ///
-    /// With Q, A and L the transitions of slots without an arrival, with one and no loss, and
-    /// with a loss, the state at the k-th arrival after a loss is v ((I - Q)^-1 (A + L))^k.
+    /// Let Q, A and L be the transitions of slots without an arrival, with an arrival and no loss,
+    /// and with a loss, and v the distribution just after a loss. Then the distribution after the
+    /// k-th arrival after a loss is v ((I - Q)^-1 (A + L))^k.
     ///
     /// # Errors
-    /// When no loss is seen, or when it is interrupted.
+    /// If the probability of a loss is 0 as a double, or if the chain's control is cancelled.
     pub fn losses(&self, probabilities: &[f64], lag: usize) -> Result<Losses, ChainError> {
         let quiet = Quiet::new(self);
         let first = self.arrive(probabilities);
@@ -57,7 +58,7 @@ impl Chain {
         })
     }
 
-    /// `vector` times the transitions of slots with an arrival.
+    /// Returns `vector` times the transitions of slots with an arrival.
     fn arrive(&self, vector: &[f64]) -> Arrived {
         let states = self.modulator_states();
         let mut arrived = Arrived {

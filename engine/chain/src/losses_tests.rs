@@ -1,4 +1,4 @@
-//! Losses in time against a closed form, and against quiet slots one at a time.
+//! Losses in time, compared with a closed form; quiet slots, compared with single slots.
 
 use crate::{
     Arrivals, Chain, Method, Plan,
@@ -19,13 +19,13 @@ fn geo_geo_1_k_loses_again_as_its_closed_form_says() {
         let fates = chain.measures(&solution.probabilities).fates;
         assert!((losses.lost / fates.overflow - 1.0).abs() < 1e-12);
         assert!((losses.arrivals - rate).abs() < 1e-14);
-        // a loss long ago tells nothing
+        // after many arrivals the loss has no influence
         let ratio = losses.lost / losses.arrivals;
         assert!((losses.again[399] - ratio).abs() < 1e-4);
     }
 }
 
-/// `x` times the transitions of quiet slots.
+/// Returns `x` times the transitions of quiet slots.
 fn quiet_slot(chain: &Chain, x: &[f64]) -> Vec<f64> {
     let states = chain.modulator_states();
     let mut next = vec![0.0; x.len()];
@@ -44,8 +44,8 @@ fn quiet_slot(chain: &Chain, x: &[f64]) -> Vec<f64> {
     next
 }
 
-/// Also where rounding takes the average there and back (a grid of 0.7 by a clock), and where
-/// LPF/ODA does.
+/// Includes cases in which rounding moves the average there and back (a grid of 0.7, sampling by a
+/// clock), and in which LPF/ODA does.
 #[test]
 fn quiet_slots_together_are_quiet_slots_one_by_one() {
     let base = [

@@ -1,53 +1,53 @@
-//! What the steady state says of queue, losses and times.
+//! Measures of queue, losses and times from the steady state.
 
 use crate::{
     chain::{Chain, Changed},
     filter::Sampling,
 };
 
-/// Slots up to which the distribution of times is followed.
+/// Longest time in a distribution of times, slots.
 const LONGEST: usize = 1_000_000;
 
-/// What becomes of arrivals, packets per slot.
+/// Outcomes of arrivals, packets per slot.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Fates {
     /// Packets that arrive.
     pub arrivals: f64,
-    /// Dropped by chance.
+    /// Early drops.
     pub early: f64,
-    /// Dropped because the drop function leaves no chance.
+    /// Drops because the drop function is 1.
     pub forced: f64,
-    /// Dropped because the buffer is full.
+    /// Drops because the buffer is full.
     pub overflow: f64,
     /// Admitted with a mark.
     pub marked: f64,
 }
 
 impl Fates {
-    /// Packets that are lost, for whatever reason.
+    /// Returns the packets that are lost, for any reason.
     pub fn lost(&self) -> f64 {
         self.early + self.forced + self.overflow
     }
 }
 
-/// Of the packets served in a slot: the sum of their times (slots), and that of the squares.
+/// Sums over the times (sojourn times or delays) of the packets served, per slot.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Sums {
-    /// Of the times.
+    /// Sum of the times, slots.
     pub sum: f64,
-    /// Of their squares.
+    /// Sum of their squares, slots^2.
     pub square_sum: f64,
 }
 
 impl Sums {
-    /// What is not known.
+    /// Sums that are not known.
     pub const UNKNOWN: Self = Self {
         sum: f64::NAN,
         square_sum: f64::NAN,
     };
 
-    /// Those of the delays, where these are of the sojourn times of `served` packets per slot: a
-    /// service is geometric, with mean 1 / mu and second moment (2 - mu) / mu^2, and does not
+    /// Returns the sums of the delays from those of the sojourn times of `served` packets per slot.
+    /// A service is geometric, with mean 1 / mu and second moment (2 - mu) / mu^2, and does not
     /// depend on the sojourn time.
     pub fn with_service(self, served: f64, mu: f64) -> Self {
         Self {
@@ -57,23 +57,23 @@ impl Sums {
     }
 }
 
-/// The measures of a distribution over the states, mostly the steady state.
+/// Measures of a distribution over the states, usually of the steady state.
 #[derive(Clone, Debug)]
 pub struct Measures {
-    /// Probability that k packets wait at the end of a slot.
+    /// Entry k: probability that k packets wait at the end of a slot.
     pub queue: Vec<f64>,
     /// Probability of each level of the average, at the end of a slot.
     pub average: Vec<f64>,
     /// Probability that the server is busy at the end of a slot.
     pub utilization: f64,
-    /// What becomes of arrivals.
+    /// Outcomes of arrivals.
     pub fates: Fates,
-    /// Packets per slot that are admitted while r packets are in the system, by r.
+    /// Entry r: packets per slot that are admitted while r packets are in the system.
     pub admitted: Vec<f64>,
 }
 
 impl Chain {
-    /// The measures of a distribution over the chain's states.
+    /// Returns the measures of a distribution over the chain's states.
     pub fn measures(&self, probabilities: &[f64]) -> Measures {
         let (sizes, states) = (self.sizes(), self.modulator_states());
         let mut measures = Measures {
@@ -99,7 +99,8 @@ impl Chain {
         measures
     }
 
-    /// Counts `arriving` packets per slot that find the average at `level` and `size` packets.
+    /// Counts `arriving` packets per slot that find the average at `level` and `size` packets in
+    /// the system.
     fn judge(&self, level: usize, size: usize, arriving: f64, measures: &mut Measures) {
         let judged = match self.sampling {
             Sampling::Arrivals => self.seen(level, size),
@@ -127,22 +128,24 @@ impl Chain {
         }
     }
 
-    /// The sojourn times (slots from arrival to the start of service) of admitted packets under
-    /// drop from tail: probability of each number of slots, until less than `rest` is left. `None`
-    /// beyond a million slots.
+    /// Returns the distribution of the sojourn times (slots from arrival to start of service) of
+    /// admitted packets under drop from tail: the probability of each number of slots, until at
+    /// most `rest` is left. `None` if that takes more than a million slots.
     ///
-    /// A packet that finds r others is served after r services, the running one included, since a
-    /// geometric service has no memory: a mixture of negative binomial distributions.
+    /// A packet that finds r others is served after r services, the running one included. A
+    /// geometric service has no memory, so this is a mixture of negative binomial distributions.
     pub fn sojourns(&self, admitted: &[f64], rest: f64) -> Option<Vec<f64>> {
         self.times(admitted, rest)
     }
 
-    /// The delays (slots from arrival to the end of service) likewise: one service more.
+    /// Returns the distribution of the delays (slots from arrival to the end of service), as
+    /// `sojourns` does; each packet needs one service more.
     pub fn delays(&self, admitted: &[f64], rest: f64) -> Option<Vec<f64>> {
         self.times(&one_more(admitted), rest)
     }
 
-    /// How long services take of which `packets` need r, by r.
+    /// Returns the distribution of the time, in slots, until all services of a packet have ended.
+    /// `packets` holds the packets that need r services, by r.
     fn times(&self, packets: &[f64], rest: f64) -> Option<Vec<f64>> {
         let total: f64 = packets.iter().sum();
         let mut left = packets.iter().map(|x| x / total);
@@ -161,12 +164,12 @@ impl Chain {
         Some(times)
     }
 
-    /// Sum and sum of squares of the sojourn times, per slot.
+    /// Returns the sums of the sojourn times under drop from tail.
     pub fn sojourn_sums(&self, admitted: &[f64]) -> Sums {
         self.sums(admitted)
     }
 
-    /// Sum and sum of squares of the delays, per slot.
+    /// Returns the sums of the delays under drop from tail.
     pub fn delay_sums(&self, admitted: &[f64]) -> Sums {
         self.sums(&one_more(admitted))
     }
@@ -183,7 +186,7 @@ impl Chain {
     }
 }
 
-/// The same packets, each of which needs one service more.
+/// Returns the same packets, with one service more for each.
 fn one_more(packets: &[f64]) -> Vec<f64> {
     std::iter::once(0.0)
         .chain(packets.iter().copied())

@@ -1,4 +1,4 @@
-//! The model state by state, as plainly as it can be written, held against both methods.
+//! The model state by state, in its most direct form, compared with both methods.
 
 use std::collections::HashMap;
 
@@ -20,7 +20,7 @@ pub(crate) fn word(name: &str, value: &str) -> (String, Value) {
     (name.to_owned(), Value::Word(value.to_owned()))
 }
 
-/// A member of the RED family that a chain can follow.
+/// Returns a member of the RED family that has an exact chain.
 pub(crate) fn red(class: &str, given: &[(String, Value)]) -> Configured {
     let mut values = vec![
         word("spacing", "independent"),
@@ -47,11 +47,11 @@ pub(crate) fn drop_tail(rate: f64, mu: f64, limit: u32) -> Plan {
     }
 }
 
-/// A state as the oracle writes it: the average as a multiple of the grid's step, LPF/ODA's count,
-/// packets in the system, the modulator's state as the paper numbers it.
+/// A state of the oracle: the average as a multiple of the grid's step, LPF/ODA's count of low
+/// arrivals, packets in the system, the modulator's state as the paper numbers it.
 pub(crate) type State = (usize, usize, usize, usize);
 
-/// The modulator's matrix as the paper prints it.
+/// Returns the modulator's matrix, as in the paper.
 pub(crate) fn modulator(arrivals: &Arrivals) -> Vec<Vec<f64>> {
     match *arrivals {
         // state 0 has a packet, state 1 has none
@@ -92,7 +92,8 @@ impl<'p> Oracle<'p> {
         }
     }
 
-    /// Average (multiple of the step) and count after `waiting` were seen, with probabilities.
+    /// Returns average (multiple of the step) and count after an observation of `waiting` packets,
+    /// with probabilities.
     fn observe(&self, average: usize, count: usize, waiting: usize) -> Vec<(usize, usize, f64)> {
         if self.plan.aqm.class().name == "drop_tail" {
             return vec![(0, 0, 1.0)];
@@ -112,7 +113,7 @@ impl<'p> Oracle<'p> {
         }
         let place = next / self.plan.grid;
         let below = (place + 1e-9).floor();
-        // what is closer to the grid than rounding is on it
+        // a value within rounding of a grid point is on it
         let above = if place - below < 1e-9 {
             0.0
         } else {
@@ -124,7 +125,8 @@ impl<'p> Oracle<'p> {
         ]
     }
 
-    /// Early and forced; `drop_function.rs` holds it against its definition.
+    /// Returns early and forced drop probability. `drop_function.rs` compares `Curve` with its
+    /// definition.
     fn chances(&self, average: usize) -> (f64, f64) {
         let [low, level, high] = [-1.0, 0.0, 1.0].map(|k| (average as f64 + k) * self.plan.grid);
         let chances = Curve::new(&self.plan.aqm).unwrap().around(low, level, high);
@@ -144,7 +146,7 @@ impl<'p> Oracle<'p> {
         }
     }
 
-    /// Everything that one slot can make of a state.
+    /// Returns the states one slot after `state`, with probabilities.
     fn slot(&self, state: State, matrix: &[Vec<f64>]) -> Vec<(State, f64)> {
         let (average, count, system, phase) = state;
         let mut after = Vec::new();
@@ -188,7 +190,7 @@ impl<'p> Oracle<'p> {
         after
     }
 
-    /// Every state that is reached from an idle link, and what one slot makes of each.
+    /// Returns every state that is reached from an idle link, and the transitions from each.
     pub fn rows(&self) -> (Vec<State>, Vec<Vec<(usize, f64)>>) {
         let matrix = modulator(&self.plan.arrivals);
         let start = (0, 0, 0, 1);
@@ -208,10 +210,10 @@ impl<'p> Oracle<'p> {
         (states, rows)
     }
 
-    /// The steady state over (average, system), from a dense system of equations.
+    /// Returns the steady state over (average, system), from a dense system of equations.
     fn solve(&self) -> HashMap<(usize, usize), f64> {
         let (states, rows) = self.rows();
-        // x (P - I) = 0 with its last equation replaced by sum x = 1
+        // x (P - I) = 0, with the last equation replaced by sum x = 1
         let n = states.len();
         let mut equations = vec![vec![0.0; n + 1]; n];
         for (from, row) in rows.iter().enumerate() {
@@ -230,7 +232,8 @@ impl<'p> Oracle<'p> {
     }
 }
 
-/// Solves equations whose last column is the right side: rows exchanged, then eliminated.
+/// Solves equations whose last column is the right side, by Gaussian elimination with row
+/// exchanges.
 fn gauss(mut equations: Vec<Vec<f64>>) -> Vec<f64> {
     let n = equations.len();
     for k in 0..n {
@@ -253,7 +256,7 @@ fn gauss(mut equations: Vec<Vec<f64>>) -> Vec<f64> {
     x
 }
 
-/// The chain's probabilities over (average, system).
+/// Returns the chain's probabilities over (average, system).
 pub(crate) fn summed(plan: &Plan, chain: &Chain, x: &[f64]) -> HashMap<(usize, usize), f64> {
     let (sizes, states) = (chain.sizes(), chain.modulator_states());
     let mut result = HashMap::new();

@@ -1,4 +1,4 @@
-//! The parameters of a configured AQM by name.
+//! The parameters of a configured AQM, by name.
 
 use sluice_aqm::{Configured, Value};
 
@@ -22,7 +22,7 @@ impl<'a> Params<'a> {
             .map(|(_, value)| value)
     }
 
-    /// A number that every member of the RED family has.
+    /// Returns a number that every member of the RED family has.
     pub fn number(&self, name: &str) -> f64 {
         match self.get(name) {
             Some(Value::Number(number)) => *number,

@@ -1,4 +1,4 @@
-//! First passages: how long until the chain reaches a set of states.
+//! First passages: the time until the chain reaches a set of states.
 
 use crate::{
     chain::Chain,
@@ -8,7 +8,7 @@ use crate::{
     solve::Method,
 };
 
-/// The slots until a set of states is reached; 0 where the start lies in it.
+/// The time until a set of states is reached; 0 if the start lies in the set.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Passage {
     /// Mean, slots.
@@ -17,23 +17,23 @@ pub struct Passage {
     pub variance: f64,
     /// Estimate of the mean's error, slots.
     pub error: f64,
-    /// The larger of both systems' residuals, relative to their right sides.
+    /// The larger residual of the two solves, relative to their right sides.
     pub residual: f64,
-    /// Method that found it.
+    /// The method that was used.
     pub method: Method,
     /// Sweeps over all levels; 0 for the direct method.
     pub sweeps: usize,
 }
 
 impl Chain {
-    /// Mean and variance of the slots until `set` is reached from the distribution `start`.
+    /// Returns mean and variance of the slots until `set` is reached from the distribution `start`.
     ///
     /// With T the transitions that do not lead into the set, P(time > t) = start T^t 1. So the
     /// visits x = start (I - T)^-1 sum to E[time], and x (I - T)^-1 sums to
     /// E[time (time + 1)] / 2 (Kemeny & Snell 1960, theorem 3.3.3).
     ///
     /// # Errors
-    /// As `solve`, and for a mean beyond 1e200 slots.
+    /// As `solve`, and if the mean is beyond 1e200 slots.
     pub fn first_passage(
         &self,
         start: &[f64],
@@ -50,7 +50,7 @@ impl Chain {
         let mut resolver = self.visits(set, method)?;
         let visits = resolver.solve(&outside)?;
         let mean = visits.x.iter().sum::<f64>();
-        // over the mean, whose square may be beyond what the solve holds
+        // divided by the mean: its square can overflow in the solve
         let shares: Vec<f64> = visits.x.iter().map(|x| x / mean.max(1.0)).collect();
         let weighted = resolver.solve(&shares)?;
         let half = mean.max(1.0) * weighted.x.iter().sum::<f64>();
@@ -64,13 +64,14 @@ impl Chain {
         })
     }
 
-    /// The distribution of a start with `queue` packets waiting (a packet in service, too, unless
-    /// there are none) and the average at `average`: on a grid it goes to both neighbours, so that
-    /// its mean is kept. The modulator has its own steady state. LPF/ODA takes a queue for
-    /// one that was long, and an empty one for one that was empty for long.
+    /// Returns the distribution of a start with `queue` packets waiting and the average at
+    /// `average` (packets). A packet is in service unless `queue` is 0. The average is spread over
+    /// its two neighbours on the grid, so that its mean is kept. The modulator is in its own steady
+    /// state. For LPF/ODA, all low arrivals are still missing if `queue` is above 0, and none is
+    /// missing if it is 0.
     ///
     /// # Errors
-    /// If the queue exceeds the limit, or the average all that it ever reaches.
+    /// If `queue` is above the limit, or `average` above the highest average that is reached.
     pub fn start(&self, queue: u32, average: f64) -> Result<Vec<f64>, ChainError> {
         let (averages, limit) = (self.averages(), self.discipline.limit);
         let top = *averages.last().expect("a level");
@@ -106,7 +107,8 @@ impl Chain {
         Ok(start)
     }
 
-    /// The modulator's own steady state: visits to each state between two of its first.
+    /// Returns the modulator's own steady state, from the visits to each state between two visits
+    /// to its first one.
     fn modulator_distribution(&self) -> Vec<f64> {
         let states = self.modulator_states();
         let (mut t, mut back) = (vec![0.0; states * states], vec![0.0; states]);

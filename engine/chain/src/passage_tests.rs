@@ -1,4 +1,5 @@
-//! First passages: in exact arithmetic, in closed form, by repeated multiplication, refusals.
+//! First passages, compared with exact arithmetic, closed forms and repeated multiplication;
+//! refusals.
 
 use num_bigint::BigInt;
 use num_rational::BigRational;
@@ -9,7 +10,7 @@ use crate::{
     tests::{exact, exact_stationary, relative_error},
 };
 
-/// Few states, and numbers that are short in binary where they can be.
+/// A plan with few states and, as far as possible, numbers that are short in binary.
 fn small(arrivals: Arrivals, given: &[(String, sluice_aqm::Value)]) -> Plan {
     let usual = [
         number("min_th", 0.5),
@@ -31,7 +32,8 @@ const SELF_SIMILAR: Arrivals = Arrivals::SelfSimilar {
     states: 2,
 };
 
-/// Mean slots from each state until `is_in`, and E[time (time + 1)] / 2, by Gauss's elimination.
+/// Returns for each state the mean slots until `is_in`, and E[time (time + 1)] / 2, by Gaussian
+/// elimination.
 fn exact_times(rows: &[Vec<(usize, f64)>], is_in: &[bool]) -> Vec<[BigRational; 2]> {
     let n = rows.len();
     let mut equations = vec![vec![exact(0.0); n + 1]; n];
@@ -70,7 +72,8 @@ fn exact_times(rows: &[Vec<(usize, f64)>], is_in: &[bool]) -> Vec<[BigRational; 
     times
 }
 
-/// Mean and variance of the slots from `queue` and `average` (a point of the grid) to `bounds`.
+/// Returns mean and variance of the slots from `queue` and `average` (a point of the grid) to
+/// `bounds`.
 fn exact_passage(plan: &Plan, queue: usize, average: usize, bounds: &Bounds) -> [BigRational; 2] {
     let oracle = Oracle::new(plan);
     let (states, rows) = oracle.rows();
@@ -167,7 +170,7 @@ fn times_are_those_of_exact_arithmetic() {
                     off < precision,
                     "{bounds:?}, {method:?}: {found:?} is off by {off}"
                 );
-                // the oracle's matrix is rounded in other places
+                // the oracle's matrix has other rounding errors
                 let allowed = found.error + 1e-14 * found.mean;
                 assert!(off * found.mean <= allowed, "{found:?}: off by {off}");
                 let off = relative_error(found.variance, &variance);
@@ -190,8 +193,8 @@ fn drop_tail_passage(rate: f64, mu: f64, limit: u32, start: (u32, f64), bounds: 
     chain.first_passage(&start, &set, Method::Direct).unwrap()
 }
 
-/// Of a birth and death chain: from size s to s - 1 takes m(s) = (1 + up m(s + 1)) / down slots in
-/// the mean, and from s to s + 1 it takes (1 + down m(s - 1)) / up.
+/// In a birth and death chain, the mean number of slots from size s to s - 1 is
+/// m(s) = (1 + up m(s + 1)) / down. From s to s + 1 it is n(s) = (1 + down n(s - 1)) / up.
 #[test]
 fn the_plain_queue_empties_and_fills_as_its_closed_form_says() {
     for (rate, mu) in [(0.2, 0.5), (0.5, 0.5), (0.8, 0.5)] {

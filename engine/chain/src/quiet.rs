@@ -1,16 +1,16 @@
-//! Slots without an arrival, all that follow each other at once: `(I - Q)^-1` for the transitions Q
-//! of quiet slots, without a subtraction.
+//! Whole sequences of slots without an arrival (quiet slots): `(I - Q)^-1` for the transitions Q of
+//! quiet slots, without a subtraction.
 //!
-//! In quiet slots packets only go, so the size falls. At one size the average moves towards
-//! the queue; where rounding or LPF/ODA can take it there and back, the levels that lead to each
-//! other form a group, and the groups follow each other without a return.
+//! In quiet slots packets only leave, so the size never grows. At one size the average moves
+//! towards the queue. Rounding or LPF/ODA can also move it back: levels that lead to each other
+//! form a group, and the chain never returns to a group that it has left.
 
 use crate::{
     chain::Chain,
     elimination::{add_scaled, inverse},
 };
 
-/// Levels that quiet slots lead to from each other, at one size; mostly a single one.
+/// Levels that lead to each other in quiet slots at one size; mostly a single level.
 pub(crate) struct Group {
     pub levels: Vec<usize>,
     /// `(I - T)^-1`, row major, for the quiet transitions T that keep the size and stay within
@@ -19,14 +19,14 @@ pub(crate) struct Group {
 }
 
 impl Group {
-    /// `right`, the inverse from the left times a column (by level, then state).
+    /// Returns the inverse times the column `right` (by level, then state).
     pub fn times_column(&self, right: &[f64]) -> Vec<f64> {
         let rows = self.inverse.chunks_exact(right.len());
         rows.map(|row| row.iter().zip(right).map(|(a, b)| a * b).sum())
             .collect()
     }
 
-    /// A row (by level, then state) times the inverse.
+    /// Returns the row `left` (by level, then state) times the inverse.
     fn times_row(&self, left: &[f64]) -> Vec<f64> {
         let mut product = vec![0.0; left.len()];
         for (factor, row) in left.iter().zip(self.inverse.chunks_exact(left.len())) {
@@ -36,7 +36,7 @@ impl Group {
     }
 }
 
-/// The groups of each size, in an order in which none leads to a later one.
+/// The groups of each size, ordered so that no group leads to a later one.
 pub(crate) struct Quiet(Vec<Vec<Group>>);
 
 impl Quiet {
@@ -53,12 +53,13 @@ impl Quiet {
         Self((0..chain.sizes()).map(groups).collect())
     }
 
-    /// The groups at `size`, each after all that it leads to.
+    /// Returns the groups at `size`, each after all groups that it leads to.
     pub fn at(&self, size: usize) -> &[Group] {
         &self.0[size]
     }
 
-    /// `x (I - Q)^-1`, over `x`: expected visits in the quiet slots that follow at once.
+    /// Replaces `x` by `x (I - Q)^-1`: the expected visits to each state from the start `x` until
+    /// the next arrival.
     pub fn follow(&self, chain: &Chain, x: &mut [f64]) {
         let states = chain.modulator_states();
         for (size, groups) in self.0.iter().enumerate().rev() {
@@ -89,7 +90,8 @@ impl Quiet {
 }
 
 impl Chain {
-    /// Where a quiet slot that ends with `size` takes the average.
+    /// Returns the moves of the average, with probabilities, in a quiet slot that ends with `size`
+    /// packets in the system.
     fn moves(&self, level: usize, size: usize) -> Vec<(usize, f64)> {
         let mut moves = Vec::with_capacity(2);
         self.jumps(level, size, |jump| {
@@ -107,7 +109,7 @@ impl Chain {
         }
     }
 
-    /// The group of `levels` at `size`; `place` tells the group of each level.
+    /// Builds the group of `levels` at `size`. `place` holds the number of each level's group.
     fn group(&self, levels: Vec<usize>, size: usize, place: &[usize]) -> Group {
         let (states, stay) = (self.modulator_states(), self.stay(size));
         let count = levels.len() * states;
@@ -147,15 +149,15 @@ impl Chain {
     }
 }
 
-/// The strongly connected components of a graph of `count` nodes, each after all that it leads to
-/// (Tarjan 1972).
+/// Returns the strongly connected components of a graph of `count` nodes, each after all that it
+/// leads to (Tarjan 1972).
 fn sorted_groups(count: usize, next: impl Fn(usize) -> Vec<(usize, f64)>) -> Vec<Vec<usize>> {
     const NEW: usize = usize::MAX;
     let (mut number, mut lowest) = (vec![NEW; count], vec![NEW; count]);
     let mut on_stack = vec![false; count];
     let (mut stack, mut groups, mut visited) = (Vec::new(), Vec::new(), 0);
     for root in 0..count {
-        // the path of nodes being looked at, each with the neighbours still to be seen
+        // the current path of the depth-first search, each node with its neighbours not yet visited
         let mut path: Vec<(usize, Vec<(usize, f64)>)> = Vec::new();
         let mut entered = (number[root] == NEW).then_some(root);
         loop {

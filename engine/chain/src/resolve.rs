@@ -1,11 +1,12 @@
-//! Extra solves of a chain: systems x = b + x T, with what either method has at hand.
+//! Extra solves of a chain: systems x = b + x T, with the procedures of both methods.
 //!
 //! T is the transition matrix P without the transitions into a set of taboo states; x is then the
 //! expected number of visits to each state before the set is reached, from the start b.
 //!
-//! Without such a set I - P is singular. Where b sums to 0 the system still has solutions, which
-//! differ by multiples of the steady state; the one that sums to 0 is b times the group inverse of
-//! I - P (Meyer 1975), the change of the steady state that a change b / x of the chain makes.
+//! Without taboo states I - P is singular. If b sums to 0, the system still has solutions, which
+//! differ by multiples of the steady state s. The solution that sums to 0 is b times the group
+//! inverse of I - P (Meyer 1975). It is the derivative of s for a derivative P' of the transition
+//! matrix with b = s P'.
 
 use crate::{
     chain::Chain,
@@ -29,11 +30,11 @@ pub(crate) struct Resolved {
     pub sweeps: usize,
 }
 
-/// A chain made ready for any number of right sides b.
+/// A chain prepared for any number of right sides b.
 pub(crate) struct Resolver<'c> {
     chain: &'c Chain,
     taboo: Set,
-    /// Where nothing is taboo: the steady state, off which solutions are taken to sum to 0.
+    /// The steady state, if no state is taboo: solutions get a multiple of it to sum to 0.
     steady: Option<&'c [f64]>,
     solver: Solver<'c>,
 }
@@ -44,7 +45,7 @@ enum Solver<'c> {
 }
 
 impl Chain {
-    /// Solves for visits before `taboo` is reached, a set from `Chain::set`.
+    /// Prepares solves for visits before the set `taboo`, from `Chain::set`, is reached.
     pub(crate) fn visits(&self, taboo: &Set, method: Method) -> Result<Resolver<'_>, ChainError> {
         self.check(method)?;
         let solver = match method {
@@ -59,10 +60,11 @@ impl Chain {
         })
     }
 
-    /// Solves for changes of a steady state, by the method that found it.
+    /// Prepares solves for derivatives of a steady state, with the method that found it.
     ///
-    /// The direct method makes the likeliest state taboo: what is then missing is a multiple of
-    /// the steady state, and visits before a likely state is reached are few.
+    /// The direct method makes the likeliest state taboo: its solution then differs from the wanted
+    /// one by a multiple of the steady state, and there are few visits before a likely state is
+    /// reached.
     pub(crate) fn changes_of<'c>(
         &'c self,
         steady: &'c Solution,
@@ -85,7 +87,7 @@ impl Chain {
 }
 
 impl Resolver<'_> {
-    /// Solves `x = b + x T`; b must be 0 in taboo states, and sum to 0 where none is.
+    /// Solves `x = b + x T`. b must be 0 in taboo states; without taboo states it must sum to 0.
     pub fn solve(&mut self, b: &[f64]) -> Result<Resolved, ChainError> {
         let Self {
             chain,
@@ -121,7 +123,7 @@ impl Resolver<'_> {
                 let total = sum(&found.x);
                 let mut error = found.error + direct::relative_error(chain) * total;
                 if steady.is_none() {
-                    // what is left over is visited as long as the start is, about
+                    // the unsolved share of b would add about the same share of visits
                     let left = found.residual / sum(b);
                     if left > MOST_LEFT {
                         refuse!(
@@ -143,11 +145,11 @@ impl Resolver<'_> {
     }
 }
 
-/// Share of the right side that may be left over in a first passage: rounding leaves more of it
-/// the longer the passage takes.
+/// Share of the right side that may stay unsolved in a first passage. Rounding leaves a larger
+/// share if the passage takes longer.
 const MOST_LEFT: f64 = 1e-4;
 
-/// The solution, and the sum of what it would be without any cancellation.
+/// Returns the solution for `b`, and the sum of the solution for |b|, in which nothing cancels.
 fn directly(factor: &Factor<'_>, b: &[f64]) -> Result<(Vec<f64>, f64), ChainError> {
     let mut x = b.to_vec();
     let mut moduli: Vec<f64> = b.iter().map(|b| b.abs()).collect();
@@ -159,7 +161,7 @@ fn directly(factor: &Factor<'_>, b: &[f64]) -> Result<(Vec<f64>, f64), ChainErro
 }
 
 impl Chain {
-    /// `b + x T`.
+    /// Returns `b + x T`.
     fn once_more(&self, b: &[f64], x: &[f64], taboo: &Set) -> Vec<f64> {
         let mut next = self.step(x);
         let (sizes, states) = (self.sizes(), self.modulator_states());

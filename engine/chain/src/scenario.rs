@@ -1,4 +1,4 @@
-//! From a scenario to the plan of a chain.
+//! Makes the plan of a chain from a scenario.
 
 use sluice_scenario::{
     Discipline, Scenario, Scheduler,
@@ -12,10 +12,10 @@ use crate::{
 };
 
 impl Plan {
-    /// The plan of one of a scenario's disciplines, or of any other.
+    /// Returns the plan for a discipline on a scenario, which need not be one of the scenario's.
     ///
     /// # Errors
-    /// If there is no chain of such arrivals, such a service or such a discipline.
+    /// If the arrivals, the service or the discipline have no exact chain.
     pub fn of(
         scenario: &Scenario,
         discipline: &Discipline,

@@ -1,9 +1,10 @@
-//! Derivatives of the steady state and of what is measured in it with respect to a parameter.
+//! Derivatives of the steady state, and of measures in it, with respect to a parameter.
 //!
 //! With P' the derivative of the transition matrix, x' = x' P + x P': one more solve of the chain,
-//! with the right side b = x P' (Golub & Meyer 1986). Whatever is linear in the probabilities,
-//! m = c x, then has the derivative c' x + c x'. The derivatives of P and c come from chains at
-//! five values of the parameter, applied to x as it is: nothing that was solved is differenced.
+//! with the right side b = x P' (Golub & Meyer 1986). A measure that is linear in the
+//! probabilities, m = c x, then has the derivative c' x + c x'. The derivatives of P and c come
+//! from the chains at five values of the parameter, all applied to the same x: no differences of
+//! solutions are taken.
 
 use sluice_aqm::Victim;
 
@@ -19,57 +20,57 @@ use crate::{
     solve::{Method, Solution},
 };
 
-/// Difference quotient on five points to one side, times the step; exact for polynomials up to
-/// the fourth degree (Abramowitz & Stegun 1964, table 25.2).
+/// Weights of the one-sided difference quotient on five points, times the step; exact for
+/// polynomials up to the fourth degree (Abramowitz & Stegun 1964, table 25.2).
 const QUOTIENT: [f64; 5] = [-25.0 / 12.0, 4.0, -3.0, 4.0 / 3.0, -1.0 / 4.0];
 
-/// What is linear in the probabilities of the states, and what all other measures are made of.
+/// The measures that are linear in the probabilities of the states; all others follow from them.
 #[derive(Clone, Debug)]
 pub struct Linear {
-    /// Probability that k packets wait at the end of a slot.
+    /// Entry k: probability that k packets wait at the end of a slot.
     pub queue: Vec<f64>,
     /// Probability that the server is busy at the end of a slot.
     pub utilization: f64,
-    /// What becomes of arrivals.
+    /// Outcomes of arrivals.
     pub fates: Fates,
     /// Packets per slot that are admitted.
     pub admitted: f64,
-    /// Of the sojourn times of the packets served, per slot; NaN where packets are dropped at
-    /// random.
+    /// Sums of the sojourn times of the packets served; NaN if the victim is `random`.
     pub sojourn: Sums,
-    /// Of their delays likewise.
+    /// Sums of their delays; NaN if the victim is `random`.
     pub delay: Sums,
 }
 
-/// A steady state and its derivatives.
+/// Measures of a steady state and their derivatives.
 #[derive(Clone, Debug)]
 pub struct Sensitivities {
-    /// What is linear in the probabilities.
+    /// The linear measures.
     pub value: Linear,
     /// Method that solved the chain.
     pub method: Method,
-    /// By parameter.
+    /// Derivatives, by parameter.
     pub derivatives: Vec<Derivative>,
 }
 
 /// Derivatives with respect to one parameter.
 #[derive(Clone, Debug)]
 pub struct Derivative {
-    /// Of what is linear in the probabilities.
+    /// Derivatives of the linear measures.
     pub of: Linear,
-    /// The solve's sum of |b + x' P - x'|, over the sum of |b|.
+    /// Sum of |b + x' P - x'| of the solve, over the sum of |b|.
     pub residual: f64,
-    /// Estimate of the sum of the errors of all states' derivatives that the solve makes.
+    /// Estimate of the sum of the solve's errors in the derivatives of all probabilities.
     pub error: f64,
 }
 
 impl Chain {
-    /// The steady state, and the derivatives with respect to each of `parameters`.
+    /// Returns the measures of the steady state and their derivatives with respect to each of
+    /// `parameters`.
     ///
-    /// A parameter is given by a step and the chain's plans one to four steps away.
+    /// A parameter is given by its step and the plans one to four steps away from `plan`.
     ///
     /// # Errors
-    /// As `solve`; if such a plan is refused; if a parameter has no derivative on a grid.
+    /// As `solve`; if a plan is refused; if a parameter has no derivative on a grid.
     pub fn sensitivities(
         &self,
         plan: &Plan,
@@ -101,14 +102,14 @@ impl Chain {
         let mut right = vec![0.0; x.len()];
         let mut direct = vec![0.0; self.linear(x)?.flat().len()];
         for (plan, factor) in [plan].into_iter().chain(plans).zip(QUOTIENT) {
-            // the mean of the derivatives to both sides, where they differ
+            // the mean of both one-sided derivatives, which can differ
             for lower in [false, true] {
                 let near = self.near(plan, lower)?;
                 add_scaled(&mut right, factor / (2.0 * step), &near.step(x));
                 add_scaled(&mut direct, factor / (2.0 * step), &near.linear(x)?.flat());
             }
         }
-        // rows of every transition matrix sum to 1: what is left is rounding
+        // all rows of transition matrices sum to 1, so this total is rounding
         let total: f64 = right.iter().sum();
         add_scaled(&mut right, -total, x);
         let change = resolver.solve(&right)?;
@@ -120,7 +121,8 @@ impl Chain {
         })
     }
 
-    /// The chain of a plan close to this one's, on the same levels; `lower` as in `Levels::beside`.
+    /// Returns the chain of a plan close to this chain's plan, on the same levels; `lower` as in
+    /// `Levels::beside`.
     fn near(&self, plan: &Plan, lower: bool) -> Result<Self, ChainError> {
         let Averaging { sampling, filter } = Averaging::new(&plan.aqm, plan.slot_ns)?;
         if !acts_alike(filter, self.filter) {
@@ -133,7 +135,7 @@ impl Chain {
         if moves(filter) != moves(self.filter) {
             refuse!("an average that stays at 0 has no derivative: with any weight it leaves 0");
         }
-        // one level more: a change may lead past the highest
+        // one level more: with changed parameters the average can pass the highest level
         let mut grid = self.averages().to_vec();
         grid.dedup();
         if let [.., below, top] = grid[..] {
@@ -153,10 +155,10 @@ impl Chain {
         })
     }
 
-    /// What is linear in the probabilities `x` of the states.
+    /// Returns the linear measures of `x`, a vector over the states.
     ///
     /// # Errors
-    /// When it is interrupted.
+    /// If the chain's control is cancelled.
     pub fn linear(&self, x: &[f64]) -> Result<Linear, ChainError> {
         let measures = self.measures(x);
         let (sojourn, delay) = match self.discipline.victim {
@@ -181,7 +183,7 @@ impl Chain {
     }
 }
 
-/// Whether two filters differ in weights alone.
+/// True if two filters differ at most in their weights.
 fn acts_alike(a: Filter, b: Filter) -> bool {
     let weightless = |filter| match filter {
         Filter::LpfOda {

@@ -1,4 +1,5 @@
-//! Derivatives: in closed form in exact arithmetic, against differences of solved chains, refusals.
+//! Derivatives, compared with a closed form in exact arithmetic and with differences of solved
+//! chains; refusals.
 
 use num_bigint::BigInt;
 use num_rational::BigRational;
@@ -33,14 +34,15 @@ fn float(x: &BigRational) -> f64 {
     scaled.to_string().parse::<f64>().unwrap() * 1e-30
 }
 
-/// Relative where |expected| > 1, absolute where it is less.
+/// Returns the relative error if |expected| > 1, otherwise the absolute error.
 fn error(found: f64, expected: &BigRational) -> f64 {
     let off = float(&(exact(found) - expected)).abs();
     off / float(expected).abs().max(1.0)
 }
 
 /// The derivative of log weight(s) = log rate - log down + (s - 1) (log up - log down) is a
-/// fraction; that of a probability p is p times (its own minus the mean one).
+/// fraction. The derivative of a probability p is p times the difference of its own such fraction
+/// and the mean one.
 #[test]
 fn the_plain_queue_has_its_closed_form() {
     let limit = 60;
@@ -91,17 +93,17 @@ fn the_plain_queue_has_its_closed_form() {
     }
 }
 
-/// The plain queue at heavy load, where the empty system has a probability of 1e-140: elimination
-/// that took the empty state for taboo would lose everything here.
+/// The plain queue at heavy load: the empty system has a probability of 1e-140. With the empty
+/// state as the taboo state, elimination would lose all digits here.
 #[test]
 fn likely_states_keep_their_digits_at_heavy_load() {
     let by_rate = |rate| drop_tail(rate, 0.5, 150);
     let found = derivative(&by_rate, 0.9, -0.9 / 1024.0, Method::Direct);
-    // all that is served is what the full server serves
+    // the server is always busy: the admitted rate is mu, whatever the arrival rate
     assert!(found.of.admitted.abs() < 1e-12, "{}", found.of.admitted);
     assert!((found.of.fates.arrivals - 1.0).abs() < 1e-11);
     assert!((found.of.fates.overflow - 1.0).abs() < 1e-11);
-    // geometric from the limit down: the mean of limit - queue is r / (1 - r), r = down / up
+    // limit - queue is geometric with mean r / (1 - r), r = down / up
     let r = |rate: f64| (1.0 - rate) / rate;
     let slope = -1.0 / (0.9 * 0.9) / (1.0 - r(0.9)).powi(2);
     let mean: f64 = (0..)
@@ -147,7 +149,7 @@ fn measures(plan: &Plan) -> [f64; 3] {
     ]
 }
 
-/// (f(at + h) - f(at - h)) / 2h, extrapolated.
+/// Returns (f(at + h) - f(at - h)) / 2h, extrapolated from two values of h.
 fn difference(plan_at: &dyn Fn(f64) -> Plan, at: f64, h: f64) -> [f64; 3] {
     let quotient = |h: f64| {
         let (high, low) = (measures(&plan_at(at + h)), measures(&plan_at(at - h)));
@@ -166,7 +168,7 @@ fn derivatives_are_limits_of_differences() {
     };
     for arrivals in [Arrivals::Geometric { rate: 0.5 }, self_similar] {
         for sampling in ["arrivals", "clock"] {
-            // name, value, step of the derivative, step of the difference, agreement
+            // name, value, step of the derivative, step of the difference, tolerance
             for (name, at, step, h, tolerance) in [
                 ("w", 0.21, 1e-3, 1e-7, 1e-6),
                 ("max_p", 0.3, 1.0 / 64.0, 1e-2, 1e-7),

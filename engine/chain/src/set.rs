@@ -1,4 +1,4 @@
-//! Sets of states that a first passage leads to.
+//! Sets of states, the targets of first passages.
 
 use std::ops::Range;
 
@@ -7,16 +7,16 @@ use crate::{
     error::{ChainError, refuse},
 };
 
-/// Bounds on what a set of states holds; without any it holds every state.
+/// Bounds of a set of states; without bounds the set contains every state.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Bounds {
-    /// The queue is below, packets.
+    /// The queue is below this, packets.
     pub queue_below: Option<u32>,
-    /// The queue is at least, packets.
+    /// The queue is at least this, packets.
     pub queue_at_least: Option<u32>,
-    /// The average is below, packets.
+    /// The average is below this, packets.
     pub average_below: Option<f64>,
-    /// The average is at least, packets.
+    /// The average is at least this, packets.
     pub average_at_least: Option<f64>,
 }
 
@@ -28,7 +28,7 @@ pub struct Set {
 }
 
 impl Set {
-    /// The set without a state.
+    /// The empty set.
     pub const NONE: Self = Self {
         levels: 0..0,
         sizes: 0..0,
@@ -41,10 +41,10 @@ impl Set {
 }
 
 impl Chain {
-    /// The states within all of the bounds.
+    /// Returns the set of the states within all of the bounds.
     ///
     /// # Errors
-    /// If there is none that an empty system ever leads to, or if a bound is not a number.
+    /// If an empty system never reaches a state of the set, or if a bound is not a number.
     pub fn set(&self, bounds: &Bounds) -> Result<Set, ChainError> {
         let averages = [bounds.average_below, bounds.average_at_least];
         if averages.into_iter().flatten().any(f64::is_nan) {
@@ -52,7 +52,7 @@ impl Chain {
         }
         let averages = self.averages();
         let levels_below = |average: f64| averages.partition_point(|level| *level < average);
-        // a system of size s has s - 1 waiting, an idle one none
+        // size s means s - 1 waiting packets; size 0 means none
         let sizes_below = |queue: u32| match queue {
             0 => 0,
             _ => (queue as usize + 1).min(self.sizes()),

@@ -8,11 +8,11 @@ use crate::{
     iterative::{self, distance, sum},
 };
 
-/// How the steady state is computed.
+/// A method for the steady state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Method {
-    /// Elimination without a subtraction: full relative accuracy, work with the cube of the
-    /// number of levels.
+    /// Elimination without a subtraction: full relative accuracy; the work grows with the cube of
+    /// the number of levels.
     Direct,
     /// Krylov projection of block Gauss-Seidel sweeps: for chains of millions of states.
     Iterative,
@@ -20,17 +20,17 @@ pub enum Method {
 
 /// Residual and estimated error that the iterative method aims at.
 pub(crate) const TOLERANCE: f64 = 1e-12;
-/// What a solution that only tells likely states from rare ones is solved to.
+/// Tolerance of a solution that only has to tell likely states from rare ones.
 const ROUGH: f64 = 1e-3;
-/// Multiplications up to which the direct method takes a second or so.
+/// Multiplications that take the direct method about a second.
 const MODERATE_WORK: f64 = 2e10;
 
-/// The steady state, and how far it can be trusted.
+/// The steady state, and its accuracy.
 #[derive(Clone, Debug)]
 pub struct Solution {
     /// Probability of each state: by level of the average, size of the system, modulator.
     pub probabilities: Vec<f64>,
-    /// Method that found it.
+    /// The method that was used.
     pub method: Method,
     /// Sum of |x P - x|.
     pub residual: f64,
@@ -41,7 +41,7 @@ pub struct Solution {
 }
 
 impl Chain {
-    /// The method that suits the chain's size.
+    /// Returns the method that suits the chain's size.
     pub fn suitable(&self) -> Method {
         let block = (self.level_count() * self.modulator_states()) as f64;
         let is_moderate = direct::work(block, self.sizes() as f64) <= MODERATE_WORK;
@@ -52,7 +52,7 @@ impl Chain {
         }
     }
 
-    /// Bytes that a method takes, estimated before it starts.
+    /// Returns an estimate of the memory that a method needs, bytes.
     pub fn bytes(&self, method: Method) -> f64 {
         let block = (self.level_count() * self.modulator_states()) as f64;
         match method {
@@ -61,7 +61,7 @@ impl Chain {
         }
     }
 
-    /// Refuses a method that takes more memory than the plan allows or does not suit the chain.
+    /// Refuses a method that needs more memory than the plan allows, or does not suit the chain.
     pub(crate) fn check(&self, method: Method) -> Result<(), ChainError> {
         let bytes = self.bytes(method);
         if bytes > self.memory {
@@ -88,7 +88,7 @@ impl Chain {
     /// Solves the chain.
     ///
     /// # Errors
-    /// When the method takes more memory than the plan allows, does not suit the chain, does not
+    /// If the method needs more memory than the plan allows, does not suit the chain, does not
     /// converge, or is cancelled.
     pub fn solve(&self, method: Method) -> Result<Solution, ChainError> {
         self.check(method)?;
@@ -107,8 +107,9 @@ impl Chain {
         }
     }
 
-    /// Every state's probability is as its expected visits between two of some state: the empty
-    /// one, or where that is too rare for a double to hold the visits, a likely one.
+    /// The probability of a state is proportional to its expected visits between two visits to one
+    /// chosen state. This is the empty state, or a likely one if the empty state is so rare that
+    /// the visits overflow a double.
     fn solve_directly(&self) -> Result<Solution, ChainError> {
         let mut probabilities = self.visits_between(0)?;
         if !sum(&probabilities).is_finite() {
@@ -126,7 +127,7 @@ impl Chain {
         })
     }
 
-    /// Expected visits to each state between two of `home`, up to a factor.
+    /// Returns the expected visits to each state between two visits to `home`, up to a factor.
     fn visits_between(&self, home: usize) -> Result<Vec<f64>, ChainError> {
         let mut visits = vec![0.0; self.states()];
         visits[home] = 1.0;
@@ -135,14 +136,14 @@ impl Chain {
     }
 }
 
-/// Place of the largest probability.
+/// Returns the place of the largest probability.
 pub(crate) fn likeliest(probabilities: &[f64]) -> usize {
     let likelier = |a: &usize, b: &usize| probabilities[*a].total_cmp(&probabilities[*b]);
     (0..probabilities.len()).max_by(likelier).unwrap_or(0)
 }
 
 impl Method {
-    /// As a user writes it.
+    /// Returns the name that a user writes.
     pub fn name(self) -> &'static str {
         match self {
             Self::Direct => "direct",

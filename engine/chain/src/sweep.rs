@@ -1,7 +1,7 @@
 //! Block Gauss-Seidel over the levels of the average, up and down in turn.
 //!
-//! Each level is solved exactly with what the others give it. Nothing is subtracted: a sweep of
-//! nonnegative numbers is a sum of products of nonnegative numbers.
+//! Each level is solved exactly, given the values of the other levels. Nothing is subtracted: a
+//! sweep of nonnegative numbers is a sum of products of nonnegative numbers.
 
 use crate::{
     chain::{Chain, Changed},
@@ -12,12 +12,12 @@ use crate::{
     set::Set,
 };
 
-/// Every level of a chain factored, and room to sweep over them.
+/// All levels of a chain, factored, and the work space of sweeps over them.
 pub(crate) struct Sweeper<'c> {
     chain: &'c Chain,
     taboo: Set,
     lines: Vec<Line>,
-    /// What levels get from higher ones, and from lower ones.
+    /// What each state gets from higher levels, and from lower ones.
     from_above: Vec<f64>,
     from_below: Vec<f64>,
     room: Room,
@@ -25,7 +25,7 @@ pub(crate) struct Sweeper<'c> {
     going: Result<(), ChainError>,
     /// Sweeps so far.
     pub sweeps: usize,
-    /// The residual when it was last looked at.
+    /// The residual, as the caller last computed it.
     pub residual: f64,
 }
 
@@ -48,8 +48,8 @@ impl<'c> Sweeper<'c> {
         }
     }
 
-    /// One sweep up and one down, from `x` to `x`, towards the solution of `x = b + x T`; b is
-    /// `right`, or 0. Once the chain's control is cancelled it leaves x as it is.
+    /// Makes one sweep up and one down, in place, towards the solution of `x = b + x T`; b is
+    /// `right`, or 0. After a cancellation by the chain's control, x stays as it is.
     pub fn sweep(&mut self, x: &mut [f64], right: Option<&[f64]>) {
         if self.going.is_err() {
             return;
@@ -76,10 +76,10 @@ impl<'c> Sweeper<'c> {
         }
     }
 
-    /// Whether all sweeps were made.
+    /// Returns `Ok` if all sweeps were made.
     ///
     /// # Errors
-    /// Once the chain's control is cancelled.
+    /// If the chain's control was cancelled.
     pub fn going(&self) -> Result<(), ChainError> {
         self.going.clone()
     }
@@ -101,7 +101,7 @@ impl<'c> Sweeper<'c> {
         self.lines[level].solve(self.chain, x, &mut self.room);
     }
 
-    /// Adds what `level` gives to the levels above it (`up`) or below it.
+    /// Adds the transitions from `level` to the levels above it (`up`) or below it.
     fn give(&mut self, level: usize, x: &[f64], up: bool) {
         let (width, states) = (self.chain.width(), self.chain.modulator_states());
         let from = &x[level * width..(level + 1) * width];

@@ -1,4 +1,4 @@
-//! Steady states known in closed form or in exact arithmetic, what times obey, refusals.
+//! Steady states, compared with closed forms and exact arithmetic; laws of times; refusals.
 
 use std::collections::HashMap;
 
@@ -11,7 +11,7 @@ use crate::{
     oracle::{Oracle, drop_tail, number, red, summed, word},
 };
 
-/// x as a fraction, exactly.
+/// Returns x as an exact fraction.
 pub(crate) fn exact(x: f64) -> BigRational {
     BigRational::from_float(x).unwrap()
 }
@@ -48,7 +48,7 @@ fn geo_geo_1_k_has_its_closed_form_down_to_1e_150() {
     }
 }
 
-/// |found - expected| / expected, to 30 decimal places.
+/// Returns |found - expected| / expected, to 30 decimal places.
 pub(crate) fn relative_error(found: f64, expected: &BigRational) -> f64 {
     let off = (exact(found) - expected) / expected;
     let scaled = (off * BigInt::from(10).pow(30)).to_integer();
@@ -165,8 +165,8 @@ fn times_obey_littles_law_and_losses_add_up() {
     }
 }
 
-/// Every packet that joins the line is served or goes from its front; the server tells how many
-/// are served. Where nothing is dropped, front and tail are the same.
+/// Packets that join the line are served or dropped from its front; the utilization gives how many
+/// are served.
 #[test]
 fn times_under_drop_from_front() {
     let given = [
@@ -230,7 +230,7 @@ fn a_distribution_of_times_without_end_is_not_followed() {
     assert_eq!(chain.sojourns(&measures.admitted, 1e-16), None);
     assert_eq!(chain.delays(&measures.admitted, 1e-16), None);
     let admitted: f64 = measures.admitted.iter().sum();
-    // the buffer is all but always full
+    // the buffer is almost always full
     let mean = chain.delay_sums(&measures.admitted).sum / admitted;
     assert!((mean / 6e6 - 1.0).abs() < 1e-5, "{mean}");
 }

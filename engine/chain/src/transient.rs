@@ -1,15 +1,15 @@
 //! Transients: the distribution some slots after a start, by projection on Krylov subspaces.
 //!
-//! Arnoldi's basis V_m of span{x, xP, ..., x P^(m-1)} turns t slots into t multiplications by a
+//! With Arnoldi's basis V_m of span{x, xP, ..., x P^(m-1)}, t slots become t multiplications by a
 //! small matrix, x P^t ~ beta V_m H_m^t e_1 with beta = ||x||_2 (Domanska, Domanski & Czachorski
-//! 2008, section IV). From P V_m = V_m H_m + h v_(m+1) e_m' the error e_t of that follows itself:
+//! 2008, section IV). From P V_m = V_m H_m + h v_(m+1) e_m' follows a recursion for its error e_t:
 //!
-//!   e_(t+1) = e_t P + beta h (H_m^t e_1)_m v_(m+1),
+//!   e_(t+1) = e_t P + beta h (H_m^t e_1)_m v_(m+1).
 //!
-//! and since no row of P sums to more than 1, its 1-norm grows by at most that of the last term in
-//! each slot. What v_(m+1) holds is known and taken along, which puts the bound a slot back: up
-//! to m slots are exact. Each basis carries the distribution as far as the bound allows, then a
-//! new one is built.
+//! No row of P sums to more than 1, so in each slot the 1-norm of the error grows by at most that
+//! of the last term. Here the component along v_(m+1) is kept for one slot more, so the last term
+//! of a slot becomes an error only in the next one, and m slots are exact. Each basis moves the
+//! distribution as far as the bound allows; then a new basis is built.
 
 use crate::{
     chain::Chain,
@@ -19,15 +19,15 @@ use crate::{
     krylov::{Arnoldi, norm},
 };
 
-/// Multiplications for each basis.
+/// Multiplications by the transition matrix for each basis.
 const DIMENSION: usize = 40;
-/// Slots of the longest leap, a second or so of multiplications by the small matrix.
+/// Slots of the longest leap: about a second of multiplications by the small matrix.
 const LONGEST_LEAP: u64 = 1_000_000;
 
-/// Bound of the 1-norm of the roundings of one multiplication: a handful for each probability.
+/// Bound of the 1-norm of the rounding of one multiplication: a few roundings per probability.
 const STEP_ROUNDING: f64 = 4.0 * f64::EPSILON;
 
-/// A distribution on its way through time.
+/// A distribution over the states that moves through time.
 #[derive(Clone, Debug)]
 pub struct Transient<'c> {
     chain: &'c Chain,
@@ -42,7 +42,7 @@ pub struct Transient<'c> {
 }
 
 impl<'c> Transient<'c> {
-    /// The start itself.
+    /// The transient at its start, slot 0.
     pub fn new(chain: &'c Chain, start: Vec<f64>) -> Self {
         Self {
             chain,
@@ -53,11 +53,11 @@ impl<'c> Transient<'c> {
         }
     }
 
-    /// Goes on by `slots`; the projections add at most `tolerance` to the error in each, rounding
-    /// apart.
+    /// Moves on by `slots`. In each slot the projections add at most `tolerance` to the error, not
+    /// counting rounding.
     ///
     /// # Errors
-    /// When it is interrupted.
+    /// If the chain's control is cancelled.
     pub fn advance(&mut self, slots: u64, tolerance: f64) -> Result<(), ChainError> {
         let end = self.slot + slots;
         while self.slot < end {
@@ -72,7 +72,7 @@ impl<'c> Transient<'c> {
         Ok(())
     }
 
-    /// One slot, by one multiplication: each probability is a sum of products of probabilities.
+    /// Moves on by one slot, by one multiplication.
     fn step(&mut self) {
         self.probabilities = self.chain.step(&self.probabilities);
         self.error += STEP_ROUNDING;
@@ -80,7 +80,7 @@ impl<'c> Transient<'c> {
         self.multiplications += 1;
     }
 
-    /// As many slots as one basis allows, at most `most`.
+    /// Moves on by as many slots as one basis allows, at most `most`.
     fn leap(&mut self, most: u64, tolerance: f64) {
         let length = norm(&self.probabilities);
         let mut arnoldi = Arnoldi::new(std::mem::take(&mut self.probabilities), DIMENSION);
@@ -100,7 +100,7 @@ impl<'c> Transient<'c> {
         for (vector, coordinate) in arnoldi.basis.iter().zip(&coordinates) {
             add_scaled(&mut next, *coordinate, vector);
         }
-        // below 0 is an error, and this cannot make it larger
+        // a negative probability is an error; setting it to 0 cannot make the error larger
         next.iter_mut().for_each(|x| *x = x.max(0.0));
         self.probabilities = next;
         self.error += error;
@@ -108,19 +108,19 @@ impl<'c> Transient<'c> {
     }
 }
 
-/// A leap by one basis: the coordinates where it ends.
+/// A leap with one basis: its length, and the coordinates and the added error at its end.
 struct Leap {
     slots: u64,
     coordinates: Vec<f64>,
     error: f64,
 }
 
-/// A basis seen from the small matrix.
+/// A basis and its small matrix, with the norms for error bounds.
 struct Projected<'a> {
     arnoldi: &'a Arnoldi,
-    /// 1-norm of the vector beyond the last column, 0 where there is none.
+    /// 1-norm of the basis vector beyond the last column, v_(m+1); 0 if there is none.
     beyond: f64,
-    /// By column: 1-norm of all that one multiplication adds up, for its rounding.
+    /// By column: sum of the 1-norms of all terms of one multiplication, for its rounding.
     moved: Vec<f64>,
 }
 
@@ -138,11 +138,12 @@ impl<'a> Projected<'a> {
         }
     }
 
-    /// The longest leap of at most `most` slots whose error stays within `tolerance` for each,
-    /// from a start of 2-norm `length`.
+    /// Returns the longest leap of at most `most` slots with an error of at most `tolerance` per
+    /// slot, from a start of 2-norm `length`.
     ///
-    /// Rounding is bounded by one unit for all that a multiplication adds up: the roundings of the
-    /// many small terms of such a sum cancel for the most part (Higham & Mary 2019).
+    /// The rounding of a multiplication is taken as one unit times the sum of all its terms: the
+    /// roundings of the many small terms of such a sum cancel for the most part (Higham & Mary
+    /// 2019).
     fn leap(&self, length: f64, most: u64, tolerance: f64) -> Leap {
         let columns = self.arnoldi.columns;
         let mut here = vec![0.0; columns + 1];
@@ -150,7 +151,7 @@ impl<'a> Projected<'a> {
         let (mut projection, mut rounding) = (0.0, 0.0);
         let mut best = None;
         for slots in 1..=most {
-            // what the slot makes of the vector beyond the last column is not followed
+            // the basis does not hold the image of the vector beyond the last column
             projection += here[columns].abs() * self.beyond;
             let adds = here.iter().zip(&self.moved).map(|(x, y)| x.abs() * y);
             rounding += f64::EPSILON * adds.sum::<f64>();
@@ -170,7 +171,8 @@ impl<'a> Projected<'a> {
         }
     }
 
-    /// Coordinates one slot later; the last one is along the vector beyond the last column.
+    /// Returns the coordinates one slot later; the last one belongs to the vector beyond the last
+    /// column.
     fn slot(&self, here: &[f64]) -> Vec<f64> {
         let columns = self.arnoldi.columns;
         let mut next = vec![0.0; columns + 1];

@@ -1,4 +1,4 @@
-//! Transients against repeated multiplication.
+//! Transients, compared with repeated multiplication.
 
 use crate::{
     Arrivals, Chain, Plan, Transient,
@@ -46,7 +46,7 @@ fn leaps_are_repeated_multiplication_within_their_bound() {
             }
             transient.advance(slots, tolerance).unwrap();
             let off = distance(&exact, &transient.probabilities);
-            // repeated multiplication rounds, too
+            // repeated multiplication has rounding errors, too
             let rounding = 1e-15 * transient.slot as f64;
             assert!(off <= transient.error + rounding, "{off}");
             assert!(slots < 40 || transient.error < 500.0 * off, "{off}");

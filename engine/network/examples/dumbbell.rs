@@ -1,5 +1,5 @@
-//! How fast the dumb-bell of the LRED paper (section 6) runs: N long-lived NewReno flows, five
-//! clients, five servers, the link between the routers scaled along with N if asked.
+//! Measures the speed of a simulation of the LRED paper's dumbbell (section 6): long-lived NewReno
+//! flows, five clients, five servers. `scale` multiplies all rates, the limit and RED's thresholds.
 //!
 //! `cargo run --release --example dumbbell -- [flows] [aqm] [access Mb/s] [seconds] [scale] [seed]`
 

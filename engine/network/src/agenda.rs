@@ -1,15 +1,15 @@
-//! What is due at a time of its own: timers, sources, ticks, samples.
+//! All events other than packets at the ends of links: timers, sources, ticks, samples.
 //!
-//! Flows by the hundred thousand have a timer each, which mostly comes up only to be put off. So
-//! what is not due within the present millisecond is not sorted yet: it lies in the bucket of its
-//! millisecond, and what is beyond the buckets in a heap of its own.
+//! Each of hundreds of thousands of flows has a timer, and most timers are only put off when they
+//! are due. So an entry that is not due within the present millisecond is not sorted yet: it is in
+//! the bucket of its millisecond. Entries beyond the buckets are in a second heap.
 
 use std::{cmp::Reverse, collections::BinaryHeap};
 
 use sluice_aqm::NEVER;
 use sluice_link::Ticks;
 
-/// What there is to do; the index says for whom.
+/// A task; the index is the number of its flow, sender or port.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Task {
     /// A TCP flow starts.
@@ -24,7 +24,7 @@ pub enum Task {
     ReceiverTimer(u32),
     /// A sender of datagrams sends.
     Datagram(u32),
-    /// The AQM of a port wants its tick.
+    /// The AQMs of a port get a tick.
     Tick(u32),
     /// The queues are sampled.
     Sample,
@@ -35,26 +35,26 @@ pub enum Task {
 /// Due time, order of entry, task.
 type Entry = Reverse<(Ticks, u64, Task)>;
 
-/// Width of a bucket, as a power of two: about a millisecond of the finest clock.
+/// Width of a bucket, ticks, as a power of two: about a millisecond with the finest clock.
 const BUCKET_BITS: u32 = 40;
-/// Buckets: about four seconds.
+/// Number of buckets: about four seconds with the finest clock.
 const BUCKETS: u64 = 4096;
 
-/// Tasks in the order of their time, and of their entry where times are equal.
+/// Tasks in the order of their times. Tasks with the same time keep the order of their entry.
 pub struct Agenda {
-    /// All that is due before the end of bucket `present`.
+    /// Entries that are due before the end of bucket `present`.
     near: BinaryHeap<Entry>,
-    /// Bucket of every time, `due >> BUCKET_BITS`, behind the present one.
+    /// Buckets after the present one. The bucket of an entry is `due >> BUCKET_BITS`.
     buckets: Vec<Vec<Entry>>,
     in_buckets: usize,
-    /// All that lies beyond the buckets.
+    /// Entries beyond the buckets.
     far: BinaryHeap<Entry>,
     present: u64,
     entered: u64,
 }
 
 impl Agenda {
-    /// Nothing to do.
+    /// An empty agenda.
     pub fn new() -> Self {
         Self {
             near: BinaryHeap::new(),
@@ -81,14 +81,15 @@ impl Agenda {
         }
     }
 
-    /// When the first task is due; [`NEVER`] if there is none.
+    /// Returns when the first task is due; [`NEVER`] if there is none.
     pub fn due(&mut self) -> Ticks {
         while self.near.is_empty() {
             let Some(next) = self.next_bucket() else {
                 return NEVER;
             };
             self.present = next;
-            // its memory is given back: the buckets together would hold several times what is due
+            // the bucket's memory is freed: all buckets together would keep several times what is
+            // needed
             let bucket = std::mem::take(&mut self.buckets[(next % BUCKETS) as usize]);
             self.in_buckets -= bucket.len();
             self.near.extend(bucket);
@@ -101,15 +102,15 @@ impl Agenda {
         self.near.peek().map_or(NEVER, |Reverse((due, ..))| *due)
     }
 
-    /// Tasks that come up soon, among them the next and the one after it.
+    /// Returns up to three tasks that are due soon, among them the next two.
     #[inline]
     pub fn soon(&self) -> impl Iterator<Item = Task> {
-        // of a heap the root, and below it the second
+        // the root of the heap and its two children, one of which is the second task
         let first = self.near.as_slice().iter().take(3);
         first.map(|Reverse((.., task))| *task)
     }
 
-    /// The first bucket behind the present one in which something is due.
+    /// Returns the first bucket after the present one that has an entry.
     fn next_bucket(&self) -> Option<u64> {
         let far = self.far.peek().map(|Reverse((due, ..))| due >> BUCKET_BITS);
         let mut bucketed = self.present + 1..self.present + BUCKETS;
@@ -124,7 +125,7 @@ impl Agenda {
 
     /// Takes out the first task.
     pub fn pop(&mut self) -> Option<Task> {
-        // the first may still lie in a bucket
+        // the first task may still be in a bucket; this moves it to `near`
         self.due();
         self.near.pop().map(|Reverse((.., task))| task)
     }

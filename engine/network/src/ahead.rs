@@ -1,6 +1,6 @@
-//! Memory asked for ahead of its use: with a million packets on their way it lies in no cache.
+//! Prefetching: with a million packets in transit, the memory needed next is in no cache.
 
-/// Has the processor fetch `wanted`, and goes on.
+/// Starts to load `wanted` into the cache, without waiting for it.
 #[inline]
 pub fn prefetch<T>(wanted: &T) {
     #[cfg(target_arch = "x86_64")]

@@ -1,4 +1,4 @@
-//! The flows' two ends at work.
+//! The endpoints of all flows.
 
 use std::collections::HashMap;
 
@@ -20,19 +20,19 @@ use crate::{
     timer::Timer,
 };
 
-/// The sending end of a TCP flow, in four cache lines of which most ACKs need three.
+/// The sending end of a TCP flow. It takes four cache lines; most ACKs need three of them.
 #[repr(C, align(64))]
 pub struct TcpSender {
     pub timer: Timer,
-    /// Where its route starts in the table of hops; its receiver has that of the route back.
+    /// Place in the table of hops where its route starts; the receiver has that of the route back.
     pub route: u32,
-    /// Index of its kind.
+    /// Index of its kind in `Endpoints::kinds`.
     pub kind: u32,
     pub endpoint: Sender,
 }
 
 impl TcpSender {
-    /// Data packets acknowledged, in sequence.
+    /// Returns the data packets that are acknowledged in sequence.
     #[inline]
     pub fn acknowledged(&self, config: &Config) -> u32 {
         let syn = u32::from(config.syn);
@@ -42,7 +42,8 @@ impl TcpSender {
 
 const _: () = assert!(size_of::<TcpSender>() == 256);
 
-/// The receiving end, in one cache line; its timer is elsewhere, since few need it.
+/// The receiving end of a TCP flow, in one cache line. Its timer is elsewhere, since few receivers
+/// need one.
 #[repr(align(64))]
 pub struct TcpReceiver {
     pub endpoint: Receiver,
@@ -52,7 +53,7 @@ pub struct TcpReceiver {
 
 const _: () = assert!(size_of::<TcpReceiver>() == 64);
 
-/// Sends the datagrams of one or several flows.
+/// A sender of the datagrams of one or several flows.
 pub struct DatagramSender {
     pub source: DatagramSource,
     pub route: u32,
@@ -63,7 +64,7 @@ pub struct DatagramSender {
 /// A flow of datagrams.
 #[derive(Clone, Copy, Default)]
 pub struct DatagramFlow {
-    /// When it sent first.
+    /// When it sent its first datagram; `None` before that.
     pub start_ns: Option<u64>,
     pub sent: u64,
     pub received: u64,
@@ -75,18 +76,18 @@ pub struct Endpoints {
     pub kinds: Vec<TcpKind>,
     pub senders: Vec<TcpSender>,
     pub receivers: Vec<TcpReceiver>,
-    /// The receivers' timers; empty as long as none needs one.
+    /// The receivers' timers; empty as long as no receiver needs one.
     receiver_timers: Vec<Timer>,
-    /// Those of the web, by their TCP flows.
+    /// The users of the web, by the number of their TCP flow.
     pub users: HashMap<u32, User>,
     pub datagram_senders: Vec<DatagramSender>,
     pub datagrams: Vec<DatagramFlow>,
-    /// When each TCP flow starts, and when it finished ([`NEVER`] if it did not).
+    /// When each TCP flow starts, and when it finished ([`NEVER`] if it has not).
     pub starts_ns: Vec<u64>,
     pub ends_ns: Vec<u64>,
-    /// Data packets of all TCP flows that were acknowledged, in sequence.
+    /// Data packets of all TCP flows that were acknowledged in sequence.
     pub acknowledged: u64,
-    /// The group of each TCP flow, and of each datagram flow.
+    /// Index of the group of each TCP flow, and of each datagram flow.
     pub tcp_groups: Vec<u32>,
     pub datagram_groups: Vec<u32>,
 }
@@ -95,7 +96,8 @@ impl Endpoints {
     /// Draws the flows of one replication and enters their starts in the agenda.
     ///
     /// # Errors
-    /// If more flows arrive than can: where gaps have a heavy tail far more may than their mean says.
+    /// If more than `MOST_FLOWS` flows arrive. With heavy-tailed gaps there can be far more than
+    /// their mean suggests.
     pub fn new(
         plan: &Plan,
         routes: &Routes,
@@ -151,7 +153,7 @@ impl Endpoints {
         Ok(all)
     }
 
-    /// The flows of one stream of arrivals.
+    /// Draws the flows of one arrival process.
     fn arrivals(
         &self,
         (index, short): (usize, &ShortTcp),
@@ -184,7 +186,7 @@ impl Endpoints {
             agenda.add(clock.ticks(flow.stop_ns), Task::Stop(number));
         }
         let kind_index = self.kinds.len() as u32 - 1;
-        // hosts' clocks tick at different instants
+        // the clocks of hosts tick at different times
         let clock_phase_ns = spread(kind.config.tick_ns, random);
         self.senders.push(TcpSender {
             endpoint: Sender::new(&kind.config, flow.packets, clock_phase_ns),
@@ -202,7 +204,7 @@ impl Endpoints {
         self.ends_ns.push(NEVER);
     }
 
-    /// The timer of a receiver.
+    /// Returns the timer of a receiver.
     #[inline]
     pub fn receiver_timer(&mut self, flow: u32) -> &mut Timer {
         if self.receiver_timers.is_empty() {
@@ -231,21 +233,21 @@ impl Endpoints {
         self.datagram_groups.resize(flows, index as u32);
     }
 
-    /// Takes note that nothing of a TCP flow is left to send or to wait for. Gives when a user of
-    /// the web will have more.
+    /// Notes that a TCP flow has nothing left to send or to wait for. Returns when its next fetch
+    /// starts (ns), if it is the flow of a user of the web.
     pub fn note_end(&mut self, flow: u32, now_ns: u64) -> Option<u64> {
         if let Some(user) = self.users.get_mut(&flow) {
             return user.think(now_ns);
         }
         let end_ns = &mut self.ends_ns[flow as usize];
-        // one that was stopped before it sent anything did not finish
+        // a flow that was stopped before it sent anything does not count as finished
         if *end_ns == NEVER && self.senders[flow as usize].endpoint.acknowledged() > 0 {
             *end_ns = now_ns;
         }
         None
     }
 
-    /// Mean congestion window of the TCP flows that are active, packets; NaN if there are none.
+    /// Returns the mean congestion window of the active TCP flows, packets; NaN if there are none.
     pub fn mean_window(&self, now_ns: u64) -> f64 {
         let (mut sum, mut count) = (0.0, 0.0);
         for (sender, start_ns) in self.senders.iter().zip(&self.starts_ns) {
@@ -257,7 +259,7 @@ impl Endpoints {
         sum / count
     }
 
-    /// What became of each TCP flow.
+    /// Returns the outcome of each TCP flow.
     pub fn tcp_outcomes(&self) -> Vec<TcpOutcome> {
         let outcome = |(flow, sender): (usize, &TcpSender)| {
             let (start_ns, end_ns) = (self.starts_ns[flow], self.ends_ns[flow]);
@@ -273,7 +275,7 @@ impl Endpoints {
         self.senders.iter().enumerate().map(outcome).collect()
     }
 
-    /// What became of each datagram flow.
+    /// Returns the outcome of each datagram flow.
     pub fn datagram_outcomes(&self) -> Vec<DatagramOutcome> {
         let outcome = |(flow, group): (&DatagramFlow, &u32)| DatagramOutcome {
             group: *group,

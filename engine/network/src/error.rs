@@ -1,8 +1,8 @@
-//! What can be wrong with a plan.
+//! Errors of plans and runs.
 
 use thiserror::Error;
 
-/// Why a plan was refused; the text is meant for the user.
+/// Why a plan was refused or a run failed, as a message for the user.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 #[error("{0}")]
 pub struct NetworkError(pub String);

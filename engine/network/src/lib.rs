@@ -1,14 +1,14 @@
-//! The network world: packets, links with disciplines, TCP and UDP flows, from event to event.
+//! The network world: an event-driven simulation of packets, links with disciplines, and TCP and
+//! UDP flows.
 //!
-//! All times are whole numbers, of nanoseconds or, within the network, of finer ticks (`sluice-link`),
-//! and nothing depends on threads, so a seed gives one result to the bit. One replication runs on
+//! All times are integers: nanoseconds or, within the network, finer ticks (`sluice-link`). Nothing
+//! depends on threads, so the results of a seed are identical to the bit. One replication runs on
 //! one thread.
 //!
-//! A packet's route is a list of links (`routes`). A link keeps the packets in transit in a ring, and
-//! only the head of each ring is an event (`tournament`), so that the cost of an event depends on
-//! the number of links, not of packets or flows (`network`). What is due at a time of its own,
-//! timers above all, stands in the `agenda`. The `world` moves packets between network and
-//! endpoints.
+//! A packet's route is a list of links (`routes`). Each link keeps its packets in transit in order
+//! (`line`), and only the first packet of each link is an event (`tournament`). So the cost of an
+//! event depends on the number of links, not of packets or flows (`network`). All other events,
+//! mainly timers, are in the `agenda`. The `world` moves packets between network and endpoints.
 
 mod agenda;
 mod ahead;

@@ -1,8 +1,8 @@
-//! Packets on their way over a link, in the order in which they come out.
+//! Packets in transit on a link, in the order in which they come out.
 //!
-//! All links of a run keep their packets in one store, in blocks that go from line to line:
-//! bursts fill the links one after the other, and rings that keep their room would hold twice
-//! what is ever on its way.
+//! All links of a run keep their packets in blocks of one common store. A block that one line has
+//! freed is used by another: bursts fill the links one after the other, and a ring buffer for each
+//! link would need twice the memory.
 
 use sluice_link::Ticks;
 
@@ -14,30 +14,30 @@ use crate::{
 /// When a packet comes out, and the packet.
 type Entry = (Ticks, Transit);
 
-/// Places of a block: with many flows a block is in another page of memory than the one before,
-/// which small ones would make felt.
+/// Places in a block. With many flows, each block of a line is in another page of memory, which
+/// would cost time if blocks were small.
 const BLOCK: u32 = 128;
-/// How many places ahead memory is asked for.
+/// How many places ahead entries are prefetched.
 const AHEAD: u32 = 8;
 
 /// The packets of all lines.
 #[derive(Default)]
 pub struct Store {
-    /// Block after block.
+    /// The entries of all blocks.
     entries: Vec<Entry>,
-    /// Of each block the one that goes on with its line; itself if none does.
+    /// For each block the next block of its line; the block itself if it is the last one.
     next: Vec<u32>,
-    /// Blocks that no line holds; the one read last is written next, while it lies in a cache.
+    /// Free blocks. The block freed last is used first, since it is still in a cache.
     free: Vec<u32>,
 }
 
 impl Store {
-    /// Packets for which it has room.
+    /// Returns the number of packets for which it has room.
     pub fn room(&self) -> usize {
         self.entries.len()
     }
 
-    /// A block that no line holds.
+    /// Takes a free block, or makes a new one.
     fn take(&mut self) -> u32 {
         self.free.pop().unwrap_or_else(|| {
             let block = self.next.len() as u32;
@@ -50,38 +50,38 @@ impl Store {
     }
 }
 
-/// The packets on one link, which hold blocks of the store.
+/// The packets in transit on one link, in blocks of the store.
 #[derive(Default)]
 pub struct Line {
     /// Place of the first packet.
     head: u32,
-    /// The block behind the first packet's; that one itself if it is the last.
+    /// The block after the first packet's block; the latter itself if it is the last one.
     after: u32,
-    /// The place behind the last packet; at the end of a block none is held for the next packet.
+    /// The place after the last packet. At the end of a block, the next block is not yet taken.
     end: u32,
     len: u32,
 }
 
 impl Line {
-    /// Whether no packet is on its way.
+    /// True if no packet is in transit.
     #[inline]
     pub fn is_empty(&self) -> bool {
         self.len == 0
     }
 
-    /// Packets on their way.
+    /// Returns the number of packets in transit.
     pub fn len(&self) -> u32 {
         self.len
     }
 
-    /// A packet that comes out at `due`, after all others.
+    /// Adds a packet that comes out at `due`, after all others.
     #[inline]
     pub fn push(&mut self, store: &mut Store, due: Ticks, transit: Transit) {
         if self.end.is_multiple_of(BLOCK) {
             self.lengthen(store);
         }
         store.entries[self.end as usize] = (due, transit);
-        // at the end of a block its start, which is not needed and does no harm
+        // near the end of a block this prefetches its start, which is useless but harmless
         let ahead = self.end - self.end % BLOCK + (self.end + AHEAD) % BLOCK;
         prefetch(&store.entries[ahead as usize]);
         self.end += 1;
@@ -138,13 +138,13 @@ impl Line {
         self.after = store.next[self.after as usize];
     }
 
-    /// When the first packet comes out.
+    /// Returns when the first packet comes out.
     #[inline]
     pub fn due(&self, store: &Store) -> Option<Ticks> {
         (self.len > 0).then(|| store.entries[self.head as usize].0)
     }
 
-    /// The packet that comes out after `ahead` others, less than a block.
+    /// Returns the packet that comes out after `ahead` others; `ahead` must be less than a block.
     #[inline]
     pub fn get<'a>(&self, store: &'a Store, ahead: u32) -> Option<&'a Packet> {
         if ahead >= self.len {

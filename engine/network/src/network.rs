@@ -1,9 +1,9 @@
-//! Everything between the endpoints: links, what is in transit on them, and the ports before them.
+//! Everything between the endpoints: links, packets in transit on them, and the ports before them.
 //!
-//! A link without a port has an unlimited FIFO before it, so when a packet leaves it is known as
-//! it enters, and nothing happens in between. A link that all packets reach over one and the
-//! same other link *follows on* from that one: its packets come in the order in which
-//! they set out there, so their arrival at its end is known at once, too.
+//! A link without a port has an unlimited FIFO before it. So when a packet enters the FIFO, it is
+//! known when it comes out of the link, and no event is needed in between. A link that all packets
+//! reach over the same other link *follows on* from that one: packets enter both in the same order,
+//! so it is known at once when they come out of the second one, too.
 
 use std::cmp::Reverse;
 
@@ -26,40 +26,40 @@ use crate::{
     trace::{Event, Step, Trace},
 };
 
-/// A link at work.
+/// State of a link.
 struct LinkState {
     transmitter: Transmitter,
-    /// Number of the event that a packet comes out.
+    /// Number of the event "a packet comes out".
     event: usize,
     follows_on: bool,
     port: Option<usize>,
     line: Line,
 }
 
-/// Most packets on their way, 32 bytes each: queues without a limit would fill the memory.
+/// Maximum number of packets in transit, 32 bytes each: unlimited queues could fill the memory.
 const MOST_ON_WAY: usize = 20_000_000;
 
-/// Links, ports and packets on their way.
+/// Links, ports and packets in transit.
 pub struct Network<T> {
     links: Vec<LinkState>,
     ports: Vec<Port>,
     routes: Routes,
     clock: Clock,
-    /// Events `0..links` are the ends of links, events from there on the ports' transmissions. The
-    /// longer a link, the lower its number: of packets that come out at the same tick the one
-    /// that set out first goes first.
+    /// Events `0..links` are packets that come out of links; the events from `links` on are ends of
+    /// transmissions at ports. Links with a longer delay have lower numbers: of packets that come
+    /// out at the same tick, the one that was sent first comes first.
     events: Tournament,
-    /// The link of each event.
+    /// The link of each event below `links`.
     link_of_event: Vec<usize>,
     store: Store,
     pub sacks: Sacks,
     trace: T,
-    /// Packets sent, if they are traced.
+    /// Number of packets sent, counted only with a trace.
     sent: u32,
 }
 
 impl<T: Trace> Network<T> {
-    /// An empty network; `replication` of `seed` names the streams of the AQMs.
+    /// An empty network. `seed` and `replication` determine the random streams of the AQMs.
     pub fn new(
         topology: &Topology,
         routes: Routes,
@@ -101,25 +101,25 @@ impl<T: Trace> Network<T> {
         }
     }
 
-    /// The clock that all times of the network's events are of.
+    /// Returns the clock of the network's times.
     pub fn clock(&self) -> Clock {
         self.clock
     }
 
-    /// The link with the most packets, if all of them together are more than can be held.
+    /// Returns the link with the most packets if there are too many packets in transit.
     pub fn overfull(&self) -> Option<usize> {
         let overfull = self.store.room() > MOST_ON_WAY;
         let fullest = || (0..self.links.len()).max_by_key(|link| self.links[*link].line.len());
         overfull.then(fullest).flatten()
     }
 
-    /// The next event and its time; [`NEVER`] if nothing moves.
+    /// Returns the time and number of the next event; the time is [`NEVER`] if there is none.
     #[inline]
     pub fn first(&self) -> (Ticks, usize) {
         self.events.first()
     }
 
-    /// Lets the event that is due happen. Gives the packet that has come to the end of its route.
+    /// Handles the event that is due. Returns the packet if it has reached the end of its route.
     #[inline]
     pub fn step(&mut self, now: Ticks, event: usize) -> Option<Packet> {
         let Some(link) = self.link_of_event.get(event) else {
@@ -137,7 +137,7 @@ impl<T: Trace> Network<T> {
         None
     }
 
-    /// The packet whose coming out will be an event after `ahead` others of the same kind.
+    /// Returns the packet that will come out of the event's link after `ahead` others.
     #[inline]
     pub fn on_way(&self, event: usize, ahead: u32) -> Option<&Packet> {
         self.links[self.link_of_event[event]]
@@ -145,7 +145,7 @@ impl<T: Trace> Network<T> {
             .get(&self.store, ahead)
     }
 
-    /// A new packet sets out on the route that starts at `hop` of the table of hops.
+    /// Sends a new packet on the route that starts at `hop` of the table of hops.
     #[inline]
     pub fn send(&mut self, now: Ticks, hop: u32, packet: Packet) {
         let mut id = 0;
@@ -156,7 +156,7 @@ impl<T: Trace> Network<T> {
         self.forward(now, Place::new(hop, id), packet);
     }
 
-    // into each caller: most links have no queue, and their packets go on to `carry` at once
+    // inlined into each caller: most links have no port, so most packets go to `carry` at once
     #[inline(always)]
     fn forward(&mut self, now: Ticks, place: Place, packet: Packet) {
         match self.links[self.routes.link(place.hop())].port {
@@ -165,7 +165,7 @@ impl<T: Trace> Network<T> {
         }
     }
 
-    /// Transmits a packet as soon as the link is free, and on over the links that follow on.
+    /// Transmits a packet as soon as the link is free, then also over the links that follow on.
     #[inline(never)]
     fn carry(&mut self, now: Ticks, mut place: Place, packet: Packet) {
         let mut link = self.routes.link(place.hop());
@@ -202,7 +202,7 @@ impl<T: Trace> Network<T> {
             .push(&mut self.store, at, Transit { packet, place });
     }
 
-    /// How to note a packet's events at `now`.
+    /// Returns a function that notes a packet's events, known at `now`.
     fn noting(&mut self, now: Ticks, transit: Transit) -> impl FnMut(Ticks, Step, usize) {
         let (clock, trace) = (self.clock, &mut self.trace);
         let Transit { packet, place } = transit;
@@ -290,13 +290,14 @@ impl<T: Trace> Network<T> {
         tally.send(now_ns - since_ns, delay_ns, packet.bytes);
     }
 
-    /// Ports, in the order of their links, and how often their AQMs want a tick, ns.
+    /// Returns the ports, in the order of their links, with the interval of their AQMs' ticks, ns;
+    /// `None` if they want no ticks.
     pub fn ticks(&self) -> impl Iterator<Item = (usize, Option<u64>)> {
         let interval = |port: &Port| port.queue.tick_interval_ns();
         self.ports.iter().map(interval).enumerate()
     }
 
-    /// Ticks the AQMs of a port and gives the interval to the next tick.
+    /// Ticks the AQMs of a port and returns the interval to the next tick, ns.
     pub fn tick(&mut self, now_ns: u64, port: usize) -> Option<u64> {
         let Port { queue, link, .. } = &mut self.ports[port];
         let mut watch = Watch {
@@ -310,24 +311,24 @@ impl<T: Trace> Network<T> {
         queue.tick_interval_ns()
     }
 
-    /// Notes how every port stands.
+    /// Takes a sample of every port.
     pub fn sample(&mut self) {
         self.ports.iter_mut().for_each(Port::sample);
     }
 
-    /// What each port has counted since it was last asked.
+    /// Returns the counts of each port since the last call.
     pub fn take_tallies(&mut self, now_ns: u64) -> Vec<Tally> {
         let take = |port: &mut Port| port.take_tally(now_ns);
         self.ports.iter_mut().map(take).collect()
     }
 
-    /// The series of each port.
+    /// Returns the series of each port.
     pub fn into_series(self) -> Vec<PortSeries> {
         self.ports.into_iter().map(|port| port.series).collect()
     }
 }
 
-/// Follows the queue before a link at one moment.
+/// Observes the queue before a link at one moment.
 struct Watch<'a, T> {
     sacks: &'a mut Sacks,
     trace: &'a mut T,

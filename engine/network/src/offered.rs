@@ -1,5 +1,5 @@
-//! The traffic that the flows of a scenario offer, before the network does anything with it: for
-//! senders outside the simulator.
+//! The traffic that the flows of a scenario offer to the network, for senders outside the
+//! simulator.
 
 use sluice_aqm::NEVER;
 
@@ -19,38 +19,38 @@ pub struct OfferedTcp {
     pub start_ns: u64,
     /// When its application ends; [`NEVER`] if it does not.
     pub stop_ns: u64,
-    /// Data packets to send; `None`: without end.
+    /// Data packets to send; `None` if there is no end.
     pub packets: Option<u32>,
 }
 
 /// A datagram that is sent in the run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct OfferedDatagram {
-    /// When.
+    /// When it is sent.
     pub time_ns: u64,
-    /// Its flow, among all datagram flows.
+    /// Index of its flow among all datagram flows.
     pub flow: u32,
     /// Size on the wire.
     pub bytes: u16,
-    /// Whether a queue may mark it.
+    /// True if a queue may mark it.
     pub ecn_capable: bool,
 }
 
-/// What one replication offers to the network.
+/// The offered traffic of one replication.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Offered {
-    /// Each TCP flow, in the order of their groups.
+    /// The TCP flows, in the order of their groups.
     pub tcp: Vec<OfferedTcp>,
-    /// The group of each datagram flow.
+    /// Index of the group of each datagram flow.
     pub datagram_groups: Vec<u32>,
     /// All datagrams, in the order of their times.
     pub datagrams: Vec<OfferedDatagram>,
 }
 
-/// Draws what a replication of `plan` offers, from the streams that the simulation draws from.
+/// Draws the offered traffic of a replication of `plan`, from the random streams of the simulation.
 ///
 /// # Errors
-/// If the plan makes no sense, or if there are more datagrams than `most`.
+/// If the plan is refused, or if there are more datagrams than `most`.
 pub fn offered(plan: &Plan, replication: u32, most: usize) -> Result<Offered, NetworkError> {
     let (routes, clock) = plan.check()?;
     let mut agenda = Agenda::new();

@@ -1,29 +1,29 @@
-//! What the network carries.
+//! Packets, as the network carries them.
 
 use sluice_queue::{Packet as Queued, hash_of};
 use sluice_tcp::{Ack, Segment};
 
 use crate::sacks::Sacks;
 
-/// A packet: 16 bytes, since millions can be on their way.
+/// A packet. It takes only 16 bytes, since millions can be in transit.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Packet {
-    /// Whose it is: an index among the TCP flows, or among the datagram flows.
+    /// Index of its flow, among the TCP flows or among the datagram flows.
     pub flow: u32,
-    /// Sequence number in packets, or of a flow's datagrams; of an ACK, the next that the receiver
-    /// expects.
+    /// Sequence number in packets, or in datagrams of the flow; in an ACK, the next sequence number
+    /// that the receiver expects.
     pub number: u32,
-    /// Of an ACK: where its SACK blocks are kept, 0 if it has none.
+    /// Place of an ACK's SACK blocks, 0 if it has none.
     pub(crate) sack: u32,
-    /// On the wire.
+    /// Size on the wire.
     pub bytes: u16,
-    /// What it carries.
+    /// Kind of the packet.
     pub kind: Kind,
-    /// Those of the constants below that hold.
+    /// Sum of the flags below that are set.
     flags: u8,
 }
 
-/// What a packet carries.
+/// Kind of a packet.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Kind {
     /// A TCP segment.
@@ -31,7 +31,7 @@ pub enum Kind {
     Data,
     /// A TCP acknowledgement.
     Ack,
-    /// A datagram that nobody answers.
+    /// A datagram, which gets no answer.
     Datagram,
 }
 
@@ -43,7 +43,7 @@ const CWR: u8 = 16;
 const ECE: u8 = 32;
 
 impl Packet {
-    /// A segment of a flow.
+    /// A TCP segment of a flow.
     #[inline]
     pub(crate) fn data(flow: u32, bytes: u16, segment: Segment) -> Self {
         let flags = flag(segment.syn, SYN)
@@ -86,7 +86,7 @@ impl Packet {
         }
     }
 
-    /// The same, and whether it opens a connection.
+    /// Returns the packet with the SYN flag if `opens`.
     pub(crate) fn with_syn(self, opens: bool) -> Self {
         Self {
             flags: self.flags | flag(opens, SYN),
@@ -94,7 +94,7 @@ impl Packet {
         }
     }
 
-    /// The same, and whether a queue may mark it.
+    /// Returns the packet with the flag ECT if `capable`.
     pub(crate) fn with_ecn(self, capable: bool) -> Self {
         Self {
             flags: self.flags | flag(capable, ECN_CAPABLE),
@@ -102,7 +102,7 @@ impl Packet {
         }
     }
 
-    /// The segment that it carries.
+    /// Returns the segment that it carries.
     #[inline]
     pub(crate) fn segment(&self) -> Segment {
         Segment {
@@ -115,7 +115,7 @@ impl Packet {
         }
     }
 
-    /// The acknowledgement that it carries; its SACK blocks leave `sacks`.
+    /// Returns the acknowledgement that it carries and removes its SACK blocks from `sacks`.
     #[inline]
     pub(crate) fn acknowledgement(&self, sacks: &mut Sacks) -> Ack {
         Ack {
@@ -125,27 +125,27 @@ impl Packet {
         }
     }
 
-    /// Whether it opens a connection: a SYN, or, as far as a trace is written, the ACK of one.
+    /// True if it opens a connection: a SYN, or, in a run with a trace, the ACK of a SYN.
     pub fn is_syn(&self) -> bool {
         self.has(SYN)
     }
 
-    /// Whether a queue may mark it (ECT).
+    /// True if a queue may mark it (ECT).
     pub fn is_ecn_capable(&self) -> bool {
         self.has(ECN_CAPABLE)
     }
 
-    /// Whether a queue has marked it (CE).
+    /// True if a queue has marked it (CE).
     pub fn is_marked(&self) -> bool {
         self.has(MARKED)
     }
 
-    /// Whether it is an ACK that echoes a mark (ECE).
+    /// True if it is an ACK that echoes a mark (ECE).
     pub fn echoes_mark(&self) -> bool {
         self.has(ECE)
     }
 
-    /// Whether it says that the congestion window was reduced (CWR).
+    /// True if it reports that the congestion window was reduced (CWR).
     pub fn says_reduced(&self) -> bool {
         self.has(CWR)
     }
@@ -161,42 +161,42 @@ fn flag(on: bool, flag: u8) -> u8 {
     if on { flag } else { 0 }
 }
 
-/// A packet with its place on its route. The place changes at each link and the packet does not:
-/// together in one struct they would be copied in pieces other than those just written, for
-/// which a processor waits.
+/// A packet with its place on its route. The place changes at each link and the packet does not. In
+/// one common struct they would be copied in other pieces than those just written, and the
+/// processor would have to wait for the writes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Transit {
-    /// What is in transit.
+    /// The packet.
     pub packet: Packet,
-    /// Where it is.
+    /// Its place on the route.
     pub place: Place,
 }
 
-/// A packet's place in the table of hops, its next link, and its number in a trace: one word, for
-/// the same reason.
+/// A packet's next hop, as its place in the table of hops, and the packet's number in a trace: both
+/// in one word, for the same reason.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Place(u64);
 
 impl Place {
-    /// At a hop; `id` is 0 where no trace is written.
+    /// A place at a hop; `id` is 0 in runs without a trace.
     #[inline]
     pub fn new(hop: u32, id: u32) -> Self {
         Self(u64::from(id) << 32 | u64::from(hop))
     }
 
-    /// The next link's place in the table.
+    /// Returns the place of the next link in the table of hops.
     #[inline]
     pub fn hop(self) -> u32 {
         self.0 as u32
     }
 
-    /// The packet's number.
+    /// Returns the packet's number.
     #[inline]
     pub fn id(self) -> u32 {
         (self.0 >> 32) as u32
     }
 
-    /// Goes on to the next hop; after the last one comes the end of the table's row.
+    /// Moves to the next hop. After the last hop of a route the table holds its end.
     #[inline]
     pub fn go_on(&mut self) {
         self.0 += 1;
@@ -209,7 +209,7 @@ impl Queued for Transit {
         u32::from(self.packet.bytes)
     }
 
-    /// ACKs of a flow are another flow than its data, and datagram flows are numbered apart.
+    /// Data and ACKs of a TCP flow count as two flows; datagram flows have numbers of their own.
     #[inline]
     fn flow_hash(&self) -> u32 {
         hash_of(u64::from(self.packet.flow) << 2 | self.packet.kind as u64)

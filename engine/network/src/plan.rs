@@ -1,4 +1,4 @@
-//! Everything that determines a run.
+//! The plan of a run, and its checks.
 
 use sluice_histogram::Histogram;
 use sluice_link::Clock;
@@ -15,38 +15,39 @@ use crate::{
 /// Everything that determines a run.
 #[derive(Clone, Debug)]
 pub struct Plan {
-    /// Nodes, links and what stands before the links.
+    /// Nodes, links and the disciplines before the links.
     pub topology: Topology,
-    /// Who sends what to whom.
+    /// The flows, in groups of one kind.
     pub groups: Vec<Group>,
     /// Simulated time of one replication.
     pub duration_ns: u64,
-    /// At this time the counts so far are put aside and begin anew; below the duration.
+    /// Length of the warm-up, which is counted as a period of its own; below the duration.
     pub warm_up_ns: u64,
-    /// Between two samples of all ports and flows.
+    /// Time between two samples of all ports and flows.
     pub sample_ns: u64,
-    /// Whether each sample takes the congestion windows, of all TCP flows.
+    /// True if samples include the mean congestion window of the TCP flows.
     pub windows: bool,
-    /// Independent replications.
+    /// Number of independent replications.
     pub replications: u32,
-    /// Of every random stream.
+    /// Seed of every random stream.
     pub seed: u64,
 }
 
 /// Longest simulated time: 1000 days.
 const MOST_DURATION_NS: u64 = 86_400_000_000_000_000;
-/// Most bytes that the series of all replications may take; a comparison holds those of all AQMs.
+/// Maximum memory for the series of all replications, bytes; a comparison holds those of all AQMs.
 const MOST_SERIES_BYTES: u64 = 250_000_000;
-/// Most bytes that one port's sojourn times and delays take, of the warm-up and of the rest.
+/// Maximum memory for the sojourn times and delays of one port, in the warm-up and in the rest,
+/// bytes.
 const TIMES_BYTES: u64 = 4 * Histogram::MOST_BYTES;
-/// Most bytes that those of all ports and replications may take.
+/// Maximum memory for those of all ports and replications, bytes.
 const MOST_TIMES_BYTES: u64 = 4_000_000_000;
 
 impl Plan {
-    /// Checks the plan, finds the routes of all flows and the clock to run by.
+    /// Checks the plan, and returns the routes of all flows and the clock of the run.
     ///
     /// # Errors
-    /// Says what makes no sense: rates, delays, flows without a route, times out of range.
+    /// If something in the plan is out of range, needs too much memory, or if a flow has no route.
     pub(crate) fn check(&self) -> Result<(Routes, Clock), NetworkError> {
         self.topology.check()?;
         self.check_times()?;
@@ -60,7 +61,7 @@ impl Plan {
         links.filter(|link| link.port.is_some()).count()
     }
 
-    /// Samples of a replication for which there is room; one at least.
+    /// Returns how many samples of a replication the memory for series can hold; at least one.
     fn most_samples(&self) -> u64 {
         let bytes = self.ports() as u64 * PORT_BYTES + FLOW_BYTES;
         (MOST_SERIES_BYTES / (bytes * u64::from(self.replications).max(1))).max(1)
@@ -82,7 +83,7 @@ impl Plan {
         }
         let most_samples = self.most_samples();
         if self.sample_ns == 0 || self.duration_ns / self.sample_ns >= most_samples {
-            // enough, too, as it is rounded to three digits
+            // a little more than needed, so that the value shown, with three digits, is enough, too
             let least_ns = 1.005 * (self.duration_ns / most_samples + 1) as f64;
             return refuse(format!(
                 "sample_s = {:e} must be at least {:.2e}: the samples of all ports and replications \

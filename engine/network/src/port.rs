@@ -1,4 +1,4 @@
-//! What stands before a link, at work: its queue, and what is counted there.
+//! The queue before a link in a run, with its counts.
 
 use sluice_aqm::{AnyAqm, Verdict};
 use sluice_queue::Queue;
@@ -11,15 +11,15 @@ use crate::{
     topology,
 };
 
-/// A queue, the AQM's chance, and the counts of a link's packets.
+/// A queue before a link, the random words for its AQM, and its counts.
 pub struct Port {
     pub link: usize,
     pub queue: Queue<Transit, AnyAqm>,
     pub random: Stream,
     pub busy: bool,
-    /// Up to here (ns) the queue's length, and while the link is idle its idle time, are counted.
+    /// Time up to which the queue's length and the link's idle time are counted.
     counted_ns: u64,
-    /// What was counted before the tally began.
+    /// Counts from before the present tally.
     earlier: Earlier,
     pub tally: Tally,
     pub series: PortSeries,
@@ -34,7 +34,7 @@ struct Earlier {
 }
 
 impl Port {
-    /// Before link number `link`, which is idle.
+    /// An empty port before link number `link`, which is idle.
     pub fn new(link: usize, plan: &topology::Port, rate_bps: u64, random: Stream) -> Self {
         Self {
             link,
@@ -53,7 +53,8 @@ impl Port {
         }
     }
 
-    /// Counts how it stood up to now; to be called before anything changes.
+    /// Counts the time up to `now_ns` with the present length and state. Must be called before
+    /// either changes.
     #[inline]
     pub fn count(&mut self, now_ns: u64) {
         let ns = now_ns - self.counted_ns;
@@ -64,7 +65,7 @@ impl Port {
         self.counted_ns = now_ns;
     }
 
-    /// Notes how it stands.
+    /// Takes a sample.
     pub fn sample(&mut self) {
         let series = &mut self.series;
         series.queue.push(self.queue.packets() as u32);
@@ -82,7 +83,7 @@ impl Port {
         }
     }
 
-    /// What was counted since this was last asked.
+    /// Returns the counts since the last call.
     pub fn take_tally(&mut self, now_ns: u64) -> Tally {
         self.count(now_ns);
         let mut tally = std::mem::take(&mut self.tally);

@@ -7,24 +7,26 @@ use crate::{
     topology::{RoutesFrom, Topology},
 };
 
-/// Stands in the table of hops behind the last link of a route.
+/// Entry of the table of hops after the last link of a route.
 pub const END: usize = u32::MAX as usize;
 
-/// A route's links stand one after the other in the table; a packet holds its place in it.
+/// All routes. The table of hops holds the links of each route one after the other; a packet holds
+/// its place in the table.
 #[derive(Clone, Default)]
 pub struct Routes {
     hops: Vec<u32>,
-    /// Where the route between two nodes starts.
+    /// Place in the table where the route between two nodes starts.
     starts: BTreeMap<(usize, usize), u32>,
-    /// For each link the one before it on all routes, `None` if they differ or if routes start with it.
+    /// For each link the link before it on all routes; `None` if routes differ in it, or if a route
+    /// starts with the link.
     before: Vec<Option<usize>>,
 }
 
 impl Routes {
-    /// The shortest routes between pairs of nodes: those of data and those of acknowledgements.
+    /// Finds the shortest routes between pairs of nodes: `there` for data, `back` for ACKs.
     ///
     /// # Errors
-    /// If there is none, or if both nodes of a pair are the same.
+    /// If a pair has no route, or if both nodes of a pair are the same.
     pub fn new(
         topology: &Topology,
         there: impl Iterator<Item = (usize, usize)>,
@@ -76,18 +78,19 @@ impl Routes {
         }
     }
 
-    /// Where the route between two nodes of the pairs given starts.
+    /// Returns the place where the route between two nodes starts. They must be one of the pairs
+    /// given to `new`.
     pub fn start(&self, from: usize, to: usize) -> u32 {
         self.starts[&(from, to)]
     }
 
-    /// The link at a place of the table, or [`END`].
+    /// Returns the link at a place of the table, or [`END`].
     #[inline]
     pub fn link(&self, hop: u32) -> usize {
         self.hops[hop as usize] as usize
     }
 
-    /// Whether all routes that lead over this link come from one and the same other link.
+    /// True if all routes over this link have the same other link just before it.
     pub fn follows_on(&self, link: usize) -> bool {
         self.before[link].is_some()
     }

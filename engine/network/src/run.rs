@@ -13,7 +13,7 @@ use crate::{
     world::World,
 };
 
-/// Watched and set from outside while a run goes on.
+/// Progress of a run, and a way to cancel it, for other threads.
 #[derive(Debug, Default)]
 pub struct Control {
     done_ns: AtomicU64,
@@ -21,17 +21,17 @@ pub struct Control {
 }
 
 impl Control {
-    /// Time simulated so far, of all replications together.
+    /// Returns the time simulated so far, summed over all replications.
     pub fn done_ns(&self) -> u64 {
         self.done_ns.load(Ordering::Relaxed)
     }
 
-    /// Ends the run; replications that are finished by then are kept.
+    /// Ends the run soon. Finished replications are kept.
     pub fn cancel(&self) {
         self.cancelled.store(true, Ordering::Relaxed);
     }
 
-    /// Whether `cancel` was called.
+    /// True if `cancel` was called.
     pub fn is_cancelled(&self) -> bool {
         self.cancelled.load(Ordering::Relaxed)
     }
@@ -41,10 +41,10 @@ impl Control {
     }
 }
 
-/// What the endpoints counted.
+/// Counts of the endpoints.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
-    /// Data packets acknowledged in sequence, each once: the goodput.
+    /// Data packets acknowledged in sequence, each counted once: the goodput.
     pub acknowledged: u64,
     /// Data packets sent again.
     pub retransmissions: u64,
@@ -68,16 +68,16 @@ impl Counts {
     }
 }
 
-/// What was counted in one period of a replication: its warm-up, or what is measured.
+/// Counts of one period of a replication: the warm-up, or the rest, which is measured.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Period {
-    /// By port, in the order of the links that have one.
+    /// Counts of each port, in the order of the links that have one.
     pub ports: Vec<Tally>,
-    /// All flows together.
+    /// Counts of all flows together.
     pub counts: Counts,
 }
 
-/// What became of a TCP flow.
+/// The outcome of a TCP flow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TcpOutcome {
     /// Index of its group.
@@ -90,42 +90,42 @@ pub struct TcpOutcome {
     pub timeouts: u32,
     /// When it started.
     pub start_ns: u64,
-    /// From there until all that it ever sent was acknowledged; `None` if it did not finish.
+    /// Time from its start until all that it sent was acknowledged; `None` if it did not finish.
     pub completion_ns: Option<u64>,
 }
 
-/// What became of a datagram flow.
+/// The outcome of a datagram flow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DatagramOutcome {
     /// Index of its group.
     pub group: u32,
     /// Datagrams received.
     pub received: u64,
-    /// When it sent, or would have sent, its first; `None` if it had none to send.
+    /// When it sent its first datagram; `None` if it sent none.
     pub start_ns: Option<u64>,
 }
 
-/// What one replication gives.
+/// The result of one replication.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Replication {
-    /// The warm-up, if there was one, and the rest.
+    /// The warm-up, if there is one, and the rest.
     pub periods: Vec<Period>,
-    /// Each TCP flow, in the order of their groups.
+    /// Outcomes of the TCP flows, in the order of their groups.
     pub tcp: Vec<TcpOutcome>,
-    /// Each datagram flow, in the order of their groups.
+    /// Outcomes of the datagram flows, in the order of their groups.
     pub datagrams: Vec<DatagramOutcome>,
-    /// Each port, every `sample_ns` from 0 on.
+    /// Series of each port, with samples every `sample_ns` from 0 on.
     pub ports: Vec<PortSeries>,
-    /// All TCP flows together at the same times.
+    /// Series of all TCP flows together, at the same times.
     pub flows: FlowSeries,
 }
 
 /// Runs all replications of `plan` on `threads` threads (all cores if `None`); the result does
-/// not depend on their number. Gives those that were finished, in order.
+/// not depend on their number. Returns the replications that were finished, in order.
 ///
 /// # Errors
-/// If the plan makes no sense, if more packets are on their way than memory should hold, if an AQM
-/// answers what is no verdict, or if the system gives no threads.
+/// If the plan is refused, if too many flows arrive or packets are in transit, if an AQM returns an
+/// invalid verdict, or if no threads can be started.
 pub fn simulate(
     plan: &Plan,
     threads: Option<usize>,
@@ -146,11 +146,11 @@ pub fn simulate(
     Ok(finished.into_iter().flatten().collect())
 }
 
-/// Runs the first replication of `plan` and shows it to `trace`; what it gives is the same as
-/// without. `None` if it was cancelled.
+/// Runs the first replication of `plan` with a trace, which does not change the result. Returns
+/// `None` if it was cancelled.
 ///
 /// # Errors
-/// If the plan makes no sense (then nothing was shown), or as `simulate`.
+/// As `simulate`. If the plan is refused, `trace` gets nothing.
 pub fn simulate_traced(
     plan: &Plan,
     control: &Control,

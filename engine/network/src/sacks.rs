@@ -1,11 +1,11 @@
-//! SACK blocks of ACKs on their way: few ACKs have any, so they are kept beside the packets.
+//! SACK blocks of ACKs in transit. Few ACKs have any, so they are kept outside the packets.
 
 use sluice_tcp::Block;
 
-/// Of one ACK; unused ones are empty.
+/// The SACK blocks of one ACK; unused ones are empty.
 pub type Blocks = [Block; 3];
 
-/// A slab of blocks; place 0 stands for "none".
+/// A slab of SACK blocks; place 0 stands for "none".
 pub struct Sacks {
     blocks: Vec<Blocks>,
     free: Vec<u32>,
@@ -21,7 +21,7 @@ impl Default for Sacks {
 }
 
 impl Sacks {
-    /// Keeps the blocks and says where.
+    /// Stores the blocks and returns their place.
     #[inline]
     pub fn keep(&mut self, blocks: Blocks) -> u32 {
         if blocks[0].is_empty() {
@@ -39,19 +39,19 @@ impl Sacks {
         }
     }
 
-    /// The blocks at a place.
+    /// Returns the blocks at a place.
     pub fn get(&self, place: u32) -> Blocks {
         self.blocks[place as usize]
     }
 
-    /// Gives the blocks back; their place is free again.
+    /// Returns the blocks at a place and frees it.
     #[inline]
     pub fn take(&mut self, place: u32) -> Blocks {
         self.forget(place);
         self.blocks[place as usize]
     }
 
-    /// The packet is lost, and its blocks with it.
+    /// Frees a place.
     #[inline]
     pub fn forget(&mut self, place: u32) {
         if place != 0 {

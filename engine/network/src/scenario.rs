@@ -1,4 +1,4 @@
-//! From a scenario to the plan of a run.
+//! Makes the plan of a run from a scenario.
 
 use std::{collections::HashMap, sync::Arc};
 
@@ -24,10 +24,10 @@ use crate::{
 };
 
 impl Plan {
-    /// The plan of one of a scenario's disciplines, or of any other.
+    /// Returns the plan for a discipline on a scenario, which need not be one of the scenario's.
     ///
     /// # Errors
-    /// If flows cannot be simulated, if a capture cannot be read, or if the AQM is a program's own.
+    /// If flows cannot be simulated, if a capture cannot be read, or if the AQM is a Python class.
     pub fn of(scenario: &NetworkScenario, discipline: &Discipline) -> Result<Self, NetworkError> {
         let aqm = discipline.configured().ok_or_else(|| {
             NetworkError("the AQM is a program's own, which must say how it starts".into())
@@ -35,7 +35,7 @@ impl Plan {
         Self::with_aqm(scenario, discipline, aqm.into())
     }
 
-    /// The same with AQMs from `aqm`.
+    /// As `of`, with AQMs from `aqm`.
     ///
     /// # Errors
     /// If flows cannot be simulated, or if a capture cannot be read.
@@ -92,7 +92,7 @@ impl Plan {
     }
 }
 
-/// How many of `count` the place gets, if they are dealt out in turn to `places`.
+/// Returns how many of `count` flows a place gets if they are dealt out in turn to `places`.
 fn dealt_out(count: u32, place: usize, places: usize) -> u32 {
     ((count as usize + places - 1 - place) / places) as u32
 }
@@ -178,7 +178,8 @@ fn tcp_kind(tcp: &Tcp) -> Result<TcpKind, String> {
     })
 }
 
-/// What is wrong with a connection, in a scenario's words: the engine's times are nanoseconds.
+/// Returns the message of an error with the field name of a scenario, and with seconds instead of
+/// nanoseconds.
 fn in_seconds(error: ConfigError) -> String {
     match error {
         ConfigError::OutOfRange {
@@ -268,7 +269,7 @@ fn datagram_arrivals(flows: &DatagramFlows) -> Result<ArrivalProcess, String> {
     })
 }
 
-/// The packets of a capture, its flows numbered in the order of their hashes.
+/// Returns the packets of a capture, with its flows numbered in the order of their hashes.
 fn recording(capture: &Recorded) -> Result<Recording, String> {
     let packets = capture.packets()?;
     Recording::new(

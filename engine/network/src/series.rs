@@ -1,9 +1,9 @@
-//! What is noted at each sample.
+//! Series of samples.
 
-/// One port at each sample; counts are those since the start of the run.
+/// Samples of one port. Counts are since the start of the run.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct PortSeries {
-    /// Packets that wait.
+    /// Waiting packets.
     pub queue: Vec<u32>,
     /// Packets that arrived.
     pub arrivals: Vec<u64>,
@@ -11,23 +11,23 @@ pub struct PortSeries {
     pub losses: Vec<u64>,
     /// Bytes of the packets whose transmission began.
     pub sent_bytes: Vec<u64>,
-    /// The average queue that the AQM holds, packets. Empty if it holds none, or if the scheduler
-    /// has several queues, each with an AQM of its own.
+    /// The AQM's average queue, packets. Empty if it has none, or if the scheduler has several
+    /// queues, each with its own AQM.
     pub average: Vec<f64>,
     /// The AQM's drop probability; empty as `average` is.
     pub probability: Vec<f64>,
 }
 
-/// All TCP flows together at each sample.
+/// Samples of all TCP flows together.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct FlowSeries {
     /// Data packets acknowledged in sequence since the start of the run.
     pub acknowledged: Vec<u64>,
-    /// Mean congestion window of the flows that have started and not finished, packets, NaN if there
-    /// are none; empty unless the plan asks for windows.
+    /// Mean congestion window of the flows that have started and not finished, packets; NaN if
+    /// there are none. Empty unless `Plan::windows` is set.
     pub window: Vec<f64>,
 }
 
-/// Bytes that a sample takes: of one port, and of the flows.
+/// Memory of a sample, bytes: of one port, and of the flows.
 pub(crate) const PORT_BYTES: u64 = 4 + 5 * 8;
 pub(crate) const FLOW_BYTES: u64 = 2 * 8;

@@ -1,4 +1,4 @@
-//! What a port counts.
+//! The counts of a port.
 
 use sluice_aqm::Verdict;
 use sluice_histogram::Histogram;
@@ -10,24 +10,25 @@ pub struct Tally {
     pub duration_ns: u64,
     /// Time in which the link sent nothing.
     pub idle_ns: u64,
-    /// Time during which k packets waited, by k, ns; the packet being sent does not wait.
+    /// Entry k: time during which k packets waited, ns; the packet in transmission does not wait.
     pub queue_ns: Vec<u64>,
     /// Packets that arrived.
     pub arrivals: u64,
-    /// Verdicts, by [`Verdict`]; those at departure included.
+    /// Count of each [`Verdict`]: one for each arrival, and one for each packet that was dropped in
+    /// addition, or dropped or marked at departure.
     pub verdicts: [u64; Verdict::COUNT],
     /// Packets whose transmission began.
     pub sent: u64,
-    /// Their bytes.
+    /// Bytes of these packets.
     pub sent_bytes: u64,
-    /// Their times from arrival to the start of the transmission, ns.
+    /// Times from arrival to the start of the transmission of these packets, ns.
     pub sojourn: Histogram,
-    /// Their times from arrival to the end of the transmission, ns.
+    /// Times from arrival to the end of the transmission of these packets, ns.
     pub delay: Histogram,
 }
 
 impl Tally {
-    /// `waiting` packets waited for `ns`.
+    /// Counts a time `ns` in which `waiting` packets waited.
     #[inline]
     pub(crate) fn hold(&mut self, waiting: usize, ns: u64) {
         if waiting >= self.queue_ns.len() {
@@ -36,7 +37,8 @@ impl Tally {
         self.queue_ns[waiting] += ns;
     }
 
-    /// A packet is sent: so long after its arrival its transmission starts, and ends.
+    /// Counts a packet that is sent. Its transmission starts `sojourn_ns` and ends `delay_ns` after
+    /// its arrival.
     #[inline]
     pub(crate) fn send(&mut self, sojourn_ns: u64, delay_ns: u64, bytes: u16) {
         self.sent += 1;
@@ -45,13 +47,13 @@ impl Tally {
         self.delay.add(delay_ns);
     }
 
-    /// Packets lost.
+    /// Returns the number of packets lost.
     pub fn lost(&self) -> u64 {
         lost(&self.verdicts)
     }
 }
 
-/// Packets lost, by the verdicts.
+/// Returns the number of packets lost, from the counts of verdicts.
 pub(crate) fn lost(verdicts: &[u64; Verdict::COUNT]) -> u64 {
     [
         Verdict::DropEarly,

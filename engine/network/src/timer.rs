@@ -3,15 +3,15 @@
 use sluice_aqm::NEVER;
 use sluice_link::{Clock, Instant, Ticks};
 
-/// A timer that is set anew by most packets and seldom runs out: only its earliest entry stands in
-/// the agenda, and is put off once it comes up.
+/// A timer for a deadline that most packets move and that seldom runs out. The agenda holds only
+/// its earliest entry; when this entry is due, the timer is entered again for the present deadline.
 #[derive(Clone, Copy)]
 pub struct Timer {
-    /// Earliest entry in the agenda, and the deadline that it stands for, ns.
+    /// Time of the earliest entry in the agenda, and the deadline of this entry, ns.
     entered: Ticks,
     entered_ns: u64,
-    /// What the endpoint last asked for, ns, and when: a round trip or a time-out later a packet is
-    /// still in phase with those of that instant, to the fraction of a nanosecond.
+    /// The endpoint's last deadline, ns, and when it was set. The fraction of a nanosecond of the
+    /// latter is added to the deadline, so that packets stay in phase to less than a nanosecond.
     deadline_ns: u64,
     since: Ticks,
 }
@@ -26,7 +26,8 @@ impl Timer {
         }
     }
 
-    /// Takes note of the endpoint's deadline; gives a time to enter, if one must be.
+    /// Follows the endpoint's deadline, ns. Returns the time of a new entry in the agenda, if one
+    /// is needed.
     #[inline]
     pub fn follow(&mut self, clock: Clock, now: Instant, deadline: Option<u64>) -> Option<Ticks> {
         let deadline_ns = deadline?;
@@ -45,8 +46,9 @@ impl Timer {
         Some(self.entered)
     }
 
-    /// What the entry that comes up stands for: nothing if an earlier one took its place, else
-    /// this moment, to the endpoint not before its deadline, from which the entry was rounded.
+    /// Called when an entry is due. Returns `None` if an earlier entry has replaced it, otherwise
+    /// the present moment. Rounding can make the entry early; the moment's `ns` is not before the
+    /// deadline.
     pub fn comes_up(&mut self, now: Instant) -> Option<Instant> {
         if self.entered != now.ticks {
             return None;

@@ -7,14 +7,14 @@ use sluice_queue::Scheduler;
 
 use crate::error::NetworkError;
 
-/// What stands in front of a link.
+/// The discipline before a link.
 #[derive(Clone, Debug)]
 pub struct Port {
     /// Limit, victim and marking.
     pub discipline: Discipline,
-    /// How the queue is divided.
+    /// How packets are spread over several queues.
     pub scheduler: Scheduler,
-    /// The AQM of each part.
+    /// The AQM of each queue.
     pub aqm: AqmSource,
 }
 
@@ -25,11 +25,12 @@ pub struct Link {
     pub from: usize,
     /// Index of the node that receives.
     pub to: usize,
-    /// Bits/s.
+    /// Rate, bits/s.
     pub rate_bps: u64,
-    /// Propagation.
+    /// Propagation delay.
     pub delay_ns: u64,
-    /// Without one, packets wait in a queue without limit, which nobody looks at.
+    /// The port before the link. Without one, packets wait in an unlimited queue that is not
+    /// measured.
     pub port: Option<Port>,
 }
 
@@ -38,23 +39,23 @@ pub const MOST_DELAY_NS: u64 = 3_600_000_000_000;
 /// Greatest rate of a link: 100 Tbit/s.
 pub const MOST_RATE_BPS: u64 = 100_000_000_000_000;
 
-/// A network before anything happens in it.
+/// Nodes and links of a network.
 #[derive(Clone, Debug, Default)]
 pub struct Topology {
-    /// Names.
+    /// Names of the nodes.
     pub nodes: Vec<String>,
-    /// In the order in which results name them.
+    /// The links, in the order of the results.
     pub links: Vec<Link>,
 }
 
 impl Topology {
-    /// What a link is called: `r1 -> r2`.
+    /// Returns the name of a link, for example `r1 -> r2`.
     pub fn link_name(&self, link: usize) -> String {
         let Link { from, to, .. } = self.links[link];
         format!("{} -> {}", self.nodes[from], self.nodes[to])
     }
 
-    /// Refuses rates, delays and ends that make no sense.
+    /// Refuses links with a rate, delay, limit or node out of range.
     pub(crate) fn check(&self) -> Result<(), NetworkError> {
         for (index, link) in self.links.iter().enumerate() {
             let nodes = self.nodes.len();
@@ -92,14 +93,14 @@ impl Topology {
         Ok(())
     }
 
-    /// Refuses a run in which an AQM answered what is no verdict.
+    /// Refuses a run in which an AQM returned an invalid verdict.
     pub(crate) fn check_answers(&self) -> Result<(), NetworkError> {
         let ports = self.links.iter().filter_map(|link| link.port.as_ref());
         let wrong = ports.filter_map(|port| port.aqm.wrong()).next();
         wrong.map_or(Ok(()), |wrong| Err(NetworkError(wrong)))
     }
 
-    /// What to say of a link that holds so many packets that the run ends.
+    /// Returns the error for a run with too many packets, most of them at `link`.
     pub(crate) fn overfull(&self, link: usize) -> NetworkError {
         NetworkError(format!(
             "link {}: millions of packets wait before it, and memory runs out: it has no limit, \
@@ -108,7 +109,9 @@ impl Topology {
         ))
     }
 
-    /// Shortest routes from node `from`: least delay, then fewest links, then the link listed first.
+    /// Returns the shortest routes from node `from`: least delay, then fewest links. Of several
+    /// such routes to a node, the one whose last link starts nearest to `from` is taken (by delay,
+    /// links, index of the node); of parallel links, the one listed first.
     pub(crate) fn routes_from(&self, from: usize) -> RoutesFrom<'_> {
         let mut leaving = vec![Vec::new(); self.nodes.len()];
         for (index, link) in self.links.iter().enumerate() {
@@ -149,7 +152,7 @@ pub(crate) struct RoutesFrom<'a> {
 }
 
 impl RoutesFrom<'_> {
-    /// The links to `to`, in order; `what` is to take them.
+    /// Returns the links to `to`, in order; `what` names the packets in the error.
     ///
     /// # Errors
     /// If there is no route.

@@ -1,26 +1,26 @@
-//! Which of a fixed set of standing events comes next.
+//! The next event of a fixed set of events.
 //!
-//! Packets leave a link in the order in which they entered it, so each link has one standing
-//! event, the next packet to come out, however many are on their way. A tree of winners over the
-//! links finds the earliest in log2(links) comparisons without a branch that depends on data.
+//! Packets leave a link in the order in which they entered it. So each link has a single event, the
+//! next packet that comes out, however many are in transit. A tournament tree over the events finds
+//! the earliest one in log2(events) comparisons, without branches that depend on data.
 //!
-//! Of events due at the same tick, the one with the lower number comes first.
+//! Of events that are due at the same tick, the one with the lower number comes first.
 
 use std::hint::select_unpredictable;
 
 use sluice_aqm::NEVER;
 use sluice_link::Ticks;
 
-/// Due times of events `0..count`.
+/// Due times of the events `0..count`.
 pub struct Tournament {
-    /// Node 1 is the root, nodes `leaves..` are the events. A node holds in one word, from the
-    /// top, the winner's due time and its number.
+    /// Node 1 is the root, the nodes from `leaves` on are the events. A node is one word: the due
+    /// time of its winner in the high bits, the winner's number in the low bits.
     nodes: Vec<u64>,
     leaves: usize,
 }
 
 impl Tournament {
-    /// None of the `count` events is due.
+    /// A tournament of `count` events, none of which is due.
     pub fn new(count: usize) -> Self {
         let leaves = Self::leaves(count);
         Self {
@@ -33,7 +33,8 @@ impl Tournament {
         count.next_power_of_two().max(2)
     }
 
-    /// Bits that are left for times beside the number of one of `count` events.
+    /// Returns the number of bits for times that are left beside the number of one of `count`
+    /// events.
     pub fn room(count: usize) -> u32 {
         u64::BITS - Self::leaves(count).trailing_zeros()
     }
@@ -43,8 +44,8 @@ impl Tournament {
         self.leaves.trailing_zeros()
     }
 
-    /// Event `event` is due at `due`, whatever was said of it before. What does not fit into
-    /// the room for times is never due.
+    /// Sets the due time of an event, in place of its last one. A time that does not fit into the
+    /// bits for times counts as never.
     #[inline]
     pub fn set(&mut self, event: usize, due: Ticks) {
         assert!(event < self.leaves, "one of the events");
@@ -53,14 +54,14 @@ impl Tournament {
             winner = due << self.bits() | event as u64;
         }
         let mut node = self.leaves + event;
-        // SAFETY: there are 2 * leaves nodes, an even number. The first node is below that, so are
-        // the other of its pair and all nodes above. Their checks would be a third of this loop,
-        // which is an eighth of a network's instructions.
+        // SAFETY: there are 2 * leaves nodes, an even number. The first node is below that, and so
+        // are the other node of its pair and all their ancestors. Bounds checks would be a third of
+        // this loop, which is an eighth of a network's instructions.
         unsafe {
             *self.nodes.get_unchecked_mut(node) = winner;
             while node > 1 {
                 let other = *self.nodes.get_unchecked(node ^ 1);
-                // no pattern for a branch predictor
+                // a branch here would be unpredictable
                 winner = select_unpredictable(other < winner, other, winner);
                 node >>= 1;
                 *self.nodes.get_unchecked_mut(node) = winner;
@@ -68,7 +69,7 @@ impl Tournament {
         }
     }
 
-    /// The earliest event and when it is due; [`NEVER`] if none is.
+    /// Returns the due time and number of the earliest event; the time is [`NEVER`] if none is due.
     #[inline]
     pub fn first(&self) -> (Ticks, usize) {
         let winner = self.nodes[1];

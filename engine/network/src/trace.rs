@@ -1,4 +1,4 @@
-//! What a run shows of its packets to whoever writes a trace.
+//! Events of packets, for writers of traces.
 
 use std::io::Write;
 
@@ -7,55 +7,56 @@ use sluice_tcp::Block;
 
 use crate::packet::Packet;
 
-/// What happens to a packet at a link.
+/// A kind of event of a packet at a link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Step {
-    /// It comes to what stands before the link.
+    /// It arrives at the queue before the link.
     Arrive,
     /// Its transmission begins.
     Depart,
     /// It has come out of the link.
     Receive,
-    /// What stands before the link drops it.
+    /// The queue before the link drops it.
     Drop,
 }
 
 /// A step of a packet.
 #[derive(Clone, Copy, Debug)]
 pub struct Event {
-    /// When, ns.
+    /// Time of the step, ns.
     pub at_ns: u64,
-    /// What.
+    /// The step.
     pub step: Step,
     /// Index of the link.
     pub link: usize,
-    /// Number of the packet: no two that were sent have the same.
+    /// Number of the packet, different for each packet that was sent.
     pub id: u32,
     /// The packet.
     pub packet: Packet,
-    /// Of an ACK, what arrived out of order; unused blocks are empty.
+    /// SACK blocks of an ACK; unused blocks are empty.
     pub blocks: [Block; 3],
 }
 
-/// Sees all that happens to packets in a replication.
+/// Receives all events of packets in a replication.
 pub trait Trace {
-    /// Whether it looks at all. A run that no one looks at does nothing for it.
+    /// False if the trace ignores all events; then the run does not make them.
     const ON: bool;
 
-    /// The replication begins with these flows: the group of each TCP flow, and of each flow of
-    /// datagrams.
+    /// Called at the start of the replication, with the group of each TCP flow and of each datagram
+    /// flow.
     fn begin(&mut self, tcp_groups: &[u32], datagram_groups: &[u32]);
 
-    /// An event becomes known at `now_ns`. It may lie ahead: where nothing can come in between, a
-    /// packet's next steps are known at once. Those of one packet come in their order.
+    /// Called when an event becomes known, at `now_ns`. The event can be later than that: if
+    /// nothing can come in between, a packet's next steps are known at once. The events of one
+    /// packet come in order.
     fn note(&mut self, now_ns: u64, event: Event);
 
-    /// Something happens in number `queue` of the scheduler's queues before a link: number `port`
-    /// of those that have a discipline.
+    /// Called for each event in queue number `queue` of the scheduler before a link. `port` is the
+    /// number of the link among those that have a discipline.
     fn decide(&mut self, _now_ns: u64, _port: usize, _queue: usize, _event: QueueEvent<'_>) {}
 }
 
-/// Nobody looks.
+/// No trace.
 impl Trace for () {
     const ON: bool = false;
 
@@ -80,7 +81,7 @@ impl<T: Trace> Trace for &mut T {
     }
 }
 
-/// The decisions before all links that have a discipline.
+/// A log of the decisions before all links that have a discipline.
 impl<W: Write> Trace for DecisionLog<W> {
     const ON: bool = true;
 

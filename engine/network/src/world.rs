@@ -1,4 +1,4 @@
-//! One run: endpoints, network and agenda, from event to event.
+//! The event loop of one replication: endpoints, network and agenda.
 
 use sluice_link::{Clock, Instant, Ticks};
 use sluice_tcp::{Ack, Segment};
@@ -22,7 +22,7 @@ pub struct World<'a, T> {
     network: Network<T>,
     ends: Endpoints,
     agenda: Agenda,
-    /// When the agenda's first task is due.
+    /// Due time of the agenda's first task.
     task_due: Ticks,
     control: &'a Control,
     reported_ns: u64,
@@ -31,10 +31,10 @@ pub struct World<'a, T> {
 }
 
 impl<'a, T: Trace> World<'a, T> {
-    /// One replication before its start.
+    /// A replication before its start.
     ///
     /// # Errors
-    /// If more flows arrive than can.
+    /// If too many flows arrive.
     pub fn new(
         plan: &'a Plan,
         (routes, clock): (Routes, Clock),
@@ -69,10 +69,10 @@ impl<'a, T: Trace> World<'a, T> {
         })
     }
 
-    /// Runs to the end; `None` if the run was cancelled meanwhile.
+    /// Runs to the end. Returns `None` if the run was cancelled meanwhile.
     ///
     /// # Errors
-    /// If more packets are in transit than memory should hold.
+    /// If too many packets are in transit.
     pub fn run(mut self) -> Result<Option<Replication>, NetworkError> {
         let end_ns = self.plan.duration_ns;
         let clock = self.network.clock();
@@ -101,7 +101,7 @@ impl<'a, T: Trace> World<'a, T> {
         self.finish(end_ns);
         Ok(Some(Replication {
             periods: self.finished,
-            // first, which gives back the network's memory
+            // before the flows' outcomes: this frees the network's memory
             ports: self.network.into_series(),
             tcp: self.ends.tcp_outcomes(),
             datagrams: self.ends.datagram_outcomes(),
@@ -109,7 +109,7 @@ impl<'a, T: Trace> World<'a, T> {
         }))
     }
 
-    /// A packet has come to the end of its route.
+    /// Delivers a packet at the end of its route.
     #[inline]
     fn deliver(&mut self, now: Instant, packet: Packet) {
         match packet.kind {
@@ -119,8 +119,8 @@ impl<'a, T: Trace> World<'a, T> {
         }
     }
 
-    /// Asks for the memory of the flow of a packet that will soon come out of this link: with
-    /// many flows it lies in no cache.
+    /// Prefetches the flow of a packet that will soon come out of this link: with many flows it is
+    /// in no cache.
     #[inline]
     fn fetch_ahead(&self, link: usize) {
         if let Some(packet) = self.network.on_way(link, AHEAD) {
@@ -157,7 +157,7 @@ impl<'a, T: Trace> World<'a, T> {
         self.drive(now, packet.flow, Stimulus::Ack(ack));
     }
 
-    /// Lets a sender act, sends what it sends, and sees to its timer.
+    /// Passes a stimulus to a sender, sends its packets, and updates its timer.
     #[inline]
     fn drive(&mut self, now: Instant, flow: u32, stimulus: Stimulus) {
         let sender = &mut self.ends.senders[flow as usize];
@@ -218,7 +218,7 @@ impl<'a, T: Trace> World<'a, T> {
         self.enter(self.network.clock().ticks(due_ns), task);
     }
 
-    /// Does the agenda's first task.
+    /// Handles the agenda's first task.
     fn work(&mut self, now: Instant) {
         let task = self.agenda.pop().expect("a task is due");
         self.task_due = self.agenda.due();
@@ -296,7 +296,7 @@ impl<'a, T: Trace> World<'a, T> {
         self.network.send(now.ticks, route, packet);
     }
 
-    /// Ends a period of the run: what was counted in it is kept.
+    /// Ends a period of the run and keeps its counts.
     fn finish(&mut self, now_ns: u64) {
         let sum = |count: fn(&sluice_tcp::Sender) -> u32| {
             let senders = self.ends.senders.iter();
@@ -321,10 +321,10 @@ impl<'a, T: Trace> World<'a, T> {
     }
 }
 
-/// How many packets ahead memory is asked for.
+/// How many packets ahead flows are prefetched.
 const AHEAD: u32 = 2;
 
-/// What makes a sender act.
+/// A cause for a sender to act.
 enum Stimulus {
     Start,
     Ack(Ack),

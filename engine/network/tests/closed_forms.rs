@@ -1,4 +1,4 @@
-//! Cases whose answer is known.
+//! Cases with known results.
 
 mod common;
 
@@ -25,7 +25,7 @@ fn a_constant_rate_below_the_links_never_waits() {
     let run = run(&plan(one_link(1_000_000, 5), groups, 11 * SECOND));
     let port = &run.periods[0].ports[0];
     assert_eq!((port.lost(), port.queue_ns[0]), (0, 11 * SECOND));
-    // 500 bytes take 4 ms, of which a double knows about 1e-15 s less or more
+    // 500 bytes take 4 ms; start and end are rounded to nanoseconds
     let busy_ns = 11 * SECOND - port.idle_ns;
     assert!(busy_ns.abs_diff(port.sent * 4 * MS) <= 2 * port.sent);
     assert_eq!(run.periods[0].counts.datagrams_received, port.sent);
@@ -42,7 +42,7 @@ fn a_constant_rate_above_the_links_loses_the_difference() {
     )];
     let run = run(&plan(one_link(1_000_000, 5), groups, 20 * SECOND));
     let port = &run.periods[0].ports[0];
-    // half of it, but for what fills the buffer at first
+    // half of the arrivals, except the packets that fill the buffer at first
     assert!((port.arrivals / 2 - port.lost()) <= 6, "{}", port.lost());
 }
 
@@ -57,7 +57,8 @@ fn a_window_per_round_trip_limits_a_flow() {
     let mut plan = plan(one_link(100_000_000, 100), vec![group], 20 * SECOND);
     plan.warm_up_ns = 10 * SECOND;
     let run = run(&plan);
-    // 500 bytes there take 40 us, 40 bytes back 3.2 us, both links 10 ms: 20 packets each
+    // a round trip: 500 bytes there take 40 us, 40 bytes back 3.2 us, each link 10 ms; 20 packets
+    // in each
     let round_trip_ns = 20 * MS + 40_000 + 3_200;
     let wanted = 20 * 10 * SECOND / round_trip_ns;
     let found = run.periods[1].counts.acknowledged;
@@ -70,7 +71,7 @@ fn flows_of_a_size_bring_what_they_have_and_no_more() {
     let groups = vec![short(0, 1, arrivals, Size::Constant(7))];
     let run = run(&plan(one_link(10_000_000, 100), groups, 10 * SECOND));
     assert_eq!(run.tcp.len(), 999);
-    // the ACK of the last packet is held back for 100 ms: the last flows do not hear of theirs
+    // the ACK of the last packet is delayed by 100 ms, so it comes too late for the last flows
     assert!(run.tcp[..985].iter().all(|flow| flow.acknowledged == 7));
     assert_eq!(run.periods[0].counts.retransmissions, 0);
 }
@@ -97,7 +98,8 @@ fn a_user_fetches_once_a_round_trip_and_a_thought() {
         source: Source::Web(web),
     };
     let run = run(&plan(one_link(1_000_000, 100), vec![group], 10 * SECOND));
-    // three packets of 4 ms, 10 ms each way, an ACK of 0.32 ms; the last of 110 starts before 9 s
+    // a cycle: three packets of 4 ms, 10 ms each way, an ACK of 0.32 ms, 50 ms to think; the last
+    // of 110 fetches starts before 9 s
     let cycle_ns = 3 * 4 * MS + 20 * MS + 320_000 + 50 * MS;
     let fetches = (9 * SECOND).div_ceil(cycle_ns) as u32;
     assert_eq!(run.tcp[0].acknowledged, 3 * fetches);

@@ -1,4 +1,4 @@
-//! Nothing is lost but at queues, whatever the network.
+//! Packets are lost only at queues, in any network.
 
 mod common;
 
@@ -8,7 +8,7 @@ use sluice_aqm::{Configured, Value, Verdict, find};
 use sluice_network::{Distribution, Group, Link, Size, Source, TcpKind, Topology, Web};
 use sluice_tcp::{Config, CongestionControl, Variant};
 
-/// A ring of nodes, both directions, with chords; every other link has a port.
+/// A ring of nodes, linked in both directions, with chords; every second link has a port.
 fn network() -> impl Strategy<Value = Topology> {
     let ends = (
         0_usize..8,
@@ -55,7 +55,7 @@ proptest! {
                 datagrams(from, to, 3, Distribution::Exponential(gap_ms * MS), 2 * SECOND)
             })
             .collect();
-        // what the slowest link still has to send after 2 s takes less than 30
+        // after 2 s, the slowest link needs less than 30 s for the packets that still wait
         let run = run(&plan(network, groups, 40 * SECOND));
         let period = &run.periods[0];
         let lost: u64 = period.ports.iter().map(|port| port.lost()).sum();
@@ -66,7 +66,7 @@ proptest! {
             prop_assert_eq!(port.arrivals, port.sent + port.lost());
             prop_assert_eq!(port.queue_ns.iter().sum::<u64>(), 40 * SECOND);
             prop_assert!(port.idle_ns <= port.duration_ns);
-            // Little's law: the queue began and ended empty, and only CHOKe loses what has waited
+            // Little's law: the queue is empty at start and end; only CHOKe drops waiting packets
             let held = |(packets, ns): (usize, &u64)| packets as u128 * u128::from(*ns);
             let waited: u128 = port.queue_ns.iter().enumerate().map(held).sum();
             let in_system = waited + u128::from(port.duration_ns - port.idle_ns);
@@ -102,9 +102,9 @@ fn thousands_of_flows_share_a_buffer_of_one_packet() {
     let period = &run.periods[0];
     let port = &period.ports[0];
     assert_eq!(port.queue_ns.iter().skip(2).sum::<u64>(), 0);
-    // one packet waits at the end, if any
+    // at the end at most one packet waits
     assert!(port.arrivals - port.sent - port.lost() <= 1);
-    // the others keep trying while some get through
+    // some flows get packets through while the others retry
     assert!((1..=port.sent).contains(&period.counts.acknowledged));
     assert!(port.lost() > port.sent);
 }
@@ -167,8 +167,8 @@ fn users_get_every_object_whole_whatever_is_lost_or_marked() {
                 ecn,
                 "{config:?}: {verdicts:?}"
             );
-            // DCTCP hardly yields here: six time-outs in a row, 63 s, can cost a user all but the
-            // first object
+            // DCTCP hardly reduces its window here: six time-outs in a row take 63 s, so a user can
+            // get no more than the first object
             let least = if congestion_control.counts_marks() {
                 7
             } else {

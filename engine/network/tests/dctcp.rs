@@ -1,9 +1,10 @@
-//! DCTCP over CoDel's step, on the network of ns-3's `examples/tcp/tcp-validation.cc`: one flow, a
-//! link of 50 Mb/s, a base round trip of 10 ms, marks beyond 1 ms, besides a ping each 100 ms.
+//! DCTCP over CoDel's step marking, on the network of ns-3's `examples/tcp/tcp-validation.cc`: one
+//! flow, a link of 50 Mbit/s, a base round-trip time of 10 ms, marks above a sojourn of 1 ms, and a
+//! ping every 100 ms.
 //!
-//! Its throughput lies in the band that ns-3 states for it, 48 to 49 Mb/s of data in every 200 ms.
-//! Alpha does not lie in ns-3's .045 to .095: `docs/background/ns2.md` says why. What is asked of it
-//! here is what DCTCP's own fixed point says, and what the packets on the wire say.
+//! The throughput is in the band that ns-3 states for it, 48 to 49 Mbit/s of data in every 200 ms.
+//! Alpha is not in ns-3's band of .045 to .095: `docs/background/ns2.md` says why. Here alpha is
+//! compared with DCTCP's own fixed point, and with the packets on the wire.
 
 mod common;
 
@@ -14,7 +15,7 @@ use sluice_network::{
 };
 use sluice_tcp::{Config, CongestionControl, Variant};
 
-/// 1448 B of data, 32 of TCP, 20 of IP and 2 of PPP.
+/// 1448 bytes of data, 32 of TCP, 20 of IP and 2 of PPP.
 const PACKET_BYTES: u16 = 1502;
 const DATA_BYTES: u64 = 1448;
 const RATE_BPS: u64 = 50_000_000;
@@ -59,14 +60,14 @@ fn validation(delayed: bool) -> Plan {
     }
 }
 
-/// What passes the sender and the bottleneck.
+/// Packets seen at the sender and at the bottleneck.
 #[derive(Default)]
 struct Observed {
-    /// When, and which packet.
+    /// Data packets sent: time (ns), sequence number.
     sent: Vec<(u64, u32)>,
-    /// When, the next packet expected, and whether it echoes a mark.
+    /// ACKs received: time (ns), next sequence number expected, true if it echoes a mark.
     acks: Vec<(u64, u32, bool)>,
-    /// Through the bottleneck once the flow has settled, and those of them that are marked.
+    /// Data packets through the bottleneck once the flow has settled, and how many are marked.
     packets: u64,
     marked: u64,
 }
@@ -95,7 +96,8 @@ impl Trace for Observed {
     }
 }
 
-/// Mean of alpha once the flow has settled, from the packets alone (RFC 8257, section 3.3).
+/// Returns the mean of alpha once the flow has settled, from the packets alone (RFC 8257, section
+/// 3.3).
 fn alpha(seen: &Observed) -> f64 {
     let (mut alpha, mut end, mut una, mut next, mut acked, mut marked) = (1.0, 0, 0, 0, 0, 0);
     let (mut sum, mut windows) = (0.0, 0.0);
@@ -130,7 +132,7 @@ fn its_throughput_is_within_ns3s_band() {
     for delayed in [false, true] {
         let (_, run) = run(delayed);
         assert_eq!(run.tcp[0].retransmissions, 0);
-        // ns-3 looks from 0.6 s after the start
+        // ns-3 checks from 0.6 s after the start on
         let samples = &run.flows.acknowledged[3..];
         for pair in samples.windows(2) {
             let bps = (pair[1] - pair[0]) * 8 * DATA_BYTES * 5;
@@ -144,8 +146,9 @@ fn alpha_is_the_share_of_marked_packets() {
     for delayed in [false, true] {
         let (seen, _) = run(delayed);
         let share = seen.marked as f64 / seen.packets as f64;
-        // alpha looks back over 16 windows of the 1600 that are averaged, and weighs windows, which
-        // differ by the reduction, alpha / 2, and not packets alike
+        // two differences are allowed: alpha averages over 16 windows, of the 1600 that are
+        // averaged here; and alpha weighs windows equally, not packets, while windows differ in
+        // size by the reduction, alpha / 2
         let off = (alpha(&seen) / share - 1.0).abs();
         assert!(
             off < 16.0 / 1600.0 + share / 2.0 * share,
@@ -156,10 +159,11 @@ fn alpha_is_the_share_of_marked_packets() {
 
 #[test]
 fn alpha_is_at_its_fixed_point() {
-    // What the path holds (10 ms, four microseconds, transmissions of 12 us twice) and what waits
-    // (1 ms) when the first packet is marked; alpha = sqrt(2 / W) is true to one round trip in a
-    // cycle of alpha W / 2 (Alizadeh et al. 2010, section 3.3). With delayed ACKs packets come in
-    // pairs, of which the second alone is marked: half as many marks, alpha = sqrt(1 / W).
+    // The window W when the first packet is marked fills the path (10 ms, four microseconds, twice
+    // a transmission of 12 us) and the queue (1 ms). alpha = sqrt(2 / W) is exact to one round trip
+    // in a cycle of alpha W / 2 (Alizadeh et al. 2010, section 3.3). With delayed ACKs, packets
+    // come in pairs, and only the second of a pair is marked: half as many marks,
+    // alpha = sqrt(1 / W).
     let packets_per_s = RATE_BPS as f64 / (8.0 * f64::from(PACKET_BYTES));
     let window = (0.011_028 * packets_per_s).floor() + 1.0;
     for (delayed, expected) in [(false, 2.0), (true, 1.0)] {

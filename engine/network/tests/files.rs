@@ -1,4 +1,5 @@
-//! Every scenario file of a network gives a plan for each of its disciplines.
+//! Every scenario file of a network gives a plan for each of its disciplines; the plans have the
+//! scenario's values.
 
 use std::{fs, path::Path};
 

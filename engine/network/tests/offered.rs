@@ -1,4 +1,4 @@
-//! What is offered is what the simulation sends.
+//! The offered traffic is the traffic that the simulation sends.
 
 mod common;
 
@@ -38,7 +38,7 @@ fn starts_and_datagrams_are_those_of_the_simulation() {
     };
     assert_eq!(ends(0), (Some(200), NEVER));
     assert_eq!(ends(2), (None, 3 * SECOND));
-    // as many as came through, and those that the queue lost
+    // the simulation sends the same number of datagrams
     let sent = found.datagrams.len() as u64;
     let counted = simulated
         .periods

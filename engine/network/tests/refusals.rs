@@ -1,4 +1,4 @@
-//! Plans that make no sense are refused, with the reason.
+//! Wrong plans are refused, with the reason.
 
 mod common;
 
@@ -120,7 +120,7 @@ fn each_with_its_reason() {
                 plan.groups.push(Group { source, ..group });
             },
         ),
-        // 1000 are expected, but of gaps of 1 ns for the most part
+        // the mean gap says 1000 flows, but most gaps are 1 ns
         ("flows.1: more than 5e6 flows would arrive", |plan| {
             let arrivals = ArrivalProcess::Gaps(Distribution::Pareto {
                 mean: MS,

@@ -1,10 +1,10 @@
-//! One result to the bit, whatever the build.
+//! All builds give the same result, to the bit.
 //!
-//! The digest of a small run stands in `same_bits.txt`: this test holds a build with overflow checks
-//! and assertions to it (`cargo test --profile plain` one without any optimisation), and
-//! `tests/test_same_bits.py` the build of the package. A change that alters results
-//! rewrites that file and says why. The run calls nothing of libm, whose last bit may
-//! differ from machine to machine: TCP but CUBIC, uniform starts, an AQM in integers.
+//! `same_bits.txt` holds the digest of a small run. This test compares it with a build with
+//! overflow checks and assertions (with `cargo test --profile plain`, one without any
+//! optimisation), and `tests/test_same_bits.py` compares it with the build of the package. A change
+//! that alters results must update that file and say why. The run does not use libm, whose last bit
+//! can differ between machines: TCP without CUBIC, uniform starts, an AQM with integer arithmetic.
 
 mod common;
 
@@ -55,7 +55,8 @@ fn group(from: usize, packets: u32, config: Config) -> Group {
     group
 }
 
-/// Of each flow and then of each sample of the port, word by word (FNV-1a's step).
+/// Returns the digest of all flows and then of all samples of the port, word by word, with the step
+/// of FNV-1a.
 fn digest(run: &Replication) -> u64 {
     let flows = run
         .tcp

@@ -1,4 +1,4 @@
-//! Series and outcomes of flows against what is known otherwise.
+//! Series and outcomes of flows, compared with other counts and closed forms.
 
 mod common;
 
@@ -8,14 +8,14 @@ use sluice_network::{
 };
 use sluice_queue::Scheduler;
 
-/// Both directions with 10 ms; the first one has the port.
+/// A link of 1 Mbit/s and 10 ms in both directions; the first direction has the port.
 fn one_link(port: Port) -> Topology {
     let mut there = link(0, 1, 1_000_000, 10 * MS);
     there.port = Some(port);
     topology(2, vec![there, link(1, 0, 1_000_000, 10 * MS)])
 }
 
-/// TCP flows without end and datagrams, together more than the link carries.
+/// TCP flows without end, and datagrams: together more than the capacity of the link.
 fn crowded(port: Port) -> Plan {
     let groups = vec![
         tcp(0, 1, 10, u32::MAX),
@@ -24,7 +24,7 @@ fn crowded(port: Port) -> Plan {
     plan(one_link(port), groups, 20 * SECOND)
 }
 
-/// Flows of so many packets that start at 0 with a SYN, with these changes.
+/// `count` flows of `packets` packets that start at 0 with a SYN, with a change.
 fn transfers(count: u32, packets: u32, change: fn(&mut TcpKind, &mut TcpFlow)) -> Group {
     let mut group = tcp(0, 1, count, packets);
     let Source::Long(long) = &mut group.source else {
@@ -61,7 +61,7 @@ fn the_last_counts_are_the_tallies() {
     assert_eq!(flows.acknowledged.last(), Some(&1000));
     assert!(total(Tally::lost) > 0);
 
-    // the sample at the warm-up's end is taken before any packet comes
+    // the sample at the end of the warm-up is taken before any packet arrives at that time
     let warm_up = &run.periods[0];
     assert_eq!(series.arrivals[200], warm_up.ports[0].arrivals);
     assert_eq!(series.losses[200], warm_up.ports[0].lost());
@@ -72,7 +72,7 @@ fn the_last_counts_are_the_tallies() {
 #[test]
 fn the_probability_of_pi_follows_from_its_queue() {
     let mut plan = crowded(port("pi", 200));
-    // PI's own interval: a sample sees the queue that the update at the same time saw
+    // PI's own interval, so that a sample sees the same queue as PI's update
     plan.sample_ns = 5_882_353;
     let series = &run(&plan).ports[0];
     let (a, b, wanted) = (1.822e-5, 1.816e-5, 100.0);
@@ -81,7 +81,7 @@ fn the_probability_of_pi_follows_from_its_queue() {
         let queue = f64::from(*queue);
         p = (p + a * (queue - wanted) - b * (before - wanted)).clamp(0.0, 1.0);
         before = queue;
-        // fixed-point numbers of 32 bits behind the point are shown
+        // the AQM's probability is a fixed-point number with 32 fractional bits
         assert!((p - found).abs() < 2_f64.powi(-31), "{p} {found}");
     }
     assert!(p > 0.0);
@@ -105,7 +105,7 @@ fn an_aqm_shows_what_it_holds() {
     assert_eq!(show(port("drop_tail", 200)), (false, false));
     assert_eq!(show(port("lred", 200)), (false, true));
     assert_eq!(show(port("red", 200)), (true, true));
-    // many queues, each with its own
+    // several queues, each with its own AQM
     let scheduler = Scheduler::Sfq {
         queues: 4,
         perturbation_ns: 0,
@@ -142,7 +142,7 @@ fn a_window_in_slow_start_opens_by_each_packet_acknowledged() {
 #[test]
 fn the_mean_window_is_of_the_flows_under_way() {
     let groups = vec![
-        // receiver windows keep both from more than 20 packets in flight: nothing is lost
+        // the receiver windows limit both flows to 20 packets in flight together: nothing is lost
         transfers(1, 30, |kind, _| kind.config.receiver_window = 10),
         transfers(1, u32::MAX, |kind, _| kind.config.receiver_window = 10),
         transfers(3, u32::MAX, |_, flow| flow.start_ns = 100 * SECOND),
@@ -151,7 +151,7 @@ fn the_mean_window_is_of_the_flows_under_way() {
     plan.windows = true;
     let both = run(&plan);
     let end = (both.tcp[0].completion_ns.unwrap() / plan.sample_ns) as usize;
-    // in slow start together, then alone; those to come do not count
+    // first two flows in slow start, then one; flows that have not started do not count
     assert_eq!(both.flows.window[0], 1.0);
     let opened = 2.0 * 10.0 + both.flows.acknowledged[end] as f64;
     assert_eq!(2.0 * both.flows.window[end], opened);
@@ -163,7 +163,7 @@ fn the_mean_window_is_of_the_flows_under_way() {
 fn a_transfer_takes_the_time_of_its_round_trips() {
     let group = transfers(1, 1, |_, flow| flow.start_ns = 300 * MS);
     let run = run(&plan(one_link(port("drop_tail", 5)), vec![group], SECOND));
-    // SYN and its ACK, 40 bytes each, then 500 bytes and their ACK, each 10 ms on its way
+    // SYN and its ACK, 40 bytes each, then 500 bytes and their ACK; each takes 10 ms more
     let wanted_ns = 4 * 10 * MS + 3 * 320_000 + 4_000_000;
     let flow = run.tcp[0];
     assert_eq!(flow.start_ns, 300 * MS);

@@ -1,23 +1,23 @@
-//! Independent trials, one a slot, drawn 64 slots at a time.
+//! Independent Bernoulli trials, one per slot, drawn for 64 slots at a time.
 
 use rand::Rng;
 
 use sluice_random::Stream;
 
-/// A success in each slot with the same probability, independently.
+/// In each slot there is a success with the same probability, independently of other slots.
 pub struct BernoulliSlots {
     random: Stream,
     /// Probability in units of 2^-64; `None` for a certain success.
     threshold: Option<u64>,
-    /// Slots `base .. base + 64` stand in `successes`, lowest bit first.
+    /// `successes` holds the slots `base .. base + 64`, lowest bit first.
     base: u64,
     successes: u64,
-    /// Where the run ends: however rare successes are, none is looked for beyond.
+    /// End of the run: no success is searched beyond it, however rare successes are.
     end: u64,
 }
 
 impl BernoulliSlots {
-    /// `probability` in [0, 1], in the slots before `end`.
+    /// Trials with this `probability`, in [0, 1], in the slots before `end`.
     pub fn new(probability: f64, random: Stream, end: u64) -> Self {
         let threshold = (probability < 1.0).then_some((probability * 2_f64.powi(64)) as u64);
         let mut slots = Self {
@@ -31,8 +31,8 @@ impl BernoulliSlots {
         slots
     }
 
-    /// The first slot with a success, at `slot` or later; some slot from `end` on if there is none
-    /// before. `slot` must not go back.
+    /// Returns the first slot with a success, at `slot` or later; if there is none before `end`,
+    /// some slot at `end` or later. `slot` must not be less than in the last call.
     #[inline]
     pub fn first_from(&mut self, slot: u64) -> u64 {
         match self.first_drawn(slot) {
@@ -41,7 +41,7 @@ impl BernoulliSlots {
         }
     }
 
-    /// The first success from `slot` on, if it is among those drawn.
+    /// Returns the first success at `slot` or later, if it is among the drawn slots.
     #[inline]
     fn first_drawn(&self, slot: u64) -> Option<u64> {
         let skipped = slot.saturating_sub(self.base);
@@ -55,7 +55,7 @@ impl BernoulliSlots {
     #[inline(never)]
     fn first_beyond(&mut self, slot: u64) -> u64 {
         if self.threshold == Some(0) {
-            // failures in these slots as in all
+            // no slot has a success, so `successes` stays 0 for the last block
             self.base = self.end.max(slot) / 64 * 64;
         }
         while self.base + 64 < self.end {
@@ -68,16 +68,16 @@ impl BernoulliSlots {
         self.end.max(slot)
     }
 
-    /// The successes of the slots `base .. base + 64`, lowest bit first, `base` being a multiple
-    /// of 64; `first_from` must have come to these slots.
+    /// Returns the successes in the slots `base .. base + 64`, lowest bit first. `base` is a
+    /// multiple of 64, and the last result of `first_from` must have needed these slots.
     #[inline]
     pub fn block(&self, base: u64) -> u64 {
         debug_assert_eq!(self.base, base);
         self.successes
     }
 
-    /// Compares 64 random binary fractions with the threshold, one bit of all of them per
-    /// random word, until every comparison is decided: about 7 words for 64 trials.
+    /// Compares 64 random binary fractions with the threshold. Each random word gives one bit of
+    /// all 64 fractions. Stops when every comparison is decided: about 7 words for 64 trials.
     fn draw(&mut self) -> u64 {
         let Some(mut bits) = self.threshold else {
             return u64::MAX;

@@ -1,10 +1,10 @@
-//! 64 slots at once, where nothing but admissions needs a decision.
+//! 64 slots at once, for queues in which only admissions need a decision.
 //!
-//! Where all packets are alike, the slots in which services end are known as soon as the server
-//! gets busy, so departures need no events: how many packets an arrival finds is a matter of
-//! counting bits, and the packets inside are the slots of their arrivals, kept as bits. The result
-//! is bit for bit that of `Station`'s events; this only avoids their unpredictable order, which
-//! costs more than the work itself.
+//! If all packets are alike, the slots in which services end are known as soon as the server
+//! becomes busy, so departures need no events. Counting bits gives how many packets an arrival
+//! finds. Of the packets in the system only the slots of their arrivals are kept, as bits. The
+//! result is bit for bit that of `Station`'s events. This way is faster, because the unpredictable
+//! order of events costs more time than the work itself.
 
 use std::collections::VecDeque;
 
@@ -15,7 +15,7 @@ use sluice_queue::{Ahead, Observer};
 
 use crate::{arrivals::Source, packet::Packet, service::Server, station::Station};
 
-/// Slots of a block.
+/// Slots in a block.
 pub const BLOCK: u64 = 64;
 
 /// Queue and server in the slots `base .. base + 64`: bit k stands for slot `base + k`.
@@ -24,24 +24,24 @@ struct Block<'a, S, Q> {
     server: &'a mut S,
     base: u64,
     slot_ns: u64,
-    /// What every packet looks like.
+    /// Size, flow and marking of every packet.
     packet: Packet,
-    /// The slots that are run.
+    /// The slots that are simulated.
     span: u64,
-    /// Those in which services end from now on, if the server stays busy.
+    /// The slots in which the next services end, if the server stays busy.
     due: u64,
-    /// Those in which services have ended.
+    /// The slots in which services have ended.
     ended: u64,
-    /// Those in which a packet was admitted.
+    /// The slots in which a packet was admitted.
     admitted: u64,
-    /// Packets that wait or are served.
+    /// Packets in the system: waiting or in service.
     system: u32,
-    /// As in `Station`, while no service ends in the block.
+    /// As in `Station`, but not updated at the ends of services within the block.
     completion: u64,
 }
 
 impl<S: Server, Q: Aqm> Block<'_, S, Q> {
-    /// Finds the ends of services, the server being busy from now on.
+    /// Finds the ends of services, as if the server stayed busy from now on.
     #[inline(always)]
     fn find_due(&mut self) {
         if self.completion < self.base + BLOCK {
@@ -49,7 +49,7 @@ impl<S: Server, Q: Aqm> Block<'_, S, Q> {
         }
     }
 
-    /// Lets the services end that do in these slots.
+    /// Ends the services that are due in `slots`.
     #[inline(always)]
     fn pass(&mut self, slots: u64) {
         let passed = self.due & slots;
@@ -63,7 +63,8 @@ impl<S: Server, Q: Aqm> Block<'_, S, Q> {
         }
     }
 
-    /// The last packet leaves at one of the ends `passed`, and the later ones find nothing to end.
+    /// Empties the system: the last packet leaves in one of the slots `passed`, and in the later
+    /// ones no service ends.
     #[inline(always)]
     fn run_dry(&mut self, passed: u64) {
         let ended = first_bits(passed, self.system);
@@ -75,7 +76,7 @@ impl<S: Server, Q: Aqm> Block<'_, S, Q> {
         self.completion = NEVER;
     }
 
-    /// Packets that wait.
+    /// Returns the number of waiting packets.
     #[inline(always)]
     fn waiting(&self) -> u32 {
         self.system.saturating_sub(1)
@@ -92,7 +93,7 @@ impl<S: Server, Q: Aqm> Block<'_, S, Q> {
         self.admitted |= 1 << (slot - self.base);
         self.system += 1;
         if self.system == 1 {
-            // the idle server begins with it
+            // the server was idle
             self.queue.wake();
             self.completion = self.server.completion(slot, self.packet.bytes);
             self.find_due();
@@ -106,7 +107,7 @@ impl<S: Server, Q: Aqm> Block<'_, S, Q> {
     }
 }
 
-/// The slots of a block whose bits are set, in time.
+/// The slots of a block whose bits are set, in the order of time.
 #[derive(Clone, Copy, Default)]
 struct Slots {
     base: u64,
@@ -127,11 +128,11 @@ impl Iterator for Slots {
     }
 }
 
-/// The packets that wait or are served, each by the slot of its arrival, in their order.
+/// The packets in the system, in the order of arrival, each given by the slot of its arrival.
 #[derive(Default)]
 pub struct Inside {
     first: Slots,
-    /// Of later blocks, each with a packet at least.
+    /// The slots of later blocks; each entry has at least one bit set.
     later: VecDeque<Slots>,
 }
 
@@ -157,7 +158,7 @@ impl Iterator for Inside {
     }
 }
 
-/// The first `count` of the bits that are set; as many are.
+/// Returns the lowest `count` of the bits that are set. At least `count` bits must be set.
 #[inline(never)]
 fn first_bits(bits: u64, count: u32) -> u64 {
     let mut rest = bits;
@@ -168,12 +169,12 @@ fn first_bits(bits: u64, count: u32) -> u64 {
 }
 
 impl<A: Source, S: Server, Q: Aqm, O: Observer<Packet>> Station<A, S, Q, O> {
-    /// Whether blocks are possible with these parts.
+    /// True if this source, server, queue and observer allow blocks.
     pub fn allows_blocks(&mut self) -> bool {
         A::ALIKE && S::KNOWS_ENDS && !O::ON && self.queue.ahead().is_some()
     }
 
-    /// Runs the slots from `start` to `end`, which lie in one block.
+    /// Runs the slots `start .. end`, which lie in one block.
     pub fn run_block(&mut self, start: u64, end: u64) {
         let was_busy = self.completion != NEVER;
         let system = self.queue.packets() as u32 + u32::from(was_busy);
@@ -203,7 +204,7 @@ impl<A: Source, S: Server, Q: Aqm, O: Observer<Packet>> Station<A, S, Q, O> {
                 self.next_tick_ns += self.tick_interval_ns;
                 tick_slot = self.next_tick_ns.div_ceil(self.slot_ns);
             }
-            // services of this slot end before it
+            // services that end in this slot end before the arrival
             block.pass(arrivals ^ (arrivals - 1));
             block.arrive(slot, self.random.next_u64());
             arrivals &= arrivals - 1;
@@ -232,7 +233,7 @@ impl<A: Source, S: Server, Q: Aqm, O: Observer<Packet>> Station<A, S, Q, O> {
         Histogram::add_pairs(&mut self.tally.sojourn, &mut self.tally.delay, times);
         self.completion = block.completion;
         if self.completion < end {
-            // there is a next one
+            // another packet is in service
             self.completion = block.server.completion(self.free, packet.bytes);
         }
         if end - start == BLOCK {

@@ -1,8 +1,9 @@
 //! The slotted world: a discrete-time single-server queue behind any AQM.
 //!
-//! Within a slot the service may end first and the next packet starts; then packets arrive;
-//! one that finds the server idle starts at once and can end in the next slot at the earliest.
-//! The queue counts waiting packets, without the one in service, at the end of each slot.
+//! Order of events in a slot: first the service may end, and the next packet's service starts;
+//! then packets arrive. A packet that arrives at an idle server starts its service at once, which
+//! can end in the next slot at the earliest. The length of the queue is the number of waiting
+//! packets, without the one in service, at the end of each slot.
 //! Domanska, Domanski & Czachorski 2008, section IV.
 
 mod arrivals;

@@ -1,4 +1,4 @@
-//! The model slot by slot, as plainly as it can be written, held against `Station`.
+//! The model slot by slot, in its most direct form, compared with `Station`.
 
 use std::{
     cell::RefCell,
@@ -42,7 +42,7 @@ fn red() -> Running {
         .start()
 }
 
-/// RED whose average is updated every `slots` slots, whatever arrives.
+/// RED whose average is updated every `slots` slots, independently of arrivals.
 fn red_by_clock(slots: u64) -> Running {
     let interval = (slots * SLOT_NS) as f64 / 1e9;
     let given = [
@@ -61,10 +61,10 @@ fn red_by_clock(slots: u64) -> Running {
     .start()
 }
 
-/// A call of an AQM: which, what it saw, what it said (or the change of the occupancy).
+/// A call of an AQM: name, view, verdict, change of the occupancy.
 type Call = (&'static str, View, Verdict, i64);
 
-/// Keeps what an AQM is asked and told.
+/// An AQM whose calls are recorded.
 struct Recorded<Q> {
     aqm: Q,
     calls: Rc<RefCell<Vec<Call>>>,
@@ -109,7 +109,7 @@ impl<Q: Aqm> Aqm for Recorded<Q> {
     }
 }
 
-/// Starts an AQM whose calls are kept, and gives them once `run` has run.
+/// Gives `run` an AQM that records its calls. Returns the result of `run` and the calls.
 fn recorded<Q: Aqm, R>(aqm: Q, run: impl FnOnce(Recorded<Q>) -> R) -> (R, Vec<Call>) {
     let calls = Rc::default();
     let given = run(Recorded {
@@ -141,7 +141,8 @@ struct Plain<S, Q> {
 }
 
 impl<S: Server, Q: Aqm> Plain<S, Q> {
-    /// The queue at a time; `idle` may be known better.
+    /// Returns the view of the queue at `now_ns`, without a packet; the caller decides if it is
+    /// `idle`.
     fn state(&self, now_ns: u64, idle: bool) -> View {
         View {
             now_ns,
@@ -184,7 +185,8 @@ impl<S: Server, Q: Aqm> Plain<S, Q> {
         }
     }
 
-    /// The free server takes the first packet that the AQM lets go.
+    /// Starts the service of the first waiting packet that the AQM does not drop. The server must
+    /// be idle.
     fn begin(&mut self, slot: u64) {
         while let Some(packet) = self.waiting.pop_front() {
             self.occupancy(packet, slot, false, -1);
@@ -308,7 +310,7 @@ fn plain<A: Source, S: Server, Q: Aqm>(
     model.tally
 }
 
-/// What a run counts, without the spare room of its histograms.
+/// Returns the counts of a tally, without the unused entries of its histograms.
 fn counts(tally: &Tally) -> (Vec<u64>, [Vec<u64>; 2], [u64; 4], [u64; Verdict::COUNT]) {
     let mut queue = tally.queue.clone();
     while queue.last() == Some(&0) {
@@ -324,7 +326,7 @@ fn counts(tally: &Tally) -> (Vec<u64>, [Vec<u64>; 2], [u64; 4], [u64; Verdict::C
     (queue, times, scalars, tally.verdicts)
 }
 
-/// Drops packets that have waited for more than a number of slots, as they leave the queue.
+/// An AQM that drops packets at departure if they waited for more than this number of slots.
 struct Late(u64);
 
 impl Aqm for Late {
@@ -343,7 +345,8 @@ impl Aqm for Late {
     }
 }
 
-/// Lets no flow have more than three packets waiting; a flow that meets itself loses both.
+/// An AQM that lets at most three packets of a flow wait. If the candidate is of the same flow as
+/// the arriving packet, both are dropped.
 #[derive(Default)]
 struct Fair(HashMap<u32, i64>);
 
@@ -379,7 +382,8 @@ fn station<A: Source, S: Server, Q: Aqm>(
     Station::new(parts, queue, SLOT_NS, stream(9, "aqm", 0), ())
 }
 
-/// Runs both, the station in stretches that begin and end anywhere.
+/// Runs the plain model and the station, and compares counts and calls. The station runs in parts
+/// of `cuts` slots.
 fn check<A: Source, S: Server, Q: Aqm>(
     discipline: Discipline,
     parts: impl Fn() -> (A, S),
@@ -499,7 +503,7 @@ proptest! {
     }
 }
 
-/// A source that does not say that its packets are alike, which keeps the station from blocks.
+/// A source that does not declare its packets alike, so that the station cannot use blocks.
 struct Unlike<A>(A);
 
 impl<A: Source> Source for Unlike<A> {
@@ -510,7 +514,7 @@ impl<A: Source> Source for Unlike<A> {
     }
 }
 
-/// AQMs of the registry with thresholds that a queue of some ten packets meets.
+/// An AQM of the registry, with thresholds that a queue of about ten packets reaches.
 fn started(name: &str) -> Running {
     let class = find(name).unwrap();
     let near = [
@@ -527,7 +531,8 @@ fn started(name: &str) -> Running {
     Configured::new(class, &given).unwrap().start()
 }
 
-/// Every AQM of the registry that blocks take: the same calls with the same views, the same counts.
+/// For every AQM of the registry that allows blocks, blocks give the same calls with the same
+/// views, and the same counts, as events.
 #[test]
 fn blocks_give_what_events_give() {
     let loads = [
@@ -577,6 +582,6 @@ fn blocks_give_what_events_give() {
             }
         }
     }
-    // all but those that follow departures, the occupancy or a candidate
+    // all but those that watch departures or the occupancy, or want a candidate
     assert_eq!(taken.len(), 3 + all().len() - 4, "{taken:?}");
 }

@@ -1,4 +1,4 @@
-//! What the station remembers of a packet.
+//! A packet, as the station stores it.
 
 use sluice_queue::Packet as Queued;
 
@@ -11,8 +11,8 @@ pub struct Packet {
     pub bytes: u32,
     /// Hash of its flow.
     pub flow: u32,
-    /// 1 if it can be marked. A word wide, so that the packet has no padding: a copy of
-    /// padding in odd pieces stalls the inner loop.
+    /// 1 if it can be marked, otherwise 0. A `u64`, so that the packet has no padding: a packet
+    /// with padding is copied in pieces of odd widths, which stalls the inner loop.
     pub ecn_capable: u64,
 }
 
@@ -32,7 +32,7 @@ impl Queued for Packet {
         self.ecn_capable != 0
     }
 
-    /// Nobody in this world looks at marks.
+    /// Does nothing: in this world no receiver reads marks.
     #[inline]
     fn mark(&mut self) {}
 }

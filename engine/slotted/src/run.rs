@@ -1,4 +1,4 @@
-//! A run: replications on all cores, their warm-up left out, their batches kept apart.
+//! A run: replications on all cores, without their warm-up, split into units for the statistics.
 
 use std::{
     io::Write,
@@ -20,37 +20,37 @@ use crate::{
     warm_up::warm_up,
 };
 
-/// Everything that determines a run but the AQM.
+/// Everything that determines a run, except the AQM.
 #[derive(Clone, Debug)]
 pub struct Plan {
-    /// How packets arrive.
+    /// The arrival process.
     pub arrivals: Arrivals,
-    /// Size of every packet that is not a capture's, bytes.
+    /// Size of every packet, bytes; the packets of a capture have their own sizes.
     pub packet_bytes: u32,
-    /// How long services take.
+    /// Distribution of the service time.
     pub service: Service,
     /// Limits, victim and marking.
     pub discipline: Discipline,
-    /// How the queue is divided.
+    /// How packets are spread over several queues.
     pub scheduler: Scheduler,
     /// Slots of one replication.
     pub slots: u64,
-    /// Independent replications.
+    /// Number of independent replications.
     pub replications: u32,
-    /// Of every random stream.
+    /// Seed of every random stream.
     pub seed: u64,
-    /// What the AQM's clock takes a slot for, ns.
+    /// Duration of a slot on the AQM's clock, ns.
     pub slot_ns: u64,
 }
 
 impl Plan {
-    /// The random words of the AQM and of the victims in a replication.
+    /// Returns the random words for the AQM and the choice of victims in a replication.
     pub fn aqm_words(&self, replication: u32) -> Stream {
         stream(self.seed, "aqm", u64::from(replication))
     }
 }
 
-/// Watched and set from outside while a run goes on.
+/// Progress of a run, and a way to cancel it, for other threads.
 #[derive(Debug, Default)]
 pub struct Control {
     done: AtomicU64,
@@ -58,54 +58,53 @@ pub struct Control {
 }
 
 impl Control {
-    /// Slots simulated so far, of all replications together.
+    /// Returns the slots simulated so far, summed over all replications.
     pub fn done(&self) -> u64 {
         self.done.load(Ordering::Relaxed)
     }
 
-    /// Ends the run at the next batch; what is finished is kept.
+    /// Ends the run soon. Finished batches are kept, unfinished ones are discarded.
     pub fn cancel(&self) {
         self.cancelled.store(true, Ordering::Relaxed);
     }
 
-    /// Whether `cancel` was called: what is simulated from then on is thrown away.
+    /// True if `cancel` was called: what is simulated from then on is discarded.
     pub fn is_cancelled(&self) -> bool {
         self.cancelled.load(Ordering::Relaxed)
     }
 }
 
-/// A stretch of one replication, after its warm-up: the unit of all statistics.
+/// Successive batches of one replication, after its warm-up: one sample for all statistics.
 #[derive(Clone, Debug)]
 pub struct Unit {
-    /// Which replication it belongs to.
+    /// Number of the replication, from 0.
     pub replication: u32,
     /// What it counted.
     pub tally: Tally,
 }
 
-/// What a run gives.
+/// The result of a run.
 #[derive(Clone, Debug, Default)]
 pub struct Outcome {
-    /// In the order of replications and time.
+    /// The units, in the order of replications and, within each, of time.
     pub units: Vec<Unit>,
     /// Slots left out as warm-up at the start of each replication.
     pub warm_up_slots: u64,
     /// Slots simulated, warm-up included.
     pub slots: u64,
-    /// Whether it was cancelled before its end.
+    /// True if the run was cancelled before its end.
     pub interrupted: bool,
 }
 
-/// Batches in which a replication runs: the grain of warm-up detection. Fewer where there are
-/// many replications, so that memory does not grow with both.
+/// Returns the number of batches of a replication, which is the resolution of warm-up detection.
+/// It falls with the number of replications, to limit the memory.
 fn batches_of(plan: &Plan) -> u64 {
     (1024 / u64::from(plan.replications)).clamp(8, 64)
 }
 
-/// Slots, or ticks of an AQM where a slot has several, after which a run looks whether it was
-/// cancelled.
+/// Slots, or ticks of an AQM if a slot has several, between two checks for cancellation.
 const STRETCH: u64 = 1 << 20;
-/// Units that a run gives at least, so that intervals have enough degrees of freedom.
+/// Minimum number of units of a run, so that intervals have enough degrees of freedom.
 const UNITS: u32 = 32;
 
 /// Runs `plan` with fresh AQMs from `aqm`, on `threads` threads (all cores if `None`). The result
@@ -138,9 +137,9 @@ pub fn simulate(
     outcome(plan, &finished, control)
 }
 
-/// Runs the first replication of `plan` and logs the decisions; what it gives is the same as
-/// without. The AQM's random words come from `words`: from [`Plan::aqm_words`], or from another
-/// world whose decisions are to be repeated.
+/// Runs the first replication of `plan` and logs the decisions; the log does not change the
+/// result. `words` gives the AQM's random words: [`Plan::aqm_words`], or those of another world
+/// whose decisions are to be repeated.
 pub fn simulate_logged(
     plan: &Plan,
     aqm: &AqmSource,
@@ -152,10 +151,11 @@ pub fn simulate_logged(
     outcome(plan, &[replication], control)
 }
 
-/// A decision log, wherever it is written to.
+/// A decision log to any writer.
 type Log<'a> = DecisionLog<&'a mut (dyn Write + Send)>;
 
-/// The run that is compiled once for every AQM, logged or not: slower.
+/// Runs one replication with any AQM, logged or not. It is compiled once for all AQMs, so it is
+/// slower than a run that is compiled for one.
 fn run_any(
     plan: &Plan,
     number: u32,
@@ -167,10 +167,10 @@ fn run_any(
     Start::new(plan, number, || aqm.start(), words, log).run(control)
 }
 
-/// What the replications gave, without the warm-up that they have in common.
+/// Returns the result of the replications without the warm-up, which is the same for all.
 fn outcome(plan: &Plan, finished: &[Replication], control: &Control) -> Outcome {
     let left_out = match plan.arrivals {
-        // a capture is what it is, and every packet of it counts
+        // no warm-up in a capture: all its packets count
         Arrivals::Replay(_) => 0,
         _ => warm_up(&common_means(finished)),
     };
@@ -191,10 +191,11 @@ fn outcome(plan: &Plan, finished: &[Replication], control: &Control) -> Outcome 
     outcome
 }
 
-/// The batches that a replication finished, in time.
+/// The batches that a replication finished, in the order of time.
 type Replication = Vec<Tally>;
 
-/// The mean queue of each batch, over the replications, as far as all that started have come.
+/// Returns the mean queue of each batch, in packets, over the replications that finished a batch.
+/// Only batches that all of these finished are included.
 fn common_means(finished: &[Replication]) -> Vec<f64> {
     let started = || finished.iter().filter(|batches| !batches.is_empty());
     let common = started().map(Vec::len).min().unwrap_or(0);
@@ -305,7 +306,7 @@ impl<'a, Q: Aqm, O: Observer<Packet>> Start<'a, Q, O> {
     }
 }
 
-/// Runs the batch of these slots; none of it counts if the run is cancelled meanwhile.
+/// Runs the batch of these slots. Returns `None` if the run is cancelled meanwhile.
 fn run_batch<A: Source, S: Server, Q: Aqm, O: Observer<Packet>>(
     station: &mut Station<A, S, Q, O>,
     (mut from, end): (u64, u64),
@@ -325,12 +326,12 @@ fn run_batch<A: Source, S: Server, Q: Aqm, O: Observer<Packet>>(
     (!control.is_cancelled()).then_some(tally)
 }
 
-/// The slot before which the first `batches` batches of a replication lie.
+/// Returns the slot at which the first `batches` batches of a replication have ended.
 fn batch_end(plan: &Plan, batches: u64) -> u64 {
     (u128::from(plan.slots) * u128::from(batches) / u128::from(batches_of(plan))) as u64
 }
 
-/// The link's rate as an AQM sees it: packets per slot turned into bits per second.
+/// Returns the link's rate as an AQM sees it, in bits per second.
 fn rate_bps(plan: &Plan) -> u64 {
     let bytes_per_slot =
         plan.service.rate(f64::from(plan.packet_bytes)) * f64::from(plan.packet_bytes);

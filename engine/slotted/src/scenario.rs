@@ -1,11 +1,11 @@
-//! From a scenario to the plan of a run.
+//! Makes the plan of a run from a scenario.
 
 use sluice_scenario::{Discipline, Scenario, ScenarioError};
 
 use crate::{arrivals::Arrivals, run::Plan, service::Service};
 
 impl Plan {
-    /// The plan of one of a scenario's disciplines, or of any other.
+    /// Returns the plan for a discipline on a scenario, which need not be one of the scenario's.
     ///
     /// # Errors
     /// If a capture cannot be read.

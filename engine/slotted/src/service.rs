@@ -1,4 +1,4 @@
-//! How long the server works on a packet.
+//! Service times: how many slots the server needs for a packet.
 
 use sluice_random::stream;
 use sluice_scenario::{Scenario, slotted as given};
@@ -8,17 +8,17 @@ use crate::bernoulli::BernoulliSlots;
 /// Distribution of the service time.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Service {
-    /// Ends in each slot with probability `mu`.
+    /// The service ends in each slot with probability `mu`.
     Geometric {
         /// In (0, 1].
         mu: f64,
     },
-    /// Always this many slots.
+    /// The service always takes the same number of slots.
     Deterministic {
         /// At least 1.
         slots: u64,
     },
-    /// By the packet's size, rounded up to whole slots.
+    /// The time is proportional to the packet's size, rounded up to whole slots.
     PacketSize {
         /// Above 0.
         bytes_per_slot: f64,
@@ -26,13 +26,13 @@ pub enum Service {
 }
 
 impl Service {
-    /// That of a scenario.
+    /// Returns the service of a scenario.
     pub fn of(scenario: &Scenario) -> Self {
         match &scenario.service {
             given::Service::GeometricService(of) => Self::Geometric { mu: of.mu },
             given::Service::DeterministicService(of) => Self::Deterministic { slots: of.slots },
             given::Service::PacketSizeService(link) => {
-                // a scenario with a link has a slot's length
+                // every scenario with a link sets `slot_s`
                 let slot_s = scenario.slot_s.unwrap_or(f64::NAN);
                 let bytes_per_slot = link.rate_bps * slot_s / 8.0;
                 Self::PacketSize { bytes_per_slot }
@@ -40,7 +40,7 @@ impl Service {
         }
     }
 
-    /// Packets of `packet_bytes` that the server can finish per slot.
+    /// Returns how many packets of `packet_bytes` the server can finish per slot.
     pub fn rate(&self, packet_bytes: f64) -> f64 {
         match self {
             Self::Geometric { mu } => *mu,
@@ -50,23 +50,25 @@ impl Service {
     }
 }
 
-/// A server at work.
+/// A server, with its random state.
 pub trait Server {
-    /// Whether `ends` is known: how long a service takes does not depend on the packet.
+    /// True if `ends` is implemented: the service time does not depend on the packet.
     const KNOWS_ENDS: bool = false;
 
-    /// The slot in which the service of a packet ends that starts in slot `start`.
+    /// Returns the slot in which a service ends that starts in slot `start`, for a packet of
+    /// `bytes`.
     fn completion(&mut self, start: u64, bytes: u32) -> u64;
 
-    /// Bit k: a service ends in slot `base + k`, if the server is busy all the time. `first` is the
-    /// first of these ends and the last completion that was asked for; `base` is a multiple of 64,
-    /// and `first` lies in the 64 slots from there.
+    /// Returns the slots in which services end while the server stays busy: bit k stands for slot
+    /// `base + k`. `first` is the first of these slots, and the last result of `completion`.
+    /// `base` is a multiple of 64, and `first` is one of the 64 slots that begin there.
     fn ends(&self, _base: u64, _first: u64) -> u64 {
         0
     }
 }
 
-/// Coupled by slot: under one seed a slot ends a service or not, whatever the discipline.
+/// Common random numbers for all disciplines: the seed alone decides in which slots a service can
+/// end.
 pub struct GeometricServer(BernoulliSlots);
 
 impl GeometricServer {
@@ -110,11 +112,11 @@ impl Server for DeterministicServer {
 
 pub struct PacketSizeServer {
     bytes_per_slot: f64,
-    /// How long packets of 0, 1, 2, ... bytes take: a division costs more than to look it up.
+    /// Slots for packets of 0, 1, 2, ... bytes: the table is faster than a division.
     slots: Vec<u64>,
 }
 
-/// Sizes that are looked up: all that Ethernet carries.
+/// Number of sizes in the table: all that Ethernet can carry.
 const LOOKED_UP: u32 = 1537;
 
 impl PacketSizeServer {
@@ -127,9 +129,9 @@ impl PacketSizeServer {
     }
 }
 
-/// How long a packet takes.
+/// Returns the service time of a packet, slots.
 pub fn slots(bytes: u32, bytes_per_slot: f64) -> u64 {
-    // a link may be too slow for one packet in any run: later than its end, but still a slot
+    // on a very slow link a service outlasts every run; the limit keeps `start` + slots below NEVER
     ((f64::from(bytes) / bytes_per_slot).ceil() as u64).clamp(1, u64::MAX / 4)
 }
 

@@ -1,15 +1,15 @@
-//! How many packets there are at the end of each slot, counted for many slots at once.
+//! Distribution of the number of packets in the system, counted for many slots at once.
 
 use std::ops::Range;
 
 use crate::tally::Tally;
 
-/// Below which the change of eight slots cannot fall, with a place for each.
+/// Offset of the places: within eight slots the size falls by 8 at most.
 const LEAST: usize = 8;
-/// Places that the eight slots' sizes can take, rounded up.
+/// Number of sizes that are possible within eight slots (17), rounded up to a power of two.
 const WINDOW: usize = 32;
 
-/// Byte k of entry e: how many of the bits 0 to k of e are set.
+/// Byte k of entry e: number of bits set among the bits 0 to k of e.
 const RUNNING: [u64; 256] = {
     let mut running = [0; 256];
     let mut entry = 0;
@@ -25,7 +25,7 @@ const RUNNING: [u64; 256] = {
     running
 };
 
-/// Slots at whose end k packets were there, served or waiting, in place k + 8.
+/// Place k + 8: slots at whose end k packets were in service or waiting.
 #[derive(Default)]
 pub struct Sizes(Vec<u64>);
 
@@ -42,8 +42,8 @@ impl Sizes {
             .resize((most + LEAST + WINDOW).next_power_of_two(), 0);
     }
 
-    /// Counts some slots of a block that begins with `size` packets: bit k of `joined` and `left`
-    /// says that in slot k a packet joins, or leaves.
+    /// Counts some slots of a block that begins with `size` packets. Bit k of `joined` is set if a
+    /// packet joins in slot k, bit k of `left` if one leaves.
     pub fn count(&mut self, size: u32, joined: u64, left: u64, slots: Range<u64>) {
         self.reserve(size as usize + 64);
         for slot in slots {
@@ -53,13 +53,13 @@ impl Sizes {
         }
     }
 
-    /// Counts all 64.
+    /// Counts all 64 slots of a block, as `count` does.
     #[inline]
     pub fn count_block(&mut self, size: u32, joined: u64, left: u64) {
         let mut size = size as usize;
         self.reserve(size + 64);
         for (joined, left) in joined.to_le_bytes().into_iter().zip(left.to_le_bytes()) {
-            // 8 more in each byte, so that none borrows
+            // 8 is added to each byte, so that the subtraction never borrows from the next one
             let biased = RUNNING[joined as usize] + 0x0808_0808_0808_0808 - RUNNING[left as usize];
             let window = &mut self.0[size..size + WINDOW];
             for slot in 0..8 {
@@ -69,7 +69,7 @@ impl Sizes {
         }
     }
 
-    /// Adds the counts to a tally, and begins anew.
+    /// Adds the counts to a tally and resets them.
     pub fn move_to(&mut self, tally: &mut Tally) {
         for (size, slots) in self.0.iter_mut().skip(LEAST).enumerate() {
             let slots = std::mem::take(slots);

@@ -1,7 +1,7 @@
-//! One queue and one server, from event to event.
+//! Event-driven simulation of one queue and one server.
 //!
-//! Slots without an event cost nothing: the time that the queue holds a length is added when
-//! the length changes. Events of one slot keep the order of the model: the service
+//! Slots without an event cost nothing: when the length of the queue changes, the slots since the
+//! last change are counted together. Events in one slot keep the order of the model: the service
 //! ends first, then packets arrive.
 
 use rand::Rng;
@@ -27,28 +27,29 @@ pub struct Station<A, S, Q, O> {
     pub(crate) slot_ns: u64,
     pub(crate) tick_interval_ns: u64,
     pub(crate) next_tick_ns: u64,
-    /// The packet in service, or the last one while the server is idle.
+    /// The packet in service, or the last one served while the server is idle.
     serving: Serving,
     /// Slot in which the service ends; `NEVER` while the server is idle.
     pub(crate) completion: u64,
     pub(crate) arriving: Packet,
-    /// The queue's length since the slot up to which it has been counted.
+    /// The queue's length, packets, since slot `counted`; earlier slots are in the tally.
     waiting: usize,
     pub(crate) counted: u64,
-    /// Up to here idle slots have been counted.
+    /// Slot up to which idle slots have been counted.
     idle_counted: u64,
     pub(crate) tally: Tally,
-    /// Of blocks: the packets in the system, the slot in which the last service ended, and what
-    /// they add to the tally.
+    /// Used by blocks only: the packets in the system, the slot in which the last service ended
+    /// (`free`), and the sizes of the system not yet in the tally.
     pub(crate) inside: Inside,
     pub(crate) free: u64,
     pub(crate) sizes: Sizes,
-    /// The queue's verdicts that earlier tallies have counted.
+    /// The queue's verdicts that are already in earlier tallies.
     earlier_verdicts: [u64; Verdict::COUNT],
 }
 
 impl<A: Source, S: Server, Q: Aqm, O: Observer<Packet>> Station<A, S, Q, O> {
-    /// An empty `queue` before an idle server; the AQM's random words come from `random`.
+    /// An idle server with an empty `queue`. `random` gives the random words for the AQM and for
+    /// the choice of victims.
     pub fn new(
         (mut source, server): (A, S),
         queue: Queue<Packet, Q>,
@@ -80,7 +81,7 @@ impl<A: Source, S: Server, Q: Aqm, O: Observer<Packet>> Station<A, S, Q, O> {
         }
     }
 
-    /// Runs to the end of slot `end - 1` and gives what happened since the last call.
+    /// Runs to the end of slot `end - 1` and returns what was counted since the last call.
     pub fn run_until(&mut self, end: u64) -> Tally {
         let start = self.counted;
         if self.allows_blocks() {
@@ -131,7 +132,7 @@ impl<A: Source, S: Server, Q: Aqm, O: Observer<Packet>> Station<A, S, Q, O> {
                 self.waiting = waiting;
             }
         }
-        // not left to the next event: in a long silence millions of ticks would fall due at once
+        // now, not at the next event: without arrivals, millions of ticks could become due at once
         self.tick_until((end - 1) * self.slot_ns);
         self.hold(end);
         if self.completion == NEVER {
@@ -139,7 +140,7 @@ impl<A: Source, S: Server, Q: Aqm, O: Observer<Packet>> Station<A, S, Q, O> {
         }
     }
 
-    /// Counts the queue's length up to slot `now`.
+    /// Counts the slots from `counted` to `now` with the queue's present length.
     #[inline]
     fn hold(&mut self, now: u64) {
         self.tally.hold(self.waiting, now - self.counted);
@@ -152,8 +153,8 @@ impl<A: Source, S: Server, Q: Aqm, O: Observer<Packet>> Station<A, S, Q, O> {
         self.idle_counted = now;
     }
 
-    /// Delivers the ticks due by now, with the queue as it was at each: to be called before the
-    /// queue changes.
+    /// Delivers the ticks that are due by `now_ns`. Must be called before the queue changes, so
+    /// that each tick sees the queue of its own time.
     #[inline(always)]
     fn tick_until(&mut self, now_ns: u64) {
         while self.next_tick_ns <= now_ns {
@@ -179,7 +180,7 @@ impl<A: Source, S: Server, Q: Aqm, O: Observer<Packet>> Station<A, S, Q, O> {
         self.idle_counted = now;
     }
 
-    /// The free server begins with the packet that the queue gives it, if it gives one.
+    /// Starts the service of the next packet, if the queue gives one. The server must be idle.
     #[inline(always)]
     fn begin(&mut self, now: u64, now_ns: u64) {
         let random = &mut self.random;

@@ -1,4 +1,4 @@
-//! What a run counts: exact sums and distributions, merged without loss.
+//! What a run counts: exact sums and distributions, which are merged without loss of precision.
 
 use sluice_aqm::Verdict;
 use sluice_histogram::{Histogram, add_all};
@@ -8,9 +8,9 @@ use sluice_histogram::{Histogram, add_all};
 pub(crate) struct Serving {
     /// Slot of its arrival.
     pub arrival: u64,
-    /// Slots until its service started.
+    /// Slots from its arrival to the start of its service.
     pub sojourn: u64,
-    /// Its size.
+    /// Its size, bytes.
     pub bytes: u32,
 }
 
@@ -19,24 +19,25 @@ pub(crate) struct Serving {
 pub struct Tally {
     /// Slots observed.
     pub slots: u64,
-    /// Slots in which nothing was in service at the slot's end.
+    /// Slots at whose end no packet was in service.
     pub idle_slots: u64,
-    /// Slots at whose end k packets waited, by k.
+    /// Entry k: slots at whose end k packets waited.
     pub queue: Vec<u64>,
-    /// Slots from arrival to the start of service, of packets whose service ended.
+    /// Slots from arrival to the start of service, for packets whose service ended.
     pub sojourn: Histogram,
-    /// Slots from their arrival to the end of service.
+    /// Slots from arrival to the end of service, for the same packets.
     pub delay: Histogram,
-    /// Their bytes.
+    /// Bytes of the same packets.
     pub served_bytes: u64,
     /// Packets that arrived.
     pub arrivals: u64,
-    /// Verdicts, by [`Verdict`]; those at departure included, and those on candidates.
+    /// Count of each [`Verdict`]: one for each arrival, and one for each packet that was dropped in
+    /// addition, or dropped or marked at departure.
     pub verdicts: [u64; Verdict::COUNT],
 }
 
 impl Tally {
-    /// An empty one.
+    /// An empty tally.
     pub fn new() -> Self {
         Self {
             slots: 0,
@@ -50,7 +51,7 @@ impl Tally {
         }
     }
 
-    /// `waiting` packets waited for `slots` slots.
+    /// Counts `slots` slots in which `waiting` packets waited.
     #[inline]
     pub(crate) fn hold(&mut self, waiting: usize, slots: u64) {
         match self.queue.get_mut(waiting) {
@@ -59,14 +60,14 @@ impl Tally {
         }
     }
 
-    /// The same, of a queue longer than any before.
+    /// Like `hold`, for a queue longer than any before.
     #[cold]
     fn hold_longer(&mut self, waiting: usize, slots: u64) {
         self.queue.resize((waiting + 1).next_power_of_two(), 0);
         self.queue[waiting] += slots;
     }
 
-    /// The service of `packet` ended in slot `now`.
+    /// Counts `packet`, whose service ended in slot `now`.
     #[inline]
     pub(crate) fn serve(&mut self, packet: &Serving, now: u64) {
         self.served_bytes += u64::from(packet.bytes);
@@ -74,7 +75,7 @@ impl Tally {
         self.delay.add(now - packet.arrival);
     }
 
-    /// Mean number of waiting packets.
+    /// Returns the mean number of waiting packets.
     pub fn queue_mean(&self) -> f64 {
         let sum: u128 = self
             .queue

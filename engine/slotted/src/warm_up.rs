@@ -1,7 +1,8 @@
-//! Where a run has forgotten how it started.
+//! Detection of the warm-up (initial transient) of a run.
 
-/// How many of the first batches to leave out: the MSER rule, which minimises the standard
-/// error of the mean of what is left, over at most half of the batches.
+/// Returns how many of the first batches to leave out, given the batches' means. The MSER rule:
+/// the standard error of the mean of the remaining batches is least. At most half of the batches
+/// are left out.
 ///
 /// K. P. White, "An effective truncation heuristic for bias reduction in simulation output",
 /// Simulation 69(6), 1997.

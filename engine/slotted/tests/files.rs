@@ -21,7 +21,7 @@ fn every_file_gives_its_plans() {
             let plan = Plan::of(&scenario, discipline).unwrap();
             assert!(plan.slots >= 1000 && plan.replications >= 1);
             if let Arrivals::Replay(_) = plan.arrivals {
-                // 2 Mb/s in slots of 10 us
+                // 2 Mbit/s in slots of 10 us
                 assert_eq!(
                     plan.service,
                     Service::PacketSize {

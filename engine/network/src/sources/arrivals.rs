@@ -1,4 +1,4 @@
-//! When packets, or flows, come one after the other.
+//! Arrival processes of packets and of flows.
 
 use rand::SeedableRng;
 use sluice_random::{Stream, uniform};
@@ -15,43 +15,43 @@ use super::{
 pub enum ArrivalProcess {
     /// Independent gaps of this distribution.
     Gaps(Distribution),
-    /// At constant gaps.
+    /// Constant gaps.
     Constant {
-        /// Between two arrivals.
+        /// Time between two arrivals.
         gap_ns: f64,
     },
-    /// Poisson.
+    /// A Poisson process.
     Poisson {
-        /// Between two arrivals.
+        /// Mean time between two arrivals.
         mean_gap_ns: f64,
     },
-    /// At constant gaps while on, nothing while off.
+    /// Constant gaps while on, no arrivals while off.
     OnOff {
-        /// Between two arrivals while on.
+        /// Time between two arrivals while on.
         gap_ns: f64,
-        /// How long it is on.
+        /// Length of an ON period.
         on: Distribution,
-        /// How long it is off.
+        /// Length of an OFF period.
         off: Distribution,
     },
-    /// Poisson, with a rate that follows noise.
+    /// A Poisson process with a rate that follows noise.
     Noisy {
-        /// Between two arrivals where the rate is its mean.
+        /// Mean time between two arrivals at the mean rate.
         mean_gap_ns: f64,
         /// How the rate varies.
         noise: Noise,
     },
-    /// One in each slot that the modulator says.
+    /// Arrivals at slots that the modulator draws.
     Modulated {
         /// Length of a slot.
         slot_ns: f64,
-        /// Which slots.
+        /// The self-similar modulator.
         modulator: Modulator,
     },
 }
 
 impl ArrivalProcess {
-    /// What is wrong with the process, if anything.
+    /// Checks the parameters of the process.
     pub fn check(&self) -> Result<(), String> {
         match self {
             Self::Gaps(distribution) => distribution.check(),
@@ -69,7 +69,7 @@ impl ArrivalProcess {
         }
     }
 
-    /// Mean time between two arrivals.
+    /// Returns the mean time between two arrivals.
     pub fn mean_gap_ns(&self) -> f64 {
         match self {
             Self::Gaps(distribution) => distribution.mean_ns().max(1.0),
@@ -82,7 +82,7 @@ impl ArrivalProcess {
         }
     }
 
-    /// The noise in it.
+    /// Returns the noise of its rate, if it has one.
     pub fn noise(&self) -> Option<Noise> {
         match self {
             Self::Noisy { noise, .. } => Some(*noise),
@@ -98,8 +98,8 @@ fn least(name: &str, ns: f64) -> Result<(), String> {
     Err(format!("{name} = {ns} must be at least 1 ns"))
 }
 
-/// Where a gap goes on over hundreds of times on and off, to find its end takes longer than all that
-/// becomes of the packet.
+/// Refuses gaps that last for more than about 100 ON periods: finding the end of such a gap would
+/// take longer than simulating the packet.
 fn long_enough(gap_ns: f64, on: &Distribution) -> Result<(), String> {
     if 100.0 * on.median_ns() >= gap_ns {
         return Ok(());
@@ -112,7 +112,7 @@ fn long_enough(gap_ns: f64, on: &Distribution) -> Result<(), String> {
     ))
 }
 
-/// An arrival process at work.
+/// A running arrival process.
 #[derive(Clone, Debug)]
 pub enum Arrivals {
     Gaps(Distribution),
@@ -138,7 +138,7 @@ pub enum Arrivals {
 }
 
 impl Arrivals {
-    /// At work between two times.
+    /// Starts a process that runs between two times.
     pub fn new(process: ArrivalProcess, random: &mut Stream, from_ns: u64, end_ns: u64) -> Self {
         match process {
             ArrivalProcess::Gaps(distribution) => Self::Gaps(distribution),
@@ -166,7 +166,8 @@ impl Arrivals {
         }
     }
 
-    /// When the next one comes after that of `now`; at the end or later: none comes.
+    /// Returns the time of the next arrival after one at `now`. A time at `end_ns` or later means
+    /// that there is none.
     pub fn after(&mut self, random: &mut Stream, now: u64) -> u64 {
         match self {
             Self::Gaps(distribution) => now.saturating_add(distribution.draw(random).max(1)),
@@ -180,7 +181,7 @@ impl Arrivals {
                 end_ns,
             } => {
                 let mut next_ns = now.saturating_add(gap.next(1.0));
-                // what a period leaves of a gap is finished in the next one
+                // the rest of a gap at the end of an ON period continues in the next one
                 while next_ns >= *on_until_ns {
                     let left_ns = next_ns - *on_until_ns;
                     let begins_ns = on_until_ns.saturating_add(off.draw(random));
@@ -213,7 +214,7 @@ mod tests {
 
     use super::*;
 
-    /// Arrivals in each frame of one path.
+    /// Returns the number of arrivals in each frame of one path.
     fn counts(process: ArrivalProcess, path: u64, frames: usize, frame_ns: u64) -> Vec<f64> {
         let mut random = stream(5, "pace", path);
         let end_ns = frames as u64 * frame_ns;
@@ -227,7 +228,7 @@ mod tests {
         counts
     }
 
-    /// Mean and its standard error.
+    /// Returns the mean and its standard error.
     fn mean(values: &[f64]) -> (f64, f64) {
         let count = values.len() as f64;
         let mean = values.iter().sum::<f64>() / count;
@@ -261,7 +262,8 @@ mod tests {
                     })
                     .collect();
                 let (found, error) = mean(&products);
-                // a Poisson count of a random mean: its variance is the mean and that of the mean
+                // a Poisson count with a random mean has the mean plus the variance of that mean as
+                // its variance
                 let own = if lag == 0 { per_frame } else { 0.0 };
                 let scale = (per_frame * deviation).powi(2);
                 let exact = own + scale * autocovariance(hurst, lag);
@@ -282,7 +284,7 @@ mod tests {
         let wanted = 1.0 / process.mean_gap_ns();
         assert!(error < 0.05 * wanted, "{process:?}: +- {error}");
         assert!(
-            // one arrival more or less
+            // the count can differ by one arrival
             (found - wanted).abs() < 4.0 * error + 1.0 / frame_ns as f64,
             "{process:?}: {found} +- {error}, wanted {wanted}"
         );
@@ -325,7 +327,7 @@ mod tests {
 
     #[test]
     fn gaps_of_a_few_nanoseconds_keep_their_mean() {
-        // 40 bytes at 100 Gb/s
+        // 40 bytes at 100 Gbit/s
         let gap_ns = 3.2;
         let processes = [
             ArrivalProcess::Constant { gap_ns },

@@ -1,4 +1,4 @@
-//! Datagrams that nobody answers, and that nothing slows down.
+//! Datagrams, which get no answers and do not react to congestion.
 
 use sluice_random::Stream;
 
@@ -18,20 +18,21 @@ pub struct Datagrams {
     pub arrivals: ArrivalProcess,
     /// Earliest start.
     pub start_ns: u64,
-    /// Starts are uniform over this time from the earliest.
+    /// Starts are uniform over this time from the earliest on.
     pub spread_ns: u64,
-    /// From here nothing is sent.
+    /// Nothing is sent from this time on.
     pub stop_ns: u64,
 }
 
 impl Datagrams {
-    /// One flow in a run that ends at `end_ns`, and when it sends for the first time; `None`: never.
+    /// Returns one flow in a run that ends at `end_ns`, and when it sends its first datagram;
+    /// `None` if it sends none.
     pub fn start(&self, mut random: Stream, end_ns: u64) -> (DatagramSource, Option<u64>) {
         let start_ns = self.start_ns + spread(self.spread_ns, &mut random);
         let stop_ns = self.stop_ns.min(end_ns);
         let mut arrivals = Arrivals::new(self.arrivals, &mut random, start_ns, stop_ns);
         let first_ns = match self.arrivals {
-            // a constant gap would put every flow of the group one gap off its start
+            // with a constant gap, every flow would begin exactly one gap late
             ArrivalProcess::Gaps(Distribution::Constant(_)) | ArrivalProcess::Constant { .. } => {
                 start_ns
             }
@@ -46,7 +47,7 @@ impl Datagrams {
         (source, (first_ns < stop_ns).then_some(first_ns))
     }
 
-    /// What is wrong with them, if anything.
+    /// Checks all parameters.
     pub fn check(&self) -> Result<(), String> {
         match self.bytes {
             0 => Err("packet_bytes = 0 must be at least 1".into()),
@@ -55,18 +56,18 @@ impl Datagrams {
     }
 }
 
-/// What is sent.
+/// A datagram.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Datagram {
-    /// Whose it is, among the flows of its source.
+    /// Number of its flow, among the flows of its source.
     pub flow: u32,
     /// Size on the wire.
     pub bytes: u16,
-    /// Whether a queue may mark it.
+    /// True if a queue may mark it.
     pub ecn_capable: bool,
 }
 
-/// Sends the datagrams of one flow, or of the flows of a recording.
+/// A source of the datagrams of one flow, or of the flows of a recording.
 #[derive(Clone, Debug)]
 pub enum DatagramSource {
     Paced {
@@ -79,7 +80,8 @@ pub enum DatagramSource {
 }
 
 impl DatagramSource {
-    /// The datagram that is due at `now`, and when the one after it is; `None`: never.
+    /// Returns the datagram that is due at `now`, and when the next one is due; `None` if there is
+    /// no other.
     pub fn send(&mut self, now: u64) -> (Datagram, Option<u64>) {
         match self {
             Self::Paced {
@@ -100,7 +102,7 @@ impl DatagramSource {
         }
     }
 
-    /// How many flows it sends for.
+    /// Returns the number of its flows.
     pub fn flows(&self) -> u32 {
         match self {
             Self::Paced { .. } => 1,

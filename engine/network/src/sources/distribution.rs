@@ -1,4 +1,4 @@
-//! Distributions of times: how long something lasts, or what lies between two arrivals.
+//! Distributions of times: durations, and gaps between arrivals.
 
 use std::f64::consts::LN_2;
 
@@ -7,9 +7,9 @@ use sluice_random::{Stream, uniform};
 /// A distribution of a time; all times in ns.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Distribution {
-    /// Always the same.
+    /// Always the same time.
     Constant(u64),
-    /// Uniform between the two.
+    /// Uniform between two times.
     Uniform(u64, u64),
     /// Exponential with this mean.
     Exponential(u64),
@@ -17,13 +17,13 @@ pub enum Distribution {
     Pareto {
         /// Mean.
         mean: u64,
-        /// The smaller, the heavier the tail.
+        /// Exponent: the smaller it is, the heavier is the tail.
         shape: f64,
     },
 }
 
 impl Distribution {
-    /// One draw, ns.
+    /// Draws a time, ns.
     pub fn draw(&self, random: &mut Stream) -> u64 {
         match *self {
             Self::Constant(time) => time,
@@ -37,7 +37,7 @@ impl Distribution {
         }
     }
 
-    /// Mean, ns.
+    /// Returns the mean, ns.
     pub fn mean_ns(&self) -> f64 {
         match *self {
             Self::Constant(mean) | Self::Exponential(mean) | Self::Pareto { mean, .. } => {
@@ -47,7 +47,7 @@ impl Distribution {
         }
     }
 
-    /// Half of the draws are shorter than this, ns: of a heavy tail far less than the mean.
+    /// Returns the median, ns. With a heavy tail it is far below the mean.
     pub fn median_ns(&self) -> f64 {
         match *self {
             Self::Exponential(mean) => mean as f64 * LN_2,
@@ -56,7 +56,7 @@ impl Distribution {
         }
     }
 
-    /// What is wrong with the distribution, if anything.
+    /// Checks the parameters of the distribution.
     pub fn check(&self) -> Result<(), String> {
         match *self {
             Self::Uniform(least, greatest) if least > greatest => Err(format!(
@@ -70,7 +70,7 @@ impl Distribution {
     }
 }
 
-/// The least value of a Pareto distribution.
+/// Returns the least value of a Pareto distribution, ns.
 fn least_ns(mean: u64, shape: f64) -> f64 {
     mean as f64 * (shape - 1.0) / shape
 }
@@ -100,7 +100,7 @@ mod tests {
             let count = 400_000;
             let draws: Vec<u64> = (0..count).map(|_| distribution.draw(&mut random)).collect();
             let mean = draws.iter().sum::<u64>() as f64 / f64::from(count);
-            // the widest, the exponential, has a standard error of 1.6
+            // the exponential distribution has the largest standard error, 1.6
             assert!((mean - wanted).abs() < 6.0, "{distribution:?}: {mean}");
             assert_eq!(distribution.mean_ns(), wanted);
             let least = draws

@@ -1,14 +1,15 @@
-//! The time from one packet to the next, which need not be a whole number of nanoseconds.
+//! Gaps between packets, which need not be a whole number of nanoseconds.
 
-/// From here on whole nanoseconds hold a gap to 5 parts in a million; what a shorter one is longer
-/// than that is carried on to the next, so that the mean is right.
+/// Gaps with a mean of at least this are rounded to whole nanoseconds, an error of at most 5 parts
+/// in a million. For shorter ones, the fraction of each gap is carried on to the next, so that the
+/// mean is exact.
 const SHORT_NS: f64 = 1e5;
 
 /// Gaps of a given mean, one after the other.
 #[derive(Clone, Copy, Debug)]
 pub struct Gap {
     mean_ns: f64,
-    /// What the gaps so far were short of.
+    /// Time by which the gaps so far were too short.
     left_ns: f64,
 }
 
@@ -25,18 +26,20 @@ impl Gap {
         }
     }
 
-    /// The next gap, of so many mean ones, ns.
+    /// Returns the next gap, ns; it is `means` times the mean gap.
     pub fn next(&mut self, means: f64) -> u64 {
         let exact_ns = self.exact_ns(means);
         self.take(exact_ns as u64, exact_ns.fract())
     }
 
-    /// The next gap with its fraction and with what the last ones were short of.
+    /// Returns the exact length of the next gap, ns, with the time by which the last ones were too
+    /// short.
     pub fn exact_ns(&self, means: f64) -> f64 {
         means * self.mean_ns + self.left_ns
     }
 
-    /// Takes the next gap as so many whole nanoseconds, which are short of it by `left_ns`.
+    /// Takes `whole_ns` as the next gap and returns it, at least 1 ns if gaps are long. It is too
+    /// short by `left_ns`.
     pub fn take(&mut self, whole_ns: u64, left_ns: f64) -> u64 {
         if self.mean_ns < SHORT_NS {
             self.left_ns = left_ns;
@@ -46,7 +49,7 @@ impl Gap {
         }
     }
 
-    /// The start of a slot, if each is a gap long, ns.
+    /// Returns the start of a slot, ns, if slots are one mean gap long.
     pub fn slot_ns(&self, slot: u64) -> u64 {
         (slot as f64 * self.mean_ns) as u64
     }
@@ -58,7 +61,7 @@ mod tests {
 
     #[test]
     fn short_gaps_add_up_to_their_mean() {
-        // 40 bytes at 100 Gb/s
+        // 40 bytes at 100 Gbit/s
         let mut gap = Gap::new(3.2);
         let gaps: Vec<u64> = (0..10).map(|_| gap.next(1.0)).collect();
         assert_eq!(gaps.iter().sum::<u64>(), 32);

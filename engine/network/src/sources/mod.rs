@@ -1,4 +1,4 @@
-//! Where packets come from.
+//! Sources of packets.
 
 mod arrivals;
 mod datagrams;
@@ -24,23 +24,23 @@ pub use web::{User, Web};
 
 pub(crate) use noise::MOST_FRAMES;
 
-/// What the flows of a group send.
+/// Kind of the flows of a group.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Source {
     /// TCP flows that start once.
     Long(LongTcp),
-    /// TCP flows that arrive during the run; a group of n is n times this stream of arrivals.
+    /// TCP flows that arrive during the run; a group of n has n such arrival processes.
     Short(ShortTcp),
-    /// A TCP connection a user, who fetches one object after the other.
+    /// TCP flows of users of the web, one for each, who fetch one object after the other.
     Web(Web),
     /// Datagrams.
     Datagrams(Datagrams),
-    /// Datagrams as recorded; a group of n is n copies.
+    /// Datagrams as recorded; a group of n has n copies.
     Replay(Replay),
 }
 
 impl Source {
-    /// What its connections have in common; `None` if it sends datagrams.
+    /// Returns the kind of its TCP flows; `None` if it sends datagrams.
     pub fn tcp(&self) -> Option<&TcpKind> {
         match self {
             Self::Long(long) => Some(&long.kind),
@@ -58,23 +58,23 @@ pub struct Group {
     pub from: usize,
     /// Index of the node that receives.
     pub to: usize,
-    /// How many.
+    /// Number of flows, of arrival processes or of copies, see [`Source`].
     pub count: u32,
-    /// What they send.
+    /// What the flows send, and when.
     pub source: Source,
 }
 
-/// Most flows: those that groups count, those that a recording has, those that arrive. Each takes
-/// somewhat less than 1 kB.
+/// Maximum number of flows: flows of groups, flows of recordings, and flows that arrive. Each takes
+/// slightly less than 1 kB.
 pub(crate) const MOST_FLOWS: usize = 5_000_000;
 
 impl Group {
-    /// Whether nobody answers, so that no route back is needed.
+    /// True if the flows get no answers, so that no route back is needed.
     pub(crate) fn is_one_way(&self) -> bool {
         self.source.tcp().is_none()
     }
 
-    /// What is wrong with the flows in a run that ends at `end_ns`, if anything.
+    /// Checks the flows for a run that ends at `end_ns`.
     pub(crate) fn check(&self, end_ns: u64) -> Result<(), String> {
         match &self.source {
             Source::Long(long) => long.kind.check(),
@@ -92,7 +92,8 @@ impl Group {
         }
     }
 
-    /// How many flows it has at the start of a run: of a recording each of its flows in each copy.
+    /// Returns how many flows it has at the start of a run. Of a recording, each flow of each copy
+    /// counts.
     pub(crate) fn flows(&self) -> u64 {
         let each = match &self.source {
             Source::Replay(replay) => u64::from(replay.recording.flows()),
@@ -101,7 +102,7 @@ impl Group {
         u64::from(self.count) * each
     }
 
-    /// How many frames of noise are kept for its flows in a run that ends at `end_ns`.
+    /// Returns how many frames of noise are kept for its flows in a run that ends at `end_ns`.
     pub(crate) fn frames(&self, end_ns: u64) -> u64 {
         let (process, from_ns, to_ns) = match &self.source {
             Source::Short(short) => (&short.arrivals, short.from_ns, short.to_ns),

@@ -5,8 +5,8 @@ use sluice_traffic::fgn;
 
 use sluice_aqm::NEVER;
 
-/// How a rate varies: in each frame it is its mean times 1 + deviation * noise, and nothing where
-/// that is negative.
+/// How a rate varies: in each frame it is its mean times 1 + deviation * noise, or 0 if that is
+/// negative.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Noise {
     /// Hurst parameter of the noise, in (0, 1).
@@ -17,17 +17,17 @@ pub struct Noise {
     pub frame_ns: u64,
 }
 
-/// Most frames of all flows together: their noise is kept for the whole run, since noise
-/// drawn in parts would forget its past.
+/// Maximum number of frames of all flows together. The noise is kept for the whole run: if it were
+/// drawn in parts, these would be independent of each other.
 pub const MOST_FRAMES: u64 = 1 << 22;
 
 impl Noise {
-    /// Frames from one time to another.
+    /// Returns the number of frames from one time to another.
     pub fn frames(&self, from_ns: u64, to_ns: u64) -> u64 {
         to_ns.saturating_sub(from_ns).div_ceil(self.frame_ns)
     }
 
-    /// What is wrong with the noise, if anything.
+    /// Checks the parameters of the noise.
     pub fn check(&self) -> Result<(), String> {
         let Self {
             hurst,
@@ -75,8 +75,9 @@ impl NoisyRate {
         }
     }
 
-    /// When the time `ahead_ns` will have passed from `now` on, on a clock that runs at the rate, and
-    /// how much of it is left at that whole nanosecond; [`NEVER`] if the noise ends before.
+    /// Returns when a clock that runs at the rate has advanced by `ahead_ns` since `now`, rounded
+    /// down to a whole nanosecond, and how much of `ahead_ns` is left at that time. The time is
+    /// [`NEVER`] if the noise ends before.
     pub fn after(&self, now: u64, mut ahead_ns: f64) -> (u64, f64) {
         let mut at = now;
         let first = ((now - self.from_ns) / self.frame_ns) as usize;
@@ -109,7 +110,7 @@ mod tests {
         };
         assert_eq!(noisy.after(100, 3.0), (103, 0.0));
         assert_eq!(noisy.after(100, 3.5), (103, 0.5));
-        // 5 in the first frame, nothing in the second, 4 of 20 in the third
+        // the clock advances by 5 in the first frame, 0 in the second, 4 of 20 in the third
         assert_eq!(noisy.after(105, 9.0), (122, 0.0));
         assert_eq!(noisy.after(105, 10.0), (122, 1.0));
         assert_eq!(noisy.after(115, 0.0), (120, 0.0));

@@ -1,4 +1,4 @@
-//! Datagrams as they were recorded: times, sizes, flows.
+//! Datagrams with the times, sizes and flows of a recording.
 
 use std::sync::Arc;
 
@@ -13,17 +13,16 @@ use crate::error::NetworkError;
 /// A recorded sequence of packets, in the order of their times.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Recording {
-    /// Times, ns from the first, and what came.
+    /// Times, ns from the first packet, and the packets.
     packets: Vec<(u64, Datagram)>,
     flows: u32,
 }
 
 impl Recording {
-    /// A packet per row of the columns, which must be of one length and sorted by time; flows are
-    /// numbered from 0.
+    /// A recording with one packet per row of the columns. Flows are numbered from 0.
     ///
     /// # Errors
-    /// When the columns differ in length, times go back, or a packet has more bytes than fit.
+    /// If the columns differ in length, times decrease, or a packet does not have 1 to 65535 bytes.
     pub fn new(
         time_ns: &[u64],
         bytes: &[u32],
@@ -56,7 +55,7 @@ impl Recording {
         Ok(Self { packets, flows })
     }
 
-    /// How many flows it has.
+    /// Returns the number of its flows.
     pub fn flows(&self) -> u32 {
         self.flows
     }
@@ -65,18 +64,19 @@ impl Recording {
 /// A recording that is replayed.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Replay {
-    /// What was recorded.
+    /// The recording.
     pub recording: Arc<Recording>,
-    /// Earliest start: the time of the first packet.
+    /// Earliest start, which is the time of the first packet.
     pub start_ns: u64,
-    /// Starts of several copies are uniform over this time from the earliest.
+    /// Starts of the copies are uniform over this time from the earliest on.
     pub spread_ns: u64,
-    /// From here nothing is sent.
+    /// Nothing is sent from this time on.
     pub stop_ns: u64,
 }
 
 impl Replay {
-    /// One copy in a run that ends at `end_ns`, and when its first packet is sent; `None`: never.
+    /// Returns one copy in a run that ends at `end_ns`, and when its first packet is sent; `None`
+    /// if none is sent.
     pub fn start(&self, mut random: Stream, end_ns: u64) -> (DatagramSource, Option<u64>) {
         let start_ns = self.start_ns + spread(self.spread_ns, &mut random);
         let replayed = Replayed {
@@ -90,7 +90,7 @@ impl Replay {
     }
 }
 
-/// A replay at work.
+/// A running replay.
 #[derive(Clone, Debug)]
 pub struct Replayed {
     recording: Arc<Recording>,
@@ -100,21 +100,21 @@ pub struct Replayed {
 }
 
 impl Replayed {
-    /// The packet that is due, and when the next one is.
+    /// Returns the packet that is due, and when the next one is due.
     pub fn send(&mut self) -> (Datagram, Option<u64>) {
         let (_, datagram) = self.recording.packets[self.row];
         self.row += 1;
         (datagram, self.due())
     }
 
-    /// When the packet of the present row is sent.
+    /// Returns when the packet of the present row is sent, if it is.
     fn due(&self) -> Option<u64> {
         let (time_ns, _) = self.recording.packets.get(self.row)?;
         let due_ns = self.start_ns.saturating_add(*time_ns);
         (due_ns < self.stop_ns).then_some(due_ns)
     }
 
-    /// How many flows the recording has.
+    /// Returns the number of flows of the recording.
     pub fn flows(&self) -> u32 {
         self.recording.flows()
     }

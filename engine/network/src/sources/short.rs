@@ -1,4 +1,4 @@
-//! Short TCP flows that arrive during the run, each with a size or a duration of its own.
+//! Short TCP flows that arrive during the run, each with its own size or duration.
 
 use sluice_random::Stream;
 use sluice_tcp::GREEDY;
@@ -14,30 +14,30 @@ use sluice_aqm::NEVER;
 /// Flows that arrive one after the other.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ShortTcp {
-    /// What they have in common.
+    /// Kind of the flows.
     pub kind: TcpKind,
-    /// When they arrive.
+    /// Arrival process of the flows.
     pub arrivals: ArrivalProcess,
-    /// First time at which one can arrive.
+    /// Start of the arrival process.
     pub from_ns: u64,
-    /// From here none arrives.
+    /// No flow arrives from this time on.
     pub to_ns: u64,
-    /// How much each has to send.
+    /// Size or duration of each flow.
     pub extent: Extent,
 }
 
-/// How much a flow has to send.
+/// Size or duration of a flow.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Extent {
-    /// As much as it can until its application ends, this long after its start.
+    /// Time from the flow's start until its application ends; it sends as much as it can.
     Duration(Distribution),
-    /// So many packets.
+    /// Number of packets.
     Packets(Size),
 }
 
 impl ShortTcp {
-    /// All flows of a run that ends at `end_ns`, in the order of their starts; of more than `most`
-    /// the first.
+    /// Draws all flows of a run that ends at `end_ns`, in the order of their starts. Stops after
+    /// `most` + 1 flows.
     pub fn draw(&self, random: &mut Stream, end_ns: u64, most: usize) -> Vec<TcpFlow> {
         let to_ns = self.to_ns.min(end_ns);
         let mut arrivals = Arrivals::new(self.arrivals, random, self.from_ns, to_ns);
@@ -63,7 +63,7 @@ impl ShortTcp {
         flows
     }
 
-    /// What is wrong with them, if anything.
+    /// Checks all parameters.
     pub fn check(&self) -> Result<(), String> {
         self.kind.check()?;
         self.arrivals.check()?;

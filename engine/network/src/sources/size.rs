@@ -1,4 +1,4 @@
-//! Distributions of sizes: how many packets a flow, or an object, has.
+//! Distributions of sizes: the number of packets of a flow or an object.
 
 use sluice_random::{Stream, geometric, uniform};
 use sluice_tcp::GREEDY;
@@ -6,25 +6,25 @@ use sluice_tcp::GREEDY;
 /// A distribution of a whole number of packets, at least 1.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Size {
-    /// Always the same.
+    /// Always the same number.
     Constant(u32),
     /// Geometric on 1, 2, ... with this mean.
     Geometric(f64),
     /// Pareto, P(X > x) = (least / x)^shape with `shape` above 1, rounded up or down at random so
-    /// that this mean stays.
+    /// that the mean is kept.
     Pareto {
-        /// Mean.
+        /// Mean, packets.
         mean: f64,
-        /// The smaller, the heavier the tail.
+        /// Exponent: the smaller it is, the heavier is the tail.
         shape: f64,
     },
 }
 
-/// A flow's packets must stay below the count that stands for "without end".
+/// Maximum packets of a flow, below `GREEDY`, which stands for "without end".
 const MOST: u32 = GREEDY - 2;
 
 impl Size {
-    /// One draw, packets.
+    /// Draws a size, packets.
     pub fn draw(&self, random: &mut Stream) -> u32 {
         let packets = match *self {
             Self::Constant(packets) => u64::from(packets),
@@ -37,7 +37,7 @@ impl Size {
         packets.min(u64::from(MOST)) as u32
     }
 
-    /// What is wrong with the distribution, if anything.
+    /// Checks the parameters of the distribution.
     pub fn check(&self) -> Result<(), String> {
         match *self {
             Self::Constant(0) => Err("a size must be at least 1 packet".into()),
@@ -59,7 +59,7 @@ impl Size {
     }
 }
 
-/// The least value of a Pareto distribution.
+/// Returns the least value of a Pareto distribution.
 fn least(mean: f64, shape: f64) -> f64 {
     mean * (shape - 1.0) / shape
 }

@@ -1,23 +1,23 @@
-//! TCP flows that are there from the start, or start within a given time.
+//! Long-lived TCP flows, which start within a given time.
 
 use sluice_random::{Stream, uniform};
 use sluice_tcp::{Ack, Config};
 
-/// What TCP flows of one kind have in common.
+/// Common parameters of TCP flows of one kind.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TcpKind {
-    /// Of both endpoints.
+    /// Configuration of both endpoints.
     pub config: Config,
-    /// A data packet on the wire.
+    /// Size of a data packet on the wire.
     pub packet_bytes: u16,
-    /// An ACK without selective acknowledgements, or a SYN, on the wire.
+    /// Size on the wire of an ACK without SACK blocks, or of a SYN.
     pub ack_bytes: u16,
 }
 
 /// One TCP flow of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TcpFlow {
-    /// Data packets to send; [`sluice_tcp::GREEDY`]: without end.
+    /// Data packets to send; [`sluice_tcp::GREEDY`] if there is no end.
     pub packets: u32,
     /// When it starts.
     pub start_ns: u64,
@@ -28,16 +28,16 @@ pub struct TcpFlow {
 /// Long-lived flows.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LongTcp {
-    /// What they have in common.
+    /// Kind of the flows.
     pub kind: TcpKind,
-    /// Each of them: packets, earliest start, stop.
+    /// Packets, earliest start and stop of each flow.
     pub flow: TcpFlow,
-    /// Starts are uniform over this time from the earliest.
+    /// Starts are uniform over this time from the earliest on.
     pub spread_ns: u64,
 }
 
 impl LongTcp {
-    /// One of the flows.
+    /// Draws one of the flows.
     pub fn draw(&self, random: &mut Stream) -> TcpFlow {
         TcpFlow {
             start_ns: self.flow.start_ns + spread(self.spread_ns, random),
@@ -46,13 +46,13 @@ impl LongTcp {
     }
 }
 
-/// Uniform on 0 .. `ns`.
+/// Draws a time, uniform on 0 .. `ns`.
 pub fn spread(ns: u64, random: &mut Stream) -> u64 {
     (ns as f64 * (1.0 - uniform(random))) as u64
 }
 
 impl TcpKind {
-    /// Size of an ACK on the wire.
+    /// Returns the size of an ACK on the wire.
     #[inline]
     pub(crate) fn bytes_of(&self, ack: &Ack) -> u16 {
         if ack.sack[0].is_empty() {
@@ -83,7 +83,7 @@ mod tests {
 
     use super::*;
 
-    /// Bytes of ACKs with 0 to 3 blocks.
+    /// Returns the bytes of ACKs with 0 to 3 SACK blocks.
     fn sizes(config: Config) -> [u16; 4] {
         let kind = TcpKind {
             config,
@@ -105,7 +105,7 @@ mod tests {
 
     #[test]
     fn blocks_make_an_ack_longer() {
-        // RFC 2018: 2 bytes and 8 a block, padded to words of 4
+        // RFC 2018: 2 bytes, and 8 bytes per block, padded to a multiple of 4
         assert_eq!(sizes(Config::rfc(Variant::Sack)), [40, 52, 60, 68]);
         // as in a trace of ns-2.35's Sack1
         assert_eq!(sizes(Config::ns2(Variant::Sack, 20)), [40, 48, 56, 64]);

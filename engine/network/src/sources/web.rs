@@ -1,4 +1,4 @@
-//! Users of the web: each fetches an object, thinks, and fetches the next.
+//! Users of the web: each user fetches an object, thinks, and fetches the next object.
 
 use sluice_random::Stream;
 
@@ -12,22 +12,22 @@ use sluice_aqm::NEVER;
 /// Users who each fetch one object after the other over one connection.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Web {
-    /// What the connections have in common.
+    /// Kind of the TCP flows.
     pub kind: TcpKind,
-    /// Packets of an object.
+    /// Size of an object, packets.
     pub objects: Size,
-    /// From the end of one fetch to the start of the next.
+    /// Time from the end of a fetch to the start of the next.
     pub think: Distribution,
     /// Earliest start of the first fetch.
     pub start_ns: u64,
-    /// First fetches start uniformly over this time from the earliest.
+    /// First fetches start uniformly over this time from `start_ns` on.
     pub spread_ns: u64,
-    /// From here no fetch starts.
+    /// No fetch starts from this time on.
     pub stop_ns: u64,
 }
 
 impl Web {
-    /// The flow of a user's first fetch.
+    /// Draws the flow of a user, with its first fetch.
     pub fn draw(&self, random: &mut Stream) -> TcpFlow {
         let start_ns = self.start_ns + spread(self.spread_ns, random);
         TcpFlow {
@@ -37,7 +37,7 @@ impl Web {
         }
     }
 
-    /// The user, during the first fetch.
+    /// Returns a user during the first fetch.
     pub fn user(&self, random: Stream) -> User {
         User {
             objects: self.objects,
@@ -48,7 +48,7 @@ impl Web {
         }
     }
 
-    /// What is wrong with them, if anything.
+    /// Checks all parameters.
     pub fn check(&self) -> Result<(), String> {
         self.kind.check()?;
         self.objects.check()?;
@@ -56,7 +56,7 @@ impl Web {
     }
 }
 
-/// A user at work.
+/// A user in a run.
 #[derive(Clone, Debug)]
 pub struct User {
     objects: Size,
@@ -67,19 +67,20 @@ pub struct User {
 }
 
 impl User {
-    /// All of an object has arrived. Gives when the next fetch starts; `None` if that is known
-    /// already, or if no other starts.
+    /// Called when all of an object has arrived. Returns when the next fetch starts; `None` if this
+    /// was already returned, or if no further fetch starts.
     pub fn think(&mut self, now: u64) -> Option<u64> {
         if self.thinks_since_ns.is_some() {
             return None;
         }
         self.thinks_since_ns = Some(now);
-        // at least 1 ns, or a distribution of zeros would never let time pass
+        // at least 1 ns: with think times of 0 time would never advance
         let next_ns = now.saturating_add(self.think.draw(&mut self.random).max(1));
         (next_ns < self.stop_ns).then_some(next_ns)
     }
 
-    /// A fetch starts: packets of the object, and how long nothing was sent, ns.
+    /// Starts a fetch. Returns the packets of the object, and the time in which nothing was sent,
+    /// ns.
     pub fn fetch(&mut self, now: u64) -> (u32, u64) {
         let since_ns = self.thinks_since_ns.take().unwrap_or(now);
         (self.objects.draw(&mut self.random), now - since_ns)

@@ -1,4 +1,4 @@
-//! Small networks to test with.
+//! Small networks for tests.
 
 #![allow(dead_code)]
 
@@ -44,7 +44,7 @@ pub fn topology(nodes: usize, links: Vec<Link>) -> Topology {
     }
 }
 
-/// `count` TCP flows of `packets` packets each, which start within the first 100 ms.
+/// `count` TCP flows of `packets` packets each, which start in the first 100 ms.
 pub fn tcp(from: usize, to: usize, count: u32, packets: u32) -> Group {
     Group {
         from,
@@ -66,7 +66,7 @@ pub fn tcp(from: usize, to: usize, count: u32, packets: u32) -> Group {
     }
 }
 
-/// TCP flows of such sizes, which arrive at this process all the time.
+/// TCP flows with sizes `size`, which arrive during the whole run.
 pub fn short(from: usize, to: usize, arrivals: ArrivalProcess, size: Size) -> Group {
     Group {
         from,

@@ -1,11 +1,11 @@
-//! A probability of arrivals that follows fractional Gaussian noise.
+//! Arrivals whose probability follows fractional Gaussian noise.
 
 use sluice_random::{Stream, stream, uniform};
 use sluice_traffic::fgn;
 
 use super::SlotSource;
 
-/// Frames of noise drawn as one exact block; blocks are independent of each other.
+/// Frames of noise that are drawn as one exact block; blocks are independent of each other.
 const BLOCK: usize = 1 << 17;
 
 pub struct FgnSlots {
@@ -15,7 +15,7 @@ pub struct FgnSlots {
     block: Vec<f64>,
     frame: usize,
     next: u64,
-    /// Where the run ends: no slot beyond is drawn, even if the probability stays at 0.
+    /// End of the run: no slot beyond it is drawn, even if the probability stays at 0.
     end: u64,
 }
 

@@ -1,4 +1,4 @@
-//! Where packets come from: one source for each arrival process.
+//! The arrival processes, with one source for each.
 
 mod fgn;
 mod recording;
@@ -14,7 +14,7 @@ use crate::{bernoulli::BernoulliSlots, packet::Packet};
 pub use fgn::FgnSlots;
 pub use recording::{ArrivalError, Recording, Replayed};
 
-/// How packets arrive.
+/// The arrival process.
 #[derive(Clone, Debug)]
 pub enum Arrivals {
     /// A packet in each slot with probability `rate`.
@@ -28,7 +28,7 @@ pub enum Arrivals {
     Fgn {
         /// Mean of the probability.
         rate: f64,
-        /// Its standard deviation before it is held within [0, 1].
+        /// Standard deviation of the probability before it is limited to [0, 1].
         deviation: f64,
         /// Hurst parameter of the noise, in (0, 1).
         hurst: f64,
@@ -40,7 +40,7 @@ pub enum Arrivals {
 }
 
 impl Arrivals {
-    /// Those of a scenario.
+    /// Returns the arrival process of a scenario.
     ///
     /// # Errors
     /// If a capture cannot be read.
@@ -66,21 +66,23 @@ impl Arrivals {
     }
 }
 
-/// A source at work; its packets come in the order of their slots, [`sluice_aqm::NEVER`] if none comes.
+/// A running arrival process. Its packets come in the order of their slots; the slot is
+/// [`sluice_aqm::NEVER`] if no further packet comes.
 pub trait Source {
-    /// Whether at most one packet comes in a slot, all of them alike.
+    /// True if at most one packet comes in a slot and all packets are alike.
     const ALIKE: bool;
 
     fn next(&mut self) -> Packet;
 
-    /// Bit k: a packet comes in slot `base + k`, of the slots before `end`, which is at most
-    /// `base + 64`. `arriving` is the next packet, and moves on to the first that comes later.
+    /// Returns the arrivals before slot `end`, which is at most `base + 64`: bit k is set if a
+    /// packet comes in slot `base + k`. `arriving` is the next packet; the call moves it on to
+    /// the first packet at `end` or later.
     fn arrivals(&mut self, _arriving: &mut Packet, _base: u64, _end: u64) -> u64 {
         unreachable!("only packets that are alike come in blocks")
     }
 }
 
-/// The sources that draw slots share this: all their packets look alike.
+/// A source that draws the slots of arrivals; all its packets are alike.
 pub struct Uniform<S> {
     slots: S,
     packet: Packet,
@@ -98,11 +100,11 @@ impl<S: SlotSource> Uniform<S> {
     }
 }
 
-/// Draws the slots of arrivals, strictly rising.
+/// Draws the slots of arrivals, in strictly increasing order.
 pub trait SlotSource {
     fn next_slot(&mut self) -> u64;
 
-    /// As `Source::arrivals`, of slots.
+    /// As `Source::arrivals`; `next` is the slot of the next arrival.
     #[inline]
     fn slots(&mut self, next: &mut u64, base: u64, end: u64) -> u64 {
         let mut slots = 0;

@@ -18,10 +18,10 @@ pub struct Recording(Vec<Packet>);
 pub struct ArrivalError(String);
 
 impl Recording {
-    /// One packet per row of the columns, which must be of one length and sorted by slot.
+    /// A recording with one packet per row of the columns.
     ///
     /// # Errors
-    /// When the columns differ in length or the slots go back.
+    /// If the columns differ in length or the slots decrease.
     pub fn new(
         slots: &[u64],
         bytes: &[u32],
