@@ -1,7 +1,8 @@
-//! What recording costs the router, for bench/gate_recording.py: `recording PART COUNT`.
+//! What recording costs the router, for bench/gate_recording_cost.py: `recording PART COUNT`.
 //!
-//! Each part is a function of its own, which callgrind counts alone (`--toggle-collect`); without
-//! callgrind it prints how long each took, ns: the least of all rounds. COUNT is of `written` only.
+//! Each part is a function of its own, so that callgrind can count it alone (`--toggle-collect`).
+//! Without callgrind it prints the time of each, ns: the least of all rounds. Only `written` takes
+//! COUNT.
 
 use std::{
     fs::{File, OpenOptions},
@@ -29,7 +30,7 @@ use sluice_gate::{
     telemetry::{Record, Telemetry},
 };
 
-/// Packets of a turn, as many as the router reads at a time; turns of a part, and of a record.
+/// Packets of a turn, as many as the router reads at a time; turns of a part; turns of a record.
 const BATCH: u32 = 64;
 const TURNS: u32 = 300;
 const RECORD_TURNS: u32 = 50;
@@ -37,10 +38,10 @@ const RECORD_TURNS: u32 = 50;
 const RECORDS: usize = 40;
 const FLOWS: u32 = 40;
 const PACKET_BYTES: u16 = 100;
-/// Between two batches: 320 Mbit/s before a link of 300.
+/// Time between two batches: 320 Mbit/s before a link of 300.
 const GAP_NS: u64 = 160_000;
 
-/// The kernel's message with a packet: `nfgenmsg`, its header and its first bytes.
+/// Returns the kernel's message with a packet: `nfgenmsg`, its header and its first bytes.
 fn message(id: u32) -> Vec<u8> {
     let flow = (id.wrapping_mul(0x9e37_79b1) >> 16) % FLOWS;
     let mut packet = vec![0x45, 0];
@@ -99,7 +100,7 @@ impl Bed {
         }
     }
 
-    /// The kernel hands a batch over, and forgets what was decided.
+    /// Acts as the kernel and hands over a batch.
     fn feed(&mut self) {
         self.now_ns += GAP_NS;
         for _ in 0..BATCH {
@@ -147,7 +148,7 @@ fn counted_flows(flows: &mut Flows, packets: &[sluice_capture::Packet]) {
     }
 }
 
-/// Sojourn, delay and lateness of each packet.
+/// Counts sojourn, delay and lateness of each packet.
 #[inline(never)]
 fn counted_times(times: &mut [Times; 3], ns: &[u64]) {
     for ns in ns {
@@ -157,7 +158,7 @@ fn counted_times(times: &mut [Times; 3], ns: &[u64]) {
     }
 }
 
-/// As a packet arrives, and as its transmission begins.
+/// Counts each packet as it arrives, and as its transmission begins.
 #[inline(never)]
 fn counted_hold(measures: &mut Measures, ns: &[u64]) {
     for (ns, waiting) in ns.iter().zip(0..) {
@@ -171,7 +172,7 @@ fn counted_hold(measures: &mut Measures, ns: &[u64]) {
     }
 }
 
-/// The least time of some rounds, ns for each of a batch.
+/// Returns the least time of some rounds, ns for each packet of a batch.
 fn least(rounds: u32, mut round: impl FnMut(u32) -> u64) -> f64 {
     let least = (0..rounds).map(&mut round).min().expect("some rounds");
     least as f64 / f64::from(BATCH)
@@ -183,7 +184,7 @@ fn timed(work: impl FnOnce()) -> u64 {
     begin.elapsed().as_nanos() as u64
 }
 
-/// The least time of a batch of the part, ns for each of it.
+/// Runs a part and returns the least time, ns for each packet of a batch.
 fn part(name: &str) -> f64 {
     let ns: Vec<u64> = (0..u64::from(BATCH))
         .map(|k| 1_000_000 + k * k * 977)
@@ -221,7 +222,7 @@ fn part(name: &str) -> f64 {
     }
 }
 
-/// Records of as many intervals, of which `count` are written and shown.
+/// Makes `RECORDS` records, of which `count` are written and shown.
 fn written(count: usize) {
     let mut bed = Bed::new();
     let records: Vec<_> = (0..RECORDS)

@@ -1,21 +1,21 @@
-//! Where packets come from and go to: the kernel's packet queue, or another way in.
+//! Where packets come from and go to: the kernel's packet queue, or TUN devices.
 
 use std::{io, os::fd::BorrowedFd};
 
-/// A packet that has come.
+/// A packet that has arrived.
 #[derive(Clone, Copy, Debug)]
 pub struct Incoming<'a> {
-    /// Which of the links it is for.
+    /// Index of its link.
     pub link: usize,
-    /// Its number, by which it is decided on.
+    /// Its number, to which decisions refer.
     pub id: u32,
-    /// Length of the IP packet.
+    /// Length of the IP packet, bytes.
     pub bytes: u32,
-    /// The packet from its IP header on, or the beginning of it.
+    /// The packet from its IP header on, or its beginning.
     pub data: &'a [u8],
 }
 
-/// What becomes of a packet.
+/// What happens to a packet.
 #[derive(Clone, Copy, Debug)]
 pub enum Fate<'a> {
     /// It goes on.
@@ -26,64 +26,66 @@ pub enum Fate<'a> {
     Drop,
 }
 
-/// What was lost before the gate saw it, and what it could not let go, from the start.
+/// Packets lost before the gate saw them, and packets that it could not release, since the start.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Losses {
-    /// Packets whose numbers never came: the kernel could not hand them over. They were lost or,
-    /// if it fails open, passed.
+    /// Packets whose numbers never came, because the kernel could not hand them over. They were
+    /// lost or, if it fails open, passed.
     pub id_gaps: u64,
-    /// How often the kernel told that the receive buffer had no room.
+    /// How often the kernel reported that the receive buffer had no room.
     pub overruns: u64,
     /// Decisions on packets that the kernel no longer had, or would not take back.
     pub refused: u64,
 }
 
-/// What the kernel counts of the packets for a link.
+/// Counts of the kernel for a link.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Counts {
     /// Packets that wait for a decision now: those that the gate holds, and those that it has not
-    /// read yet. `None`: the kernel does not tell.
+    /// read yet. `None` if the kernel does not show it.
     pub held: Option<u64>,
-    /// Packets that found the kernel's queue full, from the start; `None` likewise.
+    /// Packets that found the kernel's queue full, since the start; `None` if the kernel does not
+    /// show it.
     pub queue_drops: Option<u64>,
-    /// Packets for which the receive buffer had no room, likewise.
+    /// Packets for which the receive buffer had no room, since the start; `None` if the kernel does
+    /// not show it.
     pub buffer_drops: Option<u64>,
 }
 
-/// Gives packets and takes what is decided on them.
+/// Delivers packets and takes the decisions on them.
 pub trait Backend {
-    /// One of them is readable while packets wait to be received.
+    /// Returns file descriptors; one of them is readable while packets wait to be received.
     fn descriptors(&self) -> Vec<BorrowedFd<'_>>;
 
-    /// Where a link's packets come from, in few words.
+    /// Describes briefly where a link's packets come from.
     fn source(&self, link: usize) -> String;
 
-    /// Takes a batch of those that have come, and gives whether more may wait.
+    /// Receives a batch of packets and passes them to `take`; returns true if more may wait.
     ///
     /// # Errors
     /// If no more packets can come.
     fn receive(&mut self, take: &mut dyn FnMut(Incoming<'_>)) -> io::Result<bool>;
 
-    /// Decides on a packet; heeded by the next `flush` at the latest.
+    /// Decides on a packet; this takes effect at the next `flush` at the latest.
     ///
     /// # Errors
     /// If nothing can be decided any more.
     fn decide(&mut self, link: usize, id: u32, fate: Fate<'_>) -> io::Result<()>;
 
-    /// Lets all be heeded that was decided.
+    /// Makes all decisions take effect.
     ///
     /// # Errors
     /// As `decide`.
     fn flush(&mut self) -> io::Result<()>;
 
-    /// Whether packets of a link come whole; else their first bytes do. The gate may then hold
-    /// `held` of them.
+    /// Sets whether the packets of a link come `whole` or only with their first bytes. The gate may
+    /// then hold `held` of them.
     ///
     /// # Errors
-    /// If it cannot be told any more.
+    /// If the setting cannot be passed on any more.
     fn set(&mut self, link: usize, whole: bool, held: u64) -> io::Result<()>;
 
-    /// Sees to it that no more packets come, if it can, and gives whether that is so.
+    /// Stops the arrival of packets, if it can; returns true if it has.
     ///
     /// # Errors
     /// If the kernel refuses.
@@ -91,9 +93,9 @@ pub trait Backend {
         Ok(false)
     }
 
-    /// What was lost of a link's packets.
+    /// Returns the losses of a link.
     fn losses(&self, link: usize) -> Losses;
 
-    /// What the kernel counts of them.
+    /// Returns the kernel's counts for a link.
     fn counts(&self, link: usize) -> Counts;
 }

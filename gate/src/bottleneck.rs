@@ -1,5 +1,5 @@
-//! `sluiced check --watch`: where the queue builds while a daemon runs. A shaper does its work only
-//! if that is here: what waits behind it, no AQM of ours decides on.
+//! `sluiced check --watch`: where the queue builds while a daemon runs. A shaper works only if the
+//! queue builds here: our AQM cannot decide on packets that wait behind it.
 
 use std::{
     thread,
@@ -21,12 +21,13 @@ use crate::{
 
 /// Time between two looks at the interface's queue.
 const LOOK_EVERY: Duration = Duration::from_millis(50);
-/// A daemon that has just begun has nothing to tell for so long.
+/// How long a daemon that has just started may have no records.
 const PATIENCE: Duration = Duration::from_secs(1);
-/// Watches, and prints the place for each link. Gives whether it is here for one of them.
+/// Watches a daemon for `for_s` s, and prints for each link where the queue builds. Returns true if
+/// it builds here for one of them.
 ///
 /// # Errors
-/// If no daemon tells how it stands, or if it is not the one that the options are for.
+/// If no daemon answers, or if it is not the one that the options describe.
 pub fn watch(options: &CheckOptions, for_s: f64) -> Result<bool, Failure> {
     let first = first_records(&options.metrics)?;
     refuse_others(options, &first)?;
@@ -54,12 +55,12 @@ pub fn watch(options: &CheckOptions, for_s: f64) -> Result<bool, Failure> {
         let name = records[0]["link"].as_str().unwrap_or_default();
         let unread = looks.unread.get(link).and_then(|looks| mean(looks));
         seen.unread = unread.or(seen.unread);
-        // kinds have one name in all namespaces, and a daemon's stands before one interface
+        // names of kinds are the same in all namespaces, and a daemon's kind serves one interface
         seen.is_of_interface = looks
             .behind
             .iter()
             .any(|look| records[0]["qdisc"] == look.kind);
-        // what comes in leaves by another interface
+        // packets that enter by the interface leave by another one
         if name == "forward" && !looks.behind.is_empty() && !seen.is_of_interface {
             let packets: Vec<f64> = looks.behind.iter().map(|look| look.packets).collect();
             seen.behind = mean(&packets);
@@ -77,7 +78,7 @@ pub fn watch(options: &CheckOptions, for_s: f64) -> Result<bool, Failure> {
     Ok(is_here)
 }
 
-/// How a daemon's links stand.
+/// Returns the records of a daemon's links.
 fn ask(address: &Address) -> Result<Vec<Value>, Failure> {
     let answer = endpoint::ask(address).map_err(|error| error.to_string());
     let records = answer.and_then(|text| endpoint::parse(&text));
@@ -99,7 +100,7 @@ fn first_records(address: &Address) -> Result<Vec<Value>, Failure> {
     }
 }
 
-/// Refuses a cable that cannot be looked at, or is not this daemon's.
+/// Returns an error if a cable cannot be watched, or is not this daemon's.
 fn refuse_others(options: &CheckOptions, records: &[Value]) -> Result<(), Failure> {
     let Some(cable) = &options.tun else {
         return Ok(());
@@ -139,11 +140,11 @@ fn refuse_others(options: &CheckOptions, records: &[Value]) -> Result<(), Failur
     Ok(())
 }
 
-/// What was seen of the kernel's queues, look after look.
+/// What was seen of the kernel's queues, one entry for each look.
 #[derive(Default)]
 struct Looks {
     behind: Vec<InterfaceQueue>,
-    /// Packets that wait for a cable, by link.
+    /// Packets that wait to be read by a cable, by link.
     unread: [Vec<f64>; 2],
 }
 
@@ -157,10 +158,10 @@ impl Looks {
     }
 }
 
-/// Packets that wait for whoever reads a TUN device: in its queue as an interface, and behind that
-/// in the device. The kernel does not count the latter; they are those that the queue sent and that
-/// the device still has. It is asked last: rather too few are found than too many. `None` if the
-/// device has no queue that counts.
+/// Returns how many packets wait to be read from a TUN device: in its queue as an interface, and
+/// after that in the device. The kernel does not count the latter; they are the packets that the
+/// queue has sent and that have not left the device. The device is asked last, so that the result
+/// is too small rather than too large. `None` if the device has no queue with counts.
 fn unread(device: &str) -> Option<f64> {
     let queue = InterfaceQueue::of(device).filter(|queue| queue.kind != "noqueue")?;
     let gone = tun::gone(device)? as f64;

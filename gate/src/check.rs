@@ -1,4 +1,4 @@
-//! `sluiced check`: what is missing on this machine, and the command that mends it.
+//! `sluiced check`: what is missing on this machine, and the command that fixes it.
 
 use std::{env, fs};
 
@@ -15,10 +15,10 @@ use crate::{
     tun, word,
 };
 
-/// What was found: how it is, or what is wrong and how it is mended.
+/// The result of a check: a description, or what is wrong and how to fix it.
 pub(crate) type Found = Result<String, Missing>;
 
-/// What is wrong, and the command that mends it.
+/// What is wrong, and the command that fixes it.
 #[derive(Clone)]
 pub(crate) struct Missing {
     pub what: String,
@@ -28,11 +28,11 @@ pub(crate) struct Missing {
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Weight {
-    /// The gate cannot do without it.
+    /// The gate does not work without it.
     Missing,
-    /// It can.
+    /// The gate works without it.
     Note,
-    /// It is not known whether it is missing; the command tells.
+    /// It is unknown whether it is missing; the command shows it.
     Unknown,
 }
 
@@ -44,7 +44,7 @@ pub(crate) fn lacking(what: impl Into<String>, mend: impl Into<String>) -> Found
     found(Weight::Note, what, mend)
 }
 
-/// What this process may not see: the same command as root does.
+/// Returns the result for what this process may not see; the command is the same one with sudo.
 fn unknown(what: impl Into<String>) -> Found {
     let arguments = env::args().skip(1).map(|argument| word(&argument));
     let words: Vec<String> = ["sudo".to_owned(), program()]
@@ -62,11 +62,12 @@ fn found(weight: Weight, what: impl Into<String>, mend: impl Into<String>) -> Fo
     })
 }
 
-/// The command. Gives whether nothing is missing that the gate takes or, of a daemon that is
-/// watched, whether the queue builds there.
+/// Runs the command. Returns true if nothing is missing that the gate needs or, if it watches a
+/// daemon, if the queue builds there.
 ///
 /// # Errors
-/// If there is no daemon to watch, or another one, or if the options do not go together.
+/// If there is no daemon to watch, if it is not the one that the options describe, or if options
+/// contradict each other.
 pub fn run(options: &CheckOptions) -> Result<bool, Failure> {
     match (options.watch, &options.tun, &options.interface) {
         (Some(for_s), ..) => bottleneck::watch(options, for_s),
@@ -121,7 +122,7 @@ fn look_at_nfqueue(options: &CheckOptions) -> bool {
     ])
 }
 
-/// Prints what was found. Gives whether it is known that nothing is missing that the gate takes.
+/// Prints the results. Returns true if it is known that nothing is missing that the gate needs.
 pub(crate) fn tell(checks: Vec<(&str, Found)>) -> bool {
     let mut is_ready = true;
     for (name, found) in checks {
@@ -277,7 +278,8 @@ fn buffer() -> Found {
     )
 }
 
-/// What is forwarded, where the kernel says whether, and what switches it on.
+/// Protocol, the file that shows whether the kernel forwards it, and the setting that switches it
+/// on.
 const FORWARDING: [(&str, &str, &str); 2] = [
     (
         "IPv4",

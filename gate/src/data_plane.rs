@@ -1,42 +1,43 @@
-//! What moves packets between their arrival and their departure while the daemon runs: a router of
-//! ours, or the kernel.
+//! What moves packets from their arrival to their departure while the daemon runs: our router, or
+//! the kernel.
 
 use std::{io, os::fd::BorrowedFd};
 
 use crate::{router::Standing, settings::Settings};
 
-/// Links at work. Times are from the daemon's start on, ns.
+/// Links in operation. Times count from the daemon's start, ns.
 pub trait DataPlane {
-    /// Where a link's packets come from, in few words.
+    /// Describes briefly where a link's packets come from.
     fn source(&self, link: usize) -> String;
 
-    /// One of them is readable while packets wait to be received.
+    /// Returns file descriptors; one of them is readable while packets wait to be received.
     fn descriptors(&self) -> Vec<BorrowedFd<'_>>;
 
-    /// When something is next to be done; `None`: nothing before a packet comes.
+    /// Returns when something must be done next; `None` if nothing before a packet arrives.
     fn due_ns(&self) -> Option<u64>;
 
-    /// Does all that is due: takes in what has come, lets go what is to go. `now_ns` gives the
-    /// time. Gives whether more packets may wait.
+    /// Does everything that is due: receives packets that have arrived, releases packets that must
+    /// leave. `now_ns` returns the time. Returns true if more packets may wait.
     ///
     /// # Errors
     /// If no more packets can come.
     fn turn(&mut self, now_ns: impl Fn() -> u64) -> io::Result<bool>;
 
-    /// Goes on with other settings, of as many links; no packet is lost by that. Gives why they are
-    /// refused, if they are: then the old ones stay in force.
+    /// Goes on with other settings for the same number of links, without losing packets. The inner
+    /// result is an error with the reason if the settings are refused; then the old ones stay in
+    /// force.
     ///
     /// # Errors
     /// If no more packets can come.
     fn change(&mut self, now_ns: u64, settings: &Settings) -> io::Result<Result<(), String>>;
 
-    /// Lets go of all packets, for good.
+    /// Ends the links: decides on all packets that are left, or releases them.
     ///
     /// # Errors
-    /// If that cannot be told to anybody.
+    /// If the decisions cannot be passed on.
     fn end(&mut self, now_ns: u64) -> io::Result<()>;
 
-    /// How each link stands.
+    /// Returns the state of each link.
     ///
     /// # Errors
     /// If no more packets can come.

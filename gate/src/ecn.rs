@@ -2,10 +2,11 @@
 
 /// Both bits of the field: CE.
 const CE: u8 = 3;
-/// Place of the header's checksum in IPv4.
+/// Offset of the header's checksum in IPv4.
 const CHECKSUM: usize = 10;
 
-/// Sets CE. Gives whether the packet has a header in which that can be done; else it is as it was.
+/// Sets CE. Returns true if the packet has a header in which this is possible; otherwise it is
+/// unchanged.
 pub fn set_ce(packet: &mut [u8]) -> bool {
     match packet.first().map(|first| first >> 4) {
         Some(4) if packet.len() >= 20 => {
@@ -26,7 +27,7 @@ pub fn set_ce(packet: &mut [u8]) -> bool {
     }
 }
 
-/// A checksum after one of the words that it covers has changed (RFC 1624, equation 3).
+/// Returns a checksum after one of the words that it covers has changed (RFC 1624, equation 3).
 fn updated(sum: u16, before: u16, after: u16) -> u16 {
     let total = u32::from(!sum) + u32::from(!before) + u32::from(after);
     let folded = (total & 0xffff) + (total >> 16);
@@ -37,7 +38,7 @@ fn updated(sum: u16, before: u16, after: u16) -> u16 {
 mod tests {
     use super::*;
 
-    /// The sum over all words of a header, which is all ones if its checksum is right.
+    /// Returns the sum over all words of a header, which is all ones if its checksum is right.
     fn sum(header: &[u8]) -> u32 {
         let words = header.chunks(2);
         let mut sum: u32 = words

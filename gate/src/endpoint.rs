@@ -1,5 +1,6 @@
-//! Where the daemon tells how it stands: a page for Prometheus at `/metrics`, and the last records
-//! as JSON lines at `/records`. Both ends are here: the daemon's, and that of `sluiced top`.
+//! The endpoint at which a daemon reports its state: a page for Prometheus at `/metrics`, and the
+//! last records as JSON lines at `/records`. The client side, which `sluiced top` uses, is here,
+//! too.
 
 use std::{
     fs::{self, Permissions},
@@ -18,17 +19,17 @@ use std::{
 
 use serde_json::Value;
 
-/// A peer that takes longer than this is let go.
+/// Longest wait for a peer.
 const PATIENCE: Duration = Duration::from_secs(1);
-/// No daemon tells more.
+/// Largest answer, bytes.
 const MOST_BYTES: u64 = 16 << 20;
-/// Where it is unless something else is said.
+/// Default address.
 pub const USUAL: &str = "127.0.0.1:8417";
 
-/// A place on this machine.
+/// An address on this machine.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Address {
-    /// On loopback.
+    /// A port on loopback.
     Tcp(SocketAddr),
     /// A socket in the file system.
     Unix(PathBuf),
@@ -65,34 +66,34 @@ impl std::fmt::Display for Address {
     }
 }
 
-/// What can be read at an endpoint.
+/// The pages of an endpoint.
 #[derive(Debug, Default)]
 pub struct Pages {
-    /// For Prometheus.
+    /// Metrics for Prometheus.
     pub metrics: String,
     /// The last record of each link, a line of JSON each.
     pub records: String,
 }
 
-/// Where others ask.
+/// An endpoint that is open for requests.
 pub enum Endpoint {
-    /// On loopback.
+    /// A port on loopback.
     Tcp(TcpListener),
     /// A socket in the file system.
     Unix(UnixListener),
 }
 
 impl Endpoint {
-    /// Opens it. Every user of this machine may read it: a socket in the file system, too. One that
-    /// a former daemon left behind is taken over.
+    /// Opens an endpoint. Every user of this machine may read it, also by a socket in the file
+    /// system. A socket that a former daemon left behind is replaced.
     ///
     /// # Errors
-    /// If it cannot be had.
+    /// If the address cannot be used.
     pub fn open(address: &Address) -> io::Result<Self> {
         match address {
             Address::Tcp(address) => TcpListener::bind(address).map(Self::Tcp),
             Address::Unix(path) => {
-                // a file that is no socket refuses connections, too, and is somebody's
+                // a file that is no socket refuses connections, too, and must not be deleted
                 let is_socket = |file: fs::Metadata| file.file_type().is_socket();
                 if fs::symlink_metadata(path).is_ok_and(is_socket)
                     && UnixStream::connect(path)
@@ -107,7 +108,7 @@ impl Endpoint {
         }
     }
 
-    /// Answers whoever asks, on a thread of its own, with the pages as they stand then.
+    /// Answers requests in a thread of its own, with the present pages.
     pub fn serve(self) -> Arc<Mutex<Pages>> {
         let pages = Arc::new(Mutex::new(Pages::default()));
         let shown = Arc::clone(&pages);
@@ -125,7 +126,7 @@ impl Endpoint {
                         answer(stream, &shown)
                     }),
                 };
-                // who asked has gone, or asks too slowly: the next one may not
+                // an error means that this client is gone or too slow; the next one may not be
                 drop(done);
             }
         });
@@ -133,7 +134,7 @@ impl Endpoint {
     }
 }
 
-/// Answers with the records if they are asked for, and with the metrics whatever else is asked.
+/// Answers with the records if they are requested, and with the metrics otherwise.
 fn answer(mut stream: impl Read + Write, pages: &Mutex<Pages>) -> io::Result<()> {
     let mut asked = [0; 4096];
     let length = stream.read(&mut asked)?;
@@ -156,7 +157,7 @@ fn answer(mut stream: impl Read + Write, pages: &Mutex<Pages>) -> io::Result<()>
 /// Asks a daemon for its records: JSON lines.
 ///
 /// # Errors
-/// If nobody answers there.
+/// If no daemon answers there.
 pub fn ask(address: &Address) -> io::Result<String> {
     match address {
         Address::Tcp(address) => {
@@ -172,10 +173,10 @@ pub fn ask(address: &Address) -> io::Result<String> {
     }
 }
 
-/// The records in what a daemon answered.
+/// Returns the records in the answer of a daemon.
 ///
 /// # Errors
-/// If there are none, or if it is no daemon.
+/// If there are none, or if the answer is not from a daemon.
 pub fn parse(answer: &str) -> Result<Vec<Value>, String> {
     let records: Result<Vec<Value>, _> = answer.lines().map(serde_json::from_str).collect();
     match records {

@@ -1,5 +1,5 @@
-//! A fence around the running gate (Landlock): files that it does not need it cannot open, and no
-//! TCP connections can be made. What was opened before stays open.
+//! A fence around the running gate (Landlock): it cannot open files that it does not need, nor make
+//! TCP connections. What was opened before stays open.
 
 use std::{
     env,
@@ -14,19 +14,18 @@ use sluice_scenario::AqmName;
 
 use crate::{Failure, settings::Settings};
 
-/// What the fence is made of; an older kernel has a part of it.
+/// The version of Landlock; an older kernel enforces a part of it.
 const VERSION: ABI = ABI::V4;
-/// What a C compiler needs, which a reload takes if the AQM is the user's own header.
+/// Folders that a C compiler needs, which a reload runs if the AQM is the user's own header.
 const SYSTEM: [&str; 6] = ["/usr", "/bin", "/lib", "/lib32", "/lib64", "/etc"];
 
-/// Closes it, for this thread and all that it starts from now on. Without a scenario nothing is
-/// ever read again. With one, its folder and that of the header that it
-/// names may be read, and a compiler may run, which writes to the folder of temporary files. `own`
-/// is a folder that the gate has to write to at its end.
-/// Gives whether the kernel has a fence.
+/// Closes the fence for this thread and everything that it starts later. Without a scenario no file
+/// is read any more. With a scenario, its folder and that of the header that it names may be read,
+/// and a compiler may run, which writes to the folder of temporary files. `own` is a folder to
+/// which the gate has to write at its end. Returns true if the kernel has Landlock.
 ///
 /// # Errors
-/// If the kernel has one and refuses.
+/// If the kernel has Landlock and refuses.
 pub fn close(
     scenario: Option<&Path>,
     settings: &Settings,
@@ -61,8 +60,8 @@ fn restrict(
     Ok(rules.restrict_self()?.ruleset)
 }
 
-/// Those of the scenario and of the header that it names: an editor writes a new file beside the
-/// old one.
+/// Returns the folders of the scenario and of the header that it names, not the files: an editor
+/// writes a new file beside the old one.
 fn folders(scenario: &Path, settings: &Settings) -> Vec<PathBuf> {
     let header = match &settings.forward.discipline.aqm {
         AqmName::Header(path) => Some(path.as_path()),

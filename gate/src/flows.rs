@@ -1,4 +1,4 @@
-//! Which flows are the heaviest, in bounded memory however many there are.
+//! Finds the heaviest flows, in bounded memory for any number of flows.
 //!
 //! A frequent-items sketch (Anderson et al. 2017, arXiv:1705.07001), weighted by bytes: it misses
 //! no flow with more than 0.35 % of all bytes, and no count is short by more than that.
@@ -16,10 +16,10 @@ use sluice_capture::Packet;
 /// Places of the table, a power of two; three quarters of them are used at most. The bound of the
 /// error is 3.5 / PLACES of all bytes.
 const PLACES: usize = 1024;
-/// How many flows are told.
+/// Number of flows that are reported.
 const HEAVIEST: usize = 10;
 
-/// Packets between the same two, by the same protocol.
+/// Packets between the same two endpoints, with the same protocol.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Flow {
     hash: u32,
@@ -86,12 +86,12 @@ impl Flows {
             .update_with_count(packet.into(), packet.bytes.into());
     }
 
-    /// Adds what another one has counted.
+    /// Adds the counts of another one.
     pub fn merge(&mut self, other: &Self) {
         self.sketch.merge(&other.sketch);
     }
 
-    /// The heaviest.
+    /// Returns the heaviest flows.
     pub fn shares(&self) -> Shares {
         let rows = self.sketch.frequent_items(ErrorType::NoFalseNegatives);
         Shares {
@@ -111,14 +111,14 @@ impl Flows {
 pub struct Shares {
     /// Bytes of all flows.
     pub bytes: u64,
-    /// A flow may have so many more bytes than are told of it; 0 while there are few flows.
+    /// A flow may have up to this many more bytes than reported; 0 while there are few flows.
     pub error_bytes: u64,
-    /// Flows with the bytes that they have at least, the heaviest first.
+    /// Flows with a lower bound of their bytes, the heaviest first.
     pub heaviest: Vec<(Flow, u64)>,
 }
 
 impl Shares {
-    /// All of it.
+    /// Returns everything as JSON.
     pub fn json(&self) -> Value {
         let heaviest = self.heaviest.iter();
         let heaviest: Vec<Value> = heaviest

@@ -1,5 +1,5 @@
-//! Damaged input: messages of netlink, packets, captures and settings, mutated from a seed. None may
-//! end the process, hang it, or be counted wrongly; each test tells how many it tried.
+//! Damaged input: netlink messages, packets, captures and settings, mutated from a seed. No input
+//! may end the process, hang it, or be counted wrongly. Each test prints how many inputs it tried.
 
 use std::io::Write;
 
@@ -21,7 +21,8 @@ fn below(random: &mut Stream, bound: usize) -> usize {
     (random.next_u64() % bound.max(1) as u64) as usize
 }
 
-/// Up to eight bytes changed, and perhaps a part cut out, repeated or left off.
+/// Changes up to eight bytes, and perhaps cuts off the end, cuts out a part or repeats the
+/// beginning.
 fn mutated(random: &mut Stream, bytes: &[u8]) -> Vec<u8> {
     let mut made = bytes.to_vec();
     for _ in 0..below(random, 9) {
@@ -47,7 +48,7 @@ fn mutated(random: &mut Stream, bytes: &[u8]) -> Vec<u8> {
     made
 }
 
-/// Packets with as many kinds of headers as there are ways through the reader.
+/// Returns packets with all kinds of headers that the reader distinguishes.
 fn packets() -> Vec<Vec<u8>> {
     let udp = [0x23, 0x28, 0x23, 0x29, 0, 20, 0, 0];
     let mut found = Vec::new();
@@ -60,7 +61,7 @@ fn packets() -> Vec<Vec<u8>> {
             found.push(packet);
         }
     }
-    // hop-by-hop, routing, fragment, AH, destination options, and what they carry
+    // hop-by-hop, routing, fragment, AH, destination options, and the headers after them
     for chain in [
         &[17][..],
         &[0, 6],
@@ -95,7 +96,7 @@ fn damaged_messages_of_netlink() {
                 attribute(out, libc::NFQA_PAYLOAD, packet);
             });
         }
-        // what was refused comes back behind the number of the error
+        // a refused message comes back after the number of the error
         let mut refused = 36_u32.to_ne_bytes().to_vec();
         refused.extend([2, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xfe, 0xff, 0xff, 0xff]);
         refused.extend(&bytes[..20]);
@@ -151,7 +152,7 @@ fn damaged_packets() {
     assert!(read > tried / 2 && marked > tried / 2 && read < tried && marked < tried);
 }
 
-/// A pcap of raw IP.
+/// Returns a pcap of raw IP.
 fn capture(packets: &[Vec<u8>]) -> Vec<u8> {
     let mut file = Vec::new();
     for word in [0xa1b2_c3d4_u32, 0x0004_0002, 0, 0, 65_535, 101] {

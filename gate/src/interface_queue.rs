@@ -1,24 +1,24 @@
-//! The root queue of an interface, as `tc` tells of it.
+//! The root queue of an interface, as `tc` reports it.
 
 use std::{process::Command, time::Instant};
 
 use serde_json::Value;
 
-/// How it stands.
+/// The state of a root queue.
 pub struct InterfaceQueue {
     at: Instant,
-    /// Its kind of qdisc; `noqueue` tells 0 of everything.
+    /// Its kind of qdisc; `noqueue` reports 0 for everything.
     pub kind: String,
     /// Packets that wait.
     pub packets: f64,
-    /// From its start.
+    /// Packets sent since its start.
     pub sent_packets: f64,
     sent_bytes: f64,
 }
 
 impl InterfaceQueue {
-    /// Asks tc for that of NAME, or of NAMESPACE/NAME; `None` without it, or if the interface has
-    /// no queue.
+    /// Asks tc for the root queue of NAME or NAMESPACE/NAME; `None` if there is no tc, or if the
+    /// interface has no queue.
     pub fn of(interface: &str) -> Option<Self> {
         let mut tc = Command::new("tc");
         let name = match interface.split_once('/') {
@@ -40,7 +40,7 @@ impl InterfaceQueue {
         })
     }
 
-    /// What it sent from the first to the last look.
+    /// Returns the rate at which it sent from the first to the last look, bits/s.
     pub fn sent_bps(looks: &[Self]) -> f64 {
         let (first, last) = (&looks[0], &looks[looks.len() - 1]);
         let time_s = (last.at - first.at).as_secs_f64().max(1e-9);

@@ -1,8 +1,8 @@
 //! The gate: a router's queue in user space.
 //!
-//! A [`link::Link`] is a queue of `engine/queue` and the link behind it. `sluiced replay` asks it
-//! with the times of a capture, and `sluiced run` with the time of the day: a [`router::Router`]
-//! stands between links and a [`backend::Backend`], which brings packets and takes decisions.
+//! A [`link::Link`] is a queue of `engine/queue` and the link behind it. `sluiced replay` drives it
+//! with the times of a capture, and `sluiced run` with real time: a [`router::Router`] connects
+//! links with a [`backend::Backend`], which delivers packets and takes decisions.
 
 pub mod backend;
 mod bottleneck;
@@ -47,13 +47,14 @@ pub mod verify;
 
 use std::{io::Write, path::Path};
 
-/// Tells the user on stderr. That nobody hears it, or that its disk is full, is no reason to stop.
+/// Prints a message on stderr. An error is ignored: a closed stderr or a full disk is no reason to
+/// stop.
 pub fn say(what: &str) {
     writeln!(std::io::stderr(), "sluiced: {what}").ok();
 }
 
-/// Prints on stdout, whole, as who waits for it may read through a pipe. That nobody hears it, or
-/// that its disk is full, is no reason to stop.
+/// Prints on stdout and flushes, because the reader may wait at a pipe. An error is ignored: a
+/// closed stdout or a full disk is no reason to stop.
 pub fn print(text: &str) {
     let mut out = std::io::stdout();
     out.write_all(text.as_bytes())
@@ -61,13 +62,13 @@ pub fn print(text: &str) {
         .ok();
 }
 
-/// This program as a word of a shell, by its own path: sudo does not look where the user does, and
-/// setcap follows no link.
+/// Returns this program as a word for a shell, with its own path: sudo does not search the user's
+/// PATH, and setcap follows no link.
 pub fn program() -> String {
     std::env::current_exe().map_or_else(|_| "sluiced".into(), |path| word(&path.to_string_lossy()))
 }
 
-/// A text as one word of a shell.
+/// Returns a text as one word for a shell.
 pub fn word(text: &str) -> String {
     let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"/._-+=:,@%".contains(&byte);
     if !text.is_empty() && text.bytes().all(is_plain) {
@@ -76,13 +77,13 @@ pub fn word(text: &str) -> String {
     format!("'{}'", text.replace('\'', r"'\''"))
 }
 
-/// Why a command could not be done, in words for its user.
+/// The reason why a command failed, as a message for the user.
 #[derive(Debug, thiserror::Error)]
 #[error("{0}")]
 pub struct Failure(pub String);
 
 impl Failure {
-    /// A file that could not be written.
+    /// Returns the failure of a file that could not be written.
     pub fn writing(path: &Path, error: &std::io::Error) -> Self {
         Self(format!("cannot write {}: {error}", path.display()))
     }

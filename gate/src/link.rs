@@ -1,7 +1,7 @@
-//! A link with its queue: packets in, and out again at ideal times.
+//! A link with its queue: takes packets in, and lets them out at ideal times.
 //!
-//! It has no clock of its own: a live router asks it with the time of the day, a replay with the
-//! times of a capture, and at the same times it decides the same.
+//! It has no clock of its own: a live router passes real time, a replay passes the times of a
+//! capture. For the same times it makes the same decisions.
 
 use std::collections::VecDeque;
 
@@ -13,16 +13,16 @@ use sluice_random::Stream;
 
 use crate::{measures::Measures, settings::LinkSettings};
 
-/// Hears what becomes of packets.
+/// Receives the packets that leave or are lost.
 pub trait Outlet<P>: Observer<P> {
-    /// A packet has come out of the link at `at_ns`.
+    /// Called when a packet has left the link at `at_ns`.
     fn released(&mut self, at_ns: u64, packet: P);
 }
 
 /// The next tick of the AQM.
 struct Tick {
     due: Ticks,
-    /// Its place in the order in which ticks and arrivals were announced.
+    /// Its position in the order in which ticks and arrivals were announced.
     announced: u64,
 }
 
@@ -35,19 +35,20 @@ pub struct Link<P> {
     /// Queues of former settings, the oldest first: they send what they hold before the new one.
     retiring: VecDeque<Queue<P, Running>>,
     random: Stream,
-    /// When the transmission that goes on ends.
+    /// End of the transmission in progress.
     sending: Option<Ticks>,
-    /// Packets that were sent or are being sent, and when they come out.
+    /// Packets that were sent or are in transmission, and when they leave the link.
     on_way: VecDeque<(Ticks, P)>,
     tick: Option<Tick>,
-    /// Ticks and arrivals announced so far, and the place of the next arrival among them.
+    /// Number of ticks and arrivals announced so far, and the position of the next arrival among
+    /// them.
     announced: u64,
     arrival_announced: u64,
     measures: Measures,
 }
 
 impl<P: Packet> Link<P> {
-    /// An idle link with an empty queue at time 0; `random` is the AQM's chance.
+    /// Returns an idle link with an empty queue at time 0; `random` is the AQM's random stream.
     pub fn new(settings: LinkSettings, clock: Clock, random: Stream) -> Self {
         let mut link = Self {
             transmitter: Transmitter::new(settings.rate_bps, settings.delay_ns),
@@ -67,13 +68,13 @@ impl<P: Packet> Link<P> {
         link
     }
 
-    /// What it was made of.
+    /// Returns its present settings.
     pub fn settings(&self) -> &LinkSettings {
         &self.settings
     }
 
-    /// Goes on with other settings. What waits stays in its order and goes first, under the rules
-    /// that it came under; the new AQM starts with an empty queue.
+    /// Goes on with other settings. Waiting packets keep their order and leave first, under the
+    /// rules under which they arrived; the new AQM starts with an empty queue.
     pub fn change(&mut self, now_ns: u64, settings: LinkSettings) {
         self.transmitter.set(settings.rate_bps, settings.delay_ns);
         if !self.settings.same_queue(&settings) {
@@ -84,24 +85,24 @@ impl<P: Packet> Link<P> {
         self.settings = settings;
     }
 
-    /// Packets that wait.
+    /// Number of packets that wait.
     pub fn packets(&self) -> usize {
         let retiring = self.retiring.iter().map(Queue::packets);
         self.queue.packets() + retiring.sum::<usize>()
     }
 
-    /// Their bytes.
+    /// Bytes of the packets that wait.
     pub fn bytes(&self) -> u64 {
         let retiring = self.retiring.iter().map(Queue::bytes);
         self.queue.bytes() + retiring.sum::<u64>()
     }
 
-    /// Packets that wait or are on their way.
+    /// Number of packets that wait or are on their way.
     pub fn held(&self) -> u64 {
         (self.packets() + self.on_way.len()) as u64
     }
 
-    /// Former settings whose packets still wait.
+    /// Number of former settings whose packets still wait.
     pub fn retiring(&self) -> usize {
         self.retiring
             .iter()
@@ -109,13 +110,13 @@ impl<P: Packet> Link<P> {
             .count()
     }
 
-    /// The AQM, if there is one only.
+    /// Returns the AQM, if there is only one.
     pub fn aqm(&self) -> Option<&Running> {
         let mut aqms = self.queue.aqms();
         aqms.next().filter(|_| aqms.next().is_none())
     }
 
-    /// What was counted up to `now_ns`, which is not before any other time that it was asked with.
+    /// Returns what was counted up to `now_ns`, which must not be earlier than in any call before.
     pub fn measures(&mut self, now_ns: u64) -> Measures {
         self.measures.hold(now_ns, self.packets());
         let mut measures = self.measures.clone();
@@ -125,24 +126,24 @@ impl<P: Packet> Link<P> {
         measures
     }
 
-    /// When something is next due, ns; `None` if nothing moves.
+    /// Returns when something is due next, ns; `None` if nothing is pending.
     pub fn due_ns(&self) -> Option<u64> {
         let out = self.on_way.front().map_or(NEVER, |(out, _)| *out);
         let due = out.min(self.sending.unwrap_or(NEVER)).min(self.tick_due());
         (due < NEVER).then(|| self.clock.ns(due))
     }
 
-    /// Whether packets wait or are on their way.
+    /// True if packets are in transmission or on their way; packets wait only then.
     pub fn is_busy(&self) -> bool {
         !self.on_way.is_empty()
     }
 
-    /// Lets everything happen that is due by `now_ns`.
+    /// Processes everything that is due by `now_ns`.
     pub fn advance(&mut self, now_ns: u64, outlet: &mut impl Outlet<P>) {
         self.go_on(self.clock.ticks(now_ns + 1), 0, outlet);
     }
 
-    /// A packet comes; times do not go back. What is due before is done first.
+    /// Takes a packet; times must not decrease. Everything that is due before is processed first.
     pub fn arrive(&mut self, now_ns: u64, packet: P, outlet: &mut impl Outlet<P>) -> Verdict {
         let now = self.clock.ticks(now_ns);
         self.go_on(now, self.arrival_announced, outlet);
@@ -159,7 +160,8 @@ impl<P: Packet> Link<P> {
         verdict
     }
 
-    /// Takes out all that it holds, in no order but that of the link and then the queue's.
+    /// Removes and returns all packets that it holds: first those on the link, then those in the
+    /// queue.
     pub fn drain(&mut self, now_ns: u64) -> Vec<P> {
         let mut held: Vec<P> = self.on_way.drain(..).map(|(_, packet)| packet).collect();
         let random = &mut || self.random.next_u64();
@@ -188,8 +190,9 @@ impl<P: Packet> Link<P> {
         });
     }
 
-    /// Everything up to a moment, without it. At one moment ticks go before the ends of
-    /// transmissions, and an arrival before what was announced after it, as in the network world.
+    /// Processes everything before `until`. At the same time ticks come before the ends of
+    /// transmissions, and an arrival comes before what was announced after it, as in the network
+    /// world.
     fn go_on(&mut self, until: Ticks, announced: u64, outlet: &mut impl Outlet<P>) {
         loop {
             let end = self.sending.unwrap_or(NEVER);
@@ -215,7 +218,7 @@ impl<P: Packet> Link<P> {
         }
     }
 
-    /// The packet that the link is to send now.
+    /// Returns the packet that the link sends next.
     fn next(&mut self, now_ns: u64, outlet: &mut impl Outlet<P>) -> Option<Waiting<P>> {
         let random = &mut || self.random.next_u64();
         while let Some(queue) = self.retiring.front_mut() {
@@ -238,7 +241,7 @@ impl<P: Packet> Link<P> {
         let out = self.transmitter.send(self.clock, now, bytes);
         let end = self.transmitter.free();
         self.sending = Some(end);
-        // a link that has become shorter does not let packets overtake
+        // if the delay was reduced, packets still do not overtake each other
         let last = self.on_way.back().map_or(0, |(out, _)| *out);
         self.on_way.push_back((out.max(last), packet));
         let measures = &mut self.measures;

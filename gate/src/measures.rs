@@ -1,10 +1,10 @@
-//! What is counted at a link.
+//! Counts and times of a link.
 
 use hdrhistogram::Histogram;
 use serde_json::{Value, json};
 use sluice_aqm::Verdict;
 
-/// Longest time that is told from longer ones: an hour.
+/// Longest time that is recorded, an hour; longer ones count as this one.
 const LONGEST_NS: u64 = 3_600_000_000_000;
 
 /// Times, with an exact mean and quantiles to two digits.
@@ -23,7 +23,8 @@ impl Times {
         }
     }
 
-    /// Times that were counted elsewhere: pairs of ns and how many, and their sum.
+    /// Returns times that were counted elsewhere: pairs of a time, ns, and its count; and the sum
+    /// of all times.
     pub fn of(counts: &[(u64, u64)], sum_ns: u64) -> Self {
         let mut times = Self::new();
         for (ns, count) in counts {
@@ -33,14 +34,14 @@ impl Times {
         times
     }
 
-    /// Counts a time.
+    /// Counts a time, ns.
     #[inline]
     pub fn add(&mut self, ns: u64) {
         self.histogram.saturating_record(ns);
         self.sum_ns += u128::from(ns);
     }
 
-    /// Those that were counted since `earlier`.
+    /// Returns the times counted since `earlier`.
     pub fn since(&self, earlier: &Self) -> Self {
         let mut histogram = self.histogram.clone();
         let known = histogram.subtract(&earlier.histogram);
@@ -51,27 +52,28 @@ impl Times {
         }
     }
 
-    /// How many were counted.
+    /// Returns the number of times counted.
     pub fn count(&self) -> u64 {
         self.histogram.len()
     }
 
-    /// Sum of all, s.
+    /// Returns the sum of all times, s.
     pub fn sum_s(&self) -> f64 {
         self.sum_ns as f64 / 1e9
     }
 
-    /// The mean, ms; 0 if none was counted.
+    /// Returns the mean, ms; 0 if none was counted.
     pub fn mean_ms(&self) -> f64 {
         self.sum_ns as f64 / 1e6 / self.count().max(1) as f64
     }
 
-    /// A quantile, ms.
+    /// Returns a quantile, ms.
     pub fn quantile_ms(&self, share: f64) -> f64 {
         self.histogram.value_at_quantile(share) as f64 / 1e6
     }
 
-    /// How many were as long as each bound at most, to two digits; the bounds, ns, in order.
+    /// Returns for each bound how many times were at most that long, to two digits. The bounds, ns,
+    /// must be in order.
     pub fn up_to(&self, bounds: &[u64]) -> Vec<u64> {
         let mut counts = vec![0; bounds.len()];
         for step in self.histogram.iter_recorded() {
@@ -84,7 +86,7 @@ impl Times {
         add_up(counts)
     }
 
-    /// Times, each to two digits, and how many of them there were.
+    /// Returns pairs of a time, ns, to two digits, and its count.
     pub fn counts(&self) -> Vec<(u64, u64)> {
         let histogram = &self.histogram;
         let recorded = histogram.iter_recorded();
@@ -108,7 +110,7 @@ impl Times {
     }
 }
 
-/// Each count with all before it.
+/// Returns cumulative counts.
 fn add_up(mut counts: Vec<u64>) -> Vec<u64> {
     for place in 1..counts.len() {
         counts[place] += counts[place - 1];
@@ -125,9 +127,9 @@ impl Default for Times {
 /// Exact counts of a link, from its start.
 #[derive(Clone, Debug, Default)]
 pub struct Measures {
-    /// Up to here all is counted, ns.
+    /// Time up to which all is counted, ns.
     pub until_ns: u64,
-    /// Packets that arrived, and their bytes.
+    /// Packets that arrived.
     pub arrivals: u64,
     /// Bytes of IP that arrived.
     pub arrived_bytes: u64,
@@ -141,13 +143,13 @@ pub struct Measures {
     pub queue_ns: Vec<u64>,
     /// Most packets that ever waited.
     pub queue_max: u64,
-    /// From arrival until transmission starts.
+    /// Times from arrival until transmission starts.
     pub sojourn: Times,
-    /// From arrival until transmission ends.
+    /// Times from arrival until transmission ends.
     pub delay: Times,
 }
 
-/// The verdicts that are losses, and what they are called.
+/// The verdicts that are losses, and their names.
 const LOSSES: [(&str, Verdict); 4] = [
     ("early", Verdict::DropEarly),
     ("forced", Verdict::DropForced),
@@ -156,7 +158,7 @@ const LOSSES: [(&str, Verdict); 4] = [
 ];
 
 impl Measures {
-    /// `waiting` packets have waited up to now.
+    /// Records that `waiting` packets have waited up to `now_ns`.
     #[inline]
     pub fn hold(&mut self, now_ns: u64, waiting: usize) {
         if waiting >= self.queue_ns.len() {
@@ -167,15 +169,16 @@ impl Measures {
         self.until_ns = now_ns;
     }
 
-    /// Mean number of packets that waited.
+    /// Returns the mean number of packets that waited.
     pub fn queue_mean(&self) -> f64 {
         let packets_ns = self.queue_ns.iter().zip(0_u128..);
         let sum: u128 = packets_ns.map(|(ns, k)| u128::from(*ns) * k).sum();
         sum as f64 / self.until_ns.max(1) as f64
     }
 
-    /// How long as many packets waited as each bound at most, ns; the bounds in order. With it the
-    /// sum over time of those that waited, packets ns, and the time of all.
+    /// Returns for each bound, packets, how long at most that many packets waited, ns. The bounds
+    /// must be in order. Also returns the integral of the queue over time, packets times ns, and
+    /// the total time, ns.
     pub fn queue_up_to(&self, bounds: &[u64]) -> (Vec<u64>, u128, u64) {
         let mut times = vec![0; bounds.len()];
         let mut sum = 0;
@@ -204,7 +207,7 @@ impl Measures {
         self.verdicts[Verdict::Mark as usize]
     }
 
-    /// What was counted since `earlier`; maxima of times are those of the whole.
+    /// Returns what was counted since `earlier`; maxima are those since then, too.
     pub fn since(&self, earlier: &Self) -> Self {
         let mut verdicts = self.verdicts;
         for (verdict, before) in verdicts.iter_mut().zip(earlier.verdicts) {
@@ -229,8 +232,8 @@ impl Measures {
         }
     }
 
-    /// How long so many packets waited, and how many packets took how long: pairs of packets and
-    /// ns, and of ns and packets, without those of which there are none.
+    /// Returns the distributions as pairs: the queue as packets and ns, sojourn and delay as ns and
+    /// packets. Pairs with a count of 0 are left out.
     pub fn distributions(&self) -> [(&'static str, Value); 3] {
         let queue = self.queue_ns.iter().enumerate();
         let queue: Vec<_> = queue.filter(|(_, ns)| **ns > 0).collect();
@@ -241,7 +244,7 @@ impl Measures {
         ]
     }
 
-    /// All of them, times in ms.
+    /// Returns all measures as JSON, times in ms.
     pub fn json(&self) -> Value {
         let losses = self.losses().into_iter();
         let losses = losses.map(|(name, count)| (name.to_owned(), json!(count)));

@@ -1,4 +1,4 @@
-//! How much memory a gate can take, known before the first packet.
+//! An upper bound of the memory that a gate uses, known before the first packet.
 
 use std::mem::size_of;
 
@@ -11,25 +11,26 @@ use crate::{
 };
 use sluice_scenario::{Drr, Fq, Scheduler, Sfq};
 
-/// What a packet of 1500 bytes takes in the kernel (`truesize` of its buffer).
+/// Memory of a packet of 1500 bytes in the kernel (`truesize` of its buffer).
 const KERNEL_BYTES: u64 = 2304;
-/// A packet that may have to be marked is kept whole.
+/// Bytes of a packet that is kept whole, because it may have to be marked.
 const WHOLE_BYTES: u64 = 1500;
-/// The program, its threads, histograms, and records that wait for the disk.
+/// Memory of the program, its threads, histograms, and records that wait for the disk.
 const FIXED_BYTES: u64 = 32 << 20;
-/// Programs of a qdisc.
+/// Memory of the programs of a qdisc.
 #[cfg(feature = "kernel")]
 const PROGRAMS_BYTES: u64 = 1 << 20;
-/// A queue's lists grow by doubling, and a packet stands in two of them at most.
+/// Places for each packet: a queue's lists grow by doubling, and a packet is in at most two of
+/// them.
 const LISTS: u64 = 4;
-/// A place in such a list.
+/// Bytes of a place in such a list.
 const PLACE_BYTES: u64 = (size_of::<Held>() + size_of::<u64>()) as u64;
-/// One of several queues, without its AQM's state and its list.
+/// Bytes of one of several queues, without its AQM's state and its list.
 const QUEUE_BYTES: u64 = 512;
 
-/// The bound with the kernel's queues, in one line: it keeps the packets.
+/// Describes the bound with the kernel's queues: the kernel keeps the packets.
 pub fn bound(settings: &Settings) -> String {
-    // the kernel doubles what is asked for
+    // the kernel doubles the requested size
     let buffer = 2 * BUFFER_BYTES as u64;
     let kernel_packets = packets(settings) + spare(settings, SPARE_PACKETS);
     told(
@@ -40,9 +41,9 @@ pub fn bound(settings: &Settings) -> String {
     )
 }
 
-/// The bound with TUN devices: the packets are here.
+/// Describes the bound with TUN devices: the gate keeps the packets.
 pub fn bound_over_tun(settings: &Settings) -> String {
-    // the memory of a packet is used again, by a longer one
+    // the memory of a packet is used again, perhaps for a longer one
     let kept: u64 = settings
         .links()
         .into_iter()
@@ -52,8 +53,8 @@ pub fn bound_over_tun(settings: &Settings) -> String {
     told(settings, own, spare(settings, tun::SPARE_PACKETS), 0)
 }
 
-/// The bound with a qdisc of the kernel that has maps of so many bytes, in one line: only histograms
-/// are here.
+/// Describes the bound with a qdisc of the kernel whose maps have `maps_bytes`: the gate keeps only
+/// histograms.
 #[cfg(feature = "kernel")]
 pub fn bound_in_kernel(settings: &Settings, maps_bytes: u64) -> String {
     format!(
@@ -63,7 +64,7 @@ pub fn bound_in_kernel(settings: &Settings, maps_bytes: u64) -> String {
     )
 }
 
-/// The bound of a kind of qdisc before so many interfaces, in one line.
+/// Describes the bound of a kind of qdisc for `instances` interfaces.
 #[cfg(feature = "kernel")]
 pub fn bound_of_kind(settings: &Settings, maps_bytes: u64, instances: u32) -> String {
     let packets = u64::from(settings.forward.buffer.limit) * u64::from(instances);
@@ -78,7 +79,7 @@ fn packets(settings: &Settings) -> u64 {
     settings.links().into_iter().map(held).sum()
 }
 
-/// Packets that have not been read yet.
+/// Returns how many packets of all links may wait unread in the kernel.
 fn spare(settings: &Settings, of_a_link: u32) -> u64 {
     settings.links().len() as u64 * u64::from(of_a_link)
 }
@@ -102,8 +103,8 @@ fn told(settings: &Settings, buffers: u64, kernel_packets: u64, kernel_buffer: u
     )
 }
 
-/// Packets that a link can hold: those that wait, one that is sent, and those on their way, all as
-/// short as packets are.
+/// Returns how many packets a link can hold: those that wait, one in transmission, one that
+/// arrives, and those on their way, all of the least length.
 pub fn held(link: &LinkSettings) -> u64 {
     let waiting = u64::from(link.buffer.limit);
     let in_bytes = link.buffer.limit_bytes.unwrap_or(u64::MAX) / LEAST_BYTES + 1;
@@ -116,14 +117,14 @@ fn bits_on_way(link: &LinkSettings) -> u64 {
     bits.min(1 << 50) as u64
 }
 
-/// Bytes of packets that are kept whole: those that wait are as long as they may be, of those on
-/// their way the link's rate says how many bytes they have.
+/// Returns the bytes of packets that are kept whole. Those that wait have the greatest length; the
+/// bytes of those on their way follow from the link's rate and delay.
 fn whole(link: &LinkSettings) -> u64 {
     (u64::from(link.buffer.limit) + 2) * WHOLE_BYTES + bits_on_way(link) / 8
 }
 
-/// What a link's queues take without packets: each has an AQM, and a list that grows as long as the
-/// limit once and stays so.
+/// Returns the memory of a link's queues without packets, bytes: each has an AQM, and a list that
+/// may once grow as long as the limit and then stays so.
 fn queues(link: &LinkSettings) -> u64 {
     let state = link.aqm.start().state().len() as u64;
     let (queues, lists) = match link.discipline.scheduler {
@@ -136,7 +137,7 @@ fn queues(link: &LinkSettings) -> u64 {
     queues * (state + QUEUE_BYTES) + lists * list
 }
 
-/// What the distribution of the queue takes in each record that waits for the disk.
+/// Returns the memory of the queue's distribution in all records that wait for the disk, bytes.
 fn records(link: &LinkSettings) -> u64 {
     let lengths = u64::from(link.buffer.limit) + 1;
     (WAITING as u64 + 4) * 8 * lengths.next_power_of_two()

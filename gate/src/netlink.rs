@@ -1,4 +1,4 @@
-//! Messages of netfilter's netlink (linux/netfilter/nfnetlink.h), written and read.
+//! Writes and reads messages of netfilter's netlink (linux/netfilter/nfnetlink.h).
 
 use std::os::fd::{AsRawFd, OwnedFd};
 
@@ -8,26 +8,26 @@ use nix::{
     sys::socket::{AddressFamily, NetlinkAddr, SockFlag, SockProtocol, SockType, bind, socket},
 };
 
-/// Bytes of `nlmsghdr` and of `nfgenmsg` behind it.
+/// Bytes of `nlmsghdr`, and of both headers with the `nfgenmsg` after it.
 const HEADER: usize = 16;
 const HEADERS: usize = HEADER + 4;
 const ATTRIBUTE: usize = 4;
-/// Bits of an attribute's type that are its type.
+/// Bits of an attribute's type field that hold the type.
 const TYPE: u16 = 0x3fff;
 
 /// A message that was received.
 pub enum Message<'a> {
-    /// What netlink answers: 0 if all is well, or the number of an error and the queue's, as the
-    /// kernel sends back what it refuses.
+    /// An answer: 0 if all is well, or the number of an error; and the number of the queue, because
+    /// the kernel sends back the message that it refuses.
     Answer(i32, Option<u16>),
     /// A message about a queue: its kind, the queue's number, its attributes.
     Queue(u8, u16, &'a [u8]),
 }
 
-/// A socket to the kernel's netfilter.
+/// Opens a socket to the kernel's netfilter.
 ///
 /// # Errors
-/// If the kernel gives none.
+/// If the kernel refuses.
 pub fn connect() -> Result<OwnedFd, Errno> {
     let socket = socket(
         AddressFamily::Netlink,
@@ -52,8 +52,8 @@ pub fn write(
     message(out, kind, flags, libc::NFPROTO_UNSPEC, queue, attributes);
 }
 
-/// Appends a message of a kind (its subsystem in the upper byte), about packets of a family and
-/// about `what`: the number of a queue, or of a subsystem.
+/// Appends a message of a kind (its subsystem in the upper byte) for a protocol family. `what` is
+/// the number of a queue, or of a subsystem.
 pub fn message(
     out: &mut Vec<u8>,
     kind: i32,
@@ -66,7 +66,7 @@ pub fn message(
     out.extend([0; 4]);
     out.extend((kind as u16).to_ne_bytes());
     out.extend(((NLM_F_REQUEST | flags) as u16).to_ne_bytes());
-    // sequence and port: nobody asks
+    // sequence number and port: not used
     out.extend([0; 8]);
     // version 0
     out.extend([family as u8, 0]);
@@ -84,14 +84,14 @@ pub fn attribute(out: &mut Vec<u8>, kind: i32, value: &[u8]) {
     out.resize(out.len().next_multiple_of(4), 0);
 }
 
-/// Appends an attribute that is made of others.
+/// Appends an attribute that contains other attributes.
 pub fn nested(out: &mut Vec<u8>, kind: i32, attributes: impl FnOnce(&mut Vec<u8>)) {
     let mut inside = Vec::new();
     attributes(&mut inside);
     attribute(out, libc::NLA_F_NESTED | kind, &inside);
 }
 
-/// The messages in what was received; the rest of what is none is left out.
+/// Returns the messages in received bytes; a rest that is no message is left out.
 pub fn messages(mut bytes: &[u8]) -> impl Iterator<Item = Message<'_>> {
     std::iter::from_fn(move || {
         loop {
@@ -115,7 +115,7 @@ pub fn messages(mut bytes: &[u8]) -> impl Iterator<Item = Message<'_>> {
     })
 }
 
-/// The attributes of a message: kinds and values.
+/// Returns the attributes of a message: kinds and values.
 pub fn attributes(mut bytes: &[u8]) -> impl Iterator<Item = (i32, &[u8])> {
     std::iter::from_fn(move || {
         let length = usize::from(u16::from_ne_bytes(bytes.get(..2)?.try_into().ok()?));

@@ -1,7 +1,7 @@
 //! The kernel's packet queue, NFQUEUE (linux/netfilter/nfnetlink_queue.h).
 //!
-//! Packets are read many at a time, and decisions sent many at a time. Segmentation offload may
-//! stay on: the kernel segments before it queues, and completes checksums.
+//! Packets are read in batches, and decisions are sent in batches. Segmentation offload may stay
+//! on: the kernel segments packets before it queues them, and completes checksums.
 
 use std::{
     fs::File,
@@ -24,22 +24,23 @@ use crate::{
     queue_table::{Owner, TABLE, owner, row, told},
 };
 
-/// Messages that are read in one call, and room for each: the largest packet with its attributes.
+/// Messages read in one call; `MESSAGE_BYTES` is the room for each: the largest packet with its
+/// attributes.
 pub const BATCH: usize = 64;
 /// See `BATCH`.
 pub const MESSAGE_BYTES: usize = 65_536 + 1024;
-/// Bytes of decisions that are sent in one call.
+/// Decisions are sent once they have this many bytes.
 const MOST_DECIDED: usize = 64 << 10;
-/// Bytes of a packet that tell its flow.
+/// First bytes of a packet that are enough to identify its flow.
 const HEADERS_ONLY: u32 = 128;
-/// Packets that the kernel holds for a queue besides those that the gate means to hold.
+/// Packets that the kernel may hold for a queue besides those that the gate holds.
 pub const SPARE_PACKETS: u32 = 65_536;
-/// The receive buffer that is asked for, and from which on a burst is not lost.
+/// Size of the receive buffer that is requested; from `ENOUGH_BUFFER_BYTES` on a burst is not lost.
 pub const BUFFER_BYTES: usize = 32 << 20;
 /// See `BUFFER_BYTES`.
 pub const ENOUGH_BUFFER_BYTES: usize = 8 << 20;
 
-/// What happens to packets while nobody decides.
+/// What happens to packets while no program decides on them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 pub enum Fail {
     /// They pass, unshaped.
@@ -51,26 +52,26 @@ pub enum Fail {
 /// One queue of the kernel for each link.
 pub struct Nfqueue {
     socket: OwnedFd,
-    /// Number of the first link's queue; the others' follow.
+    /// Number of the first link's queue; the next link has the next number.
     first: u16,
     buffers: Vec<u8>,
-    /// Packets that came while an answer was waited for.
+    /// Messages with packets that arrived while an answer was awaited.
     early: Vec<Vec<u8>>,
     decided: Vec<u8>,
-    /// By link.
+    /// Losses by link.
     losses: Vec<Losses>,
     next_ids: Vec<u32>,
-    /// `TABLE`, kept open: later it may not be opened any more.
+    /// `TABLE`, kept open, because it may not be opened later.
     table: Option<File>,
     /// Rules that hand packets to the queues and vanish with them.
     rules: Option<OwnRules>,
-    /// The receive buffer that was granted.
+    /// Size of the receive buffer that the kernel granted.
     pub buffer_bytes: usize,
 }
 
 impl Nfqueue {
-    /// Takes the queues from number `first` on, one for each link that means to hold as many
-    /// packets as `held` says.
+    /// Binds the queues from number `first` on, one for each link; `held` is the number of packets
+    /// that the gate may hold for each link.
     ///
     /// # Errors
     /// If the kernel refuses, with the reason.
@@ -92,17 +93,17 @@ impl Nfqueue {
         Ok(nfqueue)
     }
 
-    /// Takes rules that hand packets to these queues and are to vanish with them.
+    /// Keeps rules that hand packets to these queues, so that they vanish with the queues.
     pub fn keep(&mut self, rules: OwnRules) {
         self.rules = Some(rules);
     }
 
-    /// Whether the kernel shows how many packets it holds and drops: to root only.
+    /// True if the kernel shows how many packets it holds and drops; it shows this only to root.
     pub fn shows_counts(&self) -> bool {
         self.table.is_some()
     }
 
-    /// Takes what comes by a socket for as many links.
+    /// Receives from a socket for `links` links.
     pub fn on(socket: OwnedFd, first: u16, links: usize) -> Self {
         Self {
             socket,
@@ -111,7 +112,7 @@ impl Nfqueue {
             early: Vec::new(),
             decided: Vec::new(),
             losses: vec![Losses::default(); links],
-            // the kernel counts from 1
+            // the kernel numbers packets from 1
             next_ids: vec![1; links],
             table: None,
             rules: None,
@@ -119,7 +120,7 @@ impl Nfqueue {
         }
     }
 
-    /// Takes a queue, all set from its first packet on.
+    /// Binds a queue, with all its settings from the first packet on.
     fn bind(&mut self, queue: u16, held: u64, fail: Fail) -> Result<(), Failure> {
         let bind = [libc::NFQNL_CFG_CMD_BIND as u8, 0, 0, 0];
         let mask = libc::NFQA_CFG_F_FAIL_OPEN as u32;
@@ -152,7 +153,7 @@ impl Nfqueue {
         }
     }
 
-    /// Reads up to a batch of messages; gives the length of each.
+    /// Reads up to a batch of messages; returns the length of each, bytes.
     fn read(&mut self) -> io::Result<Vec<usize>> {
         let mut pieces: Vec<libc::iovec> = self
             .buffers
@@ -215,7 +216,7 @@ impl Nfqueue {
 
     fn note_gap(&mut self, link: usize, id: u32) {
         let gap = id.wrapping_sub(self.next_ids[link]);
-        // not one that was overtaken
+        // a larger difference is a packet that came late
         if gap < 1 << 31 {
             self.losses[link].id_gaps += u64::from(gap);
             self.next_ids[link] = id.wrapping_add(1);
@@ -223,13 +224,13 @@ impl Nfqueue {
     }
 }
 
-/// How long the kernel's queue may be, of which the gate holds so many packets.
+/// Returns the limit of the kernel's queue, of whose packets the gate holds `held`.
 fn most(held: u64) -> [u8; 4] {
     let most = held.saturating_add(SPARE_PACKETS.into());
     u32::try_from(most).unwrap_or(u32::MAX).to_be_bytes()
 }
 
-/// How packets are to be copied: whole, or their first bytes.
+/// Returns the parameters for copying packets: whole, or their first bytes.
 fn params(whole: bool) -> [u8; 5] {
     let range = if whole {
         u32::from(u16::MAX)
@@ -240,7 +241,7 @@ fn params(whole: bool) -> [u8; 5] {
     [a, b, c, d, libc::NFQNL_COPY_PACKET as u8]
 }
 
-/// Why a queue could not be had.
+/// Explains why a queue could not be bound.
 fn taken(queue: u16, error: Errno) -> Failure {
     Failure(match owner(queue) {
         Owner::Another(port) => format!(
@@ -255,7 +256,7 @@ fn taken(queue: u16, error: Errno) -> Failure {
     })
 }
 
-/// The packet in a message.
+/// Returns the packet in a message.
 pub(crate) fn incoming(first: u16, queue: u16, rest: &[u8]) -> Option<Incoming<'_>> {
     let (mut id, mut data, mut bytes) = (None, &[][..], None);
     for (kind, value) in attributes(rest) {
@@ -292,7 +293,7 @@ impl Backend for Nfqueue {
             Err(error) => match Errno::try_from(error)? {
                 Errno::EAGAIN | Errno::EINTR => return Ok(false),
                 Errno::ENOBUFS => {
-                    // whose packets they were, the gaps tell
+                    // the gaps in the numbers show whose packets they were
                     self.losses[0].overruns += 1;
                     return Ok(true);
                 }
@@ -340,7 +341,7 @@ impl Backend for Nfqueue {
     fn set(&mut self, link: usize, whole: bool, held: u64) -> io::Result<()> {
         let queue = self.first + link as u16;
         let kind = libc::NFQNL_MSG_CONFIG;
-        // not asked for an answer, which would stand among packets
+        // an answer is not requested, because it would arrive among packets
         write(&mut self.decided, kind, queue, false, |out| {
             attribute(out, libc::NFQA_CFG_PARAMS, &params(whole));
             attribute(out, libc::NFQA_CFG_QUEUE_MAXLEN, &most(held));

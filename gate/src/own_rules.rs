@@ -1,5 +1,6 @@
 //! Rules that vanish with the gate: a table of nft that belongs to a netlink socket
-//! (linux/netfilter/nf_tables.h). The kernel removes it with the socket, whatever ends the process.
+//! (linux/netfilter/nf_tables.h). The kernel removes the table with the socket, no matter how the
+//! process ends.
 
 use std::os::fd::{AsRawFd, OwnedFd};
 
@@ -20,7 +21,7 @@ use crate::{
     rules::{Hook, Rules},
 };
 
-/// Attributes by their numbers, which libc does not have: `NFTA_...`, `NFT_TABLE_F_OWNER`.
+/// Numbers of attributes and flags that libc does not have: `NFTA_...`, `NFT_TABLE_F_OWNER`.
 const TABLE_NAME: i32 = 1;
 const TABLE_FLAGS: i32 = 2;
 const TABLE_F_OWNER: u32 = 2;
@@ -46,7 +47,7 @@ const QUEUE_NUM: i32 = 1;
 const QUEUE_TOTAL: i32 = 2;
 const QUEUE_FLAGS: i32 = 3;
 
-/// Rules of nft that are there as long as this is.
+/// Rules of nft that exist as long as this value.
 pub struct OwnRules {
     socket: OwnedFd,
     table: String,
@@ -57,8 +58,7 @@ impl OwnRules {
     /// Sets the rules that `sluiced rules --tool nft` would set.
     ///
     /// # Errors
-    /// If they would not let packets pass once they are gone, if there are rules already, or if the
-    /// kernel refuses.
+    /// If the rules are to fail closed, if there are rules already, or if the kernel refuses.
     pub fn set(rules: &Rules) -> Result<Self, Failure> {
         let interface = &rules.interface;
         if rules.fail == Fail::Closed {
@@ -115,8 +115,8 @@ impl OwnRules {
         self.commit(&batch)
     }
 
-    /// Takes the rules out of their chains: no more packets come. The chains stay until the end, as
-    /// with a chain the kernel drops what is held.
+    /// Removes the rules from their chains, so that no more packets come. The chains stay until the
+    /// end, because the kernel drops the packets it holds when a chain is deleted.
     ///
     /// # Errors
     /// If the kernel refuses.
@@ -133,7 +133,7 @@ impl OwnRules {
         self.commit(&batch)
     }
 
-    /// Has orders done, all or none; each is answered.
+    /// Commits orders, all or none; waits for the answer to each.
     fn commit(&self, orders: &[Vec<u8>]) -> Result<(), Errno> {
         let mut batch = bound(NFNL_MSG_BATCH_BEGIN);
         batch.extend(orders.concat());
@@ -155,7 +155,7 @@ impl OwnRules {
     }
 }
 
-/// One thing for nft to do.
+/// Returns one order for nft.
 fn order(kind: i32, flags: i32, attributes: impl FnOnce(&mut Vec<u8>)) -> Vec<u8> {
     let mut out = Vec::new();
     let kind = NFNL_SUBSYS_NFTABLES << 8 | kind;
@@ -170,7 +170,7 @@ fn order(kind: i32, flags: i32, attributes: impl FnOnce(&mut Vec<u8>)) -> Vec<u8
     out
 }
 
-/// The beginning or the end of what nft is to do at once.
+/// Returns the message that begins or ends a batch for nft.
 fn bound(kind: i32) -> Vec<u8> {
     let mut out = Vec::new();
     message(
@@ -184,7 +184,8 @@ fn bound(kind: i32) -> Vec<u8> {
     out
 }
 
-/// Packets of the interface go to the queue, or on if nobody has it.
+/// Writes the expressions of a rule: packets of the interface go to the queue, or on if no program
+/// has it.
 fn expressions(out: &mut Vec<u8>, interface: &str, hook: &Hook) {
     expression(out, "meta", |out| {
         number(out, META_DREG, NFT_REG_1 as u32);

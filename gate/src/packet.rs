@@ -1,19 +1,19 @@
-//! A packet as the queue of the gate holds it: what decides, without its payload.
+//! A packet in the queue of the gate: what decisions need, without its payload.
 
 use sluice_queue::Packet;
 
 /// A packet that the gate holds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Held {
-    /// Its number to whom it came from: the kernel's id, or its place in a capture.
+    /// Its number at its origin: the kernel's id, or its index in a capture.
     pub id: u32,
-    /// Length of the IP packet.
+    /// Length of the IP packet, bytes.
     pub bytes: u32,
     /// Hash of what identifies its flow.
     pub flow_hash: u32,
-    /// Whether it can be marked (ECT).
+    /// True if it can be marked (ECT).
     pub ecn_capable: bool,
-    /// Whether the queue has marked it.
+    /// True if the queue has marked it.
     pub marked: bool,
 }
 

@@ -1,4 +1,4 @@
-//! Where a queue builds, by what was seen of a link: `sluiced check --watch`.
+//! Finds where a queue builds from the records of a link: `sluiced check --watch`.
 
 use serde_json::Value;
 
@@ -6,38 +6,39 @@ use crate::{cli::CheckOptions, nfqueue};
 
 /// A link that was busy for this share of the time was the bottleneck.
 const BUSY: f64 = 0.9;
-/// Queues that are shorter than this in the mean, packets, are none.
+/// Queues with a mean shorter than this, packets, count as empty.
 const EMPTY: f64 = 1.0;
-/// A qdisc whose packets leave later than this after they could have, mean, ms, waits for its
-/// interface.
+/// If the packets of a qdisc leave later than this after they could have (mean, ms), it waits for
+/// its interface.
 const LATE_MS: f64 = 1.0;
-/// Packets that are read in one call: so many may come while the processor does something else.
+/// Packets read in one call: as many may arrive while the processor is busy otherwise.
 const A_READ: f64 = nfqueue::BATCH as f64;
-/// Nothing is said of a link of whose rate less than this share arrived.
+/// If the arrival rate is below this share of the link's rate, nothing is concluded.
 const IDLE: f64 = 0.01;
 
-/// What was seen of a link.
+/// What was observed of a link.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Seen {
-    /// Whether it is a qdisc of the kernel, to which packets come straight away.
+    /// True if it is a qdisc of the kernel, which gets packets directly.
     pub is_qdisc: bool,
-    /// Whether it is the very queue of the interface.
+    /// True if it is itself the queue of the interface.
     pub is_of_interface: bool,
     rate_bps: f64,
     arrived_bps: f64,
     sent_bps: f64,
-    /// Mean, packets.
+    /// Mean queue, packets.
     pub queue: f64,
-    /// Mean, ms.
+    /// Mean sojourn, ms.
     sojourn_ms: f64,
-    /// Mean, ms: how much later packets left than they could have.
+    /// Mean time between when packets could have left and when they left, ms.
     lateness_ms: f64,
-    /// Packets that the kernel held for the gate and that it had not read, mean; `None` if it is not
-    /// known.
+    /// Mean number of packets that the kernel held and that the gate had not read; `None` if it is
+    /// unknown.
     pub unread: Option<f64>,
-    /// Packets in the queue of the interface, behind the gate, mean; `None` if it is not known.
+    /// Mean number of packets in the queue of the interface behind the gate; `None` if it is
+    /// unknown.
     pub behind: Option<f64>,
-    /// What that queue sent; 0 if it is not known.
+    /// Rate at which that queue sent, bits/s; 0 if it is unknown.
     pub left_bps: f64,
 }
 
@@ -48,11 +49,11 @@ pub(crate) enum Place {
     Before,
     /// In the interface's queue behind it.
     Behind,
-    /// In our qdisc, for which the interface takes packets more slowly than they may leave.
+    /// In our qdisc, because the interface takes packets more slowly than they may leave.
     Slower,
     /// In none of them.
     Elsewhere,
-    /// There were hardly any packets.
+    /// Unknown, because there were hardly any packets.
     Unknown,
 }
 
@@ -60,7 +61,7 @@ pub(crate) fn mean(numbers: &[f64]) -> Option<f64> {
     (!numbers.is_empty()).then(|| numbers.iter().sum::<f64>() / numbers.len() as f64)
 }
 
-/// What happened between the first and the last of a link's records.
+/// Returns what happened between the first and the last record of a link.
 pub(crate) fn seen(records: &[&Value]) -> Seen {
     let (first, last) = (records[0], records[records.len() - 1]);
     let of = |record: &Value, name: &str| record[name].as_f64().unwrap_or_default();
@@ -108,7 +109,7 @@ impl Seen {
         }
     }
 
-    /// What that means, and what to do.
+    /// Describes what the place means, and what to do.
     pub fn told(&self, place: &Place, options: &CheckOptions) -> String {
         let interface = options.interface.as_deref().unwrap_or_default();
         let megabits = |bps: f64| format!("{:.2}", bps / 1e6);
@@ -169,7 +170,7 @@ mod tests {
 
     use super::*;
 
-    /// A link of 10 Mbit/s.
+    /// Returns the place for a link of 10 Mbit/s.
     fn link(sent_bps: f64, queue: f64, unread: f64, behind: Option<f64>) -> Place {
         let seen = Seen {
             rate_bps: 10e6,
@@ -187,14 +188,14 @@ mod tests {
     fn the_longest_queue_is_where_it_builds() {
         assert_eq!(link(9.9e6, 30.0, 0.2, Some(0.1)), Place::Here);
         assert_eq!(link(9.9e6, 30.0, 0.2, None), Place::Here);
-        // CoDel's is short
+        // CoDel keeps its queue short
         assert_eq!(link(9.5e6, 2.0, 0.0, Some(0.5)), Place::Here);
         assert_eq!(link(7e6, 0.1, 0.0, Some(60.0)), Place::Behind);
         assert_eq!(link(9.9e6, 5.0, 0.0, Some(60.0)), Place::Behind);
         assert_eq!(link(9.9e6, 5.0, 2000.0, Some(0.0)), Place::Before);
         // the gate was not woken for a moment
         assert_eq!(link(7e6, 0.1, 20.0, Some(0.0)), Place::Elsewhere);
-        // bursts wait for a moment before a link that has time
+        // bursts wait for a moment before a link that is not busy
         assert_eq!(link(7e6, 3.0, 0.0, Some(0.0)), Place::Elsewhere);
         assert_eq!(link(0.0, 0.0, 0.0, Some(0.0)), Place::Unknown);
     }
@@ -217,7 +218,7 @@ mod tests {
         assert_eq!(place(true, 9.9e6, 30.0, 10.0), Place::Here);
         assert_eq!(place(true, 5e6, 0.9, 10.0), Place::Elsewhere);
         assert_eq!(place(true, 5e6, 30.0, 0.9), Place::Elsewhere);
-        // the gate is late if its processor is busy, whatever the interface takes
+        // the gate is late if its processor is busy, independent of the interface
         assert_eq!(place(false, 5e6, 30.0, 10.0), Place::Elsewhere);
     }
 
@@ -232,7 +233,7 @@ mod tests {
                 "lateness_ms": {"mean": sojourn / 2.0},
             })
         };
-        // 500 packets in 2 s, which found 8 packets and took 6 ms
+        // 500 packets in 2 s, with a mean queue of 8 packets and a sojourn of 6 ms
         let first = record(2.0, 500, 4.0, 2.0, 0);
         let last = record(4.0, 1000, 6.0, 4.0, 10);
         let seen = seen(&[&first, &last]);

@@ -1,23 +1,24 @@
-//! What the process may do: enough to decide on packets, and no more.
+//! Privileges of the process: enough to decide on packets, and no more.
 
 use caps::{CapSet, Capability};
 
 use crate::Failure;
 
-/// The one capability that deciding on packets of the kernel's queue takes, all the time.
+/// The only capability that is needed all the time, to decide on packets of the kernel's queue.
 pub const DECIDE: Capability = Capability::CAP_NET_ADMIN;
 
-/// Whether the process may administer the network.
+/// True if the process may administer the network.
 pub fn may_decide() -> bool {
     caps::has_cap(None, CapSet::Effective, DECIDE).unwrap_or(false)
 }
 
-/// Whether it may ask for the real-time scheduler.
+/// True if the process may ask for the real-time scheduler.
 pub fn may_run_in_real_time() -> bool {
     caps::has_cap(None, CapSet::Effective, Capability::CAP_SYS_NICE).unwrap_or(false)
 }
 
-/// Gives up all capabilities but the needed ones, for this thread and all that it starts from now on.
+/// Gives up all capabilities but the needed ones, for this thread and everything that it starts
+/// later.
 ///
 /// # Errors
 /// If the kernel refuses.

@@ -4,7 +4,7 @@ use std::fmt::{Display, Write};
 
 use crate::{measures::Times, telemetry::Record};
 
-/// What a counter is of a record.
+/// Returns a counter of a record.
 type Count = fn(&Record) -> u64;
 
 const COUNTERS: [(&str, &str, Count); 11] = [
@@ -49,7 +49,7 @@ const COUNTERS: [(&str, &str, Count); 11] = [
     ),
 ];
 
-/// What times are of a record.
+/// Returns times of a record.
 type OfTimes = fn(&Record) -> &Times;
 
 const TIMES: [(&str, &str, OfTimes); 3] = [
@@ -91,12 +91,12 @@ const BOUNDS_NS: [u64; 22] = [
     5_000_000_000,
     10_000_000_000,
 ];
-/// Likewise of the queue.
+/// Upper bounds of the buckets of the queue, packets.
 const BOUNDS_PACKETS: [u64; 17] = [
     0, 1, 2, 5, 10, 20, 50, 100, 200, 500, 1_000, 2_000, 5_000, 10_000, 20_000, 50_000, 100_000,
 ];
 
-/// The whole page.
+/// Returns the whole page.
 pub fn page(records: &[Record]) -> String {
     let mut page = String::new();
     text(&mut page, records).expect("memory to write to");
@@ -159,7 +159,7 @@ fn text(page: &mut String, records: &[Record]) -> std::fmt::Result {
     queue(page, records)
 }
 
-/// How many packets waited: each ns of the time counts once.
+/// Writes the histogram of the queue, in which each ns counts once.
 fn queue(page: &mut String, records: &[Record]) -> std::fmt::Result {
     let name = "queue_length_packets";
     head(page, name, "Packets that waited, counted once in each ns")?;
@@ -197,7 +197,7 @@ fn histogram(
     writeln!(page, "sluiced_{name}_count{{link=\"{link}\"}} {count}")
 }
 
-/// Without a sample where the count is not known.
+/// Writes a counter, without a sample where the count is unknown.
 fn counter(
     page: &mut String,
     name: &str,
@@ -216,7 +216,8 @@ fn counter(
     Ok(())
 }
 
-/// By rank: who they are changes, and a label for each would be kept for ever.
+/// Writes the shares of the heaviest flows by rank: the flows change, and Prometheus would keep a
+/// label of each flow for ever.
 fn flows(page: &mut String, records: &[Record]) -> std::fmt::Result {
     writeln!(
         page,

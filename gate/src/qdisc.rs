@@ -11,7 +11,7 @@ pub fn run(command: &QdiscCommand) -> Result<(), Failure> {
     with_bpf::run(command)
 }
 
-/// Tells that this program was built without qdiscs.
+/// Fails, because this program was built without qdiscs.
 ///
 /// # Errors
 /// Always.

@@ -1,4 +1,4 @@
-//! What the kernel shows of its queues: who has one, and what it counts.
+//! What the kernel shows about its queues: their owners and their counts.
 
 use std::io;
 
@@ -9,11 +9,12 @@ use crate::{
     nfqueue::Nfqueue,
 };
 
-/// Where the kernel shows its queues, a line each.
+/// The file in which the kernel shows its queues, one line each.
 pub const TABLE: &str = "/proc/net/netfilter/nfnetlink_queue";
 
-/// What the kernel shows of a queue, if someone has it: number, netlink port, packets held, copy
-/// mode and range, packets that found it full, packets for which there was no receive buffer.
+/// Returns what the kernel shows about a queue, if a program owns it: number, netlink port, packets
+/// held, copy mode and range, packets that found it full, packets for which there was no receive
+/// buffer.
 pub(crate) fn row(table: &str, queue: u16) -> Option<Vec<u64>> {
     table.lines().find_map(|line| {
         let fields = line.split_whitespace();
@@ -22,26 +23,26 @@ pub(crate) fn row(table: &str, queue: u16) -> Option<Vec<u64>> {
     })
 }
 
-/// Who has a queue.
+/// The owner of a queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Owner {
     /// It is free.
     Nobody,
     /// Another program, by its netlink port if the kernel shows that.
     Another(Option<u64>),
-    /// Only root may look.
+    /// It is unknown: only root may look.
     Unknown,
 }
 
-/// A netlink port in words behind a program.
+/// Describes a netlink port, as an addition to a sentence.
 pub fn told(port: Option<u64>) -> String {
     port.map_or_else(String::new, |port| {
         format!(" (netlink port {port}, usually its process id)")
     })
 }
 
-/// Who has a queue, by the kernel's table, which only root may read; else by what the kernel
-/// answers, which it does with CAP_NET_ADMIN only.
+/// Returns the owner of a queue: from the kernel's table, which only root may read, or else from
+/// the kernel's answer to a request, which needs CAP_NET_ADMIN.
 pub fn owner(queue: u16) -> Owner {
     let owned = match std::fs::read_to_string(TABLE) {
         Ok(table) => row(&table, queue).map(|fields| Some(fields[1])),
@@ -54,16 +55,18 @@ pub fn owner(queue: u16) -> Owner {
     owned.map_or(Owner::Nobody, Owner::Another)
 }
 
-/// Whether the kernel lets this process set queues: it has CAP_NET_ADMIN where the network is.
+/// True if the kernel lets this process set queues: it has CAP_NET_ADMIN in the namespace of the
+/// network.
 pub fn may_set() -> bool {
-    // a command from before Linux 3.8, which does nothing any more, but for whoever may not give it
+    // a command that has no effect since Linux 3.8, but that is still refused without the
+    // capability
     let command = [libc::NFQNL_CFG_CMD_PF_BIND as u8, 0, 0, 0];
     let answer = asked(0, |out| attribute(out, libc::NFQA_CFG_CMD, &command));
     answer.is_ok_and(|answer| answer != Err(Errno::EPERM))
 }
 
-/// The kernel refuses to set nothing at all of a queue of another program (EPERM), or of nobody
-/// (ENODEV). `None` if it refuses whatever is asked.
+/// True if another program owns the queue. The kernel refuses an empty setting of a queue of
+/// another program (EPERM) or of a free queue (ENODEV). `None` if the kernel refuses every request.
 fn is_taken(queue: u16) -> Option<bool> {
     if !may_set() {
         return None;
@@ -72,7 +75,7 @@ fn is_taken(queue: u16) -> Option<bool> {
     answer.ok().map(|answer| answer == Err(Errno::EPERM))
 }
 
-/// What the kernel answers to a setting of a queue; an error if it cannot be asked.
+/// Returns the kernel's answer to a setting of a queue; an error if the kernel cannot be asked.
 fn asked(queue: u16, attributes: impl FnOnce(&mut Vec<u8>)) -> Result<Result<(), Errno>, Errno> {
     let mut message = Vec::new();
     let kind = libc::NFQNL_MSG_CONFIG;

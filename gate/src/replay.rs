@@ -1,7 +1,7 @@
-//! `sluiced replay`: a capture through the queue, in virtual time.
+//! `sluiced replay`: sends a capture through the queue, in virtual time.
 //!
-//! It decides what the network world decides for the same packets: the same link, the same streams
-//! of chance, the same hashes of flows.
+//! It makes the same decisions as the network world for the same packets: link, random streams and
+//! hashes of flows are the same.
 
 use std::{
     fs::File,
@@ -23,7 +23,7 @@ use crate::{
 /// Bits of the clock's times: as many as the network world has for one link.
 const ROOM: u32 = 63;
 
-/// Whoever watches a replay; nobody asks what comes out.
+/// An observer of a replay; released packets are ignored.
 pub struct Watch<O>(pub O);
 
 impl<O: Observer<Held>> Observer<Held> for Watch<O> {
@@ -45,7 +45,7 @@ impl<O: Observer<Held>> Outlet<Held> for Watch<O> {
 /// Sends a capture through the forward link and shows `watch` every decision.
 ///
 /// # Errors
-/// If the capture is too long for the clock.
+/// If the capture is too long for the clock, or the link too slow.
 pub fn replay(
     capture: &Capture,
     settings: &Settings,
@@ -78,7 +78,8 @@ pub fn replay(
     Ok(link.measures(now_ns))
 }
 
-/// The packets of a capture, their flows hashed as the network world hashes those of datagrams.
+/// Returns the packets of a capture, with their flows hashed like the datagrams of the network
+/// world.
 fn packets(capture: &Capture) -> impl Iterator<Item = Held> {
     let rows = capture.flow_numbers().into_iter().enumerate();
     rows.map(|(id, flow)| Held {
@@ -90,7 +91,7 @@ fn packets(capture: &Capture) -> impl Iterator<Item = Held> {
     })
 }
 
-/// The command.
+/// Runs the command.
 ///
 /// # Errors
 /// If the settings or the capture are refused, or if a file cannot be written.

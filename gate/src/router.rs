@@ -1,4 +1,4 @@
-//! The live router: packets from a back end through links, at the time of the day.
+//! The live router: moves packets from a back end through links in real time.
 
 use std::{collections::HashMap, io, os::fd::BorrowedFd};
 
@@ -19,17 +19,17 @@ use crate::{
     settings::{LinkSettings, Settings},
 };
 
-/// Batches that are read before departures are looked after again.
+/// Batches that are read before departures are checked again.
 const MOST_BATCHES: usize = 8;
-/// Former settings whose packets may still wait: each may have a full queue.
+/// Former settings whose packets may still wait; each of them may have a full queue.
 const MOST_RETIRING: usize = 4;
 
-/// What is counted of a live link besides its measures.
+/// Counts of a live link besides its measures.
 #[derive(Clone, Debug, Default)]
 pub struct Live {
-    /// From when a packet should have been let go until it was.
+    /// Time from when a packet was due until it was released.
     pub lateness: Times,
-    /// Packets let go.
+    /// Packets released.
     pub released: u64,
     /// Packets without a readable IP header; they pass as one flow.
     pub unreadable: u64,
@@ -39,30 +39,30 @@ pub struct Live {
     pub left_at_end: u64,
 }
 
-/// How a link stands.
+/// The state of a link.
 #[derive(Clone, Debug)]
 pub struct Standing {
-    /// The kernel's kind of qdisc that it is; `None` if packets come up to the gate.
+    /// The kind of qdisc in the kernel; `None` if packets come up to the gate.
     pub qdisc: Option<String>,
-    /// What it is set to now.
+    /// Present settings.
     pub settings: LinkSettings,
-    /// Of the heaviest flows among what arrived, from the start and since it was last asked.
+    /// Shares of the heaviest flows among arrivals: since the start, and since the last query.
     pub shares: [Shares; 2],
-    /// From the start.
+    /// Measures since the start.
     pub measures: Measures,
-    /// Likewise.
+    /// Other counts since the start.
     pub live: Live,
-    /// Likewise.
+    /// Losses since the start.
     pub losses: Losses,
-    /// What the kernel counts.
+    /// Counts of the kernel.
     pub kernel: Counts,
     /// Packets that wait now, and their bytes.
     pub queue: (usize, u64),
-    /// The AQM's average queue and probability, where it holds them and is one.
+    /// The AQM's average queue and drop probability, if there is one AQM and it keeps them.
     pub aqm: (Option<f64>, Option<f64>),
 }
 
-/// What became of packets since it was last asked.
+/// Packets released and lost since the last query.
 #[derive(Default)]
 struct Outcome {
     released: Vec<(u64, Held)>,
@@ -81,31 +81,32 @@ impl Outlet<Held> for Outcome {
     }
 }
 
-/// A link at work.
+/// A link in operation, with its counts.
 struct Port {
     link: Link<Held>,
     outcome: Outcome,
-    /// Packets that may have to be marked, whole.
+    /// Whole packets that may have to be marked.
     payloads: HashMap<u32, Vec<u8>>,
     live: Live,
     flows: Flows,
-    /// Since it was last asked how the link stands.
+    /// Flows since the last query of the state.
     new_flows: Flows,
 }
 
-/// Links between a back end's arrivals and its departures.
+/// Connects a back end's arrivals and departures by links.
 pub struct Router<B> {
     backend: B,
     ports: Vec<Port>,
-    /// What becomes of packets that are held at the end.
+    /// What happens to packets that are held at the end.
     at_end: Fate<'static>,
 }
 
 impl<B: Backend> Router<B> {
-    /// One that holds nothing, at time 0; `at_end` is what becomes of packets that are held then.
+    /// Returns a router that holds nothing, at time 0; `at_end` is what happens to packets that are
+    /// held at the end.
     ///
     /// # Errors
-    /// If the back end takes no settings.
+    /// If the back end refuses the settings.
     pub fn new(mut backend: B, settings: &Settings, at_end: Fate<'static>) -> io::Result<Self> {
         let mut ports = Vec::new();
         for (number, link) in settings.links().into_iter().enumerate() {
@@ -131,7 +132,7 @@ impl<B: Backend> Router<B> {
         })
     }
 
-    /// Lets go what is due, and tells the back end.
+    /// Releases the packets that are due, and passes the decisions to the back end.
     fn settle(&mut self, now_ns: u64) -> io::Result<()> {
         for (number, port) in self.ports.iter_mut().enumerate() {
             port.link.advance(now_ns, &mut port.outcome);
@@ -216,7 +217,7 @@ impl<B: Backend> DataPlane for Router<B> {
     fn end(&mut self, now_ns: u64) -> io::Result<()> {
         self.settle(now_ns)?;
         let closed = self.backend.close();
-        // those that have come already
+        // packets that have already arrived
         while matches!(closed, Ok(true)) && self.turn(|| now_ns)? {}
         for (number, port) in self.ports.iter_mut().enumerate() {
             for packet in port.link.drain(now_ns) {
@@ -228,7 +229,7 @@ impl<B: Backend> DataPlane for Router<B> {
         closed.map(drop)
     }
 
-    /// After all that is due has been let go.
+    /// Releases all packets that are due first.
     fn standings(&mut self, now_ns: u64) -> io::Result<Vec<Standing>> {
         self.settle(now_ns)?;
         let backend = &self.backend;
@@ -294,7 +295,7 @@ mod tests {
         nfqueue::{Nfqueue, SPARE_PACKETS},
     };
 
-    /// A back end with one packet of 1500 bytes, and what was decided on it.
+    /// A back end with one packet of 1500 bytes, and the decisions on it.
     struct One {
         file: std::fs::File,
         waiting: bool,
@@ -385,7 +386,7 @@ mod tests {
         let mut router = Router::new(backend, &settings(1), Fate::Drop).unwrap();
         let mut refused = Vec::new();
         for rate in 2..8 {
-            // one packet is sent for hours; the next ones wait
+            // the transmission of one packet takes hours; the next ones wait
             for _ in 0..2 {
                 router.backend.waiting = true;
                 router.turn(|| 0).unwrap();
@@ -425,7 +426,7 @@ mod tests {
             u32::from_be_bytes(value.try_into().unwrap()) - SPARE_PACKETS
         };
         let mut router = Router::new(Nfqueue::on(end, 3, 1), &settings(100), Fate::Drop).unwrap();
-        // two are neither waiting nor on their way: one is sent, one comes
+        // two more than the limit: one in transmission, one arriving
         assert_eq!(most(), 102);
         for limit in [5000, 20] {
             router.change(0, &settings(limit)).unwrap().unwrap();

@@ -1,7 +1,7 @@
-//! `sluiced rules`: the firewall's rules that hand packets to the gate.
+//! `sluiced rules`: the firewall rules that hand packets to the gate.
 //!
-//! What leaves by an interface goes to one queue, and what enters by it to the next. nft where the
-//! kernel can do it, else iptables.
+//! Packets that leave by an interface go to one queue, packets that enter by it to the next one.
+//! nft sets the rules if the kernel supports it, else iptables.
 
 use std::{
     io::Write,
@@ -24,29 +24,29 @@ pub enum Tool {
 pub struct Rules {
     /// Name of the interface.
     pub interface: String,
-    /// Number of the queue for what leaves by it.
+    /// Number of the queue for packets that leave by it.
     pub queue: u16,
-    /// Whether what enters by it goes to the next queue.
+    /// True if packets that enter by it go to the next queue.
     pub both_ways: bool,
-    /// What the kernel does while nobody listens.
+    /// What the kernel does with packets while no program takes them.
     pub fail: Fail,
 }
 
-/// The hook of netfilter where packets go to one queue.
+/// A hook of netfilter, from which packets go to one queue.
 pub struct Hook {
-    /// By which nft knows it.
+    /// Its name in nft.
     pub name: &'static str,
-    /// By which the kernel does.
+    /// Its number in the kernel.
     pub number: i32,
-    /// What nft compares with the interface.
+    /// The packet's property that nft compares with the interface.
     pub meta: i32,
-    /// Words of nft and iptables for it.
+    /// The words of nft and of iptables for that property.
     end: [&'static str; 2],
     /// Number of the queue.
     pub queue: u16,
 }
 
-/// The command.
+/// Runs the command.
 ///
 /// # Errors
 /// If there is no program that sets rules, or if it refuses.
@@ -82,10 +82,10 @@ pub fn run(options: &RulesOptions) -> Result<(), Failure> {
     Ok(())
 }
 
-/// The name of an interface as the command line gives it, fit for a script.
+/// Checks the name of an interface from the command line, and returns it; it is safe in a script.
 ///
 /// # Errors
-/// If it cannot be one.
+/// If no interface can have this name.
 pub fn interface(name: &str) -> Result<String, String> {
     let is_plain = |byte: u8| byte.is_ascii_graphic() && !b"\"\\;{}/".contains(&byte);
     // the kernel's names have 15 bytes at most
@@ -105,13 +105,14 @@ impl Rules {
         }
     }
 
-    /// nft if the kernel takes its rules, else iptables if it is there. `None` if nft may not ask
-    /// the kernel.
+    /// Returns nft if the kernel accepts its rules, else iptables if it is installed. `None` if nft
+    /// is not permitted to ask the kernel.
     ///
     /// # Errors
-    /// If there is neither.
+    /// If neither is available.
     pub fn find_tool(&self) -> Result<Option<Tool>, Failure> {
-        // a chain without a hook: even a trial of one with a hook makes the kernel drop what is held
+        // use a chain without a hook: even a check of a chain with a hook makes the kernel drop the
+        // packets it holds
         let probe = "table inet sluiced_probe { chain probe { queue num 0; }; }";
         let tried = self.try_nft(&["--check"], probe);
         if tried.as_ref().is_ok_and(is_forbidden) {
@@ -130,12 +131,12 @@ impl Rules {
         )))
     }
 
-    /// nft's name for them.
+    /// Returns the name of the nft table.
     pub fn table(&self) -> String {
         format!("sluiced_{}", self.queue)
     }
 
-    /// Where packets are taken.
+    /// Returns the hooks at which packets are taken.
     pub fn hooks(&self) -> Vec<Hook> {
         let mut hooks = vec![Hook {
             name: "postrouting",
@@ -156,8 +157,8 @@ impl Rules {
         hooks
     }
 
-    /// Whatever rules of ours there were, these take their place. Chains stay: with a chain the
-    /// kernel drops what is held (`nf_queue_nf_hook_drop`), of all queues.
+    /// Returns a script that replaces all earlier rules of ours. It keeps the chains: when a chain
+    /// is deleted, the kernel drops the packets held in all queues (`nf_queue_nf_hook_drop`).
     fn nft_script(&self) -> String {
         let table = self.table();
         let mut script = format!("table inet {table}\nflush table inet {table}\n");
@@ -178,7 +179,7 @@ impl Rules {
         script + "}\n"
     }
 
-    /// Commands of iptables; `action` is `-A`, `-C` or `-D`.
+    /// Returns the commands of iptables; `action` is `-A`, `-C` or `-D`.
     fn commands(&self, action: &str) -> Vec<Vec<String>> {
         let mut commands = Vec::new();
         for program in ["iptables", "ip6tables"] {
@@ -232,8 +233,8 @@ impl Rules {
             })
     }
 
-    /// Adds all rules that are not there, or takes all away that are. Where one is refused, those
-    /// added before it go again: a rule that fails closed would drop what nobody shapes.
+    /// Adds all rules that are missing, or removes all that exist. If one is refused, those added
+    /// before it are removed again: a rule that fails closed would drop packets that no gate takes.
     fn change(&self, action: &str) -> Result<(), Failure> {
         let mut undo: Vec<Vec<String>> = Vec::new();
         let commands = self.commands(action).into_iter().zip(self.commands("-D"));
@@ -255,7 +256,7 @@ impl Rules {
         Ok(())
     }
 
-    /// Whether the kernel has the rules; `None` if it may not be asked.
+    /// True if the kernel has the rules; `None` if it may not be asked.
     pub fn are_installed(&self) -> Option<bool> {
         let table = ["nft", "list", "table", "inet", &self.table()].map(str::to_owned);
         let table = attempt(&table);
@@ -275,7 +276,7 @@ impl Rules {
         Some(asked.iter().all(|asked| asked.as_ref().is_ok_and(is_there)))
     }
 
-    /// The command that installs them, or removes them.
+    /// Returns the command that installs or removes the rules.
     pub fn command(&self, action: &str) -> String {
         let fail = match self.fail {
             Fail::Open => "open",
@@ -299,15 +300,15 @@ fn execute(command: &[String]) -> Result<(), Failure> {
     told(&command[0], attempt(command))
 }
 
-/// Whether a program failed since it may not ask the kernel: it takes root, and what `sluiced` may
-/// do by setcap, the programs that it starts may not.
+/// True if a program failed because it may not ask the kernel. That needs root: the capabilities
+/// that `sluiced` has by setcap do not pass to the programs that it starts.
 fn is_forbidden(output: &Output) -> bool {
     let said = String::from_utf8_lossy(&output.stderr);
     let words = ["Operation not permitted", "Permission denied"];
     !output.status.success() && words.iter().any(|words| said.contains(words))
 }
 
-/// What a program said that did not do what it was told.
+/// Returns an error with the message of a program if it failed.
 fn told(program: &str, output: std::io::Result<Output>) -> Result<(), Failure> {
     let output = output.map_err(|error| Failure(format!("{program}: {error}")))?;
     if output.status.success() {

@@ -1,4 +1,4 @@
-//! `sluiced run`: the router, from its start to its end.
+//! `sluiced run`: runs the router from start to end.
 
 use std::{
     fs::File,
@@ -43,13 +43,13 @@ use crate::{
     tun::{self, Tun},
 };
 
-/// What links are called, in their order.
+/// Names of the links, in their order.
 pub const NAMES: [&str; 2] = ["forward", "reverse"];
 
-/// How long a reload may be waited for without a look, ns.
+/// Longest wait between two checks for a finished reload, ns.
 const LOOK_NS: u64 = 50_000_000;
 
-/// How it waits until a packet is due.
+/// How the router waits until a packet is due.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 pub enum Timer {
     /// As other processes do: for tens of µs longer on an idle machine, for ms on a busy one.
@@ -60,13 +60,13 @@ pub enum Timer {
     Spin,
 }
 
-/// How long before a departure it stays awake if it may spin, ns.
+/// Longest time to spin before a departure, ns.
 const SPIN_NS: u64 = 60_000;
 
-/// The command: routes until SIGINT or SIGTERM.
+/// Runs the command: routes until SIGINT or SIGTERM.
 ///
 /// # Errors
-/// If the settings are refused, if something is missing that it takes, or if the kernel gives no
+/// If the settings are refused, if something that it needs is missing, or if the kernel delivers no
 /// more packets.
 pub fn run(options: &RunOptions) -> Result<(), Failure> {
     if options.backend == Some(Backend::Kernel) {
@@ -76,7 +76,7 @@ pub fn run(options: &RunOptions) -> Result<(), Failure> {
     let Some(fail) = options.fail else {
         let tun = over_tun(options, &settings)?;
         let router = Router::new(tun, &settings, Fate::Drop).map_err(gone)?;
-        // packets need no capability: the devices are open
+        // no capability is needed any more: the devices are open
         return route(
             options,
             settings,
@@ -151,13 +151,13 @@ fn over_nfqueue(options: &RunOptions, settings: &Settings, fail: Fail) -> Result
     Ok(nfqueue)
 }
 
-/// What letting packets go takes, from the start to the end.
+/// What routing needs from start to end.
 pub(crate) struct Needs<'a> {
     /// Capabilities.
     pub capabilities: &'a [Capability],
-    /// A folder to write to.
+    /// A folder that must stay writable.
     pub folder: Option<&'a Path>,
-    /// Memory, in words.
+    /// Describes the memory bound for some settings.
     pub memory: &'a dyn Fn(&Settings) -> String,
 }
 
@@ -171,7 +171,7 @@ impl<'a> Needs<'a> {
     }
 }
 
-/// Lets packets go until it is told to end, with nothing more than it needs.
+/// Routes packets until it is told to stop, with no more privileges than it needs.
 pub(crate) fn route(
     options: &RunOptions,
     settings: Settings,
@@ -209,12 +209,12 @@ pub(crate) fn route(
     }
     daemon.tell_start();
     let worked = daemon.work().map_err(gone);
-    // what was counted until then is told, whatever ended it
+    // report all counts so far, no matter what ended the router
     let records = match daemon.end().and_then(|()| daemon.records()) {
         Ok(records) => records,
         Err(error) => return worked.and(Err(gone(error))),
     };
-    // while it has the queue, packets come that nobody takes
+    // as long as it owns the queue, packets arrive there that nobody handles
     drop(daemon.plane);
     daemon.telemetry.record(records.clone());
     let left_out = daemon.telemetry.left_out;
@@ -229,15 +229,16 @@ struct Daemon<'a, P> {
     options: &'a RunOptions,
     signals: SignalFd,
     start: Instant,
-    /// The kernel's monotonic clock at the start.
+    /// The kernel's monotonic clock at the start, ns.
     start_clock_ns: u64,
-    /// Settings that are being read.
+    /// Settings that another thread is reading.
     reload: Option<Receiver<Result<Settings, String>>>,
-    /// The most that it takes under some settings, in words.
+    /// Describes the memory bound for some settings.
     memory: &'a dyn Fn(&Settings) -> String,
     telemetry: Telemetry,
     next_record_ns: u64,
-    /// When it last looked whether to wait, and how long it has slept and not yet spun.
+    /// When it last decided whether to wait, ns; and the time that it has slept and may still spin,
+    /// ns.
     looked_ns: u64,
     rested_ns: u64,
     service: Service,
@@ -262,7 +263,7 @@ impl<P: DataPlane> Daemon<'_, P> {
         self.service.ready();
     }
 
-    /// Routes until it is told to end.
+    /// Routes until a signal tells it to stop.
     fn work(&mut self) -> io::Result<()> {
         loop {
             let start = self.start;
@@ -294,7 +295,7 @@ impl<P: DataPlane> Daemon<'_, P> {
         self.plane.end(now_ns)
     }
 
-    /// Sleeps until a packet or a signal comes, or something is due.
+    /// Sleeps until a packet or a signal arrives, or until something is due.
     fn wait(&mut self) -> io::Result<()> {
         let mut due_ns = self
             .next_record_ns
@@ -329,8 +330,8 @@ impl<P: DataPlane> Daemon<'_, P> {
         Ok(())
     }
 
-    /// Whether to stay awake until what is due so soon. Not longer than it has slept before: a
-    /// real-time process that never sleeps is stopped by the kernel for tens of ms.
+    /// True if it may spin until the next event, `ns` from now. It spins no longer than it has
+    /// slept before: the kernel stops a real-time process that never sleeps, for tens of ms.
     fn may_spin(&mut self, now_ns: u64, ns: u64) -> bool {
         let since_ns = now_ns - std::mem::replace(&mut self.looked_ns, now_ns);
         if ns > SPIN_NS || self.rested_ns == 0 {
@@ -353,7 +354,7 @@ impl<P: DataPlane> Daemon<'_, P> {
         Ok(records)
     }
 
-    /// Reads the settings again, on a thread of its own: an AQM may have to be compiled.
+    /// Reads the settings again in another thread, because an AQM may have to be compiled.
     fn start_reload(&mut self) {
         if self.options.link.scenario.is_none() {
             say("nothing to reload: it was started without --scenario, and options take a restart");
@@ -367,13 +368,13 @@ impl<P: DataPlane> Daemon<'_, P> {
         };
         thread::spawn(move || {
             let read = read(&link).map_err(|error| error.to_string());
-            // nobody waits if the daemon has ended
+            // nobody receives it if the daemon has ended
             sender.send(read).ok();
         });
         self.reload = Some(receiver);
     }
 
-    /// Takes settings that have been read, if there are some and they are right.
+    /// Applies settings that have been read, if there are any and they are valid.
     fn take_reload(&mut self) -> io::Result<()> {
         let Some(receiver) = &self.reload else {
             return Ok(());
@@ -415,14 +416,14 @@ impl<P: DataPlane> Daemon<'_, P> {
     }
 }
 
-/// The kernel's monotonic clock, which other programs read as well.
+/// Returns the kernel's monotonic clock, ns, which other programs read as well.
 pub(crate) fn clock_ns() -> Result<u64, Failure> {
     let now = ClockId::CLOCK_MONOTONIC.now();
     let now = now.map_err(|error| Failure(format!("no clock: {error}")))?;
     Ok(now.tv_sec() as u64 * 1_000_000_000 + now.tv_nsec() as u64)
 }
 
-/// The signals that end it or reload its settings, to be read.
+/// Blocks the signals that end it or reload its settings; returns a descriptor to read them from.
 pub fn signals() -> Result<SignalFd, Failure> {
     let mut mask = SigSet::empty();
     for signal in [Signal::SIGINT, Signal::SIGTERM, Signal::SIGHUP] {

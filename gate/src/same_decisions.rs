@@ -1,5 +1,5 @@
-//! Both back ends get the same packets at the same times: they must let go the same ones, in the
-//! same order, with the same marks.
+//! Both back ends get the same packets at the same times. They must release the same packets, in
+//! the same order, with the same marks.
 
 use std::{fs::File, io::Read, os::fd::OwnedFd};
 
@@ -20,13 +20,14 @@ use crate::{
 };
 
 const PACKETS: usize = 20_000;
-/// Place of the number in a packet: behind 40 bytes of header.
+/// Offset of the number in a packet: after the headers of IPv6 (40 bytes) and UDP (8 bytes).
 const NUMBER: usize = 48;
 
-/// What a back end let go: number of the packet, and whether it was marked.
+/// The packets that a back end released: number, and true if it was marked.
 type LetGo = Vec<(u32, bool)>;
 
-/// A UDP packet of one of eight flows, every other one IPv6, every third one ECN-capable.
+/// Returns a UDP packet of one of eight flows; every other packet is IPv6, every third one
+/// ECN-capable.
 fn packet(number: u32, draw: u64) -> Vec<u8> {
     let bytes = 100 + (draw % 1400) as u16;
     let (flow, ect) = (
@@ -53,7 +54,7 @@ fn packet(number: u32, draw: u64) -> Vec<u8> {
 
 fn read(packet: &[u8]) -> (u32, bool) {
     let number = packet[NUMBER..NUMBER + 4].try_into().expect("four bytes");
-    // whether marking it again leaves it as it is
+    // a packet is marked if marking it again changes nothing
     let mut marked = packet.to_vec();
     set_ce(&mut marked);
     (u32::from_be_bytes(number), marked == packet)
@@ -64,7 +65,7 @@ fn pair() -> (OwnedFd, OwnedFd) {
     socketpair(AddressFamily::Unix, SockType::SeqPacket, None, flags).unwrap()
 }
 
-/// All that has come on a socket.
+/// Returns all messages that have arrived on a socket.
 fn drain(mut from: &File) -> Vec<Vec<u8>> {
     let mut buffer = vec![0; 1 << 17];
     let messages = std::iter::from_fn(|| {
@@ -74,7 +75,8 @@ fn drain(mut from: &File) -> Vec<Vec<u8>> {
     messages.collect()
 }
 
-/// Sends packets through a router at its times, a few at a time; `take` looks after what is let go.
+/// Sends packets through a router, a few at a time; `take` collects the released ones. Returns
+/// counts: arrivals, lost, marked, released, refused.
 fn route<B: Backend>(
     backend: B,
     settings: &Settings,
@@ -152,7 +154,7 @@ fn over_nfqueue(settings: &Settings) -> (LetGo, Vec<u64>) {
     (got, counts)
 }
 
-/// The packet that a message lets go, if it is such a one.
+/// Returns the packet that a message releases, if it releases one.
 fn let_go(message: Message<'_>) -> Option<(u32, bool)> {
     let Message::Queue(kind, _, rest) = message else {
         return None;

@@ -1,4 +1,4 @@
-//! What `sluiced top` shows: the queue and the sojourn of each link in time, and its counts.
+//! What `sluiced top` shows: the queue and the sojourn of each link over time, and its counts.
 
 use std::collections::VecDeque;
 
@@ -13,32 +13,32 @@ use serde_json::Value;
 
 use crate::{endpoint, settings::limit};
 
-/// Records that are kept: more than a terminal has columns.
+/// Records that are kept for each link: more than a terminal has columns.
 const KEPT: usize = 1000;
 /// Steps into which the height of a drawing is divided.
 const STEPS: f64 = 1e4;
-/// Flows that are shown of each link.
+/// Flows that are shown for each link.
 const FLOWS: usize = 5;
 
-/// All that is shown.
+/// The contents of the screen.
 pub struct Screen {
     address: String,
     links: Vec<History>,
-    /// Why there is nothing new.
+    /// Why there are no new records, if there are none.
     pub absent: Option<String>,
 }
 
-/// A link's records, the last one whole.
+/// The history of a link: its last record, and two series from all of them.
 struct History {
     last: Value,
-    /// Mean of each interval, packets.
+    /// Mean queue of each interval, packets.
     queue: VecDeque<f64>,
-    /// Likewise, ms.
+    /// Mean sojourn of each interval, ms.
     sojourn: VecDeque<f64>,
 }
 
 impl Screen {
-    /// One that has heard nothing yet of the daemon at an address.
+    /// Returns a screen for the daemon at an address, without any records.
     pub fn new(address: String) -> Self {
         Self {
             address,
@@ -47,7 +47,7 @@ impl Screen {
         }
     }
 
-    /// Takes a line of JSON for each link; one that it has already is left out.
+    /// Takes records, a line of JSON for each link; a record that it already has is ignored.
     ///
     /// # Errors
     /// If they are no records of a daemon.
@@ -66,7 +66,7 @@ impl Screen {
         Ok(())
     }
 
-    /// Draws it.
+    /// Draws the screen.
     pub fn draw(&self, frame: &mut Frame<'_>) {
         let [head, rest] =
             Layout::vertical([Constraint::Length(1), Constraint::Fill(1)]).areas(frame.area());
@@ -137,7 +137,7 @@ impl History {
         frame.render_widget(Paragraph::new(flows), table);
     }
 
-    /// The link, what it carried in the last interval, and what is wrong.
+    /// Describes the link, its traffic in the last interval, and problems.
     fn about(&self) -> Vec<Line<'static>> {
         let (last, of) = (&self.last, &self.last["interval"]);
         let rate = number(&last["rate_bps"]) / 1e6;
@@ -177,7 +177,7 @@ impl History {
         lines
     }
 
-    /// The heaviest flows of the last interval.
+    /// Lists the heaviest flows of the last interval.
     fn flows(&self) -> Vec<Line<'static>> {
         let flows = &self.last["interval"]["flows"];
         let all = number(&flows["bytes"]).max(1.0);
@@ -193,7 +193,8 @@ impl History {
     }
 }
 
-/// A series in time, the newest value at the right; the title says how high the drawing reaches.
+/// Draws a series over time, the newest value at the right; the title says which value the full
+/// height stands for.
 fn chart(frame: &mut Frame<'_>, area: Rect, title: String, series: &VecDeque<f64>, color: Color) {
     let shown = series.len().min(area.width as usize);
     let newest = series.iter().skip(series.len() - shown);

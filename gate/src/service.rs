@@ -1,5 +1,5 @@
-//! What a service manager (systemd) is told: that the gate is ready, that it is alive, that it ends.
-//! Where there is none, nobody is told.
+//! Notifies a service manager (systemd) that the gate is ready, that it is alive, and that it ends.
+//! Without a service manager nothing happens.
 
 use sd_notify::NotifyState;
 
@@ -7,7 +7,7 @@ use crate::say;
 
 /// The daemon as a service.
 pub struct Service {
-    /// Time between two signs of life, ns; `None` if nobody watches.
+    /// Time between two signs of life, ns; `None` without a watchdog.
     period_ns: Option<u64>,
     next_ns: u64,
 }
@@ -24,17 +24,19 @@ impl Default for Service {
 }
 
 impl Service {
-    /// Packets are routed from now on.
+    /// Notifies that packets are routed from now on.
     pub fn ready(&self) {
         tell(NotifyState::Ready);
     }
 
-    /// What `systemctl status` shows of it. A message ends with its line: of several the first is told.
+    /// Sets what `systemctl status` shows. A status is one line: only the first line of `text` is
+    /// sent.
     pub fn status(&self, text: &str) {
         tell(NotifyState::Status(text.lines().next().unwrap_or_default()));
     }
 
-    /// The router has gone round once more. A hung one does not come here, and is restarted.
+    /// Called in each turn of the router: sends a sign of life if one is due. A router that hangs
+    /// does not get here, and is restarted.
     pub fn alive(&mut self, now_ns: u64) {
         if let Some(period_ns) = self.period_ns
             && now_ns >= self.next_ns
@@ -44,12 +46,12 @@ impl Service {
         }
     }
 
-    /// When the next sign of life is due; the end of time if nobody watches.
+    /// Returns when the next sign of life is due, ns; `u64::MAX` without a watchdog.
     pub fn due_ns(&self) -> u64 {
         self.period_ns.map_or(u64::MAX, |_| self.next_ns)
     }
 
-    /// It ends because it was told to.
+    /// Notifies that the gate ends because it was told to.
     pub fn ends(&self) {
         tell(NotifyState::Stopping);
     }

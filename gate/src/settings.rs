@@ -1,4 +1,4 @@
-//! What a gate is set to: one link, or one in each direction, from options or a scenario.
+//! The settings of a gate: one link, or one in each direction, from options or a scenario.
 
 use std::path::Path;
 
@@ -18,25 +18,25 @@ use crate::{cli::LinkOptions, syntax};
 #[error("{0}")]
 pub struct SettingsError(pub(crate) String);
 
-/// A link and what stands before it.
+/// A link, with the buffer and the discipline before it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LinkSettings {
-    /// Bits/s.
+    /// Rate, bits/s.
     pub rate_bps: u64,
-    /// Propagation.
+    /// Propagation delay, ns.
     pub delay_ns: u64,
-    /// Bytes that each packet takes on the link besides its own.
+    /// Bytes that each packet takes on the link besides the IP packet.
     pub overhead_bytes: u32,
     /// The buffer.
     pub buffer: Queue,
-    /// The AQM and what goes with it; of `aqm/` or of a header.
+    /// The AQM, scheduler, victim and marking; the AQM is one of `aqm/` or of a header.
     pub discipline: Discipline,
-    /// That AQM; of a header, as that was when the settings were read.
+    /// The configured AQM; a header is taken as it was when the settings were read.
     pub aqm: Configured,
 }
 
 impl LinkSettings {
-    /// An empty queue before an idle link.
+    /// Creates an empty queue before an idle link.
     pub fn queue<P: Packet>(&self) -> sluice_queue::Queue<P, Running> {
         sluice_queue::Queue::new(
             self.discipline.on(&self.buffer),
@@ -46,18 +46,18 @@ impl LinkSettings {
         )
     }
 
-    /// Whether it makes the same queue as another one.
+    /// True if it makes the same queue as `other`.
     pub fn same_queue(&self, other: &Self) -> bool {
         (self.rate_bps, &self.buffer, &self.discipline, &self.aqm)
             == (other.rate_bps, &other.buffer, &other.discipline, &other.aqm)
     }
 
-    /// Whether early drops become marks.
+    /// True if early drops become marks.
     pub fn ecn(&self) -> bool {
         self.discipline.ecn(&self.buffer)
     }
 
-    /// In one line.
+    /// Describes the link in one line.
     pub fn describe(&self) -> String {
         let (rate, delay) = (self.rate_bps as f64 / 1e6, self.delay_ns as f64 / 1e6);
         format!(
@@ -68,7 +68,7 @@ impl LinkSettings {
     }
 }
 
-/// How much may wait, in words: both limits where both can hold a packet off.
+/// Describes the limit of the queue: both limits if either of them can be reached first.
 pub fn limit(packets: u32, bytes: Option<u64>) -> String {
     match bytes {
         None => format!("{packets} packets"),
@@ -77,24 +77,24 @@ pub fn limit(packets: u32, bytes: Option<u64>) -> String {
     }
 }
 
-/// Everything that a gate is set to.
+/// All settings of a gate.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Settings {
     /// The link with the discipline.
     pub forward: LinkSettings,
     /// The same link in the other direction, if packets of that direction are held, too.
     pub reverse: Option<LinkSettings>,
-    /// Of every random stream.
+    /// Seed of every random stream.
     pub seed: u64,
-    /// Places of the two in the list of a scenario's links, which name their random streams.
+    /// Indices of the two links in the list of a scenario's links, which name their random streams.
     pub streams: [usize; 2],
 }
 
 impl Settings {
-    /// Reads what options say, and the scenario that they name.
+    /// Reads settings from options and from the scenario that they name.
     ///
     /// # Errors
-    /// All that is wrong with one of them.
+    /// Lists everything that is wrong with the options or the scenario.
     pub fn read(options: &LinkOptions) -> Result<Self, SettingsError> {
         let mut settings = match &options.scenario {
             Some(path) => of_scenario(path, options)?,
@@ -120,7 +120,7 @@ fn refuse<T>(what: impl Into<String>) -> Result<T, SettingsError> {
     Err(SettingsError(what.into()))
 }
 
-/// Without a scenario: all from options.
+/// Settings without a scenario: everything comes from options.
 fn of_options(options: &LinkOptions) -> Result<Settings, SettingsError> {
     let (Some(aqm), Some(rate)) = (&options.aqm, &options.rate) else {
         return refuse("without --scenario, --aqm and --rate must be given");
@@ -159,7 +159,7 @@ fn of_options(options: &LinkOptions) -> Result<Settings, SettingsError> {
     })
 }
 
-/// With a scenario: options go before it.
+/// Settings with a scenario: options override it.
 fn of_scenario(path: &Path, options: &LinkOptions) -> Result<Settings, SettingsError> {
     let scenario = match AnyScenario::load(path) {
         Ok(AnyScenario::Network(scenario)) => scenario,
@@ -218,7 +218,8 @@ fn of_scenario(path: &Path, options: &LinkOptions) -> Result<Settings, SettingsE
 
 type Placed = (usize, SimplexLink);
 
-/// The link with the discipline and the same link back, each with its place in the list of links.
+/// Returns the link with the discipline and the same link in the other direction, each with its
+/// index in the list of links.
 fn bottleneck(scenario: &NetworkScenario) -> Result<(Placed, Option<Placed>), String> {
     let links = scenario.topology.simplex_links();
     let placed: Vec<Placed> = links.into_iter().enumerate().collect();
@@ -258,7 +259,7 @@ fn chosen(scenario: &NetworkScenario, name: Option<&str>) -> Result<Discipline, 
     }
 }
 
-/// The same link with nothing before it but a queue for all that comes.
+/// Returns the same link with only a drop-tail queue that holds everything.
 fn plain(link: &LinkSettings) -> LinkSettings {
     let discipline = Discipline {
         aqm: AqmName::Named("drop_tail".into()),
@@ -280,9 +281,9 @@ fn plain(link: &LinkSettings) -> LinkSettings {
     }
 }
 
-/// The most that a queue takes.
+/// Largest limit of a queue, packets.
 const MOST_PACKETS: u32 = 100_000;
-/// Of a packet: the header of IPv4.
+/// Least length of a packet, bytes: the header of IPv4.
 pub const LEAST_BYTES: u64 = 20;
 
 fn reverse_delay_ns(options: &LinkOptions, otherwise_ns: u64) -> Result<u64, SettingsError> {
@@ -292,21 +293,21 @@ fn reverse_delay_ns(options: &LinkOptions, otherwise_ns: u64) -> Result<u64, Set
     }
 }
 
-/// A discipline as `--aqm` gives it.
+/// Reads a discipline from the text of `--aqm`.
 fn discipline(text: &str) -> Result<Discipline, SettingsError> {
     let refuse = |what: String| SettingsError(format!("--aqm {what}"));
     let given = syntax::discipline(text).map_err(refuse)?;
     sluice_scenario::read(&given, Path::new("")).map_err(|error| refuse(error.to_string()))
 }
 
-/// Its AQM. A header is read once more for it, and from then on the AQM is what was read.
+/// Configures its AQM. A header is read once more here, and is not read again later.
 fn configured(discipline: &Discipline) -> Result<Configured, SettingsError> {
     let aqm = discipline.configure();
     let aqm = aqm.map_err(|wrong| SettingsError(wrong.join("\n")))?;
     Ok(aqm.expect("settings have no AQM of a program"))
 }
 
-/// A table of a scenario from texts of options.
+/// Reads a table of a scenario from texts of options.
 fn table<T: Table>(rows: &[(&str, Value)]) -> Result<T, SettingsError> {
     let mut fields = Fields::default();
     rows.iter()
@@ -325,7 +326,8 @@ fn link(rate: &str, delay: &str) -> Result<network::Link, SettingsError> {
     ])
 }
 
-/// A buffer without a scenario: a limit in bytes alone leaves the number of packets open.
+/// Returns the buffer without a scenario: if only the limit in bytes is given, the limit in packets
+/// follows from it.
 fn own_buffer(options: &LinkOptions) -> Result<Queue, SettingsError> {
     let mut buffer = buffer(&Queue::usual(), options)?;
     if let (None, Some(bytes)) = (&options.limit, buffer.limit_bytes) {
@@ -334,7 +336,7 @@ fn own_buffer(options: &LinkOptions) -> Result<Queue, SettingsError> {
     Ok(buffer)
 }
 
-/// A buffer, some of whose fields options replace.
+/// Returns a buffer in which options replace some fields.
 fn buffer(given: &Queue, options: &LinkOptions) -> Result<Queue, SettingsError> {
     let mut rows = Vec::new();
     for (name, text) in [
@@ -371,7 +373,7 @@ fn seed(options: &LinkOptions) -> Result<Option<u64>, SettingsError> {
 mod tests {
     use super::*;
 
-    /// Settings with the header of `tests/shorter.h`, after a change of its text.
+    /// Returns settings with the header `tests/shorter.h`, after a change of its text.
     fn with_header(folder: &Path, change: &str) -> LinkSettings {
         let path = folder.join("shorter.h");
         let text = include_str!("../../tests/shorter.h");

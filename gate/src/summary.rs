@@ -11,7 +11,7 @@ use crate::{
     telemetry::Record,
 };
 
-/// A line for each measure.
+/// Returns a table with a line for each measure.
 pub fn table(measures: &Measures) -> String {
     let mut rows = vec![
         ("time", format!("{:.3} s", measures.until_ns as f64 / 1e9)),
@@ -46,7 +46,7 @@ pub fn table(measures: &Measures) -> String {
     text
 }
 
-/// The same for a live link, with what only that has.
+/// Returns the same for a live link, with the counts that only a live link has.
 fn live_table(record: &Record) -> String {
     let (live, losses) = (&record.standing.live, &record.standing.losses);
     let queue_drops = record.standing.kernel.queue_drops;
@@ -86,7 +86,7 @@ fn live_table(record: &Record) -> String {
     text
 }
 
-/// Tells how links stand at the end, and writes it to a file if there is one.
+/// Prints the final state of the links, and writes it to a file if there is one.
 ///
 /// # Errors
 /// If the file cannot be written.

@@ -1,11 +1,12 @@
-//! What users write in options, as the command `sluice` takes it: `NAME:KEY=VALUE,...`.
+//! Reads what users write in options, with the syntax of the command `sluice`:
+//! `NAME:KEY=VALUE,...`.
 
 use sluice_scenario::{Fields, Value};
 
 /// Keys of a discipline that are not the AQM's.
 const OF_THE_QUEUE: [&str; 4] = ["victim", "ecn", "label", "scheduler"];
 
-/// A number, `true` or `false` as in TOML; anything else is text.
+/// Reads a number, `true` or `false` as in TOML; anything else is text.
 pub fn value(text: &str) -> Value {
     let plain = text.replace('_', "");
     if let Ok(on) = text.parse() {
@@ -18,7 +19,8 @@ pub fn value(text: &str) -> Value {
     }
 }
 
-/// The table of a scenario's discipline: what is not the queue's is the AQM's.
+/// Reads the table of a scenario's discipline: keys that are not the queue's are parameters of the
+/// AQM.
 ///
 /// # Errors
 /// If a part is no `KEY=VALUE`, or if a key comes twice.

@@ -1,5 +1,5 @@
-//! What is told while the router runs: a JSON line for each link and interval, and the counts in
-//! Prometheus' text format. A thread of its own does it, so that no file holds up a packet.
+//! Reports while the router runs: a JSON line for each link and interval, and the counts in
+//! Prometheus' text format. A thread of its own writes them, so that no file delays a packet.
 
 use std::{
     fs::File,
@@ -22,22 +22,22 @@ use crate::{
     say,
 };
 
-/// Records that wait for the disk; later ones are left out until it comes along.
+/// Records that may wait for the disk; further ones are left out until the disk catches up.
 pub const WAITING: usize = 64;
 
-/// A link, as it is called and as it stands.
+/// Name and state of a link.
 #[derive(Clone, Debug)]
 pub struct Record {
     /// `forward` or `reverse`.
     pub link: &'static str,
-    /// The kernel's monotonic clock at that moment.
+    /// The kernel's monotonic clock at that moment, ns.
     pub clock_ns: u64,
-    /// How it stands.
+    /// Its state.
     pub standing: Standing,
 }
 
 impl Record {
-    /// Everything that is counted, times in ms.
+    /// Returns everything that is counted as JSON, times in ms.
     pub fn json(&self) -> Value {
         let Standing {
             qdisc,
@@ -79,7 +79,7 @@ impl Record {
     }
 }
 
-/// Where the router hands its records in.
+/// Takes the router's records.
 pub struct Telemetry {
     records: SyncSender<Vec<Record>>,
     writer: JoinHandle<Result<(), Failure>>,
@@ -103,7 +103,7 @@ impl Telemetry {
                         Ok(())
                     }
                     Err(error) => {
-                        // no half of a line; what is no file cannot be shortened
+                        // remove an incomplete line; this fails harmlessly if it is no regular file
                         file.set_len(bytes).ok();
                         Err(Failure::writing(path, &error))
                     }
@@ -118,7 +118,7 @@ impl Telemetry {
         }
     }
 
-    /// Hands in how the links stand; does not wait.
+    /// Passes records to the writer, without waiting.
     pub fn record(&mut self, records: Vec<Record>) {
         if let Err(TrySendError::Full(_)) = self.records.try_send(records) {
             self.left_out += 1;
@@ -135,7 +135,7 @@ impl Telemetry {
     }
 }
 
-/// Writes all records; after an error only the endpoint goes on.
+/// Writes all records; after an error of the file it updates only the endpoint.
 fn write(
     received: &Receiver<Vec<Record>>,
     pages: Option<&Mutex<Pages>>,

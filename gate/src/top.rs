@@ -1,4 +1,4 @@
-//! `sluiced top`: what a daemon tells, drawn live.
+//! `sluiced top`: draws live what a daemon reports.
 
 use std::{
     io::{self, IsTerminal},
@@ -12,10 +12,10 @@ use ratatui::{
 
 use crate::{Failure, cli::TopOptions, endpoint, run, screen::Screen};
 
-/// How often the daemon is asked; what it tells changes with its own interval.
+/// How often the daemon is asked; its answer changes once in its own interval.
 const ASK_EVERY: Duration = Duration::from_millis(250);
 
-/// The command: draws until q, Esc, Ctrl-C or a signal.
+/// Runs the command: draws until q, Esc, Ctrl-C or a signal.
 ///
 /// # Errors
 /// If it does not run in a terminal, or if no daemon answers at the start.
@@ -37,7 +37,7 @@ pub fn run(options: &TopOptions) -> Result<(), Failure> {
         ));
     }
     let broken = |error: io::Error| Failure(format!("the terminal: {error}"));
-    // whoever is told to end leaves the terminal as it was
+    // a signal must also restore the terminal
     let signals = run::signals()?;
     let mut terminal = ratatui::try_init().map_err(broken)?;
     let done = watch(&mut terminal, &mut screen, || {
@@ -48,7 +48,7 @@ pub fn run(options: &TopOptions) -> Result<(), Failure> {
     done.map_err(broken)
 }
 
-/// Draws until a key ends it, or until there is nobody left to ask.
+/// Draws until a key ends it, or until `ask` returns `None`.
 fn watch(
     terminal: &mut DefaultTerminal,
     screen: &mut Screen,

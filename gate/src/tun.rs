@@ -1,8 +1,9 @@
 //! A cable between two TUN devices (linux/if_tun.h), without netfilter.
 //!
-//! What the kernel sends by one device is read here, whole, and what is let go is written to the
-//! other one, by which it comes in. A read gives one packet: only segmentation offload would give
-//! more at once, glued together. It is off, so the kernel cuts segments and completes checksums.
+//! Packets that the kernel sends by one device are read here, whole. When they are let go, they are
+//! written to the other device, by which they enter. A read returns one packet: only segmentation
+//! offload would return several, merged. It is off, so the kernel cuts segments and completes
+//! checksums.
 
 use std::{
     fs::{self, File, OpenOptions},
@@ -25,24 +26,24 @@ use crate::{
     backend::{Backend, Counts, Fate, Incoming, Losses},
 };
 
-/// Where devices are opened.
+/// The file that opens TUN devices.
 pub const CLONE: &str = "/dev/net/tun";
-/// Packets that are read of a device before those of others.
+/// Packets read from a device before it is the turn of the other one.
 const BATCH: usize = 64;
-/// The largest packet, and room for one.
+/// Length of the largest packet, bytes.
 pub const MOST_BYTES: usize = 65_536;
-/// Packets that the kernel keeps of a device until they are read, as many as of its packet queue.
+/// Packets that the kernel keeps for a device until they are read, as many as for its packet queue.
 pub const SPARE_PACKETS: u32 = crate::nfqueue::SPARE_PACKETS;
-/// Where the kernel counts the packets of the interfaces of a namespace, a line each.
+/// Where the kernel counts the packets of a namespace's interfaces, one line each.
 const TABLE: &str = "/proc/net/dev";
-/// Places among the numbers of such a line: of the packets that were read, and of those not sent.
+/// Indices in such a line: packets that were read from the device, and packets that had no room.
 const READ: usize = 9;
 const NOT_SENT: usize = 11;
 
-/// The name of an interface, as an option gives it.
+/// Checks the name of an interface from an option, and returns it.
 ///
 /// # Errors
-/// If the kernel takes no such name.
+/// If no interface can have this name.
 pub fn name(text: &str) -> Result<String, String> {
     let plain = |byte: u8| byte.is_ascii_graphic() && !b"/%:".contains(&byte);
     if (1..libc::IFNAMSIZ).contains(&text.len()) && text.bytes().all(plain) {
@@ -51,13 +52,13 @@ pub fn name(text: &str) -> Result<String, String> {
     Err("must be the name of an interface, of 1 to 15 characters".into())
 }
 
-/// An end of the cable.
+/// One end of the cable.
 struct Device {
     name: String,
     file: File,
 }
 
-/// The kernel's answer to `name`, by which it is told what to do with an interface.
+/// Returns a request to the kernel that names an interface.
 fn request(name: &str) -> libc::ifreq {
     // SAFETY: a request of zeros is a valid one.
     let mut request: libc::ifreq = unsafe { mem::zeroed() };
@@ -68,7 +69,7 @@ fn request(name: &str) -> libc::ifreq {
 }
 
 impl Device {
-    /// Takes the device of that name; makes it if there is none.
+    /// Opens the device of that name; creates it if there is none.
     fn open(name: &str) -> Result<Self, Failure> {
         let mut options = OpenOptions::new();
         options
@@ -89,8 +90,8 @@ impl Device {
         })
     }
 
-    /// Asks the kernel to keep `SPARE_PACKETS` for the reader, which takes CAP_NET_ADMIN of the
-    /// first namespace. Gives whether it does.
+    /// Asks the kernel to keep `SPARE_PACKETS` for the reader, which needs CAP_NET_ADMIN in the
+    /// initial namespace. Returns true if it does.
     fn lengthen(&self) -> bool {
         let socket = socket(
             AddressFamily::Inet,
@@ -101,7 +102,7 @@ impl Device {
         socket.is_ok_and(|socket| {
             let mut wanted = request(&self.name);
             wanted.ifr_ifru.ifru_metric = SPARE_PACKETS as i32;
-            // SAFETY: the request outlives the calls, and the number is what both are about.
+            // SAFETY: the request outlives the calls; both use only the name and the number.
             unsafe {
                 libc::ioctl(socket.as_raw_fd(), libc::SIOCSIFTXQLEN, &raw mut wanted);
                 libc::ioctl(socket.as_raw_fd(), libc::SIOCGIFTXQLEN, &raw mut wanted) == 0
@@ -111,7 +112,7 @@ impl Device {
     }
 }
 
-/// Why a device could not be had.
+/// Explains why a device could not be opened.
 fn refused(name: &str, error: Errno) -> Failure {
     Failure(match error {
         Errno::EBUSY => format!(
@@ -126,7 +127,7 @@ fn refused(name: &str, error: Errno) -> Failure {
     })
 }
 
-/// Packets that are held, by their numbers; a number and its memory are used again.
+/// Packets that are held, by their numbers. Numbers and memory are used again.
 #[derive(Default)]
 struct Packets {
     places: Vec<Vec<u8>>,
@@ -155,22 +156,22 @@ impl Packets {
 /// The cable; link 0 leads from the first device to the second, link 1 back.
 pub struct Tun {
     devices: [Device; 2],
-    /// Links that hold packets; those of the other direction go on at once.
+    /// Number of links that hold packets; packets of the other direction go on at once.
     links: usize,
     buffer: Vec<u8>,
-    /// By link.
+    /// Packets and losses by link.
     held: [Packets; 2],
     losses: [Losses; 2],
-    /// `TABLE`, kept open: later it may not be opened any more.
+    /// `TABLE`, kept open, because it may not be opened later.
     table: Option<File>,
-    /// What stood there at the start.
+    /// Packets not sent at the start, by device.
     not_sent: [Option<u64>; 2],
-    /// Whether the kernel keeps `SPARE_PACKETS` of each device.
+    /// True if the kernel keeps `SPARE_PACKETS` of each device.
     pub is_long: bool,
 }
 
 impl Tun {
-    /// Takes the devices for one link or two.
+    /// Opens the devices for one link or two.
     ///
     /// # Errors
     /// If the kernel refuses, with the reason.
@@ -203,8 +204,8 @@ impl Tun {
         }
     }
 
-    /// Packets that a device had no room for; `None` where it is not seen: it may be in another
-    /// namespace.
+    /// Returns how many packets a device had no room for; `None` if it is not listed, as it may be
+    /// in another namespace.
     fn not_sent(&self, device: usize) -> Option<u64> {
         let mut table = String::new();
         let mut file = self.table.as_ref()?;
@@ -220,14 +221,14 @@ fn counted(table: &str, name: &str, place: usize) -> Option<u64> {
     numbers.split_whitespace().nth(place)?.parse().ok()
 }
 
-/// Whether there is an interface of that name that is no TUN device.
+/// True if there is an interface of that name that is no TUN device.
 pub fn is_another(name: &str) -> bool {
     let kept = Path::new("/sys/class/net").join(name);
     kept.exists() && !kept.join("tun_flags").exists()
 }
 
-/// Packets that a device was given and does not hold any more, since it was made: they were read,
-/// or it had no room for them. `None` if it is not in this namespace.
+/// Returns how many packets left a device since it was created: they were read, or it had no room
+/// for them. `None` if it is not in this namespace.
 pub fn gone(name: &str) -> Option<u64> {
     let table = fs::read_to_string(TABLE).ok()?;
     Some(counted(&table, name, READ)? + counted(&table, name, NOT_SENT)?)
@@ -264,7 +265,7 @@ impl Backend for Tun {
                         data: packet,
                     });
                 } else {
-                    // what the other one does not take, it counts itself
+                    // the other device itself counts packets that it does not take
                     self.devices[1 - from].file.write_all(packet).ok();
                 }
                 more |= number == BATCH;
@@ -302,17 +303,17 @@ impl Backend for Tun {
         let since = |before| Some(self.not_sent(link)?.saturating_sub(before));
         Counts {
             queue_drops: self.not_sent[link].and_then(since),
-            // there is none
+            // there is no receive buffer
             buffer_drops: Some(0),
             held: None,
         }
     }
 }
 
-/// Whether a device can be opened, or what is missing and the command that mends it.
+/// Checks that a device can be opened.
 ///
 /// # Errors
-/// With the latter two.
+/// What is missing, and the command that provides it.
 pub fn probe() -> Result<(), (String, &'static str)> {
     if !Path::new(CLONE).exists() {
         return Err((format!("there is no {CLONE}"), "sudo modprobe tun"));
@@ -330,7 +331,7 @@ pub(crate) mod tests {
 
     use super::*;
 
-    /// A cable between two sockets, on which each message is a packet.
+    /// Returns a cable between two sockets, on which each message is a packet.
     pub(crate) fn between(ends: [OwnedFd; 2], links: usize) -> Tun {
         let device = |end: OwnedFd| Device {
             name: String::new(),

@@ -1,8 +1,8 @@
-//! `sluiced verify`: an AQM before the verifier of this machine's kernel.
+//! `sluiced verify`: submits an AQM to the verifier of this machine's kernel.
 
 use crate::{Failure, cli::VerifyOptions};
 
-/// Says that the verifier accepts the AQM.
+/// Prints that the verifier accepts the AQM.
 ///
 /// # Errors
 /// If there is no such AQM, if the compiler or the verifier refuses it, or if something is missing
@@ -19,7 +19,7 @@ pub fn run(options: &VerifyOptions) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Says that this program cannot.
+/// Fails, because this program was built without BPF.
 ///
 /// # Errors
 /// Always.
@@ -28,7 +28,7 @@ pub fn run(_options: &VerifyOptions) -> Result<(), Failure> {
     Err(without_bpf())
 }
 
-/// Why this program has nothing to do with the kernel's BPF.
+/// Returns the failure of a program that was built without BPF.
 #[cfg(not(feature = "kernel"))]
 pub(crate) fn without_bpf() -> Failure {
     Failure(

@@ -1,9 +1,9 @@
-//! A qdisc of the kernel asks its AQMs what the engine's queue asks them, and does what that does,
-//! for the same arrivals and the same random words.
+//! For the same arrivals and the same random words, a qdisc of the kernel asks its AQMs the same as
+//! the engine's queue, and acts the same.
 //!
-//! `tests/test_lab_log.py` brings logs from the laboratory, and runs this with `SLUICE_LOGS`, a folder
-//! with pairs of files: `NAME.csv`, what `sluiced qdisc log` printed, and `NAME.link`, the discipline,
-//! rate, limit and limit in bytes, a line for each.
+//! `tests/test_lab_log.py` gets logs from the laboratory, and runs this with `SLUICE_LOGS`, a
+//! folder with pairs of files: `NAME.csv`, the output of `sluiced qdisc log`, and `NAME.link`, the
+//! discipline, rate, limit and limit in bytes, one line each.
 
 use std::{
     collections::{BTreeMap, HashMap, VecDeque},
@@ -26,7 +26,7 @@ struct Line {
     index: usize,
 }
 
-/// A log, by link: a kind of qdisc stands before several.
+/// Reads a log, by link: a kind of qdisc may serve several.
 fn read(path: &Path) -> BTreeMap<usize, Vec<Line>> {
     let text = fs::read_to_string(path).unwrap();
     let (columns, lines) = text.split_once('\n').unwrap();
@@ -63,13 +63,13 @@ fn read(path: &Path) -> BTreeMap<usize, Vec<Line>> {
     links
 }
 
-/// What an AQM was asked or told, and what it said.
+/// What an AQM was asked or told, and its verdict.
 type Call = (&'static str, Option<Verdict>, View);
 
 /// What the engine's queue did.
 #[derive(Default)]
 struct Heard {
-    /// By the scheduler's queue.
+    /// Calls by queue of the scheduler.
     calls: HashMap<usize, Vec<Call>>,
     lost: Vec<(u32, Verdict)>,
 }
@@ -94,20 +94,20 @@ impl Observer<Held> for &mut Heard {
     }
 }
 
-/// A word of which `below` makes an index.
+/// Returns a random word from which `below` makes the index.
 fn word_of(index: usize, count: usize) -> u64 {
     ((index as u128) << 64).div_ceil(count as u128) as u64
 }
 
-/// The engine's queue, asked as the kernel's was.
+/// The engine's queue, called as the kernel's was.
 struct Engine {
     queue: Queue<Held, Running>,
     heard: Heard,
     tick_ns: Option<u64>,
-    /// When the link is free.
+    /// When the link is free again.
     busy_until_ns: Option<u64>,
     words: VecDeque<u64>,
-    /// Numbers of the packets that wait, by queue: from the log.
+    /// Numbers of the waiting packets by queue, from the log.
     waiting: HashMap<usize, Vec<u32>>,
 }
 
@@ -124,7 +124,7 @@ impl Engine {
         }
     }
 
-    /// What happens up to a time: ticks, and that the link falls idle.
+    /// Processes what happens up to a time: ticks, and the link becoming idle.
     fn advance(&mut self, now_ns: u64) {
         loop {
             let is_empty = self.queue.packets() == 0;
@@ -146,7 +146,7 @@ impl Engine {
         }
     }
 
-    /// A packet arrives; the lines behind say what came of it.
+    /// Lets a packet arrive; the lines after it show what happened to it.
     fn arrive(&mut self, line: &Line, behind: &[Line], victim: Victim, wants_candidate: bool) {
         let now_ns = line.view.now_ns;
         self.advance(now_ns);
@@ -160,7 +160,7 @@ impl Engine {
             let waiting = self.waiting.get_mut(&lost.queue).unwrap();
             if lost.packet == line.packet {
                 joins = false;
-                // the engine draws a victim among none, too, which decides nothing
+                // the engine also draws a victim from an empty queue, which has no effect
                 let draws = victim == Victim::Random && lost.verdict != Some(Verdict::DropBoth);
                 if draws && waiting.is_empty() {
                     self.words.push_back(0);
@@ -189,7 +189,7 @@ impl Engine {
         assert!(self.words.is_empty(), "{line:?}");
     }
 
-    /// The link asks for a packet; the lines behind say which it got.
+    /// Lets the link ask for a packet; the lines after it show which one it got.
     fn ask(&mut self, line: &Line, behind: &[Line]) {
         let now_ns = line.view.now_ns;
         self.advance(now_ns);
@@ -220,7 +220,7 @@ impl Engine {
     }
 }
 
-/// What was compared.
+/// Counts of what was compared.
 #[derive(Debug, Default)]
 struct Compared {
     calls: usize,
@@ -260,7 +260,7 @@ fn compare(name: &str, lines: &[Line], settings: &Settings) -> Compared {
         let heard = &engine.heard.calls[&queue];
         for (number, ((event, line), expected)) in calls.iter().zip(heard).enumerate() {
             let (mut expected, verdict) = (*expected, line.verdict);
-            // a queue that has seen nothing is idle since its beginning: the engine's is at 0
+            // an unused queue is idle since its beginning, which is 0 for the engine
             if expected.2.idle > 0 && expected.2.idle_since_ns == 0 {
                 expected.2.idle_since_ns = begin_ns;
             }

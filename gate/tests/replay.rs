@@ -1,5 +1,5 @@
-//! A replay decides what the network world decides, packet by packet and bit by bit, for every
-//! AQM, victim and scheduler.
+//! A replay makes the same decisions as the network world, packet by packet and bit by bit, for
+//! every AQM, victim and scheduler.
 
 use std::{path::Path, sync::Arc, thread};
 
@@ -24,7 +24,7 @@ const VERDICTS: [Verdict; 6] = [
     Verdict::DropBoth,
 ];
 
-/// What happened at a queue: time, the scheduler's queue, the verdict, what the AQM saw.
+/// What happened at a queue: time, queue of the scheduler, verdict, view of the AQM.
 type Decision = (u64, usize, Option<Verdict>, View);
 
 fn decision(now_ns: u64, queue: usize, event: Event<'_>) -> Decision {
@@ -50,12 +50,12 @@ impl Observer<Held> for Decisions {
     }
 }
 
-/// The decisions of the network world, held against those of a replay as they are made.
+/// Compares the decisions of the network world with those of a replay as they are made.
 struct Beside<'a> {
     replayed: &'a [Decision],
-    /// How many are the same.
+    /// Number of equal decisions.
     same: usize,
-    /// The first one that is not: the replay's, if it has one more, and the network's.
+    /// The first difference: the replay's decision, if there is one, and the network's.
     difference: Option<(Option<Decision>, Decision)>,
 }
 
@@ -69,7 +69,7 @@ impl Trace for Beside<'_> {
     fn decide(&mut self, now_ns: u64, _: usize, queue: usize, event: Event<'_>) {
         let found = decision(now_ns, queue, event);
         let expected = self.replayed.get(self.same);
-        // the network's AQM ticks on when all packets have left
+        // the network's AQM goes on ticking after all packets have left
         let is_idle_tick = matches!(event, Event::Tick(view) if view.queue_packets == 0);
         if expected == Some(&found) && self.difference.is_none() {
             self.same += 1;
@@ -79,7 +79,7 @@ impl Trace for Beside<'_> {
     }
 }
 
-/// The capture of the repository, again and again; of every three packets two can be marked.
+/// Returns the repository's capture, repeated; two of every three packets are ECN-capable.
 fn recorded(packets: usize) -> Capture {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../captures/gateway.pcap");
     let once = sluice_capture::read(path).unwrap();
@@ -103,7 +103,7 @@ fn in_replay(capture: &Capture, settings: &Settings) -> Vec<Decision> {
     watch.0.0
 }
 
-/// The network world's decisions beside those of a replay.
+/// Compares the network world's decisions with those of a replay.
 fn beside_network<'a>(
     replayed: &'a [Decision],
     capture: &Capture,
@@ -175,7 +175,8 @@ fn table(rows: &[(&str, &str)]) -> Value {
     })
 }
 
-/// Every AQM with its default parameters and every victim and scheduler, marking by turns.
+/// Returns every AQM with its default parameters and every victim and scheduler; every other case
+/// marks.
 fn cases() -> impl Iterator<Item = Settings> {
     let words = ["tail", "front", "random"].into_iter().flat_map(|victim| {
         let schedulers = ["fifo", "sfq", "drr", "fq"].into_iter();
@@ -188,7 +189,7 @@ fn cases() -> impl Iterator<Item = Settings> {
             let mut given = table(&[("aqm", aqm), ("victim", victim)]);
             if let Value::Table(fields) = &mut given {
                 let mut of_scheduler = table(&[("kind", scheduler)]);
-                // each queue makes an event of each tick
+                // few queues, because each queue makes an event at each tick
                 if let (Value::Table(fields), true) = (&mut of_scheduler, scheduler != "fifo") {
                     fields.set("queues", Value::Whole(16));
                 }
@@ -215,7 +216,7 @@ fn cases() -> impl Iterator<Item = Settings> {
         })
 }
 
-/// What was compared, and found the same.
+/// Counts of what was compared and found equal.
 #[derive(Debug, Default)]
 struct Compared {
     /// Events at the queue: arrivals, joins, departures, losses, ticks.
@@ -296,7 +297,7 @@ fn a_million_packets_are_judged_as_in_the_network_world() {
     }
 }
 
-/// Another seed or one packet less of room is found out.
+/// A difference is found: another seed, or room for one packet less.
 #[test]
 fn what_differs_is_found() {
     let capture = recorded(20_000);

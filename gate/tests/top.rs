@@ -1,7 +1,7 @@
-//! What `sluiced top` draws of recorded telemetry: ten intervals of half a second, both directions,
-//! two senders that are too fast for the link.
+//! What `sluiced top` draws from recorded telemetry: ten intervals of half a second, both
+//! directions, two senders that are too fast for the link.
 //!
-//! After a wanted change of the drawing: `SLUICED_DRAW=1 cargo test -p sluice-gate --test top`
+//! After an intended change of the drawing, `SLUICED_DRAW=1 cargo test -p sluice-gate --test top`
 //! writes the picture anew.
 
 use std::{fs, path::Path};
@@ -22,14 +22,14 @@ fn drawn(screen: &Screen, columns: u16, rows: u16) -> String {
     rows.collect()
 }
 
-/// A screen that was given the records as they came: both links of an interval at a time.
+/// Returns a screen with the records as they came: both links of an interval together.
 fn screen() -> Screen {
     let mut screen = Screen::new("127.0.0.1:8417".into());
     let lines: Vec<&str> = RECORDED.lines().collect();
     for both in lines.chunks(2) {
         let both = both.join("\n");
         screen.take(&both).unwrap();
-        // it is asked more often than there is something new
+        // the daemon is asked more often than it has new records
         screen.take(&both).unwrap();
     }
     screen

@@ -1,4 +1,4 @@
-//! Captures that were compressed by gzip or Zstandard.
+//! Captures compressed by gzip or Zstandard.
 
 use std::io::{self, BufRead, BufReader, Cursor, Read};
 
@@ -8,7 +8,7 @@ use ruzstd::decoding::StreamingDecoder;
 const GZIP: [u8; 2] = [0x1f, 0x8b];
 const ZSTANDARD: [u8; 4] = [0x28, 0xb5, 0x2f, 0xfd];
 
-/// The bytes of a file as they were before it was compressed, if it was.
+/// Returns the uncompressed bytes of a file, which may be compressed or not.
 pub(crate) fn plain(mut file: impl Read + Send + 'static) -> io::Result<Box<dyn Read + Send>> {
     let mut head = Vec::new();
     file.by_ref().take(4).read_to_end(&mut head)?;

@@ -1,4 +1,4 @@
-//! What can be wrong with a capture.
+//! Errors of reading a capture.
 
 use std::path::PathBuf;
 
@@ -6,12 +6,12 @@ use std::path::PathBuf;
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum CaptureError {
-    /// The operating system refused.
+    /// The operating system reported an error.
     #[error("cannot read {}: {source}", path.display())]
     Io {
         /// The file.
         path: PathBuf,
-        /// The system's answer.
+        /// The error of the system.
         source: std::io::Error,
     },
     /// The file has no bytes.
@@ -28,7 +28,7 @@ pub enum CaptureError {
         /// Its first bytes, in hexadecimal.
         head: String,
     },
-    /// The file ends within, or has nonsense in, the header before the first packet.
+    /// The header before the first packet is cut off or invalid.
     #[error("{}: the file header is cut off or corrupt", path.display())]
     FileHeader {
         /// The file.
@@ -41,7 +41,7 @@ pub enum CaptureError {
         path: PathBuf,
         /// Number of the packet.
         packet: u64,
-        /// How much of the record there is.
+        /// Bytes of the record that are present.
         bytes: usize,
     },
     /// A record contradicts itself.
@@ -51,10 +51,10 @@ pub enum CaptureError {
         path: PathBuf,
         /// Number of the packet.
         packet: u64,
-        /// What cannot be.
+        /// Why this is impossible.
         reason: String,
     },
-    /// The frames are of a kind in which this crate does not look for IP.
+    /// The frames have a link type in which this crate does not look for IP.
     #[error(
         "{}: packet {packet} has link type {link_type}; supported are Ethernet (1), raw IP (12, \
          101, 228, 229), Linux cooked (113, 276) and loopback (0, 108)",
@@ -68,7 +68,7 @@ pub enum CaptureError {
         /// Its LINKTYPE number.
         link_type: i32,
     },
-    /// There is nothing to work with.
+    /// The file holds no IP packet.
     #[error("{} holds no IP packet; other frames: {others}", path.display())]
     NoIp {
         /// The file.

@@ -1,4 +1,4 @@
-//! From a captured frame to what the simulators need of its IP header.
+//! Reads from a captured frame what the simulators need of its IP header.
 
 use std::net::IpAddr;
 
@@ -6,7 +6,7 @@ use etherparse::{
     EtherType, LaxIpPayloadSlice, LaxNetSlice, LaxSlicedPacket, ether_type, ip_number,
 };
 
-/// The link types in which IP is looked for.
+/// The link types in which the reader looks for IP.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Link {
     Ethernet,
@@ -17,7 +17,7 @@ pub(crate) enum Link {
 }
 
 impl Link {
-    /// The link of a LINKTYPE number (<https://www.tcpdump.org/linktypes.html>).
+    /// Returns the link of a LINKTYPE number (<https://www.tcpdump.org/linktypes.html>).
     pub(crate) fn from_number(link_type: i32) -> Option<Self> {
         match link_type {
             0 | 108 => Some(Self::Loopback),
@@ -39,20 +39,20 @@ impl Link {
         }
     }
 
-    /// The bytes from the IP header on; of a frame that holds something else its EtherType, where
-    /// it has one.
+    /// Returns the bytes from the IP header on. The error is the EtherType of a frame that holds
+    /// something else, if it has one.
     fn ip_of(self, frame: &[u8]) -> Result<&[u8], Option<EtherType>> {
         match self {
             Self::RawIp => Ok(frame),
-            // A 4-byte address family; the IP version that follows says the same.
+            // A 4-byte address family, which need not be read: the IP header has the version.
             Self::Loopback => frame.get(4..).ok_or(None),
             Self::Ethernet => {
                 let packet = LaxSlicedPacket::from_ethernet(frame).map_err(|_| None)?;
                 let payload = packet.ether_payload().ok_or(None)?;
                 ip_within(payload.ether_type, payload.payload)
             }
-            // The protocol stands in the last two bytes of the header. Whatever the device (PPP, a
-            // tunnel, loopback), IP has its EtherType there, and all else has other numbers.
+            // The protocol is in the last two bytes of the header. On every device (PPP, a tunnel,
+            // loopback), IP has its EtherType there, and everything else has other numbers.
             Self::LinuxCooked => {
                 let (header, payload) = frame
                     .split_first_chunk::<LINUX_COOKED_BYTES>()
@@ -78,8 +78,8 @@ const MPLS: [EtherType; 2] = [EtherType(0x8847), EtherType(0x8848)];
 const PPP_IP: [u16; 2] = [0x0021, 0x0057];
 const PPP_MPLS: u16 = 0x0281;
 
-/// The IP packet that a payload of that EtherType is, or that a PPPoE session or a stack of MPLS
-/// labels carries.
+/// Returns the IP packet in a payload of that EtherType: the payload itself, or what a PPPoE
+/// session or a stack of MPLS labels carries.
 fn ip_within(kind: EtherType, payload: &[u8]) -> Result<&[u8], Option<EtherType>> {
     let found = match kind {
         ether_type::IPV4 | ether_type::IPV6 => Some(payload),
@@ -90,7 +90,7 @@ fn ip_within(kind: EtherType, payload: &[u8]) -> Result<&[u8], Option<EtherType>
     found.ok_or(Some(kind))
 }
 
-/// RFC 2516, section 4.
+/// Returns the IP packet in a PPPoE session (RFC 2516, section 4).
 fn in_pppoe(payload: &[u8]) -> Option<&[u8]> {
     let (protocol, inner) = payload.get(PPPOE_BYTES..)?.split_first_chunk()?;
     match u16::from_be_bytes(*protocol) {
@@ -100,7 +100,8 @@ fn in_pppoe(payload: &[u8]) -> Option<&[u8]> {
     }
 }
 
-/// RFC 3032, section 2.1; what is below the last label says itself whether it is IP.
+/// Returns the IP packet below the last MPLS label (RFC 3032, section 2.1); its first four bits
+/// show whether it is IP.
 fn in_mpls(mut payload: &[u8]) -> Option<&[u8]> {
     loop {
         let (label, below) = payload.split_first_chunk::<4>()?;
@@ -111,39 +112,39 @@ fn in_mpls(mut payload: &[u8]) -> Option<&[u8]> {
     }
 }
 
-/// What frames are called that hold no IP packet.
+/// Returns the name of a kind of frames that hold no IP packet.
 pub(crate) fn other_name(kind: Option<EtherType>) -> String {
     match kind {
         Some(ether_type::ARP) => "ARP".into(),
         Some(EtherType(0x88cc)) => "LLDP".into(),
-        // shorter values are lengths
+        // smaller values are lengths
         Some(EtherType(length)) if length < 0x600 => "IEEE 802.3".into(),
         Some(EtherType(kind)) => format!("EtherType {kind:#06x}"),
         None => "unknown".into(),
     }
 }
 
-/// One IP packet: the fields of [`crate::Capture`]'s columns, and between whom it goes.
+/// One IP packet: the fields of [`crate::Capture`]'s columns, and its addresses and ports.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Packet {
-    /// Length on the wire.
+    /// Length on the wire, bytes.
     pub bytes: u32,
     /// Hash of protocol, addresses and ports.
     pub flow: u32,
     /// IP protocol number.
     pub protocol: u8,
-    /// Address of its sender and of its receiver.
+    /// Addresses of its sender and its receiver.
     pub addresses: [IpAddr; 2],
-    /// Their ports, where it has them.
+    /// Ports of its sender and its receiver, if it has them.
     pub ports: Option<[u16; 2]>,
-    /// Whether it carries ECT(0) or ECT(1).
+    /// True if it carries ECT(0) or ECT(1).
     pub ecn_capable: bool,
-    /// Whether it opens a TCP connection: SYN without ACK.
+    /// True if it opens a TCP connection: SYN without ACK.
     pub opens: bool,
 }
 
 impl Packet {
-    /// Hash of the flow that goes the other way: of its answers.
+    /// Returns the hash of the flow in the other direction, which carries the answers.
     pub(crate) fn reverse_flow(&self) -> u32 {
         let [source, sink] = self.addresses;
         let ports = self.ports.map(|[from, to]| [to, from]);
@@ -151,8 +152,8 @@ impl Packet {
     }
 }
 
-/// Reads the IP header in `frame`, of which `original_bytes` were on the wire; of another frame
-/// gives the EtherType, where it has one.
+/// Reads the IP header in `frame`, which had `original_bytes` on the wire. The error is the
+/// EtherType of a frame without an IP header, if it has one.
 pub(crate) fn parse(
     link: Link,
     frame: &[u8],
@@ -163,7 +164,7 @@ pub(crate) fn parse(
     packet_of(ip, original_bytes.saturating_sub(link_bytes)).ok_or(None)
 }
 
-/// Reads an IP packet, or its beginning, of which `on_wire` bytes were on the wire.
+/// Reads an IP packet, or its beginning; the whole packet had `on_wire` bytes on the wire.
 fn packet_of(ip: &[u8], on_wire: u32) -> Option<Packet> {
     let packet = LaxSlicedPacket::from_ip(ip).ok()?;
     let net = packet.net.as_ref()?;
@@ -179,7 +180,7 @@ fn packet_of(ip: &[u8], on_wire: u32) -> Option<Packet> {
         LaxNetSlice::Ipv6(v6) => {
             let header = v6.header();
             let fixed = header.slice().len() as u32;
-            // A payload length of 0 stands for a jumbogram or an offloaded segment.
+            // A payload length of 0 means a jumbogram or an offloaded segment.
             let stated = match header.payload_length() {
                 0 => 0,
                 payload => fixed + u32::from(payload),
@@ -228,8 +229,8 @@ fn addresses(net: &LaxNetSlice) -> Option<[IpAddr; 2]> {
     }
 }
 
-/// Both ports: the first four bytes behind the IP header. Taken from the bytes, as a short snapshot
-/// often ends within the options of TCP.
+/// Returns both ports: the first four bytes behind the IP header. They are read from the bytes,
+/// because a short snapshot often ends within the options of TCP.
 fn ports(payload: &LaxIpPayloadSlice) -> Option<[u16; 2]> {
     let has_ports = [ip_number::TCP, ip_number::UDP].contains(&payload.ip_number);
     if !has_ports || payload.fragmented {
@@ -240,7 +241,8 @@ fn ports(payload: &LaxIpPayloadSlice) -> Option<[u16; 2]> {
     Some([port(0), port(2)])
 }
 
-/// Whether a TCP header begins there whose flags are SYN without ACK (RFC 9293, section 3.1).
+/// True if the payload begins with a TCP header whose flags are SYN without ACK (RFC 9293, section
+/// 3.1).
 fn opens(payload: &LaxIpPayloadSlice) -> bool {
     const FLAGS_AT: usize = 13;
     const SYN: u8 = 0x02;

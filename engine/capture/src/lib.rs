@@ -1,8 +1,8 @@
 //! Reads a packet capture (pcap or pcapng) into columns.
 //!
-//! [`read`] takes the records from the file (`records.rs`), the IP packet from each record
-//! (`headers.rs`), and gives one entry per IP packet, in order of time. [`ip_packet`] reads a
-//! single one.
+//! [`read`] takes the records from the file (`records.rs`) and the IP packet from each record
+//! (`headers.rs`). It gives one entry for each IP packet, ordered by time. [`ip_packet`] reads a
+//! single packet.
 
 mod compressed;
 mod error;
@@ -22,39 +22,40 @@ use records::{Record, for_each_record};
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Capture {
     /// Nanoseconds since the earliest IP packet. Packets recorded out of order are sorted; those
-    /// of one instant keep the file's order.
+    /// with the same time keep the file's order.
     pub time_ns: Vec<u64>,
-    /// Length of the IP packet in bytes, as it was on the wire: what its header states, or, where
-    /// that cannot be (segmentation offload leaves 0), the original length less the link header.
+    /// Length of the IP packet on the wire, bytes: the length that its header states or, if that is
+    /// impossible (segmentation offload leaves 0), the original length less the link header.
     pub bytes: Vec<u32>,
     /// FNV-1a hash of protocol, addresses and ports. A packet whose ports are not in the capture
     /// (a later fragment, a short snapshot) is hashed without them.
     pub flow: Vec<u32>,
     /// IP protocol number: 6 is TCP, 17 is UDP.
     pub protocol: Vec<u8>,
-    /// Whether the packet carries ECT(0) or ECT(1) (RFC 3168, section 5).
+    /// True if the packet carries ECT(0) or ECT(1) (RFC 3168, section 5).
     pub ecn_capable: Vec<bool>,
-    /// Whether the packet opens a TCP connection (SYN without ACK).
+    /// True if the packet opens a TCP connection (SYN without ACK).
     pub opens: Vec<bool>,
     /// Frames that hold no readable IP header; they are in no column.
     pub not_ip: u64,
     /// Names of the link types met, in order of appearance.
     pub link_types: Vec<&'static str>,
-    /// What a reader must know, a sentence each: what was left out, and what a queue would not see.
+    /// What a reader must know, a sentence each: what was left out, and what would not pass through
+    /// a queue.
     pub notes: Vec<String>,
 }
 
-/// Reads an IP packet, or its beginning, of which `original_bytes` were on the wire; `None` if it
-/// is none.
+/// Reads an IP packet, or its beginning; the whole packet had `original_bytes` on the wire. Returns
+/// `None` if the bytes are no IP packet.
 pub fn ip_packet(packet: &[u8], original_bytes: u32) -> Option<Packet> {
     headers::parse(Link::RawIp, packet, original_bytes).ok()
 }
 
-/// Reads the capture at `path`; pcap in either byte order, with µs or ns, or pcapng, as it is or
-/// compressed by gzip or Zstandard.
+/// Reads the capture at `path`: pcap in either byte order, with µs or ns, or pcapng; uncompressed,
+/// or compressed by gzip or Zstandard.
 ///
-/// A last record that is cut off, as where a recorder was stopped, is left out with a note. So are
-/// packets with a time of 0 where all others are years later: their time is not known.
+/// A last record that is cut off, because the recorder was stopped, is left out with a note. So are
+/// packets with a time of 0 if all others are years later: their time is not known.
 ///
 /// # Errors
 /// A file that cannot be read, is no capture, is corrupt (with the number of the packet, counted
@@ -78,12 +79,12 @@ pub fn read(path: impl AsRef<Path>) -> Result<Capture, CaptureError> {
     Ok(capture)
 }
 
-/// A year, ns: no capture starts that long before its second packet.
+/// A year, ns: no capture starts so long before its second packet.
 const YEAR_NS: u64 = 365 * 24 * 3600 * 1_000_000_000;
 
 impl Capture {
-    /// Leaves out packets with a time of 0 where the others are a year later or more; packets are
-    /// in order of time.
+    /// Leaves out packets with a time of 0 if the others are a year later or more. The packets must
+    /// be ordered by time.
     fn drop_untimed(&mut self) {
         let untimed = self.time_ns.partition_point(|time| *time == 0);
         if self.time_ns.get(untimed).is_none_or(|next| *next < YEAR_NS) || untimed == 0 {
@@ -103,7 +104,8 @@ impl Capture {
         });
     }
 
-    /// The flow of each packet as a number: flows are counted from 0 in the order of their hashes.
+    /// Returns the flow of each packet as a number; flows are numbered from 0 in the order of their
+    /// hashes.
     pub fn flow_numbers(&self) -> Vec<u32> {
         let mut hashes = self.flow.clone();
         hashes.sort_unstable();

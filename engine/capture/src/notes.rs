@@ -1,4 +1,5 @@
-//! What a reader of a capture must know: what was left out, and what a queue would not see.
+//! What a reader of a capture must know: what was left out, and what would not pass through a
+//! queue.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -11,12 +12,12 @@ const ETHERNET_BYTES: u32 = 1500;
 #[derive(Default)]
 pub(crate) struct Seen {
     others: BTreeMap<String, u64>,
-    /// Of each flow, by its hash, that of its answers.
+    /// The hash of the reverse flow, for the hash of each flow.
     reverse: HashMap<u32, u32>,
 }
 
 impl Seen {
-    /// A frame of that kind that holds no IP packet.
+    /// Counts a frame of that kind, which holds no IP packet.
     pub(crate) fn other(&mut self, kind: String) {
         *self.others.entry(kind).or_default() += 1;
     }
@@ -27,7 +28,7 @@ impl Seen {
             .or_insert_with(|| packet.reverse_flow());
     }
 
-    /// The frames without an IP packet, in words.
+    /// Describes the frames without an IP packet.
     pub(crate) fn others(&self) -> String {
         let named: Vec<_> = self
             .others
@@ -41,7 +42,7 @@ impl Seen {
         }
     }
 
-    /// A sentence each, without its full stop.
+    /// Returns the notes, a sentence each, without its full stop.
     pub(crate) fn notes(&self, cut: Option<CaptureError>, capture: &Capture) -> Vec<String> {
         let mut notes = Vec::new();
         if let Some(CaptureError::CutOff { packet, .. }) = cut {
@@ -60,8 +61,8 @@ impl Seen {
         notes
     }
 
-    /// A queue stands before one direction of a link. A flow to its own port is
-    /// no answer to itself.
+    /// Returns a note if flows were recorded in both directions: a queue serves one direction of a
+    /// link. A flow from a port to itself is not its own answer.
     fn both_ways(&self, capture: &Capture) -> Option<String> {
         let answered = |flow: &&u32| {
             let reverse = self.reverse[*flow];
@@ -78,7 +79,8 @@ impl Seen {
     }
 }
 
-/// Segments that a network card, or its driver, has put together before they were recorded.
+/// Returns a note about segments that a network card, or its driver, merged before they were
+/// recorded.
 fn merged(capture: &Capture) -> Option<String> {
     let long = capture
         .bytes

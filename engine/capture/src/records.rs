@@ -1,4 +1,4 @@
-//! From a file to its records: pcap and pcapng told apart, times made absolute, damage named.
+//! Reads the records of a file: recognises pcap and pcapng, makes times absolute, reports damage.
 
 use std::fs::File;
 use std::io::{Cursor, ErrorKind, Read};
@@ -10,7 +10,7 @@ use pcap_parser::{PcapBlockOwned, PcapError, PcapHeader, create_reader};
 
 use crate::{CaptureError, compressed::plain};
 
-/// No packet is longer: IP stops at 64 KiB, Linux's offloaded ones at 512 KiB.
+/// Packets are shorter: IP ends at 64 KiB, Linux's offloaded packets at 512 KiB.
 const LARGEST_PACKET_BYTES: u32 = 1 << 20;
 /// Room for the largest packet and the headers of its record.
 const BUFFER_BYTES: usize = 2 * LARGEST_PACKET_BYTES as usize;
@@ -20,17 +20,17 @@ const NS_PER_S: u64 = 1_000_000_000;
 pub(crate) struct Record<'a> {
     /// Its number in the file, from 1.
     pub(crate) packet: u64,
-    /// Since 1970.
+    /// Time since 1970, ns.
     pub(crate) time_ns: u64,
     pub(crate) link_type: i32,
-    /// Length of the frame on the wire.
+    /// Length of the frame on the wire, bytes.
     pub(crate) original_bytes: u32,
     /// The frame, or its beginning.
     pub(crate) data: &'a [u8],
 }
 
-/// Calls `visit` for each record of the capture at `path`; memory does not grow with the file.
-/// Gives the error that the last record is cut off, if it is.
+/// Calls `visit` for each record of the capture at `path`; memory use does not grow with the file.
+/// Returns the error that describes a last record that is cut off, if there is one.
 pub(crate) fn for_each_record(
     path: &Path,
     mut visit: impl FnMut(&Record) -> Result<(), CaptureError>,
@@ -105,8 +105,8 @@ fn open(path: &Path) -> Result<Box<dyn PcapReaderIterator + Send>, CaptureError>
     })
 }
 
-/// Fills what it is given to the brim, up to the end of the file: the reader of a file's header
-/// reads once.
+/// Fills the buffer completely unless the file ends: the reader of a file's header calls `read`
+/// only once.
 struct Full<R>(R);
 
 impl<R: Read> Read for Full<R> {
@@ -141,14 +141,14 @@ struct Interface {
 }
 
 impl Interface {
-    /// Nanoseconds since 1970 at a count of the clock, if 64 bits hold them.
+    /// Returns the time since 1970, ns, for a count of the clock, if it fits into 64 bits.
     fn time_ns(&self, ticks: u64) -> Option<u64> {
         let since_offset = i128::from(ticks) * i128::from(NS_PER_S) / i128::from(self.resolution);
         u64::try_from(since_offset + i128::from(self.offset_s) * i128::from(NS_PER_S)).ok()
     }
 }
 
-/// What is known of the file so far.
+/// What the reader knows about the file so far.
 #[derive(Default)]
 struct Decoder {
     packets: u64,
@@ -159,7 +159,7 @@ struct Decoder {
 }
 
 impl Decoder {
-    /// The record in `block`, if it holds one; an error says what cannot be.
+    /// Returns the record in `block`, if it holds one; an error says what is impossible.
     fn decode<'a>(&mut self, block: PcapBlockOwned<'a>) -> Result<Option<Record<'a>>, String> {
         match block {
             PcapBlockOwned::LegacyHeader(header) => {
@@ -185,7 +185,7 @@ impl Decoder {
                 Ok(Some(Record {
                     packet: self.packets + 1,
                     time_ns: u64::from(frame.ts_sec) * NS_PER_S + fraction_ns,
-                    // The upper bits tell of a frame check sequence.
+                    // The upper bits describe a frame check sequence.
                     link_type: header.network.0 & 0x03ff_ffff,
                     original_bytes: frame.origlen,
                     data: frame.data,
@@ -213,7 +213,7 @@ impl Decoder {
                 self.interfaces.push(Interface {
                     link_type: interface.linktype.0,
                     resolution,
-                    // The parser reads this option as little-endian in either case.
+                    // The parser always reads this option as little-endian.
                     offset_s: if self.big_endian {
                         offset_s.swap_bytes()
                     } else {
@@ -244,7 +244,8 @@ impl Decoder {
         }
     }
 
-    /// Length that the record at the start of `data` claims, where `data` reaches that far.
+    /// Returns the length, bytes, that the record at the start of `data` claims, if `data` contains
+    /// that field.
     fn record_bytes(&self, data: &[u8]) -> Option<u64> {
         let at = if self.header.is_some() { 8 } else { 4 };
         let field: [u8; 4] = data.get(at..at + 4)?.try_into().ok()?;
@@ -256,7 +257,7 @@ impl Decoder {
         Some(u64::from(length) + if self.header.is_some() { 16 } else { 0 })
     }
 
-    /// What to say when the parser refused the record at the start of `data`.
+    /// Returns the error for a record at the start of `data` that the parser refused.
     fn damaged(&self, path: &Path, damage: &PcapError<&[u8]>, data: &[u8]) -> CaptureError {
         let claimed = self.record_bytes(data);
         let is_complete = claimed.is_some_and(|bytes| bytes <= data.len() as u64);
@@ -278,7 +279,7 @@ impl Decoder {
     }
 }
 
-/// Why a record of `claimed` bytes cannot be.
+/// Says why a record of `claimed` bytes is impossible.
 fn complaint(claimed: Option<u64>) -> String {
     match claimed {
         Some(bytes) if bytes > u64::from(LARGEST_PACKET_BYTES) => {

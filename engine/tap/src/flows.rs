@@ -1,13 +1,13 @@
-//! Between which nodes and ports the packets of each flow go.
+//! The nodes and ports between which the packets of each flow travel.
 
 use std::collections::HashMap;
 
 use sluice_network::{Group, Kind, Packet, Plan, TcpKind};
 
-/// A flow's two ends; its data goes from the first to the second.
+/// A flow and its two ends; its data travels from the first to the second.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Flow {
-    /// Number among all flows, those of TCP first.
+    /// Number among all flows; TCP flows come first.
     pub id: u32,
     /// Index of its group.
     group: u32,
@@ -26,7 +26,8 @@ pub struct End {
 
 /// Ports of a node.
 const PORTS: u32 = u16::MAX as u32 - FIRST_PORT as u32 + 1;
-/// The first of IP's dynamic ports (RFC 6335, section 6): readers take those below for protocols.
+/// The first of IP's dynamic ports (RFC 6335, section 6): programs that read captures interpret
+/// smaller ports as protocols.
 pub const FIRST_PORT: u16 = 49_152;
 
 /// All flows of a run.
@@ -37,13 +38,13 @@ pub struct Flows {
 }
 
 impl Flows {
-    /// The flows of these groups, numbered in their order.
+    /// Creates the flows of these groups, numbered in their order.
     pub fn new(plan: &Plan, tcp_groups: &[u32], datagram_groups: &[u32]) -> Self {
         let mut between = HashMap::new();
         let mut id = 0;
         let mut flow = |group: &u32| {
             let Group { from, to, .. } = plan.groups[*group as usize];
-            // no two flows between two nodes have the same two ports
+            // no two flows between the same nodes have the same two ports
             let number: &mut u32 = between.entry((from.min(to), from.max(to))).or_default();
             let (node, port) = (from as u32, (*number % PORTS) as u16);
             let flow = Flow {
@@ -65,7 +66,7 @@ impl Flows {
         }
     }
 
-    /// The flow of a packet, and its own way: from where, and to where.
+    /// Returns the flow of a packet, and the packet's own source and destination.
     pub fn of(&self, packet: &Packet) -> (&Flow, End, End) {
         let flows = match packet.kind {
             Kind::Datagram => &self.datagrams,
@@ -78,7 +79,7 @@ impl Flows {
         }
     }
 
-    /// What TCP flows of its kind have in common; `None` if it is none.
+    /// Returns the kind of a TCP flow; `None` for datagrams.
     pub fn tcp(&self, flow: &Flow) -> Option<&TcpKind> {
         self.groups[flow.group as usize].source.tcp()
     }

@@ -1,8 +1,8 @@
-//! A packet as it would stand on the wire: IPv4 with TCP or UDP, and a payload of zeros.
+//! A packet as it would be on the wire: IPv4 with TCP or UDP, and a payload of zeros.
 //!
-//! Sequence numbers count bytes: a SYN has 0, the first byte of data 1; where a connection
-//! is open from the start, the capture begins behind the SYN. A packet that is too short for
-//! its headers is as long as they are.
+//! Sequence numbers count bytes: a SYN has 0, the first byte of data 1. If a connection is open
+//! from the start, the capture begins after the SYN. A packet that is too short for its headers
+//! gets the length of its headers.
 
 use etherparse::{
     IpEcn, IpHeaders, Ipv4Extensions, Ipv4Header, PacketBuilder, TcpHeader, TcpOptionElement,
@@ -16,11 +16,11 @@ const IP_BYTES: usize = Ipv4Header::MIN_LEN;
 const TCP_BYTES: usize = TcpHeader::MIN_LEN;
 const UDP_BYTES: usize = 8;
 const HOPS_TO_LIVE: u8 = 64;
-/// The greatest shift of a window (RFC 7323, section 2.3).
+/// The largest shift of a window (RFC 7323, section 2.3).
 const MOST_SHIFT: u8 = 14;
 static ZEROS: [u8; u16::MAX as usize] = [0; u16::MAX as usize];
 
-/// All bytes from the IP header on.
+/// Returns all bytes from the IP header on.
 pub fn of(flows: &Flows, event: &Event) -> Vec<u8> {
     let packet = &event.packet;
     let (flow, from, to) = flows.of(packet);
@@ -69,18 +69,18 @@ fn port(end: End) -> u16 {
     FIRST_PORT + end.port
 }
 
-/// The header of TCP, but for its ports.
+/// Returns the TCP header without its ports.
 fn tcp(kind: &TcpKind, event: &Event) -> TcpHeader {
     let packet = &event.packet;
     let numbers = Numbers::new(kind);
     let syn = packet.is_syn();
     let (sequence_number, acknowledgment_number, ack) = match packet.kind {
         Kind::Ack => (u32::from(!syn), numbers.byte(packet.number), true),
-        // nothing comes back but ACKs, behind the other end's SYN
+        // the other end sends only ACKs after its SYN, no data
         _ => (numbers.byte(packet.number), u32::from(!syn), !syn),
     };
     let (window, shift) = window(kind);
-    // an ECN-setup SYN, and what answers it (RFC 3168, section 6.1.1)
+    // an ECN-setup SYN, and its answer (RFC 3168, section 6.1.1)
     let setup = syn && kind.config.ecn;
     let mut header = TcpHeader {
         sequence_number,
@@ -107,7 +107,7 @@ fn tcp(kind: &TcpKind, event: &Event) -> TcpHeader {
     header
 }
 
-/// From packets to bytes.
+/// Converts packet numbers to byte numbers.
 struct Numbers {
     /// Number of the first packet with data.
     first: u32,
@@ -122,7 +122,7 @@ impl Numbers {
         }
     }
 
-    /// Number of a packet's first byte; such numbers wrap around.
+    /// Returns the number of a packet's first byte; these numbers wrap around.
     fn byte(&self, packet: u32) -> u32 {
         match packet.checked_sub(self.first) {
             Some(before) => before.wrapping_mul(self.payload_bytes).wrapping_add(1),
@@ -135,7 +135,7 @@ fn payload_bytes(kind: &TcpKind) -> u32 {
     u32::from(kind.packet_bytes).saturating_sub((IP_BYTES + TCP_BYTES) as u32)
 }
 
-/// The receiver's window, bytes, and by how much it must be shifted to fit its field.
+/// Returns the receiver's window, bytes, and the shift that makes it fit into its field.
 fn window(kind: &TcpKind) -> (u64, u8) {
     let bytes = u64::from(kind.config.receiver_window) * u64::from(payload_bytes(kind));
     let shift = (0..MOST_SHIFT).find(|shift| bytes >> shift <= u16::MAX.into());

@@ -1,6 +1,6 @@
-//! Writes what happens to the packets of a network run to a file, while it happens: as a trace of
-//! ns-2 with every packet on every link, or as a pcapng capture of the links that have a
-//! discipline. Memory holds only what is on its way.
+//! Writes what happens to the packets of a network run to a file during the run: as a trace of ns-2
+//! with every packet on every link, or as a pcapng capture of the links that have a discipline.
+//! Memory holds only the packets on their way.
 
 mod flows;
 mod frame;
@@ -25,39 +25,39 @@ use pcapng::Pcapng;
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum TapError {
-    /// The plan makes no sense.
+    /// The plan is invalid.
     #[error(transparent)]
     Plan(#[from] NetworkError),
-    /// The file's name does not say what to write.
+    /// The file's suffix is not a known one.
     #[error("{} must end with .tr (ns-2's trace) or .pcapng", .0.display())]
     Suffix(PathBuf),
-    /// The operating system refused.
+    /// The operating system reported an error.
     #[error("cannot write {}: {source}", path.display())]
     Io {
         /// The file.
         path: PathBuf,
-        /// The system's answer.
+        /// The error of the system.
         source: io::Error,
     },
 }
 
-/// A kind of file.
+/// A file format.
 trait Format: Sized {
-    /// Begins the file.
+    /// Writes the beginning of the file.
     fn begin(plan: &Plan, out: &mut impl Write) -> io::Result<Self>;
 
-    /// Whether an event stands in the file.
+    /// True if the format records this event.
     fn wants(&self, event: &Event) -> bool;
 
-    /// Writes an event; their times do not go back.
+    /// Writes an event; the times of events never decrease.
     fn write(&mut self, flows: &Flows, event: &Event, out: &mut impl Write) -> io::Result<()>;
 }
 
-/// Runs the first replication of `plan` and writes its packets to a file of which the suffix says
-/// what it is: `.tr` or `.pcapng`. `None` if the run was cancelled; the file then ends there.
+/// Runs the first replication of `plan` and writes its packets to a file whose suffix, `.tr` or
+/// `.pcapng`, gives the format. Returns `None` if the run was cancelled; the file then ends there.
 ///
 /// # Errors
-/// If the plan makes no sense, or the file cannot be written; the run then ends at once.
+/// If the plan is invalid, or the file cannot be written; the run then ends at once.
 pub fn record(
     plan: &Plan,
     path: &Path,
@@ -92,13 +92,13 @@ fn run<F: Format>(
     Ok(outcome)
 }
 
-/// What listens to the run.
+/// Receives the events of the run.
 struct Tap<'a, F> {
     plan: &'a Plan,
     path: &'a Path,
     control: &'a Control,
     order: Order,
-    /// Once the run has begun.
+    /// Set once the run has begun.
     file: Option<Open<F>>,
     failed: Option<io::Error>,
 }
@@ -111,7 +111,7 @@ struct Open<F> {
 }
 
 impl<F: Format> Tap<'_, F> {
-    /// Writes the events before a time.
+    /// Writes the events before `end_ns`.
     fn write_before(&mut self, end_ns: u64) -> io::Result<()> {
         let Some(file) = &mut self.file else {
             return Ok(());

@@ -1,10 +1,10 @@
 //! ns-2's trace: a line of 12 fields for each step of each packet on each link ("The ns Manual",
 //! chapter 26).
 //!
-//! Nodes, flows and packets go by their numbers. As in ns-2, sequence numbers count packets, and
-//! the number of an ACK is that of the last packet that came in its turn. Times have nine
-//! decimals, where ns-2 has six. Of the flags, C is an ECN echo, A a window that was reduced, E a
-//! mark, N that ECN is understood.
+//! Nodes, flows and packets are named by their numbers. As in ns-2, sequence numbers count packets,
+//! and the number of an ACK is that of the last packet that arrived in order. Times have nine
+//! decimals, where ns-2 has six. Of the flags, C is an ECN echo, A a reduced window, E a mark, N an
+//! ECN-capable packet.
 
 use std::io::{self, Write};
 

@@ -1,4 +1,4 @@
-//! Events in the order of their times.
+//! Sorts events by time.
 
 use std::{
     cmp::{Ordering, Reverse},
@@ -7,7 +7,7 @@ use std::{
 
 use sluice_network::Event;
 
-/// Events that lie ahead. Of one time the one added first goes first.
+/// Events not yet written. Of events at the same time, the one added first comes first.
 #[derive(Default)]
 pub struct Order {
     ahead: BinaryHeap<Reverse<Numbered>>,
@@ -15,14 +15,14 @@ pub struct Order {
 }
 
 impl Order {
-    /// Takes in an event.
+    /// Adds an event.
     pub fn add(&mut self, event: Event) {
         let number = self.added;
         self.added += 1;
         self.ahead.push(Reverse(Numbered { number, event }));
     }
 
-    /// Gives the next event, if it comes before a time.
+    /// Returns the next event if it comes before `end_ns`.
     pub fn next_before(&mut self, end_ns: u64) -> Option<Event> {
         let Reverse(first) = self.ahead.peek()?;
         if first.event.at_ns >= end_ns {

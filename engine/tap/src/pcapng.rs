@@ -1,6 +1,5 @@
 //! A pcapng capture (draft-ietf-opsawg-pcapng): one interface for each link that has a discipline,
-//! with what was sent over it, at the start of the transmission. Of each packet the headers are
-//! kept.
+//! with the packets sent over it, at the start of their transmission. Only the headers are kept.
 
 use std::io::{self, Write};
 
@@ -8,7 +7,7 @@ use sluice_network::{Event, Plan, Step};
 
 use crate::{Format, flows::Flows, frame};
 
-// Types of blocks, options, and the link type of packets that begin with their IP header.
+// Types of blocks and options, and the link type of packets that begin with their IP header.
 const SECTION: u32 = 0x0A0D_0D0A;
 const INTERFACE: u32 = 1;
 const ENHANCED_PACKET: u32 = 6;
@@ -18,13 +17,13 @@ const IF_SPEED: u16 = 8;
 const IF_TSRESOL: u16 = 9;
 const LINKTYPE_RAW: u16 = 101;
 
-/// Bytes kept of a packet: no header of IP and TCP is longer.
+/// Bytes kept of each packet: the headers of IP and TCP are never longer.
 const KEPT: usize = 120;
-/// Times are in units of 10 to the minus this, s.
+/// Times are in units of 10^-DECIMALS s.
 const DECIMALS: u8 = 9;
 
 pub struct Pcapng {
-    /// The interface of each link that has one.
+    /// The interface of each link, if it has one.
     interfaces: Vec<Option<u32>>,
 }
 
@@ -34,7 +33,7 @@ impl Format for Pcapng {
         section.extend(0x1A2B_3C4D_u32.to_le_bytes());
         section.extend(1_u16.to_le_bytes());
         section.extend(0_u16.to_le_bytes());
-        // its length: not known before the end
+        // length of the section: unknown until the end
         section.extend((-1_i64).to_le_bytes());
         out.write_all(&block(SECTION, &section))?;
         let mut interfaces = Vec::new();

@@ -1,56 +1,58 @@
-//! When a receiver acknowledges, as Linux has it.
+//! When a receiver acknowledges in Linux.
 //!
-//! It holds back an ACK for as long as the next packet is expected to take (`tcp_event_data_recv`,
-//! `tcp_send_delayed_ack`). At its start, and after a pause, it takes the sender to be in slow start,
-//! and holds back none for a while (`tcp_incr_quickack`). Packets out of order are not counted among
-//! those that come: so each loss of which the repair takes long is followed by quick ACKs. Neither does
-//! it hold back one while the window grows that it announces (`receive_window`).
+//! It delays an ACK for as long as it expects to wait for the next packet (`tcp_event_data_recv`,
+//! `tcp_send_delayed_ack`). At its start, and after a pause, it assumes that the sender is in slow
+//! start, and delays no ACK for a while (`tcp_incr_quickack`). Packets out of order do not count as
+//! arrivals, so that each loss whose repair takes long is followed by quick ACKs. It also delays no
+//! ACK while the window that it announces grows (`receive_window`).
 
 use crate::config::Config;
 use crate::receive_window::ReceiveWindow;
 use crate::segment::Segment;
 use crate::timers::{JIFFY_NS, jiffies};
 
-/// Quick ACKs at a time (`TCP_MAX_QUICKACKS`).
+/// Quick ACKs in a row (`TCP_MAX_QUICKACKS`).
 const AT_A_TIME: u8 = 16;
 
-/// How many from a mark on, as the sender's window may be small (`tcp_ecn_check_ce`).
+/// Quick ACKs from a mark on, because the sender's window may be small (`tcp_ecn_check_ce`).
 const AFTER_MARK: u8 = 2;
 
-/// Longest time that an ACK is held back, jiffies: one less than the least time-out
+/// Longest time that an ACK is delayed, jiffies: one less than the least time-out
 /// (`tcp_delack_max`).
 const LONGEST: u64 = 49;
 
-/// What a receiver keeps of the packets' times. All are jiffies.
+/// What a receiver remembers about the times of packets. Times are in jiffies unless named
+/// otherwise.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct AckDelay {
     /// Quick ACKs left.
     quick: u8,
-    /// A packet came that could be marked.
+    /// True if an ECN-capable packet has arrived.
     capable: bool,
-    /// When the last packet in order came.
+    /// When the last packet in order arrived.
     last: u64,
-    /// How long the next one may take (`icsk_ack.ato`), and what that is at first.
+    /// Expected time to the next packet (`icsk_ack.ato`), and its first and least value.
     wait: u64,
     least: u64,
     handshake: Option<Handshake>,
     window: Option<ReceiveWindow>,
-    /// When the SYN came, ns.
+    /// When the SYN arrived, ns.
     opened_ns: u64,
 }
 
-/// What a receiver knows of the path: the handshake alone.
+/// What a receiver knows about the path, from the handshake alone.
 #[derive(Clone, Copy, Debug)]
 struct Handshake {
     /// Round-trip time, jiffies.
     rtt: u64,
-    /// Time-out, jiffies: what is longer is a pause.
+    /// Time-out, jiffies; a longer gap between packets is a pause.
     pause: u64,
 }
 
 impl Handshake {
-    /// The first sample by RFC 6298, section 2.2: four deviations are two round trips. One that took
-    /// longer than the SYN's time-out tells nothing: something was lost (Karn's algorithm).
+    /// Takes the first sample by RFC 6298, section 2.2: four deviations are two round trips. A
+    /// handshake that took as long as the SYN's time-out gives no sample, because a packet was lost
+    /// (Karn's algorithm).
     fn of(config: &Config, rtt_ns: u64) -> Handshake {
         if rtt_ns >= config.initial_rto_ns {
             return Handshake {
@@ -66,7 +68,7 @@ impl Handshake {
 }
 
 impl AckDelay {
-    /// Takes a packet, which is `expected` or out of order.
+    /// Takes a packet; `expected` is true if it is in order.
     pub fn on_segment(&mut self, config: &Config, now_ns: u64, segment: &Segment, expected: bool) {
         if segment.syn {
             self.opened_ns = now_ns;
@@ -88,14 +90,15 @@ impl AckDelay {
         }
     }
 
-    /// All before packet `next` was read.
+    /// The application has read all packets before `next`; `gap` is true if a packet is missing
+    /// after them.
     pub fn on_read(&mut self, now_ns: u64, next: u32, gap: bool) {
         if let (Some(window), Some(known)) = (&mut self.window, &self.handshake) {
             window.on_read(now_ns, known.rtt, next, gap);
         }
     }
 
-    /// Takes the time between two packets in order.
+    /// Takes the time between two packets in order, jiffies.
     fn expect_next(&mut self, apart: u64) {
         let pause = self.pause();
         if apart <= self.least / 2 {
@@ -111,8 +114,9 @@ impl AckDelay {
         self.handshake.map_or(u64::MAX, |known| known.pause)
     }
 
-    /// Takes the ECN codepoint of a packet, and whether it is a mark of which the sender does not
-    /// know. A packet that cannot be marked, after others that could, was probably sent again.
+    /// Takes the ECN codepoint of a packet; `is_news` is true for a mark that the sender does not
+    /// know of. A packet that is not ECN-capable, after others that were, is probably a
+    /// retransmission.
     pub fn on_codepoint(&mut self, segment: &Segment, is_news: bool) {
         if is_news || self.capable && !segment.ect {
             self.quick = self.quick.max(AFTER_MARK);
@@ -120,24 +124,26 @@ impl AckDelay {
         self.capable |= segment.ect;
     }
 
-    /// Whether the ACK of this packet goes at once.
+    /// True if the ACK of this packet is sent at once.
     pub fn acks_at_once(&self) -> bool {
         self.quick > 0
     }
 
-    /// How long the ACK is held back, ns: a round trip at most.
+    /// Returns how long the ACK is delayed, ns: at most a round trip, or the least delay if that is
+    /// longer.
     pub fn wait_ns(&self) -> u64 {
         let rtt = self.handshake.map_or(0, |known| known.rtt);
         let most = rtt.max(self.least).min(LONGEST);
         self.wait.min(most) * JIFFY_NS
     }
 
-    /// No other packet came in time (`tcp_delack_timer_handler`).
+    /// The delay ended before another packet came (`tcp_delack_timer_handler`).
     pub fn on_timer(&mut self) {
         self.wait = (2 * self.wait).min(self.pause());
     }
 
-    /// An ACK was sent. The last quick one leaves the shortest wait (`tcp_dec_quickack_mode`).
+    /// An ACK was sent. After the last quick ACK the wait is the shortest one
+    /// (`tcp_dec_quickack_mode`).
     pub fn on_ack(&mut self) {
         if self.quick == 1 {
             self.wait = self.least;

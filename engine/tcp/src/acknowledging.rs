@@ -1,4 +1,4 @@
-//! What an ACK of new data does, outside recovery or at its end: position, timer, window.
+//! How an ACK of new data changes position, timer and window, outside recovery or at its end.
 
 use crate::config::Config;
 use crate::congestion::{Progress, Window};
@@ -7,14 +7,15 @@ use crate::segment::Ack;
 use crate::sender::{Moment, Phase, Sender};
 
 impl Sender {
-    /// Takes note of an ACK of new data, outside recovery: all of it and the window grows.
+    /// Processes an ACK of new data outside recovery: position, round-trip time and timer, then
+    /// growth of the window.
     pub(crate) fn accept<F>(&mut self, moment: &mut Moment<F>, ack: &Ack) {
         let acked = self.acknowledge(moment, ack);
         self.grow(moment, ack, acked);
     }
 
-    /// Takes note of an ACK of new data: position, round-trip time, timer. Returns how many
-    /// packets it acknowledges.
+    /// Processes an ACK of new data: position, round-trip time, timer. Returns how many packets it
+    /// acknowledges.
     pub(crate) fn acknowledge<F>(&mut self, moment: &mut Moment<F>, ack: &Ack) -> u32 {
         let acked = ack.next - self.una;
         self.advance(ack);
@@ -36,8 +37,8 @@ impl Sender {
         acked
     }
 
-    /// Ends the backing off: a round trip was timed. Not while marks keep the window closed (RFC 3168,
-    /// section 6.1.2).
+    /// Ends the backoff after a round trip was timed, but not while marks keep the window closed
+    /// (RFC 3168, section 6.1.2).
     pub(crate) fn end_backoff(&mut self, ack: &Ack) {
         if !(self.closed_by_mark && ack.ece) {
             self.rto.end_backoff();
@@ -49,8 +50,8 @@ impl Sender {
         self.next = self.next.max(self.una);
     }
 
-    /// Takes note of a partial ACK: a packet timed during recovery may answer a retransmission,
-    /// so that it ends the backing off and gives no sample (RFC 6298, section 3).
+    /// Processes a partial ACK. If it acknowledges the timed packet, it ends the backoff, but gives
+    /// no sample, because it may answer a retransmission (RFC 6298, section 3).
     pub(crate) fn advance_in_recovery(&mut self, ack: &Ack) {
         self.advance(ack);
         if !self.timed_at.is_none() && ack.next > self.timed_seq {
@@ -59,8 +60,8 @@ impl Sender {
         }
     }
 
-    /// Lets the window grow by an ACK of new data; the SYN's gives the initial window. An ACK that
-    /// carries an ECN echo lets nothing grow.
+    /// Lets the window grow after an ACK of new data; the ACK of the SYN sets the initial window.
+    /// An ACK with an ECN echo lets nothing grow.
     pub(crate) fn grow<F>(&mut self, moment: &Moment<F>, ack: &Ack, acked: u32) {
         let config = moment.config;
         if config.syn && ack.next == 1 {
@@ -82,7 +83,7 @@ impl Sender {
         }
     }
 
-    /// What an ACK tells the congestion control.
+    /// Returns what an ACK tells the congestion control.
     #[inline]
     pub(crate) fn progress<F>(&self, moment: &Moment<F>, ack: &Ack, packets: u32) -> Progress {
         let srtt_ns = self.rto.srtt_ns(moment.config);
@@ -104,9 +105,9 @@ impl Sender {
         }
     }
 
-    /// Packets that an ACK counts for where the window grows: those that it acknowledges (RFC 5681,
-    /// section 3.1, recommends it). Where the sender went back, they may have arrived long
-    /// ago, and it counts for one (RFC 3465, section 2.3).
+    /// Returns by how many packets an ACK counts when the window grows: as many as it acknowledges
+    /// (recommended by RFC 5681, section 3.1). After the sender went back, these packets may have
+    /// arrived long ago, and the ACK counts as one packet (RFC 3465, section 2.3).
     fn credit(&self, config: &Config, packets: u32) -> f64 {
         let was = self.una.saturating_sub(packets);
         let went_back = matches!(self.phase, Phase::TimedOut | Phase::Recovery);
@@ -118,7 +119,7 @@ impl Sender {
         }
     }
 
-    /// Files an ACK's selective acknowledgements; returns whether they told anything new.
+    /// Records the selective acknowledgements of an ACK; returns true if they report anything new.
     pub(crate) fn learn(&mut self, ack: &Ack) -> bool {
         self.scoreboard.advance(self.una);
         self.scoreboard.update(self.una, self.max, ack)

@@ -1,4 +1,4 @@
-//! What all flows of one kind share.
+//! Parameters that all flows of one kind share.
 
 use thiserror::Error;
 
@@ -19,13 +19,13 @@ pub enum Variant {
     NewReno,
     /// Recovery by selective acknowledgements (RFC 6675).
     Sack,
-    /// Recovery by times, as today's systems do: RACK-TLP (RFC 8985) with selective acknowledgements
-    /// and proportional rate reduction (RFC 9937).
+    /// Recovery by times, as in today's systems: RACK-TLP (RFC 8985) with selective
+    /// acknowledgements and proportional rate reduction (RFC 9937).
     Rack,
 }
 
 impl Variant {
-    /// Whether receivers report what arrived out of order (RFC 2018).
+    /// True if receivers report packets that arrived out of order (RFC 2018).
     pub fn uses_sack(self) -> bool {
         matches!(self, Variant::Sack | Variant::Rack)
     }
@@ -36,9 +36,9 @@ impl Variant {
 pub struct Config {
     /// Loss recovery.
     pub variant: Variant,
-    /// Growth of the window, and what a loss or a mark leaves of it.
+    /// How the window grows, and how much a loss or a mark reduces it.
     pub congestion_control: CongestionControl,
-    /// Whether packet 0 is a SYN that opens the connection.
+    /// True if packet 0 is a SYN that opens the connection.
     pub syn: bool,
     /// Initial congestion window, packets.
     pub initial_window: f64,
@@ -56,13 +56,14 @@ pub struct Config {
     pub max_rto_ns: u64,
     /// Send a new packet on each of the first two duplicate ACKs (RFC 3042).
     pub limited_transmit: bool,
-    /// Longest time an ACK waits for a second packet, ns; none: every packet is acknowledged.
+    /// Longest time an ACK waits for a second packet, ns; `None`: every packet is acknowledged at
+    /// once.
     pub delayed_ack_ns: Option<u64>,
     /// Bytes that selective acknowledgements add to an ACK besides 8 for each block.
     pub sack_option_bytes: u16,
     /// Explicit congestion notification (RFC 3168).
     pub ecn: bool,
-    /// Where it does as ns-2 or Linux do, and not as the RFCs have it.
+    /// Deviations from the RFCs, as in ns-2 or Linux.
     pub quirks: Quirks,
 }
 
@@ -92,11 +93,11 @@ impl Config {
         }
     }
 
-    /// Says what is wrong with the parameters, if anything.
+    /// Checks the parameters.
     ///
     /// # Errors
     /// [`ConfigError`] names the first parameter outside its range, or a congestion control that
-    /// takes ECN and has none.
+    /// needs ECN while `ecn` is false.
     pub fn check(&self) -> Result<(), ConfigError> {
         let control = self.congestion_control;
         if control.counts_marks() && !self.ecn {
@@ -119,7 +120,7 @@ impl Config {
                 "packets",
             ),
             ("tick_ns", self.tick_ns as f64, 1e3, 1e9, "ns"),
-            // so that doubling the least time-out until it is reached stays within 32 bits
+            // so that the backoff factor, which doubles up to this time-out, fits into 32 bits
             (
                 "max_rto_ns",
                 self.max_rto_ns as f64,
@@ -170,18 +171,18 @@ pub enum ConfigError {
     /// A parameter outside its range.
     #[error("tcp.{name} = {value} must lie between {least} and {greatest} ({unit})")]
     OutOfRange {
-        /// Its name.
+        /// Name of the parameter.
         name: &'static str,
-        /// What was given.
+        /// The given value.
         value: f64,
-        /// What may be given.
+        /// Least allowed value.
         least: f64,
-        /// What may be given.
+        /// Greatest allowed value.
         greatest: f64,
-        /// Of all three.
+        /// Unit of all three values.
         unit: &'static str,
     },
-    /// A congestion control that counts marks, and a connection that cannot be marked.
+    /// A congestion control that counts marks, on a connection without ECN.
     #[error("tcp.congestion_control = {0} needs tcp.ecn = true: it counts marks")]
     NoMarks(&'static str),
 }

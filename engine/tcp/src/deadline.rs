@@ -1,6 +1,6 @@
-//! A time that may be none, in eight bytes: endpoints are kept by the hundred thousand.
+//! An optional time in eight bytes: hundreds of thousands of endpoints may be kept.
 
-/// Some nanosecond, or none.
+/// A time in ns, or none.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Deadline(u64);
 
@@ -19,7 +19,7 @@ impl Deadline {
         self == Deadline::NONE
     }
 
-    /// Whether it is reached at `now_ns`; never if it is none.
+    /// True if the time is reached at `now_ns`; false if there is none.
     pub fn is_due(self, now_ns: u64) -> bool {
         self.0 <= now_ns
     }

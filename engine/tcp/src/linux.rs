@@ -1,14 +1,15 @@
-//! Linux: its values.
+//! Parameters of Linux.
 
 use crate::config::{Config, MS, Variant};
 use crate::quirks::Quirks;
 
 impl Config {
-    /// The values of Linux, which go below those of the RFCs: time-outs from 200 ms (`TCP_RTO_MIN`),
-    /// ACKs delayed by 40 ms (`TCP_DELACK_MIN`). A connection opens with a SYN.
+    /// Returns the values of Linux, which are below those of the RFCs: time-outs from 200 ms
+    /// (`TCP_RTO_MIN`), ACKs delayed by 40 ms (`TCP_DELACK_MIN`). A connection opens with a SYN.
     ///
-    /// Left out is the undoing of reductions, but for that by F-RTO: nothing here is reordered. So is
-    /// PSH, of which a receiver acknowledges each at once: how often it comes is the application's.
+    /// Two things are left out. Linux undoes reductions that were not needed; here only F-RTO does
+    /// so, because no packet is reordered. And Linux acknowledges a packet with PSH at once; how
+    /// often PSH is set depends on the application.
     pub fn linux(variant: Variant) -> Config {
         Config {
             syn: true,

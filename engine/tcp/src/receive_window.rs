@@ -1,43 +1,44 @@
-//! The window that a receiver announces, as Linux lets it grow.
+//! The window that a receiver announces, and how it grows in Linux.
 //!
-//! No sender here is held back by it: but as long as it grows, Linux holds back no ACK
-//! (`tcp_grow_window`). So most packets of a sender in slow start, whose window doubles, are
-//! acknowledged one by one.
+//! It limits no sender here. But as long as it grows, Linux delays no ACK (`tcp_grow_window`). So
+//! most packets of a sender in slow start, whose window doubles, are acknowledged one by one.
 //!
-//! Sizes are bytes, for packets of 1500 bytes; memory for them is a bit larger (`scaling_ratio`).
+//! Sizes are in bytes, for packets of 1500 bytes; the memory that they need is a bit larger
+//! (`scaling_ratio`).
 
 use crate::timers::jiffies;
 
-/// What a packet carries: 1500 bytes less headers and time stamps.
+/// Payload of a packet: 1500 bytes less headers and time stamps.
 const PAYLOAD: u64 = 1448;
 
-/// Announced at first (`tcp_select_initial_window`).
+/// First window announced (`tcp_select_initial_window`).
 const FIRST: u64 = 65_535;
 
-/// What the memory at first holds (131,072 bytes, `tcp_rmem`), and at most (6 MiB).
+/// Payload that fits into the memory at first (131,072 bytes, `tcp_rmem`), and at most (6 MiB).
 const LEAST: u64 = 81_920;
 const MOST: u64 = 3_932_160;
 
-/// What is read in a round trip at first (`tcp_init_buffer_space`).
+/// Initial value for the bytes read in a round trip (`tcp_init_buffer_space`).
 const FIRST_READ: u64 = 10 * PAYLOAD;
 
-/// The window, and what it may grow to.
+/// The announced window, and the memory that limits it.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ReceiveWindow {
-    /// What may be announced (`rcv_ssthresh`), and what the memory holds (`window_clamp`).
+    /// Bytes that may be announced (`rcv_ssthresh`), and bytes that fit into the memory
+    /// (`window_clamp`).
     announced: u64,
     holds: u64,
-    /// The most that was read in a round trip (`rcvq_space.space`).
+    /// Most bytes that were read in a round trip (`rcvq_space.space`).
     read: u64,
-    /// The round trip that is measured: when it began, jiffies, and with which packet.
+    /// The measured round trip: its start, jiffies, and its first packet.
     since: u64,
     from: u32,
-    /// Whether a packet was missing in it.
+    /// True if a packet was missing in that round trip.
     gap: bool,
 }
 
 impl ReceiveWindow {
-    /// One whose first packet came.
+    /// Returns the window of a receiver whose first data packet, `seq`, has just arrived.
     pub fn begin(now_ns: u64, seq: u32) -> ReceiveWindow {
         ReceiveWindow {
             announced: FIRST,
@@ -49,19 +50,21 @@ impl ReceiveWindow {
         }
     }
 
-    /// Takes a packet; returns whether the window grows by it.
+    /// Counts a packet; returns true if it lets the window grow.
     pub fn grows(&mut self) -> bool {
         let grows = self.announced < self.holds;
         self.announced = (self.announced + 2 * PAYLOAD).min(self.holds);
         grows
     }
 
-    /// All before packet `next` was read; there is a `gap` behind it or none. After a round trip, of
-    /// `rtt` jiffies, the memory grows to twice what was read in it, and by twice as much again as the
-    /// sender seems to gain (`tcp_rcv_space_adjust`).
+    /// The application has read all packets before `next`; `gap` is true if a packet is missing
+    /// after them. After a round trip of `rtt` jiffies the memory grows to 2 R (1 + 2 (R - r) / r),
+    /// where R bytes were read in this round trip and r is the largest number before
+    /// (`tcp_rcv_space_adjust`).
     ///
-    /// Round trips with a gap are left out. Linux counts them as well, but knows the round trip of the
-    /// moment, from time stamps; with that of the handshake too much would seem to be read.
+    /// Round trips with a gap are left out. Linux counts them as well, but knows the present
+    /// round-trip time, from time stamps. With the round-trip time of the handshake, too many bytes
+    /// would seem to be read in one round trip.
     pub fn on_read(&mut self, now_ns: u64, rtt: u64, next: u32, gap: bool) {
         let now = jiffies(now_ns);
         self.gap |= gap;

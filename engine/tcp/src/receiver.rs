@@ -12,32 +12,33 @@ use crate::segment::{Ack, Block, Segment};
 pub struct Receiver {
     /// The next packet expected.
     next: u32,
-    /// Runs that arrived out of order, the most recent first (RFC 2018, section 4). Most often
-    /// they are few, and then found without another look into memory.
+    /// Runs that arrived out of order, the most recent first (RFC 2018, section 4). Usually they
+    /// are few, and then they are stored inline, without another access to memory.
     ahead: SmallVec<[Block; 3]>,
-    /// Congestion was reported and the sender has not answered with CWR (RFC 3168, section 6.1.3);
-    /// to a sender that counts marks, the last packet was marked (RFC 8257's DCTCP.CE).
+    /// A mark has arrived, and the sender has not answered with CWR (RFC 3168, section 6.1.3). For
+    /// a sender that counts marks: the last packet was marked (RFC 8257's DCTCP.CE).
     echo: bool,
-    /// Congestion was experienced since the last ACK: no CWR can answer that.
+    /// A marked packet has arrived since the last ACK: no CWR can be an answer to it.
     congested: bool,
-    /// When the ACK held back is due, ns.
+    /// When the delayed ACK is due, ns.
     held_until: Deadline,
-    /// Of a receiver that has them ([`Quirks::adapts_ack_delay`](crate::Quirks)).
+    /// State of a receiver with adaptive delays ([`Quirks::adapts_ack_delay`](crate::Quirks)).
     delay: Option<Box<AckDelay>>,
 }
 
 impl Receiver {
-    /// A receiver that expects packet 0.
+    /// Returns a receiver that expects packet 0.
     pub fn new() -> Receiver {
         Receiver::default()
     }
 
-    /// Takes a packet and answers with an ACK, unless it may wait for a second packet (RFC 5681,
-    /// section 4.2): never when the packet is a SYN, out of order or next to a gap. The last packet
-    /// in order may wait again when it comes again.
+    /// Takes a packet and answers with an ACK, unless the ACK may wait for a second packet (RFC
+    /// 5681, section 4.2). It never waits if the packet is a SYN, out of order or next to a gap.
+    /// When the last packet in order arrives again, its ACK may wait again.
     ///
-    /// To a sender that counts marks it echoes each (RFC 8257, section 3.2): with two ACKs where
-    /// marks begin or end while one is held back, the first of them for the packets before.
+    /// If the sender counts marks, each mark is echoed (RFC 8257, section 3.2). If marks begin or
+    /// end while an ACK is delayed, two ACKs are sent: the first one for the packets before the
+    /// change.
     #[inline]
     pub fn on_segment(
         &mut self,
@@ -91,12 +92,12 @@ impl Receiver {
         answer(self.acknowledge(config));
     }
 
-    /// When `on_timer` is due, ns; none: no ACK is held back.
+    /// Returns when `on_timer` is due, ns; `None` if no ACK is delayed.
     pub fn deadline(&self) -> Option<u64> {
         self.held_until.get()
     }
 
-    /// Sends the ACK held back, if it is due.
+    /// Returns the delayed ACK if it is due.
     pub fn on_timer(&mut self, config: &Config, now_ns: u64) -> Option<Ack> {
         if !self.held_until.is_due(now_ns) {
             return None;
@@ -132,7 +133,7 @@ impl Receiver {
         }
     }
 
-    /// Files a packet; one that arrived before changes nothing but what is reported first.
+    /// Records a packet. A packet that arrived before only changes which run is reported first.
     fn insert(&mut self, seq: u32) {
         if seq < self.next {
             return;
@@ -156,12 +157,12 @@ impl Receiver {
         if run.start == self.next {
             self.next = run.end;
             if self.ahead.is_empty() {
-                // a burst of losses may have taken room that is not needed again
+                // a burst of losses may have allocated memory that is not needed any more
                 self.ahead = SmallVec::new();
             }
         } else {
             if self.ahead.len() == self.ahead.capacity() {
-                // not twice as much: in a burst of losses all flows need it at once
+                // do not double the capacity: in a burst of losses all flows need memory at once
                 self.ahead.grow(self.ahead.len() + 4);
             }
             self.ahead.insert(0, run);

@@ -1,4 +1,5 @@
-//! What makes a sender reduce its window: losses, time-outs and marks, each once a window of data.
+//! How a sender reduces its window for losses, time-outs and marks: at most once for each window of
+//! data.
 
 use crate::config::{Config, Variant};
 use crate::congestion::Cause;
@@ -7,7 +8,7 @@ use crate::segment::Ack;
 use crate::sender::{Phase, Sender};
 
 impl Sender {
-    /// The window that a loss found now reduces.
+    /// Returns the window, packets, that a loss found now would reduce.
     fn used(&self, config: &Config) -> f64 {
         if config.quirks.reduces_allowed_window {
             return self.allowed_window(config);
@@ -15,10 +16,10 @@ impl Sender {
         if config.quirks.counts_whole_packets {
             return self.window.cwnd;
         }
-        // RFC 5681, section 3.2, step 2: without what limited transmit sent.
+        // RFC 5681, section 3.2, step 2: without the packets that limited transmit sent.
         let used = f64::from(self.next - self.una - self.limited);
         if config.variant == Variant::Rack {
-            // What was sent because other packets had arrived out of order.
+            // The packets beyond cwnd were sent because others had arrived out of order.
             return used.min(self.window.cwnd);
         }
         used
@@ -30,13 +31,14 @@ impl Sender {
         self.reduced = config.ecn;
     }
 
-    /// Leaves a window of one packet, as after a time-out.
+    /// Sets the window to one packet, as after a time-out.
     pub(crate) fn close_window(&mut self, config: &Config) {
         self.window.cwnd = 1.0;
         self.reduced = config.ecn;
     }
 
-    /// Whether a time-out leaves the threshold, as the same loss or a mark lowered it before.
+    /// True if a time-out leaves the threshold as it is, because the same loss or a mark lowered it
+    /// before.
     pub(crate) fn spares_threshold(&self, config: &Config) -> bool {
         let marked = self.phase == Phase::Marked;
         if config.quirks.reduces_allowed_window {
@@ -59,8 +61,9 @@ impl Sender {
         self.window.time_out(config, used);
     }
 
-    /// Reacts to an ECN echo, once a window of data (RFC 3168, section 6.1.2). Below one packet
-    /// the window lets nothing go before the timer; if marks go on, the timer backs off.
+    /// Reacts to an ECN echo, once for each window of data (RFC 3168, section 6.1.2). A window
+    /// below one packet sends nothing until the timer expires; if marks continue, the timer backs
+    /// off.
     pub(crate) fn on_echo(&mut self, config: &Config, ack: &Ack) {
         if ack.next <= self.recover && !self.echo_counts_again(config) {
             return;

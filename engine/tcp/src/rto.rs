@@ -1,13 +1,14 @@
 //! The retransmission timeout: RFC 6298 in Jacobson's integer form.
 //!
-//! Round-trip times are counted in ticks of the sender's clock. With the smoothed time kept eight
-//! times and its variation four times as large, RFC 6298's equations (2.3) and its rule
-//! RTO = SRTT + max(G, 4 RTTVAR), G one tick, become additions and shifts (Jacobson 1988,
-//! appendix A); ns-2 computes the same.
+//! Round-trip times are counted in ticks of the sender's clock. The smoothed time is stored times
+//! eight and its variation times four. RFC 6298's equations (2.3) and its rule RTO = SRTT + max(G,
+//! 4 RTTVAR), with G one tick, then become additions and shifts (Jacobson 1988, appendix A); ns-2
+//! computes the same.
 
 use crate::config::Config;
 
-/// Beyond this factor the estimate is thought to be wrong and made anew (RFC 6298, section 5).
+/// Above this backoff factor the estimate is considered wrong and is measured anew (RFC 6298,
+/// section 5).
 const DISTRUSTED_BACKOFF: u32 = 8;
 
 #[derive(Clone, Debug)]
@@ -16,7 +17,7 @@ pub(crate) struct Rto {
     srtt8: i64,
     /// Mean deviation, quarters of a tick.
     rttvar4: i64,
-    /// Timeout without backing off, ns.
+    /// Timeout without backoff, ns.
     base_ns: u64,
     backoff: u32,
 }
@@ -31,7 +32,7 @@ impl Rto {
         }
     }
 
-    /// Takes a measured round-trip time (RFC 6298, 2.2 and 2.3).
+    /// Takes a measured round-trip time, in ticks (RFC 6298, 2.2 and 2.3).
     pub fn sample(&mut self, config: &Config, ticks: u64) {
         let rtt = ticks.max(1) as i64;
         if self.srtt8 == 0 {
@@ -57,7 +58,7 @@ impl Rto {
         }
     }
 
-    /// Ends the backing off: a packet sent once was acknowledged (Karn's algorithm).
+    /// Ends the backoff: a packet sent once was acknowledged (Karn's algorithm).
     pub fn end_backoff(&mut self) {
         self.backoff = 1;
     }

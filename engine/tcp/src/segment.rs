@@ -1,4 +1,4 @@
-//! What travels: data segments one way, acknowledgements the other.
+//! What the endpoints exchange: data segments in one direction, acknowledgements in the other.
 
 /// A data packet, or the SYN.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -7,7 +7,7 @@ pub struct Segment {
     pub seq: u32,
     /// The SYN of a connection: headers only, no data.
     pub syn: bool,
-    /// Sent before.
+    /// True if the packet was sent before.
     pub retransmitted: bool,
     /// ECN-capable transport (RFC 3168, section 5).
     pub ect: bool,
@@ -28,7 +28,7 @@ pub struct Block {
 }
 
 impl Block {
-    /// Whether the block holds no packet.
+    /// True if the block holds no packet.
     pub fn is_empty(self) -> bool {
         self.start >= self.end
     }

@@ -1,4 +1,4 @@
-//! The sender: its state, and what moves it from outside.
+//! The sender: its state, and the events from outside that change it.
 
 use crate::config::{Config, Variant};
 use crate::congestion::Window;
@@ -7,15 +7,16 @@ use crate::recovery::{self, Rack, Scoreboard};
 use crate::rto::Rto;
 use crate::segment::{Ack, Segment};
 
-/// Packets to send when the application never runs dry; 2^32 of them are not exceeded.
+/// Number of packets of an application that always has more to send. A flow sends fewer than 2^32
+/// packets.
 pub const GREEDY: u32 = u32::MAX;
 
 /// Why the window was last reduced.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Phase {
-    /// Not at all, or recovery is over.
+    /// The window was not reduced, or recovery is over.
     Open,
-    /// Duplicate ACKs; recovery goes on.
+    /// Duplicate ACKs reported a loss, and recovery is under way.
     Recovery,
     /// An ECN echo.
     Marked,
@@ -23,7 +24,7 @@ pub(crate) enum Phase {
     TimedOut,
 }
 
-/// A moment of the outside world, as the sender sees it.
+/// What each call passes to the sender: parameters, time, and the function that sends a segment.
 pub(crate) struct Moment<'a, F> {
     pub config: &'a Config,
     pub now_ns: u64,
@@ -32,39 +33,42 @@ pub(crate) struct Moment<'a, F> {
 
 /// The sending endpoint of one flow.
 ///
-/// All calls of one flow take the same [`Config`], and times that never go back.
+/// All calls for one flow must pass the same [`Config`], and times that never decrease.
 ///
-/// The order in memory is that of the fields: what any ACK needs comes first, what only some
-/// variants or losses need comes last. With many flows a sender lies in no cache, and each line of
-/// one that is not read is time saved.
+/// The fields lie in memory in the order below. Fields that every ACK needs come first, fields that
+/// only some variants or losses need come last. With many flows the senders do not fit into the
+/// cache, and each cache line that is not read saves time.
 #[derive(Clone, Debug)]
 #[repr(C)]
 pub struct Sender {
     /// First packet not acknowledged.
     pub(crate) una: u32,
-    /// Next packet to send; back at `una` after a time-out.
+    /// Next packet to send; set back to `una` after a time-out.
     pub(crate) next: u32,
     /// One past the highest packet sent.
     pub(crate) max: u32,
-    /// One past the last packet the application has.
+    /// One past the last packet that the application has to send.
     pub(crate) end: u32,
-    /// `max` at the last reduction; what it covers causes no second one (RFC 6582's `recover`).
+    /// `max` at the last reduction; losses and marks of packets before it cause no second reduction
+    /// (RFC 6582's `recover`).
     pub(crate) recover: u32,
     pub(crate) duplicates: u32,
-    /// Packets that left the network, as told by duplicate ACKs: they inflate the window during
+    /// Packets that left the network, as reported by duplicate ACKs: they inflate the window during
     /// recovery (RFC 5681, section 3.2, steps 3 and 4).
     pub(crate) inflation: u32,
     /// New packets sent on duplicate ACKs before recovery (RFC 3042).
     pub(crate) limited: u32,
-    /// Packet being timed, and when it was sent (RFC 6298, section 3: at least one a round trip).
+    /// Packet whose round-trip time is measured; it was sent at `timed_at` (RFC 6298, section 3: at
+    /// least one a round trip).
     pub(crate) timed_seq: u32,
     pub(crate) phase: Phase,
     pub(crate) partial_seen: bool,
-    /// After a time-out, up to the next new ACK ([`Quirks::counts_pipe`](crate::Quirks)).
+    /// Duplicate ACKs are ignored, from a time-out until the next new ACK
+    /// ([`Quirks::counts_pipe`](crate::Quirks)).
     pub(crate) ignores_duplicates: bool,
-    /// CWR stands on the next packet (RFC 3168, section 6.1.2).
+    /// The next packet that may carry CWR will carry it (RFC 3168, section 6.1.2).
     pub(crate) reduced: bool,
-    /// The last mark found a window of one packet.
+    /// At the last mark the window was at most one packet.
     pub(crate) closed_by_mark: bool,
     /// The SYN was sent again ([`Quirks::resent_syn_ends_ecn`](crate::Quirks)).
     pub(crate) without_ecn: bool,
@@ -78,15 +82,16 @@ pub struct Sender {
     pub(crate) timeouts: u32,
     /// One past the packet that timed out last.
     pub(crate) timed_out: u32,
-    /// Of a sender that recovers by times ([`Variant::Rack`]).
+    /// State of a sender that recovers by times ([`Variant::Rack`]).
     pub(crate) rack: Option<Box<Rack>>,
 }
 
 impl Sender {
-    /// A sender of `packets` data packets ([`GREEDY`]: without end).
+    /// Returns a sender of `packets` data packets ([`GREEDY`]: unlimited).
     ///
-    /// `clock_phase_ns` shifts the ticks of the clock that measures round-trip times, as two
-    /// hosts' clocks differ: less than [`Config::tick_ns`], 0 if it does not matter.
+    /// `clock_phase_ns` shifts the ticks of the clock that measures round-trip times, because the
+    /// clocks of two hosts differ. It is less than [`Config::tick_ns`]; use 0 if it does not
+    /// matter.
     pub fn new(config: &Config, packets: u32, clock_phase_ns: u64) -> Sender {
         Sender {
             una: 0,
@@ -129,7 +134,8 @@ impl Sender {
         );
     }
 
-    /// Takes an ACK and sends what it allows. An ACK of packets never sent is ignored.
+    /// Processes an ACK and sends the packets that it allows. An ACK of packets never sent is
+    /// ignored.
     pub fn on_ack(
         &mut self,
         config: &Config,
@@ -153,9 +159,9 @@ impl Sender {
         recovery::on_ack(self, moment, ack);
     }
 
-    /// Retransmits after a time-out (RFC 5681, section 3.1; RFC 6298, 5.4 to 5.6), or, when marks
-    /// closed the window and nothing is on its way, opens it for one packet (RFC 3168, section
-    /// 6.1.2). Does nothing before the [`deadline`](Sender::deadline).
+    /// Retransmits after a time-out (RFC 5681, section 3.1; RFC 6298, 5.4 to 5.6). If marks closed
+    /// the window and no packet is in flight, it opens the window for one packet instead (RFC 3168,
+    /// section 6.1.2). Does nothing before the [`deadline`](Sender::deadline).
     pub fn on_timer(&mut self, config: &Config, now_ns: u64, send: &mut impl FnMut(Segment)) {
         let moment = &mut Moment {
             config,
@@ -180,7 +186,7 @@ impl Sender {
             self.rto.back_off(config);
         }
         self.close_window(config);
-        // Tahoe counts on, in ns-2, to the next new ACK.
+        // As in ns-2, Tahoe goes on counting duplicate ACKs until the next new ACK.
         if config.variant != Variant::Tahoe {
             self.duplicates = 0;
         }
@@ -194,7 +200,7 @@ impl Sender {
         self.send_window(moment, u32::MAX);
     }
 
-    /// The application ends: what was sent is still delivered, nothing new follows.
+    /// Ends the application: packets already sent are still delivered, no new ones are sent.
     pub fn stop(&mut self) {
         self.end = self.max;
         if self.una == self.max {
@@ -202,9 +208,9 @@ impl Sender {
         }
     }
 
-    /// The application, idle for `idle_ns` since the last ACK, has `packets` more to send. After more
-    /// than a time-out the window starts again from at most the initial one (RFC 5681, section 4.1;
-    /// ns-2's `slow_start_restart_`).
+    /// Gives the application `packets` more packets to send, after it was idle for `idle_ns` since
+    /// the last ACK. If this is longer than a time-out, the window starts again from at most the
+    /// initial one (RFC 5681, section 4.1; ns-2's `slow_start_restart_`).
     pub fn resume(
         &mut self,
         config: &Config,
@@ -228,23 +234,23 @@ impl Sender {
         }
     }
 
-    /// When `on_timer` is due, ns; none: nothing is left to send or to wait for.
+    /// Returns when `on_timer` is due, ns; `None` if nothing is left to send or to wait for.
     pub fn deadline(&self) -> Option<u64> {
         let others = self.rack.as_ref().map(|rack| rack.deadline());
         self.deadline.min(others.unwrap_or_default()).get()
     }
 
-    /// Data packets that it has to send in all; `None`: without end.
+    /// Returns how many data packets it has to send in total; `None`: unlimited.
     pub fn packets(&self, config: &Config) -> Option<u32> {
         (self.end != GREEDY).then(|| self.end - u32::from(config.syn))
     }
 
-    /// Whether all packets are acknowledged.
+    /// True if all packets are acknowledged.
     pub fn is_done(&self) -> bool {
         self.una >= self.end
     }
 
-    /// Congestion window, packets; with Reno's inflation left out.
+    /// Congestion window, packets, without Reno's inflation.
     pub fn cwnd(&self) -> f64 {
         self.window.cwnd
     }
@@ -255,7 +261,7 @@ impl Sender {
     }
 
     /// The congestion control's estimate of the share of packets that are marked (DCTCP's alpha);
-    /// none if it has no such.
+    /// `None` if it makes no such estimate.
     pub fn marked_share(&self) -> Option<f64> {
         self.window.marked_share()
     }
@@ -265,12 +271,12 @@ impl Sender {
         self.rto.srtt_ns(config)
     }
 
-    /// Packets sent more than once, each time counted.
+    /// Number of retransmissions; a packet sent three times counts twice.
     pub fn retransmissions(&self) -> u32 {
         self.retransmissions
     }
 
-    /// Time-outs.
+    /// Number of time-outs.
     pub fn timeouts(&self) -> u32 {
         self.timeouts
     }

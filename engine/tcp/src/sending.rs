@@ -1,4 +1,4 @@
-//! What the window lets go, and the timer that runs while something is on its way.
+//! Sends what the window allows, and runs the timer until all packets are acknowledged.
 
 use crate::config::Config;
 use crate::deadline::Deadline;
@@ -7,14 +7,14 @@ use crate::segment::Segment;
 use crate::sender::{Moment, Sender};
 
 impl Sender {
-    /// Packets the window lets fly.
+    /// Returns how many packets the window allows in flight.
     fn allowed(&self, config: &Config) -> u32 {
         (self.window.cwnd as u32)
             .saturating_add(self.inflation)
             .min(config.receiver_window)
     }
 
-    /// Starts the timer anew, or stops it when nothing is on its way (RFC 6298, 5.2 and 5.3).
+    /// Restarts the timer, or stops it when all packets are acknowledged (RFC 6298, 5.2 and 5.3).
     pub(crate) fn restart_timer<F>(&mut self, moment: &Moment<F>) {
         self.deadline = if self.is_done() {
             Deadline::NONE
@@ -24,13 +24,13 @@ impl Sender {
         };
     }
 
-    /// Goes back to the first packet not acknowledged: all after it is sent again as the window
-    /// opens, or, of a sender that recovers by times, what is lost. Nothing of it can be timed (Karn's
-    /// algorithm).
+    /// Goes back to the first packet not acknowledged. All packets from there on are sent again as
+    /// the window opens; a sender that recovers by times sends only the lost ones again. None of
+    /// them can be timed (Karn's algorithm).
     pub(crate) fn go_back<F>(&mut self, moment: &Moment<F>) {
         if let Some(rack) = &mut self.rack {
             rack.on_time_out(moment.now_ns, self.una);
-            // room for one packet beside those that may still arrive, as in Linux
+            // room for one packet beside those that may still be in flight, as in Linux
             self.window.cwnd += f64::from(rack.flight.flying());
         } else {
             self.next = self.una;

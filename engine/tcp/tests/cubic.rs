@@ -6,7 +6,7 @@ mod channel;
 use channel::{Channel, Event};
 use sluice_tcp::{Config, CongestionControl, GREEDY, Sender, Variant};
 
-/// Between whole packets and jiffies there and fractions of both here.
+/// Relative tolerance: ns-2 counts whole packets and jiffies, ours counts fractions of both.
 const APART: f64 = 0.025;
 
 #[test]

@@ -30,7 +30,8 @@ fn data(seq: u32, ce: bool) -> Segment {
     }
 }
 
-/// What a receiver answers to packets that come a millisecond apart, by packet: (next, echo).
+/// Returns the ACKs of a receiver, as (next, echo), for each of the packets that arrive a
+/// millisecond apart.
 fn answers(config: &Config, marks: &[bool]) -> Vec<Vec<(u32, bool)>> {
     let mut receiver = Receiver::new();
     let answer = |(seq, ce): (usize, &bool)| {
@@ -46,8 +47,8 @@ fn answers(config: &Config, marks: &[bool]) -> Vec<Vec<(u32, bool)>> {
 
 #[test]
 fn each_mark_is_echoed_once_whatever_is_delayed() {
-    // RFC 8257, section 3.2. While marks stay as they are every second packet is acknowledged. Where
-    // they change while 0, 3, 6 or 7 is held back, that goes first, with the echo of before.
+    // RFC 8257, section 3.2. While marks do not change, every second packet is acknowledged. If
+    // they change while the ACK of packet 0 is delayed, that ACK is sent first, with the old echo.
     let (no, yes) = (false, true);
     let marks = [no, yes, yes, yes, no, no, no, yes, no, yes, no, no];
     let expected: [&[(u32, bool)]; 12] = [
@@ -100,7 +101,7 @@ fn cwr_ends_no_echo_and_a_gap_delays_none() {
     assert_eq!(ack(data(3, false)), [(1, false)]);
 }
 
-/// A sender with nothing to wait for but ACKs.
+/// A sender that waits for ACKs only.
 struct Bench {
     config: Config,
     sender: Sender,
@@ -148,9 +149,9 @@ impl Bench {
 
 #[test]
 fn alpha_follows_the_share_of_marked_packets_window_by_window() {
-    // RFC 8257, section 3.3: alpha is 1 at first. The first window ends with its first ACK, the next
-    // one with an ACK beyond what was sent by then, packets 0 to 9; of the ten that it acknowledges
-    // four are marked. ACKs of nothing new count for nothing.
+    // RFC 8257, section 3.3: alpha is 1 at first. The first window ends with its first ACK. The
+    // next one ends with an ACK beyond what was sent by then, packets 0 to 9; of the ten packets
+    // that it acknowledges four are marked. ACKs of nothing new do not count.
     let mut bench = Bench::start(10.0);
     assert_eq!(bench.alpha(), 1.0);
     bench.ack(1, false);
@@ -175,8 +176,8 @@ fn alpha_follows_the_share_of_marked_packets_window_by_window() {
 
 #[test]
 fn a_mark_takes_half_of_alpha_off_the_window_once_a_window() {
-    // RFC 8257, section 3.3, step 9, with the alpha that this ACK leaves; section 3.4 and RFC 3168,
-    // section 6.1.2: no echo opens the window.
+    // RFC 8257, section 3.3, step 9, with the alpha after this ACK; section 3.4 and RFC 3168,
+    // section 6.1.2: no ACK with an echo opens the window.
     let mut bench = Bench::start(40.0);
     bench.ack(1, true);
     assert_eq!(bench.alpha(), 1.0);
@@ -200,7 +201,7 @@ fn a_mark_takes_half_of_alpha_off_the_window_once_a_window() {
 
 #[test]
 fn unmarked_it_grows_by_a_packet_each_window_whatever_is_delayed() {
-    // RFC 5681, section 3.1: by what is acknowledged, not by the number of ACKs.
+    // RFC 5681, section 3.1: growth by the number of packets acknowledged, not of ACKs.
     for packets in [1, 2] {
         let mut bench = Bench::start(40.0);
         while bench.sender.acknowledged() < 40 {
@@ -260,8 +261,8 @@ fn it_needs_ecn() {
     );
 }
 
-/// The mean of alpha, and the share of the link's rate that was used, of a flow over a link that
-/// marks what waits longer than `threshold_ns`, once it has settled.
+/// Returns the mean alpha and the utilization of a link with one flow, once it has settled. The
+/// link marks packets that wait longer than `threshold_ns`.
 fn settled(rate_bps: u64, threshold_ns: u64, delayed: bool) -> (f64, f64) {
     let config = Config {
         delayed_ack_ns: delayed.then_some(100 * MS),
@@ -308,7 +309,8 @@ const RTT_NS: u64 = 20 * MS;
 const BYTES: u64 = 500;
 const SETTLED_NS: u64 = 10_000 * MS;
 
-/// Window at which the first packet is marked: what the path holds, and what waits at most.
+/// Window at which the first packet is marked: the packets that fit into the path, and those that
+/// may wait.
 fn full_window(rate_bps: u64, threshold_ns: u64) -> f64 {
     let packet_ns = (8 * BYTES * 1_000_000_000 / rate_bps) as f64;
     (RTT_NS as f64 / packet_ns).floor() + 1.0 + (threshold_ns as f64 / packet_ns).floor()
@@ -323,15 +325,15 @@ fn fixed_point(window: f64) -> f64 {
     })
 }
 
-/// The same saw-tooth, round trip by round trip, with alpha as it stands when it is used: mean alpha.
-/// In the round trip after the reduction `marked` of the packets turn out to be marked.
+/// Mean alpha of the same saw-tooth, round trip by round trip, with the alpha of that moment. In
+/// the round trip after a reduction the share `marked` of the packets turns out to be marked.
 fn saw_tooth(full: f64, marked: f64) -> f64 {
     let (mut window, mut alpha, mut alphas) = (full, 1.0, vec![]);
     for cycle in 0..400 {
         window *= 1.0 - alpha / 2.0;
         alpha = alpha * (1.0 - GAIN) + GAIN * marked;
         alphas.push(alpha);
-        // up to the first mark, and until its echo is back, which grows the window once more
+        // up to the first mark, and once more until its echo is back
         while window < full + 1.0 {
             window += 1.0;
             alpha *= 1.0 - GAIN;
@@ -344,7 +346,7 @@ fn saw_tooth(full: f64, marked: f64) -> f64 {
     alphas.iter().sum::<f64>() / alphas.len() as f64
 }
 
-/// A fixed point that counts in whole round trips is true to one in a cycle of alpha W / 2.
+/// Relative error of a fixed point that counts whole round trips: one in a cycle of alpha W / 2.
 fn one_round_trip(alpha: f64, full: f64) -> f64 {
     1.0 / (alpha * full / 2.0)
 }
@@ -382,8 +384,8 @@ fn over_a_step_alpha_is_at_its_fixed_point() {
 
 #[test]
 fn packets_in_pairs_are_marked_by_half() {
-    // Delayed ACKs release two packets at once, of which the second waits longer: it alone is
-    // beyond the step in the first round trip, so that half as many are marked.
+    // Delayed ACKs release two packets at once, of which the second waits longer. In the first
+    // round trip only the second exceeds the threshold, so that half as many packets are marked.
     for rate_bps in [10_000_000, 20_000_000, 40_000_000] {
         let threshold_ns = RTT_NS * 18 / 100;
         let (alpha, used) = settled(rate_bps, threshold_ns, true);

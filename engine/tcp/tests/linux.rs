@@ -1,4 +1,4 @@
-//! What Linux does otherwise than the RFCs, beside them, in traces worked out by hand.
+//! Deviations of Linux compared with the RFCs, in traces worked out by hand.
 
 mod bench;
 
@@ -7,7 +7,7 @@ use sluice_tcp::{Config, Quirks, Receiver, Segment, Variant};
 
 const MS: u64 = 1_000_000;
 
-/// A sender by the RFCs, or with one thing as Linux has it.
+/// Starts a sender that follows the RFCs, with these deviations.
 fn start(window: f64, quirks: Quirks) -> Bench {
     let mut bench = Bench::start(Variant::Rack, window, |config| config.quirks = quirks);
     bench.sent.clear();
@@ -16,8 +16,9 @@ fn start(window: f64, quirks: Quirks) -> Bench {
 
 #[test]
 fn behind_a_delayed_ack_a_loss_is_found_later() {
-    // P0 to P2 go at 0, P3 and P4 at 50 ms. P1's ACK is held back, P2 is lost, P3 arrives after 100 ms.
-    // By RFC 8985 its round trip counts: P2 had 100 + 12.5 ms. In Linux P1's does: 150 + 12.5 ms.
+    // P0 to P2 are sent at 0, P3 and P4 at 50 ms. The ACK of P1 is delayed, P2 is lost, P3 arrives
+    // after 100 ms. By RFC 8985 the round-trip time of P3 counts: P2 is lost after 100 + 12.5 ms.
+    // In Linux that of P1 counts: 150 + 12.5 ms.
     let first_sack = |quirks| {
         let mut bench = start(3.0, quirks);
         bench.ack_to(50 * MS, 1);
@@ -36,7 +37,7 @@ fn behind_a_delayed_ack_a_loss_is_found_later() {
 
 #[test]
 fn a_retransmission_restarts_the_timer() {
-    // P0 is lost, and once more: its second retransmission goes at 200 ms. By RFC 6298 the timer runs
+    // P0 is lost twice: its second retransmission is sent at 200 ms. By RFC 6298 the timer runs
     // since recovery began.
     let deadline = |quirks| {
         let mut bench = start(4.0, quirks);
@@ -77,8 +78,8 @@ fn the_time_stamp_of_a_retransmission_ends_the_backing_off() {
 
 #[test]
 fn at_the_start_and_after_a_pause_acks_are_not_held_back() {
-    // the handshake takes 100 ms: a pause is longer than 100 + 200 ms; at the start 16 and those of
-    // six packets by which the window grows
+    // the handshake takes 100 ms: a pause is longer than 100 + 200 ms; at the start 16 ACKs are
+    // quick, and those of six packets by which the window grows
     let config = Config::linux(Variant::Rack);
     let mut receiver = Receiver::new();
     let mut acks = |now_ns, seq| {
@@ -100,7 +101,7 @@ fn at_the_start_and_after_a_pause_acks_are_not_held_back() {
         assert_eq!(acks(now_ns, seq), 1, "packet {seq}");
     }
     assert_eq!((acks(820 * MS, 23), acks(820 * MS, 24)), (0, 1));
-    // packets out of order are answered in any case, and do not end a pause
+    // packets out of order are acknowledged at once in any case, and do not end a pause
     assert_eq!((acks(920 * MS, 26), acks(1120 * MS, 26)), (1, 1));
     assert_eq!((acks(1130 * MS, 25), acks(1130 * MS, 27)), (1, 1));
 }
@@ -128,7 +129,7 @@ fn one_lost_syn_is_forgiven() {
 
 #[test]
 fn a_sack_of_what_was_sent_before_a_retransmission_restarts_the_timer() {
-    // P0 is sent again at 110 ms, P4 was at 100 ms; of P4 a SACK tells at 200 ms.
+    // P4 is sent at 100 ms, P0 is sent again at 110 ms; a SACK reports P4 at 200 ms.
     let deadline = |quirks| {
         let mut bench = start(4.0, quirks);
         bench.sack(100 * MS, 0, 1, 2);
@@ -164,7 +165,7 @@ fn a_time_out_in_recovery_leaves_the_threshold() {
         keeps_threshold_in_recovery: true,
         ..Quirks::NONE
     };
-    // of the five packets then in flight
+    // half of the five packets then in flight
     assert_eq!(threshold(Quirks::NONE), 2.5);
     assert_eq!(threshold(linux), 4.0);
 }
@@ -209,8 +210,8 @@ fn a_time_out_is_taken_back_when_an_old_packet_arrives() {
     assert!(bench.sender.ssthresh() > lowered);
 }
 
-/// How long a receiver holds back the ACKs of packets that come one by one, each 250 ms after the last,
-/// ms. The handshake took 100 ms, and the quick ACKs are over.
+/// Returns how long, ms, a receiver delays the ACKs of packets that arrive one by one, 250 ms
+/// apart; 0 for quick ACKs. The handshake took 100 ms.
 fn waits(receiver: &mut Receiver, seqs: std::ops::Range<u32>) -> Vec<u64> {
     let config = Config::linux(Variant::Rack);
     seqs.map(|seq| {
@@ -238,7 +239,7 @@ fn waits(receiver: &mut Receiver, seqs: std::ops::Range<u32>) -> Vec<u64> {
 
 #[test]
 fn the_wait_of_an_ack_grows_where_no_packet_comes_in_time() {
-    // 40, 80 and from there on a round trip of 100 ms, each and a jiffy begun
+    // 40, 80, and then a round trip of 100 ms, each plus up to one jiffy
     let mut receiver = Receiver::new();
     let quick = waits(&mut receiver, 0..23);
     assert_eq!(quick, [0; 23]);

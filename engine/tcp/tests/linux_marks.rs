@@ -1,4 +1,4 @@
-//! ECN as Linux has it, beside the RFCs, in traces worked out by hand.
+//! ECN in Linux compared with the RFCs, in traces worked out by hand.
 
 mod bench;
 
@@ -7,8 +7,8 @@ use sluice_tcp::{Ack, Block, Config, Quirks, Receiver, Segment, Variant};
 
 const MS: u64 = 1_000_000;
 
-/// What a sender with 8 packets on their way sends on each of 9 ACKs, all but the last of which
-/// echo a mark, and the window that is left.
+/// Returns what a sender with 8 packets in flight sends on each of 9 ACKs, and the window that is
+/// left, packets. All ACKs but the last echo a mark.
 fn nine_acks(quirks: Quirks) -> (Vec<Vec<u32>>, f64) {
     let mut bench = Bench::start(Variant::Rack, 8.0, |config| {
         config.ecn = true;
@@ -31,12 +31,12 @@ fn nine_acks(quirks: Quirks) -> (Vec<Vec<u32>>, f64) {
 
 #[test]
 fn a_mark_brings_the_window_down_by_and_by() {
-    // RFC 3168: 4 of 8 packets are left, and nothing goes until 3 are on their way.
+    // RFC 3168: the window shrinks from 8 to 4 packets, and nothing is sent until 3 are in flight.
     let (sent, cwnd) = nine_acks(Quirks::NONE);
     let rfc: [&[u32]; 9] = [&[], &[], &[], &[], &[8], &[9], &[10], &[11], &[12]];
     assert_eq!(sent, rfc);
     assert_eq!(cwnd, 4.25);
-    // Linux: a packet for every second that arrives, to the same window.
+    // Linux: one packet for every two that arrive, to the same window.
     let (sent, cwnd) = nine_acks(Quirks {
         marks_reduce_by_and_by: true,
         ..Quirks::NONE
@@ -58,7 +58,7 @@ fn a_loss_beside_a_mark_reduces_the_window_once() {
         ..Ack::default()
     };
     bench.ack(100 * MS, marked);
-    // P1 is lost; the count of what was sent and delivered goes on from the mark
+    // P1 is lost; the counts of sent and delivered packets go on from the mark
     bench.sack(101 * MS, 1, 2, 5);
     assert_eq!(bench.sender.ssthresh(), 4.0);
     bench.ack_to(200 * MS, 9);
@@ -66,7 +66,8 @@ fn a_loss_beside_a_mark_reduces_the_window_once() {
     assert_eq!((bench.sender.ssthresh(), bench.sender.cwnd()), (4.0, 4.0));
 }
 
-/// A connection of 13 packets, SYN among them, all on their way, whose window goes down by a mark.
+/// Returns a connection of 13 packets, SYN included, all of them in flight, whose window a mark is
+/// reducing.
 fn marked() -> Bench {
     let mut bench = Bench::start(Variant::Rack, 12.0, |config| {
         let initial_window = config.initial_window;
@@ -168,7 +169,7 @@ fn a_mark_and_its_answer_are_acknowledged_at_once() {
         acks(seq, false, false);
     }
     assert_eq!((acks(23, false, false), acks(24, false, false)), (0, 1));
-    // two from the mark on; a second mark, of which the sender knows, brings no more
+    // two ACKs at once from the mark on; a second mark before the sender's answer brings no more
     assert_eq!((acks(25, true, false), acks(26, true, false)), (1, 1));
     assert_eq!((acks(27, false, false), acks(28, false, false)), (0, 1));
     assert_eq!((acks(29, false, true), acks(30, false, false)), (1, 0));

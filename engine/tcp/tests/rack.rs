@@ -10,7 +10,7 @@ const MS: u64 = 1_000_000;
 #[test]
 fn a_probe_finds_a_lost_tail() {
     // RFC 8985, section 5, figure 1: of P0 to P3 only the first arrives. Two round trips after its
-    // ACK the probe sends P3 again, whose SACK tells that P1 and P2 are lost.
+    // ACK the probe sends P3 again; its SACK reports that P1 and P2 are lost.
     let mut bench = Bench::start(Variant::Rack, 4.0, |_| ());
     bench.sender = Sender::new(&bench.config, 4, 0);
     let sent = &mut bench.sent;
@@ -34,8 +34,8 @@ fn a_probe_finds_a_lost_tail() {
 
 #[test]
 fn a_probe_that_repairs_a_loss_costs_what_the_loss_would() {
-    // Section 7.4.2: the receiver's window of 4 is full, P3 is lost and its probe repairs that in
-    // silence; the ACK of what came after it tells, and the window of 4 + 4 is halved.
+    // Section 7.4.2: the receiver's window of 4 is full, P6 is lost, and its probe repairs the loss
+    // silently. An ACK of a packet sent after the probe reveals it, and the window is halved.
     let mut bench = Bench::start(Variant::Rack, 4.0, |config| config.receiver_window = 4);
     bench.ack_to(100 * MS, 3);
     assert_eq!(bench.sent(), [0, 1, 2, 3, 4, 5, 6]);
@@ -50,8 +50,8 @@ fn a_probe_that_repairs_a_loss_costs_what_the_loss_would() {
 
 #[test]
 fn a_lost_retransmission_is_sent_again_without_a_time_out() {
-    // Section 5, figure 1, steps 6 and 7: P0 and P1 are lost and sent again at once one after the
-    // other; P1 arrives and P0 does not, so that P0 is lost again.
+    // Section 5, figure 1, steps 6 and 7: P0 and P1 are lost and sent again one after the other. P1
+    // arrives and P0 does not, so that P0 is lost again.
     let mut bench = Bench::start(Variant::Rack, 10.0, |_| ());
     bench.sent.clear();
     bench.sack(100 * MS, 0, 2, 6);
@@ -61,7 +61,7 @@ fn a_lost_retransmission_is_sent_again_without_a_time_out() {
     bench.sack(201 * MS, 0, 1, 10);
     assert_eq!(bench.sent()[..1], [0]);
     assert_eq!(bench.sender.timeouts(), 0);
-    // one reduction, whatever was lost again
+    // one reduction, no matter what was lost again
     assert_eq!(bench.sender.ssthresh(), 5.0);
 }
 
@@ -78,14 +78,15 @@ fn one_sack_and_a_quarter_of_a_round_trip_are_enough() {
 
 #[test]
 fn in_recovery_the_window_goes_down_by_and_by_to_the_threshold() {
-    // RFC 9937: of 20 packets the first is lost; half as many are sent as arrive.
+    // RFC 9937: of 20 packets the first is lost; half as many packets are sent as arrive.
     let mut bench = Bench::start(Variant::Rack, 20.0, |config| config.initial_ssthresh = 20.0);
     bench.sent.clear();
     for end in 2..=20 {
         bench.sack(100 * MS + u64::from(end) * MS, 0, 1, end);
     }
     let sent = bench.sent();
-    // Packets 1 and 2 let one each go before the third SACK; then a packet for each two.
+    // The SACKs of packets 1 and 2 release one packet each, before the third SACK; then one packet
+    // for each two.
     assert_eq!(sent[..3], [20, 21, 0]);
     assert_eq!(bench.sender.ssthresh(), 10.0);
     bench.ack_to(220 * MS, 20);
@@ -95,8 +96,8 @@ fn in_recovery_the_window_goes_down_by_and_by_to_the_threshold() {
 #[test]
 fn a_retransmission_lost_after_a_time_out_reduces_the_window_again() {
     // Of 20 packets none arrives. After the time-out P10 is sent alone, then P11 and P12, of which
-    // P11 is lost again. If the window went on growing, most of what it lets go could be lost again
-    // and again.
+    // P11 is lost again. If the window went on growing, most packets that it allows could be lost
+    // again and again.
     let mut bench = Bench::start(Variant::Rack, 10.0, |_| ());
     bench.ack_to(100 * MS, 10);
     bench.sent.clear();
@@ -115,8 +116,9 @@ fn a_retransmission_lost_after_a_time_out_reduces_the_window_again() {
 
 #[test]
 fn what_was_sent_before_a_retransmission_is_lost_when_that_arrives() {
-    // P0 is lost; on the SACKs of P1 and P2 go P4 and P5, then P0 again, and P4 and P5 are lost. P0's ACK
-    // tells of nothing out of order, but it was sent after them (section 6.2, step 5).
+    // P0 is lost. The SACKs of P1 and P2 release P4 and P5, then P0 is sent again; P4 and P5 are
+    // lost. The ACK of P0 reports nothing out of order, but P0 was sent after them (section 6.2,
+    // step 5).
     let mut bench = Bench::start(Variant::Rack, 4.0, |_| ());
     bench.sent.clear();
     for end in 2..=4 {

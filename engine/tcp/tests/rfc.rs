@@ -1,5 +1,5 @@
-//! Small traces worked out by hand from the RFCs' text. ACKs are made up here, so that each test
-//! shows one rule; times are in ns, windows in packets.
+//! Small traces worked out by hand from the RFCs' text. The tests make up the ACKs, so that each
+//! test shows one rule. Times are in ns, windows in packets.
 
 mod bench;
 
@@ -10,7 +10,7 @@ const MS: u64 = 1_000_000;
 
 #[test]
 fn slow_start_doubles_the_window_each_round_trip() {
-    // RFC 5681, section 3.1: one packet more for each ACK.
+    // RFC 5681, section 3.1: each ACK adds one packet.
     let mut bench = Bench::start(Variant::NewReno, 2.0, |_| ());
     assert_eq!(bench.sent(), [0, 1]);
     bench.ack_to(100 * MS, 1);
@@ -34,8 +34,8 @@ fn congestion_avoidance_adds_about_a_packet_each_round_trip() {
 #[test]
 fn the_third_duplicate_ack_halves_the_flight_and_retransmits() {
     // RFC 5681, section 3.2: flight 10, limited transmit sends 10 and 11, then packet 0 again;
-    // ssthresh = 10/2 without those two. The window is 5 + 3 dup ACKs, and 12 fly: nothing new
-    // before the eighth duplicate lets 5 + 8 fly.
+    // ssthresh = 10/2 without those two. The window is 5 + 3 duplicate ACKs, and 12 packets are in
+    // flight: nothing new is sent before the eighth duplicate allows 5 + 8.
     let mut bench = Bench::start(Variant::NewReno, 10.0, |_| ());
     bench.sent();
     bench.ack_to(100 * MS, 0);
@@ -64,8 +64,8 @@ fn without_limited_transmit_the_first_two_duplicates_send_nothing() {
     assert_eq!(bench.sent(), []);
 }
 
-/// Loses packets 0 and 4 of 10, up to the retransmission of 0: packets 1 to 3 and 5 to 9 told by
-/// eight duplicates, of which the first two released 10 and 11.
+/// Loses packets 0 and 4 of 10, up to the retransmission of 0. Eight duplicate ACKs report packets
+/// 1 to 3 and 5 to 9; the first two of them release 10 and 11.
 fn two_losses(variant: Variant) -> Bench {
     let mut bench = Bench::start(variant, 10.0, |_| ());
     for _ in 0..8 {
@@ -77,8 +77,9 @@ fn two_losses(variant: Variant) -> Bench {
 
 #[test]
 fn a_partial_ack_retransmits_the_next_hole() {
-    // RFC 6582, section 3.2, step 3: ACK 4 is partial (recover is 11); 4 goes again at once. The
-    // window was 5 + 8, less the 4 acknowledged, plus 1: 10; 4 to 12 fly, so 13 may follow.
+    // RFC 6582, section 3.2, step 3: ACK 4 is partial (recover is 11); packet 4 is sent again at
+    // once. The window was 5 + 8, less the 4 acknowledged, plus 1: 10. Packets 4 to 12 are in
+    // flight, so 13 may follow.
     let mut bench = two_losses(Variant::NewReno);
     bench.ack_to(200 * MS, 4);
     assert_eq!(bench.sent(), [4, 13]);
@@ -91,7 +92,8 @@ fn a_partial_ack_retransmits_the_next_hole() {
 
 #[test]
 fn renos_recovery_ends_with_the_first_new_ack() {
-    // RFC 5681, section 3.2, step 6: cwnd = ssthresh = 5; packets 4 to 12 fly, nothing new goes.
+    // RFC 5681, section 3.2, step 6: cwnd = ssthresh = 5; packets 4 to 12 are in flight, nothing
+    // new is sent.
     let mut bench = two_losses(Variant::Reno);
     bench.ack_to(200 * MS, 4);
     assert_eq!((bench.sender.cwnd(), bench.sent()), (5.0, vec![]));
@@ -112,7 +114,7 @@ fn tahoe_starts_again_from_one_packet() {
 
 #[test]
 fn duplicates_of_the_same_window_cause_no_second_reduction() {
-    // RFC 6582, section 3.2, step 2: after the time-out all of 0 to 9 is covered by recover.
+    // RFC 6582, section 3.2, step 2: after the time-out recover covers packets 0 to 9.
     let mut bench = Bench::start(Variant::NewReno, 10.0, |_| ());
     let now_ns = bench.time_out();
     bench.ack_to(now_ns + 100 * MS, 5);
@@ -208,8 +210,8 @@ fn a_retransmitted_packet_gives_no_round_trip_time() {
 #[test]
 fn a_time_out_halves_the_flight_once() {
     // RFC 5681, equation 4, and section 3.1: ssthresh = 20/2; the second time-out of packet 0
-    // leaves it there. That of packet 1, sent again but not by the timer, halves the flight of then:
-    // 1 to 5, let go by four ACKs of what had arrived.
+    // leaves it there. Packet 4 was sent again, but not because it timed out: its time-out halves
+    // the packets then in flight, 4 to 8, which four ACKs of packets that had arrived released.
     let mut bench = Bench::start(Variant::NewReno, 20.0, |_| ());
     bench.time_out();
     assert_eq!((bench.sender.cwnd(), bench.sender.ssthresh()), (1.0, 10.0));
@@ -224,9 +226,10 @@ fn a_time_out_halves_the_flight_once() {
 
 #[test]
 fn a_time_out_in_recovery_halves_the_window_and_not_all_that_flies() {
-    // 0 of 8 is lost, and its retransmission too: cwnd = ssthresh = 4. The blocks reported go on to
-    // 39, and new data with them: when 0 times out more than 40 packets are not acknowledged, and
-    // half of them would be more than ever fitted. RFC 5681, equation 4, is an upper bound: 4/2.
+    // Packet 0 of 8 is lost, and so is its retransmission: cwnd = ssthresh = 4. SACK blocks up to
+    // packet 39 release new data. When packet 0 times out, more than 40 packets are not
+    // acknowledged; half of them would be more than the window ever was. RFC 5681, equation 4, is
+    // an upper bound: 4/2.
     for variant in [Variant::NewReno, Variant::Sack] {
         let mut bench = Bench::start(variant, 8.0, |_| ());
         for end in 2..=40 {
@@ -241,9 +244,10 @@ fn a_time_out_in_recovery_halves_the_window_and_not_all_that_flies() {
 
 #[test]
 fn sack_fills_all_holes_within_a_round_trip() {
-    // RFC 6675: 0, 3 and 6 of 10 are lost. The third duplicate leaves cwnd = ssthresh = 5; 10 and
-    // 11 went by limited transmit. With 1, 2 and 4 SACKed packet 0 is lost (three above) and 3 is
-    // not: pipe = 12 - 4 + 1 (0 again) = 9. Each SACK then takes one off; 8 makes 3 lost.
+    // RFC 6675: packets 0, 3 and 6 of 10 are lost. The third duplicate leaves cwnd = ssthresh = 5;
+    // limited transmit sent 10 and 11. With 1, 2 and 4 SACKed packet 0 is lost (three above) and 3
+    // is not: pipe = 12 - 4 + 1 (0 again) = 9. Each further SACK reduces pipe by one; that of
+    // packet 7 also makes 3 lost.
     let mut bench = Bench::start(Variant::Sack, 10.0, |_| ());
     bench.sent();
     bench.sack(100 * MS, 0, 1, 2);
@@ -269,9 +273,9 @@ fn sack_fills_all_holes_within_a_round_trip() {
 
 #[test]
 fn a_packet_sent_again_within_the_recovery_it_was_first_sent_in_gives_no_round_trip_time() {
-    // RFC 6298, section 3. 0 of 6 is lost, and lost again; 6 and 7 go by limited transmit. 8, the
-    // first new packet that is timed, is lost too: with 9 to 11 SACKed it is sent again, before 0
-    // is acknowledged.
+    // RFC 6298, section 3. Packet 0 of 6 is lost, and lost again; limited transmit sends 6 and 7.
+    // Packet 8, the first new packet that is timed, is lost too: with 9 to 11 SACKed it is sent
+    // again, before 0 is acknowledged.
     let mut bench = Bench::start(Variant::Sack, 6.0, |_| ());
     for end in [2, 3, 4] {
         bench.sack(100 * MS, 0, 1, end);
@@ -290,7 +294,8 @@ fn a_packet_sent_again_within_the_recovery_it_was_first_sent_in_gives_no_round_t
 #[test]
 fn a_window_of_data_reacts_once_to_marks_and_says_so_once() {
     // RFC 3168, section 6.1.2: the window is halved at the first echo; the echoes of packets sent
-    // before that change nothing; the next new packet carries CWR. No echo opens the window.
+    // before that change nothing; the next new packet carries CWR. An ACK with an echo does not
+    // open the window.
     let echo = |next| Ack {
         next,
         ece: true,
@@ -346,7 +351,7 @@ fn an_ack_of_packets_never_sent_is_ignored() {
     assert_eq!((bench.sender.acknowledged(), bench.sent()), (0, vec![]));
 }
 
-/// What a receiver answers.
+/// Returns the ACKs with which a receiver answers a packet.
 fn answers(receiver: &mut Receiver, config: &Config, now_ns: u64, segment: &Segment) -> Vec<Ack> {
     let mut acks = vec![];
     receiver.on_segment(config, now_ns, segment, &mut |ack| acks.push(ack));
@@ -434,7 +439,8 @@ fn a_mark_is_echoed_until_the_sender_answers() {
 #[test]
 fn growth_counts_packets_not_acks() {
     // RFC 5681, section 3.1; RFC 3465, section 2: every second packet is acknowledged. Slow start
-    // doubles the window all the same, and stops at the threshold; then it is a packet a round trip.
+    // still doubles the window, and stops at the threshold; then the window grows by a packet each
+    // round trip.
     let mut bench = Bench::start(Variant::NewReno, 4.0, |config| {
         config.initial_ssthresh = 7.0
     });
@@ -451,7 +457,7 @@ fn growth_counts_packets_not_acks() {
 
 #[test]
 fn after_a_time_out_an_ack_of_much_counts_for_one() {
-    // RFC 3465, section 2.3: it is of packets that arrived before.
+    // RFC 3465, section 2.3: the ACK is for packets that arrived before.
     let mut bench = Bench::start(Variant::NewReno, 10.0, |_| ());
     bench.time_out();
     bench.ack_to(1_100 * MS, 9);

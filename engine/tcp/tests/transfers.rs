@@ -1,4 +1,4 @@
-//! Whatever is lost or marked, every transfer ends, and its counters tell what happened.
+//! Whatever is lost or marked, every transfer ends.
 
 mod channel;
 

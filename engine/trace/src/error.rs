@@ -1,4 +1,4 @@
-//! What can be wrong with a trace.
+//! Errors of reading a trace.
 
 use std::path::PathBuf;
 
@@ -6,12 +6,12 @@ use std::path::PathBuf;
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum TraceError {
-    /// The operating system refused.
+    /// The operating system reported an error.
     #[error("cannot read {}: {source}", path.display())]
     Io {
         /// The file.
         path: PathBuf,
-        /// The system's answer.
+        /// The error of the system.
         source: std::io::Error,
     },
     /// There is no whole line.
@@ -27,7 +27,7 @@ pub enum TraceError {
         path: PathBuf,
         /// Number of the line.
         line: u64,
-        /// What is wrong and what would be right.
+        /// What is wrong, and what is expected.
         what: String,
     },
 }

@@ -1,38 +1,39 @@
-//! What follows from a summary's sums; `None` where there is nothing to divide by.
+//! Measures computed from the sums of a summary; `None` where the divisor is 0.
 
 use crate::{Flow, Link, Summary};
 
-/// Times are doubles, whose differences have no digits below this, s.
+/// Times are doubles: differences below this are rounding errors, s.
 const ROUNDING_S: f64 = 1e-12;
 
 impl Flow {
-    /// Packets lost of those sent.
+    /// Returns the share of the packets sent that were lost.
     pub fn loss_ratio(&self) -> Option<f64> {
         ratio(self.lost as f64, self.sent as f64)
     }
 
-    /// Bits received, from the first packet sent to the last received, bit/s.
+    /// Returns the rate of the bits received, from the first packet sent to the last one received,
+    /// bit/s.
     pub fn throughput_bps(&self) -> Option<f64> {
         let time_s = self.last_received_s - self.first_sent_s;
         ratio(8.0 * self.received_bytes as f64, time_s)
     }
 
-    /// Mean delay from source to destination, s.
+    /// Returns the mean delay from source to destination, s.
     pub fn delay_mean_s(&self) -> Option<f64> {
         ratio(self.delay_sum_s, self.delays as f64)
     }
 
-    /// The shortest delay, s.
+    /// Returns the shortest delay, s.
     pub fn delay_min_s(&self) -> Option<f64> {
         (self.delays > 0).then_some(self.delay_min_s)
     }
 
-    /// The longest delay, s.
+    /// Returns the longest delay, s.
     pub fn delay_max_s(&self) -> Option<f64> {
         (self.delays > 0).then_some(self.delay_max_s)
     }
 
-    /// Mean absolute difference of the delays of successive packets (RFC 3393), s.
+    /// Returns the mean absolute difference of the delays of successive packets (RFC 3393), s.
     pub fn jitter_s(&self) -> Option<f64> {
         ratio(self.delay_change_sum_s, self.delays as f64 - 1.0)
             .map(|jitter_s| if jitter_s < ROUNDING_S { 0.0 } else { jitter_s })
@@ -40,17 +41,17 @@ impl Flow {
 }
 
 impl Link {
-    /// Packets dropped of those that came to the queue.
+    /// Returns the share of the packets arriving at the queue that were dropped.
     pub fn loss_ratio(&self) -> Option<f64> {
         ratio(self.drops as f64, self.arrivals as f64)
     }
 
-    /// Bits that left onto the link, over the whole trace, bit/s.
+    /// Returns the rate of the bits that were sent over the link, over the whole trace, bit/s.
     pub fn throughput_bps(&self, trace: &Summary) -> Option<f64> {
         ratio(8.0 * self.departed_bytes as f64, trace.duration_s())
     }
 
-    /// Mean of the queue over time, packets.
+    /// Returns the mean queue over time, packets.
     pub fn queue_mean(&self, trace: &Summary) -> Option<f64> {
         ratio(self.queue_area, trace.duration_s())
     }
@@ -63,6 +64,6 @@ impl Summary {
 }
 
 fn ratio(part: f64, whole: f64) -> Option<f64> {
-    // a time that never began is NaN
+    // the time is NaN if no packet was sent or received
     (whole > 0.0).then(|| part / whole)
 }

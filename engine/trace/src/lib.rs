@@ -1,6 +1,7 @@
-//! Reads ns-2's 12-field trace files, ns-2's own or any other's, in one pass: what became of each
-//! flow, and of each link and its queue. Memory holds what is on its way: it does not grow with the
-//! file, unless packets leave their sources and the trace never shows where they end.
+//! Reads 12-field trace files of ns-2, written by ns-2 or another program, in one pass: what
+//! happened to each flow, and to each link and its queue. Memory holds the packets on their way. It
+//! does not grow with the file, unless packets leave their sources and the trace never shows where
+//! they end.
 
 mod error;
 mod figures;
@@ -28,13 +29,13 @@ use summary::Reader;
 
 /// Bytes that one core parses at a time.
 const PIECE: usize = 256 << 10;
-/// Pieces that are read at once, and parsed by all cores together.
+/// Pieces that are read together, and parsed in parallel by all cores.
 const PIECES: usize = 8;
 
-/// Reads a trace. A last line without its newline was cut off; it does not count.
+/// Reads a trace. A last line without its newline was cut off and does not count.
 ///
 /// # Errors
-/// If the file cannot be read, has no whole line, or has one that ns-2 does not write.
+/// If the file cannot be read, has no whole line, or has a line that ns-2 would not write.
 pub fn read(path: impl Into<PathBuf>) -> Result<Summary, TraceError> {
     let path = path.into();
     let io = |source| TraceError::Io {
@@ -50,7 +51,7 @@ pub fn read(path: impl Into<PathBuf>) -> Result<Summary, TraceError> {
         .for_each(|block| block.resize_with(PIECES, Piece::default));
     let [mut parsed, mut next] = pieces;
     loop {
-        // one block is taken in while the next is parsed
+        // one block is summarised while the next one is read and parsed
         let (taken, more) = rayon::join(
             || take(&mut reader, &mut parsed, &path),
             || next_block(&mut file, &mut rest, &mut next),
@@ -67,7 +68,8 @@ pub fn read(path: impl Into<PathBuf>) -> Result<Summary, TraceError> {
     Ok(reader.finish(!rest.is_empty()))
 }
 
-/// Reads and parses a block; `rest` is what the last one ended within. Says whether there was one.
+/// Reads and parses a block; `rest` holds the incomplete last line of the block before. Returns
+/// false at the end of the file.
 fn next_block(file: &mut File, rest: &mut Vec<u8>, block: &mut [Piece]) -> io::Result<bool> {
     const MOST: usize = PIECES * PIECE;
     let before = rest.len();
@@ -76,7 +78,7 @@ fn next_block(file: &mut File, rest: &mut Vec<u8>, block: &mut [Piece]) -> io::R
     }
     let end = match memchr::memrchr(b'\n', &rest[before..]) {
         Some(at) => before + at + 1,
-        // so much without a newline is no trace: it is refused as a line
+        // so many bytes without a newline are no trace: they are refused as a line
         None if rest.len() >= MOST => rest.len(),
         None => 0,
     };
@@ -99,7 +101,7 @@ fn take(reader: &mut Reader, block: &mut [Piece], path: &Path) -> Result<(), Tra
     Ok(())
 }
 
-/// As many pieces of whole lines as are read at once; the last ones may be empty.
+/// Splits a block into [`PIECES`] pieces of whole lines; the last ones may be empty.
 fn pieces(mut block: &[u8]) -> Vec<&[u8]> {
     let size = block.len().div_ceil(PIECES);
     let mut pieces = Vec::new();

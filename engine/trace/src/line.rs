@@ -1,9 +1,9 @@
 //! One line of a trace: event, time, link, packet.
 //!
-//! The 12 fields, as "The ns Manual" (chapter 26) gives them: event, time (s), the two nodes of the
-//! link, type, size (bytes), flags, flow id, source and destination (node.port), sequence
-//! number, packet id. The eight from the link to the destination are its [`Header`]: it is the same
-//! for many lines.
+//! The 12 fields, as listed in "The ns Manual" (chapter 26): event, time (s), the two nodes of the
+//! link, type, size (bytes), flags, flow id, source and destination (node.port), sequence number,
+//! packet id. The eight fields from the link to the destination are its [`Header`], which is the
+//! same for many lines.
 
 use std::fmt;
 
@@ -16,11 +16,11 @@ const COMMON: usize = 8;
 /// What happened to a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Event {
-    /// It came to the queue in front of a link.
+    /// It arrived at the queue in front of a link.
     Arrive,
     /// It left the queue.
     Depart,
-    /// It came out of the link.
+    /// It arrived at the end of the link.
     Receive,
     /// The queue dropped it.
     Drop,
@@ -28,7 +28,7 @@ pub(crate) enum Event {
     Corrupt,
 }
 
-/// A node's port.
+/// A node and one of its ports.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Address {
     /// Number of the node.
@@ -43,7 +43,7 @@ impl fmt::Display for Address {
     }
 }
 
-/// What tells flows apart.
+/// What identifies a flow.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct FlowKey {
     pub kind: String,
@@ -52,7 +52,7 @@ pub(crate) struct FlowKey {
     pub destination: Address,
 }
 
-/// What the lines of a flow's packets on a link have in common.
+/// The fields that all lines of a flow have in common on a link.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Header {
     /// The nodes of the link.
@@ -62,7 +62,7 @@ pub(crate) struct Header {
     pub flow: FlowKey,
 }
 
-/// All but the header.
+/// The fields of a line except the header.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Line {
     pub event: Event,
@@ -73,14 +73,14 @@ pub(crate) struct Line {
 /// What is wrong with a line; `explain` puts it into words.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Wrong {
-    /// There are only so many fields.
+    /// The line has only this many fields.
     Short(usize),
     Long,
-    /// This field is not what it should be.
+    /// This field is wrong; its index counts from 0.
     Field(usize),
 }
 
-/// Each field's name and what is right there.
+/// Name of each field, and what is expected there.
 const RIGHT: [(&str, &str); FIELDS] = [
     ("event", "one of + - r d e"),
     ("time", "a number of seconds"),
@@ -97,7 +97,7 @@ const RIGHT: [(&str, &str); FIELDS] = [
 ];
 
 impl Wrong {
-    /// For the user; `text` is the line.
+    /// Returns the message for the user; `text` is the line.
     pub fn explain(self, text: &[u8]) -> String {
         match self {
             Self::Short(fields) => format!("{fields} of {FIELDS} fields"),
@@ -123,7 +123,7 @@ pub(crate) fn parse(text: &[u8]) -> Result<(Header, Line), Wrong> {
     let mut words = text
         .split(u8::is_ascii_whitespace)
         .filter(|word| !word.is_empty());
-    // what starts with no event is hardly a line of a trace that is short
+    // check the event first: a line without one is no trace, rather than a short line
     let event = words.next().ok_or(Wrong::Short(0))?;
     let event = Event::parse(event).ok_or(Wrong::Field(0))?;
     let mut fields = [&text[..0]; FIELDS - 1];
@@ -171,7 +171,7 @@ impl Header {
         Self::from_fields(fields).ok().filter(|_| !wrong)
     }
 
-    /// Reads the fields; `Err` says which is not what it should be.
+    /// Reads the fields; `Err` is the index of the wrong one.
     fn from_fields(fields: [&[u8]; COMMON]) -> Result<Self, usize> {
         let [from, to, kind, bytes, _flags, id, source, destination] = fields;
         Ok(Self {

@@ -1,27 +1,29 @@
-//! Numbers of a trace, eight digits at a time, without a branch that depends on their length.
+//! Parses the numbers of a trace, eight digits at a time, without a branch that depends on their
+//! length.
 //!
-//! The digits of a word are joined pairwise: bytes to pairs, pairs to fours, fours to eight
-//! (Lemire, "Number parsing at a gigabyte per second", 2021).
+//! The digits of a 64-bit word are combined pairwise: bytes to pairs, pairs to fours, fours to
+//! eight (Lemire, "Number parsing at a gigabyte per second", 2021).
 
 use std::ops::Range;
 
 const ZEROS: u64 = 0x3030_3030_3030_3030;
 
-/// A whole number of at most 19 digits.
+/// Parses a whole number of at most 19 digits.
 #[inline(always)]
 pub(crate) fn whole(text: &[u8], field: Range<usize>) -> Option<u64> {
     let length = field.end.wrapping_sub(field.start);
     if length.wrapping_sub(1) < 8 {
         let word = u64::from_le_bytes(load(text, field.start));
-        // what follows the field falls out, leading zeros come in
+        // the shift removes what follows the field, and adds leading zeros
         eight((word ^ ZEROS) << (64 - 8 * length))
     } else {
         long(&text[field])
     }
 }
 
-/// A time, s: not negative. A number of at most 15 digits is a whole number over a power of ten,
-/// both exact, so that one division rounds it correctly (Clinger 1990); the library reads others.
+/// Parses a time, s, which must not be negative. A number of at most 15 digits is a whole number
+/// divided by a power of ten. Both are exact, so that one division rounds the result correctly
+/// (Clinger 1990). The standard library parses other numbers.
 #[inline(always)]
 pub(crate) fn seconds(text: &[u8], field: Range<usize>) -> Option<f64> {
     let length = field.end.wrapping_sub(field.start);
@@ -38,14 +40,14 @@ pub(crate) fn seconds(text: &[u8], field: Range<usize>) -> Option<f64> {
         };
         if let (Some(units), Some(parts)) = (units, parts) {
             let power = POWERS[decimals];
-            // signed, as processors convert
+            // signed, because processors convert signed integers faster
             return Some((units * power + parts) as i64 as f64 / power as i64 as f64);
         }
     }
     other(&text[field])
 }
 
-/// Place of the first point among eight bytes, 8 if there is none.
+/// Returns the place of the first decimal point among eight bytes, 8 if there is none.
 #[inline(always)]
 fn point(word: u64) -> usize {
     const ONES: u64 = u64::MAX / 0xff;
@@ -54,7 +56,7 @@ fn point(word: u64) -> usize {
     marks.trailing_zeros() as usize / 8
 }
 
-/// The bytes from `start` on, zeros behind the end of the text.
+/// Returns the eight bytes from `start` on, with zeros behind the end of the text.
 #[inline(always)]
 fn load(text: &[u8], start: usize) -> [u8; 8] {
     match text.get(start..start + 8) {
@@ -66,7 +68,8 @@ fn load(text: &[u8], start: usize) -> [u8; 8] {
     }
 }
 
-/// The number that eight digits make, the first in the lowest byte; `None` if one is no digit.
+/// Returns the number that eight digits form, the first one in the lowest byte; `None` if one is no
+/// digit.
 #[inline(always)]
 fn eight(digits: u64) -> Option<u64> {
     if (digits.wrapping_add(0x0606_0606_0606_0606) | digits) & 0xf0f0_f0f0_f0f0_f0f0 != 0 {

@@ -1,4 +1,4 @@
-//! A piece of a trace: some whole lines, read without a look at the rest.
+//! A piece of a trace: some whole lines, parsed independently of the rest.
 
 use std::collections::HashMap;
 
@@ -10,27 +10,27 @@ use crate::{
     separators::{BLOCK, separators},
 };
 
-/// Bytes of which the separators are found at a time; they stay in the nearest cache.
+/// Bytes whose separators are found together; they stay in the first-level cache.
 const WINDOW: usize = 4 << 10;
 
 /// Headers that are kept from one piece to the next. Most traces have fewer.
 const MOST_HEADERS: usize = 1 << 13;
 
-/// Lines of a trace, in memory that is used again.
+/// Parsed lines of a trace. Its memory is used again for the next piece.
 #[derive(Debug, Default)]
 pub(crate) struct Piece {
-    /// Each with the place of its header.
+    /// Lines, each with the index of its header.
     pub lines: Vec<(Line, u32)>,
-    /// Those of these lines, and of lines read before.
+    /// Headers of these lines and of lines read before.
     pub headers: Vec<Header>,
-    /// What is wrong with the line after these; it and what follows it was not read.
+    /// What is wrong with the line after these; the rest of the piece was not read.
     pub wrong: Option<String>,
-    /// For whoever takes the lines: what is known of each header.
+    /// Where the summary keeps link and flow of each header.
     pub places: Vec<Place>,
     known: HashMap<Box<[u8]>, u32, FxBuildHasher>,
 }
 
-/// Where a header's link and flow stand in the summary, once they do.
+/// Indices of a header's link and flow in the summary, once they exist.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Place {
     pub link: Option<usize>,
@@ -38,7 +38,7 @@ pub(crate) struct Place {
 }
 
 impl Piece {
-    /// Reads whole lines, in place of those read before.
+    /// Reads whole lines and replaces those read before.
     pub fn read(&mut self, text: &[u8]) {
         self.lines.clear();
         if self.headers.len() > MOST_HEADERS {
@@ -51,7 +51,7 @@ impl Piece {
         while start < text.len() && self.wrong.is_none() {
             let window = &text[start..text.len().min(start + WINDOW)];
             let found = separators(window, &mut room);
-            // a line that is not as ns-2 writes it, or longer than the window
+            // 0: a line that is not as ns-2 writes it, or longer than the window
             start += match self.take_window(window, found) {
                 0 => self.take_carefully(&text[start..]),
                 bytes => bytes,
@@ -60,7 +60,7 @@ impl Piece {
         self.places.resize(self.headers.len(), Place::default());
     }
 
-    /// Reads lines as long as they are as ns-2 writes them; says how many bytes they have.
+    /// Reads lines as long as they are as ns-2 writes them; returns how many bytes they have.
     fn take_window(&mut self, text: &[u8], separators: &[u32]) -> usize {
         let mut start = 0;
         let (lines, _) = separators.as_chunks::<FIELDS>();
@@ -86,7 +86,7 @@ impl Piece {
         start
     }
 
-    /// Reads any line; says how many bytes it has with its newline.
+    /// Reads any line; returns how many bytes it has with its newline.
     #[cold]
     fn take_carefully(&mut self, text: &[u8]) -> usize {
         let end = memchr::memchr(b'\n', text).unwrap_or(text.len());
@@ -101,8 +101,8 @@ impl Piece {
     }
 }
 
-/// The header and the rest of a line of which all spaces are known, and its newline; `None` if it
-/// is not as ns-2 writes it. Whether the header is, is not asked.
+/// Splits a line at its known spaces and its newline into the header and the rest; `None` if the
+/// line is not as ns-2 writes it. The header itself is not checked.
 #[inline(always)]
 fn split<'a>(text: &'a [u8], start: usize, ends: &[u32; FIELDS]) -> Option<(&'a [u8], Line)> {
     let ends = ends.map(|end| end as usize);

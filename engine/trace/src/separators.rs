@@ -1,13 +1,14 @@
-//! Where fields end, for a whole piece of a trace at a time: no branch depends on the text, so
-//! that none is mispredicted (Langdale, Lemire, "Parsing gigabytes of JSON per second", 2019).
+//! Finds where fields end, for a whole piece of a trace at a time. No branch depends on the text,
+//! so that none is mispredicted (Langdale, Lemire, "Parsing gigabytes of JSON per second", 2019).
 
-/// Bytes looked at together, one bit each.
+/// Bytes processed together, one bit each.
 pub(crate) const BLOCK: usize = 64;
-/// Positions written without asking how many there are; a line of 12 fields has about 50 bytes.
+/// Positions that are written before their number is checked; a line of 12 fields has about 50
+/// bytes.
 const UNASKED: usize = 16;
 
-/// Finds all spaces and newlines of `text`, in order. `room` is for one place per byte, and for
-/// [`BLOCK`] more.
+/// Finds all spaces and newlines of `text`, in order. `room` must hold one position for each byte,
+/// and [`BLOCK`] more.
 pub(crate) fn separators<'a>(text: &[u8], room: &'a mut [u32]) -> &'a [u32] {
     let mut count = 0;
     let mut take = |start: usize, block: &[u8; BLOCK]| {
@@ -34,7 +35,7 @@ pub(crate) fn separators<'a>(text: &[u8], room: &'a mut [u32]) -> &'a [u32] {
     &room[..count]
 }
 
-/// Bit k says whether byte k is a space or a newline.
+/// Returns a mask whose bit k is 1 if byte k is a space or a newline.
 fn mask(block: &[u8; BLOCK]) -> u64 {
     // vectorised by the compiler
     let mut hits = [0_u8; BLOCK];

@@ -1,22 +1,23 @@
-//! The course of sums in time, in bins that double when they become too many.
+//! Sums over time, in bins whose width doubles when there are too many of them.
 
-/// Bins of a series, at most; it has more than half of them unless the trace is very short.
+/// Largest number of bins of a series; it has more than half of them unless the trace is very
+/// short.
 pub(crate) const MOST_BINS: usize = 1024;
-/// Bins of a trace that is short.
+/// First width of the bins, s.
 pub(crate) const FIRST_BIN_S: f64 = 1e-4;
 
-/// What was added in each bin; bins after the last are 0.
+/// The sum in each bin; bins after the last one are 0.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Series(pub Vec<f64>);
 
 impl Series {
-    /// Adds `amount` at a time.
+    /// Adds `amount` at the time `time_s`.
     #[inline]
     pub fn add(&mut self, amount: f64, time_s: f64, bin_s: f64) {
         self.add_to((time_s / bin_s) as usize, amount);
     }
 
-    /// Adds the integral of a level held from one time to a later one.
+    /// Adds the integral of a constant level from `from_s` to `to_s`.
     #[inline]
     pub fn hold(&mut self, level: f64, from_s: f64, to_s: f64, bin_s: f64) {
         if level == 0.0 {
@@ -39,7 +40,7 @@ impl Series {
         self.0[bin] += amount;
     }
 
-    /// Joins each two bins.
+    /// Merges bins in pairs.
     pub fn halve(&mut self) {
         self.0 = self.0.chunks(2).map(|pair| pair.iter().sum()).collect();
     }

@@ -1,4 +1,4 @@
-//! What a trace says of its flows and links.
+//! What a trace says about its flows and links.
 
 use std::collections::HashMap;
 
@@ -15,7 +15,7 @@ use crate::{
 pub struct Flow {
     /// As ns-2 names it: `tcp`, `ack`, `cbr` and so on.
     pub kind: String,
-    /// `fid_`.
+    /// Flow id: ns-2's `fid_`.
     pub id: u32,
     /// Where its packets start.
     pub source: Address,
@@ -33,13 +33,13 @@ pub struct Flow {
     pub first_sent_s: f64,
     /// When the last packet came, s; NaN if none did.
     pub last_received_s: f64,
-    /// Packets of which the delay is known: those that left the source within the trace.
+    /// Packets with a known delay: those that left the source within the trace.
     pub delays: u64,
     /// Sum of their delays from source to destination, s.
     pub delay_sum_s: f64,
-    /// The shortest, s.
+    /// The shortest delay, s.
     pub delay_min_s: f64,
-    /// The longest, s.
+    /// The longest delay, s.
     pub delay_max_s: f64,
     /// Sum of the absolute differences of successive packets' delays, s.
     pub delay_change_sum_s: f64,
@@ -56,43 +56,43 @@ pub struct Link {
     pub from: u32,
     /// Node that receives.
     pub to: u32,
-    /// Packets that came to the queue.
+    /// Packets that arrived at the queue.
     pub arrivals: u64,
-    /// Packets that left it onto the link.
+    /// Packets that left the queue and were sent over the link.
     pub departures: u64,
     /// Packets that the queue dropped.
     pub drops: u64,
     /// Packets that the link corrupted.
     pub corrupted: u64,
-    /// Bytes that left onto the link.
+    /// Bytes that were sent over the link.
     pub departed_bytes: u64,
     /// The longest queue, packets.
     pub queue_max: u64,
     /// Integral of the queue over time, packets times s.
     pub queue_area: f64,
-    /// The same for each bin.
+    /// Integral of the queue for each bin, packets times s.
     pub course: Vec<f64>,
     queue: u64,
     changed_s: f64,
     series: Series,
 }
 
-/// All that a trace says.
+/// Summary of a trace.
 #[derive(Debug, Default)]
 pub struct Summary {
-    /// In the order of their first packets.
+    /// Flows, in the order of their first packets.
     pub flows: Vec<Flow>,
-    /// In the order of their first packets.
+    /// Links, in the order of their first packets.
     pub links: Vec<Link>,
-    /// Lines that count.
+    /// Number of lines that count.
     pub lines: u64,
-    /// Whether the file ends within a line, which does not count.
+    /// True if the file ends within a line, which does not count.
     pub cut_off: bool,
     /// Time of the first line, s.
     pub start_s: f64,
     /// Time of the last line, s.
     pub end_s: f64,
-    /// Length of the bins of each course, s; the first starts at 0.
+    /// Width of the bins of each course, s; the first bin starts at 0.
     pub bin_s: f64,
 }
 
@@ -102,7 +102,7 @@ pub(crate) struct Reader {
     summary: Summary,
     known_flows: HashMap<FlowKey, usize, FxBuildHasher>,
     known_links: HashMap<(u32, u32), usize, FxBuildHasher>,
-    /// Flow and start of packets between source and destination, by id.
+    /// Flow and send time, s, of each packet between source and destination, by packet id.
     on_the_way: HashMap<u64, (usize, f64), FxBuildHasher>,
 }
 
@@ -111,7 +111,7 @@ impl Reader {
         self.summary.lines
     }
 
-    /// Takes in the next lines; `Err` says why one cannot be the next.
+    /// Adds the next lines; `Err` says why one of them is impossible.
     pub fn take(&mut self, piece: &mut Piece) -> Result<(), String> {
         for (line, header) in &piece.lines {
             let header = *header as usize;
@@ -303,8 +303,8 @@ impl Link {
         self.queue = queue;
     }
 
-    /// Counts the queue as it was up to now. Only a queue that lasted counts for the longest: one
-    /// packet too many is in it for no time before it is dropped or sent.
+    /// Counts the queue as it was up to now. The longest queue counts only if it lasted: a packet
+    /// that is dropped or sent at once is in the queue for no time.
     fn hold(&mut self, now_s: f64, bin_s: f64) {
         if now_s > self.changed_s {
             let queue = self.queue as f64;

@@ -1,4 +1,4 @@
-//! Small traces with known answers; what is broken is refused.
+//! Small traces with known results; broken traces are refused.
 
 use std::{fs, path::PathBuf};
 
@@ -133,7 +133,7 @@ fn what_is_no_trace_is_refused() {
 
 #[test]
 fn blocks_join_into_one_trace() {
-    // longer than a block, in lines that no block ends with
+    // longer than a block; no block ends at the end of a line
     let count = 200_000_u64;
     let lines: String = (0..count)
         .map(|k| {

@@ -1,4 +1,5 @@
-//! `sluiced check --backend kernel`: what a qdisc of the kernel takes, and what is left of one.
+//! `sluiced check --backend kernel`: what a qdisc of the kernel needs, and what earlier qdiscs left
+//! behind.
 
 use std::fs;
 
@@ -12,10 +13,10 @@ use crate::{
     cli::CheckOptions,
 };
 
-/// Prints what was found. Gives whether nothing is missing.
+/// Prints the results. Returns true if nothing is missing.
 ///
 /// # Errors
-/// If the interface is none.
+/// If the interface's name is invalid.
 pub fn look(options: &CheckOptions) -> Result<bool, Failure> {
     let device = options.interface.as_deref().map(device).transpose()?;
     let mut checks =
@@ -43,10 +44,10 @@ pub fn look(options: &CheckOptions) -> Result<bool, Failure> {
     Ok(tell(checks))
 }
 
-/// Refuses to start where a kind of that name is kept.
+/// Returns an error if a kind of that name exists.
 ///
 /// # Errors
-/// Then, with how to remove it if a daemon that was killed has left it.
+/// If it exists; with the command that removes it, if a daemon that was killed left it.
 pub fn refuse_what_is_left(kind: &Kind) -> Result<(), Failure> {
     if !Kind::all().iter().any(|each| each.name() == kind.name()) {
         return Ok(());
@@ -57,10 +58,10 @@ pub fn refuse_what_is_left(kind: &Kind) -> Result<(), Failure> {
     }))
 }
 
-/// Refuses to start where somebody has put a qdisc before the interface.
+/// Returns an error if someone has set a qdisc at the interface.
 ///
 /// # Errors
-/// Then, with how to remove it unless a process has it in use.
+/// If there is one; with the command that removes it, unless a process uses it.
 pub fn refuse_what_stands(device: &Device) -> Result<(), Failure> {
     let Some(kind) = root(device) else {
         return Ok(());
@@ -71,10 +72,10 @@ pub fn refuse_what_stands(device: &Device) -> Result<(), Failure> {
     }))
 }
 
-/// Whose the qdisc before an interface is, and how it goes away if nobody has it in use.
+/// Returns who owns the qdisc of an interface, and how to remove it if nobody uses it.
 fn stands(device: &Device, kind: &str) -> Found {
     let here = format!("{device} has a qdisc, {kind}");
-    // one that stays was put there with tc, as those of others are
+    // an installed one was set with tc, like the qdiscs of others
     let is_owned = |each: &&Kind| each.name() == kind && each.owner() != Owner::Nobody;
     match Kind::all().iter().find(is_owned).map(kept) {
         Some(Ok(how)) => Ok(format!("{here}, {how}")),
@@ -86,7 +87,7 @@ fn stands(device: &Device, kind: &str) -> Found {
     }
 }
 
-/// Whose a kind is, and how it goes away if its owner has.
+/// Returns who owns a kind, and how to remove it if its owner has ended.
 fn kept(kind: &Kind) -> Found {
     let left = match kind.owner() {
         Owner::Nobody => return Ok("installed to stay, by sluiced qdisc install".into()),
@@ -124,14 +125,14 @@ fn is_running(process: u32) -> bool {
     name.is_ok_and(|name| name.trim_end() == "sluiced")
 }
 
-/// The interfaces before which a kind stands.
+/// Returns the interfaces that have a qdisc of this kind.
 fn before(kind: &str) -> Vec<Device> {
     let mut devices = Device::all();
     devices.retain(|device| root(device).as_deref() == Some(kind));
     devices
 }
 
-/// The kind that somebody has put before an interface.
+/// Returns the kind of the qdisc that someone has set at an interface.
 fn root(device: &Device) -> Option<String> {
     let root = Tc::of(device).ok()?.root(device.index().ok()?).ok()??;
     root.is_set.then_some(root.kind)

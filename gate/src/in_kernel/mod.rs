@@ -1,5 +1,5 @@
-//! `sluiced run --backend kernel`: the kernel moves packets, by a qdisc of ours; the gate sets it,
-//! reads what it counts, and takes it away.
+//! `sluiced run --backend kernel`: the kernel moves packets by a qdisc of ours. The gate sets it,
+//! reads its counts, and removes it.
 
 #[cfg(feature = "kernel")]
 mod check;
@@ -23,10 +23,10 @@ pub use {
     ready::{Ready, compiled},
 };
 
-/// Reads settings, of the forward link only: a qdisc stands before one interface.
+/// Reads the settings of the forward link only, because a qdisc serves one interface.
 ///
 /// # Errors
-/// All that is wrong with one of them, or what a qdisc cannot do.
+/// Lists everything that is wrong with the settings, or what a qdisc cannot do.
 pub fn read(options: &LinkOptions) -> Result<Settings, SettingsError> {
     let refusals = [
         (
@@ -59,12 +59,12 @@ mod without_bpf {
         verify,
     };
 
-    /// Says that this program cannot.
+    /// Fails, because this program was built without BPF.
     pub fn run(_options: &RunOptions) -> Result<(), Failure> {
         Err(verify::without_bpf())
     }
 
-    /// Likewise.
+    /// Fails, because this program was built without BPF.
     pub fn look(_options: &CheckOptions) -> Result<bool, Failure> {
         Err(verify::without_bpf())
     }

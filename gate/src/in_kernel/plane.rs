@@ -1,4 +1,4 @@
-//! The kernel as what moves packets.
+//! The kernel as the data plane.
 
 use std::{
     io,
@@ -28,16 +28,16 @@ use crate::{
     settings::Settings,
 };
 
-/// How fast a qdisc lets packets go that is about to be taken away, bits/s.
+/// Rate of a qdisc that is about to be removed, bits/s.
 const AT_ONCE_BPS: u64 = 1 << 62;
-/// How long it may take.
+/// Longest wait until such a qdisc is empty.
 const PATIENCE: Duration = Duration::from_secs(1);
 
-/// The command.
+/// Runs the command.
 ///
 /// # Errors
-/// If the settings are refused, if something is missing that it takes, or if the qdisc is taken
-/// away by somebody else.
+/// If the settings are refused, if something that it needs is missing, or if someone else removes
+/// the qdisc.
 pub fn run(options: &RunOptions) -> Result<(), Failure> {
     let settings = read(&options.link)?;
     let name = options.kernel.interface.as_deref();
@@ -64,7 +64,7 @@ struct InKernel {
     index: i32,
     tc: Tc,
     settings: Settings,
-    /// When it started, by the kernel's monotonic clock.
+    /// Start, by the kernel's monotonic clock.
     start_ns: u64,
     flows: Flows,
     unreadable: u64,
@@ -72,7 +72,7 @@ struct InKernel {
 }
 
 impl InKernel {
-    /// Gives the kernel the kind, and puts it before the interface.
+    /// Installs the kind in the kernel, and sets it at the interface.
     fn start(
         kind: Kind,
         device: Device,
@@ -105,7 +105,7 @@ impl InKernel {
         })
     }
 
-    /// Lets all go that waits, at once, as far as the interface takes it.
+    /// Releases all waiting packets at once, as far as the interface takes them.
     fn empty(&mut self) -> Result<(), KernelError> {
         let mut settings = words(&self.settings);
         settings.rate_bps = AT_ONCE_BPS;
@@ -121,12 +121,12 @@ impl InKernel {
         }
     }
 
-    /// Takes the qdisc and its kind away.
+    /// Removes the qdisc and its kind.
     fn take_away(&mut self) -> io::Result<()> {
         if std::mem::replace(&mut self.has_ended, true) {
             return Ok(());
         }
-        // that it has gone already, or its interface, is no second error
+        // it is no further error if the qdisc or its interface is already gone
         if self
             .tc
             .root(self.index)
@@ -138,8 +138,8 @@ impl InKernel {
         self.kind.remove().map_err(io::Error::other)
     }
 
-    /// Counts flows by samples, each of which stands for others; gives those since it was last
-    /// asked.
+    /// Counts flows from samples, each of which represents `SAMPLED` packets. Returns the counts
+    /// since the last call.
     fn new_flows(&mut self) -> Result<Flows, KernelError> {
         let (mut flows, mut unreadable) = (Flows::default(), 0);
         self.at_work
@@ -190,7 +190,7 @@ impl InKernel {
             },
             measures,
             losses: backend::Losses::default(),
-            // nothing is handed over, and nothing lost by it
+            // no packet is handed over to the gate, so none is lost on the way
             kernel: backend::Counts {
                 held: None,
                 queue_drops: Some(0),
@@ -203,7 +203,7 @@ impl InKernel {
         })
     }
 
-    /// What is counted, without times. Before the qdisc was there nothing waited.
+    /// Returns the counts, without times. Before the qdisc existed no packet waited.
     fn measures(&self, counts: &Counts, lengths_ns: Vec<u64>) -> Measures {
         let mut queue_ns = lengths_ns;
         let before_ns = counts.begun_ns - self.start_ns;
@@ -273,7 +273,7 @@ impl DataPlane for InKernel {
 }
 
 impl Drop for InKernel {
-    /// Whatever ended it.
+    /// Removes the qdisc, no matter what ended the gate.
     fn drop(&mut self) {
         self.take_away().ok();
     }

@@ -1,4 +1,4 @@
-//! What settings become in the kernel.
+//! Converts settings for the kernel.
 
 use std::fs;
 
@@ -18,23 +18,24 @@ impl From<KernelError> for Failure {
     }
 }
 
-/// All that a kind of qdisc is made of.
+/// Everything that a kind of qdisc is made of.
 pub struct Ready {
     /// The program.
     pub object: Object,
     /// The AQM.
     pub aqm: Configured,
-    /// What can change.
+    /// Settings that can change.
     pub settings: sluice_kernel::Settings,
-    /// What cannot; for one interface, shaped, with all that can be told.
+    /// Settings that cannot change: for one interface, shaped, with distributions and samples.
     pub fixed: Fixed,
 }
 
 impl Ready {
-    /// `log_megabytes` are for a log of all decisions.
+    /// Prepares a kind; `log_megabytes` is the size of a log of all decisions.
     ///
     /// # Errors
-    /// What a qdisc cannot do, what the compiler says, or an object that cannot be read.
+    /// If a qdisc cannot do what the settings say, if the compiler fails, or if an object cannot be
+    /// read.
     pub fn new(
         settings: &Settings,
         options: &ObjectOptions,
@@ -77,7 +78,7 @@ impl Ready {
                 is_shaped: true,
                 tells: true,
                 flow_queues,
-                // of a ring buffer: a power of 2
+                // size of a ring buffer: a power of 2
                 log_bytes: log_megabytes.map_or(0, |count| (count << 20).next_power_of_two()),
                 marks_at,
                 stays: false,
@@ -87,16 +88,16 @@ impl Ready {
     }
 }
 
-/// An interface as options name it.
+/// Reads the name of an interface from an option.
 ///
 /// # Errors
-/// If that is no name.
+/// If it is no valid name.
 pub fn device(text: &str) -> Result<Device, Failure> {
     text.parse()
         .map_err(|what| Failure(format!("{text}: {what}")))
 }
 
-/// An AQM's qdisc.
+/// Compiles the qdisc of an AQM.
 ///
 /// # Errors
 /// If there is no such AQM, or if the compiler refuses it.
@@ -105,7 +106,7 @@ pub fn compiled(aqm: &str, program: Program) -> Result<Object, Failure> {
     Ok(compile(program, class)?)
 }
 
-/// The order of a scheduler, and the number of its queues; `None` for a FIFO.
+/// Returns the order of a scheduler and the number of its queues; `None` for a FIFO.
 pub fn flow_queues(scheduler: &Scheduler) -> Option<(Order, u32)> {
     match scheduler {
         Scheduler::Fifo(_) => None,
@@ -115,7 +116,7 @@ pub fn flow_queues(scheduler: &Scheduler) -> Option<(Order, u32)> {
     }
 }
 
-/// The AQM's name or header.
+/// Returns the AQM's name, or the path of its header.
 pub fn aqm_of(link: &LinkSettings) -> String {
     match &link.discipline.aqm {
         AqmName::Named(name) => name.clone(),
@@ -124,7 +125,7 @@ pub fn aqm_of(link: &LinkSettings) -> String {
     }
 }
 
-/// What can change while a qdisc is at work, besides the AQM's parameters.
+/// Returns the settings that can change while a qdisc is in use, besides the AQM's parameters.
 pub fn words(settings: &Settings) -> sluice_kernel::Settings {
     let link = &settings.forward;
     let (quantum_bytes, perturbation_s) = match &link.discipline.scheduler {

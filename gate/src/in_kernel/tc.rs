@@ -1,4 +1,4 @@
-//! What `tc` does, as far as it is done here: root qdiscs of interfaces (linux/rtnetlink.h,
+//! The part of `tc` that is needed here: root qdiscs of interfaces (linux/rtnetlink.h,
 //! linux/pkt_sched.h).
 
 use std::{
@@ -14,14 +14,14 @@ use sluice_kernel::Device;
 
 use crate::netlink::{attribute, attributes};
 
-/// `nlmsghdr`, and `tcmsg` behind it.
+/// Bytes of `nlmsghdr`, and of the `tcmsg` after it.
 const HEADER: usize = 16;
 const TC_HEADER: usize = 20;
-/// The place of a root qdisc.
+/// The parent of a root qdisc.
 const ROOT: u32 = u32::MAX;
 /// The attribute that names a qdisc's kind.
 const KIND: i32 = 1;
-/// No answer is longer.
+/// Largest answer, bytes.
 const MOST_BYTES: usize = 1 << 15;
 
 /// Root qdiscs of a namespace's interfaces.
@@ -34,15 +34,15 @@ pub struct Tc {
 pub struct Root {
     /// Its kind.
     pub kind: String,
-    /// Whether somebody has put it there; else the kernel has.
+    /// True if someone has set it; false if the kernel has.
     pub is_set: bool,
 }
 
 impl Tc {
-    /// For the namespace of a device.
+    /// Opens a socket in the namespace of a device.
     ///
     /// # Errors
-    /// If that cannot be entered.
+    /// If the namespace cannot be entered.
     pub fn of(device: &Device) -> io::Result<Self> {
         let socket = device.within(|| {
             let flags = SockFlag::SOCK_CLOEXEC;
@@ -52,12 +52,12 @@ impl Tc {
         Ok(Self { socket })
     }
 
-    /// Puts a qdisc before an interface that has none but the kernel's own.
+    /// Sets a qdisc at an interface that has only the kernel's own.
     ///
     /// # Errors
-    /// `AlreadyExists` if somebody has put another one there, or what the kernel says.
+    /// `AlreadyExists` if someone has set another one, or the kernel's error.
     pub fn add(&self, index: i32, kind: &str) -> io::Result<()> {
-        // the kernel itself would put it in the other one's place
+        // the kernel itself would replace the other one
         if self.root(index)?.is_some_and(|root| root.is_set) {
             return Err(io::ErrorKind::AlreadyExists.into());
         }
@@ -66,20 +66,20 @@ impl Tc {
             .map(drop)
     }
 
-    /// Takes it away.
+    /// Removes the qdisc.
     ///
     /// # Errors
-    /// What the kernel says: there is another one, or no such interface any more.
+    /// The kernel's error: there is another qdisc, or the interface does not exist any more.
     pub fn remove(&self, index: i32, kind: &str) -> io::Result<()> {
         self.ask(libc::RTM_DELQDISC, 0, index, Some(kind)).map(drop)
     }
 
-    /// What stands before an interface.
+    /// Returns the root qdisc of an interface.
     ///
     /// # Errors
     /// If there is no such interface.
     pub fn root(&self, index: i32) -> io::Result<Option<Root>> {
-        // without the flag the kernel tells everybody else
+        // without this flag the kernel sends the answer to all others, but not here
         let answer = self.ask(libc::RTM_GETQDISC, libc::NLM_F_ECHO, index, None)?;
         let Some(rest) = answer.get(HEADER + TC_HEADER..) else {
             return Ok(None);
@@ -93,11 +93,11 @@ impl Tc {
         }))
     }
 
-    /// Asks the kernel, and gives its first answer: empty if it just says that all is well.
+    /// Asks the kernel, and returns its answer; it is empty if the kernel only acknowledges.
     fn ask(&self, what: u16, flags: i32, index: i32, kind: Option<&str>) -> io::Result<Vec<u8>> {
         let flags = (flags | libc::NLM_F_REQUEST | libc::NLM_F_ACK) as u16;
         let mut message = Vec::new();
-        // the length, which comes later; sequence and port: nobody asks
+        // the length is set later; sequence number and port are not used
         message.extend([0; 4]);
         message.extend(what.to_ne_bytes());
         message.extend(flags.to_ne_bytes());

@@ -1,7 +1,8 @@
-//! Captures with random damage: refused in words, or columns of one length in the order of time.
+//! Captures with random damage: the reader refuses them with a message, or returns columns of one
+//! length, ordered by time.
 //!
-//! `SLUICE_FUZZ=1000000 cargo test -p sluice-capture damaged -- --nocapture` tries so many; a case
-//! depends on nothing but its number.
+//! `SLUICE_FUZZ=1000000 cargo test -p sluice-capture damaged -- --nocapture` tries that many cases;
+//! a case depends only on its number.
 
 use std::{
     env, fs,
@@ -23,7 +24,7 @@ fn below(random: &mut Stream, bound: usize) -> usize {
     (random.next_u64() % bound.max(1) as u64) as usize
 }
 
-/// Files of every format, with every link type, tag and header that the reader knows.
+/// Returns files of every format, with every link type, tag and header that the reader knows.
 fn files() -> Vec<Vec<u8>> {
     let ethernet = [vec![0; 12], vec![0x08, 0x00]].concat();
     let vlan = [vec![0; 12], vec![0x81, 0x00, 0, 5, 0x08, 0x00]].concat();
@@ -72,7 +73,8 @@ fn files() -> Vec<Vec<u8>> {
     files
 }
 
-/// Up to eight bytes changed, and perhaps a part cut out, repeated or left off.
+/// Changes one to eight bytes, and perhaps cuts off the end, cuts out a part or repeats the
+/// beginning.
 fn damaged(files: &[Vec<u8>], random: &mut Stream) -> Vec<u8> {
     let whole = &files[below(random, files.len())];
     let mut made = whole.clone();
@@ -95,7 +97,7 @@ fn damaged(files: &[Vec<u8>], random: &mut Stream) -> Vec<u8> {
     made
 }
 
-/// Whether a file is read; what it gives must be whole.
+/// True if a file is read; checks then that the result is complete.
 fn is_read(bytes: &[u8], path: &std::path::Path) -> bool {
     fs::write(path, bytes).unwrap();
     match read(path) {
@@ -110,7 +112,7 @@ fn is_read(bytes: &[u8], path: &std::path::Path) -> bool {
                 capture.opens.len(),
             ];
             assert_eq!(lengths, [packets; 5]);
-            // 12 frames of a file, and 12 of what was repeated
+            // 12 frames of a file, and 12 of the repeated part
             assert!(packets as u64 + capture.not_ip <= 24 || bytes.len() > 2400);
             assert!(capture.bytes.iter().all(|bytes| *bytes >= 20));
             assert!(

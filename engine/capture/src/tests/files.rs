@@ -1,4 +1,4 @@
-//! Every format of files; damage, by random bytes and random cuts.
+//! Every file format; damage by random bytes and random cuts.
 
 use super::*;
 
@@ -128,7 +128,6 @@ fn damage_is_named() {
     );
 }
 
-/// The notes on a file that is read.
 #[test]
 fn a_last_record_that_is_cut_off_is_left_out_with_a_note() {
     let frames: Vec<_> = (0..3).map(|k| (k * 1_000_000, udp(1, 72))).collect();
@@ -196,7 +195,7 @@ fn a_first_time_of_zero_makes_no_capture_of_fifty_years() {
         capture.notes,
         ["1 packet with a time of 0 is left out: all others came after 1970"]
     );
-    // a clock that starts at 0 is as good as any
+    // a clock that starts at 0 is accepted
     let early = [(0, udp(1, 72)), (1_000_000_000, udp(2, 72))];
     assert!(notes_on(&pcap(Order::Little, false, 101, &early)).is_empty());
 }

@@ -1,4 +1,4 @@
-//! The IP packet in every link type, behind tags, labels and sessions.
+//! The IP packet in every link type, also behind tags, labels and sessions.
 
 use super::*;
 
@@ -41,7 +41,7 @@ fn every_link_type_finds_the_ip_packet() {
     );
 }
 
-/// The header of Linux cooked frames of IPv4 on a device of that ARPHRD type.
+/// Builds the header of Linux cooked frames of IPv4 on a device of that ARPHRD type.
 fn cooked_of(device: u16) -> Vec<u8> {
     let address = [0, 6, 0, 0, 0, 0, 0, 0, 0, 0];
     [&[0, 0], &device.to_be_bytes()[..], &address, &[0x08, 0x00]].concat()

@@ -1,4 +1,4 @@
-//! Files that are built here, of every format, for the tests of files and of headers.
+//! Builds files of every format, for the tests of files and of headers.
 
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -14,7 +14,7 @@ mod headers;
 
 const SHIPPED: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../captures/gateway.pcap");
 
-/// A file that is removed with its name.
+/// A file that is removed when this value is dropped.
 struct TempFile(PathBuf);
 
 impl TempFile {
@@ -38,7 +38,7 @@ fn read_bytes(bytes: &[u8]) -> Result<Capture, CaptureError> {
     read(&TempFile::new(bytes).0)
 }
 
-/// The message for a damaged file, without the file's name.
+/// Returns the error message for a damaged file, without the file's name.
 fn complaint_about(bytes: &[u8]) -> String {
     let file = TempFile::new(bytes);
     let message = read(&file.0).unwrap_err().to_string();
@@ -70,7 +70,7 @@ impl Order {
     }
 }
 
-/// A pcap of (time in ns, frame); with `nano`, times are kept to the ns, else to the µs.
+/// Builds a pcap of (time in ns, frame); with `nano`, times are kept in ns, else in µs.
 fn pcap(order: Order, nano: bool, link_type: u32, frames: &[(u64, Vec<u8>)]) -> Vec<u8> {
     let magic = if nano { 0xa1b2_3c4d } else { 0xa1b2_c3d4 };
     let mut file = Vec::new();
@@ -105,7 +105,7 @@ fn block(order: Order, kind: u32, body: &[u8]) -> Vec<u8> {
     block
 }
 
-/// A pcapng with one interface whose clock ticks as `resolution` says.
+/// Builds a pcapng with one interface, whose clock has the given `resolution` (if_tsresol).
 fn pcapng(order: Order, link_type: u16, resolution: u8, frames: &[(u64, Vec<u8>)]) -> Vec<u8> {
     let mut section = order.u32(0x1a2b_3c4d).to_vec();
     section.extend([order.u16(1), order.u16(0)].concat());
@@ -128,7 +128,7 @@ fn pcapng(order: Order, link_type: u16, resolution: u8, frames: &[(u64, Vec<u8>)
     file
 }
 
-/// A raw IPv4 UDP packet: 28 bytes of headers and the payload.
+/// Builds a raw IPv4 UDP packet: 28 bytes of headers and the payload.
 fn udp(source_port: u16, payload: usize) -> Vec<u8> {
     let mut packet = Vec::new();
     let builder = PacketBuilder::ipv4([10, 0, 0, 1], [10, 0, 0, 2], 64).udp(source_port, 53);

@@ -1,6 +1,6 @@
-//! CUBIC's growth and reduction (RFC 9438, without HyStart++), as Linux has them: from the window of
-//! the last loss on, where RFC 9438, section 4.3, suggests that Reno's window grow by a packet a round
-//! trip, it goes on as before (RFC 8312, section 4.2).
+//! CUBIC's growth and reduction (RFC 9438, without HyStart++), with one choice of Linux: above the
+//! window of the last loss Reno's window goes on growing at the same rate (RFC 8312, section 4.2).
+//! RFC 9438, section 4.3, suggests one packet a round trip there.
 
 use super::{Cause, Control, Progress};
 use crate::deadline::Deadline;
@@ -16,7 +16,7 @@ const ALPHA: f64 = 3.0 * (1.0 - BETA) / (1.0 + BETA);
 
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Cubic {
-    /// Window before the last reduction, packets; 0: start from the window found.
+    /// Window before the last reduction, packets; 0: start from the present window.
     w_max: f64,
     /// Reno's window, packets.
     w_est: f64,
@@ -27,7 +27,7 @@ pub(crate) struct Cubic {
 }
 
 impl Control for Cubic {
-    /// RFC 9438, sections 4.2 to 4.5, which think of an ACK for each packet.
+    /// RFC 9438, sections 4.2 to 4.5, which assume one ACK for each packet.
     fn grow(&mut self, cwnd: f64, ack: &Progress) -> f64 {
         let epoch_ns = match self.epoch.get() {
             Some(epoch_ns) => epoch_ns,
@@ -46,7 +46,7 @@ impl Control for Cubic {
     /// RFC 9438, section 4.6.
     fn reduce(&mut self, cwnd: f64, used: f64, cause: Cause) -> f64 {
         self.w_max = match cause {
-            // Section 4.8: growth starts from the window then found.
+            // Section 4.8: growth starts from the window at that time.
             Cause::TimeOut => 0.0,
             // Section 4.7: fast convergence.
             Cause::Loss | Cause::Mark if cwnd < self.w_max => cwnd * (1.0 + BETA) / 2.0,
@@ -89,8 +89,8 @@ mod tests {
         Progress::of_one(now_ns, srtt_ns, false)
     }
 
-    /// Grows a window from a reduction of `cwnd` on, one ACK a packet, and returns it at the end
-    /// of each round trip.
+    /// Lets a window grow from `reduced` packets, with one ACK for each packet. Returns the window
+    /// at the end of each round trip.
     fn grow(cubic: &mut Cubic, reduced: f64, rtt_ns: u64, rounds: u32) -> Vec<f64> {
         let mut cwnd = reduced;
         let mut at_ends = vec![];
@@ -154,7 +154,7 @@ mod tests {
 
     #[test]
     fn after_a_time_out_it_starts_from_where_it_is() {
-        // Section 4.8: K = 0 and W_max is the window found.
+        // Section 4.8: K = 0 and W_max is the window at that time.
         let mut cubic = Cubic::default();
         cubic.reduce(1000.0, 1000.0, Cause::Loss);
         cubic.reduce(500.0, 500.0, Cause::TimeOut);

@@ -60,8 +60,8 @@ impl Control for Dctcp {
         cwnd + f64::from(ack.packets) / cwnd
     }
 
-    /// RFC 8257, section 3.3, step 9, for a mark; section 3.5 for losses: as without DCTCP. Linux
-    /// takes whole packets away (`dctcp_ssthresh`).
+    /// RFC 8257, section 3.3, step 9, for a mark; section 3.5 for losses, which count as without
+    /// DCTCP. Linux takes whole packets off (`dctcp_ssthresh`).
     fn reduce(&mut self, cwnd: f64, used: f64, cause: Cause) -> f64 {
         match cause {
             Cause::Mark if self.whole => cwnd.floor() - (cwnd.floor() * self.alpha / 2.0).floor(),

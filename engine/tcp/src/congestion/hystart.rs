@@ -1,19 +1,20 @@
-//! HyStart, as Linux's CUBIC has it (net/ipv4/tcp_cubic.c; S. Ha and I. Rhee, "Taming the elephants:
-//! new TCP slow start", Computer Networks 55(9), 2011): slow start ends before packets are lost,
-//! where a train of ACKs has become as long as half a round trip, or where round trips have grown.
+//! HyStart as in Linux's CUBIC (net/ipv4/tcp_cubic.c; S. Ha and I. Rhee, "Taming the elephants: new
+//! TCP slow start", Computer Networks 55(9), 2011). Slow start ends before packets are lost: when a
+//! train of ACKs is as long as half a round trip, or when the round-trip time has grown.
 
 use super::Progress;
 
-/// Smallest window in which it looks, packets (`hystart_low_window`).
+/// Smallest window at which it ends slow start, packets (`hystart_low_window`).
 const LEAST_WINDOW: f64 = 16.0;
 
-/// ACKs that come within this time of each other are a train, us (`hystart_ack_delta_us`).
+/// Largest gap between the ACKs of a train, us (`hystart_ack_delta_us`).
 const TRAIN_GAP_US: u32 = 2000;
 
 /// What a sender's own bursts may add to a round trip, us (`hystart_ack_delay`).
 const BURST_US: u32 = 1000;
 
-/// Round-trip times of a round that are looked at; the least of them counts (`HYSTART_MIN_SAMPLES`).
+/// Round-trip times of a round that are needed before the least of them is compared
+/// (`HYSTART_MIN_SAMPLES`).
 const SAMPLES: u8 = 8;
 
 /// Growth of the round-trip time that ends slow start, us: an eighth, within these bounds
@@ -21,7 +22,7 @@ const SAMPLES: u8 = 8;
 const LEAST_GROWTH_US: u32 = 4000;
 const MOST_GROWTH_US: u32 = 16000;
 
-/// What it keeps of the round trip that it is in. Times are in us, and run over.
+/// State of the present round trip. Times are in us and wrap around.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct HyStart {
     began_us: u32,
@@ -33,7 +34,7 @@ pub(crate) struct HyStart {
 }
 
 impl HyStart {
-    /// Takes an ACK in slow start; returns whether slow start ends (`hystart_update`).
+    /// Takes an ACK in slow start; returns true if slow start ends (`hystart_update`).
     pub fn ends(&mut self, cwnd: f64, ack: &Progress) -> bool {
         let now_us = us(ack.now_ns);
         if ack.next > self.end {
@@ -68,7 +69,7 @@ impl HyStart {
     }
 }
 
-/// Of a time or a length of time: above 71 minutes it begins again.
+/// Converts a time to us; wraps around after 71 minutes.
 fn us(time_ns: u64) -> u32 {
     (time_ns / 1000) as u32
 }
@@ -77,8 +78,8 @@ fn us(time_ns: u64) -> u32 {
 mod tests {
     use super::*;
 
-    /// Rounds of 40 ms, of which the ACKs come `gap_us` after each other, and round trips grow by
-    /// `growth_us` a round; returns the window at which slow start ends.
+    /// Runs rounds of 40 ms, in which ACKs come `gap_us` apart and the round-trip time grows by
+    /// `growth_us` each round. Returns the window at which slow start ends.
     fn ends_at(gap_us: u64, growth_us: u64) -> f64 {
         let mut start = HyStart::default();
         let (mut cwnd, mut next) = (10.0, 0);

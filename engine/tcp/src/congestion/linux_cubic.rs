@@ -1,13 +1,13 @@
-//! CUBIC as Linux has it (net/ipv4/tcp_cubic.c): RFC 9438 in whole packets, and looked at no more
-//! often than 32 times a second while the window stays; its slow start ends by HyStart.
+//! CUBIC as in Linux (net/ipv4/tcp_cubic.c): RFC 9438 in whole packets. While the window stays the
+//! same, the growth is computed at most 32 times a second. Slow start ends by HyStart.
 //!
-//! In small windows both matter. Reno's window grows by a packet when 15/8 windows are acknowledged,
-//! rounded down; and as long as nothing is looked at, it does not grow.
+//! Both matter for small windows. Reno's window grows by a packet when 15/8 windows, rounded down,
+//! are acknowledged; and it does not grow between two computations.
 
 use super::hystart::HyStart;
 use super::{Cause, Control, Progress};
 
-/// Multiplicative decrease factor, of 1024 (`beta`).
+/// Multiplicative decrease factor, in 1/1024 (`beta`).
 const BETA: u32 = 717;
 
 /// Aggressiveness, packets per second cubed (`bic_scale`).
@@ -17,18 +17,18 @@ const C: f64 = 0.4;
 /// (`beta_scale` = 8 (1 + beta) / 3 (1 - beta)).
 const REST: u32 = 15;
 
-/// So long it looks at nothing while the window stays, ms (HZ / 32).
+/// Time between two computations while the window stays the same, ms (HZ / 32).
 const PAUSE_MS: u32 = 31;
 
-/// Packets acknowledged for one more, at most, while no loss has told of a window.
+/// Most packets that must be acknowledged for one packet of growth before the first loss.
 const FIRST_COUNT: u32 = 20;
 
-/// At the start and after a time-out nothing is known of a window (`bictcp_reset`).
+/// State of CUBIC; starts anew after a time-out (`bictcp_reset`).
 #[derive(Clone, Debug)]
 pub(crate) enum LinuxCubic {
-    /// Until slow start ends.
+    /// Slow start.
     Start(HyStart),
-    /// From then on.
+    /// Congestion avoidance.
     Avoidance(Avoidance),
 }
 
@@ -42,19 +42,20 @@ impl Default for LinuxCubic {
 pub(crate) struct Avoidance {
     /// Window before the last reduction, packets; 0: none (`last_max_cwnd`).
     w_max: u32,
-    /// Where the cubic has its bend, packets (`bic_origin_point`), and when, ms from the start of
-    /// the epoch (`bic_K`).
+    /// Inflection point of the cubic: window, packets (`bic_origin_point`), and time, ms from the
+    /// start of the epoch (`bic_K`).
     origin: u32,
     k_ms: u32,
-    /// Start of the epoch, ms, and one more; 0: it begins with the next ACK (`epoch_start`).
+    /// Start of the epoch, ms, plus one; 0: the epoch begins with the next ACK (`epoch_start`).
     epoch: u32,
     /// Reno's window (`tcp_cwnd`), and packets acknowledged since it grew (`ack_cnt`).
     w_est: u32,
     acknowledged: u32,
-    /// Packets acknowledged for one more (`cnt`), and those since the last one (`snd_cwnd_cnt`).
+    /// Packets to be acknowledged for one packet of growth (`cnt`), and those acknowledged since
+    /// the last growth (`snd_cwnd_cnt`).
     count: u32,
     counted: u32,
-    /// Window and time of the last look, ms (`last_cwnd`, `last_time`).
+    /// Window, packets, and time, ms, of the last computation (`last_cwnd`, `last_time`).
     last_cwnd: u32,
     last_ms: u32,
 }
@@ -128,7 +129,7 @@ impl Avoidance {
         (self.epoch, self.counted) = (0, 0);
     }
 
-    /// Finds how many packets are to be acknowledged for one more (`bictcp_update`).
+    /// Computes how many packets must be acknowledged for one packet of growth (`bictcp_update`).
     fn look(&mut self, window: u32, credit: u32, ack: &Progress) {
         self.acknowledged += credit;
         let now_ms = ms(ack.now_ns);
@@ -144,7 +145,7 @@ impl Avoidance {
             self.follow_cubic(window, now_ms, ms(ack.min_rtt_ns));
         }
         self.follow_reno(window);
-        // by half as much in a round trip at the most
+        // at most half a window of growth in a round trip
         self.count = self.count.max(2);
     }
 
@@ -157,7 +158,7 @@ impl Avoidance {
         self.origin = self.w_max.max(window);
     }
 
-    /// RFC 9438, equation 1, a round trip ahead.
+    /// Follows RFC 9438, equation 1, one round trip ahead.
     fn follow_cubic(&mut self, window: u32, now_ms: u32, rtt_ms: u32) {
         let elapsed_ms = now_ms.wrapping_add(1).wrapping_sub(self.epoch);
         let from_bend_s = (f64::from(elapsed_ms) + f64::from(rtt_ms) - f64::from(self.k_ms)) / 1e3;
@@ -189,10 +190,10 @@ impl Avoidance {
         }
     }
 
-    /// The window after an ACK (`tcp_cong_avoid_ai`).
+    /// Returns the window after an ACK (`tcp_cong_avoid_ai`).
     fn count_up(&mut self, mut window: u32, credit: u32) -> u32 {
         if self.counted >= self.count {
-            // counted for a slower growth
+            // these packets were counted for a slower growth
             self.counted = 0;
             window += 1;
         }
@@ -207,8 +208,8 @@ impl Avoidance {
 mod tests {
     use super::*;
 
-    /// Grows a window from a reduction of `lost_at` on, one ACK a packet, evenly in time, and returns
-    /// it at the end of each round trip.
+    /// Reduces a window of `lost_at` packets and lets it grow for `rounds` round trips, with one
+    /// ACK for each packet, evenly spaced. Returns the window at the end of each round trip.
     fn grow(lost_at: f64, rtt_ns: u64, rounds: u32) -> Vec<f64> {
         let mut cubic = LinuxCubic::default();
         let mut cwnd = cubic.reduce(lost_at, lost_at, Cause::Loss).floor();
@@ -253,13 +254,13 @@ mod tests {
                 grown_after.push(acknowledged);
             }
         }
-        // of 7 packets 13, and one more for the first step; then of 8 packets 15, and of 9 packets 16
+        // 7 packets need 13, and the first step one more; then 8 packets need 15, and 9 packets 16
         assert_eq!(grown_after, [14, 29, 45]);
     }
 
     #[test]
     fn on_short_paths_it_waits_for_a_look() {
-        // with a round trip of 1 ms it looks every 32 ms, and grows by few packets then
+        // with a round trip of 1 ms it computes every 32 ms, and then grows by a few packets
         let windows = grow(10.0, 1_000_000, 64);
         let steps = windows.windows(2).filter(|pair| pair[1] > pair[0]).count();
         assert!((2..=6).contains(&steps), "{windows:?}");

@@ -1,20 +1,21 @@
-//! Congestion control: how the window grows, and what a loss or a mark leaves of it.
+//! Congestion control: how the window grows, and how much a loss or a mark reduces it.
 //!
-//! What was lost and what is sent again is none of its business: that is loss recovery
-//! (`recovery`). Each control is a file that implements [`Control`], and a line in the list below.
+//! Loss recovery (`recovery`) decides which packets are lost and retransmitted. Each congestion
+//! control is a file that implements [`Control`], and a line in the list below.
 
 mod hystart;
 mod window;
 
 pub(crate) use window::{MIN_SSTHRESH, Window};
 
-/// Makes, from one line each, the modules, [`CongestionControl`] and the state that a sender keeps.
+/// Generates, from one line for each control, the modules, [`CongestionControl`] and the state that
+/// a sender keeps.
 macro_rules! controls {
     ($($module:ident::$Control:ident),+ $(,)?) => {
         $(mod $module;)+
 
-        /// How the congestion window grows, and what a loss or a mark leaves of it; each is said
-        /// in the file of its name in `congestion`.
+        /// How the congestion window grows, and how much a loss or a mark reduces it. The file of
+        /// the same name in `congestion` describes each control.
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]
         #[allow(missing_docs)]
         pub enum CongestionControl {
@@ -22,17 +23,17 @@ macro_rules! controls {
         }
 
         impl CongestionControl {
-            /// All there are.
+            /// All congestion controls.
             pub const ALL: &'static [Self] = &[$(Self::$Control),+];
 
-            /// What users call it.
+            /// Returns the name that users write.
             pub fn name(self) -> &'static str {
                 match self {
                     $(Self::$Control => stringify!($module)),+
                 }
             }
 
-            /// What Linux calls so.
+            /// Returns the control that has this name in Linux.
             pub fn in_linux(self) -> Self {
                 match self {
                     Self::Cubic => Self::LinuxCubic,
@@ -40,7 +41,7 @@ macro_rules! controls {
                 }
             }
 
-            /// Whether it reads how many packets were marked, which takes ECN and a receiver that
+            /// True if it uses the number of marked packets. This needs ECN and a receiver that
             /// echoes each mark (RFC 8257, section 3.2).
             #[inline]
             pub fn counts_marks(self) -> bool {
@@ -119,34 +120,35 @@ const _: () = assert!(
 
 /// A congestion control. Windows are in packets.
 ///
-/// Slow start up to its threshold, the least threshold of two packets, one reduction for each window
-/// of data and the restart after idleness are the same for all, and the sender's.
+/// The sender does what is the same for all: slow start up to the threshold, the least threshold of
+/// two packets, one reduction for each window of data, and the restart after an idle time.
 pub(crate) trait Control: Default {
-    /// Whether it reads how many packets were marked: the connection must then use ECN, and its
-    /// receiver echoes each mark once (RFC 8257, section 3.2), not until it is answered.
+    /// True if it uses the number of marked packets. The connection must then use ECN, and its
+    /// receiver must echo each mark once (RFC 8257, section 3.2), not until the sender answers.
     const COUNTS_MARKS: bool = false;
 
-    /// Takes note of an ACK, also one that acknowledges nothing new, before it has any effect.
+    /// Takes an ACK, even one that acknowledges nothing new, before it has any effect.
     #[inline]
     fn on_ack(&mut self, _ack: &Progress) {}
 
-    /// Takes an ACK of new data in slow start; returns whether that ends with this window.
+    /// Takes an ACK of new data in slow start; returns true if slow start ends at this window.
     #[inline]
     fn ends_slow_start(&mut self, _cwnd: f64, _ack: &Progress) -> bool {
         false
     }
 
-    /// The window after an ACK of new data in congestion avoidance.
+    /// Returns the window after an ACK of new data in congestion avoidance.
     fn grow(&mut self, cwnd: f64, ack: &Progress) -> f64;
 
-    /// What is left of the window: the new slow-start threshold. `used` is what of `cwnd` was in
-    /// flight (RFC 5681, equation 4). Called at most once for each window of data.
+    /// Returns what is left of the window: the new slow-start threshold. `used` is the part of
+    /// `cwnd` that was in flight (RFC 5681, equation 4). Called at most once for each window of
+    /// data.
     fn reduce(&mut self, cwnd: f64, used: f64, cause: Cause) -> f64;
 
-    /// Takes note that the application had nothing to send for so long.
+    /// Called after the application had nothing to send for this time.
     fn on_idle(&mut self, _idle_ns: u64) {}
 
-    /// Its estimate of the share of packets that are marked, if it has one.
+    /// Returns its estimate of the share of packets that are marked, if it has one.
     fn marked_share(&self) -> Option<f64> {
         None
     }
@@ -155,26 +157,27 @@ pub(crate) trait Control: Default {
 /// What an ACK tells a congestion control.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Progress {
-    /// When it came.
+    /// When the ACK arrived.
     pub now_ns: u64,
     /// Smoothed round-trip time; 0 before the first measurement.
     pub srtt_ns: u64,
     /// Shortest round-trip time, if recovery by times knows it, or else the smoothed one.
     pub min_rtt_ns: u64,
-    /// That by which losses are found, if recovery by times knows it, or else the smoothed one.
+    /// Round-trip time by which losses are found, if recovery by times knows it, or else the
+    /// smoothed one.
     pub rtt_ns: u64,
-    /// Packets that it acknowledges and that no ACK did before.
+    /// Packets newly acknowledged.
     pub packets: u32,
-    /// Packets that it counts for where the window grows.
+    /// Packets by which the ACK counts when the window grows.
     pub credit: f64,
-    /// Whether the window grows by whole packets
+    /// True if the window grows by whole packets
     /// ([`Quirks::counts_whole_packets`](crate::Quirks::counts_whole_packets)).
     pub whole: bool,
     /// The next packet that the receiver expects.
     pub next: u32,
     /// One past the highest packet sent.
     pub sent: u32,
-    /// Whether it echoes a mark.
+    /// True if it echoes a mark.
     pub echo: bool,
 }
 
@@ -200,9 +203,9 @@ impl Progress {
 /// Why the window is reduced.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Cause {
-    /// Duplicate ACKs told of a loss.
+    /// A loss was found, other than by a time-out.
     Loss,
-    /// The retransmission timer ran out.
+    /// The retransmission timer expired.
     TimeOut,
     /// An ECN echo.
     Mark,

@@ -2,14 +2,14 @@
 
 use super::{Cause, Control, Progress};
 
-/// What a loss leaves of the window (RFC 5681, equation 4).
+/// Factor by which a loss reduces the window (RFC 5681, equation 4).
 pub(super) const DECREASE: f64 = 0.5;
 
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Reno;
 
 impl Control for Reno {
-    /// A packet more for each window of packets acknowledged (RFC 5681, section 3.1; RFC 3465,
+    /// Adds one packet for each window of packets acknowledged (RFC 5681, section 3.1; RFC 3465,
     /// section 2.1).
     #[inline]
     fn grow(&mut self, cwnd: f64, ack: &Progress) -> f64 {
@@ -24,8 +24,8 @@ impl Control for Reno {
     }
 }
 
-/// The same by whole packets: the fraction of `cwnd` is the share of a window that was acknowledged
-/// since the last one (Linux: `tcp_cong_avoid_ai`).
+/// Grows the window by whole packets. The fraction of `cwnd` stores the share of a window that was
+/// acknowledged since the last growth (Linux: `tcp_cong_avoid_ai`).
 fn grow_by_whole_packets(cwnd: f64, credit: f64) -> f64 {
     let window = cwnd.floor().max(1.0);
     let acknowledged = ((cwnd - window) * window).round() + credit;
@@ -51,7 +51,8 @@ mod tests {
         }
         // 2, then 3, 4, 5, 6 and 7 packets
         assert_eq!(grown_after, [2, 5, 9, 14, 20, 27]);
-        // two packets with each ACK: of four, one counts for the window of four
+        // two packets with each ACK: three of the four let the window grow to 4, one counts for the
+        // next packet
         assert_eq!(
             grow_by_whole_packets(grow_by_whole_packets(3.0, 2.0), 2.0),
             4.25

@@ -36,9 +36,9 @@ impl Window {
         self.control.on_ack(ack);
     }
 
-    /// Opens the window by an ACK of new data: in slow start by what the ACK counts for, up to the
-    /// threshold (RFC 3465, section 2.2, without its limit L, as Linux does); beyond it the
-    /// congestion control lets it grow by the rest.
+    /// Lets the window grow after an ACK of new data: in slow start by the credit of the ACK, up to
+    /// the threshold (RFC 3465, section 2.2, without its limit L, as Linux does). Beyond the
+    /// threshold the congestion control lets it grow by the rest of the credit.
     #[inline]
     pub fn open(&mut self, config: &Config, ack: &Progress) {
         let mut rest = *ack;
@@ -57,8 +57,8 @@ impl Window {
         self.cwnd = self.control.grow(self.cwnd, &rest);
     }
 
-    /// After idle time nothing has grown; if it `restarts`, the window does from at most the initial
-    /// one.
+    /// Resumes after `idle_ns`, which do not count as time for growth. If it `restarts`, the window
+    /// is set to at most the initial one.
     pub fn resume(&mut self, config: &Config, idle_ns: u64, restarts: bool) {
         self.control.on_idle(idle_ns);
         if restarts {
@@ -66,13 +66,15 @@ impl Window {
         }
     }
 
-    /// Lowers threshold and window after a loss or a mark; `used` is the window to be reduced.
+    /// Lowers threshold and window after a loss or a mark; `used` is the window to be reduced,
+    /// packets.
     pub fn reduce(&mut self, config: &Config, used: f64, cause: Cause) {
         let left = self.lower_threshold(config, used, cause);
         self.cwnd = if config.quirks.reduces_allowed_window {
             left
         } else if self.cwnd <= 1.0 {
-            // RFC 3168, section 6.1.2: of a window of one nothing is left.
+            // RFC 3168, section 6.1.2: a window of one packet shrinks below one, and nothing is
+            // sent.
             self.cwnd / 2.0
         } else {
             self.ssthresh.min(self.cwnd)
@@ -84,7 +86,8 @@ impl Window {
         self.lower_threshold(config, used, Cause::TimeOut);
     }
 
-    /// Lowers the threshold to what the congestion control leaves, which it returns.
+    /// Lowers the threshold to what the congestion control leaves, and returns that value, not
+    /// rounded.
     fn lower_threshold(&mut self, config: &Config, used: f64, cause: Cause) -> f64 {
         let left = self.control.reduce(self.cwnd, used, cause);
         self.ssthresh = if config.quirks.reduces_allowed_window {

@@ -1,14 +1,14 @@
-//! Each packet on its way, when it was sent last, and what the sender knows of it.
+//! The packets in flight: when each was sent last, and what the sender knows about it.
 
 use std::collections::VecDeque;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Fate {
-    /// In the network, as far as anybody knows.
+    /// In the network, as far as the sender knows.
     Flying,
     /// At the receiver, which reported it out of order.
     Sacked,
-    /// Taken for lost, and not sent again since.
+    /// Considered lost, and not sent again since.
     Lost,
 }
 
@@ -20,23 +20,23 @@ pub(crate) struct Packet {
     fate: Fate,
 }
 
-/// What was found lost.
+/// Packets that were found lost.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Lost {
     pub packets: u32,
-    /// Whether one of them was a retransmission.
+    /// True if one of them was a retransmission.
     pub again: bool,
 }
 
-/// The packets sent and not acknowledged in sequence, in their order.
+/// The packets sent and not acknowledged cumulatively, in order of their numbers.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Flight {
     packets: VecDeque<Packet>,
-    /// How many there are of each.
+    /// Number of packets of each fate.
     flying: u32,
     sacked: u32,
     lost: u32,
-    /// How many were sent again.
+    /// Number of packets that were sent again.
     retransmitted: u32,
 }
 
@@ -59,15 +59,15 @@ impl Flight {
         self.lost > 0
     }
 
-    /// Whether a packet may have been sent before the one that arrived, `latest` (time and number), and
-    /// not have arrived itself. If none is told out of order or was sent again, the first was sent
-    /// before all others.
+    /// True if a packet may have been sent before `latest` (time, ns, and number), which arrived,
+    /// and may not have arrived itself. If no packet is SACKed or was sent again, the first one was
+    /// sent before all others.
     pub fn may_miss(&self, latest: (u64, u32)) -> bool {
         let is_before = |first: &Packet| (first.sent_ns, first.seq) < latest;
         self.sacked > 0 || self.retransmitted > 0 || self.packets.front().is_some_and(is_before)
     }
 
-    /// Takes note that a packet is sent: the next one, or one of those on their way once more.
+    /// Records that a packet is sent: the next one, or one of those in flight again.
     pub fn send(&mut self, seq: u32, now_ns: u64) {
         let first = self.packets.front().map_or(seq, |packet| packet.seq);
         if let Some(packet) = self.packets.get_mut((seq - first) as usize) {
@@ -86,8 +86,8 @@ impl Flight {
         }
     }
 
-    /// Takes off a packet before `next`, the first that the receiver expects; returns it, and
-    /// whether it had not been reported before.
+    /// Removes and returns a packet before `next`, the first that the receiver expects. The flag is
+    /// true if it was not SACKed before.
     pub fn take_before(&mut self, next: u32) -> Option<(Packet, bool)> {
         if self.packets.front()?.seq >= next {
             return None;
@@ -108,7 +108,7 @@ impl Flight {
         })
     }
 
-    /// Takes for lost all packets in the network of which `is_lost` says so.
+    /// Marks as lost all packets in the network for which `is_lost` is true.
     pub fn lose(&mut self, mut is_lost: impl FnMut(&Packet) -> bool) -> Lost {
         let mut lost = Lost::default();
         for place in 0..self.packets.len() {
@@ -122,7 +122,7 @@ impl Flight {
         lost
     }
 
-    /// Takes none for lost any more.
+    /// Marks all lost packets as in the network again.
     pub fn lose_none(&mut self) {
         for place in 0..self.packets.len() {
             if self.packets[place].fate == Fate::Lost {
@@ -131,7 +131,7 @@ impl Flight {
         }
     }
 
-    /// The first packet taken for lost.
+    /// Returns the first packet that is considered lost.
     pub fn first_lost(&self) -> Option<u32> {
         if self.lost == 0 {
             return None;

@@ -1,10 +1,9 @@
-//! F-RTO: whether a time-out was needless (RFC 5682, section 3.1), as Linux has it
-//! (`tcp_process_loss`).
+//! F-RTO: finds spurious time-outs (RFC 5682, section 3.1), as in Linux (`tcp_process_loss`).
 //!
-//! After a time-out the first packet goes once more. An ACK that then moves on does not yet let the
-//! others go again: new packets go first. If a packet from before the time-out arrives that was sent
-//! once only, the time-out is taken back; if new ones arrive, and those before them do not, these
-//! are lost.
+//! After a time-out the first packet is sent again. When an ACK then advances, new packets are sent
+//! before the other old ones are sent again. If a packet arrives that was sent before the time-out
+//! and only once, the time-out was spurious and is undone. If new packets arrive and the ones
+//! before them do not, those are lost.
 
 use super::rack::Arrivals;
 use crate::segment::Ack;
@@ -12,22 +11,22 @@ use crate::sender::{Phase, Sender};
 
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Frto {
-    /// The last time-out is in question.
+    /// It is not yet known whether the last time-out was spurious.
     is_open: bool,
-    /// The ACK in hand lets new packets go, and none again.
+    /// The present ACK allows new packets, and no retransmissions.
     sends_new: bool,
-    /// Window and threshold before it, if it lowered them.
+    /// Window and threshold before the time-out, packets, if it lowered them.
     before: Option<(f64, f64)>,
 }
 
-/// What Linux takes for the threshold where it could still grow, as a share of the window
+/// Least threshold that Linux assumes while the window could still grow, as a share of the window
 /// (`tcp_current_ssthresh`).
 const CURRENT_SHARE: f64 = 0.75;
 
 impl Sender {
-    /// The timer ran out, and the window is as it was; `lowers` says whether the threshold becomes
-    /// lower by it. In a recovery that goes on it is not in question, unless it is the same packet's
-    /// again (RFC 5682, section 3.1, step 1).
+    /// Called when the timer expired, before the window changes; `lowers` is true if the time-out
+    /// lowers the threshold. A time-out during recovery is not questioned, unless the same packet
+    /// timed out before (RFC 5682, section 3.1, step 1).
     pub(crate) fn question_time_out(&mut self, lowers: bool) {
         let begins = matches!(self.phase, Phase::Open | Phase::Marked);
         let repeats = self.una < self.timed_out;
@@ -42,7 +41,7 @@ impl Sender {
         }
     }
 
-    /// Takes an ACK while a time-out is in question, before the position moves (steps 2 and 3).
+    /// Takes an ACK after a time-out, before the position moves (steps 2 and 3).
     pub(crate) fn answer_time_out(&mut self, ack: &Ack, arrivals: &Arrivals, echo: bool) {
         let has_sent_new = self.max > self.recover;
         let is_partial = arrivals.advances && ack.next < self.recover;
@@ -63,18 +62,18 @@ impl Sender {
         }
     }
 
-    /// Whether an ACK lets new packets go, and none again (step 2b).
+    /// True if an ACK allows new packets, and no retransmissions (step 2b).
     pub(crate) fn sends_new_first(&mut self) -> bool {
         let goes_on = self.phase == Phase::TimedOut;
         std::mem::take(&mut self.rack().frto.sends_new) && goes_on
     }
 
-    /// No new packet could go: the usual way.
+    /// No new packet could be sent: recovery goes on as usual.
     pub(crate) fn ends_question(&mut self) {
         self.rack().frto.is_open = false;
     }
 
-    /// The time-out was needless: nothing is lost, and the window is what it was.
+    /// Undoes a spurious time-out: nothing is lost, and the window is restored.
     fn take_back(&mut self) {
         self.phase = Phase::Open;
         self.recover = 0;

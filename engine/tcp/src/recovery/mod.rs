@@ -1,8 +1,7 @@
-//! Loss recovery: what is taken for lost, and what is sent again.
+//! Loss recovery: which packets are considered lost, and which are sent again.
 //!
-//! How the window grows and shrinks is none of its business: that is congestion control
-//! (`congestion`). Each way to recover is a file; here stands what they share, from the third
-//! duplicate ACK to the end of recovery.
+//! Congestion control (`congestion`) decides how the window grows and shrinks. Each variant is a
+//! file; this file holds what they share, from the third duplicate ACK to the end of recovery.
 
 mod flight;
 mod frto;
@@ -24,10 +23,10 @@ use crate::deadline::Deadline;
 use crate::segment::{Ack, Segment};
 use crate::sender::{Moment, Phase, Sender};
 
-/// Duplicate ACKs taken for a loss (RFC 5681, section 3.2).
+/// Duplicate ACKs that count as a loss (RFC 5681, section 3.2).
 pub(crate) const DUPLICATE_THRESHOLD: u32 = 3;
 
-/// Takes an ACK of packets that were sent.
+/// Processes an ACK of packets that were sent.
 #[inline]
 pub(crate) fn on_ack<F: FnMut(Segment)>(sender: &mut Sender, moment: &mut Moment<F>, ack: &Ack) {
     match moment.config.variant {
@@ -40,19 +39,19 @@ pub(crate) fn on_ack<F: FnMut(Segment)>(sender: &mut Sender, moment: &mut Moment
 }
 
 impl Sender {
-    /// Whether an ACK repeats the last one (RFC 5681, section 2).
+    /// True if an ACK repeats the last one (RFC 5681, section 2).
     pub(crate) fn is_duplicate(&self, ack: &Ack) -> bool {
         ack.next == self.una
     }
 
-    /// Whether three duplicate ACKs mean a new loss, and none that the last reduction covers
-    /// (RFC 6582, section 3.2, step 2). For the first data packet they always do.
+    /// True if three duplicate ACKs mean a new loss, not one that the last reduction covers (RFC
+    /// 6582, section 3.2, step 2). For the first data packet they always mean a new loss.
     pub(crate) fn is_recovered(&self, config: &Config) -> bool {
         self.una > self.recover || self.una <= u32::from(config.syn)
     }
 
-    /// Reduces the window for a loss told by duplicate ACKs, unless an ECN echo of the same window
-    /// did. Returns whether the loss is new.
+    /// Reduces the window for a loss reported by duplicate ACKs, unless an ECN echo of the same
+    /// window already did so. Returns true if the loss is new.
     pub(crate) fn enter_recovery(&mut self, config: &Config) -> bool {
         if self.una == self.max {
             return false;
@@ -70,8 +69,8 @@ impl Sender {
         true
     }
 
-    /// Begins fast recovery and sends the lost packet once more, if the loss is new; returns
-    /// whether it is.
+    /// Begins fast recovery and sends the lost packet again if the loss is new; returns true if it
+    /// is.
     pub(crate) fn fast_retransmit<F: FnMut(Segment)>(&mut self, moment: &mut Moment<F>) -> bool {
         let begins = self.enter_recovery(moment.config);
         if begins {
@@ -93,7 +92,8 @@ impl Sender {
         }
     }
 
-    /// Ends recovery by an ACK of all that flew when it began.
+    /// Ends recovery by an ACK: for Reno the first new one, for NewReno one of all packets that
+    /// were in flight when recovery began.
     pub(crate) fn end_recovery<F>(&mut self, moment: &mut Moment<F>, ack: &Ack) {
         self.phase = Phase::Open;
         let acked = self.acknowledge(moment, ack);

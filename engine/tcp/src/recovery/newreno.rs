@@ -1,4 +1,5 @@
-//! NewReno: fast recovery that lasts until all that flew at the loss is acknowledged (RFC 6582).
+//! NewReno: fast recovery until all packets that were in flight at the loss are acknowledged (RFC
+//! 6582).
 
 use super::{DUPLICATE_THRESHOLD, reno};
 use crate::segment::{Ack, Segment};

@@ -1,5 +1,5 @@
-//! Tail loss probes: where ACKs fail to come, one more packet makes the receiver tell what it lacks,
-//! long before a time-out (RFC 8985, section 7).
+//! Tail loss probes (RFC 8985, section 7): if no ACK comes, one more packet makes the receiver
+//! report what is missing, long before a time-out.
 
 use crate::config::{Config, MS, SECOND};
 use crate::deadline::Deadline;
@@ -14,21 +14,21 @@ const ACK_DELAY_NS: u64 = 200 * MS;
 pub(crate) struct Probe {
     /// When it is sent (PTO).
     pub at: Deadline,
-    /// The one sent that no ACK has answered.
+    /// The probe that was sent and that no ACK has answered.
     sent: Option<Sent>,
 }
 
 #[derive(Clone, Copy, Debug)]
 struct Sent {
-    /// One past the highest packet then (TLP.end_seq).
+    /// One past the highest packet sent at that time (TLP.end_seq).
     end: u32,
-    /// Whether it was sent before (TLP.is_retrans).
+    /// True if the probe was a retransmission (TLP.is_retrans).
     again: bool,
 }
 
 impl Probe {
-    /// Takes an ACK that does or does not advance; returns whether the probe repaired a loss of which
-    /// nothing else tells (RFC 8985, section 7.4.2).
+    /// Takes an ACK; `advances` is true if it acknowledges new data. Returns true if the probe
+    /// repaired a loss that nothing else reports (RFC 8985, section 7.4.2).
     pub fn on_ack(&mut self, ack: &Ack, advances: bool) -> bool {
         let Some(sent) = self.sent.filter(|sent| ack.next >= sent.end) else {
             return false;
@@ -44,15 +44,15 @@ impl Probe {
 }
 
 impl Sender {
-    /// Packets before this one may be sent, as far as receiver and application go.
+    /// Returns one past the last packet that receiver and application allow to send.
     pub(crate) fn limit(&self, config: &Config) -> u32 {
         let limit = self.una.saturating_add(config.receiver_window);
         limit.min(self.end)
     }
 
-    /// Sets the time of the next probe: two round trips from now, unless something is known to be
-    /// missing or a probe is on its way (RFC 8985, section 7.2), or only a SYN is: before the
-    /// connection stands there is nothing to probe with.
+    /// Sets the time of the next probe: two round trips from now. There is none if a packet is
+    /// known to be missing, if a probe is in flight (RFC 8985, section 7.2), or if only a SYN is:
+    /// before the connection is open there is nothing to probe with.
     pub(crate) fn schedule_probe<F>(&mut self, moment: &Moment<F>) {
         let flight = self.max - self.una;
         let quiet = matches!(self.phase, Phase::Open | Phase::Marked);
@@ -72,8 +72,8 @@ impl Sender {
         };
     }
 
-    /// Sends a probe: a new packet, whatever the window, or else the last one again (RFC 8985,
-    /// section 7.3).
+    /// Sends a probe: a new packet, even beyond the window, or else the last packet again (RFC
+    /// 8985, section 7.3).
     pub(crate) fn send_probe<F: FnMut(Segment)>(&mut self, moment: &mut Moment<F>) {
         let again = self.next >= self.limit(moment.config);
         if again {

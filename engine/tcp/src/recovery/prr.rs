@@ -1,7 +1,7 @@
-//! Proportional rate reduction: in recovery the window goes down to the threshold by and by, a
-//! packet for each packet or two that arrive (RFC 9937).
+//! Proportional rate reduction (RFC 9937): during recovery the window shrinks gradually to the
+//! threshold. One packet is sent for each packet or two that arrive.
 
-/// What was delivered and sent in this recovery, packets.
+/// Packets delivered and sent in this recovery.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Prr {
     /// Window at its start (RecoverFS).
@@ -24,9 +24,10 @@ impl Prr {
         self.sent += 1;
     }
 
-    /// Packets that may be sent after an ACK that delivered so many, `flying` being in the network
-    /// (RFC 9937). Below the threshold the window grows faster than by what was delivered only while
-    /// all goes well (SafeACK): the ACK moves on and tells of no further loss. The first retransmission goes in any case.
+    /// Returns how many packets may be sent after an ACK that `delivered` packets, with `flying`
+    /// packets in the network (RFC 9937). Below the threshold the window grows by more than was
+    /// delivered only if all is `well` (SafeACK): the ACK advances and reports no further loss. The
+    /// first retransmission is always allowed.
     pub fn allowed(&mut self, flying: u32, threshold: f64, delivered: u32, well: bool) -> u32 {
         self.delivered += delivered;
         let threshold = threshold as u32;
@@ -54,7 +55,8 @@ mod tests {
 
     #[test]
     fn one_loss_halves_the_rate() {
-        // Of 20 packets the first is lost; the threshold is 10, and half as many are sent as arrive.
+        // Of 20 packets the first is lost. The threshold is 10: half as many packets are sent as
+        // arrive.
         let mut prr = Prr::begin(20.0);
         let mut flying = 16; // 20, less 3 SACKed, less the lost one
         let mut sent = vec![];
@@ -85,7 +87,7 @@ mod tests {
             assert_eq!(count, 2);
             flying += count;
         }
-        // and not beyond it
+        // but not beyond the threshold
         assert_eq!(step(&mut prr, 9, 10.0, 1, true), 1);
         assert_eq!(step(&mut prr, 10, 10.0, 0, true), 0);
     }

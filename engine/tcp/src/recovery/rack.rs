@@ -1,9 +1,9 @@
-//! Recovery by times: RACK-TLP (RFC 8985) with proportional rate reduction (RFC 9937), as the TCP of
-//! today's systems recovers.
+//! Recovery by times, as in today's systems: RACK-TLP (RFC 8985) with proportional rate reduction
+//! (RFC 9937).
 //!
-//! A packet is lost when one that was sent later has arrived and a little time for reordering is
-//! over. So also retransmissions are found lost, and the last packets of a window, for which three
-//! duplicate ACKs never come.
+//! A packet is lost when one that was sent later has arrived and a short time for reordering has
+//! passed. Lost retransmissions are found as well, and losses at the end of a window, for which
+//! three duplicate ACKs never come.
 
 use super::DUPLICATE_THRESHOLD;
 use super::flight::{Flight, Lost, Packet};
@@ -17,17 +17,18 @@ use crate::quirks::Quirks;
 use crate::segment::{Ack, Segment};
 use crate::sender::{Moment, Phase, Sender};
 
-/// Share of the shortest round trip that packets may be reordered by (RFC 8985, section 6.2, step 4).
+/// Packets may be reordered by the shortest round-trip time divided by this number (RFC 8985,
+/// section 6.2, step 4).
 const REORDERING_SHARE: u64 = 4;
 
-/// What the sender knows of the packets on their way.
+/// What the sender knows about the packets in flight.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Rack {
     pub flight: Flight,
     pub probe: Probe,
     pub prr: Prr,
     pub frto: Frto,
-    /// When the packet was sent that was sent last of all that arrived, its number, and its
+    /// Of all packets that arrived, the one that was sent last: when, ns, its number, and its
     /// round-trip time (RACK.xmit_ts, RACK.end_seq, RACK.rtt).
     latest: Option<(u64, u32)>,
     pub rtt_ns: u64,
@@ -35,23 +36,24 @@ pub(crate) struct Rack {
     /// The highest packet that arrived (RACK.fack).
     highest: u32,
     reordering_seen: bool,
-    /// When packets are lost that may as yet be reordered.
+    /// When packets that may still be reordered will count as lost.
     reorder_at: Deadline,
 }
 
-/// What an ACK told.
+/// What an ACK reported.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Arrivals {
-    /// Packets that arrived and of which nobody knew.
+    /// Packets newly reported as arrived.
     packets: u32,
-    /// Whether the first packet not acknowledged is another.
+    /// True if the ACK acknowledges new data.
     pub advances: bool,
-    /// Whether one is news that arrived out of order.
+    /// True if a newly reported packet arrived out of order.
     pub out_of_order: bool,
-    /// Whether one was sent once only, and before the last reduction.
+    /// True if one of them was sent only once, and before the last reduction.
     pub original: bool,
-    /// A round-trip time, ns: of the first packet, in the order in which they are looked at; that of
-    /// one sent again only where its ACK advances, whose time stamp tells which transmission came.
+    /// Round-trip time, ns, of the first newly reported packet in the order of processing. A packet
+    /// that was sent again counts only if the ACK acknowledges new data: then its time stamp shows
+    /// which transmission arrived.
     rtt_ns: Option<u64>,
 }
 
@@ -67,12 +69,13 @@ impl Arrivals {
 }
 
 impl Rack {
-    /// When it wants to be called, but for the retransmission timer.
+    /// Returns when the reordering timer or the probe is due, whichever comes first.
     pub fn deadline(&self) -> Deadline {
         self.reorder_at.min(self.probe.at)
     }
 
-    /// Takes what an ACK tells of packets from `una` on (RFC 8985, section 6.2, steps 1 to 3).
+    /// Processes what an ACK reports about packets from `una` on (RFC 8985, section 6.2, steps 1 to
+    /// 3).
     fn learn(
         &mut self,
         quirks: &Quirks,
@@ -118,7 +121,7 @@ impl Rack {
         }
     }
 
-    /// Takes a packet that arrived; `highest` arrived before this ACK.
+    /// Processes a packet that arrived; `highest` is the highest one that arrived before this ACK.
     fn on_arrival(&mut self, quirks: &Quirks, now_ns: u64, highest: u32, packet: Packet) {
         let rtt_ns = now_ns - packet.sent_ns;
         if !packet.retransmitted {
@@ -138,8 +141,8 @@ impl Rack {
         }
     }
 
-    /// Takes for lost what was sent before a packet that arrived, and had its time (RFC 8985, section
-    /// 6.2, steps 4 and 5).
+    /// Marks as lost the packets that were sent before one that arrived, and whose time for
+    /// reordering has passed (RFC 8985, section 6.2, steps 4 and 5).
     fn find_lost(&mut self, config: &Config, now_ns: u64, srtt_ns: u64, recovers: bool) -> Lost {
         self.reorder_at = Deadline::NONE;
         let Some(latest) = self.latest.filter(|at| self.flight.may_miss(*at)) else {
@@ -170,8 +173,8 @@ impl Rack {
         lost
     }
 
-    /// Takes for lost, after a time-out, the first packet and all that had their time (RFC 8985,
-    /// section 6.3).
+    /// Marks as lost, after a time-out, the first packet and all packets whose time has passed (RFC
+    /// 8985, section 6.3).
     pub fn on_time_out(&mut self, now_ns: u64, una: u32) {
         let had_time_ns = self.rtt_ns + self.min_rtt_ns.unwrap_or(0) / REORDERING_SHARE;
         self.flight
@@ -210,7 +213,7 @@ pub(crate) fn on_ack<F: FnMut(Segment)>(sender: &mut Sender, moment: &mut Moment
     }
     let goes_by_mark = goes_down_by_mark(sender, &moment.config.quirks);
     if goes_by_mark && arrivals.packets == 0 {
-        // it tells nothing (`tcp_cwnd_reduction`)
+        // the ACK reports nothing new (`tcp_cwnd_reduction`)
     } else if sender.phase == Phase::Recovery || goes_by_mark {
         let well = arrivals.advances && lost.packets == 0;
         reduce_by_and_by(sender, arrivals.packets, well);
@@ -220,7 +223,7 @@ pub(crate) fn on_ack<F: FnMut(Segment)>(sender: &mut Sender, moment: &mut Moment
     send(sender, moment);
 }
 
-/// Takes the round-trip time of an ACK with a time stamp, in place of that of the packet timed.
+/// Takes the round-trip time from the ACK's time stamp, not from the timed packet.
 fn time<F>(sender: &mut Sender, moment: &Moment<F>, ack: &Ack, arrivals: &Arrivals) {
     sender.timed_at = Deadline::NONE;
     if let Some(rtt_ns) = arrivals.rtt_ns {
@@ -230,8 +233,8 @@ fn time<F>(sender: &mut Sender, moment: &Moment<F>, ack: &Ack, arrivals: &Arriva
     }
 }
 
-/// Whether an ACK that does not advance tells of a packet that was sent before the first one not
-/// acknowledged was sent last, and nothing waits to be taken for lost.
+/// True if an ACK of no new data reports a packet that was sent before the first unacknowledged
+/// packet was sent last, and no packet waits for the reordering timer.
 fn is_older<F>(rack: &Rack, moment: &Moment<F>, arrivals: &Arrivals) -> bool {
     let first_ns = rack.flight.first_sent_ns();
     !arrivals.advances
@@ -241,12 +244,12 @@ fn is_older<F>(rack: &Rack, moment: &Moment<F>, arrivals: &Arrivals) -> bool {
             .is_some_and(|rtt_ns| first_ns.is_some_and(|sent_ns| moment.now_ns - rtt_ns < sent_ns))
 }
 
-/// The timer ran out. Returns whether it was that of reordering or that of the probe, and all is
-/// done.
+/// Serves the reordering timer and the probe. Returns true if one of them was due; nothing else is
+/// to be done then.
 pub(crate) fn on_timer<F: FnMut(Segment)>(sender: &mut Sender, moment: &mut Moment<F>) -> bool {
     let rack = sender.rack();
     if rack.reorder_at.is_due(moment.now_ns) {
-        // a reduction that goes on takes it for an ACK of one packet (`tcp_rack_reo_timeout`)
+        // a reduction under way counts this as an ACK of one packet (`tcp_rack_reo_timeout`)
         let went_down = goes_down_by_mark(sender, &moment.config.quirks);
         let lost = find_lost(sender, moment);
         begin_recovery(sender, moment, lost);
@@ -262,13 +265,13 @@ pub(crate) fn on_timer<F: FnMut(Segment)>(sender: &mut Sender, moment: &mut Mome
     true
 }
 
-/// Sends what the window allows: lost packets first, then new ones; new ones alone while a time-out
-/// is in question.
+/// Sends what the window allows: lost packets first, then new ones; only new ones while F-RTO
+/// questions a time-out.
 pub(crate) fn send<F: FnMut(Segment)>(sender: &mut Sender, moment: &mut Moment<F>) {
     let only_new = sender.sends_new_first();
     send_allowed(sender, moment, only_new);
     if only_new && sender.max <= sender.recover {
-        // none could go
+        // no new packet could be sent
         sender.ends_question();
         send_allowed(sender, moment, false);
     }
@@ -291,7 +294,8 @@ fn send_allowed<F: FnMut(Segment)>(sender: &mut Sender, moment: &mut Moment<F>, 
     }
 }
 
-/// Takes note of an ACK of new data; the end of recovery leaves the threshold as the window.
+/// Processes an ACK of new data. At the end of recovery the window becomes the threshold, except
+/// after a time-out.
 fn advance<F>(sender: &mut Sender, moment: &mut Moment<F>, ack: &Ack) {
     if sender.phase == Phase::Recovery {
         sender.advance_in_recovery(ack);
@@ -318,15 +322,15 @@ fn is_repairing(sender: &Sender) -> bool {
     matches!(sender.phase, Phase::Recovery | Phase::TimedOut)
 }
 
-/// Whether a mark brings the window down to the threshold by and by.
+/// True while a mark reduces the window to the threshold gradually.
 fn goes_down_by_mark(sender: &Sender, quirks: &Quirks) -> bool {
     sender.phase == Phase::Marked && quirks.marks_reduce_by_and_by
 }
 
-/// Takes an ECN echo that no reduction covers (`marks_reduce_by_and_by`).
+/// Processes an ECN echo that no reduction covers (`marks_reduce_by_and_by`).
 pub(crate) fn on_echo(sender: &mut Sender, config: &Config) {
     if matches!(sender.phase, Phase::Marked | Phase::Recovery) {
-        // the reduction before is over
+        // this ends the previous reduction
         sender.window.cwnd = sender.window.ssthresh;
     }
     let window = sender.window.cwnd;
@@ -346,9 +350,9 @@ fn find_lost<F>(sender: &mut Sender, moment: &Moment<F>) -> Lost {
     sender.rack().find_lost(config, now_ns, srtt_ns, recovers)
 }
 
-/// Begins recovery if packets are lost of which no reduction knows: after a time-out these are
-/// retransmissions, as in Linux. Else the window would go on growing, and most of what it lets go
-/// could be lost again and again.
+/// Begins recovery if packets are lost that no reduction covers; after a time-out these are
+/// retransmissions, as in Linux. Otherwise the window would go on growing, and most packets that it
+/// allows could be lost again and again.
 fn begin_recovery<F>(sender: &mut Sender, moment: &Moment<F>, found: Lost) {
     let window = sender.window.cwnd;
     let went_down = goes_down_by_mark(sender, &moment.config.quirks);
@@ -374,12 +378,12 @@ fn reduce_by_and_by(sender: &mut Sender, delivered: u32, well: bool) {
 }
 
 impl Sender {
-    /// What a sender keeps that recovers by times.
+    /// Returns the state of a sender that recovers by times.
     pub(crate) fn rack(&mut self) -> &mut Rack {
         self.rack.as_mut().expect("it recovers by times")
     }
 
-    /// Sends a packet again, of which nothing can be timed (Karn's algorithm).
+    /// Sends a packet again; it cannot be timed any more (Karn's algorithm).
     pub(crate) fn resend<F: FnMut(Segment)>(&mut self, moment: &mut Moment<F>, seq: u32) {
         self.transmit(moment, seq);
         if seq == self.timed_seq {

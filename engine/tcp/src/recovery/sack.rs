@@ -22,7 +22,7 @@ pub(crate) fn on_ack<F: FnMut(Segment)>(sender: &mut Sender, moment: &mut Moment
     }
 }
 
-/// Brings the scoreboard up to an ACK of new data; ns-2 starts a new one.
+/// Updates the scoreboard after an ACK of new data; ns-2 starts a new one.
 fn renew_scoreboard(sender: &mut Sender, config: &Config, ack: &Ack) {
     sender.ignores_duplicates = false;
     if config.quirks.counts_pipe {
@@ -32,7 +32,7 @@ fn renew_scoreboard(sender: &mut Sender, config: &Config, ack: &Ack) {
     }
 }
 
-/// Counts a duplicate ACK that tells of new arrivals: limited transmit, then recovery.
+/// Counts a duplicate ACK that reports new arrivals: limited transmit, then recovery.
 fn on_duplicate<F: FnMut(Segment)>(sender: &mut Sender, moment: &mut Moment<F>, ack: &Ack) {
     if sender.ignores_duplicates || !sender.learn(ack) {
         return;
@@ -103,8 +103,8 @@ fn send_in_recovery<F: FnMut(Segment)>(sender: &mut Sender, moment: &mut Moment<
     }
 }
 
-/// What to send next: a lost packet, new data, a packet perhaps lost (RFC 6675, section 4,
-/// NextSeg); ns-2 takes all holes for lost.
+/// Returns the packet to send next: a lost packet, new data, or a packet that may be lost (RFC
+/// 6675, section 4, NextSeg). ns-2 considers all holes lost.
 fn next_segment(sender: &Sender, config: &Config) -> Option<u32> {
     let hole = sender.scoreboard.next_hole(sender.una);
     let lost_below = if config.quirks.counts_pipe {

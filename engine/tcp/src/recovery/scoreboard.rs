@@ -1,9 +1,9 @@
-//! What selective acknowledgements say of the packets on their way (RFC 6675, section 3).
+//! What selective acknowledgements say about the packets in flight (RFC 6675, section 3).
 
 use crate::segment::{Ack, Block};
 
-/// SACKed packets above a hole that make it lost: more than DupThresh - 1 (RFC 6675, section 4,
-/// IsLost).
+/// Number of SACKed packets above a hole from which on it is lost: more than DupThresh - 1 (RFC
+/// 6675, section 4, IsLost).
 const LOST_BELOW: u32 = 3;
 
 #[derive(Clone, Debug, Default)]
@@ -17,14 +17,15 @@ pub(crate) struct Scoreboard {
 }
 
 impl Scoreboard {
-    /// Forgets all, as after a time-out the receiver might have (RFC 2018, section 8).
+    /// Forgets all blocks, because the receiver might have done so after a time-out (RFC 2018,
+    /// section 8).
     pub fn clear(&mut self) {
         self.sacked.clear();
         self.retransmitted = 0;
     }
 
-    /// Takes an ACK's blocks; `una` and `max` bound what can be on its way. Returns whether they
-    /// told anything new.
+    /// Records the blocks of an ACK; only packets from `una` to `max` can be in flight. Returns
+    /// true if the blocks report anything new.
     pub fn update(&mut self, una: u32, max: u32, ack: &Ack) -> bool {
         let mut news = false;
         for block in ack.sack {
@@ -37,7 +38,7 @@ impl Scoreboard {
         news
     }
 
-    /// Drops what lies before the first packet not acknowledged.
+    /// Drops the packets before `una`, the first one not acknowledged.
     pub fn advance(&mut self, una: u32) {
         let passed = self.sacked.partition_point(|block| block.end <= una);
         self.sacked.drain(..passed);
@@ -85,7 +86,8 @@ impl Scoreboard {
         }
     }
 
-    /// All holes below this packet count as lost: three SACKed packets lie above them.
+    /// Returns the packet below which all holes are lost, because three SACKed packets lie above
+    /// them; 0 if there is none.
     pub fn lost_below(&self) -> u32 {
         let mut above = 0;
         for block in self.sacked.iter().rev() {
@@ -98,7 +100,7 @@ impl Scoreboard {
         0
     }
 
-    /// Packets thought to be in the network (RFC 6675, section 4, SetPipe).
+    /// Returns how many packets are thought to be in the network (RFC 6675, section 4, SetPipe).
     pub fn in_network(&self, una: u32, max: u32) -> u32 {
         self.unsacked(self.lost_below().max(una), max) + self.unsacked(una, self.retransmitted)
     }
@@ -114,7 +116,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// RFC 6675's text, packet by packet.
+    /// RFC 6675, transcribed packet by packet.
     struct ByTheText {
         una: u32,
         max: u32,
@@ -139,7 +141,7 @@ mod tests {
             pipe
         }
 
-        /// Rule 1 and 3 of NextSeg, without the question whether the packet is lost.
+        /// Rules 1 and 3 of NextSeg, without the test whether the packet is lost.
         fn next_hole(&self) -> Option<u32> {
             let from = self.una.max(self.high_rxt);
             (from..self.max).find(|seq| {

@@ -1,8 +1,8 @@
-//! A sender whose ACKs are made up. Times are in ns, windows in packets.
+//! A sender whose ACKs come from the test. Times are in ns, windows in packets.
 
 use sluice_tcp::{Ack, Block, Config, GREEDY, Segment, Sender, Variant};
 
-/// A sender with the packets it sent since last asked.
+/// A sender, and the packets that it sent since the test last asked for them.
 pub struct Bench {
     pub config: Config,
     pub sender: Sender,
@@ -46,7 +46,7 @@ impl Bench {
         );
     }
 
-    /// An ACK to `next` that reports one block.
+    /// Delivers an ACK with the number `next` that reports one block.
     pub fn sack(&mut self, now_ns: u64, next: u32, start: u32, end: u32) {
         let mut ack = Ack {
             next,

@@ -10,7 +10,7 @@ use sluice_tcp::{Ack, Config, Receiver, Segment, Sender};
 pub enum Event {
     /// Sent a packet.
     Send { time_ns: u64, seq: u32 },
-    /// Has these windows, in packets, once an ACK or a time-out is dealt with.
+    /// Windows, packets, after an ACK or a time-out was processed.
     Window {
         time_ns: u64,
         cwnd: f64,
@@ -20,7 +20,7 @@ pub enum Event {
     },
 }
 
-/// The way there and back. The lists count the packets that enter, from 0.
+/// The path in both directions. The lists count the packets that enter, from 0.
 #[derive(Clone, Debug)]
 pub struct Channel {
     pub rate_bps: u64,
@@ -54,7 +54,7 @@ impl<T> Link<T> {
         }
     }
 
-    /// Whether the packet that enters now is on the list.
+    /// Counts the packet that enters now; true if it is on the list.
     fn is_hit(&mut self, list: &[u32]) -> bool {
         self.entered += 1;
         list.contains(&(self.entered - 1))
@@ -129,8 +129,8 @@ pub fn run(channel: &Channel, config: &Config, mut sender: Sender, until_ns: u64
         }
         let send = &mut |segment| sent.push(segment);
         let mut replies = vec![];
-        // Of events at one time the one set up first comes first, as in ns-2: timers wait longer
-        // than packets fly.
+        // Of events at the same time, the one scheduled first comes first, as in ns-2: timers are
+        // scheduled earlier than packets.
         if timer_ns == now_ns {
             sender.on_timer(config, now_ns, send);
         } else if held_ns == now_ns {

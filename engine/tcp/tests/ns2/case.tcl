@@ -21,7 +21,7 @@ proc model {ns from to list mark} {
     $errors drop-target [new Agent/Null]
     $ns lossmodel $errors $from $to
 }
-# The last in stands first on the way: counts of marks take in what is lost.
+# The model that is inserted last comes first on the path: the places of marks include lost packets.
 model $ns $sender_node $sink_node $data_lost false
 model $ns $sender_node $sink_node $data_marked true
 model $ns $sink_node $sender_node $acks_lost false

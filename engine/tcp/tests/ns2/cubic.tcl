@@ -2,8 +2,8 @@
 #
 #   ns cubic.tcl SECONDS {DATA LOST}
 #
-# That CUBIC is Linux 2.6.22's; its decrease is set to RFC 9438's (717 / 1024), and its limit to
-# growth (16 packets in 100 ms) taken off.
+# That CUBIC is Linux 2.6.22's. Its decrease is set to RFC 9438's (717 / 1024), and its limit of
+# growth (16 packets in 100 ms) is removed.
 lassign $argv seconds data_lost
 
 set ns [new Simulator]

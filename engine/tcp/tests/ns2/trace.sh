@@ -14,7 +14,7 @@ shift
 ns case.tcl "$@" >"$trace"
 {
     awk '$1 == "+" { print $2, "send", $11 }' "$RAW"
-    # The last value at each time: what stands once the ACK is dealt with.
+    # The last value at each time: the one after the ACK was processed.
     awk '$6 == "cwnd_" || $6 == "ssthresh_" {
             if ($1 != time && time != "") print time, "window", cwnd, ssthresh
             time = $1
