@@ -64,7 +64,7 @@ def test_round_trips(text, ends):
         (["--rate", "1M", "--rtt", "1ms", "--flows", "5-50"], "--flows: '5-50' must be numbers"),
     ],
 )
-def test_a_wrong_command_line_is_told(words, message, capsys):
+def test_a_wrong_command_line_is_reported(words, message, capsys):
     assert main(["advise", *words]) == 2
     assert message in capsys.readouterr().err
 
@@ -83,7 +83,7 @@ def test_a_wrong_command_line_is_told(words, message, capsys):
         ({"short_share": 1.0}, "short_share = 1 must be between"),
     ],
 )
-def test_a_question_without_sense_is_refused(changed, message):
+def test_meaningless_questions_are_refused(changed, message):
     with pytest.raises(SluiceError, match=message):
         OFFICE.with_(**changed)
 
@@ -133,7 +133,7 @@ def test_handshakes_give_round_trips():
     assert sorted(recorded.flow_packets) == [1, 2]
 
 
-def test_the_shipped_capture_as_a_question():
+def test_the_shipped_capture_gives_a_question():
     recorded = Recorded(Capture.read(GATEWAY))
     asked = question_of(recorded, 2e6)
     # eight sources, of which some pause; four of datagrams; ECN; no delay but that of queues
@@ -183,7 +183,7 @@ def test_thresholds_lie_around_the_target():
     assert codel == {"target": 0.06, "interval": 0.14}
 
 
-def test_what_cannot_be_set_is_left_out_with_the_reason():
+def test_impossible_settings_are_left_out_with_the_reason():
     loopback = DSL.with_(rtts_s=(3e-5, 5e-5), flows=(100, 100))
     assert "a flow must have room" in left_out(loopback)["pi"]
     assert all(each.family != "pi" for each in settings(loopback))
@@ -248,20 +248,20 @@ def test_codel_and_pie_for_tc_are_in_microseconds():
     assert "pie limit 64 target 12500us tupdate 12500us alpha 2 beta 20" in pie
 
 
-def test_what_comes_in_goes_through_a_device_of_its_own():
+def test_incoming_traffic_goes_through_a_separate_device():
     found = lines(Setting("fq_codel", 0.01, 1.0), DSL.with_(direction="download")).tc
     assert "matchall action mirred egress redirect dev ifb0" in found[3]
     assert all("dev ifb0" in line for line in found[4:])
 
 
-def test_where_linux_has_no_qdisc_it_is_said():
+def test_an_aqm_without_a_qdisc_of_linux_is_reported():
     found = lines(Setting("avq", 0.1, 0.95), OFFICE)
     assert found.tc == ()
     assert "aqm = avq has no twin in Linux" in found.why_no_tc
 
 
 @pytest.mark.parametrize("family", FAMILIES)
-def test_what_sluiced_is_told_is_what_was_judged(family):
+def test_the_lines_for_sluiced_set_what_was_judged(family):
     each = next(each for each in settings(OFFICE) if each.family == family)
     discipline = each.discipline(OFFICE)
     read = syntax.discipline(aqm_option(discipline, ecn=True))
@@ -288,14 +288,14 @@ def test_costs_are_in_round_trips_and_shares():
     assert costs(run | {"completion_mean": None}, 0.03, 60)[1] == 2000
 
 
-def test_a_preference_makes_its_part_dearer():
+def test_a_preference_raises_the_weight_of_its_part():
     names = list(COSTS)
     ratio = dict(zip(names, weights("loss") / weights("balanced"), strict=True))
     assert ratio.pop("loss") == 4
     assert set(ratio.values()) == {1}
 
 
-def test_ranking_of_made_scores():
+def test_ranking_of_constructed_scores():
     draw = np.random.default_rng(3)
     common = draw.normal(0, 1, 8)
     # what all have in common says nothing: pairs tell apart what intervals of each do not
@@ -312,7 +312,7 @@ def test_ranking_of_made_scores():
     assert found[2].score.half_width > found[2].behind.half_width
 
 
-def test_equal_settings_are_not_told_apart():
+def test_equal_settings_are_not_distinguished():
     values = np.arange(8.0)
     _, other = ranking([values, values])
     assert other.behind.value == 0
@@ -351,7 +351,7 @@ def small(runs_folder, interrupted):
         return advise(ALONE, **SMALL, workers=1)
 
 
-def test_after_ctrl_c_the_same_call_goes_on(small, interrupted, runs_folder):
+def test_the_same_call_continues_after_ctrl_c(small, interrupted, runs_folder):
     told, kept = interrupted
     found = re.fullmatch(r"interrupted: (\d+) of about 168 runs are kept; .* goes on", told)
     # on the scaled link two of the limits are the same, and so are their runs
@@ -379,7 +379,7 @@ def test_the_number_of_workers_changes_nothing(small):
     assert again.measured == {key: small.runs.measured[key] for key in keys}
 
 
-def test_what_was_asked_before_is_answered_from_the_store(small, runs_folder, monkeypatch):
+def test_a_repeated_question_is_answered_from_the_store(small, runs_folder, monkeypatch):
     monkeypatch.setenv("SLUICE_RUNS", str(runs_folder))
     calls = itertools.count()
     found = advise(ALONE, **SMALL, workers=1, watch=lambda *_: next(calls))
@@ -395,7 +395,7 @@ def test_what_was_asked_before_is_answered_from_the_store(small, runs_folder, mo
     assert len(list(runs_folder.glob("*.zip"))) == made
 
 
-def test_what_is_told_follows_from_the_advice(small, root):
+def test_summary_and_verdict_follow_from_the_advice(small, root):
     told = rows.summary(small)
     assert told["choice"] == small.choice.name
     behind = [row["behind"] for row in told["settings"]]

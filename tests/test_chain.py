@@ -70,7 +70,7 @@ def test_the_methods_agree_on_a_self_similar_source():
     )
 
 
-def test_little_and_the_sum_of_losses():
+def test_littles_law_and_the_sum_of_losses():
     record = sg.chain.solve(red(max_p=0.3)).record
     admitted = 0.6 * (1 - record["loss_ratio"].value)
     in_system = record["queue_mean"].value + record["utilization"].value
@@ -82,7 +82,7 @@ def test_little_and_the_sum_of_losses():
     assert record["queue_mean"].half_width is None
 
 
-def test_who_is_dropped_changes_no_queue():
+def test_the_victim_does_not_change_the_queue():
     tail, front, random = (
         sg.chain.solve(red(max_p=0.3, victim=victim)).record
         for victim in ("tail", "front", "random")
@@ -236,7 +236,7 @@ def test_settings_of_a_limit_are_checked(grid, tolerance):
         ),
     ],
 )
-def test_what_has_no_chain_is_refused(setting, given, message):
+def test_scenarios_without_a_chain_are_refused(setting, given, message):
     with pytest.raises(sg.SluiceError) as caught:
         sg.chain.solve(setting, **given)
     assert str(caught.value) == message

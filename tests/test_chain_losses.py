@@ -87,7 +87,7 @@ def test_red_against_a_loop_over_slots():
     assert found.correlation[0] > 0.1
 
 
-def test_a_loss_long_ago_tells_nothing():
+def test_losses_far_apart_are_independent():
     for sampling in ("arrivals", "clock"):
         setting = scenario("lpf_oda", **RED, min_th=3, max_th=9, w=0.2, sampling=sampling)
         found = sg.chain.losses(setting, lag=1000)

@@ -20,7 +20,7 @@ def scenario(aqm="drop_tail", *, rate=0.5, mu=0.5, limit=40, **params):
     )
 
 
-def test_the_plain_queue_empties_as_its_closed_form_says():
+def test_the_time_to_empty_is_that_of_the_closed_form():
     """From s to s - 1 packets takes m(s) = (1 + up m(s + 1)) / down slots in the mean."""
     rate, mu, limit = Fraction(0.5), Fraction(0.625), 40
     up, down = (1 - mu) * rate, mu * (1 - rate)
@@ -82,7 +82,7 @@ def test_a_step_of_the_load_starts_in_the_steady_state():
     assert same.mean < step.mean
 
 
-def test_the_iterative_method_says_how_far_off_a_long_passage_is():
+def test_the_iterative_method_bounds_its_error_on_long_passages():
     def passage(rate, method):
         setting = scenario("red", rate=rate, limit=30, min_th=5, max_th=20, w=0.2, **RED)
         return sg.chain.first_passage(setting, queue_at_least=25, grid=1.0, method=method)
@@ -135,7 +135,7 @@ def test_the_iterative_method_says_how_far_off_a_long_passage_is():
         ),
     ],
 )
-def test_what_makes_no_sense_is_refused(given, message):
+def test_meaningless_questions_are_refused(given, message):
     with pytest.raises(sg.SluiceError) as caught:
         sg.chain.first_passage(scenario(), **given)
     assert str(caught.value) == message

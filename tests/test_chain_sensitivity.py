@@ -113,7 +113,7 @@ def test_newton_finds_the_source():
     assert found.steps.height <= 7
 
 
-def test_what_is_no_parameter_is_refused():
+def test_names_that_are_no_parameters_are_refused():
     with pytest.raises(sg.SluiceError) as caught:
         sg.chain.sensitivity(red(), None, "a")
     assert str(caught.value) == (

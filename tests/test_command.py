@@ -43,7 +43,7 @@ def test_ctrl_c_during_the_start_ends_it_without_a_traceback(module, command):
     assert (done.returncode, done.stdout, done.stderr) == (-signal.SIGINT, "", "")
 
 
-def test_ctrl_c_is_heeded_from_the_first_import_on():
+def test_ctrl_c_works_from_the_first_import_on():
     """The first line of the package already: before `signal` itself is imported."""
     strike = (
         "import os, sys\n"
@@ -75,7 +75,7 @@ def sluice():
     return Path(sys.executable).with_name("sluice")
 
 
-def test_ctrl_c_in_pythons_own_start_waits_for_us(sluice, tmp_path):
+def test_ctrl_c_during_pythons_own_start_is_delayed(sluice, tmp_path):
     """Before any line of ours: `sluice` holds it back, and nothing is lost."""
     strike = "import os, signal; os.kill(os.getpid(), signal.SIGINT)"
     (tmp_path / "sitecustomize.py").write_text(strike)
@@ -144,7 +144,7 @@ def test_a_file_is_written_as_a_whole_or_not_at_all(tmp_path, monkeypatch):
     assert [each.name for each in tmp_path.iterdir()] == ["page.html"]
 
 
-def test_a_link_stays_one_and_a_pipe_is_written_to(tmp_path):
+def test_a_symbolic_link_is_kept_and_a_pipe_is_written_to(tmp_path):
     (tmp_path / "behind").write_text("old")
     (tmp_path / "link").symlink_to("behind")
     write_whole(tmp_path / "link", "new")

@@ -33,7 +33,7 @@ def counts(lost, idle=None, slots=1000):
     )
 
 
-def test_without_an_event_in_independent_trials_the_rule_of_three_holds():
+def test_the_rule_of_three_holds_for_independent_trials_without_an_event():
     found = jackknifed(counts(np.zeros(UNITS)), None)
     three = -np.log(0.05) / (UNITS * 1000)
     lost = found["loss_ratio"]
@@ -84,7 +84,7 @@ RARE = {
 
 
 @pytest.mark.parametrize("case", RARE)
-def test_bounds_and_intervals_of_what_is_rare_cover(case):
+def test_bounds_and_intervals_of_rare_events_cover(case):
     rate, mu, limit, slots, name = RARE[case]
     scenario = sg.Scenario(
         arrivals=sg.GeometricArrivals(rate=rate),
@@ -123,7 +123,7 @@ def test_bounds_and_intervals_of_what_is_rare_cover(case):
         (0.0, 1.0, "< 1"),
     ],
 )
-def test_bounds_are_written_to_the_safe_side(value, bound, text):
+def test_bounds_are_rounded_to_the_safe_side(value, bound, text):
     assert measure_text(Measure(value, None, "", bound)) == text
 
 

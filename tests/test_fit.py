@@ -73,7 +73,7 @@ def test_figures_of_poisson_traffic(poisson: TrafficFit) -> None:
         assert abs(estimate.hurst - 0.5) < 1.68 * (estimate.high - estimate.low) / 2
 
 
-def test_a_source_is_found_again_in_its_own_traffic() -> None:
+def test_a_source_is_recovered_from_its_own_traffic() -> None:
     """Packets of a known modulator: the fitted one has its variance, within a factor 1.5."""
     true = Modulator(6.0, 1.6)
     slots = true.counts(120_000, 1, seed=4)

@@ -62,7 +62,7 @@ def test_a_measurement_of_flent_is_read():
     assert (mean, p50, p99) == ("87", "87", "98.76")
 
 
-def test_without_flows_in_a_direction_it_says_which_series_there_are():
+def test_a_direction_without_flows_is_refused_with_the_series_there_are():
     with pytest.raises(SluiceError, match=r"office: .* download; there are: Ping \(ms\) ICMP, "):
         Measurement.read(OFFICE).throughput_mbps("download")
 
@@ -74,7 +74,7 @@ def simulated(path):
     return [of_record(scenario, record) for record in records]
 
 
-def test_what_is_written_is_read(path, tmp_path):
+def test_written_files_can_be_read(path, tmp_path):
     fifo, fq = simulated(path)
     # where each flow has a queue of its own a ping would wait in another one
     assert np.isnan(fq.ping_ms()).all()
@@ -106,7 +106,7 @@ def means_of_flent(file):
     return {name: float(mean) for name, mean in rows}, done.stdout
 
 
-def test_flent_itself_opens_it_and_says_the_same(path, tmp_path):
+def test_flent_opens_our_files_and_shows_the_same_figures(path, tmp_path):
     fifo, _ = simulated(path)
     fifo.write(file := tmp_path / "fifo.flent.gz")
     means, said = means_of_flent(file)
@@ -133,7 +133,7 @@ def test_a_run_of_the_gate_has_a_series_for_each_flow(path, tmp_path):
     assert total.mean() > 1
 
 
-def test_the_command_puts_all_beside_each_other(path, tmp_path, capsys):
+def test_the_command_compares_all_files(path, tmp_path, capsys):
     out = tmp_path / "beside"
     words = ["flent", str(path), "--beside", str(OFFICE), "--aqm", "pie", "--out", str(out)]
     assert main(words) == 0
@@ -171,7 +171,7 @@ def changed(**changes):
         (changed(x_values=[0.0] * 50), "x_values must be finite and increase"),
     ],
 )
-def test_what_is_no_measurement_is_refused(content, told, tmp_path):
+def test_files_that_are_no_measurements_are_refused(content, told, tmp_path):
     path = tmp_path / "wrong.flent.gz"
     path.write_bytes(content)
     with pytest.raises(SluiceError, match=f"wrong.flent.gz: {told}"):
@@ -189,7 +189,7 @@ def test_what_is_no_measurement_is_refused(content, told, tmp_path):
         ),
     ],
 )
-def test_a_scenario_that_flents_test_is_not_is_refused(old, new, told, path, tmp_path, capsys):
+def test_scenarios_unlike_flents_test_are_refused(old, new, told, path, tmp_path, capsys):
     path.write_text(SCENARIO.replace(old, new, 1))
     assert main(["flent", str(path), "--out", str(tmp_path)]) == 1
     assert told in capsys.readouterr().err

@@ -91,7 +91,7 @@ def test_bad_series(estimator, series, message: str) -> None:
     assert str(caught.value) == message
 
 
-def test_noise_refuses_what_cannot_be() -> None:
+def test_noise_refuses_impossible_parameters() -> None:
     with pytest.raises(ValueError, match=r"^hurst = 1 must lie between 0 and 1, both excluded$"):
         _engine.fgn(1.0, 8, 1)
     with pytest.raises(ValueError, match=r"^n = 0 must be at least 1 \(samples\)$"):

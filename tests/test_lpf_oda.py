@@ -53,7 +53,7 @@ def test_the_response_time_ends_where_the_average_is_first_below_min_th():
     assert found.response_arrivals == pytest.approx([250])
 
 
-def test_a_response_takes_33_s_where_the_second_congestion_comes_first():
+def test_a_response_takes_33_s_if_the_second_congestion_comes_first():
     found = outcome(port(np.where(TIMES_S < 170, 20.0, 4.9)), 1000)
     assert found.response_s == pytest.approx([33])
     assert found.response_arrivals == pytest.approx([3300])

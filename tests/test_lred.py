@@ -74,7 +74,7 @@ def port(queue, sample_s=0.1, **columns):
     ],
     ids=["PI", "REM", "PI*"],
 )
-def test_bounds_are_how_fast_a_full_buffer_raises_the_probability(discipline, bound_s, low, high):
+def test_a_full_buffer_raises_the_probability_as_fast_as_the_bounds(discipline, bound_s, low, high):
     # twice what the link carries: the buffer is full after 0.1 s and stays so
     scenario = network.NetworkScenario(
         topology=network.Graph(
@@ -119,7 +119,7 @@ def test_times_outside_the_band_and_at_the_ends_of_the_buffer():
     assert measured.deviation(np.array([[0, 4], [3, 3]])) == pytest.approx([2, 0])
 
 
-def test_a_queue_that_never_settles_took_all_the_time_that_was_left():
+def test_the_response_time_of_a_queue_that_never_settles_is_all_the_remaining_time():
     seen = port([[100] * 500, [200] * 500])
     assert measured.response_s(seen) == pytest.approx([0.0, 50.0])
     assert measured.response_s(seen, since_s=20.0)[1] == pytest.approx(30.0)
@@ -162,7 +162,7 @@ def test_lred_is_faster_with_a_share_of_the_numbers_of_flows():
     assert share == pytest.approx([1.0, 0.5])
 
 
-def test_responses_are_held_against_their_bounds():
+def test_responses_are_compared_with_their_bounds():
     p0 = {100: 0.05 + 1e-4 * np.arange(3), 1000: 0.25 + 1e-4 * np.arange(3)}
     factor = {(100, "PI"): 1.1, (1000, "PI"): 1.05, (100, "REM"): 1.3, (1000, "REM"): 1.1}
     responses = {
@@ -182,7 +182,7 @@ def test_responses_are_held_against_their_bounds():
     assert verdicts == ["fails", "holds", "fails", "fails"]
 
 
-def test_faster_by_how_many_times():
+def test_responses_are_faster_by_a_factor():
     def settled_after(response_s):
         """At q0 but after 50 s and after 150 s, when the queue is full for a while; two seeds."""
         times_s = np.arange(2000) * 0.1
@@ -199,7 +199,7 @@ def test_faster_by_how_many_times():
     assert three_times[0].evidence.startswith("response to the change at 50 s (s), 3 times LRED's")
 
 
-def test_a_claim_tells_what_became_of_it_in_other_readings():
+def test_a_claim_has_its_verdicts_in_other_readings():
     main, other = Claim("a", "6", "holds", "1 ± 0."), Claim("a", "6", "fails", "2 ± 0.")
     told = reproduction.with_readings(main, 0, [("slow links", [other]), ("old", [main])])
     assert told.verdict == "holds"

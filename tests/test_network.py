@@ -203,7 +203,7 @@ def test_impossible_links_are_refused(fields, reason):
     assert reason in str(told.value)
 
 
-def test_what_is_no_scenario_is_refused():
+def test_tables_that_are_no_scenarios_are_refused():
     tcp = network.TcpFlows(source="a", sink="b")
     cases = [
         (lambda: one_link(tcp, warm_up_s=10.0), "warm_up_s = 10 must be below duration_s = 10"),

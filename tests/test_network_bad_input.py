@@ -257,13 +257,13 @@ CASES = [
 
 
 @pytest.mark.parametrize(("table", "reason"), CASES, ids=[reason for _, reason in CASES])
-def test_what_is_wrong_is_told_exactly(table, reason):
+def test_each_problem_is_reported_exactly(table, reason):
     with pytest.raises(sg.SluiceError) as told:
         network.simulate(network.NetworkScenario.parse(table))
     assert str(told.value) == reason
 
 
-def test_of_problems_without_end_the_first_are_told():
+def test_only_the_first_of_very_many_problems_are_reported():
     with pytest.raises(sg.SluiceError) as told:
         network.Dumbbell(client_delays_s=[-1.0] * 1000)
     first, *_, last, more = str(told.value).splitlines()
@@ -277,7 +277,7 @@ def test_series_that_would_not_fit_are_refused():
         network.simulate(network.NetworkScenario.parse(changed("sample_s", 1e-9)))
 
 
-def test_the_engines_words_name_the_groups_of_the_scenario():
+def test_errors_of_the_engine_name_the_groups_of_the_scenario():
     """Its own number of the second group is 5: the first is five pairs of nodes."""
     table = short(gaps={"kind": "constant", "mean_s": 1e-9})
     table["flows"].insert(0, {"kind": "tcp"})
@@ -293,7 +293,7 @@ def test_a_queue_without_limit_does_not_fill_the_memory():
         network.simulate(network.NetworkScenario.parse(table), threads=1)
 
 
-def test_every_problem_of_a_file_stands_on_a_line(tmp_path, capsys):
+def test_every_problem_of_a_file_has_its_own_line(tmp_path, capsys):
     path = tmp_path / "bad.toml"
     path.write_text(
         'duration_s = 0.0\nflows = [{ kind = "tcp", count = 0 }]\n'

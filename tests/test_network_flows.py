@@ -48,7 +48,7 @@ def test_cubic_comes_back_sooner_than_reno_on_a_long_fat_link():
     assert goodput("cubic") > 1.2 * goodput("reno")
 
 
-def test_flows_of_random_sizes_bring_all_they_have():
+def test_flows_of_random_sizes_send_all_their_packets():
     sizes = network.Sizes(kind="pareto", mean_packets=8, shape=2.5)
     flows = network.ShortTcpFlows(**SHORT, packets=sizes, stop_s=180.0)
     record = network.simulate(one_link(flows, duration_s=200.0, rate_bps=1e7, replications=8))
@@ -80,7 +80,7 @@ def test_bursty_datagrams_have_their_mean_rate(fields, rate):
 
 
 @pytest.mark.parametrize("gaps", ["constant", "exponential"])
-def test_datagrams_have_their_mean_rate_where_it_makes_no_whole_nanoseconds(gaps):
+def test_datagrams_have_their_mean_rate_if_gaps_are_no_whole_nanoseconds(gaps):
     # 3.2 ns a packet, 312,500 of them; by chance 560 more or less
     fast = {"packet_bytes": 40, "rate_bps": 1e11, "gaps": gaps}
     flows = network.DatagramFlows(**ENDS, **fast)
@@ -135,7 +135,7 @@ def test_self_similar_datagrams_have_the_modulators_mean_and_variance():
     assert_mean(squares, count * float(bursts.modulator().variance(slots)), within=0.1)
 
 
-def test_users_of_the_web_fetch_once_a_round_trip_and_a_thought():
+def test_web_users_fetch_once_per_round_trip_and_think_time():
     tcp = network.Tcp(delayed_ack_s=0)
     web = network.WebFlows(
         **ENDS,
@@ -179,7 +179,7 @@ def test_acks_grow_with_their_blocks(like, more):
     assert counts[2] > 100
 
 
-def test_a_replay_brings_each_flow_of_the_capture_its_packets():
+def test_a_replay_sends_the_packets_of_each_flow_of_the_capture():
     capture = sg.traffic.Capture.read(CAPTURE)
     replay = network.ReplayFlows(**ENDS, capture=str(CAPTURE), start_s=0.5)
     fast = {"rate_bps": 1e10, "limit": 10_000, "duration_s": capture.duration_s + 1}
@@ -222,7 +222,7 @@ def test_threads_change_nothing():
     assert alone.flows.equals(many.flows)
 
 
-def test_toml_says_the_same(tmp_path):
+def test_toml_gives_the_same_scenario(tmp_path):
     (tmp_path / "here.pcap").write_bytes(CAPTURE.read_bytes())
     (tmp_path / "flows.toml").write_text("""
 duration_s = 1
@@ -259,7 +259,7 @@ aqm = "drop_tail"
     assert network.simulate(scenario)["utilization"].value > 0
 
 
-def test_a_replay_is_known_by_what_stands_in_the_capture(tmp_path):
+def test_a_replay_is_identified_by_the_content_of_the_capture(tmp_path):
     (tmp_path / "copy.pcap").write_bytes(CAPTURE.read_bytes())
     scenarios = [
         one_link(network.ReplayFlows(**ENDS, capture=str(path)))
@@ -373,5 +373,5 @@ REFUSED = [
 
 
 @pytest.mark.parametrize(("make", "reason"), REFUSED)
-def test_what_is_no_flow_is_refused(make, reason):
+def test_impossible_flows_are_refused(make, reason):
     assert refusal(make) == reason

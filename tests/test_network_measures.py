@@ -114,7 +114,7 @@ def measured(*tallies):
     return {name: values[0] for name, values in rows.items()}
 
 
-def test_tallies_with_bins_of_different_width_are_put_together():
+def test_tallies_with_bins_of_different_width_are_merged():
     both = [tally([2, 3, 5], 1, [0, 0, 1, 1, 0, 1]), tally([9, 10], 4, [0, 0, 2])]
     counts = QueueCounts.of([both])
     assert (counts.delay.bins.tolist(), counts.delay.bin) == ([[2, 1, 2]], 4)
@@ -132,7 +132,7 @@ def test_candidates_of_choke_count_as_lost():
     assert found["loss_ratio"] == found["forced_loss_ratio"] == 0.5
 
 
-def test_where_nothing_was_sent_there_are_no_times():
+def test_without_sent_packets_there_are_no_times():
     record = network.simulate(one_link(datagrams(0.1, start_s=9.99), duration_s=5.0))
     assert np.isnan(record["delay_mean"].value)
     assert np.isnan(record["delay_p99"].value)
@@ -160,7 +160,7 @@ def test_series_have_all_columns():
     assert flows["window"].min() >= 1
 
 
-def test_what_there_is_not_is_null():
+def test_missing_values_are_null():
     record = network.simulate(one_link(tcp(), sample_s=0.5, duration_s=2.0, replications=1))
     series = record.ports[0].series
     assert series["average"].to_list() == series["probability"].to_list() == [None] * 4
@@ -182,7 +182,7 @@ def test_series_too_large_for_memory_are_refused():
 # --- flows
 
 
-def test_flows_say_what_became_of_them():
+def test_flows_have_their_results():
     given = one_link(
         tcp(count=2, packets=50),
         tcp(),
@@ -208,7 +208,7 @@ def test_flows_say_what_became_of_them():
     assert record["completion_p99"].value == pytest.approx(wanted)
 
 
-def test_flows_say_whence_and_whither_and_are_compared_by_their_bits():
+def test_flows_have_source_and_sink_and_are_compared_bit_by_bit():
     large, small = (
         network.DatagramFlows(count=count, rate_bps=1e5, packet_bytes=packet_bytes)
         for count, packet_bytes in ((3, 1000), (1, 100))

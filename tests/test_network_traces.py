@@ -129,7 +129,7 @@ def test_measures_after_the_warm_up_are_those_of_the_traces_end(tmp_path, discip
             assert record[f"{name}_p{100 * level:g}"].value == pytest.approx(exact, rel=1e-3)
 
 
-def test_every_packet_has_a_number_and_a_whole_story(tmp_path):
+def test_every_packet_has_a_number_and_all_its_events(tmp_path):
     simulate(scenario(), packets=tmp_path / "run.tr")
     stories = {}
     for step, time, source, sink, *_, packet in lines(tmp_path / "run.tr"):
@@ -144,7 +144,7 @@ def test_every_packet_has_a_number_and_a_whole_story(tmp_path):
         assert all(one[1] == other[0] for one, other in pairwise(hops))
 
 
-def test_as_ns2_writes_it(root, tmp_path):
+def test_a_trace_is_as_ns2_writes_it(root, tmp_path):
     """The first second of tests/data/ns2.tr, in which nothing but the clocks' phases is random."""
     links = [
         Link(source="a", sink="r", rate_bps=10e6, delay_s=0.005),
@@ -353,7 +353,7 @@ def test_tshark_finds_nothing_wrong(captured):
         ("missing/run.tr", "missing/run.tr: No such file"),
     ],
 )
-def test_what_cannot_be_written_is_refused(tmp_path, name, message):
+def test_files_that_cannot_be_written_are_refused(tmp_path, name, message):
     with pytest.raises(sg.SluiceError) as caught:
         simulate(scenario(), packets=tmp_path / name)
     assert message in str(caught.value)

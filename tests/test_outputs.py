@@ -87,7 +87,7 @@ def commands(root, tmp_path):
     }
 
 
-def test_what_is_written_keeps_to_its_schema(root, tmp_path, published, capsys):
+def test_outputs_match_their_schemas(root, tmp_path, published, capsys):
     path = tmp_path / "out.json"
     for name, calls in commands(root, tmp_path).items():
         for call in calls:
@@ -100,7 +100,7 @@ def test_what_is_written_keeps_to_its_schema(root, tmp_path, published, capsys):
                 jsonschema.validate(written | {"other": 1}, published[name])
 
 
-def test_a_reproduction_keeps_to_its_schema(tmp_path, published):
+def test_a_reproduction_matches_its_schema(tmp_path, published):
     rows = [
         Row("alone", "queue_mean", 2.0, 2.1, 0.1),
         Row("new", "loss_ratio", None, float("nan"), None, Measure(0.1, None, "")),

@@ -57,7 +57,7 @@ def test_published_geometric_rows_obey_littles_law_but_for_one():
     assert off == {"DSRED gamma 0.5, geometric, mu 0.5, w 0.07"}
 
 
-def test_two_misprints_are_found_and_what_they_should_be():
+def test_two_misprints_are_found_and_corrected():
     found = tables.misprints(tables.published())
     assert [(case.name, quantity) for case, quantity, _ in found] == [
         ("DSRED gamma 0.5, geometric, mu 0.5, w 0.07", "queue_mean"),
@@ -87,7 +87,7 @@ def test_published_scores_of_redwm_fall_at_either_load():
     ],
     ids=lambda chosen: chosen.name,
 )
-def test_overloaded_rows_come_out_in_all_figures(chosen):
+def test_all_figures_of_overloaded_rows_are_reproduced(chosen):
     record = run(chosen.discipline("tail"), chosen.mu, 4_000_000)
     assert record["queue_mean"].value == pytest.approx(chosen.queue_mean, rel=1e-3)
     assert record["delay_mean"].value == pytest.approx(chosen.delay_mean, rel=2e-3)
@@ -114,7 +114,7 @@ def test_the_row_printed_with_gamma_085_was_run_with_05():
     assert printed > 1.1 * chosen.queue_mean
 
 
-def test_self_similar_rows_come_out_with_one_a():
+def test_self_similar_rows_are_reproduced_with_one_a():
     for chosen in (case("red", "self-similar", 0.5, 0.07), case("red", "self-similar", 0.25, 0.07)):
         record = run(chosen.discipline("tail"), chosen.mu, 4_000_000, SOURCE)
         for measure, figure in (("delay_mean", chosen.delay_mean), ("loss_ratio", chosen.loss)):
@@ -238,7 +238,7 @@ def test_the_chain_finds_a_again_from_the_loss_that_it_gives(monkeypatch):
     assert exact._self_similar(campaign).a == pytest.approx(SOURCE.a, rel=1e-6)
 
 
-def test_a_paper_is_repeated_only_where_it_can_be():
+def test_a_paper_is_reproduced_only_in_worlds_that_can():
     with pytest.raises(SluiceError) as refusal:
         reproduce("redwm", world="chain")
     assert str(refusal.value) == "world = chain: redwm is repeated in slotted, network, gate only"
@@ -252,7 +252,7 @@ def test_a_is_found_again_from_the_loss_that_it_gives(monkeypatch):
     assert source.self_similar(Campaign("test", 0)).a == pytest.approx(SOURCE.a, abs=0.3)
 
 
-def test_redwm_gives_the_published_order_only_where_a1_weighs_the_queue(monkeypatch):
+def test_redwm_gives_the_published_order_only_if_a1_weighs_the_queue(monkeypatch):
     monkeypatch.setattr(redwm, "_SLOTS", 1_000_000)
     monkeypatch.setattr(redwm, "self_similar", lambda _: SOURCE)
     # one short walk of the optimisation
@@ -309,7 +309,7 @@ def test_a_deviation_is_relative_to_what_was_published():
     assert row.cells() == ["a", "b", "200", "201.0 ± 0.5", "+0.50 %"]
 
 
-def test_the_second_time_nothing_is_run():
+def test_a_repeated_reproduction_runs_nothing():
     scenario = model.scenario(model.GEOMETRIC, 0.25, model.red({"w": 0.07}), 100_000)
     told = []
     for _ in range(2):
@@ -322,7 +322,7 @@ def test_the_second_time_nothing_is_run():
         assert again.identity == first.identity
 
 
-def test_ctrl_c_says_that_it_goes_on(monkeypatch):
+def test_ctrl_c_says_how_to_continue(monkeypatch):
     def interrupted(*_args, **_kwargs):
         raise KeyboardInterrupt
 

@@ -75,7 +75,7 @@ def test_tuning_over_the_gate_makes_one_run_after_the_other(monkeypatch):
         pytest.param("gate", marks=needs_gate),
     ],
 )
-def test_what_a_router_cannot_do_is_said_before_any_run(world, tmp_path):
+def test_what_a_router_cannot_do_is_refused_before_any_run(world, tmp_path):
     if world == "twin":
         refused, message = scenario(w=0.02), "w = 0.02 must be a power of 1/2, as in Linux: 0.0156"
     else:

@@ -78,7 +78,7 @@ def ordered(**factors):
     return trio
 
 
-def test_table_2_as_printed_bears_out_the_text_but_for_what_contradicts_it():
+def test_table_2_as_printed_supports_all_of_the_text_but_three_claims():
     judged = verdicts(ordered())
     assert {text for text, verdict in judged.items() if verdict != "holds"} == {
         "REM has the best loss ratio",
@@ -162,7 +162,7 @@ def test_what_a_buffer_of_20_packets_holds():
     assert [gate(name, "text", 20, 10e6).limit for name in ALGORITHMS] == [20, 20, 20]
 
 
-def test_all_readings_are_there_once_under_names_of_their_own():
+def test_all_readings_exist_once_with_unique_names():
     readings = grid()
     assert len(readings) == len(set(readings)) == len({each.name for each in readings}) == 432
     assert Reading() in readings

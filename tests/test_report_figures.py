@@ -20,7 +20,7 @@ from sluicegate.report.narrow import narrow
 from sluicegate.report.page import TEXT_COLOUR, Page
 
 
-def test_every_name_stands_in_the_legend():
+def test_every_name_is_in_the_legend():
     assert [plots.label(name) for name in ("red", "_mine", "$x")] == ["red", " _mine", r"\$x"]
 
 
@@ -60,7 +60,7 @@ def labelled(text):
     return drawn
 
 
-def test_letters_of_another_font_are_found_there(monkeypatch, tmp_path):
+def test_letters_are_taken_from_another_font_that_has_them(monkeypatch, tmp_path):
     """matplotlib brings a second font; what a system has for Chinese is taken the same way."""
     stix = findfont("STIXGeneral")
     letters = sorted(plot._letters(stix) - plot._letters(findfont("DejaVu Sans")))
@@ -79,7 +79,7 @@ def test_letters_of_another_font_are_found_there(monkeypatch, tmp_path):
         assert b"STIXGeneral" in (tmp_path / "figure.pdf").read_bytes()
 
 
-def test_letters_of_no_font_are_told_once(monkeypatch, tmp_path):
+def test_letters_of_no_font_are_reported_once(monkeypatch, tmp_path):
     monkeypatch.setattr(plot, "_installed", dict)
     page = Page("Title")
     for title, text in (("one", "队列"), ("two", "丢弃")):
@@ -102,7 +102,7 @@ def test_a_drop_function_table_spans_the_function():
     assert probabilities[list(averages).index(20.0)] == pytest.approx(0.05)
 
 
-def test_drop_functions_are_drawn_for_those_that_have_one():
+def test_drop_functions_are_drawn_for_aqms_that_have_one():
     red = sg.aqm("red")
     drawn = drop_function_figure({"never": sg.aqm(Never), "red": red})
     (line,) = drawn.axes[0].lines

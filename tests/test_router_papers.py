@@ -115,7 +115,7 @@ def test_each_claim_of_redwm_fails_by_its_own_figure(place, changes):
     assert verdicts(router_claims, table_1(**changes), "gate")[place] == "fails"
 
 
-def test_the_conclusion_of_redwm_holds_where_all_waits_differ():
+def test_the_conclusion_of_redwm_holds_if_all_waits_differ():
     assert verdicts(router_claims, table_1(TCP_REDwM_wait=4.0))[11] == "holds"
 
 
@@ -226,7 +226,7 @@ def test_traffic_is_what_its_name_says():
     assert Setting(516e3, 25, 0.0061, 40, 2000.0, "constant", 2).segment_bytes == 128
 
 
-def test_self_similar_traffic_has_as_many_datagrams_in_the_mean():
+def test_self_similar_traffic_has_as_many_datagrams_on_average():
     (varying,) = scenario("UDP, self-similar").flows
     assert varying.self_similar.share * varying.rate_bps == pytest.approx(4 * 516e3)
     # the longest pauses, in the mean
@@ -297,7 +297,7 @@ def all_measured(parallel=1, seeds=3, watch=None, fresh=False):
     return measured.measured("test", given, parallel=parallel, watch=watch, fresh=fresh)
 
 
-def test_each_seed_is_a_run_and_the_second_time_nothing_is_run(fake):
+def test_each_seed_is_a_run_and_no_run_is_repeated(fake):
     news = []
     found = all_measured(watch=lambda *each: news.append(each))
     assert fake.seeds == [1, 2, 3]
@@ -313,7 +313,7 @@ def test_each_seed_is_a_run_and_the_second_time_nothing_is_run(fake):
     assert fake.seeds == [1, 2, 3, 1, 2, 3]
 
 
-def test_what_was_finished_before_an_error_is_kept(fake):
+def test_runs_finished_before_an_error_are_kept(fake):
     fake.fails = 3
     with pytest.raises(SluiceError, match="it broke"):
         all_measured()
@@ -333,7 +333,7 @@ def test_a_late_run_is_run_again_and_the_least_late_is_taken(fake):
     assert fake.seeds == [1, 1, 2, 2, 2]
 
 
-def test_ctrl_c_ends_the_runs_at_work_and_keeps_the_finished(fake, monkeypatch):
+def test_ctrl_c_ends_the_present_runs_and_keeps_the_finished(fake, monkeypatch):
     # the second is at work until the news of the first have come
     fake.until[2] = threading.Event()
 
@@ -388,7 +388,7 @@ def test_a_short_prediction_has_every_row_claim_and_figure(paper, claims, rows, 
 
 
 @pytest.mark.usefixtures("small")
-def test_where_there_is_no_gate_the_prediction_says_why(monkeypatch):
+def test_without_a_gate_the_prediction_says_why(monkeypatch):
     monkeypatch.setattr(runs, "lacking", lambda: "the command iptables: it is not installed")
     found = router.measure()
     assert found.column == "network"
@@ -403,7 +403,7 @@ def test_the_grids_have_every_reading_once_and_those_that_are_measured():
         assert len({reading.name for reading in grid}) == count
 
 
-def test_kernel_space_has_the_cases_that_section_vi_speaks_of(monkeypatch):
+def test_kernel_space_has_the_cases_of_section_vi(monkeypatch):
     monkeypatch.setattr(in_kernel, "REAL", Length(2.0, 0.5, 2))
     ran = []
 

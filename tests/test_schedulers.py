@@ -46,7 +46,7 @@ FAIR = [
 
 
 @pytest.mark.parametrize("discipline", FAIR, ids=lambda d: f"{d['aqm']}-{d['scheduler']['kind']}")
-def test_each_flow_gets_its_part(discipline: dict[str, object]) -> None:
+def test_each_flow_gets_its_fair_share(discipline: dict[str, object]) -> None:
     *tcp, datagrams = shares(**discipline)
     # what a window leaves free after a loss goes to the datagrams
     assert datagrams == pytest.approx(1 / 6, rel=0.15)

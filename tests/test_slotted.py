@@ -77,7 +77,7 @@ def test_a_run_that_cannot_be_read_is_made_again(tmp_path, monkeypatch):
     same(first, sg.simulate(scenario(RED)))
 
 
-def test_a_store_that_cannot_be_written_costs_no_result(tmp_path, monkeypatch):
+def test_a_store_that_cannot_be_written_loses_no_result(tmp_path, monkeypatch):
     (tmp_path / "file").touch()
     monkeypatch.setenv("SLUICE_RUNS", str(tmp_path / "file" / "runs"))
     same(sg.simulate(scenario(RED)), sg.simulate(scenario(RED), fresh=True))
@@ -134,7 +134,7 @@ def test_measures_are_those_of_the_closed_form(name):
     assert_covers(sg.simulate(scenario(slots=1e6))[name], getattr(EXACT, name), within=0.05)
 
 
-def test_intervals_cover_as_often_as_they_say():
+def test_intervals_cover_as_often_as_stated():
     names = ["queue_mean", "utilization", "sojourn_mean", "delay_mean", "loss_ratio"]
     hits = dict.fromkeys(names, 0)
     runs = 150
@@ -212,7 +212,7 @@ def test_a_record_has_every_measure_with_its_unit():
 # --- victim and marking
 
 
-def test_which_packet_goes_changes_the_delay_but_not_the_queue():
+def test_the_victim_changes_the_delay_but_not_the_queue():
     overload = {"arrivals": {"kind": "geometric", "rate": 0.6}}
     tail, front, random = (
         sg.simulate(scenario(RED | {"victim": victim}, **overload))

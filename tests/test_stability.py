@@ -135,7 +135,7 @@ def test_lreds_example():
     assert complex(loop.response(np.array(2.1268323138))) == pytest.approx(-1, abs=1e-9)
 
 
-def test_the_lemmas_hold_and_what_is_not_true_fails(monkeypatch):
+def test_the_true_lemmas_hold_and_the_others_fail(monkeypatch):
     monkeypatch.setattr(lemmas, "NETWORKS", 8)
     assert {claim.verdict for claim in lemmas.lemma_claims()} == {"holds"}
     monkeypatch.setattr(lemmas, "greatest_gain", lambda network: 1.02 * greatest_gain(network))
@@ -146,7 +146,7 @@ def test_the_lemmas_hold_and_what_is_not_true_fails(monkeypatch):
     assert [claim.verdict for claim in lemmas.lemma_claims()][3] == "fails"
 
 
-def test_surfaces_are_one():
+def test_all_boundaries_lie_on_one_surface():
     gain = greatest_gain(EXAMPLE)
     assert greatest_rtt_s(300, 2500, lambda _: gain) == pytest.approx(0.35, rel=1e-10)
     assert least_flows(2500, 0.35, lambda _: gain) == pytest.approx(300, rel=1e-10)
@@ -194,7 +194,7 @@ def test_recommended_coefficients_can_be_used_as_they_stand():
     assert stable["red"].loops["full"].is_stable
 
 
-def test_coefficients_that_an_aqm_cannot_have_are_told_and_the_others_stand():
+def test_impossible_coefficients_are_reported_and_the_others_kept():
     found = [recommended_row(each, FAST) for each in recommended(FAST, 1000.0)]
     lred, *others = found
     assert lred.stable is None
@@ -226,7 +226,7 @@ def test_runge_kutta_has_the_fourth_order_on_a_delay_equation():
 
 
 @pytest.mark.parametrize("text", AQMS)
-def test_a_small_disturbance_does_in_time_what_the_rightmost_root_says(text):
+def test_a_small_disturbance_evolves_as_the_rightmost_root_says(text):
     model, net = model_of(discipline(text)), WIDE
     for constant in (True, False):
         root = loop_of(model, net, "constant" if constant else "full").rightmost_root
@@ -313,7 +313,7 @@ REFUSED = [
 
 
 @pytest.mark.parametrize(("text", "message"), REFUSED)
-def test_what_has_no_model_is_refused_with_the_reason(text, message):
+def test_aqms_without_a_model_are_refused_with_the_reason(text, message):
     with pytest.raises(sg.SluiceError) as error:
         assess(discipline(text), EXAMPLE)
     assert message in str(error.value)
@@ -358,7 +358,7 @@ def test_n_r_and_c_of_a_scenario():
     )
 
 
-def test_delayed_acks_count_where_windows_grow_by_the_ack():
+def test_delayed_acks_count_if_windows_grow_by_the_ack():
     for like, acked in (("rfc", 1), ("ns2", 2)):
         tcp = network.Tcp(like=like, delayed_ack_s=0.1)
         flows = [network.TcpFlows(count=30, tcp=tcp)]
@@ -407,7 +407,7 @@ def test_what_counts_as_an_oscillation():
     assert simulated.swing(np.zeros(100), 0.05, 2.0) == simulated.Swing(0.0, 0.0)
 
 
-def test_simulated_networks_do_as_the_full_model_says(monkeypatch):
+def test_simulated_networks_behave_as_the_full_model_says(monkeypatch):
     """Two far from the boundary, on either side."""
     monkeypatch.setattr(simulated, "_LEAST_S", 60.0)
     monkeypatch.setattr(simulated, "_ROUND_TRIPS", 300)

@@ -169,7 +169,7 @@ def test_means_are_over_the_seeds_with_students_interval(made):
     assert row["sojourn_mean_half_width"] == own["sojourn_mean_half_width"]
 
 
-def test_queries_are_duckdbs(made):
+def test_queries_are_duckdb_sql(made):
     found = made.query("SELECT seed, count(*) AS n FROM runs GROUP BY seed ORDER BY seed")
     assert found.rows() == [(1, 8), (2, 8)]
     with pytest.raises(sg.SluiceError, match="sed"):
@@ -218,7 +218,7 @@ def test_bad_questions(made, ask, message):
         ask(made)
 
 
-def test_results_anywhere_that_fsspec_knows(made):
+def test_results_can_be_anywhere_that_fsspec_knows(made):
     vary = {**SEEDS, "red.max_p": [0.1, 0.5]}
     there = sweep(SHORT, vary, "memory://bucket/out", workers=1)
     assert there.frame().equals(made.frame())
@@ -227,7 +227,7 @@ def test_results_anywhere_that_fsspec_knows(made):
 # --- the same results, whoever makes the runs
 
 
-def test_shards_make_together_what_one_makes(made, tmp_path):
+def test_shards_together_give_the_same_results(made, tmp_path):
     vary = {**SEEDS, "red.max_p": [0.1, 0.5]}
     counts = [
         len(sweep(SHORT, vary, tmp_path / "out", workers=1, shard=(k, 3)).frame())
@@ -256,7 +256,7 @@ def test_killed_workers_lose_nothing(made, tmp_path, monkeypatch):
     assert found.frame().equals(made.frame())
 
 
-def test_workers_that_always_end_are_told(monkeypatch):
+def test_workers_that_always_end_are_reported(monkeypatch):
     pool = workers.Processes.__new__(workers.Processes)
     pool._breaks = 0
     monkeypatch.setattr(workers.Processes, "_start", lambda self: None)
@@ -300,7 +300,7 @@ def _kept():
     return {path.stem: path.stat().st_mtime_ns for path in there}
 
 
-def test_what_the_folder_has_is_not_run_again(made, tmp_path, monkeypatch):
+def test_results_in_the_folder_are_not_run_again(made, tmp_path, monkeypatch):
     out = tmp_path / "out"
     sweep(SHORT, SEEDS, out, workers=1)
     monkeypatch.setattr(sg.worlds.Slotted, "run", None)
@@ -379,7 +379,7 @@ def test_bad_options(options, message, tmp_path, monkeypatch):
         sweep(SHORT, {"seed": [1, 2]}, options.pop("out", tmp_path / "out"), **options)
 
 
-def test_real_time_is_not_swept_side_by_side():
+def test_real_time_runs_are_not_swept_in_parallel():
     scenario = sg.load(Path(__file__).parent.parent / "scenarios" / "network" / "gate.toml")
     for asked in ({"workers": 2}, {"dask": "tcp://127.0.0.1:1"}):
         with pytest.raises(sg.SluiceError, match="world = gate measures in real time, one run af"):
@@ -406,7 +406,7 @@ def content(folder):
         (lambda about: about.update(scenario=[]), {"seed": [1, 2]}, "with other scenario"),
     ],
 )
-def test_the_results_of_another_sweep_stay(change, vary, message, tmp_path):
+def test_the_results_of_another_sweep_are_kept(change, vary, message, tmp_path):
     out = tmp_path / "out"
     sweep(SHORT, {"seed": [1, 2]}, out, workers=1)
     about = json.loads((out / "sweep.json").read_text())
@@ -418,7 +418,7 @@ def test_the_results_of_another_sweep_stay(change, vary, message, tmp_path):
     assert content(out) == before
 
 
-def test_a_folder_of_other_things_stays(tmp_path):
+def test_a_folder_of_other_things_is_left_alone(tmp_path):
     (tmp_path / "thesis.tex").write_text("of years")
     with pytest.raises(sg.SluiceError, match="has other files"):
         sweep(SHORT, {"seed": [1, 2]}, tmp_path, workers=1)
@@ -427,7 +427,7 @@ def test_a_folder_of_other_things_stays(tmp_path):
     assert [path.name for path in tmp_path.iterdir()] == ["thesis.tex"]
 
 
-def test_a_damaged_file_of_results_is_told_and_stays(tmp_path):
+def test_a_damaged_file_of_results_is_reported_and_kept(tmp_path):
     sweep(SHORT, {"seed": [1, 2]}, tmp_path, workers=1)
     (file,) = (tmp_path / "runs").iterdir()
     file.write_bytes(file.read_bytes()[:100])

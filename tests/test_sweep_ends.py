@@ -71,7 +71,7 @@ def test_a_sweep_that_is_ended_leaves_no_process_behind(by, tmp_path):
         )
 
 
-def test_a_handler_of_ones_own_for_sigterm_stays():
+def test_the_callers_own_handler_of_sigterm_is_kept():
     from sluicegate.sweeps.workers import here_or_beside
 
     def own(number, frame):

@@ -105,7 +105,7 @@ def test_every_byte_and_datagram_crosses_the_router(ipv6, payload):
 
 
 @needs_namespaces
-def test_a_stream_ends_with_its_application_and_is_looked_at_until_then():
+def test_a_stream_ends_with_its_application_and_is_sampled_until_then():
     stopped = stream(stop_ns=400 * MS)
     clients, servers = run(job([stopped], duration_ns=2000 * MS)).hosts
     (outcome,) = clients.sent.streams
@@ -121,7 +121,7 @@ def test_a_stream_ends_with_its_application_and_is_looked_at_until_then():
 
 
 @needs_namespaces
-def test_as_an_ordinary_user(monkeypatch):
+def test_it_works_for_an_ordinary_user(monkeypatch):
     words = ["unshare", *bed._AS_ROOT_IN_THERE, *bed._SPACES]
     tried = subprocess.run([*words, "true"], capture_output=True, text=True, check=False)
     if tried.returncode:
@@ -132,7 +132,7 @@ def test_as_an_ordinary_user(monkeypatch):
 
 
 @needs_namespaces
-def test_what_goes_wrong_in_a_host_is_told():
+def test_an_error_in_a_host_is_reported():
     wrong = stream(congestion_control="nonsense")
     with pytest.raises(SluiceError, match=r"(?s)clients ended.*No such file"):
         run(job([wrong]))
@@ -201,7 +201,7 @@ def test_nothing_is_left_after(number, tmp_path):
     assert set(os.listdir("/sys/class/net")) == links
 
 
-def test_the_kernels_figures_are_read_at_their_places():
+def test_tcp_info_is_read_at_the_right_offsets():
     listener = socket.create_server(("127.0.0.1", 0))
     sender = socket.socket()
     sender.setsockopt(socket.IPPROTO_TCP, socket.TCP_MAXSEG, 460)

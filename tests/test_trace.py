@@ -40,7 +40,7 @@ def plainly(root, path):
     return flows, links
 
 
-def test_as_awk_has_it(root, small):
+def test_figures_are_those_of_the_awk_script(root, small):
     trace = Trace.read(small)
     flows, links = plainly(root, small)
     assert len(flows) == trace.flows.height
@@ -57,7 +57,7 @@ def test_as_awk_has_it(root, small):
     assert trace.links["drops"].sum() > 0
 
 
-def test_drawn_throughputs_have_the_bits_of_the_courses_in_fewer_bins(small):
+def test_drawn_throughputs_have_the_same_bits_in_fewer_bins(small):
     trace = Trace.read(small)
     (ax,) = throughput_figure(trace, trace.heaviest(range(trace.flows.height))).axes
     busiest = np.argsort(-trace.flow_course.sum(axis=1), kind="stable")
@@ -69,7 +69,7 @@ def test_drawn_throughputs_have_the_bits_of_the_courses_in_fewer_bins(small):
         assert values @ np.diff(edges) == pytest.approx(megabits)
 
 
-def test_courses_add_up(small):
+def test_series_add_up_to_the_totals(small):
     trace = Trace.read(small)
     bins = trace.flow_course.shape[1]
     lengths = np.full(bins, trace.bin_s)
@@ -98,7 +98,7 @@ def test_courses_add_up(small):
         (lambda text: "\x00\x01\x02\n", ': line 1: field 1 (event) is "'),
     ],
 )
-def test_what_is_no_trace_is_refused(small, tmp_path, change, message):
+def test_files_that_are_no_traces_are_refused(small, tmp_path, change, message):
     path = tmp_path / "broken.tr"
     path.write_text(change(small.read_text()))
     with pytest.raises(sg.SluiceError) as caught:
@@ -107,7 +107,7 @@ def test_what_is_no_trace_is_refused(small, tmp_path, change, message):
     assert message in str(caught.value)
 
 
-def test_a_capture_is_called_so_and_who_reads_it(root, gateway, tmp_path):
+def test_a_capture_is_recognised_and_its_command_named(root, gateway, tmp_path):
     scenario = root / "scenarios" / "network" / "dumbbell.toml"
     recorded = tmp_path / "run.pcapng"
     words = ["simulate", str(scenario), "--aqm", "red", "--duration", "0.2", "--replications", "1"]

@@ -118,7 +118,7 @@ def valley(x):
         (lambda x: max(abs(x[0] - 0.5), abs(x[1] - 0.45)), (0.6, 0.6)),
     ],
 )
-def test_the_direct_search_goes_step_by_step_as_algorithm_178(function, start):
+def test_the_direct_search_takes_the_steps_of_algorithm_178(function, start):
     first = [1 / 64] * len(start)
     ours = walked(function, start, first, 1e-5)
     theirs = algorithm_178(function, start, first, 1e-5)
@@ -162,7 +162,7 @@ def test_a_simulated_queue_is_tuned_to_the_closed_forms_optimum():
     assert scenario.minus_tuned.half_width < scenario.score.half_width
 
 
-def test_the_constraint_decides_where_it_is_met():
+def test_the_least_limit_that_keeps_the_constraint_is_found():
     bound = 0.02
     found = sg.tune(GEO, ROOM, constraints=[f"loss_ratio <= {bound}"], world="chain", workers=1)
     least = min(n for n in range(1, 61) if GeoGeo1(0.45, 0.5, n).loss_ratio <= bound)
@@ -267,7 +267,7 @@ class Noise:
         return found
 
 
-def test_the_best_of_a_search_had_luck_and_fresh_seeds_tell():
+def test_fresh_seeds_reveal_the_luck_of_the_best():
     runner = Noise(lambda _: 100.0, own=10.0, shared=0.0)
     search = Judge(runner, "search", Rules(0.5, 3, 3))
     fresh = Judge(runner, "fresh", Rules(0.05, 8, 64))

@@ -66,7 +66,7 @@ def test_two_processes_find_what_one_finds(file, whole, tmp_path):
     same(sg.tune(file, vary, SCORE, **SEARCH, workers=2, out=tmp_path / "out"), whole)
 
 
-def test_a_killed_tuning_goes_on_where_it_was(file, whole, tmp_path):
+def test_a_killed_tuning_can_be_continued(file, whole, tmp_path):
     out = tmp_path / "out"
     line = [sys.executable, "-c", ALWAYS + KILLED, str(file), str(out), SCORE]
     ended = subprocess.run(line, timeout=120, check=False)
@@ -81,7 +81,7 @@ def test_a_killed_tuning_goes_on_where_it_was(file, whole, tmp_path):
     assert kept.select("queue.limit", "stream", "number").is_unique().all()
 
 
-def test_an_interrupted_tuning_says_how_to_go_on(tmp_path):
+def test_an_interrupted_tuning_says_how_to_continue(tmp_path):
     def watch(*_):
         raise KeyboardInterrupt
 
@@ -164,7 +164,7 @@ def test_a_folder_of_something_else_is_left_alone(tmp_path):
         ({"vary": {"red.min_th": "13..19"}}, "no candidate can be run"),
     ],
 )
-def test_what_makes_no_sense_is_refused(change, message):
+def test_meaningless_problems_are_refused(change, message):
     pytest.importorskip("optuna")
     given = {"scenario": RED.replace(slots=1000), "vary": {"red.max_p": "0.1..0.9"}, "workers": 1}
     with pytest.raises(SluiceError) as told:
@@ -272,7 +272,7 @@ ONE = ("--workers", "1", "--replications", "3")
         (["--constraint", "loss_ratio<=1e-9"], 1, "none keeps loss_ratio <= 1e-09"),
     ],
 )
-def test_the_command_refuses_in_words(tmp_path, capsys, options, code, message):
+def test_the_command_refuses_bad_options_with_a_message(tmp_path, capsys, options, code, message):
     file = tmp_path / "red.toml"
     file.write_text(RED_FILE)
     assert main(["tune", str(file), *options, *ONE, "--out", str(tmp_path / "o")]) == code
@@ -303,6 +303,6 @@ def test_bad_tables(tmp_path, capsys, table, message):
     assert message in capsys.readouterr().err
 
 
-def test_a_name_alone_is_no_list():
+def test_a_single_name_instead_of_a_list_is_refused():
     with pytest.raises(SluiceError, match=r"vary: 'red.max_p' must stand in a list of names"):
         sg.tune(GEO, "red.max_p")

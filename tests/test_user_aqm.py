@@ -159,7 +159,7 @@ class Timeless:
         pass
 
 
-def test_a_python_class_that_failed_is_asked_no_more():
+def test_a_python_class_that_failed_is_not_called_again():
     with pytest.raises(RuntimeError, match="no more"):
         run(Stubborn, replications=1)
     assert Stubborn.calls == 1

@@ -76,7 +76,9 @@ def test_the_example_in_rust_needs_neither_std_nor_an_allocator(tmp_path: Path) 
         (r"^aqm pie", "aqm codel", r"line (\d+): give a file of vectors of this AQM"),
     ],
 )
-def test_what_differs_is_told_with_its_line(old: str, new: str, said: str, tmp_path: Path) -> None:
+def test_a_difference_is_reported_with_its_line(
+    old: str, new: str, said: str, tmp_path: Path
+) -> None:
     text = (AQM / "vectors" / "pie.txt").read_text()
     found = re.search(old, text, re.MULTILINE)
     assert found
