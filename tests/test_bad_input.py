@@ -1,4 +1,4 @@
-"""Bad input: each case with the exact message that a user sees."""
+"""Bad input: each case gives the exact message that a user sees."""
 
 import re
 import textwrap
@@ -316,7 +316,7 @@ COMMANDS = [
 ]
 
 
-# what is wrong with the command line itself
+# messages about the command line itself
 USAGE = re.compile(r"Got |No such (command|option)|Missing |Invalid value|--|without ")
 
 

@@ -15,7 +15,7 @@ CLASSES = re.findall(r"^AQM_CLASS\((\w+),", TEXT, re.MULTILINE)
 
 
 def steps(name: str) -> list[str]:
-    """The functions that the class makes known."""
+    """Return the functions in the descriptor of a class."""
     known = re.findall(rf"^AQM_(TICK|DEPART|OCCUPANCY)\({name}\)", TEXT, re.MULTILINE)
     return ["configure", "arrive", *(macro.lower() for macro in known)]
 

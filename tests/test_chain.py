@@ -1,4 +1,4 @@
-"""The exact chain: against closed forms in fractions, between methods and grids; refusals."""
+"""The exact chain: compared with closed forms in fractions, between methods and grids; refusals."""
 
 from fractions import Fraction
 
@@ -108,7 +108,7 @@ def test_the_limit_of_the_grid_is_closer_than_the_finest_grid():
 
 
 def test_the_grid_is_fine_where_the_average_stays():
-    """At the load 2 the average hovers at max_th."""
+    """At a load of 2 the average stays near max_th."""
     thresholds = {"min_th": 16, "max_th": 32, "max_p": 0.1, "w": 0.02}
     setting = scenario("red", mu=0.25, limit=40, sampling="clock", **thresholds, **RED)
     even = sg.chain.solve(setting, grid=1 / 4)
@@ -127,7 +127,7 @@ def test_the_grid_is_fine_where_the_average_stays():
 
 @pytest.mark.parametrize("w", [0.07, 0.01])
 def test_the_limit_has_the_moments_of_a_linear_drop_function(w):
-    """At the load 2 queue and average stay where DSRED's drop function is one line.
+    """At a load of 2 queue and average stay where DSRED's drop function is one line.
 
     With p = (A - 5) / 60 the queue's second moments about 35 follow from those a slot earlier:
     E[x'^2], E[x' y'] and E[y'^2] of x' = x - y / 120 + noise, y' = (1 - w) y + w x'.
@@ -159,7 +159,7 @@ def test_a_limit_that_is_not_within_its_tolerance_is_refined():
 
 @pytest.mark.parametrize("w", [1.0, 1e-7])
 def test_levels_stay_apart_where_the_average_stays_at_one_value(w):
-    """With w = 1 the average is a number of packets, with 1e-7 it all but stays at max_th."""
+    """With w = 1 the average is a whole number; with 1e-7 it almost stays at max_th."""
     solution = sg.chain.solve(red(w=w), grid=1.0)
     for count in (31, 61, 121, 241):
         levels = levels_for(solution, count, 15)

@@ -1,4 +1,4 @@
-"""First passages: closed forms in fractions, repeated counting, LPF/ODA against EWMA, refusals."""
+"""First passages: closed forms in fractions, both methods, LPF/ODA against EWMA, refusals."""
 
 from fractions import Fraction
 
@@ -21,7 +21,7 @@ def scenario(aqm="drop_tail", *, rate=0.5, mu=0.5, limit=40, **params):
 
 
 def test_the_time_to_empty_is_that_of_the_closed_form():
-    """From s to s - 1 packets takes m(s) = (1 + up m(s + 1)) / down slots in the mean."""
+    """The mean time from s to s - 1 packets is m(s) = (1 + up m(s + 1)) / down slots."""
     rate, mu, limit = Fraction(0.5), Fraction(0.625), 40
     up, down = (1 - mu) * rate, mu * (1 - rate)
     step = expected = 1 / down
@@ -37,9 +37,9 @@ def test_the_time_to_empty_is_that_of_the_closed_form():
 
 
 def test_the_deviation_is_that_of_a_geometric_distribution():
-    """The first packet comes after a geometric number of slots."""
+    """The first packet arrives after a geometric number of slots."""
     found = sg.chain.first_passage(scenario(rate=0.25, limit=3), queue_at_least=1, start_queue=0)
-    # then a second one before the first has gone: P(that) is one up against one down
+    # then a second one arrives before the first has left: with probability up / (up + down)
     up, down = 0.5 * 0.25, 0.5 * 0.75
     leave = up + down
     mean_visits = (down + up) / up
@@ -53,7 +53,7 @@ def test_the_deviation_is_that_of_a_geometric_distribution():
 
 @pytest.mark.parametrize("w", [0.07, 0.02])
 def test_over_drop_avoidance_ends_a_congestion_sooner(w):
-    """From a full queue, the load having fallen to 0.2, until the average is below min_th."""
+    """Time from a full queue until the average is below min_th, at a load that fell to 0.2."""
     thresholds = {"min_th": 10, "max_th": 25, "w": w, **RED}
     ewma = scenario("red", rate=0.2, limit=30, **thresholds)
     oda = scenario("lpf_oda", rate=0.2, limit=30, low_queue=5, **thresholds)

@@ -1,4 +1,4 @@
-"""Claims of papers: verdicts from constructed values, and where they are shown."""
+"""Claims of papers: verdicts on constructed values, and outputs that show them."""
 
 import dataclasses
 import io
@@ -84,7 +84,7 @@ def test_evidence_names_the_comparisons_that_do_not_hold():
 
 
 def test_evidence_names_the_closest_of_many_that_hold():
-    # 2.17 is the half width of SEEDS: from 1 and from 2.2 the interval has ever less room
+    # 2.17 is the half width of SEEDS: the bounds 1 and 2.2 are ever closer to the interval's end
     checks = [within("a", SEEDS, 1)] * 5 + [within("b", SEEDS, 2.2)] + [less("c", SEEDS, SEEDS + 1)]
     told = judge("text", "where", checks).evidence
     assert told == "7 of 7 comparisons hold; the closest: b 4 ± 2."
@@ -103,7 +103,7 @@ def test_claims_are_on_the_page_in_the_terminal_and_in_the_json():
     ]
     html = found.page().html()
     assert "Claims of the text" in html
-    # the word before it is a link to the glossary
+    # the word before `is` is a link to the glossary
     assert "is &lt;short&gt;" in html
     assert "<short>" not in html
     screen = Console(width=120, file=io.StringIO())

@@ -1,4 +1,4 @@
-"""The command `sluice`, as a user meets it."""
+"""The command `sluice`, as a user sees it."""
 
 import json
 import os
@@ -32,14 +32,14 @@ disciplines = [{ aqm = "drop_tail" }, { aqm = "red" }, { aqm = "red", victim = "
 
 @pytest.fixture
 def folder(tmp_path, monkeypatch):
-    """A working folder with a scenario."""
+    """Return a working folder with a scenario."""
     monkeypatch.chdir(tmp_path)
     (tmp_path / "scenario.toml").write_text(SCENARIO)
     return tmp_path
 
 
 def run(capsys, *arguments):
-    """What a command prints; it must succeed and say nothing on standard error."""
+    """Return a command's output; it must succeed and print nothing to standard error."""
     assert main(list(arguments)) == 0
     printed = capsys.readouterr()
     assert printed.err == ""
@@ -64,7 +64,7 @@ def test_the_version_is_shown(capsys):
     assert re.fullmatch(r"sluice \d+\.\d+\.\d+\n", run(capsys, "--version"))
 
 
-# --- what is written in options
+# --- values of options
 
 
 @pytest.mark.parametrize(
@@ -298,7 +298,7 @@ def start(folder, store, *arguments):
 
 @pytest.fixture(autouse=True)
 def quiet(monkeypatch):
-    """On a busy machine short runs may last long enough to tell how far they are."""
+    """Switch progress lines off: on a busy machine short runs could last long enough for them."""
     monkeypatch.setattr("sluicegate.cli.progress._BRIEF_S", 600.0)
     monkeypatch.setattr("sluicegate.cli.progress._QUIET_S", 600.0)
 
@@ -308,7 +308,7 @@ def records(folder):
 
 
 def wait_for_a_record(process, store):
-    """Returns while the second discipline runs."""
+    """Wait for the first record; the second discipline runs then."""
     while process.poll() is None and not any(store.glob("*.zip")):
         time.sleep(0.01)
     time.sleep(0.1)

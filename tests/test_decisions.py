@@ -46,7 +46,7 @@ def slotted(path: Path, **changes: Any) -> sg.SlottedRecord:
 
 @pytest.fixture(scope="module")
 def log(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The log of a slotted run."""
+    """Return the path of the log of a slotted run."""
     path = tmp_path_factory.mktemp("log") / "log.csv"
     slotted(path)
     return path
@@ -68,13 +68,13 @@ def test_a_log_has_all_that_the_record_counts(tmp_path: Path) -> None:
     left = {row["packet"] for row in by_event["leave"]}
     lost = {row["packet"] for row in by_event["lost"]}
     assert len(lost) == len(by_event["lost"]) > 300
-    # the victim has waited, or nothing waited
+    # the victim has waited, unless nothing waited
     assert lost <= left | {row["packet"] for row in arrivals if row["queue_packets"] == "0"}
     # FRED is told of every packet that finds the link idle, too
     idle = {row["packet"] for row in arrivals if row["idle"] == "1" and row["verdict"] == "ADMIT"}
     assert idle
     assert idle <= left
-    # of the record the warm-up is left out
+    # the record leaves out the warm-up
     assert record["loss_ratio"].value == pytest.approx(len(lost) / len(arrivals), rel=0.2)
 
 
@@ -94,7 +94,7 @@ def test_a_log_changes_nothing(tmp_path: Path) -> None:
 
 
 class Step:
-    """Drops by chance while more than five wait."""
+    """Drops at random while more than five packets wait."""
 
     def arrive(self, view: Any) -> int:
         return sg.DROP_EARLY if view.queue_packets > 5 and view.uniform < 0.3 else sg.ADMIT

@@ -1,4 +1,4 @@
-"""LPF/ODA in the closed loop: what a series says, and a short reproduction."""
+"""LPF/ODA in the closed loop: figures from series, and a short reproduction."""
 
 import json
 from dataclasses import replace
@@ -18,7 +18,7 @@ TIMES_S = np.arange(3001) / 10
 
 
 def port(average, sent_packets_per_s=100.0, losses=None):
-    """A port of one replication, sampled ten times a second."""
+    """Return a port of one replication, sampled ten times a second."""
     count = len(TIMES_S)
     series = pl.DataFrame(
         {
@@ -83,7 +83,7 @@ def test_throughput_delay_and_drops_between_the_congestions():
 
 
 def pair(slow, fast, throughput_share):
-    """Both filters, three seeds that hardly differ: LPF's average takes `slow` s, the other's."""
+    """Return outcomes of both filters for three similar seeds; responses: `slow`, `fast`, s."""
 
     def found(response_s, share):
         ports = [

@@ -1,4 +1,4 @@
-"""`like = "linux"`: the TCP of a Linux kernel, held to what the gate measured of one."""
+"""`like = "linux"`: the TCP of a Linux kernel, compared with measurements of the gate."""
 
 import pytest
 
@@ -35,9 +35,9 @@ def ten_flows(discipline=RED, seed=1, **tcp):
     )
 
 
-# docs/background/gate.md, "All cells": means of two runs of a kernel 6.18, which scatter by 2 %,
-# as do four runs of ours. By the RFCs, with recovery and times as here, Reno is 8 % below and
-# CUBIC 6 to 9 % above.
+# Losses (%) from docs/background/gate.md, "All cells": means of two runs of a kernel 6.18, which
+# vary by 2 %, as do four of our runs. TCP by the RFCs, with the same recovery and times, is 8 %
+# below with Reno and 6 to 9 % above with CUBIC.
 @pytest.mark.parametrize(
     ("control", "aqm", "percent"),
     [

@@ -1,4 +1,4 @@
-"""What is said of a network's scenario whose AQMs are set for another link."""
+"""Notes on a network's scenario whose AQMs have parameters for another link."""
 
 import pytest
 
@@ -60,7 +60,7 @@ FIFTY = "it: for 50 Mb/s and packets of 1500 bytes, "
 )
 def test_parameters_that_suit_another_link_are_noted(aqm, params, note):
     assert notes(aqm, **params) == [FIFTY + note]
-    # what is to be pasted suits the link
+    # the discipline to paste suits the link
     pasted = syntax.discipline(note.rpartition("--aqm ")[2])
     assert notes(pasted["aqm"], **pasted["params"]) == []
 

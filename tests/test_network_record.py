@@ -43,7 +43,7 @@ def alone(**changes):
 
 
 def same(one, other):
-    """Whether two records hold the same, bit by bit."""
+    """Return True if two records are the same, bit for bit."""
     return (
         json.dumps(one.summary()) == json.dumps(other.summary())
         and one.frames().keys() == other.frames().keys()
@@ -81,7 +81,7 @@ def test_the_first_port_gives_the_distributions_of_the_record():
 
 
 def test_replications_without_randomness_are_reported():
-    # flows that all start at once, and an AQM that never draws
+    # all flows start at once, and the AQM uses no random number
     sure = scenario(flows=[network.TcpFlows()], disciplines=[sg.Discipline(aqm="drop_tail")])
     told = "all 3 replications came out alike: intervals have no width; the first 4 s of each"
     assert network.simulate(sure).method.startswith(told)
@@ -98,7 +98,7 @@ def test_series_have_a_row_per_replication_and_sample():
     for name in ("queue", "arrivals", "probability"):
         rows = record.ports[0].rows(name)
         assert series.filter(replication=1)[name].to_list() == rows[1].tolist()
-    # so that what is taken off may be more than there is
+    # signed, so that a difference can be negative
     assert (record.ports[0].samples - 51).max() < 0
     assert record.series.height == 48
     assert record.flows.group_by("replication").len()["len"].to_list() == [5, 5, 5]

@@ -1,4 +1,4 @@
-"""Plots and pages of networks: what they draw is what the records hold."""
+"""Plots and pages of networks: they show what the records hold."""
 
 import dataclasses
 import os
@@ -77,7 +77,7 @@ def test_strips_have_separate_scales_if_one_would_be_flat():
     assert figure.get_supylabel() == "waiting packets, each on its scale"
     for ax in figure.axes:
         times_s, queue = ax.lines[0].get_data()
-        # the second half is measured; an arrow tells of what the first has above
+        # the second half is measured; an arrow marks a warm-up that reaches above the axes
         x, y = ax.collections[0].get_paths()[0].vertices.T
         target = max((line.get_ydata()[0] for line in ax.lines[1:]), default=0)
         highest = max(y[x >= 5].max(), target)
@@ -148,8 +148,8 @@ def test_windows_are_drawn_if_the_scenario_asks_for_them(comparison):
     "changes",
     [
         {"sample_s": 20.0},  # a single sample
-        {"flows": [network.TcpFlows(tcp=network.Tcp(receiver_window=1))]},  # nobody waits
-        {"flows": [network.TcpFlows(start_s=20.0)]},  # nobody comes
+        {"flows": [network.TcpFlows(tcp=network.Tcp(receiver_window=1))]},  # nothing waits
+        {"flows": [network.TcpFlows(start_s=20.0)]},  # nothing arrives
     ],
 )
 def test_a_page_of_almost_nothing_can_be_drawn(changes):
@@ -238,7 +238,7 @@ def test_completion_times_have_a_column_if_flows_end():
 
 
 def test_methods_of_intervals_are_named_with_their_disciplines():
-    """Drop-tail draws no random number: under flows that start at once all its runs are alike."""
+    """Drop-tail uses no random number: with flows that start at once all its runs are equal."""
     found = sg.compare(scenario(flows=[network.TcpFlows(count=2)], duration_s=4.0))
     alike, drawn = methods(found.records)
     assert alike.startswith("drop_tail: all 3 replications came out alike")
@@ -315,7 +315,7 @@ def test_the_table_is_shown_if_the_report_cannot_be_written(root, tmp_path, caps
 
 
 def without_ids(html):
-    """A page without the names of parts of its figures, which differ from figure to figure."""
+    """Return a page without the ids in its figures, which differ from figure to figure."""
     return re.sub(r"\b[mp][0-9a-f]{10}\b", "", html)
 
 
@@ -363,7 +363,7 @@ def test_series_and_flows_are_written_beside_the_page(comparison, tmp_path):
     assert flows.columns[:5] == ["discipline", "replication", "group", "source", "sink"]
 
 
-# --- what is extreme
+# --- extreme cases
 
 
 @pytest.mark.parametrize(
@@ -386,7 +386,7 @@ def test_a_page_can_be_made_of_whatever_ran(changes, tmp_path):
 
 
 def test_long_queues_are_drawn_in_wider_bars():
-    """A bar for each of thousands of packets would make a page of many megabytes."""
+    """A bar for each of thousands of lengths would make a page of many megabytes."""
     link = {"rate_bps": 1e8, "client_delays_s": [0.01], "access_rate_bps": 1e9}
     full = scenario(
         topology=network.Dumbbell(**link),

@@ -1,4 +1,4 @@
-"""What `--json` writes keeps to the schemas that are published."""
+"""The outputs of `--json` match the published schemas."""
 
 import json
 import runpy
@@ -25,7 +25,7 @@ def published(root):
 
 
 def test_the_published_schemas_are_those_of_the_code(root, published):
-    """Else: make outputs."""
+    """If it fails, run `make outputs`."""
     assert runpy.run_path(str(root / "docs" / "outputs.py"))["schemas"]() == published
     for schema in published.values():
         jsonschema.Draft202012Validator.check_schema(schema)
@@ -72,7 +72,7 @@ def commands(root, tmp_path):
             ["chain", light, "--aqm", "drop_tail", "--out", tmp_path / "chain"],
         ],
         "record": [
-            # nothing arrives: what is no number is null
+            # nothing arrives: figures that are no numbers are null
             ["simulate", light, *SHORT, "--aqm", "red", "--arrivals", "geometric:rate=0"],
             ["simulate", dumbbell, "--aqm", "codel", "--duration", "2"],
         ],
@@ -95,7 +95,7 @@ def test_outputs_match_their_schemas(root, tmp_path, published, capsys):
             written = json.loads(path.read_text())
             assert written["schema"] == name
             jsonschema.validate(written, published[name])
-            # a schema that takes anything proves nothing
+            # a schema that accepts anything would prove nothing
             with pytest.raises(jsonschema.ValidationError, match="Additional properties"):
                 jsonschema.validate(written | {"other": 1}, published[name])
 

@@ -1,4 +1,4 @@
-"""Pages: what they are given, links, words, other forms of a figure."""
+"""Pages: parts, links, words of the glossary, narrow forms of figures."""
 
 import re
 
@@ -86,14 +86,14 @@ def test_every_word_of_the_glossary_links_to_its_meaning():
     links = [value[1:] for name, value in shown.attributes if name == "href"]
     places = [value for name, value in shown.attributes if name == "id"]
     assert set(links) == set(places) - {"words"}
-    # in a table's cells only what is linked nowhere else, and not twice
+    # a table's cells have a link only for words that are linked nowhere else, and only once
     cells = Page("Title")
     cells.text("A flow.")
     cells.table(["x"], [["a flow and its victim"], ["victim = front"]])
     html = cells.html()
     assert '<td class="word">a flow and its <a href="#word-victim">victim</a></td>' in html
     assert '<td class="word">victim = front</td>' in html
-    # the meaning of a queue has a link in it
+    # the meaning of a term has a link itself
     assert "word-link" in places
     assert f"{MEANINGS['queue']}." in shown.text
     assert "Words" not in Page("Title").html()

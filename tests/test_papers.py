@@ -1,4 +1,4 @@
-"""The reproductions: published data, what short runs must show, progress and Ctrl-C."""
+"""The reproductions: published data, results of short runs, progress and Ctrl-C."""
 
 import dataclasses
 import io
@@ -73,7 +73,7 @@ def test_published_scores_of_redwm_fall_at_either_load():
         assert len(scores) >= 2
 
 
-# ---- what short runs must show ----
+# ---- results of short runs ----
 
 
 @pytest.mark.parametrize(
@@ -124,7 +124,7 @@ def test_self_similar_rows_are_reproduced_with_one_a():
 
 
 def small_first_figure(monkeypatch):
-    """Figure 1 from a short run and a coarse grid."""
+    """Make figure 1 come from a short run and a coarse grid."""
     monkeypatch.setattr(reproduction, "_FIRST_SLOTS", 10_000)
     monkeypatch.setattr(reproduction, "_FIRST_CHAIN", Chain(grid=4.0, method="direct"))
 
@@ -152,7 +152,7 @@ def test_drop_from_front_compares_every_published_figure_and_the_gains(monkeypat
     assert sum("misprint" in sentence for sentence in found.findings) == 2
     summary = [sentence for sentence in found.findings if "largest differences" in sentence]
     for quantity in reproduction.MEASURES:
-        # of the columns with misprints the largest that is told is not the largest of all
+        # columns with misprints: the largest deviation that is named is not the largest of all
         if quantity in ("queue_mean", "delay_variance"):
             continue
         column = [row.deviation for row in found.rows if row.quantity == quantity]
@@ -161,12 +161,12 @@ def test_drop_from_front_compares_every_published_figure_and_the_gains(monkeypat
 
 
 def as_printed(**changes):
-    """The paper's tables as rows of ours, but for some figures: `red_geometric_0_5_0_07_gain=0`."""
+    """Return the paper's tables as our rows, with changes: `red_geometric_0_5_0_07_gain=0`."""
     rows = []
     for chosen in tables.published():
         gamma = "" if chosen.gamma is None else f"_{chosen.gamma:g}"
         name = f"{chosen.aqm}{gamma}_{chosen.source}_{chosen.mu:g}_{chosen.w:g}"
-        # the text prints no gain where the source is self-similar and w = 0.002, but about 1 %
+        # for a self-similar source and w = 0.002 the text has no exact gain, only about 1 %
         printed = {"queue_mean": chosen.queue_mean, "delay_mean": chosen.delay_mean}
         for quantity, figure in (printed | {"gain": chosen.gain or 0.01}).items():
             key = f"{name}_{quantity}".replace(".", "_").replace("-", "_")
@@ -175,7 +175,7 @@ def as_printed(**changes):
     return [claim.verdict for claim in section_iv.claims(tables.published(), rows)]
 
 
-# in the tables one mean queue is a misprint, so that they contradict the text
+# a mean queue in the tables is a misprint and contradicts the text: its correct value
 MISPRINT = {"dsred_0_5_geometric_0_5_0_07_queue_mean": 54.086}
 
 
@@ -207,7 +207,7 @@ def test_the_chain_repeats_drop_from_front_with_the_same_rows(monkeypatch):
     monkeypatch.setattr(exact, "_self_similar", lambda _: SOURCE)
     monkeypatch.setattr(exact, "_PAPERS_GRID", coarse := Chain(grid=10.0))
     monkeypatch.setattr(exact, "_TABLE", dict.fromkeys(exact._TABLE, coarse))
-    monkeypatch.setattr(exact, "_FOLLOWED_W", -1.0)  # it takes minutes
+    monkeypatch.setattr(exact, "_FOLLOWED_W", -1.0)  # leaves out times that take minutes
     small_first_figure(monkeypatch)
     told = []
     found = exact.reproduce(watch=lambda *seen: told.append(seen))
@@ -264,7 +264,7 @@ def test_redwm_gives_the_published_order_only_if_a1_weighs_the_queue(monkeypatch
     assert literal.count("no order beyond the intervals") == 2
     assert [reading.count("the published order") for reading in swapped] == [2, 2]
     assert "under 'all swapped' and 'only a1 swapped'" in last
-    # the chain's two scores, and at both loads our best with what two others have above it
+    # plus the chain's two scores, and for both loads our best and two others' excess over it
     assert len(found.rows) == 3 * len(redwm.published()) + 2 + 2 * 3
     assert len(found.plots) == 7
     assert "Classic RED as an exact chain" in exact

@@ -1,4 +1,4 @@
-"""A user's own Python class: what it may answer, Ctrl-C, and the network world."""
+"""A user's own Python class: verdicts that it may return, Ctrl-C, and the network world."""
 
 import os
 import re
@@ -46,7 +46,7 @@ def run(world, aqm, **changes):
 
 
 def answering(said, method="arrive", **attributes):
-    """A class that answers so."""
+    """Return a class whose method returns `said`."""
     methods = {"arrive": lambda self, view: sg.ADMIT} | {method: lambda self, view: said}
     return type("Talkative", (), methods | attributes)
 

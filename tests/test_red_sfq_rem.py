@@ -52,7 +52,7 @@ ONES = np.ones(5)
 
 
 def found(**figures):
-    """An outcome with these figures only."""
+    """Return an outcome with these figures only."""
     return SimpleNamespace(**figures)
 
 
@@ -61,7 +61,7 @@ def verdicts(trio):
 
 
 def ordered(**factors):
-    """The trio of table 2 as printed, five seeds alike but for some figures of REM."""
+    """Return the trio of table 2 as printed, five equal seeds, with factors on figures of REM."""
     trio = {}
     for place, name in enumerate(ALGORITHMS):
         printed = {quantity: values[place] for quantity, values in TABLE_2.items()}

@@ -64,7 +64,7 @@ def test_a_narrow_terminal_cuts_no_number():
         screen.print(terminal_table(["name"] * 4, [["1.735e-18", "681466", "0.0004103", "word"]]))
     lines = shown.get().splitlines()
     assert max(map(len, lines)) <= 30
-    # what has no room beside the rest stands below, again with the first column
+    # columns without room are below the others, with the first column repeated
     assert [line.split() for line in lines if "1.735e-18" in line] == [
         ["1.735e-18", "681466", "0.0004103"],
         ["1.735e-18", "word"],

@@ -1,4 +1,4 @@
-"""Scenarios: from TOML to what is run."""
+"""Scenarios: from TOML to objects."""
 
 import copy
 from collections import Counter
@@ -58,7 +58,7 @@ def test_a_replay_has_every_packet_however_slots_are_rounded(write_pcap, tmp_pat
     path = tmp_path / "tenths.pcap"
     write_pcap(path, [(100 * k, 100) for k in range(40)])
     replay = {"kind": "replay", "capture": str(path)}
-    # in floating point 0.3 s / 0.1 s lies under 3
+    # in floating point 0.3 / 0.1 is less than 3
     whole = scenario(arrivals=replay, slot_s=0.1, slots=None)
     assert whole.duration_slots == 40
     np.testing.assert_array_equal(whole.capture_slots, np.arange(40))

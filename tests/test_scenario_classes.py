@@ -252,7 +252,7 @@ def test_an_unknown_aqm_is_refused_at_once():
 
 
 def test_changes_of_a_copy_are_checked(root):
-    """The names that a copy of old took without a word."""
+    """An earlier way to copy accepted these changes without a check."""
     network = sg.load(root / "scenarios" / "network" / "dumbbell.toml")
     for changes, reason in [
         ({"duration_s": -5}, "duration_s = -5 must be at least 2e-09 (s)"),

@@ -1,4 +1,4 @@
-"""The slotted world against what is known exactly."""
+"""The slotted world compared with exact results."""
 
 import numpy as np
 import pytest
@@ -27,7 +27,7 @@ def scenario(*disciplines, exact=EXACT, **changes):
 
 
 def units_of(run):
-    """The counts of a run's units: the statistics behind its record."""
+    """Return the counts of a run's units, from which its record is computed."""
     outcome = _engine.simulate(run.handle, run.disciplines[0].handle, None, None, None)
     return QueueCounts.of([[unit.tally] for unit in outcome.units])
 
@@ -114,7 +114,7 @@ def test_every_queue_probability_is_that_of_the_closed_form():
     error = shares.std(axis=0, ddof=1) / np.sqrt(len(shares))
     assert exact.queue.min() > 1e-6
     deviation = (queue.sum(axis=0) / units.duration.sum() - exact.queue) / error
-    # 21 statements at once: by chance one would fail with probability 21 * 4e-4
+    # 21 statements: by chance one of them is beyond 4 with a probability of at most 21 * 4e-4
     assert np.abs(deviation).max() < 4, deviation
 
 
@@ -166,7 +166,7 @@ def test_every_record_obeys_littles_law(kind, aqm):
     waiting = record["queue_mean"].value
     in_system = waiting + record["utilization"].value
     rate = record["throughput"].value
-    # packets that are there as the counting starts or ends count on one side only
+    # packets in the system when counting starts or ends count on one side only
     observed = record.slots - run.runs * record.warm_up_slots
     longest = len(record.delay_distribution) * record.time_bin / length
     edges = 2 * run.runs * (EXACT.limit + 1) * longest / observed
@@ -239,7 +239,7 @@ def test_ecn_marks_in_place_of_early_drops_and_never_of_forced_ones():
 
 
 def periodic(write_pcap, tmp_path, packets, service):
-    """Replays `packets` (ms, bytes) every 100 ms for 6.4 s, in slots of 1 ms."""
+    """Replay `packets` (ms, bytes) every 100 ms for 6.4 s, in slots of 1 ms."""
     path = tmp_path / "periodic.pcap"
     times = [(100 * period + ms, size) for period in range(65) for ms, size in packets]
     write_pcap(path, times)
@@ -256,7 +256,7 @@ def periodic(write_pcap, tmp_path, packets, service):
 def test_deterministic_service_by_hand(write_pcap, tmp_path):
     packets = [(0, 100), (0, 100), (0, 100)]
     record = periodic(write_pcap, tmp_path, packets, {"kind": "deterministic", "slots": 10})
-    # they leave after 10, 20 and 30 slots; two wait for 10 slots, one for 10 more
+    # delays of 10, 20 and 30 slots
     assert record["delay_mean"].value == pytest.approx(0.020)
     assert record["delay_variance"].value == pytest.approx(1e-6 * 200 / 3)
     assert record["queue_mean"].value == pytest.approx((2 * 10 + 10) / 100)

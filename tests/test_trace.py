@@ -1,4 +1,4 @@
-"""Traces of ns-2: against the plain awk script, and as files that are broken."""
+"""Traces of ns-2: compared with the plain awk script; broken files."""
 
 import gzip
 import json
@@ -20,12 +20,12 @@ from sluicegate.trace.plots import throughput_figure
 
 @pytest.fixture
 def small(root):
-    """Written by ns-2: three TCP flows and one of UDP through a queue of 20 packets."""
+    """Return a trace of ns-2: three TCP flows and one of UDP through a queue of 20 packets."""
     return root / "tests" / "data" / "ns2.tr"
 
 
 def plainly(root, path):
-    """What the awk script says, by flow and by link."""
+    """Return the awk script's figures, by flow and by link."""
     if (awk := shutil.which("awk")) is None:
         pytest.skip("awk is missing")
     script = root / "bench" / "trace.awk"
@@ -47,7 +47,7 @@ def test_figures_are_those_of_the_awk_script(root, small):
     for row in trace.flows.iter_rows(named=True):
         key = (row["type"], str(row["id"]), row["source"], row["destination"])
         names = ("sent", "received", "lost", "throughput_bps", "delay_mean_s", "jitter_s")
-        # a jitter without queues is rounding alone
+        # the tolerance is for jitters that are only rounding errors
         found = [row[name] for name in names]
         np.testing.assert_allclose(found, flows[key], rtol=1e-8, atol=1e-12)
     assert len(links) == trace.links.height
@@ -147,7 +147,7 @@ def test_ctrl_c_ends_the_reading_of_a_pipe_that_nobody_writes(command, tmp_path)
     words = [sys.executable, "-c", "import sys; from sluicegate.cli import main; sys.exit(main())"]
     process = subprocess.Popen([*words, command, pipe], stderr=subprocess.PIPE, text=True)
     while process.poll() is None:
-        try:  # refused until somebody reads
+        try:  # fails until the command reads
             writer = os.open(pipe, os.O_WRONLY | os.O_NONBLOCK)
             break
         except OSError:
@@ -171,7 +171,7 @@ def test_the_command(small, tmp_path, capsys):
 
 
 def test_a_page_shows_the_heaviest_flows_and_a_file_all(tmp_path):
-    """Three hundred flows of data, flow k of k packets, and one of ACKs."""
+    """Three hundred flows of data, flow k with k packets, and one of ACKs."""
     path, page = tmp_path / "many.tr", tmp_path / "many.html"
     sent = [("tcp", flow) for flow in range(1, 301) for _ in range(flow % 50 + 1)]
     sent.append(("ack", 301))

@@ -1,4 +1,4 @@
-"""Tuning: the same whoever works and whatever is killed; bad input; the command."""
+"""Tuning: the same results by all ways and after kills; bad input; the command."""
 
 import json
 import signal
@@ -16,7 +16,7 @@ from sluicegate.tuning.axes import axes
 from sluicegate.tuning.methods import method_class
 from sluicegate.tuning.score import Constraint, Score
 
-# the same, whoever works and whatever is killed
+# the same results by all ways and after kills
 
 SHORT = GEO.replace(slots=2000)
 SEARCH = {"precision": 0.1, "replications": 4, "evaluations": 8}
@@ -28,7 +28,7 @@ service = { kind = "geometric", mu = 0.5 }
 queue = { limit = 30 }
 disciplines = [{ aqm = "drop_tail" }]
 """
-# as if a second went by between any two runs
+# results are written after each run, not only once a second
 ALWAYS = "import sluicegate.tuning.kept as kept; kept._WRITE_S = 0.0\n"
 KILLED = """
 import os, signal, sys
@@ -75,7 +75,7 @@ def test_a_killed_tuning_can_be_continued(file, whole, tmp_path):
     assert 0 < before < whole.runs
     resumed = sg.tune(file, {"queue.limit": "1..60:3"}, SCORE, **SEARCH, workers=1, out=out)
     same(resumed, whole)
-    # nothing was made twice, and nothing lost
+    # no run was made twice, and none was lost
     kept = pl.concat(pl.read_parquet(path) for path in (out / "runs").glob("*.parquet"))
     assert kept.height == whole.runs + whole.fresh_runs
     assert kept.select("queue.limit", "stream", "number").is_unique().all()
@@ -96,7 +96,7 @@ def test_an_interrupted_tuning_says_how_to_continue(tmp_path):
         ({"vary": {"queue.limit": "1..40"}}, "another tuning: axes ="),
         ({"constraints": ["loss_ratio <= 0.1"]}, "another tuning: constraints = "),
         ({"scenario": SHORT.replace(seed=5)}, "another tuning"),
-        # whose results come from another part of the program
+        # in another world, whose results come from other code
         ({"world": "chain"}, r"another tuning: world = Slotted.*, here Chain\("),
     ],
 )

@@ -37,7 +37,7 @@ def scenario(*disciplines, **changes):
 
 
 def large():
-    """A chain that the direct method works on for a minute or more."""
+    """Return a chain that takes the direct method a minute or more."""
     params = RED | {"min_th": 100, "max_th": 200, "w": 0.002}
     return scenario({"aqm": "red", "params": params}, queue={"limit": 250})
 
