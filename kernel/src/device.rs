@@ -149,7 +149,7 @@ mod tests {
     }
 
     #[test]
-    fn loopback_is_there_and_a_namespace_that_is_not_is_told() {
+    fn loopback_exists_and_a_missing_namespace_is_reported() {
         assert_eq!("lo".parse::<Device>().unwrap().index().unwrap(), 1);
         let lost = "no-such-namespace/lo".parse::<Device>().unwrap().index();
         assert_eq!(lost.unwrap_err().kind(), io::ErrorKind::NotFound);
