@@ -1,17 +1,17 @@
-# Everything a developer runs. `make demo` and `make test` are the two commands of the README.
+# All commands of a developer. `make demo` and `make test` are the two commands of the README.
 PYTHON ?= python3
 BIN := .venv/bin
 REPORTS := sluice-report
 SOURCES := Cargo.toml Cargo.lock .cargo/config.toml \
 	$(shell find aqm engine gate kernel -name '*.rs' -o -name '*.h' -o -name '*.c' -o -name Cargo.toml)
-# BPF, where libbpf can be compiled: it needs the headers of libelf and zlib (Debian: libelf-dev)
+# `yes` if libbpf can be compiled: it needs the headers of libelf and zlib (Debian: libelf-dev)
 BPF := $(shell printf '\043include <libelf.h>\n\043include <zlib.h>\n' | $(CC) -E - >/dev/null 2>&1 && echo yes)
 FEATURES := $(if $(BPF),--features sluice-gate/kernel)
 MEMBERS := --workspace $(if $(BPF),,--exclude sluice-kernel)
 export VIRTUAL_ENV := $(CURDIR)/.venv
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 export PIP_QUIET := 1
-# what the first command compiles, all later ones find
+# Python keeps its bytecode, so that later commands start faster
 unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: build generated vectors outputs demo test wheel lint bench bench-builds bench-gate bench-qdisc equality bench-peers decisions docs lock clean tools
@@ -27,23 +27,23 @@ build: .venv/built .venv/bin/sluiced
 
 .venv/installed: .venv/builders
 	@echo "build: Python packages, as locked, into .venv (a quarter of a minute the first time)"
-	@# pip where uv fails: uv does not read pip's settings, such as another package index
+	@# pip if uv fails: uv does not read pip's settings, such as another package index
 	@$(BIN)/uv pip install --quiet --no-deps --require-hashes --requirement requirements.lock || \
 		$(BIN)/pip install --no-deps --require-hashes --requirement requirements.lock
 	@touch $@
 
-# without make's flags: cargo would look for make's job server, and not find it. With uv, which stays
-# as it is: maturin looks for its installer first, and pip may just then be replaced as locked
+# without MAKEFLAGS: cargo would look for make's job server and not find it. With --uv: maturin first
+# looks for its installer, and pip may be replaced by its locked version at that moment; uv is not
 .venv/compiled: .venv/builders $(SOURCES) | tools
 	@echo "build: the engine (Rust and C, optimised: about a minute the first time)"
 	@env -u MAKEFLAGS $(BIN)/maturin develop --locked --skip-install --uv
 	@touch $@
 
-# at once: the packages come while the engine is compiled
+# both at the same time: the packages are installed while the engine is compiled
 .venv/built: requirements.lock pyproject.toml wheel/scripts/sluice $(SOURCES)
 	@$(MAKE) --no-print-directory --jobs=2 .venv/installed .venv/compiled
 	@$(BIN)/maturin develop --locked --quiet --uv || $(BIN)/maturin develop --locked --quiet
-	@# their bytecode, here once: each command takes 3 s for it where Python may write none
+	@# compiles the bytecode once: where Python may not write it, each command takes 3 s to compile it
 	@$(BIN)/python -c 'import sluicegate.cli.compare, sluicegate.report.comparison, scipy.special'
 	@touch $@
 
@@ -52,18 +52,18 @@ build: .venv/built .venv/bin/sluiced
 	@cargo build --quiet --locked --package sluice-gate $(FEATURES)
 	@ln -sf ../../target/debug/sluiced $@
 
-# the schema of scenarios, and the Python classes that are made from it: both are committed
+# the schema of scenarios, and the Python classes made from it: both are committed
 generated: .venv/installed
 	@cargo run --quiet --locked --package sluice-scenario --example schema >target/schema.json
 	@mv target/schema.json docs/reference/scenario.schema.json
 	@$(BIN)/python engine/scenario/classes.py
 
-# those of aqm/vectors/, which are committed
+# the test vectors of aqm/vectors/: they are committed
 vectors: | tools
 	@cargo run --quiet --locked --package sluice-contract --example vectors
 	@cd aqm/vectors && sha256sum *.txt >SHA256SUMS
 
-# the schemas of what --json writes, made from the code that writes it: committed
+# the schemas of the --json outputs, made from the code that writes them: they are committed
 outputs: .venv/built
 	@$(BIN)/python docs/outputs.py
 
@@ -73,21 +73,20 @@ demo: .venv/built
 	@echo "demo: bursts at all time-scales"
 	@$(BIN)/sluice compare scenarios/bursty.toml --out $(REPORTS)/bursty
 
-# two workers more than processors: the tests of real routers wait most of their time
+# two workers more than processors: tests of real routers wait most of the time
 test: build
 	@echo "test: Rust (compiling takes about a minute the first time)"
-	@$(if $(BPF),,echo "test: without BPF: skipped, for want of the headers of libelf and zlib (libelf-dev, zlib1g-dev)")
+	@$(if $(BPF),,echo "test: BPF: skipped, the headers of libelf and zlib are missing (libelf-dev, zlib1g-dev)")
 	@cargo build --locked $(MEMBERS) $(FEATURES) --tests --profile test
 	@cargo test --quiet --locked $(MEMBERS) $(FEATURES) --tests
 	@echo "test: Python, and every example of the documentation"
 	@$(BIN)/pytest --quiet --numprocesses $$(($$(nproc) + 2)) --dist worksteal
 
 wheel: wheel/scripts/sluiced .venv/installed
-	@echo "wheel: into target/wheels, with all optimisation"
+	@echo "wheel: into target/wheels, with full optimisation"
 	@$(BIN)/maturin build --release --locked; built=$$?; rm $<; exit $$built
 
-# beside the other command that goes into the wheel; without BPF, whose libraries another machine
-# may not have
+# in the folder of the wheel's other command; without BPF, as another machine may lack its libraries
 wheel/scripts/sluiced: $(SOURCES) | tools
 	@echo "wheel: the router sluiced"
 	@cargo build --quiet --locked --release --package sluice-gate
@@ -116,7 +115,7 @@ bench: build
 	@$(BIN)/python bench/sweep.py
 	@$(BIN)/python bench/trace.py
 	@$(BIN)/python bench/headers.py
-	@$(if $(BPF),$(BIN)/python bench/decisions.py,echo "bench: decisions: skipped, for want of the headers of libelf and zlib (libelf-dev, zlib1g-dev)")
+	@$(if $(BPF),$(BIN)/python bench/decisions.py,echo "bench: decisions: skipped, the headers of libelf and zlib are missing (libelf-dev, zlib1g-dev)")
 
 bench-builds: build
 	@cargo build --locked --package sluice-python --profile plain
@@ -134,7 +133,7 @@ bench-qdisc: build
 	@$(BIN)/python bench/qdisc.py cost
 	@$(BIN)/python bench/qdisc.py tcp 1
 
-# what is measured so far is kept, and not measured again
+# runs that were made before are kept, and not made again
 equality: build
 	@$(BIN)/python bench/equality.py run --seeds 10
 	@$(BIN)/python bench/equality.py page
@@ -148,8 +147,8 @@ bench-peers: build
 	@$(BIN)/python bench/peers/overload.py
 	@$(BIN)/python bench/peers/speed.py
 
-# `make test` does it with 20,000 packets. In the profile of `make build`, which checks itself less, and with
-# its features: cargo compiles sluiced anew, too
+# `make test` does this with 20,000 packets. Profile and features are those of `make build`: without the
+# test profile's checks, and because cargo also compiles sluiced again
 decisions: | tools
 	@echo "decisions: a million packets through a replay and the network world"
 	@cargo test --quiet --locked --package sluice-gate $(FEATURES) --profile dev --test replay -- --ignored --nocapture
@@ -160,10 +159,10 @@ docs: build
 
 .PHONY: images
 images: build
-	@echo "images: those that the documentation shows, from its examples"
+	@echo "images: the images of the documentation, from its examples"
 	@$(BIN)/python docs/draw.py
 
-# without the browser's driver (45 MB) that axe-playwright-python asks for: tests need its axe-core only
+# without the browser driver (45 MB) that axe-playwright-python requires: tests use only its axe-core
 lock: .venv/installed
 	@$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --group dev --generate-hashes \
 		--no-emit-package playwright --no-emit-package greenlet --no-emit-package pyee \
@@ -175,7 +174,7 @@ clean:
 
 tools:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
-		echo "sluicegate needs Python 3.11 or newer: install it, or say PYTHON=python3.12" >&2; exit 1; }
+		echo "sluicegate needs Python 3.11 or newer: install it, or run make with PYTHON=python3.12" >&2; exit 1; }
 	@$(PYTHON) -c 'import ensurepip' 2>/dev/null || { \
 		echo "sluicegate needs Python's venv (Debian, Ubuntu: apt install python3-venv)" >&2; exit 1; }
 	@command -v cc >/dev/null || { \

@@ -1,10 +1,10 @@
-"""What `sluice advise` chooses, beside an exhaustive grid on the same links.
+"""Compares the choices of `sluice advise` with an exhaustive grid on the same links.
 
-`run` asks the command about six cases, times it with an empty store, runs every setting of a grid
-that is finer and wider than the command's own, and judges the best of them and the choice under
-fresh seeds. Fast links are judged once more on a link that is scaled down less. Each case is kept
-as a line of `bench/advise.jsonl`, and each run in the store, so that the command may be ended and
-given again. `page` writes the tables into the page of the documentation.
+`run` asks the command about six cases and times it with an empty store. It then runs every setting
+of a grid that is finer and wider than the command's own, and judges the best of them and the choice
+under fresh seeds. Fast links are judged once more on a link that is scaled down less. Each case is
+kept as a line of `bench/advise.jsonl`, and each run in the store, so the command can be interrupted
+and started again. `page` writes the tables into the page of the documentation.
 
     .venv/bin/python bench/advise.py run
     .venv/bin/python bench/advise.py page
@@ -51,7 +51,7 @@ CASES = {
     "campus, 1 Gbit/s": ["--rate", "1G", "--rtt", "10..80ms", "--flows", "50..500"],
     "backbone, 10 Gbit/s": ["--rate", "10G", "--rtt", "5..50ms", "--flows", "500..5000"],
 }
-# of the grid: targets as shares of the longest round trip, and finer second parameters
+# the grid's targets, as shares of the longest round trip, and its values of the second parameter
 SHARES = tuple(float(share) for share in np.geomspace(1 / 64, 2, 10))
 SECOND = {
     "red": (0.02, 0.1, 0.3, 1.0),
@@ -63,15 +63,15 @@ SECOND = {
     "blue": (0.0025, 0.02),
     "avq": (0.98, 0.95, 0.9, 0.8),
 }
-# seeds of the grid, and of what is judged; the command's own are 1 to 12
+# seeds of the grid, and of the judgement; the command's own seeds are 1 to 12
 GRID, JUDGED = [101], list(range(201, 209))
 BEST = 10
-# fast links: judged on one that has so many times the rate
+# fast links are judged again on a link with this many times the rate of the simulated one
 LESS_SCALED = 5.0
 
 
 def widen() -> None:
-    """Make the families finer, and add some that the command does not know."""
+    """Add finer values to the families, and two families that the command does not have."""
     known: dict[str, Family] = FAMILIES  # type: ignore[assignment]
     for name, values in SECOND.items():
         known[name] = replace(known[name], second=(known[name].second[0], values))
@@ -83,7 +83,7 @@ def widen() -> None:
 
 
 def asked(words: Sequence[str]) -> tuple[dict[str, Any], float, float]:
-    """What the command answers, and the wall and CPU seconds that it takes with an empty store."""
+    """Return the command's answer, and its wall and CPU time (s) with an empty store."""
     with tempfile.TemporaryDirectory() as folder:
         out = Path(folder) / "advice.json"
         before, start_s = _cpu_s(), time.monotonic()
@@ -107,7 +107,7 @@ def _cpu_s() -> float:
 
 
 def question(words: Sequence[str], answer: dict[str, Any]) -> Question:
-    """What the command was asked."""
+    """Return the question that the command answered."""
     table = dict(answer["question"])
     table["rtts_s"], table["flows"] = tuple(table["rtts_s"]), tuple(table["flows"])
     found = Question(**table)
@@ -118,7 +118,7 @@ def question(words: Sequence[str], answer: dict[str, Any]) -> Question:
 
 
 def make(runs: Runs, found: Sequence[Setting], seeds: Sequence[int], name: str) -> None:
-    """Make what is missing, on all cores."""
+    """Make the runs that are missing, on all cores."""
 
     def watch(_name: str, done: float, total: float, stage: str = "", /) -> None:
         if sys.stderr.isatty():
@@ -131,7 +131,7 @@ def make(runs: Runs, found: Sequence[Setting], seeds: Sequence[int], name: str) 
 
 
 def case(name: str, words: Sequence[str]) -> dict[str, Any]:
-    """Ask, run the grid, judge."""
+    """Ask the command, run the grid, judge both; return the case's line."""
     answer, took_s, cpu_s = asked(words)
     link = question(words, answer)
     rows = {row["setting"]: row for row in answer["settings"]}
@@ -169,18 +169,21 @@ def less_scaled(
     others: Sequence[Setting],
     name: str,
 ) -> dict[str, Any]:
-    """The choice beside others on a link five times as fast as the simulated one, or the whole."""
+    """Compare the choice with others on a link five times as fast as the simulated one.
+
+    The link is not made faster than the real one.
+    """
     runs = Runs(link.scaled(at_less(factor)), seconds)
     return judged(runs, choice, others, JUDGED, link, f"{name}, larger")
 
 
 def at_less(factor: float) -> float:
-    """By how much a link is scaled down in the second judgement."""
+    """Return the factor by which a link is scaled down in the second judgement."""
     return max(1.0, factor / LESS_SCALED)
 
 
 def larger(name: str) -> None:
-    """Judge a kept case, which was not yet, on a link that is scaled down less."""
+    """Judge a kept case on a link that is scaled down less, and add the result to its line."""
     rows = [json.loads(line) for line in KEPT.read_text().splitlines()]
     row = next(each for each in rows if each["case"] == name)
     answer, *_ = asked(CASES[name])
@@ -204,7 +207,7 @@ def judged(
     link: Question,
     name: str,
 ) -> dict[str, Any]:
-    """The choice beside the best of others, under fresh seeds; the least mean is the best."""
+    """Compare the choice with the best (least mean score) of others under fresh seeds."""
     make(runs, [choice, *others], seeds, name)
     scores = {each: runs.scores(each, seeds, weights(link.prefer)) for each in {choice, *others}}
     best = min(others, key=lambda each: float(scores[each].mean()))
@@ -223,7 +226,7 @@ def judged(
 
 
 def run(names: Sequence[str]) -> None:
-    """Make the cases that are not kept."""
+    """Run the cases that are not kept yet."""
     kept = (
         [json.loads(line)["case"] for line in KEPT.read_text().splitlines()]
         if KEPT.exists()
@@ -232,7 +235,7 @@ def run(names: Sequence[str]) -> None:
     for name in CASES:
         if name in kept or (names and not any(each in name for each in names)):
             continue
-        # in a process of its own: the grid makes the families finer
+        # in a separate process, because the grid changes the families
         done = subprocess.run(
             [sys.executable, __file__, "case", name], check=True, stdout=subprocess.PIPE, text=True
         )
@@ -242,7 +245,7 @@ def run(names: Sequence[str]) -> None:
 
 
 def table() -> str:
-    """The tables of the page."""
+    """Return the tables of the page."""
     rows = [json.loads(line) for line in KEPT.read_text().splitlines()]
     rows.sort(key=lambda row: list(CASES).index(row["case"]))
     lines = [

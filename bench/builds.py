@@ -1,8 +1,8 @@
-"""The same results, to the bit, from every build, on one thread and on two.
+"""Checks that every build gives the same results, bit for bit, on one thread and on two.
 
-`make bench-builds` builds the engine without optimisation and, as for a wheel, with all of it, runs
-every AQM in the slotted world and in the network world under these builds and the daily one, and
-compares what the records hold.
+`make bench-builds` builds the engine without optimisation and with the full optimisation of a
+wheel. It runs every AQM in the slotted world and in the network world under these builds and the
+daily one, and compares the records.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ FGN = {"hurst": 0.8, "deviation": 0.3, "frame_s": 0.1}
 
 
 def load(engine: Path) -> None:
-    """Puts that build of the extension module in the place of the package's own."""
+    """Load a build of the extension module in place of the package's own."""
     loader = ExtensionFileLoader("sluicegate._engine", str(engine))
     spec = importlib.util.spec_from_loader(loader.name, loader)
     sys.modules[loader.name] = module = importlib.util.module_from_spec(spec)
@@ -45,7 +45,7 @@ def load(engine: Path) -> None:
 
 
 def scenarios() -> list[Any]:
-    """A few seconds of both worlds, with every kind of traffic."""
+    """Return scenarios of a few seconds for both worlds, with every kind of traffic."""
     import sluicegate as sg
 
     aqms = [{"aqm": name} for name in sg.aqms()]
@@ -86,7 +86,7 @@ def scenarios() -> list[Any]:
 
 
 def digest(record: Any) -> str:
-    """Of everything in a record but its identity, which names the build."""
+    """Return the SHA-256 of a record without its identity, which names the build."""
     summary = {**record.summary(), "identity": ""}
     found = hashlib.sha256(json.dumps(summary, sort_keys=True).encode())
     for name, frame in sorted(record.frames().items()):
@@ -97,7 +97,7 @@ def digest(record: Any) -> str:
 
 
 def digests(threads: int) -> dict[str, str]:
-    """By world and discipline."""
+    """Return the digests of all records, by world and discipline."""
     import sluicegate as sg
 
     found = {}
@@ -110,7 +110,7 @@ def digests(threads: int) -> dict[str, str]:
 
 
 def child(build: str, threads: int) -> dict[str, str]:
-    """The digests of one build, from a process of its own and with a store of its own."""
+    """Return the digests of one build, from a separate process with a separate store."""
     with tempfile.TemporaryDirectory() as runs:
         done = subprocess.run(
             [sys.executable, __file__, build, str(threads)],
@@ -122,7 +122,7 @@ def child(build: str, threads: int) -> dict[str, str]:
 
 
 def main() -> int:
-    """Compare; 1 if anything differs. As `builds.py BUILD THREADS`, print that build's digests."""
+    """Compare all builds; return 1 if any differ. `builds.py BUILD THREADS` prints digests."""
     if len(sys.argv) > 1:
         load(ENGINES[sys.argv[1]])
         print(json.dumps(digests(int(sys.argv[2]))))

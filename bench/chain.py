@@ -1,7 +1,7 @@
-"""The chain: against scipy's `splu`, its growth with the number of states, the paper's own chains.
+"""Time and memory of the chain: against scipy's `splu`, by number of states, on the paper's chains.
 
 Prints tables and writes `bench/chain.json` and `bench/chain.png`. Each measurement runs in a
-process of its own, so that its peak of memory is its own. Run it on an otherwise idle machine.
+separate process, so that its peak of memory is its own. Run it on an otherwise idle machine.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from rich.progress import track
 from rich.table import Table
 
 HERE = Path(__file__).parent
-# with this `a` the published loss of one case comes out, as `sluice reproduce` finds it
+# the `a` that gives the published loss of one case, as found by `sluice reproduce`
 A = 31.46
 # geometric chains have 252 states for each of the limit's 250 / grid levels, self-similar ones 1260
 GROWTH = {
@@ -36,7 +36,7 @@ PAPERS_GRID = 0.25
 
 
 def solve(scenario: Any, grid: float, method: str) -> dict[str, Any]:
-    """Solve a scenario's only discipline: states, seconds, residual and mean queue."""
+    """Solve a scenario's only discipline; return states, seconds, residual and mean queue."""
     import sluicegate as sg
 
     start = time.perf_counter()
@@ -50,7 +50,7 @@ def solve(scenario: Any, grid: float, method: str) -> dict[str, Any]:
 
 
 def by_chain(source: str, method: str, grid: float) -> dict[str, Any]:
-    """RED at w = 0.07, mu = 0.5, sampled at arrivals."""
+    """Solve RED with w = 0.07, sampled at arrivals, mu = 0.5."""
     import sluicegate as sg
     from sluicegate.papers import model
 
@@ -63,7 +63,7 @@ def by_chain(source: str, method: str, grid: float) -> dict[str, Any]:
 
 
 def papers_case(place: int) -> dict[str, Any]:
-    """A row of drop-from-front, dropping from the tail, on the paper's grid."""
+    """Solve a row of drop-from-front with victim tail, on the paper's grid."""
     import sluicegate as sg
     from sluicegate.papers import model
     from sluicegate.papers.drop_from_front.tables import published
@@ -79,7 +79,7 @@ def papers_case(place: int) -> dict[str, Any]:
 
 
 def one(kind: str, arguments: list[Any]) -> dict[str, Any]:
-    """One measurement, with this process's peak of memory."""
+    """Make one measurement; add this process's peak of memory, MiB."""
     if kind == "splu":
         import splu
 
@@ -91,7 +91,7 @@ def one(kind: str, arguments: list[Any]) -> dict[str, Any]:
 
 
 def apart(kind: str, *arguments: Any) -> dict[str, Any]:
-    """`one` in a process of its own."""
+    """Call `one` in a separate process."""
     command = [sys.executable, __file__, "--one", kind, json.dumps(arguments)]
     done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True)
     result: dict[str, Any] = json.loads(done.stdout)
@@ -115,7 +115,7 @@ def growth() -> dict[str, list[dict[str, Any]]]:
 
 
 def papers_cases() -> list[dict[str, Any]]:
-    """All 24 rows with drop from the tail."""
+    """Solve all 24 rows with victim tail."""
     return [apart("case", place) for place in track(range(24), "the paper's chains")]
 
 

@@ -1,7 +1,7 @@
-"""What a decision costs each AQM in the engine and in the kernel's JIT: part of `make bench`.
+"""Cost of a decision of each AQM in the engine and in the kernel's JIT: part of `make bench`.
 
-Both answer the same calls in turns of 16384, so that other load meets both. The loop around the
-calls is counted on either side: `drop_tail` shows how much that is. Needs root, for BPF.
+Both answer the same calls in turns of 16384, so that other load affects both. The loop around the
+calls is included on both sides: `drop_tail` shows how much that is. Needs root, for BPF.
 """
 
 import os

@@ -1,8 +1,8 @@
-"""The same discipline in four places: the network world, the gate, our qdisc, Linux's own qdisc.
+"""Compares a discipline in four worlds: network, gate, our qdisc (kernel), Linux's own (twin).
 
-`run` measures what is missing: in the network world and in the laboratory, unless other worlds are
-named. Each run is kept as a line of `bench/equality.jsonl`, so that the command may be ended and
-given again. `page` writes the tables into the page of the documentation.
+`run` makes the runs that are missing, in the network world and in the laboratory unless other
+worlds are named. Each run is kept as a line of `bench/equality.jsonl`, so the command can be
+interrupted and started again. `page` writes the tables into the page of the documentation.
 
     .venv/bin/python bench/equality.py run --seeds 10
     sudo .venv/bin/python bench/equality.py run --worlds gate --at-once 1 --seeds 2
@@ -64,7 +64,7 @@ DISCIPLINES |= {
     f"{name}, marks": DISCIPLINES[name] | {"ecn": True}
     for name in ("RED", "PIE", "CoDel", "FQ-CoDel")
 }
-# where cells are few, these first
+# these are measured first
 FIRST = ("RED", "PIE", "PIE, timestamps", "CoDel", "FQ-CoDel")
 CONTROLS, FLOWS = ("reno", "cubic"), (20, 100)
 LAB = ("network", "kernel", "twin")
@@ -82,7 +82,7 @@ MORE = ("queue_deviation", "sojourn_p99", "fairness", "timeout_rate", "retransmi
 
 @dataclass(frozen=True)
 class Cell:
-    """What is run."""
+    """One case: congestion control, number of flows, discipline."""
 
     control: str
     flows: int
@@ -90,12 +90,12 @@ class Cell:
 
     @property
     def marks(self) -> bool:
-        """Whether the AQM marks instead of dropping, and the flows can be marked."""
+        """True if the AQM marks instead of dropping, and the flows use ECN."""
         return bool(DISCIPLINES[self.discipline].get("ecn"))
 
     @property
     def measures(self) -> dict[str, tuple[str, float]]:
-        """What is told of it: heading and factor."""
+        """The measures in the tables: heading and factor of each."""
         return MEASURES | MARKED if self.marks else MEASURES
 
     def scenario(self, *, replications: int, seed: int) -> NetworkScenario:
@@ -133,7 +133,7 @@ class Cell:
 
 
 def cells(only: Sequence[str]) -> Iterator[Cell]:
-    """All whose name, `reno-20-RED`, contains one of the texts; all if there is none."""
+    """Yield the cells whose name (such as `reno-20-RED`) contains a text of `only`; empty: all."""
     rest = [name for name in DISCIPLINES if name not in FIRST]
     for part in (FIRST, rest):
         for flows, control, discipline in itertools.product(FLOWS, CONTROLS, part):
@@ -142,7 +142,7 @@ def cells(only: Sequence[str]) -> Iterator[Cell]:
 
 
 def why_not(cell: Cell, world: str) -> str:
-    """Why a world cannot have a cell; empty if it can."""
+    """Return the reason why a world cannot run a cell; empty if it can."""
     scenario = cell.scenario(replications=1, seed=1)
     try:
         world_class(world)().check(scenario, scenario.disciplines[0])
@@ -152,17 +152,17 @@ def why_not(cell: Cell, world: str) -> str:
 
 
 def kept() -> list[dict[str, Any]]:
-    """All runs so far."""
+    """Return all runs so far."""
     return [json.loads(line) for line in KEPT.read_text().splitlines()] if KEPT.exists() else []
 
 
 def key(cell: Cell, world: str, seed: int) -> tuple[object, ...]:
-    """What a run is known by."""
+    """Return the values that identify a run."""
     return (*asdict(cell).values(), world, seed)
 
 
 def measure(cell: Cell, world: str, seed: int) -> dict[str, Any]:
-    """One run."""
+    """Make one run; return its line."""
     scenario = cell.scenario(replications=1, seed=seed)
     record = (
         in_gate(scenario)
@@ -174,10 +174,10 @@ def measure(cell: Cell, world: str, seed: int) -> dict[str, Any]:
 
 
 def in_gate(scenario: NetworkScenario) -> Record:
-    """A run with real packets; router and hosts go before other programs, where that is allowed.
+    """Make a run with real packets; router and hosts get real-time priority if that is allowed.
 
     Raises:
-        SluiceError: If one packet of a hundred left the link too late: something else was at work.
+        SluiceError: If one packet of a hundred left the link too late, because of other load.
     """
     prefer(0, STARTING)
     news = iter([prefer_testbed])
@@ -194,7 +194,7 @@ def in_gate(scenario: NetworkScenario) -> Record:
 
 
 def run(worlds: Sequence[str], seeds: int, only: Sequence[str], at_once: int) -> None:
-    """Measure what is missing: every cell once, then again with the next seed."""
+    """Make the runs that are missing: every cell with the first seed, then with the next one."""
     have = {
         (line["control"], line["flows"], line["discipline"], line["world"], line["seed"])
         for line in kept()
@@ -225,7 +225,7 @@ def run(worlds: Sequence[str], seeds: int, only: Sequence[str], at_once: int) ->
 
 
 def table(lines: Sequence[dict[str, Any]], worlds: Sequence[str]) -> Iterator[str]:
-    """A table in Markdown for each number of flows and congestion control, as far as measured."""
+    """Yield the lines of a Markdown table for each number of flows and congestion control."""
     for marks, flows, control in itertools.product((False, True), FLOWS, CONTROLS):
         every = (Cell(control, flows, name) for name in DISCIPLINES)
         own = [cell for cell in every if cell.marks == marks]
@@ -240,7 +240,7 @@ def table(lines: Sequence[dict[str, Any]], worlds: Sequence[str]) -> Iterator[st
 
 
 def _row(cell: Cell, world: str, lines: Sequence[dict[str, Any]]) -> str:
-    """A line of the table; empty if nothing was measured."""
+    """Return a line of the table; empty if nothing was measured."""
     own = [line for line in lines if {**line, **asdict(cell), "world": world} == line]
     if not own:
         return ""

@@ -1,8 +1,8 @@
 """Rate, shaping and cost of the gate: `make bench-gate`.
 
-Prints tables and writes `bench/gate.json`. Sender and deciders go before other processes, where
-that is allowed (root); what is compared is measured by turns, so that a busy machine is as busy
-for both.
+Prints tables and writes `bench/gate.json`. Sender and deciders (gate, nfq loop) get real-time
+priority if that is allowed (root). What is compared is measured in turn, so that other load affects
+both.
 """
 
 from __future__ import annotations
@@ -24,9 +24,10 @@ HERE = Path(__file__).parent
 ROUNDS = 5
 PACKET_BYTES = 100
 UNLIMITED_BPS = 100e9
-# so few that no receive buffer overflows, not even that of the crate nfq, and enough to keep busy
+# packets under way: few enough that no receive buffer overflows, not even that of the crate nfq,
+# and enough to keep the deciders busy
 WINDOW = 192
-# rates of an even sender, packets/s; each 1.4 times the one before
+# rates of a sender with constant gaps, packets/s; each 1.4 times the one before
 OFFERED = [round(20_000 * 1.4**k) for k in range(11)]
 TIMERS = {
     "default slack": ("sleep", True),
@@ -57,7 +58,7 @@ def full_speed(process: Any, pieces: int = 32) -> dict[str, float]:
 
 
 def without_loss(process: Any) -> dict[str, float]:
-    """The greatest even rate of which, as of all below it, nothing is lost in a second."""
+    """Return the greatest rate of OFFERED up to which no packet is lost in a second."""
     held = 0
     for per_s in OFFERED:
         sent = bed.sent(bed.loading(PACKET_BYTES, 1, 10**12, per_s=per_s, pieces=8))
@@ -80,7 +81,7 @@ def rates() -> list[dict[str, Any]]:
                 "plain": plain(),
                 "nfq": nfq_loop(full_speed),
                 "gate": gate(full_speed),
-                # as plain forwarding has them: one by one from the sender on
+                # packets sent one by one, as in plain forwarding
                 "single": gate(lambda process: full_speed(process, pieces=1)),
             }
         )
@@ -92,7 +93,7 @@ def even_rates() -> list[dict[str, Any]]:
 
 
 def departures(seconds: float) -> list[tuple[int, int]]:
-    """Times, ns, and counts: each a moment by which so many packets had left."""
+    """Return pairs of a time (ns) and the number of packets that had left by then."""
     seen = bed.arrived()
     rows: list[tuple[int, int]] = []
     end = time.monotonic() + seconds
@@ -101,24 +102,24 @@ def departures(seconds: float) -> list[tuple[int, int]]:
         if now != seen:
             rows.append((time.monotonic_ns(), now))
             seen = now
-        # the gate needs a processor as well
+        # leaves the processor to the gate
         time.sleep(0.0001)
     return rows
 
 
 def shape(rate_bps: float, packet_bytes: int, timer: str) -> dict[str, Any]:
-    """A link with a fifth more to send than it can; how late packets leave, and the rate's error.
+    """Measure a link that is offered 1.2 times its rate: lateness of packets, error of the rate.
 
-    Whoever is late, the gate or who looks, makes nobody else late: the earliest of many at the
-    end against the earliest of many at the start.
+    A late gate or a late reading of the counter only adds lateness. So the rate's error is taken
+    from the least lateness of many readings at the end and at the start.
     """
     mode, with_slack = TIMERS[timer]
     per_s = rate_bps / 8 / packet_bytes
-    # the link has something to send even if nobody gets a processor for half a second
+    # the queue holds packets for half a second, in case the sender gets no processor for that long
     options = ["--limit", str(max(50, round(per_s / 2))), "--timer", mode]
     with bed.gate(rate_bps, *options, slack=with_slack) as (_, found):
         load = bed.loading(packet_bytes, 60, 10**12, per_s=round(1.2 * per_s))
-        # until the queue has enough
+        # the queue fills
         time.sleep(1)
         first = departures(0.5)
         time.sleep(3)

@@ -1,4 +1,4 @@
-"""Namespaces `source` and this one, the router, for bench/gate.py: who sends, who decides."""
+"""Test bed of bench/gate.py: the sender's namespace `source`, and this namespace, the router."""
 
 from __future__ import annotations
 
@@ -21,16 +21,16 @@ FOLDER = Path(tempfile.mkdtemp())
 LOAD = FOLDER / "gate_load"
 NO_SLACK_SET = FOLDER / "no_slack_set.so"
 FAR = "10.8.2.2"
-# before all others, where it is allowed
+# real-time priority, if it is allowed
 PRIORITY = ["chrt", "--fifo", "50"]
 if subprocess.run([*PRIORITY, "true"], capture_output=True, check=False).returncode:
     PRIORITY = []
-# of who looks on, so that nothing holds it up
+# priority of the measuring process: above all it measures
 WATCHING = 60
 TUNSETIFF, IFF_TUN, IFF_NO_PI = 0x400454CA, 1, 0x1000
 ARRIVED = FOLDER / "sys/class/net/near/statistics/tx_dropped"
 
-# a slack that is asked for (PR_SET_TIMERSLACK) stays as it was: the kernel's 50 us
+# ignores PR_SET_TIMERSLACK (29), so that the timer slack stays the kernel's 50 us
 PRCTL = r"""
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -43,7 +43,7 @@ int prctl(int what, unsigned long a, unsigned long b, unsigned long c, unsigned 
 
 
 def watch_first() -> None:
-    """Let this process go before all others where that is allowed, but not what it starts."""
+    """Give this process real-time priority if that is allowed, but not the processes it starts."""
     if PRIORITY:
         policy = os.SCHED_FIFO | os.SCHED_RESET_ON_FORK
         os.sched_setscheduler(0, policy, os.sched_param(WATCHING))
@@ -56,9 +56,10 @@ def sh(command: str) -> None:
 
 
 def build() -> None:
-    """`source` -> router -> `near`, an interface that counts what it is given and forgets it.
+    """Set up `source` -> router -> `near`, an interface that counts packets and drops them.
 
-    That is a tun of which nobody reads: what does not fit into its queue of one is dropped.
+    `near` is a TUN device that nothing reads: it drops all packets that do not fit into its queue
+    of one packet.
     """
     sh(f"cc -O2 -o {LOAD} {ROOT / 'bench/gate_load.c'}")
     (FOLDER / "prctl.c").write_text(PRCTL)
@@ -71,7 +72,7 @@ def build() -> None:
     fcntl.ioctl(tun, TUNSETIFF, struct.pack("16sH22x", b"near", IFF_TUN | IFF_NO_PI))
     sh("ip link set near txqueuelen 1")
     sh("ip link add left type veth peer name source netns source")
-    # nothing but what is counted
+    # without IPv6, only the counted packets are sent
     for where in ("", "ip netns exec source "):
         sh(f"{where}sysctl -qw net.ipv6.conf.all.disable_ipv6=1")
     sh("ip addr add 10.8.1.1/24 dev left && ip addr add 10.8.2.1/24 dev near")
@@ -87,7 +88,7 @@ def arrived() -> int:
 
 @dataclass
 class Sent:
-    """What `gate_load` tells."""
+    """Output of `gate_load`: counts of packets, and s."""
 
     sent: int
     arrived: int
@@ -114,7 +115,7 @@ def sent(load: subprocess.Popen[str]) -> Sent:
 
 
 def cpu_s(process: subprocess.Popen[str]) -> float:
-    """Time that all threads of a process have had a processor, s."""
+    """Return the CPU time of all threads of a process, s."""
     threads = Path(f"/proc/{process.pid}/task").glob("*/schedstat")
     return sum(int(thread.read_text().split()[0]) for thread in threads) / 1e9
 
@@ -123,7 +124,7 @@ def cpu_s(process: subprocess.Popen[str]) -> float:
 def decider(
     *command: str | Path, first: bool = False, slack: bool = False
 ) -> Iterator[subprocess.Popen[str]]:
-    """A program that takes packets of queue 0, with its rule, perhaps before all others."""
+    """Run a program that takes packets of queue 0, with its nft rule; `first`: with priority."""
     sh(f"{SLUICED} rules --interface near --fail closed --install")
     environment = os.environ | ({"LD_PRELOAD": str(NO_SLACK_SET)} if slack else {})
     whole = [*(PRIORITY if first else []), *command]
@@ -144,7 +145,7 @@ def decider(
 def gate(
     rate_bps: float, *options: str, first: bool = False, slack: bool = False
 ) -> Iterator[tuple[subprocess.Popen[str], dict[str, Any]]]:
-    """`sluiced` and, once it has ended, the measures of its link."""
+    """Run `sluiced`; yield its process and a dict that gets its link's measures at its end."""
     summary = FOLDER / "summary.json"
     found: dict[str, Any] = {}
     given = ["--fail", "closed", "--rate", f"{rate_bps:.0f}", "--aqm", "drop_tail"]
@@ -155,6 +156,6 @@ def gate(
 
 
 def enter() -> list[str]:
-    """What runs the rest in namespaces; as root all of `sluiced`'s ways can be had."""
+    """Return the command that enters new namespaces; only root gets real-time priority in them."""
     flags = "-nm" if os.geteuid() == 0 else "-Urnm"
     return ["unshare", flags, "--fork", "--kill-child"]

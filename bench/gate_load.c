@@ -1,9 +1,9 @@
 /* Sends datagrams through a gate, for bench/gate.py:
  *     gate_load ADDRESS PACKET_BYTES SECONDS WINDOW PACKETS_PER_S PIECES COUNTER
- * No more than WINDOW packets are under way at a time: COUNTER is the file with those that have
- * arrived. PACKETS_PER_S = 0 is as fast as that allows. PIECES > 1 are handed to the kernel as one
- * super-packet, which it cuts before it queues them: so little of the time is the sender's.
- * It prints packets sent, packets arrived, packets that did not arrive, and s. */
+ * At most WINDOW packets are under way at a time; COUNTER is the file with the number of packets
+ * that have arrived. PACKETS_PER_S = 0: as fast as WINDOW allows. PIECES > 1: that many packets are
+ * given to the kernel as one super-packet, which it cuts before it queues them, so that sending
+ * takes little CPU time. Prints packets sent, packets arrived, packets lost, and seconds. */
 #define _GNU_SOURCE
 #include <arpa/inet.h>
 #include <fcntl.h>
@@ -62,7 +62,7 @@ int main(int count, char **given) {
         }
         room /= pieces;
         if (room <= 0) {
-            /* others may have to run on this processor, the kernel's own threads among them */
+            /* other threads may need this processor, for example the kernel's own */
             nanosleep(&(struct timespec){0, per_s ? 100000 : 1000}, NULL);
             continue;
         }

@@ -1,9 +1,9 @@
-"""What the gate's records cost: runs with and without them by turns, `make bench-gate`.
+"""Cost of the gate's records: runs with and without them in turn, part of `make bench-gate`.
 
-Both count flows, queue and times, so this is the cost of the records alone; what all of it takes,
-`bench/gate_recording_cost.py` counts. One run scatters by a fifth, so it takes many: the median
-ratio of the pairs with its 95 % interval, from order statistics. Prints it, and writes
-`bench/gate_recording.json`.
+Both count flows, queue and times, so this is the cost of the records alone.
+`bench/gate_recording_cost.py` counts all of it. Single runs vary by a fifth, so there are many
+pairs. Prints the median ratio of the pairs with its 95 % interval, from order statistics, and
+writes `bench/gate_recording.json`.
 """
 
 from __future__ import annotations
@@ -23,25 +23,25 @@ PAIRS = 100
 
 
 def pair(number: int) -> dict[str, float]:
-    """Packet rate and CPU per packet with telemetry, as shares of those without."""
+    """Return packet rate and CPU per packet with telemetry, divided by those without."""
     lines = ("--jsonl", str(bed.FOLDER / "lines"), "--interval", "0.1")
     telemetry = (*lines, "--metrics", "127.0.0.1:9177")
-    # neither is always the first
+    # the first one of a pair alternates
     order = (telemetry, ()) if number % 2 else ((), telemetry)
     found = {options: gate(full_speed, *options) for options in order}
     return {each: found[telemetry][each] / found[()][each] for each in ("per_s", "cpu_us")}
 
 
 def median(ratios: list[float]) -> tuple[float, float, float]:
-    """The median, and the two of the values that hold it in 95 of 100 cases at least."""
-    # so many of the values, at either end, are beyond the median with 2.5 % at most
+    """Return the median and its interval: two of the ratios, with a confidence of 95 % at least."""
+    # with a probability of at most 2.5 % the median lies outside this rank, at either end
     rank = int(binom.ppf(0.025, len(ratios), 0.5)) - 1
     ratios = sorted(ratios)
     return statistics.median(ratios), ratios[rank], ratios[-1 - rank]
 
 
 def measure() -> None:
-    """All pairs, in a network namespace."""
+    """Run all pairs, in a network namespace."""
     bed.build()
     bed.watch_first()
     load = os.getloadavg()[0]

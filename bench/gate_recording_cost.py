@@ -1,8 +1,9 @@
-"""What recording costs the router, in instructions: exact, and the same in every run.
+"""Cost of recording in the router, in instructions: exact, and the same in every run.
 
-Packets go through the router's own code, with a socket in place of the kernel's; callgrind counts
-the instructions of user space. `bench/gate_recording.py` measures the packet rate with and without
-`--jsonl` and `--metrics`; what is counted of each packet is in both of its runs, and is here.
+Packets go through the router's own code, with a simulated socket in place of the kernel's;
+callgrind counts the instructions in user space. `bench/gate_recording.py` measures the packet rate
+with and without `--jsonl` and `--metrics`; both of its runs include the counting for each packet,
+which is measured here.
 """
 
 from __future__ import annotations
@@ -15,16 +16,16 @@ ROOT = Path(__file__).parent.parent
 PROGRAM = ROOT / "target" / "release" / "examples" / "recording"
 PACKETS = 300 * 64
 RECORDS = 40
-# those that are written in two runs, whose difference is what records take
+# records written in two runs: their difference gives the cost of one record
 FEW, MANY = 10, 30
-# of bench/gate.py: packets/s of a full-speed sender, and records/s
+# from bench/gate.py: packets/s of a full-speed sender; and records/s
 PER_S, RECORDS_PER_S = 365_000, 10
 # CPU per packet, and the share of it in user space
 CPU_NS, USER_SHARE = 2710, 0.1
 
 
 def counted(*given: str, only: str = "") -> int:
-    """Instructions of user space; of one function alone, if it is named."""
+    """Return the instructions in user space; if `only` is given, those of that function."""
     toggle = ["--collect-atstart=no", f"--toggle-collect=*counted_{only}*"] if only else []
     command = ["valgrind", "--tool=callgrind", "--callgrind-out-file=/dev/null", *toggle]
     done = subprocess.run([*command, PROGRAM, *given], capture_output=True, text=True, check=True)

@@ -1,16 +1,17 @@
-"""The network world beside the gate: TCP as we simulate it, and as the kernel does it.
+"""Compares the network world with the gate: simulated TCP, and the kernel's TCP.
 
 Ten disciplines on a link of 10 Mbit/s and 40 ms, with 1, 10 and 50 flows of Reno and of CUBIC.
-`run` measures in the gate what is missing, several testbeds at a time; each run is kept as a line
-of `bench/gate_truth.jsonl`, so that the command may be ended and given again. `table` runs the
-network world, and prints both side by side, in Markdown; `page` writes that into the documentation.
+`run` makes the runs of the gate that are missing, several testbeds at a time. Each run is kept as a
+line of `bench/gate_truth.jsonl`, so the command can be interrupted and started again. `table` runs
+the network world and prints both side by side, in Markdown; `page` writes that into the
+documentation.
 
     sudo .venv/bin/python bench/gate_truth.py run
     .venv/bin/python bench/gate_truth.py page
 
-Router and hosts run under SCHED_FIFO where that is allowed, so that other programs hardly disturb
-them. A run in which one of a hundred packets left the link later than `MOST_LATE_S` is not kept,
-and measured again by the next `run`.
+Router and hosts run under SCHED_FIFO if that is allowed, so that other programs hardly disturb
+them. A run in which one of a hundred packets left the link more than `MOST_LATE_S` late is not
+kept; the next `run` makes it again.
 """
 
 from __future__ import annotations
@@ -57,11 +58,11 @@ DISCIPLINES: dict[str, dict[str, Any]] = {
     "SFQ": {"aqm": "drop_tail", "scheduler": {"kind": "sfq"}},
     "FQ-CoDel": {"aqm": "codel", "scheduler": {"kind": "fq"}},
 }
-# of the network world; the gate has the kernel's own
+# TCP of the network world; the gate has the kernel's own
 TCP = {"like": "linux"}
 DURATION_S, WARM_UP_S = 60.0, 15.0
 SIMULATED = 16  # runs of the network world in a cell
-# bars: relative, and in the measure's unit, of which the wider counts; and the factor shown
+# bars: relative, and in the measure's unit (the wider one counts); then the factor of the table
 BARS = {
     "queue_mean": (0.20, 5.0, 1),
     "loss_ratio": (0.20, 0.0, 100),
@@ -69,10 +70,10 @@ BARS = {
 }
 MORE = ("queue_deviation", "retransmission_rate", "timeout_rate", "fairness")
 MOST_LATE_S = 0.005
-# SCHED_FIFO: of what starts, and then by what stands in the command
+# priorities under SCHED_FIFO: while a testbed starts, and then by a part of the command line
 STARTING = 10
 PRIORITIES = {b"sluiced\0run": 60, b"sluicegate.testbed.bed": 55}
-# a process that ended while it was looked at
+# the process ended before it was read
 GONE = (FileNotFoundError, ProcessLookupError)
 ROOT = Path(__file__).resolve().parent.parent
 KEPT = ROOT / "bench" / "gate_truth.jsonl"
@@ -83,7 +84,7 @@ NAMES = {"cubic": "CUBIC", "reno": "Reno"}
 
 @dataclass(frozen=True)
 class Cell:
-    """What is run."""
+    """One case: congestion control, number of flows, discipline."""
 
     control: str
     flows: int
@@ -124,21 +125,21 @@ class Cell:
 
 
 def cells(only: Sequence[str]) -> Iterator[Cell]:
-    """All whose name, `cubic-10-RED`, contains one of the texts; all if there is none."""
+    """Yield the cells whose name (such as `cubic-10-RED`) contains a text of `only`; empty: all."""
     for flows, control, discipline in itertools.product(FLOWS, CONTROLS, DISCIPLINES):
         if not only or any(text in f"{control}-{flows}-{discipline}" for text in only):
             yield Cell(control, flows, discipline)
 
 
 def prefer(process: int, priority: int) -> None:
-    """Let a process and what it starts from now on go before all that is not real-time."""
+    """Set the real-time priority of a process and of the processes that it starts from now on."""
     with contextlib.suppress(PermissionError):
         policy = os.SCHED_FIFO if priority else os.SCHED_OTHER
         os.sched_setscheduler(process, policy, os.sched_param(priority))
 
 
 def prefer_testbed() -> None:
-    """Let router and hosts of the run that this process has begun go before what only starts."""
+    """Raise router and hosts of this process's run above testbeds that are still starting."""
     prefer(0, 0)
     parents = {}
     for stat in Path("/proc").glob("[0-9]*/stat"):
@@ -178,7 +179,7 @@ def measure(cell: Cell, repeat: int) -> dict[str, Any]:
 
 
 def run(only: Sequence[str], repeats: int, at_once: int) -> None:
-    """Measure what is missing."""
+    """Make the runs that are missing."""
     wanted = [
         (cell, repeat)
         for repeat in range(repeats)
@@ -202,13 +203,13 @@ def run(only: Sequence[str], repeats: int, at_once: int) -> None:
 
 
 def measured(cell: Cell) -> list[dict[str, Any]]:
-    """The runs of the gate."""
+    """Return the kept runs of a cell in the gate."""
     lines = map(json.loads, KEPT.read_text().splitlines() if KEPT.exists() else [])
     return [line for line in lines if {**line, **asdict(cell)} == line]
 
 
 def row(cell: Cell, runs: Sequence[Mapping[str, float]]) -> tuple[list[str], set[str]]:
-    """Both worlds' figures as text, and the measures that are farther apart than their bar."""
+    """Return both worlds' figures as text, and the measures that differ by more than their bar."""
     scenario = cell.scenario(replications=SIMULATED)
     record = sg.compare(scenario, world="network").records[0]
     texts, beyond = [], set()
@@ -225,7 +226,7 @@ def row(cell: Cell, runs: Sequence[Mapping[str, float]]) -> tuple[list[str], set
 
 
 def table(only: Sequence[str]) -> Iterator[str]:
-    """Both worlds, a row for each cell measured; bold is beyond its bar."""
+    """Yield a row with both worlds for each cell measured; bold figures are beyond their bar."""
     yield "| flows | AQM | queue, packets | loss ratio, % | goodput, packets/s |"
     yield "|---|---|---|---|---|"
     beyond: Counter[str] = Counter()

@@ -1,8 +1,8 @@
-"""The paper's grid against the limit of the grid, held against the paper and a long slotted run.
+"""Compares the paper's grid and the limit of the grid with the paper and with a long slotted run.
 
 For the geometric rows of the published tables (Domanska, Domanski & Czachorski 2008): the paper's
 figure, the chain with the paper's grid of 1/4 packet, the limit of an infinitely fine grid, and a
-run of 10^9 slots. Runs are kept in the store; all rows take some ten minutes of a core.
+run of 10^9 slots. Runs are kept in the store; all rows take about ten minutes on one core.
 """
 
 from __future__ import annotations
@@ -23,19 +23,19 @@ FIGURES = {
     "delay_mean": "delay_mean",
     "delay_variance": "delay_variance",
 }
-# of a run's intervals
+# independent units of a run, for its intervals
 UNITS = 32
 FAMILY = 0.99
 
 
 def deviation(run: Measure, limit: Measure) -> float:
-    """How many standard errors of the run it lies from the limit."""
+    """Return the difference of run and limit, in standard errors of the run."""
     t = float(stdtrit(UNITS - 1, (1 + CONFIDENCE) / 2))
     return (run.value - limit.value) / (run.half_width or 0.0) * t
 
 
 def compare(case: Case, slots: int, seed: int) -> list[tuple[float, bool]]:
-    """Print a row; return deviation, and whether the limit is nearer to the paper, by figure."""
+    """Print a row; return each figure's deviation, and if the limit is nearer to the paper."""
     discipline = case.discipline("tail")
     each = slots // model.REPLICATIONS
     scenario = model.scenario(model.GEOMETRIC, case.mu, discipline, each, seed=seed)

@@ -1,9 +1,9 @@
-"""The network world's growth with the number of flows: time a packet, memory a flow.
+"""Time per packet and memory per flow of the network world, by the number of flows.
 
-The dumb-bell of the LRED paper under drop-tail with N long-lived flows, 100 kbit/s and a packet of
-buffer for each: 10 Gbit/s for 100,000 flows, over 10 simulated seconds. Prints a table and writes
-`bench/growth.json` and `bench/growth.png`. Each run has a process of its own, and the numbers of
-flows take turns, since other load on the machine comes and goes; the least time counts.
+The dumb-bell of the LRED paper under drop-tail with N long-lived flows; each adds 100 kbit/s to the
+rate and a packet to the buffer: 10 Gbit/s for 100,000 flows, over 10 simulated seconds. Prints a
+table and writes `bench/growth.json` and `bench/growth.png`. Each run has a separate process. The
+numbers of flows take turns, because other load on the machine varies; the least time counts.
 """
 
 from __future__ import annotations
@@ -28,12 +28,12 @@ HERE = Path(__file__).parent
 RUNS = {100: 800.0, 1000: 160.0, 10_000: 20.0, 100_000: 10.0}
 ROUNDS = 3
 RATE_BPS, PACKET_BYTES = 100e3, 500
-# bars: time a packet against that of 100 flows, and bytes a flow
+# bars: time per packet relative to that of 100 flows, and bytes per flow
 MOST_GROWTH, MOST_BYTES = 1.5, 1000
 
 
 def memory(field: str) -> int:
-    """Resident bytes of this process: at present (VmRSS) or at most (VmHWM)."""
+    """Return the resident bytes of this process: now (VmRSS) or at the peak (VmHWM)."""
     status = Path("/proc/self/status").read_text()
     found = re.search(rf"{field}:\s+(\d+) kB", status)
     assert found
@@ -41,7 +41,7 @@ def memory(field: str) -> int:
 
 
 def dumbbell(flows: int, duration_s: float) -> Any:
-    """N flows over a bottleneck that is scaled along."""
+    """Return a scenario of N flows over a bottleneck whose rate and buffer grow with N."""
     from sluicegate.worlds.network import NetworkScenario
 
     return NetworkScenario.parse(
@@ -69,12 +69,12 @@ def dumbbell(flows: int, duration_s: float) -> Any:
 
 
 def run(flows: int, duration_s: float) -> dict[str, Any]:
-    """One run: CPU seconds, set-up and record included, packets sent, bytes at the peak."""
+    """Make a run; return its packets sent, CPU time (s, with set-up and record), and peak bytes."""
     from sluicegate.worlds.network import simulate
 
-    # what Python loads and sets up once is no flow's
+    # a first run, so that what Python loads once is not counted
     simulate(dumbbell(10, 1.0), threads=1, fresh=True)
-    Path("/proc/self/clear_refs").write_text("5")  # the peak begins anew
+    Path("/proc/self/clear_refs").write_text("5")  # resets the peak
     at_rest = memory("VmRSS")
     before = resource.getrusage(resource.RUSAGE_SELF)
     record = simulate(dumbbell(flows, duration_s), threads=1, fresh=True)
@@ -91,7 +91,7 @@ def run(flows: int, duration_s: float) -> dict[str, Any]:
 
 
 def in_process(flows: int, runs_folder: str) -> dict[str, Any]:
-    """`run` in a process of its own."""
+    """Call `run` in a separate process."""
     command = [sys.executable, __file__, "--flows", str(flows)]
     environment = os.environ | {"SLUICE_RUNS": runs_folder}
     done = subprocess.run(command, check=True, capture_output=True, env=environment)
@@ -99,7 +99,7 @@ def in_process(flows: int, runs_folder: str) -> dict[str, Any]:
 
 
 def summary(runs: list[dict[str, Any]]) -> dict[str, Any]:
-    """The least of all runs of one number of flows."""
+    """Return the least CPU time and the most memory of all runs of one number of flows."""
     first = runs[0]
     cpu_s = min(each["user_s"] + each["system_s"] for each in runs)
     return {
@@ -139,7 +139,7 @@ def plot(rows: list[dict[str, Any]], path: Path) -> None:
         axes.plot(flows, [row[name] for row in rows], marker="o")
         axes.axhline(bars[name], color="grey", linestyle="--", linewidth=1)
         axes.set(xscale="log", xlabel="flows", ylabel=label)
-    # what a run needs anyway is much to few flows
+    # with few flows, the fixed memory of a run is large per flow
     figure.axes[0].set_ylim(bottom=0)
     figure.axes[1].set_yscale("log")
     figure.savefig(path, dpi=150)

@@ -1,4 +1,4 @@
-"""A thousand mutated headers: what became of them, and that none ended or hung a process."""
+"""Tries a thousand mutated headers: counts the outcomes; fails if one ended or hung a process."""
 
 from __future__ import annotations
 

@@ -1,12 +1,12 @@
-"""Instructions, and cycles, of the simulated worlds, beside those of another commit.
+"""Counts instructions and cycles of the simulated worlds, and compares them with other commits.
 
     .venv/bin/python bench/instructions.py [FOLDER ...]
 
 Counts in user space: per slot (slotted), per packet through the bottleneck (network) and per
 solution (chain). `perf stat` counts where the processor's counters can be read; else valgrind's
-callgrind counts the instructions, which takes minutes. A run is counted at two lengths, and the
-difference taken, so the start of Python costs nothing. FOLDER is a copy of another commit in which
-`make build` was run; what it imports and this one lacks is looked for on PYTHONPATH.
+callgrind counts the instructions, which takes minutes. A run is counted at two lengths and the
+difference is taken, so the start of Python is not counted. FOLDER is a copy of another commit in
+which `make build` was run; modules that only that commit imports are looked for on PYTHONPATH.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ ROOT = Path(__file__).resolve().parent.parent
 EVENTS = ("instructions", "cycles")
 RED = """{"min_th": 100, "max_th": 200, "max_p": 0.1, "w": 0.07, "spacing": "independent",
 "idle_decay": False}"""
-# a run of so much, given as `size`; what it prints is what its instructions are divided by
+# programs that make a run of a given size; each prints the number by which counts are divided
 SLOTTED = """
 import sys
 import sluicegate as sg
@@ -71,7 +71,7 @@ CASES = {
 
 
 def counters() -> bool:
-    """Whether `perf` can read the processor's counters."""
+    """Return True if `perf` can read the processor's counters."""
     if not shutil.which("perf"):
         return False
     done = subprocess.run(
@@ -84,7 +84,7 @@ def counters() -> bool:
 
 
 def count(folder: Path, code: str, size: float, by_perf: bool) -> tuple[list[float], float]:
-    """Events of one run, and what they are divided by."""
+    """Return the events of one run, and the number by which they are divided."""
     events = ",".join(f"{event}:u" for event in EVENTS)
     command = ["perf", "stat", "-x,", "-e", events]
     if not by_perf:

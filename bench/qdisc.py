@@ -1,7 +1,7 @@
-"""Our qdiscs beside the kernel's own of the same kind, in the laboratory.
+"""Compares our qdiscs with the kernel's own of the same kind, in the laboratory.
 
-    bench/qdisc.py verify            every AQM before the laboratory's verifier
-    bench/qdisc.py tcp [SEEDS]       TCP before 10 Mbit/s: queue, drops, goodput
+    bench/qdisc.py verify            every AQM checked by the laboratory's verifier
+    bench/qdisc.py tcp [SEEDS]       TCP over a link of 10 Mbit/s: queue, drops, goodput
     bench/qdisc.py cost              instructions per packet
 
 Needs the laboratory's kernel: sluice lab --fetch.
@@ -24,8 +24,8 @@ from sluicegate.lab.bottleneck import Kernels, Own, Run, compiled, measure, modu
 
 ROOT = Path(__file__).resolve().parent.parent
 RESULTS = ROOT / "bench" / "qdisc.json"
-# one weight, thresholds and limit for both: a frame of TCP has 1514 bytes, of which the kernel's
-# RED counts 20, 60 and 100; `burst` is what makes tc choose a weight of 2^-9
+# The same weight, thresholds and limit for both. A TCP frame has 1514 bytes, so the kernel's limit
+# and thresholds are 100, 20 and 60 of these. `burst 145` makes tc choose a weight of 2^-9.
 RED = "red:min_th=20,max_th=60,max_p=0.1,w=0.001953125,mean_packet_bytes=1514"
 KERNELS_RED = (
     "red limit 151400 min 30280 max 90840 avpkt 1514 burst 145 bandwidth 10mbit probability 0.1"
@@ -34,7 +34,7 @@ PAIRS = {
     "FIFO": (Own("drop_tail", 100), Kernels("pfifo limit 100")),
     "RED": (Own(RED, 100), Kernels(KERNELS_RED)),
     "CoDel": (Own("codel", 1000), Kernels("codel limit 1000 noecn")),
-    # the kernel finds the delay by timestamps, too, unless told otherwise
+    # the kernel's PIE also takes the delay from timestamps by default
     "PIE": (Own("pie:delay=timestamps", 1000), Kernels("pie limit 1000 noecn")),
 }
 
@@ -48,7 +48,7 @@ def lab():
 
 
 def verify():
-    """What the verifier says of each AQM's qdisc, with one queue and with flow queues."""
+    """Return the verifier's lines about each AQM's qdisc, with one queue and with flow queues."""
     script, files = "", {}
     for number, aqm in enumerate(sg.aqms()):
         for scheduler in ("fifo", "fq"):
@@ -65,7 +65,7 @@ def verify():
 
 
 def tcp(seeds):
-    """Both of each pair before the same TCP; the mean over the seeds, and their spread."""
+    """Run both of each pair under the same TCP; print means over the seeds, return all values."""
     linux, rows = lab(), []
     print(f"{'':8}{'qdisc':10}{'goodput':>10}{'queue':>8}{'p99':>6}{'dropped':>9}{'sent':>8}")
     for name, pair in PAIRS.items():
@@ -115,7 +115,7 @@ WHOSE = ("ours", "kernel", "daemon")
 
 
 def scenario(own):
-    """A discipline and the link that it is measured on, as `sluiced run` takes them."""
+    """Return a discipline and its link as a scenario for `sluiced run`."""
     aqm, _, params = own.aqm.partition(":")
     values = (each.split("=") for each in filter(None, params.split(",")))
     words = (f"{name} = {value if value[0].isdigit() else repr(value)}" for name, value in values)
@@ -128,7 +128,10 @@ def scenario(own):
 
 
 def cost():
-    """Instructions per packet that a qdisc adds: ours, the kernel's, ours with a daemon."""
+    """Print and return the instructions per packet that a qdisc adds.
+
+    Qdiscs: ours, the kernel's, ours with a daemon.
+    """
     without, rows = cost_of(lab(), WHOSE, ("shaped", "unshaped"))
     print(f"without a qdisc: {without:.0f} instructions per packet, all in all")
     print(f"{'':18}{'ours':>6}{'kernel':>8}{'daemon':>8}{'ratios':>13}   dropped")
@@ -144,11 +147,11 @@ def cost():
 
 
 def cost_of(linux, whose, hows):
-    """Instructions per packet of a path without a qdisc, and what qdiscs add to it, in one boot.
+    """Return the instructions per packet without a qdisc, and what qdiscs add, from one boot.
 
-    15,000 datagrams of 1042 bytes in a second, 125 Mbit/s: shaped to 100 Mbit/s by our qdisc, alone
-    or with `sluiced run`, or by tbf with the kernel's below it; and not shaped, before an interface
-    that takes everything. A daemon is measured shaped only.
+    15,000 datagrams of 1042 bytes in a second, 125 Mbit/s. *Shaped* to 100 Mbit/s: by our qdisc,
+    alone or with `sluiced run`, or by tbf with the kernel's qdisc below it. *Not shaped*: on an
+    interface that takes every packet at once. A daemon is measured shaped only.
     """
     modules = ["dummy", "sch_tbf"]
     modules += [each for _, its in PAIRS.values() for each in modules_of(its.qdisc)]
@@ -186,7 +189,7 @@ def cost_of(linux, whose, hows):
 
 
 def cost_part(of, own, kernels):
-    """The lines that measure one qdisc, `NAME.HOW.WHOSE`."""
+    """Return the script's lines that measure one qdisc; `of` is `NAME.HOW.WHOSE`."""
     _, how, whose = of.split(".")
     if whose == "daemon":
         return f"daemon {own.aqm.split(':')[0]} {of}\n"
@@ -206,7 +209,7 @@ def cost_part(of, own, kernels):
 
 
 def load_program():
-    """`qdisc_load.c`, compiled: static, so that it runs anywhere."""
+    """Return `qdisc_load.c` compiled; static, so that it needs no libraries."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "load"
         source = ROOT / "bench" / "qdisc_load.c"

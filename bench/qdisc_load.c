@@ -1,13 +1,13 @@
 /*
- * How much a machine in virtual time, where an instruction takes 1 ns, has to do for packets.
+ * Counts the instructions that a machine in virtual time (1 ns for each) executes for packets.
  *
  *     qdisc_load PACKETS_PER_MS MS [ECN]
  *
- * Sends UDP datagrams of 1000 bytes to 10.9.0.2, in bursts each millisecond, and counts the
- * instructions that are left to a second process that takes what nobody else wants. Prints the
- * packets sent and the instructions that were not left. With ECN, the field of the header (2 is
- * ECT(0)), it only sends: there is no second process, which takes a second of real time for each
- * second of virtual time, or more.
+ * Sends UDP datagrams of 1000 bytes to 10.9.0.2, in a burst every millisecond. A second process of
+ * the lowest priority counts the instructions that are left over. Prints the packets sent and the
+ * instructions that were not left over. With ECN, the value of the header's field (2 is ECT(0)), it
+ * only sends: without the second process, which takes a second of real time or more for each second
+ * of virtual time.
  */
 #define _GNU_SOURCE
 #include <arpa/inet.h>
@@ -56,7 +56,7 @@ int main(int argc, char **argv)
 	volatile unsigned long long *count = mmap(NULL, sizeof(*count), PROT_READ | PROT_WRITE,
 						  MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	unsigned long long begin_ns, left;
-	int room = 1 << 26;	/* so that the sender never waits for the qdisc */
+	int room = 1 << 26;	/* send buffer, bytes: so large that the sender never waits */
 	static char packet[1000];
 	pid_t other;
 
@@ -70,7 +70,7 @@ int main(int argc, char **argv)
 	other = argc == 4 ? 0 : fork();
 	if (other == 0 && argc != 4)
 		take_what_is_left(count);
-	/* both processes have their pages, and the other one its turn */
+	/* until then both processes have their memory, and the other one has started to count */
 	begin_ns = now_ns() + 20 * MS_NS;
 	wait_until(begin_ns);
 	begin_ns = now_ns();

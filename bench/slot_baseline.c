@@ -1,5 +1,5 @@
-/* A plain slot-by-slot simulation of the queue of Domanska, Domanski & Czachorski 2008: what
- * bench/slotted.py compares the slotted world with. It keeps moments only, no distributions.
+/* A plain slot-by-slot simulation of the queue of Domanska, Domanski & Czachorski 2008.
+ * bench/slotted.py compares the slotted world with it. It keeps only moments, no distributions.
  * Build: cc -O2 -o slot_baseline slot_baseline.c -lm
  * Usage: slot_baseline SOURCE(geometric|self-similar) MU W AQM(red|dsred) GAMMA VICTIM(tail|front) SLOTS A SEED
  * Prints: queue mean, queue variance, loss, wait mean, wait variance. Times in slots, queues in packets. */

@@ -65,7 +65,7 @@ def wall_seconds(work: Callable[[], object]) -> float:
 
 
 def against_baseline(slots: int = 200_000_000) -> dict[str, Any]:
-    """Slots per second of user CPU, ours (distributions recorded) and the plain loop's, in turn."""
+    """Measure slots per second of user CPU in turn, ours (with distributions) and a loop in C."""
     with tempfile.TemporaryDirectory() as folder:
         built = Path(folder, "slot_baseline")
         subprocess.run(["cc", "-O2", HERE / "slot_baseline.c", "-o", built, "-lm"], check=True)
@@ -86,7 +86,7 @@ def against_baseline(slots: int = 200_000_000) -> dict[str, Any]:
 
 
 def two_cores(slots: int = 100_000_000, replications: int = 8) -> dict[str, Any]:
-    """Wall time of the same run on one thread and on two, in turn."""
+    """Measure the wall time of the same run on one thread and on two, in turn."""
     pairs = []
     for _ in track(range(PAIRS), "two cores against one"):
         one, two = (
@@ -98,7 +98,7 @@ def two_cores(slots: int = 100_000_000, replications: int = 8) -> dict[str, Any]
 
 
 def long_run(slots: int = 500_000_000) -> dict[str, Any]:
-    """250 million packets in one command."""
+    """Measure the wall time of one command that simulates 250 million packets."""
     aqm = "red:" + ",".join(
         f"{key}={json.dumps(value)}".replace('"', "") for key, value in RED.items()
     )
@@ -112,7 +112,7 @@ def long_run(slots: int = 500_000_000) -> dict[str, Any]:
 
 
 def memory() -> list[dict[str, Any]]:
-    """Peak resident memory of a process that imports the package and runs so many slots."""
+    """Measure the peak resident memory of processes that simulate 10^7 to 10^9 slots."""
     environment = os.environ | {"PYTHONPATH": str(HERE)}
     rows = []
     for slots in track((10**7, 10**8, 10**9), "memory"):

@@ -1,4 +1,4 @@
-"""scipy's `splu` on the geometric chain of `chain.py`, its matrix written once more with numpy."""
+"""Solves the geometric chain of `chain.py` by scipy's `splu`, with its matrix built by numpy."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ MIN_TH, MAX_TH, MAX_P = 100.0, 200.0, 0.1
 
 
 def drop_function(average: Any, grid: float) -> Any:
-    """RED's drop function, averaged over a step of the grid each side with falling weights."""
+    """Return RED's drop function, averaged over one grid step to each side (triangular weights)."""
     probability = np.zeros(average.shape)
     for off in (np.arange(-32, 32) + 0.5) / 32:
         near = average + off * grid
@@ -24,7 +24,7 @@ def drop_function(average: Any, grid: float) -> Any:
 
 
 def transition_matrix(grid: float) -> Any:
-    """The geometric chain of the same RED, written with numpy: columns sum to 1."""
+    """Return the transition matrix of the geometric chain with RED; its columns sum to 1."""
     levels, sizes = round(LIMIT / grid) + 1, LIMIT + 2
     level, size = (part.ravel() for part in np.indices((levels, sizes)))
     number = np.arange(levels * sizes)
@@ -62,7 +62,7 @@ def queue_mean(x: Any) -> float:
 
 
 def solve(grid: float) -> dict[str, float]:
-    """Solve x (P - I) = 0 with its first equation replaced by x[0] = 1, then normalised."""
+    """Solve (P - I) x = 0, with x[0] = 1 in place of the first equation, and normalise x."""
     matrix = transition_matrix(grid)
     start = time.perf_counter()
     singular = (matrix - identity(matrix.shape[0])).tocsc()

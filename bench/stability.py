@@ -1,19 +1,19 @@
-"""Where theory says unstable, does the queue oscillate? 30 networks for each of LRED and PI.
+"""Does the queue oscillate where the model says unstable? 30 networks each for LRED and PI.
 
     python bench/stability.py
 
 Networks are random: N from 20 to 1000, R from 20 to 600 ms, windows of 4 to 40 packets, C up to
 30,000 packets/s, a queue of a quarter of the pipe, a buffer of four such queues. The gain is set
-against the boundaries. LRED: a third of the networks lies below that of the reduced model (the
-paper's), a third between it and that of the full model, a third above both. PI* is unstable in the
-reduced model with any gain: half lies below the boundary of the full model, half above.
+relative to the boundaries. LRED: a third of the networks lies below the boundary of the reduced
+model (the paper's), a third between it and that of the full model, a third above both. PI* is
+unstable in the reduced model with any gain: half of the networks lie below the boundary of the full
+model, half above.
 
-The rule by which a queue oscillates stands in sluicegate/stability/simulated.py. It has a
-history. A first rule, fixed before the first run, asked for a standard deviation of half of the
-mean and for half of the variance near the predicted frequency: no queue of seed 14 oscillates by
-it. From the same runs came the second rule, the peak of the autocorrelation, which was then tested
-on seed 15. Queues far beyond the boundary, of other networks, led to the present one; seed 16 tests
-it.
+The rule that decides if a queue oscillates is in sluicegate/stability/simulated.py. A first rule,
+fixed before the first run, demanded a standard deviation of half of the mean and half of the
+variance near the predicted frequency: by this rule no queue of seed 14 oscillates. The second rule,
+the peak of the autocorrelation, was made from the same runs and then tested on seed 15. Queues of
+other networks, far beyond the boundary, led to the present rule; seed 16 tests it.
 
 Prints a line for each network and the contingency tables, for each seed.
 """
@@ -35,7 +35,7 @@ SEEDS = (14, 15, 16)
 NETWORKS = 30
 GREATEST_PPS = 30_000
 LEAST_BETA = 1e-6
-# of the gain over that of the boundary: below both, between, above both
+# ranges of gain / gain at the boundary, below and above it
 BELOW, ABOVE = (0.25, 0.8), (1.25, 4.0)
 
 
@@ -49,7 +49,7 @@ def random_network(draw):
 
 
 def discipline(aqm, network, queue, factor=1.0):
-    """LRED or PI*, its gain times a factor."""
+    """Return LRED or PI* with its gain multiplied by a factor."""
     if aqm == "lred":
         beta = rules.safe_beta(network).boundary * factor
         return Discipline(aqm="lred", params={"q_ref": queue, "beta": beta})
@@ -60,26 +60,26 @@ def discipline(aqm, network, queue, factor=1.0):
 
 
 def gain_at(network, aqm, queue, place, draw):
-    """A factor of the gain that lies in one of the regions that the boundaries divide."""
-    # LRED's own gain lies on the boundary, where no margin is left
+    """Draw a factor of the gain in one of the regions between the boundaries."""
+    # with factor 1 LRED lies on the boundary, where there is no margin; hence 0.1
     model = model_of(discipline(aqm, network, queue, 0.1))
     low, high = (
         0.1 * (loop_of(model, network, linearisation).margins.gain or 0.0)
         for linearisation in ("reduced", "full")
     )
     spans = [(BELOW[0] * high, BELOW[1] * high), (ABOVE[0] * high, ABOVE[1] * high)]
-    # where the reduced model has a boundary at all, which PI* has not
+    # true if the reduced model has a boundary; with PI* it has none
     if low:
         spans = [(BELOW[0] * low, BELOW[1] * low), (low, high), spans[1]]
     return float(np.exp(draw.uniform(*np.log(spans[place % len(spans)]))))
 
 
 def drawn(aqm, place, draw):
-    """A network, the queue to hold and the gain's factor."""
+    """Draw a network; return it with its target queue and the gain's factor."""
     while True:
         network = random_network(draw)
         beta = rules.safe_beta(network).boundary
-        # LRED takes no smaller beta
+        # LRED's least beta is LEAST_BETA
         if aqm == "lred" and beta < 10 * LEAST_BETA:
             continue
         queue = max(5, round(0.25 * network.rtt_s * network.capacity_pps))
@@ -89,12 +89,12 @@ def drawn(aqm, place, draw):
 
 
 def measure(chosen, network, queue):
-    """Roots by linearisation, and the simulated swing."""
+    """Return the roots by linearisation, the fluid model's deviation, the swing, and samples."""
     model = model_of(chosen)
     roots = {name: loop_of(model, network, name).rightmost_root for name in ("reduced", "full")}
     port = simulate(scenario_of(network, chosen, queue, limit=4 * queue)).ports[0]
     late = port.samples[0][len(port.times_s) // 2 :]
-    # where the roots are real, the other model's frequency stands for it
+    # if the full model's root is real, the reduced model's frequency is used
     return (
         roots,
         fluid_deviation(model, network, queue, roots["full"]),
@@ -104,7 +104,7 @@ def measure(chosen, network, queue):
 
 
 def fluid_deviation(model, network, queue, root):
-    """Standard deviation over mean of the fluid model's own limit cycle; 0 where it is stable."""
+    """Return standard deviation / mean of the fluid model's limit cycle; 0 if it is stable."""
     if root.real < 0:
         return 0.0
     times = [(0.0, network)]

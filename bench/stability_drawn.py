@@ -1,18 +1,18 @@
-"""Networks and settings drawn at random: does the queue oscillate where the full model says so?
+"""Does the queue oscillate where the full model says so? Networks and settings are random.
 
     python bench/stability_drawn.py run SEED
     python bench/stability_drawn.py table SEED
     python bench/stability_drawn.py why SEED
 
-`bench/stability.py` sets the gains of LRED and PI against their boundaries. Here nothing is set:
-N, R, windows and the settings of five AQMs are drawn, whatever the model makes of them, and the
-first 30 networks of either verdict of the full model are simulated. The rule by which a queue
-oscillates is that of sluicegate/stability/simulated.py. All of this was fixed on seed 17, with
-six networks of each AQM; seed 18 tests it.
+`bench/stability.py` chooses the gains of LRED and PI relative to their boundaries. Here N, R,
+windows and the settings of five AQMs are drawn without regard to the model, and the first 30
+networks of each verdict of the full model are simulated. The rule that decides if a queue
+oscillates is that of sluicegate/stability/simulated.py. All of this was fixed on seed 17, with six
+networks of each AQM; seed 18 tests it.
 
 N is drawn from 20 to 1000, R from 20 to 600 ms, the window from 2 to 64 packets, all uniform in
-their logarithms; C follows, up to 30,000 packets/s. The queue to hold is a quarter of the pipe, the
-buffer four of it.
+their logarithms; C follows, up to 30,000 packets/s. The target queue is a quarter of the pipe, the
+buffer four times the target.
 
 Settings, uniform in their logarithms too, but for RED's min_th:
 
@@ -24,8 +24,8 @@ Settings, uniform in their logarithms too, but for RED's min_th:
 - PI: a and b designed for the network, times 0.05 to 100, an update each R / 20.
 
 A network for which a setting is out of range is drawn again. Each run is kept as a line of
-`bench/stability.jsonl`, and not made again. `why` runs those again in which model and simulation
-differ, and tells what is known of each.
+`bench/stability.jsonl`, and not made again. `why` repeats the runs in which model and simulation
+differ, and prints the probable reason of each.
 """
 
 import argparse
@@ -48,7 +48,7 @@ KEPT = Path(__file__).with_name("stability.jsonl")
 AQMS = ("red", "rem", "pie", "lred", "pi")
 EACH, TRIAL, EACH_OF_TRIAL = 30, 17, 3
 FLOWS, RTTS_S, WINDOWS, GREATEST_PPS = (20, 1000), (0.02, 0.6), (2, 64), 30_000
-# windows by which the tables are divided, packets
+# classes of windows in the tables, packets
 CLASSES = ((2, 4), (4, 16), (16, 64))
 LINEARISATIONS = ("full", "reduced")
 
@@ -67,7 +67,7 @@ def random_network(draw):
 
 def red(network, queue, draw):
     w, min_th = log_uniform(draw, (1e-5, 0.5)), queue * draw.uniform(0.1, 0.9)
-    # of p, 2 p / (1 + p) happens: spacing is uniformised
+    # with uniformised spacing a probability p gives a drop rate of 2 p / (1 + p)
     needed = network.drop_probability / (2 - network.drop_probability)
     max_p = needed * (3 * queue - min_th) / (queue - min_th)
     return {"min_th": min_th, "max_th": 3 * queue, "max_p": max_p, "w": w}
@@ -98,7 +98,7 @@ SETTINGS = {"red": red, "rem": rem, "pie": pie, "lred": lred, "pi": pi}
 
 
 def drawn(aqm, seed, each):
-    """Networks with settings, as many of either verdict of the full model."""
+    """Yield `each` networks with settings for each verdict of the full model."""
     draw = np.random.default_rng([seed, AQMS.index(aqm)])
     wanted = {True: each, False: each}
     while any(wanted.values()):
@@ -136,7 +136,7 @@ def run(seed):
                 "capacity_pps": network.capacity_pps,
                 "queue": queue,
                 "params": discipline.params,
-                # growth in a round trip
+                # growth rate per round trip
                 **{name: roots[name].real * network.rtt_s for name in LINEARISATIONS},
                 "frequency_rad_s": roots["full"].imag,
                 "mean": float(late.mean()),
@@ -151,7 +151,7 @@ def run(seed):
 
 
 def tables(seed):
-    """The contingency tables, whole and by window."""
+    """Print the contingency tables, of all networks and by window."""
     rows = list(kept(seed).values())
     print("| AQM | model | stable, calm | stable, oscillates | unstable, calm | ", end="")
     print("unstable, oscillates | right |\n| --- | --- | --- | --- | --- | --- | --- |")
@@ -175,7 +175,7 @@ def tables(seed):
 
 
 def cells(rows, model):
-    """Numbers of a contingency table, and how many are right."""
+    """Return the counts of a contingency table, and how many verdicts are right."""
     counts = Counter((row[model] < 0, row["oscillates"]) for row in rows)
     right = counts[True, False] + counts[False, True]
     order = [(True, False), (True, True), (False, False), (False, True)]
@@ -183,7 +183,7 @@ def cells(rows, model):
 
 
 def why(seed):
-    """What is known of each run that the full model has wrong."""
+    """Print the probable reason for each run in which the full model is wrong."""
     reasons = Counter()
     for row in kept(seed).values():
         if (row["full"] < 0) != row["oscillates"]:
@@ -197,11 +197,11 @@ def why(seed):
 
 
 def reason_of(row):
-    """The first of the known reasons that holds, and the figures behind it."""
+    """Return the first known reason that holds, and its figures."""
     network = FluidNetwork(row["flows"], row["capacity_pps"], row["rtt_s"])
     discipline = Discipline(aqm=row["aqm"], params=row["params"])
     *_, late = measure(discipline, network, row["queue"])
-    # the samples of `scenario_of`: twenty in a round trip
+    # `scenario_of` takes twenty samples in a round trip
     best, lag = highest_peak(late)
     lag /= 20
     predicted = 2 * np.pi / max(row["frequency_rad_s"] * network.rtt_s, 1e-9)
@@ -227,11 +227,11 @@ def reason_of(row):
 
 
 def highest_peak(samples):
-    """The autocorrelation's highest peak after its first zero, and the samples it is away."""
+    """Return the autocorrelation's highest peak after its first zero, and its lag in samples."""
     centred = samples - samples.mean()
     found = signal.correlate(centred, centred, method="fft")[len(samples) - 1 :]
     found /= found[0]
-    # the last half rests on few pairs
+    # the last half is left out: it comes from few pairs of samples
     found = found[: len(found) // 2]
     first = int(np.argmax(found < 0)) or len(found)
     peaks, _ = signal.find_peaks(found[first:])

@@ -1,9 +1,9 @@
-"""Sweeps of short runs: what each costs beyond its simulation, who makes them, and kill -9.
+"""Cost of a run in a sweep beyond its simulation; equal results in all ways, also after kill -9.
 
-`python bench/sweep.py [RUNS]`: RUNS short runs (1000 unless given) by a bare loop of `simulate`, by
+`python bench/sweep.py [RUNS]` makes RUNS short runs (default 1000) by a bare loop of `simulate`, by
 a sweep in one process, by one on all cores, by two shards at a time, by a Dask cluster with a
-process for each core, and by a sweep that is killed ten times, its workers with it. All must give
-the same results. The figures become a line of `bench/sweep.jsonl`.
+process for each core, and by a sweep that is killed ten times together with its workers. All sweeps
+must give the same results. The figures are added as a line to `bench/sweep.jsonl`.
 """
 
 from __future__ import annotations
@@ -39,20 +39,20 @@ QUIET = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
 
 @contextmanager
 def own_store(folder: Path, name: str) -> Iterator[None]:
-    """A store with nothing in it."""
+    """Use an empty store."""
     os.environ["SLUICE_RUNS"] = str(folder / f"runs-{name}")
     yield
 
 
 def timed(act: Callable[[], object]) -> tuple[float, float]:
-    """Seconds by the clock, and of the processors in this process."""
+    """Call `act`; return its wall time and this process's CPU time, s."""
     start_s, cpu_s = time.monotonic(), time.process_time()
     act()
     return time.monotonic() - start_s, time.process_time() - cpu_s
 
 
 def kept() -> dict[str, int]:
-    """The runs of the store, and when each was written."""
+    """Return the runs of the store with the time when each was written, ns."""
     there = store.folder().glob("*.zip")
     return {path.stem: path.stat().st_mtime_ns for path in there}
 
@@ -70,10 +70,10 @@ def bare_loop(scenario: sg.Scenario, seeds: int) -> None:
 
 
 def killed(scenario: Path, out: Path, seeds: int, whole_s: float) -> list[int]:
-    """Kill -9 ten times at random moments, then go on to the end; nothing is computed twice.
+    """Kill a sweep ten times at random moments, then let it finish; no run is made twice.
 
     Returns:
-        How many runs were finished after each kill.
+        Number of finished runs after each kill.
     """
     before: dict[str, int] = {}
     finished = []
@@ -95,7 +95,7 @@ def killed(scenario: Path, out: Path, seeds: int, whole_s: float) -> list[int]:
 
 
 def shards(scenario: Path, out: Path, seeds: int) -> None:
-    """Two at a time, one process each."""
+    """Run two shards at the same time, one process each."""
     parts = [
         subprocess.Popen(
             command(scenario, out, seeds, "--shard", f"{k}/2", "--workers", "1"), **QUIET
@@ -106,7 +106,7 @@ def shards(scenario: Path, out: Path, seeds: int) -> None:
 
 
 def by_dask(scenario: sg.Scenario, vary: dict[str, object], out: Path) -> tuple[float, float]:
-    """A cluster with a process for each core, which is there before the clock starts."""
+    """Time a sweep on a Dask cluster with a process for each core, without the cluster's start."""
     from distributed import LocalCluster
 
     with LocalCluster(threads_per_worker=1, dashboard_address=None) as cluster:
@@ -115,12 +115,12 @@ def by_dask(scenario: sg.Scenario, vary: dict[str, object], out: Path) -> tuple[
 
 
 def measured(folder: Path, runs: int) -> dict[str, object]:
-    """Make all sweeps and compare them."""
+    """Make all sweeps, compare their results, return their times."""
     seeds, path = runs // 2, folder / "short.toml"
     vary: dict[str, object] = {"seed": f"1..{seeds}"}
     path.write_text(SCENARIO)
     scenario = sg.Scenario.load(path)
-    # what is loaded when it is first needed counts for neither
+    # a first run, so that modules that are loaded on first use are not counted
     with own_store(folder, "first"):
         bare_loop(scenario, 2)
         sg.sweep(scenario, {"seed": [1, 2]}, folder / "first", workers=1)

@@ -1,5 +1,5 @@
-# What `sluice trace` computes, plainly: for each flow packets sent, received, lost, throughput,
-# mean delay, jitter; for each link the mean queue.
+# Computes the figures of `sluice trace` in a plain way. For each flow: packets sent, received and
+# lost, throughput, mean delay, jitter. For each link: arrivals, drops, mean queue.
 function hold(link) {
 	area[link] += queue[link] * ($2 - changed[link])
 	changed[link] = $2

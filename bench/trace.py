@@ -1,7 +1,7 @@
-"""Speed of `sluice trace` against a plain awk script: part of `make bench`.
+"""Speed of `sluice trace` compared with a plain awk script: part of `make bench`.
 
-ns-2 writes the traces (`apt install ns2`), some four and sixteen million lines; without it nothing
-is measured. The command's time is that of its start, which does not grow, and that of reading. Run
+ns-2 writes the traces (`apt install ns2`), about four and sixteen million lines; without ns-2
+nothing is measured. The command's time includes its start, which is the same for both traces. Run
 it on an otherwise idle machine.
 """
 
@@ -29,7 +29,7 @@ Seconds = dict[str, float]
 
 
 def measured(work: Callable[[], object], who: int) -> Seconds:
-    """Wall and CPU time of some work, s."""
+    """Call `work`; return its wall and CPU time, s."""
     used, start = resource.getrusage(who), time.perf_counter()
     work()
     wall, after = time.perf_counter() - start, resource.getrusage(who)
@@ -38,7 +38,7 @@ def measured(work: Callable[[], object], who: int) -> Seconds:
 
 
 def command(*words: str | Path) -> Seconds:
-    """Time of a command of which the output is not kept."""
+    """Return the time of a command; its output is dropped."""
 
     def run() -> None:
         subprocess.run(words, check=True, stdout=subprocess.DEVNULL)
@@ -47,12 +47,12 @@ def command(*words: str | Path) -> Seconds:
 
 
 def spread(values: list[float]) -> str:
-    """Median, least and greatest."""
+    """Return median, least and greatest value as text."""
     return f"{statistics.median(values):.3g} ({min(values):.3g} to {max(values):.3g})"
 
 
 def table(lines: int, times: dict[str, list[Seconds]]) -> Table:
-    """Seconds, and how many times faster than awk in the same turn."""
+    """Return a table of seconds, and of awk's time divided by them in the same turn."""
     shown = Table("what", "s", "awk's time over it", box=None, pad_edge=False)
     for what, turns in times.items():
         for clock in ("wall", "CPU"):
@@ -67,7 +67,7 @@ def table(lines: int, times: dict[str, list[Seconds]]) -> Table:
 
 
 def compared(awk: str, path: Path) -> Table:
-    """Time of each in turn."""
+    """Time awk, `Trace.read` and the command in turn; return the table."""
     sluice = Path(sys.executable).with_name("sluice")
     times: dict[str, list[Seconds]] = {"awk": [], "Trace.read": [], "sluice trace": []}
     for _ in range(TURNS):

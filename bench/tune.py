@@ -1,6 +1,6 @@
-"""Methods of tuning side by side, and how fast the search of REDwM's paper goes.
+"""Compares the methods of tuning, and measures the speed of the search of REDwM's paper.
 
-RED before a link at 90 % load, 20 packets of room: `max_p` and `max_th` of the least
+RED before a link at 90 % load with a limit of 20 packets: the `max_p` and `max_th` with the least
 delay_mean + 85 loss_ratio. The tables are those of docs/guides/tune.md.
 """
 
@@ -22,7 +22,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "tests"))
 
 from tune_cases import RED, THRESHOLDS
 
-# the tests' scenario, in longer runs
+# the scenario of the tests, with longer runs
 LONG = RED.replace(slots=1_000_000)
 SCORE = "delay_mean + 85*loss_ratio"
 SIMULATING = ("pattern", "nelder-mead", "bayesian")
@@ -38,7 +38,7 @@ def main():
         found = sg.tune(LONG, THRESHOLDS, SCORE, method=method, world=world, workers=1)
         took_s = time.monotonic() - start_s
         candidates = found.trials.height
-        # a slope takes a solve for each parameter, of the candidates that a step was accepted at
+        # a gradient takes a solve for each parameter, only at candidates that were accepted
         chains = candidates * (1 + len(THRESHOLDS)) if method == "gradient" else candidates
         values = " | ".join(f"{value:.4f}" for value in found.values.values())
         print(
@@ -57,12 +57,12 @@ def main():
     for workers in (1, 2):
         rate, of_cpu = redwm_rates(workers)
         print(f"\nREDwM's score, {workers} process(es): {rate:.1f} candidates a second")
-        if workers == 1:  # the others' time is not this process's
+        if workers == 1:  # the CPU time of other processes is not measured
             print(f"{of_cpu:.1f} candidates in a second of processor time")
 
 
 def redwm_rates(workers, candidates=40):
-    """Candidates of REDwM's search judged in a second, and in one of this process's own time."""
+    """Return candidates of REDwM's search judged per second, and per second of own CPU time."""
     asked = problem(sg.SelfSimilarArrivals(rate=0.5, a=31.6), 10)
     places = asked.starts()
     with tempfile.TemporaryDirectory() as folder, here_or_beside(workers) as pool:

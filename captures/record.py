@@ -1,14 +1,14 @@
 #!/usr/bin/env python3
 """Record real TCP and UDP traffic at the entrance of a bottleneck, headers only.
 
-Three network namespaces stand in for a sender, a gateway and a receiver; the gateway's link to
-the receiver is shaped by a token bucket (tbf). tcpdump listens where the sender's packets enter
-the gateway: what it records is what the gateway's queue is offered. Transfer sizes and the
-on and off periods are Pareto distributed, the cause of self-similar traffic that Willinger, Taqqu,
-Sherman and Wilson, "Self-Similarity Through High-Variability", SIGCOMM 1995, found.
+Three network namespaces are sender, gateway and receiver; the gateway's link to the receiver is
+shaped by a token bucket (tbf). tcpdump records the sender's packets as they enter the gateway: the
+arrivals at the gateway's queue. Transfer sizes and the on and off periods are Pareto distributed,
+which causes self-similar traffic (Willinger, Taqqu, Sherman and Wilson, "Self-Similarity Through
+High-Variability", SIGCOMM 1995).
 
-Needs root, iproute2 and tcpdump; leaves nothing behind. Sizes and pauses follow from the seed;
-the packets' times are the kernel's, so two recordings resemble each other but are not equal.
+Needs root, iproute2, procps and tcpdump; removes everything at its end. Sizes and pauses follow
+from the seed; the packets' times are the kernel's, so two recordings are similar but not equal.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ def record(out: Path, seconds: float, seed: int) -> None:
         command += ["-Z", "root", "-c", str(PACKETS), "-w", str(out), "ip"]
         sniffer = subprocess.Popen(inside(gateway, command), stderr=subprocess.PIPE, text=True)
         assert sniffer.stderr is not None
-        first_line = sniffer.stderr.readline()  # "listening on ...": now nothing is missed
+        first_line = sniffer.stderr.readline()  # "listening on ...": from now on it records
         processes = [start(receiver, receive), start(sender, send, seconds, seed)]
         try:
             with contextlib.suppress(subprocess.TimeoutExpired):
@@ -112,7 +112,7 @@ def connect(end: str, address: str, gateway: str, port: str, gateway_address: st
     run(["ip", "link", "add", "eth", "netns", end, "type", "veth", *peer])
     for name, device, ip in ((end, "eth", address), (gateway, port, gateway_address)):
         run(inside(name, ["ip", "address", "add", ip, "dev", device]))
-        # One packet at a time, as on a real link: no segmentation left to the device.
+        # single packets, as on a real link: the device does no segmentation
         run(inside(name, ["ip", "link", "set", device, "gso_max_segs", "1", "up"]))
 
 
@@ -122,14 +122,14 @@ def inside(namespace: str, command: list[str]) -> list[str]:
 
 
 def run(command: list[str]) -> None:
-    """Run a command; if it fails, stop with what it said."""
+    """Run a command; if it fails, exit with its error output."""
     done = subprocess.run(command, capture_output=True, text=True)
     if done.returncode:
         sys.exit(f"record.py: {' '.join(command)}: {done.stderr.strip()}")
 
 
 def start(namespace: str, work: Callable[..., None], *args: object) -> multiprocessing.Process:
-    """Run a function in a process of its own inside a namespace."""
+    """Run a function in a separate process inside a namespace."""
     process = multiprocessing.Process(target=enter, args=(namespace, work, *args), daemon=True)
     process.start()
     return process
@@ -177,7 +177,7 @@ def send(seconds: float, seed: int) -> None:
 
 
 def tcp_source(chance: random.Random, end: float) -> None:
-    """Transfers of Pareto size (mean about 50 kB), one after the other, with pauses between."""
+    """Send transfers of Pareto size (mean about 50 kB), one after the other, with pauses."""
     time.sleep(chance.uniform(0, 2))
     while time.monotonic() < end:
         length = int(min(12_000 * chance.paretovariate(PARETO_SHAPE), 2_000_000))
@@ -191,7 +191,7 @@ def tcp_source(chance: random.Random, end: float) -> None:
 
 
 def udp_source(chance: random.Random, end: float) -> None:
-    """Datagrams of 200 bytes every 25 ms, switched on and off for Pareto periods."""
+    """Send datagrams of 200 bytes every 25 ms, in on periods; on and off periods are Pareto."""
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as sender:
         while time.monotonic() < end:
             time.sleep(min(0.5 * chance.paretovariate(PARETO_SHAPE), 20))

@@ -1,4 +1,4 @@
-"""Makes the images that the documentation shows, from its examples: `make images`."""
+"""Draws the images of the documentation, from its examples: `make images`."""
 
 import subprocess
 import sys
@@ -8,12 +8,12 @@ from tempfile import TemporaryDirectory
 from PIL import Image
 
 ROOT = Path(__file__).parent.parent
-# enough for the colours of a plot and the edges between them
+# enough for the colours of a plot and their anti-aliased edges
 _COLOURS = 64
 
 
 def main() -> None:
-    """Run the examples of all pages, and take over the images that they save."""
+    """Run the examples of all pages, and copy the images that they save."""
     with TemporaryDirectory() as folder:
         tests = ["tests/test_docs.py", "-k", "test_examples"]
         subprocess.run(

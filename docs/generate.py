@@ -1,4 +1,4 @@
-"""Writes the reference pages that follow from the code: AQMs, scenario fields, the command line."""
+"""Writes the reference pages made from the code: AQMs, scenario fields, command line, measures."""
 
 import io
 import json
@@ -57,7 +57,7 @@ def _table(header: Sequence[str], rows: list[list[str]]) -> Iterator[str]:
 
 
 def _measure_table(definitions: Sequence[Definition[Any]]) -> Iterator[str]:
-    """A row for each measure, and what the letters of their formulas mean."""
+    """Yield a table with a row for each measure, and the meanings of the formulas' symbols."""
     rows = [
         [_code(each.name), _unit_text(each.unit), f"${each.formula}$", each.meaning]
         for each in definitions
@@ -108,7 +108,7 @@ def _row(param: sg.Param) -> list[str]:
 
 
 def _scenario_page(title: str, root: str, tables: dict[str, str]) -> Iterator[str]:
-    """The fields of all tables, as the published schema has them."""
+    """Yield the fields of all tables, from the published schema."""
     schema = Path(__file__).parent / "reference" / "scenario.schema.json"
     defs: dict[str, Schema] = json.loads(schema.read_text())["$defs"]
     yield f"# {title}\n"
@@ -153,7 +153,7 @@ def _default(field: Schema) -> str:
 
 
 def _allowed(field: Schema) -> str:
-    """What a field takes, in words."""
+    """Return the values that a field takes, in words."""
     if "$ref" in field or field.get("type") == "object":
         return "table"
     if "enum" in field:

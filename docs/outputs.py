@@ -1,6 +1,6 @@
-"""What commands write with `--json`, as JSON Schema in `docs/reference/outputs`: `make outputs`.
+"""Writes JSON Schemas of the `--json` output of commands: `make outputs`.
 
-The rows of tables follow from the classes and columns that they are made of.
+They are in `docs/reference/outputs`. The rows of tables are derived from their classes and columns.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _NAMES: dict[Any, list[str]] = {
 
 
 def _type(of: Any, meaning: str = "") -> Schema:
-    """The schema of a plain type, or of several, such as `float | None`."""
+    """Return the schema of a plain type, or of a union such as `float | None`."""
     told = {"description": meaning} if meaning else {}
     if get_origin(of) is Literal:
         return {"enum": list(get_args(of)), **told}
@@ -59,12 +59,12 @@ def _list(of: Schema, meaning: str) -> Schema:
 
 
 def _row(of: type, meaning: str) -> Schema:
-    """A row with a field for each one that the class declares."""
+    """Return the schema of a row with the fields of a class."""
     return _object(meaning, {name: _type(each) for name, each in get_type_hints(of).items()})
 
 
 def _columns(of: Mapping[str, type], meaning: str) -> Schema:
-    """A row of a table with these columns; a column of numbers may lack some."""
+    """Return the schema of a row with these columns; a number may be null."""
     return _object(
         meaning,
         {name: _type(each | None if each is float else each) for name, each in of.items()},
@@ -118,7 +118,7 @@ _OF_SOME_WORLDS = {
     "whole": _measures("Network world and gate: the same of the whole run, warm-up included."),
     "ports": _list(_PORT, "Network world and gate: every queue; the first is `measures`."),
 }
-# beside these a column for each path that varies
+# a row also has a column for each path that varies
 _RUN = {
     **_object(
         "A finished run: what varies, and what was measured.",
@@ -164,7 +164,7 @@ _SETTING = _object(
 
 
 def _beside_parameters(required: Mapping[str, Schema], meaning: str) -> Schema:
-    """A row that has a column for each parameter, too."""
+    """Return the schema of a row that also has a column for each parameter."""
     return {**_object(meaning, required), "additionalProperties": {"type": "number"}}
 
 
@@ -200,7 +200,7 @@ _SENSITIVITY = _object(
 
 
 def _question() -> Schema:
-    """What was asked: every field, ranges as lists of two."""
+    """Return the schema of the question: every field, ranges as lists of two."""
     pairs = {"rtts_s": float, "flows": int}
     found = {
         name: _list(_type(pairs[name]), "From, to.") if name in pairs else _type(each)
@@ -211,7 +211,7 @@ def _question() -> Schema:
     return _object("What was asked.", {**found, "direction": direction})
 
 
-# name: what it is, its fields, and those that it need not have
+# name: description, required fields, optional fields
 _OUTPUTS: dict[str, tuple[str, dict[str, Schema], dict[str, Schema]]] = {
     "comparison": (
         "`sluice compare` and `sluice chain`: disciplines on one scenario.",
@@ -332,7 +332,7 @@ _OUTPUTS: dict[str, tuple[str, dict[str, Schema], dict[str, Schema]]] = {
 
 
 def schemas() -> dict[str, Schema]:
-    """The schema of each kind of output, by its name, which stands in the output as `schema`."""
+    """Return the schema of each kind of output, by its name: the output's field `schema`."""
     made = {}
     for name, (meaning, required, optional) in _OUTPUTS.items():
         head = {

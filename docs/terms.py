@@ -1,4 +1,4 @@
-"""The first use of a term on a page leads to the glossary, and a pointer shows its meaning."""
+"""Links the first use of a term on a page to the glossary; its tooltip shows the meaning."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from sphinx.application import Sphinx
 from sluicegate.report.glossary import MEANINGS, anchor, found_first
 
 GLOSSARY = "reference/glossary"
-# what is code, leads somewhere, or is a heading stays as it is
+# text in code, links and headings is not linked
 _LEFT = (nodes.Titular, nodes.literal, nodes.FixedTextElement, nodes.reference, nodes.raw)
 
 
 def link_terms(app: Sphinx, page: nodes.document, name: str) -> None:
-    """Link the terms of a page; in the glossary, give each the place that links lead to."""
+    """Link the terms of a page; in the glossary, give each term's row the target of the links."""
     if name == GLOSSARY:
         for row in page.findall(nodes.row):
             term = row.children[0].astext()
@@ -37,6 +37,6 @@ def _link(words: str, term: str, to: str) -> nodes.Node:
 
 
 def _around(node: nodes.Node) -> list[nodes.Node]:
-    """All that a node stands in."""
+    """Return all ancestors of a node."""
     parent = node.parent
     return [parent, *_around(parent)] if parent is not None else []

@@ -1,7 +1,7 @@
-"""Pages in a real browser, judged by axe-core: what keeps people from reading them.
+"""Checks pages for accessibility by axe-core in a real browser.
 
-Of axe-playwright-python only axe-core itself is used: one page with a frame for each that is to be
-judged takes one start of Chromium, and no driver.
+Only axe-core itself is used of axe-playwright-python: one host page with a frame for each page
+needs a single start of Chromium, and no driver.
 """
 
 import importlib.util
@@ -15,12 +15,12 @@ from pathlib import Path
 
 _PACKAGE = importlib.util.find_spec("axe_playwright_python")
 _CHROMIUM = shutil.which("chromium") or shutil.which("google-chrome")
-# why there is none, or nothing
+# reason why pages cannot be checked; empty if they can
 MISSING = "" if _PACKAGE and _CHROMIUM else "needs axe-playwright-python and Chromium"
 _WIDTH = 800
 
-# axe judges each page in a frame: as it is on white, then the colours on black. What was found is
-# left in one element.
+# axe checks each page in a frame: all rules on white, then only colours on black. The results are
+# written into one element.
 _HOST = """<!doctype html><html lang="en"><title>frames</title><body><script>
 const pages = PAGES, axe = AXE, found = {};
 async function judge(frame, options) {
@@ -57,14 +57,14 @@ judge_all().catch(error => { found.error = String(error); }).then(() => {
 
 
 def violations(pages: Mapping[str, str], folder: Path) -> dict[str, list[list[str]]]:
-    """What axe finds in each page, on white and on black: the rule, the element, what is wrong.
+    """Return axe's findings in each page, on white and on black: rule, element, what is wrong.
 
-    A figure is one picture to it, whose label says what is seen; its lines and letters would take
-    most of the time, and leave axe undecided (`test_report_figures` compares their colours).
+    axe sees each figure as one picture with a label. Its lines and letters would take most of the
+    time, and axe could not decide about them (`test_report_figures` compares their colours).
 
     Args:
-        pages: Their names and HTML.
-        folder: For the browser's files.
+        pages: Names and HTML of the pages.
+        folder: Folder for the browser's files.
     """
     assert _PACKAGE is not None
     axe = (Path(str(_PACKAGE.origin)).parent / "axe.min.js").read_text()
@@ -88,7 +88,7 @@ def violations(pages: Mapping[str, str], folder: Path) -> dict[str, list[list[st
     found = json.loads(unescape(match[1]))
     assert "error" not in found, found["error"]
     assert len(found) == 2 * len(pages)
-    # a page that was not shown would have nothing to judge
+    # rules that were applied; a page that was not shown would have none
     for name, each in found.items():
         assert each["rules"] >= (1 if name.endswith("black") else 10), (name, each)
     return {name: each["violations"] for name, each in found.items() if each["violations"]}

@@ -9,31 +9,34 @@ from hypothesis import settings
 settings.register_profile("repeatable", derandomize=True, deadline=None, database=None)
 settings.load_profile("repeatable")
 
-# a job in the background ignores Ctrl-C, and with it would the tests of it
+# a background job ignores SIGINT: tests of Ctrl-C would fail in it
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture(autouse=True)
 def _own_store(tmp_path_factory, monkeypatch):
-    """Every test starts with an empty store of runs, and none touches the user's."""
+    """Give every test its own empty store of runs; the user's store is not touched."""
     monkeypatch.setenv("SLUICE_RUNS", str(tmp_path_factory.mktemp("runs")))
 
 
 @pytest.fixture(scope="session")
 def root():
-    """The folder of the repository."""
+    """Return the folder of the repository."""
     return Path(__file__).resolve().parent.parent
 
 
 @pytest.fixture(scope="session")
 def gateway(root):
-    """The capture that comes with the repository."""
+    """Return the path of the repository's capture."""
     return root / "captures" / "gateway.pcap"
 
 
 @pytest.fixture(scope="session")
 def write_pcap():
-    """Writes packets (ms, IP bytes, perhaps a flow) as a capture of raw IP, headers only."""
+    """Return a function that writes packets (ms, IP bytes, optional flow) as a raw IP capture.
+
+    Only headers are written.
+    """
 
     def write(path, packets):
         blob = struct.pack("<IHHiIII", 0xA1B2C3D4, 2, 4, 0, 0, 65535, 101)

@@ -1,4 +1,4 @@
-"""IP packets with changed bytes or cut off, from `far` to `near` of gate_lab.py."""
+"""IP packets with changed bytes or truncated, from `far` to `near` of gate_lab.py."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def checksum(header: bytes) -> int:
 
 
 def well_formed(draw: random.Random) -> tuple[int, bytearray]:
-    """A packet from `far` to `near`: its ethertype, and all from the IP header on."""
+    """Return a packet from `far` to `near`: its ethertype, and its bytes from the IP header on."""
     ports = struct.pack("!HHHH", draw.randrange(65536), 9, 40, 0)
     payload = ports + draw.randbytes(draw.choice((0, 32, 400)))
     if draw.random() < 0.5:
@@ -49,7 +49,10 @@ def well_formed(draw: random.Random) -> tuple[int, bytearray]:
 
 
 def mutated(draw: random.Random) -> tuple[int, bytes]:
-    """Some bytes changed, perhaps cut off; most with a right checksum, to come past the kernel."""
+    """Return a packet with changed bytes, perhaps truncated; most have a valid checksum.
+
+    Without a valid checksum the kernel would drop it.
+    """
     kind, packet = well_formed(draw)
     for _ in range(draw.randrange(4)):
         packet[draw.randrange(min(len(packet), 80))] = draw.randrange(256)
@@ -61,7 +64,7 @@ def mutated(draw: random.Random) -> tuple[int, bytes]:
     if draw.random() < 0.2:
         del packet[draw.randrange(1, len(packet)) :]
         if kind == ETH_IP and draw.random() < 0.5 and len(packet) >= 20:
-            # short, and says so: the kernel takes it
+            # truncated, with the matching length field: the kernel accepts it
             packet[2:4] = struct.pack("!H", len(packet))
             packet[0] = 0x45
             packet[10:12] = b"\0\0"

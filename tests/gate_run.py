@@ -1,4 +1,4 @@
-"""Runs the experiments of gate_lab.py and gate_faults_lab.py, where the machine can do them."""
+"""Runs the experiments of gate_lab.py and gate_faults_lab.py, if the machine can run them."""
 
 import json
 import shutil
@@ -12,20 +12,20 @@ import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
 SLUICED = ROOT / ".venv" / "bin" / "sluiced"
-# what an experiment started ends with it: it is the first of its processes. The user comes first:
-# what a network shows to its root it shows to whoever was root as it was made
+# The experiment is the first process of a PID namespace: all that it started ends with it. The user
+# namespace is made first, so that it owns the network namespace.
 ENTER = ["unshare", "-Ur", "unshare", "-nmp", "--kill-child"]
 
 needs_nft = pytest.mark.skipif(not shutil.which("nft"), reason="apt install nftables")
 
 CAP_NET_ADMIN, CAP_BPF = 1 << 12, 1 << 39
-# what tests/intruder.h tries that Landlock shuts off
+# attempts of tests/intruder.h that Landlock refuses
 FENCED = ("read", "proc", "write", "folder", "tun", "program", "connect", "bind")
 
 
 @cache
 def lacking():
-    """Why no real packets can be sent here; empty if they can."""
+    """Return the reason why no real packets can be sent here; empty if they can."""
     for program in ("unshare", "ip"):
         if shutil.which(program) is None:
             return f"there is no {program} here"
@@ -35,7 +35,7 @@ def lacking():
 
 
 def measured(lab, name, enter=ENTER):
-    """What an experiment of a lab gave."""
+    """Run an experiment of a lab; return its results."""
     if why := lacking():
         pytest.skip(why)
     command = [*enter, sys.executable, ROOT / "tests" / lab, SLUICED, name]
@@ -45,14 +45,14 @@ def measured(lab, name, enter=ENTER):
 
 
 def it_may_do_no_more(found, capabilities):
-    """All threads of a gate have these capabilities only, and its AQM could get nothing else."""
+    """Assert that a gate's threads have only these capabilities, and its AQM got nothing else."""
     if not found["answers"]:
         pytest.skip("the AQM that tries knows the system calls of x86-64 only")
     for held in found["held"]:
         assert held.pop("NoNewPrivs") == "1"
         assert {int(held.pop(name), 16) for name in ("CapInh", "CapAmb")} == {0}
         assert {int(value, 16) for value in held.values()} == {capabilities}
-    # its own, that which answers, and that which records
+    # three threads: the main one, that of the metrics' server, and that of the records
     assert len(found["held"]) == 3
     assert found["got"] == [1]
     answers = found["answers"]
@@ -65,7 +65,7 @@ def it_may_do_no_more(found, capabilities):
 
 
 def nothing_is_forgotten(found, left_at_end=0, refused=0):
-    """Each packet that came was let go, lost by a verdict, or held at the end."""
+    """Assert that each packet that arrived was released, lost by a verdict, or held at the end."""
     assert found["arrivals"] == found["released"] + found["lost"] + found["left_at_end"]
     assert found["left_at_end"] == left_at_end
     assert found["refused_verdicts"] == refused

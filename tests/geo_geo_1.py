@@ -1,4 +1,4 @@
-"""The Geo/Geo/1/K queue in closed form, by the conventions of the slotted world.
+"""The Geo/Geo/1/K queue in closed form, with the conventions of the slotted world.
 
 Within a slot a service may end (probability mu), then a packet may arrive (alpha). With
 K = limit + 1 packets at most in the system, the number at the end of a slot is a birth-death
@@ -40,7 +40,7 @@ class GeoGeo1:
 
     @property
     def loss_ratio(self):
-        """An arrival is lost if the system was full and no service ended."""
+        """Loss ratio: an arrival is lost if the system was full and no service ended."""
         return float(self.system[-1] * (1 - self.mu))
 
     @property
@@ -52,7 +52,7 @@ class GeoGeo1:
 
     @property
     def sojourn_mean(self):
-        """A packet that finds n is served after n geometric services."""
+        """Mean sojourn, slots: a packet that finds n waits for n geometric services."""
         return float(self.found @ np.arange(self.limit + 1)) / self.mu
 
     @property
@@ -64,7 +64,7 @@ class GeoGeo1:
 
     @property
     def delay_mean(self):
-        """A packet that finds n stays for n + 1 geometric services."""
+        """Mean delay, slots: a packet that finds n stays for n + 1 geometric services."""
         return float(self.found @ (np.arange(self.limit + 1) + 1)) / self.mu
 
     @property

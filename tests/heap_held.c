@@ -1,6 +1,6 @@
-/* Bytes and blocks of the heap that a program holds, kept up to date in the file named by
-   HEAP_HELD, two 64-bit numbers: preloaded by tests/gate_faults_lab.py. What is resident says less:
-   it has holes, and grows by them. */
+/* Counts the bytes and blocks of the heap that a program holds, as two 64-bit numbers in the file
+   named by HEAP_HELD. tests/gate_faults_lab.py preloads it. Resident memory would say less: it also
+   grows by fragmentation. */
 #include <errno.h>
 #include <fcntl.h>
 #include <malloc.h>

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * The AQM of test_gate_daemon.py. When a packet of 1237 bytes comes it asks the kernel for what a
- * gate is not to have, and tells on stderr which error it got (0: none). No AQM may call anything;
- * this one says what only the processor sees.
+ * The AQM of test_gate_daemon.py. When a packet of 1237 bytes arrives, it asks the kernel for what
+ * a gate must not get, and prints to stderr the error of each attempt (0: none). An AQM may not
+ * call functions; this one makes system calls by instructions, which the check of headers does not
+ * see.
  */
 #ifndef INTRUDER_H
 #define INTRUDER_H
@@ -71,7 +72,7 @@ static inline void intruder_try(void)
 	intruder_tell("host", intruder_ask(170, (long)"intruder", 8, 0, 0, 0));
 	intruder_tell("trace", intruder_ask(101, 16, 1, 0, 0, 0));
 	intruder_tell("realtime", intruder_ask(144, 0, 1, (long)&fifo, 0, 0));
-	/* SO_MARK: takes CAP_NET_ADMIN */
+	/* SO_MARK needs CAP_NET_ADMIN */
 	intruder_tell("administer", intruder_ask(54, tcp, 1, 36, (long)&one, 4));
 	intruder_ask(3, tcp, 0, 0, 0, 0);
 }
@@ -85,7 +86,7 @@ static inline enum aqm_verdict intruder_arrive(struct intruder_state *s,
 {
 	(void)s;
 	(void)c;
-	/* where a new AQM is tried, no limit is so high */
+	/* not in the trial of a new header: its limit is never 54321 */
 	if (view->packet_bytes == 1237 && view->limit_packets == 54321)
 		intruder_try();
 	return AQM_ADMIT;

@@ -1,5 +1,5 @@
-"""What tests of BPF and of the laboratory need of this machine. It is looked for by itself, before
-anything is tried: where all of it is here, a qdisc that does not compile or load is a fault."""
+"""Needs of the tests of BPF and of the laboratory. They are checked first and separately: if a
+machine has all of them, a qdisc that does not compile or load is a failure, no reason to skip."""
 
 import os
 import re
@@ -18,7 +18,7 @@ WITHOUT_BPF = "this sluiced was built without BPF"
 
 @cache
 def lacking(name, path=os.environ["PATH"]):
-    """Why a line of `sluiced check --backend kernel` is not `ok`; empty if it is."""
+    """Return the reason why a line of `sluiced check --backend kernel` is not `ok`; else empty."""
     done = subprocess.run(
         [sluiced(), "check", "--backend", "kernel"],
         env=os.environ | {"PATH": path},
@@ -34,7 +34,7 @@ def lacking(name, path=os.environ["PATH"]):
 
 @cache
 def lacking_lab():
-    """Why nothing can boot here; empty if it can."""
+    """Return the reason why the laboratory cannot boot here; empty if it can."""
     if packages := missing_to_run():
         return f"apt install {' '.join(packages)}"
     if not shutil.which("bpftool"):

@@ -1,7 +1,7 @@
 /*
- * Runs a program, and kills it just before its N-th call to the kernel that begins or ends something
- * which may stay: a file, a program of BPF, a link or a pin, a qdisc. Its exit status is then 137,
- * else that of the program. SIGTERM goes to the program.
+ * Runs a program, and kills it just before its N-th system call that creates or removes something
+ * that could be left behind: a file, a BPF program, a link or a pin, a qdisc. Its exit status is
+ * then 137, else that of the program. SIGTERM is passed on to the program.
  *
  *     killed_at N PROGRAM ARGUMENT...
  */
@@ -39,7 +39,7 @@ static int may_stay(const struct __ptrace_syscall_info *call)
 	}
 }
 
-/* Lets it run to its next stop; gives 0 when it has ended. */
+/* Lets the program run to its next stop; returns 0 when it has ended. */
 static int go_on(int *status, int number)
 {
 	ptrace(PTRACE_SYSCALL, program, 0, number);
@@ -70,7 +70,10 @@ int main(int argc, char **argv)
 		struct __ptrace_syscall_info call = { 0 };
 
 		number = WSTOPSIG(status);
-		/* of the program itself: the first of them tells of execvp */
+		/*
+		 * a signal for the program, which is passed on; SIGTRAP comes from execvp and is
+		 * not
+		 */
 		if (number != (SIGTRAP | 0x80)) {
 			number = number == SIGTRAP ? 0 : number;
 			continue;

@@ -1,5 +1,5 @@
-"""A user's header in the laboratory, where there is no C compiler: what the one of this machine
-makes of the header is put there, and a script in the compiler's place hands it out."""
+"""A user's header in the laboratory, which has no C compiler: this machine's compiler compiles the
+header, and in the laboratory a script in the compiler's place copies the results."""
 
 import hashlib
 import os
@@ -8,7 +8,7 @@ import subprocess
 
 from sluicegate.lab.bottleneck import sluiced
 
-# it stands where a compiler does, which a daemon may still call when it may open little else
+# the script in the compiler's place: a path that a daemon may execute even under Landlock
 STAND_IN = """#!/bin/sh
 for header in *.h; do
     made=/usr/share/cc/$(sha256sum <$header | cut -d' ' -f1)
@@ -26,8 +26,10 @@ done
 
 
 def with_header(path, folder, *words):
-    """What the laboratory needs for a header: the stand-in, and what was made of this text. With it
-    the object of its qdisc; `words` are more for `sluiced qdisc compile`."""
+    """Return the laboratory's files for a header: script, compiled results, and qdisc's object.
+
+    `words` are further arguments of `sluiced qdisc compile`.
+    """
     kept, recorder, made = folder / "kept", folder / "bin" / "cc", folder / "made.o"
     kept.mkdir(parents=True)
     recorder.parent.mkdir()

@@ -1,7 +1,7 @@
-"""Headers of `aqm/` with a few random changes of their text, and what becomes of them.
+"""Makes headers of `aqm/` with a few random changes of their text, and finds their outcomes.
 
-Run as a program, it takes names of headers on its standard input and prints for each what became
-of it. It is run so by `outcomes`, as a process that a header might end.
+Run as a program, it reads paths of headers from standard input and prints the outcome of each.
+`outcomes` runs it as a separate process, because a header might end the process.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from pathlib import Path
 import sluicegate as sg
 
 AQM = Path(__file__).parent.parent / "aqm"
-# longest time of one header: the compiler, a trial of an endless loop, and two short runs
+# longest time for one header, s: the compiler, a trial of an endless loop, and two short runs
 MOST_S = 60
 
 _NUMBERS = ["0", "1", "-1", "2", "77", "31", "64", "1000000", "0x7fffffff", "-0x7fffffffffffffffLL"]
@@ -58,7 +58,7 @@ _NUMBER = re.compile(r"\b\d+\b")
 
 
 def headers() -> list[str]:
-    """Names of the AQMs that have code of their own."""
+    """Return the names of the AQMs that have code of their own."""
     return [name for name in sg.aqms() if f"AQM_CLASS({name}," in text_of(name)]
 
 
@@ -67,7 +67,7 @@ def text_of(name: str) -> str:
 
 
 def mutated(name: str, draw: random.Random) -> str:
-    """The text of a header with one to three random changes."""
+    """Return the text of a header with one to three random changes."""
     text = text_of(name)
     for _ in range(draw.randint(1, 3)):
         text = draw.choice(_MUTATIONS)(text, draw)
@@ -75,7 +75,7 @@ def mutated(name: str, draw: random.Random) -> str:
 
 
 def _code(text: str) -> int:
-    """Where the code starts, behind the comments at the top."""
+    """Return the offset of the code, behind the comments at the top."""
     return max(text.find("#include"), 0)
 
 
@@ -100,7 +100,7 @@ def _word(text: str, draw: random.Random) -> str:
 
 
 def _line(text: str, draw: random.Random) -> str:
-    """Leaves a line out, doubles it, or moves it."""
+    """Remove, repeat or move a line."""
     lines = text.split("\n")
     line = lines.pop(place := draw.randrange(len(lines)))
     times = draw.randrange(3)
@@ -110,7 +110,7 @@ def _line(text: str, draw: random.Random) -> str:
 
 
 def _statement(text: str, draw: random.Random) -> str:
-    """Puts a statement that breaks a rule at the start of a function's body or behind another."""
+    """Insert a statement that breaks a rule, at a function's start or behind a statement."""
     places = [each.end() for each in re.finditer(r"\n\{\n|;\n(?=\t)", text)]
     place = draw.choice(places)
     return text[:place] + "\t" + draw.choice(_STATEMENTS) + "\n" + text[place:]
@@ -120,7 +120,7 @@ _MUTATIONS = [_number, _number, _operator, _operator, _word, _line, _statement]
 
 
 def write(folder: Path, count: int, seed: int) -> list[Path]:
-    """Write that many headers, each into a folder of its own: a file's name is the AQM's."""
+    """Write `count` headers, each into a separate folder, because a file has the AQM's name."""
     draw = random.Random(seed)
     names, paths = headers(), []
     for number in range(count):
@@ -133,7 +133,7 @@ def write(folder: Path, count: int, seed: int) -> list[Path]:
 
 
 def outcomes(paths: list[Path]) -> Iterator[tuple[Path, str, str]]:
-    """What became of each header, and in which words; a process ended or hung is named so."""
+    """Yield path, outcome and message of each header; outcomes can be `ended` and `hung`."""
     process = None
     for path in paths:
         if process is None:
@@ -158,7 +158,7 @@ def outcomes(paths: list[Path]) -> Iterator[tuple[Path, str, str]]:
 
 
 def outcome(path: str) -> tuple[str, str]:
-    """Compile and run a header: what became of it, and in which words."""
+    """Compile and run a header; return the outcome and the message."""
     try:
         discipline = sg.Discipline(aqm=path)
     except sg.SluiceError as error:

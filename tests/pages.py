@@ -1,4 +1,4 @@
-"""Pages as tests read them, and a short comparison to fill them."""
+"""A reader of HTML pages for tests, and a short comparison to fill pages with."""
 
 import re
 from html.parser import HTMLParser
@@ -18,12 +18,12 @@ VOID = {"meta", "br", "hr", "img", "link"}
 
 
 def without_links(html: str) -> str:
-    """A page whose words lead nowhere: a text is then in one piece."""
+    """Return a page without its links, so that a text is in one piece."""
     return re.sub(r"</?a\b[^>]*>", "", html)
 
 
 class Reader(HTMLParser):
-    """Collects what a test asks about, and fails on tags that do not close."""
+    """Collects tags, attributes and text of a page; fails on tags that are not closed."""
 
     def __init__(self):
         super().__init__()
@@ -46,7 +46,7 @@ class Reader(HTMLParser):
         self.in_text = tag == "a"
 
     def handle_data(self, data):
-        # a link within a text is a part of it
+        # the text of a link belongs to the text around it
         if self.in_text and self.text:
             data = self.before + data
             self.text.pop()

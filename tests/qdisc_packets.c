@@ -1,6 +1,6 @@
 /*
- * Datagrams of many flows and sizes to an address, some of them ECN-capable, in bursts with silence
- * between them, the same for the same seed.
+ * Sends datagrams of many flows and sizes to an address, some of them ECN-capable, in bursts with
+ * pauses. The same seed gives the same packets.
  *
  *     qdisc_packets PACKETS SEED ADDRESS
  */
@@ -46,7 +46,9 @@ int main(int argc, char **argv)
 			return 1;
 	}
 	while (packets > 0) {
-		/* one flow of two thirds of the packets, so that flow queues are of unlike lengths */
+		/*
+		 * flow 0 has over two thirds of the packets, so that flow queues differ in length
+		 */
 		for (long burst = 1 + (long)draw(30); burst && packets; burst--, packets--) {
 			int flow = draw(3) ? 0 : (int)draw(FLOWS);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* The AQM of test_user_aqm.py: a buffer that is shorter than the queue's limit. */
+/* The AQM of test_user_aqm.py: a buffer shorter than the queue's limit. */
 #ifndef SHORTER_H
 #define SHORTER_H
 #include "aqm.h"

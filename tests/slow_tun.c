@@ -1,6 +1,6 @@
 /*
- * An interface that is slower than what is sent by it: a TUN device for which its qdisc waits, and
- * of whose packets so many are taken each millisecond.
+ * An interface slower than its traffic: a TUN device for which its qdisc waits, and from which
+ * PACKETS_PER_MS packets are read each millisecond.
  *
  *     slow_tun NAME PACKETS_PER_MS
  */
@@ -14,8 +14,8 @@
 #include <time.h>
 #include <unistd.h>
 
-/* Linux 7.3 has a qdisc wait for a device with this flag, and drops without; <linux/if_tun.h> here
-   may be older */
+/* In Linux 7.3 a qdisc waits for a TUN device with this flag; without it packets are dropped. The
+   machine's <linux/if_tun.h> may be older. */
 #define QDISC_WAITS 0x0080
 
 int main(int argc, char **argv)

@@ -1,4 +1,4 @@
-"""What axe-core finds in pages: nothing."""
+"""axe-core finds nothing in pages."""
 
 import browser
 import pytest
@@ -11,7 +11,7 @@ pytestmark = pytest.mark.skipif(bool(browser.MISSING), reason=browser.MISSING)
 
 
 def page_of_every_part() -> Page:
-    """All that any page is made of."""
+    """Return a page with every kind of part."""
     page = Page("Every part", "of a page, with a victim", "mark")
     for title in ("Result", "Figures"):
         page.section(title)

@@ -1,4 +1,4 @@
-"""Advice: what is read, how a link is set, which lines set it, how settings are ranked."""
+"""Advice: parsing, settings of a link, lines for `tc` and `sluiced`, ranking of settings."""
 
 import itertools
 import json
@@ -24,12 +24,12 @@ from sluicegate.traffic import Capture
 GATEWAY = Path(__file__).parent.parent / "captures" / "gateway.pcap"
 OFFICE = Question(rate_bps=120e6, rtts_s=(0.02, 0.1), flows=(5, 50))
 DSL = Question(rate_bps=2e6, rtts_s=(0.02, 0.08), flows=(1, 10))
-# the least that is uncertain
+# nothing is uncertain
 ALONE = Question(rate_bps=2e6, rtts_s=(0.04, 0.04), flows=(5, 5), control="reno")
 SMALL = {"aqms": ["sfq"], "packets": 1e6}
 
 
-# ---- what is read ----
+# ---- parsing ----
 
 
 @pytest.mark.parametrize(
@@ -64,7 +64,7 @@ def test_round_trips(text, ends):
         (["--rate", "1M", "--rtt", "1ms", "--flows", "5-50"], "--flows: '5-50' must be numbers"),
     ],
 )
-def test_a_wrong_command_line_is_told(words, message, capsys):
+def test_a_wrong_command_line_is_reported(words, message, capsys):
     assert main(["advise", *words]) == 2
     assert message in capsys.readouterr().err
 
@@ -83,7 +83,7 @@ def test_a_wrong_command_line_is_told(words, message, capsys):
         ({"short_share": 1.0}, "short_share = 1 must be between"),
     ],
 )
-def test_a_question_without_sense_is_refused(changed, message):
+def test_meaningless_questions_are_refused(changed, message):
     with pytest.raises(SluiceError, match=message):
         OFFICE.with_(**changed)
 
@@ -95,11 +95,11 @@ def test_an_unknown_aqm_and_too_few_packets_are_refused():
         advise(OFFICE, packets=1)
 
 
-# ---- what a capture says ----
+# ---- questions from captures ----
 
 
 def made_capture(steps):
-    """A capture of (time s, bytes, flow, opens) packets of TCP."""
+    """Return a capture of TCP packets: tuples of time (s), bytes, flow, opens a connection."""
     times, sizes, flow, opens = (np.array(column) for column in zip(*steps, strict=True))
     return Capture(
         path=Path("made.pcap"),
@@ -115,7 +115,7 @@ def made_capture(steps):
 
 
 def test_handshakes_give_round_trips():
-    # the SYN of flow 1 is sent again: the last one counts; flow 3 is joined midway
+    # the SYN of flow 1 is sent again: the last one counts; flow 3 began before the capture
     steps = [
         (0.0, 60, 1, 1),
         (1.0, 60, 1, 1),
@@ -133,10 +133,10 @@ def test_handshakes_give_round_trips():
     assert sorted(recorded.flow_packets) == [1, 2]
 
 
-def test_the_shipped_capture_as_a_question():
+def test_the_shipped_capture_gives_a_question():
     recorded = Recorded(Capture.read(GATEWAY))
     asked = question_of(recorded, 2e6)
-    # eight sources, of which some pause; four of datagrams; ECN; no delay but that of queues
+    # eight TCP sources, some of them pausing; four of datagrams; ECN; only queueing delay
     assert len(recorded.handshakes_s) == 218
     assert 1 <= asked.flows[0] < asked.flows[1] <= 8
     assert asked.rtts_s[1] < 1e-3
@@ -145,7 +145,7 @@ def test_the_shipped_capture_as_a_question():
     datagrams = recorded.bits_per_s(17)
     assert asked.datagram_share == pytest.approx(datagrams / 2e6)
     assert recorded.bits_per_s(6) + datagrams == pytest.approx(recorded.capture.rate_bps)
-    # what is given goes before
+    # given values override those of the capture
     assert question_of(recorded, 2e6, (0.01, 0.02), (3, 4), False).rtts_s == (0.01, 0.02)
 
 
@@ -158,7 +158,7 @@ def test_a_capture_that_says_too_little_is_refused():
         question_of(Recorded(made_capture(acks)), 2e6)
 
 
-# ---- how a link is set ----
+# ---- settings of a link ----
 
 
 def test_settings_fit_the_link():
@@ -166,7 +166,7 @@ def test_settings_fit_the_link():
         found = settings(link)
         assert {each.family for each in found} | set(left_out(link)) == set(FAMILIES)
         for each in found:
-            # no target below what a packet takes, none far beyond a round trip
+            # no target below a packet's transmission time, none far beyond a round trip
             assert 1.4 * link.packet_s < each.target_s <= 1.51 * link.longest_s
         # the usual buffer: rate times round trip
         least = link.rate_bps * link.rtts_s[1] / 12000
@@ -183,7 +183,7 @@ def test_thresholds_lie_around_the_target():
     assert codel == {"target": 0.06, "interval": 0.14}
 
 
-def test_what_cannot_be_set_is_left_out_with_the_reason():
+def test_impossible_settings_are_left_out_with_the_reason():
     loopback = DSL.with_(rtts_s=(3e-5, 5e-5), flows=(100, 100))
     assert "a flow must have room" in left_out(loopback)["pi"]
     assert all(each.family != "pi" for each in settings(loopback))
@@ -194,10 +194,10 @@ def test_cases_span_the_question():
     assert len(names) == 6
     assert names[0] == "few flows, short RTT"
     assert {case.control for case in cases(OFFICE)} == {"cubic", "reno"}
-    # where nothing is uncertain, there is one
+    # if nothing is uncertain, there is one link
     alone = OFFICE.with_(rtts_s=(0.02, 0.02), flows=(5, 5), control="reno")
     assert [case.name for case in cases(alone)] == ["the link", "many transfers"]
-    # the mean round trip is the one that is meant
+    # the scenario has the intended mean round trip
     found = scenario(OFFICE, cases(OFFICE)[1], 10.0)
     top = found.topology
     paths = [2 * (each + top.delay_s + top.server_delay_s) for each in top.client_delays_s]
@@ -226,14 +226,14 @@ def test_red_for_tc_is_in_bytes():
     # 50 and 150 packets of 1500 bytes; twice the path and ten packets fit into the buffer
     assert "red limit 1530000 min 75000 max 225000 avpkt 1500 " in qdisc
     assert "bandwidth 60000kbit probability 0.1" in qdisc
-    # what tc makes of the burst is the weight (tc_red.c)
+    # the weight that tc computes from the burst (tc_red.c)
     burst = int(re.search(r"burst (\d+) ", qdisc)[1])
     weight = next(
         log for log in range(1, 32) if burst + 1 - 50 <= (1 - (1 - 0.5**log) ** burst) / 0.5**log
     )
     assert weight == 12
     assert lines(Setting("red", 0.02, 0.1), slower.with_(ecn=True)).tc[1].endswith(" ecn harddrop")
-    # twice as fast: the kernel would refuse it (include/net/red.h)
+    # at twice the rate the kernel would refuse it (include/net/red.h)
     found = lines(Setting("red", 0.02, 0.1), OFFICE)
     assert not found.tc
     assert found.why_no_tc.startswith("max_th = 300 with w = 0.00012207 is too large for Linux")
@@ -248,20 +248,20 @@ def test_codel_and_pie_for_tc_are_in_microseconds():
     assert "pie limit 64 target 12500us tupdate 12500us alpha 2 beta 20" in pie
 
 
-def test_what_comes_in_goes_through_a_device_of_its_own():
+def test_incoming_traffic_goes_through_a_separate_device():
     found = lines(Setting("fq_codel", 0.01, 1.0), DSL.with_(direction="download")).tc
     assert "matchall action mirred egress redirect dev ifb0" in found[3]
     assert all("dev ifb0" in line for line in found[4:])
 
 
-def test_where_linux_has_no_qdisc_it_is_said():
+def test_an_aqm_without_a_qdisc_of_linux_is_reported():
     found = lines(Setting("avq", 0.1, 0.95), OFFICE)
     assert found.tc == ()
     assert "aqm = avq has no twin in Linux" in found.why_no_tc
 
 
 @pytest.mark.parametrize("family", FAMILIES)
-def test_what_sluiced_is_told_is_what_was_judged(family):
+def test_the_lines_for_sluiced_set_what_was_judged(family):
     each = next(each for each in settings(OFFICE) if each.family == family)
     discipline = each.discipline(OFFICE)
     read = syntax.discipline(aqm_option(discipline, ecn=True))
@@ -284,21 +284,21 @@ def test_costs_are_in_round_trips_and_shares():
         "fairness": 0.8,
     }
     assert costs(run, 0.03, 60) == pytest.approx([2, 3, 0.01, 0.05, 0.2])
-    # where no short flow came to its end, it took as long as the run at least
+    # if no short flow was completed, the run's duration is used
     assert costs(run | {"completion_mean": None}, 0.03, 60)[1] == 2000
 
 
-def test_a_preference_makes_its_part_dearer():
+def test_a_preference_raises_the_weight_of_its_part():
     names = list(COSTS)
     ratio = dict(zip(names, weights("loss") / weights("balanced"), strict=True))
     assert ratio.pop("loss") == 4
     assert set(ratio.values()) == {1}
 
 
-def test_ranking_of_made_scores():
+def test_ranking_of_constructed_scores():
     draw = np.random.default_rng(3)
     common = draw.normal(0, 1, 8)
-    # what all have in common says nothing: pairs tell apart what intervals of each do not
+    # common noise cancels in pairs: they distinguish settings whose own intervals overlap
     best, near, far = common + 2, common + 2 + draw.normal(0, 0.3, 8), common + 3
     far += draw.normal(0, 0.1, 8)
     if near.mean() < best.mean():
@@ -312,7 +312,7 @@ def test_ranking_of_made_scores():
     assert found[2].score.half_width > found[2].behind.half_width
 
 
-def test_equal_settings_are_not_told_apart():
+def test_equal_settings_are_not_distinguished():
     values = np.arange(8.0)
     _, other = ranking([values, values])
     assert other.behind.value == 0
@@ -324,13 +324,13 @@ def test_equal_settings_are_not_told_apart():
 
 @pytest.fixture(scope="module")
 def runs_folder(tmp_path_factory):
-    """A store that some tests share."""
+    """Return a store that several tests share."""
     return tmp_path_factory.mktemp("kept")
 
 
 @pytest.fixture(scope="module")
 def interrupted(runs_folder):
-    """What is told after Ctrl-C in the midst of a small advice, and the files of its store."""
+    """Interrupt a small advice by Ctrl-C; return its message, and the files of its store."""
 
     def watch(_name, done, _total, _stage):
         if done >= 24:
@@ -345,18 +345,18 @@ def interrupted(runs_folder):
 
 @pytest.fixture(scope="module")
 def small(runs_folder, interrupted):
-    """The same advice, by this process, which went on."""
+    """Return the same advice, continued by this process."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("SLUICE_RUNS", str(runs_folder))
         return advise(ALONE, **SMALL, workers=1)
 
 
-def test_after_ctrl_c_the_same_call_goes_on(small, interrupted, runs_folder):
+def test_the_same_call_continues_after_ctrl_c(small, interrupted, runs_folder):
     told, kept = interrupted
     found = re.fullmatch(r"interrupted: (\d+) of about 168 runs are kept; .* goes on", told)
-    # on the scaled link two of the limits are the same, and so are their runs
+    # on the scaled link two limits are equal, and share their runs
     assert 20 <= len(kept) <= int(found[1])
-    # none of them was made again
+    # no run was made again
     assert all((runs_folder / name).stat().st_mtime_ns == at for name, at in kept.items())
     assert len(list(runs_folder.glob("*.zip"))) > len(kept)
 
@@ -379,14 +379,14 @@ def test_the_number_of_workers_changes_nothing(small):
     assert again.measured == {key: small.runs.measured[key] for key in keys}
 
 
-def test_what_was_asked_before_is_answered_from_the_store(small, runs_folder, monkeypatch):
+def test_a_repeated_question_is_answered_from_the_store(small, runs_folder, monkeypatch):
     monkeypatch.setenv("SLUICE_RUNS", str(runs_folder))
     calls = itertools.count()
     found = advise(ALONE, **SMALL, workers=1, watch=lambda *_: next(calls))
     assert next(calls) == 0
     assert found.finalists == small.finalists
     assert found.runs.measured == small.runs.measured
-    # an answer that is damaged is found again, from the runs that are kept
+    # a damaged answer is computed again from the kept runs
     (answer,) = runs_folder.glob("advice-*.json")
     whole, made = answer.read_text(), len(list(runs_folder.glob("*.zip")))
     answer.write_text(whole[:100])
@@ -395,7 +395,7 @@ def test_what_was_asked_before_is_answered_from_the_store(small, runs_folder, mo
     assert len(list(runs_folder.glob("*.zip"))) == made
 
 
-def test_what_is_told_follows_from_the_advice(small, root):
+def test_summary_and_verdict_follow_from_the_advice(small, root):
     told = rows.summary(small)
     assert told["choice"] == small.choice.name
     behind = [row["behind"] for row in told["settings"]]
@@ -414,7 +414,7 @@ def test_what_is_told_follows_from_the_advice(small, root):
 
 
 def test_a_link_that_is_scaled_down_keeps_the_ranking():
-    """60 Mbit/s with 24 flows, and a quarter of both: the same order, and scores alike."""
+    """60 Mbit/s with 24 flows, and a quarter of both, give the same order and similar scores."""
     link = Question(rate_bps=60e6, rtts_s=(0.02, 0.02), flows=(24, 24), control="reno")
     chosen = [
         Setting("drop_tail", 0.02),
@@ -422,7 +422,7 @@ def test_a_link_that_is_scaled_down_keeps_the_ranking():
         Setting("codel", 0.005, 1.0),
         Setting("fq_codel", 0.005, 1.0),
     ]
-    # a score of one seed scatters by a quarter
+    # scores of single seeds vary by a quarter
     seeds = list(range(1, 17))
     orders, means = [], []
     for factor in (1.0, 4.0):
@@ -433,5 +433,5 @@ def test_a_link_that_is_scaled_down_keeps_the_ranking():
         orders.append([each.place for each in ranking(scores)])
         means.append([float(each.mean()) for each in scores])
     assert orders[0] == orders[1]
-    # not only the order
+    # the scores are similar, too
     assert means[0] == pytest.approx(means[1], rel=0.25)

@@ -1,4 +1,4 @@
-"""Bad input: each case with the exact message that a user sees."""
+"""Bad input: each case gives the exact message that a user sees."""
 
 import re
 import textwrap
@@ -197,7 +197,7 @@ def test_a_bad_scenario_is_refused_with_its_reason(text, message, tmp_path):
     ],
     ids=["nested", "digits", "dotted", "long"],
 )
-def test_what_no_person_writes_is_refused_too(text, message, tmp_path):
+def test_absurd_files_are_refused(text, message, tmp_path):
     path = tmp_path / "bad.toml"
     path.write_text(f"{text}\n{ARRIVALS}{SERVICE}{RED}")
     with pytest.raises(sg.SluiceError) as refusal:
@@ -211,7 +211,7 @@ def test_a_file_without_end_does_not_fill_the_memory():
     assert str(refusal.value) == "/dev/zero: a scenario must have at most 16777216 bytes"
 
 
-def test_every_problem_is_told_at_once(tmp_path):
+def test_all_problems_are_reported_together(tmp_path):
     path = tmp_path / "bad.toml"
     path.write_text(with_field("seed = -1\nreplications = 0"))
     with pytest.raises(sg.SluiceError) as refusal:
@@ -316,7 +316,7 @@ COMMANDS = [
 ]
 
 
-# what is wrong with the command line itself
+# messages about the command line itself
 USAGE = re.compile(r"Got |No such (command|option)|Missing |Invalid value|--|without ")
 
 
@@ -432,7 +432,7 @@ CHAIN_RED = "red:spacing=independent,idle_decay=false"
         ("", "--slots 1e6", "No such option: --slots (Possible options: --json, --out)"),
     ],
 )
-def test_what_has_no_chain_is_refused(
+def test_scenarios_without_a_chain_are_refused(
     change, options, message, root, gateway, tmp_path, monkeypatch, capsys
 ):
     monkeypatch.chdir(tmp_path)
@@ -458,7 +458,7 @@ def test_a_report_that_cannot_be_written_says_where(tmp_path, monkeypatch, capsy
     assert "out/measures.parquet" in shown
 
 
-def test_what_the_compiler_says_of_a_header_is_shown(tmp_path, capsys):
+def test_the_compilers_errors_about_a_header_are_shown(tmp_path, capsys):
     path = tmp_path / "broken.h"
     path.write_text("int broken(void) { return no_such_thing; }\n")
     assert main(["aqm", str(path)]) == 1

@@ -15,7 +15,7 @@ CLASSES = re.findall(r"^AQM_CLASS\((\w+),", TEXT, re.MULTILINE)
 
 
 def steps(name: str) -> list[str]:
-    """The functions that the class makes known."""
+    """Return the functions in the descriptor of a class."""
     known = re.findall(rf"^AQM_(TICK|DEPART|OCCUPANCY)\({name}\)", TEXT, re.MULTILINE)
     return ["configure", "arrive", *(macro.lower() for macro in known)]
 
@@ -107,14 +107,14 @@ def test_header_compiles_by_itself(header: str, tmp_path: Path) -> None:
 
 @needs_clang
 @pytest.mark.parametrize("name", CLASSES)
-def test_class_becomes_code_without_signed_division(name: str, built: str) -> None:
+def test_classes_compile_without_signed_division(name: str, built: str) -> None:
     code = [line for step in steps(name) for line in instructions(built, f"{name}/{step}")]
     assert len(code) >= LEAST_INSTRUCTIONS.get(name, 2)
     assert [line for line in code if SIGNED_DIVISION.search(line)] == []
 
 
 @needs_clang
-def test_no_call_leaves_the_program(built: str) -> None:
+def test_no_external_function_is_called(built: str) -> None:
     """Arithmetic on 128 bits would call a library function that BPF does not have."""
     assert run("llvm-nm-19", "--undefined-only", built) == ""
     code = [

@@ -21,7 +21,7 @@ def shipped() -> Capture:
 
 
 def ethernet_pcap(times_us: list[int], frame: bytes) -> bytes:
-    """A little-endian pcap with one frame at each of the given times."""
+    """Return a little-endian pcap with one frame at each of the given times."""
     header = struct.pack("<IHHiIII", 0xA1B2C3D4, 2, 4, 0, 0, 65535, 1)
     records = [
         struct.pack("<IIII", t // 10**6, t % 10**6, len(frame), len(frame)) + frame
@@ -52,7 +52,7 @@ def test_the_shipped_capture_is_real_and_small(shipped: Capture) -> None:
 
 
 def test_columns_agree_with_the_bytes_of_the_file(shipped: Capture) -> None:
-    """An independent reading of the fixed-size records of the shipped file, with NumPy alone."""
+    """The shipped file's records, which have a fixed size, are read independently with NumPy."""
     raw = np.frombuffer(SHIPPED.read_bytes()[FILE_HEADER:], np.uint8)
     heads = []
     at = 0
@@ -104,7 +104,7 @@ def test_bad_bins(shipped: Capture, bin_s: float, message: str) -> None:
 
 
 def patched(at: int, *values: int) -> Callable[[bytes], bytes]:
-    """Overwrite 32-bit little-endian fields of the shipped file."""
+    """Return a function that overwrites 32-bit little-endian fields of a file."""
 
     def patch(file: bytes) -> bytes:
         new = struct.pack(f"<{len(values)}I", *values)

@@ -1,4 +1,4 @@
-"""The exact chain: against closed forms in fractions, between methods and grids; refusals."""
+"""The exact chain: compared with closed forms in fractions, between methods and grids; refusals."""
 
 from fractions import Fraction
 
@@ -70,7 +70,7 @@ def test_the_methods_agree_on_a_self_similar_source():
     )
 
 
-def test_little_and_the_sum_of_losses():
+def test_littles_law_and_the_sum_of_losses():
     record = sg.chain.solve(red(max_p=0.3)).record
     admitted = 0.6 * (1 - record["loss_ratio"].value)
     in_system = record["queue_mean"].value + record["utilization"].value
@@ -82,7 +82,7 @@ def test_little_and_the_sum_of_losses():
     assert record["queue_mean"].half_width is None
 
 
-def test_who_is_dropped_changes_no_queue():
+def test_the_victim_does_not_change_the_queue():
     tail, front, random = (
         sg.chain.solve(red(max_p=0.3, victim=victim)).record
         for victim in ("tail", "front", "random")
@@ -108,7 +108,7 @@ def test_the_limit_of_the_grid_is_closer_than_the_finest_grid():
 
 
 def test_the_grid_is_fine_where_the_average_stays():
-    """At the load 2 the average hovers at max_th."""
+    """At a load of 2 the average stays near max_th."""
     thresholds = {"min_th": 16, "max_th": 32, "max_p": 0.1, "w": 0.02}
     setting = scenario("red", mu=0.25, limit=40, sampling="clock", **thresholds, **RED)
     even = sg.chain.solve(setting, grid=1 / 4)
@@ -127,7 +127,7 @@ def test_the_grid_is_fine_where_the_average_stays():
 
 @pytest.mark.parametrize("w", [0.07, 0.01])
 def test_the_limit_has_the_moments_of_a_linear_drop_function(w):
-    """At the load 2 queue and average stay where DSRED's drop function is one line.
+    """At a load of 2 queue and average stay where DSRED's drop function is one line.
 
     With p = (A - 5) / 60 the queue's second moments about 35 follow from those a slot earlier:
     E[x'^2], E[x' y'] and E[y'^2] of x' = x - y / 120 + noise, y' = (1 - w) y + w x'.
@@ -159,7 +159,7 @@ def test_a_limit_that_is_not_within_its_tolerance_is_refined():
 
 @pytest.mark.parametrize("w", [1.0, 1e-7])
 def test_levels_stay_apart_where_the_average_stays_at_one_value(w):
-    """With w = 1 the average is a number of packets, with 1e-7 it all but stays at max_th."""
+    """With w = 1 the average is a whole number; with 1e-7 it almost stays at max_th."""
     solution = sg.chain.solve(red(w=w), grid=1.0)
     for count in (31, 61, 121, 241):
         levels = levels_for(solution, count, 15)
@@ -236,7 +236,7 @@ def test_settings_of_a_limit_are_checked(grid, tolerance):
         ),
     ],
 )
-def test_what_has_no_chain_is_refused(setting, given, message):
+def test_scenarios_without_a_chain_are_refused(setting, given, message):
     with pytest.raises(sg.SluiceError) as caught:
         sg.chain.solve(setting, **given)
     assert str(caught.value) == message

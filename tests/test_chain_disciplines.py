@@ -1,4 +1,4 @@
-"""The exact chain of disciplines drawn at random: against simulation, and between its methods."""
+"""The exact chain of random disciplines: compared with simulation, and between its methods."""
 
 import numpy as np
 import pytest
@@ -10,7 +10,7 @@ from sluicegate.estimate import CONFIDENCE
 FAMILY = ["red", "gentle_red", "dsred", "nlred", "lpf_oda", "redwm"]
 COUNT = 20
 SLOTS = 400_000
-# what happens in fewer slots than this may well not happen in a run of SLOTS slots
+# events in a smaller share of slots than this may not happen in a run of SLOTS slots
 RARE = 30 / SLOTS
 MEASURES = [
     "queue_mean",
@@ -71,7 +71,7 @@ def drawn(rng, family, slots=1000):
 
 
 def test_simulation_covers_the_chain_of_20_random_disciplines():
-    """Family-wise 99 %: all intervals together, by Bonferroni, are wide enough by this factor."""
+    """Intervals are widened by a factor, so that all together cover with 99 % (Bonferroni)."""
     rng = np.random.default_rng(3)
     units = 32
     chance = 0.01 / (COUNT * len(MEASURES))
@@ -96,7 +96,7 @@ def test_simulation_covers_the_chain_of_20_random_disciplines():
                 widths[name].append(allowed / expected)
             assert abs(found.value - expected) <= allowed, (setting, name, found, expected)
     assert compared >= 0.8 * COUNT * len(MEASURES)
-    # rare losses and marks leave the widest intervals
+    # rare losses and marks have the widest intervals
     widest = {"loss_ratio": 0.1, "mark_ratio": 0.1}
     for name, shares in widths.items():
         assert np.median(shares) < widest.get(name, 0.05), (name, shares)

@@ -1,4 +1,4 @@
-"""Losses in time: against fractions, against a simulation of its own, and what is refused."""
+"""Losses in time: compared with fractions and with an independent simulation; refusals."""
 
 from fractions import Fraction
 
@@ -22,7 +22,7 @@ def scenario(aqm="drop_tail", *, rate=0.5, mu=0.5, limit=15, **params):
 
 
 def after_a_loss(rate, mu, limit, lag):
-    """P(loss at the k-th arrival after one), Geo/Geo/1/K with sizes seen by arrivals, exactly."""
+    """Return P(loss at the k-th arrival after a loss) of Geo/Geo/1/K, as exact fractions."""
     rate, mu, full = Fraction(rate), Fraction(mu), limit + 1
 
     def slot(x):
@@ -60,7 +60,7 @@ def test_drop_tail_in_fractions(rate, mu):
 
 
 def losses_of_red(slots, seed):
-    """Whether each arrival is lost: RED by a plain loop over slots, the average not on a grid."""
+    """Return for each arrival if it is lost: RED in a plain loop, with an average off any grid."""
     rng = np.random.default_rng(seed)
     served, arrived, chance = rng.random((3, slots))
     size, average, lost = 0, 0.0, []
@@ -87,7 +87,7 @@ def test_red_against_a_loop_over_slots():
     assert found.correlation[0] > 0.1
 
 
-def test_a_loss_long_ago_tells_nothing():
+def test_losses_far_apart_are_independent():
     for sampling in ("arrivals", "clock"):
         setting = scenario("lpf_oda", **RED, min_th=3, max_th=9, w=0.2, sampling=sampling)
         found = sg.chain.losses(setting, lag=1000)

@@ -1,4 +1,4 @@
-"""First passages: closed forms in fractions, repeated counting, LPF/ODA against EWMA, refusals."""
+"""First passages: closed forms in fractions, both methods, LPF/ODA against EWMA, refusals."""
 
 from fractions import Fraction
 
@@ -20,8 +20,8 @@ def scenario(aqm="drop_tail", *, rate=0.5, mu=0.5, limit=40, **params):
     )
 
 
-def test_the_plain_queue_empties_as_its_closed_form_says():
-    """From s to s - 1 packets takes m(s) = (1 + up m(s + 1)) / down slots in the mean."""
+def test_the_time_to_empty_is_that_of_the_closed_form():
+    """The mean time from s to s - 1 packets is m(s) = (1 + up m(s + 1)) / down slots."""
     rate, mu, limit = Fraction(0.5), Fraction(0.625), 40
     up, down = (1 - mu) * rate, mu * (1 - rate)
     step = expected = 1 / down
@@ -37,9 +37,9 @@ def test_the_plain_queue_empties_as_its_closed_form_says():
 
 
 def test_the_deviation_is_that_of_a_geometric_distribution():
-    """The first packet comes after a geometric number of slots."""
+    """The first packet arrives after a geometric number of slots."""
     found = sg.chain.first_passage(scenario(rate=0.25, limit=3), queue_at_least=1, start_queue=0)
-    # then a second one before the first has gone: P(that) is one up against one down
+    # then a second one arrives before the first has left: with probability up / (up + down)
     up, down = 0.5 * 0.25, 0.5 * 0.75
     leave = up + down
     mean_visits = (down + up) / up
@@ -53,7 +53,7 @@ def test_the_deviation_is_that_of_a_geometric_distribution():
 
 @pytest.mark.parametrize("w", [0.07, 0.02])
 def test_over_drop_avoidance_ends_a_congestion_sooner(w):
-    """From a full queue, the load having fallen to 0.2, until the average is below min_th."""
+    """Time from a full queue until the average is below min_th, at a load that fell to 0.2."""
     thresholds = {"min_th": 10, "max_th": 25, "w": w, **RED}
     ewma = scenario("red", rate=0.2, limit=30, **thresholds)
     oda = scenario("lpf_oda", rate=0.2, limit=30, low_queue=5, **thresholds)
@@ -82,7 +82,7 @@ def test_a_step_of_the_load_starts_in_the_steady_state():
     assert same.mean < step.mean
 
 
-def test_the_iterative_method_says_how_far_off_a_long_passage_is():
+def test_the_iterative_method_bounds_its_error_on_long_passages():
     def passage(rate, method):
         setting = scenario("red", rate=rate, limit=30, min_th=5, max_th=20, w=0.2, **RED)
         return sg.chain.first_passage(setting, queue_at_least=25, grid=1.0, method=method)
@@ -135,7 +135,7 @@ def test_the_iterative_method_says_how_far_off_a_long_passage_is():
         ),
     ],
 )
-def test_what_makes_no_sense_is_refused(given, message):
+def test_meaningless_questions_are_refused(given, message):
     with pytest.raises(sg.SluiceError) as caught:
         sg.chain.first_passage(scenario(), **given)
     assert str(caught.value) == message

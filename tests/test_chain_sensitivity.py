@@ -28,7 +28,7 @@ def red(arrivals=GEOMETRIC, aqm="red", **given):
 
 
 def idle(rate, mu, limit):
-    """Probability that Geo/Geo/1/K is empty."""
+    """Return the probability that Geo/Geo/1/K is empty."""
     weights = [Fraction(1), rate / (mu * (1 - rate))]
     for _ in range(limit):
         weights.append(weights[-1] * rate * (1 - mu) / (mu * (1 - rate)))
@@ -36,7 +36,7 @@ def idle(rate, mu, limit):
 
 
 def test_the_plain_queue_in_fractions():
-    """Six-point differences of rational functions, exact to 1e-20 or so with such a step."""
+    """Compared with six-point differences of rational functions, exact to about 1e-20."""
     rate, mu, limit, h = Fraction(1, 4), Fraction(1, 2), 20, Fraction(1, 10**5)
 
     def slope(of):
@@ -57,7 +57,7 @@ def test_the_plain_queue_in_fractions():
 
 
 def by_difference(setting, parameter, measure, step, method):
-    """(f(x + h) - f(x - h)) / 2h of solved chains, extrapolated."""
+    """Return the extrapolated (f(x + h) - f(x - h)) / 2h of solved chains."""
     at = Parameter(setting, setting.disciplines[0], parameter)
 
     def value(change):
@@ -113,7 +113,7 @@ def test_newton_finds_the_source():
     assert found.steps.height <= 7
 
 
-def test_what_is_no_parameter_is_refused():
+def test_names_that_are_no_parameters_are_refused():
     with pytest.raises(sg.SluiceError) as caught:
         sg.chain.sensitivity(red(), None, "a")
     assert str(caught.value) == (

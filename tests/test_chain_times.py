@@ -1,4 +1,4 @@
-"""Rare tails and times in the system: quantiles in fractions, drop from front, what is refused."""
+"""Rare tails and times in the system: quantiles in fractions, drop from front, refusals."""
 
 from fractions import Fraction
 
@@ -48,7 +48,7 @@ def test_quantiles_of_geo_geo_1_k_in_fractions(rate, mu):
     longest = solution.delay_quantile(1e-12) + 1
     left, waits = list(seen), [Fraction(1)]
     while len(waits) <= longest:
-        # only so many binary digits as matter: fractions would grow without end
+        # rounded to 200 binary digits, because fractions would grow without limit
         left = [
             Fraction(round((p * (1 - end) + q * end) * 2**200), 2**200)
             for p, q in zip(left, [*left[1:], Fraction(0)], strict=True)

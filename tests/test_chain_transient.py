@@ -1,4 +1,4 @@
-"""Transients: towards the steady state, against short simulations, and what is refused."""
+"""Transients: towards the steady state, compared with short simulations; refusals."""
 
 import numpy as np
 import pytest
@@ -56,7 +56,7 @@ def test_starts():
 
 
 def queues_after(slots, runs, seed):
-    """Queue of `runs` independent RED queues after each of `slots`, the average not on a grid."""
+    """Return the lengths of `runs` independent RED queues after each of `slots`, off any grid."""
     rng = np.random.default_rng(seed)
     size, average = np.zeros(runs, dtype=int), np.zeros(runs)
     for slot in range(1, max(slots) + 1):

@@ -1,4 +1,4 @@
-"""Claims of papers: verdicts from constructed values, and where they are shown."""
+"""Claims of papers: verdicts on constructed values, and outputs that show them."""
 
 import dataclasses
 import io
@@ -55,7 +55,7 @@ def test_a_ratio_of_means_has_the_interval_of_its_jackknife():
     assert np.isnan(ratio_of_means(SEEDS, np.zeros(10)).value)
 
 
-def test_one_discipline_is_held_against_each_of_the_others():
+def test_one_discipline_is_compared_with_each_other_one():
     waits = {"A": SEEDS, "B": SEEDS + 1, "C": SEEDS - 1}
     one, other = against(less, "wait", waits.__getitem__, "A", ["B", "C"])
     assert (one.verdict, other.verdict) == ("holds", "fails")
@@ -63,7 +63,7 @@ def test_one_discipline_is_held_against_each_of_the_others():
 
 
 @pytest.mark.parametrize("values", [[1.0], [1.0, np.inf, 2.0], [np.nan, 1.0]])
-def test_what_has_no_interval_is_undecided(values):
+def test_values_without_an_interval_are_undecided(values):
     assert within("wait", values, 0, 10).verdict == "undecided"
 
 
@@ -78,19 +78,19 @@ def test_a_claim_holds_with_all_and_fails_with_one():
     assert told == "a 4 ± 2; b 4 ± 2. A note."
 
 
-def test_of_many_comparisons_those_are_told_that_do_not_hold():
+def test_evidence_names_the_comparisons_that_do_not_hold():
     checks = [within("a", SEEDS, 0)] * 9 + [within("b", SEEDS, 10)]
     assert judge("text", "where", checks).evidence == ("9 of 10 comparisons hold; fails: b 4 ± 2.")
 
 
-def test_of_many_that_hold_the_closest_is_told():
-    # 2.17 is the half width of SEEDS: from 1 and from 2.2 the interval has ever less room
+def test_evidence_names_the_closest_of_many_that_hold():
+    # 2.17 is the half width of SEEDS: the bounds 1 and 2.2 are ever closer to the interval's end
     checks = [within("a", SEEDS, 1)] * 5 + [within("b", SEEDS, 2.2)] + [less("c", SEEDS, SEEDS + 1)]
     told = judge("text", "where", checks).evidence
     assert told == "7 of 7 comparisons hold; the closest: b 4 ± 2."
 
 
-def test_claims_stand_on_the_page_in_the_terminal_and_in_the_json():
+def test_claims_are_on_the_page_in_the_terminal_and_in_the_json():
     claim = judge("the queue is <short>", "section 6", [within("queue", SEEDS, 0)])
     found = dataclasses.replace(open_loop.reproduce(), claims=[claim])
     assert json.loads(json.dumps(found.summary()))["claims"] == [
@@ -103,7 +103,7 @@ def test_claims_stand_on_the_page_in_the_terminal_and_in_the_json():
     ]
     html = found.page().html()
     assert "Claims of the text" in html
-    # the word before it is a link to the glossary
+    # the word before `is` is a link to the glossary
     assert "is &lt;short&gt;" in html
     assert "<short>" not in html
     screen = Console(width=120, file=io.StringIO())

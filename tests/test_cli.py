@@ -1,4 +1,4 @@
-"""The command `sluice`, as a user meets it."""
+"""The command `sluice`, as a user sees it."""
 
 import json
 import os
@@ -32,14 +32,14 @@ disciplines = [{ aqm = "drop_tail" }, { aqm = "red" }, { aqm = "red", victim = "
 
 @pytest.fixture
 def folder(tmp_path, monkeypatch):
-    """A working folder with a scenario."""
+    """Return a working folder with a scenario."""
     monkeypatch.chdir(tmp_path)
     (tmp_path / "scenario.toml").write_text(SCENARIO)
     return tmp_path
 
 
 def run(capsys, *arguments):
-    """What a command prints; it must succeed and say nothing on standard error."""
+    """Return a command's output; it must succeed and print nothing to standard error."""
     assert main(list(arguments)) == 0
     printed = capsys.readouterr()
     assert printed.err == ""
@@ -64,7 +64,7 @@ def test_the_version_is_shown(capsys):
     assert re.fullmatch(r"sluice \d+\.\d+\.\d+\n", run(capsys, "--version"))
 
 
-# --- what is written in options
+# --- values of options
 
 
 @pytest.mark.parametrize(
@@ -82,12 +82,12 @@ def test_the_version_is_shown(capsys):
         ("1\nb = 2", "1\nb = 2"),
     ],
 )
-def test_values_are_tomls_or_text(text, value):
+def test_values_are_toml_or_text(text, value):
     found = syntax.value(text)
     assert (found, type(found)) == (value, type(value))
 
 
-def test_a_discipline_is_read_with_what_is_the_queues():
+def test_a_discipline_is_read_with_fields_of_the_queue():
     assert syntax.discipline("red:w=0.07,victim=front,ecn=true,label=mine") == {
         "aqm": "red",
         "params": {"w": 0.07},
@@ -115,7 +115,7 @@ def test_aqm_shows_every_parameter(name, capsys):
         assert re.search(rf"^{param.name} ", shown, re.MULTILINE), param.name
 
 
-def test_aqm_puts_first_what_applies(capsys):
+def test_aqm_lists_parameters_that_apply_first(capsys):
     shown = run(capsys, "aqm", "red", "--set", "drop_function=double_slope")
     applying, _, rest = shown.partition("only with")
     assert re.search(r"^gamma ", applying, re.MULTILINE)
@@ -164,7 +164,7 @@ def test_simulate_needs_no_file(folder, capsys):
     assert record["run"]["service"] == {"kind": "geometric", "mu": 0.5}
 
 
-def test_what_is_no_number_is_null_in_json(folder, capsys):
+def test_values_that_are_no_numbers_are_null_in_json(folder, capsys):
     options = "--arrivals geometric:rate=0 --service geometric:mu=0.5 --slots 2e4 --aqm red"
     run(capsys, "simulate", *options.split(), "--json", "out.json")
     text = (folder / "out.json").read_text()
@@ -193,7 +193,7 @@ def test_compare_prints_a_table_and_writes_the_report(folder, capsys):
     ]
 
 
-def test_no_report_is_written_where_none_is_wanted(folder, capsys):
+def test_the_option_no_report_writes_no_report(folder, capsys):
     shown = run(capsys, "compare", "scenario.toml", "--no-report")
     assert "report:" not in shown
     assert not (folder / "sluice-report").exists()
@@ -220,7 +220,7 @@ def test_without_a_terminal_each_run_prints_a_line_and_long_ones_more(monkeypatc
     ]
 
 
-def test_options_go_before_what_the_file_says(folder, capsys):
+def test_options_override_the_file(folder, capsys):
     options = "--aqm red --aqm nlred:w=0.01 --slots 1e4 --replications 3 --seed 5 --out here"
     run(capsys, "compare", "scenario.toml", *options.split(), "--json", "out.json")
     records = json.loads((folder / "out.json").read_text())["records"]
@@ -258,7 +258,7 @@ def test_fit_ends_with_what_a_scenario_needs(folder, gateway, capsys):
     assert scenario.slot_s == pytest.approx(rows["source_slot"], rel=1e-5)
 
 
-def test_reproduce_sets_ours_beside_the_published(folder, capsys):
+def test_reproduce_shows_ours_beside_the_published(folder, capsys):
     where = ("--world", "slotted", "--json", "rows.json", "--out", "here")
     shown = run(capsys, "reproduce", "lpf-oda", *where)
     assert shown.splitlines()[-1] == "report: here/lpf-oda-slotted.html"
@@ -268,7 +268,7 @@ def test_reproduce_sets_ours_beside_the_published(folder, capsys):
     assert all(set(row) == keys for row in rows)
 
 
-def test_reproduce_names_what_there_is(capsys):
+def test_reproduce_lists_the_papers(capsys):
     assert main(["reproduce", "blue"]) == 1
     names = ", ".join(REPRODUCTIONS)
     assert "drop-from-front" in names
@@ -298,7 +298,7 @@ def start(folder, store, *arguments):
 
 @pytest.fixture(autouse=True)
 def quiet(monkeypatch):
-    """On a busy machine short runs may last long enough to tell how far they are."""
+    """Switch progress lines off: on a busy machine short runs could last long enough for them."""
     monkeypatch.setattr("sluicegate.cli.progress._BRIEF_S", 600.0)
     monkeypatch.setattr("sluicegate.cli.progress._QUIET_S", 600.0)
 
@@ -308,13 +308,13 @@ def records(folder):
 
 
 def wait_for_a_record(process, store):
-    """Returns while the second discipline runs."""
+    """Wait for the first record; the second discipline runs then."""
     while process.poll() is None and not any(store.glob("*.zip")):
         time.sleep(0.01)
     time.sleep(0.1)
 
 
-def test_after_ctrl_c_a_comparison_goes_on_where_it_stopped(folder, tmp_path, monkeypatch, capsys):
+def test_a_comparison_continues_after_ctrl_c(folder, tmp_path, monkeypatch, capsys):
     stopped = tmp_path / "stopped"
     stopped.mkdir()
     process = start(folder, stopped, *LONG)
@@ -370,7 +370,7 @@ def test_ctrl_c_before_anything_is_finished_says_so(command, folder, monkeypatch
     assert printed == ("", "error: interrupted before anything was finished\n")
 
 
-def test_ctrl_c_leaves_the_measures_of_what_was_finished(folder, monkeypatch, capsys):
+def test_ctrl_c_keeps_the_measures_of_the_finished_part(folder, monkeypatch, capsys):
     simulate = _engine.simulate
 
     def interrupted_run(scenario, discipline, threads, watch, decisions):

@@ -1,4 +1,4 @@
-"""The command itself: Ctrl-C while it starts, completion, files as a whole."""
+"""The command itself: Ctrl-C while it starts, completion, files written as a whole."""
 
 import os
 import signal
@@ -13,7 +13,7 @@ from sluicegate.__main__ import main
 from sluicegate.files import write_whole
 
 
-# polars puts a handler of its own before the one that is there when it is imported
+# polars replaces the signal handler when it is imported
 @pytest.mark.parametrize(
     ("module", "command"),
     [
@@ -43,8 +43,8 @@ def test_ctrl_c_during_the_start_ends_it_without_a_traceback(module, command):
     assert (done.returncode, done.stdout, done.stderr) == (-signal.SIGINT, "", "")
 
 
-def test_ctrl_c_is_heeded_from_the_first_import_on():
-    """The first line of the package already: before `signal` itself is imported."""
+def test_ctrl_c_works_from_the_first_import_on():
+    """From the first line of the package on, before `signal` itself is imported."""
     strike = (
         "import os, sys\n"
         "class Strike:\n"
@@ -58,7 +58,7 @@ def test_ctrl_c_is_heeded_from_the_first_import_on():
         "import sluicegate\n"
         "print('not interrupted')\n"
     )
-    # without `site`, which imports much itself
+    # without `site`, which imports many modules
     paths = os.pathsep.join(path for path in sys.path if path)
     done = subprocess.run(
         [sys.executable, "-S", "-c", strike],
@@ -75,8 +75,8 @@ def sluice():
     return Path(sys.executable).with_name("sluice")
 
 
-def test_ctrl_c_in_pythons_own_start_waits_for_us(sluice, tmp_path):
-    """Before any line of ours: `sluice` holds it back, and nothing is lost."""
+def test_ctrl_c_during_pythons_own_start_is_delayed(sluice, tmp_path):
+    """Before our first line `sluice` blocks the signal, so that it is delivered later."""
     strike = "import os, signal; os.kill(os.getpid(), signal.SIGINT)"
     (tmp_path / "sitecustomize.py").write_text(strike)
     done = subprocess.run(
@@ -144,7 +144,7 @@ def test_a_file_is_written_as_a_whole_or_not_at_all(tmp_path, monkeypatch):
     assert [each.name for each in tmp_path.iterdir()] == ["page.html"]
 
 
-def test_a_link_stays_one_and_a_pipe_is_written_to(tmp_path):
+def test_a_symbolic_link_is_kept_and_a_pipe_is_written_to(tmp_path):
     (tmp_path / "behind").write_text("old")
     (tmp_path / "link").symlink_to("behind")
     write_whole(tmp_path / "link", "new")

@@ -46,13 +46,13 @@ def slotted(path: Path, **changes: Any) -> sg.SlottedRecord:
 
 @pytest.fixture(scope="module")
 def log(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The log of a slotted run."""
+    """Return the path of the log of a slotted run."""
     path = tmp_path_factory.mktemp("log") / "log.csv"
     slotted(path)
     return path
 
 
-def test_a_log_tells_all_that_the_record_counts(tmp_path: Path) -> None:
+def test_a_log_has_all_that_the_record_counts(tmp_path: Path) -> None:
     path = tmp_path / "log.csv"
     record = slotted(path, queue={"limit": 20, "victim": "front"})
     found = rows(path)
@@ -68,13 +68,13 @@ def test_a_log_tells_all_that_the_record_counts(tmp_path: Path) -> None:
     left = {row["packet"] for row in by_event["leave"]}
     lost = {row["packet"] for row in by_event["lost"]}
     assert len(lost) == len(by_event["lost"]) > 300
-    # the victim has waited, or nothing waited
+    # the victim has waited, unless nothing waited
     assert lost <= left | {row["packet"] for row in arrivals if row["queue_packets"] == "0"}
     # FRED is told of every packet that finds the link idle, too
     idle = {row["packet"] for row in arrivals if row["idle"] == "1" and row["verdict"] == "ADMIT"}
     assert idle
     assert idle <= left
-    # of the record the warm-up is left out
+    # the record leaves out the warm-up
     assert record["loss_ratio"].value == pytest.approx(len(lost) / len(arrivals), rel=0.2)
 
 
@@ -94,7 +94,7 @@ def test_a_log_changes_nothing(tmp_path: Path) -> None:
 
 
 class Step:
-    """Drops by chance while more than five wait."""
+    """Drops at random while more than five packets wait."""
 
     def arrive(self, view: Any) -> int:
         return sg.DROP_EARLY if view.queue_packets > 5 and view.uniform < 0.3 else sg.ADMIT
@@ -105,7 +105,7 @@ def test_a_python_class_has_a_log_too(tmp_path: Path) -> None:
     assert {row["verdict"] for row in rows(tmp_path / "log.csv")} == {"ADMIT", "DROP_EARLY"}
 
 
-def test_every_queue_of_a_scheduler_is_told_apart(tmp_path: Path, gateway: Path) -> None:
+def test_a_log_distinguishes_the_queues_of_a_scheduler(tmp_path: Path, gateway: Path) -> None:
     slotted(
         tmp_path / "log.csv",
         slots=None,
@@ -127,7 +127,7 @@ def test_every_queue_of_a_scheduler_is_told_apart(tmp_path: Path, gateway: Path)
 # --- the command
 
 
-def test_two_logs_that_are_alike(log: Path, tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
+def test_two_equal_logs(log: Path, tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
     again = tmp_path / "again.csv"
     slotted(again)
     assert main(["decisions", str(log), str(again)]) == 0
@@ -183,7 +183,7 @@ def test_a_log_that_ends_early(log: Path, tmp_path: Path) -> None:
         (b"\xff\xfe", "is no text, as a decision log is"),
     ],
 )
-def test_what_is_no_log_is_refused(
+def test_files_that_are_no_logs_are_refused(
     tmp_path: Path, capsys: pytest.CaptureFixture, content: bytes, told: str
 ) -> None:
     path = tmp_path / "other.csv"
@@ -235,7 +235,7 @@ def test_the_option_writes_a_log(root: Path, tmp_path: Path, capsys: pytest.Capt
         ),
     ],
 )
-def test_what_has_no_log_is_refused(
+def test_runs_without_a_log_are_refused(
     root: Path,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
@@ -281,7 +281,7 @@ def test_a_full_disk_ends_the_run(tmp_path: Path, world: str) -> None:
     assert not any(share > 0.1 for share in told)
 
 
-def test_a_folder_that_is_not_there_is_told(tmp_path: Path) -> None:
+def test_a_missing_folder_is_reported(tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError, match="missing"):
         slotted(tmp_path / "missing" / "log.csv")
     two = sg.Scenario.parse(SLOTTED | {"disciplines": [{"aqm": "red"}, {"aqm": "pi"}]})

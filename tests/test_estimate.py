@@ -1,4 +1,4 @@
-"""Intervals and bounds: what never or hardly ever happened."""
+"""Intervals and bounds of events that never or hardly ever happened."""
 
 import numpy as np
 import pytest
@@ -14,7 +14,7 @@ UNITS = 32
 
 
 def counts(lost, idle=None, slots=1000):
-    """Units in which every packet finds the queue at one of two lengths, by the toss of a coin."""
+    """Return units in which every packet finds the queue at one of two lengths, at random."""
     ones = np.ones(len(lost))
     times = Times(*(ones.astype(object),) * 3, bins=ones[:, None], bin=1)
     verdicts = np.zeros((len(lost), 6))
@@ -33,14 +33,14 @@ def counts(lost, idle=None, slots=1000):
     )
 
 
-def test_without_an_event_in_independent_trials_the_rule_of_three_holds():
+def test_the_rule_of_three_holds_for_independent_trials_without_an_event():
     found = jackknifed(counts(np.zeros(UNITS)), None)
     three = -np.log(0.05) / (UNITS * 1000)
     lost = found["loss_ratio"]
     assert lost.half_width is None
     assert lost.bound == pytest.approx(three, rel=0.5)
     assert (lost.low, lost.high) == (0.0, lost.bound)
-    # nobody knows whether marks can happen at all
+    # no bound, because marks may be impossible
     assert (found["mark_ratio"].half_width, found["mark_ratio"].bound) == (0.0, None)
     busy = found["utilization"]
     assert 1 - busy.bound == pytest.approx(three, rel=0.5)
@@ -60,7 +60,7 @@ def test_events_that_come_together_count_as_few():
     alone, together = np.zeros(UNITS), np.zeros(UNITS)
     alone[3], together[3] = 1, 50
     few, clump = (jackknifed(counts(lost), None)["loss_ratio"] for lost in (alone, together))
-    # of one event: 4.74 in the mean would leave one or none with 5 %
+    # one event was seen: with a mean of 4.74 there would be at most one with probability 5 %
     assert few.bound == pytest.approx(stats.gamma.ppf(0.95, 2) / (UNITS * 1000), rel=0.6)
     assert clump.bound == pytest.approx(50 * stats.gamma.ppf(0.95, 2) / (UNITS * 1000), rel=0.01)
 
@@ -84,7 +84,7 @@ RARE = {
 
 
 @pytest.mark.parametrize("case", RARE)
-def test_bounds_and_intervals_of_what_is_rare_cover(case):
+def test_bounds_and_intervals_of_rare_events_cover(case):
     rate, mu, limit, slots, name = RARE[case]
     scenario = sg.Scenario(
         arrivals=sg.GeometricArrivals(rate=rate),
@@ -99,8 +99,8 @@ def test_bounds_and_intervals_of_what_is_rare_cover(case):
         found = sg.simulate(scenario.replace(seed=seed), fresh=True)[name]
         covered += found.low <= exact <= found.high
         never += found.value in (0.0, 1.0)
-    assert never > runs / 4  # where 0 +- 0 would say that it cannot be
-    # at 95 %, fewer would come by chance once in a thousand tests
+    assert never > runs / 4  # many runs without an event, for which 0 +- 0 would be wrong
+    # with a coverage of 95 %, a test would fail by chance once in a thousand
     assert covered >= stats.binom.ppf(0.001, runs, 0.95)
 
 
@@ -123,7 +123,7 @@ def test_bounds_and_intervals_of_what_is_rare_cover(case):
         (0.0, 1.0, "< 1"),
     ],
 )
-def test_bounds_are_written_to_the_safe_side(value, bound, text):
+def test_bounds_are_rounded_to_the_safe_side(value, bound, text):
     assert measure_text(Measure(value, None, "", bound)) == text
 
 

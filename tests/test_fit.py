@@ -14,7 +14,7 @@ SHIPPED = Path(__file__).parent.parent / "captures" / "gateway.pcap"
 
 
 def capture_at(times_s: np.ndarray) -> Capture:
-    """A capture of 100-byte UDP packets at the given times."""
+    """Return a capture of 100-byte UDP packets at the given times."""
     n = times_s.size
     return Capture(
         path=Path("made.pcap"),
@@ -62,9 +62,9 @@ def test_the_shipped_capture_is_self_similar_and_the_modulator_imitates_it(
 
 
 def test_figures_of_poisson_traffic(poisson: TrafficFit) -> None:
-    """Poisson traffic has 1, 1 and 1/2 where bursty traffic has more.
+    """Poisson traffic has the figures 1, 1 and 1/2, bursty traffic greater ones.
 
-    The Hurst parameters may be 1.68 half intervals away: 99.9 % instead of 95 %.
+    The Hurst parameters may be off by 1.68 half intervals: 99.9 % instead of 95 %.
     """
     assert poisson.interarrival_scv == pytest.approx(1, abs=0.06)
     np.testing.assert_allclose(poisson.idc, 1, atol=0.35)
@@ -73,8 +73,8 @@ def test_figures_of_poisson_traffic(poisson: TrafficFit) -> None:
         assert abs(estimate.hurst - 0.5) < 1.68 * (estimate.high - estimate.low) / 2
 
 
-def test_a_source_is_found_again_in_its_own_traffic() -> None:
-    """Packets of a known modulator: the fitted one has its variance, within a factor 1.5."""
+def test_a_source_is_recovered_from_its_own_traffic() -> None:
+    """The source fitted to packets of a known modulator has its variance, within a factor 1.5."""
     true = Modulator(6.0, 1.6)
     slots = true.counts(120_000, 1, seed=4)
     fit = fit_capture(capture_at(0.001 * np.flatnonzero(slots)), bin_s=0.05)

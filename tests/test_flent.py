@@ -1,4 +1,4 @@
-"""flent's data format; `tests/data/office.flent.gz` was written by the code of flent 2.3.0."""
+"""flent's data format. `tests/data/office.flent.gz` was written by the code of flent 2.3.0."""
 
 import gzip
 import json
@@ -47,13 +47,13 @@ def test_a_measurement_of_flent_is_read():
     assert (office.title, office.test) == ("office", "tcp_nup")
     assert office.parameters == {"upload_streams": "2"}
     assert office.start.isoformat() == "2026-03-02T09:30:00+00:00"
-    # what the kernel told of a flow is no flow, nor is what flent computed
+    # series of the kernel's figures of a flow, and series that flent computed, are no flows
     assert office.flows("upload") == ["TCP upload::1", "TCP upload::2"]
     megabits = office.throughput_mbps("upload")
     assert np.isnan(megabits[:10]).all()
     assert np.isnan(megabits[40:]).all()
     assert megabits[10] == pytest.approx(4.5)
-    # the second flow ended before
+    # the second flow has ended by then
     assert megabits[39] == pytest.approx(2.39)
     np.testing.assert_allclose(megabits, office.series["TCP upload sum"])
     _, ((_, throughput, mean, p50, p99),) = summary_rows([office], "upload", 1.0)
@@ -62,7 +62,7 @@ def test_a_measurement_of_flent_is_read():
     assert (mean, p50, p99) == ("87", "87", "98.76")
 
 
-def test_without_flows_in_a_direction_it_says_which_series_there_are():
+def test_a_direction_without_flows_is_refused_with_the_series_there_are():
     with pytest.raises(SluiceError, match=r"office: .* download; there are: Ping \(ms\) ICMP, "):
         Measurement.read(OFFICE).throughput_mbps("download")
 
@@ -74,14 +74,14 @@ def simulated(path):
     return [of_record(scenario, record) for record in records]
 
 
-def test_what_is_written_is_read(path, tmp_path):
+def test_written_files_can_be_read(path, tmp_path):
     fifo, fq = simulated(path)
-    # where each flow has a queue of its own a ping would wait in another one
+    # with a queue for each flow, a ping would not wait in the queue of the flows
     assert np.isnan(fq.ping_ms()).all()
     assert fifo.ping_ms().min() >= 20
     # 50 packets of 1000 bytes at 4 Mbit/s are 100 ms; datagrams are half as long
     assert 60 < fifo.ping_ms().max() <= 120
-    # 948 of 1000 bytes are data, and the datagrams take their part
+    # 948 of 1000 bytes are data, and datagrams use a part of the link
     assert 2.5 < fifo.throughput_mbps("upload")[10:].mean() < 0.948 * 4
     fifo.write(file := tmp_path / "fifo.flent.gz")
     content = json.loads(gzip.decompress(file.read_bytes()))
@@ -96,7 +96,7 @@ def test_what_is_written_is_read(path, tmp_path):
 
 
 def means_of_flent(file):
-    """What flent's own summary says: the mean of each series."""
+    """Return the mean of each series from flent's own summary."""
     flent = Path(sys.executable).parent / "flent"
     done = subprocess.run(
         [flent, "-i", file, "-f", "summary"], capture_output=True, text=True, check=False
@@ -106,7 +106,7 @@ def means_of_flent(file):
     return {name: float(mean) for name, mean in rows}, done.stdout
 
 
-def test_flent_itself_opens_it_and_says_the_same(path, tmp_path):
+def test_flent_opens_our_files_and_shows_the_same_figures(path, tmp_path):
     fifo, _ = simulated(path)
     fifo.write(file := tmp_path / "fifo.flent.gz")
     means, said = means_of_flent(file)
@@ -114,7 +114,7 @@ def test_flent_itself_opens_it_and_says_the_same(path, tmp_path):
     assert set(means) == {"TCP upload sum", "Ping (ms) ICMP"}
     for name, mean in means.items():
         assert mean == pytest.approx(np.nanmean(fifo.series[name]), abs=0.006)
-    # and of its own, where flows are
+    # and of flent's own file, with its flows
     means, _ = means_of_flent(OFFICE)
     megabits = Measurement.read(OFFICE).throughput_mbps("upload")
     assert means["TCP upload sum"] == pytest.approx(np.nanmean(megabits), abs=0.006)
@@ -127,13 +127,13 @@ def test_a_run_of_the_gate_has_a_series_for_each_flow(path, tmp_path):
     found = of_record(scenario, record, "download")
     assert found.flows("download") == [f"TCP download::{k}" for k in (1, 2, 3, 4)]
     assert (found.test, found.parameters) == ("tcp_ndown", {"download_streams": "4"})
-    # the same bytes, counted by flow and all together; a look may be a step away
+    # the same bytes, counted by flow and in total; a sample may be off by a step
     each, total = found.throughput_mbps("download"), found.series["TCP download sum"]
     assert np.nansum(each) == pytest.approx(total.sum(), rel=0.1)
     assert total.mean() > 1
 
 
-def test_the_command_puts_all_beside_each_other(path, tmp_path, capsys):
+def test_the_command_compares_all_files(path, tmp_path, capsys):
     out = tmp_path / "beside"
     words = ["flent", str(path), "--beside", str(OFFICE), "--aqm", "pie", "--out", str(out)]
     assert main(words) == 0
@@ -171,7 +171,7 @@ def changed(**changes):
         (changed(x_values=[0.0] * 50), "x_values must be finite and increase"),
     ],
 )
-def test_what_is_no_measurement_is_refused(content, told, tmp_path):
+def test_files_that_are_no_measurements_are_refused(content, told, tmp_path):
     path = tmp_path / "wrong.flent.gz"
     path.write_bytes(content)
     with pytest.raises(SluiceError, match=f"wrong.flent.gz: {told}"):
@@ -189,7 +189,7 @@ def test_what_is_no_measurement_is_refused(content, told, tmp_path):
         ),
     ],
 )
-def test_a_scenario_that_flents_test_is_not_is_refused(old, new, told, path, tmp_path, capsys):
+def test_scenarios_unlike_flents_test_are_refused(old, new, told, path, tmp_path, capsys):
     path.write_text(SCENARIO.replace(old, new, 1))
     assert main(["flent", str(path), "--out", str(tmp_path)]) == 1
     assert told in capsys.readouterr().err

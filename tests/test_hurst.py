@@ -14,10 +14,10 @@ PATHS = 200
 @pytest.mark.parametrize("estimator", ESTIMATORS)
 @pytest.mark.parametrize("hurst", [0.5, 0.65, 0.8, 0.95])
 def test_intervals_hold_on_exact_noise(estimator, hurst: float) -> None:
-    """The seeds are none of those that calibrate the estimators.
+    """Coverage of the 95 % intervals in 200 paths, with other seeds than those of the calibration.
 
-    An interval of 95 % covers in 200 paths with probability above 0.998 between the bounds used;
-    92 % is allowed as true coverage below, for the calibration has a few thousand paths only.
+    With a true coverage of 95 % the count lies between the bounds with probability above 0.998. The
+    lower bound allows for 92 %, because the calibration has only a few thousand paths.
     """
     estimates = [estimator(_engine.fgn(hurst, LENGTH, 1_000_000 + seed)) for seed in range(PATHS)]
     covered = sum(e.low <= hurst <= e.high for e in estimates)
@@ -29,7 +29,7 @@ def test_intervals_hold_on_exact_noise(estimator, hurst: float) -> None:
 
 
 def test_wavelet_intervals_hold_on_long_series() -> None:
-    """As above; here the intervals are so short that a bias of 0.005 would show."""
+    """As above, with intervals so short that a bias of 0.005 would be noticed."""
     paths = [_engine.fgn(0.9, 16_384, 1_000_000 + seed) for seed in range(PATHS)]
     estimates = [wavelet(path) for path in paths]
     covered = sum(e.low <= 0.9 <= e.high for e in estimates)
@@ -91,7 +91,7 @@ def test_bad_series(estimator, series, message: str) -> None:
     assert str(caught.value) == message
 
 
-def test_noise_refuses_what_cannot_be() -> None:
+def test_noise_refuses_impossible_parameters() -> None:
     with pytest.raises(ValueError, match=r"^hurst = 1 must lie between 0 and 1, both excluded$"):
         _engine.fgn(1.0, 8, 1)
     with pytest.raises(ValueError, match=r"^n = 0 must be at least 1 \(samples\)$"):
@@ -99,7 +99,7 @@ def test_noise_refuses_what_cannot_be() -> None:
 
 
 def test_noise_has_the_covariance_of_the_closed_form() -> None:
-    """Against numpy's own covariance of 4000 paths of 32; each entry within 5 standard errors."""
+    """Covariance of 4000 paths of 32 values by NumPy: each entry within 5 standard errors."""
     paths = np.array([_engine.fgn(0.8, 32, seed) for seed in range(4000)])
     lags = np.abs(np.subtract.outer(np.arange(32.0), np.arange(32.0)))
     exact = (np.abs(lags + 1) ** 1.6 - 2 * lags**1.6 + np.abs(lags - 1) ** 1.6) / 2

@@ -1,4 +1,4 @@
-"""LPF/ODA in the closed loop: what a series says, and a short reproduction."""
+"""LPF/ODA in the closed loop: figures from series, and a short reproduction."""
 
 import json
 from dataclasses import replace
@@ -18,7 +18,7 @@ TIMES_S = np.arange(3001) / 10
 
 
 def port(average, sent_packets_per_s=100.0, losses=None):
-    """A port of one replication, sampled ten times a second."""
+    """Return a port of one replication, sampled ten times a second."""
     count = len(TIMES_S)
     series = pl.DataFrame(
         {
@@ -53,7 +53,7 @@ def test_the_response_time_ends_where_the_average_is_first_below_min_th():
     assert found.response_arrivals == pytest.approx([250])
 
 
-def test_a_response_takes_33_s_where_the_second_congestion_comes_first():
+def test_a_response_takes_33_s_if_the_second_congestion_comes_first():
     found = outcome(port(np.where(TIMES_S < 170, 20.0, 4.9)), 1000)
     assert found.response_s == pytest.approx([33])
     assert found.response_arrivals == pytest.approx([3300])
@@ -83,7 +83,7 @@ def test_throughput_delay_and_drops_between_the_congestions():
 
 
 def pair(slow, fast, throughput_share):
-    """Both filters, three seeds that hardly differ: LPF's average takes `slow` s, the other's."""
+    """Return outcomes of both filters for three similar seeds; responses: `slow`, `fast`, s."""
 
     def found(response_s, share):
         ports = [

@@ -1,4 +1,4 @@
-"""LRED's reproduction: its formulas, what it reads off runs, tiny versions of its experiments."""
+"""LRED's reproduction: formulas, figures from runs, tiny versions of its experiments."""
 
 from types import SimpleNamespace
 
@@ -31,7 +31,7 @@ from sluicegate.stability.model import FluidNetwork
 from sluicegate.stability.rules import safe_beta
 from sluicegate.worlds.network import PortRecord
 
-# as few cases as show everything
+# the least number of cases that gives every figure and claim
 TINY = {
     experiment1: {"FLOWS": (100, 1000), "FEW_FLOWS": (100, 1000)},
     experiment3: {"TARGETS": (20, 60, 120, 160), "SHOWN": (20, 160)},
@@ -42,7 +42,7 @@ TINY = {
 
 
 def port(queue, sample_s=0.1, **columns):
-    """A port whose queue was sampled so, shape (seeds, samples)."""
+    """Return a port with these samples of the queue, shape (seeds, samples)."""
     queue = np.asarray(queue, dtype=np.uint32)
     seeds, samples = queue.shape
     series = pl.DataFrame(
@@ -74,8 +74,8 @@ def port(queue, sample_s=0.1, **columns):
     ],
     ids=["PI", "REM", "PI*"],
 )
-def test_bounds_are_how_fast_a_full_buffer_raises_the_probability(discipline, bound_s, low, high):
-    # twice what the link carries: the buffer is full after 0.1 s and stays so
+def test_a_full_buffer_raises_the_probability_as_fast_as_the_bounds(discipline, bound_s, low, high):
+    # twice the link's rate: the buffer is full after 0.1 s and stays full
     scenario = network.NetworkScenario(
         topology=network.Graph(
             links=[network.Link(source="a", sink="b", rate_bps=10e6, delay_s=0.001, queue=True)]
@@ -88,16 +88,16 @@ def test_bounds_are_how_fast_a_full_buffer_raises_the_probability(discipline, bo
         replications=1,
     )
     series = network.simulate(scenario).ports[0].series
-    # the first packets let the probability jump; from there on it rises as the formula says
+    # the first packets make the probability jump; then it rises by the formula
     reached_s = [series.filter(pl.col("probability") >= p)["time_s"][0] for p in (low, high)]
     expected_s = float(bound_s(np.array(high - low)))
-    # equation 40 takes the exponential for its first two terms: 3.5 % too soon here
+    # equation 40 approximates the exponential by its first two terms: 3.5 % too short here
     assert expected_s - 0.02 < reached_s[1] - reached_s[0] < 1.04 * expected_s + 0.02
 
 
 def test_theorem_2_gives_the_papers_example():
     assert safe_beta(FluidNetwork(300, 2500, 0.35)).boundary == pytest.approx(0.001, rel=0.06)
-    # it is where the loop's gain is 1 and its phase -180 degrees
+    # there the loop's gain is 1 and its phase -180 degrees
     n, r, c, eta = 300, 0.35, 2500, 2 / 3
     k11, k = 2 * n / (r**2 * c), eta * c**2 / n
     h = safe_beta(FluidNetwork(n, c, r)).boundary * np.sqrt(n**2 / (eta * r**2 * c**2))
@@ -106,7 +106,7 @@ def test_theorem_2_gives_the_papers_example():
     assert loop == pytest.approx(-1)
 
 
-# ---- what is read off runs ----
+# ---- figures from runs ----
 
 
 def test_times_outside_the_band_and_at_the_ends_of_the_buffer():
@@ -119,14 +119,14 @@ def test_times_outside_the_band_and_at_the_ends_of_the_buffer():
     assert measured.deviation(np.array([[0, 4], [3, 3]])) == pytest.approx([2, 0])
 
 
-def test_a_queue_that_never_settles_took_all_the_time_that_was_left():
+def test_the_response_time_of_a_queue_that_never_settles_is_all_the_remaining_time():
     seen = port([[100] * 500, [200] * 500])
     assert measured.response_s(seen) == pytest.approx([0.0, 50.0])
     assert measured.response_s(seen, since_s=20.0)[1] == pytest.approx(30.0)
 
 
 def test_the_loss_ratio_is_that_of_equations_1_and_2():
-    # a sample a second: 10 packets arrive in each, and 1, 3, 0, 0, 0, 5 are lost
+    # one sample per second: 10 packets arrive in each, and 1, 3, 0, 0, 0, 5 are lost
     lost = np.cumsum([0, 1, 3, 0, 0, 0, 5])
     seen = port([[0] * 7], sample_s=1.0, arrivals=[np.arange(7) * 10], losses=[lost])
     latest = [1 / 10, 4 / 20, 4 / 30, 4 / 40, 3 / 40, 5 / 40]
@@ -162,7 +162,7 @@ def test_lred_is_faster_with_a_share_of_the_numbers_of_flows():
     assert share == pytest.approx([1.0, 0.5])
 
 
-def test_responses_are_held_against_their_bounds():
+def test_responses_are_compared_with_their_bounds():
     p0 = {100: 0.05 + 1e-4 * np.arange(3), 1000: 0.25 + 1e-4 * np.arange(3)}
     factor = {(100, "PI"): 1.1, (1000, "PI"): 1.05, (100, "REM"): 1.3, (1000, "REM"): 1.1}
     responses = {
@@ -172,7 +172,8 @@ def test_responses_are_held_against_their_bounds():
     }
     full = {case: np.array([0.9, 0.91, 0.92]) - 0.5 * (case[1] == "PI*") for case in responses}
     assert {claim.verdict for claim in analysis.of_bounds(responses, p0, full)} == {"holds"}
-    # REM below its bound in one case, PI* as near to its own as the others, its buffer as full
+    # now REM is below its bound in one case, PI* as near to its bound as the others, its buffer as
+    # full
     responses[100, "REM"] /= 1.5
     for flows in p0:
         responses[flows, "PI*"] /= 2.8
@@ -182,9 +183,9 @@ def test_responses_are_held_against_their_bounds():
     assert verdicts == ["fails", "holds", "fails", "fails"]
 
 
-def test_faster_by_how_many_times():
+def test_responses_are_faster_by_a_factor():
     def settled_after(response_s):
-        """At q0 but after 50 s and after 150 s, when the queue is full for a while; two seeds."""
+        """Return a port at q0, full for `response_s` after 50 s and after 150 s; two seeds."""
         times_s = np.arange(2000) * 0.1
         late = np.where(times_s < 50, np.inf, np.where(times_s < 150, times_s - 50, times_s - 150))
         return port([np.where(late < response_s + seed, 200, 100) for seed in (0, 0.2)])
@@ -199,7 +200,7 @@ def test_faster_by_how_many_times():
     assert three_times[0].evidence.startswith("response to the change at 50 s (s), 3 times LRED's")
 
 
-def test_a_claim_tells_what_became_of_it_in_other_readings():
+def test_a_claim_has_its_verdicts_in_other_readings():
     main, other = Claim("a", "6", "holds", "1 ± 0."), Claim("a", "6", "fails", "2 ± 0.")
     told = reproduction.with_readings(main, 0, [("slow links", [other]), ("old", [main])])
     assert told.verdict == "holds"
@@ -217,7 +218,7 @@ def test_findings_count_the_claims():
 
 
 def tiny(monkeypatch, experiment):
-    """The records of an experiment with few cases and two seeds."""
+    """Return the records of an experiment with few cases and two seeds."""
     monkeypatch.setattr(scenarios, "REPLICATIONS", 2)
     for name, values in TINY.get(experiment, {}).items():
         monkeypatch.setattr(experiment, name, values)
@@ -296,7 +297,7 @@ def l_is_what_the_aqm_uses(records):
 def a_steep_lred_keeps_the_queue_below_q0(records):
     late = measured.stretch(records["beta = 10", "LRED"].ports[0], 10)
     assert late.max() <= 101
-    # what theorem 2's example has on its edge needs less loss with twice the capacity
+    # theorem 2's example, which is on the boundary, needs less loss with twice the capacity
     edge, fast = (
         mean(measured.measure(records[name, "LRED"], "loss_ratio"))
         for name in ("the edge", "twice the capacity")

@@ -11,7 +11,7 @@ PAPER_Q = 1.9276  # solves 1/q + 1/q^2 + 1/q^3 + 1/q^4 = 1: five states and mean
 
 
 def brute_force_variance(source: Modulator, slots: int) -> float:
-    """Sum the covariances of all pairs of slots from the powers of the transition matrix."""
+    """Return the sum of the covariances of all pairs of slots, by powers of the matrix."""
     matrix, p = source.transition_matrix(), source.mean
     total, power = slots * p * (1 - p), np.eye(source.states)
     for lag in range(1, slots):
@@ -39,7 +39,7 @@ def test_matrix_and_stationary_distribution() -> None:
         Modulator(2.0, 2.0),
         Modulator(1.5, 1.5, 2),
         Modulator(400.0, 0.7, 3),
-        Modulator(100.0, 1.1),  # its slowest state lasts 7e7 slots: the closed form cancels
+        Modulator(100.0, 1.1),  # slowest state: 7e7 slots; the closed form suffers cancellation
     ],
 )
 def test_variance_is_the_sum_of_covariances(source: Modulator) -> None:
@@ -51,7 +51,7 @@ def test_variance_is_the_sum_of_covariances(source: Modulator) -> None:
 
 
 def test_variance_grows_without_jumps_over_all_scales() -> None:
-    """The series and the closed form meet: no step between neighbouring scales."""
+    """Series and closed form agree where they meet: no step between neighbouring scales."""
     m = np.unique(np.rint(np.geomspace(1, 1e9, 2000)))
     growth = np.diff(np.log(Modulator(31.0, PAPER_Q).variance(m))) / np.diff(np.log(m))
     assert ((growth > 0.99) & (growth < 2.0)).all()
@@ -94,12 +94,12 @@ def test_of_mean_solves_for_q() -> None:
 
 
 def test_of_mean_solves_for_q_of_many_states() -> None:
-    # powers at the ends of the search are beyond what a double holds
+    # powers at the ends of the search overflow a double
     assert Modulator.of_mean(0.7, 4.0, 19).mean == pytest.approx(0.7, rel=1e-12)
 
 
 def test_simulated_counts_have_the_exact_mean_and_variance() -> None:
-    """400 independent records; both moments within 4 standard errors of the records' own."""
+    """Both moments of 400 independent records are within 4 of their standard errors."""
     source = Modulator(4.0, 1.5, 4)
     records = np.array([source.counts(50, 20, seed) for seed in range(400)])
     means = records.mean(axis=1)

@@ -1,4 +1,4 @@
-"""Whatever a user writes into a header: told in words, or a run that ends."""
+"""Whatever a user writes into a header, there is a clear message or a run that ends."""
 
 import os
 import shutil
@@ -26,7 +26,7 @@ def test_mutated_headers_neither_end_nor_hang_a_process(tmp_path):
 
 
 def test_a_process_that_ends_or_hangs_is_noticed(tmp_path, monkeypatch):
-    """The test above can fail."""
+    """Shows that the test above can fail."""
     program = tmp_path / "program.py"
     program.write_text(
         "import os, sys, time\n"

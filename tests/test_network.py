@@ -57,7 +57,7 @@ def test_on_off_datagrams_send_their_share_of_the_time():
 
 
 def test_two_equal_flows_share_fairly_and_fill_the_link():
-    """Poisson datagrams, 2 % of the link, break the common beat of the two."""
+    """Poisson datagrams at 2 % of the link's rate break the phase effect of the two flows."""
     noise = datagrams(rate_bps=2e4, gaps="exponential")
     scenario = one_link(
         network.TcpFlows(source="a", sink="b", count=2, spread_s=1.0),
@@ -75,7 +75,7 @@ def test_two_equal_flows_share_fairly_and_fill_the_link():
 
 
 def test_fairness_is_jains_index():
-    """Shares of 2 to 1 have 0.9, of 1 to 1 and nothing 2 / 3."""
+    """Shares of 2 : 1 give 0.9, and shares of 1 : 1 : 0 give 2 / 3."""
     rates = [2e5, 1e5, 1e3]
     flows = [datagrams(rate_bps=rate_bps) for rate_bps in rates]
     for count in (2, 3):
@@ -131,8 +131,8 @@ def test_ecn_marks_instead_of_dropping():
     assert record["early_loss_ratio"].value == 0
 
 
-# for each route of a ready-made topology, what lies between its pairs: propagation in ms, and how
-# many links of 100 Mb/s besides the one (or the hops) of 10 Mb/s
+# for each route of a ready-made topology, for each of its pairs: propagation delay, ms, number of
+# links of 100 Mb/s, and number of links of 10 Mb/s
 ROUTES = [
     (
         network.Dumbbell(two_way=True),
@@ -140,7 +140,7 @@ ROUTES = [
             "forward": [(delay_ms + 5, 2, 1) for delay_ms in (10, 50, 100, 150, 200)],
             "reverse": [(delay_ms + 5, 2, 1) for delay_ms in (10, 50, 100, 150, 200)],
         },
-        # a connection's SYN and its packet, or the answers to both
+        # SYN and packet of each connection, or the answers to them
         {"left -> right": 20, "right -> left": 20},
     ),
     (
@@ -203,7 +203,7 @@ def test_impossible_links_are_refused(fields, reason):
     assert reason in str(told.value)
 
 
-def test_what_is_no_scenario_is_refused():
+def test_tables_that_are_no_scenarios_are_refused():
     tcp = network.TcpFlows(source="a", sink="b")
     cases = [
         (lambda: one_link(tcp, warm_up_s=10.0), "warm_up_s = 10 must be below duration_s = 10"),

@@ -1,4 +1,4 @@
-"""What is wrong with a network is told exactly; what is extreme but right runs and counts right."""
+"""Bad networks get exact messages; extreme but valid networks run and count correctly."""
 
 import copy
 from pathlib import Path
@@ -22,7 +22,7 @@ MISSING = object()
 
 
 def changed(place, value):
-    """A good scenario with another value at a place such as `flows.0.count`."""
+    """Return a good scenario with another value at a place such as `flows.0.count`."""
     table = copy.deepcopy(GOOD)
     inner = table
     *path, last = (int(key) if key.isdigit() else key for key in place.split("."))
@@ -101,7 +101,7 @@ CASES = [
         changed("topology.client_delays", [0.1]),
         "topology.client_delays is not a field; did you mean client_delays_s?",
     ),
-    # a field of another topology is no guess
+    # a field of another topology is not suggested
     (changed("topology.hops", 4), "topology.hops is not a field"),
     (
         changed("topology", {"kind": "parking-lot", "hops": 0}),
@@ -257,13 +257,13 @@ CASES = [
 
 
 @pytest.mark.parametrize(("table", "reason"), CASES, ids=[reason for _, reason in CASES])
-def test_what_is_wrong_is_told_exactly(table, reason):
+def test_each_problem_is_reported_exactly(table, reason):
     with pytest.raises(sg.SluiceError) as told:
         network.simulate(network.NetworkScenario.parse(table))
     assert str(told.value) == reason
 
 
-def test_of_problems_without_end_the_first_are_told():
+def test_only_the_first_of_very_many_problems_are_reported():
     with pytest.raises(sg.SluiceError) as told:
         network.Dumbbell(client_delays_s=[-1.0] * 1000)
     first, *_, last, more = str(told.value).splitlines()
@@ -277,8 +277,8 @@ def test_series_that_would_not_fit_are_refused():
         network.simulate(network.NetworkScenario.parse(changed("sample_s", 1e-9)))
 
 
-def test_the_engines_words_name_the_groups_of_the_scenario():
-    """Its own number of the second group is 5: the first is five pairs of nodes."""
+def test_errors_of_the_engine_name_the_groups_of_the_scenario():
+    """In the engine the second group has number 5, because the first is five pairs of nodes."""
     table = short(gaps={"kind": "constant", "mean_s": 1e-9})
     table["flows"].insert(0, {"kind": "tcp"})
     with pytest.raises(sg.SluiceError) as told:
@@ -293,7 +293,7 @@ def test_a_queue_without_limit_does_not_fill_the_memory():
         network.simulate(network.NetworkScenario.parse(table), threads=1)
 
 
-def test_every_problem_of_a_file_stands_on_a_line(tmp_path, capsys):
+def test_every_problem_of_a_file_has_its_own_line(tmp_path, capsys):
     path = tmp_path / "bad.toml"
     path.write_text(
         'duration_s = 0.0\nflows = [{ kind = "tcp", count = 0 }]\n'
@@ -307,12 +307,12 @@ def test_every_problem_of_a_file_stands_on_a_line(tmp_path, capsys):
     ]
 
 
-# --- extreme, but right
+# --- extreme, but valid
 
 
 def test_thousands_of_flows_share_a_buffer_of_one_packet():
     table = changed("queue.limit", 1) | {"duration_s": 4.0, "sample_s": 0.1, "warm_up_s": 0.0}
-    # packets that open a connection are as long as all others: bytes count packets
+    # packets that open a connection have the size of all others, so bytes count packets
     equal = {"packet_bytes": 500, "ack_bytes": 500}
     table["flows"] = [{"kind": "tcp", "count": 3000, "spread_s": 1.0, "tcp": equal}]
     record = network.simulate(network.NetworkScenario.parse(table))
@@ -320,7 +320,7 @@ def test_thousands_of_flows_share_a_buffer_of_one_packet():
     assert series["queue"].max() == 1
     assert record["loss_ratio"].value > 0.5
     assert record["goodput"].value > 0
-    # what arrived was sent, was lost, or waits
+    # each packet that arrived was sent, was lost, or waits
     sent = series["sent_bytes"] // 500
     assert (series["arrivals"] == series["losses"] + sent + series["queue"]).all()
 

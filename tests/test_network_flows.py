@@ -1,4 +1,4 @@
-"""Flows of the network world: what they send, how it is read, and what is refused."""
+"""Flows of the network world: what they send, how they are parsed, and what is refused."""
 
 from pathlib import Path
 
@@ -48,7 +48,7 @@ def test_cubic_comes_back_sooner_than_reno_on_a_long_fat_link():
     assert goodput("cubic") > 1.2 * goodput("reno")
 
 
-def test_flows_of_random_sizes_bring_all_they_have():
+def test_flows_of_random_sizes_send_all_their_packets():
     sizes = network.Sizes(kind="pareto", mean_packets=8, shape=2.5)
     flows = network.ShortTcpFlows(**SHORT, packets=sizes, stop_s=180.0)
     record = network.simulate(one_link(flows, duration_s=200.0, rate_bps=1e7, replications=8))
@@ -80,8 +80,8 @@ def test_bursty_datagrams_have_their_mean_rate(fields, rate):
 
 
 @pytest.mark.parametrize("gaps", ["constant", "exponential"])
-def test_datagrams_have_their_mean_rate_where_it_makes_no_whole_nanoseconds(gaps):
-    # 3.2 ns a packet, 312,500 of them; by chance 560 more or less
+def test_datagrams_have_their_mean_rate_if_gaps_are_no_whole_nanoseconds(gaps):
+    # 3.2 ns per packet, 312,500 packets; standard deviation 560 if they are random
     fast = {"packet_bytes": 40, "rate_bps": 1e11, "gaps": gaps}
     flows = network.DatagramFlows(**ENDS, **fast)
     scenario = one_link(flows, rate_bps=1e12, duration_s=1e-3, sample_s=1e-4, warm_up_s=0.0)
@@ -93,7 +93,7 @@ def test_datagrams_have_their_mean_rate_where_it_makes_no_whole_nanoseconds(gaps
 def test_arrivals_have_the_hurst_parameter_of_their_noise(hurst):
     frame_s, frames, runs = 0.01, 1024, 32
     noise = network.Fgn(hurst=hurst, deviation=0.3, frame_s=frame_s)
-    # 100 a frame of each, so that the variance of the noise is nine times Poisson's
+    # 100 of each in a frame, so that the variance of the noise is nine times Poisson's
     datagrams = network.DatagramFlows(**{**POISSON, "rate_bps": 4e7}, fgn=noise)
     flows = network.ShortTcpFlows(
         **{**SHORT, "gaps": network.Exponential(mean_s=frame_s / 100)},
@@ -119,7 +119,8 @@ def test_arrivals_have_the_hurst_parameter_of_their_noise(hurst):
 def test_self_similar_datagrams_have_the_modulators_mean_and_variance():
     bursts = network.SelfSimilar(share=0.3, a=6.0)
     slot_s, slots, runs, count = 0.004, 500, 300, 20
-    # the last sample but for one slot's half: before the slot that follows the last counted
+    # the last sample is half a slot before the end: before the slot that follows the last one
+    # counted
     scenario = one_link(
         network.DatagramFlows(**ENDS, count=count, rate_bps=1e6, self_similar=bursts),
         rate_bps=1e9,
@@ -135,7 +136,7 @@ def test_self_similar_datagrams_have_the_modulators_mean_and_variance():
     assert_mean(squares, count * float(bursts.modulator().variance(slots)), within=0.1)
 
 
-def test_users_of_the_web_fetch_once_a_round_trip_and_a_thought():
+def test_web_users_fetch_once_per_round_trip_and_think_time():
     tcp = network.Tcp(delayed_ack_s=0)
     web = network.WebFlows(
         **ENDS,
@@ -146,7 +147,7 @@ def test_users_of_the_web_fetch_once_a_round_trip_and_a_thought():
     )
     scenario = one_link(web, rate_bps=1e9, limit=1000, duration_s=200.0, replications=8)
     record = network.simulate(scenario)
-    # both ways 1 ms, the packets themselves take microseconds; an object fits into the window
+    # 1 ms in each direction; transmissions take microseconds; an object fits into the window
     cycle_s = 1.0 + 0.002
     assert_covers(record["goodput"], 50 * 5 / cycle_s, within=0.02)
     assert record.flows["completion_s"].null_count() == record.flows.height
@@ -154,7 +155,7 @@ def test_users_of_the_web_fetch_once_a_round_trip_and_a_thought():
 
 @pytest.mark.parametrize(("like", "more"), [("ns2", 0), ("rfc", 4)])
 def test_acks_grow_with_their_blocks(like, more):
-    """An ACK of 40 bytes has up to three blocks of 8; like the RFCs', 4 more if it has any."""
+    """An ACK has 40 bytes and up to three blocks of 8; with `like` RFCs 4 more if it has any."""
     link = network.Link(source="a", sink="b", rate_bps=1e6, delay_s=0.01, queue=True)
     back = link.replace(source="b", sink="a")
     links = [one.replace(both_ways=False) for one in (link, back)]
@@ -165,7 +166,7 @@ def test_acks_grow_with_their_blocks(like, more):
         queue=sg.Queue(limit=10),
         disciplines=DROP_TAIL,
         duration_s=20.0,
-        # a packet takes 4 ms: never two ACKs in one sample
+        # a packet's transmission takes 4 ms, so a sample has at most one ACK
         sample_s=1e-3,
         warm_up_s=0.0,
         replications=1,
@@ -174,19 +175,19 @@ def test_acks_grow_with_their_blocks(like, more):
     sizes, counts = np.unique(np.diff(series["sent_bytes"].cast(int)), return_counts=True)
     assert np.diff(series["arrivals"].cast(int)).max() == 1
     assert sizes.tolist() == [0, 40, *(40 + more + 8 * blocks for blocks in (1, 2, 3))]
-    # most ACKs have nothing to tell, some hundred one block
+    # most ACKs have no block, some hundred have one
     assert counts[1] > 2000
     assert counts[2] > 100
 
 
-def test_a_replay_brings_each_flow_of_the_capture_its_packets():
+def test_a_replay_sends_the_packets_of_each_flow_of_the_capture():
     capture = sg.traffic.Capture.read(CAPTURE)
     replay = network.ReplayFlows(**ENDS, capture=str(CAPTURE), start_s=0.5)
     fast = {"rate_bps": 1e10, "limit": 10_000, "duration_s": capture.duration_s + 1}
     scenario = one_link(replay, **fast, sample_s=0.01 + 1e-9)
     record = network.simulate(scenario)
     samples = record.ports[0].series
-    # no packet comes at the very nanosecond of a sample
+    # no packet arrives at the exact time of a sample
     sample_ns = np.arange(len(samples)) * 10_000_001
     come = np.searchsorted(capture.time_ns.astype(np.int64) + 500_000_000, sample_ns)
     assert samples["arrivals"].to_list() == come.tolist()
@@ -222,7 +223,7 @@ def test_threads_change_nothing():
     assert alone.flows.equals(many.flows)
 
 
-def test_toml_says_the_same(tmp_path):
+def test_toml_gives_the_same_scenario(tmp_path):
     (tmp_path / "here.pcap").write_bytes(CAPTURE.read_bytes())
     (tmp_path / "flows.toml").write_text("""
 duration_s = 1
@@ -259,7 +260,7 @@ aqm = "drop_tail"
     assert network.simulate(scenario)["utilization"].value > 0
 
 
-def test_a_replay_is_known_by_what_stands_in_the_capture(tmp_path):
+def test_a_replay_is_identified_by_the_content_of_the_capture(tmp_path):
     (tmp_path / "copy.pcap").write_bytes(CAPTURE.read_bytes())
     scenarios = [
         one_link(network.ReplayFlows(**ENDS, capture=str(path)))
@@ -373,5 +374,5 @@ REFUSED = [
 
 
 @pytest.mark.parametrize(("make", "reason"), REFUSED)
-def test_what_is_no_flow_is_refused(make, reason):
+def test_impossible_flows_are_refused(make, reason):
     assert refusal(make) == reason

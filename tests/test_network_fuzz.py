@@ -1,4 +1,4 @@
-"""Whatever stands in a network scenario: told in words, or a run that loses no packet unseen."""
+"""Any network scenario gives a clear message, or a run that accounts for every packet."""
 
 from collections import Counter
 
@@ -9,13 +9,13 @@ from hypothesis import strategies as st
 import sluicegate as sg
 from sluicegate import network
 
-# one size for all packets, but for ACKs with blocks: bytes sent count packets
+# all packets have the same size, except ACKs with blocks, so bytes sent count packets
 BYTES = 500
 MOST_BYTES = BYTES + 4 + 3 * 8
 
 TIMES = st.sampled_from([0.0, 1e-9, 1e-3, 0.01, 0.1])
 LONGER = st.sampled_from([0.02, 0.2, 10.0])
-# what stands more than once is drawn more often: most networks should carry packets
+# repeated values are drawn more often, so that most networks carry packets
 RATES = st.sampled_from([*3 * [1e6, 1e7], 1e4, 1e14, 1.0])
 DELAYS = st.sampled_from([*3 * [1e-3], 0.0, 1e-9, 0.05, 3600.0])
 
@@ -110,7 +110,7 @@ def scenarios(draw):
     table = draw(REST)
     if draw(st.integers(0, 3)):
         return table | {"topology": draw(NAMED)}
-    # a link from a to b and, mostly, one from b to c: with both ways, all lead to all
+    # a link from a to b and mostly one from b to c: with both directions, all nodes are connected
     ends = st.sampled_from(["ab", "ab", "ba", "ac", "bc", "bb"])
     links = [draw(LINKS) | dict(zip(("source", "sink"), "ab", strict=True))]
     for pair in draw(st.sampled_from([["bc"], ["bc"], [], ["ab"], ["bb"]])):
@@ -121,7 +121,7 @@ def scenarios(draw):
     return table | {"topology": {"kind": "graph", "links": links}, "flows": flows}
 
 
-# of 400 examples, at least: a test that refuses everything, or sends nothing, proves nothing
+# least counts in 400 examples: a test that refuses everything, or sends nothing, proves nothing
 LEAST = {"ran": 150, "refused": 40, "sent 100 packets": 50, "lost": 50, "marked": 5}
 
 
@@ -147,7 +147,7 @@ def test_every_packet_is_accounted_for():
 
 
 def check(record, limit):
-    """Every packet that came was sent, was lost or still waits; gives how many were sent."""
+    """Assert that every packet that arrived was sent, was lost or waits; return those sent."""
     total = 0
     for port in record.ports:
         series = port.series

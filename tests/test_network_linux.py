@@ -1,4 +1,4 @@
-"""`like = "linux"`: the TCP of a Linux kernel, held to what the gate measured of one."""
+"""`like = "linux"`: the TCP of a Linux kernel, compared with measurements of the gate."""
 
 import pytest
 
@@ -35,9 +35,9 @@ def ten_flows(discipline=RED, seed=1, **tcp):
     )
 
 
-# docs/background/gate.md, "All cells": means of two runs of a kernel 6.18, which scatter by 2 %,
-# as do four runs of ours. By the RFCs, with recovery and times as here, Reno is 8 % below and
-# CUBIC 6 to 9 % above.
+# Losses (%) from docs/background/gate.md, "All cells": means of two runs of a kernel 6.18, which
+# vary by 2 %, as do four of our runs. TCP by the RFCs, with the same recovery and times, is 8 %
+# below with Reno and 6 to 9 % above with CUBIC.
 @pytest.mark.parametrize(
     ("control", "aqm", "percent"),
     [
@@ -47,7 +47,7 @@ def ten_flows(discipline=RED, seed=1, **tcp):
         ("cubic", {"aqm": "pie"}, 3.215),
     ],
 )
-def test_real_flows_lose_as_much(control, aqm, percent):
+def test_losses_are_those_of_real_flows(control, aqm, percent):
     scenario = ten_flows(aqm, like="linux", congestion_control=control)
     record = network.simulate(scenario, threads=1)
     assert 100 * record["loss_ratio"].value == pytest.approx(percent, rel=0.03)
@@ -58,12 +58,12 @@ def same(first, second):
     return one["loss_ratio"].value == two["loss_ratio"].value
 
 
-def test_it_recovers_by_times_unless_told_otherwise():
+def test_the_default_recovery_is_rack():
     assert same(ten_flows(like="linux"), ten_flows(like="linux", variant="rack"))
     assert not same(ten_flows(like="linux"), ten_flows(like="linux", variant="sack"))
     assert same(ten_flows(), ten_flows(variant="newreno"))
 
 
-def test_its_times_are_below_those_of_the_rfcs():
+def test_the_default_times_are_those_of_linux():
     given = ten_flows(like="linux", min_rto_s=0.2, delayed_ack_s=0.04)
     assert same(ten_flows(like="linux"), given)

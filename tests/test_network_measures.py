@@ -1,4 +1,4 @@
-"""What a record of the network world says: times, series, flows, response times."""
+"""Records of the network world: times, series, flows, response times."""
 
 from math import exp, factorial
 from types import SimpleNamespace
@@ -43,7 +43,10 @@ def tcp(**fields):
 
 
 def crommelin(load, waited):
-    """Probability that an M/D/1 customer waits at most `waited` services (Crommelin 1932)."""
+    """Return the probability that an M/D/1 customer waits at most `waited` services.
+
+    Crommelin 1932.
+    """
     terms = (
         (load * (k - waited)) ** k / factorial(k) * exp(-load * (k - waited))
         for k in range(int(waited) + 1)
@@ -56,7 +59,7 @@ def test_poisson_datagrams_wait_as_crommelin_says():
     record = network.simulate(
         one_link(datagrams(load), queue=sg.Queue(limit=10_000), duration_s=1000.0, replications=16)
     )
-    # moments of the waiting time: Pollaczek and Khinchine, Takacs
+    # moments of the waiting time: Pollaczek and Khinchine; Takacs
     mean = load / (2 * (1 - load))
     variance = mean**2 + load / (3 * (1 - load))
     wanted = {
@@ -72,7 +75,7 @@ def test_poisson_datagrams_wait_as_crommelin_says():
     for name, services in wanted.items():
         exact = services * PACKET_S ** (2 if name.endswith("variance") else 1)
         assert_covers(record[name], exact, within=0.03)
-    # 30 % find the link idle: they are there for their own transmission
+    # 30 % find the link idle: their sojourn is 0
     port = record.ports[0]
     assert port.sojourn_distribution[0] == pytest.approx(0.3, abs=0.02)
     first = int(PACKET_S / port.time_bin_s)
@@ -84,7 +87,7 @@ def test_poisson_datagrams_wait_as_crommelin_says():
 
 
 def tally(delays_ns, bin_ns, bins):
-    """What the engine counts of packets with these delays, each with a service of 1 ns."""
+    """Return the engine's tally of packets with these delays, each with a service of 1 ns."""
 
     def times(values, bins):
         return SimpleNamespace(
@@ -109,12 +112,12 @@ def tally(delays_ns, bin_ns, bins):
 
 
 def measured(*tallies):
-    """The measures of one replication with these tallies, in seconds."""
+    """Return the measures of one replication with these tallies, in seconds."""
     rows = of_each(QueueCounts.of([tallies]), QUEUE, 1e9)
     return {name: values[0] for name, values in rows.items()}
 
 
-def test_tallies_with_bins_of_different_width_are_put_together():
+def test_tallies_with_bins_of_different_width_are_merged():
     both = [tally([2, 3, 5], 1, [0, 0, 1, 1, 0, 1]), tally([9, 10], 4, [0, 0, 2])]
     counts = QueueCounts.of([both])
     assert (counts.delay.bins.tolist(), counts.delay.bin) == ([[2, 1, 2]], 4)
@@ -123,7 +126,7 @@ def test_tallies_with_bins_of_different_width_are_put_together():
     assert found["delay_mean"] == pytest.approx(np.mean([2, 3, 5, 9, 10]) * 1e-9)
     assert found["delay_variance"] == pytest.approx(np.var([2, 3, 5, 9, 10]) * 1e-18)
     assert found["sojourn_mean"] == pytest.approx(np.mean([1, 2, 4, 8, 9]) * 1e-9)
-    # the third of five lies in [4, 8), where one is: halfway through it
+    # the third of five delays is the only one in the bin [4, 8): in its middle
     assert found["delay_p50"] == pytest.approx(5.5e-9)
 
 
@@ -132,7 +135,7 @@ def test_candidates_of_choke_count_as_lost():
     assert found["loss_ratio"] == found["forced_loss_ratio"] == 0.5
 
 
-def test_where_nothing_was_sent_there_are_no_times():
+def test_without_sent_packets_there_are_no_times():
     record = network.simulate(one_link(datagrams(0.1, start_s=9.99), duration_s=5.0))
     assert np.isnan(record["delay_mean"].value)
     assert np.isnan(record["delay_p99"].value)
@@ -160,7 +163,7 @@ def test_series_have_all_columns():
     assert flows["window"].min() >= 1
 
 
-def test_what_there_is_not_is_null():
+def test_missing_values_are_null():
     record = network.simulate(one_link(tcp(), sample_s=0.5, duration_s=2.0, replications=1))
     series = record.ports[0].series
     assert series["average"].to_list() == series["probability"].to_list() == [None] * 4
@@ -182,7 +185,7 @@ def test_series_too_large_for_memory_are_refused():
 # --- flows
 
 
-def test_flows_say_what_became_of_them():
+def test_flows_have_their_results():
     given = one_link(
         tcp(count=2, packets=50),
         tcp(),
@@ -208,7 +211,7 @@ def test_flows_say_what_became_of_them():
     assert record["completion_p99"].value == pytest.approx(wanted)
 
 
-def test_flows_say_whence_and_whither_and_are_compared_by_their_bits():
+def test_flows_have_source_and_sink_and_are_compared_bit_by_bit():
     large, small = (
         network.DatagramFlows(count=count, rate_bps=1e5, packet_bytes=packet_bytes)
         for count, packet_bytes in ((3, 1000), (1, 100))
@@ -241,7 +244,7 @@ def test_completions_in_the_warm_up_are_left_out():
 
 
 def steps(*parts):
-    """Samples, 100 a second: pairs of seconds and packets."""
+    """Return 100 samples per second, from pairs of seconds and packets."""
     return np.concatenate([np.full(round(100 * seconds), queue) for seconds, queue in parts])
 
 
@@ -257,7 +260,7 @@ def test_response_time_is_when_the_trailing_mean_stays_near():
 
 
 def test_response_times_of_millions_of_samples_take_no_minutes():
-    """The 10 s that are looked for have a million samples."""
+    """The 10 s of the trailing mean have a million samples."""
     samples = np.concatenate([np.zeros(1_000_000), np.full(2_000_000, 100)])
     found = network.response_time_s(samples, 1e-5, 100)
     assert found == pytest.approx(12.5, abs=1e-4)
@@ -271,9 +274,9 @@ def test_response_time_is_counted_from_the_change():
     assert response(samples, 50) == pytest.approx(14.37, abs=0.011)
     assert response(samples, 60) == 0
     assert response(samples, 95) == np.inf
-    # a change that the queue does not feel
+    # a change that does not affect the queue
     assert response(steps((100, 100)), 50) == 0
-    # what came before the change does not count, however far off
+    # samples before the change do not count, however far off
     assert response(steps((50, 5000), (50, 100)), 50) == 0
 
 
@@ -303,7 +306,7 @@ def test_a_port_gives_the_response_time_of_each_replication():
 
 
 def test_bins_far_wider_than_a_distribution_hold_all_of_it():
-    # a link of 1 bit/s beside one of 1 Mb/s: zeros up to the width of its bins would take 8 TB
+    # links of 1 bit/s and of 1 Mb/s: filled with zeros to the wide bins, this would take 8 TB
     assert coarsen(np.array([3, 0, 4]), 1 << 40).tolist() == [7]
     assert coarsen(np.array([3, 0, 4]), 2).tolist() == [3, 4]
     assert coarsen(np.array([], dtype=np.uint64), 4).tolist() == []

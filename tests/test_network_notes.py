@@ -1,4 +1,4 @@
-"""What is said of a network's scenario whose AQMs are set for another link."""
+"""Notes on a network's scenario whose AQMs have parameters for another link."""
 
 import pytest
 
@@ -58,14 +58,14 @@ FIFTY = "it: for 50 Mb/s and packets of 1500 bytes, "
         ),
     ],
 )
-def test_what_the_link_determines_is_told(aqm, params, note):
+def test_parameters_that_suit_another_link_are_noted(aqm, params, note):
     assert notes(aqm, **params) == [FIFTY + note]
-    # what is to be pasted suits the link
+    # the discipline to paste suits the link
     pasted = syntax.discipline(note.rpartition("--aqm ")[2])
     assert notes(pasted["aqm"], **pasted["params"]) == []
 
 
-def test_parameters_that_suit_the_link_are_not_told():
+def test_parameters_that_suit_the_link_are_not_noted():
     for aqm, params in (
         ("drop_tail", {}),
         ("codel", {}),
@@ -78,7 +78,7 @@ def test_parameters_that_suit_the_link_are_not_told():
     assert notes("red", rate_bps=10e6, packet_bytes=500, w=0.0004) == []
 
 
-def test_gains_of_another_loop_and_queues_beyond_the_buffer_are_told():
+def test_gains_of_another_loop_and_queues_beyond_the_buffer_are_noted():
     assert notes("pi", rate_bps=400e6) == [
         "it: a and b (default) were designed for 3750 packets/s, not 33300 packets/s: "
         "coefficients = designed follows the link."
@@ -88,7 +88,7 @@ def test_gains_of_another_loop_and_queues_beyond_the_buffer_are_told():
     ]
 
 
-def test_a_link_that_is_no_bottleneck_is_told():
+def test_a_link_that_is_no_bottleneck_is_noted():
     scenario = network.NetworkScenario(
         topology=network.Dumbbell(rate_bps=1e9, access_rate_bps=1e6, client_delays_s=[0.01]),
         flows=[network.TcpFlows(count=4)],
@@ -105,7 +105,7 @@ def test_a_link_that_is_no_bottleneck_is_told():
     assert sg.compare(busy).notes() == []
 
 
-def test_what_is_to_be_pasted_is_not_broken_by_a_narrow_terminal(root, capsys, monkeypatch):
+def test_a_narrow_terminal_does_not_break_the_text_to_paste(root, capsys, monkeypatch):
     monkeypatch.setenv("COLUMNS", "60")
     scenario = str(root / "scenarios" / "network" / "dumbbell.toml")
     assert main(["simulate", scenario, "--aqm", "pie", "--duration", "1"]) == 0

@@ -43,7 +43,7 @@ def alone(**changes):
 
 
 def same(one, other):
-    """Whether two records hold the same, bit by bit."""
+    """Return True if two records are the same, bit for bit."""
     return (
         json.dumps(one.summary()) == json.dumps(other.summary())
         and one.frames().keys() == other.frames().keys()
@@ -58,7 +58,7 @@ def no_run(*_):
 # --- on disk
 
 
-def test_a_record_comes_back_from_disk_as_it_was(tmp_path):
+def test_a_record_read_from_disk_is_the_same(tmp_path):
     record = network.simulate(alone())
     record.write(tmp_path / "it.zip")
     back = NetworkRecord.read(tmp_path / "it.zip")
@@ -80,8 +80,8 @@ def test_the_first_port_gives_the_distributions_of_the_record():
     assert not record.is_exact
 
 
-def test_replications_without_chance_are_told_of():
-    # flows that all start at once, and an AQM that never draws
+def test_replications_without_randomness_are_reported():
+    # all flows start at once, and the AQM uses no random number
     sure = scenario(flows=[network.TcpFlows()], disciplines=[sg.Discipline(aqm="drop_tail")])
     told = "all 3 replications came out alike: intervals have no width; the first 4 s of each"
     assert network.simulate(sure).method.startswith(told)
@@ -98,7 +98,7 @@ def test_series_have_a_row_per_replication_and_sample():
     for name in ("queue", "arrivals", "probability"):
         rows = record.ports[0].rows(name)
         assert series.filter(replication=1)[name].to_list() == rows[1].tolist()
-    # so that what is taken off may be more than there is
+    # signed, so that a difference can be negative
     assert (record.ports[0].samples - 51).max() < 0
     assert record.series.height == 48
     assert record.flows.group_by("replication").len()["len"].to_list() == [5, 5, 5]
@@ -186,7 +186,7 @@ def test_a_store_that_cannot_be_read_or_written_stops_nothing(monkeypatch, tmp_p
 # --- campaigns
 
 
-def test_a_campaign_runs_networks_and_tells_how_far_it_is():
+def test_a_campaign_runs_networks_and_reports_its_progress():
     told = []
     cost = Network().cost(alone())
     campaign = Campaign("two", 2 * cost, watch=lambda *seen: told.append(seen))
@@ -205,7 +205,7 @@ def test_a_campaign_stops_at_an_interrupted_run(monkeypatch):
 # --- comparisons
 
 
-def test_a_comparison_takes_the_network_for_a_network():
+def test_a_comparison_of_a_network_takes_the_network_world():
     found = sg.compare(scenario(duration_s=2.0))
     assert [record.world for record in found.records] == ["network", "network"]
     assert [record.discipline for record in found.records] == ["drop_tail", "pi q_ref=20"]
@@ -213,7 +213,7 @@ def test_a_comparison_takes_the_network_for_a_network():
     assert not found.interrupted
 
 
-def test_an_interrupted_comparison_says_how_far_it_came(monkeypatch):
+def test_an_interrupted_comparison_says_what_was_not_run(monkeypatch):
     interrupted_after(1, monkeypatch)
     found = sg.compare(scenario())
     assert found.notes() == [
@@ -231,7 +231,7 @@ def test_a_record_says_what_it_is_and_which_measures_it_has():
         record["goodputt"]
 
 
-def test_a_comparison_is_of_a_scenario():
+def test_a_comparison_needs_a_scenario():
     with pytest.raises(sg.SluiceError, match=r"^7 must be a Scenario or a Network"):
         sg.compare(7)
 
@@ -267,7 +267,7 @@ def test_the_network_refuses_scenarios_without_a_topology():
 SHORT = ["--duration", "4", "--replications", "2"]
 
 
-def test_compare_takes_a_network_as_it_stands(tmp_path, monkeypatch, capsys):
+def test_compare_takes_the_file_of_a_network(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     for more in ([], ["--world", "network"]):
         assert main(["compare", str(DUMBBELL), *SHORT, "--json", "out.json", *more]) == 0
@@ -288,7 +288,7 @@ def test_simulate_takes_one_discipline_of_a_network(capsys):
     assert "simulated in 2 runs of 4 s, seed 3" in shown
 
 
-def test_ctrl_c_leaves_the_replications_that_were_finished(tmp_path, monkeypatch, capsys):
+def test_ctrl_c_keeps_the_replications_that_were_finished(tmp_path, monkeypatch, capsys):
     run = _engine.simulate_network
 
     def stopped(scenario, discipline, _threads, watch):

@@ -1,4 +1,4 @@
-"""Plots and pages of networks: what they draw is what the records hold."""
+"""Plots and pages of networks: they show what the records hold."""
 
 import dataclasses
 import os
@@ -62,7 +62,7 @@ def comparison(tmp_path_factory):
 # --- the queue against time
 
 
-def test_strips_that_reach_alike_have_the_same_axes(comparison):
+def test_strips_of_similar_range_have_the_same_axes(comparison):
     figure = queue_series_figure(comparison.records, changes_s=[3.0])
     assert [ax.get_title("left") for ax in figure.axes] == ["drop_tail", "pi q_ref=20", r"\$RED\$"]
     assert len({ax.get_xlim() for ax in figure.axes}) == 1
@@ -70,14 +70,14 @@ def test_strips_that_reach_alike_have_the_same_axes(comparison):
     assert len({ax.lines[0].get_color() for ax in figure.axes}) == 3
 
 
-def test_strips_of_which_one_would_be_flat_have_scales_of_their_own():
+def test_strips_have_separate_scales_if_one_would_be_flat():
     both = [DISCIPLINES[0], sg.Discipline(aqm="codel", victim="front")]
     long = scenario(disciplines=both, queue=sg.Queue(limit=500), replications=1)
     figure = queue_series_figure(sg.compare(long).records)
     assert figure.get_supylabel() == "waiting packets, each on its scale"
     for ax in figure.axes:
         times_s, queue = ax.lines[0].get_data()
-        # the second half is measured; an arrow tells of what the first has above
+        # the second half is measured; an arrow marks a warm-up that reaches above the axes
         x, y = ax.collections[0].get_paths()[0].vertices.T
         target = max((line.get_ydata()[0] for line in ax.lines[1:]), default=0)
         highest = max(y[x >= 5].max(), target)
@@ -112,7 +112,7 @@ def test_targets_are_the_aqms_own_or_the_one_given(comparison):
     assert [ax.lines[1].get_ydata()[0] for ax in given.axes] == [7, 7, 7]
 
 
-def test_probabilities_and_averages_are_drawn_where_there_are_any(comparison):
+def test_probabilities_and_averages_are_drawn_if_there_are_any(comparison):
     probabilities = probability_series_figure(comparison.records)
     averages = average_series_figure(comparison.records)
     assert [ax.get_title("left") for ax in probabilities.axes] == ["pi q_ref=20", r"\$RED\$"]
@@ -131,7 +131,7 @@ def test_a_discipline_keeps_its_colour_in_all_figures(comparison):
     assert averages.axes[0].lines[0].get_color() == queues.axes[2].lines[0].get_color()
 
 
-def test_windows_are_drawn_where_the_scenario_asks_for_them(comparison):
+def test_windows_are_drawn_if_the_scenario_asks_for_them(comparison):
     assert window_series_figure(comparison.records) is None
     late = [network.TcpFlows(count=2, start_s=1.0)]
     asked = scenario(flows=late, disciplines=DISCIPLINES[:1], duration_s=2.0, windows=True)
@@ -148,8 +148,8 @@ def test_windows_are_drawn_where_the_scenario_asks_for_them(comparison):
     "changes",
     [
         {"sample_s": 20.0},  # a single sample
-        {"flows": [network.TcpFlows(tcp=network.Tcp(receiver_window=1))]},  # nobody waits
-        {"flows": [network.TcpFlows(start_s=20.0)]},  # nobody comes
+        {"flows": [network.TcpFlows(tcp=network.Tcp(receiver_window=1))]},  # nothing waits
+        {"flows": [network.TcpFlows(start_s=20.0)]},  # nothing arrives
     ],
 )
 def test_a_page_of_almost_nothing_can_be_drawn(changes):
@@ -157,7 +157,7 @@ def test_a_page_of_almost_nothing_can_be_drawn(changes):
     assert "The queue in time" in comparison_page(sg.compare(few)).html()
 
 
-def test_a_dotted_line_is_told_of_only_where_there_is_one(comparison):
+def test_a_dotted_line_is_explained_only_if_there_is_one(comparison):
     assert "Dotted:" in comparison_page(comparison).html()
     without = scenario(disciplines=DISCIPLINES[:1], duration_s=1.0)
     assert "Dotted:" not in comparison_page(sg.compare(without)).html()
@@ -166,7 +166,7 @@ def test_a_dotted_line_is_told_of_only_where_there_is_one(comparison):
 # --- goodputs
 
 
-def test_goodputs_are_those_of_all_flows_that_last(comparison):
+def test_goodputs_are_those_of_all_long_lived_flows(comparison):
     (ax,) = goodput_figure(comparison.records).axes
     for line, record in zip(ax.lines, comparison.records, strict=True):
         mbps = record.flows["goodput"].sort() * 500 * 8 / 1e6
@@ -174,7 +174,7 @@ def test_goodputs_are_those_of_all_flows_that_last(comparison):
         assert line.get_ydata()[-1] == 1
 
 
-def test_of_very_many_flows_some_hundred_are_drawn(comparison):
+def test_only_some_hundred_of_very_many_flows_are_drawn(comparison):
     goodput = np.random.default_rng(1).exponential(size=100_000)
     flows = pl.DataFrame({"group": np.zeros(goodput.size, np.uint32), "goodput_bps": 1e6 * goodput})
     (ax,) = goodput_figure([dataclasses.replace(comparison.records[0], flows=flows)]).axes
@@ -220,14 +220,14 @@ def test_the_table_has_what_matters_under_tcp(comparison):
     assert [row[0] for row in rows] == [each.name for each in DISCIPLINES]
 
 
-def test_marks_have_a_column_where_there_are_any():
+def test_marks_have_a_column_if_there_are_any():
     flows = [network.TcpFlows(count=8, tcp=network.Tcp(ecn=True))]
     marking = [DISCIPLINES[2].replace(ecn=True)]
     header, _ = comparison_rows(sg.compare(scenario(flows=flows, disciplines=marking)))
     assert "marked\n(%)" in header
 
 
-def test_completion_times_have_a_column_where_flows_end():
+def test_completion_times_have_a_column_if_flows_end():
     flows = [network.TcpFlows(count=4, packets=20)]
     header, rows = comparison_rows(
         sg.compare(scenario(flows=flows, disciplines=DISCIPLINES[:1], warm_up_s=0.0))
@@ -237,8 +237,8 @@ def test_completion_times_have_a_column_where_flows_end():
     assert 0.04 < time_s < 2
 
 
-def test_ways_to_intervals_are_told_with_those_they_are_of():
-    """Drop-tail draws no random number: under flows that start at once all its runs are alike."""
+def test_methods_of_intervals_are_named_with_their_disciplines():
+    """Drop-tail uses no random number: with flows that start at once all its runs are equal."""
     found = sg.compare(scenario(flows=[network.TcpFlows(count=2)], duration_s=4.0))
     alike, drawn = methods(found.records)
     assert alike.startswith("drop_tail: all 3 replications came out alike")
@@ -304,7 +304,7 @@ def test_a_full_disk_is_an_error_of_the_system_and_nothing_half_written_stays(co
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a device that is always full")
-def test_a_report_that_cannot_be_written_does_not_take_the_table_along(root, tmp_path, capsys):
+def test_the_table_is_shown_if_the_report_cannot_be_written(root, tmp_path, capsys):
     (tmp_path / "report.html").symlink_to("/dev/full")
     given = root / "scenarios" / "network" / "dumbbell.toml"
     short = ["--duration", "1", "--replications", "2", "--out", str(tmp_path)]
@@ -315,11 +315,11 @@ def test_a_report_that_cannot_be_written_does_not_take_the_table_along(root, tmp
 
 
 def without_ids(html):
-    """A page without the names of parts of its figures, which differ from figure to figure."""
+    """Return a page without the ids in its figures, which differ from figure to figure."""
     return re.sub(r"\b[mp][0-9a-f]{10}\b", "", html)
 
 
-def test_where_the_first_queue_is_empty_another_is_told_of():
+def test_if_the_first_queue_is_empty_another_one_is_reported():
     one_way = {"route": "reverse", "rate_bps": 2e6}
     given = scenario(flows=[network.DatagramFlows(**one_way)], duration_s=2.0)
     found = sg.compare(given)
@@ -337,7 +337,7 @@ def test_where_the_first_queue_is_empty_another_is_told_of():
     assert without_ids(svg) in without_ids(html)
 
 
-def test_the_commands_say_which_of_several_queues_they_tell_of(root, tmp_path, capsys):
+def test_the_commands_name_the_queue_that_they_report(root, tmp_path, capsys):
     given = str(root / "scenarios" / "network" / "lred-6.toml")
     short = ["--duration", "1", "--replications", "2", "--aqm", "drop_tail"]
     for command in (["compare", given, "--out", str(tmp_path)], ["simulate", given]):
@@ -345,14 +345,14 @@ def test_the_commands_say_which_of_several_queues_they_tell_of(root, tmp_path, c
         assert "are of the queue left -> right." in capsys.readouterr().err
 
 
-def test_the_table_of_the_queues_has_each_with_all_disciplines(comparison):
+def test_the_table_of_queues_has_each_queue_with_all_disciplines(comparison):
     header, rows = port_rows(comparison.records)
     assert header[:2] == ["queue", "discipline"]
     assert [row[0] for row in rows] == 3 * ["left -> right"] + 3 * ["right -> left"]
     assert [row[1] for row in rows] == 2 * [each.name for each in DISCIPLINES]
 
 
-def test_series_and_flows_lie_beside_the_page(comparison, tmp_path):
+def test_series_and_flows_are_written_beside_the_page(comparison, tmp_path):
     write_report(comparison, tmp_path)
     series = pl.read_parquet(tmp_path / "series.parquet")
     # disciplines, queues, replications, samples
@@ -363,7 +363,7 @@ def test_series_and_flows_lie_beside_the_page(comparison, tmp_path):
     assert flows.columns[:5] == ["discipline", "replication", "group", "source", "sink"]
 
 
-# --- what is extreme
+# --- extreme cases
 
 
 @pytest.mark.parametrize(
@@ -386,7 +386,7 @@ def test_a_page_can_be_made_of_whatever_ran(changes, tmp_path):
 
 
 def test_long_queues_are_drawn_in_wider_bars():
-    """A bar for each of thousands of packets would make a page of many megabytes."""
+    """A bar for each of thousands of lengths would make a page of many megabytes."""
     link = {"rate_bps": 1e8, "client_delays_s": [0.01], "access_rate_bps": 1e9}
     full = scenario(
         topology=network.Dumbbell(**link),
@@ -405,7 +405,7 @@ def test_long_queues_are_drawn_in_wider_bars():
     np.testing.assert_allclose(shares[3], record.queue_distribution[27:36].sum())
 
 
-def test_curves_of_a_buffer_that_is_always_full_show_what_is_rare():
+def test_curves_of_a_buffer_that_is_always_full_reach_rare_values():
     full = scenario(flows=[network.DatagramFlows(rate_bps=5e6)], disciplines=DISCIPLINES[:1])
     record = network.simulate(full)
     assert record.delay_distribution[-1] > 0.01
@@ -413,7 +413,7 @@ def test_curves_of_a_buffer_that_is_always_full_show_what_is_rare():
     assert ax.get_ylim()[0] < 1e-3
 
 
-def test_coloured_text_stands_on_the_paper_and_no_two_parts_have_one_id(comparison):
+def test_coloured_text_is_outside_of_axes_and_ids_are_unique(comparison):
     page = comparison_page(comparison)
     ids = re.findall(r' id="([^"]+)"', page.html())
     assert len(ids) == len(set(ids))

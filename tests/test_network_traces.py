@@ -1,4 +1,4 @@
-"""Traces that network runs write: against records, ns-2's own trace, and other readers."""
+"""Traces that network runs write: compared with records and ns-2's trace; read by tshark."""
 
 import shutil
 import struct
@@ -80,7 +80,7 @@ def test_a_trace_gives_the_measures_of_the_record(tmp_path, discipline):
 
 
 def bottleneck(asked, link):
-    """Whether a row or a line of a trace is of the link with the discipline."""
+    """Return True if a row or a line of a trace is of the link with the discipline."""
     names = [asked.topology.nodes[int(link[place])] for place in ("from", "to")]
     return names == ["left", "right"]
 
@@ -129,7 +129,7 @@ def test_measures_after_the_warm_up_are_those_of_the_traces_end(tmp_path, discip
             assert record[f"{name}_p{100 * level:g}"].value == pytest.approx(exact, rel=1e-3)
 
 
-def test_every_packet_has_a_number_and_a_whole_story(tmp_path):
+def test_every_packet_has_a_number_and_all_its_events(tmp_path):
     simulate(scenario(), packets=tmp_path / "run.tr")
     stories = {}
     for step, time, source, sink, *_, packet in lines(tmp_path / "run.tr"):
@@ -137,14 +137,14 @@ def test_every_packet_has_a_number_and_a_whole_story(tmp_path):
     assert sorted(stories) == list(range(len(stories)))
     for story in stories.values():
         steps = "".join(step for step, *_ in story)
-        # from link to link, until it arrives, is dropped, or the run ends
+        # from link to link, until the packet arrives, is dropped, or the run ends
         assert set(steps.replace("+-r", "")) in (set(), {"+"}, {"+", "-"}, {"+", "d"})
         assert story == sorted(story, key=lambda event: event[1])
         hops = [event[2:] for event in story if event[0] == "+"]
         assert all(one[1] == other[0] for one, other in pairwise(hops))
 
 
-def test_as_ns2_writes_it(root, tmp_path):
+def test_a_trace_is_as_ns2_writes_it(root, tmp_path):
     """The first second of tests/data/ns2.tr, in which nothing but the clocks' phases is random."""
     links = [
         Link(source="a", sink="r", rate_bps=10e6, delay_s=0.005),
@@ -161,8 +161,8 @@ def test_as_ns2_writes_it(root, tmp_path):
         # ns-2's limit of 20 holds 19
         queue=sg.Queue(limit=19),
         duration_s=1,
-        # hosts' clocks tick every 10 ms from a random instant on, in ns-2, too: with this seed, and
-        # most others, the one time-out falls on ns-2's instant
+        # hosts' clocks tick every 10 ms from a random time on, as in ns-2: with this seed, and with
+        # most others, the only time-out is at the same time as in ns-2
         seed=2,
     )
     simulate(asked, packets=tmp_path / "run.tr")
@@ -170,7 +170,7 @@ def test_as_ns2_writes_it(root, tmp_path):
     def comparable(fields):
         step, time, source, sink, kind, size, flags, flow, *ends, number, packet = fields
         nodes = [end.split(".")[0] for end in ends]
-        # ns-2 says that a window was reduced (A) without ECN, too, and rounds times to 1 us
+        # ns-2 reports a reduced window (A) even without ECN, and rounds times to 1 us
         plain = flags.replace("A", "-")
         return (
             step,
@@ -205,7 +205,7 @@ CAPTURED = {
 
 @pytest.fixture(params=CAPTURED)
 def captured(request, tmp_path):
-    """A run in both directions, as a capture and as a trace; its measures."""
+    """Return a run in both directions: its capture, its trace, its measures."""
     discipline, tcp = CAPTURED[request.param]
     topology = Dumbbell(rate_bps=2e6, client_delays_s=[0.01, 0.02], two_way=True)
     asked = scenario(discipline, tcp, topology=topology)
@@ -215,7 +215,7 @@ def captured(request, tmp_path):
 
 
 def blocks(path):
-    """Types and bodies of a pcapng file's blocks."""
+    """Yield types and bodies of a pcapng file's blocks."""
     content, at = path.read_bytes(), 0
     while at < len(content):
         kind, length = struct.unpack_from("<II", content, at)
@@ -226,7 +226,7 @@ def blocks(path):
 
 
 def packets(path):
-    """Interface, time (ns) and all bytes of each packet; what was not kept is zeros."""
+    """Yield interface, time (ns) and bytes of each packet; bytes that were not kept are 0."""
     for kind, body in blocks(path):
         if kind == 6:
             interface, high, low, kept, length = struct.unpack_from("<5I", body)
@@ -235,7 +235,7 @@ def packets(path):
 
 
 def internet_sum(content):
-    """The checksum of RFC 1071, 0 where it is right."""
+    """Return the checksum of RFC 1071: 0 if the packet's is right."""
     words = np.frombuffer(content + bytes(len(content) % 2), dtype=">u2")
     total = int(words.sum(dtype=np.uint64))
     while total >> 16:
@@ -263,7 +263,7 @@ def test_a_capture_has_what_the_links_sent(captured):
         ip = struct.unpack(">BBHHHBBHII", frame[:20])
         assert ip[0] == 0x45
         assert ip[1] == {"------N": 2, "----E-N": 3, "---A--N": 2, "---AE-N": 3}.get(flags, 0)
-        # headers can be longer than what is modelled
+        # headers can be longer than the simulated packet
         assert ip[2] == len(frame) >= int(size)
         assert ip[3] == int(packet) % 2**16
         assert ip[6] == (17 if kind == "udp" else 6)
@@ -331,7 +331,7 @@ def test_tshark_finds_nothing_wrong(captured):
     rows = dissected(folder / "run.pcapng")
     assert [int(row[6]) for row in rows] == [len(frame) for *_, frame in found]
     assert {row[5] for row in rows} == {"left -> right", "right -> left"}
-    # only of whole packets can it tell whether the checksum is right
+    # tshark can check checksums only of whole packets
     whole = folder / "whole.pcap"
     with whole.open("wb") as out:
         out.write(struct.pack("<IHHiIII", 0xA1B23C4D, 2, 4, 0, 0, 65535, 101))
@@ -353,7 +353,7 @@ def test_tshark_finds_nothing_wrong(captured):
         ("missing/run.tr", "missing/run.tr: No such file"),
     ],
 )
-def test_what_cannot_be_written_is_refused(tmp_path, name, message):
+def test_files_that_cannot_be_written_are_refused(tmp_path, name, message):
     with pytest.raises(sg.SluiceError) as caught:
         simulate(scenario(), packets=tmp_path / name)
     assert message in str(caught.value)

@@ -1,4 +1,4 @@
-"""What `--json` writes keeps to the schemas that are published."""
+"""The outputs of `--json` match the published schemas."""
 
 import json
 import runpy
@@ -25,7 +25,7 @@ def published(root):
 
 
 def test_the_published_schemas_are_those_of_the_code(root, published):
-    """Else: make outputs."""
+    """If it fails, run `make outputs`."""
     assert runpy.run_path(str(root / "docs" / "outputs.py"))["schemas"]() == published
     for schema in published.values():
         jsonschema.Draft202012Validator.check_schema(schema)
@@ -72,7 +72,7 @@ def commands(root, tmp_path):
             ["chain", light, "--aqm", "drop_tail", "--out", tmp_path / "chain"],
         ],
         "record": [
-            # nothing arrives: what is no number is null
+            # nothing arrives: figures that are no numbers are null
             ["simulate", light, *SHORT, "--aqm", "red", "--arrivals", "geometric:rate=0"],
             ["simulate", dumbbell, "--aqm", "codel", "--duration", "2"],
         ],
@@ -87,7 +87,7 @@ def commands(root, tmp_path):
     }
 
 
-def test_what_is_written_keeps_to_its_schema(root, tmp_path, published, capsys):
+def test_outputs_match_their_schemas(root, tmp_path, published, capsys):
     path = tmp_path / "out.json"
     for name, calls in commands(root, tmp_path).items():
         for call in calls:
@@ -95,12 +95,12 @@ def test_what_is_written_keeps_to_its_schema(root, tmp_path, published, capsys):
             written = json.loads(path.read_text())
             assert written["schema"] == name
             jsonschema.validate(written, published[name])
-            # a schema that takes anything proves nothing
+            # a schema that accepts anything would prove nothing
             with pytest.raises(jsonschema.ValidationError, match="Additional properties"):
                 jsonschema.validate(written | {"other": 1}, published[name])
 
 
-def test_a_reproduction_keeps_to_its_schema(tmp_path, published):
+def test_a_reproduction_matches_its_schema(tmp_path, published):
     rows = [
         Row("alone", "queue_mean", 2.0, 2.1, 0.1),
         Row("new", "loss_ratio", None, float("nan"), None, Measure(0.1, None, "")),

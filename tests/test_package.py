@@ -1,4 +1,4 @@
-"""The package's names, which are loaded when they are first asked for."""
+"""The package's names, which are loaded on first use."""
 
 import ast
 import subprocess
@@ -13,20 +13,20 @@ from sluicegate import _engine
 
 
 def python(code, *words):
-    """What a fresh interpreter prints."""
+    """Run code in a fresh interpreter; return its output."""
     command = [sys.executable, "-c", code, *words]
     return subprocess.run(command, capture_output=True, text=True, check=True).stdout
 
 
-def test_every_name_is_there_and_no_function_hides_behind_a_module():
+def test_every_name_exists_and_no_module_hides_a_function():
     modules = {name for name in sg.__all__ if isinstance(getattr(sg, name), ModuleType)}
     assert modules == {"chain", "network", "trace"}
-    # whatever was imported before
+    # also after a module of another name was imported
     code = "import sluicegate.report.comparison, sluicegate as sg; print(sg.aqm('red'), sg.aqm)"
     assert python(code).startswith("red() <function aqm ")
 
 
-def test_summing_up_a_trace_waits_for_no_slow_import(root):
+def test_summing_up_a_trace_imports_no_slow_module(root):
     code = (
         "import sys; from sluicegate.cli import main; main(['trace', sys.argv[1]]);"
         "print({'numpy', 'polars', 'matplotlib'} & set(sys.modules))"
@@ -46,8 +46,8 @@ def test_every_file_names_the_same_version(root):
     assert python_package == engine == cited
 
 
-def test_mypy_is_told_the_names_that_the_engine_has():
-    """As `stubtest` compares them, which takes half a minute."""
+def test_the_type_stub_has_the_names_of_the_engine():
+    """Compares names and parameters as `stubtest` does, which takes half a minute."""
     told = ast.parse(Path(_engine.__file__).with_name("_engine.pyi").read_text()).body
     named = {
         name

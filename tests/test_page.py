@@ -1,4 +1,4 @@
-"""Pages: what they are given, links, words, other forms of a figure."""
+"""Pages: parts, links, words of the glossary, narrow forms of figures."""
 
 import re
 
@@ -39,7 +39,7 @@ def test_a_page_shows_what_it_is_given_and_loads_nothing():
     assert "url(http" not in html
 
 
-def test_figures_take_the_pages_colours_and_no_names_of_their_own():
+def test_figures_take_the_pages_colours_and_have_no_fixed_ids():
     page = Page("Title")
     page.figure(figure(), "one")
     page.figure(figure(), "two")
@@ -72,7 +72,7 @@ def test_a_long_page_lists_its_parts_and_headers_lead_to_terms():
     assert links == places
 
 
-def test_every_word_of_the_glossary_leads_to_its_meaning():
+def test_every_word_of_the_glossary_links_to_its_meaning():
     page = Page("Title")
     page.text("Two flows & their <queues>; a flow may wait.")
     page.table(["Delay (ms)"], [["1"]], "Behind ± stands an interval.")
@@ -86,14 +86,14 @@ def test_every_word_of_the_glossary_leads_to_its_meaning():
     links = [value[1:] for name, value in shown.attributes if name == "href"]
     places = [value for name, value in shown.attributes if name == "id"]
     assert set(links) == set(places) - {"words"}
-    # in a table's cells only what is linked nowhere else, and not twice
+    # a table's cells have a link only for words that are linked nowhere else, and only once
     cells = Page("Title")
     cells.text("A flow.")
     cells.table(["x"], [["a flow and its victim"], ["victim = front"]])
     html = cells.html()
     assert '<td class="word">a flow and its <a href="#word-victim">victim</a></td>' in html
     assert '<td class="word">victim = front</td>' in html
-    # the meaning of a queue has a link in it
+    # the meaning of a term has a link itself
     assert "word-link" in places
     assert f"{MEANINGS['queue']}." in shown.text
     assert "Words" not in Page("Title").html()
@@ -106,7 +106,7 @@ def test_pages_explain_words_as_the_documentation_does(root):
     assert MEANINGS.items() <= told.items()
 
 
-def test_a_figure_without_words_of_its_own_tells_what_its_curves_show():
+def test_a_figure_without_a_description_names_its_curves():
     drawn = Figure()
     left, right = drawn.subplots(1, 2)
     left.plot([0, 1, 2], [1, 4, 2], label="red")
@@ -124,7 +124,7 @@ def test_a_figure_without_words_of_its_own_tells_what_its_curves_show():
     assert 'aria-label="One. Here, queue against' in page.html()
 
 
-def test_coloured_text_takes_the_colour_of_text():
+def test_coloured_text_is_mixed_with_the_colour_of_text():
     drawn = figure()
     drawn.axes[0].set_ylabel("up", color="#4aaee6")
     page = Page("Title")

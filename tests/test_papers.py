@@ -1,4 +1,4 @@
-"""The reproductions: published data, what short runs must show, progress and Ctrl-C."""
+"""The reproductions: published data, results of short runs, progress and Ctrl-C."""
 
 import dataclasses
 import io
@@ -57,7 +57,7 @@ def test_published_geometric_rows_obey_littles_law_but_for_one():
     assert off == {"DSRED gamma 0.5, geometric, mu 0.5, w 0.07"}
 
 
-def test_two_misprints_are_found_and_what_they_should_be():
+def test_two_misprints_are_found_and_corrected():
     found = tables.misprints(tables.published())
     assert [(case.name, quantity) for case, quantity, _ in found] == [
         ("DSRED gamma 0.5, geometric, mu 0.5, w 0.07", "queue_mean"),
@@ -73,7 +73,7 @@ def test_published_scores_of_redwm_fall_at_either_load():
         assert len(scores) >= 2
 
 
-# ---- what short runs must show ----
+# ---- results of short runs ----
 
 
 @pytest.mark.parametrize(
@@ -87,7 +87,7 @@ def test_published_scores_of_redwm_fall_at_either_load():
     ],
     ids=lambda chosen: chosen.name,
 )
-def test_overloaded_rows_come_out_in_all_figures(chosen):
+def test_all_figures_of_overloaded_rows_are_reproduced(chosen):
     record = run(chosen.discipline("tail"), chosen.mu, 4_000_000)
     assert record["queue_mean"].value == pytest.approx(chosen.queue_mean, rel=1e-3)
     assert record["delay_mean"].value == pytest.approx(chosen.delay_mean, rel=2e-3)
@@ -114,7 +114,7 @@ def test_the_row_printed_with_gamma_085_was_run_with_05():
     assert printed > 1.1 * chosen.queue_mean
 
 
-def test_self_similar_rows_come_out_with_one_a():
+def test_self_similar_rows_are_reproduced_with_one_a():
     for chosen in (case("red", "self-similar", 0.5, 0.07), case("red", "self-similar", 0.25, 0.07)):
         record = run(chosen.discipline("tail"), chosen.mu, 4_000_000, SOURCE)
         for measure, figure in (("delay_mean", chosen.delay_mean), ("loss_ratio", chosen.loss)):
@@ -124,7 +124,7 @@ def test_self_similar_rows_come_out_with_one_a():
 
 
 def small_first_figure(monkeypatch):
-    """Figure 1 from a short run and a coarse grid."""
+    """Make figure 1 come from a short run and a coarse grid."""
     monkeypatch.setattr(reproduction, "_FIRST_SLOTS", 10_000)
     monkeypatch.setattr(reproduction, "_FIRST_CHAIN", Chain(grid=4.0, method="direct"))
 
@@ -152,7 +152,7 @@ def test_drop_from_front_compares_every_published_figure_and_the_gains(monkeypat
     assert sum("misprint" in sentence for sentence in found.findings) == 2
     summary = [sentence for sentence in found.findings if "largest differences" in sentence]
     for quantity in reproduction.MEASURES:
-        # of the columns with misprints the largest that is told is not the largest of all
+        # columns with misprints: the largest deviation that is named is not the largest of all
         if quantity in ("queue_mean", "delay_variance"):
             continue
         column = [row.deviation for row in found.rows if row.quantity == quantity]
@@ -161,12 +161,12 @@ def test_drop_from_front_compares_every_published_figure_and_the_gains(monkeypat
 
 
 def as_printed(**changes):
-    """The paper's tables as rows of ours, but for some figures: `red_geometric_0_5_0_07_gain=0`."""
+    """Return the paper's tables as our rows, with changes: `red_geometric_0_5_0_07_gain=0`."""
     rows = []
     for chosen in tables.published():
         gamma = "" if chosen.gamma is None else f"_{chosen.gamma:g}"
         name = f"{chosen.aqm}{gamma}_{chosen.source}_{chosen.mu:g}_{chosen.w:g}"
-        # the text prints no gain where the source is self-similar and w = 0.002, but about 1 %
+        # for a self-similar source and w = 0.002 the text has no exact gain, only about 1 %
         printed = {"queue_mean": chosen.queue_mean, "delay_mean": chosen.delay_mean}
         for quantity, figure in (printed | {"gain": chosen.gain or 0.01}).items():
             key = f"{name}_{quantity}".replace(".", "_").replace("-", "_")
@@ -175,7 +175,7 @@ def as_printed(**changes):
     return [claim.verdict for claim in section_iv.claims(tables.published(), rows)]
 
 
-# in the tables one mean queue is a misprint, so that they contradict the text
+# a mean queue in the tables is a misprint and contradicts the text: its correct value
 MISPRINT = {"dsred_0_5_geometric_0_5_0_07_queue_mean": 54.086}
 
 
@@ -207,7 +207,7 @@ def test_the_chain_repeats_drop_from_front_with_the_same_rows(monkeypatch):
     monkeypatch.setattr(exact, "_self_similar", lambda _: SOURCE)
     monkeypatch.setattr(exact, "_PAPERS_GRID", coarse := Chain(grid=10.0))
     monkeypatch.setattr(exact, "_TABLE", dict.fromkeys(exact._TABLE, coarse))
-    monkeypatch.setattr(exact, "_FOLLOWED_W", -1.0)  # it takes minutes
+    monkeypatch.setattr(exact, "_FOLLOWED_W", -1.0)  # leaves out times that take minutes
     small_first_figure(monkeypatch)
     told = []
     found = exact.reproduce(watch=lambda *seen: told.append(seen))
@@ -238,7 +238,7 @@ def test_the_chain_finds_a_again_from_the_loss_that_it_gives(monkeypatch):
     assert exact._self_similar(campaign).a == pytest.approx(SOURCE.a, rel=1e-6)
 
 
-def test_a_paper_is_repeated_only_where_it_can_be():
+def test_a_paper_is_reproduced_only_in_worlds_that_can():
     with pytest.raises(SluiceError) as refusal:
         reproduce("redwm", world="chain")
     assert str(refusal.value) == "world = chain: redwm is repeated in slotted, network, gate only"
@@ -252,7 +252,7 @@ def test_a_is_found_again_from_the_loss_that_it_gives(monkeypatch):
     assert source.self_similar(Campaign("test", 0)).a == pytest.approx(SOURCE.a, abs=0.3)
 
 
-def test_redwm_gives_the_published_order_only_where_a1_weighs_the_queue(monkeypatch):
+def test_redwm_gives_the_published_order_only_if_a1_weighs_the_queue(monkeypatch):
     monkeypatch.setattr(redwm, "_SLOTS", 1_000_000)
     monkeypatch.setattr(redwm, "self_similar", lambda _: SOURCE)
     # one short walk of the optimisation
@@ -264,7 +264,7 @@ def test_redwm_gives_the_published_order_only_where_a1_weighs_the_queue(monkeypa
     assert literal.count("no order beyond the intervals") == 2
     assert [reading.count("the published order") for reading in swapped] == [2, 2]
     assert "under 'all swapped' and 'only a1 swapped'" in last
-    # the chain's two scores, and at both loads our best with what two others have above it
+    # plus the chain's two scores, and for both loads our best and two others' excess over it
     assert len(found.rows) == 3 * len(redwm.published()) + 2 + 2 * 3
     assert len(found.plots) == 7
     assert "Classic RED as an exact chain" in exact
@@ -309,7 +309,7 @@ def test_a_deviation_is_relative_to_what_was_published():
     assert row.cells() == ["a", "b", "200", "201.0 ± 0.5", "+0.50 %"]
 
 
-def test_the_second_time_nothing_is_run():
+def test_a_repeated_reproduction_runs_nothing():
     scenario = model.scenario(model.GEOMETRIC, 0.25, model.red({"w": 0.07}), 100_000)
     told = []
     for _ in range(2):
@@ -322,7 +322,7 @@ def test_the_second_time_nothing_is_run():
         assert again.identity == first.identity
 
 
-def test_ctrl_c_says_that_it_goes_on(monkeypatch):
+def test_ctrl_c_says_how_to_continue(monkeypatch):
     def interrupted(*_args, **_kwargs):
         raise KeyboardInterrupt
 

@@ -1,4 +1,4 @@
-"""A user's own Python class: what it may answer, Ctrl-C, and the network world."""
+"""A user's own Python class: verdicts that it may return, Ctrl-C, and the network world."""
 
 import os
 import re
@@ -46,7 +46,7 @@ def run(world, aqm, **changes):
 
 
 def answering(said, method="arrive", **attributes):
-    """A class that answers so."""
+    """Return a class whose method returns `said`."""
     methods = {"arrive": lambda self, view: sg.ADMIT} | {method: lambda self, view: said}
     return type("Talkative", (), methods | attributes)
 
@@ -54,14 +54,14 @@ def answering(said, method="arrive", **attributes):
 @pytest.mark.parametrize("world", WORLDS)
 @pytest.mark.parametrize("said", [None, True, False, "admit", -1, 3, 4, 5, 77, 1.0, 2**70])
 @pytest.mark.parametrize("method", ["arrive", "depart"])
-def test_only_verdicts_are_answers(world, said, method):
+def test_only_verdicts_are_accepted(world, said, method):
     words = "it must return ADMIT, DROP_EARLY or DROP_FORCED (of sluicegate)"
     with pytest.raises(sg.SluiceError) as told:
         run(world, answering(said, method))
     assert str(told.value) == f"Talkative.{method} returned {said!r}; {words}"
 
 
-def test_a_candidate_can_go_on_arrivals_only():
+def test_a_candidate_can_be_dropped_only_on_arrivals():
     run("slotted", answering(sg.DROP_BOTH, wants_candidate=True))
     with pytest.raises(
         sg.SluiceError, match=r"DROP_EARLY, DROP_FORCED or DROP_BOTH \(of sluicegate"
@@ -71,7 +71,7 @@ def test_a_candidate_can_go_on_arrivals_only():
         run("slotted", answering(sg.DROP_BOTH, "depart", wants_candidate=True))
 
 
-def test_what_a_tick_returns_has_no_meaning():
+def test_the_result_of_a_tick_is_ignored():
     assert run("slotted", answering("done", "tick", tick_interval_ns=10**9)).done == 1
 
 
@@ -133,7 +133,7 @@ def test_a_class_with_the_drop_function_of_red_is_red_in_a_network():
     assert not list(store.folder().glob(f"{python.identity}*")), "its code may read anything"
 
 
-def test_its_exception_ends_a_run_in_a_network():
+def test_an_exception_ends_a_run_in_a_network():
     class Broken:
         def arrive(self, view):
             return view.no_such_field
@@ -142,7 +142,7 @@ def test_its_exception_ends_a_run_in_a_network():
         run("network", Broken)
 
 
-def test_it_stands_in_each_queue_of_a_scheduler():
+def test_each_queue_of_a_scheduler_has_an_instance():
     Red.started = 0
     scenario = network.NetworkScenario.parse(NETWORK)
     scheduler = sg.Drr(queues=8)

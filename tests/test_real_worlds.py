@@ -1,4 +1,4 @@
-"""Tuning and sweeps over worlds with real routers: one run at a time, and refused in words."""
+"""Tuning and sweeps over worlds with real routers: one run at a time; refusals with a message."""
 
 import pytest
 from kernel_needs import needs_lab, needs_qdiscs
@@ -38,7 +38,7 @@ def scenario(**params):
 
 
 def test_tuning_over_the_gate_makes_one_run_after_the_other(monkeypatch):
-    """What makes the packets real is left out here: the runs are simulated in this process."""
+    """Without real packets: the runs are simulated in this process."""
     asked = []
 
     def measure(chosen, discipline, **_options):
@@ -46,7 +46,7 @@ def test_tuning_over_the_gate_makes_one_run_after_the_other(monkeypatch):
         return simulate(chosen, discipline)
 
     monkeypatch.setattr(gate_world, "measure", measure)
-    # a process of its own would not know of this function
+    # in one process only: another one would not have the replaced function
     found = sg.tune(
         scenario(),
         MAX_P,
@@ -75,7 +75,7 @@ def test_tuning_over_the_gate_makes_one_run_after_the_other(monkeypatch):
         pytest.param("gate", marks=needs_gate),
     ],
 )
-def test_what_a_router_cannot_do_is_said_before_any_run(world, tmp_path):
+def test_what_a_router_cannot_do_is_refused_before_any_run(world, tmp_path):
     if world == "twin":
         refused, message = scenario(w=0.02), "w = 0.02 must be a power of 1/2, as in Linux: 0.0156"
     else:

@@ -52,7 +52,7 @@ ONES = np.ones(5)
 
 
 def found(**figures):
-    """An outcome with these figures only."""
+    """Return an outcome with these figures only."""
     return SimpleNamespace(**figures)
 
 
@@ -61,7 +61,7 @@ def verdicts(trio):
 
 
 def ordered(**factors):
-    """The trio of table 2 as printed, five seeds alike but for some figures of REM."""
+    """Return the trio of table 2 as printed, five equal seeds, with factors on figures of REM."""
     trio = {}
     for place, name in enumerate(ALGORITHMS):
         printed = {quantity: values[place] for quantity, values in TABLE_2.items()}
@@ -78,7 +78,7 @@ def ordered(**factors):
     return trio
 
 
-def test_table_2_as_printed_bears_out_the_text_but_for_what_contradicts_it():
+def test_table_2_as_printed_supports_all_of_the_text_but_three_claims():
     judged = verdicts(ordered())
     assert {text for text, verdict in judged.items() if verdict != "holds"} == {
         "REM has the best loss ratio",
@@ -162,7 +162,7 @@ def test_what_a_buffer_of_20_packets_holds():
     assert [gate(name, "text", 20, 10e6).limit for name in ALGORITHMS] == [20, 20, 20]
 
 
-def test_all_readings_are_there_once_under_names_of_their_own():
+def test_all_readings_exist_once_with_unique_names():
     readings = grid()
     assert len(readings) == len(set(readings)) == len({each.name for each in readings}) == 432
     assert Reading() in readings

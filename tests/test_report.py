@@ -1,4 +1,4 @@
-"""Reports of comparisons: the folder, the page, what is drawn again."""
+"""Reports of comparisons: the folder, the page, when it is drawn again."""
 
 import subprocess
 import sys
@@ -23,7 +23,7 @@ def test_a_report_holds_every_discipline_and_measure(tmp_path):
     assert "marked\n(%)" in header
     for text in ("Small & quick", "red ECN", "Never", rows[0][1], "queue_deviation"):
         assert text in shown.text
-    # each for wide and for narrow screens
+    # each figure for wide and for narrow screens
     assert shown.tags.count("svg") == 2 * 5
     measures = pl.read_parquet(path.parent / "measures.parquet")
     assert measures.equals(compared.frame())
@@ -41,7 +41,7 @@ def test_a_page_of_the_same_results_is_not_drawn_again(tmp_path, monkeypatch):
     monkeypatch.setattr("sluicegate.report.comparison.comparison_page", None)
     before = path.read_text()
     assert write_report(compared, tmp_path).read_text() == before
-    # in another folder it comes from the store, the same to the byte, or is drawn if damaged there
+    # in another folder it is copied from the store, byte for byte, or drawn if it is damaged there
     elsewhere = write_report(compared, tmp_path / "elsewhere")
     assert elsewhere.read_bytes() == path.read_bytes()
     (kept,) = store.folder().glob("*.html.gz")
@@ -56,7 +56,7 @@ def test_a_page_of_the_same_results_is_not_drawn_again(tmp_path, monkeypatch):
 
 
 def test_a_cached_comparison_draws_nothing(tmp_path):
-    """Its page is the same to the byte as one that is drawn afresh, in another process."""
+    """Its page is the same, byte for byte, as one drawn anew in another process."""
     compared = comparison({"aqm": "drop_tail"}, {"aqm": "red"})
     page = write_report(compared, tmp_path).read_bytes()
     path = tmp_path / "small.toml"
@@ -96,7 +96,7 @@ def test_differences_are_of_pairs_that_see_the_same_arrivals(tmp_path):
     pairs = other.values("queue_mean") - one.values("queue_mean")
     wanted = student(pairs)
     assert (found["value"], found["half_width"]) == (wanted.value, wanted.half_width)
-    # what the arrivals do to both drops out
+    # the common effect of the arrivals cancels
     assert found["half_width"] < student(one.values("queue_mean")).half_width
     header, _ = comparison_rows(compared)
     ((first, ((name, *cells),)),) = difference_rows(compared).items()

@@ -1,4 +1,4 @@
-"""Figures of reports: curves, colours that can be read, letters, narrow forms."""
+"""Figures of reports: curves, contrast of colours, letters, narrow forms."""
 
 import io
 import re
@@ -20,7 +20,7 @@ from sluicegate.report.narrow import narrow
 from sluicegate.report.page import TEXT_COLOUR, Page
 
 
-def test_every_name_stands_in_the_legend():
+def test_every_name_is_in_the_legend():
     assert [plots.label(name) for name in ("red", "_mine", "$x")] == ["red", " _mine", r"\$x"]
 
 
@@ -60,8 +60,8 @@ def labelled(text):
     return drawn
 
 
-def test_letters_of_another_font_are_found_there(monkeypatch, tmp_path):
-    """matplotlib brings a second font; what a system has for Chinese is taken the same way."""
+def test_letters_are_taken_from_another_font_that_has_them(monkeypatch, tmp_path):
+    """Uses a second font of matplotlib; a system's font for Chinese is found in the same way."""
     stix = findfont("STIXGeneral")
     letters = sorted(plot._letters(stix) - plot._letters(findfont("DejaVu Sans")))
     text = next(letter for letter in letters if letter.isalpha() and letter.isprintable())
@@ -79,7 +79,7 @@ def test_letters_of_another_font_are_found_there(monkeypatch, tmp_path):
         assert b"STIXGeneral" in (tmp_path / "figure.pdf").read_bytes()
 
 
-def test_letters_of_no_font_are_told_once(monkeypatch, tmp_path):
+def test_letters_of_no_font_are_reported_once(monkeypatch, tmp_path):
     monkeypatch.setattr(plot, "_installed", dict)
     page = Page("Title")
     for title, text in (("one", "队列"), ("two", "丢弃")):
@@ -90,7 +90,7 @@ def test_letters_of_no_font_are_told_once(monkeypatch, tmp_path):
     with pytest.warns(UserWarning, match="No font found for 队") as told:
         labelled("队").savefig(tmp_path / "figure.pdf")
     assert len(told) == 1
-    # the reader's browser may have it
+    # the text stays in the page: the reader's browser may have a font for it
     assert "队列" in page.html()
 
 
@@ -102,7 +102,7 @@ def test_a_drop_function_table_spans_the_function():
     assert probabilities[list(averages).index(20.0)] == pytest.approx(0.05)
 
 
-def test_drop_functions_are_drawn_for_those_that_have_one():
+def test_drop_functions_are_drawn_for_aqms_that_have_one():
     red = sg.aqm("red")
     drawn = drop_function_figure({"never": sg.aqm(Never), "red": red})
     (line,) = drawn.axes[0].lines
@@ -112,28 +112,28 @@ def test_drop_functions_are_drawn_for_those_that_have_one():
 
 
 def luminance(colour):
-    """Relative luminance (WCAG 2.2) of a colour from 0 to 1, shape (3,)."""
+    """Return the relative luminance (WCAG 2.2) of a colour: 0 to 1, shape (3,)."""
     linear = np.where(colour <= 0.04045, colour / 12.92, ((colour + 0.055) / 1.055) ** 2.4)
     return linear @ [0.2126, 0.7152, 0.0722]
 
 
 def over(colour, alpha, ground):
-    """What is seen of a colour that lets the ground through."""
+    """Return the colour that is seen if a transparent colour lies on a ground."""
     return alpha * np.array(to_rgb(colour)) + (1 - alpha) * ground
 
 
 def test_every_text_of_a_page_can_be_read(root):
-    """WCAG 2.2, 1.4.3: a contrast of 4.5; the colours mix as the page tells the browser."""
+    """WCAG 2.2, 1.4.3: a contrast of 4.5, with colours mixed by the rules in the page."""
     assert "50%" in TEXT_COLOUR
     template = (root / "sluicegate" / "report" / "template.html").read_text()
     names = ("paper", "ink", "faint", "shade")
     schemes = zip(*(re.findall(rf"--{name}: (#\w+)", template) for name in names), strict=True)
     used = {*plots.colours([str(k) for k in range(8)]).values(), plots.GREY}
     for paper, ink, faint, shade in (map(np.array, map(to_rgb, each)) for each in schemes):
-        # coloured text stands outside of axes: see the test of a network's figures
+        # coloured text is outside of axes: see the test of a network's figures
         pairs = [((np.array(to_rgb(colour)) + ink) / 2, paper) for colour in used]
         pairs += [(faint, paper), (ink, paper), (ink, shade)]
-        # marks within axes may lie on a band that lies on the shaded warm-up
+        # symbols within axes can be on a band on the shaded warm-up
         warm_up = over(plots.GREY, 0.12, paper)
         pairs += [(ink, over(colour, 0.3, warm_up)) for colour in used]
         for text, ground in pairs:
@@ -143,7 +143,7 @@ def test_every_text_of_a_page_can_be_read(root):
 
 @pytest.mark.parametrize("draw", [plots.queue_figure, plots.sojourn_tail_figure])
 def test_text_of_a_figure_in_a_file_can_be_read(draw, tmp_path):
-    """WCAG 2.2, 1.4.3, on white paper; behind it the figure has its own colours again."""
+    """WCAG 2.2, 1.4.3, on white paper; afterwards the figure has its own colours again."""
     drawn = draw(comparison({"aqm": "drop_tail"}, {"aqm": "red"}, {"aqm": "nlred"}).records)
     with rc_context({"svg.fonttype": "none"}):
         page = Page("Title")
@@ -171,6 +171,6 @@ def test_a_narrow_figure_has_its_panels_one_below_the_other():
     for text in small.findobj(Text):
         box = text.get_window_extent()
         assert not text.get_text() or (box.x0 >= edge.x0 - 1 and box.x1 <= edge.x1 + 1)
-    # the wide one is as before
+    # the wide form is unchanged
     assert drawn.get_size_inches().tolist() == before
     assert drawn.axes[0].get_subplotspec().colspan != drawn.axes[1].get_subplotspec().colspan

@@ -32,7 +32,7 @@ from sluicegate.report.text import measure_text, value_text
         (float("nan"), None, "n/a"),
     ],
 )
-def test_a_value_stops_where_its_interval_begins(value, half_width, text):
+def test_a_value_has_the_digits_that_its_interval_allows(value, half_width, text):
     assert measure_text(Measure(value, half_width, "")) == text
 
 
@@ -52,19 +52,19 @@ def test_values_are_written_as_a_scenario_would():
     ]
 
 
-def test_columns_of_numbers_are_told_from_words():
+def test_columns_of_numbers_are_distinguished_from_words():
     rows = [["red", "1 ± 2", "", "3"], ["nlred", "n/a", "(1 ± 2)e-6", "x"]]
     assert numeric_columns(["a", "b", "c", "d"], rows) == [False, True, True, False]
     assert numeric_columns(["a"], []) == [False]
 
 
-def test_no_number_is_cut_off_where_there_is_no_room():
+def test_a_narrow_terminal_cuts_no_number():
     screen = Console(width=30)
     with screen.capture() as shown:
         screen.print(terminal_table(["name"] * 4, [["1.735e-18", "681466", "0.0004103", "word"]]))
     lines = shown.get().splitlines()
     assert max(map(len, lines)) <= 30
-    # what has no room beside the rest stands below, again with the first column
+    # columns without room are below the others, with the first column repeated
     assert [line.split() for line in lines if "1.735e-18" in line] == [
         ["1.735e-18", "681466", "0.0004103"],
         ["1.735e-18", "word"],

@@ -34,7 +34,7 @@ RED = Discipline(aqm="red", params={"min_th": 5, "max_th": 15, "max_p": 0.1})
 
 
 class Case(SimpleNamespace):
-    """What a claim looks at in a `Found`; its values are alike under every seed."""
+    """The parts of a `Found` that claims use; its values are equal under every seed."""
 
     def __getitem__(self, name):
         return getattr(self, name) * ONES
@@ -54,7 +54,7 @@ def test_the_losses_of_table_1_fix_the_packets_and_its_queues_contradict_it():
 
 
 def table_1(**changes):
-    """The rows as printed, but for some figures: `UDP_REDwM_wait=10`, `TCP_RED_skew=-1`."""
+    """Return the rows as printed, with changes: `UDP_REDwM_wait=10`, `TCP_RED_skew=-1`."""
     rows = {}
     for (traffic, algorithm), row in printed().items():
         names = {"loss": row.loss, "wait": row.wait, "queue": row.queue,
@@ -77,7 +77,7 @@ def verdicts(module, rows, world="network"):
 
 
 def test_the_text_of_redwm_against_its_own_table():
-    # all but the conclusion: under TCP the table has 3 % between RED and REDwM
+    # all hold but the conclusion: under TCP, RED and REDwM differ by 3 % in the table
     assert verdicts(router_claims, table_1(), "gate") == ["holds"] * 11 + [
         "fails",
         "holds",
@@ -115,7 +115,7 @@ def test_each_claim_of_redwm_fails_by_its_own_figure(place, changes):
     assert verdicts(router_claims, table_1(**changes), "gate")[place] == "fails"
 
 
-def test_the_conclusion_of_redwm_holds_where_all_waits_differ():
+def test_the_conclusion_of_redwm_holds_if_all_waits_differ():
     assert verdicts(router_claims, table_1(TCP_REDwM_wait=4.0))[11] == "holds"
 
 
@@ -123,7 +123,7 @@ def test_the_conclusion_of_redwm_holds_where_all_waits_differ():
 
 
 def told(**gains):
-    """Cases as the text tells them: the front gains only for FRED, and only where named."""
+    """Return cases as the text describes them: drop from front gains only for FRED, as given."""
     cases = {}
     usual = {"UDP_FRED": 0.4, "VARYING_RED": 0.2, "VARYING_DSRED": 0.2}
     for _, traffic, algorithm, victim in dff_readings.Reading().cases():
@@ -143,7 +143,7 @@ def told(**gains):
 
 
 def test_the_text_of_drop_from_front_against_itself():
-    # all but what it expects of a faster router, and that FRED hides the time for the search
+    # all hold but its expectation of a faster router, and that FRED hides the time for the search
     assert verdicts(dff_claims, told(), "gate") == ["holds"] * 13 + ["fails", "holds", "fails"]
 
 
@@ -181,7 +181,7 @@ def test_a_fast_router_corroborates_the_analysis():
     assert verdicts(dff_claims, told(UDP_RED=0.3, UDP_DSRED=0.2))[13] == "holds"
 
 
-# ---- what runs give ----
+# ---- results of runs ----
 
 
 SHORT = Length(3.0, 1.0, 3)
@@ -212,7 +212,7 @@ def test_one_record_of_all_seeds_and_records_of_each_give_the_same():
 def test_the_skewness_is_that_of_a_known_distribution():
     from sluicegate.papers.router.found import _skewness
 
-    # of a Bernoulli variable (1 - 2p) / sqrt(p (1 - p))
+    # skewness of a Bernoulli variable: (1 - 2p) / sqrt(p (1 - p))
     rows = np.array([[1.0] + [0.0] * 9, [0.0] + [1.0] * 9])
     assert _skewness(rows) == pytest.approx([0.8 / 0.3, -0.8 / 0.3])
 
@@ -220,16 +220,16 @@ def test_the_skewness_is_that_of_a_known_distribution():
 def test_traffic_is_what_its_name_says():
     kinds = {traffic: [each.kind for each in scenario(traffic).flows] for traffic in TRAFFIC}
     assert kinds == {"TCP": ["tcp"], "UDP": ["datagrams"], "UDP + TCP": ["tcp", "datagrams"]}
-    # of two flows each sends half, and the link carries a quarter of both
+    # two flows send half each; together four times the link's rate
     (udp,) = scenario("UDP").flows
     assert 2 * udp.rate_bps == pytest.approx(4 * 516e3)
     assert Setting(516e3, 25, 0.0061, 40, 2000.0, "constant", 2).segment_bytes == 128
 
 
-def test_self_similar_traffic_has_as_many_datagrams_in_the_mean():
+def test_self_similar_traffic_has_as_many_datagrams_on_average():
     (varying,) = scenario("UDP, self-similar").flows
     assert varying.self_similar.share * varying.rate_bps == pytest.approx(4 * 516e3)
-    # the longest pauses, in the mean
+    # mean length of the longest pauses
     source = varying.self_similar.modulator()
     slots = (source.a / source.q) ** 3
     assert slots * 8 * 129 / varying.rate_bps == pytest.approx(1.26, abs=0.01)
@@ -237,7 +237,7 @@ def test_self_similar_traffic_has_as_many_datagrams_in_the_mean():
     found = Found.of([simulate(scenario("UDP, self-similar", length=long))])
     arrived = found["throughput"] / (1 - found["loss_ratio"])
     assert arrived.mean() == pytest.approx(2000, rel=0.1)
-    # it pauses for long
+    # with long pauses the link is idle at times
     assert found["utilization"].max() < 0.99
 
 
@@ -258,11 +258,11 @@ def test_agreement_counts_what_is_near_and_what_overlaps():
     ]
 
 
-# ---- the crew that measures ----
+# ---- the measuring processes ----
 
 
 def as_measured(scenario, late_s=0.0):
-    """A record as the gate gives, from a simulation."""
+    """Return a record like the gate's, from a simulation."""
     record = simulate(scenario)
     lost = [{"kernel_queue_drops": 3, "id_gaps": 1}, {"kernel_buffer_drops": 1}]
     machine = {"receiver_overruns": 0, "uncounted": lost}
@@ -274,7 +274,7 @@ def as_measured(scenario, late_s=0.0):
 
 @pytest.fixture
 def fake(monkeypatch):
-    """In place of the gate; says what was run, and fails or is late on request."""
+    """Replace the gate by simulations; records the runs, and fails or is late on request."""
     asked = SimpleNamespace(seeds=[], late=[], fails=None, lock=threading.Lock(), until={})
 
     def measure(scenario, discipline, *, watch):
@@ -297,7 +297,7 @@ def all_measured(parallel=1, seeds=3, watch=None, fresh=False):
     return measured.measured("test", given, parallel=parallel, watch=watch, fresh=fresh)
 
 
-def test_each_seed_is_a_run_and_the_second_time_nothing_is_run(fake):
+def test_each_seed_is_a_run_and_no_run_is_repeated(fake):
     news = []
     found = all_measured(watch=lambda *each: news.append(each))
     assert fake.seeds == [1, 2, 3]
@@ -313,7 +313,7 @@ def test_each_seed_is_a_run_and_the_second_time_nothing_is_run(fake):
     assert fake.seeds == [1, 2, 3, 1, 2, 3]
 
 
-def test_what_was_finished_before_an_error_is_kept(fake):
+def test_runs_finished_before_an_error_are_kept(fake):
     fake.fails = 3
     with pytest.raises(SluiceError, match="it broke"):
         all_measured()
@@ -328,13 +328,13 @@ def test_a_late_run_is_run_again_and_the_least_late_is_taken(fake):
     assert fake.seeds == [1, 1, 2, 2]
     assert found.late == 1
     assert found.found["it"].lateness_s.tolist() == [0.0002, 0.002]
-    # only that which stayed late is not kept
+    # only the run that stayed late is not kept
     all_measured(seeds=2)
     assert fake.seeds == [1, 1, 2, 2, 2]
 
 
-def test_ctrl_c_ends_the_runs_at_work_and_keeps_the_finished(fake, monkeypatch):
-    # the second is at work until the news of the first have come
+def test_ctrl_c_ends_the_present_runs_and_keeps_the_finished(fake, monkeypatch):
+    # the second runs until the first has reported
     fake.until[2] = threading.Event()
 
     def interrupt(*news):
@@ -346,7 +346,7 @@ def test_ctrl_c_ends_the_runs_at_work_and_keeps_the_finished(fake, monkeypatch):
         all_measured(watch=interrupt)
     before = len(fake.seeds)
     all_measured()
-    # the first was kept; that at work when Ctrl-C came may have been finished
+    # the first was kept; the one that ran when Ctrl-C came may have been finished
     assert fake.seeds.count(1) == 1
     assert len(fake.seeds) - before <= 2
 
@@ -358,7 +358,7 @@ SHORT = Length(2.0, 0.5, 2)
 
 @pytest.fixture
 def small(monkeypatch):
-    """One reading each, and short runs."""
+    """Use one reading for each paper, and short runs."""
     for paper, module in ((router, readings), (dff, dff_readings)):
         monkeypatch.setattr(paper, "grid", lambda module=module: [module.Reading()])
         monkeypatch.setattr(paper, "REAL_READINGS", (module.Reading(),))
@@ -388,7 +388,7 @@ def test_a_short_prediction_has_every_row_claim_and_figure(paper, claims, rows, 
 
 
 @pytest.mark.usefixtures("small")
-def test_where_there_is_no_gate_the_prediction_says_why(monkeypatch):
+def test_without_a_gate_the_prediction_says_why(monkeypatch):
     monkeypatch.setattr(runs, "lacking", lambda: "the command iptables: it is not installed")
     found = router.measure()
     assert found.column == "network"
@@ -403,12 +403,12 @@ def test_the_grids_have_every_reading_once_and_those_that_are_measured():
         assert len({reading.name for reading in grid}) == count
 
 
-def test_kernel_space_has_the_cases_that_section_vi_speaks_of(monkeypatch):
+def test_kernel_space_has_the_cases_of_section_vi(monkeypatch):
     monkeypatch.setattr(in_kernel, "REAL", Length(2.0, 0.5, 2))
     ran = []
 
     def run(_world, scenario, discipline, **_kwargs):
-        """In place of a laboratory."""
+        """Simulate instead of running a laboratory."""
         ran.append((scenario.queue.limit, discipline.name))
         return simulate(scenario)
 
@@ -429,7 +429,7 @@ def test_kernel_space_has_the_cases_that_section_vi_speaks_of(monkeypatch):
 @needs_gate
 @pytest.mark.usefixtures("small")
 def test_a_short_measurement_of_redwm_stands_beside_its_prediction(monkeypatch):
-    # a busy machine is late, and what is late is not kept
+    # keeps late runs, too: a busy machine may be late
     monkeypatch.setattr(measured, "MOST_LATE_S", np.inf)
     found = router.measure()
     assert (found.column, found.predictor) == ("gate", "network")
@@ -437,7 +437,7 @@ def test_a_short_measurement_of_redwm_stands_beside_its_prediction(monkeypatch):
     assert len(found.claims) == 2 * len(judged["network"]) + 2 * len(judged["gate"])
     by_quantity = {row.quantity: row for row in found.rows}
     loss = by_quantity["loss ratio (%), UDP, RED"]
-    # 516 kb/s carry 1612.5 of 2000 packets/s, less what the machine stalls
+    # 516 kb/s carry 1612.5 of 2000 packets/s, less the pauses of the machine
     assert loss.predicted.value == pytest.approx(19.4, abs=1.5)
     assert loss.measured == pytest.approx(loss.predicted.value, abs=5)
     html = found.page().html()
@@ -455,7 +455,7 @@ def test_a_short_measurement_of_redwm_stands_beside_its_prediction(monkeypatch):
 @pytest.mark.usefixtures("small")
 def test_a_short_measurement_of_drop_from_front(monkeypatch):
     monkeypatch.setattr(dff, "REAL", SHORT._replace(replications=1))
-    # a run that the machine held up is told, not kept, and measured again
+    # a run that the machine delayed is reported, not kept, and measured again
     found = dff.measure()
     for _ in range(2):
         if any("are not valid" in each for each in found.findings):
@@ -468,6 +468,6 @@ def test_a_short_measurement_of_drop_from_front(monkeypatch):
         tail, front = (
             by_quantity[f"mean delay (ms), UDP, {name}, {victim}"] for victim in ("tail", "front")
         )
-        # three of four datagrams are dropped: at the head they leave those that came last
+        # three of four datagrams are dropped; dropped at the head, they leave the latest arrivals
         assert front.measured < tail.measured
         assert front.predicted.value < tail.predicted.value

@@ -12,7 +12,7 @@ from sluicegate.router_records import read_router_records
 
 def test_the_lines_of_a_router_that_was_killed_become_parquet(tmp_path, capsys):
     found = measured("killed")
-    # the devices went with it
+    # its devices are gone, too
     assert "near" not in found["links"]
     path, parquet = tmp_path / "router.jsonl", tmp_path / "router.parquet"
     path.write_text(found["lines"] + '{"time_s":0.5,"arri')
@@ -30,7 +30,7 @@ def test_the_lines_of_a_router_that_was_killed_become_parquet(tmp_path, capsys):
     assert any(flows["heaviest"] for flows in frame["flows"])
 
 
-def test_a_router_that_has_told_nothing_yet_has_no_lines(tmp_path, capsys):
+def test_an_empty_file_of_a_router_has_no_lines(tmp_path, capsys):
     path, parquet = tmp_path / "router.jsonl", tmp_path / "router.parquet"
     path.write_text("")
     assert main(["records", str(path), "--parquet", str(parquet)]) == 0

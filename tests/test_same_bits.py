@@ -1,4 +1,4 @@
-"""The package gives the bits that builds with assertions and without optimisation give.
+"""The package gives the same bits as builds with assertions and without optimisation.
 
 The run and its digest are those of `engine/network/tests/same_bits.rs`.
 """

@@ -1,4 +1,4 @@
-"""Scenarios: from TOML to what is run."""
+"""Scenarios: from TOML to objects."""
 
 import copy
 from collections import Counter
@@ -47,18 +47,18 @@ def test_replications_default_to_eight_and_to_one_for_a_capture(gateway):
     assert scenario(arrivals=replay, slot_s=1e-3, slots=None).runs == 1
 
 
-def test_a_replay_lasts_as_long_as_its_capture_unless_told_otherwise(gateway):
+def test_a_replay_lasts_as_long_as_its_capture_by_default(gateway):
     replay = {"kind": "replay", "capture": str(gateway)}
     whole = scenario(arrivals=replay, slot_s=1e-3, slots=None)
     assert whole.duration_slots == int(whole.arrivals.packets.duration_s * 1000) + 1
     assert scenario(arrivals=replay, slot_s=1e-3, slots=5000).duration_slots == 5000
 
 
-def test_a_replay_brings_every_packet_whatever_the_slot_rounds_to(write_pcap, tmp_path):
+def test_a_replay_has_every_packet_however_slots_are_rounded(write_pcap, tmp_path):
     path = tmp_path / "tenths.pcap"
     write_pcap(path, [(100 * k, 100) for k in range(40)])
     replay = {"kind": "replay", "capture": str(path)}
-    # in floating point 0.3 s / 0.1 s lies under 3
+    # in floating point 0.3 / 0.1 is less than 3
     whole = scenario(arrivals=replay, slot_s=0.1, slots=None)
     assert whole.duration_slots == 40
     np.testing.assert_array_equal(whole.capture_slots, np.arange(40))
@@ -78,14 +78,14 @@ def test_paths_in_a_file_start_at_the_files_folder(tmp_path, gateway, monkeypatc
     assert sg.Scenario.load("mine/scenario.toml").arrivals.packets.packets == 12_500
 
 
-def test_a_file_may_start_with_the_mark_of_its_encoding(tmp_path, root):
+def test_a_file_may_start_with_a_byte_order_mark(tmp_path, root):
     path = tmp_path / "marked.toml"
     text = (root / "scenarios" / "light.toml").read_text()
     path.write_text(text, encoding="utf-8-sig")
     assert sg.Scenario.load(path).slots == sg.Scenario.load(root / "scenarios" / "light.toml").slots
 
 
-def test_a_table_is_left_as_it_was():
+def test_parsing_does_not_change_the_table():
     table = copy.deepcopy(TABLE)
     sg.Scenario.parse(table, Path("elsewhere"))
     assert table == TABLE
@@ -145,7 +145,7 @@ PLACES = [
 ]
 
 
-def test_whatever_stands_in_a_scenario_it_is_accepted_or_refused_in_words():
+def test_any_scenario_is_accepted_or_refused_with_a_message():
     seen = Counter()
 
     @settings(max_examples=400)

@@ -35,7 +35,7 @@ def slotted(**changed):
     return sg.Scenario(**{**fields, **changed})
 
 
-def test_whatever_a_file_holds_is_loaded(root):
+def test_load_takes_scenarios_of_both_worlds(root):
     assert isinstance(sg.load(root / "scenarios" / "light.toml"), sg.Scenario)
     loaded = sg.load(root / "scenarios" / "network" / "dumbbell.toml", {"seed": 7, "title": "x"})
     assert isinstance(loaded, network.NetworkScenario)
@@ -136,13 +136,13 @@ class NoAqm:
         (lambda: scenario.Link(source="a", sink="b", rate_bps="x", delay_s=0), "rate_bps = 'x'"),
     ],
 )
-def test_what_makes_no_table_is_refused_in_words(make, reason):
+def test_values_that_make_no_table_are_refused(make, reason):
     with pytest.raises(sg.SluiceError) as told:
         make()
     assert reason in str(told.value)
 
 
-def test_what_follows_from_a_network_is_told():
+def test_a_network_has_its_nodes_routes_pairs_links_and_notes():
     made = network.NetworkScenario(
         topology=network.Star(delays_s=[0.01, 0.02, 0.03]),
         flows=[network.TcpFlows(count=3), network.DatagramFlows(rate_bps=1e5, route="outward")],
@@ -181,7 +181,7 @@ def files(root):
     return sorted((root / "scenarios").rglob("*.toml"))
 
 
-def test_every_scenario_file_keeps_to_the_schema(root, validator):
+def test_every_scenario_file_matches_the_schema(root, validator):
     assert len(files(root)) >= 14
     for path in files(root):
         validator.validate(tomllib.loads(path.read_text()))
@@ -204,7 +204,7 @@ def test_every_scenario_file_keeps_to_the_schema(root, validator):
         ("network/dumbbell.toml", {"slots": 1000}),
     ],
 )
-def test_what_the_engine_refuses_the_schema_refuses(file, change, root, validator):
+def test_the_schema_refuses_what_the_engine_refuses(file, change, root, validator):
     path = root / "scenarios" / file
     table = tomllib.loads(path.read_text()) | change
     assert not validator.is_valid(table)
@@ -212,7 +212,7 @@ def test_what_the_engine_refuses_the_schema_refuses(file, change, root, validato
         sg.load(path, change)
 
 
-def test_a_path_stands_for_the_scenario_in_its_file(root):
+def test_functions_take_the_path_of_a_scenario(root):
     light = root / "scenarios" / "light.toml"
     red = sg.Discipline(aqm="red")
     short = sg.load(light, {"slots": 1000, "disciplines": [{"aqm": "red"}]})
@@ -246,13 +246,13 @@ def test_a_comparison_takes_a_path(tmp_path):
     assert of_path.measures == of_text.measures == sg.simulate(path).measures
 
 
-def test_an_unknown_aqm_is_told_at_once():
+def test_an_unknown_aqm_is_refused_at_once():
     with pytest.raises(sg.SluiceError, match=r"^reed is not an AQM \(did you mean red\?\); there"):
         sg.Discipline(aqm="reed")
 
 
-def test_what_could_be_varied_without_a_check_is_checked(root):
-    """The names that a copy of old took without a word."""
+def test_changes_of_a_copy_are_checked(root):
+    """An earlier way to copy accepted these changes without a check."""
     network = sg.load(root / "scenarios" / "network" / "dumbbell.toml")
     for changes, reason in [
         ({"duration_s": -5}, "duration_s = -5 must be at least 2e-09 (s)"),

@@ -1,4 +1,4 @@
-"""Schedulers and flow-aware AQMs in the network world: who gets the link."""
+"""Schedulers and flow-aware AQMs in the network world: shares of the link."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -9,7 +9,7 @@ import pytest
 import sluicegate as sg
 from sluicegate import network
 
-# five TCP flows, and datagrams that alone would fill the link of 10 Mbit/s
+# five TCP flows, and datagrams at the rate of the link, 10 Mbit/s
 FLOWS = [
     {"kind": "tcp", "count": 5, "tcp": {"variant": "sack", "packet_bytes": 500}},
     {"kind": "datagrams", "count": 1, "rate_bps": 10e6, "packet_bytes": 500},
@@ -17,7 +17,7 @@ FLOWS = [
 
 
 def shares(**discipline: object) -> list[float]:
-    """Share of each flow of what got through, the five of TCP first: 1/6 each would be fair."""
+    """Return each flow's share of the throughput, the five of TCP first: 1/6 would be fair."""
     scenario = network.NetworkScenario.parse(
         {
             "topology": {"kind": "dumbbell", "client_delays_s": [0.005]},
@@ -33,7 +33,7 @@ def shares(**discipline: object) -> list[float]:
 
 
 def goodput_of_tcp(**discipline: object) -> float:
-    """Share of what got through that is TCP's: 5/6 would be fair."""
+    """Return TCP's share of the throughput: 5/6 would be fair."""
     return sum(shares(**discipline)[:5])
 
 
@@ -46,9 +46,9 @@ FAIR = [
 
 
 @pytest.mark.parametrize("discipline", FAIR, ids=lambda d: f"{d['aqm']}-{d['scheduler']['kind']}")
-def test_each_flow_gets_its_part(discipline: dict[str, object]) -> None:
+def test_each_flow_gets_its_fair_share(discipline: dict[str, object]) -> None:
     *tcp, datagrams = shares(**discipline)
-    # what a window leaves free after a loss goes to the datagrams
+    # datagrams use what TCP's windows leave free after a loss
     assert datagrams == pytest.approx(1 / 6, rel=0.15)
     assert tcp == pytest.approx(5 * [1 / 6], rel=0.1)
 
@@ -75,7 +75,7 @@ def slotted(queue: sg.Queue, scheduler: Any = None) -> sg.SlottedRecord:
 
 
 def test_a_single_flow_has_one_queue_of_a_scheduler() -> None:
-    """All packets that the slotted world draws are of one flow: a scheduler changes nothing."""
+    """All packets of the slotted world's sources are of one flow: a scheduler changes nothing."""
     fifo = slotted(sg.Queue(limit=20))
     for scheduler in (sg.Sfq(), sg.Drr(), sg.Fq()):
         assert slotted(sg.Queue(limit=20), scheduler).measures == fifo.measures
@@ -101,7 +101,7 @@ def test_chains_have_no_schedulers() -> None:
 
 
 def test_slotted_schedulers_by_hand(tmp_path: Path, write_pcap: Callable[..., None]) -> None:
-    """Each 100 ms come 20 packets of 20 slots, and behind them one of another flow, of 2 slots."""
+    """Every 100 ms 20 packets of 20 slots arrive, then one of another flow, of 2 slots."""
     path = tmp_path / "bursts.pcap"
     burst = [(1000, 0)] * 20 + [(100, 1)]
     write_pcap(path, [(100 * place, *packet) for place in range(50) for packet in burst])
@@ -117,10 +117,10 @@ def test_slotted_schedulers_by_hand(tmp_path: Path, write_pcap: Callable[..., No
         }
         return sg.simulate(sg.Scenario.parse(scenario))["delay_mean"].value * 1e4
 
-    # the k-th of the long ones has left after 20 k slots
+    # the k-th long one has left after 20 k slots, the short one after 402
     assert delay_slots() * 21 == pytest.approx(20 * 20 * 21 / 2 + 402)
     for kind in ("sfq", "drr", "fq"):
-        # the short one goes after the second of the long ones, and 18 leave 2 slots later
+        # the short one is sent after the second long one, and 18 leave 2 slots later
         fair = delay_slots(scheduler={"kind": kind})
         assert fair * 21 == pytest.approx(20 * 20 * 21 / 2 + 18 * 2 + 42), kind
 

@@ -1,4 +1,4 @@
-"""The slotted world against what is known exactly."""
+"""The slotted world compared with exact results."""
 
 import numpy as np
 import pytest
@@ -27,7 +27,7 @@ def scenario(*disciplines, exact=EXACT, **changes):
 
 
 def units_of(run):
-    """The counts of a run's units: the statistics behind its record."""
+    """Return the counts of a run's units, from which its record is computed."""
     outcome = _engine.simulate(run.handle, run.disciplines[0].handle, None, None, None)
     return QueueCounts.of([[unit.tally] for unit in outcome.units])
 
@@ -77,7 +77,7 @@ def test_a_run_that_cannot_be_read_is_made_again(tmp_path, monkeypatch):
     same(first, sg.simulate(scenario(RED)))
 
 
-def test_a_store_that_cannot_be_written_costs_no_result(tmp_path, monkeypatch):
+def test_a_store_that_cannot_be_written_loses_no_result(tmp_path, monkeypatch):
     (tmp_path / "file").touch()
     monkeypatch.setenv("SLUICE_RUNS", str(tmp_path / "file" / "runs"))
     same(sg.simulate(scenario(RED)), sg.simulate(scenario(RED), fresh=True))
@@ -114,7 +114,7 @@ def test_every_queue_probability_is_that_of_the_closed_form():
     error = shares.std(axis=0, ddof=1) / np.sqrt(len(shares))
     assert exact.queue.min() > 1e-6
     deviation = (queue.sum(axis=0) / units.duration.sum() - exact.queue) / error
-    # 21 statements at once: by chance one would fail with probability 21 * 4e-4
+    # 21 statements: by chance one of them is beyond 4 with a probability of at most 21 * 4e-4
     assert np.abs(deviation).max() < 4, deviation
 
 
@@ -134,7 +134,7 @@ def test_measures_are_those_of_the_closed_form(name):
     assert_covers(sg.simulate(scenario(slots=1e6))[name], getattr(EXACT, name), within=0.05)
 
 
-def test_intervals_cover_as_often_as_they_say():
+def test_intervals_cover_as_often_as_stated():
     names = ["queue_mean", "utilization", "sojourn_mean", "delay_mean", "loss_ratio"]
     hits = dict.fromkeys(names, 0)
     runs = 150
@@ -166,7 +166,7 @@ def test_every_record_obeys_littles_law(kind, aqm):
     waiting = record["queue_mean"].value
     in_system = waiting + record["utilization"].value
     rate = record["throughput"].value
-    # packets that are there as the counting starts or ends count on one side only
+    # packets in the system when counting starts or ends count on one side only
     observed = record.slots - run.runs * record.warm_up_slots
     longest = len(record.delay_distribution) * record.time_bin / length
     edges = 2 * run.runs * (EXACT.limit + 1) * longest / observed
@@ -212,7 +212,7 @@ def test_a_record_has_every_measure_with_its_unit():
 # --- victim and marking
 
 
-def test_which_packet_goes_changes_the_delay_but_not_the_queue():
+def test_the_victim_changes_the_delay_but_not_the_queue():
     overload = {"arrivals": {"kind": "geometric", "rate": 0.6}}
     tail, front, random = (
         sg.simulate(scenario(RED | {"victim": victim}, **overload))
@@ -239,7 +239,7 @@ def test_ecn_marks_in_place_of_early_drops_and_never_of_forced_ones():
 
 
 def periodic(write_pcap, tmp_path, packets, service):
-    """Replays `packets` (ms, bytes) every 100 ms for 6.4 s, in slots of 1 ms."""
+    """Replay `packets` (ms, bytes) every 100 ms for 6.4 s, in slots of 1 ms."""
     path = tmp_path / "periodic.pcap"
     times = [(100 * period + ms, size) for period in range(65) for ms, size in packets]
     write_pcap(path, times)
@@ -256,7 +256,7 @@ def periodic(write_pcap, tmp_path, packets, service):
 def test_deterministic_service_by_hand(write_pcap, tmp_path):
     packets = [(0, 100), (0, 100), (0, 100)]
     record = periodic(write_pcap, tmp_path, packets, {"kind": "deterministic", "slots": 10})
-    # they leave after 10, 20 and 30 slots; two wait for 10 slots, one for 10 more
+    # delays of 10, 20 and 30 slots
     assert record["delay_mean"].value == pytest.approx(0.020)
     assert record["delay_variance"].value == pytest.approx(1e-6 * 200 / 3)
     assert record["queue_mean"].value == pytest.approx((2 * 10 + 10) / 100)

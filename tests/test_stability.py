@@ -1,4 +1,4 @@
-"""The fluid model: closed forms, independent roots, and what small disturbances do in time."""
+"""The fluid model: closed forms, independent roots, and small disturbances in time."""
 
 import math
 
@@ -88,7 +88,7 @@ def test_both_ways_to_the_roots_agree(linearisation):
 
 
 def test_quasi_polynomial_and_loop_are_the_same_equation():
-    """1 + L = 0 at the roots: the loop's response knows nothing of `closed`."""
+    """1 + L = 0 at the roots; the loop's response L does not use `closed`."""
     for text in AQMS:
         for linearisation in LINEARISATIONS:
             loop = loop_of(model_of(discipline(text)), WIDE, linearisation)
@@ -112,7 +112,7 @@ def test_margins_lead_to_the_imaginary_axis(text, linearisation):
         assert abs(edge.rightmost_root - expected) < 1e-7 * abs(expected)
     if margins.phase_rad is not None and linearisation == "reduced":
         assert (margins.phase_rad > 0) == loop.is_stable
-        # the delay is in the exponent alone there
+        # with this linearisation the delay is only in the exponent
         longer = Plant(
             loop.plant.now,
             loop.plant.delayed,
@@ -135,18 +135,18 @@ def test_lreds_example():
     assert complex(loop.response(np.array(2.1268323138))) == pytest.approx(-1, abs=1e-9)
 
 
-def test_the_lemmas_hold_and_what_is_not_true_fails(monkeypatch):
+def test_the_true_lemmas_hold_and_the_others_fail(monkeypatch):
     monkeypatch.setattr(lemmas, "NETWORKS", 8)
     assert {claim.verdict for claim in lemmas.lemma_claims()} == {"holds"}
     monkeypatch.setattr(lemmas, "greatest_gain", lambda network: 1.02 * greatest_gain(network))
     verdicts = [claim.verdict for claim in lemmas.lemma_claims()]
-    # lemmas 2 and 4 rest on this gain, lemma 3 on the boundary that goes with it
+    # lemmas 2 and 4 depend on this gain, lemma 3 on its boundary
     assert verdicts == ["holds", "holds", "fails", "holds", "fails", "holds", "holds"]
     monkeypatch.setattr(lemmas, "least_flows", lambda *args: 0.98 * least_flows(*args))
     assert [claim.verdict for claim in lemmas.lemma_claims()][3] == "fails"
 
 
-def test_surfaces_are_one():
+def test_all_boundaries_lie_on_one_surface():
     gain = greatest_gain(EXAMPLE)
     assert greatest_rtt_s(300, 2500, lambda _: gain) == pytest.approx(0.35, rel=1e-10)
     assert least_flows(2500, 0.35, lambda _: gain) == pytest.approx(300, rel=1e-10)
@@ -194,7 +194,7 @@ def test_recommended_coefficients_can_be_used_as_they_stand():
     assert stable["red"].loops["full"].is_stable
 
 
-def test_coefficients_that_an_aqm_cannot_have_are_told_and_the_others_stand():
+def test_impossible_coefficients_are_reported_and_the_others_kept():
     found = [recommended_row(each, FAST) for each in recommended(FAST, 1000.0)]
     lred, *others = found
     assert lred.stable is None
@@ -206,14 +206,14 @@ def test_coefficients_that_an_aqm_cannot_have_are_told_and_the_others_stand():
 
 
 def test_runge_kutta_has_the_fourth_order_on_a_delay_equation():
-    """x' = -x(t - 1), 1 before: by steps x(3) = 1 - 3 + 2^2/2 - 1/6."""
+    """x' = -x(t - 1) with x = 1 before 0: by the method of steps x(3) = 1 - 3 + 2^2/2 - 1/6."""
 
     def error(steps):
         solution = Solution((1.0,), 3 / steps)
         solution.advance(lambda t, x, past: (-past(t - 1)[0],), steps)
         return abs(solution.end[0] - (1 - 3 + 2 - 1 / 6))
 
-    # polynomials of the third degree are exact: so is this to t = 3, and not x' = -x(t-1)^2
+    # polynomials up to degree 3 are exact: so is this up to t = 3, but not x' = -x(t-1)^2
     assert error(30) < 1e-13
 
     def end(steps):
@@ -226,16 +226,16 @@ def test_runge_kutta_has_the_fourth_order_on_a_delay_equation():
 
 
 @pytest.mark.parametrize("text", AQMS)
-def test_a_small_disturbance_does_in_time_what_the_rightmost_root_says(text):
+def test_a_small_disturbance_evolves_as_the_rightmost_root_says(text):
     model, net = model_of(discipline(text)), WIDE
     for constant in (True, False):
         root = loop_of(model, net, "constant" if constant else "full").rightmost_root
-        # small to the end, large beside the steps of 2^-32 that a drop function has
+        # small to the end, but large compared with a drop function's resolution of 2^-32
         until_s = min(9.0, 6 / abs(root.real))
         found = transient(model, [(0.0, net)], until_s, disturbed=1e-2, constant_rtt=constant)
         off = found.queue - model.queue(net)
         late = off[len(off) // 2 :]
-        # of what is left late, the recurrence x(t + h) = c1 x(t) - c2 x(t - h) has the same roots
+        # late values follow x(t + h) = c1 x(t) - c2 x(t - h), a recurrence with the same roots
         h = round(until_s / 20 / (found.times_s[1] - found.times_s[0]))
         span_s = found.times_s[h] - found.times_s[0]
         before, now, after = late[: -2 * h], late[h:-h], late[2 * h :]
@@ -253,7 +253,7 @@ def test_steps_lead_from_one_equilibrium_to_the_next():
     found = transient(model, [(0.0, EXAMPLE), (2.0, more)], 40.0, limit=400)
     before = found.times_s < 1.99
     assert found.queue[before] == pytest.approx(100)
-    # more flows find their windows: the queue rises first
+    # with more flows the queue rises first
     assert found.queue.max() > 105
     assert found.queue[-1] == pytest.approx(100, abs=0.5)
     assert found.window[-1] == pytest.approx(more.window, rel=1e-3)
@@ -264,7 +264,7 @@ def test_a_full_buffer_loses_what_has_no_room():
     model = model_of(discipline("lred:beta=1e-6,t_m=1000"))
     found = transient(model, [(0.0, WIDE), (1.0, WIDE.with_(flows=400))], 30.0, limit=150)
     assert found.queue.max() == 150
-    # windows are what the buffer's losses make them, not what LRED's own would
+    # the buffer's losses determine the windows, not LRED's own
     window = found.window[-1]
     rate = 400 * window / (0.3 + 50 / 2500)
     assert 1 - 2500 / rate == pytest.approx(1.5 / window**2, rel=0.05)
@@ -283,7 +283,7 @@ def test_times_too_long_for_the_steps_are_refused():
     ("text", "p"), [("spacing=independent", 0.1), ("spacing=uniformised", 0.1)]
 )
 def test_spacing_changes_how_much_red_drops(text, p):
-    """The share is measured with the engine's RED in the slotted world's overload."""
+    """The drop rate is measured with the engine's RED in an overloaded slotted world."""
     red = discipline(f"red:min_th=1,max_th=1000,max_p=1,w=1,{text}")
     model = model_of(red)
     average = 1 + 999 * p
@@ -313,7 +313,7 @@ REFUSED = [
 
 
 @pytest.mark.parametrize(("text", "message"), REFUSED)
-def test_what_has_no_model_is_refused_with_the_reason(text, message):
+def test_aqms_without_a_model_are_refused_with_the_reason(text, message):
     with pytest.raises(sg.SluiceError) as error:
         assess(discipline(text), EXAMPLE)
     assert message in str(error.value)
@@ -350,7 +350,7 @@ def test_n_r_and_c_of_a_scenario():
     mean_s = np.mean([0.01, 0.05, 0.1, 0.15, 0.2])
     assert (found.flows, found.capacity_pps, found.acked) == (100, 2500, 1)
     assert found.rtt_s == pytest.approx(2 * (mean_s + 0.005) + sending_s + 100 / 2500)
-    # RED's queue follows from the round trip, and the round trip from the queue
+    # RED's queue depends on the round trip, and the round trip on the queue
     red = discipline("red:min_th=20,max_th=150,max_p=0.3,w=0.002")
     loaded = network_of(dumbbell(), red)
     assert loaded.rtt_s - model_of(red).queue(loaded) / 2500 == pytest.approx(
@@ -358,7 +358,7 @@ def test_n_r_and_c_of_a_scenario():
     )
 
 
-def test_delayed_acks_count_where_windows_grow_by_the_ack():
+def test_delayed_acks_count_if_windows_grow_by_the_ack():
     for like, acked in (("rfc", 1), ("ns2", 2)):
         tcp = network.Tcp(like=like, delayed_ack_s=0.1)
         flows = [network.TcpFlows(count=30, tcp=tcp)]
@@ -387,7 +387,7 @@ def test_scenarios_that_the_model_does_not_describe_are_refused(changes, message
     assert message in str(error.value)
 
 
-# ---- beside simulations ----
+# ---- compared with simulations ----
 
 
 def test_what_counts_as_an_oscillation():
@@ -396,19 +396,19 @@ def test_what_counts_as_an_oscillation():
     calm = simulated.swing(noise, 0.05, 2.0)
     assert not calm.oscillates
     assert calm.deviation == pytest.approx(0.1, rel=0.1)
-    # as large as the noise
+    # a swing as large as the noise
     swinging = simulated.swing(noise + 14 * np.sin(1.9 * times), 0.05, 2.0)
     assert swinging.oscillates
     assert swinging.memory == pytest.approx(0.5, abs=0.05)
-    # at another frequency than predicted
+    # a swing at another frequency than predicted
     assert not simulated.swing(noise + 14 * np.sin(9 * times) * 0.1, 0.05, 2.0).oscillates
-    # empty again and again
+    # a queue that is empty again and again
     assert simulated.swing(np.maximum(0, draw.standard_normal(5000)), 0.05, 2.0).oscillates
     assert simulated.swing(np.zeros(100), 0.05, 2.0) == simulated.Swing(0.0, 0.0)
 
 
-def test_simulated_networks_do_as_the_full_model_says(monkeypatch):
-    """Two far from the boundary, on either side."""
+def test_simulated_networks_behave_as_the_full_model_says(monkeypatch):
+    """Two networks far from the boundary, one on each side."""
     monkeypatch.setattr(simulated, "_LEAST_S", 60.0)
     monkeypatch.setattr(simulated, "_ROUND_TRIPS", 300)
     low, high = discipline("lred:beta=0.002,q_ref=60"), discipline("lred:beta=0.02,q_ref=60")
@@ -416,7 +416,7 @@ def test_simulated_networks_do_as_the_full_model_says(monkeypatch):
     calm = spots(assess(low, around), low, (55, 65), (0.14, 0.16), 1)
     swinging = spots(assess(high, around), high, (55, 65), (0.14, 0.16), 2)
     assert [(spot.stable, spot.oscillates) for spot in calm] == [(True, False)]
-    # there is no stable one to take
+    # no network with these settings is stable
     assert [(spot.stable, spot.oscillates) for spot in swinging] == [(False, True)]
 
 

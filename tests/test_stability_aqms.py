@@ -1,8 +1,8 @@
-"""RED, REM and PIE as their papers write them, packet counts and updates and all, before fluid TCP.
+"""RED, REM and PIE as in their papers, with packet counts and updates, in a loop with fluid TCP.
 
-Nothing here is taken from the models but the boundary that is tested: the equations of TCP are
-integrated by small Euler steps, and each AQM updates its state as its paper's program does. On
-either side of the boundary a small disturbance must do what the rightmost root says.
+Only the tested boundary is taken from the models: the equations of TCP are integrated by small
+Euler steps, and each AQM updates its state as its paper's program does. On either side of the
+boundary a small disturbance must evolve as the rightmost root says.
 """
 
 import numpy as np
@@ -21,7 +21,7 @@ SECONDS = 24.0
 
 
 class Red:
-    """Floyd & Jacobson 1993: an average for each packet, a drop function that is linear."""
+    """Floyd & Jacobson 1993: an update of the average per packet, a linear drop function."""
 
     def __init__(self, gain):
         self.w, slope = 0.002, 4e-4 * gain
@@ -37,13 +37,13 @@ class Red:
         }
 
     def step(self, queue):
-        # as many packets as the link sends in a step
+        # CAPACITY * STEP_S packets are sent in a step
         self.average += (1 - (1 - self.w) ** (CAPACITY * STEP_S)) * (queue - self.average)
         return self.slope * (self.average - self.min_th)
 
 
 class Rem:
-    """Athuraliya et al. 2001, as LRED's equations 35 and 36 have it: an update each step."""
+    """Athuraliya et al. 2001, as in LRED's equations 35 and 36: an update in each step."""
 
     alpha, phi = 0.1, 1.001
 
@@ -65,7 +65,7 @@ class Rem:
 
 
 class Pie:
-    """RFC 8033, section 4.2, at a p between 0.1 % and 1 %, where changes are divided by 8."""
+    """RFC 8033, section 4.2, for p between 0.1 % and 1 %, where changes are divided by 8."""
 
     def __init__(self, gain):
         self.alpha, self.beta, self.p = 0.001 * gain, 0.2 * gain, P0
@@ -86,7 +86,7 @@ class Pie:
 
 
 def integrated(aqm):
-    """The queue less its equilibrium after each step: equations 4 and 5, R(t) = T_p + q(t) / C."""
+    """Return queue - equilibrium after each step, by equations 4 and 5, R(t) = T_p + q(t) / C."""
     steps, late_s = round(SECONDS / STEP_S), RTT_S - QUEUE / CAPACITY
     window, queue = WINDOW, QUEUE + 1e-3
     past = np.empty((steps + 1, 2))  # w / R and p
@@ -108,7 +108,7 @@ def integrated(aqm):
 
 
 def root(found):
-    """The roots of x(t + 2h) = c1 x(t + h) - c2 x(t), which the later half follows, 1/s."""
+    """Return a root, 1/s, of x(t + 2h) = c1 x(t + h) - c2 x(t), fitted to the later half."""
     late, apart = found[len(found) // 2 :], round(0.15 / STEP_S)
     now = np.stack([late[apart:-apart], -late[: -2 * apart]], axis=1)
     (c1, c2), *_ = np.linalg.lstsq(now, late[2 * apart :], rcond=None)
@@ -129,5 +129,5 @@ def test_disturbances_die_out_below_the_boundary_and_grow_above(kind, name):
         expected = loop(factor * edge).rightmost_root
         seen = root(integrated(kind(factor * edge)))
         assert (expected.real < 0) == (seen.real < 0) == (factor < 1)
-        # Euler's steps add half of a step times the frequency squared to the growth
+        # Euler's method adds STEP_S / 2 times the frequency squared to the growth rate
         assert seen == pytest.approx(expected, abs=STEP_S * abs(expected) ** 2), (name, factor)

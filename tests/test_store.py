@@ -1,4 +1,4 @@
-"""The identity of a run: all code that makes its record is in it, and nothing that shows it."""
+"""A run's identity contains all code that makes its record, and no code that only shows it."""
 
 import importlib
 import shutil
@@ -38,7 +38,7 @@ MAKERS = {
     runs("chain.run"): lambda: sg.compare(SLOTTED, world=Chain(grid=1.0), fresh=True),
     runs("network.simulate"): lambda: network.simulate(NETWORK, fresh=True),
 }
-# what hands a scenario on to a world and collects the records
+# modules that only pass a scenario on to a world and collect the records
 ONLY_PASSES_ON = {"comparison.py", "worlds/__init__.py", "worlds/world.py", "worlds/chain/world.py"}
 
 
@@ -53,7 +53,7 @@ def test_all_code_that_runs_while_a_record_is_made_is_in_its_identity(maker):
     def note(frame, _event, _argument):
         executed.add(frame.f_code.co_filename)
 
-    # what an import runs is not what makes the record
+    # imported before profiling starts: code that runs at import does not make the record
     importlib.import_module(maker)
     sys.setprofile(note)
     try:
@@ -73,7 +73,7 @@ def test_nothing_that_shows_records_is_in_their_identity(maker):
 
 @pytest.fixture(scope="module")
 def copy(tmp_path_factory):
-    """A copy of the package, with links to what was compiled."""
+    """Return a copy of the package, with links to its compiled files."""
     folder = tmp_path_factory.mktemp("copy") / "sluicegate"
     shutil.copytree(PACKAGE, folder, ignore=shutil.ignore_patterns("*.so", "__pycache__"))
     for compiled in PACKAGE.glob("*.so"):

@@ -1,4 +1,4 @@
-"""Sweeps: designs, the same results whoever makes the runs, and nothing lost however they end."""
+"""Sweeps: designs, the same results by all ways, and no lost results however they end."""
 
 import json
 import os
@@ -78,7 +78,7 @@ def test_a_list_takes_the_values_of_one_place_together():
     ("text", "values"),
     [
         ("1..4", [1, 2, 3, 4]),
-        ("0..1:3", [0, 1]),  # both ends whole: so are all
+        ("0..1:3", [0, 1]),  # if both ends are whole numbers, all values are
         ("5..200:4", [5, 70, 135, 200]),
         ("0.0..1:3", [0, 0.5, 1]),
         ("1e6..1e9:4:log", [1e6, 1e7, 1e8, 1e9]),
@@ -127,7 +127,7 @@ def test_a_latin_hypercube_fills_every_range_evenly():
 
 @pytest.fixture(scope="module")
 def made(tmp_path_factory):
-    """A sweep over rates and seeds."""
+    """Return a sweep over rates and seeds."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("SLUICE_RUNS", str(tmp_path_factory.mktemp("runs")))
         out = tmp_path_factory.mktemp("made") / "out"
@@ -163,13 +163,13 @@ def test_means_are_over_the_seeds_with_students_interval(made):
     assert row["runs"] == 2
     assert row["sojourn_mean"] == pytest.approx(expected.value)
     assert row["sojourn_mean_half_width"] == pytest.approx(expected.half_width)
-    # of one run its own
+    # with a single run the run's own interval
     (row,) = made.means({**where, "seed": 2}, ["sojourn_mean"]).to_dicts()
     (own,) = made.selected({**where, "seed": 2}).to_dicts()
     assert row["sojourn_mean_half_width"] == own["sojourn_mean_half_width"]
 
 
-def test_queries_are_duckdbs(made):
+def test_queries_are_duckdb_sql(made):
     found = made.query("SELECT seed, count(*) AS n FROM runs GROUP BY seed ORDER BY seed")
     assert found.rows() == [(1, 8), (2, 8)]
     with pytest.raises(sg.SluiceError, match="sed"):
@@ -218,16 +218,16 @@ def test_bad_questions(made, ask, message):
         ask(made)
 
 
-def test_results_anywhere_that_fsspec_knows(made):
+def test_results_can_be_anywhere_that_fsspec_knows(made):
     vary = {**SEEDS, "red.max_p": [0.1, 0.5]}
     there = sweep(SHORT, vary, "memory://bucket/out", workers=1)
     assert there.frame().equals(made.frame())
 
 
-# --- the same results, whoever makes the runs
+# --- the same results by all ways
 
 
-def test_shards_make_together_what_one_makes(made, tmp_path):
+def test_shards_together_give_the_same_results(made, tmp_path):
     vary = {**SEEDS, "red.max_p": [0.1, 0.5]}
     counts = [
         len(sweep(SHORT, vary, tmp_path / "out", workers=1, shard=(k, 3)).frame())
@@ -256,7 +256,7 @@ def test_killed_workers_lose_nothing(made, tmp_path, monkeypatch):
     assert found.frame().equals(made.frame())
 
 
-def test_workers_that_always_end_are_told(monkeypatch):
+def test_workers_that_always_end_are_reported(monkeypatch):
     pool = workers.Processes.__new__(workers.Processes)
     pool._breaks = 0
     monkeypatch.setattr(workers.Processes, "_start", lambda self: None)
@@ -269,7 +269,7 @@ def test_workers_that_always_end_are_told(monkeypatch):
 
 
 def test_a_killed_shell_loses_at_most_the_runs_in_flight(made, tmp_path):
-    """kill -9 at a random moment, twice; in the end every run was computed once."""
+    """kill -9 at a random time, twice; in the end every finished run was computed once."""
     scenario, out = tmp_path / "scenario.toml", tmp_path / "out"
     scenario.write_text(FILE.replace("slots = 1000", "slots = 3e5").replace('"1..2"', '"1..10"'))
     command = [sys.executable, "-m", "sluicegate", "sweep", str(scenario), "--no-report"]
@@ -285,7 +285,7 @@ def test_a_killed_shell_loses_at_most_the_runs_in_flight(made, tmp_path):
             process.kill()
         assert process.returncode == -signal.SIGKILL
         now = _kept()
-        assert kept.items() <= now.items()  # none was written anew
+        assert kept.items() <= now.items()  # no run was written again
         kept = now
     assert main(["sweep", str(scenario), "--no-report", "--workers", "1", "--out", str(out)]) == 0
     assert kept.items() <= _kept().items()
@@ -295,12 +295,12 @@ def test_a_killed_shell_loses_at_most_the_runs_in_flight(made, tmp_path):
 
 
 def _kept():
-    """The finished runs of the store, and when each was written."""
+    """Return the finished runs of the store with the time when each was written."""
     there = store.folder().glob("*.zip")
     return {path.stem: path.stat().st_mtime_ns for path in there}
 
 
-def test_what_the_folder_has_is_not_run_again(made, tmp_path, monkeypatch):
+def test_results_in_the_folder_are_not_run_again(made, tmp_path, monkeypatch):
     out = tmp_path / "out"
     sweep(SHORT, SEEDS, out, workers=1)
     monkeypatch.setattr(sg.worlds.Slotted, "run", None)
@@ -313,7 +313,7 @@ def test_many_files_become_few(tmp_path, monkeypatch):
     monkeypatch.setattr("sluicegate.sweeps.run._WRITE_S", 0.0)
     found = sweep(SHORT, {"seed": "1..11"}, tmp_path / "out", workers=1)
     assert len(found.frame()) == 22
-    # four and what they became, 22 runs each in a file of its own
+    # few files, although each of the 22 runs was first written to a separate file
     assert len(list((tmp_path / "out" / "runs").iterdir())) < 8
 
 
@@ -327,7 +327,7 @@ def test_a_dask_cluster_makes_the_same(made, tmp_path):
     assert found.frame().equals(made.frame())
 
 
-# --- bad input, with nothing overwritten
+# --- bad input; nothing is overwritten
 
 
 @pytest.mark.parametrize(
@@ -379,7 +379,7 @@ def test_bad_options(options, message, tmp_path, monkeypatch):
         sweep(SHORT, {"seed": [1, 2]}, options.pop("out", tmp_path / "out"), **options)
 
 
-def test_real_time_is_not_swept_side_by_side():
+def test_real_time_runs_are_not_swept_in_parallel():
     scenario = sg.load(Path(__file__).parent.parent / "scenarios" / "network" / "gate.toml")
     for asked in ({"workers": 2}, {"dask": "tcp://127.0.0.1:1"}):
         with pytest.raises(sg.SluiceError, match="world = gate measures in real time, one run af"):
@@ -406,7 +406,7 @@ def content(folder):
         (lambda about: about.update(scenario=[]), {"seed": [1, 2]}, "with other scenario"),
     ],
 )
-def test_the_results_of_another_sweep_stay(change, vary, message, tmp_path):
+def test_the_results_of_another_sweep_are_kept(change, vary, message, tmp_path):
     out = tmp_path / "out"
     sweep(SHORT, {"seed": [1, 2]}, out, workers=1)
     about = json.loads((out / "sweep.json").read_text())
@@ -418,7 +418,7 @@ def test_the_results_of_another_sweep_stay(change, vary, message, tmp_path):
     assert content(out) == before
 
 
-def test_a_folder_of_other_things_stays(tmp_path):
+def test_a_folder_of_other_things_is_left_alone(tmp_path):
     (tmp_path / "thesis.tex").write_text("of years")
     with pytest.raises(sg.SluiceError, match="has other files"):
         sweep(SHORT, {"seed": [1, 2]}, tmp_path, workers=1)
@@ -427,7 +427,7 @@ def test_a_folder_of_other_things_stays(tmp_path):
     assert [path.name for path in tmp_path.iterdir()] == ["thesis.tex"]
 
 
-def test_a_damaged_file_of_results_is_told_and_stays(tmp_path):
+def test_a_damaged_file_of_results_is_reported_and_kept(tmp_path):
     sweep(SHORT, {"seed": [1, 2]}, tmp_path, workers=1)
     (file,) = (tmp_path / "runs").iterdir()
     file.write_bytes(file.read_bytes()[:100])

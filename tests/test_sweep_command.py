@@ -17,7 +17,7 @@ def scenario(tmp_path, monkeypatch):
     return "scenario.toml"
 
 
-def test_the_command_takes_the_table_and_shows_what_came_out(scenario, capsys):
+def test_the_command_takes_the_table_and_shows_the_results(scenario, capsys):
     assert main(["sweep", scenario, "--workers", "1", "--figure", "p99.pdf"]) == 0
     printed = capsys.readouterr().out
     assert "8 runs, all finished" in printed
@@ -42,7 +42,7 @@ def test_options_replace_the_table(scenario):
     assert set(zip(frame["red.max_p"], frame["seed"], strict=True)) == {(0.1, 1), (0.2, 2)}
 
 
-def test_the_table_is_none_of_the_scenarios_fields(scenario):
+def test_the_table_is_no_field_of_the_scenario(scenario):
     assert sg.load(scenario) == SHORT
 
 

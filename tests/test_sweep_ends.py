@@ -1,4 +1,4 @@
-"""Sweeps that are ended from outside: what batch systems and `kill` do, and who is left behind."""
+"""Sweeps that are ended by signals, as batch systems and `kill` do: no process is left behind."""
 
 import os
 import signal
@@ -23,7 +23,7 @@ DEADLINE_S = 60
 
 
 def children(parent):
-    """Processes that a process has started, and that are still there."""
+    """Return the living child processes of a process."""
     found = Path("/proc") / str(parent) / "task"
     return [int(pid) for each in found.glob("*/children") for pid in each.read_text().split()]
 
@@ -61,7 +61,7 @@ def test_a_sweep_that_is_ended_leaves_no_process_behind(by, tmp_path):
         code = process.wait(DEADLINE_S)
     until(lambda: not any(is_there(pid) for pid in begun))
     if by == signal.SIGTERM:
-        # as after Ctrl-C: in words, and with everything that was finished
+        # as after Ctrl-C: a message, and all finished runs are kept
         assert code == 130
         told = (tmp_path / "said").read_text().splitlines()[-1]
         count = len(sg.Sweep(out).frame())
@@ -71,7 +71,7 @@ def test_a_sweep_that_is_ended_leaves_no_process_behind(by, tmp_path):
         )
 
 
-def test_a_handler_of_ones_own_for_sigterm_stays():
+def test_the_callers_own_handler_of_sigterm_is_kept():
     from sluicegate.sweeps.workers import here_or_beside
 
     def own(number, frame):

@@ -1,4 +1,4 @@
-"""The testbed with the kernel as its router: real packets, and nothing left of it."""
+"""The testbed with the kernel as its router: real packets; nothing is left after it."""
 
 import os
 import pickle
@@ -41,7 +41,7 @@ def datagrams(count=0, every_ns=MS, size=500):
 
 
 def job(streams=(), sent=None, back=(), duration_ns=1000 * MS, ipv6=False):
-    """Streams and datagrams of the clients, and streams of the servers."""
+    """Return a job: streams and datagrams of the clients, and streams of the servers."""
     sent = sent or datagrams()
 
     def host(side, own, given, arriving_streams, arriving_datagrams):
@@ -87,7 +87,7 @@ def test_every_byte_and_datagram_crosses_the_router(ipv6, payload):
     streams = [stream(packets=100, source=1, sink=1), stream(packets=3, start_ns=300 * MS)]
     sent = datagrams(count=400, size=700)
     clients, servers = run(job(streams, sent, back=[stream(packets=50)], ipv6=ipv6)).hosts
-    # 500 bytes without 20 or 40 of IP, 20 of TCP and 12 of time stamps
+    # 500 bytes less 20 or 40 of IP, 20 of TCP and 12 of time stamps
     assert [each.payload for each in clients.sent.streams] == [payload, payload]
     assert servers.received.stream_bytes.sum(axis=1).tolist() == [100 * payload, 3 * payload]
     assert servers.received.stream_bytes[1, :3].sum() == 0
@@ -98,18 +98,18 @@ def test_every_byte_and_datagram_crosses_the_router(ipv6, payload):
     for each in (*clients.sent.streams, *servers.sent.streams):
         assert not each.error
         assert each.completion_ns > 0
-    # none leaves before its time
+    # no datagram leaves before its time
     assert len(clients.sent.lateness_ns) == 400
     assert clients.sent.lateness_ns.min() >= 0
     assert clients.sent.start_lateness_ns.min() >= 0
 
 
 @needs_namespaces
-def test_a_stream_ends_with_its_application_and_is_looked_at_until_then():
+def test_a_stream_ends_with_its_application_and_is_sampled_until_then():
     stopped = stream(stop_ns=400 * MS)
     clients, servers = run(job([stopped], duration_ns=2000 * MS)).hosts
     (outcome,) = clients.sent.streams
-    # it starts no sooner than at 0, and its application ends no sooner than at 400 ms
+    # it starts at 0 or later, and its application ends at 400 ms or later
     end_ns = outcome.completion_ns + clients.sent.start_lateness_ns[0]
     assert end_ns >= 400 * MS
     assert servers.received.stream_bytes[0, : end_ns // (100 * MS) + 1].sum() > 0
@@ -121,7 +121,7 @@ def test_a_stream_ends_with_its_application_and_is_looked_at_until_then():
 
 
 @needs_namespaces
-def test_as_an_ordinary_user(monkeypatch):
+def test_it_works_for_an_ordinary_user(monkeypatch):
     words = ["unshare", *bed._AS_ROOT_IN_THERE, *bed._SPACES]
     tried = subprocess.run([*words, "true"], capture_output=True, text=True, check=False)
     if tried.returncode:
@@ -132,14 +132,14 @@ def test_as_an_ordinary_user(monkeypatch):
 
 
 @needs_namespaces
-def test_what_goes_wrong_in_a_host_is_told():
+def test_an_error_in_a_host_is_reported():
     wrong = stream(congestion_control="nonsense")
     with pytest.raises(SluiceError, match=r"(?s)clients ended.*No such file"):
         run(job([wrong]))
 
 
 def processes_with(mark):
-    """The processes that have a text in their environment, which children inherit."""
+    """Return the processes that have `mark` in their environment, which children inherit."""
     found = set()
     for path in Path("/proc").glob("[0-9]*/environ"):
         try:
@@ -151,7 +151,7 @@ def processes_with(mark):
 
 
 def networks(processes):
-    """Their network namespaces, as far as they may be seen."""
+    """Return the network namespaces of processes, as far as they can be read."""
     found = set()
     for process in processes:
         try:
@@ -179,7 +179,7 @@ run(pickle.load(open(sys.argv[1], "rb")), lambda since_s: print("runs", flush=Tr
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM, signal.SIGINT])
 def test_nothing_is_left_after(number, tmp_path):
     (tmp_path / "job").write_bytes(pickle.dumps(job([stream()], duration_ns=60_000 * MS)))
-    # by the number of a namespace nothing can be told: the kernel gives it again to the next one
+    # processes are found by their environment: the kernel reuses the numbers of namespaces
     mark = f"SLUICE_TEST={tmp_path}"
     links = set(os.listdir("/sys/class/net"))
     caller = subprocess.Popen(
@@ -191,17 +191,17 @@ def test_nothing_is_left_after(number, tmp_path):
     )
     assert "runs" in caller.stdout.readline()
     below = processes_with(mark.encode()) - {caller.pid}
-    # unshare, the bed, and two hosts
+    # the processes are unshare, the bed and two hosts, in three network namespaces
     assert len(below) >= 4
     assert len(networks(below) - networks([os.getpid()])) == 3
     caller.send_signal(number)
     caller.communicate()
-    # no process is left, and so no namespace
+    # no process is left, and therefore no namespace
     wait_for(lambda: not processes_with(mark.encode()))
     assert set(os.listdir("/sys/class/net")) == links
 
 
-def test_the_kernels_figures_are_read_at_their_places():
+def test_tcp_info_is_read_at_the_right_offsets():
     listener = socket.create_server(("127.0.0.1", 0))
     sender = socket.socket()
     sender.setsockopt(socket.IPPROTO_TCP, socket.TCP_MAXSEG, 460)

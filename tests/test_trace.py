@@ -1,4 +1,4 @@
-"""Traces of ns-2: against the plain awk script, and as files that are broken."""
+"""Traces of ns-2: compared with the plain awk script; broken files."""
 
 import gzip
 import json
@@ -20,12 +20,12 @@ from sluicegate.trace.plots import throughput_figure
 
 @pytest.fixture
 def small(root):
-    """Written by ns-2: three TCP flows and one of UDP through a queue of 20 packets."""
+    """Return a trace of ns-2: three TCP flows and one of UDP through a queue of 20 packets."""
     return root / "tests" / "data" / "ns2.tr"
 
 
 def plainly(root, path):
-    """What the awk script says, by flow and by link."""
+    """Return the awk script's figures, by flow and by link."""
     if (awk := shutil.which("awk")) is None:
         pytest.skip("awk is missing")
     script = root / "bench" / "trace.awk"
@@ -40,14 +40,14 @@ def plainly(root, path):
     return flows, links
 
 
-def test_as_awk_has_it(root, small):
+def test_figures_are_those_of_the_awk_script(root, small):
     trace = Trace.read(small)
     flows, links = plainly(root, small)
     assert len(flows) == trace.flows.height
     for row in trace.flows.iter_rows(named=True):
         key = (row["type"], str(row["id"]), row["source"], row["destination"])
         names = ("sent", "received", "lost", "throughput_bps", "delay_mean_s", "jitter_s")
-        # a jitter without queues is rounding alone
+        # the tolerance is for jitters that are only rounding errors
         found = [row[name] for name in names]
         np.testing.assert_allclose(found, flows[key], rtol=1e-8, atol=1e-12)
     assert len(links) == trace.links.height
@@ -57,7 +57,7 @@ def test_as_awk_has_it(root, small):
     assert trace.links["drops"].sum() > 0
 
 
-def test_drawn_throughputs_have_the_bits_of_the_courses_in_fewer_bins(small):
+def test_drawn_throughputs_have_the_same_bits_in_fewer_bins(small):
     trace = Trace.read(small)
     (ax,) = throughput_figure(trace, trace.heaviest(range(trace.flows.height))).axes
     busiest = np.argsort(-trace.flow_course.sum(axis=1), kind="stable")
@@ -69,7 +69,7 @@ def test_drawn_throughputs_have_the_bits_of_the_courses_in_fewer_bins(small):
         assert values @ np.diff(edges) == pytest.approx(megabits)
 
 
-def test_courses_add_up(small):
+def test_series_add_up_to_the_totals(small):
     trace = Trace.read(small)
     bins = trace.flow_course.shape[1]
     lengths = np.full(bins, trace.bin_s)
@@ -98,7 +98,7 @@ def test_courses_add_up(small):
         (lambda text: "\x00\x01\x02\n", ': line 1: field 1 (event) is "'),
     ],
 )
-def test_what_is_no_trace_is_refused(small, tmp_path, change, message):
+def test_files_that_are_no_traces_are_refused(small, tmp_path, change, message):
     path = tmp_path / "broken.tr"
     path.write_text(change(small.read_text()))
     with pytest.raises(sg.SluiceError) as caught:
@@ -107,7 +107,7 @@ def test_what_is_no_trace_is_refused(small, tmp_path, change, message):
     assert message in str(caught.value)
 
 
-def test_a_capture_is_called_so_and_who_reads_it(root, gateway, tmp_path):
+def test_a_capture_is_recognised_and_its_command_named(root, gateway, tmp_path):
     scenario = root / "scenarios" / "network" / "dumbbell.toml"
     recorded = tmp_path / "run.pcapng"
     words = ["simulate", str(scenario), "--aqm", "red", "--duration", "0.2", "--replications", "1"]
@@ -147,7 +147,7 @@ def test_ctrl_c_ends_the_reading_of_a_pipe_that_nobody_writes(command, tmp_path)
     words = [sys.executable, "-c", "import sys; from sluicegate.cli import main; sys.exit(main())"]
     process = subprocess.Popen([*words, command, pipe], stderr=subprocess.PIPE, text=True)
     while process.poll() is None:
-        try:  # refused until somebody reads
+        try:  # fails until the command reads
             writer = os.open(pipe, os.O_WRONLY | os.O_NONBLOCK)
             break
         except OSError:
@@ -171,7 +171,7 @@ def test_the_command(small, tmp_path, capsys):
 
 
 def test_a_page_shows_the_heaviest_flows_and_a_file_all(tmp_path):
-    """Three hundred flows of data, flow k of k packets, and one of ACKs."""
+    """Three hundred flows of data, flow k with k packets, and one of ACKs."""
     path, page = tmp_path / "many.tr", tmp_path / "many.html"
     sent = [("tcp", flow) for flow in range(1, 301) for _ in range(flow % 50 + 1)]
     sent.append(("ack", 301))

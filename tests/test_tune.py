@@ -1,4 +1,4 @@
-"""Tuning: known optima are found, and noise is not taken for merit."""
+"""Tuning: known optima are found, and noise is not mistaken for a better setting."""
 
 import numpy as np
 import pytest
@@ -38,7 +38,7 @@ class Value:
 
 
 def walked(function, start, first, last):
-    """The places that our walk asks for."""
+    """Return the places that our walk judges."""
     asked, going = [], walk(start, first, last=last)
     place, *_ = next(going)
     while True:
@@ -52,7 +52,7 @@ def walked(function, start, first, last):
 def algorithm_178(function, start, first, last, shrink=0.5):
     """Kaupe's "Direct search", with the remarks of 1966 and 1969, statement by statement.
 
-    As netlib's opt/hooke.c (M. G. Johnson 1994) orders it; written down apart from our walk.
+    In the order of netlib's opt/hooke.c (M. G. Johnson 1994); written independently of our walk.
     """
     asked = []
 
@@ -104,7 +104,7 @@ def algorithm_178(function, start, first, last, shrink=0.5):
 
 
 def valley(x):
-    """Rosenbrock's, around the middle."""
+    """Return Rosenbrock's function, around the middle of the ranges."""
     a, b = (10 * (each - 0.5) for each in x)
     return (1 - a) ** 2 + 100 * (b - a * a) ** 2
 
@@ -118,11 +118,11 @@ def valley(x):
         (lambda x: max(abs(x[0] - 0.5), abs(x[1] - 0.45)), (0.6, 0.6)),
     ],
 )
-def test_the_direct_search_goes_step_by_step_as_algorithm_178(function, start):
+def test_the_direct_search_takes_the_steps_of_algorithm_178(function, start):
     first = [1 / 64] * len(start)
     ours = walked(function, start, first, 1e-5)
     theirs = algorithm_178(function, start, first, 1e-5)
-    # the ends of the ranges, which the algorithm does not know, are not met
+    # the ends of the ranges, which the algorithm does not have, are not reached
     assert all(0 < each < 1 for place in theirs for each in place)
     assert ours == theirs
     assert len(ours) > 50
@@ -141,7 +141,7 @@ def test_the_direct_search_stays_within_the_ranges():
 def test_every_method_finds_the_optimum_of_the_closed_form(method):
     pytest.importorskip("optuna")
     found = sg.tune(GEO, ROOM, SCORE, method=method, world="chain", workers=1, evaluations=60)
-    # next to the optimum the score is flat; multi-objective looks at the whole front
+    # near the optimum the score is flat; multi-objective search covers the whole front
     most = 1.02 if method == "multi-objective" else 1.0005
     assert found.score.value <= most * exact_score(BEST_LIMIT)
     assert found.score.value == pytest.approx(exact_score(found.values["queue.limit"]), rel=1e-9)
@@ -152,17 +152,17 @@ def test_every_method_finds_the_optimum_of_the_closed_form(method):
 def test_a_simulated_queue_is_tuned_to_the_closed_forms_optimum():
     given = {"precision": 0.05, "replications": 12, "evaluations": 12, "workers": 1}
     found = sg.tune(GEO.replace(slots=20_000), ROOM, SCORE, **given)
-    # at a simulation's precision all limits near the optimum are equal
+    # within a simulation's precision all limits near the optimum are equal
     assert exact_score(found.values["queue.limit"]) < 1.02 * exact_score(BEST_LIMIT)
     for setting in found.settings:
         error = setting.score.value - exact_score(setting.values["queue.limit"])
-        # three times the interval's half width: fails once in some ten thousand such settings
+        # three times the interval's half width: fails about once in ten thousand settings
         assert abs(error) < 3 * setting.score.half_width
     (scenario,) = (each for each in found.settings if each.name == "scenario")
     assert scenario.minus_tuned.half_width < scenario.score.half_width
 
 
-def test_the_constraint_decides_where_it_is_met():
+def test_the_least_limit_that_keeps_the_constraint_is_found():
     bound = 0.02
     found = sg.tune(GEO, ROOM, constraints=[f"loss_ratio <= {bound}"], world="chain", workers=1)
     least = min(n for n in range(1, 61) if GeoGeo1(0.45, 0.5, n).loss_ratio <= bound)
@@ -194,7 +194,7 @@ def problem(scenario=RED, vary=THRESHOLDS, score=SCORE, constraints=(), world=No
 
 
 class Exact:
-    """A judge's runner that solves the chain here."""
+    """A runner for a judge that solves the chain in this process."""
 
     def __init__(self, asked):
         self.asked = asked
@@ -217,7 +217,7 @@ def test_the_gradient_is_that_of_finite_differences():
     asked = problem(constraints=["loss_ratio <= 0.01"])
     judge = Judge(Exact(asked), "search", Rules(0.05, 3, 64))
     slopes = _Slopes(Search(asked, judge, None, lambda share: None))
-    # max_th between two levels of the grid of 0.5, where the mean drop function is smooth
+    # max_th is between two levels of the grid of 0.5, where the mean drop function is smooth
     place = np.array([0.4, (10.2 - 5) / 14])
     for value, slope in (
         (slopes.score, slopes.score_slope(place)),
@@ -246,9 +246,9 @@ def test_the_gradient_needs_fewer_chains_than_the_direct_search_for_a_better_sco
 
 
 class Noise:
-    """A runner of candidates whose scores are given means and normal noise, equal for all or not.
+    """A runner of candidates whose scores are given means plus normal noise.
 
-    The noise of a run has a part that all candidates share, as common random numbers have.
+    A part of the noise is common to all candidates, as with common random numbers.
     """
 
     def __init__(self, mean, own=1.0, shared=5.0):
@@ -267,7 +267,7 @@ class Noise:
         return found
 
 
-def test_the_best_of_a_search_had_luck_and_fresh_seeds_tell():
+def test_fresh_seeds_reveal_the_luck_of_the_best():
     runner = Noise(lambda _: 100.0, own=10.0, shared=0.0)
     search = Judge(runner, "search", Rules(0.5, 3, 3))
     fresh = Judge(runner, "fresh", Rules(0.05, 8, 64))
@@ -285,7 +285,7 @@ def test_candidates_as_good_as_the_rival_are_hardly_ever_given_up_and_bad_ones_s
     (rival,) = judge.judge([(0.0,)])
     equal = judge.judge([(float(k),) for k in range(1, count + 1)], [rival] * count)
     given_up = sum(trial.stopped for trial in equal)
-    # all share the rival's own noise, so that their fates hang together: twice the risk is allowed
+    # all share the rival's own noise, so they are correlated: twice the risk is allowed
     assert given_up <= 2 * GIVEN_UP * count
     worse = judge.judge([(float(count + k),) for k in range(1, 41)], [rival] * 40)
     assert sum(trial.stopped for trial in worse) >= 38

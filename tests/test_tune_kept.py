@@ -1,4 +1,4 @@
-"""Tuning: the same whoever works and whatever is killed; bad input; the command."""
+"""Tuning: the same results by all ways and after kills; bad input; the command."""
 
 import json
 import signal
@@ -16,7 +16,7 @@ from sluicegate.tuning.axes import axes
 from sluicegate.tuning.methods import method_class
 from sluicegate.tuning.score import Constraint, Score
 
-# the same, whoever works and whatever is killed
+# the same results by all ways and after kills
 
 SHORT = GEO.replace(slots=2000)
 SEARCH = {"precision": 0.1, "replications": 4, "evaluations": 8}
@@ -28,7 +28,7 @@ service = { kind = "geometric", mu = 0.5 }
 queue = { limit = 30 }
 disciplines = [{ aqm = "drop_tail" }]
 """
-# as if a second went by between any two runs
+# results are written after each run, not only once a second
 ALWAYS = "import sluicegate.tuning.kept as kept; kept._WRITE_S = 0.0\n"
 KILLED = """
 import os, signal, sys
@@ -66,7 +66,7 @@ def test_two_processes_find_what_one_finds(file, whole, tmp_path):
     same(sg.tune(file, vary, SCORE, **SEARCH, workers=2, out=tmp_path / "out"), whole)
 
 
-def test_a_killed_tuning_goes_on_where_it_was(file, whole, tmp_path):
+def test_a_killed_tuning_can_be_continued(file, whole, tmp_path):
     out = tmp_path / "out"
     line = [sys.executable, "-c", ALWAYS + KILLED, str(file), str(out), SCORE]
     ended = subprocess.run(line, timeout=120, check=False)
@@ -75,13 +75,13 @@ def test_a_killed_tuning_goes_on_where_it_was(file, whole, tmp_path):
     assert 0 < before < whole.runs
     resumed = sg.tune(file, {"queue.limit": "1..60:3"}, SCORE, **SEARCH, workers=1, out=out)
     same(resumed, whole)
-    # nothing was made twice, and nothing lost
+    # no run was made twice, and none was lost
     kept = pl.concat(pl.read_parquet(path) for path in (out / "runs").glob("*.parquet"))
     assert kept.height == whole.runs + whole.fresh_runs
     assert kept.select("queue.limit", "stream", "number").is_unique().all()
 
 
-def test_an_interrupted_tuning_says_how_to_go_on(tmp_path):
+def test_an_interrupted_tuning_says_how_to_continue(tmp_path):
     def watch(*_):
         raise KeyboardInterrupt
 
@@ -96,7 +96,7 @@ def test_an_interrupted_tuning_says_how_to_go_on(tmp_path):
         ({"vary": {"queue.limit": "1..40"}}, "another tuning: axes ="),
         ({"constraints": ["loss_ratio <= 0.1"]}, "another tuning: constraints = "),
         ({"scenario": SHORT.replace(seed=5)}, "another tuning"),
-        # whose results come from another part of the program
+        # in another world, whose results come from other code
         ({"world": "chain"}, r"another tuning: world = Slotted.*, here Chain\("),
     ],
 )
@@ -164,7 +164,7 @@ def test_a_folder_of_something_else_is_left_alone(tmp_path):
         ({"vary": {"red.min_th": "13..19"}}, "no candidate can be run"),
     ],
 )
-def test_what_makes_no_sense_is_refused(change, message):
+def test_meaningless_problems_are_refused(change, message):
     pytest.importorskip("optuna")
     given = {"scenario": RED.replace(slots=1000), "vary": {"red.max_p": "0.1..0.9"}, "workers": 1}
     with pytest.raises(SluiceError) as told:
@@ -272,7 +272,7 @@ ONE = ("--workers", "1", "--replications", "3")
         (["--constraint", "loss_ratio<=1e-9"], 1, "none keeps loss_ratio <= 1e-09"),
     ],
 )
-def test_the_command_refuses_in_words(tmp_path, capsys, options, code, message):
+def test_the_command_refuses_bad_options_with_a_message(tmp_path, capsys, options, code, message):
     file = tmp_path / "red.toml"
     file.write_text(RED_FILE)
     assert main(["tune", str(file), *options, *ONE, "--out", str(tmp_path / "o")]) == code
@@ -303,6 +303,6 @@ def test_bad_tables(tmp_path, capsys, table, message):
     assert message in capsys.readouterr().err
 
 
-def test_a_name_alone_is_no_list():
+def test_a_single_name_instead_of_a_list_is_refused():
     with pytest.raises(SluiceError, match=r"vary: 'red.max_p' must stand in a list of names"):
         sg.tune(GEO, "red.max_p")

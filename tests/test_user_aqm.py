@@ -58,7 +58,7 @@ def test_a_header_is_the_same_run_until_what_it_includes_changes(tmp_path):
     text = path.read_text()
     for place, most in enumerate((10, 10, 2)):
         included.write_text(f"#define MOST {most}\n")
-        # the same text would not be compiled twice
+        # a different text, because the same text would not be compiled again
         path.write_text(f"{text}/* {place} */\n")
         identities.append(run(str(path)).identity)
     assert identities[0] == identities[1] != identities[2]
@@ -97,7 +97,7 @@ def test_a_python_class_with_the_drop_function_of_red_is_red():
 
 
 class Sojourn:
-    """Drops at departure what has waited over `most_ns`; counts ticks."""
+    """Drops packets at departure that have waited more than `most_ns`; counts ticks."""
 
     tick_interval_ns = 1_000_000_000
     most_ns = 10_000_000
@@ -159,7 +159,7 @@ class Timeless:
         pass
 
 
-def test_a_python_class_that_failed_is_asked_no_more():
+def test_a_python_class_that_failed_is_not_called_again():
     with pytest.raises(RuntimeError, match="no more"):
         run(Stubborn, replications=1)
     assert Stubborn.calls == 1

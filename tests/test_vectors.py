@@ -1,6 +1,6 @@
-"""The test vectors of `aqm/vectors/`, read by `replay.c`: a C compiler, the headers, nothing else.
+"""The test vectors of `aqm/vectors/`, read by `replay.c`, with only a C compiler and the headers.
 
-That they are what the engine gives today is checked by `engine/contract/tests/vectors.rs`.
+`engine/contract/tests/vectors.rs` checks that they are what the engine gives today.
 """
 
 import hashlib
@@ -47,7 +47,7 @@ def test_a_c_program_answers_as_the_file_says(vectors: Path, tmp_path: Path) -> 
 def test_the_examples_compile_without_warnings(
     example: str, flags: list[str], tmp_path: Path
 ) -> None:
-    """What they print is checked with the examples of `aqm/README.md`."""
+    """Their output is checked with the examples of `aqm/README.md`."""
     source = AQM / "examples" / example
     command = ["cc", *FLAGS, *flags, "-O2", "-I", AQM, "-c", source, "-o", tmp_path / "built.o"]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
@@ -76,7 +76,9 @@ def test_the_example_in_rust_needs_neither_std_nor_an_allocator(tmp_path: Path) 
         (r"^aqm pie", "aqm codel", r"line (\d+): give a file of vectors of this AQM"),
     ],
 )
-def test_what_differs_is_told_with_its_line(old: str, new: str, said: str, tmp_path: Path) -> None:
+def test_a_difference_is_reported_with_its_line(
+    old: str, new: str, said: str, tmp_path: Path
+) -> None:
     text = (AQM / "vectors" / "pie.txt").read_text()
     found = re.search(old, text, re.MULTILINE)
     assert found
@@ -86,5 +88,5 @@ def test_what_differs_is_told_with_its_line(old: str, new: str, said: str, tmp_p
     told = re.fullmatch(said + "\n", done.stderr)
     assert told, done.stderr
     assert done.returncode == 1
-    if not old.startswith("^param"):  # which shows itself later
+    if not old.startswith("^param"):  # a changed parameter makes a difference in a later line
         assert int(told[1]) == text[: found.start()].count("\n") + 1

@@ -1,7 +1,7 @@
-"""The wheel works in a virtual environment of its own, away from the sources.
+"""The wheel works in a separate virtual environment, without the sources.
 
-It is built as `make build` builds, so that nothing is compiled again; `make wheel` only optimises
-more. What it depends on comes from the environment of the tests.
+It is built with the profile of `make build`, so that nothing is compiled again; `make wheel` only
+optimises more. Its dependencies come from the environment of the tests.
 """
 
 import fcntl
@@ -20,7 +20,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parent.parent
-# where `make wheel` puts it
+# path at which `make wheel` puts the daemon
 DAEMON = ROOT / "wheel" / "scripts" / "sluiced"
 SLUICED = ROOT / ".venv" / "bin" / "sluiced"
 LICENCES = {"LICENSE-APACHE", "LICENSE-MIT", "aqm/LICENSE-BSD-2-Clause", "aqm/LICENSE-GPL-2.0"}
@@ -39,9 +39,9 @@ pytestmark = pytest.mark.skipif(
 
 
 def run(*command: str | Path, folder: Path = ROOT) -> str:
-    """What a command prints; nothing of the sources is on its path."""
+    """Return a command's output; the sources are not on its path."""
     environment = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
-    # as `make build` has it: another Python would be another build
+    # the same Python as in `make build`: another one would be another build
     environment["VIRTUAL_ENV"] = sys.prefix
     done = subprocess.run(
         command, cwd=folder, env=environment, capture_output=True, text=True, check=False
@@ -55,7 +55,7 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("wheel")
     options = ("--profile", "dev", "--locked", "--offline", "--out", folder)
     (ROOT / "target").mkdir(exist_ok=True)
-    # another process may build it as well, and takes the daemon away when it has done
+    # locked: another process may build the wheel, too, and removes the daemon at its end
     with open(ROOT / "target" / "wheel.lock", "w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         try:
@@ -69,14 +69,14 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def installed(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The folder of commands of an environment that has the wheel and what it depends on."""
+    """Return the folder of commands of an environment with the wheel and its dependencies."""
     folder = tmp_path_factory.mktemp("elsewhere")
     venv.create(folder, symlinks=True)
     commands = folder / "bin"
     pip = (sys.executable, "-m", "pip", "--python", commands / "python", "install", "--quiet")
     run(*pip, "--no-index", "--no-deps", wheel)
     (packages,) = folder.glob("lib/python*/site-packages")
-    # behind its own; the editable install in there is not followed from a path file
+    # after its own packages; an editable install there is not followed from a .pth file
     (packages / "dependencies.pth").write_text(sysconfig.get_path("purelib") + "\n")
     return commands
 
@@ -112,7 +112,7 @@ def test_the_daemon_is_in_it(wheel: Path, installed: Path, tmp_path: Path, gatew
     options = ("--rate", "2e6", "--aqm", "shorter.h:most=4")
     told = run(sluiced, "replay", gateway.resolve(), *options, folder=tmp_path)
     assert "arrivals   12500 packets" in told
-    # where the testbed looks for it
+    # the testbed finds it
     look = "from sluicegate.testbed.router import program; print(program())"
     assert run(installed / "python", "-c", look, folder=tmp_path).strip() == str(sluiced)
     # it needs no newer C library than the wheel says

@@ -37,7 +37,7 @@ def scenario(*disciplines, **changes):
 
 
 def large():
-    """A chain that the direct method works on for a minute or more."""
+    """Return a chain that takes the direct method a minute or more."""
     params = RED | {"min_th": 100, "max_th": 200, "w": 0.002}
     return scenario({"aqm": "red", "params": params}, queue={"limit": 250})
 
@@ -60,7 +60,7 @@ def test_the_chain_gives_what_solve_gives():
     assert not found.interrupted
 
 
-def test_two_worlds_stand_side_by_side():
+def test_two_worlds_are_shown_side_by_side():
     found = sg.compare(scenario(), world=BOTH)
     header, rows = comparison_rows(found)
     first, *_ = (row[0] for row in rows)
@@ -166,7 +166,7 @@ def test_exact_tails_go_on_where_the_simulation_ends():
 
 
 @pytest.mark.parametrize("world", ["chain", Chain(grid=1.0, limit=True)])
-def test_the_second_time_nothing_is_solved(world, monkeypatch):
+def test_a_repeated_comparison_solves_nothing(world, monkeypatch):
     first = sg.compare(scenario(), world=world)
     monkeypatch.setattr(_engine, "solve_chain", no_solve)
     again = sg.compare(scenario(seed=7, slots=5e4), world=world)
@@ -197,7 +197,7 @@ def told_by(method, grid):
     return told
 
 
-def test_progress_is_told_in_words_and_numbers():
+def test_progress_is_reported_in_words_and_numbers():
     told = told_by("direct", 0.1)
     assert told[-1] == (told[0][0], 1, 1, "")
     stages = [stage for *_, stage in told[:-1]]
@@ -211,7 +211,7 @@ def test_ctrl_c_ends_a_solve():
         sg.chain.solve(large(), method="direct")
 
 
-def test_ctrl_c_leaves_what_is_finished(monkeypatch, tmp_path, capsys):
+def test_ctrl_c_keeps_the_finished_records(monkeypatch, tmp_path, capsys):
     solve, solved = run.solve, []
 
     def stopped(*given, **more):
@@ -237,7 +237,7 @@ def test_ctrl_c_leaves_what_is_finished(monkeypatch, tmp_path, capsys):
 # --- what is refused
 
 
-def test_what_a_world_cannot_judge_is_told_before_anything_is_run(monkeypatch):
+def test_what_a_world_cannot_judge_is_refused_before_any_run(monkeypatch):
     monkeypatch.setattr("sluicegate.worlds.slotted.world.simulate", no_solve)
     with pytest.raises(sg.SluiceError, match=r"red\.spacing must be"):
         sg.compare(scenario({"aqm": "drop_tail"}, {"aqm": "red"}), world=BOTH)

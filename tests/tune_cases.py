@@ -1,8 +1,8 @@
-"""What the tests of tuning tune."""
+"""Scenarios and problems for the tests of tuning."""
 
 import sluicegate as sg
 
-# delay against loss: each packet of room costs delay and saves loss
+# weight of losses: each packet of the limit adds delay and saves losses
 WEIGHT = 150.0
 GEO = sg.Scenario(
     title="room for packets",

@@ -1,11 +1,11 @@
-"""The network world against ns-2 and ns-3: `make bench-peers`.
+"""Compares the network world with ns-2 and ns-3: `make bench-peers`.
 
-Runs every case in each simulator and prints the figures side by side, all of the second half:
-mean queue, its mean absolute deviation, loss ratio, goodput; and the response time. ns-3, which
-has neither PI nor REM nor ns-2's TCP, is a second opinion on drop-tail, RED and CUBIC. Into
-`bench/peers/results/` go all figures (`agreement.json`) and the distributions of the queue, drawn
-over each other. Runs of the peers that are finished are kept there: an interrupted bench goes on,
-and `make clean` forgets them. `--sets` asks for other networks.
+Runs every case in each simulator and prints the figures side by side, all of the second half of a
+run: mean queue, its mean absolute deviation, loss ratio, goodput; and the response time. ns-3,
+which has neither PI nor REM nor ns-2's TCP, is a second opinion on drop-tail, RED and CUBIC. All
+figures (`agreement.json`) and plots of the queue's distributions are written to
+`bench/peers/results/`. Finished runs of ns-2 and ns-3 are kept there, so an interrupted bench can
+continue; `make clean` removes them. `--sets` selects other networks.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ class Verdict:
         theirs: Mean over the seeds.
         half_width: Of the 95 % interval of the difference, by Student's t with one degree of
             freedom less than seeds, relative to theirs.
-        within: Whether the difference of the means is within the bar.
+        within: True if the difference of the means is within the bar.
     """
 
     ours: float
@@ -73,16 +73,16 @@ class Verdict:
 
 
 def verdict(our: FloatArray, their: FloatArray) -> Verdict:
-    """Of the values of all seeds; `within` is left to the caller."""
+    """Return means and interval of the values of all seeds; the caller sets `within`."""
     error = np.sqrt(sum(row.var(ddof=1) / len(row) for row in (our, their)))
     factor = stdtrit(min(len(our), len(their)) - 1, 0.975)
-    # nothing is lost where all packets are marked
+    # theirs is 0 for losses if all packets are marked instead
     half_width = float(factor * error / their.mean()) if their.any() else np.nan
     return Verdict(float(our.mean()), float(their.mean()), half_width, within=False)
 
 
 def judged(name: str, our: FloatArray, their: FloatArray) -> Verdict:
-    """A figure of the bars; the queue may also differ by QUEUE_PACKETS."""
+    """Compare a figure with its bar in BARS; the queue may also differ by QUEUE_PACKETS."""
     found = verdict(our, their)
     within = abs(found.ours - found.theirs) <= BARS[name] * found.theirs
     within |= name == "queue" and abs(found.ours - found.theirs) <= QUEUE_PACKETS
@@ -90,7 +90,7 @@ def judged(name: str, our: FloatArray, their: FloatArray) -> Verdict:
 
 
 def response(our: FloatArray, their: FloatArray) -> Verdict:
-    """Our mean must lie between the least and the greatest of the peer's seeds."""
+    """Compare response times: our mean must lie within the range of the peer's seeds."""
     # without an interval where a response time is infinite
     with np.errstate(invalid="ignore"):
         found = verdict(our, their)
@@ -113,7 +113,7 @@ def compare(case: Case, our_runs: Sequence[Run], their_runs: Sequence[Run]) -> d
 
 
 def against_ns2(cases: Sequence[Case], screen: Console) -> list[dict[str, object]]:
-    """Runs the cases, prints and draws them; gives all figures."""
+    """Run the cases in both, print and draw them; return all figures."""
     table = Table(
         *("aqm", "flows", "network", "seeds", *BARS, "response, s", "within"),
         title="ours / ns-2: means over the seeds, difference with its 95 % half width",
@@ -135,7 +135,7 @@ def against_ns2(cases: Sequence[Case], screen: Console) -> list[dict[str, object
 
 
 def against_ns3(screen: Console) -> list[dict[str, object]]:
-    """Drop-tail and RED under SACK, and CUBIC, in all three."""
+    """Run drop-tail and RED under SACK, and CUBIC, in all three simulators; return all figures."""
     table = Table(
         "aqm", "flows", "network", *BARS, title="ours / ns-2 / ns-3: means over the seeds"
     )

@@ -1,4 +1,4 @@
-"""What is compared: the dumb-bell of the LRED paper (section 6) and its variations."""
+"""The cases that are compared: the dumb-bell of the LRED paper (section 6) and its variations."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from typing import Any
 DURATION_S, SAMPLE_S = 200.0, 0.01
 SHORT_PACKETS = 20
 
-# Of the links between clients and router, ms. The paper's round trips are whole multiples of a
-# packet's 0.4 ms at the bottleneck; the others are not.
+# Delays of the links between clients and router, ms. The paper's round trips are whole multiples of
+# a packet's transmission time at the bottleneck, 0.4 ms; the others are not.
 DELAYS_MS: dict[str, tuple[float, ...]] = {
     "paper": (10, 50, 100, 150, 200),
     "uneven": (7.31, 33.17, 71.93, 118.57, 183.29),
@@ -29,7 +29,7 @@ _RED = {
 _RED_THRESHOLDS = {"min_th": 6.25, "max_th": 18.75}
 
 
-# our name: that in dumbbell.tcl
+# our name of a TCP variant: its name in dumbbell.tcl
 VARIANTS = {
     "tahoe": "Tahoe",
     "reno": "Reno",
@@ -44,22 +44,22 @@ class Case:
     """One discipline on one network.
 
     Attributes:
-        aqm: By its name in dumbbell.tcl.
-        flows: Long-lived TCP flows.
+        aqm: The AQM's name in dumbbell.tcl.
+        flows: Number of long-lived TCP flows.
         access_bps: Rate of the links to clients and servers.
         q_ref: Queue that ARED, PI and REM aim at, packets.
         delays: One of DELAYS_MS.
-        spread_s: Starts are uniform over this time.
-        datagrams: Poisson datagrams of 130 B besides, 1/s: they break phase effects.
-        short: Poisson short flows of SHORT_PACKETS besides, 1/s in all, dealt out to the clients
-            by chance.
-        two_way: Whether as many flows send back, and the AQM stands before the link back, too; the
-            figures of a queue are those of the way forth, the goodput is that of both.
-        ecn: Whether the AQM marks, and the flows can be marked.
-        variant: Of TCP, one of VARIANTS.
-        limit: Buffer, packets; that of drop-tail and REM holds one less, as in ns-2.
-        seeds: Independent runs of each simulator.
-        duration_s: Of each run.
+        spread_s: Flows start at times uniform over this interval.
+        datagrams: Rate of additional Poisson datagrams of 130 B, 1/s: they break phase effects.
+        short: Rate of additional Poisson short flows of SHORT_PACKETS, 1/s in all, at random
+            clients.
+        two_way: True: as many flows send in the reverse direction, and the reverse link has the
+            AQM, too. Figures of the queue are of the forward link, the goodput is of both.
+        ecn: True: the AQM marks, and the flows use ECN.
+        variant: Variant of TCP, one of VARIANTS.
+        limit: Buffer, packets; with drop-tail and REM it holds one less, as in ns-2.
+        seeds: Number of independent runs of each simulator.
+        duration_s: Duration of each run.
     """
 
     aqm: str
@@ -79,7 +79,7 @@ class Case:
 
     @property
     def network(self) -> str:
-        """The case without its AQM and number of flows, in words."""
+        """Description of the case, without its AQM and number of flows."""
         parts = [f"{self.access_bps / 1e6:g} Mb/s"]
         if self.q_ref != 100:
             parts.append(f"q0 {self.q_ref}")
@@ -103,11 +103,11 @@ class Case:
 
     @property
     def has_target(self) -> bool:
-        """Whether a response time to q_ref means anything."""
+        """True if the AQM aims at q_ref, so that there is a response time."""
         return self.aqm not in ("DropTail", "RED", "PacketRED")
 
     def discipline(self) -> dict[str, Any]:
-        """Ours."""
+        """Return the discipline of our scenario, with its limit."""
         adaptive = {**_RED, "min_th": self.q_ref / 2, "max_th": 1.5 * self.q_ref}
         return {
             "DropTail": {"aqm": "drop_tail", "limit": self.limit - 1},
@@ -136,7 +136,7 @@ class Case:
         }[self.aqm]
 
     def words(self, seed: int) -> list[str]:
-        """The same as words of dumbbell.tcl."""
+        """Return the case as arguments of dumbbell.tcl."""
         return [
             f"aqm={self.aqm}",
             f"flows={self.flows}",
@@ -157,16 +157,17 @@ class Case:
         ]
 
 
-# RED is ns-2's default, which measures the queue in bytes; PacketRED and ARED do in packets.
-# LinearARED is ARED without gentle_: in ns-2 the slope of the gentle drop function stays that of
-# the first max_p, so that with 500 flows max_p climbs to 0.5 without effect; ours follows max_p.
+# RED is ns-2's default, which measures the queue in bytes; PacketRED and ARED measure it in
+# packets. LinearARED is ARED without gentle_. With gentle_, ns-2 keeps the slope of the drop
+# function above max_th as it was with the first max_p, so that with 500 flows max_p climbs to 0.5
+# without effect; our slope follows max_p.
 AQMS = ("DropTail", "RED", "ARED", "LinearARED", "PI", "REM")
 TARGETED = ("LinearARED", "PI", "REM")
 ACCESS_BPS = (100e6, 10e6)
 
 
 def paper() -> Iterator[Case]:
-    """The paper's network, with the access links it prints and with faster ones."""
+    """The paper's network, with access links of its rate (10 Mb/s) and with faster ones."""
     for flows in (100, 500):
         for access_bps in ACCESS_BPS:
             yield from (Case(aqm, flows, access_bps) for aqm in AQMS)
@@ -186,7 +187,7 @@ def wider() -> Iterator[Case]:
 
 
 def phases() -> Iterator[Case]:
-    """Drop-tail where ties between packets decide, and the same with datagrams that break them."""
+    """Drop-tail in networks with ties between packets, and with datagrams that break the ties."""
     for flows, access_bps in ((100, 10e6), (500, 100e6), (500, 10e6)):
         yield (case := Case("DropTail", flows, access_bps, seeds=40))
         yield replace(case, datagrams=100)
@@ -199,7 +200,7 @@ def short() -> Iterator[Case]:
 
 
 def red() -> Iterator[Case]:
-    """RED counting packets, under many kinds of traffic; few flows leave the link idle at times."""
+    """RED in packets under many kinds of traffic; with few flows the link is idle at times."""
     for flows in (5, 40):
         yield Case("PacketRED", flows)
     yield Case("PacketRED", 40, two_way=True)
@@ -209,7 +210,7 @@ def red() -> Iterator[Case]:
 
 
 def responses() -> Iterator[Case]:
-    """Response times that five seeds had left open; each run lasts until they are known."""
+    """Response times for which five seeds were too few; each run lasts until the response."""
     for case, duration_s in (
         (Case("LinearARED", 100, q_ref=150), 20.0),
         (Case("REM", 100, q_ref=150), 20.0),

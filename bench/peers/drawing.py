@@ -1,4 +1,4 @@
-"""Distributions of the queue, ours and ns-2's over each other."""
+"""Plots of the queue's distribution, ours and ns-2's in the same panel."""
 
 from __future__ import annotations
 
@@ -19,7 +19,11 @@ COLUMNS = 3
 
 
 def draw(runs: Mapping[Case, tuple[Sequence[Run], Sequence[Run]]], folder: Path) -> Iterator[Path]:
-    """A picture for each network and number of flows, a panel for each case; gives their paths."""
+    """Draw a picture for each network and number of flows, with a panel for each case.
+
+    Yields:
+        The path of each picture.
+    """
     pictures: dict[str, list[Case]] = {}
     for case in runs:
         pictures.setdefault(f"{case.flows} flows, {case.network}", []).append(case)
@@ -58,7 +62,7 @@ def _panel(axis: Any, case: Case, our_runs: Sequence[Run], their_runs: Sequence[
     )
     axis.step(lengths, theirs.mean(axis=0), where="mid", color="black", lw=1.6, label="ns-2")
     axis.step(lengths, ours.mean(axis=0), where="mid", color="tab:red", lw=1.1, label="Sluicegate")
-    # one AQM may be there twice, with few seeds and with many
+    # an AQM can have two panels, with few seeds and with many
     axis.set_title(f"{case.aqm}, {case.seeds} seeds")
     shares = ours.mean(axis=0) + theirs.mean(axis=0)
     shown = np.flatnonzero(shares > shares.max() / 1000)
@@ -67,7 +71,7 @@ def _panel(axis: Any, case: Case, our_runs: Sequence[Run], their_runs: Sequence[
 
 
 def _shares(runs: Sequence[Run]) -> np.ndarray[Any, np.dtype[np.float64]]:
-    """Share of the samples with k packets waiting, a row for each seed, shape (seeds, 202)."""
+    """Return the share of samples with k packets waiting, shape (seeds, 202)."""
     rows = np.zeros((len(runs), 202))
     for row, run in zip(rows, runs, strict=True):
         row[: len(run.histogram)] = run.histogram

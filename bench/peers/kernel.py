@@ -1,6 +1,7 @@
-"""CUBIC in ns-2, here, and in this machine's kernel (the world `gate`), on the peers' dumb-bell.
+"""Compares CUBIC in ns-2, in our network world and in this machine's kernel (the world `gate`).
 
-A run of the kernel takes as long as it lasts: half an hour in all.
+All run the dumb-bell of the other comparisons. Runs of the kernel are in real time: half an hour in
+all.
 
     sudo PYTHONPATH=bench .venv/bin/python bench/peers/kernel.py
 """
@@ -26,7 +27,7 @@ FIGURES = {"queue": 1, "deviation": 1, "loss": 100, "goodput": 1}
 
 
 def like_linux(case: Case) -> sg.network.NetworkScenario:
-    """The case with TCP as Linux has it."""
+    """Return the case's scenario with TCP as in Linux."""
     found = scenario(case)
     flows = found.flows[0]
     assert isinstance(flows, TcpFlows)
@@ -35,7 +36,7 @@ def like_linux(case: Case) -> sg.network.NetworkScenario:
 
 
 def linux(case: Case) -> list[Run]:
-    """Ours, with TCP as Linux has it."""
+    """Return our runs, with TCP as in Linux."""
     record = sg.network.simulate(like_linux(case), threads=1)
     port, rows = record.ports[0], record.replications
     each = zip(port.samples, rows["loss_ratio"], rows["goodput"], strict=True)
@@ -43,7 +44,7 @@ def linux(case: Case) -> list[Run]:
 
 
 def kernel(case: Case) -> list[Run]:
-    """That of the kernel."""
+    """Return runs of the kernel's TCP."""
     runs = []
     for seed in range(1, case.seeds + 1):
         record = in_gate(like_linux(case).replace(replications=1, seed=seed))
@@ -54,7 +55,7 @@ def kernel(case: Case) -> list[Run]:
 
 
 def line(case: Case, where: str, runs: Sequence[Run]) -> str:
-    """A line of the table in `docs/background/ns2.md`."""
+    """Return a line of the table in `docs/background/ns2.md`."""
     texts = [
         measure_text(student([getattr(run, name) for run in runs]).times(factor), digits=3)
         for name, factor in FIGURES.items()

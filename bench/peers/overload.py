@@ -1,7 +1,7 @@
-"""FQ-CoDel under datagrams that bring half as much again as the link carries: ours and ns-3's.
+"""Compares our FQ-CoDel with ns-3's under datagrams at 1.5 times the link's rate.
 
-Prints the mean queue and the loss ratio of the second half with the square root taken exactly and
-as in Linux and ns-3. 20 seeds each, 200 s; 10 Mb/s, packets of 1000 B, a queue for each flow.
+Prints the mean queue and the loss ratio of the second half, with an exact square root and with the
+one of Linux and ns-3. 20 seeds each, 200 s; 10 Mb/s, packets of 1000 B, a queue for each flow.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ FLOWS = (10, 30)
 
 
 def ours(flows: int, sqrt: str) -> tuple[Measure, Measure]:
-    """Mean queue (packets) and loss ratio, with `sqrt` as CoDel has it."""
+    """Return mean queue (packets) and loss ratio; `sqrt` is CoDel's parameter."""
     link = {"source": "a", "sink": "b", "rate_bps": RATE_BPS, "delay_s": 0.0025, "queue": True}
     datagrams = {
         "kind": "datagrams",
@@ -35,7 +35,7 @@ def ours(flows: int, sqrt: str) -> tuple[Measure, Measure]:
         "gaps": "exponential",
     }
     codel = {"aqm": "codel", "params": {"sqrt": sqrt}, "victim": "front"}
-    # as many queues as in overload.cc, and its quantum
+    # the number of queues and the quantum of overload.cc
     scheduler = {"kind": "fq", "queues": 65_535, "quantum_bytes": 1500}
     record = sg.network.simulate(
         sg.network.NetworkScenario.parse(
@@ -54,7 +54,7 @@ def ours(flows: int, sqrt: str) -> tuple[Measure, Measure]:
 
 
 def ns3(flows: int) -> tuple[Measure, Measure]:
-    """The same of ns-3."""
+    """Return the same measures of ns-3."""
     words = [f"--flows={flows}", f"--load={LOAD}", f"--duration={DURATION_S}"]
     program = str(ns3_program("overload"))
     runs = [raw([program, *words, f"--seed={seed}"]) for seed in range(1, SEEDS + 1)]

@@ -1,4 +1,4 @@
-"""The same case in each simulator: figures of every seed."""
+"""Runs a case in each simulator, and returns the figures of every seed."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from sluicegate.worlds.network import response_time_s
 
 HERE = Path(__file__).parent
 RESULTS = HERE / "results"
-# what dumbbell.cc can vary
+# arguments that dumbbell.cc has, too
 NS3_WORDS = ("aqm", "flows", "variant", "limit", "access_bps", "spread", "duration", "sample")
 
 
@@ -26,12 +26,12 @@ class Run:
     """The second half of one run.
 
     Attributes:
-        queue: Mean of the waiting packets.
-        deviation: Mean absolute deviation from that, packets.
-        loss: Losses for each arrival at the bottleneck.
+        queue: Mean queue, packets.
+        deviation: Mean absolute deviation of the queue from its mean, packets.
+        loss: Losses divided by arrivals at the bottleneck.
         goodput: Packets acknowledged in sequence, 1/s.
-        response_s: Response time to the target, of the whole run; infinite if it is not reached.
-        histogram: How many samples found k packets waiting, shape (K,).
+        response_s: Response time to the target, in the whole run; infinite if it is not reached.
+        histogram: Number of samples with k packets waiting, shape (K,).
     """
 
     queue: float
@@ -43,7 +43,7 @@ class Run:
 
     @classmethod
     def of(cls, samples: Any, loss: float, goodput: float, target: float) -> Run:
-        """From the samples of the queue, one each SAMPLE_S of the whole run."""
+        """Return a run, from samples of the queue every SAMPLE_S in the whole run."""
         samples = np.asarray(samples, dtype=np.int64)
         half = samples[len(samples) // 2 :]
         return cls(
@@ -57,7 +57,7 @@ class Run:
 
 
 def scenario(case: Case) -> sg.network.NetworkScenario:
-    """The case as a scenario of the network world."""
+    """Return the case as a scenario of the network world."""
     given = case.discipline()
     cubic = {"variant": "sack", "congestion_control": "cubic"}
     control = cubic if case.variant == "cubic" else {"variant": case.variant}
@@ -94,7 +94,7 @@ def scenario(case: Case) -> sg.network.NetworkScenario:
 
 
 def ours(case: Case) -> list[Run]:
-    """Sluicegate's runs."""
+    """Return Sluicegate's runs."""
     record = sg.network.simulate(scenario(case), threads=1)
     port, rows = record.ports[0], record.replications
     each = zip(port.samples, rows["loss_ratio"], rows["goodput"], strict=True)
@@ -102,7 +102,7 @@ def ours(case: Case) -> list[Run]:
 
 
 def ns2(case: Case) -> list[Run]:
-    """Runs of ns-2."""
+    """Return runs of ns-2."""
     script = HERE / "dumbbell.tcl"
     return [
         _kept(["ns", str(script)], case.words(seed), script, case)
@@ -111,7 +111,7 @@ def ns2(case: Case) -> list[Run]:
 
 
 def ns3(case: Case) -> list[Run]:
-    """Runs of ns-3, which has DropTail and RED."""
+    """Return runs of ns-3, which has DropTail and RED."""
     program = ns3_program()
     words = [f"--{word}" for word in case.words(0) if word.split("=")[0] in NS3_WORDS]
     return [
@@ -121,10 +121,10 @@ def ns3(case: Case) -> list[Run]:
 
 
 def ns3_program(name: str = "dumbbell") -> Path:
-    """One of the programs for ns-3 in this folder, compiled anew if its source has changed.
+    """Return the path of a program for ns-3; compile it first if its source has changed.
 
     Raises:
-        subprocess.CalledProcessError: If there is no ns-3 to compile against.
+        subprocess.CalledProcessError: If it does not compile, for lack of ns-3.
     """
     source, program = HERE / f"{name}.cc", RESULTS / f"{name}-ns3"
     if not program.exists() or program.stat().st_mtime < source.stat().st_mtime:
@@ -136,14 +136,14 @@ def ns3_program(name: str = "dumbbell") -> Path:
 
 
 def raw(command: list[str]) -> dict[str, Any]:
-    """What a peer's program prints; ns-2's CUBIC puts words of its own around it."""
+    """Return the JSON that a peer's program prints; ns-2's CUBIC prints other text around it."""
     done = subprocess.run(command, capture_output=True, check=True, text=True)
     printed, _ = json.JSONDecoder().raw_decode(done.stdout, done.stdout.index("{"))
     return dict(printed)
 
 
 def _kept(command: list[str], words: list[str], source: Path, case: Case) -> Run:
-    """A peer's run, from the folder of finished ones if it is there: a bench can be interrupted."""
+    """Return a peer's run, from the folder of finished runs if it is there."""
     what = [words, source.read_text()]
     key = hashlib.sha256(json.dumps(what).encode()).hexdigest()[:24]
     path = RESULTS / "finished" / f"{key}.json"

@@ -1,7 +1,7 @@
 """Packets through the bottleneck per second of CPU time: ours, ns-2's and ns-3's, in turn.
 
-All take a sample of the queue every 10 ms; ns-2 runs without samples besides. Ours includes all
-set-up. Medians of some rounds. Run it on an otherwise idle machine.
+All sample the queue every 10 ms; ns-2 also runs without samples. Our time includes all set-up. The
+figures are medians of a few rounds. Run it on an otherwise idle machine.
 """
 
 from __future__ import annotations
@@ -25,18 +25,18 @@ CASES = [Case(aqm, flows) for flows in (100, 1000) for aqm in ("RED", "PI")]
 ROUNDS = 3
 # ns-3 takes 20 s for what ns-2 does in 1.5
 NS3_DURATION_S = 40.0
-# what ours is divided by, and the factor to reach
+# the speed by which ours is divided: the factor to reach
 BARS = {"ns-2 with set-up": 10, "ns-2, bare event loop": 5, "ns-3, event loop": 50}
 
 
 def cpu_seconds() -> float:
-    """CPU time of this process."""
+    """Return the CPU time of this process, s."""
     used = resource.getrusage(resource.RUSAGE_SELF)
     return used.ru_utime + used.ru_stime
 
 
 def ours(case: Case) -> float:
-    """Packets per CPU second."""
+    """Return our packets per second of CPU time."""
     before = cpu_seconds()
     record = sg.network.simulate(scenario(case), threads=1, fresh=True)
     cpu_s = cpu_seconds() - before
@@ -45,7 +45,7 @@ def ours(case: Case) -> float:
 
 
 def ns2(case: Case, seed: int) -> dict[str, float]:
-    """The same of ns-2."""
+    """Return the same of ns-2."""
     command = ["ns", str(HERE / "dumbbell.tcl"), *case.words(seed)]
     sampled, bare = raw(command), raw([*command, "sample=0"])
     return {
@@ -55,14 +55,14 @@ def ns2(case: Case, seed: int) -> dict[str, float]:
 
 
 def ns3(case: Case, seed: int) -> dict[str, float]:
-    """The same of ns-3, with RED whatever the case's AQM: it has no PI."""
+    """Return the same of ns-3, always with RED, because it has no PI."""
     words = [f"--flows={case.flows}", f"--seed={seed}", f"--duration={NS3_DURATION_S}"]
     printed = raw([str(ns3_program()), "--aqm=RED", *words])
     return {"ns-3, event loop": printed["end"][1] / printed["loop_cpu_s"]}
 
 
 def main() -> int:
-    """Measure and print; into `bench/peers/results/speed.json`."""
+    """Measure, print, and write `bench/peers/results/speed.json`."""
     if shutil.which("ns") is None:
         print("peers: ns-2 is missing (Debian, Ubuntu: apt install ns2); no speeds compared")
         return 0
@@ -73,7 +73,7 @@ def main() -> int:
     except (OSError, subprocess.CalledProcessError):
         print("peers: ns-3 is missing (Debian, Ubuntu: apt install libns3-dev); not compared")
         peers.remove(ns3)
-    ours(CASES[0])  # a process's first run also imports
+    ours(CASES[0])  # not counted: the first run of a process also imports modules
     table = Table(
         *("aqm", "flows", "ours, packets/s"),
         *(f"times {name} (bar {bar})" for name, bar in BARS.items()),

@@ -1,7 +1,9 @@
-//! What a call of each AQM costs in the engine and in the kernel: `bench/decisions.py`.
+//! Measures the cost of a call of each AQM in the engine and in the kernel, for
+//! `bench/decisions.py`.
 //!
-//! Both make the calls of one run, in turns of [`QUESTIONS`]. Prints a line for each turn: name, ns
-//! of a call in the engine, ns of it in the kernel. Ends with code 2 where BPF may not be loaded.
+//! Both repeat the same calls, in turns of [`QUESTIONS`]. Prints one line for each turn: the AQM's
+//! name, ns per call in the engine, ns per call in the kernel. Exits with code 2 if BPF programs
+//! may not be loaded.
 
 use std::{hint::black_box, process::exit, time::Instant};
 
@@ -34,7 +36,7 @@ fn measure(class: &'static Class) -> Result<(), KernelError> {
 }
 
 fn main() {
-    // a preset is its class with other parameters
+    // presets are left out: each is its base class with other parameters
     for class in all().iter().filter(|class| class.base.is_none()) {
         if let Err(error) = measure(class) {
             eprintln!("{error}");

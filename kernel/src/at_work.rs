@@ -1,4 +1,4 @@
-//! A kind of qdisc whose maps are at hand: it can be set anew, and tells all that it counts.
+//! A kind of qdisc that this process has loaded: its settings can be changed and its maps read.
 
 use std::cell::Cell;
 
@@ -13,16 +13,16 @@ use crate::{
     refusal::{lost, verified_instructions},
 };
 
-/// Times that are told: `enum times` of `telling.bpf.h`.
+/// Histograms of each instance: `enum times` of `telling.bpf.h`.
 pub(crate) const TIMES: usize = 3;
-/// The layout of its histograms.
+/// Log2 of a histogram's steps per power of 2: `STEPS_LOG2` of `telling.bpf.h`.
 const STEPS_LOG2: usize = 7;
-/// Numbers that are read at a time.
+/// Values of a map that are read at a time.
 const BATCH: u32 = 4096;
-/// One packet of so many is told as a whole, on average.
+/// On average one packet of this many is sampled: `SAMPLED` of `telling.bpf.h`.
 pub const SAMPLED: u32 = 32;
 
-/// A kind that this process has given to the kernel.
+/// A kind that this process has loaded into the kernel.
 pub struct AtWork {
     pub(crate) loaded: Loaded,
     program: Program,
@@ -32,17 +32,17 @@ pub struct AtWork {
     edition: Cell<u64>,
 }
 
-/// How an instance stands.
+/// What is known of an instance at one moment.
 pub struct Standing {
     /// What it has counted.
     pub counts: Counts,
-    /// Whether it stands before an interface.
+    /// True if an interface uses it.
     pub is_used: bool,
-    /// Its AQM; with several queues each has one of its own, and there is none to show.
+    /// Its AQM. `None` with flow queues: there each queue has an AQM of its own.
     pub aqm: Option<Running>,
-    /// Sojourns, delays and latenesses: pairs of ns and packets.
+    /// Histograms of sojourn, delay and lateness: pairs of ns and packets.
     pub times: [Vec<(u64, u64)>; TIMES],
-    /// For how long k packets waited, ns, by k.
+    /// Element k: time in which k packets waited, ns.
     pub lengths_ns: Vec<u64>,
 }
 
@@ -58,19 +58,20 @@ impl AtWork {
         }
     }
 
-    /// Instructions that the verifier looked at.
+    /// Returns the number of instructions that the verifier followed.
     ///
     /// # Errors
-    /// If the kernel does not tell.
+    /// If the kernel does not report it.
     pub fn verified_instructions(&self) -> Result<u32, KernelError> {
         verified_instructions(&self.loaded)
     }
 
-    /// Sets all instances, each from its next packet on. What waits stays; the AQM begins anew.
+    /// Changes the settings of all instances, each from its next packet on. Waiting packets stay;
+    /// the AQM starts anew.
     ///
     /// # Errors
-    /// If it is another AQM, or its text has changed, if the limit is beyond what there are places
-    /// for, or if the kernel does not take it.
+    /// If it is another AQM, if its text has changed, if the limit exceeds half of the places, if
+    /// `ecn` is set and no program sets marks, or if the kernel does not accept the settings.
     pub fn set(&mut self, aqm: &Configured, settings: &Settings) -> Result<(), KernelError> {
         if MadeOf::new(self.program, aqm.class()) != self.made_of {
             return Err(KernelError::Missing(format!(
@@ -94,7 +95,7 @@ impl AtWork {
         let wish = self.map(".data.wish");
         let mut value = [settings.bytes(), aqm.config().to_vec()].concat();
         value.resize(wish.value_size() as usize, 0);
-        // odd while it is written
+        // odd while the settings are being written: heeding.bpf.h
         self.turn_edition()?;
         let written = wish.update(&[0; 4], &value, MapFlags::ANY);
         self.turn_edition()?;
@@ -109,10 +110,10 @@ impl AtWork {
         map.update(&[0; 4], &edition, MapFlags::ANY).map_err(lost)
     }
 
-    /// How an instance stands.
+    /// Returns counts, AQM, histograms and queue lengths of an instance.
     ///
     /// # Errors
-    /// If the kernel does not tell.
+    /// If the kernel does not give them.
     pub fn standing(&self, number: u32) -> Result<Standing, KernelError> {
         let aqm = self.aqm.as_ref().expect("it is set as it is installed");
         let instances = self.read(".data.instances", 0)?;
@@ -151,17 +152,18 @@ impl AtWork {
         Ok(own.map(|(_, ns)| word(&ns)).collect())
     }
 
-    /// Packets that were marked behind the qdisc, and those that had no header to mark.
+    /// Returns the packets that were marked behind the qdisc, and those that were to be marked but
+    /// had no header for it.
     ///
     /// # Errors
-    /// If the kernel does not tell.
+    /// If the kernel does not give them.
     pub fn marked(&self) -> Result<(u64, u64), KernelError> {
         let value = self.read(".data.marked", 0)?;
         Ok((word(&value[..8]), word(&value[8..])))
     }
 
-    /// Takes the samples of packets that have come since: the length of each IP packet, and its
-    /// beginning.
+    /// Takes the packets that were sampled since the last call: `take` gets the length of each IP
+    /// packet, bytes, and its first bytes.
     ///
     /// # Errors
     /// If the kernel does not give them.
@@ -193,7 +195,8 @@ fn word(bytes: &[u8]) -> u64 {
     u64::from_ne_bytes(bytes.try_into().expect("eight bytes"))
 }
 
-/// The least time of each step of a histogram, and how many there were: `step_of` backwards.
+/// Returns the least time of each step that is not empty, ns, and its count: the inverse of
+/// `step_of` in `telling.bpf.h`.
 fn steps(histogram: &[u8]) -> Vec<(u64, u64)> {
     let counts = histogram.chunks_exact(8).map(word).enumerate();
     counts
@@ -210,7 +213,7 @@ fn steps(histogram: &[u8]) -> Vec<(u64, u64)> {
 mod tests {
     use super::*;
 
-    /// `step_of` of `telling.bpf.h`, told in another way.
+    /// `step_of` of `telling.bpf.h`, computed in another way.
     fn step_of(ns: u64) -> usize {
         let shift = (64 - ns.leading_zeros() as usize).saturating_sub(STEPS_LOG2 + 1);
         (shift << STEPS_LOG2) + (ns >> shift) as usize

@@ -1,4 +1,4 @@
-//! From a header to a BPF object.
+//! Compiles an AQM's header to a BPF object.
 
 use std::{fs, io, path::Path, process::Command};
 
@@ -7,21 +7,21 @@ use tempfile::tempdir;
 
 use crate::{KernelError, made_of::MadeOf};
 
-/// What is made of an AQM.
+/// A program that is compiled from an AQM.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Program {
-    /// One that answers questions.
+    /// Answers questions: `judge.bpf.c`.
     Judge,
     /// A queue discipline.
     Qdisc {
-        /// With several queues, over which flows are spread.
+        /// True: it has several queues, over which flows are spread.
         flow_queues: bool,
-        /// With a log of all decisions.
+        /// True: it keeps a log of all decisions.
         log: bool,
     },
 }
 
-/// What the programs include.
+/// Headers that the programs include: names and texts.
 const SHARED: [(&str, &str); 10] = [
     ("qdisc.bpf.h", include_str!("qdisc.bpf.h")),
     ("instance.bpf.h", include_str!("instance.bpf.h")),
@@ -44,11 +44,13 @@ impl Program {
     }
 }
 
-/// clang speaks BPF; gcc needs another compiler for it. The plain name last: it may be an old one.
+/// clang has BPF as a target; gcc needs a separate cross compiler. `clang` is last, because it may
+/// be an old version.
 const COMPILERS: [&str; 4] = ["clang-21", "clang-20", "clang-19", "clang"];
-/// What clang 14 to 16 make of a qdisc libbpf cannot read; 17 and 18 were not tried.
+/// libbpf cannot read a qdisc compiled by clang 14 to 16; 17 and 18 were not tried.
 const OLDEST: u32 = 19;
-// the last but one keeps the temporary folder out of the object: the same text gives the same bytes
+// -fdebug-compilation-dir keeps the temporary folder's name out of the object, so that the same
+// text gives the same bytes
 const FLAGS: [&str; 10] = [
     "-target",
     "bpf",
@@ -62,26 +64,27 @@ const FLAGS: [&str; 10] = [
     "-I.",
 ];
 
-/// A qdisc is all in one function: a call to an AQM would first write the whole view to memory. With
-/// an AQM that follows the occupancy (FRED) that would be more than the verifier follows.
+/// A qdisc is inlined into one function, because a call of an AQM would first write the whole view
+/// to memory. Not for an AQM with an `occupancy` function (FRED): inlined, it would be larger than
+/// the verifier accepts.
 const INLINED: [&str; 2] = ["-mllvm", "-inline-threshold=100000"];
 
 /// An AQM compiled for BPF, not yet seen by a kernel.
 pub struct Object {
     /// An ELF file.
     pub bytes: Vec<u8>,
-    /// The AQM's header.
+    /// File name of the AQM's header.
     pub name: String,
-    /// What it must be.
+    /// The program that it must be.
     pub program: Program,
 }
 
-/// Whose functions an AQM has: a preset has those of another one.
+/// Returns the name of the AQM whose functions this one has: a preset has those of its base.
 pub(crate) fn functions(class: &Class) -> &str {
     class.base.as_deref().unwrap_or(&class.name)
 }
 
-/// All files that the compiler gets: names and texts.
+/// Returns all files that the compiler gets: names and texts.
 pub(crate) fn files(program: Program, class: &Class) -> Vec<(String, &str)> {
     let given = HEADERS.iter().copied().chain(SHARED);
     let given = given.chain([program.source()]);
@@ -95,7 +98,7 @@ pub(crate) fn files(program: Program, class: &Class) -> Vec<(String, &str)> {
 /// Compiles an AQM for BPF.
 ///
 /// # Errors
-/// If no clang is here, or if it refuses the header; its own words are in the text.
+/// If clang is missing or too old, or if it refuses the header: the error then has clang's message.
 pub fn compile(program: Program, class: &Class) -> Result<Object, KernelError> {
     let folder = tempdir().map_err(|error| missing(&error))?;
     let functions = functions(class);
@@ -142,11 +145,11 @@ pub fn compile(program: Program, class: &Class) -> Result<Object, KernelError> {
     })
 }
 
-/// Whether an AQM of ours asks of which flow a packet is. To find that out costs more than most AQMs,
-/// so a qdisc does it only where it is asked for; and for a user's header, which can ask in other
-/// words.
+/// True if one of our AQMs uses a packet's flow. Computing the flow's hash costs more than most
+/// AQMs, so a qdisc does it only for these. (It also does it for every user's header, which can use
+/// the flow under another name.)
 fn looks_at_flows(header: &str) -> bool {
-    // it defines the view
+    // it defines the field `flow_hash`, and uses it nowhere
     if header == "aqm.h" {
         return false;
     }
@@ -159,10 +162,10 @@ fn looks_at_flows(header: &str) -> bool {
     })
 }
 
-/// The compiler for BPF that is taken here, by its name.
+/// Returns the name of the compiler for BPF on this machine.
 ///
 /// # Errors
-/// If there is none, or only one that is too old.
+/// If there is none, or only a version that is too old.
 pub fn compiler() -> Result<&'static str, KernelError> {
     let mut found = "clang compiles for BPF, and is not here".to_owned();
     for compiler in COMPILERS {
@@ -183,7 +186,6 @@ pub fn compiler() -> Result<&'static str, KernelError> {
     )))
 }
 
-/// Runs the compiler.
 fn run(folder: &Path, flags: &[String], header: &str) -> Result<(), KernelError> {
     let compiler = compiler()?;
     let done = Command::new(compiler)
@@ -217,7 +219,7 @@ mod tests {
             .filter(|functions| looks_at_flows(&format!("{functions}.h")))
             .collect();
         assert_eq!(looking, ["choke", "fred", "sred"]);
-        // only by what it includes
+        // registry.h has no `flow_hash` itself, but its includes have
         assert!(looks_at_flows("registry.h"));
     }
 }

@@ -1,51 +1,53 @@
-//! What an instance of a kind has counted: `struct counts` and what stands behind it in
-//! `instance.bpf.h`.
+//! Counts of an instance of a kind: `struct counts` and the fields of `struct instance` after it,
+//! in `instance.bpf.h`.
 
 use sluice_aqm::Verdict;
 
 use crate::settings::SETTINGS_BYTES;
 
-/// Numbers behind the verdicts.
+/// Numbers in `struct counts` after the verdicts.
 const OTHERS: usize = 13;
 const WORD: usize = size_of::<u64>();
 /// Bytes of `struct counts`.
 const COUNTS_BYTES: usize = (Verdict::COUNT + OTHERS) * WORD;
 
-/// What an instance has counted.
+/// Counts of an instance.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Counts {
-    /// Arrivals by verdict; more losses, and departures that were no admission.
+    /// Arrivals by verdict, plus further drops that an arrival causes, plus marks and drops on
+    /// departure.
     pub verdicts: [u64; Verdict::COUNT],
-    /// Packets that came.
+    /// Packets that arrived.
     pub arrivals: u64,
-    /// Their bytes, where the kind tells.
+    /// Their bytes; 0 unless [`crate::Fixed::tells`].
     pub arrived_bytes: u64,
-    /// Packets that left for the link.
+    /// Packets sent to the link.
     pub sent: u64,
-    /// Their bytes, where the kind tells.
+    /// Their bytes; 0 unless [`crate::Fixed::tells`].
     pub sent_bytes: u64,
     /// Packets that were dropped.
     pub lost: u64,
     /// Their bytes.
     pub lost_bytes: u64,
-    /// Packets that waited when the qdisc was taken away.
+    /// Packets that waited when the qdisc was reset or removed.
     pub left: u64,
-    /// Sum of the sojourns of what was sent.
+    /// Sum of the sojourns of the packets sent.
     pub sojourn_ns: u64,
-    /// The longest of them.
+    /// Longest sojourn of a packet sent.
     pub sojourn_max_ns: u64,
-    /// Sum of their delays, where the kind tells.
+    /// Sum of the delays of the packets sent; 0 unless [`crate::Fixed::tells`].
     pub delay_ns: u64,
-    /// Sum of the time that they left later than they could have, likewise.
+    /// Sum of the times by which packets were sent too late; 0 unless [`crate::Fixed::tells`].
     pub lateness_ns: u64,
-    /// When it was put before its interface, by the kernel's monotonic clock.
+    /// Time at which an interface began to use it, by the kernel's monotonic clock.
     pub begun_ns: u64,
-    /// When something was last counted.
+    /// Time of the last change of the queue's length, by the same clock, if
+    /// [`crate::Fixed::tells`]; else `begun_ns`.
     pub until_ns: u64,
 }
 
 impl Counts {
-    /// Packets that wait, and their bytes, where the kind tells.
+    /// Returns the packets that wait, and their bytes (0 unless [`crate::Fixed::tells`]).
     pub fn waiting(&self) -> (u64, u64) {
         let gone = self.sent + self.lost + self.left;
         let gone_bytes = self.sent_bytes + self.lost_bytes;
@@ -57,14 +59,14 @@ impl Counts {
     }
 }
 
-/// Entries of `instances`.
+/// Entries of the map `instances`.
 const INSTANCES: usize = 8;
 
-/// An entry of `instances`: `struct instance`.
+/// An entry of the map `instances`: `struct instance`.
 pub(crate) struct Instance<'a>(&'a [u8]);
 
 impl<'a> Instance<'a> {
-    /// All of them, from the map's one value.
+    /// Returns all entries; `value` is the map's one value.
     pub fn all(value: &'a [u8]) -> impl Iterator<Item = Self> {
         value.chunks_exact(value.len() / INSTANCES).map(Self)
     }
@@ -97,15 +99,15 @@ impl<'a> Instance<'a> {
         }
     }
 
-    /// Whether it stands before an interface.
+    /// True if an interface uses it.
     pub fn is_used(&self) -> bool {
         let bytes = self.0[Self::IS_USED..Self::IS_USED + size_of::<u32>()].try_into();
         u32::from_ne_bytes(bytes.expect("four bytes")) != 0
     }
 
-    /// What the AQM remembers; its config takes so many bytes.
+    /// Returns the AQM's state; `config_bytes` is the size of its config.
     pub fn state(&self, config_bytes: usize) -> &[u8] {
-        // the config is in a union with a word
+        // the config is in a union with a word, which gives it the size and alignment of words
         &self.0[Self::CONFIG + config_bytes.next_multiple_of(WORD).max(WORD)..]
     }
 }

@@ -1,4 +1,4 @@
-//! Interfaces, also those in other network namespaces.
+//! Network interfaces, also those in other network namespaces.
 
 use std::{
     ffi::CString,
@@ -15,16 +15,16 @@ use std::{
 
 use nix::net::if_::if_nameindex;
 
-/// Where `ip netns` keeps namespaces.
+/// Folder in which `ip netns` keeps namespaces.
 const NAMESPACES: &str = "/run/netns";
-/// That of this thread.
+/// The namespace of this thread.
 const OWN_NAMESPACE: &str = "/proc/thread-self/ns/net";
 
-/// An interface: `NAME`, or `NAMESPACE/NAME` where `ip netns` knows the namespace.
+/// An interface: `NAME`, or `NAMESPACE/NAME` in a namespace of `ip netns`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Device {
     namespace: Option<String>,
-    /// Its name there.
+    /// Its name in its namespace.
     pub name: String,
 }
 
@@ -57,7 +57,8 @@ impl fmt::Display for Device {
 }
 
 impl Device {
-    /// Those of this namespace, and of those of `ip netns` that can be entered.
+    /// Returns the interfaces of this namespace, and of the namespaces of `ip netns` that can be
+    /// entered.
     pub fn all() -> Vec<Self> {
         let here = fs::metadata(OWN_NAMESPACE).map(|file| (file.dev(), file.ino()));
         let others = fs::read_dir(NAMESPACES).into_iter().flatten().flatten();
@@ -77,7 +78,7 @@ impl Device {
             namespace: namespace.clone(),
             name,
         };
-        // each namespace has it
+        // `lo` stands for any interface: each namespace has it
         let names = named("lo".into()).within(|| Ok(if_nameindex()?));
         let names = names.iter().flatten();
         names
@@ -85,7 +86,7 @@ impl Device {
             .collect()
     }
 
-    /// `tc` for its namespace, as a user would write it.
+    /// Returns the `tc` command for its namespace, as a user would write it.
     pub fn tc(&self) -> String {
         match &self.namespace {
             Some(namespace) => format!("tc -n {namespace}"),
@@ -93,10 +94,10 @@ impl Device {
         }
     }
 
-    /// Its number in its namespace.
+    /// Returns its index in its namespace.
     ///
     /// # Errors
-    /// If it is not there, or if its namespace cannot be entered.
+    /// If it does not exist, or if its namespace cannot be entered.
     pub fn index(&self) -> io::Result<i32> {
         let name = CString::new(self.name.as_str())?;
         self.within(|| {
@@ -108,10 +109,10 @@ impl Device {
         })
     }
 
-    /// Does something in its namespace, on this thread; what is opened there stays of there.
+    /// Runs `work` in its namespace, on this thread. Sockets opened there stay in that namespace.
     ///
     /// # Errors
-    /// If the namespace cannot be entered, or what `work` gives.
+    /// If the namespace cannot be entered or left, or the error of `work`.
     pub fn within<T>(&self, work: impl FnOnce() -> io::Result<T>) -> io::Result<T> {
         let Some(namespace) = &self.namespace else {
             return work();
@@ -148,7 +149,7 @@ mod tests {
     }
 
     #[test]
-    fn loopback_is_there_and_a_namespace_that_is_not_is_told() {
+    fn loopback_exists_and_a_missing_namespace_is_reported() {
         assert_eq!("lo".parse::<Device>().unwrap().index().unwrap(), 1);
         let lost = "no-such-namespace/lo".parse::<Device>().unwrap().index();
         assert_eq!(lost.unwrap_err().kind(), io::ErrorKind::NotFound);

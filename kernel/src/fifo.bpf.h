@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * One queue: all places are a ring, and what waits stands in it without a gap.
+ * One queue: all places form a ring, in which the waiting packets stand without a gap.
  */
 #ifndef SLUICEGATE_FIFO_BPF_H
 #define SLUICEGATE_FIFO_BPF_H
@@ -56,7 +56,7 @@ static INLINE void begin_empty(struct instance *instance, u64 now_ns)
 	instance->head = 0;
 }
 
-/* A queue that holds a packet, as the one that loses one. */
+/* The queue that loses a packet: there is only one. */
 static INLINE u32 longest(struct instance *instance, u32 own, u32 bytes)
 {
 	return own;
@@ -74,7 +74,7 @@ static INLINE struct place *place_of(const struct instance *instance, const stru
 	return place_at(instance, instance->head + index);
 }
 
-/* Puts the packet to those that wait; null, or a packet that is to be dropped. */
+/* Appends a packet to the queue. Returns null, or a packet that must be dropped. */
 static INLINE struct sk_buff *put(struct Qdisc *sch, struct instance *instance, struct lane *lane,
 				  u32 number, struct sk_buff *skb, const struct waiting *waiting)
 {
@@ -87,7 +87,9 @@ static INLINE struct sk_buff *put(struct Qdisc *sch, struct instance *instance, 
 	return lay(place, skb);
 }
 
-/* Moves those before an index one place on, so that the first place is free. */
+/*
+ * Moves the packets before `index` one place towards the tail, into `gap`: the first place is free.
+ */
 static INLINE void close_gap(struct instance *instance, struct place *gap, u32 index)
 {
 	struct sk_buff *skb;
@@ -107,7 +109,7 @@ static INLINE void close_gap(struct instance *instance, struct place *gap, u32 i
 	}
 }
 
-/* Takes out the packet at an index; null where there is none. */
+/* Takes the packet at an index out of the queue; null if there is none. */
 static INLINE struct sk_buff *take(struct Qdisc *sch, struct instance *instance, struct lane *lane,
 				   u32 number, u32 index, u64 now_ns, struct waiting *waited)
 {
@@ -127,7 +129,7 @@ static INLINE struct sk_buff *take(struct Qdisc *sch, struct instance *instance,
 	return skb;
 }
 
-/* The number of the queue that sends next. */
+/* The number of the queue that sends next: there is only one. */
 static INLINE u32 next_lane(const struct Qdisc *sch, struct instance *instance)
 {
 	return 0;

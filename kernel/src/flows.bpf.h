@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
  * Several queues, over which flows are spread by a hash, each with an AQM of its own, as in
- * engine/queue (classify.rs, schedule.rs). turns.bpf.h says which of them sends next.
+ * engine/queue (classify.rs, schedule.rs). turns.bpf.h decides which of them sends next.
  *
- * What waits in a queue is a list of places, linked by their numbers both ways. A queue's AQM begins,
- * heeds new settings and makes up for its ticks when something happens in the queue.
+ * The packets of a queue are a list of places, linked by their numbers in both directions. A
+ * queue's AQM starts, takes new settings and makes up for missed ticks at the queue's next event.
  */
 #ifndef SLUICEGATE_FLOWS_BPF_H
 #define SLUICEGATE_FLOWS_BPF_H
@@ -35,7 +35,7 @@ static INLINE u64 bytes_in(const struct Qdisc *sch, const struct lane *lane)
 	return lane->bytes;
 }
 
-/* A queue whose packet the link sends has no such instant. */
+/* `idle_since_ns` is 0 while the link sends a packet of the queue. */
 static INLINE u32 is_idle(const struct Qdisc *sch, const struct instance *instance,
 			  const struct lane *lane, u64 now_ns)
 {
@@ -47,7 +47,7 @@ static INLINE u64 idle_since(const struct instance *instance, const struct lane 
 	return lane->idle_since_ns;
 }
 
-/* All AQMs begin now; each does so when something happens in its queue. */
+/* All AQMs start at `now_ns`; bring_up_to_date() starts each one at its queue's next event. */
 static INLINE void begin_aqms(struct instance *instance, u32 packets, u64 now_ns)
 {
 	instance->flows.begun_ns = now_ns;
@@ -78,7 +78,9 @@ static INLINE void begin_empty(struct instance *instance, u64 now_ns)
 	}
 }
 
-/* An AQM that is to begin does so now, and one that is behind gets its ticks. */
+/*
+ * Starts the queue's AQM if it has not started since the last settings, and makes up for its ticks.
+ */
 VERIFIED_ONCE int bring_up_to_date(struct instance *instance, struct lane *lane, u32 number,
 				   u64 now_ns)
 {
@@ -95,7 +97,7 @@ VERIFIED_ONCE int bring_up_to_date(struct instance *instance, struct lane *lane,
 	return 0;
 }
 
-/* Which queue a packet of a flow joins. */
+/* The number of the queue that a packet of a flow joins. */
 static INLINE u32 classify(struct instance *instance, u64 now_ns, u32 flow_hash)
 {
 	struct flow_queues *flows = &instance->flows;
@@ -124,7 +126,7 @@ static INLINE struct lane *lane_for(const struct Qdisc *sch, struct instance *in
 	return lane;
 }
 
-/* The link no longer sends the packet that it took last; its queue may be idle from then on. */
+/* The link has sent its last packet, whose queue is idle from then on if it is empty. */
 static INLINE void end_service(const struct Qdisc *sch, struct instance *instance, u64 at_ns)
 {
 	u32 number = instance->flows.serving - 1;
@@ -145,7 +147,7 @@ static INLINE void serve(struct instance *instance, u32 number)
 
 #include "turns.bpf.h"
 
-/* What waits in a queue. */
+/* The packets of a queue. */
 
 static INLINE u32 index_at_random(const struct Qdisc *sch, struct instance *instance,
 				  const struct lane *lane)
@@ -170,7 +172,7 @@ static INLINE struct place *place_of(const struct instance *instance, const stru
 	return place_at(instance, number);
 }
 
-/* A place that holds no packet. */
+/* Returns the number of a place that holds no packet. */
 static INLINE u32 find_place(struct instance *instance)
 {
 	struct flow_queues *flows = &instance->flows;
@@ -186,7 +188,7 @@ static INLINE u32 find_place(struct instance *instance)
 	return number;
 }
 
-/* Puts the packet to those that wait; null, or a packet that is to be dropped. */
+/* Appends a packet to a queue. Returns null, or a packet that must be dropped. */
 static INLINE struct sk_buff *put(struct Qdisc *sch, struct instance *instance, struct lane *lane,
 				  u32 queue, struct sk_buff *skb, const struct waiting *waiting)
 {
@@ -213,7 +215,7 @@ static INLINE struct sk_buff *put(struct Qdisc *sch, struct instance *instance, 
 	return lay(place, skb);
 }
 
-/* Takes out the packet at an index; null where there is none. */
+/* Takes the packet at an index out of a queue; null if there is none. */
 static INLINE struct sk_buff *take(struct Qdisc *sch, struct instance *instance, struct lane *lane,
 				   u32 queue, u32 index, u64 now_ns, struct waiting *waited)
 {

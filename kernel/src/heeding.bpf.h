@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * How a qdisc at work takes other settings. User space writes them to `wish`, between an odd and an
- * even `edition`; each instance takes them over at its next packet, whole or not at all.
+ * How a running qdisc takes new settings. User space makes `edition` odd, writes the settings to
+ * `wish`, and makes `edition` even. Each instance copies them at its next packet. If `edition` has
+ * changed meanwhile, it keeps its old settings: they are never a mixture.
  */
 #ifndef SLUICEGATE_HEEDING_BPF_H
 #define SLUICEGATE_HEEDING_BPF_H

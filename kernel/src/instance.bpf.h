@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * What a qdisc of qdisc.bpf.c is set to, what it has counted, and where it stands. User space reads
- * and writes it: qdisc.rs, settings.rs and counts.rs know the structs.
+ * Settings, counts and state of a qdisc of qdisc.bpf.c. User space reads and writes them: the
+ * structs are repeated in at_work.rs, settings.rs and counts.rs.
  */
 #ifndef SLUICEGATE_INSTANCE_BPF_H
 #define SLUICEGATE_INSTANCE_BPF_H
@@ -10,7 +10,9 @@
 #define JOIN(a, b) JOIN_(a, b)
 #define OF(what) JOIN(AQM, what)
 
-/* what the object is made of: user space looks before it fills in a config (made_of.rs) */
+/*
+ * AQM and text that the object was compiled from: made_of.rs compares them before it sets a config
+ */
 #define TEXT_(a) #a
 #define TEXT(a) TEXT_(a)
 #ifdef FLOW_QUEUES
@@ -28,35 +30,35 @@ const struct {
 } made_of SECTION(".rodata.aqm") = { TEXT(AQM) QUEUES_TEXT LOG_TEXT, SHA256 };
 
 #define INSTANCES 8
-/* The odd number next to 2^64 over the golden ratio */
+/* The odd number nearest to 2^64 divided by the golden ratio. */
 #define GOLDEN 0x9e3779b97f4a7c15ULL
 
 enum victim { VICTIM_TAIL, VICTIM_FRONT, VICTIM_RANDOM };
 enum scheduler { SCHEDULER_SFQ, SCHEDULER_DRR, SCHEDULER_FQ };
 
-/* What holds as long as the kind is there: the verifier leaves out what is not asked for. */
+/* Constants of a kind: the verifier removes the code that they exclude. */
 const volatile struct {
 	u32 places;	/* for packets, of each instance: a power of 2 */
 	u32 is_shaped;	/* 0: the interface sets the pace */
-	u32 tells;	/* keeps distributions and samples */
-	u32 marks;	/* marks.bpf.h stands behind it */
-	u32 instances;	/* interfaces that it may stand before */
+	u32 tells;	/* 1: it keeps distributions and samples */
+	u32 marks;	/* 1: a program of marks.bpf.h sets marks behind it */
+	u32 instances;	/* interfaces that can use it at a time */
 	u32 scheduler;	/* enum scheduler, with flow queues */
 	u32 queues;	/* of each instance, with flow queues */
 } fixed SECTION(".rodata.fixed") = { 1, 0, 0, 0, 1, 0, 1 };
 
 struct settings {
 	u64 rate_bps;		/* of the link, at least 1 */
-	u64 seed;		/* of random words; each instance has others */
+	u64 seed;		/* of the random words, which differ between instances */
 	u64 limit_bytes;
-	u64 perturbation_ns;	/* how long the salt of a hash holds; 0: for ever */
+	u64 perturbation_ns;	/* time after which the hash gets a new salt; 0: never */
 	u64 quantum_bytes;	/* what a flow queue may send in its turn */
 	u32 limit_packets;	/* at most half of the places */
 	u32 victim;		/* enum victim */
 	u32 ecn;		/* whether early drops become marks */
 };
 
-/* What can change while the qdisc is at work. */
+/* Settings and config, which can change while the qdisc runs. */
 struct wish {
 	struct settings settings;
 	union { u64 least; struct OF(_config) own; } config;
@@ -72,7 +74,7 @@ struct counts {
 	u64 sojourn_max_ns;
 	u64 delay_ns;
 	u64 lateness_ns;
-	u64 begun_ns, until_ns;	/* how long how many waited is counted between these */
+	u64 begun_ns, until_ns;	/* the map `lengths` covers the time between these */
 };
 
 /* A queue with an AQM. */
@@ -80,13 +82,13 @@ struct lane {
 	union { u64 least; struct OF(_state) own; } state;
 	u64 tick_ns;		/* when the next tick is due */
 #ifdef FLOW_QUEUES
-	u64 edition;		/* of the wish that its AQM heeds */
+	u64 edition;		/* of the settings with which its AQM started */
 	u64 idle_since_ns;	/* where nothing waits, and the link sends none of its packets */
 	s64 credit_bytes;	/* what it may still send: DC_i of DRR */
-	u64 bytes;		/* that wait, of `packets` */
-	u32 packets;
+	u64 bytes;		/* of the waiting packets */
+	u32 packets;		/* that wait */
 	u32 head, tail;		/* their first and last place */
-	u32 next;		/* queue in the list that it is in */
+	u32 next;		/* number of the next queue in its list of turns */
 	u32 is_listed;
 #endif
 };
@@ -100,11 +102,11 @@ struct turns {
 /* Several queues. */
 struct flow_queues {
 	u64 salt, next_salt_ns;
-	u64 begun_ns;		/* when AQMs of the edition begin */
-	struct turns new, old;	/* with FQ those that were empty a short while ago; others are old */
+	u64 begun_ns;		/* start of the AQMs with the present settings */
+	struct turns new, old;	/* FQ: RFC 8290's new and old queues; others: all are in `old` */
 	u32 serving;		/* number of the queue whose packet the link sends, plus 1; 0: none */
-	u32 has_quantum;	/* with DRR: the first queue has got its quantum */
-	u32 unused;		/* the first of the places that wait to be used again */
+	u32 has_quantum;	/* DRR: the first queue has got its quantum */
+	u32 unused;		/* first in the list of places that were used and are free */
 	u32 unused_count;
 	u32 used;		/* places that were ever used */
 };
@@ -122,20 +124,20 @@ struct instance {
 	u32 head;		/* the place of the next packet to leave */
 #endif
 	u32 first_place;	/* of its part of the map of places */
-	u32 until_sample;	/* arrivals before the next one that is told as a whole */
-	u64 free_ns;		/* when the link has sent, or had, its last packet */
-	u64 watched_ns;		/* when the watchdog asks, or has asked last */
-	u64 just_now_ns;	/* when a packet arrived or left, if none was asked for since; else 0 */
+	u32 until_sample;	/* arrivals before the next one that is sampled */
+	u64 free_ns;		/* when the link has sent, or will have sent, its last packet */
+	u64 watched_ns;		/* time for which the watchdog was last set */
+	u64 just_now_ns;	/* last arrival or departure, until dequeue is called; then 0 */
 	u64 seed;
 	u64 drawn;		/* random words that `draw_more` has given */
-	u64 edition;		/* of the wish that it heeds */
+	u64 edition;		/* of its settings */
 	struct wish spare;
 };
 
-/* One value of one map: to find an entry takes four instructions. */
+/* All entries are one value of one map, so finding an entry takes four instructions. */
 struct instance instances[INSTANCES] SECTION(".data.instances") = { { { { 0 } } } };
 
-/* In the field `limit` of a qdisc that has an entry, beside its number. */
+/* Bit in the field `limit` of a qdisc that has an entry, beside the entry's number. */
 #define HAS_ENTRY INSTANCES
 
 static INLINE struct instance *instance_of(struct Qdisc *sch)
@@ -152,21 +154,21 @@ static INLINE u64 mix(u64 word)
 }
 
 /*
- * The random word for the arrival of an instant. Unlike a generator with a state, it costs nothing
- * where nobody looks at it.
+ * The random word for an arrival at `now_ns`. Unlike a generator with a state, it costs nothing if
+ * the AQM does not use it.
  */
 static INLINE u64 draw(const struct instance *instance, u64 now_ns)
 {
 	return mix(instance->seed + now_ns * GOLDEN);
 }
 
-/* Any other: as many at an instant as are asked for. */
+/* A random word for anything else; the words of several calls at one time differ. */
 static INLINE u64 draw_more(struct instance *instance)
 {
 	return mix(mix(instance->seed) + ++instance->drawn * GOLDEN);
 }
 
-/* Uniform on 0 .. `count`: the upper half of the product, as in the engine. */
+/* Uniform on 0 .. `count` - 1: the upper half of the product, as in the engine. */
 static INLINE u32 below(u64 random, u32 count)
 {
 	u64 lower = (u64)(u32)random * count >> 32;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * One AQM that answers questions: each is a view and what is asked of it. User space fills the
- * table, the program answers in the kernel, and user space reads verdicts and state.
+ * One AQM that answers questions: each question is a view and a function to call. User space fills
+ * the table, the program answers in the kernel, and user space reads verdicts and state.
  *
  * Given by the compiler's command line: HEADER (the AQM's file), AQM (its name), and HAS_DEPART,
  * HAS_TICK, HAS_OCCUPANCY where it has these functions. `struct question` and `enum asked` are
@@ -29,7 +29,10 @@ struct question {
 static u64 (*const ktime_get_ns)(void) = (void *)HELPER_KTIME_GET_NS;
 static long (*const loop)(u32 count, void *body, void *context, u64 flags) = (void *)HELPER_LOOP;
 
-/* each in a section of its own, which becomes a map of its own; drop-tail's structs are empty */
+/*
+ * Each is in a section of its own, which becomes a map of its own. `least` gives it a size: the
+ * structs of drop-tail are empty.
+ */
 union { u64 least; struct OF(_config) own; } config SECTION(".data.config") = { 0 };
 union { u64 least; struct OF(_state) own; } state SECTION(".data.state") = { 0 };
 struct question questions[QUESTIONS] SECTION(".data.questions") = { { { 0 } } };

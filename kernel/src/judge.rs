@@ -1,4 +1,4 @@
-//! An AQM in the kernel that answers questions.
+//! An AQM in the kernel that answers questions: each question is a view and a function to call.
 
 use std::{
     ffi::OsStr,
@@ -17,23 +17,23 @@ use crate::{
     refusal::{check, load, lost, verified_instructions},
 };
 
-/// Questions that are answered at a time.
+/// Questions that are answered in one call.
 pub const QUESTIONS: usize = 16384;
 
 /// A question; `struct question` of `judge.bpf.c`.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct Question {
-    /// What the AQM is shown.
+    /// The view that the AQM gets.
     pub view: View,
-    /// What it is asked.
+    /// The function that is called.
     pub asked: Asked,
     /// The answer, a number of `enum aqm_verdict`.
     pub verdict: u32,
 }
 
 impl Question {
-    /// A question without an answer.
+    /// Returns a question that is not answered yet: its `verdict` is `u32::MAX`.
     pub fn new(view: View, asked: Asked) -> Self {
         Self {
             view,
@@ -49,18 +49,18 @@ static FIRST: u32 = 0;
 /// An AQM in the kernel, with a state of its own.
 pub struct Judge {
     object: libbpf_rs::Object,
-    /// All that the program has, answered or not.
+    /// A copy of the program's map of questions.
     table: Vec<Question>,
     state_bytes: usize,
 }
 
 impl Judge {
-    /// Gives an AQM to the kernel, whose verifier follows all paths through it, with any
+    /// Loads an AQM into the kernel, whose verifier follows all paths through it, with any
     /// parameters.
     ///
     /// # Errors
-    /// If BPF may not be loaded, or if the verifier refuses the AQM: then with its reason and the
-    /// line of the header.
+    /// If BPF programs may not be loaded, or if the verifier refuses the AQM: the error then has the
+    /// reason and the line of the header.
     pub fn load(object: &Object, aqm: &Configured) -> Result<Self, KernelError> {
         let judge = Self {
             object: load(object, |_| Ok(()))?,
@@ -71,19 +71,19 @@ impl Judge {
         Ok(judge)
     }
 
-    /// Instructions that the verifier looked at.
+    /// Returns the number of instructions that the verifier followed.
     ///
     /// # Errors
-    /// If the kernel does not tell.
+    /// If the kernel does not report it.
     pub fn verified_instructions(&self) -> Result<u32, KernelError> {
         verified_instructions(&self.object)
     }
 
-    /// Has up to [`QUESTIONS`] questions answered, in order; gives the time that it took in the
+    /// Answers up to [`QUESTIONS`] questions, in order; returns the time that it took in the
     /// kernel, ns.
     ///
     /// # Panics
-    /// For more questions than that.
+    /// If there are more than [`QUESTIONS`].
     ///
     /// # Errors
     /// If the kernel does not run the program.
@@ -97,14 +97,15 @@ impl Judge {
         check(unsafe { bpf_map_update_elem(fd, key, table, 0) })?;
         let program = self.object.progs_mut().next().expect("judge.bpf.c has one");
         program.test_run(ProgramInput::default()).map_err(lost)?;
-        // SAFETY: likewise; the program changes verdicts and nothing else.
+        // SAFETY: the table is as large as the value; the program changes only verdicts in it, so
+        // it still holds valid questions.
         check(unsafe { bpf_map_lookup_elem(fd, key, table) })?;
         questions.copy_from_slice(&self.table[..questions.len()]);
         let took_ns = self.read("order")?[8..16].try_into();
         Ok(u64::from_ne_bytes(took_ns.expect("eight bytes")))
     }
 
-    /// The AQM's state of this moment.
+    /// Returns the AQM's present state.
     ///
     /// # Errors
     /// If the kernel does not give it.

@@ -1,8 +1,8 @@
-//! The AQMs in the Linux kernel: a header of `aqm/`, or a user's own, compiled for BPF, held against
+//! AQMs in the Linux kernel: a header of `aqm/`, or a user's own, is compiled for BPF, checked by
 //! the kernel's verifier, and run by its JIT.
 //!
-//! [`compile()`] makes an object of a header, [`Judge::load`] gives it to the kernel, and
-//! [`Judge::answer`] asks it what a world asks an AQM. [`Kind::install`] makes the kernel have it as
+//! [`compile()`] makes an object of a header. [`Judge::load`] loads it into the kernel, and
+//! [`Judge::answer`] makes the calls that a world makes of an AQM. [`Kind::install`] registers it as
 //! a kind of qdisc.
 
 mod at_work;
@@ -30,19 +30,19 @@ pub use settings::{Fixed, Order, Settings};
 use sluice_aqm::{Class, Configured};
 use thiserror::Error;
 
-/// Why an AQM is not in the kernel.
+/// Reason for which an AQM cannot run in the kernel.
 #[derive(Debug, Error)]
 pub enum KernelError {
-    /// Something that this machine lacks, and how to get it.
+    /// What is missing or in the way on this machine, and often how to mend it.
     #[error("{0}")]
     Missing(String),
-    /// What the compiler or the verifier said against the header, with its name.
+    /// Message with which the compiler or the verifier refused the header, with the header's name.
     #[error("{0}")]
     Refused(String),
 }
 
-/// Has the kernel's verifier look at an AQM, with any parameters; gives the instructions that it
-/// looked at.
+/// Checks an AQM by the kernel's verifier, with any parameters; returns the number of instructions
+/// that it followed.
 ///
 /// # Errors
 /// If the compiler or the verifier refuses it, or if something is missing on this machine.

@@ -1,4 +1,4 @@
-//! What a qdisc asked its AQM, told it and did: `logging.bpf.h`.
+//! The log of a qdisc: calls of its AQM, and packets lost and sent. `logging.bpf.h` writes it.
 
 use std::{fmt, mem::size_of, ptr};
 
@@ -7,12 +7,12 @@ use sluice_aqm::{Verdict, View};
 
 use crate::{KernelError, refusal::lost};
 
-/// The first line of a log as text: the columns of the engine's decision log, and one more.
+/// First line of a log as text: the columns of the engine's decision log, and `index`.
 pub const LOG_COLUMNS: &str = "number,time_ns,link,queue,event,packet,verdict,random,\
 idle_since_ns,sojourn_ns,rate_bps,queue_bytes,queue_packets,limit_packets,packet_bytes,flow_hash,\
 candidate_flow_hash,idle,ecn_capable,full,index";
 
-/// Events by number: `enum happening`.
+/// Names of `enum happening`.
 const EVENTS: [&str; 10] = [
     "arrive", "depart", "tick", "join", "leave", "salt", "ask", "lost", "send", "begin",
 ];
@@ -38,7 +38,7 @@ impl Happened {
             size_of::<Self>(),
             "the struct of logging.bpf.h"
         );
-        // SAFETY: the struct has numbers only, and as many bytes.
+        // SAFETY: the struct has numbers only, and the slice has as many bytes.
         unsafe { ptr::read_unaligned(bytes.as_ptr().cast()) }
     }
 
@@ -51,7 +51,7 @@ impl Happened {
     }
 }
 
-/// Columns from the third on; the first two are the line's number and the time.
+/// Writes all columns but the first, the line's number.
 impl fmt::Display for Happened {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         let names = Verdict::NAMES;
@@ -86,7 +86,7 @@ impl fmt::Display for Happened {
     }
 }
 
-/// Takes all that there is out of a log.
+/// Takes all events out of a log, in order.
 pub(crate) fn take(map: &MapHandle) -> Result<Vec<Happened>, KernelError> {
     let mut found = Vec::new();
     {

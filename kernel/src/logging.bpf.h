@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * What a qdisc asked its AQM, told it and did, where the compiler is given LOGS: event after event, so that the
- * engine's queue can be asked the same. logged.rs reads it.
+ * The log of a qdisc, if compiled with LOGS: each call of its AQM, and each packet lost or sent, in
+ * order, so that a test can repeat them in the engine's queue. logged.rs reads it.
  */
 #ifndef SLUICEGATE_LOGGING_BPF_H
 #define SLUICEGATE_LOGGING_BPF_H
@@ -13,11 +13,11 @@ enum happening {
 	HAPPENED_TICK,
 	HAPPENED_JOIN,
 	HAPPENED_LEAVE,
-	HAPPENED_SALT,		/* flows are spread anew, by `view.random` */
+	HAPPENED_SALT,		/* flows are spread anew: the new salt is `view.random` */
 	HAPPENED_ASK,		/* the link is free, and asks for a packet */
-	HAPPENED_LOSE,		/* `index`: where it waited */
-	HAPPENED_SEND,		/* the link is busy with it until `view.idle_since_ns` */
-	HAPPENED_BEGIN,		/* the qdisc is there */
+	HAPPENED_LOSE,		/* `index`: where the packet waited */
+	HAPPENED_SEND,		/* the link sends the packet until `view.idle_since_ns` */
+	HAPPENED_BEGIN,		/* an interface begins to use the qdisc */
 };
 
 #ifdef LOGS
@@ -27,9 +27,9 @@ enum happening {
 struct happened {
 	u32 what;
 	u32 link;	/* the instance's number */
-	u32 queue;	/* of the scheduler's */
-	u32 packet;	/* which it is about, counted as they arrive, from 1 */
-	u32 index;	/* of a packet that waits in the queue */
+	u32 queue;	/* number of the flow queue; 0 of a FIFO */
+	u32 packet;	/* number of the packet: its place in the order of arrival, from 1 */
+	u32 index;	/* of a waiting packet in its queue */
 	u32 verdict;
 	struct aqm_view view;
 };
@@ -39,7 +39,7 @@ struct {
 	int (*max_entries)[LOG_BYTES];
 } happenings SECTION(".maps");
 
-/* Those that there was no room for. */
+/* Events that were lost because the ring buffer was full. */
 u64 unlogged SECTION(".data.unlogged") = 0;
 
 static INLINE void log(const struct instance *instance, enum happening what, u32 queue, u32 packet,
@@ -68,7 +68,7 @@ static INLINE void log(const struct instance *instance, enum happening what, u32
 
 #endif
 
-/* What concerns no AQM. */
+/* Logs an event that is no call of an AQM. */
 static INLINE void log_time(const struct instance *instance, enum happening what, u32 queue,
 			    u32 packet, u32 index, u32 verdict, u64 now_ns, u64 then_ns)
 {

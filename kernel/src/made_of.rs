@@ -1,5 +1,5 @@
-//! What an object is made of, as it tells itself: `made_of` of `instance.bpf.h`. With another AQM, or
-//! another text of it, a config would be read wrongly.
+//! The AQM and the text that an object was compiled from, as recorded in it: `made_of` of
+//! `instance.bpf.h`. An object of another AQM, or of another text, would misread the config.
 
 use libbpf_rs::OpenMap;
 use sha2::{Digest, Sha256};
@@ -11,20 +11,20 @@ use crate::{
     refusal::open,
 };
 
-/// Bytes of its name, with zeros behind it.
+/// Bytes of the name in an object, padded with zeros.
 const NAME_BYTES: usize = 64;
 
-/// What an object is made of.
+/// AQM and text that an object was compiled from.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct MadeOf {
-    /// Whose functions it has, and what else.
+    /// AQM whose functions it has, and whether it has flow queues and a log.
     name: String,
-    /// Of all text that the compiler got.
+    /// SHA-256 of all text that the compiler got, in hexadecimal.
     pub sha256: String,
 }
 
 impl MadeOf {
-    /// What an AQM's object must be made of.
+    /// Returns what an object of this AQM must have recorded.
     pub fn new(program: Program, class: &Class) -> Self {
         let mut name = functions(class).to_owned();
         if let Program::Qdisc { flow_queues, log } = program {
@@ -45,7 +45,7 @@ impl MadeOf {
         }
     }
 
-    /// What an object says that it is made of; `None` if it is no qdisc of ours.
+    /// Returns what an object has recorded; `None` if it is not one of our qdiscs.
     fn read(object: &Object) -> Result<Option<Self>, libbpf_rs::Error> {
         let open = open(object, |_| Ok(()))?;
         let told = open.maps().find(|map| map.name() == ".rodata.aqm");
@@ -62,7 +62,10 @@ impl MadeOf {
     }
 }
 
-/// Whether an object is one of the AQM; what it is made of.
+/// Returns what an object was compiled from.
+///
+/// # Errors
+/// If it was not compiled from this AQM and its present text.
 pub(crate) fn check(object: &Object, class: &Class) -> Result<MadeOf, KernelError> {
     let must = MadeOf::new(object.program, class);
     let refuse = |what: &str| {

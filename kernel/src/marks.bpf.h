@@ -1,15 +1,19 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * Marks (ECN). A BPF qdisc may not write to packets, but, as they arrive, into the field `cb` that
- * travels with them. So a packet that may be marked carries a number there; those that are marked
- * stand in a table as they leave, and a second program, where packets come in behind the qdisc (the
- * other end of a veth), sets congestion experienced in their header.
+ * Marks (ECN). A BPF qdisc may not write to a packet's data, but on arrival it may write to the
+ * field `cb` that travels with the packet. So each packet that may be marked carries a number
+ * there. When a marked packet leaves, its number is put into a table. A second program, at the
+ * ingress behind the qdisc (the other end of a veth), finds it there and sets congestion
+ * experienced in the header.
  */
 #ifndef SLUICEGATE_MARKS_BPF_H
 #define SLUICEGATE_MARKS_BPF_H
 
 #define TCX_NEXT (-1)
-/* what nobody else leaves in the upper half of the word that is written into `cb` */
+/*
+ * upper half of the word in `cb`: a pattern that no other part of the kernel is likely to leave
+ * there
+ */
 #define CARRIES_NUMBER 0x4ec55c2eULL
 
 struct {
@@ -17,8 +21,9 @@ struct {
 } marked SECTION(".data.marked") = { 0, 0 };
 
 /*
- * Numbers of packets that are marked and between qdisc and mark: a veth keeps up to 1000 for each
- * processor (net.core.netdev_max_backlog). Those that are lost there make room for others.
+ * Numbers of marked packets between the qdisc and set_ce(): a veth keeps up to 1000 packets for
+ * each processor (net.core.netdev_max_backlog). Numbers of packets lost there are the oldest (LRU)
+ * and are replaced by new ones.
  */
 struct {
 	int (*type)[MAP_TYPE_LRU_HASH];
@@ -27,13 +32,13 @@ struct {
 	int (*max_entries)[1];	/* MARKS, where marks are set */
 } to_mark SECTION(".maps");
 
-/* What the packet with this number of an instance carries. */
+/* The number that a packet carries: the instance in the upper 4 bits, the packet below. */
 static INLINE u32 carried(const struct instance *instance, u32 packet)
 {
 	return instance->number << 28 | (packet & ((1U << 28) - 1));
 }
 
-/* A packet that leaves is marked. */
+/* Records that a packet that leaves must be marked. */
 static INLINE void mark(const struct instance *instance, u32 packet)
 {
 	u32 number = carried(instance, packet), is_marked = 1;
@@ -42,7 +47,7 @@ static INLINE void mark(const struct instance *instance, u32 packet)
 		map_update(&to_mark, &number, &is_marked, 0);
 }
 
-/* A packet that arrives gets its number: how many have arrived. */
+/* Gives an arriving packet its number: the count of arrivals. */
 static INLINE void give_number(const struct instance *instance, struct sk_buff *skb)
 {
 	if (fixed.marks && instance->wish.settings.ecn)
@@ -50,7 +55,7 @@ static INLINE void give_number(const struct instance *instance, struct sk_buff *
 			CARRIES_NUMBER << 32 | carried(instance, (u32)instance->counts.arrivals);
 }
 
-/* Whether it is to be marked in place of a drop: ECT(0) or ECT(1), RFC 3168, section 5. */
+/* 1 if a packet can be marked instead of dropped: ECT(0) or ECT(1), RFC 3168, section 5. */
 static INLINE u32 can_be_marked(const struct instance *instance, struct sk_buff *skb)
 {
 	const struct iphdr *header;
@@ -76,7 +81,7 @@ SECTION("tcx/ingress") int set_ce(struct __sk_buff *skb)
 	if (skb->cb[1] != CARRIES_NUMBER)
 		return TCX_NEXT;
 	skb->cb[1] = 0;
-	/* an error: it is not there */
+	/* an error means that the number is not in the table: the packet is not marked */
 	if (map_delete(&to_mark, &number))
 		return TCX_NEXT;
 	if (skb_ecn_set_ce(skb))

@@ -1,4 +1,4 @@
-//! The program that sets congestion experienced behind a qdisc: `marks.bpf.h`.
+//! Attaches the program that sets congestion experienced (CE) behind a qdisc: `marks.bpf.h`.
 
 use std::{io, os::raw::c_int, ptr, ptr::NonNull};
 
@@ -9,13 +9,13 @@ use libbpf_rs::{
 
 use crate::{Device, KernelError};
 
-/// Its name.
+/// The program's name.
 pub(crate) const PROGRAM: &str = "set_ce";
 
-/// Packets that may be between the qdisc and their mark.
+/// Marked packets that may be between the qdisc and the program.
 pub(crate) const MARKS: u32 = 8192;
 
-/// Puts the program where packets come in at a device.
+/// Attaches the program to the ingress of a device.
 pub(crate) fn attach(loaded: &Loaded, device: &Device) -> Result<Link, KernelError> {
     let index = device.index().map_err(|error| lost(device, &error))?;
     let program = loaded.progs().find(|program| program.name() == PROGRAM);
@@ -26,9 +26,9 @@ pub(crate) fn attach(loaded: &Loaded, device: &Device) -> Result<Link, KernelErr
 }
 
 fn attach_tcx(program: *const bpf_program, index: c_int) -> io::Result<Link> {
-    // SAFETY: the program is loaded; without options the kernel's own hold.
+    // SAFETY: the program is loaded; a null pointer to options means the defaults.
     let link = unsafe { bpf_program__attach_tcx(program, index, ptr::null()) };
-    // SAFETY: the link is ours, and is used by nobody else.
+    // SAFETY: the link is ours, and nothing else uses it.
     NonNull::new(link)
         .map(|link| unsafe { Link::from_ptr(link) })
         .ok_or_else(io::Error::last_os_error)

@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
  * One AQM as a queue discipline of Linux (struct_ops of kind Qdisc_ops, Linux 6.16): one queue or,
- * with FLOW_QUEUES, several, before a link of a rate, with the AQM asked and told what the engine's
- * queue asks and tells it.
+ * with FLOW_QUEUES, several, before a link of a rate. It makes the same calls of the AQM as the
+ * engine's queue.
  *
- * Given by the compiler's command line: HEADER (the AQM's file), AQM (its name), HAS_DEPART,
- * HAS_TICK, HAS_OCCUPANCY where it has these functions, WANTS_CANDIDATE, WANTS_FLOW where flows are
- * looked at, and FLOW_QUEUES.
+ * Given by the compiler's command line: HEADER (the AQM's file), AQM (its name), SHA256 (of all
+ * text), HAS_DEPART, HAS_TICK, HAS_OCCUPANCY if the AQM has these functions, WANTS_CANDIDATE,
+ * WANTS_FLOW if the hash of a packet's flow is used, FLOW_QUEUES, and LOGS.
  *
- * A kind of qdisc serves up to INSTANCES interfaces; each has an entry of `instances`, with
- * AQMs and state of its own, and a part of the map `places`, in which its packets wait. The kernel
- * holds a qdisc's lock around enqueue, dequeue and reset, so nothing here is locked. The number of
- * a qdisc's entry stands in its field `limit`: no part of the kernel but the qdisc itself reads
- * that, and a look into a table of hashes would cost more than most AQMs.
+ * A kind of qdisc serves up to INSTANCES interfaces. Each has an entry of `instances`, with AQMs
+ * and state of its own, and a part of the map `places`, in which its packets wait. The kernel holds
+ * a qdisc's lock around enqueue, dequeue and reset, so nothing here is locked. The number of a
+ * qdisc's entry is kept in its field `limit`: only the qdisc itself reads that field, and a look-up
+ * in a hash table would cost more than most AQMs.
  */
 #include HEADER
 #include "qdisc.bpf.h"
@@ -28,7 +28,7 @@
 #endif
 #include "heeding.bpf.h"
 
-/* A link that could not send for longer does not make up for it. */
+/* A shaped link that was late makes up for at most this time. */
 #define CATCH_UP_NS 10000000ULL
 
 static INLINE u32 is_drop(enum aqm_verdict verdict)
@@ -42,7 +42,7 @@ static INLINE u32 has_room(struct Qdisc *sch, const struct instance *instance, u
 	       (u64)sch->qstats.backlog + bytes <= instance->wish.settings.limit_bytes;
 }
 
-/* Counts a verdict. As with Linux's RED, tc tells of marks as overlimits. */
+/* Counts a verdict. As with Linux's RED, tc shows marks as overlimits. */
 static INLINE void count_verdict(struct Qdisc *sch, struct instance *instance,
 				 enum aqm_verdict verdict)
 {
@@ -52,7 +52,7 @@ static INLINE void count_verdict(struct Qdisc *sch, struct instance *instance,
 		sch->qstats.overlimits++;
 }
 
-/* The verdict on a packet that arrives, and the index of the candidate that it was judged with. */
+/* Returns the verdict on an arriving packet; `candidate` gets the index of CHOKe's candidate. */
 static INLINE enum aqm_verdict judge_arrival(struct Qdisc *sch, struct instance *instance,
 					     struct lane *lane, u32 number, u32 can_mark,
 					     const struct waiting *arrived, u32 *candidate)
@@ -102,7 +102,10 @@ static INLINE u32 lose(struct Qdisc *sch, struct instance *instance, u32 number,
 	return 1;
 }
 
-/* Drops the packets that go for the arriving one, or with it; 0: the arriving one is dropped. */
+/*
+ * Drops waiting packets instead of the arriving one, or together with it (drop both). Returns 0 if
+ * the arriving packet must be dropped.
+ */
 static INLINE u32 make_room(struct Qdisc *sch, struct instance *instance, u32 own, u64 now_ns,
 			    u32 bytes, enum aqm_verdict verdict, u32 candidate,
 			    struct bpf_sk_buff_ptr *to_free)
@@ -137,7 +140,7 @@ static INLINE u32 make_room(struct Qdisc *sch, struct instance *instance, u32 ow
 		is_room = has_room(sch, instance, bytes);
 		if (is_room)
 			break;
-		/* one packet more is lost */
+		/* one victim was smaller than the arriving packet: another one is lost */
 		why = AQM_DROP_OVERFLOW;
 		instance->counts.verdicts[why]++;
 	}
@@ -191,8 +194,8 @@ drop:
 }
 
 /*
- * The link is busy with the packet from the end of what it sent before, or from its arrival.
- * Gives the instant from which it could have been sent.
+ * Makes the link busy with a packet, from the end of the transmission before it or from its
+ * arrival. Returns the time from which it could have been sent.
  */
 static INLINE u64 occupy(struct instance *instance, u64 now_ns, u64 since_ns, u32 bytes)
 {
@@ -209,7 +212,7 @@ static INLINE u64 occupy(struct instance *instance, u64 now_ns, u64 since_ns, u3
 	return ready_ns;
 }
 
-/* The verdict on the packet that leaves. */
+/* Returns the verdict on a packet that leaves. */
 static INLINE enum aqm_verdict judge(struct Qdisc *sch, struct instance *instance,
 				     struct lane *lane, u32 number, u64 now_ns,
 				     const struct waiting *waited, struct sk_buff *skb)
@@ -218,7 +221,7 @@ static INLINE enum aqm_verdict judge(struct Qdisc *sch, struct instance *instanc
 	struct aqm_view view = look(sch, instance, lane, now_ns);
 	enum aqm_verdict verdict;
 
-	/* what leaves is in service */
+	/* the packet that leaves is in service, so the queue is not idle */
 	view.idle = 0;
 	view.idle_since_ns = 0;
 	view.packet_bytes = waited->bytes;
@@ -237,7 +240,7 @@ static INLINE enum aqm_verdict judge(struct Qdisc *sch, struct instance *instanc
 #endif
 }
 
-/* The packet at the head of the queue that is next, unless its AQM drops it: then null. */
+/* Takes the packet at the head of the next queue; null if its AQM drops it or there is none. */
 static INLINE struct sk_buff *leave(struct Qdisc *sch, struct instance *instance, u64 now_ns)
 {
 	u32 number = next_lane(sch, instance);
@@ -272,7 +275,7 @@ static INLINE struct sk_buff *leave(struct Qdisc *sch, struct instance *instance
 	return skb;
 }
 
-/* Has the kernel ask once more, when the link is free. */
+/* Makes the kernel call dequeue at `when_ns`, when the link is free. */
 static INLINE void ask_again(struct Qdisc *sch, struct instance *instance, u64 when_ns)
 {
 	if (instance->watched_ns == when_ns)
@@ -292,9 +295,9 @@ SECTION("struct_ops/dequeue") struct sk_buff *dequeue(u64 *context)
 		return 0;
 	instance = instance_of(sch);
 	/*
-	 * The kernel asks after each arrival, and again after each departure. To look at the clock
-	 * again takes longer than all the rest here; if too early an instant is taken for now, the
-	 * watchdog is late already, and asks again at once.
+	 * The kernel calls dequeue after each arrival and after each departure. Reading the clock
+	 * again takes longer than all the rest here, so the time of that event is used. If the time
+	 * is too early, the watchdog's time has passed already, and it calls dequeue again at once.
 	 */
 	now_ns = instance->just_now_ns;
 	if (!fixed.is_shaped || now_ns >= instance->free_ns || !now_ns)

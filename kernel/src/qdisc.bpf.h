@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * What a BPF qdisc uses of Linux: its structs, as far as they are read here (libbpf finds the
- * fields in the kernel that it loads into), helpers, and functions of the kernel.
+ * What a BPF qdisc uses of Linux: structs, with the fields that are used here (libbpf finds their
+ * offsets in the running kernel), BPF helpers, and kernel functions (kfuncs).
  */
 #ifndef SLUICEGATE_QDISC_BPF_H
 #define SLUICEGATE_QDISC_BPF_H
@@ -9,8 +9,8 @@
 #define SECTION(name) __attribute__((section(name), used))
 #define INLINE inline __attribute__((always_inline))
 /*
- * A function that the verifier looks at once, by itself, with any arguments. `weak` has the compiler
- * pass those, too, that it does not use.
+ * A global function, which the verifier follows once, with any arguments. `weak` makes the compiler
+ * pass even the arguments that the function does not use, as the verifier demands.
  */
 #define VERIFIED_ONCE __attribute__((noinline, weak))
 #define FOUND_BY_LIBBPF __attribute__((preserve_access_index))
@@ -24,7 +24,7 @@
 #define NET_XMIT_DROP 1
 #define NET_XMIT_CN 2	/* admitted, but another packet was dropped */
 #define NO_SPACE_LEFT (-28)
-/* in the order of bytes on the wire */
+/* network byte order, read as little-endian */
 #define PROTOCOL_IPV4 0x0008
 #define PROTOCOL_IPV6 0xdd86
 
@@ -68,7 +68,7 @@ struct bpf_sk_buff_ptr {
 	struct sk_buff *skb;
 };
 
-/* libbpf matches the members by name */
+/* libbpf finds the members by their names */
 struct Qdisc_ops {
 	char id[16];
 	int (*enqueue)(struct sk_buff *, struct Qdisc *, struct sk_buff **);
@@ -105,8 +105,8 @@ KERNEL_FUNCTION int *bpf_iter_num_next(struct bpf_iter_num *it);
 KERNEL_FUNCTION void bpf_iter_num_destroy(struct bpf_iter_num *it);
 
 /*
- * A loop of at most `count` turns, numbered by `turn`, which the verifier follows once. It must be
- * left by `break`, not by `return`.
+ * A loop of at most `count` turns, numbered by `turn`, whose body the verifier follows once. It
+ * must be left by `break`, not by `return`.
  */
 #define FOR_UP_TO(count)                                                              \
 	for (struct bpf_iter_num it __attribute__((cleanup(bpf_iter_num_destroy))),   \

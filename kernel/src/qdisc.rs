@@ -1,4 +1,4 @@
-//! An AQM as a kind of qdisc, which `tc` puts before interfaces.
+//! An AQM as a kind of qdisc, which `tc` sets on interfaces.
 
 use std::{
     ffi::OsStr,
@@ -23,23 +23,23 @@ use crate::{
     refusal::{load, lost, open},
 };
 
-/// Where kinds are kept in the file system of BPF: they stay when their loader ends.
+/// Folder of the kinds in BPF's file system: there they stay when their loader ends.
 pub const KINDS: &str = "/sys/fs/bpf/sluice";
-/// Files in a kind's folder: the process whose it is, as the target of a link, and what makes the
-/// kernel have it.
+/// Files in a kind's folder: a symbolic link to the number of the process that owns the kind, and
+/// the pinned BPF link that registers it.
 const OWNER: &str = "owner";
 const LINK: &str = "link";
 /// `id` of Linux's `struct Qdisc_ops`, with a zero at its end.
 const NAME_BYTES: usize = 16;
 
-/// Whose a kind is.
+/// Owner of a kind.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Owner {
-    /// Nobody's: it stays until somebody removes it.
+    /// None: the kind stays until somebody removes it.
     Nobody,
-    /// This process makes it, or takes it away as it ends.
+    /// This process is making the kind, or removes it at its end.
     Process(u32),
-    /// Whoever began to make it, or to remove it, did not come to an end with it.
+    /// Making or removing the kind was interrupted.
     Unknown,
 }
 
@@ -49,7 +49,7 @@ pub struct Kind {
 }
 
 impl Kind {
-    /// A kind of that name, there or not.
+    /// Returns the kind of that name, whether it exists or not.
     ///
     /// # Errors
     /// If no kind can have the name.
@@ -65,7 +65,7 @@ impl Kind {
         })
     }
 
-    /// Those that are kept.
+    /// Returns all kinds that exist, sorted by name.
     pub fn all() -> Vec<Self> {
         let folders = fs::read_dir(KINDS).into_iter().flatten().flatten();
         let mut kinds: Vec<Self> = folders
@@ -81,10 +81,10 @@ impl Kind {
         name.expect("checked when it was given")
     }
 
-    /// Bytes of the maps that [`Kind::install`] will have the kernel keep.
+    /// Returns the bytes of the maps that [`Kind::install`] would create.
     ///
     /// # Errors
-    /// If the object is none, or not one of the AQM.
+    /// If the object is no BPF object, or none of this AQM.
     pub fn maps_bytes(
         &self,
         object: &Object,
@@ -96,11 +96,12 @@ impl Kind {
         Ok(memory::maps_bytes(&open))
     }
 
-    /// Gives an AQM to the kernel, which has it as this kind from then on, until [`Kind::remove`]:
-    /// also when this process ends.
+    /// Loads an AQM into the kernel, and registers it as this kind. It stays until
+    /// [`Kind::remove`], even when this process ends.
     ///
     /// # Errors
-    /// If the kernel has a kind of that name, or no BPF qdiscs, or if its verifier refuses the AQM.
+    /// If there is a kind of that name, if the object is none of this AQM, if the kernel has no BPF
+    /// qdiscs, or if its verifier refuses the AQM.
     pub fn install(
         &self,
         object: &Object,
@@ -118,14 +119,15 @@ impl Kind {
         at_work.set(aqm, settings)?;
         self.claim()?;
         if let Err(error) = self.attach(&mut at_work.loaded, fixed) {
-            // the half of it; that there may be nothing is no second error
+            // removes what was made so far; an error here would hide the first one
             self.remove().ok();
             return Err(error);
         }
         Ok(at_work)
     }
 
-    /// Takes the name for this process, before there is anything that it could leave.
+    /// Makes this process the owner of the name, before it makes anything that it could leave
+    /// behind.
     fn claim(&self) -> Result<(), KernelError> {
         let claimed = fs::create_dir_all(KINDS)
             .and_then(|()| fs::create_dir(&self.folder))
@@ -139,7 +141,7 @@ impl Kind {
         })
     }
 
-    /// Makes it a kind, and keeps what makes it one.
+    /// Registers the kind, and pins its maps and links in its folder.
     fn attach(&self, loaded: &mut Loaded, fixed: &Fixed) -> Result<(), KernelError> {
         for (number, device) in fixed.marks_at.iter().enumerate() {
             let mut link = marks::attach(loaded, device)?;
@@ -209,7 +211,7 @@ impl Kind {
         Ok(())
     }
 
-    /// What each instance that stands before an interface has counted.
+    /// Returns the counts of each instance that an interface uses.
     ///
     /// # Errors
     /// If the kernel has no such kind.
@@ -228,10 +230,10 @@ impl Kind {
         Ok(used.map(|instance| instance.counts()).collect())
     }
 
-    /// Takes all that has happened since out of the log of its decisions, in order.
+    /// Takes all events since the last call out of the log of its decisions, in order.
     ///
     /// # Errors
-    /// If the kernel has no such kind, or if that keeps no log.
+    /// If the kernel has no such kind, or if the kind keeps no log.
     pub fn log(&self) -> Result<Vec<Happened>, KernelError> {
         let pinned = self.folder.join("log");
         if self.folder.exists() && !pinned.exists() {
@@ -244,7 +246,7 @@ impl Kind {
         logged::take(&map)
     }
 
-    /// Whose it is.
+    /// Returns its owner.
     pub fn owner(&self) -> Owner {
         let told = fs::read_link(self.folder.join(OWNER)).ok();
         match told.and_then(|told| told.to_str()?.parse().ok()) {
@@ -254,14 +256,14 @@ impl Kind {
         }
     }
 
-    /// Takes the kind away. Qdiscs of it go on until they are taken away with `tc`.
+    /// Removes the kind. Its qdiscs keep working until they are removed with `tc`.
     ///
     /// # Errors
     /// If the kernel has no such kind.
     pub fn remove(&self) -> Result<(), KernelError> {
         let files = fs::read_dir(&self.folder).map_err(|_| self.is_missing())?;
         let mut paths: Vec<PathBuf> = files.flatten().map(|file| file.path()).collect();
-        // whose it is is told as long as there is anything
+        // the owner last: it must be known as long as anything is left
         paths.sort_by_key(|path| path.ends_with(OWNER));
         let removed = paths
             .iter()
@@ -271,10 +273,10 @@ impl Kind {
     }
 }
 
-/// Whether the kernel has BPF qdiscs.
+/// Checks that the kernel has BPF qdiscs.
 ///
 /// # Errors
-/// What it lacks.
+/// If it has none, with what it lacks.
 pub fn check_kernel() -> Result<(), KernelError> {
     let types = fs::read("/sys/kernel/btf/vmlinux").unwrap_or_default();
     if memmem::find(&types, b"bpf_qdisc_skb_drop").is_some() {

@@ -1,4 +1,4 @@
-//! Gives objects to the kernel, and finds out why it refused one.
+//! Loads objects into the kernel, and finds out why it refused one.
 
 use std::{os::fd::AsFd, sync::Mutex};
 
@@ -9,17 +9,18 @@ use libbpf_rs::{
 
 use crate::{KernelError, compile::Object};
 
-/// What is kept of the verifier's words on a program; of more, the end.
+/// Bytes of the verifier's log that are kept for each program; of a longer log, its end.
 const LOG_BYTES: usize = 1 << 24;
 
-/// What libbpf, which has one ear for a whole process, said of the last refusal.
+/// libbpf's messages about the last refusal. Static, as libbpf has one callback for a whole
+/// process.
 static SAID: Mutex<String> = Mutex::new(String::new());
 
 fn hear(_level: PrintLevel, text: String) {
     SAID.lock().expect("no holder panics").push_str(&text);
 }
 
-/// An object that is made `ready`, not loaded yet.
+/// Opens an object and lets `ready` change it; it is not loaded yet.
 pub fn open(
     object: &Object,
     ready: impl Fn(&mut OpenObject) -> Result<(), Error>,
@@ -30,7 +31,7 @@ pub fn open(
     Ok(open)
 }
 
-/// Loads an object that is made `ready` first.
+/// Opens an object, lets `ready` change it, and loads it.
 pub fn load(
     object: &Object,
     ready: impl Fn(&mut OpenObject) -> Result<(), Error>,
@@ -42,14 +43,15 @@ pub fn load(
     }
 }
 
-/// What the verifier says, with the line of the header that it is at.
+/// Loads an object again to get the verifier's log; returns the error to report, with the line of
+/// the header at which the verifier stopped.
 fn refused(name: &str, mut open: OpenObject, error: &Error) -> Result<KernelError, KernelError> {
     let mut logs = Vec::new();
     for mut program in open.progs_mut() {
         let mut log = vec![0u8; LOG_BYTES];
         program.set_log_level(1);
         let raw = program.as_libbpf_object().as_ptr();
-        // SAFETY: the log, whose bytes stay where they are, outlives the attempt to load.
+        // SAFETY: the log outlives the attempt to load, and its bytes do not move.
         check(unsafe { bpf_program__set_log_buf(raw, log.as_mut_ptr().cast(), LOG_BYTES as u64) })?;
         logs.push(log);
     }
@@ -74,7 +76,8 @@ fn refused(name: &str, mut open: OpenObject, error: &Error) -> Result<KernelErro
     })
 }
 
-/// Instructions that the verifier looked at, in all programs of an object that are loaded.
+/// Returns the number of instructions that the verifier followed in all loaded programs of an
+/// object.
 pub fn verified_instructions(object: &Loaded) -> Result<u32, KernelError> {
     let ids = object
         .progs()
@@ -91,8 +94,8 @@ pub fn verified_instructions(object: &Loaded) -> Result<u32, KernelError> {
     Ok(counts.iter().sum())
 }
 
-/// The reason, and where: the last lines of a log are the reason and what was counted; the last
-/// line that begins with a semicolon is of the source.
+/// Returns the reason in a verifier's log, and the line of the source. A log ends with the reason
+/// and statistics; the last line that begins with a semicolon is the line of the source.
 fn reason(log: &str) -> Option<String> {
     let counted = |line: &&str| {
         ["processed ", "verification time", "stack depth"]

@@ -1,4 +1,4 @@
-//! What a kind of qdisc is set to: `struct fixed` and `struct settings` of `instance.bpf.h`.
+//! Settings of a kind of qdisc: `fixed` and `struct settings` of `instance.bpf.h`.
 
 use sluice_aqm::Victim;
 
@@ -7,8 +7,7 @@ use crate::Device;
 /// Bytes of `struct settings`.
 pub(crate) const SETTINGS_BYTES: usize = 56;
 
-/// How flows are spread over several queues, and which of those sends next. `Scheduler` of
-/// `sluice-queue` says what each is.
+/// Scheduler of several queues. `Scheduler` of `sluice-queue` describes each.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Order {
     /// Stochastic fair queueing.
@@ -19,34 +18,35 @@ pub enum Order {
     Fq,
 }
 
-/// What holds as long as the kind is there.
+/// Settings that cannot change while the kind exists.
 #[derive(Clone, Debug)]
 pub struct Fixed {
-    /// Interfaces that it may stand before.
+    /// Interfaces that can use it at a time.
     pub instances: u32,
-    /// Packets that each may be set to hold.
+    /// Limit for which it is made, packets; a later limit may exceed it as far as the places allow.
     pub most_packets: u32,
-    /// Whether packets leave at the link's rate; else the interface sets the pace.
+    /// True: packets leave at the link's rate. False: the interface sets the pace.
     pub is_shaped: bool,
-    /// Whether it keeps distributions, and samples of packets.
+    /// True: it keeps distributions, and samples of packets.
     pub tells: bool,
     /// The scheduler and the number of its queues; `None`: one queue.
     pub flow_queues: Option<(Order, u32)>,
-    /// Bytes of a log of decisions, a power of 2 and some pages; 0: none.
+    /// Bytes of the log of decisions, a power of 2 and at least a page; 0: no log.
     pub log_bytes: u32,
-    /// Where packets come in behind its interfaces, if early drops shall become marks.
+    /// Devices at whose ingress marks are set, behind the interfaces; empty: no marks.
     pub marks_at: Vec<Device>,
-    /// Whether it stays when this process ends.
+    /// True: it stays when this process ends.
     pub stays: bool,
 }
 
 impl Fixed {
-    /// Places of an instance: a power of 2, with some to spare, so that the limit can be raised.
+    /// Returns the places of an instance: a power of 2, at least twice the limit, because the limit
+    /// must not exceed half of the places.
     pub(crate) fn places(&self) -> u32 {
         (2 * self.most_packets).next_power_of_two()
     }
 
-    /// Queues of an instance.
+    /// Returns the number of queues of an instance.
     pub(crate) fn queues(&self) -> u32 {
         self.flow_queues.map_or(1, |(_, queues)| queues)
     }
@@ -71,24 +71,24 @@ impl Fixed {
     }
 }
 
-/// What can change while a qdisc is at work, besides the parameters of its AQM.
+/// Settings that can change while a qdisc runs, besides the parameters of its AQM.
 #[derive(Clone, Copy, Debug)]
 pub struct Settings {
-    /// Of the link, bits/s, at least 1.
+    /// Rate of the link, bits/s, at least 1.
     pub rate_bps: u64,
     /// Packets that may wait.
     pub limit_packets: u32,
-    /// Their bytes, if those are limited, too.
+    /// Bytes that may wait; `None`: no limit in bytes.
     pub limit_bytes: Option<u64>,
-    /// How long the salt of the flows' hash holds, ns; 0: for ever.
+    /// Time after which the flows' hash gets a new salt, ns; 0: never.
     pub perturbation_ns: u64,
-    /// What a flow queue may send in its turn.
+    /// Bytes that a flow queue may send in its turn.
     pub quantum_bytes: u32,
-    /// Which packet goes.
+    /// Packet that is lost when one must be dropped.
     pub victim: Victim,
-    /// Whether early drops of packets that can be marked become marks.
+    /// True: early drops of packets that can be marked become marks.
     pub ecn: bool,
-    /// Of the random words that the AQM is shown.
+    /// Seed of the random words that the AQM gets.
     pub seed: u64,
 }
 
@@ -107,7 +107,7 @@ impl Settings {
             self.perturbation_ns,
             self.quantum_bytes.into(),
         ];
-        // the last fills the struct up
+        // the last word is padding
         let narrow = [self.limit_packets, victim, self.ecn.into(), 0];
         [
             wide.map(u64::to_ne_bytes).concat(),

@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * What a qdisc tells of its packets: exact counts, and, where `fixed.tells`, distributions and the
- * beginnings of some packets, by which user space knows flows.
+ * What a qdisc reports of its packets: exact counts and, if `fixed.tells`, distributions and the
+ * first bytes of some packets, by which user space knows flows.
  */
 #ifndef SLUICEGATE_TELLING_BPF_H
 #define SLUICEGATE_TELLING_BPF_H
 
 /*
- * The layout of a histogram with two digits (hdrhistogram.org): 128 steps for each power of 2. The
- * longest time, 2^42 ns, is more than an hour.
+ * The layout of a histogram with two significant digits (hdrhistogram.org): 128 steps for each
+ * power of 2. The longest time, 2^42 ns, is more than an hour.
  */
 #define STEPS_LOG2 7
 #define LONGEST_LOG2 42
 #define STEPS ((LONGEST_LOG2 - STEPS_LOG2 + 1) << STEPS_LOG2)
 #define TIMES 3
-/* one packet of so many is told as a whole, on average */
+/* on average one packet of this many is sampled */
 #define SAMPLED 32
 #define SAMPLE_BYTES 64
 #define SAMPLES_BYTES (1 << 20)
@@ -27,7 +27,7 @@ struct histogram {
 };
 
 struct sample {
-	u32 bytes;	/* of the IP packet */
+	u32 bytes;	/* length of the IP packet */
 	u32 unused;
 	u8 data[SAMPLE_BYTES];
 };
@@ -39,7 +39,7 @@ struct {
 	int (*max_entries)[1];	/* TIMES for each instance */
 } times SECTION(".maps");
 
-/* How long how many waited, ns: for each instance, as many numbers as it has places. */
+/* Time with each queue length, ns: as many numbers for each instance as it has places. */
 struct {
 	int (*type)[MAP_TYPE_ARRAY];
 	u32 *key;
@@ -52,7 +52,7 @@ struct {
 	int (*max_entries)[SAMPLES_BYTES];
 } samples SECTION(".maps");
 
-/* The step of a time. */
+/* The step of the histogram in which a time is counted. */
 static INLINE u32 step_of(u64 ns)
 {
 	u32 shift = 0;
@@ -80,7 +80,7 @@ static INLINE void tell_time(const struct instance *instance, u32 which, u64 ns)
 		histogram->counts[step]++;
 }
 
-/* So many packets have waited up to now. */
+/* Counts the time with the present queue length, which is about to change. */
 static INLINE void tell_length(struct Qdisc *sch, struct instance *instance, u64 now_ns)
 {
 	u32 number = instance->first_place + (sch->q.qlen & (fixed.places - 1));
@@ -94,7 +94,7 @@ static INLINE void tell_length(struct Qdisc *sch, struct instance *instance, u64
 	instance->counts.until_ns = now_ns;
 }
 
-/* A packet begins, as user space reads it. */
+/* Gives user space the first bytes of a packet, from its IP header on. */
 static INLINE void tell_sample(struct instance *instance, struct sk_buff *skb)
 {
 	unsigned char *header = skb->head + skb->network_header;
@@ -127,7 +127,7 @@ static INLINE void tell_loss(struct Qdisc *sch, struct instance *instance, u32 b
 	instance->counts.lost_bytes += bytes;
 }
 
-/* A packet that came at `since_ns` and could have been sent from `ready_ns` on is sent. */
+/* Counts a packet sent at `now_ns` that arrived at `since_ns` and could have left at `ready_ns`. */
 static INLINE void tell_departure(struct instance *instance, u64 now_ns, u64 since_ns,
 				  u64 ready_ns, u32 bytes)
 {

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * Which of several queues sends next: the schedulers of engine/queue (sfq.rs, drr.rs, fq.rs), line by
- * line. Flow queueing of RFC 8290 is SCHEDULER_FQ.
+ * Decides which of several queues sends next: the schedulers of engine/queue (sfq.rs, drr.rs,
+ * fq.rs), line by line. SCHEDULER_FQ is the scheduler of RFC 8290.
  */
 #ifndef SLUICEGATE_TURNS_BPF_H
 #define SLUICEGATE_TURNS_BPF_H
 
-/* Turns until a queue has the credit for its packet; far more than any quantum takes. */
+/* Most turns until a queue has the credit for its packet; far more than any quantum needs. */
 #define MOST_TURNS (1 << 20)
 #define NO_LANE 0xffffffffU
 
@@ -22,7 +22,7 @@ static INLINE void append(struct instance *instance, struct turns *turns, u32 nu
 	turns->count++;
 }
 
-/* Takes the first queue off its list; it goes to another's end, or is in none. */
+/* Moves the first queue of a list to the end of `to`, or out of all lists if `to` is null. */
 static INLINE void move_first(struct instance *instance, struct turns *from, struct turns *to,
 			      u32 number, struct lane *lane)
 {
@@ -34,7 +34,7 @@ static INLINE void move_first(struct instance *instance, struct turns *from, str
 		lane->is_listed = 0;
 }
 
-/* A packet joins a queue. */
+/* Puts a queue that a packet joins into a list, if it is in none. */
 static INLINE void wake(struct instance *instance, u32 number, struct lane *lane)
 {
 	if (lane->is_listed)
@@ -48,7 +48,7 @@ static INLINE void wake(struct instance *instance, u32 number, struct lane *lane
 	}
 }
 
-/* With DRR and SFQ: the turn of the first queue is over; an empty one has no other. */
+/* DRR and SFQ: ends the turn of the first queue. An empty queue leaves the list. */
 static INLINE void end_turn(struct instance *instance, u32 number, struct lane *lane)
 {
 	instance->flows.has_quantum = 0;
@@ -58,7 +58,7 @@ static INLINE void end_turn(struct instance *instance, u32 number, struct lane *
 		   number, lane);
 }
 
-/* Whether the first queue may send; if not, it has been moved. RFC 8290, section 4.2. */
+/* 1 if the first queue may send; 0 after it was moved. RFC 8290, section 4.2. */
 static INLINE u32 may_send_fq(struct instance *instance, u32 number, struct lane *lane)
 {
 	struct flow_queues *flows = &instance->flows;
@@ -68,7 +68,7 @@ static INLINE u32 may_send_fq(struct instance *instance, u32 number, struct lane
 		return 1;
 	if (is_spent)
 		lane->credit_bytes += (s64)instance->wish.settings.quantum_bytes;
-	/* an empty new queue becomes an old one: else it could come back as new for ever */
+	/* an empty new queue becomes an old one: else it could become new again without end */
 	move_first(instance, is_new ? &flows->new : &flows->old,
 		   is_spent || is_new ? &flows->old : 0, number, lane);
 	return 0;
@@ -100,7 +100,7 @@ static INLINE u32 may_send_sfq(struct instance *instance, u32 number, struct lan
 	return 0;
 }
 
-/* The number of the queue that sends next. */
+/* Returns the number of the queue that sends next, or NO_LANE. */
 VERIFIED_ONCE u32 find_next_lane(struct instance *instance)
 {
 	u32 number = NO_LANE, may_send = 0;
@@ -134,7 +134,10 @@ static INLINE u32 next_lane(const struct Qdisc *sch, struct instance *instance)
 	return find_next_lane(instance);
 }
 
-/* The link is free, and nothing waits: it has asked in vain, and all lists are empty then. */
+/*
+ * Called when the link is free and nothing waits. The engine's link then asks for a packet once
+ * more, which takes all empty queues off the lists. The kernel does not ask, so this does the same.
+ */
 static INLINE void fall_idle(const struct Qdisc *sch, struct instance *instance)
 {
 	end_service(sch, instance, instance->free_ns);
@@ -142,7 +145,7 @@ static INLINE void fall_idle(const struct Qdisc *sch, struct instance *instance)
 		find_next_lane(instance);
 }
 
-/* The link sends a packet of the queue that next_lane() gave. */
+/* Updates credit and turn after a packet of the queue that next_lane() returned was sent. */
 static INLINE void sent(struct instance *instance, u32 number, struct lane *lane, u32 bytes)
 {
 	if (fixed.scheduler != SCHEDULER_SFQ)
@@ -152,13 +155,13 @@ static INLINE void sent(struct instance *instance, u32 number, struct lane *lane
 		end_turn(instance, number, lane);
 }
 
-/* How long a queue is. */
+/* Length of a queue: packets with SFQ, else bytes. */
 static INLINE u64 length_of(const struct lane *lane)
 {
 	return fixed.scheduler == SCHEDULER_SFQ ? lane->packets : lane->bytes;
 }
 
-/* The longest queue, a packet that arrives counted as the last of its own. */
+/* Returns the longest queue; the arriving packet counts as the last one of its queue, `own`. */
 VERIFIED_ONCE u32 longest(struct instance *instance, u32 own, u32 bytes)
 {
 	struct flow_queues *flows;

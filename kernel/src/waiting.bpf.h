@@ -1,31 +1,32 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * The packets that wait in a qdisc of qdisc.bpf.c, and what the AQM is shown and told of them.
+ * The packets that wait in a qdisc of qdisc.bpf.c, and the calls of the AQM about them.
  *
- * They wait in places of a map. A place is taken by an exchange of pointers: no lock, and no memory
- * to be had for each packet. Which places are those of a queue, and in which order, say fifo.bpf.h
- * and, of several queues, flows.bpf.h. Both have:
+ * They wait in places of a map. A packet is put into a place by an exchange of pointers: without a
+ * lock, and without an allocation for each packet. fifo.bpf.h (one queue) and flows.bpf.h (several)
+ * decide which places belong to a queue, and in which order. Both define:
  *
- * - lane_at(), number_of(): a queue by its number, and back; 0 of a FIFO
- * - packets_in(), bytes_in(), is_idle(), idle_since(): what the AQM is shown
- * - classify(), lane_for(): the queue of a packet that comes, ready for it
- * - put(), index_at_random(), place_of(), take(), longest(): for those that wait in a queue
+ * - lane_at(): a queue by its number
+ * - packets_in(), bytes_in(), is_idle(), idle_since(): what the AQM sees of a queue
+ * - classify(), lane_for(): the number of the queue for an arriving packet; a queue, ready for an
+ *   event
+ * - put(), index_at_random(), place_of(), take(), longest(): the packets of a queue
  * - next_lane(), serve(), sent(), end_service(), fall_idle(): for the link
- * - begin_aqms(), begin_empty(): for the whole
+ * - begin_aqms(), begin_empty(): start of an instance
  */
 #ifndef SLUICEGATE_WAITING_BPF_H
 #define SLUICEGATE_WAITING_BPF_H
 
 #define WORDS(of) (sizeof(of) / sizeof(u64))
-/* Ticks that are made up for after an idle time; what an AQM forgets is forgotten by then. */
+/* Most ticks that are made up for after a pause; by then an AQM's state no longer changes. */
 #define MOST_TICKS 1024
 
-/* What is known of a packet that waits. */
+/* What is recorded of a waiting packet. */
 struct waiting {
 	u64 since_ns;
 	u32 bytes;
 	u32 flow_hash;
-	u32 packet;		/* its number: how many had arrived; for marks and the log */
+	u32 packet;		/* its number, counted by arrival from 1; for marks and the log */
 	u32 is_marked;
 };
 
@@ -34,7 +35,7 @@ struct place {
 	struct sk_buff __kptr *skb;
 	struct waiting waiting;
 #ifdef FLOW_QUEUES
-	u32 next, previous;	/* places of its queue; `next` also of those that wait to be used */
+	u32 next, previous;	/* places of its queue; of a free place: next free one */
 #endif
 };
 
@@ -52,7 +53,7 @@ static INLINE struct place *place_at(const struct instance *instance, u32 place)
 	return map_lookup(&places, &number);
 }
 
-/* The place of the packet behind that of a place. */
+/* The number of the place behind the one with this number. */
 static INLINE u32 place_behind(const struct place *place, u32 number)
 {
 #ifdef FLOW_QUEUES
@@ -68,7 +69,7 @@ static INLINE u32 is_idle(const struct Qdisc *sch, const struct instance *instan
 			  const struct lane *lane, u64 now_ns);
 static INLINE u64 idle_since(const struct instance *instance, const struct lane *lane);
 
-/* What every call shows: the queue and the link. */
+/* The view's fields of queue and link, which are the same for every call. */
 static INLINE struct aqm_view look(const struct Qdisc *sch, const struct instance *instance,
 				   const struct lane *lane, u64 now_ns)
 {
@@ -86,7 +87,10 @@ static INLINE struct aqm_view look(const struct Qdisc *sch, const struct instanc
 	return view;
 }
 
-/* The packets that wait are the same between events: a tick in between can be made up for. */
+/*
+ * Makes the calls of tick() that were due since the last event. The waiting packets do not change
+ * between events, so a late call sees the same queue.
+ */
 static INLINE void make_up_ticks(const struct Qdisc *sch, struct instance *instance,
 				 struct lane *lane, u32 number, u64 now_ns)
 {
@@ -109,7 +113,7 @@ static INLINE void make_up_ticks(const struct Qdisc *sch, struct instance *insta
 #endif
 }
 
-/* Tells the AQM that a packet is about to join those that wait, or has left them. */
+/* Tells the AQM that a packet is about to join the queue (`change` 1) or has left it (-1). */
 static INLINE void tell(const struct Qdisc *sch, struct instance *instance, struct lane *lane,
 			u32 number, const struct waiting *waiting, u32 can_mark, u64 now_ns,
 			s64 change)
@@ -121,7 +125,7 @@ static INLINE void tell(const struct Qdisc *sch, struct instance *instance, stru
 	view.flow_hash = waiting->flow_hash;
 	view.ecn_capable = can_mark;
 #ifndef FLOW_QUEUES
-	/* the link is to send what has left, or is busy */
+	/* the link is busy, or will send the packet that has left */
 	if (change < 0)
 		view.idle = view.idle_since_ns = 0;
 #endif
@@ -137,7 +141,7 @@ static INLINE void tell(const struct Qdisc *sch, struct instance *instance, stru
 #define CAN_BE_MARKED(instance, skb) 0
 #endif
 
-/* The state of an AQM that has seen nothing yet. */
+/* Sets the state of an AQM to its start. */
 static INLINE void begin_aqm(const struct instance *instance, struct lane *lane, u64 now_ns)
 {
 	u64 *words = (u64 *)&lane->state;
@@ -154,7 +158,7 @@ static INLINE void begin_aqm(const struct instance *instance, struct lane *lane,
 }
 
 #ifdef HAS_OCCUPANCY
-/* Tells a new AQM of the packets that wait already. */
+/* Tells an AQM that has just started of the packets that wait already. */
 VERIFIED_ONCE int introduce(struct instance *instance, struct lane *lane, u32 first, u32 packets,
 			    u64 now_ns)
 {
@@ -181,13 +185,13 @@ VERIFIED_ONCE int introduce(struct instance *instance, struct lane *lane, u32 fi
 }
 #endif
 
-/* Gives a place that holds no packet its packet; the packet back if it holds one. */
+/* Puts a packet, or null, into a place. Returns the packet that was there, or null. */
 static INLINE struct sk_buff *lay(struct place *place, struct sk_buff *skb)
 {
 	return kptr_exchange(&place->skb, skb);
 }
 
-/* Counts a packet that waits from now on, or no more. */
+/* Counts a packet that begins to wait. */
 static INLINE void count_in(struct Qdisc *sch, struct instance *instance, u64 now_ns, u32 bytes)
 {
 	tell_length(sch, instance, now_ns);
@@ -195,6 +199,7 @@ static INLINE void count_in(struct Qdisc *sch, struct instance *instance, u64 no
 	sch->qstats.backlog += bytes;
 }
 
+/* Counts a packet that no longer waits. */
 static INLINE void count_out(struct Qdisc *sch, struct instance *instance, u64 now_ns, u32 bytes)
 {
 	tell_length(sch, instance, now_ns);

@@ -1,18 +1,18 @@
-//! Every AQM in the kernel decides as it does in the engine, and remembers the same.
+//! Every AQM gives the same verdicts and has the same state in the kernel as in the engine.
 //!
-//! These tests need root. `tests/test_kernel.py` runs them, and skips them with the reason where BPF
-//! may not be loaded.
+//! These tests need root. `tests/test_kernel.py` runs them, or skips them with the reason if BPF
+//! programs may not be loaded.
 
 use sluice_aqm::{Asked, Configured, Verdict, all};
 use sluice_contract::{Call, Calls, drive, long, vectors};
 use sluice_kernel::{Judge, Program, QUESTIONS, Question, compile};
 
-/// Decisions of each AQM.
+/// Least number of decisions that are compared for each AQM.
 const LEAST: usize = 1_000_000;
 const BURSTS: usize = 29_000;
 
-/// Asks engine and kernel the same; gives ns of each call in the kernel, and the instructions that
-/// its verifier looked at.
+/// Makes the same calls in engine and kernel; returns ns per call in the kernel, and the number of
+/// instructions that its verifier followed.
 fn compare(name: &str, aqm: &Configured, calls: &[Call]) -> (f64, u32) {
     let judge = compile(Program::Judge, aqm.class()).and_then(|object| Judge::load(&object, aqm));
     let mut judge = judge.unwrap_or_else(|error| panic!("{name}: {error}"));

@@ -7,7 +7,7 @@ fn main() -> std::io::Result<()> {
     queue.bind(0)?;
     println!("ready");
     loop {
-        // the receive buffer had no room (ENOBUFS): what was lost the sender sees
+        // an error is ENOBUFS: the receive buffer was full; the sender counts the lost packets
         if let Ok(mut message) = queue.recv() {
             message.set_verdict(Verdict::Accept);
             queue.verdict(message)?;
