@@ -7,23 +7,23 @@
  *   1. X_PARAMS(P)     its parameters, one P(...) line each (see AQM_PARAM below);
  *   2. struct X_params made from that list by AQM_PARAMS(x, X_PARAMS); every field
  *                      an integer in the scale that the parameter's kind names;
- *   3. struct X_config the parameters made ready for use, once, by
+ *   3. struct X_config the form of the parameters that the other functions use; made once by
  *                      `u32 X_configure(const struct X_params *p, struct X_config *)`,
- *                      which starts with AQM_OBEY(X_RULES), where X has rules that
- *                      tie parameters to each other, and ends with `return 0`;
+ *                      which starts with AQM_OBEY(X_RULES), if X has rules between
+ *                      parameters, and ends with `return 0`;
  *   4. struct X_state  what changes: no pointers, fixed size, valid when zeroed;
  *   5. `enum aqm_verdict X_arrive(state, config, view)` for every packet, before it
  *      joins the queue;
- *   6. where it needs them, each made known to the class by the macro beside it:
- *      X_depart(state, config, view)        as a packet leaves the queue  (AQM_DEPART)
+ *   6. if it needs them, each with the macro that makes a function for the class from it:
+ *      X_depart(state, config, view)        when a packet leaves the queue (AQM_DEPART)
  *      X_tick(state, config, view)          every X_tick_interval_ns      (AQM_TICK)
  *      X_drop_probability(config, average)  its drop function, Q31.32 (AQM_DROP_FUNCTION)
  *      X_average(state)                     its average queue, Q31.32     (AQM_AVERAGE)
- *      X_probability(state, config)         its drop probability of this  (AQM_PROBABILITY)
- *                                           moment, Q31.32
- *      X_occupancy(state, config, view, change)  as a packet joins those  (AQM_OCCUPANCY)
- *                                           that wait (+1), or leaves them (-1) for
- *                                           whatever reason
+ *      X_probability(state, config)         its present drop probability, (AQM_PROBABILITY)
+ *                                           Q31.32
+ *      X_occupancy(state, config, view, change)  when a packet joins      (AQM_OCCUPANCY)
+ *                                           the waiting ones (+1) or leaves
+ *                                           them (-1), for any reason
  *      and, in AQM_CLASS, `.wants_candidate = 1` if the view shall show a candidate
  *   7. AQM_CLASS(x, ...) at the end, which puts all of this into one table entry.
  *
@@ -32,11 +32,11 @@
  * loop: the same file serves the simulators, the exact chain, a router in user space
  * and the kernel's BPF verifier.
  *
- * What is not an AQM's business: which packet goes when the verdict is a drop, the
- * limit of the buffer (in packets, in bytes, shared by several queues), and whether an
- * early drop becomes a mark. The queue says whether the buffer is `full`, and
- * aqm_settle() below is the one place where overflow and marking are decided; a
- * departure, which no limit concerns, takes its aqm_mark_instead().
+ * An AQM does not decide which packet is lost when the verdict is a drop, what the limit
+ * of the buffer is (in packets, in bytes, shared by several queues), or whether an early
+ * drop becomes a mark. The queue says whether the buffer is `full`. For arrivals,
+ * aqm_settle() below is the one place that decides overflow and marking. No limit concerns
+ * a departure, so its verdict only goes through aqm_mark_instead().
  */
 #ifndef SLUICEGATE_AQM_H
 #define SLUICEGATE_AQM_H
@@ -47,51 +47,52 @@ typedef unsigned long long u64;
 typedef long long s64;
 
 /*
- * Everything that an AQM may see. What a call has no use for is 0: at a tick all that
- * describes a packet, the random word except at arrivals and departures.
+ * Everything that an AQM may see. A field that a call does not use is 0: at a tick every
+ * field of a packet, and the random word except at arrivals and departures.
  *
- * Every packet takes the same way in every world, also one that finds the link idle:
- * X_arrive, X_occupancy(+1), X_occupancy(-1), X_depart. "Waiting" is without the packet
- * in service, and in X_occupancy and X_depart without the packet that the call is about.
+ * Every packet takes the same path in every world, also if it finds the link idle:
+ * X_arrive, X_occupancy(+1), X_occupancy(-1), X_depart. The packet in service does not
+ * wait; in X_occupancy and X_depart, the packet of the call is not counted either.
  */
 struct aqm_view {
-	u64 now_ns;		/* the world's clock */
+	u64 now_ns;		/* time of the call, by the world's clock */
 	u64 idle_since_ns;	/* when server and queue fell empty; only if idle */
 	u64 sojourn_ns;		/* departures: how long this packet has waited */
 	u64 rate_bps;		/* of the link behind the queue */
 	u64 random;		/* a fresh random word, all 64 bits usable */
-	u64 queue_bytes;	/* waiting; with a scheduler, in this AQM's queue */
-	u32 queue_packets;	/* likewise */
+	u64 queue_bytes;	/* bytes that wait; with a scheduler, in this AQM's queue */
+	u32 queue_packets;	/* packets that wait, in the same queue */
 	u32 limit_packets;	/* of the buffer; with a scheduler, of all queues together */
-	u32 packet_bytes;	/* of the packet that the call is about */
-	u32 flow_hash;		/* likewise */
-	u32 candidate_flow_hash; /* arrivals: of one of those waiting, drawn at random */
-	u8 idle;		/* neither a packet waiting nor one in service */
-	u8 ecn_capable;		/* the queue marks, and this packet can be marked */
-	u8 full;		/* arrivals: the buffer has no room for this packet */
+	u32 packet_bytes;	/* size of the packet of this call */
+	u32 flow_hash;		/* flow of the packet of this call */
+	u32 candidate_flow_hash; /* arrivals: flow of a waiting packet, drawn at random */
+	u8 idle;		/* 1 if no packet waits and none is in service */
+	u8 ecn_capable;		/* 1 if the queue marks and this packet can be marked */
+	u8 full;		/* arrivals: 1 if the buffer has no room for this packet */
 };
 
 /*
- * What becomes of a packet, and why. An AQM answers with the first three, or, on an
- * arrival, with the last, if it wants a candidate; aqm_settle() adds the other two.
+ * What becomes of a packet, and why. An AQM returns one of the first three, or, for an
+ * arrival and if it wants a candidate, the last. aqm_settle() adds the other two.
  */
 enum aqm_verdict {
 	AQM_ADMIT,
-	AQM_DROP_EARLY,		/* by chance, before it must: may become a mark */
-	AQM_DROP_FORCED,	/* the drop function leaves no chance: never a mark */
+	AQM_DROP_EARLY,		/* by chance, before the queue must drop: may become a mark */
+	AQM_DROP_FORCED,	/* the drop function gives 1, or a mark is ruled out: never a mark */
 	AQM_DROP_OVERFLOW,	/* the buffer is full */
 	AQM_MARK,		/* admitted, with congestion experienced set */
 	AQM_DROP_BOTH,		/* this packet and the candidate: never a mark */
 	AQM_VERDICTS
 };
 
-/* An early drop becomes a mark where it can: on arrival and on departure alike. */
+/* Turns an early drop into a mark if the packet can be marked; for arrivals and departures. */
 static inline enum aqm_verdict
 aqm_mark_instead(enum aqm_verdict verdict, const struct aqm_view *view)
 {
 	return verdict == AQM_DROP_EARLY && view->ecn_capable ? AQM_MARK : verdict;
 }
 
+/* Adds marking and overflow to the verdict for an arrival. */
 static inline enum aqm_verdict
 aqm_settle(enum aqm_verdict verdict, const struct aqm_view *view)
 {
@@ -100,7 +101,7 @@ aqm_settle(enum aqm_verdict verdict, const struct aqm_view *view)
 	verdict = aqm_mark_instead(verdict, view);
 	is_drop = (verdict >= AQM_DROP_EARLY && verdict <= AQM_DROP_OVERFLOW) ||
 		  verdict == AQM_DROP_BOTH;
-	/* whatever is no drop needs room */
+	/* a packet that is not dropped needs room */
 	if (!is_drop && view->full)
 		return AQM_DROP_OVERFLOW;
 	return verdict;
@@ -120,9 +121,9 @@ static inline u32 aqm_happens(s64 p, u64 random)
  *   RATIO        Q31.32, no unit          RATE     integer bits/s
  *   COUNT        integer                  BYTES    integer bytes
  *   SWITCH       0 or 1                   CHOICE(a|b|c) the index of the word
- *   GAIN         Q1.62, no unit, for gains that 32 bits behind the point hold too coarsely
- * `when` says, for help texts, on which other parameter's value it depends
- * ("drop_function=gentle"), or is "".
+ *   GAIN         Q1.62, no unit, for gains that need more than 32 fractional bits
+ * `when` is for help texts: the value of another parameter with which this one is used
+ * ("drop_function=gentle"), or "".
  */
 #define AQM_FIELD(name, ...) s64 name;
 #define AQM_PARAMS(x, LIST) struct x##_params { LIST(AQM_FIELD) };
@@ -166,7 +167,7 @@ struct aqm_default {
 
 struct aqm_class {
 	const char *name, *title, *source, *summary;
-	const struct aqm_class *base;		/* of a preset, else null */
+	const struct aqm_class *base;		/* of a preset; otherwise null */
 	const struct aqm_default *defaults;	/* of a preset: its own */
 	u64 defaults_count;
 	const struct aqm_param *params;
@@ -246,7 +247,7 @@ struct aqm_class {
 	static u32 x##_arrive_any(void *s, const void *c, const struct aqm_view *v) \
 	{                                                                        \
 		enum aqm_verdict verdict = x##_arrive(s, c, v);                  \
-		/* a number that is no verdict is told as it is */               \
+		/* an invalid number is passed on, for the caller to report */   \
 		return verdict < AQM_VERDICTS ? aqm_settle(verdict, v) : verdict; \
 	}                                                                        \
 	static const struct aqm_param x##_param_table[] = { LIST(AQM_DESCRIBE) }; \

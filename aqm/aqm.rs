@@ -2,19 +2,19 @@
 //! The contract of an AQM for programs in Rust, with `std` or without: the view, the verdicts, and
 //! the table entry that `AQM_CLASS` makes where `AQM_HOSTED` is defined; see `aqm.h`.
 //!
-//! The engine uses this file, too. Its build has the C compiler hold [`LAYOUT`] against `aqm.h`.
+//! The engine uses this file, too. Its build makes the C compiler compare [`LAYOUT`] with `aqm.h`.
 
-#![allow(dead_code)] // a program uses a part
+#![allow(dead_code)] // a program may use only a part
 
 use core::{
     ffi::{c_char, c_void},
     mem::{offset_of, transmute},
 };
 
-/// Name, offset and size of a field, bytes.
+/// Name, offset (bytes) and size (bytes) of a field.
 type Field = (&'static str, usize, usize);
 
-/// Defines structs that C has, too (its name stands behind `=`), and notes their layout.
+/// Defines structs that C has, too (the name in C is after `=`), and records their layout.
 macro_rules! c_structs {
     ($(
         $(#[$meta:meta])*
@@ -30,7 +30,7 @@ macro_rules! c_structs {
             }
         )*
 
-        /// Of each struct the name in C, the size, and the fields.
+        /// Name in C, size (bytes) and fields of each struct.
         pub const LAYOUT: &[(&str, usize, &[Field])] = &[$((
             stringify!($c_name),
             size_of::<$name>(),
@@ -39,17 +39,18 @@ macro_rules! c_structs {
     };
 }
 
-/// `X_arrive` or `X_depart`, settled: of state, config and view.
+/// `X_arrive` with `aqm_settle`, or `X_depart` with `aqm_mark_instead`; takes state, config and
+/// view, and returns the number of the verdict.
 pub type Decide = unsafe extern "C" fn(*mut c_void, *const c_void, *const View) -> u32;
 
 c_structs! {
-    /// Everything that an AQM may see; field by field `struct aqm_view` of `aqm/aqm.h`. What a
-    /// call has no use for is 0.
+    /// Everything that an AQM may see; field by field `struct aqm_view` of `aqm/aqm.h`. A field
+    /// that a call does not use is 0.
     #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
     pub struct View = aqm_view {
-        /// The world's clock, ns.
+        /// Time of the call by the world's clock, ns.
         pub now_ns: u64,
-        /// When server and queue fell empty, ns; meaningful only while `idle`.
+        /// Time at which server and queue fell empty, ns; meaningful only while `idle`.
         pub idle_since_ns: u64,
         /// For departures: how long this packet has waited, ns.
         pub sojourn_ns: u64,
@@ -57,24 +58,24 @@ c_structs! {
         pub rate_bps: u64,
         /// For arrivals and departures: a fresh random word.
         pub random: u64,
-        /// Bytes waiting, without the packet in service; with a scheduler, in this AQM's queue.
+        /// Bytes that wait, without the packet in service; with a scheduler, in this AQM's queue.
         pub queue_bytes: u64,
-        /// Packets waiting, likewise.
+        /// Packets that wait, in the same queue, without the packet in service.
         pub queue_packets: u32,
-        /// The buffer, packets; with a scheduler, of all queues together.
+        /// Limit of the buffer, packets; with a scheduler, of all queues together.
         pub limit_packets: u32,
-        /// Size of the packet that the call is about, bytes.
+        /// Size of the packet of this call, bytes.
         pub packet_bytes: u32,
         /// Hash of the packet's flow.
         pub flow_hash: u32,
-        /// For arrivals at an AQM that wants a candidate: hash of the flow of one of the waiting
-        /// packets, drawn at random.
+        /// For arrivals at an AQM that wants a candidate: hash of the flow of a waiting packet
+        /// that was drawn at random.
         pub candidate_flow_hash: u32,
         /// 1 while no packet waits and none is in service.
         pub idle: u8,
-        /// 1 where the packet may be marked instead of dropped.
+        /// 1 if the packet may be marked instead of dropped.
         pub ecn_capable: u8,
-        /// For arrivals: 1 where the buffer has no room for the packet.
+        /// For arrivals: 1 if the buffer has no room for the packet.
         pub full: u8,
     }
 
@@ -103,7 +104,8 @@ c_structs! {
         pub value: f64,
     }
 
-    /// An AQM; a function that it does not have is `None`, text a preset does not repeat null.
+    /// An AQM. A function that it does not have is `None`. In a preset, whatever comes from its
+    /// `base` is null, 0 or `None`.
     pub struct CClass = aqm_class {
         pub name: *const c_char,
         pub title: *const c_char,
@@ -135,11 +137,11 @@ c_structs! {
 #[repr(u32)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Verdict {
-    /// It joins the queue.
+    /// Joins the queue.
     Admit,
-    /// Dropped by chance, before it must.
+    /// Dropped by chance, before the queue must drop.
     DropEarly,
-    /// Dropped because the drop function leaves no chance.
+    /// Dropped because the drop function gives 1, or where a mark is ruled out.
     DropForced,
     /// Dropped because the buffer is full.
     DropOverflow,
@@ -153,7 +155,7 @@ impl Verdict {
     /// How many verdicts there are.
     pub const COUNT: usize = Self::NAMES.len();
 
-    /// Their names in C, by number, without `AQM_`.
+    /// Names of the verdicts in C without `AQM_`, in the order of their numbers.
     pub const NAMES: [&str; 6] = [
         "ADMIT",
         "DROP_EARLY",
@@ -163,19 +165,19 @@ impl Verdict {
         "DROP_BOTH",
     ];
 
-    /// As in C, without `AQM_`: `DROP_EARLY`.
+    /// Returns the name in C without `AQM_`, such as `DROP_EARLY`.
     pub fn name(self) -> &'static str {
         Self::NAMES[self as usize]
     }
 
-    /// Reads what C returned; `None` for a number that is no verdict.
+    /// Returns the verdict with this number; `None` if no verdict has it.
     #[inline]
     pub fn from_code(code: u32) -> Option<Self> {
         // SAFETY: the verdicts are numbered from 0 on, which the build checks.
         (code < Self::COUNT as u32).then(|| unsafe { transmute::<u32, Self>(code) })
     }
 
-    /// Whether the packet is lost.
+    /// True if the packet is dropped.
     #[inline]
     pub fn is_drop(self) -> bool {
         matches!(
@@ -185,7 +187,7 @@ impl Verdict {
     }
 }
 
-/// An AQM with its parameters and its state, which take at most `WORDS` words of 64 bits each.
+/// An AQM with its config and its state; each takes at most `WORDS` words of 64 bits.
 pub struct Aqm<const WORDS: usize> {
     class: &'static CClass,
     config: [u64; WORDS],
@@ -193,15 +195,16 @@ pub struct Aqm<const WORDS: usize> {
 }
 
 impl<const WORDS: usize> Aqm<WORDS> {
-    /// `None` if `WORDS` is too small, or if the parameters break a rule.
+    /// Returns the AQM in its initial state; `None` if `WORDS` is too small, or if the number of
+    /// the parameters is wrong or they break a rule.
     ///
     /// # Safety
-    /// `class` is what `AQM_CLASS` makes, and `params` has each of its parameters, in its order.
+    /// `class` must be made by `AQM_CLASS`, and `params` must have its parameters in its order.
     pub unsafe fn new(class: &'static CClass, params: &[i64]) -> Option<Self> {
         let (mut config, state) = ([0; WORDS], [0; WORDS]);
         let fits = class.config_size.max(class.state_size) <= size_of_val(&state) as u64
             && class.params_count == params.len() as u64;
-        // SAFETY: both are as long as C takes them to be.
+        // SAFETY: both are at least as long as C expects.
         (fits && unsafe { class.configure?(params.as_ptr(), config.as_mut_ptr().cast()) } == 0)
             .then_some(Self {
                 class,
@@ -210,19 +213,19 @@ impl<const WORDS: usize> Aqm<WORDS> {
             })
     }
 
-    /// What becomes of a packet that comes.
+    /// Returns the verdict for a packet that arrives.
     pub fn arrive(&mut self, view: &View) -> Verdict {
         self.decide(self.class.arrive, view)
     }
 
-    /// What becomes of a packet that was taken out of the queue.
+    /// Returns the verdict for a packet that was taken out of the queue.
     pub fn depart(&mut self, view: &View) -> Verdict {
         self.decide(self.class.depart, view)
     }
 
     fn decide(&mut self, decide: Option<Decide>, view: &View) -> Verdict {
         let (state, config) = (self.state.as_mut_ptr().cast(), self.config.as_ptr().cast());
-        // SAFETY: `new` has made them; C gives no other numbers than those of verdicts.
+        // SAFETY: `new` made state and config for this class.
         let code = decide.map(|decide| unsafe { decide(state, config, view) });
         code.and_then(Verdict::from_code).unwrap_or(Verdict::Admit)
     }

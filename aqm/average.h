@@ -33,7 +33,7 @@ struct average_config {
 struct average_state {
 	s64 average[AVERAGE_LAGS];	/* A(n), A(n-1), A(n-2), Q31.32 */
 	s64 queue[AVERAGE_LAGS];	/* Q(n), Q(n-1), Q(n-2), Q31.32 */
-	s64 low;			/* arrivals in a row that found a low queue */
+	s64 low;			/* consecutive arrivals that found a low queue */
 };
 
 static inline void average_ewma(struct average_state *s, const struct average_config *c,
@@ -59,7 +59,7 @@ static inline void average_difference(struct average_state *s,
 	s->queue[0] = queue;
 }
 
-/* Over drop avoidance: true if this arrival ends, or follows the end of, a congestion. */
+/* Over drop avoidance: true if congestion is over while the average is still high. */
 static inline u32 average_is_over(struct average_state *s, const struct average_config *c,
 				  s64 queue)
 {
@@ -76,7 +76,10 @@ static inline void average_lpf_oda(struct average_state *s, const struct average
 		average_ewma(s, c, queue);
 }
 
-/* One arrival that found `queue` packets waiting (Q31.32, below 2^30). */
+/*
+ * Updates the average for an arrival that found `queue` packets waiting (Q31.32, below
+ * 2^30), and returns it.
+ */
 static inline s64 average_update(struct average_state *s, const struct average_config *c,
 				 s64 queue)
 {
@@ -95,9 +98,10 @@ static inline s64 average_update(struct average_state *s, const struct average_c
 }
 
 /*
- * An arrival that found the link idle. Floyd & Jacobson 1993, section IV: m small
- * packets could have left meanwhile; the average decays as if each had found an empty
- * queue. To LPF/ODA such an arrival is one more that found a low queue.
+ * Updates the average for an arrival that found the link idle. Floyd & Jacobson 1993,
+ * section IV: m small packets could have left during the idle time; the average decays as
+ * if each had found an empty queue. LPF/ODA counts this arrival as one that found a low
+ * queue.
  */
 static inline void average_idle(struct average_state *s, const struct average_config *c,
 				u64 m)

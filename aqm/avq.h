@@ -6,19 +6,19 @@
  * algorithm for active queue management", SIGCOMM 2001; IEEE/ACM Transactions on
  * Networking 12(2), 2004.
  *
- * Beside the real queue runs a virtual one with the same arrivals, a buffer of its own
- * and a capacity c below the link's C. A packet that would overflow it is marked or
+ * A virtual queue has the same arrivals as the real one, a buffer of its own, and a
+ * capacity c that is at most the link's C. A packet that would overflow it is marked or
  * dropped. c follows the input so that the link's utilisation becomes gamma: a token
- * bucket fills at the rate gamma C and each packet takes its weight out of it. At each
+ * bucket fills at the rate gamma C, and each packet takes its weight out of it. At each
  * arrival of weight w, t seconds after the last one:
  *
  *   v = max(v - c t, 0);  if v + w > B: drop, else v = v + w
  *   c = max(min(c + alpha gamma C t, C) - alpha w, 0)
  *
- * Where packets are dropped instead of marked, the input that counts is what was
- * accepted: a dropped packet takes no tokens (the authors' code in ns-2, vq.cc).
+ * If packets are dropped instead of marked, only accepted packets count as input: a
+ * dropped packet takes no tokens (the authors' code in ns-2, vq.cc).
  *
- * Lengths are in packets of the mean size. The state holds C - c, so that zeroed memory
+ * Lengths are in packets of the mean size. The state holds C - c, so that a zeroed state
  * is a virtual link at full capacity.
  */
 #ifndef SLUICEGATE_AVQ_H
@@ -39,7 +39,7 @@
 AQM_PARAMS(avq, AVQ_PARAMS)
 
 struct avq_config {
-	s64 gamma, alpha;	/* Q31.32, as virtual_buffer */
+	s64 gamma, alpha;	/* Q31.32, also virtual_buffer */
 	s64 virtual_buffer;
 	struct unit_config unit;
 };
@@ -47,8 +47,8 @@ struct avq_config {
 struct avq_state {
 	s64 queue;		/* virtual; Q31.32 packets */
 	s64 missing;		/* C - c; Q31.32 packets/s */
-	/* clocks at the last packet, and at the last that counted as input; Q31.32 s:
-	 * converted before they are subtracted, so that no rounding adds up */
+	/* times of the last packet, and of the last one that counted as input, Q31.32 s;
+	 * converted before they are subtracted, so that rounding errors do not add up */
 	s64 arrived, adapted;
 };
 
@@ -61,7 +61,7 @@ static inline u32 avq_configure(const struct avq_params *p, struct avq_config *c
 	return 0;
 }
 
-/* What the virtual link sends until this arrival. */
+/* Takes from the virtual queue what the virtual link sends until this arrival. */
 static inline void avq_drain(struct avq_state *state, s64 capacity,
 			     const struct aqm_view *view)
 {
@@ -73,7 +73,7 @@ static inline void avq_drain(struct avq_state *state, s64 capacity,
 	state->arrived = now;
 }
 
-/* The token bucket, as what is missing from the virtual capacity. */
+/* Updates the token bucket, which is held as what the virtual capacity lacks. */
 static inline void avq_adapt(struct avq_state *state, const struct avq_config *config,
 			     s64 capacity, s64 weight)
 {

@@ -5,15 +5,15 @@
  * W. Feng, D. Kandlur, D. Saha, K. Shin, "BLUE: a new class of active queue management
  * algorithms", University of Michigan CSE-TR-387-99, 1999.
  *
- * When a packet is lost because the buffer is full, p rises by d1; when the link falls
- * idle, p sinks by d2. Two changes are more than freeze_time apart, so that the first
+ * When a packet is lost because the buffer is full, p rises by d1; when the link becomes
+ * idle, p falls by d2. Two changes are more than freeze_time apart, so that the first
  * can take effect.
  *
- * Written from what is commonly known of the paper: neither its text nor its figures have
- * been at hand, so the numbers of sections may be off.
+ * Written from what is commonly known of the paper: its text and its figures were not
+ * available, so section numbers may be wrong.
  *
- * That the link fell idle is seen by the packet that ends the idle time: one step down for
- * each idle time, however long.
+ * The AQM learns of an idle time from the packet that ends it: p falls by one step for
+ * each idle time, however long it was.
  */
 #ifndef SLUICEGATE_BLUE_H
 #define SLUICEGATE_BLUE_H

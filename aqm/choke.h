@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * CHOKe: RED that lets flows meet themselves.
+ * CHOKe: RED that compares each arriving packet with a waiting one.
  *
  * R. Pan, B. Prabhakar, K. Psounis, "CHOKe: a stateless active queue management scheme
  * for approximating fair bandwidth allocation", INFOCOM 2000.
  *
- * While the average queue is above min_th, every arriving packet is compared with one of
- * those waiting, drawn at random. If both are of one flow, both are dropped: the more of
- * the queue a flow holds, the likelier. Else the packet is treated as by RED.
+ * While the average queue is above min_th, every arriving packet is compared with a
+ * waiting packet that is drawn at random. If both belong to the same flow, both are
+ * dropped; the more of the queue a flow holds, the more often this happens. Otherwise RED
+ * decides.
  */
 #ifndef SLUICEGATE_CHOKE_H
 #define SLUICEGATE_CHOKE_H
@@ -57,7 +58,7 @@ static inline u32 choke_configure(const struct choke_params *p, struct choke_con
 	return red_configure(&red, &config->red);
 }
 
-/* Of a packet that met another flow. */
+/* Drop probability, Q31.32, of a packet whose candidate belongs to another flow. */
 static inline s64 choke_probability(const struct choke_state *state,
 				    const struct choke_config *config)
 {

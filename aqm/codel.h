@@ -4,23 +4,24 @@
  *
  * K. Nichols, V. Jacobson, A. McGregor, J. Iyengar, RFC 8289, 2018.
  *
- * A packet that leaves after waiting `target` or longer, while more than one packet's
- * bytes remain, is above. Once packets have been above for a whole interval, one is
- * dropped, then one more each interval / sqrt(count), count being the drops so far, until
- * a packet is not above. If that state comes back soon, count goes on near where it was.
+ * A departing packet is "above" if it waited for `target` or longer and more bytes than
+ * one largest packet remain in the queue. Once packets have been above for a whole
+ * interval, one is dropped, and then another after each interval / sqrt(count), where count
+ * is the number of drops so far, until a packet is not above. If dropping starts again
+ * soon, count starts near its last value.
  *
- * Besides, packets that waited longer than `ce_threshold` are marked, all of them, where they
- * can be; nothing is dropped for it (Linux, codel_impl.h). It is the step that DCTCP asks for
- * (RFC 8257, section 3.1).
+ * In addition, every packet that waited longer than `ce_threshold` is marked if it can be;
+ * this threshold drops no packet (Linux, codel_impl.h). It is the step function that DCTCP
+ * asks for (RFC 8257, section 3.1).
  *
- * The RFC dequeues in a loop; here the world asks for each packet and, after a drop, for
- * the next one at the same time. So where the RFC looks at the packet behind the dropped
- * one before it sets the time of the next drop, `is_due` keeps that for the next question.
- * A mark lets its packet go and sets that time at once (Linux, codel_impl.h).
+ * The RFC dequeues in a loop. Here the world calls depart for each packet and, after a drop,
+ * for the next one at the same time. The RFC looks at the packet behind the dropped one
+ * before it sets the time of the next drop; `is_due` leaves this to the next call. A marked
+ * packet is sent, so its call sets that time at once (Linux, codel_impl.h).
  *
- * sqrt = exact computes 1 / sqrt(count) anew each time, as the RFC writes it. sqrt = newton
- * does as Linux (include/net/codel_impl.h: codel_Newton_step, codel_control_law), and ns-3
- * after it: it keeps 1 / sqrt(count) in 16 bits and corrects it by one Newton step a drop.
+ * sqrt = exact computes 1 / sqrt(count) anew each time, as in the RFC. sqrt = newton works as
+ * in Linux (include/net/codel_impl.h: codel_Newton_step, codel_control_law) and ns-3: it keeps
+ * 1 / sqrt(count) in 16 bits and corrects it by one Newton step for each drop.
  */
 #ifndef SLUICEGATE_CODEL_H
 #define SLUICEGATE_CODEL_H
@@ -54,13 +55,13 @@ struct codel_config {
 };
 
 struct codel_state {
-	u64 first_above_ns;	/* when an interval above will have passed; 0: not above */
+	u64 first_above_ns;	/* end of the first interval above; 0: not above */
 	u64 drop_next_ns;
-	u32 count, last_count;	/* drops since dropping began, and at the start of that */
+	u32 count, last_count;	/* the RFC's count, and its value when dropping began */
 	u32 inverse_root;	/* 1 / sqrt(count) in 2^-16; only with newton */
-	u32 max_packet_bytes;	/* the largest seen */
+	u32 max_packet_bytes;	/* size of the largest packet so far */
 	u8 is_dropping;
-	u8 is_due;		/* drop_next_ns is yet to be moved on */
+	u8 is_due;		/* the next call must move drop_next_ns on */
 };
 
 static inline u32 codel_configure(const struct codel_params *p, struct codel_config *config)
@@ -78,7 +79,7 @@ static inline u32 codel_newton_step(u32 inverse_root, u32 count)
 {
 	u64 r = (u64)inverse_root << 16, rest = (3ULL << 32) - count * (r * r >> 32);
 
-	/* 2 bits less before the product, which would not fit into 64 */
+	/* without the shift by 2 bits, the product would not fit into 64 */
 	return (u32)((rest >> 2) * r >> 31) >> 16;
 }
 
@@ -123,7 +124,7 @@ static inline u32 codel_is_ok_to_drop(struct codel_state *state,
 	return view->now_ns >= state->first_above_ns;
 }
 
-/* RFC 8289, section 5.6: a drop rate that was right not long ago is a good one to start with. */
+/* RFC 8289, section 5.6: a drop rate that was right a short time ago is a good start. */
 static inline void codel_begin(struct codel_state *state, const struct codel_config *config,
 			       u64 now_ns)
 {
@@ -144,7 +145,7 @@ static inline void codel_go_on(struct codel_state *state, const struct codel_con
 	state->is_due = 0;
 }
 
-/* RFC 8289, section 5.6, deque(), one packet of it. */
+/* RFC 8289, section 5.6, deque(), for one packet. */
 static inline enum aqm_verdict codel_dequeue(struct codel_state *state,
 					     const struct codel_config *config,
 					     const struct aqm_view *view)
@@ -175,7 +176,7 @@ static inline enum aqm_verdict codel_depart(struct codel_state *state,
 	enum aqm_verdict verdict = codel_dequeue(state, config, view);
 	u32 is_above = config->ce_threshold_ns && view->sojourn_ns > config->ce_threshold_ns;
 
-	/* an early drop of what can be marked is a mark */
+	/* an early drop of a packet that can be marked becomes a mark */
 	return is_above && view->ecn_capable ? AQM_DROP_EARLY : verdict;
 }
 

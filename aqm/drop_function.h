@@ -9,9 +9,9 @@
  *                 Floyd, "Recommendation on using the gentle variant of RED", 2000
  *   double_slope  a line from 0 to 1 - gamma at u = `middle`, then a line to 1
  *                 Zheng & Atiquzzaman 2000 (DSRED), with min_th = K_l, max_th = K_h
- *                 and middle = (K_m - K_l) / (K_h - K_l). Its slopes 2 (1 - gamma) and
- *                 2 gamma are those of middle = 1/2; with any other place of the bend
- *                 they would make it jump there, so each follows from its line
+ *                 and middle = (K_m - K_l) / (K_h - K_l). The paper's slopes 2 (1 - gamma)
+ *                 and 2 gamma hold for middle = 1/2 only; with any other bend the function
+ *                 would jump there. So each slope is computed from its line
  *   cubic         max_p ((1 - c2 - c3) u + c2 u^2 + c3 u^3), held within [0, 1];
  *                                                    1 from max_th on
  *                 c2 = 1, c3 = 0: Zhou, Yeung & Li 2006 (NLRED); any cubic: Domanska,
@@ -73,7 +73,7 @@ static inline s64 drop_function_inside(const struct drop_function_config *c, s64
 	}
 }
 
-/* Q31.32, within [0, 1]. */
+/* Returns the drop probability for this average (Q31.32 packets), Q31.32, within [0, 1]. */
 static inline s64 drop_function_probability(const struct drop_function_config *c, s64 average)
 {
 	s64 p;

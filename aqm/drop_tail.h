@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * Drop-tail: no active queue management at all. Every packet is admitted; only the
- * limit of the buffer drops. The baseline of every comparison.
+ * Drop-tail: no active queue management. Every packet is admitted; a packet is dropped
+ * only at the limit of the buffer. The baseline of every comparison.
  */
 #ifndef SLUICEGATE_DROP_TAIL_H
 #define SLUICEGATE_DROP_TAIL_H

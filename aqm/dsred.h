@@ -6,7 +6,7 @@
  * generation networks", LCN 2000. Thresholds and gamma as in Domanska, Domanski &
  * Czachorski, "Implementation of modified AQM mechanisms in IP routers", Journal of
  * Communications Software and Systems 4(1), 2008, who drop each packet
- * independently and let nothing decay while idle.
+ * independently and do not let the average decay while the link is idle.
  */
 #ifndef SLUICEGATE_DSRED_H
 #define SLUICEGATE_DSRED_H

@@ -4,7 +4,7 @@
  *
  * An s64 holds value * 2^32, so it reaches from -2^31 to 2^31 in steps of 2.3e-10.
  * Every operation saturates; none overflows. Products and quotients round to the
- * nearest step, a tie goes up. Where the compiler has no 128-bit integers (BPF), or where
+ * nearest step; ties round up. If the compiler has no 128-bit integers (BPF), or if
  * AQM_PORTABLE is defined, 64-bit parts give the same bits.
  */
 #ifndef SLUICEGATE_FIXED_H
@@ -85,13 +85,13 @@ static inline s64 fixed_mul(s64 a, s64 b)
 		return product < 0 ? FIXED_MIN : FIXED_MAX;
 	return (s64)product;
 #else
-	/* all ones if negative; no branch, each of which the BPF verifier follows both ways */
+	/* all ones if negative; no branch, since the BPF verifier follows each both ways */
 	u64 negative = (u64)((a ^ b) >> 63);
 	u64 m = ((u64)a ^ (u64)(a >> 63)) - (u64)(a >> 63);
 	u64 n = ((u64)b ^ (u64)(b >> 63)) - (u64)(b >> 63);
 	u64 m0 = (u32)m, m1 = m >> 32, n0 = (u32)n, n1 = n >> 32;
 	u64 upper = m1 * n1, middle = m1 * n0 + m0 * n1;
-	/* a tie goes up: a negative product rounds its magnitude down */
+	/* ties round up: the magnitude of a negative product rounds down */
 	u64 rounded = (upper << 32) + middle + ((m0 * n0 + (1ULL << 31) + negative) >> 32);
 
 	if (upper >> 31 || (middle | rounded) >> 63)
@@ -100,7 +100,7 @@ static inline s64 fixed_mul(s64 a, s64 b)
 #endif
 }
 
-/* Zeros above the highest bit that is set; a != 0. */
+/* Returns the number of zeros above the highest bit that is set; a != 0. */
 static inline u32 fixed_leading_zeros(u64 a)
 {
 	return (u32)__builtin_clzll(a);
@@ -129,7 +129,7 @@ static inline s64 fixed_div(s64 a, s64 b)
 	upper = divisor >> 32;
 	digit = rest / upper;
 	left = rest - digit * upper;
-	/* the upper half of the divisor alone gives at most 2 too much */
+	/* computed with the upper half of the divisor, the digit is at most 2 too large */
 	if (digit >> 32 || digit * (u32)divisor > left << 32) {
 		digit--;
 		left += upper;
@@ -144,7 +144,7 @@ static inline s64 fixed_div(s64 a, s64 b)
 	return quotient >> 63 ? FIXED_MAX : (s64)quotient;
 }
 
-/* Division by a number known beforehand, at the cost of one multiplication. */
+/* A divisor that is known in advance; to divide by it costs one multiplication. */
 struct fixed_divisor {
 	u64 inverse;	/* 2^127 / (divisor << shift) */
 	u32 shift;
@@ -204,12 +204,12 @@ static inline s64 fixed_pow(s64 base, u64 n)
 #define FIXED_ROOT_LINE ((2ULL << 62) + 0xa1cac083126e980ULL)	/* 2.158, Q2.62 */
 
 /*
- * The square root to the nearest step; of what is not positive, 0.
+ * The square root, rounded to the nearest step; 0 if a is not positive.
  *
- * With m, the argument scaled to 1/4 <= m < 1, Newton's iteration y (3 - m y^2) / 2 goes to
- * 1 / sqrt(m) from below, and sqrt(m) is m / sqrt(m). The straight line that it starts from is at
- * most a tenth off; the error e becomes 3/2 e^2, and after five steps only rounding is left, below
- * 2^-56. No step is decided bit by bit, as in fixed_div().
+ * m is the argument scaled to 1/4 <= m < 1. Newton's iteration y (3 - m y^2) / 2 converges to
+ * 1 / sqrt(m) from below, and sqrt(m) is m / sqrt(m). It starts from a straight line whose error is
+ * at most a tenth. Each step makes 3/2 e^2 of an error e, so after five steps only rounding errors
+ * are left, below 2^-56. As in fixed_div(), no bit of the result costs a branch.
  */
 static inline s64 fixed_sqrt(s64 a)
 {
@@ -235,7 +235,7 @@ static inline s64 fixed_sqrt(s64 a)
 
 #define FIXED_LN2 0xb17217f7d1cf79acULL	/* ln 2, Q0.64 */
 
-/* 2^a; below 2^26 within one step. */
+/* 2^a; results below 2^26 are within one step. */
 static inline s64 fixed_exp2(s64 a)
 {
 	s64 whole = a >> 32;
@@ -254,7 +254,7 @@ static inline s64 fixed_exp2(s64 a)
 	return shift ? (s64)(((power >> (shift - 1)) + 1) >> 1) : (s64)power;
 }
 
-/* The logarithm to base 2 within one step; of what is not positive, FIXED_MIN. */
+/* The logarithm to base 2, within one step; FIXED_MIN if a is not positive. */
 static inline s64 fixed_log2(s64 a)
 {
 	u64 mantissa = (u64)a, fraction = 0, low;
@@ -267,7 +267,7 @@ static inline s64 fixed_log2(s64 a)
 		mantissa <<= 1;
 		whole--;
 	}
-	/* squaring doubles the logarithm, and so brings out its next bit */
+	/* squaring doubles the logarithm, which shows its next bit */
 	for (bit = 0; bit < 33; bit++) {
 		mantissa = fixed_wide(mantissa, mantissa, &low);
 		fraction = fraction << 1 | mantissa >> 63;

@@ -1,24 +1,24 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * FRED: RED with a count for every flow that has packets waiting.
+ * FRED: RED that counts the waiting packets of each flow.
  *
  * D. Lin, R. Morris, "Dynamics of random early detection", SIGCOMM 1997, section 5.
  *
- * A flow is active while packets of it wait. Its share is the average queue by the number
- * of active flows, at least one packet. A packet is dropped for certain if its flow has
- * min_th packets waiting, if the average is above max_th and the flow has more than twice
- * its share, or if it has its share and two strikes; each such drop is a strike. A flow's
- * strikes are forgotten when none of it waits. Of the others, RED's chance takes only
- * packets whose flow has both min_q packets and its share waiting. The average follows
- * arrivals and departures.
+ * A flow is active while packets of it wait. Its share is the average queue divided by the
+ * number of active flows, at least one packet. A packet is dropped for certain if its flow
+ * has min_th packets waiting, or if the average is at least max_th and the flow has more than
+ * twice its share, or if the flow has its share and two strikes. Each such drop is a strike.
+ * A flow's strikes are forgotten when none of its packets wait. Other packets are dropped by
+ * RED's chance, but only if their flow has both min_q packets and its share waiting. The
+ * average is updated at arrivals and departures.
  *
- * From max_th on every packet is dropped; or, with many_flows, those of flows that have two
- * packets waiting already (section 5.4).
+ * From max_th on every packet is dropped; with many_flows, only packets of flows that have
+ * two packets waiting already (section 5.4).
  *
- * Written from what is commonly known of the paper: neither its text nor its figures have
- * been at hand, so the numbers of sections may be off.
+ * Written from what is commonly known of the paper: its text and its figures were not
+ * available, so section numbers may be wrong.
  *
- * Flows are told apart by a hash; two that share a place in the table share its count.
+ * A hash identifies a flow; two flows with the same place in the table share its count.
  */
 #ifndef SLUICEGATE_FRED_H
 #define SLUICEGATE_FRED_H
@@ -58,7 +58,7 @@ struct fred_config {
 };
 
 struct fred_flow {
-	u32 packets;	/* that wait */
+	u32 packets;	/* waiting */
 	u32 strikes;
 };
 
@@ -89,7 +89,7 @@ static inline u32 fred_configure(const struct fred_params *p, struct fred_config
 	return red_configure(&red, &config->red);
 }
 
-/* Multiplicative hashing (Knuth): all bits of the flow's hash decide on the place. */
+/* Multiplicative hashing (Knuth): the place depends on all bits of the flow's hash. */
 static inline struct fred_flow *fred_flow(struct fred_state *state, u32 flow_hash)
 {
 	return &state->flows[(flow_hash * 0x9e3779b1U) >> (32 - FRED_FLOW_BITS)];
@@ -100,14 +100,14 @@ static inline s64 fred_average(const struct fred_state *state)
 	return red_average(&state->red);
 }
 
-/* Of a packet whose flow has more than a few waiting. */
+/* Drop probability, Q31.32, of a packet whose flow has min_q packets and its share waiting. */
 static inline s64 fred_probability(const struct fred_state *state,
 				   const struct fred_config *config)
 {
 	return red_probability(&state->red, &config->red);
 }
 
-/* What each active flow has waiting on the average (avgcq), Q31.32 packets. */
+/* Average queue of an active flow (avgcq), at least 1; Q31.32 packets. */
 static inline s64 fred_share(const struct fred_state *state)
 {
 	u64 average = (u64)fred_average(state);
@@ -127,7 +127,7 @@ static inline u32 fred_is_unfair(const struct fred_state *state,
 	return own >= most || (high && own > 2 * share) || (own >= share && flow->strikes > 1);
 }
 
-/* Chance takes only packets of flows that have more than a few waiting. */
+/* RED's chance; it drops only packets of flows with min_q packets and their share waiting. */
 static inline enum aqm_verdict fred_chance(struct fred_state *state,
 					   const struct fred_config *config, s64 p, s64 own,
 					   const struct aqm_view *view)
@@ -164,7 +164,7 @@ static inline void fred_occupancy(struct fred_state *state, const struct fred_co
 {
 	struct fred_flow *flow = fred_flow(state, view->flow_hash);
 
-	/* one that joins an idle link has brought the average up to date as it arrived */
+	/* a packet that joins at an idle link has already updated the average at its arrival */
 	if (change < 0 || !view->idle)
 		red_tick(&state->red, &config->red, view);
 	if (change > 0) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * Gentle RED: RED without the cliff at max_th.
+ * Gentle RED: RED whose drop function does not jump to 1 at max_th.
  *
  * S. Floyd, "Recommendation on using the gentle variant of RED", 2000; max_p = 0.1
  * from S. Floyd, "RED: Discussions of setting parameters", 1997.

@@ -7,8 +7,8 @@
  * Distributed Systems 18(1), 2007.
  *
  * The measured loss ratio is the drop probability that the present load needs; the queue
- * only corrects it. At the end of each period of t_m seconds the ratio of the latest m
- * periods is averaged (equations 1 and 2),
+ * only corrects it. At the end of each period of t_m seconds the loss ratio of the last m
+ * periods enters the average (equations 1 and 2),
  *
  *   l = w_m l + (1 - w_m) (dropped in m periods) / (arrived in m periods),
  *
@@ -16,12 +16,12 @@
  *
  *   p = l + beta sqrt(l) (q - q_ref),   held within [0, 1];
  *
- * TCP's rate goes with 1/sqrt(l), so beta sqrt(l) corrects all rates by the same share.
+ * TCP's rate is proportional to 1/sqrt(l), so beta sqrt(l) corrects all rates by the same
+ * share.
  *
- * A packet that finds the buffer full is lost and counts as such (the paper's figure 3).
- * A mark counts as a drop: both tell a sender to slow down, and without it nothing would
- * be measured where all early drops are marks. Where nothing arrived in m periods,
- * nothing was lost: the ratio is 0.
+ * A packet that finds the buffer full is lost and counts as dropped (the paper's figure 3).
+ * A mark counts as a drop: both tell a sender to slow down, and otherwise the ratio would
+ * stay 0 if all early drops are marks. If no packet arrived in m periods, the ratio is 0.
  */
 #ifndef SLUICEGATE_LRED_H
 #define SLUICEGATE_LRED_H
@@ -55,9 +55,9 @@ struct lred_config {
 };
 
 struct lred_state {
-	/* of each of the latest periods, in packets or bytes */
+	/* in each of the last periods, packets or bytes */
 	s64 arrived[LRED_PERIODS], dropped[LRED_PERIODS];
-	u32 period;		/* of which this is the current one */
+	u32 period;		/* the current period, modulo LRED_PERIODS */
 	s64 loss_ratio;		/* l, Q31.32, as all that follow */
 	s64 root;		/* sqrt(l) */
 	s64 p;			/* of the last arrival */

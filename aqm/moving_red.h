@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * RED whose max_p is moved by a controller: what ared.h and self_configuring_red.h share.
+ * RED whose max_p is moved by a controller; ared.h and self_configuring_red.h share it.
  *
- * The average is an EWMA, the drop function linear or gentle, and max_p a part of the state.
+ * The average is an EWMA, the drop function is linear or gentle, and max_p is part of the
+ * state.
  */
 #ifndef SLUICEGATE_MOVING_RED_H
 #define SLUICEGATE_MOVING_RED_H
 
 #include "red.h"
 
-/* `when` is that of the thresholds and of w. */
+/* `when` applies to the thresholds and to w. */
 #define MOVING_RED_PARAMS(P, shape, when)                                                 \
 	P(min_th, PACKETS, 5, 0, 1e6, when,                                               \
 	  "average queue below which no packet is dropped", "Floyd & Jacobson 1993, sec. IV") \
@@ -33,7 +34,7 @@
 	P(mean_packet_bytes, BYTES, 500, 1, 65535, "idle_decay=true",                     \
 	  "packet size that turns idle time into packets", "Floyd & Jacobson 1993, sec. IV")
 
-/* The parameters of the RED to start from. */
+/* The initial parameters of RED. */
 #define MOVING_RED_START(p)                                                               \
 	((struct red_params){                                                             \
 		.min_th = (p)->min_th, .max_th = (p)->max_th, .max_p = (p)->max_p,        \
@@ -45,7 +46,7 @@
 
 struct moving_red_state {
 	struct red_state red;
-	s64 moved;	/* max_p less the one to start from, Q31.32 */
+	s64 moved;	/* max_p minus its initial value, Q31.32 */
 };
 
 static inline s64 moving_red_max_p(const struct moving_red_state *state,

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * PI: a proportional-integral controller holds the queue at a length.
+ * PI: a proportional-integral controller that holds the queue at a given length.
  *
  * C. V. Hollot, V. Misra, D. Towsley, W. Gong, "On designing improved controllers for
  * AQM routers supporting TCP flows", INFOCOM 2001.
  *
- * At fixed intervals T the drop probability follows from the queue q and the one before,
+ * At fixed intervals T the drop probability is updated from the queue q and the one before,
  *
  *   p(k) = p(k-1) + a (q(k) - q_ref) - b (q(k-1) - q_ref),   held within [0, 1].
  *
- * a and b are the controller K (1 + s/z) / s sampled by Tustin's rule,
+ * a and b are the controller K (1 + s/z) / s, discretised by Tustin's rule:
  * a, b = K/z +- K T/2. They are given, or designed for a link of C packets/s with at
  * least N- flows and at most R+ seconds of round trip: the zero cancels the pole of TCP's
  * window, z = 2 N- / (R+^2 C), and the loop's gain is 1 at the frequency z,
@@ -20,7 +20,7 @@
  * K T/2 = K/z x T / (2 R+). The paper's own example (N- = 60, C = 3750, R+ = 0.2467)
  * has K = 9.64e-6 and z rounded to 0.53, from which the given defaults come.
  *
- * K T is a few parts in 10^8, so p, a and b have 62 bits behind the point.
+ * K T is a few parts in 10^8, so p, a and b have 62 fractional bits.
  */
 #ifndef SLUICEGATE_PI_H
 #define SLUICEGATE_PI_H
@@ -57,7 +57,7 @@ enum pi_coefficients { PI_GIVEN, PI_DESIGNED };
 	R(p->coefficients != PI_DESIGNED || pi_slope(p) >= PI_LEAST_SLOPE, n_min,         \
 	  "is too few for r_max and capacity: the controller would hardly move",)
 
-/* Steps of 2^-62 per packet and interval that hold the designed slope to 0.1 %. */
+/* Least designed slope, in steps of 2^-62 per packet and interval: its rounding error is 0.1 %. */
 #define PI_LEAST_SLOPE 1000
 
 AQM_PARAMS(pi, PI_PARAMS)
@@ -87,7 +87,7 @@ static inline s64 pi_windows(const struct pi_params *p)
 	return 2 * p->n_min * FIXED_ONE;
 }
 
-/* K/z, Q1.62: a product with a Q31.32 number keeps the 62 bits. */
+/* K/z, Q1.62: the product of a Q1.62 and a Q31.32 number is Q1.62. */
 static inline s64 pi_level(const struct pi_params *p)
 {
 	s64 x = fixed_div(pi_windows(p), pi_pipe(p));

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * PIE: Proportional Integral controller Enhanced, which holds the queueing delay.
+ * PIE: Proportional Integral controller Enhanced, which holds the queueing delay at a target.
  *
  * R. Pan, P. Natarajan, F. Baker, G. White, RFC 8033, 2017.
  *
@@ -8,20 +8,21 @@
  *
  *   (alpha (delay - target) + beta (delay - delay_old)) / scale,
  *
- * where `scale` makes small p change in small steps (section 4.2), and is at most 0.02
- * where p is 0.1 or more (section 5.5). Without delay p decays. The delay is
+ * where `scale` makes the steps small if p is small (section 4.2). If p is 0.1 or more, p
+ * grows by at most 0.02 (section 5.5). If there is no delay, p decays. The delay is
  *
- *   estimated   bytes waiting over the measured departure rate (section 5.2)
- *   timestamps  how long the packet waited that left last
+ *   estimated   waiting bytes divided by the measured departure rate (section 5.2)
+ *   timestamps  the sojourn of the packet that left last
  *
- * No packet is dropped while the burst allowance lasts, which is full whenever p is 0 and
- * the delay below half the target (section 4.4); nor while delay and p, or the queue, are
- * small (section 4.1). `derandomised` drops by chance only once the probabilities of the
- * packets since the last drop add up to 0.85, and for certain from 8.5 on (section 5.4).
- * From mark_ecnth on also packets are dropped that could be marked (section 5.1).
+ * No packet is dropped while the burst allowance lasts. It is refilled whenever p is 0 and
+ * the delay is below half the target (section 4.4). No packet is dropped either while delay
+ * and p are small, or while the queue is (section 4.1). `derandomised` drops by chance only
+ * once the probabilities of the packets since the last drop add up to 0.85, and for certain
+ * from 8.5 on (section 5.4). From mark_ecnth on, packets that could be marked are dropped,
+ * too (section 5.1).
  *
  * Of the optional elements, switching PIE off while the queue is short (section 5.3) is
- * left out, as in Linux. p has 62 bits behind the point: its least steps are near 10^-9.
+ * left out, as in Linux. p has 62 fractional bits, because its least steps are near 10^-9.
  */
 #ifndef SLUICEGATE_PIE_H
 #define SLUICEGATE_PIE_H
@@ -69,13 +70,13 @@ struct pie_config {
 
 struct pie_state {
 	s64 p;			/* Q1.62 */
-	s64 accumulated;	/* probabilities since the last drop, Q31.32 */
+	s64 accumulated;	/* sum of the probabilities since the last drop, Q31.32 */
 	s64 delay;		/* at the last update, Q31.32 s */
-	u64 burst_ns;		/* of the burst allowance, used up */
+	u64 burst_ns;		/* used part of the burst allowance */
 	s64 sojourn;		/* of the packet that left last, Q31.32 s */
 	u64 measured_since_ns;
-	s64 dq_count;		/* bytes that left since; 0 while nothing is measured */
-	s64 dq_time;		/* average time for dq_threshold bytes, Q31.32 s; 0: unknown */
+	s64 dq_count;		/* bytes that left since then; 0 while nothing is measured */
+	s64 dq_time;		/* average time to send dq_threshold bytes, Q31.32 s; 0: unknown */
 };
 
 #define PIE_ONE (1LL << 62)
@@ -100,7 +101,7 @@ static inline u64 pie_tick_interval_ns(const struct pie_config *config)
 	return config->t_update_ns;
 }
 
-/* Section 5.2. The average takes in a new time with the weight dq_threshold / 2^16. */
+/* Section 5.2. A new time has the weight dq_threshold / 2^16 in the average. */
 static inline void pie_measure(struct pie_state *state, const struct pie_config *config,
 			       const struct aqm_view *view)
 {
@@ -125,7 +126,7 @@ static inline enum aqm_verdict pie_depart(struct pie_state *state,
 					  const struct pie_config *config,
 					  const struct aqm_view *view)
 {
-	/* nothing waits any more: the next packet will not wait either */
+	/* if no packet waits any more, the delay counts as 0 */
 	state->sojourn = view->queue_packets ? fixed_seconds(view->sojourn_ns) : 0;
 	pie_measure(state, config, view);
 	return AQM_ADMIT;
@@ -141,7 +142,7 @@ static inline s64 pie_delay(const struct pie_state *state, const struct pie_conf
 	return fixed_mul(state->dq_time, fixed_div(bytes, config->dq_threshold));
 }
 
-/* Section 4.2: the binary logarithm of what divides the change. */
+/* Section 4.2: the binary logarithm of the divisor of the change. */
 static inline u32 pie_scale(s64 p)
 {
 	if (p < PIE_ONE / 1000000)
@@ -234,7 +235,7 @@ static inline enum aqm_verdict pie_arrive(struct pie_state *state,
 		return AQM_ADMIT;
 	state->accumulated = 0;
 	if (view->full)
-		return AQM_ADMIT;	/* settled as an overflow */
+		return AQM_ADMIT;	/* aqm_settle() makes it an overflow */
 	return view->ecn_capable && p >= config->mark_ecnth ? AQM_DROP_FORCED : AQM_DROP_EARLY;
 }
 

@@ -1,38 +1,37 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * Random Early Detection, and with it the whole RED family: an averaging filter
- * (average.h) times a drop function (drop_function.h) times a spacing of the drops.
+ * Random Early Detection and the RED family: any averaging filter (average.h) with any drop
+ * function (drop_function.h) and any spacing of the drops.
  *
  * S. Floyd, V. Jacobson, "Random early detection gateways for congestion avoidance",
  * IEEE/ACM Transactions on Networking 1(4), 1993.
  *
- * Each arrival updates the average queue (or a clock does, at fixed intervals, whatever
- * arrives) and is dropped with a probability that the drop function gives for
- * it. Where the function gives 1, the drop is forced: it is no matter of chance, and it is
- * never turned into a mark.
+ * Each arrival updates the average queue (or a clock does so at fixed intervals). The
+ * drop function gives the drop probability p_b that goes with the average. If it gives 1,
+ * the drop is forced: it does not depend on chance, and it never becomes a mark.
  *
- * Spacing: `independent` drops each packet with probability p_b by itself, so gaps
- * between drops are geometric and drops come in clusters. `uniformised` drops with
- * p_a = p_b / (1 - count p_b), count being the packets since the last drop: gaps are
- * uniform on 1 .. 1/p_b (Floyd & Jacobson 1993, section VI). `waiting` lets packets pass
- * until n p_b reaches 1, n counting this packet too, and then drops with
- * p_b / (2 - n p_b): gaps are uniform on 1/p_b .. 2/p_b - 1, and of all packets about
- * 2 p_b / 3 are dropped (ns-2, red.cc: modify_p with wait_, its default).
+ * `spacing`: `independent` drops each packet with probability p_b, independently of the
+ * others, so gaps between drops are geometric and drops come in clusters. `uniformised`
+ * drops with p_a = p_b / (1 - count p_b), where count is the number of packets since the
+ * last drop: gaps are uniform on 1 .. 1/p_b (Floyd & Jacobson 1993, section VI). `waiting`
+ * lets packets pass until n p_b reaches 1, where n is count plus this packet, and then
+ * drops with p_b / (2 - n p_b): gaps are uniform on 1/p_b .. 2/p_b - 1, and about 2 p_b / 3
+ * of all packets are dropped (ns-2, red.cc: modify_p with wait_, its default).
  *
- * Like: `paper` judges every packet, and over an idle time in which m packets could have
- * left, the average decays by (1 - w)^m (section IV). `ns2` does as red.cc of ns-2.35
- * with queue_in_bytes_ off:
- *   - a packet that finds 0 or 1 packets waiting passes, and the count begins anew
+ * `like`: with `paper` the drop function applies to every packet, and over an idle time in
+ * which m packets could have left, the average decays by (1 - w)^m (section IV). `ns2` works
+ * as red.cc of ns-2.35 with queue_in_bytes_ off:
+ *   - a packet that finds 0 or 1 packets waiting passes, and the count restarts
  *     (enque: qlen > 1);
  *   - the average decays by (1 - w)^(m+1): the packet that ends the idle time has found
  *     an empty queue, too (enque: estimator with m + 1);
- *   - the count begins anew after a full buffer, too (enque: DTYPE_FORCED).
- * `ns2_bytes` does as red.cc with queue_in_bytes_ on, its default, for packets of one
- * size: there `qlen > 1` means more than one byte, and only a packet that finds none
- * waiting passes unjudged.
+ *   - the count restarts after a full buffer, too (enque: DTYPE_FORCED).
+ * `ns2_bytes` works as red.cc with queue_in_bytes_ on, its default, for packets of one
+ * size: there `qlen > 1` means more than one byte, so only a packet that finds an empty
+ * queue passes.
  *
- * The other members of the family are presets of this class, with defaults of
- * their own: gentle_red.h, dsred.h, nlred.h, redwm.h, lpf_oda.h.
+ * Other members of the family are presets of this class, with their own defaults:
+ * gentle_red.h, dsred.h, nlred.h, redwm.h, lpf_oda.h.
  */
 #ifndef SLUICEGATE_RED_H
 #define SLUICEGATE_RED_H
@@ -125,7 +124,7 @@ struct red_config {
 	u64 sampling_interval_ns;	/* 0: at arrivals */
 	enum red_spacing spacing;
 	enum red_like like;
-	u32 least_queue;	/* with fewer packets waiting, none is judged */
+	u32 least_queue;	/* a packet that finds fewer packets waiting passes */
 	u32 idle_decay;
 };
 
@@ -134,7 +133,7 @@ struct red_state {
 	u32 count;	/* packets since the last early drop */
 };
 
-/* Six weights, each off by half a step at most: together they may exceed 1 by this. */
+/* Rounding changes each of six weights by at most half a step: their sum may exceed 1 by this. */
 #define RED_WEIGHTS_ROUNDING 3
 
 static inline s64 red_left_for_b0(const struct red_params *p)
@@ -208,7 +207,7 @@ static inline s64 red_probability(const struct red_state *state,
 	return red_drop_probability(config, red_average(state));
 }
 
-/* How many packets of the mean size could have left since the link fell idle. */
+/* Returns how many packets of the mean size could have left since the link became idle. */
 static inline u64 red_idle_packets(const struct red_config *config,
 				   const struct aqm_view *view)
 {
@@ -241,7 +240,7 @@ static inline u64 red_tick_interval_ns(const struct red_config *config)
 	return config->sampling_interval_ns;
 }
 
-/* The average takes in the queue of this moment: at a tick, or as a packet arrives. */
+/* Updates the average with the present queue: at a tick, or when a packet arrives. */
 static inline void red_tick(struct red_state *state, const struct red_config *config,
 			    const struct aqm_view *view)
 {
@@ -249,7 +248,7 @@ static inline void red_tick(struct red_state *state, const struct red_config *co
 		       fixed_from_u32(view->queue_packets));
 }
 
-/* What an arrival tells the average. */
+/* Updates the average at an arrival, unless a clock does. */
 static inline void red_observe(struct red_state *state, const struct red_config *config,
 			       const struct aqm_view *view)
 {
@@ -261,20 +260,20 @@ static inline void red_observe(struct red_state *state, const struct red_config 
 		red_tick(state, config, view);
 }
 
-/* Below min_th every packet passes; with ns-2, into a short queue, too. */
+/* Below min_th every packet passes; as in ns-2, also if the queue is short. */
 static inline u32 red_passes(const struct red_config *config, s64 p,
 			     const struct aqm_view *view)
 {
 	return p <= 0 || view->queue_packets < config->least_queue;
 }
 
-/* With ns-2, a full buffer ends a count as an early drop does. */
+/* As in ns-2, a full buffer restarts the count, like an early drop. */
 static inline u32 red_ends_count(const struct red_config *config, const struct aqm_view *view)
 {
 	return config->like != RED_LIKE_PAPER && view->full;
 }
 
-/* The verdict where the drop function gives p. */
+/* Returns the verdict if the drop function gives p (Q31.32). */
 static inline enum aqm_verdict red_decide(struct red_state *state,
 					  const struct red_config *config, s64 p,
 					  const struct aqm_view *view)

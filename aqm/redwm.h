@@ -5,9 +5,9 @@
  * J. Domanska, A. Domanski, D. Augustyn, J. Klamka, "A RED modified weighted moving
  * average for soft real-time application", International Journal of Applied
  * Mathematics and Computer Science 24(3), 2014. The defaults are the optimum of the
- * paper's section 5, [a1, a2, b1] = [0.08, 0.0014, 0.001], in the reading that its
- * figures support: 0.08 weighs Q(n), and what is left of 1 weighs A(n-1), not the
- * other way round as equation (5) has it. See the reproduction `redwm`.
+ * paper's section 5, [a1, a2, b1] = [0.08, 0.0014, 0.001], as its figures suggest: 0.08 is
+ * the weight of Q(n), and the rest of 1 is the weight of A(n-1), not the other way round
+ * as in equation (5). See the reproduction `redwm`.
  */
 #ifndef SLUICEGATE_REDWM_H
 #define SLUICEGATE_REDWM_H

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* Every AQM, one line each: the file's name is the AQM's name. */
+/* Every AQM, one line each. The name of the file is the name of the AQM. */
 #include "drop_tail.h"
 #include "red.h"
 #include "gentle_red.h"

@@ -6,15 +6,16 @@
  * Network 15(3), 2001.
  *
  * A price u rises while the queue q is above q_ref or the input rate is above the link's,
- * and falls otherwise; the drop probability is exponential in it, so that the prices of
- * several links on a path add up:
+ * and falls otherwise. The drop probability is exponential in the price, so that the prices
+ * of several links on a path add up:
  *
  *   p = 1 - phi^-u.
  *
- * At fixed intervals u = max(0, u + gamma (alpha (q - q_ref) + x - c)), where x are the
- * packets that arrived in the interval and c those that the link carries in it. x - c is
+ * At fixed intervals u = max(0, u + gamma (alpha (q - q_ref) + x - c)), where x is the
+ * number of packets that arrived in the interval, and c how many the link carries in it.
+ * x - c is
  *
- *   queue  what the queue grew by, so that x is not needed:
+ *   queue  the growth of the queue, so that x is not needed:
  *          u = max(0, u + gamma (q - (1 - alpha) q_old - alpha q_ref))
  *          (the paper's simplification; Wang et al. 2007 (LRED), eq. 36)
  *   rate   measured: x is a moving average of weight w, c follows from the link's rate
@@ -62,7 +63,7 @@ struct rem_config {
 struct rem_state {
 	s64 price, p;		/* Q31.32, as all that follow */
 	s64 q_old;		/* packets */
-	s64 arrived, rate;	/* packets in this interval, and in an average one */
+	s64 arrived, rate;	/* packets in this interval, and their moving average */
 };
 
 static inline u32 rem_configure(const struct rem_params *p, struct rem_config *config)
@@ -102,7 +103,7 @@ static inline void rem_tick(struct rem_state *state, const struct rem_config *co
 	s64 q = unit_queue(&config->unit, view);
 	s64 excess = config->by_rate ? rem_excess_rate(state, config, view)
 				     : q - state->q_old;
-	/* the published form with `queue` weighs q_old - q_ref, the one with `rate` q - q_ref */
+	/* in the published forms alpha multiplies q_old - q_ref (`queue`) or q - q_ref (`rate`) */
 	s64 late = config->by_rate ? q : state->q_old;
 	s64 mismatch = fixed_add(fixed_mul(config->alpha, late - config->q_ref), excess);
 	s64 price = fixed_add(state->price, fixed_mul(config->gamma, mismatch));

@@ -5,10 +5,11 @@
  *
  * W. Feng, D. Kandlur, D. Saha, K. Shin, "A self-configuring RED gateway", INFOCOM 1999.
  *
- * As the average falls below min_th, RED was too aggressive: max_p is divided by alpha.
- * As it rises above max_th, RED was too timid: max_p is multiplied by beta. Coming back
- * between the thresholds changes nothing, but arms both again. max_p is held within
- * [2^-20, 1]: at 0 it could never rise again.
+ * If the average falls below min_th, RED was too aggressive: max_p is divided by alpha.
+ * If it rises above max_th, RED was too timid: max_p is multiplied by beta. While the
+ * average stays on one side, max_p does not change again; it does not change either when
+ * the average comes back between the thresholds. max_p is held within [2^-20, 1]: from 0
+ * it could never rise again.
  */
 #ifndef SLUICEGATE_SELF_CONFIGURING_RED_H
 #define SLUICEGATE_SELF_CONFIGURING_RED_H
@@ -28,7 +29,7 @@
 
 #define SELF_CONFIGURING_RED_LEAST_P (FIXED_ONE >> 20)
 
-/* Where the average was last; an empty queue is below. */
+/* Last position of the average; it starts below, with an empty queue. */
 enum self_configuring_red_status {
 	SELF_CONFIGURING_RED_BELOW,
 	SELF_CONFIGURING_RED_BETWEEN,

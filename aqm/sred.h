@@ -1,26 +1,26 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * Stabilized RED: a drop probability for the number of flows, which is estimated from how
- * often a packet meets its own flow.
+ * Stabilized RED: the drop probability depends on the number of flows, which is estimated
+ * from how often a packet meets its own flow in a list.
  *
  * T. Ott, T. Lakshman, L. Wong, "SRED: stabilized RED", INFOCOM 1999.
  *
- * A list remembers 1000 flows of late, the zombies. Each arriving packet is compared with
- * one of them at random. A hit is one of the packet's own flow; after a miss the zombie
- * gives way to the packet's flow with probability `overwrite`. P, the hits' moving average
- * with weight overwrite / 1000, estimates one over the number of active flows. With
+ * A list holds 1000 flows of recent packets, the zombies. Each arriving packet is compared
+ * with a random zombie. It is a hit if both are of the same flow. After a miss, the packet's
+ * flow replaces the zombie with probability `overwrite`. P, the moving average of hits with
+ * weight overwrite / 1000, estimates one over the number of active flows. With
  *
  *   p_sred = max_p      from a third of the buffer on
  *            max_p / 4  from a sixth on
  *            0          below
  *
  * a packet is dropped with probability p_sred min(1, 1 / (256 P)^2) (simple), or (1 + hit / P)
- * times that (full), which finds flows that take more than their part. Until the list has
- * filled up, P is 0. The zombies' hit counts and time-stamps, which the paper uses
- * to name such flows, are left out: no decision depends on them.
+ * times that (full), which drops more packets of flows that take more than their share. P
+ * is 0 until the list is full. The zombies' hit counts and time-stamps, by which the paper
+ * identifies such flows, are left out: no decision depends on them.
  *
- * Written from what is commonly known of the paper: neither its text nor its figures have
- * been at hand, so the numbers of sections may be off.
+ * Written from what is commonly known of the paper: its text and its figures were not
+ * available, so section numbers may be wrong.
  */
 #ifndef SLUICEGATE_SRED_H
 #define SLUICEGATE_SRED_H
@@ -48,7 +48,7 @@ struct sred_config {
 };
 
 struct sred_state {
-	s64 hits;	/* P, Q2.62: its weight is too small for 32 bits behind the point */
+	s64 hits;	/* P, Q2.62: its weight is too small for 32 fractional bits */
 	u32 known;	/* zombies so far */
 	u32 flows[SRED_ZOMBIES];
 };
@@ -72,7 +72,7 @@ static inline void sred_average(struct sred_state *state, const struct sred_conf
 	state->hits += off < 0 ? -change : change;
 }
 
-/* Compares the packet with a zombie; takes the lower half of the random word. */
+/* Compares the packet with a zombie; 1 for a hit. Uses the lower half of the random word. */
 static inline u32 sred_hit(struct sred_state *state, const struct sred_config *config,
 			   const struct aqm_view *view)
 {
@@ -84,7 +84,7 @@ static inline u32 sred_hit(struct sred_state *state, const struct sred_config *c
 		return 0;
 	}
 	hit = state->flows[zombie] == view->flow_hash;
-	/* what the draw leaves behind the point is uniform, too */
+	/* the fraction of the draw is uniform, too */
 	if (!hit && (s64)(draw & 0xffffffffULL) < config->overwrite)
 		state->flows[zombie] = view->flow_hash;
 	sred_average(state, config, hit);

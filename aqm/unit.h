@@ -2,8 +2,8 @@
 /*
  * The unit in which a controller sees its queue: packets, or bytes.
  *
- * In bytes, lengths are still given in packets, of the mean size; a packet's weight is
- * its size over the mean size, and its drop probability grows with its weight.
+ * With bytes, lengths are still given in packets of the mean size. A packet's weight is its
+ * size divided by the mean size, and its drop probability is proportional to its weight.
  * S. Floyd, "RED: Discussions of byte and packet modes", 1997.
  */
 #ifndef SLUICEGATE_UNIT_H
@@ -13,7 +13,7 @@
 
 enum unit { UNIT_PACKETS, UNIT_BYTES };
 
-/* `when` is that of mean_packet_bytes. */
+/* `when` applies to mean_packet_bytes. */
 #define UNIT_PARAMS(P, when)                                                              \
 	P(unit, CHOICE(packets|bytes), UNIT_PACKETS, 0, 1, "",                            \
 	  "what is counted; in bytes, larger packets are dropped more often", "Floyd 1997") \
@@ -31,7 +31,7 @@ static inline void unit_configure(struct unit_config *c, s64 unit, s64 mean_pack
 	c->mean_packet_bytes = (u64)mean_packet_bytes;
 }
 
-/* So many bytes as packets of the mean size, Q31.32, rounded down. */
+/* Returns bytes as packets of the mean size, Q31.32, rounded down. */
 static inline s64 unit_from_bytes(const struct unit_config *c, u64 bytes)
 {
 	u64 whole = bytes / c->mean_packet_bytes, rest = bytes % c->mean_packet_bytes;
@@ -41,20 +41,20 @@ static inline s64 unit_from_bytes(const struct unit_config *c, u64 bytes)
 	return (s64)(whole << 32 | (rest << 32) / c->mean_packet_bytes);
 }
 
-/* The waiting packets, Q31.32. */
+/* Returns the queue in packets, or in packets of the mean size, Q31.32. */
 static inline s64 unit_queue(const struct unit_config *c, const struct aqm_view *view)
 {
 	return c->in_bytes ? unit_from_bytes(c, view->queue_bytes)
 			   : fixed_from_u32(view->queue_packets);
 }
 
-/* The packet of the view, Q31.32. */
+/* Returns the weight of the view's packet, Q31.32. */
 static inline s64 unit_weight(const struct unit_config *c, const struct aqm_view *view)
 {
 	return c->in_bytes ? unit_from_bytes(c, view->packet_bytes) : FIXED_ONE;
 }
 
-/* True with the probability p (Q31.32), times the packet's weight, that it is dropped. */
+/* True with probability p (Q31.32) times the packet's weight. */
 static inline u32 unit_happens(const struct unit_config *c, s64 p,
 			       const struct aqm_view *view)
 {

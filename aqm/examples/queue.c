@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* CoDel before a link that sends a packet each 800 us; one comes each 760 us, half can be marked. */
+/* CoDel at a link that sends a packet each 800 us; one arrives each 760 us, half can be marked. */
 #include <stdio.h>
 #include "codel.h"
 

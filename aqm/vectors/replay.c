@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* Asks an AQM what the vectors ask: cc -DAQM=codel -I aqm aqm/vectors/replay.c, then ./a.out FILE.txt */
+/*
+ * Repeats the calls of a vector file and compares the answers:
+ * cc -DAQM=codel -I aqm aqm/vectors/replay.c, then ./a.out FILE.txt
+ */
 #define AQM_HOSTED
 #define FILE_OF(name) <name.h>
 #include FILE_OF(AQM)
@@ -14,7 +17,7 @@ enum { PARAMS = 64 };
 
 static const struct aqm_class *class = &JOIN(AQM, _class);
 static void *config, *state;
-static struct aqm_view always;	/* what is the same in all calls */
+static struct aqm_view always;	/* the fields that are the same in all calls */
 static unsigned long line = 1, calls;
 static u32 is_whole;
 
@@ -54,7 +57,7 @@ static void read_state(FILE *file)
 	expect("digest", digest(state, class->state_size), hash);
 }
 
-/* The functions that a file names are there, or this crashes. */
+/* Crashes if the AQM does not have the function. */
 static u32 call(const char *name, const struct aqm_view *view)
 {
 	if (!strcmp(name, "arrive"))
