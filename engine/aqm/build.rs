@@ -1,4 +1,4 @@
-//! Compiles `aqm/`: every AQM that `registry.h` includes goes into one table.
+//! Compiles `aqm/` and puts every AQM that `registry.h` includes into one table.
 
 use std::{env, fs, path::Path};
 
@@ -34,11 +34,11 @@ fn main() {
 
     compile(&aqm, &table, "aqm_classes");
     headers(&aqm, &out);
-    // and the headers, each by itself: vectors and examples are of no concern here
+    // the headers are named one by one, because vectors and examples do not matter here
     println!("cargo::rerun-if-changed={}", aqm.join("aqm.rs").display());
 }
 
-/// What has the C compiler stop the build where Rust sees a struct or verdict otherwise than C.
+/// Returns C code that does not compile if a struct or a verdict differs between Rust and C.
 fn agreement() -> String {
     let check = |condition: String, what: String| {
         format!("_Static_assert({condition}, \"aqm/aqm.rs and aqm.h differ: {what}\");\n")

@@ -1,4 +1,4 @@
-//! The table of AQMs: those compiled in, and those a user brings.
+//! The table of AQMs: those that are compiled in, and those of a user.
 
 use std::{
     error::Error as _,
@@ -20,28 +20,28 @@ use crate::{
 pub struct Class {
     /// The name in scenarios and on the command line.
     pub name: String,
-    /// One line.
+    /// The full name, one line.
     pub title: String,
     /// The paper it comes from.
     pub source: String,
-    /// What it does, in a sentence.
+    /// What it does, in one sentence.
     pub summary: String,
     /// Its parameters, with this class's own defaults.
     pub params: Vec<Param>,
-    /// For a preset: the class that it sets.
+    /// For a preset: name of the class whose defaults it changes.
     pub base: Option<String>,
-    /// Hash of a user's code; empty for what comes with the crate.
+    /// SHA-256 of a user's compiled code; empty for an AQM of this crate.
     pub fingerprint: String,
-    /// Text of a user's header, if it was compiled from one.
+    /// Text of a user's header, if the class was compiled from one.
     pub header: Option<String>,
     rules: Vec<Rule>,
     pub(crate) code: &'static CClass,
 }
 
-/// Most bytes of a state, of which each queue has one, or of a config.
+/// Greatest size of a state or a config, bytes; each queue has a state of its own.
 const MOST_BYTES: u64 = 1 << 24;
 
-/// Which functions an AQM has besides the one for arrivals.
+/// The optional functions of an AQM: true for each that it has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Functions {
     /// `X_depart`.
@@ -50,7 +50,7 @@ pub struct Functions {
     pub tick: bool,
     /// `X_occupancy`.
     pub occupancy: bool,
-    /// No function, but the wish to be shown a candidate.
+    /// Not a function: the view of an arrival shows a candidate.
     pub candidate: bool,
 }
 
@@ -64,7 +64,7 @@ struct Rule {
 unsafe impl Send for Class {}
 unsafe impl Sync for Class {}
 
-/// Why a user's AQM could not be loaded.
+/// The reason why a user's AQM could not be loaded.
 #[derive(Debug, Error)]
 #[error("{0}")]
 pub struct LoadError(pub(crate) String);
@@ -163,7 +163,7 @@ impl Class {
         }
     }
 
-    /// Which functions it has besides the one for arrivals.
+    /// Returns which of the optional functions it has.
     pub fn functions(&self) -> Functions {
         Functions {
             depart: self.code.depart.is_some(),
@@ -173,8 +173,8 @@ impl Class {
         }
     }
 
-    /// What is wrong with each of the given parameters by itself: unknown names, values out of
-    /// range.
+    /// Returns an error for each given parameter that is wrong by itself: an unknown name, or a
+    /// value out of range. Rules between parameters are not checked.
     pub fn problems(&self, given: &[(String, Value)]) -> Vec<ParamError> {
         given
             .iter()
@@ -182,7 +182,7 @@ impl Class {
             .collect()
     }
 
-    /// Every parameter's value: the given ones, checked, and the defaults for the rest.
+    /// Returns the value of every parameter: the given ones, checked, and defaults for the rest.
     pub(crate) fn values(&self, given: &[(String, Value)]) -> Result<Vec<f64>, ParamError> {
         let mut values: Vec<f64> = self.params.iter().map(|param| param.initial).collect();
         for (name, value) in given {
@@ -210,7 +210,7 @@ impl Class {
         )
     }
 
-    /// The message for the rule (counted from 1) that the values break.
+    /// Returns the message for the rule (counted from 1) that the values break.
     pub(crate) fn broken(&self, rule: u32, values: &[f64]) -> ParamError {
         let Some(rule) = self.rules.get(rule as usize - 1) else {
             return ParamError(format!("{}: parameters refused by rule {rule}", self.name));
@@ -244,7 +244,7 @@ unsafe extern "C" {
     static aqm_classes: [*const CClass; 0];
 }
 
-/// Every AQM of `aqm/registry.h`, in its order.
+/// Returns every AQM of `aqm/registry.h`, in its order.
 pub fn all() -> &'static [Class] {
     static ALL: OnceLock<Vec<Class>> = OnceLock::new();
     ALL.get_or_init(|| {
@@ -258,7 +258,7 @@ pub fn all() -> &'static [Class] {
     })
 }
 
-/// The AQM of that name.
+/// Returns the AQM of `aqm/registry.h` with this name.
 pub fn find(name: &str) -> Option<&'static Class> {
     all().iter().find(|class| class.name == name)
 }
@@ -268,7 +268,7 @@ pub fn find(name: &str) -> Option<&'static Class> {
 /// The library stays loaded until the process ends.
 ///
 /// # Errors
-/// When the file is no such library, or when its class is malformed.
+/// If the file is no such library, or if its class is malformed.
 ///
 /// # Safety
 /// Runs the library's code.
@@ -277,12 +277,12 @@ pub unsafe fn load(path: &Path) -> Result<&'static Class, LoadError> {
     Ok(Box::leak(Box::new(class)))
 }
 
-/// Its class.
+/// Returns the class of a shared library; see [`load`].
 ///
 /// # Safety
-/// Likewise.
+/// Runs the library's code.
 pub(crate) unsafe fn read_library(path: &Path) -> Result<Class, LoadError> {
-    // the source is the linker's own message, which names the file
+    // the source of the error is the linker's message, which names the file
     let refuse = |error: libloading::Error| {
         LoadError(
             error
@@ -295,7 +295,7 @@ pub(crate) unsafe fn read_library(path: &Path) -> Result<Class, LoadError> {
         let entry: libloading::Symbol<unsafe extern "C" fn() -> &'static CClass> =
             library.get(b"sluice_aqm").map_err(refuse)?;
         let mut class = Class::read(entry())?;
-        // of the code itself, which headers that the user's includes also make
+        // the hash of the compiled code also covers the headers that the user's header includes
         let code = fs::read(path).map_err(|error| LoadError(error.to_string()))?;
         class.fingerprint = Sha256::digest(code)
             .iter()

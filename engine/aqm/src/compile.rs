@@ -1,4 +1,4 @@
-//! AQMs of a user's own: a C header like those of `aqm/`, compiled, held against the rules, tried
+//! AQMs of a user: a C header like those of `aqm/` is compiled, checked against the rules, tried
 //! in a process of its own, and loaded.
 
 use std::{
@@ -19,8 +19,8 @@ use crate::{
 const FLAGS: &[&str] = &[
     "-std=gnu11",
     "-O2",
-    // lines, for the place where a trial stopped; addr2line of binutils 2.40 takes the file of an
-    // inlined function for another in the DWARF 5 of gcc 12
+    // line numbers show where a trial stopped; with the DWARF 5 of gcc 12, addr2line of binutils
+    // 2.40 names a wrong file for an inlined function
     "-g1",
     "-gdwarf-4",
     "-fPIC",
@@ -32,16 +32,18 @@ const FLAGS: &[&str] = &[
     "-I.",
 ];
 
-/// Floating point does not compile with this, on processors whose compilers have it.
+/// Option that makes the compiler refuse floating point; only compilers for some processors know
+/// it.
 const NO_FLOATS: &str = "-mgeneral-regs-only";
 const HAS_NO_FLOATS: bool = cfg!(any(target_arch = "x86_64", target_arch = "aarch64"));
 
-/// Compiles a user's AQM, whose name is that of its file. The same text is compiled and tried once.
+/// Compiles a user's AQM; its name is the name of the file. The same text is compiled and tried
+/// only once.
 ///
 /// # Errors
 /// If the file is missing, its name is no C identifier, there is no C compiler, or the compiler
-/// refuses it (its own words are in the text); if it breaks the rules of `aqm.h`, or if it fails
-/// when it is tried.
+/// refuses it (the error contains the compiler's output); if it breaks the rules of `aqm.h`, or if
+/// it fails when it is tried.
 pub fn compile(path: &Path) -> Result<&'static Class, LoadError> {
     static COMPILED: Mutex<Option<HashMap<(String, String), &'static Class>>> = Mutex::new(None);
     let refuse = |what: String| LoadError(format!("{}: {what}", path.display()));
@@ -90,16 +92,17 @@ fn build(name: &str, text: &str) -> Result<&'static Class, LoadError> {
     object(name, folder.path())?;
     let object = fs::read(folder.path().join("user.o")).map_err(|error| failed(name, &error))?;
     rules::check(name, &object).map_err(of_header)?;
-    // without the lines, which have the folder's name: the library is what a run is named by
+    // -s removes the line numbers, which contain the folder's name: the library's hash must not
+    // depend on it
     cc(
         name,
         folder.path(),
         &["-shared", "-s", "user.o", "-o", "user.so"],
     )?;
     let trial = Trial::build(name, folder.path())?;
-    // before anything of it runs in this process
+    // checked before any of its code runs in this process
     trial.read_table().map_err(of_header)?;
-    // SAFETY: runs the user's own code, which is what the user asks for.
+    // SAFETY: runs the user's own code, as the user asks.
     let mut class = unsafe { read_library(&folder.path().join("user.so")) }
         .map_err(|LoadError(what)| of_header(what))?;
     trial.run(&class).map_err(of_header)?;
@@ -117,7 +120,7 @@ fn object(name: &str, folder: &Path) -> Result<(), LoadError> {
         return compile(&[]);
     }
     match compile(&[NO_FLOATS]) {
-        // it does not know the option
+        // the compiler does not know the option
         Err(LoadError(said)) if said.contains(NO_FLOATS) => compile(&[]),
         Err(LoadError(said)) if said.contains("SSE") || said.contains("floating-point") => {
             Err(LoadError(format!(
@@ -132,7 +135,7 @@ fn failed(name: &str, error: &io::Error) -> LoadError {
     LoadError(format!("{name}: cannot be compiled: {error}"))
 }
 
-/// Runs the compiler in `folder`; the error has its own words.
+/// Runs the compiler in `folder`; the error contains the compiler's output.
 pub(crate) fn cc(name: &str, folder: &Path, arguments: &[&str]) -> Result<(), LoadError> {
     let Output { status, stderr, .. } = Command::new("cc")
         .args(arguments)

@@ -1,4 +1,4 @@
-//! An AQM with its parameters set, at work behind a queue.
+//! AQMs with their parameters set, and their instances, which judge the packets of a queue.
 
 use std::{
     fmt, ptr, slice,
@@ -12,37 +12,37 @@ use crate::{
     trial::no_verdict,
 };
 
-/// An AQM at work. One that a world did not compile itself (a Python class, say)
-/// implements this; the ones of `aqm/` are [`Running`].
+/// An instance of an AQM. The ones of `aqm/` are [`Running`]; others, such as Python classes,
+/// implement this trait.
 pub trait Aqm {
-    /// The settled verdict on an arriving packet: overflow and marking included.
+    /// Returns the verdict for an arriving packet, including overflow and marking.
     fn arrive(&mut self, view: &View) -> Verdict;
 
-    /// Whether `depart` decides anything.
+    /// True if `depart` may drop or mark.
     fn watches_departures(&self) -> bool {
         false
     }
 
-    /// The verdict on a packet that leaves the queue: admit, mark or drop.
+    /// Returns the verdict for a packet that leaves the queue: admit, mark or drop.
     fn depart(&mut self, _view: &View) -> Verdict {
         Verdict::Admit
     }
 
-    /// Whether arrivals shall show it one of those waiting, drawn at random.
+    /// True if the view of an arrival shall show a waiting packet that is drawn at random.
     fn wants_candidate(&self) -> bool {
         false
     }
 
-    /// Whether `occupancy` does anything.
+    /// True if `occupancy` must be called.
     fn watches_occupancy(&self) -> bool {
         false
     }
 
-    /// Called as a packet joins those that wait (`change` = 1) or leaves them (-1), for whatever
-    /// reason; the view has its size and flow, and the queue without it.
+    /// Called when a packet joins the waiting packets (`change` = 1) or leaves them (-1), for any
+    /// reason. The view has the packet's size and flow, and the queue without this packet.
     fn occupancy(&mut self, _view: &View, _change: i64) {}
 
-    /// How often `tick` wants to be called, ns; never if `None`.
+    /// Returns the time between two calls of `tick`, ns; `None`: `tick` is never called.
     fn tick_interval_ns(&self) -> Option<u64> {
         None
     }
@@ -50,7 +50,7 @@ pub trait Aqm {
     /// Called every `tick_interval_ns`.
     fn tick(&mut self, _view: &View) {}
 
-    /// Adds overflow and marking to what an AQM says of an arrival.
+    /// Adds overflow and marking to an AQM's verdict for an arrival.
     fn settle(verdict: Verdict, view: &View) -> Verdict
     where
         Self: Sized,
@@ -63,26 +63,26 @@ unsafe extern "C" {
     fn aqm_settled(verdict: u32, view: *const View) -> u32;
 }
 
-/// `aqm_settle` of `aqm/aqm.h`: where overflow and marking are decided.
+/// Calls `aqm_settle` of `aqm/aqm.h`, which decides overflow and marking.
 fn settle(verdict: Verdict, view: &View) -> Verdict {
-    // SAFETY: reads the view and nothing else.
+    // SAFETY: the C function only reads the view.
     let settled = Verdict::from_code(unsafe { aqm_settled(verdict as u32, view) });
     settled.expect("a verdict is settled to a verdict")
 }
 
-/// Which function of an AQM is called; `enum asked` of `judge.bpf.c`.
+/// A call of an AQM's function; `enum asked` of `judge.bpf.c`.
 #[repr(u32)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Asked {
-    /// To judge a packet that arrives.
+    /// `X_arrive`: a packet arrives.
     Arrive,
-    /// To judge a packet that leaves.
+    /// `X_depart`: a packet leaves the queue.
     Depart,
-    /// Its interval is over.
+    /// `X_tick`: an interval is over.
     Tick,
-    /// A packet joins those that wait.
+    /// `X_occupancy(+1)`: a packet joins the waiting packets.
     Join,
-    /// A packet leaves those that wait.
+    /// `X_occupancy(-1)`: a packet leaves the waiting packets.
     Leave,
 }
 
@@ -94,7 +94,7 @@ struct Inner {
     class: &'static Class,
     values: Vec<f64>,
     config: Memory,
-    /// The first answer that was no verdict: whose, and what.
+    /// The first returned number that was no verdict: which function, and the number.
     wrong: OnceLock<(&'static str, u32)>,
 }
 
@@ -107,14 +107,14 @@ impl Memory {
         Self(vec![0; bytes.div_ceil(8).max(1) as usize].into())
     }
 
-    /// The first of its bytes.
+    /// Returns the first `count` bytes; `count` is at most what was asked for.
     fn bytes(&self, count: u64) -> &[u8] {
-        // SAFETY: whole words, of which as many bytes are there as were asked for.
+        // SAFETY: the words hold at least as many bytes as were asked for.
         unsafe { slice::from_raw_parts(self.0.as_ptr().cast(), count as usize) }
     }
 }
 
-/// The same code with the same parameters.
+/// Equal if the code and the parameters are the same.
 impl PartialEq for Configured {
     fn eq(&self, other: &Self) -> bool {
         ptr::eq(self.0.class, other.0.class) && self.0.values == other.0.values
@@ -128,10 +128,10 @@ impl fmt::Debug for Configured {
 }
 
 impl Configured {
-    /// Sets the given parameters, and the class's defaults for the rest.
+    /// Returns the AQM with the given parameters, and the class's defaults for the rest.
     ///
     /// # Errors
-    /// For an unknown name, a value outside its range, or values that break a rule.
+    /// For an unknown name, a value out of range, or values that break a rule.
     pub fn new(class: &'static Class, given: &[(String, Value)]) -> Result<Self, ParamError> {
         let values = class.values(given)?;
         let scaled: Vec<i64> = class
@@ -160,7 +160,7 @@ impl Configured {
         self.0.class
     }
 
-    /// Name and value of every parameter, as a user would write them.
+    /// Returns name and value of every parameter, as a user would write them.
     pub fn values(&self) -> impl Iterator<Item = (&str, Value)> {
         let params = &self.0.class.params;
         params
@@ -169,18 +169,19 @@ impl Configured {
             .map(|(param, value)| (&*param.name, param.show(*value)))
     }
 
-    /// Name and integer of every parameter, as `struct X_params` holds them.
+    /// Returns name and integer of every parameter, as in `struct X_params`.
     pub fn integers(&self) -> impl Iterator<Item = (&str, i64)> {
         let params = self.0.class.params.iter().zip(&self.0.values);
         params.map(|(param, value)| (&*param.name, param.scaled(*value)))
     }
 
-    /// The parameters made ready for use, `struct X_config`, as C laid it out.
+    /// Returns the bytes of `struct X_config`.
     pub fn config(&self) -> &[u8] {
         self.0.config.bytes(self.0.class.code.config_size)
     }
 
-    /// The drop probability at an average queue of `average` packets, where the AQM has a drop function.
+    /// Returns the drop probability at an average queue of `average` packets; `None` if the AQM has
+    /// no drop function.
     pub fn drop_probability(&self, average: f64) -> Option<f64> {
         let drop_function = self.0.class.code.drop_probability?;
         let average = (average * ONE as f64).round() as i64;
@@ -188,8 +189,8 @@ impl Configured {
         Some(unsafe { drop_function(self.0.config.0.as_ptr().cast(), average) } as f64 / ONE as f64)
     }
 
-    /// What is wrong with a run of its instances: the first that answered with a number that is no
-    /// verdict. Such a run is worth nothing.
+    /// Returns the error of the first instance that returned a number that is no verdict. The
+    /// results of such a run are invalid.
     pub fn wrong(&self) -> Option<String> {
         let class = self.0.class;
         let (function, verdict) = self.0.wrong.get()?;
@@ -202,7 +203,7 @@ impl Configured {
         Some(file + &no_verdict(&who, *verdict))
     }
 
-    /// An instance that goes on from a state, of which there may be more bytes.
+    /// Returns an instance that continues from the bytes of a state; extra bytes are ignored.
     pub fn resume(&self, state: &[u8]) -> Running {
         let mut running = self.start();
         let words = state.chunks_exact(8).zip(&mut running.state.0);
@@ -212,7 +213,7 @@ impl Configured {
         running
     }
 
-    /// A fresh instance with a state of its own.
+    /// Returns an instance with a new state.
     pub fn start(&self) -> Running {
         let code = self.0.class.code;
         Running {
@@ -231,19 +232,19 @@ pub struct Running {
 }
 
 impl Running {
-    /// What it remembers, `struct X_state`, as C laid it out.
+    /// Returns the bytes of `struct X_state`.
     pub fn state(&self) -> &[u8] {
         self.state.bytes(self.configured.0.class.code.state_size)
     }
 
-    /// The average queue that the AQM holds, packets, where it holds one.
+    /// Returns the average queue that the AQM keeps, packets; `None` if it keeps none.
     pub fn average(&self) -> Option<f64> {
         let average = self.configured.0.class.code.average?;
         // SAFETY: the state is this class's own.
         Some(unsafe { average(self.state.0.as_ptr().cast()) } as f64 / ONE as f64)
     }
 
-    /// The drop probability of this moment, where the AQM holds one.
+    /// Returns the present drop probability; `None` if the AQM has no such function.
     pub fn probability(&self) -> Option<f64> {
         let probability = self.configured.0.class.code.probability?;
         let config = self.configured.0.config.0.as_ptr().cast();
@@ -259,7 +260,7 @@ impl Running {
         Verdict::from_code(code).unwrap_or_else(|| self.note_wrong::<ARRIVES>(code, view))
     }
 
-    /// Notes an answer that is no verdict; the queue goes on as with an admission.
+    /// Records a number that is no verdict; the queue goes on as if the packet was admitted.
     #[cold]
     #[inline(never)]
     fn note_wrong<const ARRIVES: bool>(&self, code: u32, view: &View) -> Verdict {
@@ -324,26 +325,26 @@ impl Aqm for Running {
     }
 }
 
-/// Which packet goes when the verdict is a drop.
+/// The packet that is lost when the verdict is a drop.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Victim {
-    /// The one that arrives.
+    /// The arriving packet.
     Tail,
-    /// The one at the head of the queue; the arriving one takes its place at the tail.
+    /// The packet at the head of the queue; the arriving one joins at the tail.
     Front,
-    /// One of those waiting, each with the same probability; else as `Front`.
+    /// A waiting packet, each with the same probability; the arriving one joins at the tail.
     Random,
 }
 
-/// What is the queue's business, whatever the AQM.
+/// What the queue decides, with any AQM.
 #[derive(Clone, Copy, Debug)]
 pub struct Discipline {
-    /// Waiting packets that the buffer holds, at least 1.
+    /// Greatest number of waiting packets, at least 1.
     pub limit: u32,
-    /// Their bytes that it holds, if those are limited, too.
+    /// Greatest number of waiting bytes, if those are limited, too.
     pub limit_bytes: Option<u64>,
-    /// Which packet goes.
+    /// The packet that is lost by a drop.
     pub victim: Victim,
-    /// Whether early drops of ECN-capable packets become marks.
+    /// True if early drops of ECN-capable packets become marks.
     pub ecn: bool,
 }

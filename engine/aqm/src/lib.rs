@@ -1,8 +1,8 @@
-//! The AQMs of `aqm/` with a safe face.
+//! A safe interface to the AQMs of `aqm/`.
 //!
-//! [`Class`] describes an AQM (its parameters, its rules, its drop function), [`Configured`] is one with
-//! its parameters set, and [`Running`] is one at work behind a queue. [`Discipline`] adds
-//! what is the queue's business: the limit, the victim and marking.
+//! [`Class`] describes an AQM (its parameters, its rules, its drop function), [`Configured`] is an
+//! AQM with its parameters set, and [`Running`] is an instance with its state. [`Discipline`] adds
+//! what the queue decides: the limit, the victim and marking.
 
 mod class;
 mod compile;
@@ -21,7 +21,7 @@ pub use ffi::{Verdict, View};
 pub use params::{ONE, Param, ParamError, Scale, Value};
 pub use source::{AnyAqm, AqmSource};
 
-/// A time, or a slot, that does not come.
+/// A time (ns), or the number of a slot, that never comes.
 pub const NEVER: u64 = u64::MAX;
 
 include!(concat!(env!("OUT_DIR"), "/headers.rs"));

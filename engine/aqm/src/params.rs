@@ -1,4 +1,4 @@
-//! Parameters: from what a user writes to the integers of `struct X_params`.
+//! Parameters: turns the values that a user writes into the integers of `struct X_params`.
 
 use std::fmt;
 
@@ -7,7 +7,7 @@ use thiserror::Error;
 /// 1 in Q31.32.
 pub const ONE: i64 = 1 << 32;
 
-/// How a parameter's value becomes an integer; the kind in its `P(...)` line.
+/// The kind of a parameter in its `P(...)` line, which fixes how its value becomes an integer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Scale {
     /// Q31.32 packets.
@@ -18,11 +18,11 @@ pub enum Scale {
     Gain,
     /// Seconds, held as integer nanoseconds.
     Seconds,
-    /// Bits/s, whole.
+    /// Integer bits/s.
     Rate,
     /// A whole number.
     Count,
-    /// Bytes, whole.
+    /// Integer bytes.
     Bytes,
     /// On or off.
     Switch,
@@ -53,7 +53,7 @@ impl Scale {
         })
     }
 
-    /// The unit to print behind a value; empty where there is none.
+    /// Returns the unit to print after a value; empty if there is none.
     pub fn unit(&self) -> &'static str {
         match self {
             Self::Packets => "packets",
@@ -84,11 +84,11 @@ impl Scale {
 /// A value as a user writes it.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Value {
-    /// In the parameter's unit.
+    /// A number in the parameter's unit.
     Number(f64),
-    /// Of a choice.
+    /// A word of a choice.
     Word(String),
-    /// Of a switch.
+    /// On or off.
     Switch(bool),
 }
 
@@ -105,31 +105,32 @@ impl fmt::Display for Value {
 /// The descriptor of one parameter.
 #[derive(Clone, Debug)]
 pub struct Param {
-    /// As in the header and in a scenario.
+    /// Name in the header and in a scenario.
     pub name: String,
     /// Kind and unit.
     pub scale: Scale,
-    /// Default, in the unit; of a choice the index.
+    /// Default, in the unit; for a choice, the index of the word.
     pub initial: f64,
     /// Least allowed value.
     pub least: f64,
     /// Greatest allowed value.
     pub greatest: f64,
-    /// Which other parameter's value it depends on, as `drop_function=gentle|cubic`, or empty.
+    /// Values of another parameter with which this one is used, such as
+    /// `drop_function=gentle|cubic`, or empty.
     pub when: String,
-    /// One line.
+    /// What it is, in one line.
     pub help: String,
-    /// Where it is defined.
+    /// Paper or code that defines it.
     pub source: String,
 }
 
-/// Why parameters were refused; the text is meant for the user.
+/// The reason why parameters were refused, as a text for the user.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 #[error("{0}")]
 pub struct ParamError(pub String);
 
 impl Param {
-    /// The value as a user would write it.
+    /// Returns the value as a user would write it.
     pub fn show(&self, number: f64) -> Value {
         match &self.scale {
             Scale::Switch => Value::Switch(number != 0.0),
@@ -138,7 +139,7 @@ impl Param {
         }
     }
 
-    /// Checks the descriptor itself: its integers must fit, its default must be a value.
+    /// Checks the descriptor itself: its integers must fit, and its default must be valid.
     pub(crate) fn check(&self) -> Result<(), String> {
         let (least, greatest) = (self.least, self.greatest);
         let fits = match &self.scale {
@@ -159,7 +160,8 @@ impl Param {
             .map_err(|what| format!("the default {} must {what}", self.initial))
     }
 
-    /// Checks a user's value; `owner` is the AQM's name, for the message.
+    /// Checks a user's value and returns it as a number, for a choice the index of the word.
+    /// `owner` is the AQM's name, for the message.
     pub(crate) fn read(&self, owner: &str, value: &Value) -> Result<f64, ParamError> {
         let refuse = |what: String| {
             Err(ParamError(format!(
@@ -203,7 +205,7 @@ impl Param {
         Ok(number)
     }
 
-    /// The integer that C sees, rounded to the nearest step.
+    /// Returns the integer that C gets, rounded to the nearest step.
     pub(crate) fn scaled(&self, number: f64) -> i64 {
         (number * self.scale.steps_per_unit()).round() as i64
     }

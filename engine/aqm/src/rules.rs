@@ -1,8 +1,8 @@
-//! What a user's compiled AQM must not have: variables of its own, and calls to anything.
+//! Checks that a user's compiled AQM has no variables of its own and calls no outside functions.
 
 use object::{BinaryFormat, File, Object, ObjectSection, ObjectSymbol, SectionKind, SymbolSection};
 
-/// What compilers call by themselves: copies of structs, 128-bit integers, the stack's guard.
+/// Symbols that compilers use by themselves: to copy structs, and to guard the stack.
 const OF_THE_COMPILER: &[&str] = &[
     "_GLOBAL_OFFSET_TABLE_",
     "__stack_chk_fail",
@@ -12,15 +12,15 @@ const OF_THE_COMPILER: &[&str] = &[
     "memset",
 ];
 
-/// Checks an object file. `name` is the AQM's.
+/// Checks an object file. `name` is the AQM's name.
 ///
 /// # Errors
-/// Says which symbol breaks which rule of `aqm.h`.
+/// If a symbol breaks a rule of `aqm.h`; the error names both.
 pub fn check(name: &str, object: &[u8]) -> Result<(), String> {
     let file = File::parse(object).map_err(|error| format!("the compiled file: {error}"))?;
     let told = |symbol: &str| match file.format() {
         BinaryFormat::MachO => symbol.strip_prefix('_').unwrap_or(symbol).to_owned(),
-        // a variable within a function has a number behind its name
+        // the compiler adds a number to the name of a variable within a function
         _ => symbol.split('.').next().unwrap_or(symbol).to_owned(),
     };
     let mut calls = Vec::new();
@@ -73,7 +73,8 @@ fn is_variable(file: &File, section: SymbolSection) -> bool {
     }
 }
 
-/// Constant tables of pointers are not: they are written once, as the file is loaded.
+/// True if the section can be written to. Constant tables of pointers do not count: they are
+/// written only when the file is loaded.
 fn is_writable<'a>(section: &impl ObjectSection<'a>) -> bool {
     matches!(
         section.kind(),
@@ -89,13 +90,13 @@ fn name_of<'a>(section: &impl ObjectSection<'a>) -> String {
     section.name().unwrap_or("its data").to_owned()
 }
 
-/// Arithmetic with 128 bits, such as `__udivti3`.
+/// True for 128-bit arithmetic of the compiler, such as `__udivti3`.
 fn is_integer_helper(call: &str) -> bool {
     call.strip_prefix("__")
         .is_some_and(|rest| rest.contains("ti") && !is_float_helper(call))
 }
 
-/// Arithmetic in floating point, such as `__muldf3`.
+/// True for floating-point arithmetic of the compiler, such as `__muldf3`.
 fn is_float_helper(call: &str) -> bool {
     call.strip_prefix("__").is_some_and(|rest| {
         ["sf", "df", "xf", "tf"]

@@ -1,4 +1,4 @@
-//! AQMs of either kind: those of headers, and a program's own.
+//! AQMs of both kinds: from headers, and a program's own.
 
 use std::{fmt, sync::Arc};
 
@@ -7,17 +7,17 @@ use crate::{
     ffi::{Verdict, View},
 };
 
-/// Where the queues of a run get their AQMs from: each has an instance of its own.
+/// Makes the AQMs of a run: each queue gets an instance of its own.
 #[derive(Clone)]
 pub enum AqmSource {
-    /// A header's.
+    /// An AQM from a header.
     Configured(Configured),
-    /// A program's own: what gives a fresh one.
+    /// A program's own AQM: the function that makes a new instance.
     Foreign(Arc<dyn Fn() -> Box<dyn Aqm> + Send + Sync>),
 }
 
 impl AqmSource {
-    /// A fresh instance.
+    /// Returns a new instance.
     pub fn start(&self) -> AnyAqm {
         match self {
             Self::Configured(configured) => AnyAqm::Header(configured.start()),
@@ -25,7 +25,7 @@ impl AqmSource {
         }
     }
 
-    /// What is wrong with a run of its instances; see [`Configured::wrong`].
+    /// Returns the error of a run of its instances; see [`Configured::wrong`].
     pub fn wrong(&self) -> Option<String> {
         match self {
             Self::Configured(configured) => configured.wrong(),
@@ -49,15 +49,15 @@ impl fmt::Debug for AqmSource {
     }
 }
 
-/// An AQM at work, of either kind.
+/// An instance of an AQM of either kind.
 pub enum AnyAqm {
-    /// A header's.
+    /// An AQM from a header.
     Header(Running),
-    /// A program's own.
+    /// A program's own AQM.
     Foreign(Box<dyn Aqm>),
 }
 
-/// Does the same with an AQM of either kind.
+/// Evaluates the same expression with an AQM of either kind.
 macro_rules! with_aqm {
     ($any:expr, $aqm:ident => $do:expr) => {
         match $any {
@@ -68,7 +68,7 @@ macro_rules! with_aqm {
 }
 
 impl AnyAqm {
-    /// The average queue that the AQM holds, packets, where it is a header's and holds one.
+    /// Returns the average queue that an AQM from a header keeps, packets; otherwise `None`.
     pub fn average(&self) -> Option<f64> {
         match self {
             Self::Header(running) => running.average(),
@@ -76,7 +76,8 @@ impl AnyAqm {
         }
     }
 
-    /// The drop probability of this moment, where the AQM is a header's and holds one.
+    /// Returns the present drop probability of an AQM from a header that has such a function;
+    /// otherwise `None`.
     pub fn probability(&self) -> Option<f64> {
         match self {
             Self::Header(running) => running.probability(),

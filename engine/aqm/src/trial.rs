@@ -1,5 +1,5 @@
-//! Tries a user's AQM in a process of its own: what would end the process that asks for it, or
-//! keep it forever, is told in words. `trial/trial.c` is that process.
+//! Tries a user's AQM in a process of its own. A fault that would end the calling process, or an
+//! endless loop, becomes an error message. `trial/trial.c` is the program of that process.
 
 use std::{
     fs,
@@ -18,24 +18,24 @@ const SOURCES: [(&str, &str); 2] = [
     ("watch.h", include_str!("trial/watch.h")),
 ];
 
-/// So that `addr2line` knows the addresses of the process.
+/// Options that load the program at fixed addresses, so that `addr2line` knows them.
 const AT_FIXED_ADDRESSES: &[&str] = if cfg!(target_os = "linux") {
     &["-no-pie"]
 } else {
     &[]
 };
 
-/// The process's file, beside the compiled AQM.
+/// The program that tries an AQM, in the folder of the compiled AQM.
 pub struct Trial<'a> {
     name: &'a str,
     folder: PathBuf,
 }
 
-/// Parameters that are tried: in words what is not a default, and what C gets.
+/// Parameters to try: a text that names what is not a default, and the integers for C.
 type Case = (String, Vec<i64>);
 
 impl<'a> Trial<'a> {
-    /// Of the AQM whose `user.o` is in `folder`.
+    /// Builds the program for the AQM whose `user.o` is in `folder`.
     pub fn build(name: &'a str, folder: &Path) -> Result<Self, LoadError> {
         let folder = folder.to_path_buf();
         for (file, text) in SOURCES {
@@ -52,7 +52,7 @@ impl<'a> Trial<'a> {
         Ok(Self { name, folder })
     }
 
-    /// Reads the table that describes the AQM.
+    /// Checks in the process that the table that describes the AQM can be read.
     pub fn read_table(&self) -> Result<(), String> {
         self.start(&[]).map(drop)
     }
@@ -64,7 +64,7 @@ impl<'a> Trial<'a> {
         let cannot = |error| format!("cannot be tried: {error}");
         fs::write(self.folder.join("cases"), rows.collect::<String>()).map_err(cannot)?;
         let (first, second) = (self.start(&cases)?, self.start(&cases)?);
-        // of a slow one, not all cases are run
+        // with a slow AQM, not all cases are run
         for ((case, first), second) in cases.iter().zip(&first).zip(&second) {
             if first != second {
                 return Err(format!(
@@ -78,7 +78,7 @@ impl<'a> Trial<'a> {
         Ok(())
     }
 
-    /// Runs the process; gives a word for each case that it ran.
+    /// Runs the process; returns the hash of each case that it ran.
     fn start(&self, cases: &[Case]) -> Result<Vec<String>, String> {
         let output = Command::new(self.folder.join("trial"))
             .current_dir(&self.folder)
@@ -103,15 +103,15 @@ impl<'a> Trial<'a> {
         Ok(words)
     }
 
-    /// The line of the header that is at an address of the process; empty where that cannot be
-    /// told.
+    /// Returns ` (line N)`, the line of the header for an address in the program; empty if it is
+    /// not known.
     fn line(&self, address: &str) -> String {
         let found = Command::new("addr2line")
             .args(["-i", "-f", "-e", "trial", address])
             .current_dir(&self.folder)
             .output();
         let found = found.map_or_else(|_| String::new(), |output| text(&output.stdout));
-        // a function, then its place; first what is inlined, at last what the macros of aqm.h made
+        // a function, then its place: first inlined functions, last those from macros of aqm.h
         let frames = found.lines().zip(found.lines().skip(1)).step_by(2);
         let header = format!("/{}.h:", self.name);
         let line = frames
@@ -121,7 +121,7 @@ impl<'a> Trial<'a> {
         number.map_or_else(String::new, |number| format!(" (line {number})"))
     }
 
-    /// What is wrong, and what would be right.
+    /// Returns a message that says what is wrong and what would be right.
     fn fault(&self, function: &str, what: &[&str]) -> String {
         let name = self.name;
         let (what, line) = match what {
@@ -164,7 +164,7 @@ impl<'a> Trial<'a> {
     }
 }
 
-/// The message of an answer that no AQM may give.
+/// Returns the message for a number that an AQM must not return.
 pub fn no_verdict(who: &str, verdict: u32) -> String {
     let what = match verdict {
         3 => "AQM_DROP_OVERFLOW, which is the queue's to decide",
@@ -194,7 +194,7 @@ fn row(params: &[i64]) -> String {
     numbers.join(" ") + "\n"
 }
 
-/// The defaults, then each parameter at the ends of its range, or at each of its words.
+/// Returns the defaults, then each parameter at both ends of its range, or at each of its words.
 fn cases(class: &Class) -> Vec<Case> {
     let defaults: Vec<i64> = class
         .params

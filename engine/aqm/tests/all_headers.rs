@@ -1,4 +1,4 @@
-//! Every AQM of `aqm/` passes what a user's header must pass: the rules, and the trial.
+//! Every AQM of `aqm/` passes the checks of a user's header: the rules and the trial.
 
 use std::{fs, path::Path};
 

@@ -1,5 +1,5 @@
-//! Every AQM with parameters anywhere within their ranges, and with views that no world should
-//! make: no crash, and a probability is a probability.
+//! Every AQM with any parameters within their ranges, and with views that no world should make:
+//! it does not crash, and its probability lies within [0, 1].
 
 mod common;
 
@@ -8,7 +8,7 @@ use sluice_aqm::{Aqm, Class, Configured, Param, Running, Scale, Value, View};
 
 use common::link::{Event, LINK, Link, MIXED};
 
-/// A value within the range, an end of it one time in three.
+/// Draws a value within the range; in one of three draws, an end of the range.
 fn any_value(param: &Param, random: &mut StdRng) -> Value {
     // ticks closer than this would only make the test slow
     let least = match param.scale {
@@ -20,7 +20,7 @@ fn any_value(param: &Param, random: &mut StdRng) -> Value {
         1 => param.greatest,
         2 => param.initial,
         3 => random.random_range(least..=param.greatest),
-        // of positive numbers any magnitude is as likely
+        // for positive numbers, all magnitudes are equally likely
         _ => {
             let low = least.max(1e-9).min(param.greatest);
             let share: f64 = random.random();
@@ -34,7 +34,7 @@ fn any_value(param: &Param, random: &mut StdRng) -> Value {
     }
 }
 
-/// A valid configuration of the class, if the rules allow this draw.
+/// Draws a configuration of the class; `None` if it breaks a rule.
 fn any(class: &'static Class, random: &mut StdRng) -> Option<Configured> {
     let given: Vec<(String, Value)> = class
         .params
@@ -54,7 +54,8 @@ fn assert_sane(running: &Running, configured: &Configured) {
     );
 }
 
-/// Configurations that the rules allow, out of 60 draws, in turn with the random numbers.
+/// Calls `check` with each valid configuration of 60 draws for each AQM, and with the random
+/// numbers.
 fn each(mut check: impl FnMut(Configured, &mut StdRng)) {
     for class in sluice_aqm::all() {
         let mut random = StdRng::seed_from_u64(11);
@@ -101,7 +102,7 @@ fn any_view_gives_probabilities() {
                 rate_bps: edge(),
                 random: edge(),
                 queue_bytes: edge(),
-                // longer than 2^30 no average holds
+                // an average holds queues below 2^30 only
                 queue_packets: edge() as u32 >> 2,
                 limit_packets: edge() as u32,
                 packet_bytes: edge() as u32,

@@ -7,7 +7,7 @@ s64 mul(s64 a, s64 b) { return fixed_mul(a, b); }
 s64 quotient(s64 a, s64 b) { return fixed_div(a, b); }
 s64 power(s64 base, u64 n) { return fixed_pow(base, n); }
 
-/* of one word; the second is not used */
+/* functions of one word; the second is not used */
 s64 root(s64 a, s64 b) { (void)b; return fixed_sqrt(a); }
 s64 exponential(s64 a, s64 b) { (void)b; return fixed_exp2(a); }
 s64 seconds(s64 ns, s64 b) { (void)b; return fixed_seconds((u64)ns); }

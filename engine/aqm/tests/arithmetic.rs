@@ -1,4 +1,4 @@
-//! `fixed.h` against exact rational arithmetic, with 128-bit integers and without.
+//! Compares `fixed.h` with exact rational arithmetic, with and without 128-bit integers.
 
 mod common;
 
@@ -13,7 +13,7 @@ const ONE: i64 = 1 << 32;
 
 type Binary = unsafe extern "C" fn(i64, i64) -> i64;
 
-/// `arithmetic.c` compiled one way.
+/// One build of `arithmetic.c`.
 struct Arithmetic(Library);
 
 impl Arithmetic {
@@ -43,7 +43,7 @@ impl Arithmetic {
     }
 }
 
-/// The native and the portable build.
+/// Returns the native and the portable build.
 fn builds() -> &'static [Arithmetic; 2] {
     static BUILDS: OnceLock<[Arithmetic; 2]> = OnceLock::new();
     BUILDS.get_or_init(|| {
@@ -54,7 +54,7 @@ fn builds() -> &'static [Arithmetic; 2] {
     })
 }
 
-/// What both builds return, which must be the same bits.
+/// Returns the result of both builds, which must have the same bits.
 fn both(operation: &str, a: i64, b: i64) -> i64 {
     let [native, portable] = builds();
     let result = native.call(operation, a, b);
@@ -66,7 +66,7 @@ fn both(operation: &str, a: i64, b: i64) -> i64 {
     result
 }
 
-/// Any word, and above all the edges.
+/// Any word; edge cases are frequent.
 fn word() -> impl Strategy<Value = i64> {
     let edges = vec![0, 1, -1, ONE, ONE - 1, ONE + 1, -ONE, 1 - ONE, -ONE - 1];
     let ends = vec![i64::MIN, i64::MIN + 1, i64::MAX, i64::MAX - 1];
@@ -83,7 +83,7 @@ fn word() -> impl Strategy<Value = i64> {
     ]
 }
 
-/// A word within 0..=ONE, often next to an end.
+/// A word within 0..=ONE, often close to an end.
 fn share() -> impl Strategy<Value = i64> {
     prop_oneof![0..=ONE, 0..=16_i64, (0..=16_i64).prop_map(|off| ONE - off)]
 }
@@ -92,14 +92,14 @@ fn big(word: i64) -> BigInt {
     BigInt::from(word)
 }
 
-/// To the nearest step, a tie goes up; then to the nearest end.
+/// Rounds to the nearest step, ties up, and clamps to 64 bits.
 fn rounded(exact: BigRational) -> i64 {
     let half = BigRational::new(1.into(), 2.into());
     let step = (exact + half).floor().to_integer();
     i64::try_from(step.clamp(big(i64::MIN), big(i64::MAX))).unwrap()
 }
 
-/// base^n in steps of 2^-288, too low by less than n of them.
+/// Returns base^n in steps of 2^-288, too low by less than n steps.
 fn power(base: i64, n: u64) -> BigInt {
     let (mut result, mut square) = (BigInt::from(1) << 288, big(base) << 256);
     for bit in 0..64 - n.leading_zeros() {
@@ -111,7 +111,7 @@ fn power(base: i64, n: u64) -> BigInt {
     result
 }
 
-/// 2^a for 0 <= a < 1 (Q0.32) in steps of 2^-160, too low by less than 64 of them: the
+/// Returns 2^a for 0 <= a < 1 (Q0.32) in steps of 2^-160, too low by less than 64 steps: the
 /// product of 2^(1/2), 2^(1/4), ... for the bits of a that are set.
 fn fractional_exponential(a: u32) -> BigInt {
     static ROOTS: OnceLock<Vec<BigInt>> = OnceLock::new();
@@ -131,13 +131,13 @@ fn fractional_exponential(a: u32) -> BigInt {
     })
 }
 
-/// 2^a (Q31.32, |a| < 64) in steps of 2^-96, too low by less than one.
+/// Returns 2^a (Q31.32, |a| < 64) in steps of 2^-96, too low by less than one step.
 fn exponential(a: i64) -> BigInt {
     let (whole, fraction) = (a >> 32, a as u32);
     (fractional_exponential(fraction) << 64_u32) >> (128 - whole) as u32
 }
 
-/// A word whose power of 2 fits, or almost.
+/// A word a for which 2^a fits into Q31.32, or nearly.
 fn exponent() -> impl Strategy<Value = i64> {
     let near = (-36..=32_i64, -2..=2_i64).prop_map(|(whole, off)| whole * ONE + off);
     prop_oneof![4 => -36 * ONE..=32 * ONE, 1 => near]
@@ -221,7 +221,7 @@ proptest! {
     fn roots_round_to_the_nearest_step(a in word()) {
         let root = big(both("root", a, 0));
         let twice = 2 * &root;
-        // (root - 1/2)^2 <= a 2^32 < (root + 1/2)^2, four times as much
+        // (root - 1/2)^2 <= a 2^32 < (root + 1/2)^2, multiplied by 4
         let four_times = big(a.max(0)) << 34;
         prop_assert!(a <= 0 || (&twice - 1) * (&twice - 1) <= four_times);
         prop_assert!(four_times < (&twice + 1) * (&twice + 1));

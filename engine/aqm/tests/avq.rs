@@ -1,4 +1,4 @@
-//! AVQ: against the token bucket of its paper in floating point, and its promise.
+//! Compares AVQ with the token bucket of its paper in floating point, and tests the paper's claim.
 
 mod common;
 
@@ -10,8 +10,8 @@ use common::{
     number, value, word,
 };
 
-/// Kunniyur & Srikant 2001, section 3, "the AVQ algorithm", with the accepted rate as the
-/// input where packets are dropped.
+/// Kunniyur & Srikant 2001, section 3, "the AVQ algorithm"; where packets are dropped, the input
+/// is the accepted rate.
 struct Model {
     capacity: f64,
     buffer: f64,
@@ -24,7 +24,7 @@ struct Model {
 }
 
 impl Model {
-    /// By how much the virtual buffer is too small for the packet.
+    /// Returns how much longer the virtual queue would be than its buffer, packets of mean size.
     fn excess(&mut self, now: f64, weight: f64) -> f64 {
         let sent = self.virtual_capacity * (now - self.arrived);
         self.virtual_queue = (self.virtual_queue - sent).max(0.0);
@@ -106,13 +106,13 @@ fn avq_follows_the_oracle() {
     follow(&MIXED, "bytes", 0.9, 0.5, 0.3);
 }
 
-/// What the paper promises: under a constant overload as much is accepted as gives the
-/// utilisation gamma, whatever the buffer.
+/// The paper's claim: under a constant overload the accepted packets give the utilisation gamma,
+/// for any buffer.
 #[test]
 fn the_accepted_rate_becomes_gamma_times_the_capacity() {
     for gamma in [0.98, 0.7] {
         let mut running = configured("avq", &[("gamma", number(gamma))]).start();
-        // twice what 8 Mbit/s carries of packets of 500 bytes; marking is off
+        // packets of 500 bytes at twice the rate of an 8 Mbit/s link; marking is off
         let mut arrive = |packet: u64| {
             let view = View {
                 now_ns: packet * 250_000,

@@ -1,4 +1,4 @@
-//! BLUE: against the two rules of its paper in floating point.
+//! Compares BLUE with the two rules of its paper in floating point.
 
 mod common;
 
@@ -52,7 +52,7 @@ fn follow(link: &Link, d1: f64, d2: f64, freeze_time: f64) {
             if event == Event::Arrive {
                 model.arrive(view);
                 let off = running.probability().unwrap() - model.p;
-                // one rounding a change
+                // each change is rounded once
                 assert!(off.abs() < 1e-6, "{off} off {}", model.p);
                 told.chance(view, verdict, model.p, 1e-6);
             }

@@ -1,4 +1,4 @@
-//! What a user's header does wrong is told in words, and this process goes on.
+//! A fault in a user's header becomes an error message, and this process continues.
 
 use std::{fs, process::Command, time::Instant};
 
@@ -61,7 +61,7 @@ AQM_CLASS(step, STEP_PARAMS, .title = "Step", .source = "a test", .summary = "A 
 	.tick_interval_ns = step_tick_interval_any, .probability = step_probability_any /*class*/)
 "#;
 
-/// What is said of the header in which `code` stands at a place.
+/// Returns the error for the header in which `code` replaces the comment `place`.
 fn said(place: &str, code: &str) -> Option<String> {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("step.h");
@@ -70,7 +70,7 @@ fn said(place: &str, code: &str) -> Option<String> {
     compile(&path).err().map(|error| error.to_string())
 }
 
-/// How the line of a place is told, where it can be.
+/// Returns how a message names the line of a place; empty if it cannot.
 fn line(place: &str) -> String {
     let before = STEP.split(&format!("/*{place}*/")).next().unwrap();
     let has_addr2line = Command::new("addr2line").arg("--version").output().is_ok();
@@ -215,7 +215,7 @@ fn what_would_end_the_process_is_told() {
             "{said}"
         );
     }
-    // which of its instructions finds the stack full hangs on where the stack began
+    // the instruction that overflows the stack depends on where the stack begins
     let recursion = "volatile s64 here = state->last;\n\
          if (view->now_ns) { step_tick(state, config, view); state->last += here; }";
     let said = said("tick", recursion).unwrap();
@@ -224,7 +224,7 @@ fn what_would_end_the_process_is_told() {
 }
 
 #[test]
-#[cfg(target_arch = "x86_64")] // not every processor minds
+#[cfg(target_arch = "x86_64")] // some processors do not fault
 fn a_division_by_zero_is_told() {
     if !has_compiler() {
         return;
@@ -355,7 +355,7 @@ fn two_runs_that_differ_are_told() {
     if !has_compiler() {
         return;
     }
-    // the state stands elsewhere in every process
+    // the state has another address in every process
     let code = "if (((u64)state >> 12) * 0x9e3779b97f4a7c15ULL > view->random) \
                 return AQM_DROP_EARLY;";
     let said = said("arrive", code).unwrap();

@@ -1,4 +1,4 @@
-//! CHOKe: against the flow chart of its paper in floating point.
+//! Compares CHOKe with the flow chart of its paper in floating point.
 
 mod common;
 
@@ -90,7 +90,7 @@ fn an_empty_queue_has_no_candidate() {
     };
     choke.arrive(&long);
     assert!(choke.average().unwrap() > 1.0);
-    // the candidate's field has a flow that is this packet's by chance
+    // the field of the candidate happens to equal the packet's flow
     let empty = View {
         queue_packets: 0,
         limit_packets: 10,

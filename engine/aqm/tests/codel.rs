@@ -1,5 +1,5 @@
-//! CoDel: against the pseudocode of RFC 8289, which dequeues in a loop, in floating point; and its
-//! square root against a transcription of Linux's.
+//! Compares CoDel with the pseudocode of RFC 8289, which dequeues in a loop, in floating point, and
+//! its square root with a transcription of Linux's.
 
 mod common;
 
@@ -11,8 +11,8 @@ use common::{
     number, word,
 };
 
-/// Linux 6.1, include/net/codel_impl.h: codel_Newton_step() and codel_control_law(), with its types
-/// and its names.
+/// Linux 6.1, include/net/codel_impl.h: codel_Newton_step() and codel_control_law(), with Linux's
+/// types and names.
 #[derive(Clone, Copy)]
 struct Newton {
     rec_inv_sqrt: u16,
@@ -30,8 +30,8 @@ impl Newton {
         self.rec_inv_sqrt = (val >> Self::SHIFT) as u16;
     }
 
-    /// reciprocal_scale(interval, rec_inv_sqrt << SHIFT), of an interval in whole nanoseconds
-    /// instead of Linux's 1024 ns.
+    /// reciprocal_scale(interval, rec_inv_sqrt << SHIFT), with the interval in ns instead of
+    /// Linux's units of 1024 ns.
     fn gap_ns(self, interval_ns: u64) -> u64 {
         let scaled =
             u128::from(interval_ns) * u128::from(u32::from(self.rec_inv_sqrt) << Self::SHIFT);
@@ -44,7 +44,7 @@ struct Model<'a> {
     target_ns: u64,
     interval_ns: f64,
     newton: Option<Newton>,
-    /// The packets as they left the queue, and what the model says of them.
+    /// The views of packets that leave the queue, and the model's verdicts on them.
     views: &'a [View],
     verdicts: Vec<Verdict>,
     first_above_ns: u64,
@@ -63,7 +63,7 @@ impl Model<'_> {
         }
     }
 
-    /// codel_dequeue() steps wherever it changes the count, but where it starts from 1.
+    /// codel_dequeue() makes a step wherever it changes the count, except where it sets it to 1.
     fn step(&mut self) {
         let count = self.count as u32;
         if let Some(newton) = &mut self.newton {
@@ -71,7 +71,7 @@ impl Model<'_> {
         }
     }
 
-    /// Of the next packet: whether it may be dropped.
+    /// True if the next packet may be dropped.
     fn dodequeue(&mut self) -> bool {
         let view = self.views[self.verdicts.len()];
         self.max_packet = self.max_packet.max(view.packet_bytes);
@@ -90,7 +90,7 @@ impl Model<'_> {
         self.views[self.verdicts.len()].ecn_capable == 1
     }
 
-    /// Says what becomes of the packets until one is sent.
+    /// Adds the verdicts on the packets up to the next one that is sent.
     fn deque(&mut self) {
         let now = self.views[self.verdicts.len()].now_ns as i64;
         let mut ok = self.dodequeue();
@@ -192,7 +192,7 @@ fn follow(link: &Link, sqrt: &str, target: f64, interval: f64) {
         .filter(|two| *two == [Verdict::DropEarly; 2])
         .count();
     assert!(count(Verdict::DropEarly) > 200);
-    // only a short interval makes two drops fall due at one departure
+    // only with a short interval do two drops fall due at one departure
     assert_eq!(dropped_in_a_row > 100, interval < 0.05);
     assert_eq!(count(Verdict::Mark) > 200, link.ecn);
 }
@@ -215,7 +215,7 @@ fn codel_follows_the_rfc_and_with_newton_linux() {
     }
 }
 
-/// When the packets of a standing queue, one each 10 us, are dropped, us.
+/// Returns the times of the drops from a standing queue from which a packet leaves each 10 us, us.
 fn drops_of_a_standing_queue(sqrt: &str, until_us: u64) -> Vec<u64> {
     let mut codel = configured("codel", &[("sqrt", word(sqrt))]).start();
     let mut is_drop = |us: u64| {
@@ -235,13 +235,13 @@ fn drops_of_a_standing_queue(sqrt: &str, until_us: u64) -> Vec<u64> {
         .collect()
 }
 
-/// Under a standing queue the first drop comes an interval after the delay was first too long,
-/// and drop n + 1 follows drop n after interval / sqrt(n).
+/// With a standing queue, the first drop is an interval after the delay was first too long, and
+/// drop n + 1 follows drop n after interval / sqrt(n).
 #[test]
 fn drops_come_ever_more_often() {
     let drops = drops_of_a_standing_queue("exact", 5_000_000);
     assert!(drops.len() > 400);
-    // the grid of 10 us, and a rounding to whole nanoseconds a drop
+    // tolerance: the grid of 10 us, and each drop's rounding to whole nanoseconds
     let mut expected = 100_001.0;
     for (n, us) in drops.iter().enumerate() {
         assert!(
@@ -267,7 +267,7 @@ fn a_short_queue_is_left_alone() {
     }
 }
 
-/// Linux, codel_dequeue(): beyond the threshold all that can be marked is, and nothing is dropped.
+/// Linux, codel_dequeue(): above the threshold every packet that can be marked is; none is dropped.
 #[test]
 fn beyond_the_step_every_packet_is_marked_that_can_be() {
     let mut codel = configured("codel", &[("ce_threshold", number(0.001))]).start();
@@ -290,7 +290,7 @@ fn beyond_the_step_every_packet_is_marked_that_can_be() {
     }
 }
 
-/// The schedule of drops goes on below it, untouched.
+/// The threshold does not change the times of the drops.
 #[test]
 fn the_step_changes_no_drop() {
     let verdicts = |ce_threshold| {

@@ -21,7 +21,8 @@ fn p(drop_function: &Configured, average: f64) -> f64 {
     drop_function.drop_probability(average).unwrap()
 }
 
-/// A drop function, its thresholds, and its steepest slope over the average where it has no jump.
+/// A drop function, its thresholds, the average from which it is 1, and its steepest slope (per
+/// packet) where it does not jump.
 #[derive(Debug)]
 struct Case {
     drop_function: Configured,
@@ -132,7 +133,7 @@ proptest! {
     }
 }
 
-/// Floyd & Jacobson 1993: min_th <= avg < max_th is the region of chance, to the very step.
+/// Floyd & Jacobson 1993: drops are by chance for min_th <= avg < max_th, exact to one step.
 #[test]
 fn drop_functions_begin_and_end_at_their_thresholds() {
     for (name, end) in [
@@ -165,7 +166,7 @@ fn drop_functions_begin_and_end_at_their_thresholds() {
     }
 }
 
-/// alpha = 2 (1 - gamma) / (K_h - K_l), beta = 2 gamma / (K_h - K_l), as the papers have it.
+/// alpha = 2 (1 - gamma) / (K_h - K_l), beta = 2 gamma / (K_h - K_l), as in the papers.
 #[test]
 fn double_slope_has_the_slopes_of_the_paper_with_the_bend_in_the_middle() {
     for gamma in [0.15, 0.5, 0.85] {
@@ -206,7 +207,7 @@ fn cubic_covers_the_basis_of_domanska() {
     }
 }
 
-/// Zhou, Yeung & Li 2006 choose max_p' = 1.5 max_p, so that the areas agree.
+/// Zhou, Yeung & Li 2006 choose max_p' = 1.5 max_p, so that the areas are equal.
 #[test]
 fn nlred_has_the_area_of_red() {
     let area = |name: &str| {

@@ -1,4 +1,4 @@
-//! FRED: against the pseudocode of its paper in floating point, with a map of all flows.
+//! Compares FRED with the pseudocode of its paper in floating point, with a map of all flows.
 
 mod common;
 

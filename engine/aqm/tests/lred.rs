@@ -1,4 +1,4 @@
-//! LRED: against equations 1-3 of its paper in floating point, and its figure 17.
+//! Compares LRED with equations 1-3 of its paper in floating point, and with its figure 17.
 
 mod common;
 
@@ -39,8 +39,8 @@ impl Model {
         p.clamp(0.0, 1.0)
     }
 
-    /// How far the code's p may be off: beta is known to 2^-33, the queue is at most 300
-    /// packets from q_ref, l is known to a few 2^-32, and its root accordingly.
+    /// Returns the greatest error of the code's p: the error of beta is at most 2^-33, the queue is
+    /// at most 300 packets from q_ref, and the error of l is a few 2^-32; its root follows.
     fn slack(&self) -> f64 {
         let l_off = 1e-9;
         let root_off = (l_off / self.loss_ratio.sqrt()).min(l_off.sqrt());
@@ -104,7 +104,7 @@ fn lred_follows_the_oracle() {
     follow(&MIXED, "bytes", 0.005, 0.3, 1.0, 0.0);
 }
 
-/// Offers 8 packets, of which the first finds the buffer full; chance drops none.
+/// Offers 8 packets; the first finds the buffer full, none is dropped by chance.
 fn period(running: &mut Running) {
     for packet in 0..8 {
         let view = View {
@@ -126,7 +126,7 @@ fn probability_at(running: &mut Running, queue_packets: u32) -> f64 {
     running.probability().unwrap()
 }
 
-/// Losses of one packet in eight: l(k) = (1 - w_m^k) / 8; at q_ref p is l.
+/// If one of eight packets is lost, l(k) = (1 - w_m^k) / 8; at q_ref, p is l.
 #[test]
 fn the_loss_ratio_is_found_within_a_few_periods() {
     for k in 1..6 {
@@ -141,7 +141,7 @@ fn the_loss_ratio_is_found_within_a_few_periods() {
     }
 }
 
-/// Losses are forgotten m periods after the last; w_m = 0 leaves no other memory.
+/// With w_m = 0, losses are forgotten m periods after the last one.
 #[test]
 fn old_periods_are_forgotten() {
     let given = [("w_m", number(0.0)), ("m", number(3.0))];
@@ -154,8 +154,8 @@ fn old_periods_are_forgotten() {
     }
 }
 
-/// Figure 17: with beta = 10 the probability is 0 below q_ref and 1 above, as if q_ref were
-/// the buffer.
+/// Figure 17: with beta = 10 the probability is 0 below q_ref and 1 above, as if q_ref were the
+/// limit of the buffer.
 #[test]
 fn a_large_beta_makes_a_virtual_drop_tail() {
     let mut running = configured("lred", &[("beta", number(10.0))]).start();

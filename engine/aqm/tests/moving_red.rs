@@ -1,5 +1,5 @@
-//! ARED and S-RED: what moves max_p, against their papers in floating point. The average that
-//! they see is RED's, which `oracle` holds.
+//! Compares how ARED and S-RED change max_p with their papers in floating point. Their average is
+//! RED's, which `oracle` tests.
 
 mod common;
 
@@ -11,7 +11,7 @@ use common::{
     number, value, word,
 };
 
-/// The gentle drop function, or the linear one, with the max_p of this moment.
+/// The gentle or the linear drop function with the present max_p.
 fn drop_function(average: f64, min_th: f64, max_th: f64, max_p: f64, gentle: bool) -> f64 {
     if average < min_th {
         0.0
@@ -34,7 +34,8 @@ fn lively(aqm: &str, extra: &[(&'static str, f64)]) -> Configured {
     configured(aqm, &values)
 }
 
-/// Drives the link; `adapt` gives the max_p after an event from the one before.
+/// Drives the link and returns max_p after each event; `adapt` gets an event, the average and the
+/// old max_p, and returns the new one.
 fn follow(
     link: &Link,
     configured: &Configured,
@@ -138,7 +139,7 @@ fn self_configuring_red_follows_the_oracle() {
     follow_s_red(&MIXED, 1.5, 4.0);
 }
 
-/// Under a load that needs p = 0.1, TCP or not, max_p settles where the target range gives it.
+/// Under a load that needs p = 0.1, max_p settles where an average in the target range gives it.
 #[test]
 fn ared_brings_the_average_into_the_target_range() {
     let mut ared = lively("ared", &[]).start();
@@ -151,7 +152,7 @@ fn ared_brings_the_average_into_the_target_range() {
             ..View::default()
         };
         ared.arrive(&view);
-        // a fluid whose rate sinks as p rises: in balance at p = 0.1
+        // a fluid whose rate falls as p rises; in equilibrium at p = 0.1
         queue = (queue + 10.0 * (0.1 - ared.probability().unwrap())).max(0.0);
         if step % 500 == 0 {
             ared.tick(&view);
@@ -161,7 +162,8 @@ fn ared_brings_the_average_into_the_target_range() {
     assert!((44.0..=56.0).contains(&average), "{average}");
 }
 
-/// Floyd et al. 2001, section 5: 10 Mb/s and 500 bytes make C = 2500; 100 ms then are 125 packets.
+/// Floyd et al. 2001, section 5: 10 Mb/s and 500 bytes give C = 2500; min_th is then 125 packets
+/// for 100 ms.
 #[test]
 fn automatic_thresholds_follow_the_capacity() {
     let automatic = |capacity: f64, delay: f64| {

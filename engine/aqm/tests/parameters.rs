@@ -1,4 +1,4 @@
-//! Descriptors are sane, and bad values are refused with a message that helps.
+//! Descriptors are valid, and bad values are refused with a helpful message.
 
 mod common;
 
@@ -14,7 +14,7 @@ fn param<'a>(class: &'a Class, name: &str) -> &'a Param {
         .unwrap_or_else(|| panic!("{}: no parameter {name}", class.name))
 }
 
-/// The words that a parameter's value can be, where it is not a number.
+/// Returns the words that a parameter can have; none if its values are numbers.
 fn words(param: &Param) -> Vec<String> {
     match &param.scale {
         Scale::Switch => vec!["false".into(), "true".into()],
@@ -112,7 +112,7 @@ fn defaults_are_valid_and_shown_as_a_user_writes_them() {
     }
 }
 
-/// Presets as their headers cite the papers.
+/// Defaults of presets, from the papers that their headers cite.
 #[test]
 fn presets_have_their_own_defaults() {
     for (name, own) in [
@@ -335,7 +335,7 @@ fn values_that_break_a_rule_are_refused_with_both_sides() {
     );
 }
 
-/// One step of Q31.32 is the least difference that thresholds can have.
+/// The least difference between two thresholds is one step of Q31.32.
 #[test]
 fn thresholds_that_round_to_the_same_step_are_refused() {
     let close = |off: f64| [("min_th", number(5.0)), ("max_th", number(5.0 + off))];

@@ -1,4 +1,4 @@
-//! PI: against a floating-point model, the figures of its paper, and LRED's equations 33-34.
+//! Compares PI with a floating-point model, the numbers of its paper, and LRED's equations 33-34.
 
 mod common;
 
@@ -77,7 +77,8 @@ fn tick(running: &mut Running, queue_packets: u32) -> f64 {
     running.probability().unwrap()
 }
 
-/// From outside: with q_ref = 0 and a queue of q packets, p(1) = a q and p(2) - p(1) = (a - b) q.
+/// Returns a and b as measured: with q_ref = 0 and a queue of q packets, p(1) = a q and
+/// p(2) - p(1) = (a - b) q.
 fn coefficients(pi: &Configured, queue: u32) -> (f64, f64) {
     let mut running = pi.start();
     let [first, second] = [(); 2].map(|()| tick(&mut running, queue) / f64::from(queue));
@@ -99,7 +100,7 @@ fn designed(n_min: f64, r_max: f64, capacity: f64, interval: f64) -> Configured 
 }
 
 /// Hollot et al. 2001, section IV: N- = 60, C = 3750, R+ = 0.2 + 175/3750, 160 Hz give
-/// K = 9.64e-6 and z = 0.53, and with z so rounded a = 1.822e-5, b = 1.816e-5.
+/// K = 9.64e-6 and z = 0.53; with this rounded z, a = 1.822e-5 and b = 1.816e-5.
 #[test]
 fn the_design_rule_gives_the_papers_example() {
     let pi = designed(60.0, 0.2 + 175.0 / 3750.0, 3750.0, 1.0 / 160.0);
@@ -113,7 +114,7 @@ fn the_design_rule_gives_the_papers_example() {
     assert!((k / 0.53 + k / 320.0 - given.0).abs() < 2e-8);
 }
 
-/// The rule in floating point, over the range of LRED's experiments and far beyond.
+/// The design rule in floating point, over a range much wider than LRED's experiments.
 #[test]
 fn designed_coefficients_are_those_of_the_rule() {
     for (n, r, c, t) in [
@@ -129,7 +130,7 @@ fn designed_coefficients_are_those_of_the_rule() {
         let k = z * 1.0_f64.hypot(z * r) * gain;
         let queue = (0.3 * z / k) as u32;
         let (a, b) = coefficients(&designed(n, r, c, t), queue);
-        // each probability is read to 2^-32
+        // each probability is read with a resolution of 2^-32
         let step = 2.5e-10 / f64::from(queue);
         let off = (a - k / z - k * t / 2.0).abs();
         assert!(off < 1e-6 * k / z + step, "{n} {r} {c}: a is off by {off}");
@@ -141,8 +142,9 @@ fn designed_coefficients_are_those_of_the_rule() {
     }
 }
 
-/// Wang et al. 2007 (LRED), equations (33) and (34): under a full buffer p grows by
-/// (a - b)(Q - q_0) an interval, so p_0 takes at least p_0 / (f (a - b)(Q - q_0)) seconds.
+/// Wang et al. 2007 (LRED), equations (33) and (34): with a full buffer p grows by
+/// (a - b)(Q - q_0) in each interval, so it needs at least p_0 / (f (a - b)(Q - q_0)) seconds to
+/// reach p_0.
 #[test]
 fn a_full_buffer_raises_p_in_a_straight_line() {
     let pi = configured("pi", &[]);

@@ -1,4 +1,4 @@
-//! PIE: against the pseudocode of RFC 8033 in floating point.
+//! Compares PIE with the pseudocode of RFC 8033 in floating point.
 
 mod common;
 
@@ -26,7 +26,7 @@ struct Model {
     burst_allowance: f64,
     accumulated: f64,
     sojourn: f64,
-    /// Start, ns, and bytes so far, while a measurement runs.
+    /// Start (ns) and bytes so far of the measurement that runs.
     measurement: Option<(u64, f64)>,
     dq_time: Option<f64>,
 }
@@ -108,7 +108,7 @@ impl Model {
         self.delay = delay;
     }
 
-    /// The verdict before settling; the error if the random word is too near to p to tell.
+    /// Returns the verdict before `settle`; an error if the random word is too close to p.
     fn arrive(&mut self, view: &View) -> Result<Verdict, ()> {
         if view.full == 1 {
             self.accumulated = 0.0;
@@ -147,7 +147,7 @@ impl Model {
         })
     }
 
-    /// Where `arrive` could not tell, what the code did counts.
+    /// Takes over the code's verdict where `arrive` could not tell it.
     fn learn(&mut self, verdict: Verdict) {
         if verdict != Verdict::Admit {
             self.accumulated = 0.0;
@@ -162,8 +162,8 @@ fn follow(link: &Link, delay: &str, spacing: &str, numbers: &[(&'static str, f64
     let mut model = Model::of(&pie, delay == "timestamps", spacing == "derandomised");
     let mut seen = [0; Verdict::COUNT];
     let (mut open, mut greatest) = (0, 0.0_f64);
-    // dq_time is known to two steps of 2^-32 s, the delay to as much per dq_threshold waiting,
-    // and p to alpha + 2 beta times that
+    // error bounds: of dq_time two steps of 2^-32 s, of the delay as much for each dq_threshold
+    // that waits, and of p alpha + 2 beta times the delay's
     let thresholds = f64::from(link.limit) * 750.0 / model.dq_threshold;
     let slack = 1e-9 + (model.alpha + 2.0 * model.beta) * 5e-10 * (1.0 + thresholds);
     link.drive(&pie, 60_000, |event, view, verdict, running| {
@@ -173,7 +173,7 @@ fn follow(link: &Link, delay: &str, spacing: &str, numbers: &[(&'static str, f64
                 model.tick(view);
                 let p = running.probability().unwrap();
                 assert!((p - model.p).abs() < slack, "{p}, not {}", model.p);
-                // one step at a time, so that no error adds up; but 0 is 0
+                // the model restarts from the code's p, so that no error adds up; but 0 stays 0
                 model.p = if model.p == 0.0 { 0.0 } else { p.max(1e-12) };
             }
             Event::Arrive => {
@@ -235,7 +235,8 @@ fn pie_follows_the_rfc() {
     );
 }
 
-/// Packets of 1250 bytes on 10 Mb/s, one a millisecond, with so many waiting.
+/// One millisecond at 10 Mb/s: a packet of 1250 bytes leaves and one arrives, while `waiting`
+/// packets wait.
 fn millisecond(running: &mut Running, now: u64, waiting: u32) -> Verdict {
     let view = View {
         now_ns: now * 1_000_000,
@@ -252,9 +253,9 @@ fn millisecond(running: &mut Running, now: u64, waiting: u32) -> Verdict {
     running.arrive(&view)
 }
 
-/// Section 5.2: 16 KB of packets of 1250 bytes are 14 packets, the first of which leaves as the
-/// measurement starts: 13 ms. Appendix A: at the first update p is alpha (d - target) + beta d
-/// over 2048.
+/// Section 5.2: 16 KB are 14 packets of 1250 bytes; the first one leaves when the measurement
+/// starts, so it takes 13 ms. Appendix A: at the first update, p is
+/// (alpha (d - target) + beta d) / 2048.
 #[test]
 fn the_delay_is_what_waits_over_what_leaves() {
     for (delay, expected) in [
@@ -275,7 +276,7 @@ fn the_delay_is_what_waits_over_what_leaves() {
     }
 }
 
-/// Section 4.4: whatever happens, max_burst passes before the first drop.
+/// Section 4.4: the first drop is never earlier than max_burst.
 #[test]
 fn a_burst_passes() {
     for max_burst in [0.15, 0.6] {

@@ -1,4 +1,4 @@
-//! What the papers say of RED and LPF/ODA beyond the formulas: spacing, idle time, recovery.
+//! Properties of RED and LPF/ODA that the papers state: spacing, idle time, recovery.
 
 mod common;
 
@@ -47,7 +47,8 @@ fn at_one_in_twenty(spacing: &str) -> Configured {
     )
 }
 
-/// Packets from each drop to the next, the next included; the first gap starts at once.
+/// Returns gaps in packets, each from one drop up to and including the next. The first gap starts
+/// with the first packet.
 fn gaps(configured: &Configured, count: usize) -> Vec<usize> {
     let mut random = StdRng::seed_from_u64(7);
     let mut running = configured.start();
@@ -58,7 +59,7 @@ fn gaps(configured: &Configured, count: usize) -> Vec<usize> {
     (0..count).map(|_| gap()).collect()
 }
 
-/// Pearson's statistic of the gaps 1..=shares.len() and, as the last cell, all longer ones.
+/// Returns Pearson's statistic with a cell for each gap 1..=shares.len() and one for longer gaps.
 fn chi_square(gaps: &[usize], shares: &[f64]) -> f64 {
     let rest = 1.0 - shares.iter().sum::<f64>();
     let mut counts = vec![0_usize; shares.len() + 1];
@@ -67,7 +68,7 @@ fn chi_square(gaps: &[usize], shares: &[f64]) -> f64 {
     }
     let cells = counts.iter().zip(shares.iter().chain([&rest]));
     cells
-        .filter(|(_, share)| **share > 1e-6) // no cell for what cannot be
+        .filter(|(_, share)| **share > 1e-6) // no cell for impossible gaps
         .map(|(count, share)| {
             let expected = share * gaps.len() as f64;
             (*count as f64 - expected).powi(2) / expected
@@ -124,7 +125,7 @@ fn independent_gaps_are_geometric() {
     );
 }
 
-/// The upper half of the random word is R: a packet is dropped if, and only if, R < p_b.
+/// R is the upper half of the random word: a packet is dropped if and only if R < p_b.
 #[test]
 fn independent_drops_are_those_below_the_probability() {
     let configured = at_one_in_twenty("independent");
@@ -142,7 +143,7 @@ fn independent_drops_are_those_below_the_probability() {
     }
 }
 
-/// A run with an average of about 50 packets behind it, below its thresholds.
+/// Returns RED after a run, with an average of about 50 packets, below its thresholds.
 fn with_average(w: f64, average: &str, like: &str) -> Running {
     let given = [
         ("w", number(w)),
@@ -159,7 +160,7 @@ fn with_average(w: f64, average: &str, like: &str) -> Running {
     running
 }
 
-/// By the m packets that could have left; in ns-2 also by the one that ends the idle time.
+/// The average decays by m packets; in ns-2 also by the packet that ends the idle time.
 #[test]
 fn idle_time_decays_the_average_by_the_packets_that_could_have_left() {
     for (filter, like, more) in [
@@ -194,7 +195,7 @@ fn without_idle_decay_an_idle_link_is_an_empty_queue() {
     assert_eq!(running.average(), Some(1.0));
 }
 
-/// LPF/ODA with min_th = 5, max_th = 20, low_queue = 5, low_arrivals = 3 after a congestion.
+/// Returns LPF/ODA with min_th = 5, max_th = 20, low_queue = 5, low_arrivals = 3 after congestion.
 fn congested(w: f64) -> Running {
     let given = [("w", number(w)), ("idle_decay", Value::Switch(false))];
     let mut running = configured("lpf_oda", &given).start();
@@ -271,7 +272,7 @@ fn over_drop_avoidance_recovers_sooner_than_the_low_pass_filter() {
     }
 }
 
-/// A world may start an AQM from zeroed memory: nothing waits, so nothing is dropped.
+/// A world may start an AQM from zeroed memory. No packet waits, so none is dropped.
 #[test]
 fn a_zeroed_state_is_valid() {
     for class in sluice_aqm::all() {
@@ -292,7 +293,7 @@ fn a_zeroed_state_is_valid() {
     }
 }
 
-/// Views that no world should make: all verdicts are verdicts, all averages stay queues.
+/// With views that no world should make, all verdicts are valid and all averages within range.
 #[test]
 fn extreme_views_do_no_harm() {
     for class in sluice_aqm::all() {

@@ -1,5 +1,5 @@
-//! RED that does as ns-2: against a transcription of its red.cc (2.35) in floating point, which
-//! measures the queue in packets or in bytes.
+//! Compares RED with `like = ns2` or `ns2_bytes` with a transcription of red.cc of ns-2.35 in
+//! floating point, which measures the queue in packets or in bytes.
 
 mod common;
 
@@ -13,7 +13,7 @@ use common::{
 
 const PACKET: f64 = 500.0;
 
-/// What enque() makes of a packet before it draws a random number.
+/// The result of enque() before it draws a random number.
 #[derive(Debug, PartialEq)]
 enum Says {
     Passes,
@@ -21,10 +21,10 @@ enum Says {
     Chance(f64),
 }
 
-/// REDQueue of queue/red.cc with its defaults `wait_` and `drop_tail_`, and `bytes_` as
-/// `queue_in_bytes_`; the names are its own.
+/// REDQueue of queue/red.cc, with the names of red.cc, the defaults `wait_` and `drop_tail_`, and
+/// `bytes_` as `queue_in_bytes_`.
 struct RedQueue {
-    /// 1 if the queue counts packets, the mean size if it counts bytes.
+    /// 1 if the queue counts packets, the mean packet size (bytes) if it counts bytes.
     unit: f64,
     gentle: bool,
     th_min: f64,
@@ -80,19 +80,19 @@ impl RedQueue {
         }
     }
 
-    /// Ends the count where enque() does.
+    /// Resets the count, as enque() does after a drop.
     fn dropped(&mut self) {
         self.count = 0;
     }
 }
 
-/// What a run tried.
+/// How often a run had each case.
 #[derive(Debug, Default)]
 struct Seen {
     forced: usize,
-    /// Packets that a short queue spared, though p_b said that they were due.
+    /// Packets that passed only because the queue was short, with count p_b >= 1.
     spared: usize,
-    /// Full buffers that ended a count of several packets.
+    /// Overflows that reset a count of several packets.
     overflows: usize,
 }
 
@@ -111,7 +111,7 @@ fn red(like: &str, drop_function: &str) -> Configured {
     )
 }
 
-/// Holds every verdict and every average of a loaded link against the model.
+/// Compares every verdict and every average of a loaded link with the model.
 fn follow(like: &str, drop_function: &str, limit: u32, seed: u64) -> Seen {
     let unit = if like == "ns2_bytes" { PACKET } else { 1.0 };
     let mut model = RedQueue {
@@ -180,7 +180,7 @@ fn red_like_ns2_follows_red_cc() {
     }
 }
 
-/// The model tells the two apart: each fails to describe the other.
+/// `ns2`, `ns2_bytes` and `paper` differ if 0 or 1 packets wait.
 #[test]
 fn packets_and_bytes_differ_where_one_packet_waits() {
     let verdict = |like: &str, queue_packets: u32| {

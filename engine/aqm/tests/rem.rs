@@ -1,4 +1,4 @@
-//! REM: against a floating-point model, and LRED's equations 38-40.
+//! Compares REM with a floating-point model, and with LRED's equations 38-40.
 
 mod common;
 
@@ -16,7 +16,7 @@ enum Congestion {
     Rate,
 }
 
-/// Athuraliya et al. 2001 as Wang et al. 2007 (LRED) write it, equations 35-37, and as ns-2 has it.
+/// Athuraliya et al. 2001, as in Wang et al. 2007 (LRED), equations 35-37, and as in ns-2.
 struct Model {
     congestion: Congestion,
     q_ref: f64,
@@ -73,8 +73,8 @@ fn follow(link: &Link, congestion: Congestion, unit: &str, numbers: &[(&'static 
         rate: 0.0,
         price: 0.0,
     };
-    // of phi and its logarithm 2^-32 is known: of ln phi = 0.001 a few parts in 10^7, and
-    // d p = y e^-y d ln phi / ln phi is at most 0.37 of that
+    // phi and its logarithm have a resolution of 2^-32: for ln phi = 0.001 a relative error of a few
+    // parts in 10^7; d p = y e^-y d ln phi / ln phi is at most 0.37 of it
     let slack = 3e-7;
     let mut told = Told::default();
     link.drive(&configured, 60_000, |event, view, verdict, running| {
@@ -116,8 +116,9 @@ fn rem_on_the_rate_follows_the_oracle() {
     follow(&MIXED, rate, "bytes", &[gamma, ("w", 0.2)]);
 }
 
-/// Wang et al. 2007 (LRED), equations (38)-(40): under a full buffer u(k) = k gamma alpha
-/// (Q - q_0), plus the step gamma (1 - alpha) Q as the buffer fills; p to first order is u ln phi.
+/// Wang et al. 2007 (LRED), equations (38)-(40): with a full buffer u(k) = k gamma alpha
+/// (Q - q_0), plus the step gamma (1 - alpha) Q when the buffer fills; to first order, p is
+/// u ln phi.
 #[test]
 fn a_full_buffer_raises_the_price_in_a_straight_line() {
     let mut running = configured("rem", &[]).start();

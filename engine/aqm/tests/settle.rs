@@ -1,4 +1,4 @@
-//! Limit and marking: every verdict, with and without ECN, with and without room.
+//! Overflow and marking of every verdict, with and without ECN, with and without room.
 
 mod common;
 
@@ -10,7 +10,7 @@ use sluice_aqm::{
 
 use common::{configured, number};
 
-/// Verdict of the AQM; then what becomes of it: with room, with room and ECN, full, full and ECN.
+/// Verdict of the AQM, then the settled ones: with room, with room and ECN, full, full and ECN.
 const TABLE: [(Verdict, [Verdict; 4]); Verdict::COUNT] = [
     (Admit, [Admit, Admit, DropOverflow, DropOverflow]),
     (DropEarly, [DropEarly, Mark, DropEarly, DropOverflow]),
@@ -45,7 +45,7 @@ fn every_verdict_settles_as_the_table_says() {
     }
 }
 
-/// The same through an AQM: with w = 1 the average is the queue of 9 or 10 packets.
+/// The same with an AQM: with w = 1 the average is the queue of 9 or 10 packets.
 #[test]
 fn arrivals_are_settled() {
     let early = [

@@ -1,4 +1,4 @@
-//! SRED: against its paper in floating point, and its estimate of the number of flows.
+//! Compares SRED with its paper in floating point, and tests its estimate of the number of flows.
 
 mod common;
 
@@ -21,9 +21,9 @@ struct Model {
 }
 
 impl Model {
-    /// The drop probability that this arrival meets.
+    /// Returns the drop probability for this arrival.
     fn arrive(&mut self, view: &View) -> f64 {
-        // the lower half of the random word: a place in the list, and a number behind the point
+        // the lower half of the random word gives a place in the list, and a fraction
         let place = (view.random % (1 << 32)) as f64 / 2_f64.powi(32) * ZOMBIES as f64;
         let mut hit = false;
         if self.zombies.len() < ZOMBIES {
@@ -78,7 +78,7 @@ fn follow(variant: &str, given: f64) -> Told {
 #[test]
 fn sred_follows_the_oracle() {
     for variant in ["simple", "full"] {
-        // a small weight keeps P below 1/256 for long, a large one brings it up at once
+        // with a small weight P is long below 1/256; a large one raises it quickly
         let told = [0.0001, 0.25].map(|overwrite| follow(variant, overwrite));
         assert!(told[0].drops > 500 && told[0].admissions > 500, "{told:?}");
         assert!(
@@ -118,7 +118,7 @@ fn the_drop_probability_grows_with_the_square_of_the_number_of_flows() {
         let p = f64::from(drops) / f64::from(packets - warm_up);
         let expected = 0.15 * (f64::from(flows) / 256.0).powi(2).min(1.0);
         let deviation = (expected / f64::from(packets - warm_up)).sqrt();
-        // P itself wavers: its weight of 1/4000 leaves a relative variance of about flows / 8000
+        // P fluctuates: its weight of 1/4000 gives a relative variance of about flows / 8000
         let wavering = 3.0 * f64::from(flows) / 8000.0 * expected;
         assert!(
             (p - expected).abs() < 5.0 * deviation + 2.0 * wavering,

@@ -1,11 +1,11 @@
 /*
- * Tries a user's AQM before it is let into the process that asks for it: whatever goes wrong
- * happens here. trial.rs compiles this with the user's object file and reads what it prints:
+ * Tries a user's AQM before it is loaded into the calling process, so that a fault happens here.
+ * trial.rs compiles this with the user's object file and reads what it prints:
  *
- *   case N HASH             case N was run; HASH stands for all that the AQM said
- *   fault N FUNCTION WHAT   what went wrong in case N, the last line
+ *   case N HASH             case N was run; HASH covers everything that the AQM returned
+ *   fault N FUNCTION WHAT   the fault in case N; the last line
  *
- * The file `cases` has a line for each case: the integers of struct X_params.
+ * The file `cases` has one line for each case: the integers of struct X_params.
  */
 #include <stdio.h>
 #include <time.h>
@@ -17,7 +17,7 @@ const struct aqm_class *sluice_aqm(void);
 
 #define ARRIVALS 1500
 #define MOST_PACKETS 256
-#define MOST_TICKS 8		/* between two arrivals; the rest is left out */
+#define MOST_TICKS 8		/* between two arrivals; more are left out */
 #define SECOND_NS 1000000000ULL
 
 static const struct aqm_class *class;
@@ -35,7 +35,7 @@ static u64 draw(void)
 static struct guarded state, config, seen;
 static struct aqm_view *view, shown;
 
-/* To be called before a function that gets the view, and behind it. */
+/* enter() is called before a function that gets the view, leave() after it. */
 static void enter(const char *function)
 {
 	now_in = function;
@@ -65,7 +65,10 @@ static void note_probability(const char *function, s64 p)
 	fault(what);
 }
 
-/* What an AQM may say: one of three, or DROP_BOTH; what the queue made of it is let pass. */
+/*
+ * Faults if an AQM must not return this verdict. It may return one of the first three; `own`
+ * is 1 if another verdict is right, from the AQM or from the queue.
+ */
 static u32 checked(const char *function, u32 verdict, u32 own)
 {
 	char what[64];
@@ -79,7 +82,7 @@ static u32 checked(const char *function, u32 verdict, u32 own)
 	return 0;
 }
 
-/* A link, what waits before it, and what the AQM sees. */
+/* A link, the packets that wait for it, and its next events. */
 static struct {
 	struct packet {
 		u64 since_ns;
@@ -122,7 +125,7 @@ static struct packet take(u32 place)
 	return packet;
 }
 
-/* The link is free from `now_ns` on: it takes what the AQM lets out. */
+/* The link is free from `now_ns` on: it sends the next packet that the AQM does not drop. */
 static void depart(u64 now_ns)
 {
 	view->now_ns = now_ns;
@@ -180,7 +183,7 @@ static void arrive(u64 now_ns)
 		depart(now_ns);
 }
 
-/* All that ends or ticks until `now_ns`. */
+/* Runs all ticks and ends of transmissions until `now_ns`. */
 static void pass(u64 now_ns)
 {
 	for (u32 ticks = 0; link_.tick_ns && link_.next_tick_ns <= now_ns; ticks++) {
@@ -211,7 +214,7 @@ static void look(void)
 		note_probability("probability", class->probability(state.memory, config.memory));
 }
 
-/* Less and more than the link can send, with a pause between. */
+/* Offers less and more than the link can send, with pauses. */
 static void run(u64 rate_bps, u32 limit, u32 ecn)
 {
 	static const u64 percent_of_load[] = { 50, 95, 105, 300, 80 };
@@ -251,7 +254,7 @@ static void try_drop_function(void)
 		note_probability("drop_probability", class->drop_probability(config.memory, average));
 }
 
-/* The AQM at work with its parameters set. */
+/* Runs the AQM at a link and checks that it wrote only to its state. */
 static void try_link(u64 rate_bps, u32 limit, u32 ecn)
 {
 	void *before = malloc(config.room);
@@ -278,7 +281,7 @@ static void try_case(const s64 *params)
 	clear(&config);
 	rule = class->configure(params, config.memory);
 	check_around(&config);
-	/* values that the rules between parameters exclude cannot be set */
+	/* an AQM never runs with values that break a rule between parameters */
 	if (rule == 0) {
 		try_drop_function();
 		try_link(10000000, 50, 0);
@@ -294,7 +297,7 @@ static size_t length(const char *text)
 	return text ? strlen(text) : 0;
 }
 
-/* Whether the table can be read at all; gives what is read, so that it is. */
+/* Reads the whole table, so that a broken one faults; the sum makes the compiler read it. */
 static size_t read_table(void)
 {
 	const struct aqm_class *entry = sluice_aqm();
@@ -332,7 +335,7 @@ int main(void)
 	seen = guarded(sizeof(*view));
 	view = (struct aqm_view *)seen.memory;
 	params = calloc(class->params_count + 1, sizeof(*params));
-	/* a slow AQM is tried with what there is time for; the first case is always run */
+	/* with a slow AQM, only as many cases are run as there is time for; at least the first */
 	while (case_number == 0 || clock() < CLOCKS_PER_SEC / 4) {
 		for (u64 row = 0; row < class->params_count; row++)
 			if (fscanf(cases, "%lld", &params[row]) != 1)

@@ -1,5 +1,5 @@
 /*
- * What is needed to try an AQM: the last words of a process that it ends, limits of time and
+ * What is needed to try an AQM: a message when a fault ends the process, limits of time and
  * stack, and memory with forbidden pages around it.
  */
 #ifndef WATCH_H
@@ -15,18 +15,18 @@
 #include <ucontext.h>
 #include <unistd.h>
 
-#define MOST_STACK (512 << 10)	/* of a simulation's thread it is 2 MB */
-#define FORBIDDEN (64UL << 20)	/* bytes before and behind what an AQM gets */
+#define MOST_STACK (512 << 10)	/* bytes; a thread of a simulation has 2 MB */
+#define FORBIDDEN (64UL << 20)	/* bytes before and after the memory of an AQM */
 #define UNTOUCHED 0xa5
 #define LENGTH(array) (sizeof(array) / sizeof((array)[0]))
 
 static char case_text[16] = "0";
 static const char *now_in = "descriptors";	/* the function that was called last */
 
-/* The last words; `where` is an address in the program, or empty. */
+/* Prints the fault and ends the process; `where` is an address in the program, or empty. */
 static void fault_at(const char *what, const char *where)
 {
-	/* this may be a signal's handler, which must not use stdio */
+	/* this may run in a signal handler, which must not use stdio */
 	const char *parts[] = { "fault ", case_text, " ", now_in, " ", what, where, "\n" };
 
 	for (size_t part = 0; part < LENGTH(parts); part++)
@@ -40,7 +40,7 @@ static void fault(const char *what)
 	fault_at(what, "");
 }
 
-/* What the processor was at as the signal came; 0 where that is not known. */
+/* Returns the address of the instruction that the signal interrupted; 0 if it is not known. */
 static uintptr_t interrupted_at(const void *context)
 {
 #if defined(__linux__) && defined(__x86_64__)
@@ -69,7 +69,7 @@ static void on_signal(int number, siginfo_t *info, void *context)
 
 static void watch(void)
 {
-	static char stack[64 << 10];	/* the usual one may be what ran out */
+	static char stack[64 << 10];	/* the usual stack may have overflowed */
 	const int signals[] = { SIGFPE, SIGSEGV, SIGBUS, SIGILL, SIGTRAP, SIGABRT, SIGVTALRM,
 				SIGALRM };
 	struct rlimit no_core = { 0, 0 }, little = { MOST_STACK, MOST_STACK };
@@ -84,7 +84,7 @@ static void watch(void)
 		sigaction(signals[signal], &action, 0);
 }
 
-/* A second of the processor's time from now on, or half a minute on the clock. */
+/* Limits the time from now on: 1 s of processor time, 30 s of real time. */
 static void limit_time(void)
 {
 	struct itimerval second = { .it_value = { .tv_sec = 1 } };
@@ -93,7 +93,7 @@ static void limit_time(void)
 	alarm(30);
 }
 
-/* Memory that an AQM gets: before and behind it, nothing may be read or written. */
+/* Memory of an AQM; nothing before or after it may be read or written. */
 struct guarded {
 	unsigned char *pages, *memory;
 	size_t room, size;
@@ -108,7 +108,7 @@ static struct guarded guarded(size_t size)
 
 	if (all == MAP_FAILED || mprotect(pages, room, PROT_READ | PROT_WRITE))
 		exit(2);
-	/* it ends with its last page, but for what keeps it aligned */
+	/* the memory ends where its last page ends, except for alignment */
 	return (struct guarded){ pages, pages + room - (size + 7) / 8 * 8, room, size };
 }
 

@@ -1,4 +1,4 @@
-//! A loaded link with an AQM behind it: what a world is to an AQM, small enough for a test.
+//! A loaded link with an AQM: a world that is small enough for a test.
 
 use std::collections::VecDeque;
 
@@ -7,13 +7,13 @@ use sluice_aqm::{Aqm, Configured, ONE, Running, Verdict, View};
 
 const NEVER: u64 = u64::MAX;
 
-/// What the AQM was asked.
+/// The call of the AQM's function.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Event {
     Tick,
     Arrive,
     Depart,
-    /// A packet joins those that wait; only of AQMs that follow that, as the next.
+    /// A packet joins the waiting packets; `Join` and `Leave` only for AQMs with `occupancy`.
     Join,
     Leave,
 }
@@ -24,9 +24,9 @@ pub struct Link {
     pub rate_bps: u64,
     pub limit: u32,
     pub ecn: bool,
-    /// Sizes of packets, each as likely.
+    /// Sizes of packets, bytes, equally likely.
     pub packet_bytes: &'static [u32],
-    /// Hashes of the packets' flows, each as likely.
+    /// Hashes of the packets' flows, equally likely.
     pub flows: &'static [u32],
     pub seed: u64,
 }
@@ -49,7 +49,7 @@ pub const MIXED: Link = Link {
     ..LINK
 };
 
-/// Eight flows, of which the first sends more than a third of the packets.
+/// Eight flows; the first sends more than a third of the packets.
 pub const FLOWS: Link = Link {
     flows: &[77, 77, 77, 77, 0, 1, 2, 3, 4, 5, 1 << 31],
     ..MIXED
@@ -132,7 +132,7 @@ impl<W: FnMut(Event, &View, Verdict, &Running)> Station<'_, W> {
         }
     }
 
-    /// Below `count`; a choice of one takes no random word.
+    /// Draws a number below `count`; for a count of 1 it takes no random word.
     fn draw(&mut self, count: usize) -> usize {
         if count > 1 {
             self.random.random_range(0..count)
@@ -151,7 +151,7 @@ impl<W: FnMut(Event, &View, Verdict, &Running)> Station<'_, W> {
         }
     }
 
-    /// Sends the first packet that the AQM lets go.
+    /// Sends the first packet that the AQM does not drop.
     fn serve(&mut self, now_ns: u64) {
         self.completion_ns = NEVER;
         self.idle_since_ns = now_ns;
@@ -177,9 +177,9 @@ impl<W: FnMut(Event, &View, Verdict, &Running)> Station<'_, W> {
 }
 
 impl Link {
-    /// Offers `packets` packets; `watch` sees each event once the AQM has answered.
+    /// Offers `packets` packets; `watch` sees each event after the AQM has returned.
     ///
-    /// The load is drawn anew every 400 packets on average, and at times it falls silent.
+    /// A new load is drawn every 400 packets on average, sometimes after a silence.
     pub fn drive(
         &self,
         configured: &Configured,
@@ -222,18 +222,18 @@ impl Link {
     }
 }
 
-/// Counts which verdicts an oracle could tell.
+/// Counts the verdicts that an oracle could predict.
 #[derive(Debug, Default)]
 pub struct Told {
     pub drops: usize,
     pub admissions: usize,
-    /// The random word was too near to the probability.
+    /// Verdicts that were not checked: the random word was too close to the probability.
     pub open: usize,
 }
 
 impl Told {
-    /// Holds a settled verdict against the probability `p`, known but for `slack`, that the
-    /// AQM drops this packet by chance.
+    /// Checks a settled verdict against the probability `p`, known within `slack`, that the AQM
+    /// drops this packet by chance.
     pub fn chance(&mut self, view: &View, verdict: Verdict, p: f64, slack: f64) {
         let r = (view.random >> 32) as f64 / ONE as f64;
         let expected = if r < p - slack {
@@ -253,14 +253,14 @@ impl Told {
         );
     }
 
-    /// The run tried both verdicts often, and left hardly one open.
+    /// Asserts that the run had both verdicts often, and left few unchecked.
     pub fn assert_telling(&self) {
         let told = self.drops.min(self.admissions);
         assert!(told > 500 && self.open <= 1 + told / 1000, "{self:?}");
     }
 }
 
-/// The queue in packets, or in bytes over the mean size; and the packet's weight likewise.
+/// Returns the queue and the packet's weight, in packets, or in bytes divided by the mean size.
 pub fn in_unit(view: &View, unit: &str, mean_packet_bytes: f64) -> (f64, f64) {
     if unit == "bytes" {
         (

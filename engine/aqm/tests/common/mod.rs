@@ -1,6 +1,6 @@
 //! What several tests need: a C compiler, and AQMs as a user configures them.
 
-#![allow(dead_code)] // each test binary uses a part
+#![allow(dead_code)] // each test binary uses only a part
 
 pub mod link;
 pub mod red_float;
@@ -13,12 +13,12 @@ use std::{
 
 use sluice_aqm::{Class, Configured, HEADERS, Value};
 
-/// The AQM of that name.
+/// Returns the AQM with this name.
 pub fn class(name: &str) -> &'static Class {
     sluice_aqm::find(name).unwrap_or_else(|| panic!("no AQM {name}"))
 }
 
-/// Parameters as a user gives them.
+/// Converts parameters to the form of [`Configured::new`].
 pub fn given(values: &[(&str, Value)]) -> Vec<(String, Value)> {
     values
         .iter()
@@ -26,22 +26,22 @@ pub fn given(values: &[(&str, Value)]) -> Vec<(String, Value)> {
         .collect()
 }
 
-/// A number, a word or a switch as a parameter's value.
+/// A number as a parameter's value.
 pub fn number(value: f64) -> Value {
     Value::Number(value)
 }
 
-/// A word of a choice.
+/// A word of a choice as a parameter's value.
 pub fn word(value: &str) -> Value {
     Value::Word(value.to_owned())
 }
 
-/// A configured AQM that the test knows to be valid.
+/// Returns a configured AQM; panics if the values are not valid.
 pub fn configured(name: &str, values: &[(&str, Value)]) -> Configured {
     Configured::new(class(name), &given(values)).unwrap_or_else(|error| panic!("{error}"))
 }
 
-/// A parameter's value, where it is a number.
+/// Returns a parameter's value; panics if it is not a number.
 pub fn value(configured: &Configured, name: &str) -> f64 {
     match configured.values().find(|(known, _)| *known == name) {
         Some((_, Value::Number(number))) => number,
@@ -49,7 +49,7 @@ pub fn value(configured: &Configured, name: &str) -> f64 {
     }
 }
 
-/// The headers of the crate, written to a folder of this test's own.
+/// Writes the headers of the crate to a folder of this test, and returns the folder.
 pub fn headers(test: &str) -> PathBuf {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(test);
     fs::create_dir_all(&folder).unwrap();
@@ -61,7 +61,7 @@ pub fn headers(test: &str) -> PathBuf {
 
 /// Compiles one C file of `folder` to a shared library beside it.
 ///
-/// The error says why there is none: no compiler, or what the compiler printed.
+/// The error is that there is no compiler, or the compiler's output.
 pub fn shared_library(
     folder: &Path,
     source: &str,

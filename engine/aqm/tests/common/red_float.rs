@@ -1,4 +1,4 @@
-//! RED's average and chance in floating point, for the AQMs that are built on them.
+//! RED's average and drop probability in floating point, for AQMs that use them.
 
 use sluice_aqm::{Verdict, View};
 
@@ -26,7 +26,7 @@ impl RedFloat {
         }
     }
 
-    /// An idle link lets the average decay; else it takes in the queue.
+    /// Updates the average: it decays if the link is idle, and otherwise takes in the queue.
     pub fn observe(&mut self, view: &View) {
         if view.idle == 1 {
             let packet_ns = (8e9 * self.mean_packet_bytes / view.rate_bps as f64).floor();
@@ -57,7 +57,7 @@ impl RedFloat {
         }
     }
 
-    /// Counts packets since the last drop, `p_b` having been what this one met.
+    /// Counts the packets since the last drop; `p_b` was the probability for this one.
     pub fn follow(&mut self, verdict: Verdict, p_b: f64) {
         let dropped = matches!(
             verdict,

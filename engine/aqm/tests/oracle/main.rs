@@ -1,4 +1,4 @@
-//! Each AQM against a plain floating-point oracle, on random and adversarial queues.
+//! Compares the RED family with a plain floating-point oracle, on random and adversarial queues.
 
 #[path = "../common/mod.rs"]
 mod common;
@@ -10,10 +10,10 @@ use sluice_aqm::{Aqm, Class, Configured, Running, Value, Verdict, View};
 use common::{class, configured, number, word};
 use model::{Expected, Interval, Red};
 
-/// The longest queue: a double holds its average to the last step.
+/// The longest queue, packets: a double holds its average exactly to a step.
 const LONGEST: u32 = 1 << 20;
 
-/// One packet as a queue hands it over.
+/// One arriving packet, as the AQM sees it.
 #[derive(Clone, Copy, Debug)]
 struct Arrival {
     queue: u32,
@@ -49,7 +49,7 @@ fn arrivals(max_th: f64) -> impl Strategy<Value = Vec<Arrival>> {
     prop::collection::vec(run, 1..20).prop_map(|runs| runs.concat())
 }
 
-/// Feeds arrivals to an AQM behind a link of 8 Mbit/s.
+/// Gives arrivals to an AQM at a link of 8 Mbit/s.
 struct Feed {
     running: Running,
     now_ns: u64,
@@ -82,7 +82,7 @@ impl Feed {
     }
 }
 
-/// Runs code and oracle side by side; returns how many verdicts the bound left open.
+/// Runs code and oracle side by side; returns how many verdicts the error bound left open.
 fn compare(configured: &Configured, arrivals: &[Arrival]) -> Result<usize, TestCaseError> {
     let mut feed = Feed::of(configured);
     let mut oracle = Red::of(configured);
@@ -121,7 +121,7 @@ fn compare(configured: &Configured, arrivals: &[Arrival]) -> Result<usize, TestC
 
 const AVERAGES: [&str; 3] = ["ewma", "difference", "lpf_oda"];
 const DROP_FUNCTIONS: [&str; 4] = ["linear", "gentle", "double_slope", "cubic"];
-/// Spacings, and what each may be like.
+/// Each `spacing` with each `like` that it allows.
 const SPACINGS: [(&str, &str); 5] = [
     ("independent", "paper"),
     ("uniformised", "paper"),
@@ -163,7 +163,7 @@ fn weight() -> impl Strategy<Value = f64> {
     prop_oneof![3 => 0.001..0.5, 1 => share(), 1 => select(vec![1e-9, 1e-5, 1.0 - 1e-9])]
 }
 
-/// Six weights that leave something, or nothing, of 1.
+/// Six weights whose sum is at most 1.
 fn weights() -> impl Strategy<Value = [f64; 6]> {
     (
         [share(), share(), share(), share(), share(), share()],
@@ -175,7 +175,7 @@ fn weights() -> impl Strategy<Value = [f64; 6]> {
         })
 }
 
-/// Numbers for all parameters, and arrivals that suit their thresholds.
+/// Values of all numeric parameters, and arrivals that suit the thresholds.
 fn numbers() -> impl Strategy<Value = (Given, Vec<Arrival>)> {
     let thresholds = (
         prop_oneof![0.0..200.0, select(vec![0.0, 5.0, 1e5])],
@@ -231,7 +231,7 @@ fn red_follows_the_oracle_in_every_member_of_the_family() {
     }
 }
 
-/// Presets keep their defaults here, so that the bound leaves hardly a verdict open.
+/// With the presets' defaults, the error bound leaves very few verdicts open.
 #[test]
 fn presets_follow_the_oracle_and_the_bound_is_tight() {
     let is_red = |class: &&Class| class.base.as_deref().unwrap_or(&class.name) == "red";

@@ -1,8 +1,8 @@
-//! The RED family in plain floating point, written from the papers, with a bound on how far
-//! the fixed-point code may be from it.
+//! The RED family in plain floating point, written from the papers, with a bound on the
+//! difference from the fixed-point code.
 //!
-//! The bound follows each rounding: a product is off by half a step (2^-33), a ratio and a
-//! power by one, a coefficient rounded once by half. `FLOAT` covers the model's own rounding.
+//! The bound adds up all rounding errors: of a product half a step (2^-33), of a ratio and a power
+//! one step, of a coefficient half a step. `FLOAT` covers the model's own rounding.
 
 use std::collections::HashMap;
 
@@ -11,7 +11,7 @@ use sluice_aqm::{Configured, Value, Verdict, View};
 const STEP: f64 = 1.0 / 4_294_967_296.0;
 const FLOAT: f64 = 8.0 * f64::EPSILON;
 
-/// Name and value of every parameter, as the fixed-point code sees them: in whole steps.
+/// Name and value of every parameter, rounded to whole steps as in the fixed-point code.
 pub struct Params(HashMap<String, Value>);
 
 impl Params {
@@ -43,7 +43,7 @@ impl Params {
     }
 }
 
-/// An interval that holds what the fixed-point code must have.
+/// An interval in which the value of the fixed-point code must lie.
 #[derive(Clone, Copy, Debug)]
 pub struct Interval {
     pub low: f64,
@@ -75,7 +75,7 @@ impl DropFunction {
         }
     }
 
-    /// From here on the drop function gives 1.
+    /// Returns the average from which on the drop function gives 1.
     pub fn end(&self) -> f64 {
         if self.name == "gentle" {
             2.0 * self.max_th
@@ -106,7 +106,8 @@ impl DropFunction {
         p.clamp(0.0, 1.0)
     }
 
-    /// The steepest slope of p over u (or over v = average / max_th - 1), where p is smooth.
+    /// Returns the steepest slope of p over u (or over v = average / max_th - 1) where p does not
+    /// jump.
     fn steepest(&self) -> f64 {
         match self.name.as_str() {
             "double_slope" => {
@@ -118,7 +119,8 @@ impl DropFunction {
         }
     }
 
-    /// Where the code's probability lies if its average is within `error` of `average`.
+    /// Returns the interval of the code's probability if its average is within `error` of
+    /// `average`.
     pub fn within(&self, average: f64, error: f64) -> Interval {
         if average + error < self.min_th {
             return Interval {
@@ -142,7 +144,7 @@ impl DropFunction {
     }
 }
 
-/// The averaging filter, and how far the code may be from each of its averages.
+/// The averaging filter, with a bound on the code's error in each of its averages.
 struct Average {
     name: String,
     w: f64,
@@ -178,8 +180,8 @@ impl Average {
     }
 
     /// Zheng & Atiquzzaman 2002, figure 2, with "less than five packets for three arrivals"
-    /// as the end of a congestion: half the average, or else `otherwise`. Where the bound
-    /// cannot tell average and min_th apart, `actual` shows which it was.
+    /// as the end of a congestion: half the average, or else `otherwise`. If average and min_th
+    /// differ by less than the error bound, `actual` shows which case it was.
     fn over_drop_avoidance(&mut self, queue: f64, otherwise: f64, actual: f64) {
         self.low = if queue < self.low_queue {
             self.low + 1
@@ -245,12 +247,12 @@ impl Average {
     }
 }
 
-/// What the model says of an arrival.
+/// The model's verdict on an arrival.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Expected {
     Admit,
     Drop,
-    /// The random word is too near to the probability to tell.
+    /// Unknown: the random word is too close to the probability.
     Either,
 }
 
@@ -259,12 +261,12 @@ pub struct Red {
     average: Average,
     pub drop_function: DropFunction,
     spacing: String,
-    /// As in ns-2, whose short queues let a packet pass unjudged.
     like: String,
+    /// The present packet passes because the queue is short, as in ns-2.
     passes: bool,
     decays_while_idle: bool,
     mean_packet_bits: u64,
-    /// Packets since the last drop: the fewest and the most that the bound allows.
+    /// Packets since the last drop: the fewest and the most that the error bound allows.
     count: [u64; 2],
 }
 
@@ -291,7 +293,7 @@ impl Red {
         self.average.error[0]
     }
 
-    /// Updates the average; `actual` is what the code made of this arrival.
+    /// Updates the average; `actual` is the code's average after this arrival.
     pub fn update(&mut self, view: &View, actual: f64) {
         let (least_queue, more) = match self.like.as_str() {
             "ns2" => (2, 1),
@@ -312,8 +314,9 @@ impl Red {
         self.drop_function.within(self.average(), self.error())
     }
 
-    /// Drop if R < p / (1 - count p), Floyd & Jacobson 1993, section VI; independent drops
-    /// are those with count = 0. Waiting, with n = count + 1: if n p >= 1 and R < p / (2 - n p).
+    /// A packet is dropped if R < p / (1 - count p), Floyd & Jacobson 1993, section VI; with
+    /// independent drops, count = 0. With `waiting` and n = count + 1: if n p >= 1 and
+    /// R < p / (2 - n p).
     pub fn expected(&self, random: u64) -> Expected {
         let r = (random >> 32) as f64 * STEP;
         let p = self.probability();
@@ -337,7 +340,7 @@ impl Red {
         }
     }
 
-    /// Counts the packets since the last drop from the verdict that was given.
+    /// Counts the packets since the last drop; `verdict` is the code's.
     pub fn follow(&mut self, verdict: Verdict) {
         let p = self.probability();
         let [fewest, most] = self.count;

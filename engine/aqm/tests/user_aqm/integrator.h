@@ -1,4 +1,4 @@
-/* Drops with a probability that each tick moves by gain * (queue - wanted). */
+/* Drops with a probability that changes at each tick by gain * (queue - wanted). */
 #include "fixed.h"
 
 #define INTEGRATOR_PARAMS(P)                                                   \

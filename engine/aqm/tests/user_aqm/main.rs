@@ -1,4 +1,4 @@
-//! A user's own AQM: a header, compiled against the headers of the crate, loaded and driven.
+//! A user's header is compiled with the headers of the crate, loaded and run.
 
 #[path = "../common/mod.rs"]
 mod common;
@@ -16,7 +16,7 @@ use common::{given, number};
 const SOJOURN_LIMIT: &str = include_str!("sojourn_limit.h");
 const INTEGRATOR: &str = include_str!("integrator.h");
 
-/// Compiles and loads the header; the error is the compiler's, or the loader's.
+/// Compiles and loads the header; the error comes from the compiler or from the loader.
 fn load(name: &str, header: &str) -> Result<&'static Class, String> {
     static LOADED: AtomicU32 = AtomicU32::new(0);
     let number = LOADED.fetch_add(1, Ordering::Relaxed); // a loaded library must not be rewritten
@@ -33,7 +33,7 @@ fn load(name: &str, header: &str) -> Result<&'static Class, String> {
     unsafe { sluice_aqm::load(&library) }.map_err(|error| error.to_string())
 }
 
-/// Where there is no compiler, says so and gives nothing to test.
+/// Compiles and loads the header; `None`, with a message, if there is no compiler.
 fn loaded(name: &str, header: &str) -> Option<Result<&'static Class, String>> {
     match load(name, header) {
         Err(error) if error.starts_with("no C compiler") => {

@@ -1,4 +1,4 @@
-/* Drops at departures: a packet a `patience`, while packets wait longer than `target`. */
+/* Drops at departures: a packet each `patience`, while packets wait for `target` or longer. */
 #include "aqm.h"
 
 #define SOJOURN_LIMIT_PARAMS(P)                                                \
@@ -16,7 +16,7 @@ struct sojourn_limit_config {
 };
 
 struct sojourn_limit_state {
-	u64 late_ns;	/* when patience ends; 0 while packets do not wait too long */
+	u64 late_ns;	/* time of the next drop; 0 while packets do not wait too long */
 };
 
 static inline u32 sojourn_limit_configure(const struct sojourn_limit_params *p,
