@@ -73,8 +73,8 @@ fn follow(link: &Link, congestion: Congestion, unit: &str, numbers: &[(&'static 
         rate: 0.0,
         price: 0.0,
     };
-    // phi and its logarithm have a resolution of 2^-32: for ln phi = 0.001 a relative error of a few
-    // parts in 10^7; d p = y e^-y d ln phi / ln phi is at most 0.37 of it
+    // phi and its logarithm have a resolution of 2^-32: for ln phi = 0.001 a relative error of a
+    // few parts in 10^7; d p = y e^-y d ln phi / ln phi is at most 0.37 of it
     let slack = 3e-7;
     let mut told = Told::default();
     link.drive(&configured, 60_000, |event, view, verdict, running| {

@@ -1,23 +1,23 @@
-//! What an AQM is asked and told, one call after the other.
+//! The calls of an AQM's functions in a run.
 
 use sluice_aqm::{Aqm, Asked, Verdict, View};
 use sluice_queue::{Event, Observer};
 
 use crate::link::Plain;
 
-/// One call, and the settled verdict; that of what decides nothing is `Admit`.
+/// One call with its result.
 #[derive(Clone, Copy, Debug)]
 pub struct Call {
-    /// What is called.
+    /// The function that is called.
     pub asked: Asked,
-    /// What the AQM is shown.
+    /// The view that the AQM gets.
     pub view: View,
-    /// What it said.
+    /// The settled verdict; `Admit` for calls that decide nothing.
     pub verdict: Verdict,
 }
 
 impl Call {
-    /// Makes the call again, at another instance.
+    /// Repeats the call with another instance, and returns its settled verdict.
     #[inline]
     pub fn repeat(&self, aqm: &mut impl Aqm) -> Verdict {
         match self.asked {
@@ -31,7 +31,7 @@ impl Call {
     }
 }
 
-/// Writes down all calls of a run.
+/// Records all calls of a run.
 #[derive(Default)]
 pub struct Calls(pub Vec<Call>);
 

@@ -1,4 +1,5 @@
-//! Every AQM with every victim, with and without marking, in every scheduler, under both limits.
+//! Cases: every AQM with every victim, with and without marking, with every scheduler, with and
+//! without a limit in bytes.
 
 use std::{iter::repeat_n, sync::Arc};
 
@@ -7,81 +8,83 @@ use sluice_aqm::{Class, Configured, Discipline, Value, Victim, all};
 use sluice_queue::{Scheduler, datagram_flow_hash};
 use sluice_random::{Stream, stream};
 
-/// A slot: the shortest time that is a whole number of nanoseconds and a binary fraction of a
+/// A slot, ns: the shortest time that is a whole number of nanoseconds and a binary fraction of a
 /// second, 2^-9 s, so that no clock rounds any time of a case.
 pub const SLOT_NS: u64 = 1_953_125;
-/// All sizes are multiples of this.
+/// All packet sizes are multiples of this.
 pub const UNIT_BYTES: u32 = 125;
-/// What the link needs for so many bytes.
+/// Slots that the link needs to send `UNIT_BYTES`.
 pub const SLOTS_PER_UNIT: u64 = 64;
-/// Arrivals after which the link falls idle: no more than there are odd slots in a unit.
+/// Arrival times in a burst, after which the link becomes idle: at most the number of odd slots in
+/// a unit.
 const BURST: usize = 31;
 const BURSTS: usize = 16;
 const LIMIT: u32 = 12;
 const LIMIT_BYTES: u64 = 2500;
 
-/// A packet that comes to the queue.
+/// A packet that arrives at the queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Arrival {
-    /// When; an odd number of slots.
+    /// Slot of the arrival; an odd number.
     pub slot: u64,
-    /// A multiple of `UNIT_BYTES`.
+    /// Size; a multiple of `UNIT_BYTES`.
     pub bytes: u32,
-    /// Counted from 0.
+    /// Number of its flow, from 0.
     pub flow: u32,
-    /// Whether it can be marked.
+    /// True if it can be marked.
     pub ecn_capable: bool,
 }
 
 impl Arrival {
-    /// The hash of the flow: that of the network world for its flows of datagrams.
+    /// Returns the hash of the flow, as in the network world for flows of datagrams.
     pub fn flow_hash(&self) -> u32 {
         datagram_flow_hash(self.flow)
     }
 }
 
-/// All that determines a decision log.
+/// Everything that determines a decision log.
 #[derive(Clone, Debug)]
 pub struct Case {
-    /// What is compared, in words.
+    /// Name for messages.
     pub name: String,
     /// The AQM of each of the scheduler's queues.
     pub aqm: Configured,
     /// Limits, victim and marking.
     pub discipline: Discipline,
-    /// How the queue is divided.
+    /// The scheduler with its queues.
     pub scheduler: Scheduler,
-    /// In the order in which they come.
+    /// The arriving packets, in the order of their times.
     pub arrivals: Arc<[Arrival]>,
-    /// Of the random words.
+    /// Seed of the random words.
     pub seed: u64,
 }
 
 impl Case {
-    /// The link's rate, bits/s.
+    /// Returns the link's rate, bits/s.
     pub fn rate_bps(&self) -> u64 {
         u64::from(UNIT_BYTES) * 8_000_000_000 / (SLOTS_PER_UNIT * SLOT_NS)
     }
 
-    /// The random words of the AQM and of the victims: those of the network world before its first
-    /// link.
+    /// Returns the random words for the AQM and the victims: the same as in the network world at its
+    /// first link.
     pub fn words(&self) -> Stream {
         stream(self.seed, "aqm 0", 0)
     }
 
-    /// Slots of a run: until all packets are gone, and not close after a tick.
+    /// Returns the slots of a run: until all packets are gone. The end is 10 slots after a time at
+    /// which ticks may be, so that no event is at the end.
     pub fn slots(&self) -> u64 {
         let last = self.arrivals.last().map_or(0, |arrival| arrival.slot);
         (last + silence()).next_multiple_of(1024) + 10
     }
 }
 
-/// Slots in which a full queue of the largest packets is sent.
+/// Returns the slots that the link needs to send a full queue of the largest packets.
 fn silence() -> u64 {
     (u64::from(LIMIT) + 2) * 4 * SLOTS_PER_UNIT
 }
 
-/// Bursts with loads between a half and five times the link's, each ending in silence.
+/// Draws bursts with loads between a half and five times the link's rate, each followed by silence.
 fn arrivals(bursts: usize, random: &mut Stream) -> Arc<[Arrival]> {
     let (mut unit, mut arrivals) = (0, Vec::new());
     let mut draw = |count: u64| random.next_u64() % count;
@@ -89,9 +92,9 @@ fn arrivals(bursts: usize, random: &mut Stream) -> Arc<[Arrival]> {
         let gap = 1 + draw(4);
         for place in 0..BURST as u64 {
             unit += draw(2 * gap);
-            // another odd slot of a unit for each packet of the burst, and later ones later
+            // each arrival time of the burst is in another odd slot of a unit, in rising order
             let slot = unit * SLOTS_PER_UNIT + 2 * place + 1;
-            // now and then several at once
+            // sometimes two packets at once
             for _ in 0..=u64::from(draw(8) == 0) {
                 arrivals.push(Arrival {
                     slot,
@@ -106,7 +109,7 @@ fn arrivals(bursts: usize, random: &mut Stream) -> Arc<[Arrival]> {
     arrivals.into()
 }
 
-/// Parameters for a link that sends a packet in about 0.3 s before a dozen waiting ones.
+/// Parameters for a link that needs about 0.3 s for a packet, with a buffer of 12 packets.
 const NEAR: [(&str, f64); 22] = [
     ("min_th", 2.0),
     ("max_th", 8.0),
@@ -132,7 +135,7 @@ const NEAR: [(&str, f64); 22] = [
     ("mean_packet_bytes", 250.0),
 ];
 
-/// The AQM with those of the parameters that it has, as far as it takes them.
+/// Returns the AQM with those parameters of `NEAR` that it has and accepts.
 fn near(class: &'static Class) -> Configured {
     let mut given: Vec<(String, Value)> = Vec::new();
     for (name, value) in NEAR {
@@ -163,7 +166,7 @@ fn schedulers() -> [Scheduler; 4] {
     ]
 }
 
-/// A case of so many bursts, with marking, before a plain FIFO.
+/// Returns a case of `bursts` bursts, with marking and a plain FIFO.
 pub fn long(class: &'static Class, bursts: usize) -> Case {
     Case {
         name: class.name.clone(),
@@ -180,7 +183,7 @@ pub fn long(class: &'static Class, bursts: usize) -> Case {
     }
 }
 
-/// Every case; those of one AQM are neighbours.
+/// Returns every case, one AQM after the other.
 pub fn cases() -> impl Iterator<Item = Case> {
     let victims = [Victim::Tail, Victim::Front, Victim::Random];
     let queues = victims.into_iter().flat_map(move |victim| {

@@ -1,12 +1,12 @@
-//! One AQM, the same in every world: cases that all worlds are given, and the plain link whose
-//! decision log theirs must be.
+//! Tests that an AQM decides the same in every world: cases for all worlds, and a plain link whose
+//! decision log each world must reproduce.
 //!
-//! A world is one function from a [`Case`] to a decision log. `tests/worlds.rs` has those that
-//! there are.
+//! A world is one function from a [`Case`] to a decision log; `tests/worlds.rs` has these functions.
 //!
-//! Worlds may keep events of one instant in another order, so no two of a case happen in one but
-//! arrivals: packets arrive in odd slots, a transmission takes an even number of slots, no two
-//! arrivals of a busy period are a whole number of its units apart, and ticks come in even slots.
+//! Worlds may process the events of one instant in different orders. So in a case only arrivals
+//! share an instant: packets arrive in odd slots, a transmission takes an even number of slots, no
+//! two arrival times of a busy period are a whole number of [`SLOTS_PER_UNIT`] apart, and ticks are
+//! in even slots.
 
 mod calls;
 mod cases;

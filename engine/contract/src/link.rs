@@ -1,4 +1,4 @@
-//! The plain link: a queue, and whoever asks it for packets.
+//! The plain link: a queue and a link that takes packets from it.
 
 use rand::Rng;
 use sluice_aqm::{Configured, Discipline, NEVER};
@@ -7,7 +7,7 @@ use sluice_random::Stream;
 
 use crate::cases::{Arrival, Case, SLOT_NS};
 
-/// A packet that has what a queue looks at, and nothing else.
+/// A packet with only the fields that a queue uses.
 #[derive(Clone, Copy, Default)]
 pub struct Plain {
     pub(crate) bytes: u32,
@@ -31,7 +31,7 @@ impl Packet for Plain {
     fn mark(&mut self) {}
 }
 
-/// The decision log of a case before a link as plain as it can be written.
+/// Returns the decision log of a case at the plain link.
 pub fn log(case: &Case) -> String {
     let mut log = DecisionLog::new(Vec::new());
     drive(case, &mut log);
@@ -39,7 +39,7 @@ pub fn log(case: &Case) -> String {
     String::from_utf8(written).expect("a log is text")
 }
 
-/// Runs a case before that link, watched by an observer.
+/// Runs a case at the plain link, with an observer.
 pub fn drive(case: &Case, observer: impl Observer<Plain>) {
     let link = Link {
         aqm: &case.aqm,
@@ -53,18 +53,18 @@ pub fn drive(case: &Case, observer: impl Observer<Plain>) {
     link.drive(arrivals, case.words(), observer);
 }
 
-/// A queue before a link.
+/// A queue at a link.
 pub(crate) struct Link<'a> {
     pub aqm: &'a Configured,
     pub discipline: Discipline,
     pub scheduler: Scheduler,
     pub rate_bps: u64,
-    /// When nobody looks any more.
+    /// End of the run, ns.
     pub end_ns: u64,
 }
 
 impl Link<'_> {
-    /// Sends packets, each of which comes at a time (ns), in that order.
+    /// Runs the link; `arrivals` are packets with their arrival times (ns), in rising order.
     pub fn drive(
         &self,
         arrivals: impl Iterator<Item = (u64, Plain)>,

@@ -1,4 +1,4 @@
-//! Test vectors: what an AQM is asked, and what it says, as text for programs in any language.
+//! Test vectors: calls of an AQM with their results, as text for programs in any language.
 //!
 //! `aqm/README.md` describes the lines. `make vectors` writes the files of `aqm/vectors/`.
 
@@ -18,18 +18,18 @@ const RATE_BPS: u64 = 1_000_000;
 const LIMIT: u32 = 30;
 const SIZES: [u32; 3] = [100, 500, 1500];
 const MEAN_NS: u64 = 700 * 8_000_000_000 / RATE_BPS;
-/// Packets, their load in per cent of the link's rate, and the silence after them, ms: little, too
-/// much for long, an overload that fills the buffer.
+/// Number of packets, their load in per cent of the link's rate, and the silence after them, ms:
+/// a light load, a long overload, one that fills the buffer, and one that ends in silence.
 const PHASES: [(u64, u64, u64); 4] = [(15, 50, 0), (80, 130, 0), (50, 300, 0), (60, 150, 300)];
-/// After so many calls the state is told.
+/// Calls from one `state` line to the next.
 const STATE_AFTER: usize = 20;
 
 /// Rounds of a long run.
 const LONG: usize = 100;
-/// Of each verdict there are at least so many.
+/// Least number of times that each verdict is in a file.
 pub const LEAST: usize = 8;
 
-/// Parameters that have the AQMs act within a few hundred packets before a buffer of 30.
+/// Parameters with which the AQMs act within a few hundred packets, with a buffer of 30.
 const NEAR: [(&str, f64); 22] = [
     ("min_th", 5.0),
     ("max_th", 22.0),
@@ -55,7 +55,7 @@ const NEAR: [(&str, f64); 22] = [
     ("interval", 0.1),
 ];
 
-/// Besides one vector of each AQM: the file's name, the AQM's, and other parameters.
+/// A further vector of an AQM: the file's name, the AQM's name, and other parameters.
 type Variant = (
     &'static str,
     &'static str,
@@ -93,15 +93,15 @@ const VARIANTS: [Variant; 9] = [
     ("sred_simple", "sred", &[("variant", "simple")]),
 ];
 
-/// An AQM, and what it is asked.
+/// An AQM whose calls are written to a file.
 pub struct Vector {
-    /// The file's name, without its ending.
+    /// The file's name, without its extension.
     pub name: String,
     /// The AQM.
     pub aqm: Configured,
 }
 
-/// One of each AQM, and the variants.
+/// Returns one vector of each AQM, and the variants.
 pub fn vectors() -> impl Iterator<Item = Vector> {
     let plain = all().iter().map(|class| Vector {
         name: class.name.clone(),
@@ -114,7 +114,8 @@ pub fn vectors() -> impl Iterator<Item = Vector> {
     plain.chain(variants)
 }
 
-/// The AQM with those of the near parameters that it has and takes, and those of a variant.
+/// Returns the AQM with those parameters of `NEAR` that it has and accepts, and with those of a
+/// variant.
 fn configured(name: &str, params: &[(&str, &str)]) -> Configured {
     let class = find(name).expect("an AQM's name");
     let mut given: Vec<(String, Value)> = Vec::new();
@@ -135,7 +136,8 @@ fn configured(name: &str, params: &[(&str, &str)]) -> Configured {
     Configured::new(class, &given).expect("parameters that suit each other")
 }
 
-/// Packets of ten flows, one of which sends two fifths of them, in so many rounds of the phases.
+/// Draws packets of ten flows, one of which sends two fifths of them, in `rounds` rounds of
+/// `PHASES`; each with its arrival time, ns.
 fn arrivals(rounds: usize, random: &mut Stream) -> Vec<(u64, Plain)> {
     let (mut now_ns, mut arrivals) = (0, Vec::new());
     let mut draw = |count: u64| random.next_u64() % count;
@@ -155,8 +157,8 @@ fn arrivals(rounds: usize, random: &mut Stream) -> Vec<(u64, Plain)> {
 }
 
 impl Vector {
-    /// What the AQM is asked in the file: as many rounds as it takes until each verdict of a long
-    /// run is there [`LEAST`] times.
+    /// Returns the calls in the file: those of the least number of rounds with which each verdict of
+    /// a long run is there [`LEAST`] times.
     pub fn calls(&self) -> Vec<Call> {
         let wanted = judgements(&self.long());
         let mut tried = (self.least_rounds()..LONG).map(|rounds| self.rounds(rounds));
@@ -168,7 +170,7 @@ impl Vector {
         tried.find(enough).expect("no verdict is as rare")
     }
 
-    /// SRED does nothing of its own before its list of 1000 packets is full.
+    /// Returns the least number of rounds; SRED drops nothing before its list of 1000 flows is full.
     fn least_rounds(&self) -> usize {
         if self.aqm.class().name == "sred" {
             8
@@ -177,7 +179,7 @@ impl Vector {
         }
     }
 
-    /// What the AQM is asked in a hundred rounds.
+    /// Returns the calls of a hundred rounds.
     pub fn long(&self) -> Vec<Call> {
         self.rounds(LONG)
     }
@@ -202,7 +204,7 @@ impl Vector {
         calls.0
     }
 
-    /// The file.
+    /// Returns the text of the file.
     pub fn text(&self) -> String {
         let mut text = format!("aqm {}\n", self.aqm.class().name);
         let integers = self.aqm.integers().zip(self.aqm.values());
@@ -224,7 +226,7 @@ impl Vector {
     }
 }
 
-/// How often each call got each verdict.
+/// Counts how often each function returned each verdict.
 pub fn judgements(calls: &[Call]) -> HashMap<(Asked, Verdict), usize> {
     let mut counts = HashMap::new();
     for call in calls {
@@ -263,7 +265,7 @@ fn write_call(text: &mut String, call: &Call) {
 }
 
 fn write_state(text: &mut String, running: &Running) {
-    // below 2^20 these numbers lose no bit as floating-point ones
+    // a double holds these numbers exactly below 2^20
     let fixed = |number: Option<f64>| (number.unwrap_or(0.0) * ONE as f64) as i64;
     let _ = writeln!(
         text,

@@ -1,8 +1,8 @@
-//! Scenario files with random changes of their text: refused in words, or a run that keeps its
-//! accounts. None may end the process, or take longer than its bound.
+//! Scenario files with random changes of their text: each is refused with a message, or its run
+//! counts every packet correctly. None may end the process, or take longer than `BOUND_S`.
 //!
 //! `SLUICE_FUZZ=1000000 cargo test -p sluice-contract --test damaged_scenarios -- --nocapture`
-//! tries so many; a case depends on nothing but its number.
+//! tries a million cases; a case depends only on its number.
 
 use std::{
     collections::BTreeMap,
@@ -21,13 +21,14 @@ use sluice_network::Source;
 use sluice_random::{Stream, stream};
 use sluice_scenario::{AnyScenario, Discipline, NetworkScenario, Scenario};
 
-/// Longest time of one case.
+/// Longest time of one case, s.
 const BOUND_S: u64 = 60;
-/// Slots of a run, and packets that the fastest link could send in one.
+/// Greatest number of slots in a run of the slotted queue.
 const SLOTS: u64 = 2000;
+/// Greatest number of packets that the fastest link of a network could send in a run.
 const PACKETS: u64 = 4000;
 const LONGEST_NS: u64 = 2_000_000_000;
-/// Of a group: a million senders are no hang, but take their time.
+/// Greatest number of flows in a group: a million senders would take too long.
 const MOST_FLOWS: u32 = 200;
 const NUMBERS: &str = "0 1 -1 2 3 0.5 1e-9 1e-3 0.1 10 1000 65535 65536 1e6 4294967295 4294967296 1e9 1e15 \
     9223372036854775807 1e300 -1e300 5e-324 nan inf -inf true '' [] {} \
@@ -35,7 +36,7 @@ const NUMBERS: &str = "0 1 -1 2 3 0.5 1e-9 1e-3 0.1 10 1000 65535 65536 1e6 4294
 const WORDS: &str = "tail front random fifo sfq drr fq ecn limit limit_bytes label scheduler victim seed \
     warm_up_s sample_s web short-tcp rack dctcp cubic parking-lot star fgn";
 
-/// The files that changes start from, and the words in them.
+/// The original files, and what changes are made of.
 struct Stock {
     files: Vec<String>,
     words: Vec<String>,
@@ -73,7 +74,7 @@ impl Stock {
     }
 }
 
-/// Numbers and words of a text, without its comments.
+/// Returns the numbers and words of a text, without its comments.
 fn tokens(text: &str) -> Vec<String> {
     spans(text)
         .into_iter()
@@ -81,7 +82,7 @@ fn tokens(text: &str) -> Vec<String> {
         .collect()
 }
 
-/// Where numbers and words stand.
+/// Returns the start and the end (bytes) of each number and word outside comments.
 fn spans(text: &str) -> Vec<(usize, usize)> {
     let mut found: Vec<(usize, usize)> = Vec::new();
     let mut comment = false;
@@ -106,7 +107,7 @@ fn one<'a, T>(random: &mut Stream, of: &'a [T]) -> &'a T {
     &of[below(random, of.len())]
 }
 
-/// The text of one case: a file with one to four changes.
+/// Returns the text of one case: a file with one to four changes.
 fn damaged(stock: &Stock, random: &mut Stream) -> String {
     let mut text = one(random, &stock.files).clone();
     for _ in 0..=below(random, 4) {
@@ -129,7 +130,7 @@ fn field(stock: &Stock, random: &mut Stream) -> String {
     )
 }
 
-/// A number mostly becomes one near it, else any; a word becomes another, which rarely fits.
+/// Replaces a number, mostly by one close to it, or a word by another, which rarely fits.
 fn with_other_token(text: &str, stock: &Stock, random: &mut Stream) -> String {
     let spans = spans(text);
     let Some(&(from, to)) = spans.get(below(random, spans.len())) else {
@@ -147,7 +148,7 @@ fn with_other_token(text: &str, stock: &Stock, random: &mut Stream) -> String {
     format!("{}{new}{}", &text[..from], &text[to..])
 }
 
-/// A line is left out, doubled, moved, or comes from another file.
+/// Removes, repeats or moves a line, or inserts one from another file.
 fn with_line(text: &str, stock: &Stock, random: &mut Stream) -> String {
     let mut lines: Vec<&str> = text.lines().collect();
     let Some(&line) = lines.get(below(random, lines.len())) else {
@@ -177,7 +178,7 @@ fn with_byte(text: &str, random: &mut Stream) -> String {
     String::from_utf8_lossy(&bytes).into_owned()
 }
 
-/// What became of a case.
+/// Runs a case and returns its outcome.
 fn outcome(text: &str) -> &'static str {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scenarios");
     match AnyScenario::parse(text, &folder) {
@@ -200,7 +201,8 @@ fn losses(verdicts: &[u64]) -> u64 {
     lost.iter().map(|verdict| verdicts[*verdict as usize]).sum()
 }
 
-/// Runs the slotted queue, shortened; every packet served, lost or waiting is one that came.
+/// Runs the slotted queue, shortened. Checks that the packets served, lost and waiting are those
+/// that arrived.
 fn slotted(scenario: &Scenario, discipline: &Discipline) -> &'static str {
     let Ok(mut plan) = sluice_slotted::Plan::of(scenario, discipline) else {
         return "refused by the plan";
@@ -242,7 +244,8 @@ fn slotted(scenario: &Scenario, discipline: &Discipline) -> &'static str {
     "ran in the slotted queue"
 }
 
-/// Runs the network, shortened; every packet sent, lost or waiting is one that came.
+/// Runs the network, shortened. Checks that the packets sent, lost and waiting are those that
+/// arrived.
 fn network(scenario: &NetworkScenario, discipline: &Discipline) -> &'static str {
     let Ok(mut plan) = sluice_network::Plan::of(scenario, discipline) else {
         return "refused by the plan";
@@ -295,7 +298,8 @@ fn network(scenario: &NetworkScenario, discipline: &Discipline) -> &'static str 
     "ran in a network"
 }
 
-/// Windows of flows that have not started are NaN, which differs from itself.
+/// True if results may contain NaN, which differs from itself: windows of flows that have not
+/// started.
 fn has_nan(plan: &sluice_network::Plan) -> bool {
     plan.windows
         || plan
@@ -304,10 +308,10 @@ fn has_nan(plan: &sluice_network::Plan) -> bool {
             .any(|group| matches!(group.source, Source::Replay(_)))
 }
 
-/// The case that is tried, its number and its text.
+/// Number and text of the case that runs.
 static CASE: Mutex<Option<(u64, String)>> = Mutex::new(None);
 
-/// Ends the process where a case takes too long: what hangs cannot be ended otherwise.
+/// Ends the process if a case takes too long; a case that hangs cannot be ended in another way.
 fn watch() {
     thread::spawn(|| {
         loop {
@@ -343,7 +347,7 @@ fn damaged_scenarios_are_refused_or_keep_their_accounts() {
     }
     *CASE.lock().unwrap() = None;
     println!("{count} cases: {seen:?}");
-    // a test that refuses everything proves nothing
+    // the test is worthless if nearly all cases are refused
     let ran: u64 = ["ran in the slotted queue", "ran in a network"]
         .iter()
         .map(|each| seen[each])

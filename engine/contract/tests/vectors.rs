@@ -1,4 +1,4 @@
-//! The vectors of `aqm/vectors/` are those that the engine gives today, and they are worth reading.
+//! The files of `aqm/vectors/` are what the engine writes today, and they contain every verdict.
 
 use std::{
     collections::{BTreeSet, HashSet},
@@ -44,7 +44,7 @@ fn each_aqm_is_asked_all_that_it_can_answer() {
     for vector in vectors() {
         let (calls, class) = (vector.calls(), vector.aqm.class());
         let found = judgements(&calls);
-        // of what it says in a run of a hundred rounds
+        // every verdict of a run of a hundred rounds
         for verdict in judgements(&vector.long()).keys() {
             let count = found.get(verdict).copied().unwrap_or(0);
             assert!(count >= LEAST, "{}: {verdict:?} {count} times", vector.name);
@@ -85,7 +85,7 @@ fn each_aqm_is_asked_all_that_it_can_answer() {
         }
         seen.extend(found.into_keys());
     }
-    // all on arrivals; admissions, early drops and marks on departures; and three that judge nothing
+    // six verdicts on arrivals; admissions, early drops and marks on departures; tick, join, leave
     assert_eq!(seen.len(), 6 + 3 + 3, "{seen:?}");
 }
 

@@ -1,4 +1,4 @@
-//! Every world writes the decision log of the plain link, to the last character.
+//! Every world writes exactly the decision log of the plain link.
 
 use std::{collections::BTreeMap, io::Write, sync::Arc};
 
@@ -8,7 +8,7 @@ use sluice_network::{Group, Link, NEVER, Port, Recording, Replay, Source, Topolo
 use sluice_queue::{COLUMNS, DecisionLog};
 use sluice_slotted::{Arrivals, Service};
 
-/// The log that a run writes.
+/// Returns the log that `run` writes.
 fn logged(run: impl FnOnce(&mut DecisionLog<&mut (dyn Write + Send)>)) -> String {
     let mut bytes = Vec::new();
     let mut log = DecisionLog::new(&mut bytes as &mut (dyn Write + Send));
@@ -101,7 +101,7 @@ type World = fn(&Case) -> String;
 
 const WORLDS: [(&str, World); 2] = [("slotted", slotted), ("network", network)];
 
-/// Where two logs part.
+/// Returns the first two lines in which two logs differ.
 fn first_difference(one: &str, other: &str) -> String {
     let differ = |(one, other): &(&str, &str)| one != other;
     match one.lines().zip(other.lines()).find(differ) {
@@ -114,7 +114,7 @@ fn first_difference(one: &str, other: &str) -> String {
     }
 }
 
-/// How often each event and each verdict stands in a log.
+/// Counts each event with each verdict in a log.
 fn count<'a>(log: &'a str, counts: &mut BTreeMap<(&'a str, &'a str), usize>) {
     for line in log.lines().skip(1) {
         let mut fields = line.split(',').skip(4);
@@ -156,7 +156,7 @@ fn every_world_decides_alike() {
         WORLDS.len()
     );
     assert_eq!(combinations, all().len() * 3 * 2 * 2 * 4);
-    // all that can happen happens often, and every AQM but drop-tail drops or marks of its own
+    // every event is frequent, and every AQM except drop-tail drops or marks by itself
     for (event, verdict) in [
         ("arrive", "ADMIT"),
         ("arrive", "DROP_EARLY"),
@@ -180,7 +180,7 @@ fn every_world_decides_alike() {
     assert!(acting.values().all(|count| *count > 300), "{acting:?}");
 }
 
-/// A world that is given something a little different is found out.
+/// The comparison fails if a world gets a slightly different case.
 #[test]
 fn a_world_that_differs_is_told() {
     type Fault = fn(Case) -> Case;

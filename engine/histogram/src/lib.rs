@@ -1,12 +1,12 @@
-//! Distributions of whole numbers, exact in their sums, for all worlds.
+//! Histograms of whole numbers with exact sums, for all worlds.
 
-/// Counts of whole numbers, their sum and the sum of their squares, all exact.
+/// A histogram of whole numbers, with the exact sum of the values and of their squares.
 ///
-/// Values below 8192 have a bin each; for larger ones the width of all bins doubles until
-/// 8192 bins suffice.
+/// Each value below 8192 has a bin of its own; for larger values, the width of all bins doubles
+/// until 8192 bins suffice.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Histogram {
-    /// Values below `BINS`, one bin each: the inner loop does nothing but count here.
+    /// Values below `BINS`, one bin each: the inner loop only increments these counts.
     near: Vec<u64>,
     /// Larger values, in bins of `1 << shift`.
     far: Vec<u64>,
@@ -18,10 +18,10 @@ pub struct Histogram {
 const BINS: usize = 8192;
 
 impl Histogram {
-    /// Memory of the fullest.
+    /// Greatest memory of a histogram, bytes.
     pub const MOST_BYTES: u64 = 2 * 8 * BINS as u64;
 
-    /// An empty one.
+    /// Returns an empty histogram.
     pub fn new() -> Self {
         Self {
             near: Vec::new(),
@@ -42,8 +42,8 @@ impl Histogram {
         }
     }
 
-    /// Counts the first value of each pair in one histogram and the second in another: as `add`
-    /// does, at less cost.
+    /// Counts the first value of each pair in one histogram and the second in another, like `add`
+    /// but faster.
     #[inline]
     pub fn add_pairs(
         first: &mut Self,
@@ -97,12 +97,12 @@ impl Histogram {
         self.far[bin] += 1;
     }
 
-    /// Width of a bin.
+    /// Returns the width of a bin.
     pub fn width(&self) -> u64 {
         1 << self.shift
     }
 
-    /// Counts of `[k width, (k + 1) width)`, up to the last that is not 0.
+    /// Returns the counts of values in `[k width, (k + 1) width)`, up to the last that is not 0.
     pub fn bins(&self) -> Vec<u64> {
         let mut bins = self.near.clone();
         (0..self.shift).for_each(|_| bins = coarser(&bins));
@@ -115,7 +115,7 @@ impl Histogram {
         bins
     }
 
-    /// How many values were counted.
+    /// Returns the number of values.
     pub fn count(&self) -> u64 {
         self.near.iter().chain(&self.far).sum()
     }
@@ -125,12 +125,12 @@ impl Histogram {
         self.near.iter().enumerate().map(term).sum()
     }
 
-    /// Sum of the values.
+    /// Returns the sum of the values.
     pub fn sum(&self) -> u128 {
         self.near_sum(1) + self.far_sum
     }
 
-    /// Sum of their squares.
+    /// Returns the sum of their squares.
     pub fn square_sum(&self) -> u128 {
         self.near_sum(2) + self.far_square_sum
     }
@@ -152,7 +152,7 @@ fn coarser(bins: &[u64]) -> Vec<u64> {
     bins.chunks(2).map(|pair| pair.iter().sum()).collect()
 }
 
-/// Adds `from` to `to`, place by place; `to` grows to the length of `from`.
+/// Adds each element of `from` to that of `to`; `to` grows to the length of `from` if it is shorter.
 pub fn add_all(to: &mut Vec<u64>, from: &[u64]) {
     if to.len() < from.len() {
         to.resize(from.len(), 0);

@@ -1,32 +1,33 @@
 //! The clock of links.
 //!
-//! In networks whose delays are whole multiples of a packet's transmission, packets of different
-//! ways arrive at the same instant again and again, and the order in which they are let into a
-//! full queue decides who gets through: phase effects (Floyd & Jacobson 1992). ns-2 keeps
-//! seconds in double precision, so there the rounding of each link's delay to 53 bits decides, always
-//! the same way until the time passes the next power of two. To meet the same phase effects
-//! this clock counts in fractions of a nanosecond and rounds every sum to 53 significant bits.
+//! In networks whose delays are whole multiples of a packet's transmission time, packets on
+//! different routes often arrive at the same instant. The order in which they enter a full queue
+//! then decides which flow loses packets: phase effects (Floyd & Jacobson 1992). ns-2 keeps seconds
+//! in double precision, so there this order depends on the rounding of each link's delay to 53
+//! bits, which stays the same until the time passes the next power of two. To reproduce the same
+//! phase effects, this clock counts in fractions of a nanosecond and rounds every sum to 53
+//! significant bits.
 
-/// A time of a link's clock, in ticks. Its tick is a power of two of a second, below a
+/// A time of a link's clock, in ticks. A tick is a power of two of a second, and less than a
 /// nanosecond.
 pub type Ticks = u64;
 
 /// Bits of a double's significand.
 const OF_A_DOUBLE: u32 = 53;
-/// Ticks in a second at most, and at least, as powers of two.
+/// Greatest and least number of ticks in a second, as exponents of 2.
 const FINEST: u32 = 50;
 const COARSEST: u32 = 31;
-/// Of a clock for 34 years, as a power of two: 58 ps.
+/// Ticks in a second of a clock that runs for 34 years, as an exponent of 2; its tick is 58 ps.
 const ENDLESS: u32 = 34;
 
-/// How many ticks a second has, and how sums of times are rounded.
+/// The length of a tick, and the rounding of sums of times.
 #[derive(Clone, Copy, Debug)]
 pub struct Clock {
-    /// Ticks in a second, as a power of two.
+    /// Ticks in a second, as an exponent of 2.
     bits: u32,
-    /// Bits that a sum keeps.
+    /// Significant bits that a sum keeps.
     significant: u32,
-    /// Nanoseconds in a tick, in units of 2^-64.
+    /// Length of a tick, in units of 2^-64 ns.
     tick_ns: u64,
 }
 
@@ -39,7 +40,8 @@ impl Clock {
         }
     }
 
-    /// The finest clock that counts to `duration_ns` in `room` bits; `None` if there is none.
+    /// Returns the finest clock that counts to `duration_ns` in `room` bits; `None` if even the
+    /// coarsest one needs more bits.
     pub fn new(duration_ns: u64, room: u32) -> Option<Self> {
         let seconds = duration_ns / 1_000_000_000 + 1;
         let bits = room
@@ -48,18 +50,18 @@ impl Clock {
         (bits >= COARSEST).then(|| Self::of(bits, OF_A_DOUBLE))
     }
 
-    /// A clock for what runs for years. It rounds no sum, so it does not get coarser.
+    /// Returns a clock that runs for years. It does not round sums, so it does not get coarser.
     pub fn endless() -> Self {
         Self::of(ENDLESS, u64::BITS)
     }
 
-    /// The first tick that is not before `ns`; the last of all if that is beyond it.
+    /// Returns the first tick that is not before `ns`, at most `Ticks::MAX`.
     pub fn ticks(self, ns: u64) -> Ticks {
         let ticks = (u128::from(ns) << self.bits).div_ceil(1_000_000_000);
         ticks.try_into().unwrap_or(Ticks::MAX)
     }
 
-    /// The moment at a time.
+    /// Returns the instant at a time.
     #[inline]
     pub fn at(self, ticks: Ticks) -> Instant {
         Instant {
@@ -68,33 +70,33 @@ impl Clock {
         }
     }
 
-    /// The whole nanoseconds of a time; of `ticks(ns)` they are `ns`.
+    /// Returns the whole nanoseconds of a time; for `ticks(ns)` they are `ns`.
     #[inline]
     pub fn ns(self, ticks: Ticks) -> u64 {
         ((u128::from(ticks) * u128::from(self.tick_ns)) >> u64::BITS) as u64
     }
 
-    /// Seconds in ticks, with `spare` zeros at the end: what a double adds to a time that it holds
-    /// to no more than that.
+    /// Converts seconds to ticks, rounded to a multiple of 2^`spare` ticks: what a sum in double
+    /// precision adds to a time whose last bit has this value.
     pub fn rounded(self, seconds: f64, spare: u32) -> Ticks {
-        // a power of two loses nothing, and a cast saturates
+        // multiplication by a power of two is exact, and a cast saturates
         let units = seconds * 2_f64.powi(self.bits as i32 - spare as i32);
         (units.round_ties_even() as u64).saturating_mul(1 << spare)
     }
 
-    /// Bits at the end of a time that a sum has no room for.
+    /// Returns the number of low bits that a sum as large as this time cannot keep.
     #[inline]
     pub fn spare(self, time: Ticks) -> u32 {
         (u64::BITS - self.significant).saturating_sub(time.leading_zeros())
     }
 }
 
-/// A moment, to the network and to the endpoints.
+/// An instant, in the units of the network and of the endpoints.
 #[derive(Clone, Copy, Debug)]
 pub struct Instant {
-    /// As the network counts.
+    /// Time in the network, ticks.
     pub ticks: Ticks,
-    /// As the endpoints count.
+    /// Time at the endpoints, ns.
     pub ns: u64,
 }
 
@@ -125,7 +127,7 @@ mod tests {
             let now = now >> clock.spare(now) << clock.spare(now);
             let double = (now as f64 / second + time) * second;
             let sum = now + clock.rounded(time, clock.spare(now));
-            // not where the sum passes a power of two, nor at a half, which rounds to even
+            // except if the sum passes a power of two, or at a half, which rounds to even
             let passes = clock.spare(sum) != clock.spare(now);
             let half = (time * second / (1_u64 << clock.spare(now)) as f64).fract() == 0.5;
             prop_assert!(passes || half || sum as f64 == double, "{} {}", sum, double);

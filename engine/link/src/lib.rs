@@ -1,6 +1,6 @@
-//! A link's time: the clock, and when the transmission of a packet ends.
+//! The timing of a link: its clock, and the end of each transmission.
 //!
-//! The network world and the gate share it, so that a link is free at the same moments in both.
+//! The network world and the gate share it, so that a link is free at the same times in both.
 
 mod clock;
 mod transmitter;

@@ -2,7 +2,8 @@
 
 use crate::clock::{Clock, Ticks};
 
-/// What a packet of some bytes takes, in ticks with some zeros at the end.
+/// Transmission time of a packet of `bytes`, without and with the propagation delay; multiples of
+/// 2^`spare` ticks.
 #[derive(Clone, Copy, Debug, Default)]
 struct Times {
     bytes: u32,
@@ -11,21 +12,21 @@ struct Times {
     with_delay: Ticks,
 }
 
-/// Sends one packet after the other at a rate.
+/// Sends one packet after the other at a given rate.
 ///
-/// A packet that comes while another is sent starts when that one ends, whatever the hour: the
-/// times are ideal, and no lateness of whoever asks adds up.
+/// If a packet arrives during a transmission, its own starts exactly at the end of that one, even
+/// if the caller is late: delays of the caller do not add up.
 #[derive(Clone, Debug)]
 pub struct Transmitter {
     rate_bps: f64,
     delay_s: f64,
     free: Ticks,
-    /// Times of the last packet. Most packets on a link are of one size.
+    /// Times of the last packet, kept because most packets on a link have the same size.
     times: Times,
 }
 
 impl Transmitter {
-    /// One with nothing to send, of `rate_bps` bits/s and a propagation delay.
+    /// Returns a free transmitter with a rate (bits/s) and a propagation delay (ns).
     pub fn new(rate_bps: u64, delay_ns: u64) -> Self {
         Self {
             rate_bps: rate_bps as f64,
@@ -35,7 +36,7 @@ impl Transmitter {
         }
     }
 
-    /// From the next packet on it has another rate and delay.
+    /// Sets rate (bits/s) and delay (ns) from the next packet on.
     pub fn set(&mut self, rate_bps: u64, delay_ns: u64) {
         *self = Self {
             free: self.free,
@@ -43,13 +44,14 @@ impl Transmitter {
         };
     }
 
-    /// When the transmission of all that was handed to it ends.
+    /// Returns the end of the transmission of all packets so far.
     #[inline]
     pub fn free(&self) -> Ticks {
         self.free
     }
 
-    /// Sends so many bytes at `now`, or when it is free. Gives when they come out of the link.
+    /// Sends a packet of `bytes` at `now`, or when the link is free. Returns the time at which it
+    /// arrives at the other end.
     #[inline]
     pub fn send(&mut self, clock: Clock, now: Ticks, bytes: u32) -> Ticks {
         let start = now.max(self.free);
@@ -72,8 +74,8 @@ impl Transmitter {
 mod tests {
     use super::*;
 
-    /// A year of packets at 1 Gbit/s, 64 bytes each, in steps: the time that they take is the
-    /// bits over the rate.
+    /// At the start, after a day and after a year, a million packets of 64 bytes at 1 Gbit/s take
+    /// their bits divided by the rate.
     #[test]
     fn a_clock_without_end_does_not_drift() {
         let clock = Clock::endless();
@@ -85,7 +87,7 @@ mod tests {
                 transmitter.send(clock, start, 64);
             }
             let took_ns = clock.ns(transmitter.free()) - clock.ns(before);
-            // 512 ns each; a tick is 58 ps, so rounding moves each by 29 ps at most
+            // 512 ns each; a tick is 58 ps, so rounding changes each by at most 29 ps
             assert!(took_ns.abs_diff(512_000_000) < 29_000, "{took_ns}");
         }
     }
