@@ -128,7 +128,7 @@ impl PyClass {
         &self.0.fingerprint
     }
 
-    /// Sets parameters: a mapping from names to values.
+    /// Returns the AQM with parameters, given as a mapping from names to values.
     fn configure(&self, given: &Bound<'_, PyAny>) -> PyResult<PyConfigured> {
         read::<Params>(&to_value(given)?, Path::new(""))
             .map_err(refused)?
@@ -154,7 +154,7 @@ impl PyConfigured {
         Ok(values)
     }
 
-    /// The drop function at each average (packets); None where the AQM has none.
+    /// The drop probability at each average (packets); None if the AQM has no drop function.
     fn drop_probability<'py>(
         &self,
         py: Python<'py>,
@@ -168,8 +168,8 @@ impl PyConfigured {
         probabilities.map(|each| PyArray1::from_vec(py, each))
     }
 
-    /// Feeds arrivals that find these queues (packets), one each `interval_ns`, and gives the
-    /// AQM's average after each; None where the AQM holds no average.
+    /// Returns the AQM's average (packets) after each arrival, one each `interval_ns`; `queue` is
+    /// the queue (packets) that each finds. None if the AQM keeps no average.
     fn open_loop<'py>(
         &self,
         py: Python<'py>,
@@ -193,13 +193,13 @@ impl PyConfigured {
     }
 }
 
-/// Every AQM that comes with the package.
+/// Every AQM of the package.
 #[pyfunction]
 fn aqm_classes() -> Vec<PyClass> {
     sluice_aqm::all().iter().map(PyClass).collect()
 }
 
-/// The AQM of that name, or the one in a C header (a path that ends in `.h`).
+/// The AQM with this name, or the one in a C header (a path that ends in `.h`).
 #[pyfunction]
 fn aqm_class(name: &str) -> PyResult<PyClass> {
     sluice_scenario::aqm_class(name)

@@ -8,7 +8,7 @@ use pyo3::prelude::*;
 
 use crate::interruptible::abandonable;
 
-/// The IP packets of a capture, a place in each column for every packet.
+/// The IP packets of a capture: each column has one element per packet.
 #[pyclass(frozen, get_all, module = "sluicegate._engine")]
 pub struct CaptureColumns {
     time_ns: Py<PyArray1<u64>>,

@@ -1,13 +1,13 @@
-//! What a queue counts, the same in every world.
+//! The counts of a queue, the same in every world.
 
 use numpy::PyArray1;
 use pyo3::prelude::*;
 use sluice_histogram::Histogram;
 
-/// Times of packets, in ticks of the world (slots or ns): a histogram and exact sums.
+/// Times of packets in the world's ticks (slots or ns): a histogram and exact sums.
 #[pyclass(frozen, get_all, module = "sluicegate._engine")]
 pub struct Times {
-    /// Packets by time, in bins of `bin` ticks from 0 on.
+    /// Number of packets in each bin; bin k has the times from `k bin` to `(k + 1) bin`.
     bins: Py<PyArray1<u64>>,
     bin: u64,
     sum: u128,
@@ -26,17 +26,17 @@ impl Times {
     }
 }
 
-/// What a queue counted in some ticks of a run.
+/// The counts of a queue in a part of a run.
 #[pyclass(frozen, get_all, module = "sluicegate._engine")]
 pub struct Tally {
-    /// Ticks.
+    /// Length of the part, ticks.
     duration: u64,
-    /// Of these, ticks in which nothing was in service.
+    /// Ticks in which no packet was in service.
     idle: u64,
     /// Ticks in which k packets waited, by k.
     queue: Py<PyArray1<u64>>,
     arrivals: u64,
-    /// By verdict.
+    /// Packets with each verdict, in the order of the verdicts' numbers.
     verdicts: Vec<u64>,
     /// Packets whose times and bytes are counted.
     served: u64,

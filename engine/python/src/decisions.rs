@@ -1,4 +1,4 @@
-//! Files that decision logs are written to.
+//! Files of decision logs.
 
 use std::{
     fs::File,
@@ -9,7 +9,7 @@ use std::{
 use pyo3::{exceptions::PyOSError, prelude::*};
 use sluice_queue::DecisionLog;
 
-/// A file whose first error ends the run that writes it.
+/// A file that ends the run with its first error.
 pub struct Stopping<F> {
     file: File,
     cancel: F,
@@ -25,18 +25,18 @@ impl<F: Fn()> Write for Stopping<F> {
     }
 }
 
-/// The file at `path`, for a decision log; `cancel` ends the run.
+/// Creates the file of a decision log; `cancel` ends the run.
 pub fn create<F: Fn()>(path: &Path, cancel: F) -> io::Result<BufWriter<Stopping<F>>> {
     let file = File::create(path)?;
     Ok(BufWriter::new(Stopping { file, cancel }))
 }
 
-/// A log in that file.
+/// Returns a decision log in that file.
 pub fn log(file: &mut (dyn Write + Send)) -> DecisionLog<&mut (dyn Write + Send)> {
     DecisionLog::new(file)
 }
 
-/// What Python raises where the system refuses a file.
+/// Returns the exception for a file that cannot be written.
 pub fn unwritable(path: &Path, error: &io::Error) -> PyErr {
     let message = error.to_string();
     let reason = message.split(" (os error").next().unwrap_or_default();

@@ -1,4 +1,4 @@
-//! An AQM that is a Python object: slow, for a first idea.
+//! AQMs that are Python objects: slow, for first experiments.
 
 use std::{
     ffi::{c_long, c_ulong},
@@ -10,19 +10,19 @@ use sluice_aqm::{Aqm, AqmSource, Verdict, View};
 
 use crate::scenario::refused;
 
-/// Everything that an AQM may see of the world; the fields of `struct aqm_view`.
+/// Everything that an AQM may see; the fields of `struct aqm_view`.
 #[pyclass(frozen, name = "View")]
 struct PyView(View);
 
 #[pymethods]
 impl PyView {
-    /// The world's clock, ns.
+    /// Time of the call by the world's clock, ns.
     #[getter]
     fn now_ns(&self) -> u64 {
         self.0.now_ns
     }
 
-    /// When server and queue fell empty, ns; meaningful only while `idle`.
+    /// Time at which server and queue fell empty, ns; meaningful only while `idle`.
     #[getter]
     fn idle_since_ns(&self) -> u64 {
         self.0.idle_since_ns
@@ -46,7 +46,7 @@ impl PyView {
         self.0.random
     }
 
-    /// The random word as a number in [0, 1): compare with it for a drop by chance.
+    /// The random word as a number in [0, 1): drop if it is below the drop probability.
     #[getter]
     fn uniform(&self) -> f64 {
         (self.0.random >> 11) as f64 / (1_u64 << 53) as f64
@@ -64,13 +64,13 @@ impl PyView {
         self.0.queue_packets
     }
 
-    /// The buffer, packets; with a scheduler, of all queues together.
+    /// Limit of the buffer, packets; with a scheduler, of all queues together.
     #[getter]
     fn limit_packets(&self) -> u32 {
         self.0.limit_packets
     }
 
-    /// Size of the packet that the call is about, bytes.
+    /// Size of the packet of this call, bytes.
     #[getter]
     fn packet_bytes(&self) -> u32 {
         self.0.packet_bytes
@@ -82,38 +82,38 @@ impl PyView {
         self.0.flow_hash
     }
 
-    /// In `arrive`, where the AQM wants a candidate: hash of the flow of a waiting packet, drawn at
-    /// random.
+    /// In `arrive`, if the AQM wants a candidate: hash of the flow of a waiting packet that was
+    /// drawn at random.
     #[getter]
     fn candidate_flow_hash(&self) -> u32 {
         self.0.candidate_flow_hash
     }
 
-    /// In `arrive`: whether the buffer has no room for the packet.
+    /// In `arrive`: True if the buffer has no room for the packet.
     #[getter]
     fn full(&self) -> bool {
         self.0.full != 0
     }
 
-    /// Whether no packet waits and none is in service.
+    /// True while no packet waits and none is in service.
     #[getter]
     fn idle(&self) -> bool {
         self.0.idle != 0
     }
 
-    /// Whether the packet may be marked instead of dropped.
+    /// True if the packet may be marked instead of dropped.
     #[getter]
     fn ecn_capable(&self) -> bool {
         self.0.ecn_capable != 0
     }
 }
 
-/// What ends a run, whatever its world.
+/// Ends a run of any world.
 pub trait Stop: Send + Sync {
     /// Ends the run.
     fn cancel(&self);
 
-    /// Whether it is to end: what is asked from then on is thrown away.
+    /// True if the run shall end; its results from then on are thrown away.
     fn is_cancelled(&self) -> bool;
 }
 
@@ -137,17 +137,17 @@ impl Stop for sluice_network::Control {
     }
 }
 
-/// What the Python AQMs of a run have in common.
+/// State that all Python AQMs of a run share.
 pub struct Calls {
     stop: Arc<dyn Stop>,
     /// The first exception, until the run has ended.
     failure: Mutex<Option<PyErr>>,
-    /// Python's numbers of the threads that are in a Python AQM now.
+    /// Python's identifiers of the threads that are in a Python AQM now.
     inside: Mutex<Vec<c_ulong>>,
 }
 
 impl Calls {
-    /// Of the run that `stop` ends.
+    /// Returns the shared state of the run that `stop` ends.
     pub fn new(stop: Arc<dyn Stop>) -> Arc<Self> {
         Arc::new(Self {
             stop,
@@ -156,35 +156,35 @@ impl Calls {
         })
     }
 
-    /// Ends the run, and what a Python AQM does at the moment: it may be in a loop without an end.
+    /// Ends the run, and interrupts the Python AQMs that run now: one may be in an endless loop.
     pub fn cancel(&self) {
         self.stop.cancel();
         Python::attach(|py| {
             let interrupt = py.get_type::<PyKeyboardInterrupt>();
             for thread in self.inside.lock().unwrap().iter() {
-                // SAFETY: Python is attached, and takes a reference of its own; a number that is
-                // no thread's any more does nothing.
+                // SAFETY: Python is attached, and takes a reference of its own; the identifier of
+                // a thread that has ended has no effect.
                 unsafe { ffi::PyThreadState_SetAsyncExc(*thread as c_long, interrupt.as_ptr()) };
             }
         });
     }
 
-    /// Raises what a Python AQM raised.
+    /// Raises the first exception of a Python AQM, if there was one.
     ///
     /// # Errors
-    /// The first exception.
+    /// That exception.
     pub fn raise(&self) -> PyResult<()> {
         self.failure.lock().unwrap().take().map_or(Ok(()), Err)
     }
 
-    /// Calls Python; an exception ends the run.
+    /// Calls Python and returns the result; an exception ends the run and gives `None`.
     fn attached<T>(&self, call: impl FnOnce(Python<'_>) -> PyResult<T>) -> Option<T> {
-        // of a cancelled run the rest is thrown away, and need not wait for Python
+        // the results of a cancelled run are thrown away, so it need not wait for Python
         if self.stop.is_cancelled() {
             return None;
         }
         Python::attach(|py| {
-            // SAFETY: asks for a number and nothing else.
+            // SAFETY: only reads the identifier of this thread.
             let thread = unsafe { ffi::PyThread_get_thread_ident() };
             self.inside.lock().unwrap().push(thread);
             let said = call(py);
@@ -194,7 +194,7 @@ impl Calls {
     }
 
     fn fail(&self, py: Python<'_>, error: PyErr) {
-        // it is this class that interrupted it
+        // then `cancel` raised it
         let interrupted = error.is_instance_of::<PyKeyboardInterrupt>(py);
         if !(interrupted && self.stop.is_cancelled()) {
             self.failure.lock().unwrap().get_or_insert(error);
@@ -203,7 +203,7 @@ impl Calls {
     }
 }
 
-/// One Python object at work; it is asked under the GIL.
+/// An AQM that is one Python object; its methods are called with the GIL held.
 pub struct Foreign {
     object: Option<Py<PyAny>>,
     watches_departures: bool,
@@ -214,7 +214,7 @@ pub struct Foreign {
 }
 
 impl Foreign {
-    /// Calls `factory` for a fresh AQM. An exception ends the run.
+    /// Calls `factory` for a new AQM. An exception ends the run.
     pub fn start(factory: &Py<PyAny>, calls: &Arc<Calls>) -> Self {
         let mut foreign = Self {
             object: None,
@@ -243,19 +243,19 @@ impl Foreign {
         foreign
     }
 
-    /// What gives the queues of a run their AQMs.
+    /// Returns the source of the AQMs of a run: each queue calls `factory`.
     pub fn source(factory: Py<PyAny>, calls: &Arc<Calls>) -> AqmSource {
         let calls = calls.clone();
         AqmSource::Foreign(Arc::new(move || Box::new(Self::start(&factory, &calls))))
     }
 
-    /// Calls a method of the object, where it has come to life.
+    /// Calls a method of the object; `None` if the object could not be made, or if the call fails.
     fn call<T>(&self, call: impl FnOnce(&Bound<'_, PyAny>) -> PyResult<T>) -> Option<T> {
         let object = self.object.as_ref()?;
         self.calls.attached(|py| call(object.bind(py)))
     }
 
-    /// The verdict that a method gives.
+    /// Returns the verdict of a method; `Admit` if it fails.
     fn ask(&self, method: &str, view: &View, may_drop_both: bool) -> Verdict {
         let verdict = self.call(|object| {
             let said = object.call_method1(method, (PyView(*view),))?;
@@ -266,7 +266,7 @@ impl Foreign {
     }
 }
 
-/// The verdict that Python stands for; `None` where it is none that the AQM may give.
+/// Returns the verdict for a Python object; `None` if the AQM must not return it.
 fn verdict_of(said: &Bound<'_, PyAny>, may_drop_both: bool) -> Option<Verdict> {
     // True counts as 1 in Python
     if said.is_instance_of::<PyBool>() {

@@ -1,16 +1,16 @@
-//! Long work that Ctrl-C ends and that tells how far it is.
+//! Long work that Ctrl-C can end and that reports its progress.
 
 use std::{sync::mpsc, time::Duration};
 
 use pyo3::prelude::*;
 
-/// How often whoever waits looks for Ctrl-C and reports.
+/// Time between two checks for Ctrl-C and reports.
 const POLL: Duration = Duration::from_millis(50);
 
-/// Runs `work` on a thread of its own while this one looks for signals and calls `report`.
+/// Runs `work` on a thread of its own while this one checks for signals and calls `report`.
 ///
-/// Gives what the work gave, and what a signal or `report` raised, after which `cancel` was to
-/// end the work.
+/// Returns the result of the work, and the exception of a signal or of `report`. After such an
+/// exception `cancel` is called, which shall end the work.
 pub fn interruptible<T: Send>(
     py: Python<'_>,
     cancel: impl Fn() + Sync,
@@ -38,17 +38,17 @@ pub fn interruptible<T: Send>(
     })
 }
 
-/// Runs `work` on a thread of its own, which Ctrl-C leaves behind: what waits for a file that nobody
-/// writes, such as a pipe, cannot be ended.
+/// Runs `work` on a thread of its own, which keeps running after Ctrl-C: a read from a pipe to
+/// which nothing is written cannot be ended.
 ///
 /// # Errors
-/// What a signal raised.
+/// The exception of a signal.
 pub fn abandonable<T: Send + 'static>(
     py: Python<'_>,
     work: impl FnOnce() -> T + Send + 'static,
 ) -> PyResult<T> {
     let (ends, ended) = mpsc::channel();
-    // nobody may be left to hear of it
+    // after Ctrl-C there is no receiver any more
     std::thread::spawn(move || drop(ends.send(work())));
     py.detach(move || {
         loop {

@@ -1,4 +1,4 @@
-//! `sluicegate._engine`: converts and calls, nothing else.
+//! `sluicegate._engine`: only converts types and calls the engine.
 
 use pyo3::prelude::*;
 

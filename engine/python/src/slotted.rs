@@ -18,21 +18,21 @@ use crate::{
     scenario::{PyDiscipline, PyScenario, refused},
 };
 
-/// A part of one replication, after its warm-up: what the intervals rest on.
+/// A part of one replication after its warm-up; the intervals are computed from these parts.
 #[pyclass(frozen, get_all, module = "sluicegate._engine")]
 struct Unit {
     replication: u32,
     tally: Py<Tally>,
 }
 
-/// What a run gives.
+/// Results of a run.
 #[pyclass(frozen, get_all, module = "sluicegate._engine")]
 struct SlottedOutcome {
     /// In the order of replications and time.
     units: Vec<Py<Unit>>,
-    /// Left out at the start of each replication.
+    /// Slots that are left out at the start of each replication.
     warm_up_slots: u64,
-    /// Of all replications together, warm-up included.
+    /// Slots of all replications together, including warm-up.
     slots: u64,
     interrupted: bool,
 }
@@ -55,9 +55,9 @@ impl SlottedOutcome {
     }
 }
 
-/// Runs a discipline on a scenario. `watch(slots)` is called now and then with the slots done.
-/// With `decisions`, the first replication alone is run, and its decision log is written to that
-/// file. Ctrl-C ends the run and keeps what is finished; `interrupted` then says so.
+/// Runs a discipline on a scenario. `watch(slots)` is called from time to time with the slots done.
+/// With `decisions`, only the first replication is run, and its decision log is written to that
+/// file. Ctrl-C ends the run and keeps what is finished; `interrupted` is then true.
 #[pyfunction]
 fn simulate(
     py: Python<'_>,
@@ -92,7 +92,7 @@ fn simulate(
     SlottedOutcome::new(py, &outcome)
 }
 
-/// What ends a run.
+/// Handles that end a run.
 struct Ends {
     control: Arc<Control>,
     calls: Arc<Calls>,
@@ -107,7 +107,7 @@ fn logged(plan: &Plan, aqm: &AqmSource, control: &Control, path: &Path) -> io::R
     Ok(outcome)
 }
 
-/// Runs `work`; after Ctrl-C its outcome is what was finished by then.
+/// Runs `work`; after Ctrl-C, returns what was finished by then.
 fn stopped_by_ctrl_c<T: Send>(
     py: Python<'_>,
     ends: &Ends,

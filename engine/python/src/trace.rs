@@ -1,6 +1,6 @@
-//! `read_trace`: what an ns-2 trace says of its flows and links.
+//! `read_trace`: results for the flows and links of an ns-2 trace.
 //!
-//! There are no arrays in it: they would load NumPy, which takes longer than reading a million
+//! It returns no arrays, because they would load NumPy, which takes longer than reading a million
 //! lines.
 
 use std::path::PathBuf;
@@ -12,7 +12,7 @@ use sluice_trace::{Flow, Link, Summary};
 
 use crate::interruptible::abandonable;
 
-/// What a trace says; its `course`s are sums for each bin of `bin_s`, as the bytes of doubles.
+/// Results for a trace; each `course` has a sum for each bin of `bin_s`, as the bytes of doubles.
 #[pyclass(frozen, get_all, module = "sluicegate._engine")]
 pub struct TraceSummary {
     lines: u64,
@@ -24,7 +24,7 @@ pub struct TraceSummary {
     links: Vec<Py<TraceLink>>,
 }
 
-/// One flow of a trace; `None` where there is nothing to divide by.
+/// One flow of a trace; a ratio is `None` if its divisor is 0.
 #[pyclass(frozen, get_all, module = "sluicegate._engine")]
 pub struct TraceFlow {
     kind: String,
@@ -40,11 +40,11 @@ pub struct TraceFlow {
     delay_min_s: Option<f64>,
     delay_max_s: Option<f64>,
     jitter_s: Option<f64>,
-    /// Bytes that came to the destination.
+    /// Bytes that arrived at the destination.
     course: Py<PyBytes>,
 }
 
-/// One direction of a link in a trace, likewise.
+/// One direction of a link in a trace; a ratio is `None` if its divisor is 0.
 #[pyclass(frozen, get_all, module = "sluicegate._engine")]
 pub struct TraceLink {
     source: u32,
@@ -57,7 +57,7 @@ pub struct TraceLink {
     throughput_bps: Option<f64>,
     queue_mean: Option<f64>,
     queue_max: u64,
-    /// Packets that wait, times seconds.
+    /// Waiting packets, integrated over time: packets times seconds.
     course: Py<PyBytes>,
 }
 

@@ -1,23 +1,23 @@
-//! Losses in time.
+//! The correlation of losses.
 
 use numpy::PyArray1;
 use pyo3::prelude::*;
 
 use super::{PyChain, steady::method_of};
 
-/// How losses follow each other in the steady state.
+/// The correlation of losses in the steady state.
 #[pyclass(frozen, get_all, module = "sluicegate._engine")]
 pub struct ChainLosses {
     method: &'static str,
     error: f64,
-    /// Packets per slot.
+    /// Arriving and lost packets per slot.
     arrivals: f64,
     lost: f64,
     /// Probability of a loss k arrivals after a loss.
     again: Py<PyArray1<f64>>,
 }
 
-/// How losses follow each other in the steady state, up to `lag` arrivals apart.
+/// The correlation of losses in the steady state, up to `lag` arrivals apart.
 #[pyfunction]
 fn chain_losses(
     py: Python<'_>,

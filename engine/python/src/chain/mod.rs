@@ -1,4 +1,4 @@
-//! The exact chain: built once from a plan, then asked.
+//! The exact chain: it is built once from a plan and then solved for several questions.
 
 mod losses;
 mod passage;
@@ -14,7 +14,7 @@ use crate::{
     scenario::{PyDiscipline, PyScenario, refused},
 };
 
-/// The grid of the average: its step, or the averages themselves (packets).
+/// The grid of the average: its step (packets), or its levels (packets).
 #[derive(FromPyObject)]
 enum Grid {
     Step(f64),
@@ -30,8 +30,8 @@ pub struct PyChain {
 
 #[pymethods]
 impl PyChain {
-    /// Builds the chain of a discipline on a scenario; `grid` is the step of the average or its
-    /// levels in packets, `memory` what building and solving may take in bytes.
+    /// Builds the chain of a discipline on a scenario. `grid` is the step of the average or its
+    /// levels, packets; `memory` is the most memory that building and solving may take, bytes.
     #[new]
     fn new(
         py: Python<'_>,
@@ -42,7 +42,7 @@ impl PyChain {
     ) -> PyResult<Self> {
         let step = match grid {
             Grid::Step(step) => step,
-            // no step: `Chain::on` is given the levels
+            // there is no step: `Chain::on` gets the levels
             Grid::Levels(_) => f64::NAN,
         };
         let plan = Plan::of(scenario.slotted()?, &discipline.0, step, memory).map_err(refused)?;
@@ -57,9 +57,9 @@ impl PyChain {
 }
 
 impl PyChain {
-    /// What `question` finds. Ctrl-C ends it; `watch(method, done, all)` is called now and then:
-    /// with `direct`, the sizes eliminated and all sizes, or with `iterative`, the sweeps done and
-    /// the residual.
+    /// Runs `question` on the chain and returns its result. Ctrl-C ends it. `watch(method, done,
+    /// all)` is called from time to time: with `direct`, the sizes eliminated and all sizes, or
+    /// with `iterative`, the sweeps done and the residual.
     fn ask<T: Send>(
         &self,
         py: Python<'_>,

@@ -5,7 +5,7 @@ use sluice_chain::Bounds;
 
 use super::{PyChain, refused, steady::method_of, transient::steady_start};
 
-/// The slots until a set of states is reached.
+/// The time until a set of states is reached, slots.
 #[pyclass(frozen, get_all, module = "sluicegate._engine")]
 pub struct ChainPassage {
     mean: f64,
@@ -16,8 +16,8 @@ pub struct ChainPassage {
     states: usize,
 }
 
-/// The slots until the queue and the average lie within the bounds (packets; none of both is no
-/// bound), from a named state or from the steady state of `before`.
+/// The time (slots) until the queue and the average are within the bounds (packets; None: no
+/// bound), from the state with this queue and average, or from the steady state of `before`.
 #[pyfunction]
 #[expect(clippy::too_many_arguments, reason = "the bounds, the two starts")]
 fn chain_passage(

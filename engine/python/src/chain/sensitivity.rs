@@ -9,15 +9,15 @@ use super::{
 };
 use crate::scenario::{PyDiscipline, PyScenario, refused};
 
-/// A parameter: a step, and scenario and discipline one to four steps away.
+/// A step of a parameter, and scenario and discipline one to four steps from its value.
 type Nearby<'py> = (f64, [(PyRef<'py, PyScenario>, PyRef<'py, PyDiscipline>); 4]);
 
-/// What is linear in the probabilities of a steady state, and its derivatives.
+/// Counts that are linear in the probabilities of a steady state, and their derivatives.
 #[pyclass(frozen, get_all, module = "sluicegate._engine")]
 pub struct ChainSensitivities {
     method: &'static str,
     value: Py<ExactCounts>,
-    /// By parameter.
+    /// One element for each parameter.
     derivatives: Vec<Py<ChainDerivative>>,
 }
 
@@ -29,7 +29,7 @@ pub struct ChainDerivative {
     error: f64,
 }
 
-/// The measures of the steady state, and their derivatives with respect to each of `parameters`.
+/// The counts of the steady state, and their derivatives with respect to each of `parameters`.
 #[pyfunction]
 fn chain_sensitivities<'py>(
     py: Python<'py>,

@@ -7,7 +7,7 @@ use sluice_chain::{Chain, ChainError, Linear, Measures, Method, Solution, Sums};
 
 use super::PyChain;
 
-/// Distributions of times are computed until less than this is left.
+/// Distributions of times are computed until the remaining probability is less than this.
 const TIMES_REST: f64 = 1e-20;
 
 pub fn method_of(name: &str, chain: &Chain) -> PyResult<Method> {
@@ -21,14 +21,14 @@ pub fn method_of(name: &str, chain: &Chain) -> PyResult<Method> {
     }
 }
 
-/// Times of the packets served, in slots, on average over a slot.
+/// Times of the packets that are served in a slot, on average; slots.
 #[pyclass(frozen, get_all, module = "sluicegate._engine")]
 pub struct ExactTimes {
-    /// Probability of each number of slots; empty where it is not known.
+    /// Probability of each number of slots; empty if it is not known.
     distribution: Py<PyArray1<f64>>,
-    /// Sum of the times per slot; NaN where it is not known.
+    /// Sum of the times per slot; NaN if it is not known.
     sum: f64,
-    /// Sum of their squares.
+    /// Sum of their squares per slot; NaN if it is not known.
     square_sum: f64,
 }
 
@@ -43,7 +43,7 @@ impl ExactTimes {
     }
 }
 
-/// What a queue counts on average over a slot.
+/// The counts of a queue in a slot, on average.
 #[pyclass(frozen, get_all, module = "sluicegate._engine")]
 pub struct ExactCounts {
     /// Probability that k packets wait, by k.
@@ -52,14 +52,14 @@ pub struct ExactCounts {
     busy: f64,
     arrivals: f64,
     served: f64,
-    /// By verdict.
+    /// Packets with each verdict, in the order of the verdicts' numbers.
     verdicts: Vec<f64>,
     sojourn: Py<ExactTimes>,
     delay: Py<ExactTimes>,
 }
 
 impl ExactCounts {
-    /// Without the distributions of times.
+    /// Converts counts, without the distributions of times.
     pub fn of(py: Python<'_>, of: &Linear) -> PyResult<Py<Self>> {
         Self::new(py, of, Times::default())
     }
@@ -94,16 +94,16 @@ pub struct SteadyState {
     residual: f64,
     error: f64,
     sweeps: usize,
-    /// Averages of the grid, packets, and the probability of each.
+    /// Levels of the average, packets, and the probability of each.
     levels: Py<PyArray1<f64>>,
     average: Py<PyArray1<f64>>,
     counts: Py<ExactCounts>,
-    /// Bound of what is missing of the distributions of times.
+    /// Bound of the probability that the distributions of times lack.
     times_error: f64,
 }
 
-/// The steady state of a chain and its measures; `watch` as in `PyChain::ask`. With `front_times`
-/// also the distributions of times under drop from front.
+/// The steady state of a chain and its counts; `watch` as in `PyChain::ask`. With `front_times`,
+/// also the distributions of times with drop from front.
 #[pyfunction]
 #[pyo3(signature = (chain, method, watch=None, front_times=false))]
 fn solve_chain(
@@ -135,8 +135,8 @@ fn solve_chain(
     })
 }
 
-/// Distributions of the times of the packets served, empty where they are not known, and the bound
-/// of their error.
+/// Distributions of the times of the packets served, empty if they are not known, and the bound of
+/// their error.
 #[derive(Default)]
 struct Times {
     sojourn: Vec<f64>,

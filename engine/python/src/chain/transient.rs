@@ -1,4 +1,4 @@
-//! Distributions some slots after a start.
+//! Distributions at given times (slots) after a start.
 
 use numpy::{PyArray1, PyArray2};
 use pyo3::{exceptions::PyValueError, prelude::*};
@@ -6,7 +6,7 @@ use sluice_chain::{Chain, Measures, Transient};
 
 use super::{PyChain, refused, steady::method_of};
 
-/// The steady state of `before` as a start for `chain`: the same states under other traffic.
+/// The steady state of `before` as a start for `chain`, which must have the same states.
 pub(super) fn steady_start(
     py: Python<'_>,
     chain: &Chain,
@@ -32,14 +32,14 @@ pub(super) fn steady_start(
     Ok(solution.probabilities)
 }
 
-/// What is known of the distribution at one time.
+/// The distribution at one time.
 struct Row {
     measures: Measures,
     error: f64,
     multiplications: u64,
 }
 
-/// Measures at each of some times, a row each.
+/// Measures at several times, one row for each time.
 #[pyclass(frozen, get_all, module = "sluicegate._engine")]
 pub struct ChainTransient {
     levels: Py<PyArray1<f64>>,
@@ -51,8 +51,9 @@ pub struct ChainTransient {
     multiplications: Py<PyArray1<u64>>,
 }
 
-/// Measures after each of `slots` (rising) from a named state, or from the steady state of
-/// `before`; projections add `tolerance` to the error at most, all slots together.
+/// Measures after each of `slots` (rising), from the state with this queue and average (packets) or
+/// from the steady state of `before`. All projections together add at most `tolerance` to the
+/// error.
 #[pyfunction]
 #[pyo3(signature = (chain, slots, tolerance, queue, average, before=None, method="auto"))]
 #[expect(clippy::too_many_arguments, reason = "the two starts")]

@@ -16,7 +16,7 @@ use crate::{
     scenario::{PyDiscipline, PyScenario, refused},
 };
 
-/// What a run is, and what ends it.
+/// A run, with what ends it.
 struct Run {
     plan: Plan,
     control: Arc<Control>,
@@ -39,7 +39,7 @@ impl Run {
         })
     }
 
-    /// Runs while Ctrl-C can end it, and calls `watch`.
+    /// Calls `run`, which Ctrl-C can end, and `watch` from time to time.
     fn watched<T, E>(
         &self,
         py: Python<'_>,
@@ -69,9 +69,9 @@ impl Run {
     }
 }
 
-/// Runs a discipline on a scenario and gives the replications that were finished; Ctrl-C ends the
-/// run. `watch(done_ns)` is called now and then with the time simulated so far, of all replications
-/// together.
+/// Runs a discipline on a scenario and returns the replications that were finished; Ctrl-C ends the
+/// run. `watch(done_ns)` is called from time to time with the time simulated so far, summed over
+/// all replications.
 #[pyfunction]
 fn simulate_network(
     py: Python<'_>,
@@ -85,7 +85,7 @@ fn simulate_network(
 }
 
 /// Runs the first replication of a discipline on a scenario and writes its packets to the file at
-/// `path`; as `simulate_network` otherwise.
+/// `path`; otherwise as `simulate_network`.
 #[pyfunction]
 fn record_network(
     py: Python<'_>,
@@ -98,7 +98,7 @@ fn record_network(
 }
 
 /// Runs the first replication of a discipline on a scenario and writes its decision log to the file
-/// at `path`; as `simulate_network` otherwise.
+/// at `path`; otherwise as `simulate_network`.
 #[pyfunction]
 fn log_network_decisions(
     py: Python<'_>,

@@ -6,18 +6,19 @@ use sluice_network::{NEVER, OfferedDatagram, Plan, offered};
 use super::outcome::{Column, column};
 use crate::scenario::{PyDiscipline, PyScenario, refused};
 
-/// The greatest number of datagrams in a replication: half a minute of a link of 10 Gbit/s with packets of 1500 bytes.
+/// Greatest number of datagrams in a replication: 30 s of a link of 10 Gbit/s with packets of 1500
+/// bytes.
 const MOST_DATAGRAMS: usize = 25_000_000;
 
-/// What one replication offers to the network.
+/// The traffic that one replication offers to the network.
 #[pyclass(frozen, get_all, module = "sluicegate._engine")]
 pub struct Offered {
     tcp: Vec<Py<OfferedTcp>>,
     /// The group of each datagram flow.
     datagram_groups: Vec<u32>,
-    /// Of each datagram, in the order of their times.
+    /// Time of each datagram, rising; the columns below have one element per datagram, too.
     time_ns: Column<u64>,
-    /// Index of the datagram flow that it belongs to.
+    /// Index of its datagram flow.
     flow: Column<u32>,
     bytes: Column<u32>,
     ecn_capable: Column<bool>,
@@ -28,13 +29,13 @@ pub struct Offered {
 pub struct OfferedTcp {
     group: u32,
     start_ns: u64,
-    /// None: its application does not end.
+    /// End of its application; None: it does not end.
     stop_ns: Option<u64>,
-    /// None: without end.
+    /// Packets to send; None: without limit.
     packets: Option<u32>,
 }
 
-/// Draws what a replication offers to the network.
+/// Draws the traffic that a replication offers to the network.
 #[pyfunction]
 pub fn offered_traffic(
     py: Python<'_>,

@@ -1,4 +1,4 @@
-//! What a replication gives, to Python.
+//! Results of a replication, for Python.
 
 use numpy::{Element, PyArray1};
 use pyo3::prelude::*;
@@ -13,19 +13,19 @@ pub(super) fn column<T: Element>(py: Python<'_>, values: impl Iterator<Item = T>
     PyArray1::from_vec(py, values.collect()).unbind()
 }
 
-/// A time in seconds; NaN if there is none.
+/// Converts a time to seconds; NaN if there is none.
 fn seconds(ns: Option<u64>) -> f64 {
     ns.map_or(f64::NAN, |ns| ns as f64 / 1e9)
 }
 
-/// What one replication gives.
+/// Results of one replication.
 #[pyclass(frozen, get_all, module = "sluicegate._engine")]
 pub struct Replication {
-    /// The warm-up, if there was one, and what is measured.
+    /// The warm-up, if there was one, and the measured period.
     periods: Vec<Py<Period>>,
     tcp: Py<TcpFlows>,
     datagrams: Py<DatagramFlows>,
-    /// By port.
+    /// One element per port.
     ports: Vec<Py<PortSeries>>,
     flows: Py<FlowSeries>,
 }
@@ -44,10 +44,10 @@ impl Replication {
     }
 }
 
-/// What was counted in one period of a replication.
+/// The counts of one period of a replication.
 #[pyclass(frozen, get_all, module = "sluicegate._engine")]
 pub struct Period {
-    /// By port.
+    /// One element per port.
     ports: Vec<Py<Tally>>,
     acknowledged: u64,
     retransmissions: u64,
@@ -71,7 +71,7 @@ impl Period {
     }
 }
 
-/// What became of the TCP flows, a place in each column for every flow.
+/// Results of the TCP flows: each column has one element per flow.
 #[pyclass(frozen, get_all, module = "sluicegate._engine")]
 pub struct TcpFlows {
     group: Column<u32>,
@@ -79,7 +79,7 @@ pub struct TcpFlows {
     retransmissions: Column<u32>,
     timeouts: Column<u32>,
     start_s: Column<f64>,
-    /// NaN of flows that did not finish.
+    /// NaN for flows that did not finish.
     completion_s: Column<f64>,
 }
 
@@ -100,12 +100,12 @@ impl TcpFlows {
     }
 }
 
-/// What became of the flows of datagrams, likewise.
+/// Results of the flows of datagrams: each column has one element per flow.
 #[pyclass(frozen, get_all, module = "sluicegate._engine")]
 pub struct DatagramFlows {
     group: Column<u32>,
     received: Column<u64>,
-    /// NaN of flows that had nothing to send.
+    /// NaN for flows that had nothing to send.
     start_s: Column<f64>,
 }
 
@@ -120,7 +120,7 @@ impl DatagramFlows {
     }
 }
 
-/// One port at each sample; see `sluice_network::PortSeries`.
+/// Samples of one port; see `sluice_network::PortSeries`.
 #[pyclass(frozen, get_all, module = "sluicegate._engine")]
 pub struct PortSeries {
     queue: Column<u32>,
@@ -145,7 +145,7 @@ impl PortSeries {
     }
 }
 
-/// All TCP flows together at each sample; see `sluice_network::FlowSeries`.
+/// Samples of all TCP flows together; see `sluice_network::FlowSeries`.
 #[pyclass(frozen, get_all, module = "sluicegate._engine")]
 pub struct FlowSeries {
     acknowledged: Column<u64>,

@@ -1,4 +1,4 @@
-//! Scenarios: checked by the engine, and what follows from their fields.
+//! Scenarios: the engine checks them and computes what follows from their fields.
 
 mod value;
 
@@ -21,7 +21,7 @@ use value::{description, set_fields, to_object};
 
 import_exception!(sluicegate.errors, SluiceError);
 
-/// What was wrong with a user's input.
+/// Returns the exception for a wrong input of a user.
 pub fn refused(error: impl ToString) -> PyErr {
     SluiceError::new_err(error.to_string())
 }
@@ -58,7 +58,7 @@ impl SimplexLink {
     }
 }
 
-/// Reads a scenario of that kind, or of whichever kind its fields are.
+/// Reads a scenario of this kind; without a kind, the fields decide.
 fn read_scenario(
     value: &Value,
     kind: Option<&str>,
@@ -71,21 +71,21 @@ fn read_scenario(
     AnyScenario::read_as(kind, value, folder)
 }
 
-/// The object of a scenario's class, which holds on to what was read.
+/// Makes the Python object of a scenario, which keeps the engine's scenario as its handle.
 fn object_of(py: Python<'_>, scenario: AnyScenario) -> PyResult<Bound<'_, PyAny>> {
     let object = to_object(py, &scenario.write())?;
     hold(&object, PyScenario(scenario))?;
     Ok(object)
 }
 
-/// Keeps what was read with the object that it was read from.
+/// Stores the engine's scenario in the Python object that it was read from.
 fn hold(object: &Bound<'_, PyAny>, scenario: PyScenario) -> PyResult<()> {
     let handle = Py::new(object.py(), scenario)?;
     object.getattr("__dict__")?.set_item("handle", handle)
 }
 
-/// The scenario in a TOML file, with some of the fields at its top given anew. `kind` is the name
-/// of its class; None: whichever the file holds.
+/// The scenario in a TOML file; `changes` replace fields of its top level. `kind` is the name of
+/// its class; None: the file decides.
 #[pyfunction]
 fn load_scenario<'py>(
     py: Python<'py>,
@@ -138,7 +138,7 @@ fn parse_scenario<'py>(
     object_of(py, abandonable(py, read)?.map_err(refused)?)
 }
 
-/// Checks an object of a table's class and gives it all its fields as the engine has them.
+/// Checks an object of a table's class and sets all its fields to the engine's values.
 #[pyfunction]
 fn complete(py: Python<'_>, table: &Bound<'_, PyAny>) -> PyResult<()> {
     let description = description(table)?.ok_or_else(|| refused("no table of a scenario"))?;
@@ -178,7 +178,7 @@ impl PyScenario {
         abandonable(py, read)?.map(Self).map_err(refused)
     }
 
-    /// Everything that determines a run of a discipline but the AQM's code, as JSON.
+    /// Everything that determines a run of a discipline except the AQM's code, as JSON.
     fn describe(&self, discipline: &PyDiscipline) -> PyResult<String> {
         self.0.describe(&discipline.0).map_err(refused)
     }
@@ -198,7 +198,7 @@ impl PyScenario {
         self.slotted().map(Scenario::replications)
     }
 
-    /// The slot in which each packet of the capture comes.
+    /// The slot in which each packet of the capture arrives.
     #[getter]
     fn capture_slots<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray1<u64>>> {
         let scenario = self.slotted()?;
@@ -219,7 +219,7 @@ impl PyScenario {
         self.network().map(NetworkScenario::pairs)
     }
 
-    /// What a reader of the measures must know, a sentence each.
+    /// Notes that a reader of the measures must know, one sentence each.
     fn notes(&self) -> PyResult<Vec<String>> {
         self.network()?.notes().map_err(refused)
     }
@@ -274,7 +274,7 @@ impl PyDiscipline {
     }
 }
 
-/// All links of a topology, each direction one.
+/// The simplex links of a topology: one for each direction of a link.
 #[pyfunction]
 fn simplex_links(topology: &Bound<'_, PyAny>) -> PyResult<Vec<SimplexLink>> {
     let links = of_object::<Topology>(topology)?.simplex_links();
@@ -314,14 +314,14 @@ fn modulator(table: &Bound<'_, PyAny>) -> PyResult<(f64, f64, u32)> {
     Ok((a, q, states))
 }
 
-/// Which class the scenario in a TOML file has.
+/// The name of the class of the scenario in a TOML file.
 #[pyfunction]
 fn scenario_kind(py: Python<'_>, path: PathBuf) -> PyResult<&'static str> {
     let fields = abandonable(py, move || fields_of(&path))?.map_err(refused)?;
     Ok(AnyScenario::kind(&fields))
 }
 
-/// The q of the modulator with that mean.
+/// The q of the modulator with this mean.
 #[pyfunction]
 fn modulator_q(mean: f64, states: u32) -> PyResult<f64> {
     Modulator::q_of_mean(mean, states).map_err(refused)

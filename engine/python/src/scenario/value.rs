@@ -1,4 +1,4 @@
-//! Between Python's objects and the values of a scenario.
+//! Converts between Python's objects and the values of a scenario.
 
 use std::sync::Arc;
 
@@ -11,12 +11,12 @@ use pyo3::{
 };
 use sluice_scenario::{Description, Fields, Foreign, Value, tables};
 
-/// Nobody writes tables or lists that deep; what holds itself has no end.
+/// Greatest depth of tables and lists: an object that contains itself has no end.
 const MOST_DEPTH: usize = 80;
-/// Bits of a whole number from which on Python does not write out its digits.
+/// Size of a whole number, bits, from which on its digits are not written out.
 const MOST_BITS: u64 = 1000;
 
-/// The package that has the classes of all tables.
+/// Returns the package with the classes of all tables.
 pub fn classes(py: Python<'_>) -> PyResult<&Bound<'_, PyModule>> {
     static CLASSES: PyOnceLock<Py<PyModule>> = PyOnceLock::new();
     CLASSES
@@ -26,7 +26,7 @@ pub fn classes(py: Python<'_>) -> PyResult<&Bound<'_, PyModule>> {
         .map(|module| module.bind(py))
 }
 
-/// The table that an object is, if it is one.
+/// Returns the description of the table whose class an object has; `None` if it is no table.
 pub fn description(object: &Bound<'_, PyAny>) -> PyResult<Option<&'static Description>> {
     static BASE: PyOnceLock<Py<PyType>> = PyOnceLock::new();
     let py = object.py();
@@ -44,7 +44,7 @@ pub fn description(object: &Bound<'_, PyAny>) -> PyResult<Option<&'static Descri
     Ok(None)
 }
 
-/// The value that an object is meant as.
+/// Converts a Python object to a value.
 pub fn to_value(object: &Bound<'_, PyAny>) -> PyResult<Value> {
     nested(object, 0)
 }
@@ -62,7 +62,7 @@ fn nested(object: &Bound<'_, PyAny>, depth: usize) -> PyResult<Value> {
     if object.is_none() {
         return Ok(Value::Nothing);
     }
-    // a Python bool is an int as well, so it must be asked for first
+    // a Python bool is also an int, so this check comes first
     if let Ok(on) = object.cast::<PyBool>() {
         return Ok(Value::Switch(on.is_true()));
     }
@@ -113,7 +113,7 @@ fn huge(whole: &Bound<'_, PyAny>) -> PyResult<Value> {
     )))
 }
 
-/// A class that is to be an AQM.
+/// Converts a class that shall be an AQM.
 fn foreign(class: &Bound<'_, PyType>) -> PyResult<Value> {
     let must = match class.hasattr("arrive")? {
         true => None,
@@ -126,7 +126,7 @@ fn foreign(class: &Bound<'_, PyType>) -> PyResult<Value> {
     }))
 }
 
-/// The fields of an object that is a table.
+/// Returns the fields of an object that is a table.
 fn fields(
     object: &Bound<'_, PyAny>,
     description: &'static Description,
@@ -161,7 +161,7 @@ fn mapping(table: &Bound<'_, PyMapping>, depth: usize) -> PyResult<Fields> {
     Ok(Fields { of: "", rows })
 }
 
-/// The object that a value stands for; tables become objects of their classes, unchecked.
+/// Converts a value to a Python object; tables become objects of their classes, unchecked.
 pub fn to_object<'py>(py: Python<'py>, value: &Value) -> PyResult<Bound<'py, PyAny>> {
     Ok(match value {
         Value::Nothing => py.None().into_bound(py),
@@ -198,12 +198,12 @@ pub fn to_object<'py>(py: Python<'py>, value: &Value) -> PyResult<Bound<'py, PyA
     })
 }
 
-/// Gives an object of a table's class its fields.
+/// Sets the fields of an object of a table's class.
 pub fn set_fields(object: &Bound<'_, PyAny>, fields: &Fields) -> PyResult<()> {
     let own = object.getattr("__dict__")?;
     let table = tables().iter().find(|table| table.name == fields.of);
     for (name, value) in &fields.rows {
-        // the class has the kind that tells it from others
+        // a kind that identifies the table is an attribute of the class
         if name != "kind" || table.is_none_or(|table| table.kind.is_none()) {
             own.set_item(name, to_object(object.py(), value)?)?;
         }
