@@ -1,8 +1,8 @@
-//! A queue of packets that are all alike, which its world keeps.
+//! A queue of packets of equal size that its world keeps.
 //!
-//! A world in which nothing but arrivals and ticks asks the AQM, and whose link takes packets at
-//! times that it knows, has nothing to fetch from a queue: it knows which packets wait, and says
-//! how many. The AQM sees what it would see if each had joined the queue, and left it, in time.
+//! If only arrivals and ticks call the AQM, and the world knows in advance when its link takes each
+//! packet, then the world needs no queue: it knows which packets wait, and tells their number. The
+//! AQM sees the same views as if each packet had joined and left a queue at its time.
 
 use sluice_aqm::{Aqm, Verdict, Victim};
 
@@ -13,12 +13,12 @@ use crate::{
     schedule::Fifo,
 };
 
-/// A queue that only counts what waits; `waiting` is how many packets do, of `bytes` each.
+/// A queue that holds only the number of waiting packets, `waiting`, each of `bytes`.
 pub struct Ahead<'a, P, A>(&'a mut Buffer<P, A, Fifo>);
 
 impl<P: Packet, A: Aqm> Queue<P, A> {
-    /// The queue as one that only counts, if nothing but arrivals and ticks asks the AQM, and
-    /// nothing but departures takes a waiting packet out. It holds no packets from then on.
+    /// Returns the queue as one that only counts, if only arrivals and ticks call the AQM, and if
+    /// waiting packets leave only to be sent. From then on the queue itself holds no packets.
     #[inline]
     pub fn ahead(&mut self) -> Option<Ahead<'_, P, A>> {
         match &mut self.0 {
@@ -31,33 +31,34 @@ impl<P: Packet, A: Aqm> Queue<P, A> {
 }
 
 impl<P: Packet, A: Aqm> Ahead<'_, P, A> {
-    /// So many wait now.
+    /// Sets the number of waiting packets and the size of each, bytes.
     #[inline]
     pub fn hold(&mut self, waiting: u32, bytes: u32) {
         self.0.lanes[0].hold(waiting, bytes);
     }
 
-    /// The verdict on a packet that arrives; if it is no drop, it joins those that wait.
+    /// Returns the verdict for an arriving packet that finds `waiting` packets; unless it is a
+    /// drop, the packet joins them.
     #[inline(always)]
     pub fn judge(&mut self, now_ns: u64, packet: &P, waiting: u32, random: u64) -> Verdict {
         self.hold(waiting, packet.bytes());
         self.0.judge(0, now_ns, packet, &mut || random, &mut ())
     }
 
-    /// The link is busy again.
+    /// Notes that the link is busy again.
     #[inline]
     pub fn wake(&mut self) {
         self.0.lanes[0].wake();
     }
 
-    /// Since `now_ns` nothing waits, and the link has nothing to send.
+    /// Notes that from `now_ns` on no packet waits and none is sent.
     #[inline]
     pub fn fall_idle(&mut self, now_ns: u64) {
         self.hold(0, 0);
         self.0.lanes[0].note_idle(now_ns);
     }
 
-    /// As [`Queue::tick`].
+    /// Like [`Queue::tick`].
     pub fn tick(&mut self, now_ns: u64, waiting: u32, bytes: u32) {
         self.hold(waiting, bytes);
         self.0.tick(now_ns, &mut ());

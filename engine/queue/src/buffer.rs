@@ -1,4 +1,4 @@
-//! The packets that wait before a link, and the rules for them, with one lane or several.
+//! The packets that wait before a link, and the rules for them, in one lane or several.
 
 use sluice_aqm::{Aqm, Discipline, Verdict, Victim};
 
@@ -10,7 +10,7 @@ use crate::{
     schedule::{Schedule, Several},
 };
 
-/// The lanes of one link. `Queue` documents the functions.
+/// The lanes of one link. [`Queue`](crate::Queue) documents the functions.
 pub struct Buffer<P, A, S: Schedule> {
     limit: u32,
     limit_bytes: u64,
@@ -32,7 +32,7 @@ impl<P: Packet, A: Aqm, S: Schedule> Buffer<P, A, S> {
         }
     }
 
-    /// Packets and bytes that wait.
+    /// Returns the packets and the bytes that wait.
     #[inline]
     pub fn held(&self) -> (u32, u64) {
         self.schedule.held(self.lanes.as_ref())
@@ -51,7 +51,7 @@ impl<P: Packet, A: Aqm, S: Schedule> Buffer<P, A, S> {
         }
     }
 
-    /// The verdict on a packet that arrives at lane `own`.
+    /// Returns the verdict for a packet that arrives at lane `own`.
     #[inline(always)]
     pub fn judge(
         &mut self,
@@ -99,10 +99,10 @@ impl<P: Packet, A: Aqm, S: Schedule> Buffer<P, A, S> {
         verdict
     }
 
-    /// Drops the waiting packets that go in place of an arrival of `bytes` at lane `own`.
+    /// Drops the waiting packets that are lost instead of an arrival of `bytes` at lane `own`.
     ///
     /// # Errors
-    /// If the arrival itself is lost: with this verdict.
+    /// If the arrival itself is lost; the error is its verdict.
     #[inline(never)]
     fn make_room(
         &mut self,
@@ -129,15 +129,15 @@ impl<P: Packet, A: Aqm, S: Schedule> Buffer<P, A, S> {
             if self.has_room(bytes) {
                 return Ok(());
             }
-            // one packet more is lost
+            // there is still no room: another packet is lost
             why = Verdict::DropOverflow;
             self.verdicts[why as usize] += 1;
         }
         Err(why)
     }
 
-    /// Lane and index of the waiting packet that is dropped for an arrival of `bytes` at lane
-    /// `own`; `None` if it is the arrival itself.
+    /// Returns lane and index of the waiting packet that is dropped for an arrival of `bytes` at
+    /// lane `own`; `None` if the arrival itself is dropped.
     fn pick_victim(
         &self,
         own: usize,
@@ -218,7 +218,7 @@ impl<P: Packet, A: Aqm, S: Schedule> Buffer<P, A, S> {
 }
 
 impl<P: Packet, A: Aqm> Buffer<P, A, Several> {
-    /// `arrive`, kept out of the world's loop, which is fast for FIFOs.
+    /// `arrive`, not inlined into the world's loop, so that this stays fast for FIFOs.
     #[inline(never)]
     pub fn arrive_apart(
         &mut self,
@@ -230,7 +230,7 @@ impl<P: Packet, A: Aqm> Buffer<P, A, Several> {
         self.arrive(now_ns, packet, random, observer)
     }
 
-    /// `depart`, likewise.
+    /// `depart`, not inlined either.
     #[inline(never)]
     pub fn depart_apart(
         &mut self,

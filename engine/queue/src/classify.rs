@@ -1,4 +1,4 @@
-//! Which of several queues a packet joins.
+//! Chooses the queue that a packet joins.
 
 use crate::below;
 
@@ -7,12 +7,12 @@ pub struct Classifier {
     queues: usize,
     salt: u64,
     perturbation_ns: u64,
-    /// When the salt is drawn, at the first arrival from then on.
+    /// A new salt is drawn at the first arrival from this time on, ns.
     next_salt_ns: u64,
 }
 
 impl Classifier {
-    /// `perturbation_ns`: how long a salt holds; for ever if 0.
+    /// `perturbation_ns` is the time between two salts; 0: the first salt is kept.
     pub fn new(queues: u32, perturbation_ns: u64) -> Self {
         Self {
             queues: queues as usize,
@@ -22,7 +22,7 @@ impl Classifier {
         }
     }
 
-    /// The queue of a flow's packets at this time.
+    /// Returns the queue of a flow's packets at this time.
     pub fn queue(
         &mut self,
         now_ns: u64,
@@ -51,7 +51,7 @@ fn mix(word: u64) -> u64 {
 mod tests {
     use super::*;
 
-    /// Salts 1, 2, 3, ... times an odd number that spreads them.
+    /// Salts 1, 2, 3, ..., multiplied by an odd number that spreads them.
     fn salts() -> impl FnMut() -> u64 {
         let mut count = 0_u64;
         move || {

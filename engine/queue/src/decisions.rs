@@ -1,4 +1,4 @@
-//! The decision log: what an AQM was asked and what it said, as text that every world can write.
+//! The decision log: the calls of an AQM and its verdicts, as text that every world can write.
 
 use std::{
     collections::VecDeque,
@@ -14,15 +14,15 @@ pub const COLUMNS: &str = "number,time_ns,link,queue,event,packet,verdict,random
 sojourn_ns,rate_bps,queue_bytes,queue_packets,limit_packets,packet_bytes,flow_hash,\
 candidate_flow_hash,idle,ecn_capable,full";
 
-/// Writes what happens at queues, as CSV with the header [`COLUMNS`] and a line for each event.
+/// Writes the events at queues as CSV, with the header [`COLUMNS`] and a line for each event.
 ///
 /// - `number` counts the lines from 1, `time_ns` is the world's clock, `link` the number of the link
-///   behind the queue (0 where there is one), `queue` that of the scheduler's queue.
-/// - `event` is `arrive` or `depart` (the AQM judges), `join` or `leave` (it is told, if it
-///   follows the occupancy), `tick`, or `lost` (a packet is lost, and the verdict says why).
-/// - `packet` counts the arrivals at the link from 1; it is empty at ticks.
-/// - `verdict` is empty where there is none; else that of `enum aqm_verdict`, without `AQM_`.
-/// - The rest is the view that the AQM was shown, field by field; it is empty at `lost`.
+///   behind the queue (0 if there is only one), `queue` the number of the scheduler's queue.
+/// - `event` is `arrive` or `depart` (the AQM judges a packet), `join` or `leave` (only if the AQM
+///   follows the occupancy), `tick`, or `lost` (a packet is lost; the verdict is the reason).
+/// - `packet` is the number of the packet, counted from 1 at its arrival; it is empty at ticks.
+/// - `verdict` is that of `enum aqm_verdict` without `AQM_`; it is empty if there is none.
+/// - The rest is the view that the AQM got, field by field; it is empty at `lost`.
 pub struct DecisionLog<W> {
     out: W,
     lines: u64,
@@ -31,12 +31,13 @@ pub struct DecisionLog<W> {
     failed: Option<io::Error>,
 }
 
-/// Which packet is where, by number.
+/// Numbers of the packets at a link.
 #[derive(Default)]
 struct Numbers {
+    /// The last packet that arrived, and the last that left the waiting packets.
     arrived: u64,
     left: u64,
-    /// Those that wait, by the scheduler's queues.
+    /// The waiting packets of each of the scheduler's queues.
     waiting: Vec<VecDeque<u64>>,
 }
 
@@ -50,7 +51,7 @@ impl Numbers {
 }
 
 impl<W: Write> DecisionLog<W> {
-    /// Begins the log with its header.
+    /// Starts the log and writes its header.
     pub fn new(out: W) -> Self {
         let mut log = Self {
             out,
@@ -62,10 +63,10 @@ impl<W: Write> DecisionLog<W> {
         log
     }
 
-    /// Ends the log, and gives back what it was written to.
+    /// Ends the log and returns what it was written to.
     ///
     /// # Errors
-    /// The first that came up; nothing was written after it.
+    /// The first error of a write; nothing was written after it.
     pub fn finish(mut self) -> io::Result<W> {
         match self.failed {
             Some(error) => Err(error),
@@ -73,7 +74,7 @@ impl<W: Write> DecisionLog<W> {
         }
     }
 
-    /// Notes an event at the queue before a link.
+    /// Writes an event at the queue before a link.
     pub fn note(&mut self, now_ns: u64, link: usize, queue: usize, event: Event<'_>) {
         if link >= self.numbers.len() {
             self.numbers.resize_with(link + 1, Numbers::default);
@@ -149,7 +150,7 @@ impl<W: Write> DecisionLog<W> {
     }
 }
 
-/// The log of the only queue.
+/// The log of a world with one link.
 impl<P, W: Write> Observer<P> for &mut DecisionLog<W> {
     const ON: bool = true;
 

@@ -1,4 +1,4 @@
-//! Deficit round robin: a quantum of bytes of each queue in turn.
+//! Deficit round robin: each queue in turn sends a quantum of bytes.
 //!
 //! M. Shreedhar, G. Varghese, "Efficient fair queueing using deficit round robin", SIGCOMM 1995.
 
@@ -9,9 +9,9 @@ pub struct Drr {
     /// Queues in the order of their turns: the paper's ActiveList.
     turns: VecDeque<usize>,
     has_turn: Vec<bool>,
-    /// What each may still send in its turn, bytes: DC_i.
+    /// Bytes that each queue may still send in its turn: DC_i.
     deficit_bytes: Vec<u64>,
-    /// Whether the queue whose turn it is has got its quantum.
+    /// True if the queue whose turn it is has got its quantum.
     has_quantum: bool,
 }
 
@@ -41,7 +41,7 @@ impl Drr {
         loop {
             let queue = *self.turns.front()?;
             let Some(bytes) = head_bytes(queue) else {
-                // what it had was lost
+                // its last packets were lost
                 self.end_turn(true);
                 continue;
             };
@@ -63,7 +63,7 @@ impl Drr {
         }
     }
 
-    /// An empty queue leaves the round, and loses what it did not use.
+    /// Ends the present turn; an empty queue leaves the round and loses its deficit.
     fn end_turn(&mut self, is_empty: bool) {
         self.has_quantum = false;
         if let Some(queue) = self.turns.pop_front() {

@@ -2,18 +2,19 @@
 
 /// A ring of packets that grows with the queue.
 pub struct Fifo<T> {
-    /// As long as a power of two, or empty.
+    /// Its length is a power of two, or 0.
     ring: Vec<T>,
-    /// Packets that were taken and put in so far: their places are these, modulo the ring's length.
+    /// Packets taken out so far, and put in so far; modulo the ring's length, the places of the
+    /// head and of the next packet.
     head: usize,
     tail: usize,
 }
 
-/// Packets for which a ring has room once the first comes.
+/// Room of a ring that is not empty, packets.
 const LEAST_ROOM: usize = 16;
 
 impl<T> Fifo<T> {
-    /// An empty one, which takes no memory.
+    /// Returns an empty ring, which takes no memory.
     pub fn new() -> Self {
         Self {
             ring: Vec::new(),
@@ -22,13 +23,13 @@ impl<T> Fifo<T> {
         }
     }
 
-    /// How many packets wait.
+    /// Returns the number of waiting packets.
     #[inline]
     pub fn len(&self) -> usize {
         self.tail - self.head
     }
 
-    /// Whether none waits.
+    /// True if no packet waits.
     #[inline]
     pub fn is_empty(&self) -> bool {
         self.tail == self.head
@@ -39,7 +40,7 @@ impl<T> Fifo<T> {
         count & self.ring.len().wrapping_sub(1)
     }
 
-    /// The packet at `index` (0 is the head), if so many wait.
+    /// Returns the packet at `index` (0 is the head); `None` if too few wait.
     #[inline]
     pub fn get(&self, index: usize) -> Option<&T> {
         (index < self.len()).then(|| &self.ring[self.place(self.head + index)])
@@ -47,7 +48,7 @@ impl<T> Fifo<T> {
 }
 
 impl<T: Copy + Default> Fifo<T> {
-    /// Puts a packet at the tail.
+    /// Adds a packet at the tail.
     #[inline]
     pub fn push(&mut self, packet: T) {
         if self.len() == self.ring.len() {
@@ -123,7 +124,7 @@ mod tests {
                 } else if step < 70 {
                     prop_assert_eq!(fifo.pop(), model.pop_front());
                 } else {
-                    // now and then one past the tail
+                    // sometimes one past the tail
                     let index = step as usize % (model.len() + 1);
                     prop_assert_eq!(fifo.get(index), model.get(index));
                     prop_assert_eq!(fifo.remove(index), model.remove(index));

@@ -7,11 +7,11 @@ use std::collections::VecDeque;
 
 pub struct Fq {
     quantum_bytes: i64,
-    /// Queues that were empty a short while ago, and the others.
+    /// Queues that were empty a short time ago, and the others.
     new: VecDeque<usize>,
     old: VecDeque<usize>,
     is_listed: Vec<bool>,
-    /// What each may still send, bytes; a packet may exceed it.
+    /// Bytes that each queue may still send; the last packet may exceed them.
     credit_bytes: Vec<i64>,
 }
 
@@ -53,7 +53,7 @@ impl Fq {
             if is_spent {
                 self.credit_bytes[queue] += self.quantum_bytes;
             }
-            // an empty new queue becomes an old one: else it could come back as new for ever
+            // an empty new queue becomes an old one, so that it cannot come back as new each time
             if is_spent || is_new {
                 self.old.push_back(queue);
             } else {

@@ -1,4 +1,4 @@
-//! One of a link's queues with the AQM that watches it.
+//! One of a link's queues, with its AQM.
 
 use sluice_aqm::{Aqm, Verdict, View};
 
@@ -15,11 +15,12 @@ pub struct Lane<P, A> {
     watches_occupancy: bool,
     wants_candidate: bool,
     ecn: bool,
-    /// Whether the link sends a packet of this lane.
+    /// True while the link sends a packet of this lane.
     serving: bool,
-    /// Index of the waiting packet that the last arrival was judged with.
+    /// Index of the candidate of the last arrival.
     candidate: Option<usize>,
-    /// What the AQM sees. What describes the queue is always up to date, the rest of the last call.
+    /// The AQM's view. The fields of the queue are always up to date, the others are those of the
+    /// last call.
     view: View,
 }
 
@@ -34,7 +35,7 @@ impl<P: Packet, A> Lane<P, A> {
         self.view.queue_bytes
     }
 
-    /// Size of the packet at the head.
+    /// Returns the size of the packet at the head, bytes.
     #[inline]
     pub fn head_bytes(&self) -> Option<u32> {
         self.waiting.get(0).map(|head| head.packet.bytes())
@@ -65,13 +66,13 @@ impl<P: Packet, A: Aqm> Lane<P, A> {
         }
     }
 
-    /// What the AQM sees, or saw if it was just asked.
+    /// Returns the AQM's view; after a call, the view of that call.
     #[inline]
     pub fn view(&self) -> &View {
         &self.view
     }
 
-    /// Whether the AQM does more than to decide on arrivals and to tick.
+    /// True if the AQM needs more than arrivals and ticks.
     pub fn asks_more(&self) -> bool {
         self.watches_departures || self.watches_occupancy || self.wants_candidate
     }
@@ -88,7 +89,7 @@ impl<P: Packet, A: Aqm> Lane<P, A> {
         self.view.full = 0;
     }
 
-    /// The settled verdict on a packet that arrives.
+    /// Returns the settled verdict for an arriving packet.
     #[inline]
     pub fn judge(
         &mut self,
@@ -115,13 +116,13 @@ impl<P: Packet, A: Aqm> Lane<P, A> {
         }
     }
 
-    /// Index of the waiting packet that the last arrival was judged with, if there was one.
+    /// Returns the index of the last arrival's candidate, if there was one, and forgets it.
     pub fn take_candidate(&mut self) -> Option<usize> {
         self.candidate.take()
     }
 
-    /// Tells an AQM that follows the occupancy that a packet is about to join those that wait
-    /// (`change` = 1), or has left them (-1). Gives what it saw.
+    /// Tells an AQM that follows the occupancy that a packet is about to join the waiting packets
+    /// (`change` = 1) or has left them (-1). Returns the view that it got.
     #[inline]
     pub fn tell(&mut self, now_ns: u64, packet: &P, change: i64) -> Option<&View> {
         if !self.watches_occupancy {
@@ -143,7 +144,7 @@ impl<P: Packet, A: Aqm> Lane<P, A> {
         self.wake();
     }
 
-    /// Takes out the packet at `index`, which is lost.
+    /// Removes the packet at `index`, which is lost.
     pub fn remove(&mut self, index: usize) -> Option<P> {
         let Waiting { packet, .. } = self.waiting.remove(index)?;
         self.view.queue_packets -= 1;
@@ -151,7 +152,7 @@ impl<P: Packet, A: Aqm> Lane<P, A> {
         Some(packet)
     }
 
-    /// Takes the packet at the head, which the link is to send.
+    /// Removes the packet at the head, which the link will send.
     #[inline]
     pub fn pop(&mut self) -> Option<Waiting<P>> {
         let head = self.waiting.pop()?;
@@ -161,22 +162,22 @@ impl<P: Packet, A: Aqm> Lane<P, A> {
         Some(head)
     }
 
-    /// So many packets wait, of `bytes` each: of a lane whose packets are kept elsewhere.
+    /// Sets the number of waiting packets, of `bytes` each, if the world keeps them itself.
     #[inline]
     pub fn hold(&mut self, packets: u32, bytes: u32) {
         self.view.queue_packets = packets;
         self.view.queue_bytes = u64::from(packets) * u64::from(bytes);
     }
 
-    /// Something waits or is sent.
+    /// Notes that a packet waits or is sent.
     #[inline]
     pub fn wake(&mut self) {
         self.view.idle = 0;
         self.view.idle_since_ns = 0;
     }
 
-    /// The verdict on the packet that `pop` gave, if the AQM judges departures: admit, mark or
-    /// drop.
+    /// Returns the verdict for the packet that `pop` returned: admit, mark or drop; `None` if the
+    /// AQM does not judge departures.
     #[inline]
     pub fn judge_departure(
         &mut self,
@@ -192,7 +193,7 @@ impl<P: Packet, A: Aqm> Lane<P, A> {
         Some(self.aqm.depart(&self.view))
     }
 
-    /// If the link has taken a packet, it has sent it, or will not send it.
+    /// Notes that the packet that the link took, if any, is sent or was dropped.
     #[inline]
     pub fn end_service(&mut self, now_ns: u64) {
         if self.serving {
@@ -201,7 +202,7 @@ impl<P: Packet, A: Aqm> Lane<P, A> {
         }
     }
 
-    /// Notes that from now on nothing waits and none is sent, if that is so.
+    /// If no packet waits and none is sent, notes that this is so from now on.
     #[inline]
     pub fn note_idle(&mut self, now_ns: u64) {
         if self.view.queue_packets == 0 && !self.serving {

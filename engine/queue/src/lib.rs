@@ -1,9 +1,9 @@
-//! What stands before a link, in every world: one or several queues, a scheduler, an AQM in each,
+//! What is before a link, in every world: one or several queues with an AQM each, a scheduler,
 //! limits, a victim and marking.
 //!
-//! The link asks and obeys: it hands every packet to [`Queue::arrive`], and whenever it is free
-//! it takes what [`Queue::depart`] gives. It calls `depart` as each transmission ends, too: a
-//! `None` is how the queue learns that the link has fallen idle.
+//! The link gives every packet to [`Queue::arrive`], and whenever it is free it sends the packet
+//! that [`Queue::depart`] returns. It must also call `depart` at the end of each transmission: if
+//! that returns `None`, the queue knows that the link is idle.
 
 mod ahead;
 mod buffer;
@@ -27,7 +27,8 @@ pub use packet::{Packet, Waiting, datagram_flow_hash, hash_of};
 pub use queue::Queue;
 pub use scheduler::Scheduler;
 
-/// Uniform on 0 .. `count` (0 if `count` is 0): the upper half of a random word's product with it.
+/// Returns a number that is uniform on 0 .. `count` (0 if `count` is 0): the upper half of the
+/// product of a random word and `count`.
 #[inline]
 pub fn below(random: u64, count: usize) -> usize {
     ((u128::from(random) * count as u128) >> 64) as usize

@@ -1,45 +1,45 @@
-//! What a queue tells whoever watches it.
+//! Observers of the events at a queue.
 
 use sluice_aqm::{Verdict, View};
 
-/// Hears what happens at a queue, in order. A closure is one that hears of losses only.
+/// Gets the events at a queue, in order. A closure is an observer of losses only.
 pub trait Observer<P> {
-    /// Whether `note` does anything.
+    /// True if `note` does anything.
     const ON: bool = false;
 
-    /// A packet is lost, and why. It need not be the one that arrives.
+    /// A packet is lost, because of this verdict. It need not be the arriving one.
     fn lost(&mut self, packet: P, verdict: Verdict);
 
-    /// Something happens in number `queue` of the scheduler's queues.
+    /// An event happens in number `queue` of the scheduler's queues.
     #[inline]
     fn note(&mut self, _now_ns: u64, _queue: usize, _event: Event<'_>) {}
 }
 
-/// What happens at a queue. A view is there where the AQM was asked or told.
+/// An event at a queue. It has a view if the AQM was called.
 #[derive(Clone, Copy, Debug)]
 pub enum Event<'a> {
-    /// The AQM judges a packet that arrives.
+    /// The AQM judges an arriving packet.
     Arrive(&'a View, Verdict),
-    /// The packet that arrived joins those that wait, as the last of them.
+    /// The packet that arrived joins the waiting packets at the tail.
     Join(Option<&'a View>),
-    /// The waiting packet at this index (0 is the head) leaves those that wait.
+    /// The waiting packet at this index (0 is the head) leaves the waiting packets.
     Leave(usize, Option<&'a View>),
-    /// The AQM judges the packet that has just left, as it would be sent.
+    /// The AQM judges the packet that has just left, before it is sent.
     Depart(&'a View, Verdict),
     /// The packet that arrived is lost.
     LoseArrival(Verdict),
     /// The packet that has just left is lost.
     LoseLeft(Verdict),
-    /// The AQM is told that its interval is over.
+    /// The AQM's `tick` is called.
     Tick(&'a View),
 }
 
-/// Nobody listens.
+/// No observer.
 impl<P> Observer<P> for () {
     fn lost(&mut self, _packet: P, _verdict: Verdict) {}
 }
 
-/// Perhaps somebody listens.
+/// An observer or none.
 impl<P, O: Observer<P>> Observer<P> for Option<O> {
     const ON: bool = O::ON;
 

@@ -1,14 +1,14 @@
-//! What a queue needs to know of a packet.
+//! What a queue needs to know about a packet.
 
 /// A packet of a world.
 pub trait Packet: Copy + Default {
-    /// Size, bytes.
+    /// Returns its size, bytes.
     fn bytes(&self) -> u32;
 
-    /// A hash of what identifies its flow.
+    /// Returns a hash of what identifies its flow.
     fn flow_hash(&self) -> u32;
 
-    /// Whether it can be marked (ECT).
+    /// True if it can be marked (ECT).
     fn ecn_capable(&self) -> bool;
 
     /// Sets congestion experienced.
@@ -20,18 +20,18 @@ pub trait Packet: Copy + Default {
 pub struct Waiting<P> {
     /// The packet.
     pub packet: P,
-    /// When it joined the queue, ns.
+    /// Time at which it joined the queue, ns.
     pub since_ns: u64,
 }
 
-/// The hash of a flow of datagrams that is known by a number, in every world that has such flows.
+/// Returns the hash of the flow of datagrams with this number, the same in every world.
 #[inline]
 pub fn datagram_flow_hash(number: u32) -> u32 {
     hash_of(u64::from(number) << 2 | 2)
 }
 
-/// A hash of a word (Fibonacci hashing: the upper half of its product with 2^64 over the golden
-/// ratio).
+/// Returns a hash of a word (Fibonacci hashing: the upper half of its product with 2^64 over the
+/// golden ratio).
 #[inline]
 pub fn hash_of(word: u64) -> u32 {
     (word.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32) as u32

@@ -1,4 +1,4 @@
-//! The queue in front of a link.
+//! The queue before a link.
 
 use sluice_aqm::{Aqm, Discipline, Verdict};
 
@@ -11,16 +11,16 @@ use crate::{
     scheduler::Scheduler,
 };
 
-/// All that waits in front of one link, and the rules that it waits under.
+/// The packets that wait before one link, and the rules for them.
 pub struct Queue<P, A>(pub(crate) Shape<P, A>);
 
-/// A FIFO is all that most queues are, so it does without what only several lanes need.
+/// Most queues are FIFOs, which do without what only several lanes need.
 pub(crate) enum Shape<P, A> {
     Fifo(Buffer<P, A, Fifo>),
     Several(Box<Buffer<P, A, Several>>),
 }
 
-/// Does the same with the buffer of either shape.
+/// Evaluates the same expression with the buffer of either shape.
 macro_rules! with_buffer {
     ($shape:expr, $buffer:ident => $do:expr) => {
         match $shape {
@@ -31,8 +31,8 @@ macro_rules! with_buffer {
 }
 
 impl<P: Packet, A: Aqm> Queue<P, A> {
-    /// An empty queue in front of an idle link of `rate_bps` bits/s. `start_aqm` gives each of
-    /// the scheduler's queues its own AQM.
+    /// Returns an empty queue before an idle link of `rate_bps` bits/s. `start_aqm` makes an AQM
+    /// for each of the scheduler's queues.
     pub fn new(
         discipline: Discipline,
         scheduler: Scheduler,
@@ -50,45 +50,46 @@ impl<P: Packet, A: Aqm> Queue<P, A> {
         with_buffer!(&self.0, buffer => buffer.lanes.as_ref())
     }
 
-    /// Waiting packets, without the one that the link sends.
+    /// Returns the number of waiting packets, without the one that the link sends.
     #[inline]
     pub fn packets(&self) -> usize {
         with_buffer!(&self.0, buffer => buffer.held().0 as usize)
     }
 
-    /// Their bytes.
+    /// Returns the bytes of the waiting packets.
     #[inline]
     pub fn bytes(&self) -> u64 {
         with_buffer!(&self.0, buffer => buffer.held().1)
     }
 
-    /// The AQM of each of the scheduler's queues; with `fifo` there is one.
+    /// Returns the AQM of each of the scheduler's queues; with `Fifo` there is one.
     pub fn aqms(&self) -> impl Iterator<Item = &A> {
         self.lanes().iter().map(Lane::aqm)
     }
 
-    /// How often each verdict was given: one for every arrival, and one for every packet that was
-    /// lost as a candidate, or in addition to make room in bytes, or marked or dropped as it left.
-    /// So every packet that is lost counts once.
+    /// Returns how often each verdict was given: one for every arrival, and one more for every
+    /// packet that was lost as a candidate, was lost in addition to make room in bytes, or was
+    /// marked or dropped at its departure. So every lost packet counts once.
     #[inline]
     pub fn verdicts(&self) -> &[u64; Verdict::COUNT] {
         with_buffer!(&self.0, buffer => &buffer.verdicts)
     }
 
-    /// How often [`Queue::tick`] is to be called, ns; never if `None`.
+    /// Returns the time between two calls of [`Queue::tick`], ns; `None`: it is never called.
     pub fn tick_interval_ns(&self) -> Option<u64> {
         self.lanes()[0].tick_interval_ns()
     }
 
-    /// Ticks every AQM.
+    /// Calls `tick` of every AQM.
     pub fn tick(&mut self, now_ns: u64, observer: &mut impl Observer<P>) {
         with_buffer!(&mut self.0, buffer => buffer.tick(now_ns, observer));
     }
 
-    /// Takes in a packet; an idle link is then to ask for its next with [`Queue::depart`].
+    /// Handles an arriving packet and returns its verdict; an idle link must then call
+    /// [`Queue::depart`].
     ///
-    /// `random` gives 64 fresh random bits a call. `observer` gets each packet that is lost, and
-    /// why: the arriving one or those that make room for it. Returns the verdict on the arrival.
+    /// `random` returns 64 fresh random bits at each call. `observer` gets each packet that is
+    /// lost, with the verdict: the arriving one or those that make room for it.
     #[inline]
     pub fn arrive(
         &mut self,
@@ -103,10 +104,10 @@ impl<P: Packet, A: Aqm> Queue<P, A> {
         }
     }
 
-    /// The packet that the link is to send next, and since when it waited; to be called whenever
-    /// the link is free, and so also as each transmission ends.
+    /// Returns the packet that the link must send next, with the time since which it waited. The
+    /// link calls this whenever it is free, so also at the end of each transmission.
     ///
-    /// Packets that the AQM drops as they would leave go to `observer`.
+    /// Packets that the AQM drops at departure go to `observer`.
     #[inline]
     pub fn depart(
         &mut self,

@@ -1,4 +1,4 @@
-//! Which lane a packet joins, and which sends next.
+//! Chooses the lane that a packet joins, and the lane that sends next.
 
 use crate::{
     classify::Classifier,
@@ -7,36 +7,38 @@ use crate::{
     scheduler::{Order, Scheduler},
 };
 
-/// What a buffer asks about its lanes.
+/// Decides about the lanes of a buffer.
 pub trait Schedule {
-    /// The lanes themselves.
+    /// The list of lanes.
     type Lanes<T>: AsRef<[T]> + AsMut<[T]>;
 
-    /// Makes them.
+    /// Makes the lanes.
     fn lanes<T>(&self, lane: impl Fn() -> T) -> Self::Lanes<T>;
 
-    /// Packets and bytes that wait in all lanes.
+    /// Returns the packets and the bytes that wait in all lanes.
     fn held<P: Packet, A>(&self, lanes: &[Lane<P, A>]) -> (u32, u64);
 
-    /// The lane of a flow's packets.
+    /// Returns the lane of a flow's packets.
     fn classify(&mut self, now_ns: u64, flow_hash: u32, random: &mut impl FnMut() -> u64) -> usize;
 
-    /// A packet joins a lane.
+    /// Notes that a packet joins a lane.
     fn join(&mut self, lane: usize, bytes: u32);
 
-    /// A packet leaves one.
+    /// Notes that a packet leaves a lane.
     fn leave(&mut self, bytes: u32);
 
-    /// The lane whose head may go now; `None` if nothing waits. The same again until `send`.
+    /// Returns the lane whose head may be sent now, the same until `send` or until its head
+    /// changes; `None` if no packet waits.
     fn next<P: Packet, A>(&mut self, lanes: &[Lane<P, A>]) -> Option<usize>;
 
-    /// The link sends a packet of the lane that `next` gave, which is empty then or not.
+    /// Notes that the link sends a packet of the lane that `next` returned, and whether that lane
+    /// is then empty.
     fn send(&mut self, lane: usize, bytes: u32, is_empty: bool);
 
-    /// The lane of the packet that the link sends, or has sent last.
+    /// Returns the lane of the packet that the link sends, or sent last.
     fn served(&self) -> usize;
 
-    /// The longest lane, a packet of `arriving_bytes` counted as the last of lane `own`.
+    /// Returns the longest lane if a packet of `arriving_bytes` is counted in lane `own`.
     fn longest<P: Packet, A>(&self, lanes: &[Lane<P, A>], own: usize, arriving_bytes: u32)
     -> usize;
 }
@@ -86,13 +88,13 @@ impl Schedule for Fifo {
     }
 }
 
-/// Several lanes, whose turns a scheduler orders.
+/// Several lanes with a scheduler.
 pub struct Several {
     classifier: Classifier,
     order: Order,
     count: u32,
     served: usize,
-    /// In all lanes together.
+    /// Packets and bytes in all lanes together.
     packets: u32,
     bytes: u64,
 }

@@ -4,33 +4,33 @@ use crate::{drr::Drr, fq::Fq, sfq::Sfq};
 
 /// How packets are spread over queues and which queue sends next.
 ///
-/// All but `Fifo` spread flows over `queues` queues by a hash with a random salt; each queue has
-/// an AQM of its own, and all share the limit. When it is reached, the longest queue loses a
-/// packet: the longest in packets with `Sfq`, in bytes with the others. Which of its packets, the
-/// discipline's victim says.
+/// All schedulers except `Fifo` spread flows over `queues` queues by a hash with a random salt.
+/// Each queue has an AQM of its own, and all share the limit. When the limit is reached, the
+/// longest queue loses a packet: the longest in packets with `Sfq`, in bytes with the others. The
+/// discipline's victim says which of its packets is lost.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Scheduler {
     /// One queue, first in, first out.
     Fifo,
-    /// Stochastic fair queueing, McKenney 1990: one packet of each queue in turn.
+    /// Stochastic fair queueing, McKenney 1990: each queue in turn sends one packet.
     ///
-    /// ns-2's `SFQ` is another one (sfq.cc). It hashes the addresses of nodes, not flows, has 16
-    /// buckets, and holds 40 packets (`maxqueue_`) whatever its `limit_` says. It never drops a
-    /// packet that waits, but the one that arrives: if its bucket holds half as many packets as
-    /// there are places left, or more; and, once fewer places are left than there are buckets, if
-    /// its bucket holds more than its fair share, `maxqueue_` / 16 packets.
+    /// ns-2's `SFQ` differs (sfq.cc). It hashes the addresses of nodes, not flows, has 16 buckets,
+    /// and holds 40 packets (`maxqueue_`), whatever its `limit_` is. It never drops a waiting
+    /// packet. It drops the arriving one if its bucket holds at least half as many packets as there
+    /// are free places, or, once there are fewer free places than buckets, if its bucket holds more
+    /// than its fair share, `maxqueue_` / 16 packets.
     Sfq {
         /// At least 1.
         queues: u32,
-        /// Time after which the salt is drawn anew, ns; never if 0. Packets that wait stay where
-        /// they are, so those of one flow may overtake each other.
+        /// Time between two salts, ns; 0: there is only one salt. Waiting packets stay in their
+        /// queues, so packets of one flow may be reordered.
         perturbation_ns: u64,
     },
-    /// Deficit round robin, Shreedhar & Varghese 1995: `quantum_bytes` of each queue in turn.
+    /// Deficit round robin, Shreedhar & Varghese 1995: each queue in turn sends `quantum_bytes`.
     Drr {
         /// At least 1.
         queues: u32,
-        /// At least 1; from the largest packet on, a turn always sends one.
+        /// At least 1; if it is at least the largest packet, each turn sends a packet.
         quantum_bytes: u32,
     },
     /// Flow queueing of RFC 8290: deficit round robin in which a queue that was empty goes first,
@@ -61,7 +61,7 @@ impl Scheduler {
     }
 }
 
-/// A scheduler at work: the order in which queues send.
+/// The state of a scheduler: the order in which queues send.
 pub enum Order {
     Sfq(Sfq),
     Drr(Drr),
@@ -69,7 +69,7 @@ pub enum Order {
 }
 
 impl Order {
-    /// `None` for a FIFO, in which there is nothing to order.
+    /// Returns the initial state; `None` for a FIFO, which has one queue.
     pub fn new(scheduler: Scheduler) -> Option<Self> {
         let queues = scheduler.queues() as usize;
         Some(match scheduler {
@@ -80,7 +80,7 @@ impl Order {
         })
     }
 
-    /// A packet joins the queue.
+    /// Notes that a packet joins the queue.
     pub fn wake(&mut self, queue: usize) {
         match self {
             Self::Sfq(order) => order.wake(queue),
@@ -89,8 +89,8 @@ impl Order {
         }
     }
 
-    /// The queue whose head may go now; `head_bytes` gives the size of a queue's head, if it has
-    /// one. The same queue again until `sent` says that it has sent, or its head changes.
+    /// Returns the queue whose head may be sent now, the same until `sent` is called or its head
+    /// changes. `head_bytes` returns the size of a queue's head, if there is one.
     pub fn next(&mut self, head_bytes: impl Fn(usize) -> Option<u32>) -> Option<usize> {
         match self {
             Self::Sfq(order) => order.next(head_bytes),
@@ -99,7 +99,7 @@ impl Order {
         }
     }
 
-    /// The queue that `next` gave has sent a packet, and has more or not.
+    /// Notes that the queue that `next` returned sends a packet, and whether it is then empty.
     pub fn sent(&mut self, queue: usize, bytes: u32, is_empty: bool) {
         match self {
             Self::Sfq(order) => order.sent(is_empty),
@@ -108,12 +108,12 @@ impl Order {
         }
     }
 
-    /// Whether queues are measured in bytes, not in packets.
+    /// True if the length of a queue is measured in bytes, not in packets.
     pub fn counts_bytes(&self) -> bool {
         matches!(self, Self::Drr(_) | Self::Fq(_))
     }
 
-    /// The queues that may have packets.
+    /// Returns the queues that may have packets.
     pub fn queues(&self) -> Box<dyn Iterator<Item = usize> + '_> {
         match self {
             Self::Sfq(order) => Box::new(order.queues()),

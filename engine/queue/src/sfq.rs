@@ -1,4 +1,4 @@
-//! Stochastic fair queueing: one packet of each queue in turn.
+//! Stochastic fair queueing: each queue in turn sends one packet.
 //!
 //! P. McKenney, "Stochastic fairness queueing", INFOCOM 1990.
 
@@ -7,7 +7,7 @@ use std::collections::VecDeque;
 pub struct Sfq {
     /// Queues in the order of their turns.
     turns: VecDeque<usize>,
-    /// Whether a queue is among them.
+    /// For each queue, true if it is in `turns`.
     has_turn: Vec<bool>,
 }
 
@@ -36,7 +36,7 @@ impl Sfq {
             if head_bytes(queue).is_some() {
                 return Some(queue);
             }
-            // what it had was lost
+            // its last packets were lost
             self.end_turn(true);
         }
     }

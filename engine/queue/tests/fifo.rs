@@ -1,4 +1,4 @@
-//! The queue with one FIFO, held against a plain model of it.
+//! Compares the queue with one FIFO with a plain model.
 
 mod common;
 
@@ -13,7 +13,7 @@ use common::{Everything, Numbered, Step, disciplines, drop_tail, red, repeatable
 const RATE_BPS: u64 = 8_000_000;
 const STEP_NS: u64 = 1_000_000;
 
-/// What becomes of packets, in the order in which it is known.
+/// A packet that left the queue: lost with a verdict, or sent.
 type Fate = (Numbered, Option<Verdict>);
 
 fn aqm() -> Everything {
@@ -26,14 +26,14 @@ fn aqm() -> Everything {
     }
 }
 
-/// Whether the buffer has room for a packet.
+/// True if the buffer has room for a packet.
 fn fits(discipline: Discipline, waiting: &VecDeque<(Numbered, u64)>, packet: Numbered) -> bool {
     let bytes: u64 = waiting.iter().map(|(p, _)| u64::from(p.bytes)).sum();
     waiting.len() < discipline.limit as usize
         && bytes + u64::from(packet.bytes) <= discipline.limit_bytes.unwrap_or(u64::MAX)
 }
 
-/// One queue and one link, as plainly as they can be written.
+/// The plain model: one queue and one link.
 fn plain(discipline: Discipline, steps: &[Step], mut random: impl FnMut() -> u64) -> Vec<Fate> {
     let (mut aqm, mut fates) = (aqm(), Vec::new());
     let mut waiting: VecDeque<(Numbered, u64)> = VecDeque::new();
@@ -77,7 +77,7 @@ fn plain(discipline: Discipline, steps: &[Step], mut random: impl FnMut() -> u64
             } else if discipline.victim != Victim::Tail
                 && u64::from(packet.bytes) <= discipline.limit_bytes.unwrap_or(u64::MAX)
             {
-                // victims go until the arrival fits
+                // victims are lost until the arrival fits
                 while lost.is_some() {
                     let index = match discipline.victim {
                         Victim::Random => {
@@ -122,7 +122,7 @@ fn plain(discipline: Discipline, steps: &[Step], mut random: impl FnMut() -> u64
     fates
 }
 
-/// The same through a `Queue`.
+/// The same with a `Queue`.
 fn real(discipline: Discipline, steps: &[Step], mut random: impl FnMut() -> u64) -> Vec<Fate> {
     let fates = std::cell::RefCell::new(Vec::new());
     let mut lost = |packet, verdict| fates.borrow_mut().push((packet, Some(verdict)));

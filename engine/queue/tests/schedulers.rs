@@ -1,4 +1,4 @@
-//! All schedulers: nothing is lost twice or forgotten, limits hold, flows are served fairly.
+//! All schedulers: packets are conserved, limits hold, flows are served fairly.
 
 mod common;
 
@@ -32,7 +32,7 @@ fn schedulers() -> impl Strategy<Value = Scheduler> {
     prop_oneof![sfq, drr, fq]
 }
 
-/// One AQM that uses all of the contract in each queue.
+/// The AQM of each queue, with all functions of the contract.
 fn everything() -> Everything {
     Everything {
         red: red(&[("min_th", 2.0), ("max_th", 9.0), ("w", 0.3)]),
@@ -86,7 +86,7 @@ proptest! {
         }
     }
 
-    /// A flow's packets keep their order while no salt is drawn anew.
+    /// A flow's packets keep their order as long as no new salt is drawn.
     #[test]
     fn no_flow_is_reordered(
         (discipline, scheduler) in (disciplines(), schedulers()),
@@ -131,8 +131,8 @@ fn packet(number: usize, flow: u32, bytes: u32) -> Numbered {
     }
 }
 
-/// Shreedhar & Varghese 1995, section 3: flows that always have packets waiting differ by no
-/// more than a quantum and a packet in what they have sent. RFC 8290's credits give the same.
+/// Shreedhar & Varghese 1995, section 3: if flows always have packets waiting, the bytes that they
+/// have sent differ by at most a quantum and a packet. RFC 8290's credits give the same bound.
 #[test]
 fn flows_share_the_link_by_bytes() {
     let sizes = [40_u32, 1500, 576, 300, 1499];
@@ -175,7 +175,8 @@ fn flows_share_the_link_by_bytes() {
     }
 }
 
-/// Sent by each flow when flow 0 sends five packets for each of the others' one, of 100 bytes.
+/// Returns the packets sent by each flow, if flow 0 offers five packets of 100 bytes in each round
+/// and the three others one each.
 fn shares(scheduler: Scheduler) -> Vec<usize> {
     let mut random = words(6);
     let discipline = Discipline { limit: 60, ..ROOMY };
@@ -196,7 +197,7 @@ fn shares(scheduler: Scheduler) -> Vec<usize> {
     sent
 }
 
-/// With a link for four packets a round, each of four flows has one; a FIFO gives by demand.
+/// If the link sends four packets a round, each of four flows gets one; a FIFO shares by demand.
 #[test]
 fn a_greedy_flow_takes_nothing_from_the_others() {
     let (queues, quantum_bytes, perturbation_ns) = (256, 100, 0);
@@ -224,7 +225,7 @@ fn a_greedy_flow_takes_nothing_from_the_others() {
     assert!(sent[0] > 2 * sent[1], "{sent:?}");
 }
 
-/// RFC 8290, section 3: a flow that had nothing waiting goes before one that has much.
+/// RFC 8290, section 3: a flow that had no packets waiting goes before one with many.
 #[test]
 fn a_sparse_flow_goes_first_with_fq() {
     let (queues, quantum_bytes) = (1024, 1514);
@@ -250,7 +251,7 @@ fn a_sparse_flow_goes_first_with_fq() {
         for number in 0..100 {
             queue.arrive(0, packet(number, 1, 500), &mut random, &mut lost);
         }
-        // its first quantum lasts for four packets (three fit with DRR): the queue becomes old
+        // four packets use up its first quantum (with DRR, three fit), so the queue becomes old
         for _ in 0..4 {
             queue.depart(0, &mut random, &mut lost);
         }
@@ -265,8 +266,8 @@ fn a_sparse_flow_goes_first_with_fq() {
     }
 }
 
-/// FQ-CoDel on a link of 1 packet a millisecond, flow 1 offering twice its rate, flow 2 a packet
-/// each 20 ms: CoDel drops flow 1's as they leave, and flow 2 loses nothing and goes first.
+/// FQ-CoDel at a link that sends a packet each millisecond. Flow 1 offers twice its rate, flow 2 a
+/// packet each 20 ms: CoDel drops packets of flow 1 at departure; flow 2 loses none and goes first.
 #[test]
 fn fq_with_codel_spares_the_sparse_flow() {
     let (mut random, lost_of) = (words(8), RefCell::new([0; 3]));

@@ -1,4 +1,4 @@
-//! SFQ, held against a plain model of it.
+//! Compares SFQ with a plain model.
 
 mod common;
 
@@ -10,7 +10,7 @@ use sluice_queue::{Queue, Scheduler};
 
 use common::{Numbered, Step, disciplines, drop_tail, repeatable, steps, words};
 
-/// McKenney 1990, as plainly as it can be written.
+/// A plain model of McKenney 1990.
 struct Plain {
     discipline: Discipline,
     buckets: Vec<VecDeque<Numbered>>,
@@ -34,10 +34,10 @@ impl Plain {
             || bytes > self.discipline.limit_bytes.unwrap_or(u64::MAX)
     }
 
-    /// Takes the packet in; gives what is lost.
+    /// Handles an arriving packet and returns the packets that are lost.
     fn arrive(&mut self, packet: Numbered, random: &mut impl FnMut() -> u64) -> Vec<Numbered> {
         let own = self.bucket(packet.flow);
-        random(); // what the AQM would use
+        random(); // the AQM's word
         if u64::from(packet.bytes) > self.discipline.limit_bytes.unwrap_or(u64::MAX) {
             return vec![packet];
         }
@@ -51,7 +51,7 @@ impl Plain {
                 .or_else(|| self.turns.iter().copied().find(is_longest))
                 .unwrap();
             let bucket = &mut self.buckets[from];
-            // of the arriving packet's bucket, it goes only if it must
+            // a random victim is never the arriving packet, unless it is alone in its bucket
             let waiting = bucket.len() - usize::from(from == own);
             let index = match self.discipline.victim {
                 Victim::Tail => bucket.len() - 1,

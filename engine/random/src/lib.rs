@@ -1,14 +1,15 @@
-//! One named stream of random words per source of chance and replication, for all worlds.
+//! Random numbers for all worlds: a named stream for each use and each replication.
 
 use rand::{Rng, SeedableRng, rngs::Xoshiro256PlusPlus};
 
-/// The generator behind every stream.
+/// The generator of every stream.
 pub type Stream = Xoshiro256PlusPlus;
 
-/// The stream `name` of one replication under `seed`. Streams of different names, replications
-/// or seeds are independent, whatever thread asks for them and in whatever order.
+/// Returns the stream `name` of one replication under `seed`. Streams of different names,
+/// replications or seeds are independent. A stream does not depend on the thread or on the order
+/// in which streams are made.
 pub fn stream(seed: u64, name: &str, replication: u64) -> Stream {
-    // FNV-1a gives each name a word of its own; seeding by the mixed words spreads them.
+    // FNV-1a turns the name into a word; mixing spreads the words of the seed.
     let name = name.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
         (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
     });
@@ -33,14 +34,15 @@ fn mix(word: u64) -> u64 {
     word ^ (word >> 31)
 }
 
-/// Uniform in (0, 1], 53 bits.
+/// Draws a number that is uniform in (0, 1], with 53 bits.
 pub fn uniform(stream: &mut Stream) -> f64 {
     ((stream.next_u64() >> 11) + 1) as f64 * (1.0 / (1_u64 << 53) as f64)
 }
 
-/// Geometric on 1, 2, ...: trials up to and including the first success, by inversion.
+/// Draws a number that is geometric on 1, 2, ...: the trials up to and including the first success,
+/// by inversion. `ln_failure` is the logarithm of the probability of a failure.
 pub fn geometric(stream: &mut Stream, ln_failure: f64) -> u64 {
-    // a cast saturates, so a tiny probability gives "never", not an overflow
+    // a cast saturates, so a tiny probability gives a huge number and no overflow
     1 + ((uniform(stream).ln() / ln_failure) as u64).min(u64::MAX / 4)
 }
 

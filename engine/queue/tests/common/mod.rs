@@ -1,6 +1,6 @@
-//! What several tests need: packets, AQMs and random words that repeat.
+//! What several tests need: packets, AQMs and reproducible random words.
 
-#![allow(dead_code)] // each test binary uses a part
+#![allow(dead_code)] // each test binary uses only a part
 
 use std::collections::HashMap;
 
@@ -11,7 +11,7 @@ use proptest::{
 use sluice_aqm::{Aqm, Configured, Discipline, Running, Value, Verdict, Victim, View, find};
 use sluice_queue::Packet;
 
-/// A packet that is known by its number.
+/// A packet with a number that identifies it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Numbered {
     pub number: usize,
@@ -39,7 +39,7 @@ impl Packet for Numbered {
     }
 }
 
-/// Proptest with a seed of its own, so that every run tries the same cases.
+/// Proptest with a fixed seed, so that every run tries the same cases.
 pub fn repeatable(cases: u32) -> Config {
     Config {
         cases,
@@ -60,7 +60,7 @@ pub fn words(seed: u64) -> impl FnMut() -> u64 {
     }
 }
 
-/// RED with these numbers.
+/// RED with these parameters.
 pub fn red(given: &[(&str, f64)]) -> Running {
     let values: Vec<_> = given
         .iter()
@@ -78,9 +78,10 @@ pub fn drop_tail() -> Running {
         .start()
 }
 
-/// Uses all that the contract offers: RED on arrivals, but no flow has more than
-/// `most_of_a_flow` packets waiting, and a flow that meets itself loses both packets; what has
-/// waited for more than `late_ns` is marked or dropped as it leaves.
+/// An AQM with all functions of the contract: RED at arrivals, but a flow has at most
+/// `most_of_a_flow` packets waiting, and an arrival whose candidate is of the same flow is dropped
+/// together with it. Packets that waited for more than `late_ns` are marked or dropped at
+/// departure.
 pub struct Everything {
     pub red: Running,
     pub most_of_a_flow: i64,
@@ -124,7 +125,7 @@ impl Aqm for Everything {
     }
 }
 
-/// What happens at the queue.
+/// An event at the queue.
 #[derive(Clone, Copy, Debug)]
 pub enum Step {
     /// A packet arrives.
@@ -133,7 +134,7 @@ pub enum Step {
     Sent,
 }
 
-/// Arrivals of `flows` flows and ends of transmissions, in about equal number.
+/// Draws arrivals of `flows` flows, and ends of transmissions, about as many.
 pub fn steps(flows: u32) -> impl Strategy<Value = Vec<Step>> {
     let packet = (0..flows, 40_u32..1500, any::<bool>());
     let step = prop_oneof![
@@ -156,7 +157,7 @@ pub fn steps(flows: u32) -> impl Strategy<Value = Vec<Step>> {
     })
 }
 
-/// Any limit below 40 packets, with or without one in bytes, any victim, marking or not.
+/// Draws a discipline: a limit below 40 packets, perhaps one in bytes, any victim, marking or not.
 pub fn disciplines() -> impl Strategy<Value = Discipline> {
     let victims = vec![Victim::Tail, Victim::Front, Victim::Random];
     (
