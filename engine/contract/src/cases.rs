@@ -65,8 +65,8 @@ impl Case {
         u64::from(UNIT_BYTES) * 8_000_000_000 / (SLOTS_PER_UNIT * SLOT_NS)
     }
 
-    /// Returns the random words for the AQM and the victims: the same as in the network world at its
-    /// first link.
+    /// Returns the random words for the AQM and the victims: the same as in the network world at
+    /// its first link.
     pub fn words(&self) -> Stream {
         stream(self.seed, "aqm 0", 0)
     }

@@ -1,7 +1,8 @@
 //! Tests that an AQM decides the same in every world: cases for all worlds, and a plain link whose
 //! decision log each world must reproduce.
 //!
-//! A world is one function from a [`Case`] to a decision log; `tests/worlds.rs` has these functions.
+//! A world is one function from a [`Case`] to a decision log; `tests/worlds.rs` has these
+//! functions.
 //!
 //! Worlds may process the events of one instant in different orders. So in a case only arrivals
 //! share an instant: packets arrive in odd slots, a transmission takes an even number of slots, no

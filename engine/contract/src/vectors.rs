@@ -157,8 +157,8 @@ fn arrivals(rounds: usize, random: &mut Stream) -> Vec<(u64, Plain)> {
 }
 
 impl Vector {
-    /// Returns the calls in the file: those of the least number of rounds with which each verdict of
-    /// a long run is there [`LEAST`] times.
+    /// Returns the calls in the file: those of the least number of rounds with which each verdict
+    /// of a long run is there [`LEAST`] times.
     pub fn calls(&self) -> Vec<Call> {
         let wanted = judgements(&self.long());
         let mut tried = (self.least_rounds()..LONG).map(|rounds| self.rounds(rounds));
@@ -170,7 +170,8 @@ impl Vector {
         tried.find(enough).expect("no verdict is as rare")
     }
 
-    /// Returns the least number of rounds; SRED drops nothing before its list of 1000 flows is full.
+    /// Returns the least number of rounds; SRED has no estimate before its list of 1000 flows is
+    /// full.
     fn least_rounds(&self) -> usize {
         if self.aqm.class().name == "sred" {
             8

@@ -152,7 +152,8 @@ fn coarser(bins: &[u64]) -> Vec<u64> {
     bins.chunks(2).map(|pair| pair.iter().sum()).collect()
 }
 
-/// Adds each element of `from` to that of `to`; `to` grows to the length of `from` if it is shorter.
+/// Adds each element of `from` to that of `to`, which grows to the length of `from` if it is
+/// shorter.
 pub fn add_all(to: &mut Vec<u64>, from: &[u64]) {
     if to.len() < from.len() {
         to.resize(from.len(), 0);
