@@ -1,6 +1,6 @@
 """Writes the Python classes of scenarios: a frozen dataclass for each table of the schema.
 
-Run by `make generated`; a test holds that what is committed is current.
+Run by `make generated`; a test checks that the committed files are current.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ _SCALARS = {"integer": "int", "number": "float", "boolean": "bool", "string": "s
 
 
 def files() -> dict[str, str]:
-    """The text of each file of the package that is generated, by its name."""
+    """Return the text of each generated file of the package, by file name."""
     defs: dict[str, Schema] = json.loads(SCHEMA.read_text())["$defs"]
     homes = _homes(defs)
     texts = {}
@@ -66,7 +66,7 @@ def _formatted(text: str) -> str:
 
 
 def _homes(defs: dict[str, Schema]) -> dict[str, str]:
-    """In which file each definition stands; parameters of AQMs have no class."""
+    """Return the file of each definition; parameters of AQMs have no class."""
     slotted, network = (set(_needs(root, defs)) for root in ("Scenario", "NetworkScenario"))
 
     def home(name: str) -> str:
@@ -85,7 +85,7 @@ def _needs(name: str, defs: dict[str, Schema]) -> Iterator[str]:
 
 
 def _references(schema: object) -> Iterator[str]:
-    """The definitions that a part of the schema names."""
+    """Yield the definitions to which a part of the schema refers."""
     if isinstance(schema, dict):
         if "$ref" in schema:
             yield schema["$ref"].removeprefix("#/$defs/")
@@ -97,7 +97,7 @@ def _references(schema: object) -> Iterator[str]:
 
 
 def _words(names: Iterable[str], defs: dict[str, Schema]) -> dict[str, list[str]]:
-    """The words that fields take one of, by what they are called together."""
+    """Return the words of each choice, by the name of the choice."""
     found = {}
     for name in names:
         for field in defs[name].get("properties", {}).values():
@@ -131,7 +131,7 @@ def _imports(
 
 
 def _without_unused(text: str) -> str:
-    """The text without what is imported and not used."""
+    """Return the text without unused imports."""
     lines = []
     for line in text.splitlines():
         if line.startswith("from ") and "__future__" not in line:
@@ -150,13 +150,13 @@ def _uses(text: str, name: str) -> bool:
 
 
 def _bases() -> set[str]:
-    """The classes with what follows from the fields of tables, each named as a table."""
+    """Return the names of the base classes, with what follows from the fields of a table."""
     tree = ast.parse((PACKAGE / "derived.py").read_text())
     return {node.name for node in tree.body if isinstance(node, ast.ClassDef)}
 
 
 def _base(name: str, defs: dict[str, Schema]) -> str:
-    """That of a table, or of a union that it is in."""
+    """Return the base class of a table, or of a union that contains it."""
     unions = [
         union
         for union, schema in defs.items()
@@ -174,7 +174,7 @@ def _definition(name: str, defs: dict[str, Schema]) -> Iterator[str]:
     fields = [
         (field, each)
         for field, each in schema["properties"].items()
-        # what a command reads is none of the scenario's
+        # a table that a command reads is no field of the scenario
         if not _is_kind(field, each) and "command" not in each
     ]
     required = set(schema["required"])
@@ -234,7 +234,7 @@ def _default(schema: Schema, defs: dict[str, Schema]) -> str:
 
 
 def _class_of(schema: Schema) -> str:
-    """The class of the table that a field has if it is not given."""
+    """Return the class of a field's default, which is a table."""
     name = next(_references(schema))
     kind = schema["default"].get("kind")
     return name if kind is None else f"{kind.capitalize()}"
@@ -280,7 +280,7 @@ def _wrapped(text: str, indent: str, further: str | None = None) -> list[str]:
 
 
 def _attribute(name: str, schema: Schema, required: bool) -> str:
-    """What a field is, with unit, range and default."""
+    """Return the description of a field, with unit, range and default."""
     notes = [*_range(schema)]
     default = schema.get("default")
     if default is not None and "$ref" not in schema and default not in ("", {}):

@@ -1,4 +1,4 @@
-//! Captures that scenarios replay, each read once while anybody has it.
+//! Captures that scenarios replay. A capture is read only once as long as it is in use.
 
 use std::{
     fs,
@@ -18,7 +18,7 @@ use crate::{
     value::Value,
 };
 
-/// A capture that is named by its path, and read when its packets are first asked for.
+/// A capture with its path; it is read when its packets are first needed.
 #[derive(Clone, Debug)]
 pub struct Recorded {
     path: PathBuf,
@@ -32,7 +32,7 @@ impl PartialEq for Recorded {
 }
 
 impl Recorded {
-    /// The capture at a path.
+    /// Returns the capture at a path.
     pub fn at(path: impl Into<PathBuf>) -> Self {
         Self {
             path: path.into(),
@@ -40,12 +40,12 @@ impl Recorded {
         }
     }
 
-    /// Where it is.
+    /// Returns its path.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Its packets.
+    /// Returns its packets.
     ///
     /// # Errors
     /// If it cannot be read, or is no capture.
@@ -73,7 +73,7 @@ impl Field for Recorded {
     }
 }
 
-/// A file, and which of its versions.
+/// One version of a file.
 #[derive(PartialEq)]
 struct Version {
     path: PathBuf,
@@ -81,14 +81,14 @@ struct Version {
     bytes: u64,
 }
 
-/// The packets at a path, shared with all who have the same version of the file.
+/// Returns the packets of the file at a path; all users of the same version of the file share them.
 fn read_once(path: &Path) -> Result<Arc<Capture>, String> {
     static KNOWN: Mutex<Vec<(Version, Weak<Capture>)>> = Mutex::new(Vec::new());
     let read = || {
         let capture = sluice_capture::read(path).map_err(|error| error.to_string())?;
         Ok(Arc::new(capture))
     };
-    // what is no file, such as a pipe, has other packets each time
+    // a pipe, for example, is no file and has other packets each time
     let Some(file) = fs::metadata(path).ok().filter(fs::Metadata::is_file) else {
         return read();
     };
@@ -108,7 +108,7 @@ fn read_once(path: &Path) -> Result<Arc<Capture>, String> {
     Ok(capture)
 }
 
-/// A hash of all packets: two captures with the same are replayed alike.
+/// Returns a hash of all packets: captures with the same hash give the same replay.
 pub fn fingerprint(capture: &Capture) -> String {
     let mut hash = Sha256::new();
     for time_ns in &capture.time_ns {

@@ -1,4 +1,5 @@
-//! What a table, or a field of one, is: from this the schema, the classes and the pages are made.
+//! Descriptions of tables and their fields, from which the schema, the classes and the pages are
+//! made.
 
 use std::sync::OnceLock;
 
@@ -7,7 +8,7 @@ use crate::{
     value::Value,
 };
 
-/// What kind of value a field takes.
+/// The kind of value that a field takes.
 #[derive(Clone, Debug)]
 pub enum Kind {
     /// True or false.
@@ -18,38 +19,38 @@ pub enum Kind {
     Number(Limits),
     /// Text.
     Text(Limits),
-    /// One of these words, and what they are called together.
+    /// One of these words; the name is that of the choice.
     Word(&'static str, &'static [&'static str]),
     /// A list.
     List(Box<Kind>, Limits),
     /// A table.
     Table(Description),
-    /// One of these tables, which their `kind` tells apart.
+    /// One of these tables, which differ by their `kind`.
     OneOf(Union),
     /// Path of a file; a relative one starts at the scenario's folder.
     Path,
     /// Name of an AQM, or path of a C header.
     Aqm,
-    /// Parameters of the AQM that stands beside it.
+    /// Parameters of the AQM in the same table.
     Params,
 }
 
 /// A table.
 #[derive(Clone, Debug)]
 pub struct Description {
-    /// What its class is called.
+    /// Name of its class.
     pub name: &'static str,
-    /// What it is, line by line.
+    /// Help text, line by line.
     pub help: &'static [&'static str],
-    /// Its `kind`, where that tells it from others.
+    /// Its `kind`, if it has one.
     pub kind: Option<&'static str>,
     /// Its fields.
     pub fields: Vec<FieldDescription>,
-    /// Reads one, and gives it with all its fields.
+    /// Reads such a table, and returns it with all its fields.
     pub complete: fn(&Value, &mut Reader) -> Option<Value>,
 }
 
-/// All tables of all scenarios, each after those that it consists of.
+/// Returns all tables of all scenarios, each after the tables that it contains.
 pub fn tables() -> &'static [Description] {
     static TABLES: OnceLock<Vec<Description>> = OnceLock::new();
     TABLES.get_or_init(|| {
@@ -86,9 +87,9 @@ fn collect_of(kind: &Kind, found: &mut Vec<Description>) {
 /// One of several tables.
 #[derive(Clone, Debug)]
 pub struct Union {
-    /// What they are called together.
+    /// Name of the union.
     pub name: &'static str,
-    /// What they are, line by line.
+    /// Help text, line by line.
     pub help: &'static [&'static str],
     /// The tables.
     pub tables: Vec<Description>,
@@ -99,20 +100,20 @@ pub struct Union {
 pub struct FieldDescription {
     /// Its name.
     pub name: &'static str,
-    /// What it is, line by line.
+    /// Help text, line by line.
     pub help: &'static [&'static str],
-    /// What it takes.
+    /// The kind of its value.
     pub kind: Kind,
-    /// What stands for it if it is not given.
+    /// Its value if it is not given.
     pub default: Default,
 }
 
-/// What stands for a field that is not given.
+/// The value of a field that is not given.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Default {
-    /// It must be given.
+    /// The field must be given.
     Required,
-    /// Nothing, which has a meaning of its own.
+    /// No value, which has its own meaning.
     Absent,
     /// This value.
     Is(Value),

@@ -15,19 +15,19 @@ use crate::{
     value::{Fields, Foreign, Value},
 };
 
-/// Which AQM.
+/// The AQM of a discipline.
 #[derive(Clone, Debug, PartialEq)]
 pub enum AqmName {
-    /// One of `aqm/`.
+    /// Name of an AQM of `aqm/`.
     Named(String),
-    /// That of a C header.
+    /// Path of a C header.
     Header(PathBuf),
-    /// A program's own.
+    /// A program's own AQM.
     Foreign(Foreign),
 }
 
 impl AqmName {
-    /// What was meant by a text.
+    /// Reads a text: the path of a header or a name.
     fn of(text: &str, reader: &Reader) -> Self {
         if text.ends_with(".h") {
             return Self::Header(reader.path(text));
@@ -35,10 +35,10 @@ impl AqmName {
         Self::Named(text.to_owned())
     }
 
-    /// The AQM before its parameters are set; `None` if it is a program's own.
+    /// Returns the AQM before its parameters are set; `None` if it is a program's own.
     ///
     /// # Errors
-    /// If there is none of that name, or if the header does not compile.
+    /// If no AQM has this name, or if the header does not compile.
     pub fn class(&self) -> Result<Option<&'static Class>, String> {
         match self {
             Self::Named(name) => named(name).map(Some),
@@ -52,10 +52,10 @@ fn compiled(path: &Path) -> Result<&'static Class, String> {
     sluice_aqm::compile(path).map_err(|error| error.to_string())
 }
 
-/// The AQM of that name, or that in a C header (a path that ends in `.h`).
+/// Returns the AQM with this name, or the one in a C header (a path that ends in `.h`).
 ///
 /// # Errors
-/// If there is none, or if the header does not compile.
+/// If no AQM has this name, or if the header does not compile.
 pub fn aqm_class(name: &str) -> Result<&'static Class, String> {
     if name.ends_with(".h") {
         return compiled(Path::new(name));
@@ -74,7 +74,7 @@ fn named(name: &str) -> Result<&'static Class, String> {
     })
 }
 
-/// What a name that no AQM has may stand for.
+/// Returns a hint to what may be meant by an unknown name; empty if there is none.
 fn meant(name: &str, known: &[&str]) -> String {
     let plain = name.to_lowercase().replace('-', "_");
     let (scheduler, inside) = plain.split_once('_').unwrap_or((&plain, ""));
@@ -125,7 +125,7 @@ impl Field for AqmName {
     }
 }
 
-/// The parameters that were given to an AQM, in their order.
+/// The given parameters of an AQM, in the order in which they were written.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Params(pub Vec<(String, Value)>);
 
@@ -144,7 +144,7 @@ impl Field for Params {
     }
 }
 
-/// As an AQM takes it, if it takes such values.
+/// Converts a value to a parameter of an AQM; `None` if no parameter takes such a value.
 pub fn aqm_value(value: &Value) -> Option<sluice_aqm::Value> {
     use sluice_aqm::Value as Param;
     Some(match value {
@@ -158,10 +158,10 @@ pub fn aqm_value(value: &Value) -> Option<sluice_aqm::Value> {
 }
 
 impl Params {
-    /// The AQM with these parameters.
+    /// Returns the AQM with these parameters.
     ///
     /// # Errors
-    /// All that is wrong with the parameters, a line each.
+    /// All problems of the parameters, one line each.
     pub fn configure(&self, class: &'static Class) -> Result<Configured, Vec<String>> {
         let (mut given, mut wrong) = (Vec::new(), Vec::new());
         for (name, value) in &self.0 {
@@ -210,10 +210,11 @@ impl Discipline {
         }
     }
 
-    /// The AQM with its parameters set; `None` if it is a program's own.
+    /// Returns the AQM with its parameters set; `None` if it is a program's own.
     ///
     /// # Errors
-    /// All that is wrong, a line each. One that was read is right, unless a header has changed since.
+    /// All problems, one line each. A discipline that was read has none, unless a header has
+    /// changed since.
     pub fn configure(&self) -> Result<Option<Configured>, Vec<String>> {
         let class = self.aqm.class().map_err(|error| vec![error])?;
         match class {
@@ -225,16 +226,16 @@ impl Discipline {
         }
     }
 
-    /// Likewise, of one that was read.
+    /// Like [`Self::configure`], for a discipline that was read.
     ///
     /// # Panics
-    /// If the discipline was not read but made of parts that do not suit each other.
+    /// If the discipline was not read, and its parts do not suit each other.
     pub fn configured(&self) -> Option<Configured> {
         self.configure()
             .expect("a discipline is checked when it is read")
     }
 
-    /// The label, or else the AQM's name with what was given.
+    /// Returns the label, or, without one, the AQM's name with the given fields.
     pub fn name(&self) -> String {
         if !self.label.is_empty() {
             return self.label.clone();
@@ -264,7 +265,7 @@ impl Discipline {
         format!("{name} {}", given.join(", ")).trim_end().to_owned()
     }
 
-    /// What is the queue's business, given the scenario's queue.
+    /// Returns limits, victim and marking with the scenario's queue.
     pub fn on(&self, queue: &Queue) -> sluice_aqm::Discipline {
         sluice_aqm::Discipline {
             limit: queue.limit,
@@ -274,18 +275,18 @@ impl Discipline {
         }
     }
 
-    /// Which packet goes, given the scenario's queue.
+    /// Returns the victim with the scenario's queue.
     pub fn victim(&self, queue: &Queue) -> Victim {
         self.victim.unwrap_or(queue.victim)
     }
 
-    /// Whether early drops become marks, given the scenario's queue.
+    /// True if early drops become marks with the scenario's queue.
     pub fn ecn(&self, queue: &Queue) -> bool {
         self.ecn.unwrap_or(queue.ecn)
     }
 }
 
-/// A parameter without quotation marks.
+/// Returns a parameter as text, without quotation marks.
 fn as_given(value: &Value) -> String {
     match value {
         Value::Number(number) => plain(*number),
@@ -294,7 +295,7 @@ fn as_given(value: &Value) -> String {
     }
 }
 
-/// Tells the reader if two disciplines are called the same.
+/// Reports disciplines with the same name to the reader.
 pub(crate) fn check_names(disciplines: &[Discipline], reader: &mut Reader) {
     let names: Vec<String> = disciplines.iter().map(Discipline::name).collect();
     for (place, name) in names.iter().enumerate() {

@@ -1,4 +1,4 @@
-//! How the value of a field is read, written and described.
+//! Types of fields: how their values are read, written and described.
 
 use crate::{
     describe::Kind,
@@ -9,16 +9,17 @@ use crate::{
 
 /// A type that a field may have.
 pub trait Field: Sized {
-    /// What it takes within these limits.
+    /// Returns the kind of its values within these limits.
     fn kind(limits: Limits) -> Kind;
 
-    /// The value, if nothing is wrong with it; what is wrong goes to the reader.
+    /// Reads a value; if it is wrong, reports this to the reader and returns `None`.
     fn read(value: &Value, limits: &Limits, reader: &mut Reader) -> Option<Self>;
 
-    /// As it would be given.
+    /// Returns the value as a user would write it.
     fn write(&self) -> Value;
 
-    /// What stands for it if the table does not have it and names no default.
+    /// Returns the value of a field that is not given and has no default; `None` if it must be
+    /// given.
     fn absent() -> Option<Self> {
         None
     }
@@ -42,11 +43,11 @@ impl Field for bool {
     }
 }
 
-/// The whole number that is meant: 1e8 is how people write numbers of slots.
+/// Returns a value as a whole number: users write numbers of slots as 1e8.
 fn whole(value: &Value) -> Option<Value> {
     match value {
         Value::Number(number) if number.fract() == 0.0 => Some(
-            // from here on no float has a digit behind the point, and not all fit
+            // larger numbers may not fit into 128 bits
             match number.abs() < 2_f64.powi(126) {
                 true => Value::Whole(*number as i128),
                 false => Value::Huge(format!("{number}")),
@@ -117,7 +118,7 @@ impl Field for f64 {
     }
 }
 
-/// Whether a text can be shown, and written to a file.
+/// True if a text can be shown and written to a file.
 fn printable(text: &str) -> bool {
     let blank = !text.is_empty() && text.chars().all(char::is_whitespace);
     let mut others = text.chars().filter(|each| !['\n', '\t'].contains(each));
@@ -194,7 +195,7 @@ impl<T: Field> Field for Vec<T> {
     }
 }
 
-/// The fields of a table, if it is one.
+/// Returns the fields of a table; `None`, with a report, if the value is no table.
 pub(crate) fn fields<'a>(value: &'a Value, reader: &mut Reader) -> Option<&'a Fields> {
     if let Value::Table(fields) = value {
         return Some(fields);
@@ -203,7 +204,8 @@ pub(crate) fn fields<'a>(value: &'a Value, reader: &mut Reader) -> Option<&'a Fi
     None
 }
 
-/// Finds a word among those that a field takes.
+/// Returns the index of a word among those that a field takes; `None`, with a report, if it is none
+/// of them.
 pub(crate) fn word(
     value: &Value,
     words: &[&'static str],
@@ -225,7 +227,7 @@ pub(crate) fn word(
     found
 }
 
-/// The words as the end of a sentence: `one of 'tail', 'front' or 'random'`.
+/// Returns the words as the end of a sentence: `one of 'tail', 'front' or 'random'`.
 fn one_of(words: &[&str]) -> String {
     match words {
         [] => "left out".into(),

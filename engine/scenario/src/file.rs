@@ -1,4 +1,4 @@
-//! Scenario files: TOML as text, and as values.
+//! Scenario files: converts TOML text to values.
 
 use std::{fs::File, io::Read, path::Path};
 
@@ -12,17 +12,17 @@ use crate::{
     value::{Fields, Value},
 };
 
-/// A file that never ends, such as a device, must not fill the memory.
+/// Greatest size of a file, bytes: an endless file, such as a device, must not fill the memory.
 const MOST_BYTES: u64 = 1 << 24;
 
-/// Tables that stand in a scenario's file and are none of its fields: what `sluice sweep` varies
-/// and what `sluice tune` tunes.
+/// Tables in a scenario's file that are not fields of the scenario: `sluice sweep` and
+/// `sluice tune` read them.
 const OF_COMMANDS: [&str; 2] = ["sweep", "tune"];
 
-/// The table in a TOML file, without what is not the scenario's.
+/// Returns the table in a TOML file, without the tables of commands.
 ///
 /// # Errors
-/// If the file cannot be read, has over 16 MiB, or is no TOML.
+/// If the file cannot be read, is larger than 16 MiB, or is no TOML.
 pub fn read(path: &Path) -> Result<Fields, ScenarioError> {
     let refuse = |what: String| ScenarioError::new(what).at(path.display());
     let mut bytes = Vec::new();
@@ -48,7 +48,7 @@ pub fn read(path: &Path) -> Result<Fields, ScenarioError> {
     Ok(fields)
 }
 
-/// The system's words without their number.
+/// Returns the system's error message without its number.
 pub(crate) fn without_number(error: &std::io::Error) -> String {
     let shown = error.to_string();
     match shown.rfind(" (os error") {
@@ -57,12 +57,12 @@ pub(crate) fn without_number(error: &std::io::Error) -> String {
     }
 }
 
-/// The table in a text.
+/// Returns the table in a TOML text.
 ///
 /// # Errors
 /// If it is no TOML.
 pub fn parse(text: &str) -> Result<Fields, ScenarioError> {
-    // some editors write this mark first
+    // some editors write a byte order mark first
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     match DeTable::parse(text) {
         Ok(table) => Ok(fields(table.get_ref())),
@@ -79,7 +79,7 @@ pub fn parse(text: &str) -> Result<Fields, ScenarioError> {
     }
 }
 
-/// Where a byte of the text stands, in words.
+/// Returns line and column of a byte of the text, as words.
 fn place(text: &str, byte: usize) -> String {
     let before = &text.as_bytes()[..byte.min(text.len())];
     let line_start = before.iter().rposition(|byte| *byte == b'\n');
@@ -93,7 +93,7 @@ fn place(text: &str, byte: usize) -> String {
 
 fn fields(table: &DeTable<'_>) -> Fields {
     let mut rows: Vec<(&Spanned<DeString<'_>>, &Spanned<DeValue<'_>>)> = table.iter().collect();
-    // as they were written
+    // in the order in which they were written
     rows.sort_by_key(|(name, _)| name.span().start);
     Fields {
         of: "",

@@ -1,4 +1,4 @@
-//! What determines a run, as text: two runs with the same give the same result.
+//! The identity of a run as text: runs with the same text give the same result.
 
 use serde_json::{Map, Value as Json};
 
@@ -12,8 +12,8 @@ use crate::{
 };
 
 impl AnyScenario {
-    /// Everything that determines a run of a discipline but the AQM's code, as JSON: the scenario's
-    /// fields, captures by a hash of their packets.
+    /// Returns everything that determines a run of a discipline except the AQM's code, as JSON: the
+    /// scenario's fields, with a hash of the packets in place of a capture.
     ///
     /// # Errors
     /// If a capture cannot be read.
@@ -26,7 +26,7 @@ impl AnyScenario {
     }
 }
 
-/// The fields of a table that determine what happens.
+/// Returns the fields of a scenario that determine a run.
 fn fields(of: &impl Table) -> Map<String, Json> {
     let mut fields = Fields::default();
     of.write_fields(&mut fields.rows);
@@ -66,7 +66,7 @@ fn hash(recorded: &Recorded) -> Result<Json, String> {
     Ok(fingerprint(recorded.packets()?).into())
 }
 
-/// The queue with what the discipline says of it.
+/// Returns the queue with the fields of the discipline.
 fn queue(queue: &Queue, discipline: &Discipline) -> Json {
     let own = Queue {
         victim: discipline.victim(queue),

@@ -1,10 +1,10 @@
-//! Values as JSON has them.
+//! Conversion of values to JSON.
 
 use serde_json::{Map, Value as Json};
 
 use crate::value::{Fields, Value};
 
-/// A number; a whole one without a point.
+/// Converts a number; whole numbers become integers.
 pub fn number(number: f64) -> Json {
     match number.fract() == 0.0 && number.abs() < 2_f64.powi(53) {
         true => (number as i64).into(),
@@ -12,7 +12,7 @@ pub fn number(number: f64) -> Json {
     }
 }
 
-/// A value; null where nothing was given.
+/// Converts a value; null if it was not given.
 pub fn plain(value: &Value) -> Json {
     match value {
         Value::Nothing => Json::Null,
@@ -30,14 +30,14 @@ pub fn plain(value: &Value) -> Json {
     }
 }
 
-/// The fields of a table.
+/// Converts the fields of a table.
 pub fn table(fields: &Fields) -> Map<String, Json> {
     let rows = fields.rows.iter();
     rows.map(|(name, value)| (name.clone(), plain(value)))
         .collect()
 }
 
-/// A value without what was not given.
+/// Removes all fields that are null.
 pub fn given(value: Json) -> Json {
     match value {
         Json::Object(fields) => fields

@@ -2,9 +2,9 @@
 //!
 //! Every field, with its unit, range, default and meaning, is written once, in a `table!`
 //! (`table.rs`). From that description come the typed structure, its reader, which collects all
-//! that is wrong (`reader.rs`), and the published schema (`schema.rs`), from which in turn the
-//! Python classes and the reference pages are made. A world takes the typed structure and makes its
-//! plan from it; this crate knows no world.
+//! problems (`reader.rs`), and the published schema (`schema.rs`), from which the Python classes
+//! and the reference pages are made. A world makes its plan from the typed structure; this crate
+//! knows no world.
 
 mod capture;
 mod describe;
@@ -45,9 +45,9 @@ use limits::ANY;
 /// Any scenario.
 #[derive(Clone, Debug, PartialEq)]
 pub enum AnyScenario {
-    /// Of the slotted queue.
+    /// A scenario of the slotted queue.
     Slotted(Scenario),
-    /// Of a network.
+    /// A scenario of a network.
     Network(NetworkScenario),
 }
 
@@ -58,7 +58,7 @@ impl AnyScenario {
     /// Reads the scenario in a TOML file; paths in it start at the file's folder.
     ///
     /// # Errors
-    /// If the file cannot be read, is no TOML, or says what makes no sense: all that is wrong.
+    /// If the file cannot be read, is no TOML, or is no valid scenario: all problems.
     pub fn load(path: &Path) -> Result<Self, ScenarioError> {
         let folder = path.parent().unwrap_or(Path::new(""));
         let fields = file::read(path)?;
@@ -68,7 +68,7 @@ impl AnyScenario {
     /// Reads the scenario in a text; paths in it start at `folder`.
     ///
     /// # Errors
-    /// As `load`.
+    /// As for `load`.
     pub fn parse(text: &str, folder: &Path) -> Result<Self, ScenarioError> {
         Self::read(file::parse(text)?, folder)
     }
@@ -76,13 +76,13 @@ impl AnyScenario {
     /// Reads a scenario from the fields of its table; paths in it start at `folder`.
     ///
     /// # Errors
-    /// All that is wrong.
+    /// All problems of the scenario.
     pub fn read(fields: Fields, folder: &Path) -> Result<Self, ScenarioError> {
         let kind = Self::kind(&fields);
         Self::read_as(kind, &Value::Table(fields), folder)
     }
 
-    /// Which kind of scenario has such fields: the name of its table.
+    /// Returns the kind of scenario that has these fields: the name of its table.
     pub fn kind(fields: &Fields) -> &'static str {
         match fields.get(OF_NETWORKS) {
             Some(_) => NetworkScenario::NAME,
@@ -90,10 +90,10 @@ impl AnyScenario {
         }
     }
 
-    /// Reads a scenario of one kind, the name of whose table is given; see `read`.
+    /// Reads a scenario of one kind, given as the name of its table; see `read`.
     ///
     /// # Errors
-    /// All that is wrong.
+    /// All problems of the scenario.
     pub fn read_as(kind: &str, value: &Value, folder: &Path) -> Result<Self, ScenarioError> {
         if kind == NetworkScenario::NAME {
             return read(value, folder).map(Self::Network);
@@ -101,7 +101,7 @@ impl AnyScenario {
         read(value, folder).map(Self::Slotted)
     }
 
-    /// As it would be given.
+    /// Returns the scenario as a user would write it.
     pub fn write(&self) -> Value {
         match self {
             Self::Slotted(scenario) => scenario.write(),
@@ -109,7 +109,7 @@ impl AnyScenario {
         }
     }
 
-    /// What is compared.
+    /// Returns the disciplines that are compared.
     pub fn disciplines(&self) -> &[Discipline] {
         match self {
             Self::Slotted(scenario) => &scenario.disciplines,
@@ -118,7 +118,7 @@ impl AnyScenario {
     }
 }
 
-/// The fields of a TOML file, unread; see `AnyScenario::load`.
+/// Returns the unchecked fields of a TOML file; see `AnyScenario::load`.
 ///
 /// # Errors
 /// If the file cannot be read, or is no TOML.
@@ -129,17 +129,17 @@ pub fn fields_of(path: &Path) -> Result<Fields, ScenarioError> {
 /// Reads a table, or any other part of a scenario; paths in it start at `folder`.
 ///
 /// # Errors
-/// All that is wrong.
+/// All problems of the value.
 pub fn read<T: Field>(value: &Value, folder: &Path) -> Result<T, ScenarioError> {
     let mut reader = Reader::new(folder);
     let found = T::read(value, &ANY, &mut reader);
     reader.finish(found)
 }
 
-/// Whole nanoseconds.
+/// Converts seconds to whole nanoseconds.
 ///
 /// # Panics
-/// If there are 2^64 or more.
+/// If the time is negative, or 2^64 ns or more.
 pub fn ns(seconds: f64) -> u64 {
     let ns = (seconds * 1e9).round_ties_even();
     assert!((0.0..2_f64.powi(64)).contains(&ns), "{seconds} s");

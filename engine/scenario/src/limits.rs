@@ -1,4 +1,4 @@
-//! What a field's value must keep within, and its unit.
+//! Limits and unit of a field's value.
 
 use crate::show::rounded;
 
@@ -11,7 +11,7 @@ pub struct Limits {
     pub greatest: Option<Bound>,
     /// Below this value a number must be whole.
     pub whole_below: f64,
-    /// The unit to print behind a number; empty where there is none.
+    /// The unit to print after a number; empty if there is none.
     pub unit: &'static str,
     /// Least length of a list or a text.
     pub fewest: usize,
@@ -22,9 +22,9 @@ pub struct Limits {
 /// One end of a range.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Bound {
-    /// Where it ends.
+    /// Value of the end.
     pub at: f64,
-    /// Whether that value belongs to it.
+    /// True if this value belongs to the range.
     pub included: bool,
 }
 
@@ -53,19 +53,19 @@ pub const fn above(at: f64) -> Limits {
     Limits { least, ..ANY }
 }
 
-/// Lists, or texts, of so many items, or characters, at least.
+/// Lists or texts with at least this many items or bytes.
 pub const fn fewest(fewest: usize) -> Limits {
     Limits { fewest, ..ANY }
 }
 
 impl Limits {
-    /// Up to `at`.
+    /// Adds an upper bound, which is included.
     pub const fn at_most(self, at: f64) -> Self {
         let greatest = Some(Bound { at, included: true });
         Self { greatest, ..self }
     }
 
-    /// Below `at`.
+    /// Adds an upper bound, which is excluded.
     pub const fn below(self, at: f64) -> Self {
         let greatest = Some(Bound {
             at,
@@ -74,12 +74,12 @@ impl Limits {
         Self { greatest, ..self }
     }
 
-    /// In this unit.
+    /// Sets the unit.
     pub const fn unit(self, unit: &'static str) -> Self {
         Self { unit, ..self }
     }
 
-    /// Whole below `at`.
+    /// Numbers below this value must be whole.
     pub const fn whole_below(self, whole_below: f64) -> Self {
         Self {
             whole_below,
@@ -87,7 +87,7 @@ impl Limits {
         }
     }
 
-    /// Of each item of a list of so many.
+    /// Sets the least and the greatest length of a list; the other limits apply to its items.
     pub const fn items(self, fewest: usize, most: usize) -> Self {
         Self {
             fewest,
@@ -96,7 +96,7 @@ impl Limits {
         }
     }
 
-    /// What a number must be that is none of these, in words.
+    /// Checks a number; the error says what it must be.
     pub(crate) fn number(&self, number: f64) -> Result<(), String> {
         if number.is_nan() {
             return Err(format!("must be a number{}", self.behind()));
@@ -124,7 +124,7 @@ impl Limits {
         Ok(())
     }
 
-    /// The same for a whole number, whose bounds are whole.
+    /// Checks a whole number, whose bounds are whole; the error says what it must be.
     pub(crate) fn whole(&self, whole: i128) -> Result<(), String> {
         if let Some(Bound { at, included }) = self.least
             && (whole < at as i128 || whole == at as i128 && !included)

@@ -1,4 +1,4 @@
-//! What stands before a link: the buffer, and how it is divided.
+//! What is before a link: the buffer, and how a scheduler divides it.
 
 use crate::{
     limits::{Limits, at_least},
@@ -8,13 +8,13 @@ use crate::{
 };
 
 words! {
-    /// Which packet goes when one must be dropped.
+    /// The packet that is lost when one must be dropped.
     pub enum Victim {
-        /// The one that arrives.
+        /// The arriving packet.
         Tail = "tail",
-        /// The one at the head of the queue.
+        /// The packet at the head of the queue.
         Front = "front",
-        /// One of those that wait, each with the same probability.
+        /// A waiting packet, each with the same probability.
         Random = "random",
     }
 }
@@ -45,7 +45,7 @@ table! {
 }
 
 const QUEUES: Limits = at_least(1.0).at_most(65_536.0);
-// less would need many turns for one packet
+// a smaller quantum would need many turns for one packet
 const QUANTUM: Limits = at_least(64.0).at_most(1e9).unit("bytes");
 
 table! {

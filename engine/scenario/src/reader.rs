@@ -1,4 +1,4 @@
-//! Reads a scenario and collects all that is wrong with it.
+//! Reads a scenario and collects all its problems.
 
 use std::{
     fmt::Display,
@@ -9,29 +9,29 @@ use thiserror::Error;
 
 use crate::value::{Fields, Value};
 
-/// Problems that are told; who has more will not read them.
+/// Greatest number of problems in an error.
 const MOST_PROBLEMS: usize = 50;
-/// From this likeness on a name may have been meant by another one; 1: they are the same.
+/// Least similarity of two names for a hint; 1: they are the same.
 const ALIKE: f64 = 0.6;
 
-/// Letters from which on the start of a name stands for the name.
+/// Least number of bytes with which the start of a name is recognised.
 const LEAST_START: usize = 3;
 
-/// Fields by names that they had once.
+/// Former names of fields, with the present ones.
 const RENAMED: &[(&str, &str)] = &[("way", "route")];
 
-/// Why a scenario was refused: a line for each problem, with the path of its field.
+/// The reasons why a scenario was refused: a line for each problem, with the path of its field.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 #[error("{}", .0.join("\n"))]
 pub struct ScenarioError(Vec<String>);
 
 impl ScenarioError {
-    /// One problem.
+    /// Returns an error with one problem.
     pub fn new(what: impl Into<String>) -> Self {
         Self(vec![what.into()])
     }
 
-    /// The same with a place, such as a file's path, before each line.
+    /// Adds a place, such as a file's path, before each line.
     pub fn at(self, place: impl Display) -> Self {
         Self(
             self.0
@@ -42,7 +42,7 @@ impl ScenarioError {
     }
 }
 
-/// Where a reader is in a scenario, and what it has found wrong so far.
+/// The place of a reader in a scenario, and the problems that it found so far.
 #[derive(Debug, Default)]
 pub struct Reader {
     folder: PathBuf,
@@ -51,7 +51,7 @@ pub struct Reader {
 }
 
 impl Reader {
-    /// A reader for whom relative paths start at `folder`.
+    /// Returns a reader for which relative paths start at `folder`.
     pub fn new(folder: &Path) -> Self {
         Self {
             folder: folder.to_owned(),
@@ -59,17 +59,17 @@ impl Reader {
         }
     }
 
-    /// How many problems were found so far.
+    /// Returns the number of problems so far.
     pub fn problems(&self) -> usize {
         self.problems.len()
     }
 
-    /// A path as the scenario means it.
+    /// Returns a path of the scenario, relative to its folder.
     pub fn path(&self, path: &str) -> PathBuf {
         self.folder.join(path)
     }
 
-    /// Does something one step further down: in a field, or in an item of a list.
+    /// Calls `work` one step deeper: in a field, or in an item of a list.
     pub fn within<T>(&mut self, step: impl Display, work: impl FnOnce(&mut Self) -> T) -> T {
         self.place.push(step.to_string());
         let done = work(self);
@@ -77,7 +77,7 @@ impl Reader {
         done
     }
 
-    /// Notes what is wrong with the present field: `what` continues a sentence, as in
+    /// Adds a problem of the present field: `what` continues a sentence, as in
     /// `queue.limit is missing`.
     pub fn wrong(&mut self, what: impl Display) {
         let place = if self.place.is_empty() {
@@ -88,12 +88,12 @@ impl Reader {
         self.note(format!("{place} {what}"));
     }
 
-    /// Notes that the present field has a value that it must not have: `queue.limit = 0 must ...`.
+    /// Adds the problem that the present field has a wrong value: `queue.limit = 0 must ...`.
     pub fn refuse(&mut self, value: &Value, must: impl Display) {
         self.wrong(format!("= {} {must}", value.shown()));
     }
 
-    /// Notes what is wrong with the present table: `what` is a sentence of its own, as in
+    /// Adds a problem of the present table: `what` is a sentence of its own, as in
     /// `flows.0: stop_s = 0 must exceed start_s = 0`.
     pub fn say(&mut self, what: impl Display) {
         if self.place.is_empty() {
@@ -109,10 +109,10 @@ impl Reader {
         }
     }
 
-    /// What was read, if nothing was wrong.
+    /// Returns what was read, if there were no problems.
     ///
     /// # Errors
-    /// All that was wrong.
+    /// All problems, at most 50.
     pub fn finish<T>(self, found: Option<T>) -> Result<T, ScenarioError> {
         match found {
             Some(found) if self.problems.is_empty() => Ok(found),
@@ -128,7 +128,7 @@ impl Reader {
     }
 }
 
-/// The fields of a table that is being read, and which of them the table has.
+/// The given fields of a table that is being read, and the fields that this table can have.
 #[derive(Debug)]
 pub struct Given<'a> {
     fields: &'a Fields,
@@ -136,7 +136,7 @@ pub struct Given<'a> {
 }
 
 impl<'a> Given<'a> {
-    /// Nothing was asked for yet.
+    /// Starts to read the given fields.
     pub fn new(fields: &'a Fields) -> Self {
         Self {
             fields,
@@ -144,13 +144,13 @@ impl<'a> Given<'a> {
         }
     }
 
-    /// The value of a field that the table has.
+    /// Returns the value of a field, if it was given, and notes that the table can have it.
     pub fn take(&mut self, name: &'static str) -> Option<&'a Value> {
         self.known.push(name);
         self.fields.get(name)
     }
 
-    /// Refuses what the table has not.
+    /// Adds a problem for each given field that was not taken.
     pub fn refuse_others(&self, reader: &mut Reader) {
         for (name, _) in &self.fields.rows {
             if !self.known.contains(&name.as_str()) {
@@ -166,14 +166,14 @@ impl<'a> Given<'a> {
     }
 }
 
-/// What a name that does not exist was meant to be, as the end of a sentence; empty if unknown.
+/// Returns a hint to what an unknown name means, as the end of a sentence; empty if there is none.
 pub fn meant(name: &str, known: &[&str]) -> String {
     nearest(name, known).map_or_else(String::new, |near| format!("; did you mean {near}?"))
 }
 
-/// The known name that is most alike, if one is alike at all.
+/// Returns the most similar known name; `None` if no name is similar.
 pub fn nearest<'a>(name: &str, known: &[&'a str]) -> Option<&'a str> {
-    // names that nobody typed take long to compare
+    // very long names take long to compare
     if name.len() > 100 {
         return None;
     }

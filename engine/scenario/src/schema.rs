@@ -1,7 +1,8 @@
 //! The published JSON Schema (draft 2020-12) of scenarios.
 //!
-//! It has all that `table!` says: what JSON Schema has no word for stands in annotations of its own
-//! (`unit` of a field). The Python classes and the reference pages are made from it.
+//! It contains everything in `table!`; additional annotations, such as the `unit` of a field, hold
+//! what JSON Schema has no keyword for. The Python classes and the reference pages are made from
+//! it.
 
 use serde_json::{Map, Value as Json, json};
 use sluice_aqm::{Class, Param, Scale};
@@ -15,7 +16,7 @@ use crate::{
     table::Table,
 };
 
-/// The schema of a scenario, as the text of a file.
+/// Returns the schema of a scenario, as the text of a file.
 pub fn schema() -> String {
     let mut definitions = Map::new();
     for table in tables() {
@@ -41,7 +42,7 @@ pub fn schema() -> String {
     serde_json::to_string_pretty(&schema).expect("a schema is plain data") + "\n"
 }
 
-/// A table that is none of a scenario's fields: the command reads it.
+/// Returns the schema of the table `sweep`, which is no field of a scenario: the command reads it.
 fn sweep() -> Json {
     json!({
         "description": "What `sluice sweep` varies; see its guide.",
@@ -71,7 +72,7 @@ fn sweep() -> Json {
     })
 }
 
-/// Likewise.
+/// Returns the schema of the table `tune`, which is no field of a scenario either.
 fn tune() -> Json {
     json!({
         "description": "What `sluice tune` searches; see its guide.",
@@ -131,7 +132,7 @@ fn reference(name: &str) -> Json {
     json!({ "$ref": format!("#/$defs/{name}") })
 }
 
-/// The lines of a comment as paragraphs.
+/// Joins the lines of a comment to paragraphs.
 fn text(help: &[&str]) -> String {
     let mut shown = String::new();
     for line in help.iter().map(|line| line.trim()) {
@@ -144,7 +145,7 @@ fn text(help: &[&str]) -> String {
     shown
 }
 
-/// Adds a table, after the unions in it.
+/// Adds the definition of a table, after those of the unions in it.
 fn define(table: &Description, definitions: &mut Map<String, Json>) {
     let mut properties = Map::new();
     let mut required = Vec::new();
@@ -253,7 +254,7 @@ fn params_name(class: &Class) -> String {
     format!("params of {}", class.name)
 }
 
-/// The parameters of an AQM, where a discipline names it.
+/// Returns the rule that a discipline with this AQM has this AQM's parameters.
 fn if_aqm(class: &Class) -> Json {
     json!({
         "if": { "properties": { "aqm": { "const": class.name } } },

@@ -1,16 +1,16 @@
-//! How values are shown in messages: short, whatever they are.
+//! Values in messages, always short.
 
 use crate::value::Value;
 
-/// Characters of a text or a number, at most.
+/// Greatest number of characters of a text or a number.
 const MOST: usize = 80;
-/// Items of a list or a table, at most.
+/// Greatest number of items of a list or a table.
 const MOST_ITEMS: usize = 6;
-/// From here on nobody reads the digits of a whole number.
+/// Greatest number of digits with which a whole number is shown.
 const MOST_DIGITS: usize = 300;
 
 impl Value {
-    /// The value as its writer would recognise it.
+    /// Returns the value in a form that its writer will recognise.
     pub fn shown(&self) -> String {
         match self {
             Self::Nothing => "None".into(),
@@ -44,7 +44,7 @@ impl Value {
     }
 }
 
-/// The first and the last part of a long text.
+/// Shortens a long text to its first and its last part.
 fn shortened(text: String) -> String {
     let count = text.chars().count();
     if count <= MOST {
@@ -55,7 +55,7 @@ fn shortened(text: String) -> String {
     format!("{first}...{last}")
 }
 
-/// A text in quotation marks, on one line.
+/// Returns a text in quotation marks, on one line.
 pub fn quoted(text: &str) -> String {
     let mut shown = String::from("'");
     for each in text.chars() {
@@ -74,7 +74,7 @@ pub fn quoted(text: &str) -> String {
     shown + "'"
 }
 
-/// All digits of a number, with a point or an exponent: 0.0, 1e+16, 1e-09.
+/// Returns all digits of a number, with a point or an exponent: 0.0, 1e+16, 1e-09.
 pub fn plain(number: f64) -> String {
     let (mantissa, exponent) = parts(format!("{number:e}"));
     match exponent {
@@ -91,7 +91,7 @@ pub fn plain(number: f64) -> String {
     }
 }
 
-/// A number in six digits at most: 50000, 1e+06, 0.25, 1e-09.
+/// Returns a number with at most six digits: 50000, 1e+06, 0.25, 1e-09.
 pub fn rounded(number: f64) -> String {
     let (mantissa, exponent) = parts(format!("{number:.5e}"));
     let trimmed = |shown: String| match shown.contains('.') {
@@ -105,7 +105,7 @@ pub fn rounded(number: f64) -> String {
     }
 }
 
-/// Mantissa and exponent of what `{:e}` wrote; no exponent of what is not finite.
+/// Returns mantissa and exponent of the output of `{:e}`; no exponent if the number is not finite.
 fn parts(shown: String) -> (String, Option<i32>) {
     match shown.split_once('e') {
         Some((mantissa, exponent)) => (mantissa.into(), exponent.parse().ok()),

@@ -13,9 +13,9 @@ use crate::{
 
 const PROBABILITY: Limits = at_least(0.0).at_most(1.0);
 
-/// What an AQM's clock takes a slot without duration for, ns.
+/// Duration of a slot for an AQM's clock if the scenario gives none, ns.
 const SLOT_NS: u64 = 1_000_000;
-/// How far an AQM's clock counts, ns.
+/// Greatest time of an AQM's clock, ns.
 const MOST_NS: u64 = 1 << 63;
 
 table! {
@@ -46,10 +46,10 @@ impl SelfSimilarArrivals {
         }
     }
 
-    /// The modulator itself.
+    /// Returns the modulator.
     ///
     /// # Errors
-    /// If there is none with this mean and this `a`.
+    /// If no modulator has this mean and this `a`.
     pub fn modulator(&self) -> Result<Modulator, String> {
         Modulator::of_mean(self.rate, self.a, self.states)
     }
@@ -173,7 +173,7 @@ impl Scenario {
         }
     }
 
-    /// The capture that is replayed, if one is.
+    /// Returns the capture that is replayed, if there is one.
     pub fn recorded(&self) -> Option<&Recorded> {
         match &self.arrivals {
             Arrivals::ReplayArrivals(replay) => Some(&replay.capture),
@@ -181,18 +181,18 @@ impl Scenario {
         }
     }
 
-    /// Replications of each discipline.
+    /// Returns the number of replications of each discipline.
     pub fn replications(&self) -> u32 {
         let usual = if self.recorded().is_some() { 1 } else { 8 };
         self.replications.unwrap_or(usual)
     }
 
-    /// What an AQM's clock takes a slot for, ns.
+    /// Returns the duration of a slot for an AQM's clock, ns.
     pub fn slot_ns(&self) -> u64 {
         self.slot_s.map_or(SLOT_NS, crate::ns)
     }
 
-    /// The slot in which each packet of the capture comes, counted from the first packet's.
+    /// Returns the slot in which each packet of the capture arrives, counted from the first one's.
     ///
     /// # Errors
     /// If the capture cannot be read.
@@ -219,10 +219,10 @@ impl Scenario {
         }
     }
 
-    /// Slots of one replication.
+    /// Returns the number of slots in a replication.
     ///
     /// # Panics
-    /// If the scenario was not read but made of parts that do not suit each other.
+    /// If the scenario was not read, and its parts do not suit each other.
     pub fn duration_slots(&self) -> u64 {
         self.read_duration()
             .expect("a scenario is checked when it is read")

@@ -1,4 +1,4 @@
-//! Tables: `table!` says each field once, and everything else is made from that.
+//! Tables: `table!` describes each field once, and everything else is made from this description.
 
 use crate::{
     describe::{Default, Description, FieldDescription, Kind, Union},
@@ -10,36 +10,36 @@ use crate::{
 
 /// A table of a scenario; `table!` makes it.
 pub trait Table: Clone {
-    /// What its class is called.
+    /// Name of its class.
     const NAME: &'static str;
-    /// What it is, line by line.
+    /// Help text, line by line.
     const HELP: &'static [&'static str];
-    /// The value of `kind` that tells it from others, if it has one.
+    /// Its `kind`, if it has one.
     const KIND: Option<&'static str>;
 
-    /// Appends what its fields are.
+    /// Appends the descriptions of its fields.
     fn describe(fields: &mut Vec<FieldDescription>);
 
-    /// Its fields, if nothing is wrong with them.
+    /// Reads its fields; if one is wrong, reports this to the reader and returns `None`.
     fn read_fields(given: &mut Given<'_>, reader: &mut Reader) -> Option<Self>;
 
-    /// Appends its fields as they would be given.
+    /// Appends its fields as a user would write them.
     fn write_fields(&self, rows: &mut Vec<(String, Value)>);
 
-    /// Tells the reader what is wrong with the fields together, each of which is right.
+    /// Reports broken rules between fields to the reader; each field by itself is right.
     fn check(&self, reader: &mut Reader);
 
-    /// The table without any field given.
+    /// Returns the table with the defaults of all fields.
     ///
     /// # Panics
-    /// If a field must be given.
+    /// If a field has no default.
     fn usual() -> Self {
         let nothing = Fields::default();
         Self::read_fields(&mut Given::new(&nothing), &mut Reader::default())
             .expect("every field may be left out")
     }
 
-    /// What it is.
+    /// Returns its description.
     fn description() -> Description {
         let mut fields = Vec::new();
         Self::describe(&mut fields);
@@ -71,7 +71,7 @@ impl<T: Table> Field for T {
         }
         let found = T::read_fields(&mut given, reader);
         given.refuse_others(reader);
-        // what is wrong with one field makes no second problem of the rules between fields
+        // if a field is wrong, rules between fields would only add problems
         if reader.problems() == before {
             found.as_ref()?.check(reader);
         }
@@ -86,7 +86,7 @@ impl<T: Table> Field for T {
     }
 }
 
-/// A field of a table, whether it is given or not.
+/// Reads a field of a table; if it is not given, returns its default.
 pub(crate) fn read_field<T: Field>(
     name: &'static str,
     limits: Limits,
@@ -104,7 +104,7 @@ pub(crate) fn read_field<T: Field>(
     })
 }
 
-/// What a field of a table is.
+/// Returns the description of a field of a table.
 pub(crate) fn describe_field<T: Field>(
     name: &'static str,
     help: &'static [&'static str],
@@ -124,10 +124,11 @@ pub(crate) fn describe_field<T: Field>(
     }
 }
 
-/// Reads a table as one of several.
+/// A function that reads one of several tables.
 pub(crate) type ReadTable<T> = fn(&Value, &mut Reader) -> Option<T>;
 
-/// The one of several tables that a value's `kind` names; each has its kind and how it is read.
+/// Reads the one of several tables that the value's `kind` names; `kinds` has a kind and a function
+/// that reads it for each table.
 pub(crate) fn read_kind<T>(
     value: &Value,
     kinds: &[(&'static str, ReadTable<T>)],
@@ -172,7 +173,7 @@ pub(crate) const fn limits_or_any(limits: Option<Limits>) -> Limits {
 /// table! {
 ///     /// What it is.
 ///     pub struct Name kind "word" checked by rule {
-///         ..shared: Shared;                       // the fields of another table, first
+///         ..shared: Shared;                       // first, the fields of another table
 ///         /// What the field is.
 ///         field: u32 = 250, at_least(1.0).at_most(1e5).unit("packets");
 ///     }
@@ -195,7 +196,7 @@ macro_rules! table {
         #[derive(Clone, Debug, PartialEq)]
         pub struct $name {
             $(
-                /// What it shares with others.
+                /// Fields that it shares with other tables.
                 pub $shared: $shared_type,
             )?
             $(
@@ -256,7 +257,7 @@ macro_rules! table {
     (@option $some:expr) => { Some($some) };
 }
 
-/// One of several tables, which their `kind` tells apart; each variant is named as its table.
+/// One of several tables, which differ by their `kind`; each variant has the name of its table.
 macro_rules! kinds {
     (
         $(#[doc = $help:literal])*
@@ -272,7 +273,7 @@ macro_rules! kinds {
         }
 
         impl $name {
-            /// The word that tells it from the others.
+            /// Returns its `kind`.
             pub fn kind(&self) -> &'static str {
                 let kind = match self {
                     $(Self::$table(_) => <$table as $crate::table::Table>::KIND,)*
@@ -317,7 +318,7 @@ macro_rules! kinds {
     };
 }
 
-/// One of several words; `not "word": "hint"` says what to write instead of a word of another time.
+/// One of several words; `not "word": "hint"` is the hint for a word that is none of them.
 macro_rules! words {
     (
         $(#[doc = $help:literal])*
@@ -335,7 +336,7 @@ macro_rules! words {
         impl $name {
             const WORDS: &'static [&'static str] = &[$($word),*];
 
-            /// As a scenario has it.
+            /// Returns the word in a scenario.
             pub fn word(self) -> &'static str {
                 Self::WORDS[self as usize]
             }

@@ -1,23 +1,23 @@
-//! What a user wrote, before anybody has looked at it.
+//! Values that a user wrote, unchecked.
 
 use std::{any::Any, fmt, sync::Arc};
 
-/// A value as TOML, or a program's objects, have it.
+/// A value from TOML, or from a program's object.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Value {
-    /// Said to be not given: a program's `None`.
+    /// Not given: a program's `None`.
     Nothing,
     /// True or false.
     Switch(bool),
     /// A whole number.
     Whole(i128),
-    /// A whole number beyond those, in its digits.
+    /// A whole number that does not fit into `Whole`, as digits.
     Huge(String),
     /// Any other number.
     Number(f64),
     /// Text.
     Text(String),
-    /// What came as text and is none (half of a character, say), as it is shown.
+    /// Text that is not valid, such as half of a character, in the form in which it is shown.
     Unprintable(String),
     /// A list.
     List(Vec<Value>),
@@ -25,28 +25,28 @@ pub enum Value {
     Table(Fields),
     /// An object of the program that made the scenario, such as an AQM of its own.
     Foreign(Foreign),
-    /// What no field takes, as it is shown: a date, say.
+    /// A value that no field takes, such as a date, in the form in which it is shown.
     Other(String),
 }
 
 /// The fields of a table, in the order in which they were written.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Fields {
-    /// Which table of a scenario it is (`Queue`), where that is known.
+    /// Name of the table of a scenario, such as `Queue`; empty if it is not known.
     pub of: &'static str,
     /// Names and values.
     pub rows: Vec<(String, Value)>,
 }
 
 impl Fields {
-    /// The value of that name.
+    /// Returns the value of the field with this name.
     pub fn get(&self, name: &str) -> Option<&Value> {
         let mut rows = self.rows.iter();
         rows.find(|(known, _)| known == name)
             .map(|(_, value)| value)
     }
 
-    /// Gives a field a value, whether it had one or not.
+    /// Sets the value of a field, which may be new.
     pub fn set(&mut self, name: &str, value: Value) {
         match self.rows.iter_mut().find(|(known, _)| known == name) {
             Some((_, old)) => *old = value,
@@ -55,12 +55,12 @@ impl Fields {
     }
 }
 
-/// An object of the program that made the scenario; nobody here looks into it.
+/// An object of the program that made the scenario; this crate does not use its contents.
 #[derive(Clone)]
 pub struct Foreign {
-    /// As it is shown.
+    /// The name that is shown.
     pub name: String,
-    /// What it must be and is not, as the end of a sentence, if it cannot be an AQM.
+    /// If it cannot be an AQM: what it must be, as the end of a sentence.
     pub must: Option<&'static str>,
     /// The object.
     pub object: Arc<dyn Any + Send + Sync>,

@@ -1,4 +1,4 @@
-//! The scenario files of the repository, and the schema that is published.
+//! The scenario files of the repository, and the published schema.
 
 use std::{
     fs,

@@ -1,4 +1,4 @@
-//! What is wrong with a scenario is told with the path of the field, all of it at once.
+//! An error lists all problems of a scenario, each with the path of its field.
 
 use std::{fs, path::Path};
 
@@ -20,7 +20,7 @@ fn refusal(text: &str) -> String {
     }
 }
 
-/// The scenario with a field of the top changed.
+/// Returns the scenario with a changed field of its top level.
 fn changed(scenario: &str, line: &str) -> String {
     let name = line.split_whitespace().next().unwrap();
     let others = scenario

@@ -1,4 +1,4 @@
-//! What is read and written again is the same, for every table, whatever stands in it.
+//! For every table and any fields: a table that is written and read again is the same.
 
 use proptest::{prelude::*, sample::select, strategy::ValueTree, test_runner::TestRunner};
 use sluice_scenario::{Default, Description, Fields, Kind, Limits, Reader, Value, rounded, tables};
@@ -16,7 +16,7 @@ fn number(limits: &Limits) -> BoxedStrategy<Value> {
     let least = limits.least.map_or(-50.0, |bound| bound.at);
     let greatest = limits.greatest.map_or(least + 50.0, |bound| bound.at);
     let limits = *limits;
-    // as many small ones as large ones
+    // half of the numbers are close to the lower end
     (0.0_f64..1.0, any::<bool>())
         .prop_map(move |(share, fine)| {
             let share = if fine { share.powi(20) } else { share };
@@ -58,7 +58,7 @@ fn value(kind: &Kind) -> BoxedStrategy<Value> {
     }
 }
 
-/// Fields that must be given, and some of the others.
+/// Draws a table with all required fields, and some of the others.
 fn table(description: &Description) -> BoxedStrategy<Value> {
     let kind = description
         .kind
@@ -86,7 +86,7 @@ fn table(description: &Description) -> BoxedStrategy<Value> {
         .boxed()
 }
 
-/// The table with all its fields, or what is wrong with the fields together.
+/// Returns the table with all its fields; the error lists its problems.
 fn complete(description: &Description, value: &Value) -> Result<Value, String> {
     let mut reader = Reader::new(Path::new(""));
     let found = (description.complete)(value, &mut reader);
@@ -104,7 +104,7 @@ fn what_was_written_is_read_as_it_was() {
             let written = match complete(description, &given) {
                 Ok(written) => written,
                 Err(what) => {
-                    // each field is right: only rules between fields may be broken
+                    // each field by itself is right: only rules between fields can be broken
                     assert!(!what.contains("is missing\n"), "{name}: {what}");
                     assert!(!what.contains("is not a field"), "{name}: {what}");
                     wrong.push(what);
@@ -143,7 +143,7 @@ fn values_at_both_ends_of_each_range_are_read() {
                 let refused = told
                     .lines()
                     .any(|line| line.starts_with(&start) && line.contains(&must));
-                // what a rule between fields says of the end is no matter of the range
+                // a rule between fields may refuse the end, which does not concern the range
                 if !bound.included {
                     assert!(refused, "{}.{}: {told}", description.name, field.name);
                 } else if !told.contains("must exceed") && !told.contains("0 or at least") {

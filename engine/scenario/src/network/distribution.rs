@@ -1,4 +1,4 @@
-//! Distributions of times and of sizes, and rates that vary: what flows are drawn from.
+//! Distributions of times and of sizes, and rates that vary, from which flows are drawn.
 
 use sluice_traffic::Modulator;
 
@@ -11,7 +11,7 @@ use crate::{
 
 /// A time that may be 0.
 pub(crate) const TIME: Limits = at_least(0.0).at_most(1e8).unit("s");
-/// A time of a nanosecond at least.
+/// A time of at least a nanosecond.
 pub(crate) const DURATION: Limits = at_least(1e-9).at_most(1e8).unit("s");
 const SHAPE: Limits = above(1.0).at_most(1000.0);
 
@@ -69,7 +69,7 @@ kinds! {
 }
 
 words! {
-    /// Which distribution a size has.
+    /// The distribution of a size.
     pub enum SizeKind {
         /// Always the same.
         Constant = "constant",
@@ -154,10 +154,10 @@ impl SelfSimilar {
         }
     }
 
-    /// The modulator itself.
+    /// Returns the modulator.
     ///
     /// # Errors
-    /// If there is none with this mean and this `a`.
+    /// If no modulator has this mean and this `a`.
     pub fn modulator(&self) -> Result<Modulator, String> {
         Modulator::of_mean(self.share, self.a, self.states)
     }

@@ -210,7 +210,7 @@ kinds! {
 }
 
 impl Flows {
-    /// What all groups have.
+    /// Returns the fields that all groups have.
     pub fn shared(&self) -> &Shared {
         match self {
             Self::TcpFlows(flows) => &flows.shared,
@@ -221,7 +221,7 @@ impl Flows {
         }
     }
 
-    /// The connections, of TCP.
+    /// Returns the TCP connections; `None` for datagrams.
     pub fn tcp(&self) -> Option<&Tcp> {
         match self {
             Self::TcpFlows(flows) => Some(&flows.tcp),
@@ -231,7 +231,7 @@ impl Flows {
         }
     }
 
-    /// Whether any packet of these flows can be marked.
+    /// True if any packet of these flows can be marked.
     ///
     /// # Errors
     /// If a capture cannot be read.

@@ -1,5 +1,5 @@
-//! What a reader of a network's measures must know before comparing them: parameters that suit
-//! another link, and what has no effect.
+//! Notes that a reader of a network's measures must know before comparing them: parameters that
+//! suit another link, and settings without effect.
 
 use sluice_aqm::{Class, Configured, Value};
 
@@ -9,14 +9,15 @@ use crate::{
     show::rounded,
 };
 
-/// A parameter that is further than this factor from what the link would have is told.
+/// A parameter gets a note if it differs by more than this factor from what suits the link.
 const FAR: f64 = 1.5;
-/// Of PI's default gains: C in the example of Hollot et al. 2001, packets/s.
+/// Capacity for which PI's default gains were designed, packets/s: C in the example of Hollot et
+/// al. 2001.
 const PI_CAPACITY: f64 = 3750.0;
-/// Of Adaptive RED's rule for thresholds: the queueing delay to hold (Floyd et al. 2001, sec. 5.2).
+/// Target queueing delay in Adaptive RED's rule for thresholds (Floyd et al. 2001, sec. 5.2).
 const TARGET_DELAY_S: f64 = 0.005;
 
-/// From the least to the greatest.
+/// The least and the greatest value.
 #[derive(Clone, Copy)]
 struct Range(f64, f64);
 
@@ -31,7 +32,7 @@ impl Range {
         Self::of([rule(self.0), rule(self.1)])
     }
 
-    /// The value of the range that is nearest to one that is far from all of it.
+    /// Returns the nearest value of the range if `value` is far from the whole range.
     fn missed_by(self, value: f64) -> Option<f64> {
         if value * FAR < self.0 {
             return Some(self.0);
@@ -47,7 +48,7 @@ impl Range {
     }
 }
 
-/// Three digits tell what a parameter should be about.
+/// Returns a number with three digits, enough for a recommended parameter.
 fn short(number: f64) -> String {
     rounded(format!("{number:.2e}").parse().unwrap_or(number))
 }
@@ -56,12 +57,12 @@ fn short(number: f64) -> String {
 struct Link {
     megabits_per_s: Range,
     packet_bytes: Range,
-    /// Packets that the link carries in a second.
+    /// Packets/s that a link carries.
     capacity: Range,
 }
 
 impl Link {
-    /// `None` if there are no packets.
+    /// Collects the links and packets of a scenario; `None` if there are no packets.
     fn of(scenario: &NetworkScenario) -> Result<Option<Self>, String> {
         let links = scenario.topology.simplex_links();
         let queued = links.iter().filter(|link| link.queue);
@@ -84,9 +85,9 @@ impl Link {
         }))
     }
 
-    /// What a parameter of that name would have to be; `None` if the link does not say.
+    /// Returns the values of a parameter that suit the link; `None` if there is no rule for it.
     fn rule(&self, class: &Class, name: &str, thresholds_given: bool) -> Option<Range> {
-        // who gives thresholds has chosen them for this link, and w with them
+        // given thresholds were chosen for this link, and w with them
         let has_thresholds = class.params.iter().any(|param| param.name == "max_th");
         let red = has_thresholds && !thresholds_given;
         let min_th = |capacity: f64| (TARGET_DELAY_S * capacity / 2.0).max(5.0);
@@ -101,7 +102,7 @@ impl Link {
     }
 }
 
-/// Size of a group's packets; of a capture its mean, `None` of an empty one.
+/// Returns the size of a group's packets, bytes; for a capture their mean, `None` if it is empty.
 fn mean_packet_bytes(flows: &Flows) -> Result<Option<f64>, String> {
     Ok(match flows {
         Flows::DatagramFlows(flows) => Some(f64::from(flows.packet_bytes)),
@@ -114,7 +115,7 @@ fn mean_packet_bytes(flows: &Flows) -> Result<Option<f64>, String> {
     })
 }
 
-/// The notes of a scenario, a sentence each.
+/// Returns the notes of a scenario, one sentence each.
 ///
 /// # Errors
 /// If a capture cannot be read.
@@ -129,7 +130,7 @@ pub fn notes(scenario: &NetworkScenario) -> Result<Vec<String>, String> {
         }
     }
     for discipline in &scenario.disciplines {
-        // what the parameters of a user's own header mean, only the user knows
+        // only the user knows the meaning of the parameters of a header
         let AqmName::Named(_) = discipline.aqm else {
             continue;
         };
@@ -142,7 +143,7 @@ pub fn notes(scenario: &NetworkScenario) -> Result<Vec<String>, String> {
     Ok(notes)
 }
 
-/// The parameters that apply and are numbers, and whether each was given.
+/// Returns the parameters that apply and are numbers: name, value, and whether it was given.
 fn numbers(discipline: &Discipline) -> Vec<(String, f64, bool)> {
     let Some(configured) = discipline.configured() else {
         return Vec::new();
@@ -170,7 +171,7 @@ fn numbers(discipline: &Discipline) -> Vec<(String, f64, bool)> {
         .collect()
 }
 
-/// What suits another link, and what would suit this one.
+/// Returns a note on parameters that suit another link, with values that suit this one.
 fn unsuited(discipline: &Discipline, link: &Link) -> Option<String> {
     let configured = discipline.configured()?;
     let numbers = numbers(discipline);
@@ -199,7 +200,7 @@ fn unsuited(discipline: &Discipline, link: &Link) -> Option<String> {
     })
 }
 
-/// A discipline as the command line takes it, with better values for some of its parameters.
+/// Returns a discipline in the form of the command line, with better values for some parameters.
 fn option(discipline: &Discipline, configured: &Configured, better: &[(String, String)]) -> String {
     let is_in = |all: &[(String, String)], name: &str| all.iter().any(|(other, _)| other == name);
     let given = |name: &str| discipline.params.0.iter().any(|(other, _)| other == name);
@@ -220,7 +221,7 @@ fn shown(value: &Value) -> String {
     }
 }
 
-/// Queues to hold that the buffer has no room for.
+/// Returns a note on a queue to hold, or a threshold, that is not below the limit of the buffer.
 fn beyond(discipline: &Discipline, limit: u32) -> Option<String> {
     let (name, value, _) = numbers(discipline).into_iter().find(|(name, value, _)| {
         ["q_ref", "min_th"].contains(&name.as_str()) && *value >= f64::from(limit)
@@ -232,7 +233,7 @@ fn beyond(discipline: &Discipline, limit: u32) -> Option<String> {
     ))
 }
 
-/// PI's default gains on a link that they were not designed for.
+/// Returns a note on PI's default gains at a link for which they were not designed.
 fn of_another_loop(discipline: &Discipline, link: &Link) -> Option<String> {
     let is_pi = discipline.configured()?.class().name == "pi";
     let gains = numbers(discipline);
@@ -254,7 +255,7 @@ fn of_another_loop(discipline: &Discipline, link: &Link) -> Option<String> {
     ))
 }
 
-/// Disciplines that would mark, where no flow takes marks.
+/// Returns a note on disciplines that mark if no packet can be marked.
 fn unmarked(scenario: &NetworkScenario) -> Result<Option<String>, String> {
     let marking: Vec<String> = scenario
         .disciplines

@@ -1,4 +1,4 @@
-//! The scenario itself, and what follows from its parts together.
+//! The scenario of a network, and rules between its parts.
 
 use crate::{
     discipline::{Discipline, check_names},
@@ -15,7 +15,7 @@ use crate::{
     table::table,
 };
 
-/// A row is kept of each flow in each replication, which takes about 80 bytes.
+/// Greatest number of flows in all replications; each needs about 80 bytes of results.
 const MOST_ROWS: u64 = 50_000_000;
 
 table! {
@@ -82,15 +82,15 @@ impl NetworkScenario {
         check_names(&self.disciplines, reader);
     }
 
-    /// What is left out of the measures, s.
+    /// Returns the warm-up, which the measures leave out, s.
     pub fn warm_up_s(&self) -> f64 {
         self.warm_up_s.unwrap_or(self.duration_s / 2.0)
     }
 
-    /// The pairs of nodes that the flows of each group are dealt out to.
+    /// Returns the pairs of nodes over which the flows of each group are distributed.
     ///
     /// # Panics
-    /// If the scenario was not read but made of parts that do not suit each other.
+    /// If the scenario was not read, and its parts do not suit each other.
     pub fn pairs(&self) -> Vec<Vec<Pair>> {
         let (routes, nodes) = (self.topology.routes(), self.topology.nodes());
         self.flows
@@ -101,7 +101,7 @@ impl NetworkScenario {
             .collect()
     }
 
-    /// What a reader of the measures must know, a sentence each.
+    /// Returns notes that a reader of the measures must know, one sentence each.
     ///
     /// # Errors
     /// If a capture cannot be read.
@@ -110,7 +110,7 @@ impl NetworkScenario {
     }
 }
 
-/// The pairs of nodes that a group's flows are dealt out to.
+/// Returns the pairs of nodes over which a group's flows are distributed.
 fn pairs(flows: &Flows, routes: &[Route], nodes: &[String]) -> Result<Vec<Pair>, String> {
     let shared = flows.shared();
     if let (Some(source), Some(sink)) = (&shared.source, &shared.sink) {

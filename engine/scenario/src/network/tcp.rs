@@ -14,11 +14,11 @@ use crate::{
     value::Value,
 };
 
-/// Bytes that a packet may have on a link.
+/// Size of a packet on a link.
 pub(crate) const PACKET: Limits = at_least(1.0).at_most(65_535.0).unit("bytes");
 
 words! {
-    /// How a sender recovers from loss.
+    /// The way in which a sender recovers from loss.
     pub enum Variant {
         /// Fast retransmit, then slow start (Jacobson 1988).
         Tahoe = "tahoe",
@@ -48,26 +48,27 @@ impl Field for CongestionControl {
     }
 }
 
-/// What the engine's congestion controls are called.
+/// Returns the names of the congestion controls that a scenario can have.
 fn names() -> &'static [&'static str] {
     static NAMES: OnceLock<Vec<&'static str>> = OnceLock::new();
     NAMES.get_or_init(|| offered().map(CongestionControl::name).collect())
 }
 
-/// All but the one that `cubic` is where `like = "linux"`.
+/// Returns the congestion controls that a scenario can have: all except Linux's CUBIC, which is
+/// `cubic` with `like = "linux"`.
 fn offered() -> impl Iterator<Item = CongestionControl> {
     let all = CongestionControl::ALL.iter().copied();
     all.filter(|control| *control != CongestionControl::LinuxCubic)
 }
 
 words! {
-    /// Whose values stand for what is not given.
+    /// The source of values that are not given.
     pub enum Like {
-        /// Those of the RFCs.
+        /// The values of the RFCs.
         Rfc = "rfc",
         /// The defaults of ns-2.35.
         Ns2 = "ns2",
-        /// Those of Linux, and its rules: a handshake, windows of whole packets, its CUBIC, its timers
+        /// Values and rules of Linux: a handshake, windows of whole packets, its CUBIC, its timers
         /// and its ACKs.
         Linux = "linux",
     }

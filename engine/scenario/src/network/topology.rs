@@ -6,20 +6,20 @@ use crate::{
     table::{kinds, table},
 };
 
-// the engine's rates are whole: from here on that is at most 10 parts in a million of a rate
+// the engine's rates are whole: above this rate, rounding changes a rate by at most 10 ppm
 const RATE: Limits = at_least(1.0)
     .at_most(1e14)
     .whole_below(50_000.0)
     .unit("bits/s");
 const DELAY: Limits = at_least(0.0).at_most(3600.0).unit("s");
-// finding the routes takes time and memory with the square of their number
+// time and memory to find the routes are proportional to the square of the number of hosts
 const MOST_HOSTS: usize = 1000;
 const NAME: Limits = fewest(1);
 
 /// The two ends of a flow: names of nodes.
 pub type Pair = (String, String);
 
-/// A route that flows can name, and the pairs of nodes that they are dealt out to.
+/// A route that flows can name, and the pairs of nodes over which flows are distributed.
 pub type Route = (&'static str, Vec<Pair>);
 
 /// One direction of a link.
@@ -29,11 +29,11 @@ pub struct SimplexLink {
     pub source: String,
     /// Name of the node that receives.
     pub sink: String,
-    /// Bits/s.
+    /// Rate, bits/s.
     pub rate_bps: f64,
-    /// Propagation.
+    /// Propagation delay, s.
     pub delay_s: f64,
-    /// Whether the discipline stands before it; else an unlimited FIFO does.
+    /// True if it has the discipline; otherwise it has an unlimited FIFO.
     pub queue: bool,
 }
 
@@ -144,7 +144,7 @@ table! {
 }
 
 impl Graph {
-    /// A second link between two nodes would be in no route, and so would be its discipline.
+    /// Refuses a second link between two nodes: no route would use it, nor its discipline.
     fn sensible(&self, reader: &mut Reader) {
         let mut first = std::collections::HashMap::new();
         for (place, link) in self.links.iter().enumerate() {
@@ -178,7 +178,7 @@ kinds! {
 }
 
 impl Topology {
-    /// All links, each direction one, the most important first.
+    /// Returns the simplex links, one for each direction of a link, the most important first.
     pub fn simplex_links(&self) -> Vec<SimplexLink> {
         match self {
             Self::Dumbbell(dumbbell) => dumbbell.simplex_links(),
@@ -188,7 +188,7 @@ impl Topology {
         }
     }
 
-    /// The routes that have a name, and the pairs of nodes of each.
+    /// Returns the named routes with their pairs of nodes.
     pub fn routes(&self) -> Vec<Route> {
         match self {
             Self::Dumbbell(dumbbell) => {
@@ -211,7 +211,7 @@ impl Topology {
         }
     }
 
-    /// Names of the nodes, in the order in which the links name them.
+    /// Returns the names of the nodes, in the order in which the links name them.
     pub fn nodes(&self) -> Vec<String> {
         let mut known = std::collections::HashSet::new();
         self.simplex_links()
