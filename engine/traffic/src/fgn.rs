@@ -1,8 +1,8 @@
 //! Exact fractional Gaussian noise by circulant embedding.
 //!
-//! Davies and Harte, "Tests for Hurst effect", Biometrika 74 (1987), appendix; that the circulant
-//! has no negative eigenvalue for any Hurst parameter: Craigmile, J. Time Series Anal. 24 (2003),
-//! and Dietrich and Newsam, SIAM J. Sci. Comput. 18 (1997).
+//! Davies and Harte, "Tests for Hurst effect", Biometrika 74 (1987), appendix. The proof that the
+//! circulant has no negative eigenvalue for any Hurst parameter: Craigmile, J. Time Series Anal. 24
+//! (2003), and Dietrich and Newsam, SIAM J. Sci. Comput. 18 (1997).
 
 use rand::rngs::Xoshiro256PlusPlus;
 use rand::{Rng, SeedableRng};
@@ -11,22 +11,22 @@ use rustfft::num_complex::Complex64;
 use rustfft::{Fft, FftDirection, FftPlannerScalar};
 use std::sync::Arc;
 
-/// Why no noise can be made.
+/// The reason why no noise can be made.
 #[derive(Debug, Clone, Copy, PartialEq, thiserror::Error)]
 pub enum FgnError {
     /// The Hurst parameter lies outside (0, 1).
     #[error("hurst = {0} must lie between 0 and 1, both excluded")]
     Hurst(f64),
-    /// Nothing was asked for.
+    /// The number of samples is 0.
     #[error("n = 0 must be at least 1 (samples)")]
     Length,
 }
 
-/// `n` samples of fractional Gaussian noise with mean 0 and variance 1.
+/// Returns `n` samples of fractional Gaussian noise with mean 0 and variance 1.
 ///
 /// The autocovariance is exactly [`autocovariance`] at every lag. The same `rng` state gives the
-/// same bits on every machine. Time grows as n log n, memory as 32 bytes times the power of two
-/// from `n` up, doubled.
+/// same bits on every machine. The time is proportional to n log n; the memory is 64 bytes times
+/// the least power of two that is at least `n`.
 ///
 /// # Errors
 /// If `hurst` lies outside (0, 1) or `n` is 0.
@@ -45,8 +45,8 @@ pub fn fgn(hurst: f64, n: usize, rng: &mut impl Rng) -> Result<Vec<f64>, FgnErro
         .collect();
     fft.process(&mut values);
 
-    // Now `values` are the eigenvalues; make them random amplitudes of a real signal. Rounding
-    // can leave an eigenvalue a hair below 0.
+    // Now `values` are the eigenvalues; they become random amplitudes of a real signal. Rounding
+    // can make an eigenvalue slightly negative.
     let amplitude = |eigenvalue: f64| (eigenvalue.max(0.0) / size as f64).sqrt();
     let mut normal = || -> f64 { StandardNormal.sample(rng) };
     for k in [0, half] {
@@ -61,20 +61,20 @@ pub fn fgn(hurst: f64, n: usize, rng: &mut impl Rng) -> Result<Vec<f64>, FgnErro
     Ok(values[..n].iter().map(|value| value.re).collect())
 }
 
-/// [`fgn`] from a generator of its own: one seed, one path.
+/// [`fgn`] with a generator of its own: the same seed gives the same path.
 ///
 /// # Errors
-/// As [`fgn`].
+/// As for [`fgn`].
 pub fn fgn_of_seed(hurst: f64, n: usize, seed: u64) -> Result<Vec<f64>, FgnError> {
     fgn(hurst, n, &mut Xoshiro256PlusPlus::seed_from_u64(seed))
 }
 
-/// A transform without SIMD: that of the processor at hand would change the last bits.
+/// Returns a transform without SIMD: with SIMD, the last bits would depend on the processor.
 fn plan(size: usize) -> Arc<dyn Fft<f64>> {
     FftPlannerScalar::new().plan_fft(size, FftDirection::Forward)
 }
 
-/// Autocovariance of unit-variance fractional Gaussian noise at a lag.
+/// Returns the autocovariance of unit-variance fractional Gaussian noise at a lag.
 ///
 /// (|k + 1|^2H - 2 |k|^2H + |k - 1|^2H) / 2 (Mandelbrot and Van Ness, SIAM Review 10 (1968)).
 pub fn autocovariance(hurst: f64, lag: usize) -> f64 {
@@ -84,7 +84,8 @@ pub fn autocovariance(hurst: f64, lag: usize) -> f64 {
         let power = |x: f64| x.abs().powf(exponent);
         return (power(k + 1.0) - 2.0 * power(k) + power(k - 1.0)) / 2.0;
     }
-    // The three powers would cancel to few digits; their binomial series in 1 / k does not.
+    // The difference of the three powers has few correct digits; the binomial series in 1 / k is
+    // accurate.
     let (mut term, mut sum) = (1.0, 0.0);
     for j in 1..=8 {
         let i = 2.0 * f64::from(j);
@@ -116,9 +117,9 @@ mod tests {
         assert!((1..100).all(|lag| autocovariance(0.5, lag).abs() < 1e-15));
     }
 
-    /// The mean product at each lag over many independent paths is normal about the closed form;
-    /// its standard error comes from the paths themselves. 60 comparisons at 4.5 standard errors
-    /// fail by chance once in 2400 seeds; the seed is fixed.
+    /// The mean product at each lag over many independent paths is normal around the closed form;
+    /// its standard error is estimated from the paths. 60 comparisons at 4.5 standard errors fail
+    /// by chance once in 2400 seeds; the seed is fixed.
     #[test]
     fn autocovariance_of_the_samples() {
         const PATHS: usize = 4000;

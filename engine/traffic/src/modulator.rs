@@ -2,15 +2,16 @@
 
 use sluice_random::{Stream, geometric, uniform};
 
-/// How long the slowest state of a modulator may last, slots: beyond, rounding would reach the 8th
-/// digit of the variance.
+/// Longest mean stay in the slowest state of a modulator, slots: with longer ones, rounding would
+/// change the 8th digit of the variance.
 const LONGEST_STATE: f64 = 1e9;
-/// The least ln q: the mean of two states is then 1e-26, and at the greatest, its opposite, 1.
+/// The least ln q, with which the mean of two states is 1e-26; with the greatest, -`LEAST_LN_Q`, it
+/// is 1.
 const LEAST_LN_Q: f64 = -60.0;
 
-/// A packet in each slot that the chain spends in state 0, which it leaves to state j with
-/// probability a^-j and reaches again from there with (q/a)^j. Domanska, Domanski & Czachorski
-/// 2008, section III.
+/// A Markov chain that sends a packet in each slot in state 0. It goes from state 0 to state j with
+/// probability a^-j, and from state j to state 0 with probability (q/a)^j. Domanska, Domanski &
+/// Czachorski 2008, section III.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Modulator {
     /// Above 1; the sum of a^-j must not exceed 1.
@@ -22,11 +23,12 @@ pub struct Modulator {
 }
 
 impl Modulator {
-    /// The modulator with this mean and this `a`; the mean alone fixes q.
+    /// Returns the modulator with this mean and this `a`; q depends only on the mean and on the
+    /// number of states.
     ///
     /// # Errors
-    /// If a value is out of range, if `a` is too small for that many states, or so large that the
-    /// slowest state lasts over 10^9 slots.
+    /// If a value is out of range, if `a` is too small for this number of states, or so large that
+    /// the slowest state would last for more than 10^9 slots.
     pub fn of_mean(mean: f64, a: f64, states: u32) -> Result<Self, String> {
         let modulator = Self {
             a,
@@ -45,7 +47,7 @@ impl Modulator {
         Ok(modulator)
     }
 
-    /// The q of a mean: mean = 1 / (1 + q^-1 + ... + q^-(states - 1)).
+    /// Returns the q with this mean: mean = 1 / (1 + q^-1 + ... + q^-(states - 1)).
     ///
     /// # Errors
     /// If a value is out of range.
@@ -63,7 +65,7 @@ impl Modulator {
                 "mean = {mean:e} must be at least 1e-09 (packets per slot)"
             ));
         }
-        // the sum falls as q grows: halve until no number lies between
+        // the sum falls as q grows: bisect until there is no number in between
         let wanted = 1.0 / mean - 1.0;
         let (mut low, mut high) = (LEAST_LN_Q, -LEAST_LN_Q);
         loop {
@@ -80,16 +82,16 @@ impl Modulator {
         }
     }
 
-    /// Packets per slot: 1 / (1 + q^-1 + ... + q^-(states - 1)).
+    /// Returns the mean number of packets per slot: 1 / (1 + q^-1 + ... + q^-(states - 1)).
     pub fn mean(&self) -> f64 {
         let weights = (0..self.states as i32).map(|j| self.q.powi(-j));
         1.0 / weights.sum::<f64>()
     }
 
-    /// What is wrong with its parameters, if anything.
+    /// Checks the parameters.
     ///
     /// # Errors
-    /// Names the parameter that gives no Markov chain.
+    /// If there is no such Markov chain; the error names the parameter.
     pub fn check(&self) -> Result<(), String> {
         let Self { a, q, states } = *self;
         if !(2..=20).contains(&states) {
@@ -112,21 +114,25 @@ impl Modulator {
     }
 }
 
-/// The slots in which packets come, sojourn by sojourn: geometric ones in every state.
+/// Draws the slots in which packets arrive, one stay in a state after the other; stays in all
+/// states are geometric.
 #[derive(Clone, Debug)]
 pub struct ModulatedSlots {
     random: Stream,
-    /// P(leave state 0 to one of the states 1 ..= j), by j.
+    /// P(go from state 0 to one of the states 1 ..= j), by j - 1.
     leave: Vec<f64>,
+    /// ln P(stay in state 0).
     ln_stay: f64,
     /// ln P(stay in state j), by j - 1.
     ln_away: Vec<f64>,
+    /// The next slot.
     next: u64,
+    /// Slots that remain of the stay in state 0.
     run: u64,
 }
 
 impl ModulatedSlots {
-    /// From state 0 on.
+    /// Starts in state 0.
     pub fn new(modulator: Modulator, mut random: Stream) -> Self {
         let Modulator { a, q, states } = modulator;
         let states = 1..states as i32;
@@ -150,7 +156,8 @@ impl ModulatedSlots {
         }
     }
 
-    /// From a state drawn from the stationary distribution, in which state j has the weight q^-j.
+    /// Starts in a state drawn from the stationary distribution, in which state j has the weight
+    /// q^-j.
     pub fn stationary(modulator: Modulator, random: Stream) -> Self {
         let mut slots = Self::new(modulator, random);
         let weights = (0..modulator.states as i32).map(|j| modulator.q.powi(-j));
@@ -160,13 +167,13 @@ impl ModulatedSlots {
             point > 0.0
         });
         if let Some(away) = state.count().min(slots.ln_away.len()).checked_sub(1) {
-            // a geometric sojourn has no memory: what is left of it has the distribution of the whole
+            // a geometric stay has no memory: the rest of it has the distribution of the whole stay
             slots.next = geometric(&mut slots.random, slots.ln_away[away]);
         }
         slots
     }
 
-    /// The next slot with a packet; slots rise strictly.
+    /// Returns the next slot with a packet; slots rise strictly.
     #[inline]
     pub fn next_slot(&mut self) -> u64 {
         if self.run == 0 {
@@ -179,7 +186,7 @@ impl ModulatedSlots {
         slot
     }
 
-    /// The slots of one stay outside state 0.
+    /// Draws the length of one stay outside state 0, slots.
     fn away(&mut self) -> u64 {
         let last = self.leave.len() - 1;
         let point = uniform(&mut self.random) * self.leave[last];
@@ -205,7 +212,7 @@ mod tests {
         states: 5,
     };
 
-    /// Mean and its standard error.
+    /// Returns the mean and its standard error.
     fn mean(values: &[f64]) -> (f64, f64) {
         let count = values.len() as f64;
         let mean = values.iter().sum::<f64>() / count;
