@@ -8,7 +8,7 @@
  * one largest packet remain in the queue. Once packets have been above for a whole
  * interval, one is dropped, and then another after each interval / sqrt(count), where count
  * is the number of drops so far, until a packet is not above. If dropping starts again
- * soon, count starts near its last value.
+ * soon, count starts from the number of drops of the last time.
  *
  * In addition, every packet that waited longer than `ce_threshold` is marked if it can be;
  * this threshold drops no packet (Linux, codel_impl.h). It is the step function that DCTCP

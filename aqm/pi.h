@@ -57,7 +57,7 @@ enum pi_coefficients { PI_GIVEN, PI_DESIGNED };
 	R(p->coefficients != PI_DESIGNED || pi_slope(p) >= PI_LEAST_SLOPE, n_min,         \
 	  "is too few for r_max and capacity: the controller would hardly move",)
 
-/* Least designed slope, in steps of 2^-62 per packet and interval: its rounding error is 0.1 %. */
+/* Least designed slope, steps of 2^-62 per packet and interval: rounding changes it by 0.1 %. */
 #define PI_LEAST_SLOPE 1000
 
 AQM_PARAMS(pi, PI_PARAMS)
