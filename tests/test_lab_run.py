@@ -31,6 +31,8 @@ aqm = "{aqm}"
 params = {{ {params} }}
 """
 
+# of the load, with IP and Ethernet
+PACKET_BYTES = 1042
 # PIE that drops within a tenth of a second
 QUICK = "t_update = 0.001, alpha = 1.9, beta = 1.9, max_burst = 0, mark_ecnth = 1"
 
@@ -45,6 +47,7 @@ FILES = {
     "wrong": scenario(params="target = -1"),
     "codel": scenario(aqm="codel", params=""),
     "large": scenario(limit=1000),
+    "slow": scenario(rate="1e6"),
     "marks": scenario(ecn="true"),
     # the first marks as packets arrive, the second as they leave
     "marks.pie": scenario(ecn="true", params=f"target = 0.001, {QUICK}"),
@@ -227,7 +230,19 @@ refused --interface router/out --scenario /tmp/scenario
 sh -ec "$(tail -n 1 /out/check.killed | sed 's|^ *mend: ||')"
 left >/out/killed.left
 
+# the interface goes down while 100 packets wait, and comes up again
+scenario slow
+start reset --object /lab/pie.o
+load 100 1 0 >/out/reset.load
+ip -n router link set out down
+ip -n router link set out up
+ip -n router neighbour add 10.9.0.2 lladdr $(mac server far) dev out
+load 50 1 0 >>/out/reset.load
+sleep 0.3
+end TERM
+
 # the interface goes
+scenario first
 start vanished --object /lab/pie.o
 ip link del dev out netns router 2>/dev/null || ip -n router link del out
 wait $daemon || echo "exit status $?" >>/out/vanished.told
@@ -430,6 +445,16 @@ def check_the_queue_builds_in_the_qdisc_and_not_behind_it(files):
     )
 
 
+def check_what_a_reset_throws_away_waits_no_more(files):
+    lines = [json.loads(line) for line in files["reset.lines"].splitlines()]
+    assert [line.split()[0] for line in files["reset.load"].splitlines()] == [b"100", b"50"]
+    left, last = lines[-1]["left_at_end"], lines[-2]
+    assert 80 < left < 100
+    # of 50 packets, one leaves each 8 ms
+    assert 5 < last["queue_packets"] < 50
+    assert last["queue_bytes"] == PACKET_BYTES * last["queue_packets"]
+
+
 def check_nothing_is_left(files):
     assert files["reload.after"].startswith(b"qdisc noqueue")
     for name in ("reload", "marks", "header", "killed", "vanished", "refused"):
@@ -473,5 +498,6 @@ def test_a_daemon_whose_back_end_is_the_kernel(tmp_path):
     assert numbers(files, "marks.red")["queue_max"] > 12_000
     check_a_users_header_stays_what_it_was(files)
     check_after_a_kill_traffic_goes_on_and_what_is_left_is_told(files)
+    check_what_a_reset_throws_away_waits_no_more(files)
     check_nothing_is_left(files)
     check_what_cannot_be_is_told(files)

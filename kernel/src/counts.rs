@@ -6,7 +6,7 @@ use sluice_aqm::Verdict;
 use crate::settings::SETTINGS_BYTES;
 
 /// Numbers in `struct counts` after the verdicts.
-const OTHERS: usize = 13;
+const OTHERS: usize = 14;
 const WORD: usize = size_of::<u64>();
 /// Bytes of `struct counts`.
 const COUNTS_BYTES: usize = (Verdict::COUNT + OTHERS) * WORD;
@@ -31,6 +31,8 @@ pub struct Counts {
     pub lost_bytes: u64,
     /// Packets that waited when the qdisc was reset or removed.
     pub left: u64,
+    /// Their bytes.
+    pub left_bytes: u64,
     /// Sum of the sojourns of the packets sent.
     pub sojourn_ns: u64,
     /// Longest sojourn of a packet sent.
@@ -50,7 +52,7 @@ impl Counts {
     /// Returns the packets that wait, and their bytes (0 unless [`crate::Fixed::tells`]).
     pub fn waiting(&self) -> (u64, u64) {
         let gone = self.sent + self.lost + self.left;
-        let gone_bytes = self.sent_bytes + self.lost_bytes;
+        let gone_bytes = self.sent_bytes + self.lost_bytes + self.left_bytes;
         let packets = self.arrivals.saturating_sub(gone);
         match packets {
             0 => (0, 0),
@@ -90,12 +92,13 @@ impl<'a> Instance<'a> {
             lost: others[4],
             lost_bytes: others[5],
             left: others[6],
-            sojourn_ns: others[7],
-            sojourn_max_ns: others[8],
-            delay_ns: others[9],
-            lateness_ns: others[10],
-            begun_ns: others[11],
-            until_ns: others[12],
+            left_bytes: others[7],
+            sojourn_ns: others[8],
+            sojourn_max_ns: others[9],
+            delay_ns: others[10],
+            lateness_ns: others[11],
+            begun_ns: others[12],
+            until_ns: others[13],
         }
     }
 

@@ -69,7 +69,7 @@ struct counts {
 	u64 arrivals, arrived_bytes;
 	u64 sent, sent_bytes;
 	u64 lost, lost_bytes;
-	u64 left;		/* packets that waited when the qdisc was reset or taken away */
+	u64 left, left_bytes;	/* waited when the qdisc was reset or taken away */
 	u64 sojourn_ns;		/* sums over what was sent */
 	u64 sojourn_max_ns;
 	u64 delay_ns;

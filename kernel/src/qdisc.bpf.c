@@ -370,6 +370,7 @@ SECTION("struct_ops/reset") void reset(u64 *context)
 		return;
 	tell_length(sch, instance, now_ns);
 	instance->counts.left += sch->q.qlen;
+	instance->counts.left_bytes += sch->qstats.backlog;
 	FOR_UP_TO(fixed.places) {
 		place = place_at(instance, (u32)turn);
 		if (!place)
