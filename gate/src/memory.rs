@@ -97,7 +97,7 @@ fn told(settings: &Settings, buffers: u64, kernel_packets: u64, kernel_buffer: u
     let kernel = kernel_packets * KERNEL_BYTES + kernel_buffer;
     format!(
         "at most {} MB here for {packets} packets, and {} MB in the kernel for {kernel_packets} \
-         (of 1500 bytes each)",
+         (of 1500 bytes each), should all queues be full",
         own.div_ceil(1_000_000),
         kernel.div_ceil(1_000_000),
     )
