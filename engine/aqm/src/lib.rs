@@ -10,6 +10,8 @@ mod discipline;
 #[path = "../../../aqm/aqm.rs"]
 mod ffi;
 mod nearest;
+#[cfg(test)]
+mod other_programs;
 mod params;
 mod rules;
 mod source;
