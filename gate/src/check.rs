@@ -17,7 +17,7 @@ use crate::{
 };
 
 /// The result of a check: a description, or what is wrong and how to fix it.
-pub(crate) type Found = Result<String, Missing>;
+pub(crate) type Finding = Result<String, Missing>;
 
 /// What is wrong, and the command that fixes it.
 #[derive(Clone)]
@@ -37,16 +37,16 @@ enum Weight {
     Unknown,
 }
 
-pub(crate) fn missing(what: impl Into<String>, mend: impl Into<String>) -> Found {
+pub(crate) fn missing(what: impl Into<String>, mend: impl Into<String>) -> Finding {
     found(Weight::Missing, what, mend)
 }
 
-pub(crate) fn lacking(what: impl Into<String>, mend: impl Into<String>) -> Found {
+pub(crate) fn lacking(what: impl Into<String>, mend: impl Into<String>) -> Finding {
     found(Weight::Note, what, mend)
 }
 
 /// Returns the result for what this process may not see; the command is the same one with sudo.
-fn unknown(what: impl Into<String>) -> Found {
+fn unknown(what: impl Into<String>) -> Finding {
     let arguments = env::args().skip(1).map(|argument| word(&argument));
     let words: Vec<String> = ["sudo".to_owned(), program()]
         .into_iter()
@@ -55,7 +55,7 @@ fn unknown(what: impl Into<String>) -> Found {
     found(Weight::Unknown, what, words.join(" "))
 }
 
-fn found(weight: Weight, what: impl Into<String>, mend: impl Into<String>) -> Found {
+fn found(weight: Weight, what: impl Into<String>, mend: impl Into<String>) -> Finding {
     Err(Missing {
         what: what.into(),
         mend: mend.into(),
@@ -84,7 +84,7 @@ pub fn run(options: &CheckOptions) -> Result<bool, Failure> {
 
 fn look(options: &CheckOptions) -> bool {
     match &options.tun {
-        Some(names) => tell(vec![
+        Some(names) => print_findings(vec![
             (tun::CLONE, tun_devices()),
             (&names[0], device(&names[0])),
             (&names[1], device(&names[1])),
@@ -106,7 +106,7 @@ fn look_at_nfqueue(options: &CheckOptions) -> bool {
         both_ways: options.both_ways,
         fail: options.fail,
     });
-    tell(vec![
+    print_findings(vec![
         ("capability", capability()),
         ("kernel's queue", kernel()),
         ("queue number", queue(options)),
@@ -124,7 +124,7 @@ fn look_at_nfqueue(options: &CheckOptions) -> bool {
 }
 
 /// Prints the results. Returns true if it is known that nothing is missing that the gate needs.
-pub(crate) fn tell(checks: Vec<(&str, Found)>) -> bool {
+pub(crate) fn print_findings(checks: Vec<(&str, Finding)>) -> bool {
     let mut is_ready = true;
     for (name, found) in checks {
         match found {
@@ -144,7 +144,7 @@ pub(crate) fn tell(checks: Vec<(&str, Found)>) -> bool {
     is_ready
 }
 
-fn capability() -> Found {
+fn capability() -> Finding {
     if privileges::may_decide() && queue_table::may_set() {
         return Ok("CAP_NET_ADMIN".into());
     }
@@ -158,13 +158,13 @@ fn capability() -> Found {
     )
 }
 
-fn tun_devices() -> Found {
+fn tun_devices() -> Finding {
     tun::probe()
         .map(|()| "it can be opened".into())
         .or_else(|(what, mend)| missing(what, mend))
 }
 
-fn device(name: &str) -> Found {
+fn device(name: &str) -> Finding {
     if tun::is_another(name) {
         return missing("is an interface, but no TUN device", "name another one");
     }
@@ -180,14 +180,14 @@ fn device(name: &str) -> Found {
     )
 }
 
-fn kernel() -> Found {
+fn kernel() -> Finding {
     if fs::exists(TABLE).unwrap_or(false) {
         return Ok("there".into());
     }
     missing("the kernel has no NFQUEUE", "sudo modprobe nfnetlink_queue")
 }
 
-fn queue(options: &CheckOptions) -> Found {
+fn queue(options: &CheckOptions) -> Finding {
     let last = options.queue + u16::from(options.both_ways);
     for number in options.queue..=last {
         match queue_table::owner(number) {
@@ -196,7 +196,7 @@ fn queue(options: &CheckOptions) -> Found {
                 return missing(
                     format!(
                         "{number} is taken by another program{}",
-                        queue_table::told(port)
+                        queue_table::describe_port(port)
                     ),
                     format!(
                         "stop that program, or take another queue: --queue {}",
@@ -215,7 +215,7 @@ fn queue(options: &CheckOptions) -> Found {
     })
 }
 
-fn interface(name: Option<&str>) -> Found {
+fn interface(name: Option<&str>) -> Finding {
     match name {
         None => lacking("not looked for", "sluiced check --interface NAME"),
         Some(name) if nix::net::if_::if_nametoindex(name).is_ok() => Ok(format!("{name} is there")),
@@ -226,7 +226,7 @@ fn interface(name: Option<&str>) -> Found {
     }
 }
 
-fn tool(rules: Option<&Rules>) -> Found {
+fn tool(rules: Option<&Rules>) -> Finding {
     let Some(rules) = rules else {
         return lacking("not tried", "sluiced check --interface NAME");
     };
@@ -238,7 +238,7 @@ fn tool(rules: Option<&Rules>) -> Found {
     }
 }
 
-fn installed(rules: Option<&Rules>) -> Found {
+fn installed(rules: Option<&Rules>) -> Finding {
     match rules {
         None => lacking("not looked for", "sluiced check --interface NAME"),
         Some(rules) => match rules.are_installed() {
@@ -255,7 +255,7 @@ fn installed(rules: Option<&Rules>) -> Found {
     }
 }
 
-fn buffer() -> Found {
+fn buffer() -> Finding {
     let forced = socket(
         AddressFamily::Unix,
         SockType::Datagram,
@@ -295,7 +295,7 @@ const FORWARDING: [(&str, &str, &str); 2] = [
     ),
 ];
 
-fn forwarding() -> Found {
+fn forwarding() -> Finding {
     let off: Vec<_> = FORWARDING
         .into_iter()
         // a kernel without IPv6 has no such file
@@ -315,7 +315,7 @@ fn forwarding() -> Found {
     )
 }
 
-fn real_time() -> Found {
+fn real_time() -> Finding {
     if privileges::may_run_in_real_time() {
         return Ok("--timer realtime and spin can be had".into());
     }

@@ -221,7 +221,7 @@ pub(crate) fn route(
     daemon.telemetry.record(records.clone());
     let left_out = daemon.telemetry.left_out;
     let recorded = daemon.telemetry.finish();
-    summary::tell(&records, left_out, summary_file)?;
+    summary::report(&records, left_out, summary_file)?;
     worked.and(recorded)
 }
 
@@ -345,12 +345,12 @@ impl<P: DataPlane> Daemon<'_, P> {
 
     fn records(&mut self) -> io::Result<Vec<Record>> {
         let now_ns = self.now_ns();
-        let standings = self.plane.standings(now_ns)?.into_iter().enumerate();
-        let records = standings
-            .map(|(link, standing)| Record {
+        let snapshots = self.plane.snapshots(now_ns)?.into_iter().enumerate();
+        let records = snapshots
+            .map(|(link, snapshot)| Record {
                 link: NAMES[link],
                 clock_ns: self.start_clock_ns + now_ns,
-                standing,
+                snapshot,
             })
             .collect();
         Ok(records)

@@ -419,7 +419,7 @@ mod tests {
         first.queue::<crate::packet::Held>();
     }
 
-    fn told(limits: [Option<&str>; 2]) -> String {
+    fn described(limits: [Option<&str>; 2]) -> String {
         let [limit, limit_bytes] = limits.map(|text| text.map(str::to_owned));
         let settings = Settings::read(&LinkOptions {
             aqm: Some("drop_tail".into()),
@@ -445,7 +445,7 @@ mod tests {
                 "limit 100000 packets and 1000000000 bytes",
             ),
         ] {
-            let found = told(limits);
+            let found = described(limits);
             assert_eq!(found, format!("1 Mbit/s, 0 ms, {words}, drop_tail"));
         }
     }
