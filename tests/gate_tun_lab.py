@@ -365,8 +365,8 @@ def where_refused() -> dict[str, Any]:
 EXPERIMENTS: list[lab.Experiment] = [
     marked4, marked6, held_at_the_end, back_at_once, back_held, killed, tcp, overrun,
     device_vanished, down_and_up, refused, root_of_a_namespace, tried_over_tun, own_devices,
-    where_here, where_behind,
-    where_before, where_elsewhere, where_unnamed, where_at_the_end, where_refused,
+    where_here, where_behind, where_before, where_elsewhere, where_unnamed, where_at_the_end,
+    where_refused,
 ]  # fmt: skip
 
 

@@ -168,10 +168,19 @@ def test_a_replay_writes_the_decision_log_of_the_network_world(discipline, gatew
         (["--aqm", "red:max_th=1", "--rate", "1e6"], "red.max_th = 1 must exceed red.min_th = 5"),
         (["--aqm", "red", "--rate", "0"], "--rate = 0 must be at least 1 (bits/s)"),
         (["--aqm", "red", "--rate", "-5"], "--rate = -5 must be at least 1 (bits/s)"),
-        (["--aqm", "red", "--rate", "1Mbit"], "--rate = '1Mbit' must be a number (bits/s), such as"),
-        (["--aqm", "red", "--rate", "1e6", "--delay", "5ms"], "--delay = '5ms' must be a number (s),"),
+        (
+            ["--aqm", "red", "--rate", "1Mbit"],
+            "--rate = '1Mbit' must be a number (bits/s), such as",
+        ),
+        (
+            ["--aqm", "red", "--rate", "1e6", "--delay", "5ms"],
+            "--delay = '5ms' must be a number (s),",
+        ),
         (["--aqm", "red", "--rate", "1e6", "--limit", "0"], "--limit = 0 must be at least 1"),
-        (["--aqm", "red", "--rate", "1e6", "--limit-bytes", "x"], "--limit-bytes = 'x' must be a whole"),
+        (
+            ["--aqm", "red", "--rate", "1e6", "--limit-bytes", "x"],
+            "--limit-bytes = 'x' must be a whole",
+        ),
         (["--aqm", "red,w=1", "--rate", "1e6"], "; did you mean red:w=1?"),
         (["--aqm", "red", "--rate", "1e6", "--seed", "x"], "--seed = x must be a whole number"),
         (["--aqm", "red", "--rate", "1e6", "--two-way"], "a replay has one direction"),
