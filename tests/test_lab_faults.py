@@ -156,7 +156,7 @@ def check_what_is_missing_is_told(files):
     told = files["refused"].decode()
     for line in (
         "sluiced: torn: its map instances is missing: sluiced qdisc remove torn",
-        "sluiced: limit = 50000000 must be at most 100000 (packets)",
+        "sluiced: --limit = 50000000 must be at most 100000 (packets)",
         "(mount -t bpf bpf /sys/fs/bpf)",
     ):
         assert line in told
