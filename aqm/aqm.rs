@@ -187,7 +187,8 @@ impl Verdict {
     }
 }
 
-/// An AQM with its config and its state; each takes at most `WORDS` words of 64 bits.
+/// An AQM with its config and its state; each takes at most `WORDS` words of 64 bits. A call that
+/// the AQM does not have does nothing, so a program that makes all of them can take any AQM.
 pub struct Aqm<const WORDS: usize> {
     class: &'static CClass,
     config: [u64; WORDS],
@@ -221,6 +222,32 @@ impl<const WORDS: usize> Aqm<WORDS> {
     /// Returns the verdict for a packet that was taken out of the queue.
     pub fn depart(&mut self, view: &View) -> Verdict {
         self.decide(self.class.depart, view)
+    }
+
+    /// Tells the AQM that a packet joins the waiting ones (`change` 1) or leaves them (-1).
+    pub fn occupancy(&mut self, view: &View, change: i64) {
+        let (state, config) = (self.state.as_mut_ptr().cast(), self.config.as_ptr().cast());
+        if let Some(occupancy) = self.class.occupancy {
+            // SAFETY: `new` made state and config for this class.
+            unsafe { occupancy(state, config, view, change) }
+        }
+    }
+
+    /// Returns the time between two ticks, ns; `None` if the AQM has no tick.
+    pub fn tick_interval_ns(&self) -> Option<u64> {
+        let interval_ns = self.class.tick_interval_ns?;
+        // SAFETY: `new` made the config for this class.
+        let interval_ns = unsafe { interval_ns(self.config.as_ptr().cast()) };
+        (interval_ns > 0).then_some(interval_ns)
+    }
+
+    /// The AQM's tick: call it every `tick_interval_ns`, or the AQM does not work.
+    pub fn tick(&mut self, view: &View) {
+        let (state, config) = (self.state.as_mut_ptr().cast(), self.config.as_ptr().cast());
+        if let Some(tick) = self.class.tick {
+            // SAFETY: `new` made state and config for this class.
+            unsafe { tick(state, config, view) }
+        }
     }
 
     fn decide(&mut self, decide: Option<Decide>, view: &View) -> Verdict {

@@ -228,6 +228,22 @@ def refused() -> dict[str, Any]:
     return {"refused": said, "capabilities": capabilities}
 
 
+def root_of_a_namespace() -> dict[str, Any]:
+    """What the machine's root alone can have, and what is said of a device that none may open."""
+    run = ("run", "--tun", "near", "far", *DROP_TAIL, "--rate", "1e6", "--timer", "realtime")
+    found = {}
+    for name, words in (("check", ("check", *TUN)), ("run", run)):
+        done = subprocess.run(
+            [lab.SLUICED, *words], capture_output=True, text=True, timeout=10, check=False
+        )
+        found[name] = done.stdout + done.stderr
+    sh("mount --bind /dev/net/tun /dev/net/tun && mount -o remount,bind,nodev /dev/net/tun")
+    closed = subprocess.run(
+        [lab.SLUICED, "check", *TUN], capture_output=True, text=True, check=False
+    )
+    return {**found, "closed": closed.stdout}
+
+
 def tried_over_tun() -> dict[str, Any]:
     return tried(Cable("--aqm", str(ROOT / "tests" / "intruder.h"), *INTRUDER))
 
@@ -348,8 +364,9 @@ def where_refused() -> dict[str, Any]:
 
 EXPERIMENTS: list[lab.Experiment] = [
     marked4, marked6, held_at_the_end, back_at_once, back_held, killed, tcp, overrun,
-    device_vanished, down_and_up, refused, tried_over_tun, own_devices, where_here, where_behind,
-    where_before, where_elsewhere, where_unnamed, where_at_the_end, where_refused,
+    device_vanished, down_and_up, refused, root_of_a_namespace, tried_over_tun, own_devices,
+    where_here, where_behind, where_before, where_elsewhere, where_unnamed, where_at_the_end,
+    where_refused,
 ]  # fmt: skip
 
 

@@ -260,20 +260,20 @@ COMMANDS = [
         "compare good.toml --slot 5",
         "No such option: --slot (Possible options: --json, --out, --slots)",
     ),
-    ("compare good.toml --slots few", "good.toml: slots = 'few' must be a whole number (slots)"),
+    ("compare good.toml --slots few", "--slots = 'few' must be a whole number (slots)"),
     (
         f"compare good.toml --seed {'9' * 5000}",
-        f"good.toml: seed = '{'9' * 37}...{'9' * 38}' must be a whole number",
+        f"--seed = '{'9' * 37}...{'9' * 38}' must be a whole number",
     ),
     (
         "compare good.toml --aqm red:label=\udcff",
-        "good.toml: disciplines.0.label = '\\udcff' must be printable text",
+        "--aqm: label = '\\udcff' must be printable text",
     ),
     (
         "compare good.toml --aqm \udcff",
-        "good.toml: disciplines.0.aqm = '\\udcff' must be printable text",
+        "--aqm: aqm = '\\udcff' must be printable text",
     ),
-    ("compare good.toml --seed -1", "good.toml: seed = -1 must be at least 0"),
+    ("compare good.toml --seed -1", "--seed = -1 must be at least 0"),
     (
         "compare good.toml --threads 0",
         "Invalid value for '--threads': 0 is not in the range x>=1.",
@@ -283,11 +283,16 @@ COMMANDS = [
     ("compare good.toml --aqm red:w=1,w=1", "--aqm: w is given twice in 'red:w=1,w=1'"),
     (
         "compare good.toml --aqm red:w=2",
-        "good.toml: disciplines.0: red.w = 2 must lie between 0 and 1",
+        "--aqm: red.w = 2 must lie between 0 and 1",
     ),
     (
+        "compare good.toml --aqm drop_tail --aqm red,w=0.1",
+        "--aqm: 'red,w=0.1' must be kind:key=value,...; did you mean red:w=0.1?",
+    ),
+    ("compare good.toml --aqm red --aqm red", "--aqm: two are called 'red'; give each a label"),
+    (
         "compare good.toml --aqm red:victim=back",
-        "good.toml: disciplines.0.victim = 'back' must be one of 'tail', 'front' or 'random'",
+        "--aqm: victim = 'back' must be one of 'tail', 'front' or 'random'",
     ),
     ("compare good.toml --out good.toml", "good.toml: File exists"),
     (
@@ -300,7 +305,7 @@ COMMANDS = [
     ),
     (
         "simulate --slots 1e5 --aqm red --arrivals geometric:rate=2 --service geometric:mu=1",
-        "arrivals.rate = 2 must be at most 1",
+        "--arrivals: rate = 2 must be at most 1",
     ),
     ("aqm indigo", f"indigo is not an AQM; there are {AQMS}, or give the path of a C header"),
     ("aqm red --set w", "--set: 'w' must be key=value"),

@@ -68,7 +68,7 @@ def run_console(example: Example) -> str | None:
         )
         # on a busy machine a run may last long enough to tell how far it is
         printed = done.stdout + re.sub(r"^ *\d+% .*\n", "", done.stderr, flags=re.MULTILINE)
-        if done.returncode != ("error:" in expected):
+        if (done.returncode != 0) != ("error:" in expected):
             return f"{command}: exit code {done.returncode}\n{printed}"
         if expected and not doctest.OutputChecker().check_output(expected, printed, FLAGS):
             return f"{command} printed\n{printed}\nnot\n{expected}"

@@ -470,7 +470,7 @@ def check_what_cannot_be_is_told(files):
     for line in (
         "nowhere: No such device",
         "none/out: No such file or directory",
-        "limit = 0 must be at least 1 (packets)",
+        "--limit = 0 must be at least 1 (packets)",
         "in the kernel, ecn takes --marks-at",
         "marks cannot be set at gone: No such device",
         "the object is pie, not pie with flow queues compiled as a qdisc",

@@ -118,13 +118,13 @@ impl Bed {
     }
 
     fn record(&mut self) -> Vec<Record> {
-        let standings = counted_standing(&mut self.router, self.now_ns);
-        let record = |standing| Record {
+        let snapshots = counted_snapshots(&mut self.router, self.now_ns);
+        let record = |snapshot| Record {
             link: "forward",
             clock_ns: self.now_ns,
-            standing,
+            snapshot,
         };
-        standings.into_iter().map(record).collect()
+        snapshots.into_iter().map(record).collect()
     }
 }
 
@@ -134,11 +134,11 @@ fn counted_whole(router: &mut Router<Nfqueue>, now_ns: u64) {
 }
 
 #[inline(never)]
-fn counted_standing(
+fn counted_snapshots(
     router: &mut Router<Nfqueue>,
     now_ns: u64,
-) -> Vec<sluice_gate::router::Standing> {
-    router.standings(now_ns).expect("a socket")
+) -> Vec<sluice_gate::router::Snapshot> {
+    router.snapshots(now_ns).expect("a socket")
 }
 
 #[inline(never)]

@@ -2,6 +2,7 @@
 
 use std::{env, fs};
 
+use caps::Capability;
 use nix::sys::socket::{AddressFamily, SockFlag, SockType, setsockopt, socket, sockopt};
 
 use crate::{
@@ -16,7 +17,7 @@ use crate::{
 };
 
 /// The result of a check: a description, or what is wrong and how to fix it.
-pub(crate) type Found = Result<String, Missing>;
+pub(crate) type Finding = Result<String, Missing>;
 
 /// What is wrong, and the command that fixes it.
 #[derive(Clone)]
@@ -36,16 +37,16 @@ enum Weight {
     Unknown,
 }
 
-pub(crate) fn missing(what: impl Into<String>, mend: impl Into<String>) -> Found {
+pub(crate) fn missing(what: impl Into<String>, mend: impl Into<String>) -> Finding {
     found(Weight::Missing, what, mend)
 }
 
-pub(crate) fn lacking(what: impl Into<String>, mend: impl Into<String>) -> Found {
+pub(crate) fn lacking(what: impl Into<String>, mend: impl Into<String>) -> Finding {
     found(Weight::Note, what, mend)
 }
 
 /// Returns the result for what this process may not see; the command is the same one with sudo.
-fn unknown(what: impl Into<String>) -> Found {
+fn unknown(what: impl Into<String>) -> Finding {
     let arguments = env::args().skip(1).map(|argument| word(&argument));
     let words: Vec<String> = ["sudo".to_owned(), program()]
         .into_iter()
@@ -54,7 +55,7 @@ fn unknown(what: impl Into<String>) -> Found {
     found(Weight::Unknown, what, words.join(" "))
 }
 
-fn found(weight: Weight, what: impl Into<String>, mend: impl Into<String>) -> Found {
+fn found(weight: Weight, what: impl Into<String>, mend: impl Into<String>) -> Finding {
     Err(Missing {
         what: what.into(),
         mend: mend.into(),
@@ -83,7 +84,7 @@ pub fn run(options: &CheckOptions) -> Result<bool, Failure> {
 
 fn look(options: &CheckOptions) -> bool {
     match &options.tun {
-        Some(names) => tell(vec![
+        Some(names) => print_findings(vec![
             (tun::CLONE, tun_devices()),
             (&names[0], device(&names[0])),
             (&names[1], device(&names[1])),
@@ -105,7 +106,7 @@ fn look_at_nfqueue(options: &CheckOptions) -> bool {
         both_ways: options.both_ways,
         fail: options.fail,
     });
-    tell(vec![
+    print_findings(vec![
         ("capability", capability()),
         ("kernel's queue", kernel()),
         ("queue number", queue(options)),
@@ -123,7 +124,7 @@ fn look_at_nfqueue(options: &CheckOptions) -> bool {
 }
 
 /// Prints the results. Returns true if it is known that nothing is missing that the gate needs.
-pub(crate) fn tell(checks: Vec<(&str, Found)>) -> bool {
+pub(crate) fn print_findings(checks: Vec<(&str, Finding)>) -> bool {
     let mut is_ready = true;
     for (name, found) in checks {
         match found {
@@ -143,7 +144,7 @@ pub(crate) fn tell(checks: Vec<(&str, Found)>) -> bool {
     is_ready
 }
 
-fn capability() -> Found {
+fn capability() -> Finding {
     if privileges::may_decide() && queue_table::may_set() {
         return Ok("CAP_NET_ADMIN".into());
     }
@@ -157,13 +158,13 @@ fn capability() -> Found {
     )
 }
 
-fn tun_devices() -> Found {
+fn tun_devices() -> Finding {
     tun::probe()
         .map(|()| "it can be opened".into())
         .or_else(|(what, mend)| missing(what, mend))
 }
 
-fn device(name: &str) -> Found {
+fn device(name: &str) -> Finding {
     if tun::is_another(name) {
         return missing("is an interface, but no TUN device", "name another one");
     }
@@ -179,14 +180,14 @@ fn device(name: &str) -> Found {
     )
 }
 
-fn kernel() -> Found {
+fn kernel() -> Finding {
     if fs::exists(TABLE).unwrap_or(false) {
         return Ok("there".into());
     }
     missing("the kernel has no NFQUEUE", "sudo modprobe nfnetlink_queue")
 }
 
-fn queue(options: &CheckOptions) -> Found {
+fn queue(options: &CheckOptions) -> Finding {
     let last = options.queue + u16::from(options.both_ways);
     for number in options.queue..=last {
         match queue_table::owner(number) {
@@ -195,7 +196,7 @@ fn queue(options: &CheckOptions) -> Found {
                 return missing(
                     format!(
                         "{number} is taken by another program{}",
-                        queue_table::told(port)
+                        queue_table::describe_port(port)
                     ),
                     format!(
                         "stop that program, or take another queue: --queue {}",
@@ -214,7 +215,7 @@ fn queue(options: &CheckOptions) -> Found {
     })
 }
 
-fn interface(name: Option<&str>) -> Found {
+fn interface(name: Option<&str>) -> Finding {
     match name {
         None => lacking("not looked for", "sluiced check --interface NAME"),
         Some(name) if nix::net::if_::if_nametoindex(name).is_ok() => Ok(format!("{name} is there")),
@@ -225,7 +226,7 @@ fn interface(name: Option<&str>) -> Found {
     }
 }
 
-fn tool(rules: Option<&Rules>) -> Found {
+fn tool(rules: Option<&Rules>) -> Finding {
     let Some(rules) = rules else {
         return lacking("not tried", "sluiced check --interface NAME");
     };
@@ -237,7 +238,7 @@ fn tool(rules: Option<&Rules>) -> Found {
     }
 }
 
-fn installed(rules: Option<&Rules>) -> Found {
+fn installed(rules: Option<&Rules>) -> Finding {
     match rules {
         None => lacking("not looked for", "sluiced check --interface NAME"),
         Some(rules) => match rules.are_installed() {
@@ -254,7 +255,7 @@ fn installed(rules: Option<&Rules>) -> Found {
     }
 }
 
-fn buffer() -> Found {
+fn buffer() -> Finding {
     let forced = socket(
         AddressFamily::Unix,
         SockType::Datagram,
@@ -294,7 +295,7 @@ const FORWARDING: [(&str, &str, &str); 2] = [
     ),
 ];
 
-fn forwarding() -> Found {
+fn forwarding() -> Finding {
     let off: Vec<_> = FORWARDING
         .into_iter()
         // a kernel without IPv6 has no such file
@@ -314,13 +315,17 @@ fn forwarding() -> Found {
     )
 }
 
-fn real_time() -> Found {
+fn real_time() -> Finding {
     if privileges::may_run_in_real_time() {
         return Ok("--timer realtime and spin can be had".into());
     }
+    let mend = match privileges::has(Capability::CAP_SYS_NICE) {
+        true => "run it outside of this namespace, as the machine's root".into(),
+        false => format!("sudo setcap cap_net_admin,cap_sys_nice+ep {}", program()),
+    };
     lacking(
-        "without CAP_SYS_NICE --timer realtime and spin are refused; departures are tens of microseconds later",
-        format!("sudo setcap cap_net_admin,cap_sys_nice+ep {}", program()),
+        "--timer realtime and spin are refused; departures are tens of microseconds later",
+        mend,
     )
 }
 

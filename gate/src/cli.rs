@@ -12,9 +12,26 @@ use crate::{
     tun,
 };
 
+/// Headings of the options of `run` and `check`.
+const LINK: &str = "Link and queue";
+const NFQUEUE: &str = "With a queue of the kernel (NFQUEUE)";
+const TUN: &str = "With two TUN devices";
+const QDISC: &str = "With a qdisc of the kernel";
+const TELEMETRY: &str = "Telemetry";
+
+const GUIDES: &str = "Guides: docs/guides/first-gate.md (ten minutes, without root) and \
+                      docs/guides/router.md.";
+const RUN_EXAMPLE: &str = "\
+Example: what leaves by eth0, through CoDel before a link of 10 Mbit/s:
+  sudo sluiced run --fail open --rules eth0 --rate 10e6 --aqm codel
+Guide: docs/guides/router.md";
+const CHECK_EXAMPLE: &str = "\
+Example: sluiced check --interface eth0
+Guide: docs/guides/router.md";
+
 /// A router's queue in user space: any AQM before a link of any rate, with real traffic.
 #[derive(Debug, Parser)]
-#[command(name = "sluiced", version, max_term_width = 100)]
+#[command(name = "sluiced", version, max_term_width = 100, after_help = GUIDES)]
 pub struct Cli {
     /// What to do.
     #[command(subcommand)]
@@ -32,7 +49,7 @@ pub enum Command {
     Top(TopOptions),
     /// Print the firewall's rules that hand packets to the gate; set them, or take them away.
     Rules(RulesOptions),
-    /// Say what is missing on this machine, and the command that mends it.
+    /// Say what is missing on this machine, and the command that provides it.
     Check(CheckOptions),
     /// Compile an AQM for BPF and ask this kernel's verifier; needs root and clang.
     Verify(VerifyOptions),
@@ -78,11 +95,8 @@ pub struct CompileOptions {
 /// `sluiced qdisc install`.
 #[derive(Args, Debug)]
 pub struct InstallOptions {
-    /// The name that tc knows it by: at most 15 letters.
+    /// Kind of the qdisc, as tc takes it: at most 15 letters.
     pub kind: String,
-    /// The link.
-    #[command(flatten)]
-    pub link: LinkOptions,
     /// Packets leave as fast as the interface takes them; the rate is only what the AQM is shown.
     #[arg(long)]
     pub unshaped: bool,
@@ -92,12 +106,15 @@ pub struct InstallOptions {
     /// What is loaded, and how marks are set.
     #[command(flatten)]
     pub object: ObjectOptions,
+    /// The link.
+    #[command(flatten)]
+    pub link: LinkOptions,
 }
 
 /// `sluiced qdisc show`, `log` and `remove`.
 #[derive(Args, Debug)]
 pub struct KindOptions {
-    /// The name that tc knows it by.
+    /// Kind of the qdisc, as tc shows it.
     pub kind: String,
 }
 
@@ -111,41 +128,43 @@ pub struct VerifyOptions {
 
 /// The link and its queue.
 #[derive(Args, Clone, Debug, Default)]
+#[command(next_help_heading = LINK)]
 pub struct LinkOptions {
-    /// A scenario of the network world with one bottleneck; options go before it.
+    /// Take the link, the limit and the discipline from a scenario of the network world with one
+    /// bottleneck. Other options override it. Without it, --rate and --aqm must be given.
     #[arg(long, value_name = "SCENARIO.toml")]
     pub scenario: Option<PathBuf>,
     /// Which of the scenario's disciplines, by its name or label.
     #[arg(long, value_name = "NAME")]
     pub discipline: Option<String>,
-    /// The discipline. victim=, ecn=, scheduler= (fifo, sfq, drr or fq) and label= set the queue's
-    /// part and the name.
+    /// The discipline: an AQM with its parameters, such as red:min_th=5,max_th=15. victim=, ecn=,
+    /// scheduler= (fifo, sfq, drr or fq) and label= set the queue's part and the name.
     #[arg(long, value_name = "NAME:KEY=VALUE,...")]
     pub aqm: Option<String>,
     /// Rate of the link, bits/s, such as 10e6.
-    #[arg(long, value_name = "BPS")]
+    #[arg(long, value_name = "BPS", allow_negative_numbers = true)]
     pub rate: Option<String>,
     /// Packets that may wait [default: 250, or as many as --limit-bytes has room for].
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", allow_negative_numbers = true)]
     pub limit: Option<String>,
     /// Bytes that may wait. With a scenario, or with --limit, both limits hold.
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", allow_negative_numbers = true)]
     pub limit_bytes: Option<String>,
-    /// Propagation over the link, s.
-    #[arg(long, value_name = "S")]
+    /// Propagation delay of the link, s, such as 0.05 [default: 0].
+    #[arg(long, value_name = "S", allow_negative_numbers = true)]
     pub delay: Option<String>,
-    /// Hold the other direction, too, for this propagation delay, s.
-    #[arg(long, value_name = "S")]
+    /// Hold packets of the other direction, too, for this propagation delay, s.
+    #[arg(long, value_name = "S", allow_negative_numbers = true)]
     pub reverse_delay: Option<String>,
-    /// The discipline stands before the other direction, too.
+    /// Put the discipline before the other direction, too: hold its packets as well.
     #[arg(long)]
     pub two_way: bool,
     /// Bytes that each packet takes on the link besides its IP packet: 14 or more on Ethernet.
-    #[arg(long, value_name = "BYTES", default_value_t = 0,
+    #[arg(long, value_name = "BYTES", default_value_t = 0, allow_negative_numbers = true,
           value_parser = clap::value_parser!(u32).range(..=65_535))]
     pub overhead: u32,
     /// Seed of every random stream.
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", allow_negative_numbers = true)]
     pub seed: Option<String>,
 }
 
@@ -154,63 +173,66 @@ pub struct LinkOptions {
 pub struct ReplayOptions {
     /// The packets: pcap or pcapng.
     pub capture: PathBuf,
-    /// The link.
-    #[command(flatten)]
-    pub link: LinkOptions,
     /// Write every decision of the AQM here, as CSV.
     #[arg(long, value_name = "FILE")]
     pub decisions: Option<PathBuf>,
     /// Write the measures here as JSON.
     #[arg(long, value_name = "FILE")]
     pub json: Option<PathBuf>,
+    /// The link.
+    #[command(flatten)]
+    pub link: LinkOptions,
 }
 
 /// `sluiced run`.
 #[derive(Args, Debug)]
+#[command(after_help = RUN_EXAMPLE)]
 pub struct RunOptions {
     /// The link.
     #[command(flatten)]
     pub link: LinkOptions,
     /// What happens to packets while the gate does not run: they pass, or they are dropped.
-    #[arg(long, value_name = "open|closed", required_unless_present_any = ["tun", "backend"])]
+    #[arg(long, value_name = "open|closed", required_unless_present_any = ["tun", "backend"],
+          help_heading = NFQUEUE)]
     pub fail: Option<Fail>,
     /// Number of the kernel's queue; the other direction has the next one.
-    #[arg(long, value_name = "N", default_value_t = 0, value_parser = queue)]
+    #[arg(long, value_name = "N", default_value_t = 0, value_parser = queue,
+          allow_negative_numbers = true, help_heading = NFQUEUE)]
     pub queue: u16,
-    /// Set the rules, too, that hand over what leaves by this interface and, if that direction is
-    /// held, what enters by it: rules of nft that vanish with the gate, however it ends. With --fail
-    /// open only.
+    /// Set rules of nft that hand over what leaves by this interface and, if the other direction is
+    /// held, what enters by it. They vanish with the gate, however it ends. With --fail open only.
     #[arg(long, value_name = "NAME", value_parser = rules::interface,
-          conflicts_with_all = ["tun", "backend"])]
+          conflicts_with_all = ["tun", "backend"], help_heading = NFQUEUE)]
     pub rules: Option<String>,
-    /// In place of a queue of the kernel: the kernel does all, by a qdisc (BPF) of ours before
-    /// --interface. Needs root, Linux 6.16 or newer and clang.
+    /// Be a cable between two TUN devices. Packets sent by A are held and come in by B. Packets sent
+    /// by B come in by A, at once unless the other direction is held, too.
+    #[arg(long, num_args = 2, value_names = ["A", "B"], value_parser = tun::name,
+          conflicts_with_all = ["fail", "queue"], help_heading = TUN)]
+    pub tun: Option<Vec<String>>,
+    /// Put a qdisc (BPF) before --interface: the kernel holds the packets and decides, sluiced only
+    /// reports. Needs root, Linux 6.16 or newer and clang.
     #[arg(long, value_name = "kernel", requires = "interface",
-          conflicts_with_all = ["fail", "queue", "tun", "timer"])]
+          conflicts_with_all = ["fail", "queue", "tun", "timer"], help_heading = QDISC)]
     pub backend: Option<Backend>,
     /// With --backend kernel.
     #[command(flatten)]
     pub kernel: KernelOptions,
-    /// In place of a queue of the kernel: a cable between two TUN devices. What is sent by A is
-    /// held and comes in by B; what is sent by B likewise, if that direction is held, else at once.
-    #[arg(long, num_args = 2, value_names = ["A", "B"], value_parser = tun::name,
-          conflicts_with_all = ["fail", "queue"])]
-    pub tun: Option<Vec<String>>,
-    /// How precisely packets leave. The others take the capability CAP_SYS_NICE.
-    #[arg(long, value_name = "MODE", default_value = "sleep")]
+    /// How precisely packets leave. realtime and spin need the capability CAP_SYS_NICE.
+    #[arg(long, value_name = "MODE", default_value = "sleep", help_heading = LINK)]
     pub timer: Timer,
-    /// Write how each link stands here, a line of JSON for each interval.
-    #[arg(long, value_name = "FILE")]
+    /// Write counts and measures of each link here, a line of JSON for each interval.
+    #[arg(long, value_name = "FILE", help_heading = TELEMETRY)]
     pub jsonl: Option<PathBuf>,
-    /// Time between two such lines, s.
-    #[arg(long, value_name = "S", default_value_t = 1.0, value_parser = interval)]
+    /// Length of an interval, s.
+    #[arg(long, value_name = "S", default_value_t = 1.0, value_parser = interval,
+          allow_negative_numbers = true, help_heading = TELEMETRY)]
     pub interval: f64,
-    /// Write the measures of the whole run here as JSON, at its end.
-    #[arg(long, value_name = "FILE")]
+    /// Write counts and measures of the whole run here as JSON, at its end.
+    #[arg(long, value_name = "FILE", help_heading = TELEMETRY)]
     pub json: Option<PathBuf>,
-    /// Tell sluiced top and Prometheus how it stands, at 127.0.0.1:PORT, [::1]:PORT or unix:PATH;
-    /// every user of this machine may read it. sluiced top looks at 127.0.0.1:8417.
-    #[arg(long, value_name = "ADDRESS")]
+    /// Give the last interval to sluiced top and to Prometheus, at 127.0.0.1:PORT, [::1]:PORT or
+    /// unix:PATH; every user of this machine may read it. sluiced top looks at 127.0.0.1:8417.
+    #[arg(long, value_name = "ADDRESS", help_heading = TELEMETRY)]
     pub metrics: Option<Address>,
 }
 
@@ -223,11 +245,12 @@ pub enum Backend {
 
 /// What only a qdisc of the kernel takes.
 #[derive(Args, Clone, Debug, Default)]
+#[command(next_help_heading = QDISC)]
 pub struct KernelOptions {
     /// The interface before which it stands; NAMESPACE/NAME in a namespace of ip netns.
     #[arg(long, value_name = "[NAMESPACE/]NAME", requires = "backend")]
     pub interface: Option<String>,
-    /// The name that tc knows it by: at most 15 letters.
+    /// Kind of the qdisc, as tc shows it: at most 15 letters.
     #[arg(long, value_name = "KIND", default_value = "sluiced")]
     pub kind: String,
     /// What is loaded, and how marks are set.
@@ -250,8 +273,8 @@ pub struct ObjectOptions {
 /// `sluiced top`.
 #[derive(Args, Debug)]
 pub struct TopOptions {
-    /// Where the daemon tells how it stands: what sluiced run was given as --metrics. It takes no
-    /// privileges to look. A daemon in another network namespace is found by unix:PATH only.
+    /// The daemon's address: what sluiced run was given as --metrics. It takes no privileges to
+    /// look. A daemon in another network namespace is found by unix:PATH only.
     #[arg(long, value_name = "ADDRESS", default_value = endpoint::USUAL)]
     pub metrics: Address,
 }
@@ -284,34 +307,38 @@ pub struct RulesOptions {
 
 /// `sluiced check`.
 #[derive(Args, Debug)]
+#[command(after_help = CHECK_EXAMPLE)]
 #[command(group(ArgGroup::new("place").args(["interface", "tun"]).multiple(true)))]
 pub struct CheckOptions {
-    /// What a cable between these two TUN devices takes, in place of a queue of the kernel.
+    /// Check what a cable between these two TUN devices needs.
     #[arg(long, num_args = 2, value_names = ["A", "B"], value_parser = tun::name,
-          conflicts_with_all = ["both_ways", "fail", "queue"])]
+          conflicts_with_all = ["both_ways", "fail", "queue"], help_heading = TUN)]
     pub tun: Option<Vec<String>>,
-    /// What a qdisc of the kernel takes, in place of a queue of the kernel; and what is left of one
-    /// whose daemon was killed.
-    #[arg(long, value_name = "kernel", conflicts_with_all = ["tun", "both_ways", "fail", "queue"])]
+    /// Check what a qdisc of the kernel needs, and look for one whose daemon was killed.
+    #[arg(long, value_name = "kernel", conflicts_with_all = ["tun", "both_ways", "fail", "queue"],
+          help_heading = QDISC)]
     pub backend: Option<Backend>,
     /// The interface before which the queue is to stand; with --backend kernel or --watch also
     /// NAMESPACE/NAME; with --tun, for --watch only, the one by which packets leave behind the cable.
     #[arg(long, value_name = "NAME")]
     pub interface: Option<String>,
-    /// Watch a daemon that runs for so long, s, and say where the queue builds: here or elsewhere.
-    #[arg(long, value_name = "S", value_parser = interval, requires = "place")]
+    /// For so many seconds, watch a daemon that runs, and say where the queue builds: here or
+    /// elsewhere.
+    #[arg(long, value_name = "S", value_parser = interval, requires = "place",
+          allow_negative_numbers = true, help_heading = TELEMETRY)]
     pub watch: Option<f64>,
-    /// Where that daemon tells how it stands: what sluiced run was given as --metrics.
-    #[arg(long, value_name = "ADDRESS", default_value = endpoint::USUAL)]
+    /// Address of that daemon: what sluiced run was given as --metrics.
+    #[arg(long, value_name = "ADDRESS", default_value = endpoint::USUAL, help_heading = TELEMETRY)]
     pub metrics: Address,
-    /// Whether what enters by it is to be held, too.
-    #[arg(long)]
+    /// Check that what enters by the interface goes to the next queue.
+    #[arg(long, help_heading = NFQUEUE)]
     pub both_ways: bool,
-    /// What is to happen to packets while the gate does not run.
-    #[arg(long, value_name = "open|closed", default_value = "open")]
+    /// What is to happen to packets while the gate does not run: they pass, or they are dropped.
+    #[arg(long, value_name = "open|closed", default_value = "open", help_heading = NFQUEUE)]
     pub fail: Fail,
     /// Number of the kernel's queue.
-    #[arg(long, value_name = "N", default_value_t = 0, value_parser = queue)]
+    #[arg(long, value_name = "N", default_value_t = 0, value_parser = queue,
+          allow_negative_numbers = true, help_heading = NFQUEUE)]
     pub queue: u16,
 }
 

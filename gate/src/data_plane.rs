@@ -3,7 +3,7 @@
 
 use std::{io, os::fd::BorrowedFd};
 
-use crate::{router::Standing, settings::Settings};
+use crate::{router::Snapshot, settings::Settings};
 
 /// Links in operation. Times count from the daemon's start, ns.
 pub trait DataPlane {
@@ -41,5 +41,5 @@ pub trait DataPlane {
     ///
     /// # Errors
     /// If no more packets can come.
-    fn standings(&mut self, now_ns: u64) -> io::Result<Vec<Standing>>;
+    fn snapshots(&mut self, now_ns: u64) -> io::Result<Vec<Snapshot>>;
 }

@@ -33,7 +33,7 @@ pub fn bound(settings: &Settings) -> String {
     // the kernel doubles the requested size
     let buffer = 2 * BUFFER_BYTES as u64;
     let kernel_packets = packets(settings) + spare(settings, SPARE_PACKETS);
-    told(
+    describe(
         settings,
         (BATCH * MESSAGE_BYTES) as u64,
         kernel_packets,
@@ -50,7 +50,7 @@ pub fn bound_over_tun(settings: &Settings) -> String {
         .map(|link| held(link) * WHOLE_BYTES)
         .sum();
     let own = tun::MOST_BYTES as u64 + kept;
-    told(settings, own, spare(settings, tun::SPARE_PACKETS), 0)
+    describe(settings, own, spare(settings, tun::SPARE_PACKETS), 0)
 }
 
 /// Describes the bound with a qdisc of the kernel whose maps have `maps_bytes`: the gate keeps only
@@ -84,7 +84,7 @@ fn spare(settings: &Settings, of_a_link: u32) -> u64 {
     settings.links().len() as u64 * u64::from(of_a_link)
 }
 
-fn told(settings: &Settings, buffers: u64, kernel_packets: u64, kernel_buffer: u64) -> String {
+fn describe(settings: &Settings, buffers: u64, kernel_packets: u64, kernel_buffer: u64) -> String {
     let packets = packets(settings);
     let links = settings.links().into_iter();
     let own: u64 = links
@@ -97,7 +97,7 @@ fn told(settings: &Settings, buffers: u64, kernel_packets: u64, kernel_buffer: u
     let kernel = kernel_packets * KERNEL_BYTES + kernel_buffer;
     format!(
         "at most {} MB here for {packets} packets, and {} MB in the kernel for {kernel_packets} \
-         (of 1500 bytes each)",
+         (of 1500 bytes each), should all queues be full",
         own.div_ceil(1_000_000),
         kernel.div_ceil(1_000_000),
     )

@@ -21,7 +21,7 @@ use crate::{
     backend::{Backend, Counts, Fate, Incoming, Losses},
     netlink::{Message, attribute, attributes, connect, messages, write},
     own_rules::OwnRules,
-    queue_table::{Owner, TABLE, owner, row, told},
+    queue_table::{Owner, TABLE, describe_port, owner, row},
 };
 
 /// Messages read in one call; `MESSAGE_BYTES` is the room for each: the largest packet with its
@@ -247,7 +247,7 @@ fn taken(queue: u16, error: Errno) -> Failure {
         Owner::Another(port) => format!(
             "queue {queue} is taken by another program{}: stop that one, or take another queue with \
              --queue",
-            told(port)
+            describe_port(port)
         ),
         Owner::Nobody | Owner::Unknown => format!(
             "queue {queue}: {}: it takes CAP_NET_ADMIN, and a kernel with NFQUEUE; see sluiced check",

@@ -1,5 +1,7 @@
 //! Privileges of the process: enough to decide on packets, and no more.
 
+use std::thread;
+
 use caps::{CapSet, Capability};
 
 use crate::Failure;
@@ -7,14 +9,21 @@ use crate::Failure;
 /// The only capability that is needed all the time, to decide on packets of the kernel's queue.
 pub const DECIDE: Capability = Capability::CAP_NET_ADMIN;
 
-/// True if the process may administer the network.
-pub fn may_decide() -> bool {
-    caps::has_cap(None, CapSet::Effective, DECIDE).unwrap_or(false)
+/// True if the process has a capability, perhaps only in a user namespace.
+pub fn has(capability: Capability) -> bool {
+    caps::has_cap(None, CapSet::Effective, capability).unwrap_or(false)
 }
 
-/// True if the process may ask for the real-time scheduler.
+/// True if the process may administer the network.
+pub fn may_decide() -> bool {
+    has(DECIDE)
+}
+
+/// True if the real-time scheduler can be had: a thread that ends at once asks for it. A capability
+/// alone does not tell: in a user namespace the kernel does not accept it.
 pub fn may_run_in_real_time() -> bool {
-    caps::has_cap(None, CapSet::Effective, Capability::CAP_SYS_NICE).unwrap_or(false)
+    let asked = thread::spawn(|| run_in_real_time().is_ok()).join();
+    asked.expect("it does not panic")
 }
 
 /// Gives up all capabilities but the needed ones, for this thread and everything that it starts
@@ -24,7 +33,7 @@ pub fn may_run_in_real_time() -> bool {
 /// If the kernel refuses.
 pub fn drop_all_but(needed: &[Capability]) -> Result<(), Failure> {
     let refuse = |what: &str| Failure(format!("cannot give up capabilities: {what}"));
-    if caps::has_cap(None, CapSet::Effective, Capability::CAP_SETPCAP).unwrap_or(false) {
+    if has(Capability::CAP_SETPCAP) {
         for capability in caps::runtime::thread_all_supported() {
             if !needed.contains(&capability) {
                 caps::drop(None, CapSet::Bounding, capability)
@@ -41,7 +50,7 @@ pub fn drop_all_but(needed: &[Capability]) -> Result<(), Failure> {
     nix::sys::prctl::set_no_new_privs().map_err(|error| refuse(error.desc()))
 }
 
-/// Asks for the real-time scheduler, at its lowest priority.
+/// Asks for the real-time scheduler for this thread, at its lowest priority.
 ///
 /// # Errors
 /// Without the capability CAP_SYS_NICE.
@@ -51,7 +60,8 @@ pub fn run_in_real_time() -> Result<(), Failure> {
     let done = unsafe { libc::sched_setscheduler(0, libc::SCHED_FIFO, &raw const priority) };
     nix::errno::Errno::result(done).map(drop).map_err(|error| {
         Failure(format!(
-            "--timer: {}: realtime and spin take CAP_SYS_NICE",
+            "--timer: {}: realtime and spin take CAP_SYS_NICE, as the machine's root has it: see \
+             sluiced check",
             error.desc()
         ))
     })

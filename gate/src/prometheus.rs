@@ -9,43 +9,43 @@ type Count = fn(&Record) -> u64;
 
 const COUNTERS: [(&str, &str, Count); 11] = [
     ("arrivals", "Packets that arrived", |of| {
-        of.standing.measures.arrivals
+        of.snapshot.measures.arrivals
     }),
     ("arrived_bytes", "Bytes that arrived", |of| {
-        of.standing.measures.arrived_bytes
+        of.snapshot.measures.arrived_bytes
     }),
     ("sent", "Packets whose transmission began", |of| {
-        of.standing.measures.sent
+        of.snapshot.measures.sent
     }),
     ("sent_bytes", "Bytes that were sent", |of| {
-        of.standing.measures.sent_bytes
+        of.snapshot.measures.sent_bytes
     }),
     ("marked", "Packets marked (ECN)", |of| {
-        of.standing.measures.marked()
+        of.snapshot.measures.marked()
     }),
-    ("released", "Packets let go", |of| of.standing.live.released),
+    ("released", "Packets let go", |of| of.snapshot.live.released),
     ("unreadable", "Packets without a readable IP header", |of| {
-        of.standing.live.unreadable
+        of.snapshot.live.unreadable
     }),
     (
         "unmarkable",
         "Packets marked that had no header to mark",
-        |of| of.standing.live.unmarkable,
+        |of| of.snapshot.live.unmarkable,
     ),
     (
         "id_gaps",
         "Packets that the kernel could not hand over: lost, or passed if it fails open",
-        |of| of.standing.losses.id_gaps,
+        |of| of.snapshot.losses.id_gaps,
     ),
     (
         "overruns",
         "Times that the receive buffer had no room",
-        |of| of.standing.losses.overruns,
+        |of| of.snapshot.losses.overruns,
     ),
     (
         "refused_verdicts",
         "Decisions on packets that had gone",
-        |of| of.standing.losses.refused,
+        |of| of.snapshot.losses.refused,
     ),
 ];
 
@@ -54,15 +54,15 @@ type OfTimes = fn(&Record) -> &Times;
 
 const TIMES: [(&str, &str, OfTimes); 3] = [
     ("sojourn", "From arrival until transmission starts", |of| {
-        &of.standing.measures.sojourn
+        &of.snapshot.measures.sojourn
     }),
     ("delay", "From arrival until transmission ends", |of| {
-        &of.standing.measures.delay
+        &of.snapshot.measures.delay
     }),
     (
         "lateness",
         "From when a packet was due until it was let go",
-        |of| &of.standing.live.lateness,
+        |of| &of.snapshot.live.lateness,
     ),
 ];
 
@@ -112,19 +112,19 @@ fn text(page: &mut String, records: &[Record]) -> std::fmt::Result {
         "Packets that found the kernel's queue full",
     );
     counter(page, name, help, records, |of| {
-        of.standing.kernel.queue_drops
+        of.snapshot.kernel.queue_drops
     })?;
     let (name, help) = (
         "kernel_buffer_drops",
         "Packets for which the receive buffer had no room",
     );
     counter(page, name, help, records, |of| {
-        of.standing.kernel.buffer_drops
+        of.snapshot.kernel.buffer_drops
     })?;
     writeln!(page, "# HELP sluiced_drops_total Packets lost, by reason.")?;
     writeln!(page, "# TYPE sluiced_drops_total counter")?;
     for record in records {
-        for (reason, count) in record.standing.measures.losses() {
+        for (reason, count) in record.snapshot.measures.losses() {
             let link = record.link;
             writeln!(
                 page,
@@ -135,13 +135,13 @@ fn text(page: &mut String, records: &[Record]) -> std::fmt::Result {
     writeln!(page, "# HELP sluiced_queue_packets Packets that wait.")?;
     writeln!(page, "# TYPE sluiced_queue_packets gauge")?;
     for record in records {
-        let (link, waiting) = (record.link, record.standing.queue.0);
+        let (link, waiting) = (record.link, record.snapshot.queue.0);
         writeln!(page, "sluiced_queue_packets{{link=\"{link}\"}} {waiting}")?;
     }
     writeln!(page, "# HELP sluiced_queue_bytes Their bytes.")?;
     writeln!(page, "# TYPE sluiced_queue_bytes gauge")?;
     for record in records {
-        let (link, bytes) = (record.link, record.standing.queue.1);
+        let (link, bytes) = (record.link, record.snapshot.queue.1);
         writeln!(page, "sluiced_queue_bytes{{link=\"{link}\"}} {bytes}")?;
     }
     flows(page, records)?;
@@ -164,7 +164,7 @@ fn queue(page: &mut String, records: &[Record]) -> std::fmt::Result {
     let name = "queue_length_packets";
     head(page, name, "Packets that waited, counted once in each ns")?;
     for record in records {
-        let measures = &record.standing.measures;
+        let measures = &record.snapshot.measures;
         let (times, sum, all) = measures.queue_up_to(&BOUNDS_PACKETS);
         let bounds = BOUNDS_PACKETS.map(|packets| packets as f64);
         histogram(page, name, record.link, &bounds, &times, sum, all)?;
@@ -226,7 +226,7 @@ fn flows(page: &mut String, records: &[Record]) -> std::fmt::Result {
     )?;
     writeln!(page, "# TYPE sluiced_flow_share gauge")?;
     for record in records {
-        let (link, shares) = (record.link, &record.standing.shares[1]);
+        let (link, shares) = (record.link, &record.snapshot.shares[1]);
         for (rank, (_, bytes)) in (1..).zip(&shares.heaviest) {
             let share = *bytes as f64 / shares.bytes as f64;
             writeln!(

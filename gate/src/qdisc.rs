@@ -83,12 +83,12 @@ mod with_bpf {
             "memory: at most {memory}, before {} interfaces\n",
             fixed.instances
         ));
-        let at_work = kind.install(&ready.object, &ready.aqm, &ready.settings, &fixed)?;
+        let installed = kind.install(&ready.object, &ready.aqm, &ready.settings, &fixed)?;
         println!(
             "{}: {}; the kernel's verifier looked at {} instructions",
             options.kind,
             ready.object.name,
-            at_work.verified_instructions()?
+            installed.verified_instructions()?
         );
         Ok(())
     }

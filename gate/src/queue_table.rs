@@ -35,7 +35,7 @@ pub enum Owner {
 }
 
 /// Describes a netlink port, as an addition to a sentence.
-pub fn told(port: Option<u64>) -> String {
+pub fn describe_port(port: Option<u64>) -> String {
     port.map_or_else(String::new, |port| {
         format!(" (netlink port {port}, usually its process id)")
     })

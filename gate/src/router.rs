@@ -41,7 +41,7 @@ pub struct Live {
 
 /// The state of a link.
 #[derive(Clone, Debug)]
-pub struct Standing {
+pub struct Snapshot {
     /// The kind of qdisc in the kernel; `None` if packets come up to the gate.
     pub qdisc: Option<String>,
     /// Present settings.
@@ -230,14 +230,14 @@ impl<B: Backend> DataPlane for Router<B> {
     }
 
     /// Releases all packets that are due first.
-    fn standings(&mut self, now_ns: u64) -> io::Result<Vec<Standing>> {
+    fn snapshots(&mut self, now_ns: u64) -> io::Result<Vec<Snapshot>> {
         self.settle(now_ns)?;
         let backend = &self.backend;
-        let standing = |(number, port): (usize, &mut Port)| {
+        let snapshot = |(number, port): (usize, &mut Port)| {
             let new_flows = std::mem::take(&mut port.new_flows);
             port.flows.merge(&new_flows);
             let aqm = port.link.aqm();
-            Standing {
+            Snapshot {
                 qdisc: None,
                 shares: [port.flows.shares(), new_flows.shares()],
                 settings: port.link.settings().clone(),
@@ -252,7 +252,7 @@ impl<B: Backend> DataPlane for Router<B> {
                 queue: (port.link.packets(), port.link.bytes()),
             }
         };
-        Ok(self.ports.iter_mut().enumerate().map(standing).collect())
+        Ok(self.ports.iter_mut().enumerate().map(snapshot).collect())
     }
 }
 
@@ -363,8 +363,8 @@ mod tests {
         // 1500 bytes at 12 Mbit/s; times are rounded down to ns
         assert!((999_999..=1_000_000).contains(&router.due_ns().unwrap()));
         assert!(router.backend.decided.is_empty());
-        let standings = router.standings(1_000_001).unwrap();
-        assert_eq!(standings[0].live.released, 1);
+        let snapshots = router.snapshots(1_000_001).unwrap();
+        assert_eq!(snapshots[0].live.released, 1);
         assert_eq!(router.backend.decided, [7]);
     }
 

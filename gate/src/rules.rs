@@ -118,7 +118,7 @@ impl Rules {
         if tried.as_ref().is_ok_and(is_forbidden) {
             return Ok(None);
         }
-        let refused = match told("nft", tried) {
+        let refused = match succeeded("nft", tried) {
             Ok(()) => return Ok(Some(Tool::Nft)),
             Err(Failure(what)) => what,
         };
@@ -214,7 +214,7 @@ impl Rules {
                 self.queue
             )));
         }
-        told("nft", tried)
+        succeeded("nft", tried)
     }
 
     fn try_nft(&self, options: &[&str], script: &str) -> std::io::Result<Output> {
@@ -297,7 +297,7 @@ fn attempt(command: &[String]) -> std::io::Result<Output> {
 }
 
 fn execute(command: &[String]) -> Result<(), Failure> {
-    told(&command[0], attempt(command))
+    succeeded(&command[0], attempt(command))
 }
 
 /// True if a program failed because it may not ask the kernel. That needs root: the capabilities
@@ -309,7 +309,7 @@ fn is_forbidden(output: &Output) -> bool {
 }
 
 /// Returns an error with the message of a program if it failed.
-fn told(program: &str, output: std::io::Result<Output>) -> Result<(), Failure> {
+fn succeeded(program: &str, output: std::io::Result<Output>) -> Result<(), Failure> {
     let output = output.map_err(|error| Failure(format!("{program}: {error}")))?;
     if output.status.success() {
         return Ok(());

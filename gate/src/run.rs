@@ -56,7 +56,8 @@ pub enum Timer {
     Sleep,
     /// Before all other processes (SCHED_FIFO).
     Realtime,
-    /// Likewise, and it looks at the clock for the last 60 µs; takes up to half of a processor.
+    /// Before all other processes, and awake for the last 60 µs before a departure: takes up to half
+    /// of a processor.
     Spin,
 }
 
@@ -116,8 +117,9 @@ fn over_tun(options: &RunOptions, settings: &Settings) -> Result<Tun, Failure> {
     if !tun.is_long {
         let (a, b, most) = (&names[0], &names[1], tun::SPARE_PACKETS);
         print(&format!(
-            "{a} or {b} has less room than it could: a burst may be lost, which is counted; \
-             ip link set {a} txqueuelen {most} gives it more\n"
+            "{a} and {b} keep fewer than {most} packets until sluiced reads them: part of a long burst \
+             may be lost, and is then counted. For more room: ip link set {a} txqueuelen {most}; the \
+             same for {b}\n"
         ));
     }
     Ok(tun)
@@ -219,7 +221,7 @@ pub(crate) fn route(
     daemon.telemetry.record(records.clone());
     let left_out = daemon.telemetry.left_out;
     let recorded = daemon.telemetry.finish();
-    summary::tell(&records, left_out, summary_file)?;
+    summary::report(&records, left_out, summary_file)?;
     worked.and(recorded)
 }
 
@@ -343,12 +345,12 @@ impl<P: DataPlane> Daemon<'_, P> {
 
     fn records(&mut self) -> io::Result<Vec<Record>> {
         let now_ns = self.now_ns();
-        let standings = self.plane.standings(now_ns)?.into_iter().enumerate();
-        let records = standings
-            .map(|(link, standing)| Record {
+        let snapshots = self.plane.snapshots(now_ns)?.into_iter().enumerate();
+        let records = snapshots
+            .map(|(link, snapshot)| Record {
                 link: NAMES[link],
                 clock_ns: self.start_clock_ns + now_ns,
-                standing,
+                snapshot,
             })
             .collect();
         Ok(records)

@@ -96,22 +96,22 @@ fn route<B: Backend>(
         now_ns += random.next_u64() % 4_000_000;
     }
     loop {
-        let standing = &router.standings(now_ns).unwrap()[0];
-        if standing.live.released + standing.measures.lost() == standing.measures.arrivals {
+        let snapshot = &router.snapshots(now_ns).unwrap()[0];
+        if snapshot.live.released + snapshot.measures.lost() == snapshot.measures.arrivals {
             break;
         }
         now_ns = router.due_ns().unwrap() + 1;
         router.turn(|| now_ns).unwrap();
         take();
     }
-    let standing = &router.standings(now_ns).unwrap()[0];
-    let measures = &standing.measures;
+    let snapshot = &router.snapshots(now_ns).unwrap()[0];
+    let measures = &snapshot.measures;
     vec![
         measures.arrivals,
         measures.lost(),
         measures.marked(),
-        standing.live.released,
-        standing.losses.refused,
+        snapshot.live.released,
+        snapshot.losses.refused,
     ]
 }
 
@@ -175,7 +175,7 @@ fn let_go(message: Message<'_>) -> Option<(u32, bool)> {
 }
 
 #[test]
-fn of_both_back_ends() {
+fn both_back_ends_decide_alike() {
     for (aqm, marks) in [
         ("drop_tail:victim=random", false),
         ("red:min_th=5,max_th=40,max_p=0.5,ecn=true", true),

@@ -7,7 +7,7 @@ use ratatui::{
     layout::{Constraint, Layout, Rect},
     style::{Color, Style, Stylize},
     text::Line,
-    widgets::{Block, Paragraph, Sparkline},
+    widgets::{Paragraph, Sparkline},
 };
 use serde_json::Value;
 
@@ -17,6 +17,11 @@ use crate::{endpoint, settings::limit};
 const KEPT: usize = 1000;
 /// Steps into which the height of a drawing is divided.
 const STEPS: f64 = 1e4;
+/// Columns of a drawing's scale.
+const SCALE: u16 = 7;
+/// Least heights of the drawings, so that what is almost nothing looks so: packets, and ms.
+const LEAST_QUEUE: f64 = 10.0;
+const LEAST_SOJOURN: f64 = 1.0;
 /// Flows that are shown for each link.
 const FLOWS: usize = 5;
 
@@ -71,7 +76,12 @@ impl Screen {
         let [head, rest] =
             Layout::vertical([Constraint::Length(1), Constraint::Fill(1)]).areas(frame.area());
         let title = match &self.absent {
-            None => format!("sluiced at {}; q ends", self.address).into(),
+            None => format!(
+                "sluiced at {}; each bar is the mean of {}, the newest at the right; q ends",
+                self.address,
+                self.links.first().map(History::period).unwrap_or_default()
+            )
+            .into(),
             Some(what) => format!("sluiced at {}: {what}; q ends", self.address).red(),
         };
         frame.render_widget(Line::from(title), head);
@@ -120,21 +130,33 @@ impl History {
         frame.render_widget(Paragraph::new(about), text);
         let of = &self.last["interval"];
         let title = format!(
-            "queue, packets: now {}, mean {:.1}, max {}",
-            self.last["queue_packets"],
+            "queue, packets; last {}: mean {:.1}, max {}; now: {}",
+            self.period(),
             number(&of["queue_mean"]),
-            of["queue_max"]
+            of["queue_max"],
+            self.last["queue_packets"]
         );
-        chart(frame, queue, title, &self.queue, Color::Cyan);
+        chart(frame, queue, title, &self.queue, (LEAST_QUEUE, Color::Cyan));
         let times = &of["sojourn_ms"];
         let title = format!(
-            "sojourn, ms: mean {:.2}, p50 {:.2}, p99 {:.2}",
+            "sojourn, ms; last {}: mean {:.2}, p50 {:.2}, p99 {:.2}",
+            self.period(),
             number(&times["mean"]),
             number(&times["p50"]),
             number(&times["p99"])
         );
-        chart(frame, sojourn, title, &self.sojourn, Color::Yellow);
+        let look = (LEAST_SOJOURN, Color::Yellow);
+        chart(frame, sojourn, title, &self.sojourn, look);
         frame.render_widget(Paragraph::new(flows), table);
+    }
+
+    /// The length of the last interval, as a text.
+    fn period(&self) -> String {
+        let time_s = number(&self.last["interval"]["time_s"]);
+        match time_s {
+            0.1.. => format!("{time_s:.1} s"),
+            _ => format!("{:.0} ms", 1e3 * time_s),
+        }
     }
 
     /// Describes the link, its traffic in the last interval, and problems.
@@ -155,7 +177,8 @@ impl History {
         };
         let share = |count: &str| 100.0 * number(&of[count]) / number(&of["arrivals"]).max(1.0);
         let counts = format!(
-            "arrived {:.2} Mbit/s, sent {:.2} Mbit/s, lost {:.2} %, marked {:.2} %",
+            "last {}: {:.2} Mbit/s arrived, {:.2} sent; {:.2} % of packets lost, {:.2} % marked",
+            self.period(),
             megabits("arrived_bytes", "arrivals"),
             megabits("sent_bytes", "sent"),
             share("lost"),
@@ -163,7 +186,7 @@ impl History {
         );
         let late = &of["lateness_ms"];
         let lateness = format!(
-            "lateness of departures, ms: p50 {:.2}, p99 {:.2}, max {:.2}",
+            "lateness (departure after its due time), ms: p50 {:.2}, p99 {:.2}, max {:.2}",
             number(&late["p50"]),
             number(&late["p99"]),
             number(&late["max"])
@@ -182,32 +205,58 @@ impl History {
         let flows = &self.last["interval"]["flows"];
         let all = number(&flows["bytes"]).max(1.0);
         let heaviest = flows["heaviest"].as_array().into_iter().flatten();
-        heaviest
-            .take(FLOWS)
-            .map(|flow| {
-                let share = 100.0 * number(&flow["bytes"]) / all;
-                let name = flow["flow"].as_str().unwrap_or_default();
-                format!("{share:5.1} % {name}").into()
-            })
-            .collect()
+        let title = format!(
+            "heaviest flows, % of the bytes that arrived in {}:",
+            self.period()
+        );
+        let lines = heaviest.take(FLOWS).map(|flow| {
+            let share = 100.0 * number(&flow["bytes"]) / all;
+            let name = flow["flow"].as_str().unwrap_or_default();
+            format!("{share:5.1} % {name}").into()
+        });
+        std::iter::once(title.bold().into()).chain(lines).collect()
     }
 }
 
-/// Draws a series over time, the newest value at the right; the title says which value the full
-/// height stands for.
-fn chart(frame: &mut Frame<'_>, area: Rect, title: String, series: &VecDeque<f64>, color: Color) {
+/// Draws a series over time, the newest value at the right, with its scale at the left. The full
+/// height is at least `least`.
+fn chart(
+    frame: &mut Frame<'_>,
+    area: Rect,
+    title: String,
+    series: &VecDeque<f64>,
+    (least, color): (f64, Color),
+) {
+    let [head, area] = Layout::vertical([Constraint::Length(1), Constraint::Fill(1)]).areas(area);
+    let [scale, area] =
+        Layout::horizontal([Constraint::Length(SCALE), Constraint::Fill(1)]).areas(area);
     let shown = series.len().min(area.width as usize);
     let newest = series.iter().skip(series.len() - shown);
-    let top = newest.clone().copied().fold(0.0, f64::max);
-    let bars: Vec<u64> = newest
-        .map(|value| (STEPS * value / top.max(f64::MIN_POSITIVE)) as u64)
-        .collect();
+    let top = round_up(newest.clone().copied().fold(least, f64::max));
+    let mut marks = vec![Line::default(); scale.height as usize];
+    if let [.., last] = &mut marks[..] {
+        *last = "0 ".into();
+    }
+    if let [first, ..] = &mut marks[..] {
+        *first = format!("{top} ").into();
+    }
     let chart = Sparkline::default()
-        .block(Block::new().title(format!("{title} (drawn up to {top:.1})").bold()))
         .style(Style::new().fg(color))
         .max(STEPS as u64)
-        .data(bars);
+        .data(newest.map(|value| (STEPS * value / top) as u64));
+    frame.render_widget(Line::from(title.bold()), head);
+    frame.render_widget(Paragraph::new(marks).right_aligned(), scale);
     frame.render_widget(chart, area);
+}
+
+/// Returns the next number that is 1, 2 or 5 times a power of ten.
+fn round_up(value: f64) -> f64 {
+    let ten = 10_f64.powf(value.log10().floor());
+    let steps = [1.0, 2.0, 5.0].map(|step| step * ten);
+    steps
+        .into_iter()
+        .find(|step| *step >= value)
+        .unwrap_or(10.0 * ten)
 }
 
 fn number(value: &Value) -> f64 {

@@ -26,13 +26,13 @@ impl Default for Service {
 impl Service {
     /// Notifies that packets are routed from now on.
     pub fn ready(&self) {
-        tell(NotifyState::Ready);
+        notify(NotifyState::Ready);
     }
 
     /// Sets what `systemctl status` shows. A status is one line: only the first line of `text` is
     /// sent.
     pub fn status(&self, text: &str) {
-        tell(NotifyState::Status(text.lines().next().unwrap_or_default()));
+        notify(NotifyState::Status(text.lines().next().unwrap_or_default()));
     }
 
     /// Called in each turn of the router: sends a sign of life if one is due. A router that hangs
@@ -41,7 +41,7 @@ impl Service {
         if let Some(period_ns) = self.period_ns
             && now_ns >= self.next_ns
         {
-            tell(NotifyState::Watchdog);
+            notify(NotifyState::Watchdog);
             self.next_ns = now_ns + period_ns;
         }
     }
@@ -53,11 +53,11 @@ impl Service {
 
     /// Notifies that the gate ends because it was told to.
     pub fn ends(&self) {
-        tell(NotifyState::Stopping);
+        notify(NotifyState::Stopping);
     }
 }
 
-fn tell(state: NotifyState<'_>) {
+fn notify(state: NotifyState<'_>) {
     if let Err(error) = sd_notify::notify(&[state]) {
         say(&format!("the service manager cannot be told: {error}"));
     }

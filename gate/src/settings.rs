@@ -5,8 +5,8 @@ use std::path::Path;
 use sluice_aqm::{Configured, Running};
 use sluice_queue::Packet;
 use sluice_scenario::{
-    AnyScenario, AqmName, Discipline, Fields, Fifo, NetworkScenario, Params, Queue, Scheduler,
-    Table, Value,
+    AnyScenario, AqmName, Discipline, Fields, Fifo, NetworkScenario, Params, Queue, ScenarioError,
+    Scheduler, Table, Value,
     network::{self, SimplexLink},
     ns,
 };
@@ -128,11 +128,11 @@ fn of_options(options: &LinkOptions) -> Result<Settings, SettingsError> {
     if options.discipline.is_some() {
         return refuse("--discipline chooses one of a scenario's: give --scenario, too");
     }
-    let link = link(rate, options.delay.as_deref().unwrap_or("0"))?;
+    let (rate_bps, delay_ns) = (rate_bps(rate)?, delay_ns(options)?.unwrap_or(0));
     let discipline = discipline(aqm)?;
     let forward = LinkSettings {
-        rate_bps: link.rate_bps as u64,
-        delay_ns: ns(link.delay_s),
+        rate_bps,
+        delay_ns,
         overhead_bytes: 0,
         buffer: own_buffer(options)?,
         aqm: configured(&discipline)?,
@@ -140,16 +140,16 @@ fn of_options(options: &LinkOptions) -> Result<Settings, SettingsError> {
     };
     let reverse = if options.two_way {
         Some(LinkSettings {
-            delay_ns: reverse_delay_ns(options, forward.delay_ns)?,
+            delay_ns: reverse_delay_ns(options)?.unwrap_or(forward.delay_ns),
             ..forward.clone()
         })
-    } else if let Some(delay) = &options.reverse_delay {
-        Some(plain(&LinkSettings {
-            delay_ns: ns(self::link(rate, delay)?.delay_s),
-            ..forward.clone()
-        }))
     } else {
-        None
+        reverse_delay_ns(options)?.map(|delay_ns| {
+            plain(&LinkSettings {
+                delay_ns,
+                ..forward.clone()
+            })
+        })
     };
     Ok(Settings {
         forward,
@@ -180,26 +180,19 @@ fn of_scenario(path: &Path, options: &LinkOptions) -> Result<Settings, SettingsE
     };
     let aqm = configured(&discipline)?;
     let buffer = buffer(&scenario.queue, options)?;
-    let settings = |simplex: &SimplexLink| -> Result<LinkSettings, SettingsError> {
-        let rate = options.rate.clone();
-        let rate = rate.unwrap_or_else(|| format!("{:e}", simplex.rate_bps));
-        Ok(LinkSettings {
-            rate_bps: link(&rate, "0")?.rate_bps as u64,
-            delay_ns: ns(simplex.delay_s),
-            overhead_bytes: 0,
-            buffer: buffer.clone(),
-            discipline: discipline.clone(),
-            aqm: aqm.clone(),
-        })
+    let rate_bps = options.rate.as_deref().map(rate_bps).transpose()?;
+    let settings = |simplex: &SimplexLink, delay_ns: Option<u64>| LinkSettings {
+        rate_bps: rate_bps.unwrap_or(simplex.rate_bps as u64),
+        delay_ns: delay_ns.unwrap_or_else(|| ns(simplex.delay_s)),
+        overhead_bytes: 0,
+        buffer: buffer.clone(),
+        discipline: discipline.clone(),
+        aqm: aqm.clone(),
     };
-    let mut there = settings(&forward.1)?;
-    if let Some(delay) = &options.delay {
-        there.delay_ns = ns(link("1", delay)?.delay_s);
-    }
+    let there = settings(&forward.1, delay_ns(options)?);
     let back = match &reverse {
         Some((_, simplex)) => {
-            let mut back = settings(simplex)?;
-            back.delay_ns = reverse_delay_ns(options, back.delay_ns)?;
+            let back = settings(simplex, reverse_delay_ns(options)?);
             Some(if simplex.queue || options.two_way {
                 back
             } else {
@@ -286,10 +279,57 @@ const MOST_PACKETS: u32 = 100_000;
 /// Least length of a packet, bytes: the header of IPv4.
 pub const LEAST_BYTES: u64 = 20;
 
-fn reverse_delay_ns(options: &LinkOptions, otherwise_ns: u64) -> Result<u64, SettingsError> {
-    match &options.reverse_delay {
-        Some(delay) => Ok(ns(link("1", delay)?.delay_s)),
-        None => Ok(otherwise_ns),
+fn rate_bps(text: &str) -> Result<u64, SettingsError> {
+    let link = link("--rate", "rate_bps", text, "10e6")?;
+    Ok(link.rate_bps as u64)
+}
+
+fn delay_ns(options: &LinkOptions) -> Result<Option<u64>, SettingsError> {
+    time_ns("--delay", options.delay.as_deref())
+}
+
+fn reverse_delay_ns(options: &LinkOptions) -> Result<Option<u64>, SettingsError> {
+    time_ns("--reverse-delay", options.reverse_delay.as_deref())
+}
+
+fn time_ns(option: &str, text: Option<&str>) -> Result<Option<u64>, SettingsError> {
+    let link = text.map(|text| link(option, "delay_s", text, "0.05"));
+    Ok(link.transpose()?.map(|link| ns(link.delay_s)))
+}
+
+/// Reads a link whose field `name` has the text of an option. An error names the option, and an
+/// example of what would be right.
+fn link(
+    option: &str,
+    name: &str,
+    text: &str,
+    example: &str,
+) -> Result<network::Link, SettingsError> {
+    let node = |name: &str| Value::Text(name.to_owned());
+    let given = syntax::value(text);
+    let hint = match &given {
+        Value::Text(_) => format!(", such as {example}"),
+        _ => String::new(),
+    };
+    let mut fields = Fields::default();
+    for (field, value) in [
+        ("source", node("left")),
+        ("sink", node("right")),
+        ("rate_bps", Value::Whole(1)),
+        ("delay_s", Value::Whole(0)),
+        (name, given),
+    ] {
+        fields.set(field, value);
+    }
+    table(fields).map_err(|error| SettingsError(of_option(&error, name, option) + &hint))
+}
+
+/// Returns the text of an error with an option in place of the field of the same meaning.
+fn of_option(error: &ScenarioError, field: &str, option: &str) -> String {
+    let text = error.to_string();
+    match text.strip_prefix(field) {
+        Some(rest) => format!("{option}{rest}"),
+        None => text,
     }
 }
 
@@ -307,23 +347,9 @@ fn configured(discipline: &Discipline) -> Result<Configured, SettingsError> {
     Ok(aqm.expect("settings have no AQM of a program"))
 }
 
-/// Reads a table of a scenario from texts of options.
-fn table<T: Table>(rows: &[(&str, Value)]) -> Result<T, SettingsError> {
-    let mut fields = Fields::default();
-    rows.iter()
-        .for_each(|(name, value)| fields.set(name, value.clone()));
+/// Reads a table of a scenario.
+fn table<T: Table>(fields: Fields) -> Result<T, ScenarioError> {
     sluice_scenario::read(&Value::Table(fields), Path::new(""))
-        .map_err(|error| SettingsError(error.to_string()))
-}
-
-fn link(rate: &str, delay: &str) -> Result<network::Link, SettingsError> {
-    let text = |name: &str| Value::Text(name.to_owned());
-    table(&[
-        ("source", text("left")),
-        ("sink", text("right")),
-        ("rate_bps", syntax::value(rate)),
-        ("delay_s", syntax::value(delay)),
-    ])
 }
 
 /// Returns the buffer without a scenario: if only the limit in bytes is given, the limit in packets
@@ -338,21 +364,17 @@ fn own_buffer(options: &LinkOptions) -> Result<Queue, SettingsError> {
 
 /// Returns a buffer in which options replace some fields.
 fn buffer(given: &Queue, options: &LinkOptions) -> Result<Queue, SettingsError> {
-    let mut rows = Vec::new();
-    for (name, text) in [
-        ("limit", &options.limit),
-        ("limit_bytes", &options.limit_bytes),
-    ] {
-        rows.extend(text.as_ref().map(|text| (name, syntax::value(text))));
-    }
-    let changed: Queue = table(&rows)?;
-    let is_given = |name: &str| rows.iter().any(|(given, _)| *given == name);
+    let changed = |name: &str, option: &str, text: &str| -> Result<Queue, SettingsError> {
+        let mut fields = Fields::default();
+        fields.set(name, syntax::value(text));
+        table(fields).map_err(|error| SettingsError(of_option(&error, name, option)))
+    };
     let mut buffer = given.clone();
-    if is_given("limit") {
-        buffer.limit = changed.limit;
+    if let Some(text) = &options.limit {
+        buffer.limit = changed("limit", "--limit", text)?.limit;
     }
-    if is_given("limit_bytes") {
-        buffer.limit_bytes = changed.limit_bytes;
+    if let Some(text) = &options.limit_bytes {
+        buffer.limit_bytes = changed("limit_bytes", "--limit-bytes", text)?.limit_bytes;
     }
     Ok(buffer)
 }
@@ -397,7 +419,7 @@ mod tests {
         first.queue::<crate::packet::Held>();
     }
 
-    fn told(limits: [Option<&str>; 2]) -> String {
+    fn described(limits: [Option<&str>; 2]) -> String {
         let [limit, limit_bytes] = limits.map(|text| text.map(str::to_owned));
         let settings = Settings::read(&LinkOptions {
             aqm: Some("drop_tail".into()),
@@ -423,7 +445,7 @@ mod tests {
                 "limit 100000 packets and 1000000000 bytes",
             ),
         ] {
-            let found = told(limits);
+            let found = described(limits);
             assert_eq!(found, format!("1 Mbit/s, 0 ms, {words}, drop_tail"));
         }
     }

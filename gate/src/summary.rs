@@ -48,9 +48,9 @@ pub fn table(measures: &Measures) -> String {
 
 /// Returns the same for a live link, with the counts that only a live link has.
 fn live_table(record: &Record) -> String {
-    let (live, losses) = (&record.standing.live, &record.standing.losses);
-    let queue_drops = record.standing.kernel.queue_drops;
-    let mut text = table(&record.standing.measures);
+    let (live, losses) = (&record.snapshot.live, &record.snapshot.losses);
+    let queue_drops = record.snapshot.kernel.queue_drops;
+    let mut text = table(&record.snapshot.measures);
     writeln!(text, "{:10} {}", "lateness", times(&live.lateness)).expect("memory to write to");
     for (name, count) in [
         (
@@ -90,7 +90,11 @@ fn live_table(record: &Record) -> String {
 ///
 /// # Errors
 /// If the file cannot be written.
-pub fn tell(records: &[Record], left_out: u64, file: Option<(File, &Path)>) -> Result<(), Failure> {
+pub fn report(
+    records: &[Record],
+    left_out: u64,
+    file: Option<(File, &Path)>,
+) -> Result<(), Failure> {
     for record in records {
         print(&format!("\n{}\n{}", record.link, live_table(record)));
     }

@@ -29,6 +29,13 @@ pub fn discipline(text: &str) -> Result<Value, String> {
     if aqm.trim().is_empty() {
         return Err(format!("'{text}' must be NAME:KEY=VALUE,..."));
     }
+    if aqm.contains('=') && !aqm.trim().ends_with(".h") {
+        let meant = match text.contains(',') {
+            true => format!("; did you mean {}?", text.replacen(',', ":", 1)),
+            false => String::new(),
+        };
+        return Err(format!("'{text}' must be NAME:KEY=VALUE,...{meant}"));
+    }
     let mut fields = Fields::default();
     let mut params = Fields::default();
     fields.set("aqm", Value::Text(aqm.trim().to_owned()));
@@ -83,6 +90,11 @@ mod tests {
     fn what_is_wrong_is_told() {
         for (text, told) in [
             (":w=1", "':w=1' must be NAME:KEY=VALUE,..."),
+            (
+                "red,w=1,max_p=1",
+                "'red,w=1,max_p=1' must be NAME:KEY=VALUE,...; did you mean red:w=1,max_p=1?",
+            ),
+            ("w=1", "'w=1' must be NAME:KEY=VALUE,..."),
             ("red:w", "'w' must be KEY=VALUE"),
             ("red:w=0.1,w=0.2", "w is given twice in 'red:w=0.1,w=0.2'"),
         ] {
@@ -90,6 +102,11 @@ mod tests {
         }
         let told = read("red:min_th=100,max_th=50").unwrap_err();
         assert!(told.contains("red.max_th = 50"), "{told}");
+        let told = read("red:minth=5").unwrap_err();
+        assert!(
+            told.contains("red.minth: no such parameter (did you mean min_th?)"),
+            "{told}"
+        );
         let told = read("rde").unwrap_err();
         assert!(told.contains("did you mean red?"), "{told}");
     }

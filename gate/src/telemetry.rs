@@ -18,7 +18,7 @@ use crate::{
     Failure,
     endpoint::{Endpoint, Pages},
     prometheus,
-    router::Standing,
+    router::Snapshot,
     say,
 };
 
@@ -33,13 +33,13 @@ pub struct Record {
     /// The kernel's monotonic clock at that moment, ns.
     pub clock_ns: u64,
     /// Its state.
-    pub standing: Standing,
+    pub snapshot: Snapshot,
 }
 
 impl Record {
     /// Returns everything that is counted as JSON, times in ms.
     pub fn json(&self) -> Value {
-        let Standing {
+        let Snapshot {
             qdisc,
             settings,
             shares,
@@ -49,7 +49,7 @@ impl Record {
             kernel,
             queue,
             aqm,
-        } = &self.standing;
+        } = &self.snapshot;
         let mut json = measures.json();
         json["link"] = json!(self.link);
         json["rate_bps"] = json!(settings.rate_bps);
@@ -147,17 +147,17 @@ fn write(
         let mut lines = String::new();
         for (place, record) in records.iter().enumerate() {
             let mut json = record.json();
-            let Standing { measures, live, .. } = &record.standing;
+            let Snapshot { measures, live, .. } = &record.snapshot;
             let (interval, lateness) = match earlier.get(place) {
-                Some(Record { standing, .. }) => (
-                    measures.since(&standing.measures),
-                    live.lateness.since(&standing.live.lateness),
+                Some(Record { snapshot, .. }) => (
+                    measures.since(&snapshot.measures),
+                    live.lateness.since(&snapshot.live.lateness),
                 ),
                 None => (measures.clone(), live.lateness.clone()),
             };
             json["interval"] = interval.json();
             json["interval"]["lateness_ms"] = lateness.json();
-            json["interval"]["flows"] = record.standing.shares[1].json();
+            json["interval"]["flows"] = record.snapshot.shares[1].json();
             for (name, pairs) in interval.distributions() {
                 json["interval"][name] = pairs;
             }

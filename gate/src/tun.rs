@@ -16,6 +16,7 @@ use std::{
     path::Path,
 };
 
+use caps::Capability;
 use nix::{
     errno::Errno,
     sys::socket::{AddressFamily, SockFlag, SockType, socket},
@@ -24,6 +25,7 @@ use nix::{
 use crate::{
     Failure,
     backend::{Backend, Counts, Fate, Incoming, Losses},
+    privileges,
 };
 
 /// The file that opens TUN devices.
@@ -320,7 +322,10 @@ pub fn probe() -> Result<(), (String, &'static str)> {
     }
     let opened = OpenOptions::new().read(true).write(true).open(CLONE);
     opened.map(drop).map_err(|error| {
-        let mend = "sudo chmod 666 /dev/net/tun   (as it is on most systems; or run it as root)";
+        let mend = match privileges::has(Capability::CAP_DAC_OVERRIDE) {
+            true => "outside of this namespace: sudo chmod 666 /dev/net/tun   (as it is on most systems)",
+            false => "sudo chmod 666 /dev/net/tun   (as it is on most systems; or run it as root)",
+        };
         (format!("{CLONE}: {error}"), mend)
     })
 }

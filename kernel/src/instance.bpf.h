@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
  * Settings, counts and state of a qdisc of qdisc.bpf.c. User space reads and writes them: the
- * structs are repeated in at_work.rs, settings.rs and counts.rs.
+ * structs are repeated in installed.rs, settings.rs and counts.rs.
  */
 #ifndef SLUICEGATE_INSTANCE_BPF_H
 #define SLUICEGATE_INSTANCE_BPF_H

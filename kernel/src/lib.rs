@@ -5,10 +5,10 @@
 //! [`Judge::answer`] makes the calls that a world makes of an AQM. [`Kind::install`] registers it as
 //! a kind of qdisc.
 
-mod at_work;
 mod compile;
 mod counts;
 mod device;
+mod installed;
 mod judge;
 mod logged;
 mod made_of;
@@ -18,10 +18,10 @@ mod qdisc;
 mod refusal;
 mod settings;
 
-pub use at_work::{AtWork, SAMPLED, Standing};
 pub use compile::{Object, Program, compile, compiler};
 pub use counts::Counts;
 pub use device::Device;
+pub use installed::{Installed, SAMPLED, Snapshot};
 pub use judge::{Judge, QUESTIONS, Question};
 pub use logged::{Happened, LOG_COLUMNS};
 pub use qdisc::{KINDS, Kind, Owner, check_kernel};

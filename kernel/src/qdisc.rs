@@ -13,10 +13,10 @@ use memchr::memmem;
 use sluice_aqm::Configured;
 
 use crate::{
-    AtWork, Counts, Fixed, Happened, KernelError, Settings,
-    at_work::TIMES,
+    Counts, Fixed, Happened, Installed, KernelError, Settings,
     compile::Object,
     counts::Instance,
+    installed::TIMES,
     logged, made_of,
     marks::{self, MARKS},
     memory,
@@ -108,22 +108,22 @@ impl Kind {
         aqm: &Configured,
         settings: &Settings,
         fixed: &Fixed,
-    ) -> Result<AtWork, KernelError> {
+    ) -> Result<Installed, KernelError> {
         if self.folder.exists() {
             return Err(self.is_there());
         }
         let made_of = made_of::check(object, aqm.class())?;
         check_kernel()?;
         let loaded = load(object, |open| self.make_ready(open, fixed))?;
-        let mut at_work = AtWork::new(loaded, object.program, made_of, fixed);
-        at_work.set(aqm, settings)?;
+        let mut installed = Installed::new(loaded, object.program, made_of, fixed);
+        installed.set(aqm, settings)?;
         self.claim()?;
-        if let Err(error) = self.attach(&mut at_work.loaded, fixed) {
+        if let Err(error) = self.attach(&mut installed.loaded, fixed) {
             // removes what was made so far; an error here would hide the first one
             self.remove().ok();
             return Err(error);
         }
-        Ok(at_work)
+        Ok(installed)
     }
 
     /// Makes this process the owner of the name, before it makes anything that it could leave

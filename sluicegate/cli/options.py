@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -169,7 +171,36 @@ def scenario(path: Path, changed: dict[str, Any]) -> AnyScenario:
         UsageError: If a field of `changed` is none of such a scenario, or if it is refused.
     """
     refuse_others(scenario_kind(path), changed)
-    return load(path, changed)
+    with named(changed, path):
+        return load(path, changed)
+
+
+@contextmanager
+def named(changed: dict[str, Any], path: Path | None = None) -> Iterator[None]:
+    """Name options, in errors, in place of the fields of a scenario that they replace.
+
+    Raises:
+        UsageError: In place of another error, if it concerns an option.
+    """
+    try:
+        yield
+    except SluiceError as error:
+        lines = str(error).splitlines()
+        told = [_named(line.removeprefix(f"{path}: "), changed) or line for line in lines]
+        if told == lines:
+            raise
+        raise UsageError("\n".join(told)) from error
+
+
+def _named(problem: str, changed: dict[str, Any]) -> str | None:
+    """The problem with the option before it; nothing if it is of none."""
+    for name in changed:
+        option = "--aqm" if name == "disciplines" else f"--{name.removesuffix('_s')}"
+        if problem.startswith(f"{name} = "):
+            return option + problem.removeprefix(name)
+        if part := re.match(rf"{name}(\.\d+)?(: |\.| )", problem):
+            return f"{option}: {problem[part.end() :]}"
+    return None
 
 
 _WORDS = {dict: "a table", float: "a number", int: "a whole number", list: "a list", str: "text"}

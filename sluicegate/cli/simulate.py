@@ -101,4 +101,5 @@ def _without_file(changed: dict[str, Any]) -> Scenario:
     if missing := [option for name, option in needed.items() if name not in changed]:
         raise UsageError(f"without a scenario file {', '.join(missing)} must be given")
     options.refuse_others(Scenario.__name__, changed)
-    return Scenario.parse(changed)
+    with options.named(changed):
+        return Scenario.parse(changed)

@@ -42,6 +42,9 @@ def kind_and_fields(text: str, where: str) -> tuple[str, dict[str, Any]]:
     kind, _, rest = text.partition(":")
     if not kind.strip():
         raise UsageError(f"{where}: {text!r} must be kind:key=value,...")
+    if "=" in kind and not kind.strip().endswith(".h"):
+        meant = f"; did you mean {text.replace(',', ':', 1)}?" if "," in text else ""
+        raise UsageError(f"{where}: {text!r} must be kind:key=value,...{meant}")
     fields: dict[str, Any] = {}
     for part in filter(None, rest.split(",")):
         key, found = assignment(part, where)

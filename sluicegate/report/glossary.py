@@ -10,6 +10,8 @@ from markupsafe import Markup, escape
 MEANINGS = {
     "sojourn": "time from a packet's arrival at a queue until its transmission (service) starts",
     "delay": "time from a packet's arrival at a queue until its transmission (service) ends",
+    "lateness": "time from the moment at which a packet is due to leave the router sluiced until "
+    "it leaves",
     "RTT": "round-trip time: from sending a packet until its ACK comes back",
     "completion time": "time from the start of a flow until all that it sent was acknowledged",
     "slot": "unit of time of the slotted world and the chain",

@@ -13,6 +13,7 @@ use thiserror::Error;
 
 use crate::{
     ffi::CClass,
+    nearest::nearest,
     params::{Param, ParamError, Scale, Value},
 };
 
@@ -204,8 +205,10 @@ impl Class {
             .iter()
             .map(|param| param.name.as_str())
             .collect();
+        let meant = nearest(name, &known)
+            .map_or_else(String::new, |near| format!(" (did you mean {near}?)"));
         format!(
-            "{own}.{name}: no such parameter; {own} has {}",
+            "{own}.{name}: no such parameter{meant}; {own} has {}",
             known.join(", ")
         )
     }

@@ -200,7 +200,8 @@ impl Configured {
         } else {
             format!("{}.h: ", class.name)
         };
-        Some(file + &no_verdict(&who, *verdict))
+        let may_drop_both = *function == "arrive" && class.functions().candidate;
+        Some(file + &no_verdict(&who, *verdict, may_drop_both))
     }
 
     /// Returns an instance that continues from the bytes of a state; extra bytes are ignored.

@@ -9,6 +9,9 @@ mod compile;
 mod discipline;
 #[path = "../../../aqm/aqm.rs"]
 mod ffi;
+mod nearest;
+#[cfg(test)]
+mod other_programs;
 mod params;
 mod rules;
 mod source;
@@ -18,6 +21,7 @@ pub use class::{Class, Functions, LoadError, all, find, load};
 pub use compile::compile;
 pub use discipline::{Aqm, Asked, Configured, Discipline, Running, Victim};
 pub use ffi::{Verdict, View};
+pub use nearest::nearest;
 pub use params::{ONE, Param, ParamError, Scale, Value};
 pub use source::{AnyAqm, AqmSource};
 

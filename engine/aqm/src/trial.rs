@@ -144,7 +144,11 @@ impl<'a> Trial<'a> {
                 format!("{who} does not come to an end within a second; every loop needs a bound")
             }
             ["trap"] => format!("{who} gives up (a trap, or code that must not be reached)"),
-            ["verdict", verdict] => no_verdict(&who, verdict.parse().unwrap_or(u32::MAX)),
+            ["verdict", verdict, wants_candidate] => no_verdict(
+                &who,
+                verdict.parse().unwrap_or(u32::MAX),
+                function == "arrive" && *wants_candidate == "1",
+            ),
             ["probability", p] => format!(
                 "{who} answered {}, which is no probability; it must lie between 0 and 1, in Q31.32",
                 p.parse::<i64>().unwrap_or(0) as f64 / ONE as f64
@@ -165,17 +169,18 @@ impl<'a> Trial<'a> {
 }
 
 /// Returns the message for a number that an AQM must not return.
-pub fn no_verdict(who: &str, verdict: u32) -> String {
+pub fn no_verdict(who: &str, verdict: u32, may_drop_both: bool) -> String {
     let what = match verdict {
         3 => "AQM_DROP_OVERFLOW, which is the queue's to decide",
         4 => "AQM_MARK, which is the queue's to decide",
         5 => "AQM_DROP_BOTH without a candidate (.wants_candidate = 1, on arrivals only)",
         _ => "which is no verdict",
     };
-    format!(
-        "{who} answered {verdict}, {what}; it must answer AQM_ADMIT, AQM_DROP_EARLY or \
-         AQM_DROP_FORCED"
-    )
+    let right = match may_drop_both {
+        true => "AQM_ADMIT, AQM_DROP_EARLY, AQM_DROP_FORCED or AQM_DROP_BOTH",
+        false => "AQM_ADMIT, AQM_DROP_EARLY or AQM_DROP_FORCED",
+    };
+    format!("{who} answered {verdict}, {what}; it must answer {right}")
 }
 
 fn text(bytes: &[u8]) -> String {

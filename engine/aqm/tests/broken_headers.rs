@@ -63,10 +63,14 @@ AQM_CLASS(step, STEP_PARAMS, .title = "Step", .source = "a test", .summary = "A 
 
 /// Returns the error for the header in which `code` replaces the comment `place`.
 fn said(place: &str, code: &str) -> Option<String> {
+    said_of(STEP, place, code)
+}
+
+fn said_of(header: &str, place: &str, code: &str) -> Option<String> {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("step.h");
-    assert!(STEP.contains(&format!("/*{place}*/")));
-    fs::write(&path, STEP.replace(&format!("/*{place}*/"), code)).unwrap();
+    assert!(header.contains(&format!("/*{place}*/")));
+    fs::write(&path, header.replace(&format!("/*{place}*/"), code)).unwrap();
     compile(&path).err().map(|error| error.to_string())
 }
 
@@ -303,6 +307,18 @@ fn wrong_answers_are_told() {
     ] {
         let said = said(place, code).unwrap_or_else(|| panic!("{code} was taken"));
         assert!(said.starts_with(&format!("{words}{right}")), "{said}");
+    }
+    let with_candidate = STEP.replace("/*class*/", ", .wants_candidate = 1");
+    for (place, verdicts) in [
+        (
+            "arrive",
+            "AQM_ADMIT, AQM_DROP_EARLY, AQM_DROP_FORCED or AQM_DROP_BOTH",
+        ),
+        ("depart", "AQM_ADMIT, AQM_DROP_EARLY or AQM_DROP_FORCED"),
+    ] {
+        let said = said_of(&with_candidate, place, "return 77;").unwrap();
+        let words = format!("answered 77, which is no verdict; it must answer {verdicts}");
+        assert!(said.contains(&words), "{said}");
     }
     assert_eq!(
         said("probability", "return 3 * FIXED_ONE / 2;").as_deref(),

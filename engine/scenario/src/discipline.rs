@@ -86,7 +86,7 @@ fn meant(name: &str, known: &[&str]) -> String {
         };
         return format!(" but a scheduler around one ({inside}scheduler={scheduler})");
     }
-    crate::reader::nearest(&plain, known)
+    sluice_aqm::nearest(&plain, known)
         .map(|near| format!(" (did you mean {near}?)"))
         .unwrap_or_default()
 }

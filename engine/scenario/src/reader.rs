@@ -5,17 +5,13 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use sluice_aqm::nearest;
 use thiserror::Error;
 
 use crate::value::{Fields, Value};
 
 /// Greatest number of problems in an error.
 const MOST_PROBLEMS: usize = 50;
-/// Least similarity of two names for a hint; 1: they are the same.
-const ALIKE: f64 = 0.6;
-
-/// Least number of bytes with which the start of a name is recognised.
-const LEAST_START: usize = 3;
 
 /// Former names of fields, with the present ones.
 const RENAMED: &[(&str, &str)] = &[("way", "route")];
@@ -169,22 +165,4 @@ impl<'a> Given<'a> {
 /// Returns a hint to what an unknown name means, as the end of a sentence; empty if there is none.
 pub fn meant(name: &str, known: &[&str]) -> String {
     nearest(name, known).map_or_else(String::new, |near| format!("; did you mean {near}?"))
-}
-
-/// Returns the most similar known name; `None` if no name is similar.
-pub fn nearest<'a>(name: &str, known: &[&'a str]) -> Option<&'a str> {
-    // very long names take long to compare
-    if name.len() > 100 {
-        return None;
-    }
-    let likeness = |other: &str| match name.len() >= LEAST_START && other.starts_with(name) {
-        true => 1.0,
-        false => strsim::normalized_damerau_levenshtein(name, other),
-    };
-    known
-        .iter()
-        .map(|other| (likeness(other), *other))
-        .filter(|(likeness, _)| *likeness >= ALIKE)
-        .max_by(|one, other| one.0.total_cmp(&other.0))
-        .map(|(_, other)| other)
 }

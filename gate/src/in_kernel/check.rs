@@ -9,7 +9,7 @@ use sluice_kernel::{Device, Kind, Owner, check_kernel};
 use super::{ready::device, tc::Tc};
 use crate::{
     Failure,
-    check::{Found, lacking, missing, tell},
+    check::{Finding, lacking, missing, print_findings},
     cli::CheckOptions,
 };
 
@@ -33,7 +33,7 @@ pub fn look(options: &CheckOptions) -> Result<bool, Failure> {
                 .into()),
         ),
     ];
-    let left: Vec<(String, Found)> = Kind::all()
+    let left: Vec<(String, Finding)> = Kind::all()
         .iter()
         .map(|kind| (format!("kind {}", kind.name()), kept(kind)))
         .collect();
@@ -41,7 +41,7 @@ pub fn look(options: &CheckOptions) -> Result<bool, Failure> {
         left.iter()
             .map(|(name, found)| (name.as_str(), found.clone())),
     );
-    Ok(tell(checks))
+    Ok(print_findings(checks))
 }
 
 /// Returns an error if a kind of that name exists.
@@ -73,7 +73,7 @@ pub fn refuse_what_stands(device: &Device) -> Result<(), Failure> {
 }
 
 /// Returns who owns the qdisc of an interface, and how to remove it if nobody uses it.
-fn stands(device: &Device, kind: &str) -> Found {
+fn stands(device: &Device, kind: &str) -> Finding {
     let here = format!("{device} has a qdisc, {kind}");
     // an installed one was set with tc, like the qdiscs of others
     let is_owned = |each: &&Kind| each.name() == kind && each.owner() != Owner::Nobody;
@@ -88,7 +88,7 @@ fn stands(device: &Device, kind: &str) -> Found {
 }
 
 /// Returns who owns a kind, and how to remove it if its owner has ended.
-fn kept(kind: &Kind) -> Found {
+fn kept(kind: &Kind) -> Finding {
     let left = match kind.owner() {
         Owner::Nobody => return Ok("installed to stay, by sluiced qdisc install".into()),
         Owner::Process(owner) if is_running(owner) => {
@@ -138,7 +138,7 @@ fn root(device: &Device) -> Option<String> {
     root.is_set.then_some(root.kind)
 }
 
-fn capabilities() -> Found {
+fn capabilities() -> Finding {
     let lacks = [Capability::CAP_NET_ADMIN, Capability::CAP_BPF]
         .into_iter()
         .filter(|each| !caps::has_cap(None, CapSet::Effective, *each).unwrap_or(false));
@@ -149,7 +149,7 @@ fn capabilities() -> Found {
     }
 }
 
-fn kernel() -> Found {
+fn kernel() -> Finding {
     match check_kernel() {
         Ok(()) => Ok("there".into()),
         Err(error) => missing(
@@ -159,7 +159,7 @@ fn kernel() -> Found {
     }
 }
 
-fn file_system() -> Found {
+fn file_system() -> Finding {
     let mounts = fs::read_to_string("/proc/mounts").unwrap_or_default();
     if mounts
         .lines()
@@ -174,7 +174,7 @@ fn file_system() -> Found {
     )
 }
 
-fn compiler() -> Found {
+fn compiler() -> Finding {
     sluice_kernel::compiler()
         .map(str::to_owned)
         .or_else(|error| {
@@ -185,7 +185,7 @@ fn compiler() -> Found {
         })
 }
 
-fn interface(device: Option<&Device>) -> Found {
+fn interface(device: Option<&Device>) -> Finding {
     let Some(device) = device else {
         return lacking(
             "not looked for",

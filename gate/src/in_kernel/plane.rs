@@ -9,7 +9,7 @@ use std::{
 };
 
 use caps::Capability;
-use sluice_kernel::{AtWork, Counts, Device, KINDS, KernelError, Kind, SAMPLED};
+use sluice_kernel::{Counts, Device, Installed, KINDS, KernelError, Kind, SAMPLED};
 
 use super::{
     check, read,
@@ -23,7 +23,7 @@ use crate::{
     flows::Flows,
     measures::{Measures, Times},
     memory, privileges,
-    router::{Live, Standing},
+    router::{Live, Snapshot},
     run::{Needs, clock_ns, route},
     settings::Settings,
 };
@@ -59,7 +59,7 @@ pub fn run(options: &RunOptions) -> Result<(), Failure> {
 /// A qdisc of ours before an interface.
 struct InKernel {
     kind: Kind,
-    at_work: AtWork,
+    installed: Installed,
     device: Device,
     index: i32,
     tc: Tc,
@@ -83,7 +83,7 @@ impl InKernel {
         let index = device.index().map_err(lost)?;
         let tc = Tc::of(&device).map_err(lost)?;
         let start_ns = clock_ns()?;
-        let at_work = kind.install(&ready.object, &ready.aqm, &ready.settings, &ready.fixed)?;
+        let installed = kind.install(&ready.object, &ready.aqm, &ready.settings, &ready.fixed)?;
         if let Err(error) = tc.add(index, kind.name()) {
             kind.remove()?;
             return Err(Failure(match error.kind() {
@@ -93,7 +93,7 @@ impl InKernel {
         }
         Ok(Self {
             kind,
-            at_work,
+            installed,
             index,
             tc,
             settings: settings.clone(),
@@ -109,12 +109,12 @@ impl InKernel {
     fn empty(&mut self) -> Result<(), KernelError> {
         let mut settings = words(&self.settings);
         settings.rate_bps = AT_ONCE_BPS;
-        self.at_work.set(&self.settings.forward.aqm, &settings)?;
+        self.installed.set(&self.settings.forward.aqm, &settings)?;
         let begin = Instant::now();
         loop {
-            let standing = self.at_work.standing(0)?;
-            let is_empty = standing.counts.waiting().0 == 0;
-            if is_empty || !standing.is_used || begin.elapsed() > PATIENCE {
+            let snapshot = self.installed.snapshot(0)?;
+            let is_empty = snapshot.counts.waiting().0 == 0;
+            if is_empty || !snapshot.is_used || begin.elapsed() > PATIENCE {
                 return Ok(());
             }
             thread::sleep(Duration::from_millis(1));
@@ -142,7 +142,7 @@ impl InKernel {
     /// since the last call.
     fn new_flows(&mut self) -> Result<Flows, KernelError> {
         let (mut flows, mut unreadable) = (Flows::default(), 0);
-        self.at_work
+        self.installed
             .samples(|bytes, data| match sluice_capture::ip_packet(data, bytes) {
                 Some(mut packet) => {
                     packet.bytes = packet.bytes.saturating_mul(SAMPLED);
@@ -155,10 +155,10 @@ impl InKernel {
         Ok(flows)
     }
 
-    fn standing(&mut self) -> Result<Standing, KernelError> {
+    fn snapshot(&mut self) -> Result<Snapshot, KernelError> {
         let new_flows = self.new_flows()?;
         let now = clock_ns().map_err(|failure| KernelError::Missing(failure.0))?;
-        let found = self.at_work.standing(0)?;
+        let found = self.installed.snapshot(0)?;
         if !found.is_used && !self.has_ended {
             return Err(KernelError::Missing(format!(
                 "the qdisc before {} has been taken away, or the interface has",
@@ -177,7 +177,7 @@ impl InKernel {
             (now - self.start_ns).max(measures.until_ns),
             waiting as usize,
         );
-        Ok(Standing {
+        Ok(Snapshot {
             qdisc: Some(self.kind.name().to_owned()),
             settings: self.settings.forward.clone(),
             shares: [self.flows.shares(), new_flows.shares()],
@@ -185,7 +185,7 @@ impl InKernel {
                 lateness: Times::of(latenesses, counts.lateness_ns),
                 released: counts.sent,
                 unreadable: self.unreadable,
-                unmarkable: self.at_work.marked()?.1,
+                unmarkable: self.installed.marked()?.1,
                 left_at_end: counts.left,
             },
             measures,
@@ -256,7 +256,7 @@ impl DataPlane for InKernel {
                     .into(),
             ));
         }
-        let done = self.at_work.set(&new.aqm, &words(settings));
+        let done = self.installed.set(&new.aqm, &words(settings));
         if done.is_ok() {
             self.settings = settings.clone();
         }
@@ -267,8 +267,8 @@ impl DataPlane for InKernel {
         self.take_away()
     }
 
-    fn standings(&mut self, _now_ns: u64) -> io::Result<Vec<Standing>> {
-        Ok(vec![self.standing().map_err(io::Error::other)?])
+    fn snapshots(&mut self, _now_ns: u64) -> io::Result<Vec<Snapshot>> {
+        Ok(vec![self.snapshot().map_err(io::Error::other)?])
     }
 }
 

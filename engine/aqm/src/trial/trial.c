@@ -77,7 +77,7 @@ static u32 checked(const char *function, u32 verdict, u32 own)
 	if (verdict <= AQM_DROP_FORCED || (own && verdict < AQM_VERDICTS))
 		return verdict;
 	now_in = function;
-	snprintf(what, sizeof(what), "verdict %u", verdict);
+	snprintf(what, sizeof(what), "verdict %u %u", verdict, class->wants_candidate != 0);
 	fault(what);
 	return 0;
 }

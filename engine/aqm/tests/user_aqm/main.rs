@@ -151,6 +151,15 @@ fn a_number_that_is_no_verdict_is_told() {
     let Some(class) = loaded("integrator", &odd) else {
         return;
     };
+    let with_candidate = odd.replace(".title", ".wants_candidate = 1, .title");
+    let other = loaded("integrator", &with_candidate).unwrap().unwrap();
+    let other = Configured::new(other, &[]).unwrap();
+    other.start().arrive(&View::default());
+    let words = other.wrong().unwrap();
+    assert!(
+        words.ends_with(" AQM_DROP_FORCED or AQM_DROP_BOTH"),
+        "{words}"
+    );
     let configured = Configured::new(class.unwrap(), &[]).unwrap();
     assert_eq!(configured.wrong(), None);
     let mut running = configured.start();

@@ -23,7 +23,7 @@ const BATCH: u32 = 4096;
 pub const SAMPLED: u32 = 32;
 
 /// A kind that this process has loaded into the kernel.
-pub struct AtWork {
+pub struct Installed {
     pub(crate) loaded: Loaded,
     program: Program,
     made_of: MadeOf,
@@ -33,7 +33,7 @@ pub struct AtWork {
 }
 
 /// What is known of an instance at one moment.
-pub struct Standing {
+pub struct Snapshot {
     /// What it has counted.
     pub counts: Counts,
     /// True if an interface uses it.
@@ -46,7 +46,7 @@ pub struct Standing {
     pub lengths_ns: Vec<u64>,
 }
 
-impl AtWork {
+impl Installed {
     pub(crate) fn new(loaded: Loaded, program: Program, made_of: MadeOf, fixed: &Fixed) -> Self {
         Self {
             loaded,
@@ -114,7 +114,7 @@ impl AtWork {
     ///
     /// # Errors
     /// If the kernel does not give them.
-    pub fn standing(&self, number: u32) -> Result<Standing, KernelError> {
+    pub fn snapshot(&self, number: u32) -> Result<Snapshot, KernelError> {
         let aqm = self.aqm.as_ref().expect("it is set as it is installed");
         let instances = self.read(".data.instances", 0)?;
         let instance = Instance::all(&instances).nth(number as usize);
@@ -128,7 +128,7 @@ impl AtWork {
             }
             lengths_ns = self.lengths(number)?;
         }
-        Ok(Standing {
+        Ok(Snapshot {
             counts: instance.counts(),
             is_used: instance.is_used(),
             aqm: self
