@@ -138,7 +138,7 @@ def _map(page: Page, found: Assessment, spots: Sequence[Spot]) -> None:
     right = sum(spot.stable != spot.oscillates for spot in spots)
     caption = (
         "Below the line disturbances die out (full model); dashed: the reduced model's boundary; "
-        "white: no equilibrium; +: the network that was asked for."
+        "hatched: no equilibrium; +: the network that was asked for."
     )
     if spots:
         caption += f" Of {len(spots)} simulated networks {right} do as the full model says."
