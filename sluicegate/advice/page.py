@@ -28,11 +28,12 @@ def advice_page(
     page.table(
         [cell.replace("\n", " ") for cell in rows.HEADER],
         rows.setting_cells(advice),
-        "Means over all scenarios; behind ± stands the half width of the 95 % confidence interval, "
-        "of behind that of the differences under the same seeds; sure: whether that lies above 0.",
+        "Means over all scenarios; the figure after ± is the half width of the 95 % confidence "
+        f"interval. {words.COLUMNS}",
         ["", "", "", "", "sojourn_p99", "completion_mean", "loss_ratio", "utilization", "fairness"],
     )
     page.text(words.score_sentence(advice.question.prefer))
+    page.text(words.NAMES)
     page.figure(
         costs_figure(advice),
         "What the score is made of",
@@ -48,10 +49,7 @@ def advice_page(
             page.commands(found.tc)
         if found.why_no_tc:
             page.text(f"No qdisc of Linux: {found.why_no_tc}.")
-    page.text(
-        "DEV is the interface. Where it has the link's rate itself, leave the shaper (tbf) out and "
-        "put the qdisc at the root."
-    )
+    page.text(words.DEVICE)
     page.section("What would change it")
     cases = rows.case_rows(advice)
     page.table(

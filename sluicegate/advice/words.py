@@ -21,13 +21,25 @@ def verdict(advice: Advice) -> str:
     ]
     told = f"Take {advice.choice.name}."
     if alike:
-        told += f" Cannot be told apart from it: {', '.join(alike)}."
+        told += f" Equally good, as far as these runs can tell: {', '.join(alike)}."
     if advice.choice != advice.baseline:
         gain = advice.difference(advice.baseline, advice.choice)
         told += (
-            f" The usual drop-tail, {advice.baseline.name}, scores {measure_text(gain, 3)} more."
+            f" The usual drop-tail, {advice.baseline.name}, scores {measure_text(gain, 3)} more: "
+            f"{_parts(advice)}."
         )
     return told
+
+
+def _parts(advice: Advice) -> str:
+    """By which costs the usual drop-tail's score differs from that of the choice."""
+    usual, chosen = (
+        advice.runs.costs(each, JUDGED).mean(axis=(0, 1)) * weights(advice.question.prefer)
+        for each in (advice.baseline, advice.choice)
+    )
+    return ", ".join(
+        f"{name} {more:+.2f}" for name, more in zip(COSTS, usual - chosen, strict=True)
+    )
 
 
 def assumptions(advice: Advice) -> Iterator[str]:
@@ -83,10 +95,26 @@ def score_sentence(prefer: Prefer) -> str:
         for (name, (meaning, _)), weight in zip(COSTS.items(), weights(prefer), strict=True)
     ]
     return (
-        f"Score, the less the better: {' + '.join(parts)}; the mean over all scenarios. A round "
-        "trip is that of the empty path and ten packets' time. --prefer delay, loss or throughput "
-        "makes its part four times as dear."
+        f"Score, less is better: {' + '.join(parts)}; the mean over all scenarios. A round trip is "
+        "that of the empty path plus the time of ten packets. --prefer delay multiplies the "
+        "weights of delay and response by four, --prefer loss that of loss, --prefer throughput "
+        "that of idle."
     )
+
+
+COLUMNS = (
+    "behind: the score minus that of the best setting, under the same seeds; sure: whether its "
+    "95 % interval lies above 0."
+)
+NAMES = (
+    "Names: the time is how long packets may wait, which is the AQM's target or q_ref, the middle "
+    "of RED's thresholds, or a full buffer (drop_tail, sfq, blue); RTT is CoDel's interval in "
+    "longest round trips; max_p, d1 and gamma are the AQM's own parameters."
+)
+DEVICE = (
+    "DEV is your interface. Where it has the link's rate itself, leave the shaper (tbf) out and "
+    "put the qdisc at the root."
+)
 
 
 def _rate(link: Question) -> str:

@@ -181,6 +181,8 @@ def _print(advice: Advice) -> None:
 
     screen = console()
     screen.print(terminal_table(rows.HEADER, rows.setting_cells(advice)))
+    for sentence in (words.score_sentence(advice.question.prefer), words.COLUMNS, words.NAMES):
+        screen.print(escape(sentence), style="dim")
     screen.print()
     cases = [rows.case_cells(row, advice.factor) for row in rows.case_rows(advice)]
     screen.print(terminal_table(rows.CASE_HEADER, cases))
@@ -198,5 +200,5 @@ def _print(advice: Advice) -> None:
         if found.why_no_tc:
             screen.print(f"  no qdisc of Linux: {escape(found.why_no_tc)}", soft_wrap=True)
     screen.print()
-    for sentence in words.assumptions(advice):
+    for sentence in (words.DEVICE, *words.assumptions(advice)):
         screen.print(escape(sentence), style="dim")
