@@ -324,7 +324,7 @@ def test_a_comparison_continues_after_ctrl_c(folder, tmp_path, monkeypatch, caps
     assert process.returncode == 130, err
     assert "Interrupted.\n" in err
     assert "Not run: " in err
-    kept = "Finished and kept: drop_tail; the same command runs the rest."
+    kept = "Finished and kept: drop_tail; the same command runs the others."
     assert " ".join(err.split()).endswith(kept)
     assert "report: sluice-report/report.html" in out
     assert "drop_tail" in (folder / "sluice-report" / "report.html").read_text()
@@ -357,7 +357,7 @@ def test_ctrl_c_between_disciplines_keeps_the_finished_ones(folder, monkeypatch,
     assert re.search(r"^drop_tail +\d", printed.out, re.MULTILINE)
     assert " ".join(printed.err.split()) == (
         "Interrupted. Not run: red, red drop from front. "
-        "Finished and kept: drop_tail; the same command runs the rest."
+        "Finished and kept: drop_tail; the same command runs the others."
     )
 
 

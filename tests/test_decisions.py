@@ -131,7 +131,7 @@ def test_two_equal_logs(log: Path, tmp_path: Path, capsys: pytest.CaptureFixture
     again = tmp_path / "again.csv"
     slotted(again)
     assert main(["decisions", str(log), str(again)]) == 0
-    assert capsys.readouterr().out == f"The logs are alike: {len(rows(log)):,} lines.\n"
+    assert capsys.readouterr().out == f"The logs are equal: {len(rows(log)):,} lines.\n"
 
 
 @pytest.mark.parametrize(
@@ -154,7 +154,7 @@ def test_the_first_difference_in_words(
     assert main(["decisions", str(log), other]) == 1
     said = capsys.readouterr().out
     head, one, two, *differ = said.splitlines()
-    assert head == f"The first {place} lines are alike. Then:"
+    assert head == f"The first {place} lines are equal. Then:"
     at = f"line {place + 1}, at {int(row['time_ns']) / 1e9:.9f} s, "
     where = " (link 0, queue 0)"
     arrives = f"the AQM judges packet {row['packet']}, which arrives: ADMIT{where}"

@@ -159,7 +159,7 @@ def test_a_qdisc_stands_for_one_discipline():
         (["--qdisc", "cake"], "--qdisc is for these worlds only: twin"),
         (
             ["--world", "network", "--world", "kernel", "--packets", "run.tr"],
-            "--packets is of one world, and there are 2",
+            "--packets takes one world, but 2 are given",
         ),
     ],
 )

@@ -307,7 +307,7 @@ def test_ctrl_c_keeps_the_replications_that_were_finished(tmp_path, monkeypatch,
     (record,) = json.loads(Path("out.json").read_text())["records"]
     assert 0.01 <= record["done"] < 1
     done = f"drop-tail was stopped after {record['done']:.0%} of its run. Not run: RED."
-    nothing = "Nothing is kept of a discipline that is not finished."
+    nothing = "Unfinished disciplines are not kept."
     assert " ".join(printed.err.split()) == f"Interrupted. {done} {nothing}"
     assert not list(store.folder().glob("*"))
 

@@ -48,7 +48,7 @@ def advice_page(
         if found.tc:
             page.commands(found.tc)
         if found.why_no_tc:
-            page.text(f"No qdisc of Linux: {found.why_no_tc}.")
+            page.text(f"No tc commands: {found.why_no_tc}.")
     page.text(words.DEVICE)
     page.section("What would change it")
     cases = rows.case_rows(advice)
