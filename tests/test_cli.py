@@ -278,7 +278,7 @@ def test_reproduce_lists_the_papers(capsys):
 
 def test_a_reproduction_has_a_usual_world_and_refuses_others(capsys):
     assert main(["reproduce", "redwm", "--world", "chain"]) == 1
-    message = "error: world = chain: redwm is repeated in slotted, network, gate only\n"
+    message = "error: world = chain: redwm is reproduced only in slotted, network, gate\n"
     assert capsys.readouterr().err == message
     assert world_of("drop-from-front", None) == "slotted"
     assert world_of("lred", None) == "network"

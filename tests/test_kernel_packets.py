@@ -149,7 +149,7 @@ def test_a_file_that_cannot_be_is_refused_before_anything_boots(
 def test_a_qdisc_stands_for_one_discipline():
     several = scenario(disciplines=[{"aqm": "pie"}, {"aqm": "red"}])
     told = list(Twin(qdisc="cake").against(several, several.disciplines[0]))
-    assert told == ["cake: it stands for one discipline, and there are 2"]
+    assert told == ["--qdisc cake takes one discipline, but there are 2"]
 
 
 @pytest.mark.parametrize(

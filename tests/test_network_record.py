@@ -83,7 +83,7 @@ def test_the_first_port_gives_the_distributions_of_the_record():
 def test_replications_without_randomness_are_reported():
     # all flows start at once, and the AQM uses no random number
     sure = scenario(flows=[network.TcpFlows()], disciplines=[sg.Discipline(aqm="drop_tail")])
-    told = "all 3 replications came out alike: intervals have no width; the first 4 s of each"
+    told = "all 3 replications are equal: intervals have no width; the first 4 s of each"
     assert network.simulate(sure).method.startswith(told)
     assert network.simulate(alone()).method.startswith("95 % intervals from 3 replications;")
 

@@ -67,17 +67,17 @@ def advice_page(
     page.table(
         rows.PREFER_HEADER,
         [rows.prefer_cells(row) for row in rows.prefer_rows(advice)],
-        "If something else mattered most; only of the settings above, which were found for what "
-        f"was asked ({advice.question.prefer}).",
+        "What would be best if something else mattered most: only of the settings above, which "
+        f"were searched with --prefer {advice.question.prefer}.",
     )
     if recorded is not None:
         page.section("What was recorded")
         page.table(
             ["of the capture", "found"],
             [list(row) for row in recorded.rows()],
-            "From this the load of the scenarios is made. Round trips are the time from a SYN to "
-            "the next packet of its flow, and longer ones than the median are left out: they hold "
-            "the queue that was there then.",
+            "The load of the scenarios is made from this. A round trip is the time from a SYN to "
+            "the next packet of its flow; those longer than the median are left out, since they "
+            "include the queueing delay of that time.",
         )
         page.table(REPLAY_HEADER, replayed or [], REPLAY_NOTE)
     page.section("What was assumed")

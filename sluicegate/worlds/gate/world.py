@@ -78,7 +78,7 @@ class Gate(OneNetwork[GateRecord]):
             "stops and sizes are the scenario's. The links to the router have no rate.",
         ]
         if len(set(scenario.topology.client_delays_s)) > 1:  # type: ignore[union-attr]
-            notes.append("Each delay has a way back of its own, with the bottleneck's rate.")
+            notes.append("Each delay has a separate way back, with the bottleneck's rate.")
         if self.ipv6:
             notes.append("All packets of the gate are of IPv6.")
         return notes

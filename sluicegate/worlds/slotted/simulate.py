@@ -64,7 +64,7 @@ def simulate(
             raise SluiceError("the scenario has several disciplines; name one or use compare()")
         discipline = scenario.disciplines[0]
     if decisions is not None and scenario.runs != 1:
-        raise SluiceError(f"replications = {scenario.runs} must be 1: a decision log is of one")
+        raise SluiceError(f"replications = {scenario.runs} must be 1: a decision log has one")
     run = describe(scenario, discipline)
     identity = store.identity(run, __name__)
     fresh = fresh or decisions is not None
