@@ -135,7 +135,7 @@ def test_a_capture_has_what_left(tmp_path):
     ("changes", "name", "told"),
     [
         ({}, "run.txt", "run.txt must end with .tr"),
-        ({"disciplines": [{"aqm": "pie"}, {"aqm": "red"}]}, "run.tr", "of one discipline, and"),
+        ({"disciplines": [{"aqm": "pie"}, {"aqm": "red"}]}, "run.tr", "has one discipline, but"),
     ],
 )
 @pytest.mark.parametrize("world", [Kernel, Twin])
