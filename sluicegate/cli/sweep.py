@@ -26,7 +26,7 @@ def sweep(
         list[str] | None,
         typer.Option(
             metavar="PATH=VALUES",
-            help="What varies, instead of what the [sweep] table has; may be repeated. Values are "
+            help="What varies, instead of what the table sweep has; may be repeated. Values are "
             "a list, 5,50,200, or a range: 1..20, 0.1..0.9:9 (nine values), 1e6..1e9:7:log. "
             "Paths joined by commas vary together: "
             "'queue.limit,flows.0.count=[50,5],[100,10]'. red.max_p is RED's parameter.",
@@ -99,7 +99,7 @@ def sweep(
 ) -> None:
     """Run a scenario with many values of its fields, and keep every result.
 
-    What varies is in the scenario's table [sweep], or in --vary.
+    What varies is in the scenario's table sweep, or in --vary.
 
     Finished runs are kept: however the command ended, the same one makes the others.
     """

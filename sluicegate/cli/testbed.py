@@ -114,7 +114,7 @@ def _print(record: GateRecord, done: str) -> None:
     for row in record.lateness.rows(named=True):
         times = {"mean": "mean_s", "p99": "p99_s", "at most": "max_s"}
         late = ", ".join(f"{name} {1e3 * row[column]:.3f}" for name, column in times.items())
-        screen.print(f"late, {row['of']} ({row['count']}): {late} ms", style="dim")
+        screen.print(f"lateness, {row['of']} ({row['count']}): {late} ms", style="dim")
     for machine in record.run["machine"]:
         load = f"load {machine['load_before']:.1f} before, {machine['load_after']:.1f} after"
         screen.print(escape(f"machine: {load}{_trouble(machine)}"), style="dim")

@@ -115,7 +115,7 @@ def tune(
 ) -> None:
     """Search the settings of an AQM that minimise a score, and judge the best with new runs.
 
-    What to tune is in the scenario's table [tune], or in the options.
+    What to tune is in the scenario's table tune, or in the options.
 
     Finished runs are kept: however the command ended, the same one goes on.
     """
