@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.patches import Rectangle
-from matplotlib.patheffects import withStroke
+from matplotlib.patheffects import AbstractPathEffect, withStroke
 from numpy.typing import NDArray
 
 from sluicegate.report.figure import Figure
@@ -25,7 +25,7 @@ _LEAST_GAIN = 1e-3
 # growth per round trip from which the map's colour changes no more
 _FASTEST = 0.5
 # black lines and marks are on dark colours, too
-_WHITE_EDGE = [withStroke(linewidth=4, foreground="white")]
+_WHITE_EDGE: list[AbstractPathEffect] = [withStroke(linewidth=4, foreground="white")]
 
 
 def nyquist_figure(loops: Mapping[str, Loop]) -> Figure:
