@@ -415,7 +415,7 @@ def test_bad_options(options, message, tmp_path, monkeypatch):
 def test_real_time_runs_are_not_swept_in_parallel():
     scenario = sg.load(Path(__file__).parent.parent / "scenarios" / "network" / "gate.toml")
     for asked in ({"workers": 2}, {"dask": "tcp://127.0.0.1:1"}):
-        with pytest.raises(sg.SluiceError, match="world = gate measures in real time, one run af"):
+        with pytest.raises(sg.SluiceError, match="world = gate, which measures in real time"):
             sweep(scenario, {"seed": [1, 2]}, "unused", world="gate", **asked)
 
 
