@@ -75,9 +75,9 @@ _MEASURE = _object(
     "A value and what is known of its error.",
     {
         "value": _type(float, "What was measured."),
-        "half_width": _type(float, "Of the 95 % confidence interval; null where there is none."),
-        "unit": _type(str, "Of all three; empty for a share."),
-        "bound": _type(float, "In place of an interval, a one-sided 95 % bound."),
+        "half_width": _type(float, "Half width of the 95 % interval; null where there is none."),
+        "unit": _type(str, "Unit of all three; empty for a share."),
+        "bound": _type(float, "A one-sided 95 % bound, instead of an interval."),
     },
 )
 assert {field.name for field in fields(Measure)} == set(_MEASURE["properties"])
@@ -90,11 +90,11 @@ def _measures(meaning: str) -> Schema:
 _PORT = _object(
     "One queue of a network.",
     {
-        "name": _type(str, "The simplex link that it stands before."),
+        "name": _type(str, "Name of the simplex link before which it is."),
         "time_bin_s": _type(float, "Width of the bins of its distributions of times, s."),
         "sample_s": _type(float, "Time between two samples of its series, s."),
-        "measures": _measures("After the warm-up, by name."),
-        "whole": _measures("Of the whole run, by name."),
+        "measures": _measures("Measures after the warm-up, by name."),
+        "whole": _measures("Measures of the whole run, by name."),
     },
 )
 _RECORD = {
@@ -106,15 +106,15 @@ _RECORD = {
         "type": "object",
     },
     "done": _type(float, "Share of the run that was finished: 1 unless it was interrupted."),
-    "method": _type(str, "How the intervals were made."),
+    "method": _type(str, "How the intervals were computed."),
     "time_unit": _type(str, "`slots` or `s`, of everything that is a time."),
     "time_bin": _type(float, "Width of the bins of the distributions of times."),
     "resolution": _type(float, "Probabilities below are chance, or the solution's error."),
-    "measures": _measures("By name; see the list of measures."),
+    "measures": _measures("Measures by name; see their list."),
 }
 _OF_SOME_WORLDS = {
     "slots": _type(int, "Slotted world: slots simulated, warm-up included."),
-    "warm_up_slots": _type(int, "Slotted world: left out at the start of each replication."),
+    "warm_up_slots": _type(int, "Slotted world: slots left out at the start of each replication."),
     "whole": _measures("Network world and gate: the same of the whole run, warm-up included."),
     "ports": _list(_PORT, "Network world and gate: every queue; the first is `measures`."),
 }
@@ -125,8 +125,8 @@ _RUN = {
         {
             "run": _type(int, "Its number in the plan."),
             "discipline": _type(str, "Its name."),
-            "world": _type(str, "Where it was run."),
-            "identity": _type(str, "Hash of everything that determines it."),
+            "world": _type(str, "The world of the run."),
+            "identity": _type(str, "Hash of everything that determines the run."),
             "time_unit": _type(str, "`slots` or `s`, of everything that is a time."),
         },
         **{
@@ -142,14 +142,14 @@ _PUBLISHED = {
     "quantity": _type(str, "What is compared, named as in records."),
     "published": _type(float, "The paper's figure; null where it prints none."),
     "measured": _type(float, "Ours."),
-    "half_width": _type(float, "Of the 95 % confidence interval of ours."),
-    "deviation": _type(float, "How far ours lies above the published figure, as a share of it."),
+    "half_width": _type(float, "Half width of our 95 % interval."),
+    "deviation": _type(float, "How far ours is above the published figure, as a share of it."),
 }
-_PREDICTED = _type(float, "Ours of another world, which says what should be measured.")
+_PREDICTED = _type(float, "Our figure of another world, as a prediction of the measured one.")
 
 _VALUES = {"type": "object", "additionalProperties": {"type": "number"}}
 _SETTING = _object(
-    "A setting, under random numbers on which nothing was chosen.",
+    "A setting, under fresh random numbers, which the search did not use.",
     {
         "name": _type(str, "`tuned`, `scenario` or `default`."),
         "values": {"description": "By parameter.", **_VALUES},
@@ -157,7 +157,7 @@ _SETTING = _object(
         "measures": _measures("By name."),
         "keeps": _type(bool, "Whether it keeps every constraint, in the mean."),
         "surely": _type(bool, "Whether the 95 % intervals of all constraints say so."),
-        "runs": _type(int, "How many stand behind it."),
+        "runs": _type(int, "Number of runs from which its figures follow."),
     },
     minus_tuned=_MEASURE,
 )
@@ -170,13 +170,13 @@ def _beside_parameters(required: Mapping[str, Schema], meaning: str) -> Schema:
 
 _TRIAL = _beside_parameters(
     {
-        "number": _type(int, "In the order of the search."),
-        "runs": _type(int, "How many judged it."),
+        "number": _type(int, "Its number, in the order of the search."),
+        "runs": _type(int, "Number of runs that judged it."),
         "score": _type(float, "Their mean."),
-        "half_width": _type(float, "Of its 95 % confidence interval."),
+        "half_width": _type(float, "Half width of its 95 % interval."),
         "violation": _type(float, "By how much it breaks the constraints; 0: it keeps them."),
-        "stopped": _type(bool, "Whether it could not win, and was given up."),
-        "refused": _type(str, "Why the scenario cannot be run so; empty if it can."),
+        "stopped": _type(bool, "Whether it was stopped early, since it could not win."),
+        "refused": _type(str, "Why the scenario cannot be run with it; empty if it can."),
     },
     "A candidate of the search, with its parameters.",
 )
@@ -193,8 +193,8 @@ _SENSITIVITY = _object(
     {
         "parameter": _type(str, "Which."),
         "value": _type(float, "To where."),
-        "change": _type(float, "Of the score."),
-        "half_width": _type(float, "Of its 95 % confidence interval."),
+        "change": _type(float, "Change of the score."),
+        "half_width": _type(float, "Half width of its 95 % interval."),
     },
 )
 
@@ -216,7 +216,7 @@ _OUTPUTS: dict[str, tuple[str, dict[str, Schema], dict[str, Schema]]] = {
     "comparison": (
         "`sluice compare` and `sluice chain`: disciplines on one scenario.",
         {
-            "title": _type(str, "Of the scenario."),
+            "title": _type(str, "Title of the scenario."),
             "records": _list(
                 _object("One discipline in one world.", _RECORD, **_OF_SOME_WORLDS),
                 "One for each discipline and world that was finished.",
@@ -228,37 +228,39 @@ _OUTPUTS: dict[str, tuple[str, dict[str, Schema], dict[str, Schema]]] = {
     "sweep": (
         "`sluice results`: all finished runs of a sweep.",
         {
-            "title": _type(str, "Of the scenario."),
+            "title": _type(str, "Title of the scenario."),
             "paths": _list(_type(str), "What varies: columns of the runs."),
-            "planned": _type(int, "Runs of the whole sweep."),
-            "runs": _list(_RUN, "Those that are finished, in the plan's order."),
+            "planned": _type(int, "Number of runs of the whole sweep."),
+            "runs": _list(_RUN, "The finished runs, in the plan's order."),
         },
         {},
     ),
     "tuning": (
         "`sluice tune`: the settings that make a score least.",
         {
-            "format": _type(int, "Of the folder that keeps its runs."),
-            "build": _type(str, "Hash of what makes its runs."),
-            "title": _type(str, "Of the scenario."),
-            "discipline": _type(str, "What was tuned."),
-            "world": _type(str, "Where it was judged, with its settings."),
+            "format": _type(int, "Format of the folder that keeps its runs."),
+            "build": _type(str, "Hash of the code that makes its runs."),
+            "title": _type(str, "Title of the scenario."),
+            "discipline": _type(str, "The discipline that was tuned."),
+            "world": _type(str, "The world in which it was judged, with its settings."),
             "axes": {
                 "description": "Ranges by parameter.",
                 "type": "object",
                 "additionalProperties": {"type": "string"},
             },
-            "score": _type(str, "What was to be least."),
-            "constraints": _list(_type(str), "What was to be kept."),
+            "score": _type(str, "The score that was minimised."),
+            "constraints": _list(_type(str), "The constraints."),
             "scenario": {"description": "Its fields, and the AQM's parameters.", "type": "object"},
-            "seed": _type(int, "Of all random numbers."),
-            "method": _type(str, "How it was searched."),
+            "seed": _type(int, "Seed of all random numbers."),
+            "method": _type(str, "Method of the search."),
             "settings": _list(_SETTING, "The tuned one first."),
             "trials": _list(_TRIAL, "All candidates of the search."),
-            "front": _list(_FRONT, "What none beats in both delay and loss, by rising delay."),
+            "front": _list(
+                _FRONT, "Settings that no other beats in both delay and loss, by rising delay."
+            ),
             "sensitivity": _list(_SENSITIVITY, "Each parameter a tenth of its range aside."),
-            "runs": _type(int, "Runs of the search."),
-            "fresh_runs": _type(int, "Runs under fresh random numbers."),
+            "runs": _type(int, "Number of runs of the search."),
+            "fresh_runs": _type(int, "Number of runs under fresh random numbers."),
             "notes": _list(_type(str), "What a reader must know."),
         },
         {},
@@ -273,16 +275,18 @@ _OUTPUTS: dict[str, tuple[str, dict[str, Schema], dict[str, Schema]]] = {
         {
             "question": _question(),
             "choice": _type(str, "The setting with the least score."),
-            "worth_having": _list(_type(str), "It and the next best AQMs, a setting of each."),
+            "worth_having": _list(
+                _type(str), "The choice and the next best AQMs, one setting of each."
+            ),
             "baseline": _type(str, "Drop-tail with the usual buffer."),
             "weights": _object(
-                "What a unit of each cost costs.", dict.fromkeys(COSTS, _type(float))
+                "Weight of each cost in the score.", dict.fromkeys(COSTS, _type(float))
             ),
             "factor": _type(
                 float, "How many times slower the simulated link is than the real one."
             ),
             "duration_s": _type(float, "Simulated time of a run, s."),
-            "runs": _type(int, "How many were made."),
+            "runs": _type(int, "Number of runs."),
             "settings": _list(_row(SettingRow, "A setting that was judged."), "The best first."),
             "scenarios": _list(_row(CaseRow, "A scenario, and what is best in it."), "All."),
             "preferences": _list(
@@ -324,7 +328,7 @@ _OUTPUTS: dict[str, tuple[str, dict[str, Schema], dict[str, Schema]]] = {
                 _object("A published figure and ours.", _PUBLISHED, predicted=_PREDICTED),
                 "All of them.",
             ),
-            "claims": _list(_row(Claim, "A sentence of the paper, and what became of it."), "All."),
+            "claims": _list(_row(Claim, "A sentence of the paper, and its verdict."), "All."),
         },
         {},
     ),

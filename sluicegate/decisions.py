@@ -27,9 +27,9 @@ COLUMNS = _engine.DECISION_COLUMNS.split(",")
 
 _EVENTS = {
     "arrive": "the AQM judges packet {packet}, which arrives: {verdict}",
-    "depart": "the AQM judges packet {packet}, which is to be sent: {verdict}",
-    "join": "the AQM is told that packet {packet} joins those that wait",
-    "leave": "the AQM is told that packet {packet} has left those that wait",
+    "depart": "the AQM judges packet {packet}, which departs: {verdict}",
+    "join": "the AQM counts packet {packet}, which joins the queue",
+    "leave": "the AQM counts off packet {packet}, which has left the queue",
     "tick": "the AQM's interval is over",
     "lost": "packet {packet} is lost: {verdict}",
 }
@@ -66,7 +66,7 @@ def _rows(path: str | PathLike[str]) -> Iterator[Row]:
                     raise SluiceError(f"{fspath(path)}: line {lines.line_num} is no decision")
                 yield dict(zip(COLUMNS, line, strict=True))
         except (UnicodeDecodeError, csv.Error):
-            raise SluiceError(f"{fspath(path)} is no text, as a decision log is") from None
+            raise SluiceError(f"{fspath(path)} must be a decision log, which is text") from None
 
 
 def _told(first: str, one: Row | None, second: str, other: Row | None) -> str:
@@ -93,9 +93,9 @@ def _meaning(differ: list[str], same_event: bool) -> list[str]:
     if not same_event:
         return ["The queues take different steps."]
     if differ == ["verdict"]:
-        return ["Both AQMs saw the same: they or their parameters or what they remember differ."]
+        return ["Both AQMs saw the same: their code, parameters or states differ."]
     if set(differ) <= {"random", "verdict"}:
-        return ["They drew different random words."]
+        return ["Their random numbers differ."]
     if set(differ) & set(_VIEW):
-        return ["The AQMs were shown different things."]
+        return ["The AQMs saw different things."]
     return []

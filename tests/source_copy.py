@@ -1,6 +1,7 @@
 """A copy of the sources, on which tests follow the guides to adding something."""
 
 import fcntl
+import shutil
 import tomllib
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -36,6 +37,8 @@ def source_copy() -> Iterator[Path]:
             if not path.exists() or path.read_bytes() != content:
                 path.parent.mkdir(parents=True, exist_ok=True)
                 path.write_bytes(content)
+        # were it newer than what follows from it in .venv, make would make .venv again
+        shutil.copystat(ROOT / "requirements.lock", folder / "requirements.lock")
         (folder / "target").mkdir(exist_ok=True)
         if not (folder / ".venv").is_symlink():
             (folder / ".venv").symlink_to(ROOT / ".venv")

@@ -402,7 +402,13 @@ def test_summary_and_verdict_follow_from_the_advice(small, root):
     assert behind == sorted(behind)
     assert behind[0] == 0
     assert len(told["scenarios"]) == len(small.cases)
-    assert small.choice.name in words.verdict(small)
+    verdict = words.verdict(small)
+    assert small.choice.name in verdict
+    # what the usual drop-tail scores more, cost by cost
+    more = {name: float(part) for name, part in re.findall(r"(\w+) ([+-]\d\.\d\d)", verdict)}
+    assert list(more) == list(COSTS)
+    gain = small.difference(small.baseline, small.choice).value
+    assert sum(more.values()) == pytest.approx(gain, abs=0.03)
     schema = root / "docs" / "reference" / "outputs" / "advice.schema.json"
     written = json.loads(json.dumps(told)) | {"sluicegate": "0", "schema": "advice"}
     jsonschema.validate(written, json.loads(schema.read_text()))

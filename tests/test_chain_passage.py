@@ -101,7 +101,7 @@ def test_the_iterative_method_bounds_its_error_on_long_passages():
     [
         (
             {},
-            "until when? give queue_below, queue_at_least, average_below or average_at_least",
+            "give queue_below, queue_at_least, average_below or average_at_least: until when",
         ),
         (
             {"queue_at_least": 41},

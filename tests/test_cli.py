@@ -278,7 +278,7 @@ def test_reproduce_lists_the_papers(capsys):
 
 def test_a_reproduction_has_a_usual_world_and_refuses_others(capsys):
     assert main(["reproduce", "redwm", "--world", "chain"]) == 1
-    message = "error: world = chain: redwm is repeated in slotted, network, gate only\n"
+    message = "error: world = chain: redwm is reproduced only in slotted, network, gate\n"
     assert capsys.readouterr().err == message
     assert world_of("drop-from-front", None) == "slotted"
     assert world_of("lred", None) == "network"
@@ -324,7 +324,7 @@ def test_a_comparison_continues_after_ctrl_c(folder, tmp_path, monkeypatch, caps
     assert process.returncode == 130, err
     assert "Interrupted.\n" in err
     assert "Not run: " in err
-    kept = "Finished and kept: drop_tail; the same command runs the rest."
+    kept = "Finished and kept: drop_tail; the same command runs the others."
     assert " ".join(err.split()).endswith(kept)
     assert "report: sluice-report/report.html" in out
     assert "drop_tail" in (folder / "sluice-report" / "report.html").read_text()
@@ -357,7 +357,7 @@ def test_ctrl_c_between_disciplines_keeps_the_finished_ones(folder, monkeypatch,
     assert re.search(r"^drop_tail +\d", printed.out, re.MULTILINE)
     assert " ".join(printed.err.split()) == (
         "Interrupted. Not run: red, red drop from front. "
-        "Finished and kept: drop_tail; the same command runs the rest."
+        "Finished and kept: drop_tail; the same command runs the others."
     )
 
 

@@ -131,15 +131,15 @@ def test_two_equal_logs(log: Path, tmp_path: Path, capsys: pytest.CaptureFixture
     again = tmp_path / "again.csv"
     slotted(again)
     assert main(["decisions", str(log), str(again)]) == 0
-    assert capsys.readouterr().out == f"The logs are alike: {len(rows(log)):,} lines.\n"
+    assert capsys.readouterr().out == f"The logs are equal: {len(rows(log)):,} lines.\n"
 
 
 @pytest.mark.parametrize(
     ("change", "told"),
     [
-        ({"verdict": "DROP_EARLY"}, "Both AQMs saw the same: they or their parameters"),
-        ({"random": "1"}, "They drew different random words."),
-        ({"queue_packets": "19"}, "queue_packets = {queue_packets} and 19\nThe AQMs were shown"),
+        ({"verdict": "DROP_EARLY"}, "Both AQMs saw the same: their code, parameters"),
+        ({"random": "1"}, "Their random numbers differ."),
+        ({"queue_packets": "19"}, "queue_packets = {queue_packets} and 19\nThe AQMs saw"),
         ({"event": "lost"}, "The queues take different steps."),
     ],
 )
@@ -154,7 +154,7 @@ def test_the_first_difference_in_words(
     assert main(["decisions", str(log), other]) == 1
     said = capsys.readouterr().out
     head, one, two, *differ = said.splitlines()
-    assert head == f"The first {place} lines are alike. Then:"
+    assert head == f"The first {place} lines are equal. Then:"
     at = f"line {place + 1}, at {int(row['time_ns']) / 1e9:.9f} s, "
     where = " (link 0, queue 0)"
     arrives = f"the AQM judges packet {row['packet']}, which arrives: ADMIT{where}"
@@ -180,7 +180,7 @@ def test_a_log_that_ends_early(log: Path, tmp_path: Path) -> None:
         (b"", "line 1 must be number,time_ns,link"),
         (b"a,b\n1,2\n", "line 1 must be number,time_ns,link"),
         (",".join(COLUMNS).encode() + b"\n1,2\n", "line 2 is no decision"),
-        (b"\xff\xfe", "is no text, as a decision log is"),
+        (b"\xff\xfe", "must be a decision log, which is text"),
     ],
 )
 def test_files_that_are_no_logs_are_refused(
@@ -216,14 +216,14 @@ def test_the_option_writes_a_log(root: Path, tmp_path: Path, capsys: pytest.Capt
 @pytest.mark.parametrize(
     ("arguments", "told"),
     [
-        (["compare", "{light}"], "log.csv: a decision log is of one discipline, and there are 4"),
+        (["compare", "{light}"], "log.csv: a decision log has one discipline, but there are 4"),
         (
             ["compare", "{light}", "--aqm", "red", "--replications", "3"],
-            "replications = 3 must be 1: a decision log is of one",
+            "replications = 3 must be 1: a decision log has one",
         ),
         (
             ["compare", "{light}", "--aqm", "drop_tail", "--world", "chain"],
-            "log.csv: the chain world decides about no packets, and has no log",
+            "log.csv: the chain world has no packets, so it writes no decision log",
         ),
         (
             ["simulate", "{dumbbell}", "--aqm", "red", "--packets", "run.tr"],
@@ -231,7 +231,7 @@ def test_the_option_writes_a_log(root: Path, tmp_path: Path, capsys: pytest.Capt
         ),
         (
             ["simulate", "{dumbbell}", "--aqm", "red", "--replications", "2"],
-            "replications = 2 must be 1: a decision log is of one",
+            "replications = 2 must be 1: a decision log has one",
         ),
     ],
 )
@@ -286,5 +286,5 @@ def test_a_missing_folder_is_reported(tmp_path: Path) -> None:
         slotted(tmp_path / "missing" / "log.csv")
     two = sg.Scenario.parse(SLOTTED | {"disciplines": [{"aqm": "red"}, {"aqm": "pi"}]})
     world = worlds.Slotted(decisions=tmp_path / "log.csv")
-    with pytest.raises(sg.SluiceError, match="log is of one discipline, and there are 2"):
+    with pytest.raises(sg.SluiceError, match="log has one discipline, but there are 2"):
         sg.compare(two, world=world)

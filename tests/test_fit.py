@@ -103,7 +103,7 @@ def test_traffic_without_memory_gets_no_source_but_a_reason() -> None:
     fit = fit_capture(capture_at(np.sort(np.arange(20_000) * 0.01 + jitter)))
     assert fit.source is None
     assert fit.source_problem.endswith(
-        "not above 0.5: the traffic is not self-similar, and a geometric source serves"
+        "not above 0.5: the traffic is not self-similar, and a geometric source is enough"
     )
     assert fit.rows()[-1].name == "source"
     assert set(fit_figures(fit)) == {"rate", "variance_time", "rescaled_range", "wavelet", "gaps"}

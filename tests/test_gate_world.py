@@ -267,7 +267,7 @@ def test_the_command_measures_each_control_and_says_how_late_it_was(control, tmp
         "queue_mean",
         "measured in 1 run of 3 s",
         "window",
-        "late, router",
+        "lateness, router",
         "load",
     ):
         assert words in said, said

@@ -135,7 +135,7 @@ def test_a_capture_has_what_left(tmp_path):
     ("changes", "name", "told"),
     [
         ({}, "run.txt", "run.txt must end with .tr"),
-        ({"disciplines": [{"aqm": "pie"}, {"aqm": "red"}]}, "run.tr", "of one discipline, and"),
+        ({"disciplines": [{"aqm": "pie"}, {"aqm": "red"}]}, "run.tr", "has one discipline, but"),
     ],
 )
 @pytest.mark.parametrize("world", [Kernel, Twin])
@@ -149,7 +149,7 @@ def test_a_file_that_cannot_be_is_refused_before_anything_boots(
 def test_a_qdisc_stands_for_one_discipline():
     several = scenario(disciplines=[{"aqm": "pie"}, {"aqm": "red"}])
     told = list(Twin(qdisc="cake").against(several, several.disciplines[0]))
-    assert told == ["cake: it stands for one discipline, and there are 2"]
+    assert told == ["--qdisc cake takes one discipline, but there are 2"]
 
 
 @pytest.mark.parametrize(
@@ -159,7 +159,7 @@ def test_a_qdisc_stands_for_one_discipline():
         (["--qdisc", "cake"], "--qdisc is for these worlds only: twin"),
         (
             ["--world", "network", "--world", "kernel", "--packets", "run.tr"],
-            "--packets is of one world, and there are 2",
+            "--packets takes one world, but 2 are given",
         ),
     ],
 )

@@ -43,7 +43,7 @@ def test_an_archive_is_the_same_whatever_the_order():
 def test_a_torn_archive_is_told(size):
     whole = pack(FILES)
     assert size < len(whole)
-    with pytest.raises(SluiceError, match="no whole archive"):
+    with pytest.raises(SluiceError, match="damaged archive"):
         unpack(whole[:size])
 
 

@@ -136,7 +136,7 @@ def test_what_was_changed_since_does_not_boot(archive, name):
     path = fetched.modules / name
     path.write_bytes(b"another")
     kernel._kernel.cache_clear()
-    with pytest.raises(SluiceError, match="the files are not those that were fetched: sluice lab"):
+    with pytest.raises(SluiceError, match="the files have changed since they were fetched"):
         kernel.find()
     assert kernel.fetch().contents == fetched.contents
     assert path.read_bytes() == FILES[name]

@@ -83,7 +83,7 @@ def test_the_first_port_gives_the_distributions_of_the_record():
 def test_replications_without_randomness_are_reported():
     # all flows start at once, and the AQM uses no random number
     sure = scenario(flows=[network.TcpFlows()], disciplines=[sg.Discipline(aqm="drop_tail")])
-    told = "all 3 replications came out alike: intervals have no width; the first 4 s of each"
+    told = "all 3 replications are equal: intervals have no width; the first 4 s of each"
     assert network.simulate(sure).method.startswith(told)
     assert network.simulate(alone()).method.startswith("95 % intervals from 3 replications;")
 
@@ -307,7 +307,7 @@ def test_ctrl_c_keeps_the_replications_that_were_finished(tmp_path, monkeypatch,
     (record,) = json.loads(Path("out.json").read_text())["records"]
     assert 0.01 <= record["done"] < 1
     done = f"drop-tail was stopped after {record['done']:.0%} of its run. Not run: RED."
-    nothing = "Nothing is kept of a discipline that is not finished."
+    nothing = "Unfinished disciplines are not kept."
     assert " ".join(printed.err.split()) == f"Interrupted. {done} {nothing}"
     assert not list(store.folder().glob("*"))
 

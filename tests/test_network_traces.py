@@ -378,10 +378,10 @@ def test_a_full_disk_ends_the_run(tmp_path, suffix):
 
 def test_a_trace_is_of_one_replication_and_one_discipline(tmp_path):
     path = tmp_path / "run.tr"
-    with pytest.raises(sg.SluiceError, match="replications = 3 must be 1: a packet file is of one"):
+    with pytest.raises(sg.SluiceError, match="replications = 3 must be 1: a packet file has one"):
         simulate(scenario(replications=3), packets=path)
     several = scenario(disciplines=[sg.Discipline(aqm="drop_tail"), sg.Discipline(aqm="red")])
-    with pytest.raises(sg.SluiceError, match="a packet file is of one discipline, and there are 2"):
+    with pytest.raises(sg.SluiceError, match="a packet file has one discipline, but there are 2"):
         sg.compare(several, world=sg.worlds.Network(packets=path))
     assert not path.exists()
 

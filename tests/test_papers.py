@@ -241,7 +241,7 @@ def test_the_chain_finds_a_again_from_the_loss_that_it_gives(monkeypatch):
 def test_a_paper_is_reproduced_only_in_worlds_that_can():
     with pytest.raises(SluiceError) as refusal:
         reproduce("redwm", world="chain")
-    assert str(refusal.value) == "world = chain: redwm is repeated in slotted, network, gate only"
+    assert str(refusal.value) == "world = chain: redwm is reproduced only in slotted, network, gate"
 
 
 def test_a_is_found_again_from_the_loss_that_it_gives(monkeypatch):

@@ -446,7 +446,10 @@ def test_the_command_refuses_what_is_missing(capsys, root):
     light = str(root / "scenarios" / "light.toml")
     for arguments, message in (
         (["--aqm", "pi"], "error: give a scenario, or --aqm, --flows, --rtt and --rate"),
-        ([light, "--flows", "3"], "error: --flows, --rtt and --rate: a scenario has them already"),
+        (
+            [light, "--flows", "3"],
+            "error: --flows, --rtt and --rate must not be given with a scenario, which has them",
+        ),
         ([light], "must be a scenario of the network world"),
         (
             ["--aqm", "pi", "--flows", "3", "--rtt", "1", "--rate", "fast"],

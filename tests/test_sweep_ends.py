@@ -67,7 +67,7 @@ def test_a_sweep_that_is_ended_leaves_no_process_behind(by, tmp_path):
         count = len(sg.Sweep(out).frame())
         assert told == (
             f"error: interrupted: {count:,} of 1,000 runs are in {out}; the same command makes "
-            "the rest"
+            "the others"
         )
 
 

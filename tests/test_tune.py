@@ -173,7 +173,7 @@ def test_the_least_limit_that_keeps_the_constraint_is_found():
 
 def test_an_infeasible_constraint_is_named_with_the_nearest():
     with pytest.raises(
-        SluiceError, match=r"none keeps loss_ratio <= 1e-09 \(loss_ratio is"
+        SluiceError, match=r"none keeps loss_ratio <= 1e-09; the nearest, at queue.limit = 20, has"
     ) as told:
         sg.tune(
             GEO,

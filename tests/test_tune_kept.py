@@ -142,7 +142,7 @@ def test_a_folder_of_something_else_is_left_alone(tmp_path):
         ({"vary": {"red.gamma": "all"}}, "has no effect: it needs drop_function=double_slope"),
         ({"vary": {"queue.room": "1..5"}}, "queue.room is no parameter of red and no path"),
         ({"vary": {"queue.limit": "all"}}, "must be a range: only an AQM's parameters"),
-        ({"vary": []}, "nothing is tuned"),
+        ({"vary": []}, "nothing to tune"),
         ({"score": "delay"}, "delay is no measure; did you mean"),
         ({"score": "2*3*delay_mean"}, "must be a sum of measures"),
         ({"score": "delay_mean + delay_mean"}, "has delay_mean twice"),
@@ -194,7 +194,7 @@ def test_progress_never_goes_back_and_ends(tmp_path):
 def test_one_of_several_disciplines_must_be_named():
     red, tail = (sg.Discipline(aqm=aqm, label=aqm) for aqm in ("red", "drop_tail"))
     both = RED.replace(disciplines=[red, tail])
-    with pytest.raises(SluiceError, match="one discipline is tuned: say which of red, drop_tail"):
+    with pytest.raises(SluiceError, match="one discipline is tuned: give one of red, drop_tail"):
         sg.tune(both, {"queue.limit": "1..5"})
 
 
@@ -284,7 +284,7 @@ def test_the_command_refuses_bad_options_with_a_message(tmp_path, capsys, option
     [
         ("precison = 0.1", "tune has no field precison"),
         ("vary = 3", "tune.vary = 3 must be a table or a list"),
-        ("vary = [3]", "vary: 3 must stand in a list of names"),
+        ("vary = [3]", "vary: 3 must be in a list of names"),
         ('evaluations = "x"', "tune.evaluations = 'x' must be a whole number"),
         ("evaluations = 2.5", "tune.evaluations = 2.5 must be a whole number"),
         ("precision = true", "tune.precision = True must be a number or a whole number"),
@@ -292,7 +292,7 @@ def test_the_command_refuses_bad_options_with_a_message(tmp_path, capsys, option
         ('discipline = "RED, tuned"\nconstraints = [4]', "constraint 4 must be MEASURE <= NUMBER"),
         (
             'discipline = "RED, tuned"\nvary = { seed = "1..20" }',
-            "seed is not tuned: all candidates are measured in the same",
+            "seed cannot be tuned: all candidates must be measured in the same",
         ),
     ],
 )
@@ -304,5 +304,5 @@ def test_bad_tables(tmp_path, capsys, table, message):
 
 
 def test_a_single_name_instead_of_a_list_is_refused():
-    with pytest.raises(SluiceError, match=r"vary: 'red.max_p' must stand in a list of names"):
+    with pytest.raises(SluiceError, match=r"vary: 'red.max_p' must be in a list of names"):
         sg.tune(GEO, "red.max_p")

@@ -97,7 +97,7 @@ def test_a_report_of_the_chain_says_nothing_of_slots_and_intervals(tmp_path):
     page = write_report(sg.compare(scenario(), world="chain"), tmp_path)
     html = without_links(page.read_text())
     assert "each solved exactly as a Markov chain" in html
-    assert "no chance is in them" in html
+    assert "they have no random error" in html
     assert "confidence" not in html
     assert "seed" not in html
 
@@ -105,7 +105,7 @@ def test_a_report_of_the_chain_says_nothing_of_slots_and_intervals(tmp_path):
 def test_a_report_of_both_says_what_each_figure_is():
     html = without_links(comparison_page(sg.compare(scenario(), world=BOTH)).html())
     assert "95 % confidence interval" in html
-    assert "no chance is in them" in html
+    assert "they have no random error" in html
     assert "simulated in 8 runs of 20,000 slots, seed 1 and solved exactly" in html
 
 

@@ -28,11 +28,12 @@ def advice_page(
     page.table(
         [cell.replace("\n", " ") for cell in rows.HEADER],
         rows.setting_cells(advice),
-        "Means over all scenarios; behind ± stands the half width of the 95 % confidence interval, "
-        "of behind that of the differences under the same seeds; sure: whether that lies above 0.",
+        "Means over all scenarios; the figure after ± is the half width of the 95 % confidence "
+        f"interval. {words.COLUMNS}",
         ["", "", "", "", "sojourn_p99", "completion_mean", "loss_ratio", "utilization", "fairness"],
     )
     page.text(words.score_sentence(advice.question.prefer))
+    page.text(words.NAMES)
     page.figure(
         costs_figure(advice),
         "What the score is made of",
@@ -47,11 +48,8 @@ def advice_page(
         if found.tc:
             page.commands(found.tc)
         if found.why_no_tc:
-            page.text(f"No qdisc of Linux: {found.why_no_tc}.")
-    page.text(
-        "DEV is the interface. Where it has the link's rate itself, leave the shaper (tbf) out and "
-        "put the qdisc at the root."
-    )
+            page.text(f"No tc commands: {found.why_no_tc}.")
+    page.text(words.DEVICE)
     page.section("What would change it")
     cases = rows.case_rows(advice)
     page.table(
@@ -69,17 +67,17 @@ def advice_page(
     page.table(
         rows.PREFER_HEADER,
         [rows.prefer_cells(row) for row in rows.prefer_rows(advice)],
-        "If something else mattered most; only of the settings above, which were found for what "
-        f"was asked ({advice.question.prefer}).",
+        "What would be best if something else mattered most: only of the settings above, which "
+        f"were searched with --prefer {advice.question.prefer}.",
     )
     if recorded is not None:
         page.section("What was recorded")
         page.table(
             ["of the capture", "found"],
             [list(row) for row in recorded.rows()],
-            "From this the load of the scenarios is made. Round trips are the time from a SYN to "
-            "the next packet of its flow, and longer ones than the median are left out: they hold "
-            "the queue that was there then.",
+            "The load of the scenarios is made from this. A round trip is the time from a SYN to "
+            "the next packet of its flow; those longer than the median are left out, since they "
+            "include the queueing delay of that time.",
         )
         page.table(REPLAY_HEADER, replayed or [], REPLAY_NOTE)
     page.section("What was assumed")

@@ -30,7 +30,7 @@ def costs_figure(advice: Advice) -> Figure:
     errors = [each.score.half_width or 0.0 for each in advice.ranking]
     ax.errorbar(left, rows, xerr=errors, color=GREY, ls="", capsize=3, lw=1.2)
     ax.set_yticks(rows, [each.name for each in order], fontsize=9)
-    ax.set_xlabel("score (the less the better)")
+    ax.set_xlabel("score (less is better)")
     ax.spines[["top", "right"]].set_visible(False)
     figure.legend(loc="outside right upper", frameon=False, fontsize=9)
     return figure
@@ -71,7 +71,7 @@ def scenarios_figure(advice: Advice) -> Figure:
     ax.axvline(0, color="black", lw=0.9)
     ax.set_xscale("symlog", linthresh=0.1)
     ax.set_yticks(rows, [case.name for case in advice.cases], fontsize=9)
-    ax.set_xlabel(f"score less that of {advice.choice.name}")
+    ax.set_xlabel(f"score minus that of {advice.choice.name}")
     ax.spines[["top", "right"]].set_visible(False)
     figure.legend(loc="outside right upper", frameon=False, fontsize=9)
     return figure

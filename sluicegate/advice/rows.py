@@ -44,19 +44,19 @@ class SettingRow(NamedTuple):
         family: Name of the AQM with its scheduler.
         target_s: How long packets may wait, s.
         second: Its second parameter, or 0.
-        score: The least is the best.
-        score_half_width: Of the 95 % interval.
-        behind: Its score less that of the best, by pairs; 0 of the best.
-        behind_half_width: Of the 95 % interval; null of the best.
+        score: The lowest is the best.
+        score_half_width: Half width of its 95 % interval.
+        behind: Its score minus that of the best, seed by seed; 0 for the best.
+        behind_half_width: Half width of its 95 % interval; null for the best.
         told_apart: Whether it is surely worse than the best.
-        sojourn_p99: s.
-        completion_mean: Of short flows, s.
-        loss_ratio: Share of the packets.
-        utilization: Share of the time.
+        sojourn_p99: p99 sojourn, s.
+        completion_mean: Mean time of short flows, s.
+        loss_ratio: Share of the packets that were lost.
+        utilization: Share of the time in which the link is busy.
         fairness: Jain's index of the flows that last.
-        sluiced: The command.
-        tc: Commands, a line each; empty where Linux has no such qdisc.
-        why_no_tc: Why not; empty if it has.
+        sluiced: The command of `sluiced`.
+        tc: Commands of `tc`, a line each; empty where Linux has no such qdisc.
+        why_no_tc: Why Linux has no such qdisc; empty if it has one.
     """
 
     setting: str
@@ -87,8 +87,8 @@ class CaseRow(NamedTuple):
         flows: TCP flows that last, on the simulated link.
         control: Their congestion control.
         best: The setting with the least score there.
-        choice_behind: Score of the choice there less that of the best, by pairs.
-        half_width: Of the 95 % interval; null where the choice is the best.
+        choice_behind: Score of the choice there minus that of the best, seed by seed.
+        half_width: Half width of its 95 % interval; null where the choice is the best.
         told_apart: Whether the choice is surely worse there.
     """
 
@@ -108,8 +108,8 @@ class PreferRow(NamedTuple):
     Attributes:
         prefer: What matters.
         best: The setting with the least score then, of those that were judged.
-        choice_behind: Score of the choice less that of the best then, by pairs.
-        half_width: Of the 95 % interval; null where the choice is the best.
+        choice_behind: Score of the choice minus that of the best then, seed by seed.
+        half_width: Half width of its 95 % interval; null where the choice is the best.
         told_apart: Whether the choice is surely worse then.
     """
 

@@ -21,13 +21,25 @@ def verdict(advice: Advice) -> str:
     ]
     told = f"Take {advice.choice.name}."
     if alike:
-        told += f" Cannot be told apart from it: {', '.join(alike)}."
+        told += f" Equally good, as far as these runs can tell: {', '.join(alike)}."
     if advice.choice != advice.baseline:
         gain = advice.difference(advice.baseline, advice.choice)
         told += (
-            f" The usual drop-tail, {advice.baseline.name}, scores {measure_text(gain, 3)} more."
+            f" The usual drop-tail, {advice.baseline.name}, scores {measure_text(gain, 3)} more: "
+            f"{_parts(advice)}."
         )
     return told
+
+
+def _parts(advice: Advice) -> str:
+    """By which costs the usual drop-tail's score differs from that of the choice."""
+    usual, chosen = (
+        advice.runs.costs(each, JUDGED).mean(axis=(0, 1)) * weights(advice.question.prefer)
+        for each in (advice.baseline, advice.choice)
+    )
+    return ", ".join(
+        f"{name} {more:+.2f}" for name, more in zip(COSTS, usual - chosen, strict=True)
+    )
 
 
 def assumptions(advice: Advice) -> Iterator[str]:
@@ -41,10 +53,10 @@ def assumptions(advice: Advice) -> Iterator[str]:
         f"{'on' if link.ecn else 'off'} (--ecn)."
     )
     yield (
-        f"In every scenario short flows of {link.short_packets:g} packets ask for "
-        f"{link.short_share:.2g} of the link, two each second at least; in one, transfers "
-        f"of {link.transfer_packets:.3g} "
-        f"packets on average for {link.transfer_share:.2g} of it"
+        f"In every scenario short flows of {link.short_packets:g} packets offer "
+        f"{link.short_share:.2g} of the link's rate, and at least two flows a second; in one, "
+        f"transfers of {link.transfer_packets:.3g} packets on average offer "
+        f"{link.transfer_share:.2g} of it"
         + (
             f"; datagrams take {link.datagram_share:.2g} (Hurst parameter "
             f"{link.datagram_hurst:.2f})."
@@ -53,27 +65,27 @@ def assumptions(advice: Advice) -> Iterator[str]:
         )
     )
     yield (
-        "Nothing else is a bottleneck, the way back is free, and the rate does not change: set it "
-        "a little below that of the real link."
+        "There is no other bottleneck, also not on the way back, and the rate does not change: set "
+        "it a little below that of the real link."
     )
     if advice.factor > 1:
         yield (
-            f"Simulated was a link {advice.factor:.3g} times slower with as many times fewer "
-            f"flows, {_range(*advice.runs.link.flows)}: rate, window and delays of each flow stay "
-            "(SHRiNK, Psounis et al. 2003). Targets in seconds were taken over, lengths in packets "
-            "set anew for the real link."
+            f"The simulated link is {advice.factor:.3g} times slower and has as many times fewer "
+            f"flows, {_range(*advice.runs.link.flows)}: rate, window and delays of each flow are "
+            "the same (SHRiNK, Psounis et al. 2003). Targets in seconds are the same, too; lengths "
+            "in packets are computed for the real link."
         )
         if round(few / advice.factor) < 2:
             yield (
                 f"The {few} flows of the real link would be less than two on the simulated one, "
-                "which has two: where flows are few, each is slower than in truth."
+                "which has at least two: with few flows, each is slower than on the real link."
             )
     yield (
         f"{len(advice.runs.measured):,} runs of {advice.runs.duration_s:.3g} s; the settings above "
-        f"were chosen under other seeds than the {len(JUDGED)} that judge them here."
+        f"were chosen with other seeds than the {len(JUDGED)} that judge them here."
     )
     for name, why in left_out(link).items():
-        yield f"Left out: {name}, for {why}."
+        yield f"Left out: {name} ({why})."
 
 
 def score_sentence(prefer: Prefer) -> str:
@@ -83,10 +95,26 @@ def score_sentence(prefer: Prefer) -> str:
         for (name, (meaning, _)), weight in zip(COSTS.items(), weights(prefer), strict=True)
     ]
     return (
-        f"Score, the less the better: {' + '.join(parts)}; the mean over all scenarios. A round "
-        "trip is that of the empty path and ten packets' time. --prefer delay, loss or throughput "
-        "makes its part four times as dear."
+        f"Score, less is better: {' + '.join(parts)}; the mean over all scenarios. A round trip is "
+        "that of the empty path plus the time of ten packets. --prefer delay multiplies the "
+        "weights of delay and response by four, --prefer loss that of loss, --prefer throughput "
+        "that of idle."
     )
+
+
+COLUMNS = (
+    "behind: the score minus that of the best setting, under the same seeds; sure: whether its "
+    "95 % interval lies above 0."
+)
+NAMES = (
+    "Names: the time is how long packets may wait, which is the AQM's target or q_ref, the middle "
+    "of RED's thresholds, or a full buffer (drop_tail, sfq, blue); RTT is CoDel's interval in "
+    "longest round trips; max_p, d1 and gamma are the AQM's own parameters."
+)
+DEVICE = (
+    "DEV is your interface. Where it has the link's rate itself, leave the shaper (tbf) out and "
+    "put the qdisc at the root."
+)
 
 
 def _rate(link: Question) -> str:

@@ -178,7 +178,7 @@ def _sluice(
         ),
     ] = False,
 ) -> None:
-    """Judge queue disciplines: in a queue of slots, as a Markov chain, in networks with TCP."""
+    """Compare queue disciplines: in a slotted queue, as a Markov chain, in networks with TCP."""
     if context.invoked_subcommand is None:
         typer.echo(context.get_help())
 

@@ -34,15 +34,21 @@ def advise(
         Path | None,
         typer.Argument(
             metavar="CAPTURE",
-            help="What crossed the link: its flows, round trips and datagrams are taken from it, "
-            "where options do not say otherwise.",
+            help="A capture of the link: flows, round trips and datagrams are taken from it where "
+            "no option gives them.",
             show_default=False,
         ),
     ] = None,
-    rate: Annotated[str | None, _rate("The link, such as 50M, 10G or 2e6.")] = None,
-    upload: Annotated[str | None, _rate("The same, of a link that hosts here send into.")] = None,
+    rate: Annotated[str | None, _rate("Rate of the link, such as 50M, 10G or 2e6.")] = None,
+    upload: Annotated[
+        str | None, _rate("The same, of a link into which the hosts here send.")
+    ] = None,
     download: Annotated[
-        str | None, _rate("The same, of one they receive from: tc lines for what comes in.")
+        str | None,
+        _rate(
+            "The same, of a link from which the hosts here receive: the tc commands shape "
+            "arriving packets."
+        ),
     ] = None,
     rtt: Annotated[
         str | None,
@@ -56,7 +62,7 @@ def advise(
         str | None,
         typer.Option(
             metavar="LOW..HIGH",
-            help="TCP flows that last, at a time, such as 5..50.",
+            help="Number of long-lived TCP flows at a time, such as 5..50.",
             show_default=False,
         ),
     ] = None,
@@ -64,21 +70,25 @@ def advise(
         bool | None,
         typer.Option(
             "--ecn/--no-ecn",
-            help="Whether hosts and queue mark instead of dropping; no, if not given, or as the "
-            "capture has it.",
+            help="Whether hosts and queue mark instead of dropping (ECN). If not given: as in the "
+            "capture, or no.",
             show_default=False,
         ),
     ] = None,
     control: Annotated[
-        str, typer.Option(metavar="NAME", help="Congestion control: cubic, reno or dctcp.")
+        str, typer.Option(metavar="NAME", help="Congestion control of TCP: cubic, reno or dctcp.")
     ] = "cubic",
     packet_bytes: Annotated[
         int | None,
-        typer.Option(metavar="BYTES", help="Of a data packet; 1500, or the capture's."),
+        typer.Option(
+            metavar="BYTES", help="Size of a data packet. If not given: as in the capture, or 1500."
+        ),
     ] = None,
     prefer: Annotated[
         str,
-        typer.Option(metavar="NAME", help="What matters: balanced, delay, loss or throughput."),
+        typer.Option(
+            metavar="NAME", help="What matters most: balanced, delay, loss or throughput."
+        ),
     ] = "balanced",
     aqm: Annotated[
         list[str] | None,
@@ -94,25 +104,25 @@ def advise(
         float,
         typer.Option(
             metavar="N",
-            help="Packets to simulate in all: more take longer.",
+            help="Packets to simulate in all runs together: more take longer.",
             show_default="30e6",
         ),
     ] = 30e6,
-    seed: Annotated[int, typer.Option(min=0, metavar="N", help="Of every random stream.")] = 1,
+    seed: Annotated[int, typer.Option(min=0, metavar="N", help="Seed of every random stream.")] = 1,
     workers: Annotated[
         int | None,
         typer.Option(
-            min=1, metavar="N", help="Processes; all cores if not given.", show_default=False
+            min=1, metavar="N", help="Processes to use; all cores if not given.", show_default=False
         ),
     ] = None,
     out: options.Out = options.REPORT,
     json: options.Json = None,
     fresh: options.Fresh = False,
 ) -> None:
-    """Recommend an AQM and its parameters for a link, with the lines that set it.
+    """Recommend an AQM and its parameters for a link, with the commands that set it.
 
-    The link is simulated with few and many flows, short and long round trips, under TCP. What was
-    asked before is answered at once; after Ctrl-C the same command goes on.
+    The link is simulated under TCP, with few and many flows, short and long round trips. Answers
+    are kept: the same question is answered at once. After Ctrl-C the same command goes on.
     """
     # numpy and what depends on it take long to import
     from sluicegate.advice import advise as run
@@ -144,7 +154,7 @@ def _one_rate(
     given = {"rate": rate, "upload": upload, "download": download}
     found = [(name, text) for name, text in given.items() if text is not None]
     if len(found) != 1:
-        raise UsageError("give one of --rate, --upload and --download: the link that is slow")
+        raise UsageError("give one of --rate, --upload and --download: the rate of the slow link")
     name, text = found[0]
     return rate_bps(text, f"--{name}"), None if name == "rate" else name
 
@@ -181,6 +191,8 @@ def _print(advice: Advice) -> None:
 
     screen = console()
     screen.print(terminal_table(rows.HEADER, rows.setting_cells(advice)))
+    for sentence in (words.score_sentence(advice.question.prefer), words.COLUMNS, words.NAMES):
+        screen.print(escape(sentence), style="dim")
     screen.print()
     cases = [rows.case_cells(row, advice.factor) for row in rows.case_rows(advice)]
     screen.print(terminal_table(rows.CASE_HEADER, cases))
@@ -196,7 +208,7 @@ def _print(advice: Advice) -> None:
             # to be copied
             screen.print(f"  {escape(line)}", soft_wrap=True)
         if found.why_no_tc:
-            screen.print(f"  no qdisc of Linux: {escape(found.why_no_tc)}", soft_wrap=True)
+            screen.print(f"  no tc commands: {escape(found.why_no_tc)}", soft_wrap=True)
     screen.print()
-    for sentence in words.assumptions(advice):
+    for sentence in (words.DEVICE, *words.assumptions(advice)):
         screen.print(escape(sentence), style="dim")

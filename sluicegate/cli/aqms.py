@@ -67,7 +67,8 @@ def aqm(
         bool,
         typer.Option(
             "--bpf",
-            help="Only ask this kernel's verifier whether it takes the AQM; needs root and clang.",
+            help="Only check whether this kernel's BPF verifier accepts the AQM; needs root and "
+            "clang.",
         ),
     ] = False,
 ) -> None:

@@ -16,26 +16,31 @@ def chain(
     scenario: options.ScenarioFile,
     aqm: options.Aqms = None,
     grid: Annotated[
-        float, typer.Option(metavar="PACKETS", help="Step of the average's grid.")
+        float,
+        typer.Option(
+            metavar="PACKETS", help="Step of the average queue, whose values are on a grid."
+        ),
     ] = 0.25,
     method: Annotated[
         Method,
         typer.Option(
-            help="direct: full relative accuracy, for thousands of states. "
-            "iterative: for millions. auto: direct where it is a matter of a second."
+            help="direct: full relative accuracy, for thousands of states; iterative: for "
+            "millions; auto: direct where that takes about a second."
         ),
     ] = "auto",
     limit: Annotated[
         bool,
         typer.Option(
-            "--limit", help="Go to the limit of an infinitely fine grid; ± is what that leaves."
+            "--limit",
+            help="Extrapolate to an infinitely fine grid; the figure after ± is the error that "
+            "remains.",
         ),
     ] = False,
     front_times: Annotated[
         bool,
         typer.Option(
             "--front-times",
-            help="Follow packets under drop from front, for the distributions of their times.",
+            help="With drop from front, also compute the distributions of the packets' times.",
         ),
     ] = False,
     out: options.Out = options.REPORT,

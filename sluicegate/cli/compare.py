@@ -31,10 +31,10 @@ def compare(
         list[str] | None,
         typer.Option(
             metavar="NAME",
-            help="slotted simulates, chain solves exactly; give both for both in one picture. "
-            "For scenarios with a topology: network simulates, gate measures with real packets, "
-            "kernel in a Linux in virtual time, twin there with Linux's own qdiscs. "
-            "If not given: that which simulates.",
+            help="slotted simulates, chain solves exactly; both may be given. For scenarios with a "
+            "topology: network simulates, gate measures with real packets, kernel measures "
+            "our qdisc in a Linux in virtual time, twin measures Linux's own qdisc there. If not "
+            "given: slotted or network.",
             show_default=False,
         ),
     ] = None,
@@ -48,7 +48,7 @@ def compare(
     figures: Annotated[
         Literal["pdf", "svg", "png"] | None,
         typer.Option(
-            help="Write every figure of the page to a file of its own, too.", show_default=False
+            help="Also write every figure of the page to a file of its own.", show_default=False
         ),
     ] = None,
     report: Annotated[
@@ -60,25 +60,26 @@ def compare(
         bool,
         typer.Option(
             "--here",
-            help="The worlds kernel and twin: on this machine's own kernel, as root, in real time.",
+            help="For the worlds kernel and twin: on this machine's own kernel, as root, in real "
+            "time.",
         ),
     ] = False,
     qdisc: Annotated[
         str | None,
         typer.Option(
             metavar="WORDS",
-            help="The world twin: a qdisc as tc takes it, such as 'cake unlimited', in place of "
+            help="For the world twin: a qdisc as tc takes it, such as 'cake unlimited', instead of "
             "the discipline's twin.",
             show_default=False,
         ),
     ] = None,
     packets: options.Packets = None,
 ) -> None:
-    """Compare disciplines on one scenario: a table here, and a report with plots to open.
+    """Compare disciplines on one scenario: prints a table, and writes a report with plots.
 
     All disciplines see the same arrivals.
 
-    Disciplines that are finished are kept: after Ctrl-C the same command runs the others.
+    Finished disciplines are kept: after Ctrl-C the same command runs the others.
     """
     changed = options.changes(
         aqm=aqm or [],
@@ -90,7 +91,7 @@ def compare(
     chosen = options.scenario(scenario, changed)
     kinds = [world_class(name) for name in world or []] or of_scenario(chosen)[:1]
     if packets is not None and len(kinds) > 1:
-        raise UsageError(f"--packets is of one world, and there are {len(kinds)}")
+        raise UsageError(f"--packets takes one world, but {len(kinds)} are given")
     worlds = with_settings(kinds, here=here or None, qdisc=qdisc, packets=packets)
     if decisions is not None:
         worlds = [each.logged(decisions) for each in worlds]
@@ -135,8 +136,8 @@ def _how_to_go_on(comparison: Comparison) -> str:
     finished = (record for record in comparison.records if not record.interrupted)
     records = [record for record in finished if store.has(record.identity)]
     if not records:
-        return "Nothing is kept of a discipline that is not finished."
-    return f"Finished and kept: {', '.join(names(records))}; the same command runs the rest."
+        return "Unfinished disciplines are not kept."
+    return f"Finished and kept: {', '.join(names(records))}; the same command runs the others."
 
 
 def _print(comparison: Comparison) -> None:

@@ -34,7 +34,7 @@ def fit(
         Path,
         typer.Argument(
             metavar="CAPTURE",
-            help="A pcap or pcapng file, perhaps .gz or .zst.",
+            help="A pcap or pcapng file; it may be compressed (.gz, .zst).",
             show_default=False,
         ),
     ],
@@ -43,20 +43,27 @@ def fit(
         typer.Option(
             "--bin",
             metavar="SECONDS",
-            help="Length of the bins in which packets are counted; chosen if not given.",
+            help="Length of the bins in which packets are counted. If not given, it follows from "
+            "the capture.",
             show_default=False,
         ),
     ] = None,
     json: Annotated[
         Path | None,
         typer.Option(
-            "--json", metavar="FILE", help="Write the figures here as JSON.", show_default=False
+            "--json",
+            metavar="FILE",
+            help="Write the figures to this file as JSON.",
+            show_default=False,
         ),
     ] = None,
     html: Annotated[
         Path | None,
         typer.Option(
-            "--html", metavar="FILE", help="Write a page with plots here.", show_default=False
+            "--html",
+            metavar="FILE",
+            help="Write a page with plots to this file.",
+            show_default=False,
         ),
     ] = None,
 ) -> None:

@@ -27,7 +27,7 @@ def flent(
         list[Path] | None,
         typer.Option(
             metavar="FILE.flent.gz",
-            help="What flent has measured elsewhere; may be given several times.",
+            help="A file that flent has measured elsewhere; may be repeated.",
             show_default=False,
         ),
     ] = None,
@@ -40,18 +40,18 @@ def flent(
         list[str] | None,
         typer.Option(
             metavar="NAME",
-            help="network simulates, gate measures with real packets; may be given both. If not "
+            help="network simulates, gate measures with real packets; both may be given. If not "
             "given: network.",
             show_default=False,
         ),
     ] = None,
     out: Annotated[
-        Path, typer.Option(metavar="FOLDER", help="Where the page and flent's files go.")
+        Path, typer.Option(metavar="FOLDER", help="Folder for the page and flent's files.")
     ] = Path("sluice-flent"),
     seed: options.Seed = None,
     duration: options.Duration = None,
 ) -> None:
-    """Run a scenario once, as flent's test tcp_nup, beside what flent has measured.
+    """Run a scenario once as flent's test tcp_nup, beside what flent has measured elsewhere.
 
     Writes a file that flent opens for each discipline and world, and a page with throughput and
     ping in time.

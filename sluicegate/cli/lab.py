@@ -16,19 +16,23 @@ from sluicegate.lab.check import missing_to_fetch, missing_to_run
 def lab(
     command: Annotated[
         str | None,
-        typer.Argument(metavar="COMMAND", help="A line for the shell.", show_default=False),
+        typer.Argument(
+            metavar="COMMAND",
+            help="A command line for the shell of that Linux.",
+            show_default=False,
+        ),
     ] = None,
     fetch: Annotated[
-        bool, typer.Option("--fetch", help="Fetch the kernel of today from Debian: 38 MB.")
+        bool, typer.Option("--fetch", help="Download Debian's current kernel (38 MB).")
     ] = False,
     check: Annotated[
-        bool, typer.Option("--check", help="Say what is there, and what is missing.")
+        bool, typer.Option("--check", help="Show what is installed and what is missing.")
     ] = False,
     program: Annotated[
         list[str] | None,
         typer.Option(
             metavar="NAME|FILE",
-            help="A program of this machine that is to be there; may be repeated.",
+            help="A program of this machine that the command needs; may be repeated.",
             show_default=False,
         ),
     ] = None,
@@ -36,29 +40,32 @@ def lab(
         list[str] | None,
         typer.Option(
             metavar="NAME",
-            help="A kernel module that modprobe is to find; may be repeated.",
+            help="A kernel module that modprobe needs to find; may be repeated.",
             show_default=False,
         ),
     ] = None,
     seed: Annotated[
         int,
         typer.Option(
-            metavar="N", min=0, max=2**32 - 1, help="Of everything that is random in there."
+            metavar="N",
+            min=0,
+            max=2**32 - 1,
+            help="Seed of everything that is random in that Linux.",
         ),
     ] = 1,
     out: Annotated[
         Path | None,
         typer.Option(
             metavar="DIRECTORY",
-            help="Where the files go that the command puts into /out.",
+            help="Folder for the files that the command writes into /out.",
             show_default=False,
         ),
     ] = None,
 ) -> None:
     """Boot a Linux in virtual time, run a command in it, and print what it prints.
 
-    One seed gives one result, byte for byte, whatever else this machine does. Nothing is
-    installed, and no root is needed. busybox is in there, and what --program names.
+    The same seed gives the same result, byte for byte, whatever else this machine does. Nothing is
+    installed, and root is not needed. That Linux has busybox and what --program names.
     """
     if (command is not None) + fetch + check != 1:
         raise UsageError("give one of COMMAND, --fetch and --check: see sluice lab --help")

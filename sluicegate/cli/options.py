@@ -33,9 +33,9 @@ Aqms = Annotated[
     typer.Option(
         autocompletion=aqm_names,
         metavar="NAME:KEY=VALUE,...",
-        help="A discipline; may be repeated. Those given replace the scenario's. "
-        "victim=, ecn=, scheduler= (fifo, sfq, drr or fq) and label= set the queue's part and "
-        "the name.",
+        help="A discipline, instead of the scenario's; may be repeated. Keys are the AQM's "
+        "parameters, and victim=, ecn=, scheduler= (fifo, sfq, drr or fq) and label= (its "
+        "name).",
         show_default=False,
     ),
 ]
@@ -59,25 +59,26 @@ Threads = Annotated[
 ]
 Duration = Annotated[
     str | None,
-    typer.Option(
-        metavar="S", help="Simulated seconds of a network's replication.", show_default=False
-    ),
+    typer.Option(metavar="S", help="Length of a replication of a network.", show_default=False),
 ]
 Json = Annotated[
     Path | None,
     typer.Option(
-        "--json", metavar="FILE", help="Write the measures here as JSON.", show_default=False
+        "--json",
+        metavar="FILE",
+        help="Write the measures to this file as JSON.",
+        show_default=False,
     ),
 ]
 REPORT = Path("sluice-report")
-Out = Annotated[Path, typer.Option(metavar="FOLDER", help="Where the report and its data go.")]
+Out = Annotated[Path, typer.Option(metavar="FOLDER", help="Folder for the report and its data.")]
 Packets = Annotated[
     Path | None,
     typer.Option(
         "--packets",
         metavar="FILE",
-        help="Write the packets of a network's run here, of one replication: FILE.tr is a "
-        "trace as ns-2's, FILE.pcapng a capture.",
+        help="Write the packets of one replication of a network to this file: FILE.tr is a trace "
+        "as ns-2's, FILE.pcapng a capture.",
         show_default=False,
     ),
 ]
@@ -86,20 +87,21 @@ Decisions = Annotated[
     typer.Option(
         "--decisions",
         metavar="FILE",
-        help="Write what the AQM decides about each packet here, of one discipline and one "
-        "replication: see sluice decisions.",
+        help="Write to this file what the AQM decides about each packet, in one replication of one "
+        "discipline: see sluice decisions.",
         show_default=False,
     ),
 ]
 Fresh = Annotated[
     bool,
-    typer.Option("--fresh", help="Run again even what was run before."),
+    typer.Option("--fresh", help="Run everything again, even what is kept."),
 ]
 Where = Annotated[
     list[str] | None,
     typer.Option(
         metavar="NAME=VALUE",
-        help="Show and draw only these runs, by what varies or by discipline; may be repeated.",
+        help="Show and draw only the runs with this value of what varies, or of discipline or "
+        "world; may be repeated.",
         show_default=False,
     ),
 ]
@@ -113,14 +115,17 @@ FigureFile = Annotated[
     ),
 ]
 Upwards = Annotated[
-    str, typer.Option("--y", metavar="NAME", help="Upwards: a measure; of a heat map what varies.")
+    str,
+    typer.Option(
+        "--y", metavar="NAME", help="Vertical axis: a measure; for a heat map, what varies."
+    ),
 ]
 Rightwards = Annotated[
     str | None,
     typer.Option(
         "--x",
         metavar="NAME",
-        help="To the right: what varies, or a measure; the first that varies if not given.",
+        help="Horizontal axis: what varies, or a measure. If not given, the first that varies.",
         show_default=False,
     ),
 ]

@@ -21,7 +21,7 @@ def records(
         Path,
         typer.Argument(
             metavar="FILE",
-            help="What `sluiced run --jsonl` has written, or still writes.",
+            help="The file of `sluiced run --jsonl`, finished or not.",
             show_default=False,
         ),
     ],
@@ -30,7 +30,7 @@ def records(
         typer.Option(
             "--parquet",
             metavar="FILE",
-            help="Write all lines here as Parquet, with the same columns.",
+            help="Write all lines to this file as Parquet, with the same columns.",
             show_default=False,
         ),
     ] = None,

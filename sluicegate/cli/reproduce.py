@@ -26,16 +26,16 @@ def reproduce(
         ),
     ],
     out: Annotated[
-        Path, typer.Option(metavar="FOLDER", help="Where the page goes.")
+        Path, typer.Option(metavar="FOLDER", help="Folder for the page.")
     ] = options.REPORT,
     world: Annotated[
         str | None,
         typer.Option(
             metavar="NAME",
-            help="Where a paper is repeated in several worlds: chain, for drop-from-front, solves "
-            "exactly instead of simulating; network and gate repeat the Linux routers of "
-            "drop-from-front and redwm, gate with real packets; kernel has RED and DSRED of "
-            "drop-from-front in kernel space, in the laboratory.",
+            help="The world, for papers with several. drop-from-front: chain solves exactly "
+            "instead of simulating; network, gate (real packets) and kernel (RED and DSRED in "
+            "kernel space, in the laboratory) repeat its Linux router. redwm: network and "
+            "gate repeat its Linux router.",
             show_default=False,
         ),
     ] = None,
@@ -43,7 +43,10 @@ def reproduce(
     json: Annotated[
         Path | None,
         typer.Option(
-            "--json", metavar="FILE", help="Write rows and claims as JSON.", show_default=False
+            "--json",
+            metavar="FILE",
+            help="Write rows and claims to this file as JSON.",
+            show_default=False,
         ),
     ] = None,
     fresh: options.Fresh = False,
@@ -51,14 +54,14 @@ def reproduce(
         bool,
         typer.Option(
             "--full",
-            help="redwm: its optimisation from all 1000 starts, not from 8; a quarter of an hour "
-            "of a core, and it may be ended and gone on with.",
+            help="redwm: optimise from all 1000 starts, not from 8. This takes a quarter of an "
+            "hour on one core, and can be interrupted and continued.",
         ),
     ] = False,
 ) -> None:
     """Repeat a paper: every published figure beside ours, with deviation and interval.
 
-    Runs that are finished are kept: after Ctrl-C the same command runs the others.
+    Finished runs are kept: after Ctrl-C the same command makes the others.
     """
     chosen = world_of(name, world)
     out.mkdir(parents=True, exist_ok=True)

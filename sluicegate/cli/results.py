@@ -24,7 +24,9 @@ def results(
     folder: Annotated[
         str,
         typer.Argument(
-            metavar="FOLDER", help="What sluice sweep --out was given.", show_default=False
+            metavar="FOLDER",
+            help="The results folder, as given to sluice sweep --out.",
+            show_default=False,
         ),
     ],
     where: options.Where = None,
@@ -47,7 +49,7 @@ def results(
         typer.Option(
             "--csv",
             metavar="FILE",
-            help="Write what is asked for here, all rows and columns.",
+            help="Write the means, or the answer of --sql, to this file with all rows and columns.",
             show_default=False,
         ),
     ] = None,
@@ -55,10 +57,10 @@ def results(
 ) -> None:
     """Show the results of a sweep: means over the seeds, or what a query asks for.
 
-    It may be asked while the sweep goes on.
+    It also works while the sweep is running.
     """
     if sql is not None and (where or figure or json):
-        raise UsageError("--sql goes with --csv only")
+        raise UsageError("--sql can only be combined with --csv")
     found = Sweep(folder)
     if sql is not None:
         frame = found.query(sql)
@@ -83,7 +85,9 @@ def show(found: Sweep, where: dict[str, object]) -> None:
     screen.print(terminal_table(header, rows[:_MOST_ROWS]))
     _say_more(len(rows))
     done = found.query("SELECT count(*) FROM runs").item()
-    screen.print(f"{progress_text(done, found.about['runs'], None)}; ± is of 95 % intervals")
+    screen.print(
+        f"{progress_text(done, found.about['runs'], None)}; ±: half width of 95 % intervals"
+    )
 
 
 def _say_more(rows: int) -> None:

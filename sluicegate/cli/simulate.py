@@ -29,8 +29,8 @@ def simulate(
         typer.Option(
             autocompletion=options.aqm_names,
             metavar="NAME:KEY=VALUE,...",
-            help="The discipline, in place of the scenario's. "
-            "victim=, ecn= and scheduler= (fifo, sfq, drr or fq) set the queue's part.",
+            help="The discipline, instead of the scenario's. Keys are the AQM's parameters, and "
+            "victim=, ecn= and scheduler= (fifo, sfq, drr or fq).",
             show_default=False,
         ),
     ] = None,

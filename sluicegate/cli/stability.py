@@ -23,8 +23,9 @@ if TYPE_CHECKING:
     from sluicegate.worlds import Watch
 
 _ASSUMED = (
-    "Models: reduced is LRED's equations 7 and 8; constant leaves nothing out of its equations 4 "
-    "and 5; in full the round trip follows the queue, too, as in simulations."
+    "Models: reduced is LRED's equations 7 and 8; constant is its equations 4 and 5, with "
+    "nothing left out and a constant round trip; in full the round trip follows the "
+    "queue, as in simulations."
 )
 
 
@@ -33,37 +34,41 @@ def stability(
         Path | None,
         typer.Argument(
             metavar="SCENARIO.toml",
-            help="A dumb-bell with TCP flows, from which N, R and C are taken; else --flows, --rtt "
-            "and --rate.",
+            help="A dumb-bell with TCP flows, from which N, R and C are taken; without it give "
+            "--flows, --rtt and --rate.",
             show_default=False,
         ),
     ] = None,
     aqm: options.Aqms = None,
     flows: Annotated[
         float | None,
-        typer.Option(min=1, metavar="N", help="Long-lived TCP flows.", show_default=False),
+        typer.Option(
+            min=1, metavar="N", help="Number of long-lived TCP flows.", show_default=False
+        ),
     ] = None,
     rtt: Annotated[
         float | None,
         typer.Option(
             metavar="S",
-            help="Round trip in s, with the wait in the queue that the AQM holds.",
+            help="Round trip in s, including the wait in the queue that the AQM holds.",
             show_default=False,
         ),
     ] = None,
     rate: Annotated[
         str | None,
-        typer.Option(metavar="BITS/S", help="The bottleneck, such as 10e6.", show_default=False),
+        typer.Option(
+            metavar="BITS/S", help="Rate of the bottleneck, such as 10e6.", show_default=False
+        ),
     ] = None,
     packet_bytes: Annotated[
-        int, typer.Option(min=1, metavar="BYTES", help="Of a packet, beside --rate.")
+        int, typer.Option(min=1, metavar="BYTES", help="Size of a packet, for --rate.")
     ] = 500,
     simulate: Annotated[
         int,
         typer.Option(
             min=0,
             metavar="K",
-            help="Simulate so many networks of each map, half of them on the stable side.",
+            help="Number of networks to simulate on each map, half of them on its stable side.",
         ),
     ] = 0,
     out: options.Out = options.REPORT,
@@ -84,7 +89,9 @@ def stability(
     given = [Discipline(**syntax.discipline(text)) for text in aqm or []]
     if scenario is not None:
         if (flows, rtt, rate) != (None, None, None):
-            raise UsageError("--flows, --rtt and --rate: a scenario has them already")
+            raise UsageError(
+                "--flows, --rtt and --rate must not be given with a scenario, which has them"
+            )
         if scenario_kind(scenario) != "NetworkScenario":
             raise SluiceError(f"{scenario}: must be a scenario of the network world")
         whole = load(scenario)
@@ -115,7 +122,10 @@ def stability(
     screen.print()
     screen.print(terminal_table(rows.LOOP_HEADER, [rows.loop_cells(row) for row in loops]))
     screen.print()
-    screen.print("For no fewer flows and no longer round trips (verdict of the full model):")
+    screen.print(
+        "Recommended for at least so many flows and at most such a round trip (verdict of the "
+        "full model):"
+    )
     for row in recommendations:
         # one line each, to be copied
         screen.print(
@@ -124,7 +134,9 @@ def stability(
     screen.print(f"\n{_ASSUMED}")
     for name, found in spots.items():
         right = sum(spot.stable != spot.oscillates for spot in found)
-        screen.print(f"{escape(name)}: {right} of {len(found)} simulated networks do as full says")
+        screen.print(
+            f"{escape(name)}: {right} of {len(found)} simulated networks behave as full says"
+        )
     screen.print(f"report: {escape(str(page))}")
 
 

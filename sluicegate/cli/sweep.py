@@ -26,37 +26,40 @@ def sweep(
         list[str] | None,
         typer.Option(
             metavar="PATH=VALUES",
-            help="What varies; may be repeated. Values are a list, 5,50,200, or a range: 1..20, "
-            "0.1..0.9:9 (nine values), 1e6..1e9:7:log. Paths joined by commas vary together: "
-            "'queue.limit,flows.0.count=[50,5],[100,10]'. red.max_p is RED's parameter. Those "
-            "given replace the [sweep] table's.",
+            help="What varies, instead of what the table sweep has; may be repeated. Values are "
+            "a list, 5,50,200, or a range: 1..20, 0.1..0.9:9 (nine values), 1e6..1e9:7:log. "
+            "Paths joined by commas vary together: "
+            "'queue.limit,flows.0.count=[50,5],[100,10]'. red.max_p is RED's parameter.",
             show_default=False,
         ),
     ] = None,
     method: Annotated[
         Method | None,
         typer.Option(
-            help="grid: every value with every other; list: the first of all, then the second; "
-            "latin-hypercube: random points that fill the ranges evenly. grid if not given.",
+            help="grid: every value with every other; list: the first values of all, then the "
+            "second ones; latin-hypercube: random points that fill the ranges evenly. If not "
+            "given: grid.",
             show_default=False,
         ),
     ] = None,
     points: Annotated[
         int | None,
-        typer.Option(metavar="N", help="Points of a Latin hypercube.", show_default=False),
+        typer.Option(
+            metavar="N", help="Number of points of a Latin hypercube.", show_default=False
+        ),
     ] = None,
     out: Annotated[
         str,
         typer.Option(
             metavar="FOLDER",
-            help="Where the results go, and where those of an earlier, unfinished sweep are: a "
-            "folder, or a URL that fsspec knows, such as s3://bucket/folder.",
+            help="Folder for the results, or a URL that fsspec knows, such as s3://bucket/folder. "
+            "An unfinished sweep there is continued.",
         ),
     ] = "sluice-sweep",
     aqm: options.Aqms = None,
     world: Annotated[
         list[str] | None,
-        typer.Option(metavar="NAME", help="As of sluice compare.", show_default=False),
+        typer.Option(metavar="NAME", help="The world, as for sluice compare.", show_default=False),
     ] = None,
     slots: options.Slots = None,
     replications: options.Replications = None,
@@ -80,7 +83,7 @@ def sweep(
         str | None,
         typer.Option(
             metavar="K/N",
-            help="Make only the K-th of N parts, as one of N jobs of a batch system.",
+            help="Make only part K of N, in one of N jobs of a batch system.",
             show_default=False,
         ),
     ] = None,
@@ -96,9 +99,9 @@ def sweep(
 ) -> None:
     """Run a scenario with many values of its fields, and keep every result.
 
-    What varies stands in the scenario's table [sweep], or in --vary.
+    What varies is in the scenario's table sweep, or in --vary.
 
-    Runs that are finished are kept: after any end the same command makes the others.
+    Finished runs are kept: however the command ended, the same one makes the others.
     """
     changed = options.changes(
         aqm=aqm or [], slots=slots, replications=replications, seed=seed, duration=duration

@@ -28,13 +28,14 @@ def testbed(
         typer.Argument(metavar="SCENARIO.toml", help="The scenario.", show_default=False),
     ] = None,
     check: Annotated[
-        bool, typer.Option("--check", help="Say what is missing on this machine, and the remedy.")
+        bool,
+        typer.Option("--check", help="Show what is missing on this machine, and how to get it."),
     ] = False,
     aqm: Annotated[
         str | None,
         typer.Option(
             metavar="NAME:KEY=VALUE,...",
-            help="The discipline, in place of the scenario's.",
+            help="The discipline, instead of the scenario's.",
             show_default=False,
         ),
     ] = None,
@@ -42,12 +43,13 @@ def testbed(
         str | None,
         typer.Option(
             metavar="NAME",
-            help="Of all TCP flows, in place of the scenario's: any that the kernel has.",
+            help="Congestion control of all TCP flows, instead of the scenario's: any that the "
+            "kernel has.",
             show_default=False,
         ),
     ] = None,
     ipv6: Annotated[
-        bool, typer.Option("--ipv6", help="All packets are of IPv6, in place of IPv4.")
+        bool, typer.Option("--ipv6", help="Send all packets as IPv6, instead of IPv4.")
     ] = False,
     replications: options.Replications = "1",
     seed: options.Seed = None,
@@ -56,8 +58,8 @@ def testbed(
 ) -> None:
     """Run one discipline in a real router: client, router and server on this machine.
 
-    They are network namespaces, which vanish with this command. It needs no root where ordinary
-    users may have namespaces. Replications are real runs, one after the other.
+    They are network namespaces, which are gone when this command ends. Root is not needed where
+    ordinary users may have namespaces. Replications are real runs, one after the other.
     """
     if check or scenario is None:
         _check(ipv6)
@@ -112,7 +114,7 @@ def _print(record: GateRecord, done: str) -> None:
     for row in record.lateness.rows(named=True):
         times = {"mean": "mean_s", "p99": "p99_s", "at most": "max_s"}
         late = ", ".join(f"{name} {1e3 * row[column]:.3f}" for name, column in times.items())
-        screen.print(f"late, {row['of']} ({row['count']}): {late} ms", style="dim")
+        screen.print(f"lateness, {row['of']} ({row['count']}): {late} ms", style="dim")
     for machine in record.run["machine"]:
         load = f"load {machine['load_before']:.1f} before, {machine['load_after']:.1f} after"
         screen.print(escape(f"machine: {load}{_trouble(machine)}"), style="dim")

@@ -23,7 +23,8 @@ _ACK = "ack"
 # what a column means where its name alone is unclear; the glossary describes a single queue
 _TERMS = {
     "lost": "Packets of the flow that were dropped, anywhere.",
-    "loss ratio": "Of a flow: lost of sent packets. Of a link: drops of arrivals.",
+    "loss ratio": "Of a flow: share of the packets sent that were lost. Of a link: share of the "
+    "arrivals that were dropped.",
     "throughput bps": "Of a flow: bits received, from the first packet sent to the last received. "
     "Of a link: bits sent, over the whole trace.",
     "delay": "From the source to the destination, propagation included.",
@@ -43,13 +44,19 @@ def trace(
     json: Annotated[
         Path | None,
         typer.Option(
-            "--json", metavar="FILE", help="Write all figures here as JSON.", show_default=False
+            "--json",
+            metavar="FILE",
+            help="Write all figures to this file as JSON.",
+            show_default=False,
         ),
     ] = None,
     html: Annotated[
         Path | None,
         typer.Option(
-            "--html", metavar="FILE", help="Write a page with plots here.", show_default=False
+            "--html",
+            metavar="FILE",
+            help="Write a page with plots to this file.",
+            show_default=False,
         ),
     ] = None,
 ) -> None:
@@ -105,7 +112,7 @@ def _write_page(found: Trace, summary: dict[str, Any], path: Path) -> None:
     page.figure(
         throughput_figure(found, data),
         "Throughput",
-        "Bits that came to the destination, of the flows that received most; without ACKs.",
+        "Bits that reached the destination, of the flows that received most; without ACKs.",
         _seen(
             f"{flow['type']} {flow['id']}: {number_text(flow['throughput_bps'])} bits/s"
             for flow in (flows[place] for place in data)

@@ -34,9 +34,9 @@ def tune(
         list[str] | None,
         typer.Option(
             metavar="NAME=RANGE",
-            help="What is tuned; may be repeated. red.max_p=0.01..0.5, red.w=1e-4..0.1:log, or "
-            "red.w=all. A count, as in 0.01..0.5:3, says from how many values searches start. "
-            "Every number of the AQM if not given.",
+            help="A parameter to tune and its range; may be repeated: red.max_p=0.01..0.5, "
+            "red.w=1e-4..0.1:log, or red.w=all. A count, as in 0.01..0.5:3, is the number of "
+            "values from which searches start. If not given: every number of the AQM.",
             show_default=False,
         ),
     ] = None,
@@ -44,8 +44,8 @@ def tune(
         str | None,
         typer.Option(
             metavar="SUM",
-            help="What is to be least: a measure or a sum, 'delay_mean + 2000*loss_ratio'; "
-            "delay_mean if not given.",
+            help="What to minimise: a measure or a sum, such as 'delay_mean + 2000*loss_ratio'. If "
+            "not given: delay_mean.",
             show_default=False,
         ),
     ] = None,
@@ -53,7 +53,7 @@ def tune(
         list[str] | None,
         typer.Option(
             metavar="BOUND",
-            help="What must be kept, such as 'loss_ratio<=0.01'; may be repeated.",
+            help="A constraint, such as 'loss_ratio<=0.01'; may be repeated.",
             show_default=False,
         ),
     ] = None,
@@ -69,12 +69,14 @@ def tune(
     discipline: Annotated[
         str | None,
         typer.Option(
-            metavar="LABEL", help="Which of several disciplines is tuned.", show_default=False
+            metavar="LABEL",
+            help="The discipline to tune, if there are several.",
+            show_default=False,
         ),
     ] = None,
     evaluations: Annotated[
         int | None,
-        typer.Option(min=1, metavar="N", help="Candidates at most.", show_default=False),
+        typer.Option(min=1, metavar="N", help="Greatest number of candidates.", show_default=False),
     ] = None,
     precision: Annotated[
         float | None,
@@ -87,11 +89,11 @@ def tune(
     aqm: options.Aqms = None,
     world: Annotated[
         str | None,
-        typer.Option(metavar="NAME", help="As of sluice compare.", show_default=False),
+        typer.Option(metavar="NAME", help="The world, as for sluice compare.", show_default=False),
     ] = None,
     slots: options.Slots = None,
     replications: Annotated[
-        int, typer.Option(min=3, metavar="N", help="Runs of a candidate at most.")
+        int, typer.Option(min=3, metavar="N", help="Greatest number of runs of a candidate.")
     ] = 64,
     seed: options.Seed = None,
     duration: options.Duration = None,
@@ -105,17 +107,17 @@ def tune(
         Path,
         typer.Option(
             metavar="FOLDER",
-            help="Where the page, the tuned scenario and every run go, and where those of an "
-            "earlier, unfinished tuning are.",
+            help="Folder for the page, the tuned scenario and every run. An unfinished tuning "
+            "there is continued.",
         ),
     ] = Path("sluice-tune"),
     json: options.Json = None,
 ) -> None:
-    """Search the settings of an AQM that make a score least, and judge the best anew.
+    """Search the settings of an AQM that minimise a score, and judge the best with new runs.
 
-    What is asked stands in the scenario's table [tune], or in the options.
+    What to tune is in the scenario's table tune, or in the options.
 
-    Runs that are finished are kept: after any end the same command goes on.
+    Finished runs are kept: however the command ended, the same one goes on.
     """
     changed = options.changes(
         aqm=aqm or [], slots=slots, replications=None, seed=seed, duration=duration

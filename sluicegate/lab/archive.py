@@ -70,7 +70,7 @@ def unpack(archive: bytes) -> dict[str, bytes]:
     while True:
         header = archive[place : place + _HEADER]
         if len(header) < _HEADER or not header.startswith(_MAGIC):
-            raise SluiceError(f"no whole archive: byte {place} of {len(archive)} begins no file")
+            raise SluiceError(f"damaged archive: byte {place} of {len(archive)} begins no file")
         sizes = [int(header[6 + 8 * field : 14 + 8 * field], 16) for field in range(_FIELDS)]
         mode, size, name_size = sizes[1], sizes[6], sizes[11]
         path = archive[place + _HEADER : place + _HEADER + name_size - 1].decode()
@@ -79,7 +79,7 @@ def unpack(archive: bytes) -> dict[str, bytes]:
         if path == _END:
             return files
         if begin + size > len(archive):
-            raise SluiceError(f"no whole archive: it ends within {path}")
+            raise SluiceError(f"damaged archive: it ends within {path}")
         if mode & _KIND == _FILE & _KIND:
             files[path.removeprefix("./")] = archive[begin : begin + size]
         place = begin + size + -size % 4

@@ -35,4 +35,6 @@ def require(packages: list[str]) -> None:
         raise SluiceError(f"the laboratory runs programs of this machine: {here} must be x86_64")
     if packages:
         names = " ".join(sorted(set(packages)))
-        raise SluiceError(f"the laboratory needs what is not installed: apt install {names}")
+        raise SluiceError(
+            f"the laboratory needs programs that are not installed: apt install {names}"
+        )

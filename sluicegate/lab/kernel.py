@@ -96,8 +96,8 @@ def find() -> Kernel | None:
     kernel = _kernel(path.parent)
     if kernel.contents != sha256:
         raise SluiceError(
-            f"{kernel.modules}: the files are not those that were fetched: sluice lab --fetch "
-            "brings them anew"
+            f"{kernel.modules}: the files have changed since they were fetched: fetch them again "
+            "with sluice lab --fetch"
         )
     return kernel
 

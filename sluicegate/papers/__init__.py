@@ -45,7 +45,7 @@ def world_of(name: str, world: str | None) -> str:
         raise SluiceError(f"{name} is not a reproduction; there are {', '.join(REPRODUCTIONS)}")
     worlds = REPRODUCTIONS[name]
     if world is not None and world not in worlds:
-        raise SluiceError(f"world = {world}: {name} is repeated in {', '.join(worlds)} only")
+        raise SluiceError(f"world = {world}: {name} is reproduced only in {', '.join(worlds)}")
     return world or next(iter(worlds))
 
 

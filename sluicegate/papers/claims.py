@@ -22,8 +22,9 @@ Verdict: TypeAlias = Literal["holds", "fails", "undecided"]
 
 CLAIMS_HEADER = ["claim", "where", "verdict", "evidence"]
 HOW_CLAIMS_ARE_JUDGED = (
-    "A claim holds if everything it rests on does, with the whole 95 % interval over the seeds; it "
-    "fails if anything it rests on is refuted so; else it is undecided."
+    "A claim is one or more comparisons. It holds if all of them hold over the whole 95 % interval "
+    "(over the seeds), fails if one of them fails over the whole interval, and is undecided "
+    "otherwise."
 )
 # up to so many comparisons are shown in full; else at most so many that do not hold, or the closest
 _TOLD = 6

@@ -19,7 +19,7 @@ _DIGITS = 6
 # rows that a terminal shows
 _MOST_ROWS = 200
 SLOTTED_UNITS = "Queues in packets, times in slots, losses and gains as shares."
-INTERVALS = "Behind ± stands the half width of the 95 % confidence interval of what we measure."
+INTERVALS = "The figure after ± is the half width of the 95 % confidence interval of our result."
 
 
 @dataclass(frozen=True)

@@ -41,8 +41,8 @@ def comparison_page(comparison: Comparison, mark: str = "") -> Page:
         page.table(
             header,
             differences,
-            "How far each is above the first, replication by replication: both see the same "
-            "arrivals. Where the interval does not reach 0, the disciplines differ.",
+            "Each discipline minus the first, replication by replication, since both see the "
+            "same arrivals. Where the interval does not include 0, the disciplines differ.",
             terms,
         )
     _add_figures(page, comparison)
@@ -81,7 +81,8 @@ def _add_figures(page: Page, comparison: Comparison) -> None:
     page.figure(
         plots.overview_figure(records),
         "Sojourn and loss",
-        "Shortest sojourn first. The thin line at the end of a bar is what stands behind ±.",
+        "Shortest sojourn first. The thin line at the end of a bar is the figure after ±, to "
+        "both sides.",
         seen(records, "sojourn_mean", "loss_ratio"),
     )
     for world, own in comparison.records_by_world():
@@ -89,23 +90,24 @@ def _add_figures(page: Page, comparison: Comparison) -> None:
     page.figure(
         plots.queue_figure(records),
         "How long the queue is",
-        "The share of time with so many packets waiting; the upright line is the mean. "
+        "The share of time with so many packets waiting; the vertical line is the mean. "
         "Where the queue is mostly empty, the first bar is cut off.",
         seen(records, "queue_mean"),
     )
     page.figure(
         plots.queue_tail_figure(records),
         "How often the queue is long",
-        "The same, cumulated and on a logarithmic scale: what happens rarely. A curve ends where "
-        "chance, or the solution's error, begins.",
+        "The share of time with so many packets or more, on a logarithmic scale: it shows "
+        "rare events. A curve ends at the smallest share that the runs, or the exact "
+        "solution, can show.",
         seen(records, "queue_mean", "queue_deviation"),
     )
     if any(record.sojourn_distribution.size for record in records):
         page.figure(
             plots.sojourn_tail_figure(records),
             "How long packets wait",
-            "Until their transmission starts, of the packets that got through. Where a curve "
-            "crosses the line p99 stands the time that 99 % of the packets stay under."
+            "The time until their transmission starts, of the packets that were not lost. A curve "
+            "crosses the line p99 at the time that 99 % of the packets stay under."
             f"{_without_times(records)}",
             seen(records, "sojourn_p99"),
         )

@@ -19,7 +19,7 @@ MEANINGS = {
     "AQM": "active queue management: the rule by which packets are dropped or marked before the "
     "buffer is full",
     "queue": "the packets that wait before a link, without the one in transmission",
-    "buffer": "the room in which they wait",
+    "buffer": "the memory in which packets wait before a link",
     "discipline": "AQM, scheduler, limit, victim and marking together: all that decides about the "
     "packets before a link",
     "scheduler": "how packets are spread over several queues, and which queue sends next",
@@ -43,7 +43,7 @@ MEANINGS = {
     "utilization": "share of the time in which the link sends",
     "deviation": "mean absolute difference of the queue from its own mean",
     "fairness": "Jain's index of what the flows got: 1 if all got the same",
-    "interval": "the 95 % confidence interval; its half width stands after ±",
+    "interval": "the 95 % confidence interval; the figure after ± is its half width",
     "replication": "one of several independent runs of the same scenario",
     "batch means": "intervals from long parts of a run that count as independent",
     "world": "a place in which disciplines are judged: slotted, chain, network, a router in user "

@@ -96,4 +96,4 @@ def _field_text(value: object) -> str:
 def reading_of_intervals(records: Sequence[Record]) -> str:
     """A sentence on how the intervals of simulated measures were made."""
     how = ". ".join(methods(records))
-    return f"Behind ± stands the half width of the 95 % confidence interval ({how})."
+    return f"The figure after ± is the half width of the 95 % confidence interval ({how})."

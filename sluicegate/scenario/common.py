@@ -17,13 +17,14 @@ Victim: TypeAlias = Literal["tail", "front", "random"]
 
 @dataclass(frozen=True, kw_only=True)
 class Queue(Table):
-    """The buffer: how much may wait, and which packet goes when one must be dropped.
+    """The buffer: how much may wait, and which packet is lost when one must be dropped.
 
     Attributes:
-        limit: Packets that may wait. [packets; 1 to 100,000; default 250]
-        limit_bytes: Bytes that may wait, whatever their number; None: any. [bytes; 1 to 1e+12]
-        victim: Which packet goes: the one that arrives, the one at the head of the queue, or one of
-            those that wait, drawn at random. [default tail]
+        limit: Greatest number of packets that wait. [packets; 1 to 100,000; default 250]
+        limit_bytes: Greatest number of bytes that wait; None: no limit in bytes. [bytes; 1 to
+            1e+12]
+        victim: Which packet is lost when one must be dropped: the one that arrives, the one at the
+            head of the queue, or a waiting one, drawn at random. [default tail]
         ecn: Whether early drops of packets that can be marked (ECN) become marks. [default False]
     """
 
@@ -49,7 +50,7 @@ class Sfq(Table):
     and holds 40 packets whatever its limit.
 
     Attributes:
-        queues: How many queues there are. [1 to 65,536; default 1,024]
+        queues: Number of queues. [1 to 65,536; default 1,024]
         perturbation_s: Time after which the salt is drawn anew; 0: never. [s; 0 to 1,000,000;
             default 0]
     """
@@ -61,11 +62,11 @@ class Sfq(Table):
 
 @dataclass(frozen=True, kw_only=True)
 class Drr(Table):
-    """Deficit round robin (Shreedhar & Varghese 1995): so many bytes of each queue in turn.
+    """Deficit round robin (Shreedhar & Varghese 1995): `quantum_bytes` of each queue in turn.
 
     Attributes:
-        queues: How many queues there are; flows are spread over them by a hash with a random salt.
-            [1 to 65,536; default 1,024]
+        queues: Number of queues; flows are spread over them by a hash with a random salt. [1 to
+            65,536; default 1,024]
         quantum_bytes: What a queue may send in its turn. [bytes; 64 to 1e+09; default 1,500]
     """
 
@@ -81,8 +82,8 @@ class Fq(Table):
     With `aqm = "codel"` and `victim = "front"` this is FQ-CoDel.
 
     Attributes:
-        queues: How many queues there are; flows are spread over them by a hash with a random salt.
-            [1 to 65,536; default 1,024]
+        queues: Number of queues; flows are spread over them by a hash with a random salt. [1 to
+            65,536; default 1,024]
         quantum_bytes: What a queue may send in its turn. [bytes; 64 to 1e+09; default 1,514]
     """
 
@@ -99,14 +100,14 @@ class Discipline(DisciplineBase):
     """An AQM with its parameters, and what the queue does with it.
 
     With a scheduler that has several queues, each of them gets this AQM. `victim` and `ecn`, where
-    given, go before those of the scenario's queue.
+    given, replace those of the scenario's queue.
 
     Attributes:
         aqm: Name of an AQM, or path of a C header.
         params: The AQM's parameters that are not its defaults.
-        label: What it is called in tables and plots; empty: the AQM's name with what was given.
+        label: Name in tables and plots; empty: the AQM's name with the given parameters.
         scheduler: How packets are spread over queues.
-        victim: Which packet goes when one must be dropped.
+        victim: Which packet is lost when one must be dropped.
         ecn: Whether early drops of packets that can be marked (ECN) become marks.
     """
 

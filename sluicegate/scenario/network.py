@@ -34,14 +34,14 @@ class Dumbbell(TopologyBase):
 
     Attributes:
         rate_bps: Rate of the bottleneck, both directions. [bits/s; 1 to 1e+14; default 1e+07]
-        delay_s: Propagation over the bottleneck. [s; 0 to 3,600; default 0.0025]
-        client_delays_s: Propagation between each client and its router; there are as many servers
-            as clients. [s; 0 to 3,600; default [0.01, 0.05, 0.1, 0.15, 0.2]]
-        server_delay_s: Propagation between each server and its router. [s; 0 to 3,600; default
-            0.0025]
+        delay_s: Propagation delay of the bottleneck. [s; 0 to 3,600; default 0.0025]
+        client_delays_s: Propagation delay between each client and its router; there are as many
+            servers as clients. [s; 0 to 3,600; default [0.01, 0.05, 0.1, 0.15, 0.2]]
+        server_delay_s: Propagation delay between each server and its router. [s; 0 to 3,600;
+            default 0.0025]
         access_rate_bps: Rate of all links but the bottleneck. [bits/s; 1 to 1e+14; default 1e+08]
-        two_way: Whether the discipline stands before the bottleneck's reverse direction, too.
-            [default False]
+        two_way: Whether the reverse direction of the bottleneck has the discipline, too. [default
+            False]
     """
 
     kind: ClassVar[Literal["dumbbell"]] = "dumbbell"
@@ -67,11 +67,11 @@ class ParkingLot(TopologyBase):
     on. Routes are `long`, from entry to exit, and `cross`, over one hop each.
 
     Attributes:
-        hops: Links between routers, each with the discipline. [1 to 1,000; default 3]
+        hops: Number of links between routers, each with the discipline. [1 to 1,000; default 3]
         rate_bps: Rate of the links between routers. [bits/s; 1 to 1e+14; default 1e+07]
-        delay_s: Propagation over the links between routers. [s; 0 to 3,600; default 0.01]
+        delay_s: Propagation delay of each link between routers. [s; 0 to 3,600; default 0.01]
         access_rate_bps: Rate of the links to hosts. [bits/s; 1 to 1e+14; default 1e+08]
-        access_delay_s: Propagation over the links to hosts. [s; 0 to 3,600; default 0.001]
+        access_delay_s: Propagation delay of each link to a host. [s; 0 to 3,600; default 0.001]
     """
 
     kind: ClassVar[Literal["parking-lot"]] = "parking-lot"
@@ -93,8 +93,8 @@ class Star(TopologyBase):
         rate_bps: Rate from the hub to the first host, and back. [bits/s; 1 to 1e+14; default 1e+07]
         access_rate_bps: Rate between the other hosts and the hub. [bits/s; 1 to 1e+14; default
             1e+08]
-        delays_s: Propagation between each host and the hub, the first host's first. [s; 0 to 3,600;
-            default [0.01, 0.01, 0.01, 0.01]]
+        delays_s: Propagation delay between each host and the hub, that of the first host first. [s;
+            0 to 3,600; default [0.01, 0.01, 0.01, 0.01]]
     """
 
     kind: ClassVar[Literal["star"]] = "star"
@@ -116,10 +116,11 @@ class Link(Table):
         source: Name of one node.
         sink: Name of the other.
         rate_bps: Rate of each direction. [bits/s; 1 to 1e+14]
-        delay_s: Propagation. [s; 0 to 3,600]
-        queue: Whether the discipline stands before it, from source to sink; else an unlimited FIFO
-            does. [default False]
-        both_ways: Whether the link leads back, too: there it has no discipline. [default True]
+        delay_s: Propagation delay. [s; 0 to 3,600]
+        queue: Whether the direction from source to sink has the discipline; else it has an
+            unlimited FIFO. [default False]
+        both_ways: Whether the link also leads back; that direction has no discipline. [default
+            True]
     """
 
     source: str
@@ -132,7 +133,7 @@ class Link(Table):
 
 @dataclass(frozen=True, kw_only=True)
 class Graph(TopologyBase):
-    """Links of one's own; nodes are what the links name, flows name their two ends.
+    """Links of your own. The links name the nodes; flows name their two ends.
 
     From one node to another there is one link at most. For the discipline in both directions, give
     two links with `both_ways = false`.
@@ -152,17 +153,18 @@ class Tcp(Table):
     Attributes:
         variant: How the sender recovers from loss; None: `newreno`, and `rack` where `like` is
             `linux`.
-        congestion_control: How its window grows, and what a loss or a mark leaves of it: `reno`
-            (RFC 5681), `cubic` (RFC 9438; Linux's own where `like` is `linux`), or `dctcp` (RFC
-            8257), which needs `ecn = true`. [default reno]
+        congestion_control: How the sender's window grows, and how a loss or a mark reduces it:
+            `reno` (RFC 5681), `cubic` (RFC 9438; Linux's own where `like` is `linux`), or `dctcp`
+            (RFC 8257), which needs `ecn = true`. [default reno]
         like: `rfc` for the RFCs' values, `ns2` for the defaults of ns-2.35, `linux` for today's
             hosts. [default rfc]
-        receiver_window: Packets in flight at most (ns-2's `window_`). [packets; 1 to 4.29497e+09;
-            default 10,000]
-        ecn: Explicit congestion notification (RFC 3168). [default False]
-        packet_bytes: A data packet on the wire. [bytes; 1 to 65,535; default 500]
-        ack_bytes: An ACK or a SYN on the wire. Selective acknowledgements make an ACK longer: by 8
-            bytes a block, and by 4 more if it is like the RFCs'. [bytes; 1 to 65,535; default 40]
+        receiver_window: Greatest number of packets in flight (ns-2's `window_`). [packets; 1 to
+            4.29497e+09; default 10,000]
+        ecn: Whether both ends use explicit congestion notification (RFC 3168). [default False]
+        packet_bytes: Size of a data packet on the wire. [bytes; 1 to 65,535; default 500]
+        ack_bytes: Size of an ACK or a SYN on the wire. Selective acknowledgements make an ACK
+            longer: by 8 bytes for each block, and by 4 more if it is like the RFCs'. [bytes; 1 to
+            65,535; default 40]
         initial_window: Initial congestion window; None: that of `like`. [packets; 1 to 1,000,000]
         min_rto_s: Least time-out; None: that of `like`. [s; 1e-09 to 1e+08]
         initial_rto_s: Time-out before the first round-trip time is known; None: that of `like`. [s;
@@ -191,9 +193,9 @@ class TcpFlows(Table):
     """TCP flows that start once.
 
     Attributes:
-        count: How many, dealt out in turn to the pairs of nodes of the route. [1 to 1e+07; default
-            1]
-        route: One of the topology's named routes; None: its first, or the two ends that follow.
+        count: Number of flows, which are distributed in turn over the pairs of nodes of the route.
+            [1 to 1e+07; default 1]
+        route: Name of a route of the topology; None: its first route, or from `source` to `sink`.
         source: Node that sends, instead of a route.
         sink: Node that receives.
         start_s: Earliest start. [s; 0 to 1e+08; default 0]
@@ -220,7 +222,7 @@ class Constant(Table):
     """Always the same time.
 
     Attributes:
-        mean_s: That time. [s; 1e-09 to 1e+08]
+        mean_s: The time. [s; 1e-09 to 1e+08]
     """
 
     kind: ClassVar[Literal["constant"]] = "constant"
@@ -232,8 +234,8 @@ class Uniform(Table):
     """Uniform between two times.
 
     Attributes:
-        least_s: The shortest. [s; 0 to 1e+08]
-        greatest_s: The longest. [s; 1e-09 to 1e+08]
+        least_s: Shortest time. [s; 0 to 1e+08]
+        greatest_s: Longest time. [s; 1e-09 to 1e+08]
     """
 
     kind: ClassVar[Literal["uniform"]] = "uniform"
@@ -246,7 +248,7 @@ class Exponential(Table):
     """Exponential: the times between the arrivals of a Poisson process.
 
     Attributes:
-        mean_s: Mean. [s; 1e-09 to 1e+08]
+        mean_s: Mean time. [s; 1e-09 to 1e+08]
     """
 
     kind: ClassVar[Literal["exponential"]] = "exponential"
@@ -258,8 +260,8 @@ class Pareto(Table):
     """Pareto: heavy-tailed.
 
     Attributes:
-        mean_s: Mean. [s; 1e-09 to 1e+08]
-        shape: The smaller, the heavier the tail. [above 1, at most 1,000; default 1.5]
+        mean_s: Mean time. [s; 1e-09 to 1e+08]
+        shape: Shape; a smaller one makes the tail heavier. [above 1, at most 1,000; default 1.5]
     """
 
     kind: ClassVar[Literal["pareto"]] = "pareto"
@@ -275,8 +277,8 @@ class Fgn(Table):
     which raises the mean: by less than 0.01 % at a deviation of 0.3, by 0.4 % at 0.5, by 8 % at 1.
 
     Attributes:
-        hurst: Hurst parameter of the noise: 0.5 for frames that are independent, the nearer to 1,
-            the longer the bursts. [above 0, below 1]
+        hurst: Hurst parameter of the noise: 0.5 if frames are independent, nearer to 1 for longer
+            bursts. [above 0, below 1]
         deviation: Standard deviation of the rate, as a share of its mean. [0 to 1]
         frame_s: Length of a frame. [s; 1e-09 to 1e+08]
     """
@@ -293,9 +295,9 @@ class Sizes(Table):
     Attributes:
         kind: `constant`; `geometric` on 1, 2, and so on; or `pareto`, rounded up or down at random
             so that the mean stays.
-        mean_packets: Mean; of `pareto` at least shape / (shape - 1), which makes the smallest a
-            packet. [packets; 1 to 1e+09]
-        shape: Of `pareto`: the smaller, the heavier the tail. [above 1, at most 1,000]
+        mean_packets: Mean size; of `pareto` at least shape / (shape - 1), so that the smallest size
+            is one packet. [packets; 1 to 1e+09]
+        shape: Shape of `pareto`; a smaller one makes the tail heavier. [above 1, at most 1,000]
     """
 
     kind: SizeKind
@@ -310,13 +312,13 @@ Distribution: TypeAlias = Constant | Uniform | Exponential | Pareto
 class ShortTcpFlows(Table):
     """TCP flows that arrive one after the other; `count` streams of arrivals.
 
-    Each stream is between one pair of nodes; several are dealt out to the pairs of the route in
-    turn. None arrives after `stop_s`; flows that have started go on.
+    Each stream is between one pair of nodes; several are distributed in turn over the pairs of the
+    route. None arrives after `stop_s`; flows that have started go on.
 
     Attributes:
-        count: How many, dealt out in turn to the pairs of nodes of the route. [1 to 1e+07; default
-            1]
-        route: One of the topology's named routes; None: its first, or the two ends that follow.
+        count: Number of flows, which are distributed in turn over the pairs of nodes of the route.
+            [1 to 1e+07; default 1]
+        route: Name of a route of the topology; None: its first route, or from `source` to `sink`.
         source: Node that sends, instead of a route.
         sink: Node that receives.
         start_s: Earliest start. [s; 0 to 1e+08; default 0]
@@ -352,9 +354,9 @@ class WebFlows(Table):
     asking for an object takes no packet. For a connection per object, use `ShortTcpFlows`.
 
     Attributes:
-        count: How many, dealt out in turn to the pairs of nodes of the route. [1 to 1e+07; default
-            1]
-        route: One of the topology's named routes; None: its first, or the two ends that follow.
+        count: Number of flows, which are distributed in turn over the pairs of nodes of the route.
+            [1 to 1e+07; default 1]
+        route: Name of a route of the topology; None: its first route, or from `source` to `sink`.
         source: Node that sends, instead of a route.
         sink: Node that receives.
         start_s: Earliest start. [s; 0 to 1e+08; default 0]
@@ -404,21 +406,22 @@ class DatagramFlows(Table):
     """Datagrams (UDP) that nobody answers.
 
     Attributes:
-        count: How many, dealt out in turn to the pairs of nodes of the route. [1 to 1e+07; default
-            1]
-        route: One of the topology's named routes; None: its first, or the two ends that follow.
+        count: Number of flows, which are distributed in turn over the pairs of nodes of the route.
+            [1 to 1e+07; default 1]
+        route: Name of a route of the topology; None: its first route, or from `source` to `sink`.
         source: Node that sends, instead of a route.
         sink: Node that receives.
         start_s: Earliest start. [s; 0 to 1e+08; default 0]
         stop_s: End of the application; None: it does not end. [s; 0 to 1e+08]
-        packet_bytes: Size on the wire. [bytes; 1 to 65,535; default 500]
+        packet_bytes: Size of a datagram on the wire. [bytes; 1 to 65,535; default 500]
         rate_bps: Mean rate of each flow; of a flow that is on and off, or self-similar, its rate
             while it sends. Datagrams leave at whole nanoseconds, on average at this rate. [bits/s;
             0.001 to 1e+14]
-        gaps: Between two datagrams: `constant`, or `exponential` (Poisson). [default constant]
-        on: Distribution of the times for which it sends. At least half of them must last a
+        gaps: Times between two datagrams: `constant`, or `exponential` (Poisson). [default
+            constant]
+        on: Distribution of the times for which a flow sends. At least half of them must last a
             hundredth of the time between two datagrams; None: it sends all the time.
-        off: Distribution of the times for which it pauses.
+        off: Distribution of the times for which a flow pauses.
         self_similar: Bursts and pauses at many time-scales; instead of `on` and `off`.
         fgn: Lets the rate vary; `gaps` must then be exponential.
         spread_s: Starts are uniform over this time. [s; 0 to 1e+08; default 0]
@@ -443,15 +446,15 @@ class DatagramFlows(Table):
 
 @dataclass(frozen=True, kw_only=True)
 class ReplayFlows(ReplayFlowsBase):
-    """The packets of a capture as datagrams that nobody answers, each flow of it one flow.
+    """The packets of a capture as datagrams that nobody answers; each of its flows is one flow.
 
     The first packet is sent at the start, and the others at their recorded distances from it, to
     the nanosecond. Sizes are those on the wire. `count` copies start independently.
 
     Attributes:
-        count: How many, dealt out in turn to the pairs of nodes of the route. [1 to 1e+07; default
-            1]
-        route: One of the topology's named routes; None: its first, or the two ends that follow.
+        count: Number of flows, which are distributed in turn over the pairs of nodes of the route.
+            [1 to 1e+07; default 1]
+        route: Name of a route of the topology; None: its first route, or from `source` to `sink`.
         source: Node that sends, instead of a route.
         sink: Node that receives.
         start_s: Earliest start. [s; 0 to 1e+08; default 0]
@@ -481,19 +484,21 @@ class NetworkScenario(NetworkScenarioBase):
     """Everything that determines a comparison in the network world.
 
     Attributes:
-        title: One line.
+        title: Title, one line.
         topology: Nodes and links.
         flows: Groups of flows.
         queue: The buffer of each link that has the discipline.
-        disciplines: What is compared.
+        disciplines: The disciplines that are compared.
         duration_s: Simulated time of a replication. [s; 2e-09 to 8.64e+07]
-        warm_up_s: What is left out of the measures; None: half of the duration. [s; 0 to 1e+08]
-        sample_s: Between two samples of all series, the first at 0. [s; 1e-09 to 1e+08; default
-            0.01]
-        windows: Whether the series have the mean congestion window: it takes a look at every flow
+        warm_up_s: Time at the start that the measures leave out; None: half of the duration. [s; 0
+            to 1e+08]
+        sample_s: Time between two samples of all series; the first is at 0. [s; 1e-09 to 1e+08;
+            default 0.01]
+        windows: Whether the series have the mean congestion window, which takes time for every flow
             at each sample. [default False]
-        replications: Independent repetitions, which the intervals rest on. [1 to 10,000; default 8]
-        seed: Of every random stream; all disciplines see the same flows. [at least 0, below
+        replications: Number of independent repetitions, from which the intervals follow. [1 to
+            10,000; default 8]
+        seed: Seed of every random stream; all disciplines see the same flows. [at least 0, below
             1.84467e+19; default 1]
     """
 

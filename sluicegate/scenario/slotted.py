@@ -50,9 +50,10 @@ class FgnArrivals(Table):
 
     Attributes:
         rate: Mean of the probability. [0 to 1]
-        deviation: Its standard deviation, before it is held within 0 and 1. [0 to 10]
+        deviation: Standard deviation of the probability, before values below 0 and above 1 are cut.
+            [0 to 10]
         hurst: Hurst parameter of the noise. [above 0, below 1]
-        frame: Slots for which one value of the noise holds. [slots; 1 to 1e+12; default 100]
+        frame: Number of slots with the same value of the noise. [slots; 1 to 1e+12; default 100]
     """
 
     kind: ClassVar[Literal["fgn"]] = "fgn"
@@ -79,7 +80,7 @@ class GeometricService(Table):
     """A service ends in each slot with the same probability.
 
     Attributes:
-        mu: That probability. [above 0, at most 1]
+        mu: Probability that the service ends in a slot. [above 0, at most 1]
     """
 
     kind: ClassVar[Literal["geometric"]] = "geometric"
@@ -91,7 +92,7 @@ class DeterministicService(Table):
     """Every service takes the same time.
 
     Attributes:
-        slots: That time. [slots; 1 to 1e+09]
+        slots: Service time. [slots; 1 to 1e+09]
     """
 
     kind: ClassVar[Literal["deterministic"]] = "deterministic"
@@ -100,7 +101,7 @@ class DeterministicService(Table):
 
 @dataclass(frozen=True, kw_only=True)
 class PacketSizeService(Table):
-    """A link: a packet takes its own time, rounded up to whole slots.
+    """A link: a packet takes the time that follows from its size, rounded up to whole slots.
 
     Attributes:
         rate_bps: Rate of the link. [bits/s; above 0, at most 1e+15]
@@ -120,21 +121,21 @@ class Scenario(ScenarioBase):
     """Everything that determines a comparison in the slotted world.
 
     Attributes:
-        title: One line.
+        title: Title, one line.
         arrivals: Where packets come from.
         service: How long the server works on a packet.
         queue: The buffer.
-        disciplines: What is compared.
+        disciplines: The disciplines that are compared.
         slots: Length of one replication; None: that of the capture, if one is replayed. [slots;
             1,000 to 1e+15]
-        replications: Independent repetitions, all cores at work; None: 8, but 1 of a capture, since
-            every repetition would bring the same packets. [1 to 1,000]
-        seed: Of every random stream; all disciplines see the same arrivals. [at least 0, below
+        replications: Number of independent repetitions; None: 8, or 1 if a capture is replayed,
+            since each repetition would have the same packets. [1 to 1,000]
+        seed: Seed of every random stream; all disciplines see the same arrivals. [at least 0, below
             1.84467e+19; default 1]
         slot_s: Duration of a slot; None: times are in slots, and an AQM's clock takes a slot for a
             millisecond. [s; 1e-09 to 1,000]
-        packet_bytes: Size of every packet that is not a capture's. [bytes; 1 to 65,535; default
-            500]
+        packet_bytes: Size of every packet, except of those of a capture. [bytes; 1 to 65,535;
+            default 500]
     """
 
     title: str = ""

@@ -18,10 +18,11 @@ from sluicegate.stability.transient import Transient, transient
 FloatArray = NDArray[np.float64]
 
 HOW = (
-    "The reduced model is that of LRED's equations 7 and 8, by which its lemmas and its beta are "
-    "made; the constant one leaves nothing out of its equations 4 and 5; in the full one the round "
-    "trip follows the queue, too, and simulations agree with it. The greatest R and the least N "
-    "are where the verdict changes if nothing else does."
+    "The reduced model is LRED's equations 7 and 8, from which its lemmas and its beta "
+    "follow; the constant model is its equations 4 and 5, with nothing left out and a "
+    "constant round trip; in the full model the round trip follows the queue, and "
+    "simulations agree with it. At max R, or min N, the verdict changes if nothing else "
+    "does."
 )
 # factor by which a map extends to both sides
 _AROUND, _POINTS = 10.0, 21
@@ -61,8 +62,8 @@ def stability_page(
     page.figure(
         nyquist_figure(full),
         "Nyquist plot",
-        "The gain once around the loop, full model. A loop that has no unstable part of its own is "
-        "stable if its curve does not go around -1.",
+        "The gain once around the loop, in the full model. A loop of stable parts is stable "
+        "if its curve does not go around -1.",
         f"{told}.",
     )
     page.figure(bode_figure(full), "Bode plot", "The same, as gain and phase.", f"{told}.")
@@ -133,15 +134,15 @@ def _map(page: Page, found: Assessment, spots: Sequence[Spot]) -> None:
         for linearisation in ("full", "reduced")
     )
     if np.isnan(full).all():
-        page.text(f"{found.discipline} has an equilibrium nowhere on the map.")
+        page.text(f"{found.discipline} has no equilibrium anywhere on the map.")
         return
     right = sum(spot.stable != spot.oscillates for spot in spots)
     caption = (
         "Below the line disturbances die out (full model); dashed: the reduced model's boundary; "
-        "white: no equilibrium; +: the network that was asked for."
+        "hatched: no equilibrium; +: the network that was asked for."
     )
     if spots:
-        caption += f" Of {len(spots)} simulated networks {right} do as the full model says."
+        caption += f" {right} of {len(spots)} simulated networks behave as the full model says."
     page.figure(
         map_figure(flows, rtts_s, full, reduced, found.network, spots),
         f"Map of {found.discipline}",

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 from matplotlib.axes import Axes
+from matplotlib.patches import Rectangle
+from matplotlib.patheffects import AbstractPathEffect, withStroke
 from numpy.typing import NDArray
 
 from sluicegate.report.figure import Figure
@@ -22,6 +24,8 @@ _NYQUIST = 2.5
 _LEAST_GAIN = 1e-3
 # growth per round trip from which the map's colour changes no more
 _FASTEST = 0.5
+# black lines and marks are on dark colours, too
+_WHITE_EDGE: list[AbstractPathEffect] = [withStroke(linewidth=4, foreground="white")]
 
 
 def nyquist_figure(loops: Mapping[str, Loop]) -> Figure:
@@ -127,18 +131,23 @@ def map_figure(
     here: FluidNetwork,
     spots: Sequence[Spot] = (),
 ) -> Figure:
-    """Draw where over N and R the loop is stable.
+    """Draw where over N and R the loop is stable; hatched: no equilibrium.
 
     Args:
         flows: N, shape (n,).
         rtts_s: R, s, shape (r,).
-        growth: Of disturbances per round trip in the full model, shape (r, n).
+        growth: Of disturbances per round trip in the full model, shape (r, n); NaN where it has no
+            equilibrium.
         papers: The same in the reduced model; its boundary is a dashed line.
         here: The network that was asked for.
         spots: Simulated networks.
     """
     figure = Figure(figsize=(WIDTH, 4.6), layout="constrained")
     ax = figure.subplots()
+    # below the colours; seen where there are none
+    ax.add_patch(
+        Rectangle((0, 0), 1, 1, transform=ax.transAxes, fc="none", ec=GREY, hatch="///", zorder=0)
+    )
     shown = ax.pcolormesh(
         flows, rtts_s, growth, cmap="PuOr_r", vmin=-_FASTEST, vmax=_FASTEST, shading="nearest"
     )
@@ -146,7 +155,8 @@ def map_figure(
     figure.colorbar(shown, ax=ax, label="growth of a disturbance per round trip", extend="both")
     for values, style in ((growth, "-"), (papers, "--")):
         if values is not None and np.nanmin(values) < 0 < np.nanmax(values):
-            ax.contour(flows, rtts_s, values, levels=[0], colors="black", linestyles=style)
+            lines = ax.contour(flows, rtts_s, values, levels=[0], colors="black", linestyles=style)
+            lines.set_path_effects(_WHITE_EDGE)
     for oscillates, marker, name in (
         (False, "o", "simulated: calm"),
         (True, "X", "simulated: oscillates"),
@@ -161,9 +171,19 @@ def map_figure(
                 ms=7,
                 mfc="white" if marker == "o" else "black",
                 mec="black",
+                path_effects=_WHITE_EDGE,
                 label=name,
             )
-    ax.plot([here.flows], [here.rtt_s], color="black", marker="+", ms=12, mew=2, ls="")
+    ax.plot(
+        [here.flows],
+        [here.rtt_s],
+        color="black",
+        marker="+",
+        ms=16,
+        mew=3,
+        ls="",
+        path_effects=[withStroke(linewidth=7, foreground="white")],
+    )
     ax.set_xscale("log")
     ax.set_yscale("log")
     ax.set_xlabel("flows N")

@@ -209,7 +209,9 @@ def points(found: Sequence[Variable], method: Method, count: int | None, seed: i
         told = ", ".join(
             f"{len(rows)} of {each.name}" for each, rows in zip(found, values, strict=True)
         )
-        raise SluiceError(f"a list needs as many values of each variable; there are {told}")
+        raise SluiceError(
+            f"method = list needs equally many values of each variable; there are {told}"
+        )
     return [_joined(parts) for parts in zip(*values, strict=True)]
 
 

@@ -19,6 +19,7 @@ from sluicegate.report.figure import Figure
 from sluicegate.report.plots import colours, dash
 from sluicegate.report.plots import label as name_label
 from sluicegate.report.tables import label as measure_label
+from sluicegate.sweeps.words import path_label, path_words
 
 if TYPE_CHECKING:
     from sluicegate.sweeps.results import Sweep
@@ -41,7 +42,7 @@ def lines(sweep: Sweep, y: str, x: str, where: Mapping[str, object] | None, widt
     """Draw a measure against what varies, or against another measure; see `Sweep.figure`."""
     measures = [name for name in (y, x) if name not in sweep.paths]
     if y in sweep.paths:
-        raise SluiceError(f"{y} varies: what stands upwards must be a measure")
+        raise SluiceError(f"y = {y} varies in this sweep; y must be a measure")
     means = sweep.means(where, measures)
     # one thing changes along a line: x, or, for two measures, the first that varies
     along = x if x in sweep.paths else next(iter(_varying(means, sweep.axes)), None)
@@ -49,7 +50,7 @@ def lines(sweep: Sweep, y: str, x: str, where: Mapping[str, object] | None, widt
     if means["world"].n_unique() > 1:
         rest = ["world", *rest]
     scattered = sweep.about["method"] == "latin-hypercube"
-    curves = _curves(means, [] if scattered else rest)
+    curves = _curves(means, sweep.about, [] if scattered else rest)
     if len(curves) > _MOST_LINES:
         raise SluiceError(
             f"{len(curves)} lines are more than {_MOST_LINES}: give values of "
@@ -68,9 +69,9 @@ def lines(sweep: Sweep, y: str, x: str, where: Mapping[str, object] | None, widt
                 rows = rows.sort(along)
             text = name_label(f"{discipline}, {other}" if other else discipline)
             _draw(ax, rows, x, y, colour[discipline], "none" if scattered else dash(place), text)
-        unit = sweep.frame()["time_unit"][0]
+        unit, about = sweep.frame()["time_unit"][0], sweep.about
         for name, set_label, axis in ((x, ax.set_xlabel, ax.xaxis), (y, ax.set_ylabel, ax.yaxis)):
-            set_label(measure_label(name, unit) if name in DEFINITIONS else name)
+            set_label(measure_label(name, unit) if name in DEFINITIONS else path_label(name, about))
             axis.grid(alpha=0.25, lw=0.5)
         _scale(ax, means, x)
         ax.spines[["top", "right"]].set_visible(False)
@@ -82,11 +83,14 @@ def _varying(means: pl.DataFrame, axes: Sequence[str]) -> list[str]:
     return [path for path in axes if means[path].n_unique() > 1]
 
 
-def _curves(means: pl.DataFrame, rest: Sequence[str]) -> dict[tuple[str, str], pl.DataFrame]:
+def _curves(
+    means: pl.DataFrame, about: Mapping[str, Any], rest: Sequence[str]
+) -> dict[tuple[str, str], pl.DataFrame]:
     """The rows of each line, by its discipline and what else tells it from others."""
+    words = [path_words(path, about)[0] for path in rest]
     parts = means.partition_by(["discipline", *rest], as_dict=True, maintain_order=True)
     return {
-        (str(key[0]), ", ".join(f"{n} = {v}" for n, v in zip(rest, key[1:], strict=True))): rows
+        (str(key[0]), ", ".join(f"{n} = {v}" for n, v in zip(words, key[1:], strict=True))): rows
         for key, rows in parts.items()
     }
 
@@ -99,7 +103,9 @@ def _draw(ax: Axes, rows: pl.DataFrame, x: str, y: str, colour: str, style: Any,
         values[name] = rows[name].to_numpy() * factor
         errors[name] = None
         if name in DEFINITIONS:
-            errors[name] = rows[f"{name}_half_width"].fill_null(0.0).to_numpy() * factor
+            half_width = rows[f"{name}_half_width"].fill_null(0.0).to_numpy() * factor
+            # no further than the measure can be
+            errors[name] = np.minimum(half_width, [values[name], _most(name) - values[name]])
     drawn = ax.errorbar(
         values[x],
         values[y],
@@ -112,6 +118,12 @@ def _draw(ax: Axes, rows: pl.DataFrame, x: str, y: str, colour: str, style: Any,
         label=text,
     )
     drawn[0].set_linestyle(style)
+
+
+def _most(name: str) -> float:
+    """The greatest possible value of a measure, as it is shown; the least is 0."""
+    unit = DEFINITIONS[name].unit
+    return 100.0 if unit.percent else 1.0 if unit.text == "" else np.inf
 
 
 def _factor(name: str, rows: pl.DataFrame) -> float:
@@ -175,8 +187,8 @@ def heat_map(
             ax.set_yticks(np.arange(len(ys)) + 0.5, [_tick(each) for each in ys])
         assert image is not None
         figure.colorbar(image, ax=grid, label=measure_label(colour, means["time_unit"][0]))
-        figure.supxlabel(x, fontsize=8)
-        figure.supylabel(y, fontsize=8)
+        figure.supxlabel(path_label(x, sweep.about), fontsize=8)
+        figure.supylabel(path_label(y, sweep.about), fontsize=8)
     return figure
 
 

@@ -9,6 +9,7 @@ from sluicegate.measures import DEFINITIONS
 from sluicegate.report.page import Page
 from sluicegate.report.text import value_text
 from sluicegate.sweeps.tables import mean_rows, progress_text
+from sluicegate.sweeps.words import path_label, path_words
 
 if TYPE_CHECKING:
     import polars as pl
@@ -37,17 +38,19 @@ def sweep_page(sweep: Sweep, left_s: float | None) -> Page:
     about = sweep.about
     page = Page(about["title"] or "A sweep", progress_text(len(frame), about["runs"], left_s))
     if len(frame) < about["runs"]:
-        page.text("Load this page anew to see what has come since.")
+        page.text("Reload this page to see the newest results.")
     page.section("Results")
     means = sweep.means()
     header, rows = mean_rows(sweep, means)
     caption = (
-        "Means over the seeds; behind ± stands the half width of the 95 % confidence interval."
+        "Means over the seeds; the figure after ± is the half width of the 95 % confidence "
+        "interval."
     )
     if len(rows) > MOST_ROWS:
         caption += f" The first {MOST_ROWS} of {len(rows):,} rows: sluice results has all."
     keys = sweep.key_measures(frame)
     terms = [""] * (len(header) - len(keys)) + keys
+    header = [path_label(name, about) if name in sweep.axes else name for name in header]
     page.table(header, rows[:MOST_ROWS], caption, terms)
     _add_pictures(page, sweep, means)
     page.section("What the measures are")
@@ -63,18 +66,24 @@ def _add_pictures(page: Page, sweep: Sweep, means: pl.DataFrame) -> None:
     others = [path for path in sweep.axes if path != x and means[path].n_unique() > 1]
     scattered = sweep.about["method"] == "latin-hypercube"
     where = {} if scattered or len(others) == 0 else {path: means[path][0] for path in others}
-    at = ", ".join(f"{path} = {value_text(value)}" for path, value in where.items())
+    words = {path: path_words(path, sweep.about)[0] for path in sweep.axes}
+    at = ", ".join(f"{words[path]} = {value_text(value)}" for path, value in where.items())
     page.section("Pictures")
     for y, against in _PICTURES:
         try:
             figure = sweep.figure(y, against or x, where=where, width=_WIDTH)
         except SluiceError:  # what is not known cannot be drawn
             continue
-        right = DEFINITIONS[against].heading if against else x
-        caption = "The bars are 95 % intervals." + (f" At {at}." if at else "")
+        right = DEFINITIONS[against].heading if against else words[x]
+        caption = (
+            "The bars are 95 % intervals, cut where the measure cannot be (below 0, above 100 %)."
+            + (f" At {at}." if at else "")
+        )
         page.figure(figure, f"{DEFINITIONS[y].heading} against {right}", caption)
     if len(others) == 1 and not scattered:
         for colour in ("sojourn_p99", "loss_ratio"):
             if colour in means.columns:
                 figure = sweep.figure(others[0], x, colour=colour, width=_WIDTH)
-                page.figure(figure, f"{DEFINITIONS[colour].heading} over {x} and {others[0]}")
+                page.figure(
+                    figure, f"{DEFINITIONS[colour].heading} over {words[x]} and {words[others[0]]}"
+                )

@@ -129,8 +129,8 @@ def _check_alone(world: AnyWorld, workers: int | None, dask: str | None) -> None
     asked = f"dask = {dask}" if dask is not None else f"workers = {workers}"
     if dask is not None or workers not in (None, 1):
         raise SluiceError(
-            f"{asked}: world = {world.name} measures in real time, one run after the other: "
-            "leave it out"
+            f"{asked} cannot be used with world = {world.name}, which measures in real time, one "
+            "run after the other"
         )
 
 
@@ -262,5 +262,5 @@ class _Campaign:
         ready = self.runs - self._left
         return (
             f"interrupted: {ready:,} of {self.runs:,} runs are in {self.folder.path}; "
-            "the same command makes the rest"
+            "the same command makes the others"
         )

@@ -153,7 +153,7 @@ class Dask(Workers):
         """Raise what the cluster cannot handle itself."""
         if isinstance(error, CancelledError | OSError):
             raise SluiceError(
-                f"--dask {self._address}: the scheduler is gone; what it had given back is kept, "
+                f"--dask {self._address}: the scheduler is gone; what it had returned is kept, "
                 "and the same command makes the rest"
             ) from error
         if type(error).__name__ == "KilledWorker":

@@ -46,9 +46,9 @@ def namespace_needs() -> list[Need]:
         for name, package in _COMMANDS.items()
     ]
     namespaces = Need(
-        "namespaces of one's own",
+        "the right to create namespaces",
         _why_no_namespaces(),
-        "run as root; or let everybody have them: sysctl -w kernel.unprivileged_userns_clone=1 "
+        "run as root; or allow them for all users: sysctl -w kernel.unprivileged_userns_clone=1 "
         "user.max_user_namespaces=10000 kernel.apparmor_restrict_unprivileged_userns=0 (those of "
         "these that exist)",
     )

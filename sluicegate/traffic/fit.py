@@ -229,7 +229,7 @@ def _fit_source(counts: NDArray[np.int64], bin_s: float, estimate: HurstEstimate
     if estimate.hurst <= 0.5:
         raise SluiceError(
             f"the variance-time Hurst parameter is {estimate.hurst:.2f}, not above 0.5: "
-            "the traffic is not self-similar, and a geometric source serves"
+            "the traffic is not self-similar, and a geometric source is enough"
         )
     blocks = np.rint(estimate.scales).astype(np.int64)
     data = _scv(counts, blocks)

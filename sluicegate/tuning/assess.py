@@ -212,12 +212,13 @@ def _difference(trial: Trial, tuned: Trial) -> Measure | None:
 def _infeasible(problem: Problem, trial: Trial, among: str) -> str:
     found = measures(trial)
     broken = [
-        f"{each} ({each.measure} is {found[each.measure]:.4g})"
+        each
         for each, excess in zip(problem.constraints, trial.excesses().mean(axis=0), strict=True)
         if excess > 0
     ]
+    has = " and ".join(f"{each.measure} = {found[each.measure]:.4g}" for each in broken)
     at = ", ".join(
         f"{axis.name} = {value_text(value)}"
         for axis, value in zip(problem.axes, trial.values, strict=True)
     )
-    return f"{among}none keeps {' and '.join(broken)}; that is the nearest, at {at}"
+    return f"{among}none keeps {' and '.join(map(str, broken))}; the nearest, at {at}, has {has}"

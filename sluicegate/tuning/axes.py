@@ -85,7 +85,7 @@ def axes(
     if not isinstance(given, Mapping):
         given = dict.fromkeys(given, ALL)
     if not given:
-        raise SluiceError(f"nothing is tuned: {aqm.name} has no number, or none was named")
+        raise SluiceError(f"nothing to tune: {aqm.name} has no number, or vary names none")
     return [_axis(name, value, scenario, discipline) for name, value in given.items()]
 
 
@@ -105,7 +105,9 @@ def _axis(name: str, value: object, scenario: Any, discipline: Discipline) -> Ax
     if value == ALL:
         raise SluiceError(f"{name} = {ALL} must be a range: only an AQM's parameters have one")
     if name in _OF_THE_RUNS:
-        raise SluiceError(f"{name} is not tuned: all candidates are measured in the same way")
+        raise SluiceError(
+            f"{name} cannot be tuned: all candidates must be measured in the same way"
+        )
     path = f"disciplines.0.{rest.partition('.')[2]}" if head == "disciplines" else name
     chosen = Range.read(value, name)
     assert isinstance(scenario, Table)

@@ -15,9 +15,10 @@ if TYPE_CHECKING:
     from sluicegate.tuning.result import Tuning
 
 _FRESH = (
-    "All figures of this table come from fresh random numbers, the same for all settings, on which "
-    "nothing was chosen; behind ± stands the half width of the 95 % interval. 'minus tuned' is the "
-    "score above that of the tuned setting, run by run."
+    "All figures of this table come from new runs with fresh random numbers, the same "
+    "for all settings; the search did not use them. The figure after ± is the half width "
+    "of the 95 % interval. 'minus tuned' is the score minus that of the tuned setting, "
+    "run by run."
 )
 
 
@@ -70,7 +71,8 @@ def _add_pictures(page: Page, tuning: Tuning) -> None:
         page.figure(
             front,
             "Delay against loss",
-            "What no other candidate of the search beats in both; under fresh random numbers.",
+            "Candidates of the search that no other one beats in both; measured with fresh "
+            "random numbers.",
             f"{tuning.front.height} settings of the front.",
         )
         page.table(*_front_rows(tuning))

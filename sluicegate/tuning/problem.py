@@ -99,7 +99,9 @@ class Problem:
                 shares.append(list(map(float, np.linspace(0, 1, axis.range.count))))
         count = int(np.prod([len(each) for each in shares]))
         if count > _MOST_STARTS:
-            raise SluiceError(f"{count:,} starts are more than {_MOST_STARTS:,}: give less counts")
+            raise SluiceError(
+                f"{count:,} starts are more than {_MOST_STARTS:,}: give smaller counts"
+            )
         return list(product(*shares))
 
     def trial(self, number: int, values: Values) -> Trial:

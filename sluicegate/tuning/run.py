@@ -138,7 +138,7 @@ def _check_names(vary: Mapping[str, object] | Sequence[str] | None) -> None:
     for name in [vary] if isinstance(vary, str) else vary or ():
         if isinstance(vary, str) or not isinstance(name, str):
             raise SluiceError(
-                f"vary: {name!r} must stand in a list of names, such as ['red.max_p'], or a "
+                f"vary: {name!r} must be in a list of names, such as ['red.max_p'], or a "
                 "mapping, such as {'red.max_p': '0.01..0.5'}"
             )
 
@@ -255,7 +255,7 @@ def _place(
         if len(names) == 1 or each.configured.name in heads
     ]
     if len(meant) != 1:
-        raise SluiceError(f"one discipline is tuned: say which of {', '.join(names)}")
+        raise SluiceError(f"only one discipline is tuned: give one of {', '.join(names)}")
     return meant[0]
 
 

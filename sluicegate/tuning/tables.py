@@ -81,7 +81,7 @@ def in_short(tuning: Tuning) -> str:
     values = ", ".join(f"{name} = {value_text(v)}" for name, v in tuning.values.items())
     problem = tuning.problem
     kept = f" with {' and '.join(map(str, problem.constraints))}" if problem.constraints else ""
-    text = f"The least {problem.score}{kept} is {score_text(tuning, tuning.score)} at {values}."
+    text = f"The lowest {problem.score}{kept} is {score_text(tuning, tuning.score)} at {values}."
     for each in tuning.settings[1:]:
         if each.minus_tuned is not None:
             text += f" The setting '{each.name}' {_compared(tuning, each, each.minus_tuned)}."
@@ -93,10 +93,10 @@ def _compared(tuning: Tuning, setting: Setting, difference: Measure) -> str:
         return "breaks a constraint"
     low, high = difference.low, difference.high
     if low is not None and high is not None and low <= 0 <= high:
-        return f"cannot be told from it ({score_text(tuning, difference)})"
+        return f"cannot be distinguished from it ({score_text(tuning, difference)})"
     where = "above" if difference.value > 0 else "below"
     shift = Measure(abs(difference.value), difference.half_width, "")
-    return f"lies {score_text(tuning, shift)} {where}"
+    return f"is {score_text(tuning, shift)} {where} it"
 
 
 def search_text(tuning: Tuning) -> str:

@@ -47,7 +47,7 @@ def check_alone(file: Path | None, what: str, scenario: AnyScenario) -> None:
         SluiceError: If there are.
     """
     if file is not None and (count := len(scenario.disciplines)) != 1:
-        raise SluiceError(f"{file}: a {what} is of one discipline, and there are {count}")
+        raise SluiceError(f"{file}: a {what} has one discipline, but there are {count}")
 
 
 S = TypeVar("S", bound=AnyScenario)
@@ -84,7 +84,9 @@ class World(ABC, Generic[S, R]):
         Raises:
             SluiceError: If it has none.
         """
-        raise SluiceError(f"{path}: the {self.name} world decides about no packets, and has no log")
+        raise SluiceError(
+            f"{path}: the {self.name} world has no packets, so it writes no decision log"
+        )
 
     @abstractmethod
     def check(self, scenario: S, discipline: Discipline) -> None:

@@ -186,17 +186,17 @@ table! {
     /// An AQM with its parameters, and what the queue does with it.
     ///
     /// With a scheduler that has several queues, each of them gets this AQM. `victim` and `ecn`,
-    /// where given, go before those of the scenario's queue.
+    /// where given, replace those of the scenario's queue.
     pub struct Discipline checked by configurable {
         /// Name of an AQM, or path of a C header.
         aqm: AqmName;
         /// The AQM's parameters that are not its defaults.
         params: Params = Params::default();
-        /// What it is called in tables and plots; empty: the AQM's name with what was given.
+        /// Name in tables and plots; empty: the AQM's name with the given parameters.
         label: String = String::new();
         /// How packets are spread over queues.
         scheduler: Scheduler = Scheduler::Fifo(Fifo {});
-        /// Which packet goes when one must be dropped.
+        /// Which packet is lost when one must be dropped.
         victim: Option<Victim>;
         /// Whether early drops of packets that can be marked (ECN) become marks.
         ecn: Option<bool>;

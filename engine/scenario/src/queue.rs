@@ -30,14 +30,14 @@ impl From<Victim> for sluice_aqm::Victim {
 }
 
 table! {
-    /// The buffer: how much may wait, and which packet goes when one must be dropped.
+    /// The buffer: how much may wait, and which packet is lost when one must be dropped.
     pub struct Queue {
-        /// Packets that may wait.
+        /// Greatest number of packets that wait.
         limit: u32 = 250, at_least(1.0).at_most(100_000.0).unit("packets");
-        /// Bytes that may wait, whatever their number; not given: any.
+        /// Greatest number of bytes that wait; not given: no limit in bytes.
         limit_bytes: Option<u64>, at_least(1.0).at_most(1e12).unit("bytes");
-        /// Which packet goes: the one that arrives, the one at the head of the queue, or one of
-        /// those that wait, drawn at random.
+        /// Which packet is lost when one must be dropped: the one that arrives, the one at the head
+        /// of the queue, or a waiting one, drawn at random.
         victim: Victim = Victim::Tail;
         /// Whether early drops of packets that can be marked (ECN) become marks.
         ecn: bool = false;
@@ -60,7 +60,7 @@ table! {
     /// the longest queue loses a packet. ns-2's SFQ hashes the addresses of nodes instead, has 16
     /// queues, and holds 40 packets whatever its limit.
     pub struct Sfq kind "sfq" checked by never_or_later {
-        /// How many queues there are.
+        /// Number of queues.
         queues: u32 = 1024, QUEUES;
         /// Time after which the salt is drawn anew; 0: never.
         perturbation_s: f64 = 0.0, at_least(0.0).at_most(1e6).unit("s");
@@ -79,9 +79,9 @@ impl Sfq {
 }
 
 table! {
-    /// Deficit round robin (Shreedhar & Varghese 1995): so many bytes of each queue in turn.
+    /// Deficit round robin (Shreedhar & Varghese 1995): `quantum_bytes` of each queue in turn.
     pub struct Drr kind "drr" {
-        /// How many queues there are; flows are spread over them by a hash with a random salt.
+        /// Number of queues; flows are spread over them by a hash with a random salt.
         queues: u32 = 1024, QUEUES;
         /// What a queue may send in its turn.
         quantum_bytes: u32 = 1500, QUANTUM;
@@ -93,7 +93,7 @@ table! {
     ///
     /// With `aqm = "codel"` and `victim = "front"` this is FQ-CoDel.
     pub struct Fq kind "fq" {
-        /// How many queues there are; flows are spread over them by a hash with a random salt.
+        /// Number of queues; flows are spread over them by a hash with a random salt.
         queues: u32 = 1024, QUEUES;
         /// What a queue may send in its turn.
         quantum_bytes: u32 = 1514, QUANTUM;

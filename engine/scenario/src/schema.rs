@@ -55,7 +55,7 @@ fn sweep() -> Json {
                 "default": "grid",
             },
             "points": {
-                "description": "How many points a Latin hypercube has.",
+                "description": "Number of points of a Latin hypercube.",
                 "type": "integer",
                 "minimum": 1,
             },
@@ -87,7 +87,7 @@ fn tune() -> Json {
                 ],
             },
             "score": {
-                "description": "What is to be least: a sum of measures, as text or as weights.",
+                "description": "What to minimise: a sum of measures, as text or as weights.",
                 "anyOf": [
                     { "type": "string" },
                     { "type": "object", "additionalProperties": { "type": "number" }, "minProperties": 1 },
@@ -95,12 +95,12 @@ fn tune() -> Json {
                 "default": "delay_mean",
             },
             "constraints": {
-                "description": "What must be kept, such as `loss_ratio <= 0.01`.",
+                "description": "Constraints, such as `loss_ratio <= 0.01`.",
                 "type": "array",
                 "items": { "type": "string" },
             },
             "method": {
-                "description": "How it is searched.",
+                "description": "Method of the search.",
                 "enum": [
                     "pattern", "nelder-mead", "differential-evolution", "bayesian",
                     "multi-objective", "gradient",
@@ -108,11 +108,11 @@ fn tune() -> Json {
                 "default": "pattern",
             },
             "discipline": {
-                "description": "Which of several disciplines is tuned.",
+                "description": "The discipline to tune, if there are several.",
                 "type": "string",
             },
             "evaluations": {
-                "description": "Candidates at most.",
+                "description": "Greatest number of candidates.",
                 "type": "integer",
                 "minimum": 1,
             },

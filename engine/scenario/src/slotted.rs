@@ -60,11 +60,11 @@ table! {
     pub struct FgnArrivals kind "fgn" {
         /// Mean of the probability.
         rate: f64, PROBABILITY;
-        /// Its standard deviation, before it is held within 0 and 1.
+        /// Standard deviation of the probability, before values below 0 and above 1 are cut.
         deviation: f64, at_least(0.0).at_most(10.0);
         /// Hurst parameter of the noise.
         hurst: f64, above(0.0).below(1.0);
-        /// Slots for which one value of the noise holds.
+        /// Number of slots with the same value of the noise.
         frame: u64 = 100, at_least(1.0).at_most(1e12).unit("slots");
     }
 }
@@ -90,7 +90,7 @@ kinds! {
 table! {
     /// A service ends in each slot with the same probability.
     pub struct GeometricService kind "geometric" {
-        /// That probability.
+        /// Probability that the service ends in a slot.
         mu: f64, above(0.0).at_most(1.0);
     }
 }
@@ -98,13 +98,13 @@ table! {
 table! {
     /// Every service takes the same time.
     pub struct DeterministicService kind "deterministic" {
-        /// That time.
+        /// Service time.
         slots: u64, at_least(1.0).at_most(1e9).unit("slots");
     }
 }
 
 table! {
-    /// A link: a packet takes its own time, rounded up to whole slots.
+    /// A link: a packet takes the time that follows from its size, rounded up to whole slots.
     pub struct PacketSizeService kind "packet-size" {
         /// Rate of the link.
         rate_bps: f64, above(0.0).at_most(1e15).unit("bits/s");
@@ -119,7 +119,7 @@ kinds! {
 table! {
     /// Everything that determines a comparison in the slotted world.
     pub struct Scenario checked by consistent {
-        /// One line.
+        /// Title, one line.
         title: String = String::new();
         /// Where packets come from.
         arrivals: Arrivals;
@@ -127,19 +127,19 @@ table! {
         service: Service;
         /// The buffer.
         queue: Queue = Queue::usual();
-        /// What is compared.
+        /// The disciplines that are compared.
         disciplines: Vec<Discipline>, at_least(0.0).items(1, usize::MAX);
         /// Length of one replication; not given: that of the capture, if one is replayed.
         slots: Option<u64>, at_least(1000.0).at_most(1e15).unit("slots");
-        /// Independent repetitions, all cores at work; not given: 8, but 1 of a capture, since
-        /// every repetition would bring the same packets.
+        /// Number of independent repetitions; not given: 8, or 1 if a capture is replayed, since
+        /// each repetition would have the same packets.
         replications: Option<u32>, at_least(1.0).at_most(1000.0);
-        /// Of every random stream; all disciplines see the same arrivals.
+        /// Seed of every random stream; all disciplines see the same arrivals.
         seed: u64 = 1, at_least(0.0).below(18_446_744_073_709_551_616.0);
         /// Duration of a slot; not given: times are in slots, and an AQM's clock takes a slot for
         /// a millisecond.
         slot_s: Option<f64>, at_least(1e-9).at_most(1e3).unit("s");
-        /// Size of every packet that is not a capture's.
+        /// Size of every packet, except of those of a capture.
         packet_bytes: u32 = 500, at_least(1.0).at_most(65_535.0).unit("bytes");
     }
 }

@@ -58,7 +58,7 @@ class _Rows:
         one, other = self.found(many, quantity), self.found(few, quantity)
         widths = (one.half_width or 0.0) + (other.half_width or 0.0)
         apart = Measure(one.value - other.value, widths, "")
-        return lies(f"{quantity}, {many.name} less {few.name}", apart, 0)
+        return lies(f"{quantity}, {many.name} minus {few.name}", apart, 0)
 
 
 def claims(cases: Sequence[Case], rows: Sequence[Row]) -> list[Claim]:

@@ -34,7 +34,7 @@ class Exact:
 
     world = Chain()
     spread = (
-        "Behind ± stands how far the exact figure may lie off the limit of the average's grid; "
+        "The figure after ± is how far the limit of an infinitely fine grid may be; "
         "figures without it are those of the paper's grid of 1/4 packet."
     )
 
@@ -64,8 +64,8 @@ class Exact:
         """Which grid was taken where."""
         return [
             "Geometric rows are taken to the limit of an infinitely fine grid of the average; "
-            "self-similar rows and all gains are those of the paper's grid of 1/4 packet. There "
-            "is no chance in any of them. Waits under drop from front are drawn for w = "
+            "self-similar rows and all gains are those of the paper's grid of 1/4 packet. None "
+            "of them has a random error. Delays under drop from front are drawn for w = "
             f"{_FOLLOWED_W:g} only, from a grid of {_FOLLOWED.grid:g} packets.",
         ]
 

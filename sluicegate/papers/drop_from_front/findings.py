@@ -24,12 +24,12 @@ def findings(cases: Sequence[Case], rows: Sequence[Row]) -> list[str]:
         sentences.append(
             f"{case.name}: the published {quantity} {row.published:g} contradicts the other "
             f"figures of its own row, which imply {implied:.4g}; ours is {row.measured:.4g}. "
-            "We take it for a misprint and leave it out of the differences above."
+            "We regard it as a misprint and leave it out of the differences above."
         )
     twice = [case for case in cases if case.loss_bracketed is not None]
     apart = max(abs(case.loss / case.loss_bracketed - 1) for case in twice if case.loss_bracketed)
     sentences.append(
-        f"{len(twice)} rows print a second loss in brackets (loss_bracketed), without a word on "
+        f"{len(twice)} rows print a second loss in brackets (loss_bracketed), without a word about "
         f"it; the two differ by up to {100 * apart:.1f} %, so that ours can agree with one only."
     )
     return [*sentences, _gains(cases, by_name)]
@@ -76,7 +76,7 @@ def _gains(cases: Sequence[Case], rows: dict[tuple[str, str], Row]) -> str:
 def choices(cases: Sequence[Case], a: float) -> list[str]:
     """What the paper leaves open, and what we took."""
     relabelled = {(case.gamma_printed, case.gamma) for case in cases if case.gamma_printed}
-    labels = ", ".join(f"{printed:g} is taken for {gamma:g}" for printed, gamma in relabelled)
+    labels = ", ".join(f"{printed:g} is read as {gamma:g}" for printed, gamma in relabelled)
     return [
         "The average is updated at the end of every slot, not at every arrival: the paper says "
         "the latter, but the variances of its geometric rows at mu = 0.25, and of nearly all "

@@ -74,9 +74,9 @@ def reproduce(
         ],
         choices=[
             *SETTING_CHOSEN,
-            "The router is a qdisc of BPF in a Linux of today, in virtual time: nothing in it is "
-            f"late. {REAL.replications} runs of {REAL.duration_s:g} s, the first "
-            f"{REAL.warm_up_s:g} s left out; beside them as many of the network world.",
+            "The router is a qdisc of BPF in a current Linux, in virtual time: no packet is late. "
+            f"{REAL.replications} runs of {REAL.duration_s:g} s, the first "
+            f"{REAL.warm_up_s:g} s left out; beside them are as many of the network world.",
         ],
         plots=[
             Plot(

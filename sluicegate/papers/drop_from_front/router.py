@@ -164,7 +164,7 @@ SETTING_CHOSEN = (
     "read: only their titles and the text say what they show.",
     "The link is that of the same authors' later paper (redwm): 516 kb/s and 2000 datagrams/s. "
     "Packets have 129 B, so that the link carries a quarter of the datagrams: that RED drops "
-    "75 percent of them is put in, not found.",
+    "75 percent of them is assumed, not found.",
 )
 
 
@@ -174,7 +174,7 @@ def _choices() -> list[str]:
         "Varied: thresholds 5 and 15 of 25 packets (the later paper's router) and 100 and 200 of "
         "250 (this paper's model); 1 and 10 flows; round trips of 6.1 and 106.1 ms; w = 0.002 and "
         "0.07; Poisson and constant gaps. max_p = 0.1 and, for DSRED, gamma = 0.5, as in section "
-        "IV; what else FRED and ARED have is their authors' default.",
+        "IV; the other parameters of FRED and ARED are their authors' defaults.",
         "Traffic that varies as in a real network: RED and DSRED also have as many datagrams of "
         "one self-similar source, that of section III with 3 of its 4 time-scales, up to 1.3 s; "
         "the fourth, 18 s, is longer than a run in the gate.",
@@ -183,7 +183,7 @@ def _choices() -> list[str]:
         f"Simulated: {SIMULATED.replications} runs of {SIMULATED.duration_s:g} s, the first "
         f"{SIMULATED.warm_up_s:g} s left out. Measured: {REAL.replications} runs of "
         f"{REAL.duration_s:g} s, the first {REAL.warm_up_s:g} s left out, two of the readings. "
-        "Beside them stands what the network world gives for as many runs as long. A claim is "
+        "Beside them are as many runs of the network world, of the same length. A claim is "
         "judged under every reading of its world; it holds or fails only if it does under all.",
     ]
 

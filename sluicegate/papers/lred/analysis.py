@@ -54,7 +54,7 @@ def of_bounds(responses: Responses, p0: Losses, full: Responses) -> Iterator[Cla
             within(f"mean relative difference, {name}", size[name], high=LITTLE)
             for name in ("PI", "REM")
         ],
-        "Little is taken for a quarter at most.",
+        "'Little' means at most a quarter.",
     )
     yield judge(
         "They differ little especially with high loss ratios.",
@@ -78,7 +78,7 @@ def of_bounds(responses: Responses, p0: Losses, full: Responses) -> Iterator[Cla
                 for name in ("PI", "REM")
             ),
         ],
-        "Big is taken for more than a quarter, and for more than those of PI and REM.",
+        "'Big' means more than a quarter, and more than those of PI and REM.",
     )
     share = {name: np.mean([full[flows, name] for flows in p0], axis=0) for name in RIVALS}
     yield judge(

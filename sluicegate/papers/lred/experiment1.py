@@ -153,8 +153,8 @@ def _of_losses(responses: Responses, p0: Losses) -> Iterator[Claim]:
                 LITTLE,
             ),
         ],
-        f"The loss ratio goes from {p0[first].mean():.3f} to {p0[last].mean():.3f}. Nearly "
-        f"independent is taken for a tenth of the others' change and for within a quarter.",
+        f"The loss ratio goes from {p0[first].mean():.3f} to {p0[last].mean():.3f}. 'Nearly "
+        "independent' means a tenth of the others' change, and within a quarter.",
     )
 
 
@@ -177,7 +177,7 @@ def _of_length(records: Records, responses: Responses) -> Iterator[Claim]:
                 high=Q_REF / 2,
             ),
         ],
-        "Long is taken for twice as long, stable for a deviation below q0 / 2.",
+        "'Long' means twice as long, 'stable' a deviation below q0 / 2.",
     )
     yield judge(
         "200 seconds are long enough to observe both transient and steady-state behaviour.",
@@ -202,7 +202,7 @@ def _of_queues(records: Records) -> Iterator[Claim]:
             )
             for flows in cases(records)
         ],
-        "Quite stable is taken for a deviation below q0 / 2.",
+        "'Quite stable' means a deviation below q0 / 2.",
     )
     counts = cases(records)
     off = {
@@ -215,7 +215,7 @@ def _of_queues(records: Records) -> Iterator[Claim]:
         counts,
         "LRED's performance is quite good",
         "sec. 6.4; experiment 1",
-        "Quite good is taken for better than PI and REM, in the mean over the numbers of flows. A "
+        "'Quite good' means better than PI and REM, in the mean over the numbers of flows. A "
         f"full buffer deviates little from its own mean; the mean distance from q0 is: {told}.",
         rivals=("PI", "REM"),
     )
@@ -262,7 +262,7 @@ def _of_lred(responses: Responses, p0: Losses) -> Iterator[Claim]:
                 for name in RIVALS
             ),
         ],
-        "Generally is taken for in the mean and with most numbers of flows.",
+        "'Generally' means in the mean and with most numbers of flows.",
     )
     yield judge(
         "Under a high loss ratio the gaps between LRED and the others are pretty significant.",
@@ -275,7 +275,7 @@ def _of_lred(responses: Responses, p0: Losses) -> Iterator[Claim]:
             )
             for name in RIVALS
         ],
-        "Pretty significant is taken for twice as long.",
+        "'Pretty significant' means twice as long.",
     )
 
 

@@ -116,14 +116,14 @@ def _against_pi_star(records: Records, response: Mapping[str, Of]) -> Iterator[C
         _WHERE,
         [
             within(
-                f"response (s), LRED's less PI*'s, {case}",
+                f"response (s), LRED's minus PI*'s, {case}",
                 response[case]("LRED") - response[case]("PI*"),
                 -5.0,
                 5.0,
             )
             for case in EXTREMES
         ],
-        "Similar is taken for 5 s apart at most.",
+        "'Similar' means at most 5 s apart.",
     )
     yield judge(
         "LRED has less overshoots than PI*.",
@@ -190,7 +190,7 @@ def _light(records: Records) -> Iterator[Claim]:
                 late("REM"),
             ),
         ],
-        "Drastically is taken for a deviation above q0 / 2, and above twice LRED's.",
+        "'Drastically' means a deviation above q0 / 2, and above twice LRED's.",
     )
     yield judge(
         "Under light congestion LRED and PI still stably regulate the queue.",
@@ -206,7 +206,7 @@ def _light(records: Records) -> Iterator[Claim]:
             )
             for name in ("LRED", "PI")
         ],
-        "Stably is taken for a deviation below q0 / 2 and a mean within a tenth of q0.",
+        "'Stably' means a deviation below q0 / 2 and a mean within a tenth of q0.",
     )
     yield judge(
         "Under light congestion LRED is relatively better than PI.",
@@ -224,7 +224,7 @@ def _light(records: Records) -> Iterator[Claim]:
             )
             for case in EXTREMES
         ],
-        "Quite stable is taken for a deviation below q0 / 2.",
+        "'Quite stable' means a deviation below q0 / 2.",
     )
 
 
@@ -237,7 +237,7 @@ def _of_response(response: Mapping[str, Of]) -> Iterator[Claim]:
             less("LRED's response (s), heavy against light", heavy, light),
             less("LRED's response (s), light against twice heavy", light, 2 * heavy),
         ],
-        "Slightly is taken for twice as long at most.",
+        "'Slightly' means twice as long at most.",
     )
     for rivals, where in ((("PI", "PI*"), _WHERE), (("PI", "REM"), _ANALYSED)):
         yield judge(
@@ -251,7 +251,7 @@ def _of_response(response: Mapping[str, Of]) -> Iterator[Claim]:
                 )
                 for name in rivals
             ],
-            "Comparable is taken for twice as long at most.",
+            "'Comparable' means twice as long at most.",
         )
 
 
@@ -270,8 +270,8 @@ def _of_loss(records: Records) -> Iterator[Claim]:
                 high=_ACCURATE,
             )
         ],
-        "l(k) goes back 4 measurements; accurate is taken for 5 % off. Counted from the start of "
-        "the run, with TCP's own start in it, it would fail: until l(k) stays within 5 % of its "
+        "l(k) goes back 4 measurements; 'accurate' means at most 5 % off. Counted from the start "
+        "of the run, with TCP's own start in it, it would fail: until l(k) stays within 5 % of its "
         f"late mean it takes {mean_text(rounds['heavy'])} measurements.",
     )
     yield judge(

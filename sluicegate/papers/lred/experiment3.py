@@ -114,7 +114,7 @@ def _of_holding(records: Records) -> Iterator[Claim]:
             for q in TARGETS
             for name in _HOLDING
         ],
-        "Effectively is taken for within a tenth over the whole run.",
+        "'Effectively' means within a tenth over the whole run.",
     )
     yield judge(
         "They have almost the same loss ratio.",
@@ -128,7 +128,7 @@ def _of_holding(records: Records) -> Iterator[Claim]:
             for q in TARGETS
             for name in ("PI*", "REM")
         ],
-        "Almost is taken for within 5 %.",
+        "'Almost' means within 5 %.",
     )
 
 

@@ -146,8 +146,7 @@ def _especially(records: Records, sparse: float, dense: float) -> Iterator[Claim
                     for name in RIVALS
                 ),
             ],
-            "Especially is taken for ahead with the highest density, and by more than with the "
-            "lowest.",
+            "'Especially' means ahead with the highest density, and by more than with the lowest.",
         )
 
 
@@ -170,7 +169,7 @@ def _of_queues(records: Records) -> Iterator[Claim]:
             )
             for name in RIVALS
         ],
-        "Means over all densities; much is taken for half.",
+        "Means over all densities; 'much' means half.",
     )
     yield judge(
         "When r increases, LRED still regulates the queue to the expected value.",
@@ -190,7 +189,7 @@ def _of_queues(records: Records) -> Iterator[Claim]:
         "LRED has a much shorter response time when conditions change.",
         f"{_WHERE}; 5.2; 6.4",
         responds_faster(records, dense, times=2),
-        f"At r = {dense:g}; much is taken for half.",
+        f"At r = {dense:g}; 'much' means half.",
     )
 
 
@@ -210,7 +209,7 @@ def _of_full_and_empty(records: Records) -> Iterator[Claim]:
             for name in RIVALS
             for what, seconds in lost_s(dense, name).items()
         ],
-        f"At r = {dense:g}; long is taken for {_LONG_S:g} s.",
+        f"At r = {dense:g}; 'long' means {_LONG_S:g} s.",
     )
     yield judge(
         "They do so especially if r is large.",
@@ -232,7 +231,7 @@ def _of_full_and_empty(records: Records) -> Iterator[Claim]:
             within(f"LRED {what} (s)", seconds, high=_LONG_S)
             for what, seconds in lost_s(dense, "LRED").items()
         ],
-        f"At r = {dense:g}; short is taken for {_LONG_S:g} s.",
+        f"At r = {dense:g}; 'short' means {_LONG_S:g} s.",
     )
 
 

@@ -199,7 +199,7 @@ def _of_avq(records: Records) -> Iterator[Claim]:
             "RED",
             ["LRED"],
         ),
-        "Unstable is taken for a greater deviation than LRED's.",
+        "'Unstable' means a greater deviation than LRED's.",
     )
     default = _avq(ALPHAS[-1])
     yield judge(
@@ -226,7 +226,7 @@ def _of_avq(records: Records) -> Iterator[Claim]:
             )
             for alpha in ALPHAS
         ],
-        "Means over all arrival rates; match is taken for between the two.",
+        "Means over all arrival rates; 'match' means to lie between the two.",
     )
     for text, q_ref, rates in (
         ("less", 20, [rate for rate in AVQ_RATES if rate < _CROSSING]),
@@ -242,7 +242,7 @@ def _of_avq(records: Records) -> Iterator[Claim]:
                 [_avq(alpha) for alpha in ALPHAS],
                 ["goodput", "loss_ratio"],
             ),
-            "Better is taken for goodput and losses, since q0 is chosen for a queue like AVQ's: "
+            "'Better' means goodput and losses, since q0 is chosen for a queue like AVQ's: "
             + _queues(records, rates, q_ref),
         )
 
@@ -277,7 +277,7 @@ def _of_pareto(records: Records) -> Iterator[Claim]:
             for name in MEASURES
             for aqm in ALL
         ],
-        "Insignificantly is taken for a tenth at most.",
+        "'Insignificantly' means a tenth at most.",
     )
 
 

@@ -78,7 +78,7 @@ def _small_buffer(records: Records) -> Iterator[Claim]:
         "Congestion occurs in both directions of the link.",
         _WHERE,
         [within(f"loss ratio of LRED, {way}", _loss(of(way, "LRED")), low=0.01) for way in _PORT],
-        "Congestion is taken for a loss of 1 %.",
+        "'Congestion' means a loss of 1 %.",
     )
     short = records[LIMITS[0], "LRED"].flows.filter(pl.col("group") == 1)
     counts = short.group_by("replication").len()["len"].to_numpy().astype(np.float64)
@@ -98,7 +98,7 @@ def _small_buffer(records: Records) -> Iterator[Claim]:
             for way in _PORT
             for name in ALL
         ],
-        "Noticeable is taken for half of q0.",
+        "'Noticeable' means half of q0.",
     )
     yield judge(
         "With Q = 200 LRED controls the queue better than the others.",
@@ -121,7 +121,7 @@ def _small_buffer(records: Records) -> Iterator[Claim]:
         "With Q = 200 the buffer of the forward direction overflows.",
         _WHERE,
         [within(f"{name} full (s)", full_s(of("forward", name)), low=1.0) for name in ALL],
-        "Overflow is taken for a second at least within 5 % of the buffer.",
+        "'Overflow' means a second at least within 5 % of the buffer.",
     )
 
 
@@ -181,7 +181,7 @@ def _large_buffer(records: Records) -> Iterator[Claim]:
                 records, limit, "share of time below q0 in the second half", _below, ["REM"]
             ),
         ],
-        "Often is taken for half of the time, and for more than LRED's.",
+        "'Often' means half of the time, and more than LRED's.",
     )
     goodput = {
         name: records[limit, name].replications["goodput"].to_numpy() for name in ("LRED", "REM")
@@ -203,7 +203,7 @@ def _large_buffer(records: Records) -> Iterator[Claim]:
             )
             for way in _PORT
         ],
-        "Around is taken for within a tenth over the whole run.",
+        "'Around' means within a tenth over the whole run.",
     )
     yield judge(
         "With Q = 400 LRED achieves better control than the other schemes.",

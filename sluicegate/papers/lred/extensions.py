@@ -153,6 +153,6 @@ def plots(records: Records) -> Iterator[Plot]:
         f"Beyond the paper: the queue, {RATES[-1]} short flows a second, fGn arrivals",
         f"Flows arrive as a Poisson process whose rate follows fractional Gaussian noise, Hurst "
         f"parameter {_NOISE.hurst:g}, deviation {100 * _NOISE.deviation:g} % in frames of "
-        f"{_NOISE.frame_s:g} s; to be held against figures 12 (b) and 14.",
+        f"{_NOISE.frame_s:g} s; to be compared with figures 12 (b) and 14.",
         changes_s=(COME_S, GO_S),
     )

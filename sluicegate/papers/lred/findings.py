@@ -11,14 +11,14 @@ UNITS = (
     "Queues in packets, goodput in packets/s (TCP and datagrams), times in seconds, losses as "
     "shares; all of the whole run, start included. A response time is the first time from which "
     "the mean queue over 5 s stays within half and one and a half of q0 for 10 s; where there is "
-    "none, the time that was left stands for it, a lower bound. Over- and undershoots are the "
+    "none, the time that was left is given, a lower bound. Over- and undershoots are the "
     "times above 1.5 q0 and below 0.5 q0. Full and empty are within 5 % of the buffer."
 )
 
 CHOICES = [
-    "We have the paper's text, not the points of its figures: beside a figure drawn anew stands "
-    "what the text says of it, and the only figures to compare with are the three loss ratios that "
-    "the text and the captions print.",
+    "We have the paper's text, but not the data of its figures: beside a figure drawn anew is what "
+    "the text says of it, and the only numbers to compare with are the three loss ratios that the "
+    "text and the captions print.",
     "How many flows figures 2 and 17 have is not printed: 200, since their loss ratio is near the "
     "printed 0.12 of figure 2.",
     "The delay between the routers is not printed: 2.5 ms makes round trips with a queue of 100 "
@@ -42,20 +42,19 @@ CHOICES = [
     "reading, half of it in another.",
     "Short flows come in a stream of arrivals for each of the five pairs of nodes; Pareto "
     "distributions have the shape 1.5. AVQ is compared at 20, 40, 60, 80 and 100 flows/s; how the "
-    "text's rates relate to 60 is illegible and taken for below and above.",
+    "text's rates relate to 60 is illegible; we take them as below and above it.",
     "RED, which the paper names but does not run, is gentle RED with thresholds 0.5 q0 and 1.5 q0 "
     "and max_p = 0.1.",
-    "A better average queue is taken for one nearer to q0, which the AQMs are to hold, not for a "
-    "shorter one.",
-    "The lemmas and theorems of sections 4 and 5.1 are held against roots of the characteristic "
-    "quasi-polynomial in 1000 random networks, not against their proofs. Theorem 2's second bound "
+    "A better average queue means one nearer to q0, which the AQMs should hold, not a shorter one.",
+    "The lemmas and theorems of sections 4 and 5.1 are compared with roots of the characteristic "
+    "quasi-polynomial in 1000 random networks, not with their proofs. Theorem 2's second bound "
     "is badly legible; lemma 5 gives sqrt(2 eta) (2 N)^2 / (R C)^3, which we derived and tested.",
     "Theorem 2's example: the equations give beta_0 = 0.00105 and 0.00093 for the second bound; "
     "0.001 is the first to one digit, and above the second. The p0 printed for experiment 2 are "
     "not those of equation 6, 0.0051 and 15.4: with 800 flows and 100 ms it has no equilibrium.",
     "Not judged: the cost of computing, and AVQ's own bound for alpha, which is another paper's.",
-    "Words like little, similar or long have no figures in the paper; each claim says what they "
-    "are taken for.",
+    "Words like little, similar or long have no numbers in the paper; each claim says what they "
+    "mean here.",
 ]
 
 

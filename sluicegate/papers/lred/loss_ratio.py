@@ -53,20 +53,20 @@ def _claims(records: Records) -> Iterator[Claim]:
                 "standard deviation of l(k) over its mean, second half", inaccuracy(port), high=0.1
             )
         ],
-        "Stable is taken for a tenth at most.",
+        "'Stable' means a tenth at most.",
     )
     yield judge(
         "In a steady state the drop probability p fluctuates around l(k), so that the loss ratio "
         "is close to the desired drop probability.",
         "sec. 1, 3, figure 2",
         [near_one("mean of p over l(k), second half", (p / loss).mean(axis=1), 0.05)],
-        "Close is taken for 5 %.",
+        "'Close' means 5 %.",
     )
     shown = _shown_loss(records)
     yield judge(
         "From 40 s to 43 s the measured loss ratio stays the same, to the two digits of 0.12.",
         "sec. 3, figure 2 (b)",
-        [within("l(40) to l(43), greatest less least", np.ptp(shown, axis=1), high=0.01)],
+        [within("l(40) to l(43), greatest minus least", np.ptp(shown, axis=1), high=0.01)],
         f"The mean is {shown.mean():.3f}; the number of flows was chosen for that.",
     )
     queue = port.samples[:, late]
@@ -76,7 +76,7 @@ def _claims(records: Records) -> Iterator[Claim]:
         "sec. 3, equation 3",
         [
             within(
-                "(p - l) / (beta sqrt(l)) less q - q0, mean distance (packets)",
+                "(p - l) / (beta sqrt(l)) minus (q - q0), mean distance (packets)",
                 np.abs(off).mean(axis=1),
                 high=1.0,
             )

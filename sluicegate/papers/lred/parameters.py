@@ -146,7 +146,7 @@ def _of_theorem(records: Records) -> Iterator[Claim]:
                 for name, (flows, delay_s) in _STABLE.items()
             ),
         ],
-        "Stable is taken for a deviation below q0 / 2.",
+        "'Stable' means a deviation below q0 / 2.",
     )
 
 
@@ -207,7 +207,7 @@ def _of_responses(records: Records) -> Iterator[Claim]:
                 high=Q_REF / 2,
             ),
         ],
-        "Stable is taken for a deviation below q0 / 2.",
+        "'Stable' means a deviation below q0 / 2.",
     )
 
 
@@ -237,7 +237,7 @@ def _of_measuring(records: Records) -> Iterator[Claim]:
             )
             for name, (one, other) in others.items()
         ],
-        "Mainly is taken for more than by the others.",
+        "'Mainly' means more than by the others.",
     )
     yield judge(
         "If the measurement period is too big, the response time can be longer.",
@@ -281,7 +281,7 @@ def _of_measuring(records: Records) -> Iterator[Claim]:
             )
             for other in (short, long, slow)
         ],
-        "Reasonable is taken for ahead of each other choice in the response or in the deviation.",
+        "'Reasonable' means ahead of each other choice in the response or in the deviation.",
     )
 
 
@@ -314,7 +314,7 @@ def _of_beta(records: Records) -> Iterator[Claim]:
                 low=0.95,
             )
         ],
-        "After the first 10 s; almost is taken for 95 % of the time. At q = q0 equation 3 gives l.",
+        "After the first 10 s; 'almost' means 95 % of the time. At q = q0 equation 3 gives l.",
     )
     yield judge(
         "With beta = 10 the queue stays below 100.",
@@ -326,7 +326,7 @@ def _of_beta(records: Records) -> Iterator[Claim]:
                 high=0.05,
             )
         ],
-        "After the first 10 s; stays is taken for 95 % of the time. At q = q0 a packet may join.",
+        "After the first 10 s; 'stays' means 95 % of the time. At q = q0 a packet may join.",
     )
     tail = measure(records[_TAIL], "queue_mean")
     yield judge(
@@ -342,7 +342,7 @@ def _of_beta(records: Records) -> Iterator[Claim]:
                 measure(records[_STEEP], "loss_ratio") / measure(records[_TAIL], "loss_ratio"),
             ),
         ],
-        "Like is taken for within a tenth.",
+        "'Like' means within a tenth.",
     )
 
 

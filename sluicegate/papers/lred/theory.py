@@ -118,7 +118,7 @@ def _of_loss() -> Iterator[Claim]:
                     f"{flows} flows and R = {rtt_s:g} s give {p0:.4g}, printed is {printed:g}",
                 )
             ],
-            f"The window is {network.window:.3g} packets; within a tenth is taken for equal.",
+            f"The window is {network.window:.3g} packets; equal means within a tenth.",
         )
 
 

@@ -40,8 +40,8 @@ def findings(trios: Mapping[Reading, Trio]) -> list[str]:
     """What the rows show, a sentence or two each."""
     best = nearest(trios)
     return [
-        f"Table 2 comes out under none of {len(trios)} readings. Nearest is '{best.name}': there "
-        f"its figures of sent and lost packets are off by a factor of "
+        f"None of {len(trios)} readings gives table 2. The nearest is '{best.name}': there its "
+        f"figures of sent and lost packets are off by a factor of "
         f"{np.exp(distance(trios[best])):.2g} at most.",
         _drop_tail(trios),
         _buffers(trios),
@@ -53,7 +53,7 @@ def findings(trios: Mapping[Reading, Trio]) -> list[str]:
 def _drop_tail(trios: Mapping[Reading, Trio]) -> str:
     early = sum(bool(trio["REM"].early.any()) for trio in trios.values())
     return (
-        "REM with ns-2's gains is all but drop-tail here: its own drops (as opposed to those of a "
+        "REM with ns-2's gains is almost drop-tail here: its own drops (as opposed to those of a "
         f"full buffer) occur under {early} of {len(trios)} readings. Its price rises only "
         "while the queue is above 20 packets or the input above the rate for long."
     )
@@ -63,9 +63,9 @@ def _buffers(trios: Mapping[Reading, Trio]) -> str:
     best = Reading()
     queues = ", ".join(f"{name} {trios[best][name].queue_max:.0f}" for name in ALGORITHMS)
     return (
-        "What tells the three apart in ns-2 is how much they hold. RED counts its buffer in bytes "
-        "of a mean packet of 500, so that 20 packets hold 5 of 2 kB; SFQ holds 40 whatever it is "
-        f"told. Under '{best.name}' the longest queues are: {queues}."
+        "In ns-2 the three differ in how many packets they hold. RED counts its buffer in bytes, "
+        "with a mean packet of 500, so that 20 packets are 5 of 2 kB; SFQ holds 40 packets "
+        f"whatever its limit. Under '{best.name}' the longest queues are: {queues}."
     )
 
 
@@ -112,7 +112,7 @@ def choices() -> list[str]:
         "and 20 s apart; ACKs or data, too, on the way back; buffers of 2, 4 and 20 packets; 5 and "
         "10 Mb/s; RED, SFQ and REM as ns-2.35 has them by default, or all with the buffer that the "
         "text says and settings that know the size of the packets.",
-        f"Data packets have 2000 B and 40 B of headers, as in ns-2. {SEEDS} seeds a reading; they "
-        "shift the starts by up to 0.1 s.",
+        f"Data packets have 2000 B and 40 B of headers, as in ns-2. {SEEDS} seeds for each "
+        "reading; they shift the starts by up to 0.1 s.",
         "A claim is judged under every reading; it holds or fails only if it does under all.",
     ]

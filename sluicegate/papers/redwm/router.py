@@ -187,10 +187,10 @@ def _choices() -> list[str]:
         "REDwM has [a1, a2, b1] = [0.08, 0.0014, 0.001], in the reading of equation (5) that "
         "section 5's figures support; RED has w = 0.002. Both drop each packet independently, from "
         "the tail, and let nothing decay while idle. The average follows arrivals.",
-        "The waiting time is taken for the delay, service included, as in the papers' simulations; "
+        "The waiting time is taken as the delay, service included, as in the papers' simulations; "
         "without it a packet of 40 B has 0.6 ms less.",
         f"Simulated: {_length(SIMULATED)}. Measured: {_length(REAL)}, three of the readings; "
-        "beside them stands what the network world gives for as many runs as long. A claim is "
+        "beside them are as many runs of the network world, of the same length. A claim is "
         "judged under every reading of its world; it holds or fails only if it does under all.",
     ]
 

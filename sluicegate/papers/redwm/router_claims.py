@@ -77,7 +77,7 @@ def _alike_under_tcp(rows: Rows) -> Check:
         for name in ("delay_mean", "queue_mean")
     ]
     apart = redwm["loss_ratio"] - red["loss_ratio"]
-    return all_of([within("TCP, loss ratio, REDwM less RED", apart, -_FEW, _FEW), *alike])
+    return all_of([within("TCP, loss ratio, REDwM minus RED", apart, -_FEW, _FEW), *alike])
 
 
 def _more_drops(*under: Traffic) -> Callable[[Rows], Check]:
@@ -130,7 +130,7 @@ def _longer_with_udp(rows: Rows) -> Check:
 
 def _saved_s(rows: Rows) -> Check:
     saved = _delay_s(rows, "UDP", RED) - _delay_s(rows, "UDP", REDWM)
-    return within("UDP, mean delay (s), RED less REDwM", saved, *_SAVED_S)
+    return within("UDP, mean delay (s), RED minus REDwM", saved, *_SAVED_S)
 
 
 def _saved_share(rows: Rows) -> Check:

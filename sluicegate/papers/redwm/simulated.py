@@ -170,7 +170,7 @@ def _findings(scores: Scores) -> list[str]:
     return [
         *(sentence for _, sentence in orders.values()),
         f"The published order at both loads comes out under {' and '.join(supported) or 'none'}. "
-        "The accuracy of 5 % that the paper gives its scores tells no finer.",
+        "The paper's scores, accurate to 5 %, cannot distinguish more.",
     ]
 
 

@@ -77,7 +77,7 @@ def first_passage(
     average = (average_below, average_at_least)
     if all(bound is None for bound in queue + average):
         raise SluiceError(
-            "until when? give queue_below, queue_at_least, average_below or average_at_least"
+            "give queue_below, queue_at_least, average_below or average_at_least: until when"
         )
     chosen = only(scenario, discipline)
     chain = build(scenario, chosen, grid)

@@ -99,7 +99,7 @@ def sensitivity(
     """
     chosen = only(scenario, discipline)
     if not parameters:
-        raise SluiceError("name at least one parameter, as rate, mu, w or min_th")
+        raise SluiceError("name at least one parameter, such as rate, mu, w or min_th")
     wanted = [Parameter(scenario, chosen, name) for name in parameters]
     chain = build(scenario, chosen, grid)
     nearby = [_nearby(parameter, grid) for parameter in wanted]

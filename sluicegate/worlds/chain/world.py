@@ -69,8 +69,8 @@ class Chain(OneQueue[Record]):
     def reading(self, records: Sequence[Record]) -> str:
         """Which error is left."""
         if self.limit:
-            return "Behind ± stands how far the exact figure may lie off the grid's limit."
+            return "The figure after ± is how far the limit of an infinitely fine grid may be."
         return (
-            f"Exact figures are those of the chain with the average in steps of {self.grid:g} "
-            "packets: no chance is in them."
+            "Exact figures are those of the chain with the average queue in steps of "
+            f"{self.grid:g} packets; they have no random error."
         )

@@ -95,7 +95,7 @@ def plan(
     groups = _groups(scenario)
     most = max(len(offered.tcp), len(offered.datagram_groups))
     if most > MOST_FLOWS:
-        raise SluiceError(f"flows: there are {most} and must be at most {MOST_FLOWS}: sockets")
+        raise SluiceError(f"flows: {most} flows must be at most {MOST_FLOWS}: each is a socket")
     streams: dict[Side, list[Stream]] = {side: [] for side in SIDES}
     places: list[Place] = []
     for flow in offered.tcp:

@@ -59,7 +59,7 @@ def of_topology(scenario: NetworkScenario, where: str) -> Iterator[str]:
         what = "two_way = true" if topology.two_way else "flows from servers to clients"
         yield (
             f"topology.client_delays_s: {count} delays must be one where there are {what}: "
-            f"{where} has a way back for each delay, and no link that they share"
+            f"{where} has a separate way back for each delay, and no shared link"
         )
     if count > _MOST_DELAYS:
         yield (
@@ -103,7 +103,7 @@ def _of_group(
     if flows.count > MOST_FLOWS:
         yield f".count = {flows.count} must be at most {MOST_FLOWS}: each is a socket"
     if isinstance(flows, WebFlows):
-        yield ".kind = web must be another: the gate's senders do not think"
+        yield ".kind = web must be another: the gate's senders have no think times"
     elif isinstance(flows, DatagramFlows):
         if flows.packet_bytes < (least := udp_headers(ipv6)):
             yield (

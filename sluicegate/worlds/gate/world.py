@@ -74,11 +74,11 @@ class Gate(OneNetwork[GateRecord]):
         """Those of every network, and what is the kernel's and not the scenario's."""
         notes = [
             *super().notes(scenario, records),
-            "In the gate TCP is the kernel's: only congestion control, packet size, ECN, starts, "
-            "stops and sizes are the scenario's. The links to the router have no rate.",
+            "In the gate TCP is the kernel's: the scenario sets only congestion control, packet "
+            "size, ECN, starts, stops and sizes. The links to the router have no rate.",
         ]
         if len(set(scenario.topology.client_delays_s)) > 1:  # type: ignore[union-attr]
-            notes.append("Each delay has a way back of its own, with the bottleneck's rate.")
+            notes.append("Each delay has a separate way back, with the bottleneck's rate.")
         if self.ipv6:
             notes.append("All packets of the gate are of IPv6.")
         return notes

@@ -79,7 +79,7 @@ def measure(
         fresh = True
         if scenario.replications != 1:
             raise SluiceError(
-                f"replications = {scenario.replications} must be 1: a packet file is of one"
+                f"replications = {scenario.replications} must be 1: a packet file has one"
             )
     layers = [layer_of(scenario.seed + number) for number in range(scenario.replications)]
     bed: LabTestbed | HereTestbed

@@ -108,9 +108,9 @@ class Kernel(OneNetwork[KernelRecord]):
         where = "On this machine" if self.here else "In the laboratory"
         return [
             *super().notes(scenario, records),
-            f"{where} TCP is that of Linux {records[0].run['kernel']}: only congestion "
-            "control, packet size, ECN, starts, stops and sizes are the scenario's. The links to "
-            "the router have no rate.",
+            f"{where} TCP is that of Linux {records[0].run['kernel']}: the scenario sets only "
+            "congestion control, packet size, ECN, starts, stops and sizes. The links to the "
+            "router have no rate.",
         ]
 
     def frames(self, records: Sequence[KernelRecord]) -> dict[str, pl.DataFrame]:

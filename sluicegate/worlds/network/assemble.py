@@ -73,13 +73,13 @@ def record(
 
 
 def _method(scenario: NetworkScenario, replications: pl.DataFrame) -> str:
-    counted = "all of each counts"
+    counted = "no part left out"
     if scenario.warm_up:
         counted = f"the first {scenario.warm_up:g} s of each left out"
     if len(replications) == 1:
         return f"no intervals from 1 replication; {counted}"
     if replications.n_unique() == 1:
-        alike = f"all {len(replications)} replications came out alike"
+        alike = f"all {len(replications)} replications are equal"
         return f"{alike}: intervals have no width; {counted}"
     return f"95 % intervals from {len(replications)} replications; {counted}"
 

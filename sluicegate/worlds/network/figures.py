@@ -33,10 +33,10 @@ def add_network(page: Page, records: Sequence[NetworkRecord]) -> None:
         page.table(*port_rows(records), others)
     averages = series.average_series_figure(records, port=main)
     if averages is not None:
-        page.figure(averages, "The average queue in time", f"As the AQM holds it. {reading}")
+        page.figure(averages, "The average queue in time", f"As the AQM computes it. {reading}")
     probabilities = series.probability_series_figure(records, port=main)
     if probabilities is not None:
-        page.figure(probabilities, "The drop probability in time", f"Of the AQM. {reading}")
+        page.figure(probabilities, "The drop probability in time", f"That of the AQM. {reading}")
     windows = series.window_series_figure(records)
     if windows is not None:
         page.figure(
@@ -49,8 +49,8 @@ def add_network(page: Page, records: Sequence[NetworkRecord]) -> None:
         page.figure(
             goodputs,
             "How evenly flows are served",
-            "Of all flows without an end of their own. The steeper a curve, the more alike the "
-            "flows; under TCP those with long round trips mostly get less.",
+            "Of all flows without an end. The steeper a curve, the more equal the flows; under "
+            "TCP, flows with long round trips mostly get less.",
         )
 
 

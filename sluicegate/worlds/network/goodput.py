@@ -39,7 +39,7 @@ def goodput_figure(records: Sequence[NetworkRecord]) -> Figure | None:
     ax.set_ylim(0, 1.02)
     ax.yaxis.set_major_formatter(FuncFormatter(share_text))
     ax.set_xlabel("goodput of a flow (Mb/s)")
-    ax.set_ylabel("share of flows with so much or less")
+    ax.set_ylabel("share of flows with at most so much")
     ax.grid(alpha=0.25)
     ax.spines[["top", "right"]].set_visible(False)
     figure.legend(loc="outside right upper", labelcolor="linecolor", frameon=False)

@@ -66,9 +66,7 @@ def simulate(
         raise SluiceError("a run writes its packets or a decision log, not both")
     for file, what in ((packets, "packet file"), (decisions, "decision log")):
         if file is not None and scenario.replications != 1:
-            raise SluiceError(
-                f"replications = {scenario.replications} must be 1: a {what} is of one"
-            )
+            raise SluiceError(f"replications = {scenario.replications} must be 1: a {what} has one")
     run = describe(scenario, discipline)
     identity = store.identity(run, __name__)
     fresh = fresh or packets is not None or decisions is not None

@@ -64,7 +64,7 @@ def simulate(
             raise SluiceError("the scenario has several disciplines; name one or use compare()")
         discipline = scenario.disciplines[0]
     if decisions is not None and scenario.runs != 1:
-        raise SluiceError(f"replications = {scenario.runs} must be 1: a decision log is of one")
+        raise SluiceError(f"replications = {scenario.runs} must be 1: a decision log has one")
     run = describe(scenario, discipline)
     identity = store.identity(run, __name__)
     fresh = fresh or decisions is not None
@@ -145,7 +145,10 @@ def _method(
         method += "s" * (runs > 1)
     correlation = unit_correlation(counts, replications)
     if correlation is not None and correlation > _CORRELATED:
-        method += f"; too narrow, as neighbouring units are correlated ({correlation:.2f})"
+        method += (
+            f"; too narrow, as the run is too short: neighbouring units are correlated "
+            f"({correlation:.2f})"
+        )
     if isinstance(scenario.arrivals, ReplayArrivals):
         part = "the part that was replayed" if outcome.interrupted else "all of the capture"
         return f"{method}; {part} counts"

@@ -32,7 +32,7 @@ class Twin(Kernel):
     def against(self, scenario: NetworkScenario, discipline: Discipline) -> Iterator[str]:
         """Why a discipline has no twin."""
         if self.qdisc is not None and (count := len(scenario.disciplines)) != 1:
-            yield f"{self.qdisc}: it stands for one discipline, and there are {count}"
+            yield f"--qdisc {self.qdisc} takes one discipline, but there are {count}"
             return
         try:
             self._words(scenario, discipline)
@@ -50,4 +50,7 @@ class Twin(Kernel):
     def notes(self, scenario: NetworkScenario, records: Sequence[KernelRecord]) -> list[str]:
         """Those of the kernel, and what stood for each discipline."""
         stood = "; ".join(f"{each.discipline}: {each.run['qdisc']}" for each in records)
-        return [*super().notes(scenario, records), f"Twins, below tbf: {stood}."]
+        return [
+            *super().notes(scenario, records),
+            f"Linux's qdiscs, below the shaper tbf: {stood}.",
+        ]

@@ -18,7 +18,7 @@ const SHAPE: Limits = above(1.0).at_most(1000.0);
 table! {
     /// Always the same time.
     pub struct Constant kind "constant" {
-        /// That time.
+        /// The time.
         mean_s: f64, DURATION;
     }
 }
@@ -26,9 +26,9 @@ table! {
 table! {
     /// Uniform between two times.
     pub struct Uniform kind "uniform" checked by ordered {
-        /// The shortest.
+        /// Shortest time.
         least_s: f64, TIME;
-        /// The longest.
+        /// Longest time.
         greatest_s: f64, DURATION;
     }
 }
@@ -48,7 +48,7 @@ impl Uniform {
 table! {
     /// Exponential: the times between the arrivals of a Poisson process.
     pub struct Exponential kind "exponential" {
-        /// Mean.
+        /// Mean time.
         mean_s: f64, DURATION;
     }
 }
@@ -56,9 +56,9 @@ table! {
 table! {
     /// Pareto: heavy-tailed.
     pub struct Pareto kind "pareto" {
-        /// Mean.
+        /// Mean time.
         mean_s: f64, DURATION;
-        /// The smaller, the heavier the tail.
+        /// Shape; a smaller one makes the tail heavier.
         shape: f64 = 1.5, SHAPE;
     }
 }
@@ -86,9 +86,10 @@ table! {
         /// `constant`; `geometric` on 1, 2, and so on; or `pareto`, rounded up or down at random so
         /// that the mean stays.
         kind: SizeKind;
-        /// Mean; of `pareto` at least shape / (shape - 1), which makes the smallest a packet.
+        /// Mean size; of `pareto` at least shape / (shape - 1), so that the smallest size is one
+        /// packet.
         mean_packets: f64, at_least(1.0).at_most(1e9).unit("packets");
-        /// Of `pareto`: the smaller, the heavier the tail.
+        /// Shape of `pareto`; a smaller one makes the tail heavier.
         shape: Option<f64>, SHAPE;
     }
 }
@@ -121,8 +122,8 @@ table! {
     /// negative, which raises the mean: by less than 0.01 % at a deviation of 0.3, by 0.4 % at 0.5,
     /// by 8 % at 1.
     pub struct Fgn {
-        /// Hurst parameter of the noise: 0.5 for frames that are independent, the
-        /// nearer to 1, the longer the bursts.
+        /// Hurst parameter of the noise: 0.5 if frames are independent, nearer to 1 for longer
+        /// bursts.
         hurst: f64, above(0.0).below(1.0);
         /// Standard deviation of the rate, as a share of its mean.
         deviation: f64, at_least(0.0).at_most(1.0);

@@ -15,9 +15,9 @@ use crate::{
 table! {
     /// What all groups of flows have.
     pub struct Shared checked by ends {
-        /// How many, dealt out in turn to the pairs of nodes of the route.
+        /// Number of flows, which are distributed in turn over the pairs of nodes of the route.
         count: u32 = 1, at_least(1.0).at_most(1e7);
-        /// One of the topology's named routes; not given: its first, or the two ends that follow.
+        /// Name of a route of the topology; not given: its first route, or from `source` to `sink`.
         route: Option<String>;
         /// Node that sends, instead of a route.
         source: Option<String>;
@@ -68,8 +68,8 @@ table! {
 table! {
     /// TCP flows that arrive one after the other; `count` streams of arrivals.
     ///
-    /// Each stream is between one pair of nodes; several are dealt out to the pairs of the route in
-    /// turn. None arrives after `stop_s`; flows that have started go on.
+    /// Each stream is between one pair of nodes; several are distributed in turn over the pairs of
+    /// the route. None arrives after `stop_s`; flows that have started go on.
     pub struct ShortTcpFlows kind "short-tcp" checked by sensible {
         ..shared: Shared;
         /// The connections.
@@ -135,17 +135,17 @@ table! {
     /// Datagrams (UDP) that nobody answers.
     pub struct DatagramFlows kind "datagrams" checked by one_arrival_process {
         ..shared: Shared;
-        /// Size on the wire.
+        /// Size of a datagram on the wire.
         packet_bytes: u16 = 500, PACKET;
         /// Mean rate of each flow; of a flow that is on and off, or self-similar, its rate while
         /// it sends. Datagrams leave at whole nanoseconds, on average at this rate.
         rate_bps: f64, at_least(1e-3).at_most(1e14).unit("bits/s");
-        /// Between two datagrams: `constant`, or `exponential` (Poisson).
+        /// Times between two datagrams: `constant`, or `exponential` (Poisson).
         gaps: GapKind = GapKind::Constant;
-        /// Distribution of the times for which it sends. At least half of them must last a
+        /// Distribution of the times for which a flow sends. At least half of them must last a
         /// hundredth of the time between two datagrams; not given: it sends all the time.
         on: Option<Distribution>;
-        /// Distribution of the times for which it pauses.
+        /// Distribution of the times for which a flow pauses.
         off: Option<Distribution>;
         /// Bursts and pauses at many time-scales; instead of `on` and `off`.
         self_similar: Option<SelfSimilar>;
@@ -191,7 +191,7 @@ impl DatagramFlows {
 }
 
 table! {
-    /// The packets of a capture as datagrams that nobody answers, each flow of it one flow.
+    /// The packets of a capture as datagrams that nobody answers; each of its flows is one flow.
     ///
     /// The first packet is sent at the start, and the others at their recorded distances from it, to
     /// the nanosecond. Sizes are those on the wire. `count` copies start independently.

@@ -21,7 +21,7 @@ const MOST_ROWS: u64 = 50_000_000;
 table! {
     /// Everything that determines a comparison in the network world.
     pub struct NetworkScenario checked by consistent {
-        /// One line.
+        /// Title, one line.
         title: String = String::new();
         /// Nodes and links.
         topology: Topology;
@@ -29,20 +29,20 @@ table! {
         flows: Vec<Flows>, at_least(0.0).items(1, usize::MAX);
         /// The buffer of each link that has the discipline.
         queue: Queue = Queue::usual();
-        /// What is compared.
+        /// The disciplines that are compared.
         disciplines: Vec<Discipline>, at_least(0.0).items(1, usize::MAX);
         /// Simulated time of a replication.
         duration_s: f64, at_least(2e-9).at_most(86.4e6).unit("s");
-        /// What is left out of the measures; not given: half of the duration.
+        /// Time at the start that the measures leave out; not given: half of the duration.
         warm_up_s: Option<f64>, TIME;
-        /// Between two samples of all series, the first at 0.
+        /// Time between two samples of all series; the first is at 0.
         sample_s: f64 = 0.01, DURATION;
-        /// Whether the series have the mean congestion window: it takes a look at every flow at
+        /// Whether the series have the mean congestion window, which takes time for every flow at
         /// each sample.
         windows: bool = false;
-        /// Independent repetitions, which the intervals rest on.
+        /// Number of independent repetitions, from which the intervals follow.
         replications: u32 = 8, at_least(1.0).at_most(10_000.0);
-        /// Of every random stream; all disciplines see the same flows.
+        /// Seed of every random stream; all disciplines see the same flows.
         seed: u64 = 1, at_least(0.0).below(18_446_744_073_709_551_616.0);
     }
 }

@@ -79,20 +79,20 @@ table! {
     pub struct Tcp checked by can_be_marked {
         /// How the sender recovers from loss; not given: `newreno`, and `rack` where `like` is `linux`.
         variant: Option<Variant>;
-        /// How its window grows, and what a loss or a mark leaves of it: `reno` (RFC 5681), `cubic`
-        /// (RFC 9438; Linux's own where `like` is `linux`), or `dctcp` (RFC 8257), which needs
-        /// `ecn = true`.
+        /// How the sender's window grows, and how a loss or a mark reduces it: `reno` (RFC 5681),
+        /// `cubic` (RFC 9438; Linux's own where `like` is `linux`), or `dctcp` (RFC 8257), which
+        /// needs `ecn = true`.
         congestion_control: CongestionControl = CongestionControl::Reno;
         /// `rfc` for the RFCs' values, `ns2` for the defaults of ns-2.35, `linux` for today's hosts.
         like: Like = Like::Rfc;
-        /// Packets in flight at most (ns-2's `window_`).
+        /// Greatest number of packets in flight (ns-2's `window_`).
         receiver_window: u32 = 10_000, at_least(1.0).at_most(4_294_967_295.0).unit("packets");
-        /// Explicit congestion notification (RFC 3168).
+        /// Whether both ends use explicit congestion notification (RFC 3168).
         ecn: bool = false;
-        /// A data packet on the wire.
+        /// Size of a data packet on the wire.
         packet_bytes: u16 = 500, PACKET;
-        /// An ACK or a SYN on the wire. Selective acknowledgements make an ACK longer: by 8 bytes a
-        /// block, and by 4 more if it is like the RFCs'.
+        /// Size of an ACK or a SYN on the wire. Selective acknowledgements make an ACK longer: by 8
+        /// bytes for each block, and by 4 more if it is like the RFCs'.
         ack_bytes: u16 = 40, PACKET;
         /// Initial congestion window; not given: that of `like`.
         initial_window: Option<f64>, at_least(1.0).at_most(1e6).unit("packets");

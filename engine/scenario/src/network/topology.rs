@@ -66,15 +66,16 @@ table! {
     pub struct Dumbbell kind "dumbbell" {
         /// Rate of the bottleneck, both directions.
         rate_bps: f64 = 10e6, RATE;
-        /// Propagation over the bottleneck.
+        /// Propagation delay of the bottleneck.
         delay_s: f64 = 0.0025, DELAY;
-        /// Propagation between each client and its router; there are as many servers as clients.
+        /// Propagation delay between each client and its router; there are as many servers as
+        /// clients.
         client_delays_s: Vec<f64> = vec![0.01, 0.05, 0.1, 0.15, 0.2], DELAY.items(1, MOST_HOSTS);
-        /// Propagation between each server and its router.
+        /// Propagation delay between each server and its router.
         server_delay_s: f64 = 0.0025, DELAY;
         /// Rate of all links but the bottleneck.
         access_rate_bps: f64 = 100e6, RATE;
-        /// Whether the discipline stands before the bottleneck's reverse direction, too.
+        /// Whether the reverse direction of the bottleneck has the discipline, too.
         two_way: bool = false;
     }
 }
@@ -85,15 +86,15 @@ table! {
     /// Nodes are `entry`, `router0` and so on, `exit`, and for each hop `enters0` and `leaves0` and
     /// so on. Routes are `long`, from entry to exit, and `cross`, over one hop each.
     pub struct ParkingLot kind "parking-lot" {
-        /// Links between routers, each with the discipline.
+        /// Number of links between routers, each with the discipline.
         hops: u32 = 3, at_least(1.0).at_most(1000.0);
         /// Rate of the links between routers.
         rate_bps: f64 = 10e6, RATE;
-        /// Propagation over the links between routers.
+        /// Propagation delay of each link between routers.
         delay_s: f64 = 0.01, DELAY;
         /// Rate of the links to hosts.
         access_rate_bps: f64 = 100e6, RATE;
-        /// Propagation over the links to hosts.
+        /// Propagation delay of each link to a host.
         access_delay_s: f64 = 0.001, DELAY;
     }
 }
@@ -108,7 +109,7 @@ table! {
         rate_bps: f64 = 10e6, RATE;
         /// Rate between the other hosts and the hub.
         access_rate_bps: f64 = 100e6, RATE;
-        /// Propagation between each host and the hub, the first host's first.
+        /// Propagation delay between each host and the hub, that of the first host first.
         delays_s: Vec<f64> = vec![0.01; 4], DELAY.items(2, MOST_HOSTS);
     }
 }
@@ -122,18 +123,18 @@ table! {
         sink: String, NAME;
         /// Rate of each direction.
         rate_bps: f64, RATE;
-        /// Propagation.
+        /// Propagation delay.
         delay_s: f64, DELAY;
-        /// Whether the discipline stands before it, from source to sink; else an unlimited FIFO
-        /// does.
+        /// Whether the direction from source to sink has the discipline; else it has an unlimited
+        /// FIFO.
         queue: bool = false;
-        /// Whether the link leads back, too: there it has no discipline.
+        /// Whether the link also leads back; that direction has no discipline.
         both_ways: bool = true;
     }
 }
 
 table! {
-    /// Links of one's own; nodes are what the links name, flows name their two ends.
+    /// Links of your own. The links name the nodes; flows name their two ends.
     ///
     /// From one node to another there is one link at most. For the discipline in both directions,
     /// give two links with `both_ways = false`.
