@@ -6,6 +6,7 @@ definitions. A world takes those groups for which it has the counts.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
@@ -73,6 +74,19 @@ class Rare:
 
 
 @dataclass(frozen=True)
+class Quantile:
+    """Which quantile a measure is, for its interval.
+
+    Attributes:
+        times: Of what.
+        level: The share of these times that do not exceed it.
+    """
+
+    times: Callable[[QueueCounts], Times]
+    level: float
+
+
+@dataclass(frozen=True)
 class Definition(Generic[C]):
     """A measure.
 
@@ -84,6 +98,7 @@ class Definition(Generic[C]):
         meaning: In words.
         of: Its value for each set of counts, times in ticks, shape (n,); NaN where it has none.
         rare: For shares: what is counted.
+        quantile: For quantiles: of what.
     """
 
     name: str
@@ -93,6 +108,7 @@ class Definition(Generic[C]):
     meaning: str
     of: Callable[[C], FloatArray]
     rare: Rare | None = None
+    quantile: Quantile | None = None
 
 
 def ratio(above: FloatArray, below: FloatArray) -> FloatArray:
@@ -129,7 +145,14 @@ def _time_variance(times: Times) -> FloatArray:
 
 
 def bin_quantile(bins: NDArray[Any], width: int, level: float) -> float:
-    """A quantile of whole numbers that were counted in bins of `width`; NaN if there are none."""
+    """The least whole number that a share `level` of all do not exceed; NaN if there are none.
+
+    Args:
+        bins: How many numbers are in each bin of `width`. A bin wider than 1 is taken as filled
+            evenly.
+        width: As said.
+        level: As said.
+    """
     cumulated = np.cumsum(bins)
     wanted = level * cumulated[-1] if len(bins) else 0.0
     if not wanted:
@@ -137,8 +160,7 @@ def bin_quantile(bins: NDArray[Any], width: int, level: float) -> float:
     bin_ = int(np.searchsorted(cumulated, wanted))
     below = cumulated[bin_ - 1] if bin_ else 0
     inside = (wanted - below) / (cumulated[bin_] - below)
-    # a bin of width 1 holds one value; a wider one is filled evenly
-    return float((bin_ + inside) * width - 0.5)
+    return float(bin_ * width + math.ceil(inside * width) - 1)
 
 
 QUANTILES = (0.5, 0.9, 0.99, 0.999)
@@ -163,6 +185,7 @@ def _of_times(
             rf"\inf \{{t : F_{symbol}(t) \ge {level}\}}",
             f"the {name} that {per_cent} % of the packets do not exceed",
             of,
+            quantile=Quantile(times, level),
         )
 
     return [
@@ -365,7 +388,9 @@ FLOWS: list[Definition[FlowCounts]] = [
         SECONDS,
         r"\inf \{t : F_c(t) \ge 0.99\}",
         "the time that 99 % of these do not exceed",
-        lambda c: _of_each(c.completions_s, lambda row: np.quantile(row, 0.99)),
+        lambda c: _of_each(
+            c.completions_s, lambda row: np.quantile(row, 0.99, method="inverted_cdf")
+        ),
     ),
     Definition(
         "fairness",
