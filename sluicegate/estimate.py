@@ -148,8 +148,11 @@ def _measure(
     value: float, error: float | None, count: int, definition: Definition[C], counts: C
 ) -> Measure:
     """A value with the bound or the interval that its standard error over `count` rows leaves."""
-    if definition.rare is not None and isinstance(counts, QueueCounts) and error is not None:
-        bound = rare_bound(counts, definition.rare, value, error)
+    rare = definition.rare
+    if rare is not None and isinstance(counts, QueueCounts) and error is not None:
+        if not rare.unseen and not rare.events(counts).any():
+            return Measure(value, None, "")
+        bound = rare_bound(counts, rare, value, error)
         if bound is not None:
             return Measure(value, None, "", bound)
     half_width = None if error is None else student_quantile(count) * error

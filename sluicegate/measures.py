@@ -66,11 +66,14 @@ class Rare:
         events: How often they happened, in each set of counts, shape (n,).
         trials: How often they could have, shape (n,).
         complement: Whether the measure is 1 minus the share.
+        unseen: Whether there is also a bound where none was seen: not where they may be impossible,
+            as early losses of drop-tail are.
     """
 
     events: Callable[[QueueCounts], FloatArray]
     trials: Callable[[QueueCounts], FloatArray]
     complement: bool = False
+    unseen: bool = True
 
 
 @dataclass(frozen=True)
@@ -220,12 +223,18 @@ def _met(kinds: Sequence[int]) -> Callable[[QueueCounts], FloatArray]:
 
 
 def _of_verdicts(
-    name: str, heading: str, symbol: str, meaning: str, kinds: Sequence[int]
+    name: str, heading: str, formula: str, meaning: str, kinds: Sequence[int], *, unseen: bool
 ) -> Definition[QueueCounts]:
-    """A share of the packets that arrived."""
+    """A share of the packets that arrived; `unseen` as in `Rare`."""
     met = _met(kinds)
     return Definition(
-        name, heading, SHARE, f"{symbol} / A", meaning, lambda c: ratio(met(c), c.arrivals)
+        name,
+        heading,
+        SHARE,
+        formula,
+        meaning,
+        lambda c: ratio(met(c), c.arrivals),
+        Rare(met, lambda c: c.arrivals, unseen=unseen),
     )
 
 
@@ -256,43 +265,45 @@ QUEUE: list[Definition[QueueCounts]] = [
     ),
     *_of_times("sojourn", "until its service starts", "s", lambda c: c.sojourn),
     *_of_times("delay", "until its service ends", "d", lambda c: c.delay),
-    Definition(
+    _of_verdicts(
         "loss_ratio",
         "lost",
-        SHARE,
         "(E + F + O) / A",
         "share of the arriving packets for which one was dropped, for whatever reason",
-        lambda c: ratio(_met(_LOSSES)(c), c.arrivals),
-        # its parts have none: some cannot happen at all, such as early losses of drop-tail
-        Rare(_met(_LOSSES), lambda c: c.arrivals),
+        _LOSSES,
+        unseen=True,
     ),
     _of_verdicts(
         "early_loss_ratio",
         "lost early",
-        "E",
+        "E / A",
         "of these, by chance, before it had to be",
         (_EARLY,),
+        unseen=False,
     ),
     _of_verdicts(
         "forced_loss_ratio",
         "lost by force",
-        "F",
+        "F / A",
         "because the AQM's drop function left no chance, or as one of a pair (`DROP_BOTH`)",
         (_FORCED, _BOTH),
+        unseen=False,
     ),
     _of_verdicts(
         "overflow_loss_ratio",
         "lost by overflow",
-        "O",
+        "O / A",
         "because the buffer was full",
         (_OVERFLOW,),
+        unseen=True,
     ),
     _of_verdicts(
         "mark_ratio",
         "marked",
-        "M",
+        "M / A",
         "share of the arriving packets that were marked instead of dropped",
         (_MARK,),
+        unseen=False,
     ),
     Definition(
         "utilization",

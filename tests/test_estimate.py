@@ -42,8 +42,10 @@ def test_the_rule_of_three_holds_for_independent_trials_without_an_event():
     assert lost.half_width is None
     assert lost.bound == pytest.approx(three, rel=0.5)
     assert (lost.low, lost.high) == (0.0, lost.bound)
-    # no bound, because marks may be impossible
-    assert (found["mark_ratio"].half_width, found["mark_ratio"].bound) == (0.0, None)
+    assert found["overflow_loss_ratio"] == lost
+    # nothing is claimed, because early losses, forced ones and marks may be impossible
+    for name in ("early_loss_ratio", "forced_loss_ratio", "mark_ratio"):
+        assert (found[name].value, found[name].half_width, found[name].bound) == (0.0, None, None)
     busy = found["utilization"]
     assert 1 - busy.bound == pytest.approx(three, rel=0.5)
     assert (busy.value, busy.low, busy.high) == (1.0, busy.bound, 1.0)
@@ -65,6 +67,14 @@ def test_events_that_come_together_count_as_few():
     # one event was seen: with a mean of 4.74 there would be at most one with probability 5 %
     assert few.bound == pytest.approx(stats.gamma.ppf(0.95, 2) / (UNITS * 1000), rel=0.6)
     assert clump.bound == pytest.approx(50 * stats.gamma.ppf(0.95, 2) / (UNITS * 1000), rel=0.01)
+
+
+def test_a_part_of_the_losses_has_the_error_of_the_whole_if_it_is_the_whole():
+    few, many = np.zeros(UNITS), np.random.default_rng(2).poisson(3, UNITS)
+    few[3] = 5
+    for lost in (few, many):
+        found = jackknifed(counts(lost), None)
+        assert found["overflow_loss_ratio"] == found["loss_ratio"]
 
 
 def test_one_replication_has_neither_interval_nor_bound():
