@@ -143,7 +143,7 @@ _PUBLISHED = {
     "published": _type(float, "The paper's figure; null where it prints none."),
     "measured": _type(float, "Ours."),
     "half_width": _type(float, "Of the 95 % confidence interval of ours."),
-    "deviation": _type(float, "How far ours lies above the published figure, as a share of it."),
+    "difference": _type(float, "How far ours lies above the published figure, as a share of it."),
 }
 _PREDICTED = _type(float, "Ours of another world, which says what should be measured.")
 

@@ -25,7 +25,7 @@ from sluicegate.papers.lred import (
     parameters,
     theory,
 )
-from sluicegate.papers.lred.findings import CHOICES, UNITS, findings
+from sluicegate.papers.lred.findings import CHOICES, REMARK, UNITS, findings
 from sluicegate.papers.lred.measured import Records, Scenarios
 from sluicegate.papers.lred.scenarios import MAIN, Reading
 from sluicegate.worlds import Watch
@@ -107,6 +107,7 @@ def reproduce(
         choices=CHOICES,
         plots=[plot for part in parts for plot in part.plots],
         units=UNITS,
+        remark=REMARK,
         claims=claims,
     )
 
