@@ -285,7 +285,7 @@ QUEUE: list[Definition[QueueCounts]] = [
         "forced_loss_ratio",
         "lost by force",
         "F / A",
-        "because the AQM's drop function left no chance, or as one of a pair (`DROP_BOTH`)",
+        "because the AQM's drop function left no chance, or as one of a pair, as CHOKe drops them",
         (_FORCED, _BOTH),
         unseen=False,
     ),

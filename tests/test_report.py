@@ -21,6 +21,7 @@ def test_a_report_holds_every_discipline_and_measure(tmp_path):
     shown = read(path.read_text(encoding="utf-8"))
     header, rows = comparison_rows(compared)
     assert "marked\n(%)" in header
+    assert "`" not in shown.text
     for text in ("Small & quick", "red ECN", "Never", rows[0][1], "queue_deviation"):
         assert text in shown.text
     # each figure for wide and for narrow screens
