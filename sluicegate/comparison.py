@@ -118,12 +118,17 @@ class Comparison:
         return len(self.records) < planned or any(record.interrupted for record in self.records)
 
     def notes(self) -> list[str]:
-        """What a reader must know: which queue is meant, what has no effect, what is missing."""
+        """What a reader must know: which queue is meant, what has no effect, what is missing and why."""
         notes = []
         if name := self.records[0].queue_name:
             notes.append(f"Sojourn times, queue and losses are of the queue {name}.")
         told = (world.notes(self.scenario, own) for world, own in self.records_by_world())
         notes += dict.fromkeys(note for each in told for note in each)
+        notes += [
+            f"No lines 'minus {own[0].discipline}': differences need more than one replication."
+            for _, own in self.records_by_world()
+            if len(own) > 1 and all(len(record.values("queue_mean")) == 1 for record in own)
+        ]
         notes += [
             f"{record.discipline} was stopped after {record.done:.0%} of its run."
             for record in self.records

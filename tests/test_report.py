@@ -34,6 +34,15 @@ def test_a_report_holds_every_discipline_and_measure(tmp_path):
     assert sums["probability"].to_list() == pytest.approx([1] * 9)
 
 
+def test_one_replication_says_why_there_are_no_differences(tmp_path):
+    compared = comparison({"aqm": "drop_tail"}, {"aqm": "red"}, replications=1)
+    (note,) = compared.notes()
+    assert note == "No lines 'minus drop_tail': differences need more than one replication."
+    assert note in read(write_report(compared, tmp_path).read_text(encoding="utf-8")).text
+    assert not comparison({"aqm": "drop_tail"}, replications=1).notes()
+    assert not comparison({"aqm": "drop_tail"}, {"aqm": "red"}, replications=2).notes()
+
+
 def test_a_page_of_the_same_results_is_not_drawn_again(tmp_path, monkeypatch):
     compared = comparison({"aqm": "drop_tail"}, {"aqm": "red"})
     path = write_report(compared, tmp_path, figures="svg")
