@@ -32,7 +32,6 @@ from sluicegate.report.text import measure_text
 from sluicegate.worlds import Watch
 
 
-
 class _Quantity(NamedTuple):
     name: str
     measure: str
