@@ -118,7 +118,7 @@ class Comparison:
         return len(self.records) < planned or any(record.interrupted for record in self.records)
 
     def notes(self) -> list[str]:
-        """What a reader must know: which queue is meant, what has no effect, what is missing and why."""
+        """What a reader must know: which queue is meant, what has no effect, what is missing."""
         notes = []
         if name := self.records[0].queue_name:
             notes.append(f"Sojourn times, queue and losses are of the queue {name}.")

@@ -99,7 +99,7 @@ class Reproduction:
     """The outcome of repeating a paper.
 
     Attributes:
-        paper: The paper's authors, title and year.
+        paper: What the paper is on, its authors, journal and year.
         rows: Every figure that was compared.
         findings: What the rows show, a sentence or two each.
         choices: What the paper leaves open, and what we took.

@@ -31,7 +31,10 @@ from sluicegate.papers.lred.scenarios import MAIN, Reading
 from sluicegate.worlds import Watch
 from sluicegate.worlds.network.world import Network
 
-PAPER = "Wang, Li, Hou, Sohraby & Lin, IEEE Transactions on Parallel and Distributed Systems, 2007"
+PAPER = (
+    "LRED: Wang, Li, Hou, Sohraby & Lin, IEEE Transactions on Parallel and Distributed Systems, "
+    "2007"
+)
 
 
 class Experiment(Protocol):
