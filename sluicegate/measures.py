@@ -45,8 +45,8 @@ class Unit:
         """Factor to the unit in which tables and plots show it, and that unit."""
         if self.percent:
             return 100.0, "%"
-        if self.power == 1 and time_unit == "s":
-            return 1000.0, "ms"
+        if self.power > 0 and time_unit == "s":
+            return 1000.0**self.power, self.of("ms")
         return 1.0, self.of(time_unit)
 
 

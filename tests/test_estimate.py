@@ -229,9 +229,9 @@ def test_tables_show_bounds():
     compared = sg.compare(busy)
     header, (row,) = comparison_rows(compared)
     assert row[header.index("link busy\n(%)")].startswith("> 99.99")
-    shown = {name: text for name, text, _ in record_rows(compared.records[0])[1]}
-    assert shown["utilization"].startswith("> 0.9999")
-    assert shown["mark_ratio"] == "0"
+    shown = {name: (text, unit) for name, text, unit in record_rows(compared.records[0])[1]}
+    assert shown["utilization"][0].startswith("> 99.99")
+    assert shown["mark_ratio"] == ("0", "%")
     rows = compared.frame().filter(measure="utilization")
     assert rows["half_width"].null_count() == 1
     assert 0.999 < rows["bound"][0] < 1

@@ -181,3 +181,8 @@ def test_drop_functions_that_lie_on_each_other_are_named(root):
     configured = {each.name: each.configured for each in bursty.disciplines}
     assert same_curves(configured) == [["RED", "RED, drop from front", "REDwM"]]
     assert same_curves({"DSRED": configured["DSRED"]}) == []
+
+
+def test_ticks_of_a_logarithmic_axis_are_powers_of_ten():
+    found = [plots.power_text(share) for share in (1.0, 0.1, 1e-5, 1e-15)]
+    assert found == ["1", "10⁻¹", "10⁻⁵", "10⁻¹⁵"]
