@@ -4,7 +4,8 @@ From units of a run: every measure is a function of sums over the units. Leaving
 time (the jackknife) therefore gives the interval of each in the same way, ratios and variances
 included (Efron 1982). From replications: each gives a value; their mean has Student's interval.
 
-A share of what hardly ever happens gets a one-sided bound instead; see `rare_bound`.
+A quantile of whole ticks has an interval from those of the shares up to each tick. A share of what
+hardly ever happens gets a one-sided bound instead; see `rare_bound`.
 """
 
 from __future__ import annotations
@@ -34,7 +35,8 @@ class Measure:
 
     Attributes:
         value: What was measured.
-        half_width: Of the 95 % confidence interval; None if there is too little data, or a bound.
+        half_width: Of the 95 % confidence interval; None if there is too little data or a bound, or if
+            nothing was seen that may be impossible.
         unit: Of both.
         bound: In place of an interval, a one-sided 95 % bound: an upper one of a share near 0, a
             lower one of a share near 1. Only where too few events were seen for an interval.
