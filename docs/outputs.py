@@ -143,7 +143,7 @@ _PUBLISHED = {
     "published": _type(float, "The paper's figure; null where it prints none."),
     "measured": _type(float, "Ours."),
     "half_width": _type(float, "Half width of our 95 % interval."),
-    "deviation": _type(float, "How far ours is above the published figure, as a share of it."),
+    "difference": _type(float, "How far ours is above the published figure, as a share of it."),
 }
 _PREDICTED = _type(float, "Our figure of another world, as a prediction of the measured one.")
 

@@ -125,6 +125,11 @@ class Comparison:
         told = (world.notes(self.scenario, own) for world, own in self.records_by_world())
         notes += dict.fromkeys(note for each in told for note in each)
         notes += [
+            f"No lines 'minus {own[0].discipline}': differences need more than one replication."
+            for _, own in self.records_by_world()
+            if len(own) > 1 and all(len(record.values("queue_mean")) == 1 for record in own)
+        ]
+        notes += [
             f"{record.discipline} was stopped after {record.done:.0%} of its run."
             for record in self.records
             if record.interrupted

@@ -56,8 +56,8 @@ class Times:
 class QueueCounts:
     """What n sets counted of one queue; a tick is a slot, or a nanosecond in continuous time.
 
-    duration: Ticks observed, shape (n,), as are all that follow but the last three.
-        duration: Ticks observed, shape (n,), as all that follow but the last three.
+    Attributes:
+        duration: Ticks observed, shape (n,), as are all that follow but the last four.
         idle: Ticks in which nothing was in service.
         arrivals: Packets that arrived.
         served: Packets that were served.

@@ -6,7 +6,7 @@ class SluiceError(ValueError):
 
 
 class UsageError(SluiceError):
-    """A command with options or arguments that it does not take so."""
+    """A command was called with options or arguments that it does not take."""
 
 
 class InterruptError(SluiceError):

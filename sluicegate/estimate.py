@@ -4,7 +4,8 @@ From units of a run: every measure is a function of sums over the units. Leaving
 time (the jackknife) therefore gives the interval of each in the same way, ratios and variances
 included (Efron 1982). From replications: each gives a value; their mean has Student's interval.
 
-A share of what hardly ever happens gets a one-sided bound instead; see `rare_bound`.
+A quantile of whole ticks has an interval from those of the shares up to each tick. A share of what
+hardly ever happens gets a one-sided bound instead; see `rare_bound`.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sluicegate.counts import FlowCounts, QueueCounts
-from sluicegate.measures import QUEUE, Definition, Rare
+from sluicegate.measures import QUEUE, Definition, Quantile, Rare
 
 FloatArray = NDArray[np.float64]
 C = TypeVar("C", QueueCounts, FlowCounts)
@@ -34,7 +35,8 @@ class Measure:
 
     Attributes:
         value: What was measured.
-        half_width: Of the 95 % confidence interval; None if there is too little data, or a bound.
+        half_width: Of the 95 % confidence interval; None if there is too little data or a bound, or
+            if nothing was seen that may be impossible.
         unit: Of both.
         bound: In place of an interval, a one-sided 95 % bound: an upper one of a share near 0, a
             lower one of a share near 1. Only where too few events were seen for an interval.
@@ -95,8 +97,12 @@ def jackknifed(counts: QueueCounts, slot_s: float | None) -> dict[str, Measure]:
             continue
         scale = length**definition.unit.power
         value = float(definition.of(total)[0])
-        error = _jackknife_error(value, definition.of(rest))
-        measure = _measure(value, error, len(counts.duration), definition, counts)
+        if definition.quantile is not None:
+            half_width = _quantile_half_width(total, rest, definition.quantile, value)
+            measure = Measure(value, half_width, "")
+        else:
+            error = _jackknife_error(value, definition.of(rest))
+            measure = _measure(value, error, len(counts.duration), definition, counts)
         found[definition.name] = Measure(
             value=measure.value * scale,
             half_width=None if measure.half_width is None else measure.half_width * scale,
@@ -144,8 +150,11 @@ def _measure(
     value: float, error: float | None, count: int, definition: Definition[C], counts: C
 ) -> Measure:
     """A value with the bound or the interval that its standard error over `count` rows leaves."""
-    if definition.rare is not None and isinstance(counts, QueueCounts) and error is not None:
-        bound = rare_bound(counts, definition.rare, value, error)
+    rare = definition.rare
+    if rare is not None and isinstance(counts, QueueCounts) and error is not None:
+        if not rare.unseen and not rare.events(counts).any():
+            return Measure(value, None, "")
+        bound = rare_bound(counts, rare, value, error)
         if bound is not None:
             return Measure(value, None, "", bound)
     half_width = None if error is None else student_quantile(count) * error
@@ -196,6 +205,58 @@ def _jackknife_error(value: float, left_out: FloatArray) -> float | None:
     count = len(left_out)
     # a single unit cannot be left out
     return _error(count * value - (count - 1) * left_out) if count > 1 else None
+
+
+def _quantile_half_width(
+    total: QueueCounts, rest: QueueCounts, quantile: Quantile, value: float
+) -> float | None:
+    """Half the width of the interval of a quantile, in ticks (Woodruff 1952).
+
+    A time may be the quantile if the level lies neither above the interval of the share of packets
+    up to it, nor below that of the share up to the tick before.
+
+    Args:
+        total: All units.
+        rest: Place k: all units but k.
+        quantile: Which one.
+        value: The quantile of all units.
+
+    Returns:
+        The distance to the further end; 0 where the interval is one tick. None if the units are
+        too few, or too few packets took longer.
+    """
+    times, others = quantile.times(total), quantile.times(rest)
+    units, packets = len(others.count), float(times.bins.sum())
+    if units < 2 or not others.count.all():
+        return None
+    longer = packets - np.cumsum(times.bins[0])
+    left_out = np.cumsum(others.bins, axis=1) / others.bins.sum(axis=1, keepdims=True)
+    error = (units - 1) * left_out.std(axis=0, ddof=1) / np.sqrt(units)
+    margin = student_quantile(units) * error
+    least, most = longer / packets - margin, _most(longer, packets, error, margin)
+    if most[-1] > 1 - quantile.level:
+        return None
+    low = int(np.argmax(least <= 1 - quantile.level))
+    high = int(np.flatnonzero(np.append(True, most > 1 - quantile.level))[-1])
+    return max(value - low * times.bin, (high + 1) * times.bin - 1 - value)
+
+
+def _most(longer: FloatArray, packets: float, error: FloatArray, margin: FloatArray) -> FloatArray:
+    """Upper ends of the intervals of the shares of packets that took longer.
+
+    They are as in `rare_bound` where these came in a few clumps only. Clumps are taken to be as
+    large as at the longest time that was exceeded often enough.
+    """
+    from scipy.special import gammaincinv
+
+    clumps = np.where(longer > 0, _clumps(longer / packets, error), 0.0)
+    enough = np.flatnonzero(clumps >= _LEAST_CLUMPS)
+    place = enough[-1] if len(enough) else np.argmax(clumps)
+    usual = max(longer[place] / clumps[place], 1.0) if clumps[place] else 1.0
+    few = clumps < _LEAST_CLUMPS
+    size = np.maximum(np.divide(longer, clumps, out=np.zeros_like(clumps), where=clumps > 0), usual)
+    rare = size * gammaincinv(longer / size + 1, (1 + CONFIDENCE) / 2)
+    return np.where(few, rare / packets, longer / packets + margin)
 
 
 @cache

@@ -1,12 +1,13 @@
-"""Ctrl-C while there is nothing yet that could be kept.
+"""Ctrl-C before there is any result to keep.
 
-The command ends then as a program in C would: an import would show where it was. That does not
-rest on the system's own handling: a library that puts a handler before it calls none behind.
+The command then ends as a program in C would: Python would print a traceback into its imports.
+The system's default action is not enough: a library that puts its own handler in front of it does
+not pass Ctrl-C on.
 
 The script `sluice` starts Python with Ctrl-C held back (`wheel/scripts/sluice`), so that it waits
-until we can answer it.
+until this module can handle it.
 
-Nothing is imported here at once: that is the longest part of what is to be guarded.
+Nothing is imported at the top here: imports take the longest part of the time to guard.
 """
 
 import sys
@@ -15,17 +16,17 @@ import sys
 def is_command() -> bool:
     """Whether this process is the command `sluice`, and no program that imports the package."""
     called = sys.argv[0] if sys.argv else ""
-    if called == "-m":  # so Python calls a module until it is found
+    if called == "-m":  # Python's name for a module until it is found
         return "sluicegate" in sys.orig_argv
     return called.rpartition("/")[2] == "sluice-python"
 
 
 def end_at_once() -> None:
-    """Let Ctrl-C end the process from now on, without a word; also one that has waited."""
+    """Let Ctrl-C end the process silently from now on, even one that is already pending."""
     usual, sys.excepthook = sys.excepthook, _without_ctrl_c
     import signal
 
-    # a job in the background goes on to ignore it
+    # a job in the background still ignores it
     if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
         signal.signal(signal.SIGINT, _end)
     signal.pthread_sigmask(signal.SIG_UNBLOCK, [signal.SIGINT])

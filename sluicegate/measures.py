@@ -6,6 +6,7 @@ definitions. A world takes those groups for which it has the counts.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
@@ -44,8 +45,8 @@ class Unit:
         """Factor to the unit in which tables and plots show it, and that unit."""
         if self.percent:
             return 100.0, "%"
-        if self.power == 1 and time_unit == "s":
-            return 1000.0, "ms"
+        if self.power > 0 and time_unit == "s":
+            return 1000.0**self.power, self.of("ms")
         return 1.0, self.of(time_unit)
 
 
@@ -65,11 +66,27 @@ class Rare:
         events: How often they happened, in each set of counts, shape (n,).
         trials: How often they could have, shape (n,).
         complement: Whether the measure is 1 minus the share.
+        unseen: Whether there is also a bound where none was seen: not where they may be impossible,
+            as early losses of drop-tail are.
     """
 
     events: Callable[[QueueCounts], FloatArray]
     trials: Callable[[QueueCounts], FloatArray]
     complement: bool = False
+    unseen: bool = True
+
+
+@dataclass(frozen=True)
+class Quantile:
+    """Which quantile a measure is, for its interval.
+
+    Attributes:
+        times: Of what.
+        level: The share of these times that do not exceed it.
+    """
+
+    times: Callable[[QueueCounts], Times]
+    level: float
 
 
 @dataclass(frozen=True)
@@ -84,6 +101,7 @@ class Definition(Generic[C]):
         meaning: In words.
         of: Its value for each set of counts, times in ticks, shape (n,); NaN where it has none.
         rare: For shares: what is counted.
+        quantile: For quantiles: of what.
     """
 
     name: str
@@ -93,6 +111,7 @@ class Definition(Generic[C]):
     meaning: str
     of: Callable[[C], FloatArray]
     rare: Rare | None = None
+    quantile: Quantile | None = None
 
 
 def ratio(above: FloatArray, below: FloatArray) -> FloatArray:
@@ -129,7 +148,14 @@ def _time_variance(times: Times) -> FloatArray:
 
 
 def bin_quantile(bins: NDArray[Any], width: int, level: float) -> float:
-    """A quantile of whole numbers that were counted in bins of `width`; NaN if there are none."""
+    """The least whole number that a share `level` of all do not exceed; NaN if there are none.
+
+    Args:
+        bins: How many numbers are in each bin of `width`. A bin wider than 1 is taken as filled
+            evenly.
+        width: As said.
+        level: As said.
+    """
     cumulated = np.cumsum(bins)
     wanted = level * cumulated[-1] if len(bins) else 0.0
     if not wanted:
@@ -137,8 +163,7 @@ def bin_quantile(bins: NDArray[Any], width: int, level: float) -> float:
     bin_ = int(np.searchsorted(cumulated, wanted))
     below = cumulated[bin_ - 1] if bin_ else 0
     inside = (wanted - below) / (cumulated[bin_] - below)
-    # a bin of width 1 holds one value; a wider one is filled evenly
-    return float((bin_ + inside) * width - 0.5)
+    return float(bin_ * width + math.ceil(inside * width) - 1)
 
 
 QUANTILES = (0.5, 0.9, 0.99, 0.999)
@@ -163,6 +188,7 @@ def _of_times(
             rf"\inf \{{t : F_{symbol}(t) \ge {level}\}}",
             f"the {name} that {per_cent} % of the packets do not exceed",
             of,
+            quantile=Quantile(times, level),
         )
 
     return [
@@ -197,12 +223,18 @@ def _met(kinds: Sequence[int]) -> Callable[[QueueCounts], FloatArray]:
 
 
 def _of_verdicts(
-    name: str, heading: str, symbol: str, meaning: str, kinds: Sequence[int]
+    name: str, heading: str, formula: str, meaning: str, kinds: Sequence[int], *, unseen: bool
 ) -> Definition[QueueCounts]:
-    """A share of the packets that arrived."""
+    """A share of the packets that arrived; `unseen` as in `Rare`."""
     met = _met(kinds)
     return Definition(
-        name, heading, SHARE, f"{symbol} / A", meaning, lambda c: ratio(met(c), c.arrivals)
+        name,
+        heading,
+        SHARE,
+        formula,
+        meaning,
+        lambda c: ratio(met(c), c.arrivals),
+        Rare(met, lambda c: c.arrivals, unseen=unseen),
     )
 
 
@@ -233,43 +265,45 @@ QUEUE: list[Definition[QueueCounts]] = [
     ),
     *_of_times("sojourn", "until its service starts", "s", lambda c: c.sojourn),
     *_of_times("delay", "until its service ends", "d", lambda c: c.delay),
-    Definition(
+    _of_verdicts(
         "loss_ratio",
         "lost",
-        SHARE,
         "(E + F + O) / A",
         "share of the arriving packets for which one was dropped, for whatever reason",
-        lambda c: ratio(_met(_LOSSES)(c), c.arrivals),
-        # its parts have none: some cannot happen at all, such as early losses of drop-tail
-        Rare(_met(_LOSSES), lambda c: c.arrivals),
+        _LOSSES,
+        unseen=True,
     ),
     _of_verdicts(
         "early_loss_ratio",
         "lost early",
-        "E",
+        "E / A",
         "of these, by chance, before it had to be",
         (_EARLY,),
+        unseen=False,
     ),
     _of_verdicts(
         "forced_loss_ratio",
         "lost by force",
-        "F",
-        "because the AQM's drop function left no chance, or as one of a pair (`DROP_BOTH`)",
+        "F / A",
+        "because the AQM's drop function left no chance, or as one of a pair, as CHOKe drops them",
         (_FORCED, _BOTH),
+        unseen=False,
     ),
     _of_verdicts(
         "overflow_loss_ratio",
         "lost by overflow",
-        "O",
+        "O / A",
         "because the buffer was full",
         (_OVERFLOW,),
+        unseen=True,
     ),
     _of_verdicts(
         "mark_ratio",
         "marked",
-        "M",
+        "M / A",
         "share of the arriving packets that were marked instead of dropped",
         (_MARK,),
+        unseen=False,
     ),
     Definition(
         "utilization",
@@ -365,7 +399,9 @@ FLOWS: list[Definition[FlowCounts]] = [
         SECONDS,
         r"\inf \{t : F_c(t) \ge 0.99\}",
         "the time that 99 % of these do not exceed",
-        lambda c: _of_each(c.completions_s, lambda row: np.quantile(row, 0.99)),
+        lambda c: _of_each(
+            c.completions_s, lambda row: np.quantile(row, 0.99, method="inverted_cdf")
+        ),
     ),
     Definition(
         "fairness",

@@ -263,7 +263,7 @@ def test_reproduce_shows_ours_beside_the_published(folder, capsys):
     shown = run(capsys, "reproduce", "lpf-oda", *where)
     assert shown.splitlines()[-1] == "report: here/lpf-oda-slotted.html"
     assert (folder / "here" / "lpf-oda-slotted.html").exists()
-    keys = {"row", "quantity", "published", "measured", "half_width", "deviation"}
+    keys = {"row", "quantity", "published", "measured", "half_width", "difference"}
     rows = json.loads((folder / "rows.json").read_text())["rows"]
     assert all(set(row) == keys for row in rows)
 

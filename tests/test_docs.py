@@ -192,6 +192,9 @@ def test_pages_build_without_warnings(tmp_path: Path) -> None:
         "reference/generated/network",
     ):
         assert (tmp_path / f"{name}.html").exists()
+    assert measures.count("<math") > 30
+    # formulas need nothing from the network
+    assert "mathjax" not in measures.lower()
     glossary = (tmp_path / "reference" / "glossary.html").read_text()
     assert [term for term in MEANINGS if f'id="{anchor(term)}"' not in glossary] == []
     tutorial = (tmp_path / "tutorial.html").read_text()

@@ -1,5 +1,7 @@
 """Intervals and bounds of events that never or hardly ever happened."""
 
+import dataclasses
+
 import numpy as np
 import pytest
 from scipy import stats
@@ -40,8 +42,10 @@ def test_the_rule_of_three_holds_for_independent_trials_without_an_event():
     assert lost.half_width is None
     assert lost.bound == pytest.approx(three, rel=0.5)
     assert (lost.low, lost.high) == (0.0, lost.bound)
-    # no bound, because marks may be impossible
-    assert (found["mark_ratio"].half_width, found["mark_ratio"].bound) == (0.0, None)
+    assert found["overflow_loss_ratio"] == lost
+    # nothing is claimed, because early losses, forced ones and marks may be impossible
+    for name in ("early_loss_ratio", "forced_loss_ratio", "mark_ratio"):
+        assert (found[name].value, found[name].half_width, found[name].bound) == (0.0, None, None)
     busy = found["utilization"]
     assert 1 - busy.bound == pytest.approx(three, rel=0.5)
     assert (busy.value, busy.low, busy.high) == (1.0, busy.bound, 1.0)
@@ -63,6 +67,14 @@ def test_events_that_come_together_count_as_few():
     # one event was seen: with a mean of 4.74 there would be at most one with probability 5 %
     assert few.bound == pytest.approx(stats.gamma.ppf(0.95, 2) / (UNITS * 1000), rel=0.6)
     assert clump.bound == pytest.approx(50 * stats.gamma.ppf(0.95, 2) / (UNITS * 1000), rel=0.01)
+
+
+def test_a_part_of_the_losses_has_the_error_of_the_whole_if_it_is_the_whole():
+    few, many = np.zeros(UNITS), np.random.default_rng(2).poisson(3, UNITS)
+    few[3] = 5
+    for lost in (few, many):
+        found = jackknifed(counts(lost), None)
+        assert found["overflow_loss_ratio"] == found["loss_ratio"]
 
 
 def test_one_replication_has_neither_interval_nor_bound():
@@ -104,6 +116,85 @@ def test_bounds_and_intervals_of_rare_events_cover(case):
     assert covered >= stats.binom.ppf(0.001, runs, 0.95)
 
 
+# --- quantiles, against exact chains
+
+
+LEVELS = ("50", "90", "99", "99.9")
+QUANTILES = {
+    # arrivals, service, limit, slots of each of 8 replications
+    "nearly every sojourn time is 0": (0.001, 0.5, 20, 1_000_000),
+    # nearly 0.9, 0.99 and 0.999 of the delays are up to 1, 2 and 3 slots
+    "shares next to the levels": (0.001, 0.9, 20, 1_000_000),
+    "times of tens of slots": (0.4, 0.5, 100, 100_000),
+    "an overloaded buffer": (0.5, 0.5, 30, 200_000),
+    "few packets": (0.1, 0.5, 15, 20_000),
+}
+
+
+@pytest.mark.parametrize("case", QUANTILES)
+def test_intervals_of_quantiles_cover_those_of_the_chain(case):
+    rate, mu, limit, slots = QUANTILES[case]
+    scenario = sg.Scenario(
+        arrivals=sg.GeometricArrivals(rate=rate),
+        service=sg.GeometricService(mu=mu),
+        queue=sg.Queue(limit=limit),
+        disciplines=[sg.Discipline(aqm="drop_tail")],
+        slots=slots,
+    )
+    solution = sg.chain.solve(scenario)
+    names = [f"{of}_p{level}" for of in ("sojourn", "delay") for level in LEVELS]
+    for name in names:
+        # inf {t : F(t) >= q}, found by the chain in another way
+        of, level = name.split("_p")
+        exceeded = 1 - float(level) / 100
+        assert solution.record[name].value == getattr(solution, f"{of}_quantile")(exceeded)
+    runs, covered = 80, dict.fromkeys(names, 0)
+    for seed in range(runs):
+        record = sg.simulate(scenario.replace(seed=seed), fresh=True)
+        for name in names:
+            found = record[name]
+            assert found.value == int(found.value) >= 0
+            # None claims nothing: too few packets took longer
+            exact = solution.record[name].value
+            covered[name] += found.half_width is None or found.low <= exact <= found.high
+    # with a coverage of 95 %, one of 40 would fail by chance in 25 tests
+    assert min(covered.values()) >= stats.binom.ppf(0.001, runs, 0.95), covered
+
+
+def test_a_quantile_that_is_surely_one_slot_has_no_width():
+    record = sg.simulate(
+        sg.Scenario(
+            arrivals=sg.GeometricArrivals(rate=0.001),
+            service=sg.DeterministicService(slots=4),
+            disciplines=[sg.Discipline(aqm="drop_tail")],
+            slots=1_000_000,
+        )
+    )
+    for name, value in [("sojourn_p50", 0), ("sojourn_p90", 0), ("delay_p50", 4), ("delay_p99", 4)]:
+        assert (record[name].value, record[name].half_width) == (value, 0)
+
+
+def test_a_quantile_of_too_few_packets_has_no_interval():
+    # of 640 packets, the longest times of which 0.1 % would be longer are not known
+    found = jackknifed(times_counts(np.random.default_rng(3).integers(0, 100, (UNITS, 20))), None)
+    assert found["delay_p50"].half_width == pytest.approx(6, abs=4)
+    assert found["delay_p99.9"].half_width is None
+
+
+def times_counts(times):
+    """Return a unit for each row of sojourn times."""
+    bins = np.array([np.bincount(row, minlength=times.max() + 1) for row in times], dtype=float)
+    exact = times.astype(object)
+    of = Times(
+        count=np.full(len(times), times.shape[1], dtype=object),
+        sum=exact.sum(axis=1),
+        square_sum=(exact**2).sum(axis=1),
+        bins=bins,
+        bin=1,
+    )
+    return dataclasses.replace(counts(np.zeros(len(times))), sojourn=of, delay=of)
+
+
 # --- as text
 
 
@@ -138,9 +229,9 @@ def test_tables_show_bounds():
     compared = sg.compare(busy)
     header, (row,) = comparison_rows(compared)
     assert row[header.index("link busy\n(%)")].startswith("> 99.99")
-    shown = {name: text for name, text, _ in record_rows(compared.records[0])[1]}
-    assert shown["utilization"].startswith("> 0.9999")
-    assert shown["mark_ratio"] == "0"
+    shown = {name: (text, unit) for name, text, unit in record_rows(compared.records[0])[1]}
+    assert shown["utilization"][0].startswith("> 99.99")
+    assert shown["mark_ratio"] == ("0", "%")
     rows = compared.frame().filter(measure="utilization")
     assert rows["half_width"].null_count() == 1
     assert 0.999 < rows["bound"][0] < 1

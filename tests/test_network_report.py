@@ -121,6 +121,9 @@ def test_probabilities_and_averages_are_drawn_if_there_are_any(comparison):
         line = figure.axes[-1].lines[0].get_ydata()
         samples = comparison.records[2].ports[0].rows(column)[0]
         np.testing.assert_allclose(line, samples.reshape(500, 2).mean(axis=1))
+    # per cent, as drop functions have it
+    assert probabilities.axes[-1].yaxis.get_major_formatter()(0.05) == "5 %"
+    assert averages.axes[-1].yaxis.get_major_formatter()(1500.0) == "1500"
     assert probability_series_figure(comparison.records[:1]) is None
     assert average_series_figure(comparison.records[:2]) is None
 

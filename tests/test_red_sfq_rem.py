@@ -34,8 +34,8 @@ def test_a_claim_holds_or_fails_only_under_all_readings():
     mixed = survives("x", "y", {"a": HOLDS, "b": FAILS, "c": HOLDS, "d": UNDECIDED})
     assert mixed.verdict == "undecided"
     assert mixed.evidence == (
-        "Of 4 readings holds in 2, fails in 1, undecided in 1. Holds: a (holds); c (holds). "
-        "Fails: b (fails). Undecided: d (undecided)."
+        "Of 4 readings it holds under 2, fails under 1, is undecided under 1. "
+        "Holds: a (holds); c (holds). Fails: b (fails). Undecided: d (undecided)."
     )
 
 

@@ -11,7 +11,7 @@ import sluicegate as sg
 from sluicegate import store
 from sluicegate.estimate import student
 from sluicegate.report.folder import write_report
-from sluicegate.report.tables import comparison_rows, difference_rows
+from sluicegate.report.tables import comparison_rows, difference_rows, record_rows
 from sluicegate.report.text import measure_text
 
 
@@ -21,6 +21,7 @@ def test_a_report_holds_every_discipline_and_measure(tmp_path):
     shown = read(path.read_text(encoding="utf-8"))
     header, rows = comparison_rows(compared)
     assert "marked\n(%)" in header
+    assert "`" not in shown.text
     for text in ("Small & quick", "red ECN", "Never", rows[0][1], "queue_deviation"):
         assert text in shown.text
     # each figure for wide and for narrow screens
@@ -31,6 +32,28 @@ def test_a_report_holds_every_discipline_and_measure(tmp_path):
     sums = distributions.group_by("discipline", "distribution").agg(pl.col("probability").sum())
     assert sums.height == 9
     assert sums["probability"].to_list() == pytest.approx([1] * 9)
+
+
+def test_every_measure_has_the_unit_of_the_table_above():
+    slot_s = 1e-3
+    (record,) = comparison({"aqm": "drop_tail"}, slot_s=slot_s).records
+    shown = {name: unit for name, _, unit in record_rows(record)[1]}
+    assert [shown[name] for name in ("sojourn_mean", "delay_variance", "loss_ratio")] == [
+        "ms",
+        "ms^2",
+        "%",
+    ]
+    (variance,) = (text for name, text, _ in record_rows(record)[1] if name == "delay_variance")
+    assert variance == measure_text(record["delay_variance"].times(1e6))
+
+
+def test_one_replication_says_why_there_are_no_differences(tmp_path):
+    compared = comparison({"aqm": "drop_tail"}, {"aqm": "red"}, replications=1)
+    (note,) = compared.notes()
+    assert note == "No lines 'minus drop_tail': differences need more than one replication."
+    assert note in read(write_report(compared, tmp_path).read_text(encoding="utf-8")).text
+    assert not comparison({"aqm": "drop_tail"}, replications=1).notes()
+    assert not comparison({"aqm": "drop_tail"}, {"aqm": "red"}, replications=2).notes()
 
 
 def test_a_page_of_the_same_results_is_not_drawn_again(tmp_path, monkeypatch):

@@ -15,7 +15,7 @@ from pages import Never, comparison
 import sluicegate as sg
 from sluicegate.report import figure as plot
 from sluicegate.report import plots
-from sluicegate.report.drop_functions import drop_function_figure, drop_function_table
+from sluicegate.report.drop_functions import drop_function_figure, drop_function_table, same_curves
 from sluicegate.report.narrow import narrow
 from sluicegate.report.page import TEXT_COLOUR, Page
 
@@ -174,3 +174,15 @@ def test_a_narrow_figure_has_its_panels_one_below_the_other():
     # the wide form is unchanged
     assert drawn.get_size_inches().tolist() == before
     assert drawn.axes[0].get_subplotspec().colspan != drawn.axes[1].get_subplotspec().colspan
+
+
+def test_drop_functions_that_lie_on_each_other_are_named(root):
+    bursty = sg.load(root / "scenarios" / "bursty.toml")
+    configured = {each.name: each.configured for each in bursty.disciplines}
+    assert same_curves(configured) == [["RED", "RED, drop from front", "REDwM"]]
+    assert same_curves({"DSRED": configured["DSRED"]}) == []
+
+
+def test_ticks_of_a_logarithmic_axis_are_powers_of_ten():
+    found = [plots.power_text(share) for share in (1.0, 0.1, 1e-5, 1e-15)]
+    assert found == ["1", "10⁻¹", "10⁻⁵", "10⁻¹⁵"]

@@ -274,3 +274,14 @@ def test_service_by_packet_size_by_hand(write_pcap, tmp_path):
     assert record["utilization"].value == pytest.approx(0.14)
     assert record["queue_mean"].value == pytest.approx((2 * 1 + 1 * 3) / 100)
     assert record["throughput_bps"].value == pytest.approx(1350 * 8 / 0.1)
+
+
+def test_intervals_that_are_too_narrow_say_what_helps(root):
+    slow = {"arrivals": {"kind": "geometric", "rate": 0.49}, "queue": {"limit": 1000}}
+    short = sg.simulate(scenario(**slow, replications=1)).method
+    assert "too narrow, as neighbouring units are correlated" in short
+    assert "more slots would help" in short
+    replayed = sg.load(root / "scenarios" / "gateway.toml")
+    assert (
+        "only a longer capture would help" in sg.simulate(replayed, replayed.disciplines[0]).method
+    )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -18,7 +18,13 @@ from sluicegate.report.text import measure_text
 _DIGITS = 6
 # rows that a terminal shows
 _MOST_ROWS = 200
-SLOTTED_UNITS = "Queues in packets, times in slots, losses and gains as shares."
+# how a quantity begins, and its unit; losses and gains are shares
+SLOTTED_UNITS = {
+    "queue_mean": "packets",
+    "queue_variance": "packets^2",
+    "delay_mean": "slots",
+    "delay_variance": "slots^2",
+}
 INTERVALS = "The figure after ± is the half width of the 95 % confidence interval of our result."
 
 
@@ -43,7 +49,7 @@ class Row:
     predicted: Measure | None = None
 
     @property
-    def deviation(self) -> float | None:
+    def difference(self) -> float | None:
         """How far our figure is above the published figure, as a share of the latter if not 0."""
         return self.measured / self.published - 1 if self.published else None
 
@@ -57,20 +63,21 @@ class Row:
             **predicted,
             "measured": self.measured,
             "half_width": self.half_width,
-            "deviation": self.deviation,
+            "difference": self.difference,
         }
 
-    def cells(self) -> list[str]:
-        """The row as text."""
-        deviation = self.deviation
+    def cells(self, units: Mapping[str, str]) -> list[str]:
+        """The row as text, with the unit of a quantity that begins as one of `units`."""
+        difference = self.difference
+        unit = next((f" ({units[name]})" for name in units if self.quantity.startswith(name)), "")
         predicted = [] if self.predicted is None else [measure_text(self.predicted, _DIGITS)]
         return [
             self.row,
-            self.quantity,
+            f"{self.quantity}{unit}",
             "" if self.published is None else f"{self.published:.7g}",
             *predicted,
             measure_text(Measure(self.measured, self.half_width, ""), _DIGITS),
-            "" if deviation is None else f"{100 * deviation:+.2f} %",
+            "" if difference is None else f"{100 * difference:+.2f} %",
         ]
 
 
@@ -92,7 +99,7 @@ class Reproduction:
     """The outcome of repeating a paper.
 
     Attributes:
-        paper: The paper's authors, title and year.
+        paper: What the paper is on, its authors, journal and year.
         rows: Every figure that was compared.
         findings: What the rows show, a sentence or two each.
         choices: What the paper leaves open, and what we took.
@@ -100,7 +107,8 @@ class Reproduction:
         column: Heading of our figures.
         predictor: Heading of another world's figures, in all rows; empty: there are none.
         spread: A sentence on the figure after ±.
-        units: A sentence on the units of the rows.
+        units: How quantities begin, and their units; see `Row.cells`.
+        remark: A sentence or two on the quantities, below the table.
         claims: What the paper says in words, each with a verdict.
         unjudged: Its statements that are not about figures; a sentence or two.
     """
@@ -113,14 +121,15 @@ class Reproduction:
     column: str = "measured"
     predictor: str = ""
     spread: str = INTERVALS
-    units: str = SLOTTED_UNITS
+    units: Mapping[str, str] = field(default_factory=lambda: SLOTTED_UNITS)
+    remark: str = ""
     claims: Sequence[Claim] = ()
     unjudged: str = ""
 
     @property
     def _header(self) -> list[str]:
         predictor = [self.predictor] if self.predictor else []
-        return ["row", "quantity", "published", *predictor, self.column, "deviation"]
+        return ["row", "quantity", "published", *predictor, self.column, "difference"]
 
     def summary(self) -> dict[str, Any]:
         """Every row and every claim as types that JSON has."""
@@ -135,7 +144,7 @@ class Reproduction:
         if len(rows) > _MOST_ROWS:
             rows = [row for row in rows if row.published is not None]
             title = f"Published figures ({len(self.rows)} rows are on the page)"
-        cells = [row.cells() for row in rows]
+        cells = [row.cells(self.units) for row in rows]
         for before, row in reversed(list(zip(rows, cells[1:], strict=False))):
             if row[0] == before.row:
                 row[0] = ""
@@ -163,6 +172,6 @@ class Reproduction:
         for plot in self.plots:
             page.figure(plot.figure, plot.title, plot.caption)
         page.section("Figure by figure")
-        cells = [row.cells() for row in self.rows]
-        page.table(self._header, cells, f"{self.units} {self.spread}")
+        cells = [row.cells(self.units) for row in self.rows]
+        page.table(self._header, cells, f"{self.remark} {self.spread}".strip())
         return page

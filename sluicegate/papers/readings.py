@@ -8,6 +8,11 @@ from sluicegate.papers.claims import Check, Claim, Verdict
 
 # up to this many readings are named; of more, only their number
 _NAMED = 3
+_IN_WORDS: dict[Verdict, str] = {
+    "holds": "holds",
+    "fails": "fails",
+    "undecided": "is undecided",
+}
 
 
 def survives(text: str, where: str, checks: Mapping[str, Check]) -> Claim:
@@ -25,13 +30,20 @@ def survives(text: str, where: str, checks: Mapping[str, Check]) -> Claim:
     for reading, check in checks.items():
         found[check.verdict][reading] = check
     alone = [verdict for verdict, readings in found.items() if len(readings) == len(checks)]
-    counts = ", ".join(f"{verdict} in {len(readings)}" for verdict, readings in found.items())
+    if alone:
+        counts = f"It {_IN_WORDS[alone[0]]} under all {len(checks)} readings"
+    else:
+        counts = f"Of {len(checks)} readings it " + ", ".join(
+            f"{_IN_WORDS[verdict]} under {len(readings)}"
+            for verdict, readings in found.items()
+            if readings
+        )
     told = [
         f"{verdict.capitalize()}: {_named(readings)}"
         for verdict, readings in found.items()
         if 0 < len(readings) <= _NAMED
     ]
-    evidence = ". ".join([f"Of {len(checks)} readings {counts}", *told])
+    evidence = ". ".join([counts, *told])
     return Claim(text, where, alone[0] if alone else "undecided", f"{evidence}.")
 
 

@@ -9,7 +9,7 @@ from sluicegate.measures import DEFINITIONS
 from sluicegate.record import Record, names
 from sluicegate.registry import Aqm, PythonAqm
 from sluicegate.report import plots
-from sluicegate.report.drop_functions import drop_function_figure
+from sluicegate.report.drop_functions import drop_function_figure, same_curves
 from sluicegate.report.page import Page
 from sluicegate.report.settings import discipline_rows
 from sluicegate.report.tables import (
@@ -128,6 +128,8 @@ def _add_drop_functions(page: Page, disciplines: Mapping[str, Aqm | PythonAqm]) 
     if drawn is None or all(aqm.name == "drop_tail" for aqm in having.values()):
         return
     caption = "The drop probability that goes with an average queue."
+    for same in same_curves(disciplines):
+        caption += f" The same curve: {'; '.join(same)}."
     if others := [name for name in disciplines if name not in having]:
         caption += (
             f" None for {', '.join(others)}: what is dropped there depends on more than an average "

@@ -27,18 +27,12 @@ def drop_function_table(aqm: Aqm) -> tuple[FloatArray, FloatArray]:
 def drop_function_figure(disciplines: Mapping[str, Aqm | PythonAqm]) -> Figure | None:
     """Draw the drop functions of those that have one; None where none has."""
     colour = colours(list(disciplines))
-    functions = {
-        name: aqm
-        for name, aqm in disciplines.items()
-        if isinstance(aqm, Aqm) and aqm.has_drop_function
-    }
+    averages, functions = _drawn(disciplines)
     if not functions:
         return None
     figure = Figure(figsize=(WIDTH, height_for(list(functions))), layout="constrained")
     ax = figure.subplots()
-    averages = np.linspace(0, 1.1 * max(_settled(aqm) for aqm in functions.values()), 1000)
-    for k, (name, aqm) in enumerate(functions.items()):
-        function = aqm.drop_probability(averages)
+    for k, (name, function) in enumerate(functions.items()):
         ax.plot(averages, function, color=colour[name], ls=dash(k), label=label(name))
     ax.set_xlim(0, averages[-1])
     ax.set_ylim(-0.02, 1.05)
@@ -50,6 +44,29 @@ def drop_function_figure(disciplines: Mapping[str, Aqm | PythonAqm]) -> Figure |
     if len(functions) > 1:
         figure.legend(loc="outside right upper", labelcolor="linecolor", frameon=False)
     return figure
+
+
+def same_curves(disciplines: Mapping[str, Aqm | PythonAqm]) -> list[list[str]]:
+    """Names of the disciplines whose curves lie on each other, for each curve of several."""
+    _, functions = _drawn(disciplines)
+    by_curve: dict[bytes, list[str]] = {}
+    for name, function in functions.items():
+        by_curve.setdefault(function.tobytes(), []).append(name)
+    return [names for names in by_curve.values() if len(names) > 1]
+
+
+def _drawn(
+    disciplines: Mapping[str, Aqm | PythonAqm],
+) -> tuple[FloatArray, dict[str, FloatArray]]:
+    """Averages (packets) that show all functions, and the function at each, by discipline."""
+    having = {
+        name: aqm
+        for name, aqm in disciplines.items()
+        if isinstance(aqm, Aqm) and aqm.has_drop_function
+    }
+    last = 1.1 * max((_settled(aqm) for aqm in having.values()), default=1.0)
+    averages = np.linspace(0, last, 1000)
+    return averages, {name: aqm.drop_probability(averages) for name, aqm in having.items()}
 
 
 def _settled(aqm: Aqm) -> float:

@@ -37,6 +37,7 @@ _DASHES: tuple[Dash, ...] = (
     (0, (7, 2, 2, 2)),
     (0, (9, 2, 2, 2, 2, 2)),
 )
+_RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 GREY = "#8a8a8a"
 WIDTH = 8.4
 # probabilities below this would not be visible beside the rest
@@ -76,6 +77,12 @@ def height_for(shown: Sequence[str]) -> float:
 def share_text(share: float, _place: object = None) -> str:
     """A share as per cent, for the ticks of an axis."""
     return f"{100 * share:.5g} %"
+
+
+def power_text(share: float, _place: object = None) -> str:
+    """A power of ten, for the ticks of a logarithmic axis."""
+    power = round(math.log10(share))
+    return "1" if not power else f"10{str(power).translate(_RAISED)}"
 
 
 @dataclass(frozen=True)
@@ -259,7 +266,7 @@ def _draw_tails(tails: Sequence[_Tail]) -> tuple[Figure, Axes]:
     ax.set_xlim(left=0)
     # a buffer that is mostly full ends its curve early: rare events are shown nevertheless
     ax.set_ylim(min(ax.get_ylim()[0], _RARE), 1.3)
-    ax.yaxis.set_major_formatter(FuncFormatter(share_text))
+    ax.yaxis.set_major_formatter(FuncFormatter(power_text))
     ax.grid(which="major", alpha=0.25)
     ax.spines[["top", "right"]].set_visible(False)
     figure.legend(

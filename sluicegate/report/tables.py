@@ -117,10 +117,10 @@ def comparison_table(comparison: Comparison) -> TerminalTable:
 
 
 def record_rows(record: Record) -> tuple[list[str], list[list[str]]]:
-    """Header and rows of all of a record's measures."""
+    """Header and rows of all of a record's measures, in the units of all tables."""
     digits = _EXACT_DIGITS if record.is_exact else 4
-    rows = [
-        [name, measure_text(measure, digits), measure.unit]
-        for name, measure in record.measures.items()
-    ]
+    rows = []
+    for name, measure in record.measures.items():
+        factor, unit = DEFINITIONS[name].unit.shown(record.time_unit)
+        rows.append([name, measure_text(measure.times(factor), digits), unit])
     return ["measure", "value", "unit"], rows

@@ -9,7 +9,7 @@ from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter, StrMetho
 from numpy.typing import NDArray
 
 from sluicegate.report.figure import Figure
-from sluicegate.report.plots import GREY, WIDTH, colours, share_text
+from sluicegate.report.plots import GREY, WIDTH, colours, power_text
 from sluicegate.traffic.fit import TrafficFit
 from sluicegate.traffic.hurst import HurstEstimate
 
@@ -122,7 +122,7 @@ def gaps_figure(fit: TrafficFit) -> Figure:
     ax.set_ylim(0.5 / gaps_s.size, 1.5)
     ax.set_xlabel("time between packets (s)")
     ax.set_ylabel("share of gaps that are longer")
-    ax.yaxis.set_major_formatter(FuncFormatter(share_text))
+    ax.yaxis.set_major_formatter(FuncFormatter(power_text))
     _add_legend(figure)
     return figure
 

@@ -46,13 +46,13 @@ def _agreement(rows: dict[tuple[str, str], Row]) -> str:
     )
     parts = []
     for quantity in quantities:
-        deviations = [
-            row.deviation
+        differences = [
+            row.difference
             for (_, name), row in rows.items()
-            if name == quantity and row.deviation is not None
+            if name == quantity and row.difference is not None
         ]
-        if deviations:
-            parts.append(f"{quantity} {100 * max(deviations, key=abs):+.2f} %")
+        if differences:
+            parts.append(f"{quantity} {100 * max(differences, key=abs):+.2f} %")
     return "the largest differences from the published figures are " + ", ".join(parts)
 
 

@@ -16,7 +16,6 @@ from sluicegate.papers.drop_from_front.readings import (
 from sluicegate.papers.drop_from_front.reproduction import PAPER
 from sluicegate.papers.drop_from_front.router import (
     SETTING_CHOSEN,
-    UNITS,
     by_case,
     gains,
     rows_of,
@@ -98,7 +97,6 @@ def reproduce(
         ],
         column="kernel",
         predictor="network",
-        units=UNITS,
         claims=[
             *claims(
                 {reading.name: by_case(found, reading) for reading in readings},

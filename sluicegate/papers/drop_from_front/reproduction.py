@@ -26,7 +26,10 @@ from sluicegate.worlds.chain.world import Chain
 from sluicegate.worlds.slotted.world import Slotted
 from sluicegate.worlds.world import AnyWorld
 
-PAPER = "Domanska, Domanski & Czachorski, Journal of Communications Software and Systems 4(1), 2008"
+PAPER = (
+    "Drop from front: Domanska, Domanski & Czachorski, Journal of Communications Software and "
+    "Systems 4(1), 2008"
+)
 # by column of the tables: the measure in records
 MEASURES = {
     "queue_mean": "queue_mean",

@@ -31,8 +31,6 @@ from sluicegate.papers.router.tables import agreement, remarks, row
 from sluicegate.report.text import measure_text
 from sluicegate.worlds import Watch
 
-UNITS = "Losses in % of the packets, delays in ms, queues in packets."
-
 
 class _Quantity(NamedTuple):
     name: str
@@ -106,7 +104,6 @@ def repeat(
         plots=list(_plots(in_worlds, some[0])),
         column=worlds.column,
         predictor="network" if worlds.measured else "",
-        units=UNITS,
         claims=[
             claim
             for where, (found, those) in judged.items()

@@ -69,7 +69,7 @@ class Simulated:
         return Pair(_gain(tail, front), delays)
 
     def remarks(self) -> list[str]:
-        """That deviations are not independent."""
+        """That differences are not independent."""
         return [
             "All rows of one source see the same arrivals: their differences share most of their "
             "noise."

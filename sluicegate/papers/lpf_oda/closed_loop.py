@@ -26,10 +26,13 @@ from sluicegate.papers.lpf_oda.source import (
 from sluicegate.worlds import Watch
 from sluicegate.worlds.network.world import Network
 
-_UNITS = (
-    "Times in seconds, drops in packets, throughputs as shares of the link's rate, gains as "
-    "shares. Responses, arrivals, throughput, drops and delay are those between the congestions."
-)
+_UNITS = {
+    "response_time": "s",
+    "throughput": "share of the link's rate",
+    "drops": "packets",
+    "delay": "s",
+}
+_REMARK = "Responses, arrivals, throughput, drops and delay are those between the congestions."
 
 
 def reproduce(
@@ -66,6 +69,7 @@ def reproduce(
         choices=choices(),
         plots=list(courses({reading.name: pairs[reading] for reading in DRAWN})),
         units=_UNITS,
+        remark=_REMARK,
         claims=claims(named),
     )
 

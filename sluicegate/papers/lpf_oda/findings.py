@@ -50,11 +50,11 @@ def _in_arrivals(pairs: Mapping[Reading, Pair]) -> str:
     spans = []
     for name in FILTERS:
         arrivals = [pair[name].response_arrivals.mean() for pair in pairs.values()]
-        spans.append(f"{min(arrivals):.0f} to {max(arrivals):.0f} with {name}")
+        spans.append(f"{min(arrivals):.0f} to {max(arrivals):.0f} arrivals with {name}")
     return (
         "Both filters work by arrivals, not by time. From the end of the congestion until the "
-        f"average is below min_th it takes {' and '.join(spans)}, by the reading. How many seconds "
-        "that is depends on how seldom packets come."
+        f"average is below min_th it takes {' and '.join(spans)}, depending on the reading. How "
+        "many seconds that is depends on how seldom packets come."
     )
 
 
@@ -76,8 +76,8 @@ def _starved(pair: Pair) -> str:
     return (
         f"With {STARVED.name} the throughput goes as in figure 4: the senders are in time-outs as "
         "the congestion ends, what LPF still drops makes them wait longer, and the throughput "
-        f"returns only by and by, with LPF/ODA {sooner} s sooner. A factor of {TIMES_SOONER:g} or "
-        f"more in that recovery, as in the paper, have {times} of {seeds} seeds. The mean "
+        f"returns only slowly, with LPF/ODA {sooner} s sooner. In {times} of {seeds} seeds it "
+        f"recovers {TIMES_SOONER:g} times faster or more, as in the paper. The mean "
         f"throughput between the congestions is {100 * gain:.0f} % higher."
     )
 

@@ -1,6 +1,6 @@
 """What the paper prints, section 3."""
 
-PAPER = "Zheng & Atiquzzaman, International Journal of Communication Systems 15(10), 2002"
+PAPER = "LPF/ODA: Zheng & Atiquzzaman, International Journal of Communication Systems 15(10), 2002"
 # packets, packets, probability, weight
 MIN_TH, MAX_TH, MAX_P, W = 5, 20, 0.1, 0.07
 LPF, ODA = "LPF (EWMA)", "LPF/ODA"

@@ -7,12 +7,14 @@ from collections.abc import Sequence
 
 from sluicegate.papers.claims import Claim
 
-UNITS = (
-    "Queues in packets, goodput in packets/s (TCP and datagrams), times in seconds, losses as "
-    "shares; all of the whole run, start included. A response time is the first time from which "
-    "the mean queue over 5 s stays within half and one and a half of q0 for 10 s; where there is "
-    "none, the time that was left is given, a lower bound. Over- and undershoots are the "
-    "times above 1.5 q0 and below 0.5 q0. Full and empty are within 5 % of the buffer."
+# losses are shares; names of times end with their unit
+UNITS = {"goodput": "packets/s", "queue": "packets"}
+REMARK = (
+    "All of the whole run, start included; goodput is of TCP and datagrams. A response time is the "
+    "first time from which the mean queue over 5 s stays within half and one and a half of q0 for "
+    "10 s; where there is none, the time that was left is given, a lower bound. Over- and "
+    "undershoots are the times above 1.5 q0 and below 0.5 q0. Full and empty are within 5 % of the "
+    "buffer."
 )
 
 CHOICES = [

@@ -25,13 +25,16 @@ from sluicegate.papers.lred import (
     parameters,
     theory,
 )
-from sluicegate.papers.lred.findings import CHOICES, UNITS, findings
+from sluicegate.papers.lred.findings import CHOICES, REMARK, UNITS, findings
 from sluicegate.papers.lred.measured import Records, Scenarios
 from sluicegate.papers.lred.scenarios import MAIN, Reading
 from sluicegate.worlds import Watch
 from sluicegate.worlds.network.world import Network
 
-PAPER = "Wang, Li, Hou, Sohraby & Lin, IEEE Transactions on Parallel and Distributed Systems, 2007"
+PAPER = (
+    "LRED: Wang, Li, Hou, Sohraby & Lin, IEEE Transactions on Parallel and Distributed Systems, "
+    "2007"
+)
 
 
 class Experiment(Protocol):
@@ -107,6 +110,7 @@ def reproduce(
         choices=CHOICES,
         plots=[plot for part in parts for plot in part.plots],
         units=UNITS,
+        remark=REMARK,
         claims=claims,
     )
 

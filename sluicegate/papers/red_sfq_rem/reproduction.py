@@ -19,7 +19,14 @@ from sluicegate.worlds.network.world import Network
 # readings whose rows and figures are shown, beside the one nearest to table 2: ns-2 with a buffer
 # of 20, and the text taken literally
 _SHOWN = (Reading(), Reading(like="text", limit=2, rate_mbps=5.0, spacing_s=0.0))
-_UNITS = "Queues in packets, throughput in Mb/s, delays in ms, loss and utilization as shares."
+# utilization and the loss ratio are shares
+_UNITS = {
+    "queue": "packets",
+    "throughput": "Mb/s",
+    "delay": "ms",
+    "sent": "packets",
+    "lost": "packets",
+}
 
 
 class _Runs:

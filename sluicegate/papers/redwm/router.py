@@ -27,7 +27,6 @@ from sluicegate.papers.router.setting import TRAFFIC
 from sluicegate.papers.router.tables import agreement, remarks, row
 from sluicegate.worlds import Watch
 
-_UNITS = "Losses in % of the packets, delays in ms, queues in packets."
 _FIGURES = {"TCP": 9, "UDP": 10, "UDP + TCP": 11}
 # figure: traffic, algorithm
 _QUEUES = {12: ("TCP", RED), 13: ("TCP", REDWM), 14: ("UDP + TCP", REDWM)}
@@ -84,7 +83,6 @@ def repeat(
         plots=list(_plots(worlds, some[0])),
         column=worlds.column,
         predictor="network" if worlds.measured else "",
-        units=_UNITS,
         claims=[
             claim
             for where, (found, those) in judged.items()

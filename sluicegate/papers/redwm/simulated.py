@@ -26,7 +26,8 @@ from sluicegate.worlds.chain.world import Chain
 from sluicegate.worlds.slotted.world import Slotted
 
 PAPER = (
-    "Domanska et al., International Journal of Applied Mathematics and Computer Science 24(3), 2014"
+    "REDwM: Domanska et al., International Journal of Applied Mathematics and Computer Science "
+    "24(3), 2014"
 )
 _SLOTS = 20_000_000
 _MUS = (0.25, 0.5)

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from matplotlib.axes import Axes
-from matplotlib.ticker import MaxNLocator
+from matplotlib.ticker import FuncFormatter, MaxNLocator
 
 from sluicegate.record import FloatArray
 from sluicegate.report.figure import Figure
@@ -65,7 +65,7 @@ def probability_series_figure(
 ) -> Figure | None:
     """Draw the AQMs' drop probability against time likewise; None where no AQM has one."""
     strips = _strips(records, _columns(records, port, "probability"), [None] * len(records))
-    return _figure(strips, "drop probability", changes_s) if strips else None
+    return _figure(strips, "drop probability", changes_s, _percent) if strips else None
 
 
 def average_series_figure(
@@ -90,7 +90,9 @@ def reading(record: NetworkRecord) -> str:
     """What the line and the band of a strip are, for a caption."""
     port = record.ports[0]
     bin_s = _bin_samples(len(port.times_s)) * port.sample_s
-    shaded = " Shaded: the warm-up, which is not measured; ▲: how far it reaches beyond the scale."
+    shaded = (
+        " Shaded: the warm-up, which is not measured; ▲: its greatest value, if beyond the scale."
+    )
     return (
         f"The line is the first replication, in means over {bin_s:.2g} s; the band holds 90 % of "
         f"the samples of all replications.{shaded if _warm_up_s(record) else ''}"
@@ -130,7 +132,21 @@ def _strips(
     return strips
 
 
-def _figure(strips: Sequence[_Strip], upwards: str, changes_s: Sequence[float]) -> Figure:
+def _plain(value: float, _place: object = None) -> str:
+    """Three digits, without an exponent."""
+    return f"{float(f'{value:.3g}'):g}"
+
+
+def _percent(value: float, _place: object = None) -> str:
+    return f"{_plain(100 * value)} %"
+
+
+def _figure(
+    strips: Sequence[_Strip],
+    upwards: str,
+    changes_s: Sequence[float],
+    text: Callable[[float], str] = _plain,
+) -> Figure:
     height = 0.7 + (1.5 if len(strips) < 3 else 1.2) * len(strips)
     figure = Figure(figsize=(WIDTH, height), layout="constrained")
     axes = figure.subplots(len(strips), 1, sharex=True, squeeze=False)[:, 0]
@@ -146,7 +162,8 @@ def _figure(strips: Sequence[_Strip], upwards: str, changes_s: Sequence[float]) 
         upwards if _scale(list(axes), tops) else f"{upwards}, each on its scale", fontsize=10
     )
     for ax, strip in zip(axes, strips, strict=True):
-        _mark_cut(ax, strip)
+        ax.yaxis.set_major_formatter(FuncFormatter(text))
+        _mark_cut(ax, strip, text)
     return figure
 
 
@@ -186,15 +203,15 @@ def _draw(ax: Axes, strip: _Strip) -> float:
     return max(float(np.nanmax(shown, initial=0.0)), strip.target or 0.0)
 
 
-def _mark_cut(ax: Axes, strip: _Strip) -> None:
-    """An arrow where the warm-up reaches beyond the scale, with how far."""
+def _mark_cut(ax: Axes, strip: _Strip, text: Callable[[float], str]) -> None:
+    """An arrow where the warm-up reaches beyond the scale, with its greatest value."""
     top = ax.get_ylim()[1]
     early = strip.samples[:, strip.times_s < strip.warm_up_s]
     highest = float(np.nanmax(early, initial=0.0))
     if highest > top:
         place = (strip.warm_up_s, 1.0)
         ax.annotate(
-            f"▲ {highest:.3g}",
+            f"▲ {text(highest)}",
             place,
             xycoords=("data", "axes fraction"),
             xytext=(-3, -1),

@@ -145,10 +145,9 @@ def _method(
         method += "s" * (runs > 1)
     correlation = unit_correlation(counts, replications)
     if correlation is not None and correlation > _CORRELATED:
-        method += (
-            f"; too narrow, as the run is too short: neighbouring units are correlated "
-            f"({correlation:.2f})"
-        )
+        replayed = isinstance(scenario.arrivals, ReplayArrivals)
+        mend = "only a longer capture would help" if replayed else "more slots would help"
+        method += f"; too narrow, as neighbouring units are correlated ({correlation:.2f}): {mend}"
     if isinstance(scenario.arrivals, ReplayArrivals):
         part = "the part that was replayed" if outcome.interrupted else "all of the capture"
         return f"{method}; {part} counts"
