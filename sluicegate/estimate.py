@@ -35,8 +35,8 @@ class Measure:
 
     Attributes:
         value: What was measured.
-        half_width: Of the 95 % confidence interval; None if there is too little data or a bound, or if
-            nothing was seen that may be impossible.
+        half_width: Of the 95 % confidence interval; None if there is too little data, or a bound, or
+            if nothing was seen that may be impossible.
         unit: Of both.
         bound: In place of an interval, a one-sided 95 % bound: an upper one of a share near 0, a
             lower one of a share near 1. Only where too few events were seen for an interval.
