@@ -35,7 +35,7 @@ class Measure:
 
     Attributes:
         value: What was measured.
-        half_width: Of the 95 % confidence interval; None if there is too little data, or a bound, or
+        half_width: Of the 95 % confidence interval; None if there is too little data, a bound, or
             if nothing was seen that may be impossible.
         unit: Of both.
         bound: In place of an interval, a one-sided 95 % bound: an upper one of a share near 0, a
