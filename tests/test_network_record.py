@@ -349,10 +349,10 @@ def test_an_option_puts_an_aqm_into_the_queues_of_a_scheduler(capsys):
         ),
         (
             "compare {network} --aqm red:scheduler=wfq",
-            "disciplines.0.scheduler.kind = 'wfq' must be one of 'fifo', 'sfq', 'drr' or 'fq'",
+            "--aqm: scheduler.kind = 'wfq' must be one of 'fifo', 'sfq', 'drr' or 'fq'",
         ),
-        ("compare {network} --duration 0", "duration_s = 0 must be at least 2e-09"),
-        ("compare {network} --duration soon", "duration_s = 'soon' must be a number"),
+        ("compare {network} --duration 0", "--duration = 0 must be at least 2e-09"),
+        ("compare {network} --duration soon", "--duration = 'soon' must be a number"),
     ],
 )
 def test_options_that_do_not_apply_are_refused(command, reason, root, capsys):
