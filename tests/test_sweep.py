@@ -383,6 +383,8 @@ def test_a_dask_cluster_makes_the_same(made, tmp_path):
         ({"red.max_p": [0.5, 2.0]}, "RED at red.max_p = 2.0: .*max_p"),
         ({"red.min_th": [3, 9]}, "RED at red.min_th = 9: .*min_th"),
         ({"disciplines.2.label": ["a"]}, "there are 2 disciplines, counted from 0"),
+        ({"disciplines.0": [1]}, "disciplines.0 must be a field of one discipline, such as"),
+        ({"disciplines.x.label": ["a"]}, "disciplines.x.label must be a field of one discipline"),
         ({"pie.target_s": [0.5]}, "there is no pie"),
     ],
 )

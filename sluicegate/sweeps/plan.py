@@ -99,8 +99,10 @@ class Plan:
         head, _, rest = path.partition(".")
         if head == "disciplines":
             place, _, inside = rest.partition(".")
-            if not place.isdecimal():
-                raise SluiceError(f"{path} must have a place, such as disciplines.0.params.max_p")
+            if not place.isdecimal() or not inside:
+                raise SluiceError(
+                    f"{path} must be a field of one discipline, such as disciplines.0.params.max_p"
+                )
             return f"disciplines.0.{inside}" if int(place) == discipline else None
         names = [each.configured.name for each in self.scenario.disciplines]
         if head not in names or head in self.bases[0].table():
