@@ -4,17 +4,20 @@ BIN := .venv/bin
 REPORTS := sluice-report
 SOURCES := Cargo.toml Cargo.lock .cargo/config.toml \
 	$(shell find aqm engine gate kernel -name '*.rs' -o -name '*.h' -o -name '*.c' -o -name Cargo.toml)
-# `yes` if libbpf can be compiled: it needs the headers of libelf and zlib (Debian: libelf-dev)
-BPF := $(shell printf '\043include <libelf.h>\n\043include <zlib.h>\n' | $(CC) -E - >/dev/null 2>&1 && echo yes)
-FEATURES := $(if $(BPF),--features sluice-gate/kernel)
-MEMBERS := --workspace $(if $(BPF),,--exclude sluice-kernel)
+# `yes` if libbpf can be compiled: it needs the headers of libelf and zlib (Debian: libelf-dev). Asked at each
+# use, as `make test` may install them
+BPF = $(shell printf '\043include <libelf.h>\n\043include <zlib.h>\n' | $(CC) -E - >/dev/null 2>&1 && echo yes)
+FEATURES = $(if $(BPF),--features sluice-gate/kernel)
+MEMBERS = --workspace $(if $(BPF),,--exclude sluice-kernel)
+# Debian's ordinary users do not have these folders, in which ip, nft and iptables are
+export PATH := $(PATH):/usr/sbin:/sbin
 export VIRTUAL_ENV := $(CURDIR)/.venv
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 export PIP_QUIET := 1
 # Python keeps its bytecode, so that later commands start faster
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: build generated vectors outputs demo test wheel lint bench bench-builds bench-gate bench-qdisc equality bench-peers decisions docs lock clean tools
+.PHONY: build generated vectors outputs demo test needs check wheel lint bench bench-builds bench-gate bench-qdisc equality bench-peers decisions docs lock clean tools
 .DELETE_ON_ERROR:
 
 build: .venv/built .venv/bin/sluiced
@@ -47,10 +50,18 @@ build: .venv/built .venv/bin/sluiced
 	@$(BIN)/python -c 'import sluicegate.cli.compare, sluicegate.report.comparison, scipy.special'
 	@touch $@
 
-.venv/bin/sluiced: .venv/installed $(SOURCES) | tools
+# what sluiced is built with: changes when headers that it needs come or go
+target/features: always
+	@mkdir -p target
+	@echo '$(FEATURES)' | cmp -s - $@ || echo '$(FEATURES)' >$@
+
+.PHONY: always
+always:
+
+.venv/bin/sluiced: .venv/installed target/features $(SOURCES) | tools
 	@echo "build: the router sluiced (half a minute the first time)"
 	@cargo build --quiet --locked --package sluice-gate $(FEATURES)
-	@ln -sf ../../target/debug/sluiced $@
+	@ln -sf ../../target/debug/sluiced $@ && touch $@
 
 # the schema of scenarios, and the Python classes made from it: both are committed
 generated: .venv/installed
@@ -73,10 +84,15 @@ demo: .venv/built
 	@echo "demo: bursts at all time-scales"
 	@$(BIN)/sluice compare scenarios/bursty.toml --out $(REPORTS)/bursty
 
+# what the tests need besides python3, cc and cargo; INSTALL=no leaves it
+needs:
+	@$(PYTHON) tests/needs.py install
+
 # two workers more than processors: tests of real routers wait most of the time
-test: build
+test: tools needs
+	@$(MAKE) --no-print-directory build
+	@$(BIN)/python tests/needs.py kernel
 	@echo "test: Rust (compiling takes about a minute the first time)"
-	@$(if $(BPF),,echo "test: BPF: skipped, the headers of libelf and zlib are missing (libelf-dev, zlib1g-dev)")
 	@cargo build --locked $(MEMBERS) $(FEATURES) --tests --profile test
 	@cargo test --quiet --locked $(MEMBERS) $(FEATURES) --tests
 	@echo "test: Python, and every example of the documentation"
