@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations
 from os import PathLike
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import polars as pl
 from rich.console import Console
 
 from sluicegate.errors import InterruptError, SluiceError
 from sluicegate.estimate import paired
+from sluicegate.measures import check_names
 from sluicegate.record import Record
 from sluicegate.scenario import Discipline, load
 from sluicegate.worlds import AnyScenario, AnyWorld, Watch, of_scenario
@@ -33,11 +34,21 @@ class Comparison:
         worlds: Where.
         records: One per discipline and world that was finished: discipline after discipline in the
             scenario's order, each in the worlds' order.
+        columns: The measures that its tables show; None: those that matter most.
     """
 
     scenario: AnyScenario
     worlds: Sequence[AnyWorld]
     records: list[Record]
+    columns: Sequence[str] | None = None
+
+    def showing(self, *measures: str) -> Self:
+        """The same comparison, whose tables show these measures.
+
+        Raises:
+            SluiceError: If one is no measure.
+        """
+        return replace(self, columns=check_names(measures, "measures") or None)
 
     def __repr__(self) -> str:
         # the package of reports imports this module

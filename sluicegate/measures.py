@@ -7,14 +7,16 @@ definitions. A world takes those groups for which it has the counts.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from difflib import get_close_matches
 from typing import Any, Generic, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sluicegate.counts import FlowCounts, QueueCounts, Times
+from sluicegate.errors import SluiceError
 
 FloatArray = NDArray[np.float64]
 C = TypeVar("C", QueueCounts, FlowCounts)
@@ -436,6 +438,37 @@ def symbols(definitions: Sequence[Definition[Any]]) -> list[str]:
 
 _ALL: list[Definition[Any]] = [*QUEUE, *FLOWS]
 DEFINITIONS = {each.name: each for each in _ALL}
+
+
+def check_name(name: str, where: str) -> None:
+    """Refuse a name that no measure has.
+
+    Args:
+        name: As it was given.
+        where: What it was given to, for the message.
+
+    Raises:
+        SluiceError: If it is none.
+    """
+    if name not in DEFINITIONS:
+        near = get_close_matches(name, DEFINITIONS, 1)
+        meant = f"did you mean {near[0]}? " if near else ""
+        raise SluiceError(
+            f"{where}: {name or repr(name)} is no measure; {meant}there are {', '.join(DEFINITIONS)}"
+        )
+
+
+def check_names(names: Iterable[str], where: str) -> list[str]:
+    """The names, each once.
+
+    Raises:
+        SluiceError: As `check_name`.
+    """
+    found = list(dict.fromkeys(names))
+    for name in found:
+        check_name(name, where)
+    return found
+
 
 # what a record has distributions of: name, and label of their axis
 DISTRIBUTIONS = {"queue": "waiting packets", "sojourn": "sojourn", "delay": "delay"}

@@ -43,6 +43,7 @@ def chain(
             help="With drop from front, also compute the distributions of the packets' times.",
         ),
     ] = False,
+    measures: options.Measures = None,
     out: options.Out = options.REPORT,
     json: options.Json = None,
     fresh: options.Fresh = False,
@@ -55,4 +56,6 @@ def chain(
     """
     changed = options.changes(aqm=aqm or [], slots=None, replications=None, seed=None)
     world = Chain(grid=grid, method=method, limit=limit, front_times=front_times)
-    show(options.scenario(scenario, changed), [world], out, json, fresh=fresh)
+    columns = options.measures(measures)
+    chosen = options.scenario(scenario, changed)
+    show(chosen, [world], out, json, measures=columns, fresh=fresh)

@@ -44,6 +44,7 @@ def compare(
     seed: options.Seed = None,
     duration: options.Duration = None,
     threads: options.Threads = None,
+    measures: options.Measures = None,
     json: options.Json = None,
     figures: Annotated[
         Literal["pdf", "svg", "png"] | None,
@@ -81,6 +82,7 @@ def compare(
 
     Finished disciplines are kept: after Ctrl-C the same command runs the others.
     """
+    columns = options.measures(measures)
     changed = options.changes(
         aqm=aqm or [],
         slots=slots,
@@ -95,7 +97,16 @@ def compare(
     worlds = with_settings(kinds, here=here or None, qdisc=qdisc, packets=packets)
     if decisions is not None:
         worlds = [each.logged(decisions) for each in worlds]
-    show(chosen, worlds, out if report else None, json, figures, threads=threads, fresh=fresh)
+    show(
+        chosen,
+        worlds,
+        out if report else None,
+        json,
+        figures,
+        measures=columns,
+        threads=threads,
+        fresh=fresh,
+    )
 
 
 def show(
@@ -105,6 +116,7 @@ def show(
     json: Path | None,
     figures: str | None = None,
     *,
+    measures: Sequence[str] = (),
     threads: int | None = None,
     fresh: bool = False,
 ) -> None:
@@ -113,6 +125,7 @@ def show(
         out.mkdir(parents=True, exist_ok=True)
     with progress(len(scenario.disciplines) * len(worlds)) as watch:
         comparison = run(scenario, world=worlds, threads=threads, watch=watch, fresh=fresh)
+    comparison = comparison.showing(*measures)
     # the table first: it is printed even if the report cannot be written
     _print(comparison)
     notes = comparison.notes()

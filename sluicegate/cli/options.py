@@ -14,6 +14,7 @@ import typer
 from sluicegate._engine import scenario_kind
 from sluicegate.cli import syntax
 from sluicegate.errors import SluiceError, UsageError
+from sluicegate.measures import check_names
 from sluicegate.registry import aqms
 from sluicegate.scenario import load
 from sluicegate.worlds import AnyScenario, takers
@@ -67,6 +68,16 @@ Json = Annotated[
         "--json",
         metavar="FILE",
         help="Write the measures to this file as JSON.",
+        show_default=False,
+    ),
+]
+Measures = Annotated[
+    str | None,
+    typer.Option(
+        "--measures",
+        metavar="NAME,...",
+        help="The measures that tables show, such as sojourn_p99,loss_ratio, instead of the usual "
+        "ones.",
         show_default=False,
     ),
 ]
@@ -138,6 +149,19 @@ Colour = Annotated[
 Width = Annotated[
     float, typer.Option(min=1, metavar="INCHES", help="Width of the figure; 3.5 is one column.")
 ]
+
+
+def measures(text: str | None) -> list[str]:
+    """What `--measures` was given; empty if nothing.
+
+    Raises:
+        UsageError: If there is no such measure.
+    """
+    names = [] if text is None else [name.strip() for name in text.split(",")]
+    try:
+        return check_names(names, "--measures")
+    except SluiceError as error:
+        raise UsageError(str(error)) from error
 
 
 def conditions(where: list[str] | None) -> dict[str, object]:

@@ -53,12 +53,14 @@ def simulate(
     seed: options.Seed = None,
     duration: options.Duration = None,
     threads: options.Threads = None,
+    measures: options.Measures = None,
     json: options.Json = None,
     packets: options.Packets = None,
     decisions: options.Decisions = None,
     fresh: options.Fresh = False,
 ) -> None:
-    """Run one discipline and print all measures with their 95 % confidence intervals."""
+    """Run one discipline and print its measures with their 95 % confidence intervals."""
+    shown = options.measures(measures)
     changed = options.changes(
         aqm=[] if aqm is None else [aqm],
         slots=slots,
@@ -81,7 +83,7 @@ def simulate(
     (record,), (judged,) = comparison.records, comparison.worlds
     screen = console()
     screen.print(f"[bold]{escape(record.discipline)}[/]")
-    screen.print(terminal_table(*record_rows(record)))
+    screen.print(terminal_table(*record_rows(record, shown)))
     screen.print(f"{record.method}; {judged.in_short(chosen)}")
     for what, file in (("packets", packets), ("decisions", decisions)):
         if file is not None:

@@ -54,6 +54,7 @@ def testbed(
     replications: options.Replications = "1",
     seed: options.Seed = None,
     duration: options.Duration = None,
+    measures: options.Measures = None,
     json: options.Json = None,
 ) -> None:
     """Run one discipline in a real router: client, router and server on this machine.
@@ -64,6 +65,7 @@ def testbed(
     if check or scenario is None:
         _check(ipv6)
         return
+    shown = options.measures(measures)
     aqms = [] if aqm is None else [aqm]
     changed = options.changes(
         aqm=aqms, slots=None, replications=replications, seed=seed, duration=duration
@@ -81,7 +83,7 @@ def testbed(
         comparison = compare(chosen, world=world, watch=watch)
     (record,) = comparison.records
     assert isinstance(record, GateRecord)
-    _print(record, world.in_short(chosen))
+    _print(record, world.in_short(chosen), shown)
     if json is not None:
         write_json(json, "record", record.summary())
     if notes := comparison.notes():
@@ -102,10 +104,10 @@ def _check(ipv6: bool) -> None:
         raise typer.Exit(1)
 
 
-def _print(record: GateRecord, done: str) -> None:
+def _print(record: GateRecord, done: str, measures: list[str]) -> None:
     screen = console()
     screen.print(f"[bold]{escape(record.discipline)}[/]")
-    screen.print(terminal_table(*record_rows(record)))
+    screen.print(terminal_table(*record_rows(record, measures)))
     screen.print(f"{record.method}; {done}")
     if len(record.connections):
         looks = record.connections.filter(pl.col("time_s") >= record.run["duration_s"] / 2)

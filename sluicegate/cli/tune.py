@@ -103,6 +103,7 @@ def tune(
             min=1, metavar="N", help="Processes to use; all cores if not given.", show_default=False
         ),
     ] = None,
+    measures: options.Measures = None,
     out: Annotated[
         Path,
         typer.Option(
@@ -119,6 +120,7 @@ def tune(
 
     Finished runs are kept: however the command ended, the same one goes on.
     """
+    columns = options.measures(measures)
     changed = options.changes(
         aqm=aqm or [], slots=slots, replications=None, seed=seed, duration=duration
     )
@@ -145,6 +147,7 @@ def tune(
             out=out,
             watch=watch,
         )
+    found = found.showing(*columns)
     found.write(out)
     if json is not None:
         write_json(json, "tuning", found.summary())

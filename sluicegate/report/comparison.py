@@ -56,7 +56,10 @@ def comparison_page(comparison: Comparison, mark: str = "") -> Page:
         page.heading(name)
         page.table(*record_rows(record), f"{record.method[:1].upper()}{record.method[1:]}.", [""])
     page.section("What the measures are")
-    met = dict.fromkeys(name for record in comparison.records for name in record.measures)
+    shown = [column.measure for column in key_columns(comparison)]
+    met = dict.fromkeys(
+        [*shown, *(name for record in comparison.records for name in record.measures)]
+    )
     page.terms({name: f"{DEFINITIONS[name].meaning}." for name in met})
     return page
 

@@ -87,6 +87,7 @@ def _mark(comparison: Comparison) -> str:
     found = {
         **comparison.summary(),
         "notes": comparison.notes(),
+        "columns": comparison.columns,
         "matplotlib": version("matplotlib"),
     }
     package = Path(str(sluicegate.__file__)).parent

@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from sluicegate.comparison import Comparison
 
 _EXACT_DIGITS = 10
+# where no flow finished, there is no completion time
+_UNKNOWN = "n/a"
 
 
 @dataclass(frozen=True)
@@ -27,9 +29,8 @@ class Column:
 
     def text(self, measures: Mapping[str, Measure]) -> str:
         """The cell of a record with these measures."""
-        # where no flow finished, there is no completion time
         if self.measure not in measures:
-            return "n/a"
+            return _UNKNOWN
         factor, _ = DEFINITIONS[self.measure].unit.shown(self.time_unit)
         return measure_text(measures[self.measure].times(factor))
 
@@ -58,8 +59,8 @@ def comparison_rows(comparison: Comparison) -> tuple[list[str], list[list[str]]]
 
 
 def key_columns(comparison: Comparison) -> list[Column]:
-    """The measures that matter most, a column each."""
-    shown = [
+    """The measures that were chosen, or else those that matter most, a column each."""
+    shown = comparison.columns or [
         name for world, own in comparison.records_by_world() for name in world.key_measures(own)
     ]
     return [Column(name, comparison.records[0].time_unit) for name in dict.fromkeys(shown)]
@@ -116,11 +117,15 @@ def comparison_table(comparison: Comparison) -> TerminalTable:
     return terminal_table(header, rows, below=below)
 
 
-def record_rows(record: Record) -> tuple[list[str], list[list[str]]]:
-    """Header and rows of all of a record's measures, in the units of all tables."""
+def record_rows(
+    record: Record, measures: Sequence[str] | None = None
+) -> tuple[list[str], list[list[str]]]:
+    """Header and rows of a record's measures, in the units of all tables; of all if None."""
     digits = _EXACT_DIGITS if record.is_exact else 4
     rows = []
-    for name, measure in record.measures.items():
+    for name in measures or record.measures:
         factor, unit = DEFINITIONS[name].unit.shown(record.time_unit)
-        rows.append([name, measure_text(measure.times(factor), digits), unit])
+        known = record.measures.get(name)
+        text = _UNKNOWN if known is None else measure_text(known.times(factor), digits)
+        rows.append([name, text, unit])
     return ["measure", "value", "unit"], rows

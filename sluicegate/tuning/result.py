@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 import polars as pl
 from rich.console import Console
 
 from sluicegate.estimate import Measure
+from sluicegate.measures import check_names
 from sluicegate.record import measure_rows
 from sluicegate.scenario import Discipline
 from sluicegate.tuning.problem import Problem
@@ -83,6 +84,8 @@ class Tuning:
         fresh_runs: Runs of the settings, the sensitivity and the front.
         time_unit: `slots` or `s`, of everything that is a time.
         notes: What a reader must know, a sentence each.
+        columns: The measures that the table of settings shows; None: those of the score and the
+            constraints, and those that matter most.
     """
 
     problem: Problem
@@ -97,6 +100,15 @@ class Tuning:
     fresh_runs: int
     time_unit: str
     notes: Sequence[str] = field(default=())
+    columns: Sequence[str] | None = None
+
+    def showing(self, *measures: str) -> Self:
+        """The same result, whose table of settings shows these measures.
+
+        Raises:
+            SluiceError: If one is no measure.
+        """
+        return replace(self, columns=check_names(measures, "measures") or None)
 
     @property
     def best(self) -> Setting:

@@ -6,11 +6,10 @@ import math
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from difflib import get_close_matches
 from typing import Any
 
 from sluicegate.errors import SluiceError
-from sluicegate.measures import DEFINITIONS
+from sluicegate.measures import DEFINITIONS, check_name
 
 _NUMBER = r"(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?"
 _MEASURE = r"[a-z_][a-z_0-9]*(?:\.\d+)?"
@@ -46,7 +45,7 @@ class Score:
         if not weights:
             raise SluiceError("score = {} must have a measure at least")
         for name, weight in weights.items():
-            _check(name, "score")
+            check_name(name, "score")
             if isinstance(weight, bool) or not isinstance(weight, int | float):
                 raise SluiceError(f"score: the weight of {name} must be a number, not {weight!r}")
             if not math.isfinite(weight) or weight == 0:
@@ -103,7 +102,7 @@ class Constraint:
                 f"constraint {text!r} must be MEASURE <= NUMBER or MEASURE >= NUMBER, such as "
                 "loss_ratio <= 0.01"
             )
-        _check(found[1], "constraint")
+        check_name(found[1], "constraint")
         return cls(found[1], 1 if found[2] == "<=" else -1, float(found[3]))
 
     def excess(self, columns: Columns) -> float:
@@ -148,10 +147,3 @@ def _terms(text: str) -> dict[str, float]:
         weights[name] = (-1.0 if sign == "-" else 1.0) * float(weight or 1)
         place = found.end()
     return weights
-
-
-def _check(name: str, what: str) -> None:
-    if name not in DEFINITIONS:
-        near = get_close_matches(name, DEFINITIONS, 1)
-        hint = f"did you mean {near[0]}?" if near else f"there are {', '.join(DEFINITIONS)}"
-        raise SluiceError(f"{what}: {name} is no measure; {hint}")

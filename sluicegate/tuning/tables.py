@@ -113,7 +113,9 @@ def search_text(tuning: Tuning) -> str:
 
 
 def shown(tuning: Tuning) -> list[str]:
-    """The measures that a table of settings has."""
+    """The measures that a table of settings has: those that were chosen, or the usual ones."""
+    if tuning.columns is not None:
+        return list(tuning.columns)
     problem = tuning.problem
     wanted = [*problem.score.weights, *(each.measure for each in problem.constraints), *_KEY]
     return [name for name in dict.fromkeys(wanted) if name in tuning.best.measures]
