@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Any, Self
 
 import polars as pl
-from rich.console import Console
 
 from sluicegate.errors import InterruptError, SluiceError
 from sluicegate.estimate import paired
@@ -53,11 +52,14 @@ class Comparison:
     def __repr__(self) -> str:
         # the package of reports imports this module
         from sluicegate.report.tables import comparison_table
+        from sluicegate.report.terminal import as_text
 
-        screen = Console(color_system=None, highlight=False, emoji=False)
-        with screen.capture() as text:
-            screen.print(comparison_table(self))
-        return text.get().rstrip("\n")
+        return as_text(comparison_table(self))
+
+    def _repr_html_(self) -> str:
+        from sluicegate.report.notebook import of_comparison
+
+        return of_comparison(self).cell()
 
     def frame(self) -> pl.DataFrame:
         """A row per record and measure.

@@ -453,9 +453,8 @@ def check_name(name: str, where: str) -> None:
     if name not in DEFINITIONS:
         near = get_close_matches(name, DEFINITIONS, 1)
         meant = f"did you mean {near[0]}? " if near else ""
-        raise SluiceError(
-            f"{where}: {name or repr(name)} is no measure; {meant}there are {', '.join(DEFINITIONS)}"
-        )
+        given, there = name or repr(name), ", ".join(DEFINITIONS)
+        raise SluiceError(f"{where}: {given} is no measure; {meant}there are {there}")
 
 
 def check_names(names: Iterable[str], where: str) -> list[str]:

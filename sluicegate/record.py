@@ -82,6 +82,11 @@ class Record:
     def __repr__(self) -> str:
         return f"<{type(self).__name__} of {self.discipline}: {self.method}>"
 
+    def _repr_html_(self) -> str:
+        from sluicegate.report.notebook import of_record  # reports import this module
+
+        return of_record(self).cell()
+
     def __getitem__(self, name: str) -> Measure:
         """The measure of that name.
 

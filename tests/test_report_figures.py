@@ -125,7 +125,7 @@ def over(colour, alpha, ground):
 def test_every_text_of_a_page_can_be_read(root):
     """WCAG 2.2, 1.4.3: a contrast of 4.5, with colours mixed by the rules in the page."""
     assert "50%" in TEXT_COLOUR
-    template = (root / "sluicegate" / "report" / "template.html").read_text()
+    template = (root / "sluicegate" / "report" / "page.html").read_text()
     names = ("paper", "ink", "faint", "shade")
     schemes = zip(*(re.findall(rf"--{name}: (#\w+)", template) for name in names), strict=True)
     used = {*plots.colours([str(k) for k in range(8)]).values(), plots.GREY}

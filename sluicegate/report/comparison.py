@@ -19,38 +19,22 @@ from sluicegate.report.tables import (
     record_rows,
     seen,
 )
+from sluicegate.worlds import AnyScenario, AnyWorld
 
 
 def comparison_page(comparison: Comparison, mark: str = "") -> Page:
     """The page of a comparison; `mark` goes into its head."""
     scenario = comparison.scenario
     title = scenario.title or "Comparison of queue disciplines"
-    page = Page(title, _in_short(comparison), mark)
+    page = Page(title, in_short(comparison), mark)
     for note in comparison.notes():
         page.text(note)
     page.section("Result")
-    terms = ["", *(column.measure for column in key_columns(comparison))]
-    page.table(*comparison_rows(comparison), _reading(comparison), terms)
-    header, _ = comparison_rows(comparison)
-    differences = [
-        [f"{row[0]} minus {first}", *row[1:]]
-        for first, rows in difference_rows(comparison).items()
-        for row in rows
-    ]
-    if differences:
-        page.table(
-            header,
-            differences,
-            "Each discipline minus the first, replication by replication, since both see the "
-            "same arrivals. Where the interval does not include 0, the disciplines differ.",
-            terms,
-        )
+    add_result(page, comparison, _reading(comparison))
     _add_figures(page, comparison)
     page.section("What was run")
     # worlds that are compared take one kind of scenario
-    settings = comparison.worlds[0].settings(scenario)
-    page.table(["part", "setting"], [list(row) for row in settings])
-    page.table(*discipline_rows(scenario.disciplines))
+    add_settings(page, scenario, comparison.worlds[0])
     page.section("Every measure")
     for name, record in zip(names(comparison.records), comparison.records, strict=True):
         page.heading(name)
@@ -64,7 +48,34 @@ def comparison_page(comparison: Comparison, mark: str = "") -> Page:
     return page
 
 
-def _in_short(comparison: Comparison) -> str:
+def add_result(page: Page, comparison: Comparison, reading: str) -> None:
+    """Add the table and, where there are any, the differences; `reading` is said of the table."""
+    header, rows = comparison_rows(comparison)
+    terms = ["", *(column.measure for column in key_columns(comparison))]
+    page.table(header, rows, reading, terms)
+    differences = [
+        [f"{row[0]} minus {first}", *row[1:]]
+        for first, below in difference_rows(comparison).items()
+        for row in below
+    ]
+    if differences:
+        page.table(
+            header,
+            differences,
+            "Each discipline minus the first, replication by replication, since both see the "
+            "same arrivals. Where the interval does not include 0, the disciplines differ.",
+            terms,
+        )
+
+
+def add_settings(page: Page, scenario: AnyScenario, world: AnyWorld) -> None:
+    """Add how each part of a scenario is set, and its disciplines."""
+    page.table(["part", "setting"], [list(row) for row in world.settings(scenario)])
+    page.table(*discipline_rows(scenario.disciplines))
+
+
+def in_short(comparison: Comparison) -> str:
+    """How many disciplines are compared, and what was done with each."""
     disciplines = len(comparison.scenario.disciplines)
     how = " and ".join(world.in_short(comparison.scenario) for world in comparison.worlds)
     return f"{disciplines} discipline{'s' * (disciplines > 1)}, each {how}"

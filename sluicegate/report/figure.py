@@ -6,6 +6,7 @@ taken from one of the fonts that systems bring for it.
 
 from __future__ import annotations
 
+import io
 import warnings
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
@@ -35,6 +36,8 @@ _OTHERS = (
     "Arial Unicode MS",
 )
 _MOST_SHOWN = 8
+# of figures in notebooks: pixels of the page per inch, and dots for each of these
+_SHOWN_DPI, _FINER = 96, 2
 
 
 class Figure(figure.Figure):
@@ -47,6 +50,16 @@ class Figure(figure.Figure):
         """
         with _darker_text(self):
             super().savefig(*args, **kwargs)
+
+    def _repr_png_(self) -> tuple[bytes, dict[str, int]]:
+        """The picture that a notebook shows, and its width and height there, in pixels.
+
+        Figures of pyplot are shown by matplotlib itself; these are made without it.
+        """
+        content = io.BytesIO()
+        self.savefig(content, format="png", dpi=_FINER * _SHOWN_DPI)
+        width, height = (round(_SHOWN_DPI * inches) for inches in self.get_size_inches())
+        return content.getvalue(), {"width": width, "height": height}
 
     def draw(self, renderer: Any) -> None:
         """Draw it; warns once of letters that no font has."""

@@ -91,7 +91,7 @@ def _mark(comparison: Comparison) -> str:
         "matplotlib": version("matplotlib"),
     }
     package = Path(str(sluicegate.__file__)).parent
-    code = sorted([*package.rglob("*.py"), *package.rglob("*.html")])
+    code = sorted(file for kind in ("py", "html", "css") for file in package.rglob(f"*.{kind}"))
     parts = [json.dumps(found, sort_keys=True).encode(), *(file.read_bytes() for file in code)]
     return hashlib.sha256(b"".join(parts)).hexdigest()[:32]
 

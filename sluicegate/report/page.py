@@ -13,6 +13,7 @@ from typing import Any
 
 import jinja2
 import matplotlib
+from markupsafe import escape
 from matplotlib.backends.backend_svg import FigureCanvasSVG
 from matplotlib.figure import Figure
 
@@ -209,7 +210,7 @@ class Page:
         """The whole page."""
         glossary = Glossary()
         listed = [part for part in self._parts if isinstance(part, _Section | _Figure)]
-        return _TEMPLATES.get_template("template.html").render(
+        return _TEMPLATES.get_template("page.html").render(
             title=self.title,
             subtitle=self.subtitle,
             mark=self.mark,
@@ -217,9 +218,24 @@ class Page:
             listed=listed if len(listed) >= _FEWEST_LISTED else [],
             linked=glossary.linked,
             linked_once=glossary.linked_once,
+            anchored=True,
             # called after all that uses terms
             words=glossary.meanings,
         )
+
+    def cell(self) -> str:
+        """The same as a part of another page, as the cell of a notebook has it: without links."""
+        return _TEMPLATES.get_template("cell.html").render(
+            title=self.title,
+            subtitle=self.subtitle,
+            parts=self._parts,
+            linked=escape,
+            linked_once=escape,
+            anchored=False,
+        )
+
+    def _repr_html_(self) -> str:
+        return self.cell()
 
     def write(self, path: str | Path) -> None:
         """Write the page; its folder is made if it is missing.

@@ -116,6 +116,17 @@ class TerminalTable:
         return max((cell_len(line) for text in texts for line in text.splitlines()), default=1)
 
 
+def as_text(table: TerminalTable, width: int | None = None) -> str:
+    """A table as plain text, for `repr`; as wide as the terminal if no width is given."""
+    # in a notebook, rich would also display what it prints, which is nothing
+    screen = Console(
+        color_system=None, highlight=False, emoji=False, force_jupyter=False, width=width
+    )
+    with screen.capture() as text:
+        screen.print(table)
+    return text.get().rstrip("\n")
+
+
 def terminal_table(
     header: list[str],
     rows: list[list[str]],

@@ -73,6 +73,12 @@ class _AnyScenarioBase(Table):
         found: Self = _engine.parse_scenario(table, cls.__name__, folder, origin)
         return found
 
+    def _repr_html_(self) -> str:
+        from sluicegate.report.notebook import of_scenario  # reports import this module
+
+        scenario: Any = self  # one of the generated classes
+        return of_scenario(scenario).cell()
+
     def described(self, discipline: DisciplineBase) -> dict[str, Any]:
         """Everything that determines a run of a discipline, as types that JSON has."""
         described: dict[str, Any] = json.loads(self.handle.describe(discipline.handle))

@@ -41,6 +41,11 @@ class Assessment:
     queue: float
     loops: dict[Linearisation, Loop]
 
+    def _repr_html_(self) -> str:
+        from sluicegate.stability.page import in_notebook  # pages import this module
+
+        return in_notebook(self).cell()
+
     def edge_rtt_s(self, linearisation: Linearisation) -> float | None:
         """The round trip at which the verdict changes: the greatest stable R, s.
 

@@ -17,6 +17,7 @@ from sluicegate.stability.transient import Transient, transient
 
 FloatArray = NDArray[np.float64]
 
+_MODEL = "a fluid model, linear around its equilibrium"
 HOW = (
     "The reduced model is LRED's equations 7 and 8, from which its lemmas and its beta "
     "follow; the constant model is its equations 4 and 5, with nothing left out and a "
@@ -45,11 +46,9 @@ def stability_page(
         recommendations: For the first one's network.
         spots: Simulated networks by the AQM's name.
     """
-    page = Page("Stability of TCP behind an AQM", "a fluid model, linear around its equilibrium")
+    page = Page("Stability of TCP behind an AQM", _MODEL)
     page.section("In numbers")
-    equilibria = [rows.equilibrium_cells(rows.equilibrium_row(each)) for each in assessments]
-    page.table(rows.EQUILIBRIUM_HEADER, equilibria, "Where the AQM holds the network.")
-    page.table(rows.LOOP_HEADER, [rows.loop_cells(row) for row in loops], HOW)
+    _add_numbers(page, assessments, loops)
     page.table(
         [*rows.RECOMMENDED_HEADER, "why not"],
         [[*rows.recommended_cells(row), row.reason] for row in recommendations],
@@ -86,6 +85,21 @@ def stability_page(
     for each in assessments:
         _map(page, each, spots.get(each.discipline, ()))
     return page
+
+
+def in_notebook(found: Assessment) -> Page:
+    """What a notebook shows of an assessment."""
+    page = Page(f"Stability of TCP behind {found.discipline}", _MODEL)
+    _add_numbers(page, [found], rows.loop_rows([found]))
+    return page
+
+
+def _add_numbers(
+    page: Page, assessments: Sequence[Assessment], loops: Sequence[rows.LoopRow]
+) -> None:
+    equilibria = [rows.equilibrium_cells(rows.equilibrium_row(each)) for each in assessments]
+    page.table(rows.EQUILIBRIUM_HEADER, equilibria, "Where the AQM holds the network.")
+    page.table(rows.LOOP_HEADER, [rows.loop_cells(row) for row in loops], HOW)
 
 
 def _margins(row: rows.LoopRow) -> str:

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from sluicegate.sweeps.results import Sweep
 
 MOST_ROWS = 200
+_NOTEBOOK_ROWS = 40
 _WIDTH = 7.0
 # y and x; where x is None, the first path that varies
 _PICTURES = (
@@ -41,21 +42,37 @@ def sweep_page(sweep: Sweep, left_s: float | None) -> Page:
         page.text("Reload this page to see the newest results.")
     page.section("Results")
     means = sweep.means()
+    _add_means(page, sweep, means, MOST_ROWS)
+    _add_pictures(page, sweep, means)
+    page.section("What the measures are")
+    keys = sweep.key_measures(frame)
+    page.terms({name: f"{DEFINITIONS[name].meaning}." for name in keys})
+    return page
+
+
+def in_notebook(sweep: Sweep) -> Page:
+    """What a notebook shows of a sweep, finished or not."""
+    about = sweep.about
+    done = len(sweep.frame()) if sweep.folder.parts() else 0
+    page = Page(about["title"] or "A sweep", progress_text(done, about["runs"], None))
+    if done:
+        _add_means(page, sweep, sweep.means(), _NOTEBOOK_ROWS)
+    return page
+
+
+def _add_means(page: Page, sweep: Sweep, means: pl.DataFrame, most: int) -> None:
+    """Add the table of means, of `most` rows at the most."""
     header, rows = mean_rows(sweep, means)
     caption = (
         "Means over the seeds; the figure after ± is the half width of the 95 % confidence "
         "interval."
     )
-    if len(rows) > MOST_ROWS:
-        caption += f" The first {MOST_ROWS} of {len(rows):,} rows: sluice results has all."
-    keys = sweep.key_measures(frame)
+    if len(rows) > most:
+        caption += f" The first {most} of {len(rows):,} rows: sluice results has all."
+    about, keys = sweep.about, sweep.key_measures(means)
     terms = [""] * (len(header) - len(keys)) + keys
     header = [path_label(name, about) if name in sweep.axes else name for name in header]
-    page.table(header, rows[:MOST_ROWS], caption, terms)
-    _add_pictures(page, sweep, means)
-    page.section("What the measures are")
-    page.terms({name: f"{DEFINITIONS[name].meaning}." for name in keys})
-    return page
+    page.table(header, rows[:most], caption, terms)
 
 
 def _add_pictures(page: Page, sweep: Sweep, means: pl.DataFrame) -> None:

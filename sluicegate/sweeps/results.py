@@ -46,6 +46,11 @@ class Sweep:
     def __repr__(self) -> str:
         return f"<Sweep of {self.about['runs']:,} runs in {self.folder.path}>"
 
+    def _repr_html_(self) -> str:
+        from sluicegate.sweeps.page import in_notebook  # loads matplotlib
+
+        return in_notebook(self).cell()
+
     @property
     def paths(self) -> list[str]:
         """What varies."""

@@ -25,14 +25,9 @@ _FRESH = (
 def tuning_page(tuning: Tuning) -> Page:
     """Put the page together."""
     problem = tuning.problem
-    page = Page(
-        problem.base.title or "A tuning", f"{tuning.discipline.name}, tuned by {tuning.method}"
-    )
+    page = _titled(tuning)
     page.section("What to set")
-    page.text(tables.in_short(tuning))
-    for note in tuning.notes:
-        page.text(note)
-    page.table(*tables.setting_rows(tuning), "" if problem.world.is_exact else _FRESH)
+    _add_settings(page, tuning)
     page.section("How much each parameter matters")
     caption = "One parameter moved by a tenth of its range, the others as tuned."
     page.table(*tables.sensitivity_rows(tuning), caption)
@@ -48,6 +43,26 @@ def tuning_page(tuning: Tuning) -> Page:
     names = [name for name in tables.shown(tuning) if name in DEFINITIONS]
     page.terms({name: f"{DEFINITIONS[name].meaning}." for name in names})
     return page
+
+
+def in_notebook(tuning: Tuning) -> Page:
+    """What a notebook shows of it: what to set, and how surely."""
+    page = _titled(tuning)
+    _add_settings(page, tuning)
+    return page
+
+
+def _titled(tuning: Tuning) -> Page:
+    title = tuning.problem.base.title or "A tuning"
+    return Page(title, f"{tuning.discipline.name}, tuned by {tuning.method}")
+
+
+def _add_settings(page: Page, tuning: Tuning) -> None:
+    page.text(tables.in_short(tuning))
+    for note in tuning.notes:
+        page.text(note)
+    caption = "" if tuning.problem.world.is_exact else _FRESH
+    page.table(*tables.setting_rows(tuning), caption)
 
 
 def _add_pictures(page: Page, tuning: Tuning) -> None:

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 import polars as pl
-from rich.console import Console
 
 from sluicegate.estimate import Measure
 from sluicegate.measures import check_names
@@ -126,12 +125,15 @@ class Tuning:
         return self.best.score
 
     def __repr__(self) -> str:
+        from sluicegate.report.terminal import as_text
         from sluicegate.tuning.tables import settings_table
 
-        screen = Console(color_system=None, highlight=False, emoji=False, width=120)
-        with screen.capture() as text:
-            screen.print(settings_table(self))
-        return text.get().rstrip("\n")
+        return as_text(settings_table(self), width=120)
+
+    def _repr_html_(self) -> str:
+        from sluicegate.tuning.page import in_notebook
+
+        return in_notebook(self).cell()
 
     def summary(self) -> dict[str, Any]:
         """Everything as types that JSON has."""
