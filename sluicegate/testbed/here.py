@@ -62,7 +62,7 @@ def missing_here(*, ours: bool) -> str:
     """
     # not as root of an own user namespace: BPF needs the capability in the whole machine
     if os.geteuid():
-        return "--here: the rights of root: this process does not have them: sudo sluice compare ..."
+        return "--here: the rights of root: this user does not have them: sudo sluice compare ..."
     lines = [missing([*namespace_needs(), qdisc_need()]), *(_of_bpf() if ours else [])]
     return "\n".join(f"--here: {each}" for text in lines for each in text.splitlines())
 
