@@ -44,7 +44,7 @@ PAGE = ROOT / "docs" / "background" / "advise.md"
 MARKERS = ("<!-- table: begin -->", "<!-- table: end -->")
 
 CASES = {
-    "gateway.pcap, 2 Mbit/s": ["captures/gateway.pcap", "--rate", "2M"],
+    "gateway.pcap, 2 Mbit/s": ["captures/gateway.pcap", "--rate", "2M", "--rtt", "20..80ms"],
     "DSL upload, 2 Mbit/s": ["--upload", "2M", "--rtt", "20..80ms", "--flows", "1..10"],
     "cable, 20 Mbit/s": ["--download", "20M", "--rtt", "20..120ms", "--flows", "3..30"],
     "office, 100 Mbit/s": ["--rate", "100M", "--rtt", "10..100ms", "--flows", "5..100"],
@@ -112,7 +112,8 @@ def question(words: Sequence[str], answer: dict[str, Any]) -> Question:
     table["rtts_s"], table["flows"] = tuple(table["rtts_s"]), tuple(table["flows"])
     found = Question(**table)
     if words[0].endswith(".pcap"):
-        expected = question_of(Recorded(Capture.read(ROOT / words[0])), found.rate_bps)
+        recorded = Recorded(Capture.read(ROOT / words[0]))
+        expected = question_of(recorded, found.rate_bps, found.rtts_s)
         assert found == expected, (found, expected)
     return found
 

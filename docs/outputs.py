@@ -211,6 +211,26 @@ def _question() -> Schema:
     return _object("What was asked.", {**found, "direction": direction})
 
 
+_ADVICE = {
+    "question": _question(),
+    "choice": _type(str, "The setting with the least score."),
+    "worth_having": _list(
+        _type(str),
+        "The choice and the next best AQMs, one setting of each, with the best that Linux has.",
+    ),
+    "baseline": _type(str, "Drop-tail with the buffer of today, or with the usual one."),
+    "weights": _object("Weight of each cost in the score.", dict.fromkeys(COSTS, _type(float))),
+    "factor": _type(float, "How many times slower the simulated link is than the real one."),
+    "duration_s": _type(float, "Simulated time of a run, s."),
+    "runs": _type(int, "Number of runs."),
+    "settings": _list(_row(SettingRow, "A setting that was judged."), "The best first."),
+    "scenarios": _list(_row(CaseRow, "A scenario, and what is best in it."), "All."),
+    "preferences": _list(
+        _row(PreferRow, "What would be chosen if something else mattered."), "All."
+    ),
+    "assumptions": _list(_type(str), "Sentences for a reader."),
+}
+
 # name: description, required fields, optional fields
 _OUTPUTS: dict[str, tuple[str, dict[str, Schema], dict[str, Schema]]] = {
     "comparison": (
@@ -272,28 +292,12 @@ _OUTPUTS: dict[str, tuple[str, dict[str, Schema], dict[str, Schema]]] = {
     ),
     "advice": (
         "`sluice advise`: an AQM and its parameters for a link.",
-        {
-            "question": _question(),
-            "choice": _type(str, "The setting with the least score."),
-            "worth_having": _list(
-                _type(str), "The choice and the next best AQMs, one setting of each."
-            ),
-            "baseline": _type(str, "Drop-tail with the usual buffer."),
-            "weights": _object(
-                "Weight of each cost in the score.", dict.fromkeys(COSTS, _type(float))
-            ),
-            "factor": _type(
-                float, "How many times slower the simulated link is than the real one."
-            ),
-            "duration_s": _type(float, "Simulated time of a run, s."),
-            "runs": _type(int, "Number of runs."),
-            "settings": _list(_row(SettingRow, "A setting that was judged."), "The best first."),
-            "scenarios": _list(_row(CaseRow, "A scenario, and what is best in it."), "All."),
-            "preferences": _list(
-                _row(PreferRow, "What would be chosen if something else mattered."), "All."
-            ),
-            "assumptions": _list(_type(str), "Sentences for a reader."),
-        },
+        _ADVICE,
+        {},
+    ),
+    "advices": (
+        "`sluice advise` of both directions of a line.",
+        {"directions": _list(_object("One of them.", _ADVICE), "The upload, then the download.")},
         {},
     ),
     "stability": (

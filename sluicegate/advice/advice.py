@@ -6,20 +6,22 @@ import json
 import os
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import astuple, dataclass
+from dataclasses import astuple, dataclass, replace
 from functools import cached_property
 from importlib.metadata import version
 from pathlib import Path
+
+import numpy as np
 
 from sluicegate import store
 from sluicegate.advice.cases import Case, duration_s
 from sluicegate.advice.question import Prefer, Question
 from sluicegate.advice.runs import FloatArray, Key, Runs
-from sluicegate.advice.score import Ranked, ranking, weights
+from sluicegate.advice.score import Ranked, over_scenarios, ranking, weights
 from sluicegate.advice.search import JUDGED, Search
 from sluicegate.advice.settings import FAMILIES, Setting, baseline
 from sluicegate.errors import SluiceError
-from sluicegate.estimate import Measure, paired
+from sluicegate.estimate import Measure, paired, student
 from sluicegate.files import write_whole
 from sluicegate.sweeps.workers import here_or_beside
 from sluicegate.threads import check_threads
@@ -58,7 +60,7 @@ class Advice:
         return self.ranking_by(self.question.prefer)
 
     def ranking_by(self, prefer: Prefer, place: int | None = None) -> list[Ranked]:
-        """The finalists ranked by another preference, or in one scenario only."""
+        """The finalists ranked by another preference, or in one scenario only (its index)."""
         return ranking([self._scores(each, prefer, place) for each in self.finalists])
 
     def _scores(self, setting: Setting, prefer: Prefer, place: int | None = None) -> FloatArray:
@@ -76,12 +78,49 @@ class Advice:
         for each in self.ranking:
             setting = self.finalists[each.place]
             found.setdefault(setting.family, setting)
-        return list(found.values())[:3]
+        chosen = list(found.values())[:3]
+        linux = self.best_of_linux
+        return chosen if linux is None or linux in chosen else [*chosen, linux]
+
+    @cached_property
+    def best_of_linux(self) -> Setting | None:
+        """The best of the finalists that is a qdisc of Linux; None if only the baseline is."""
+        found = (self.finalists[each.place] for each in self.ranking)
+        asked = replace(self.question, linux=True)
+        return next(
+            (each for each in found if each != self.baseline and each.refusal(asked) is None), None
+        )
+
+    @property
+    def better_than_choice(self) -> list[tuple[Case, Setting]]:
+        """The scenarios in which another setting is surely better, with the best one there."""
+        chosen, found = self.ranking[0].place, []
+        for place, case in enumerate(self.cases):
+            ranked = self.ranking_by(self.question.prefer, place)
+            if next(each for each in ranked if each.place == chosen).is_told_apart:
+                found.append((case, self.finalists[ranked[0].place]))
+        return found
 
     @property
     def baseline(self) -> Setting:
-        """Drop-tail with the usual buffer."""
+        """Drop-tail with the buffer of today, or with the usual one."""
         return baseline(self.question)
+
+    def mean(self, setting: Setting, name: str) -> Measure:
+        """A measure's mean over all scenarios, with its interval over the seeds.
+
+        The mean of times is the geometric one, as in the score.
+        """
+        rows = np.array(
+            [self.runs.values(setting, name, JUDGED, place) for place in range(len(self.cases))]
+        )
+        with np.errstate(divide="ignore"):
+            is_time = name in ("sojourn_p99", "completion_mean")
+            return student(over_scenarios(rows) if is_time else rows.mean(axis=0))
+
+    def parts(self, setting: Setting) -> FloatArray:
+        """What each cost adds to a setting's score, in the order of `COSTS`."""
+        return self.runs.parts(setting, JUDGED, weights(self.question.prefer))
 
     def difference(self, one: Setting, other: Setting) -> Measure:
         """How much higher the score of one setting is than that of another, pair by pair."""

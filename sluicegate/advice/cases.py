@@ -33,8 +33,9 @@ _SHAPE = 1.5
 # a frame of the datagrams' rate, s, and the rate's relative deviation
 _FRAME_S, _DEVIATION = 0.1, 0.5
 _DATAGRAM_BYTES = 200
-# length of a scenario: these seconds plus these round trips; a third of it is left out
-_SECONDS, _ROUND_TRIPS = 8.0, 60.0
+# length of a scenario: these seconds plus these round trips, and at least this many times the
+# buffer of today; a third of it is left out
+_SECONDS, _ROUND_TRIPS, _BUFFERS = 8.0, 60.0, 6.0
 _WARM_UP = 1 / 3
 # round trips or flow counts whose ratio is below this share one scenario
 _ALIKE = 1.3
@@ -82,8 +83,9 @@ def cases(question: Question) -> list[Case]:
 
 
 def duration_s(question: Question) -> float:
-    """How long each scenario is simulated: long enough for its longest round trip."""
-    return _SECONDS + _ROUND_TRIPS * question.rtts_s[1]
+    """How long each scenario is simulated: long enough for its longest queue and round trip."""
+    long_s = _SECONDS + _ROUND_TRIPS * question.rtts_s[1]
+    return max(long_s, _BUFFERS * (question.buffer_s or 0.0))
 
 
 def scenario(question: Question, case: Case, duration_s: float) -> NetworkScenario:

@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 
-from sluicegate.advice.cases import cases, duration_s, scenario
-from sluicegate.advice.question import Question
+from sluicegate.advice.question import Direction, Question
 from sluicegate.advice.settings import Setting
 from sluicegate.errors import SluiceError
 from sluicegate.scenario import Discipline
-from sluicegate.worlds.twin.qdisc import twin
 
 # the shaper's burst, s, and the least burst of `tbf`, bytes
 _BURST_S, _LEAST_BURST = 0.001, 3000
 # large: packets wait in the queue below the shaper, not in the shaper
 _SHAPER_LIMIT = 100_000_000
+_UNDO: Mapping[Direction | None, tuple[str, ...]] = {
+    None: ("tc qdisc del dev DEV root",),
+    "upload": ("tc qdisc del dev DEV root",),
+    "download": ("tc qdisc del dev DEV ingress", "ip link del ifb-in"),
+}
 
 
 @dataclass(frozen=True)
@@ -25,11 +29,13 @@ class Lines:
     Attributes:
         sluiced: Its command.
         tc: Commands for the interface `DEV`; empty where Linux has no such qdisc.
+        undo: Commands that take those back, which must be done before others are set.
         why_no_tc: Why there are no `tc` commands; empty if there are.
     """
 
     sluiced: str
     tc: tuple[str, ...]
+    undo: tuple[str, ...]
     why_no_tc: str
 
 
@@ -41,13 +47,11 @@ def lines(setting: Setting, link: Question) -> Lines:
         f"sluiced run --fail open --rate {link.rate_bps:g} --limit {queue.limit} "
         f"--aqm {aqm_option(discipline, ecn=link.ecn)}"
     )
-    base = scenario(link, cases(link)[0], duration_s(link))
-    asked = base.replace(disciplines=[discipline], queue=queue)
     try:
-        words = twin(asked, discipline)
+        words = setting.qdisc(link)
     except SluiceError as error:
-        return Lines(command, (), "; ".join(str(error).splitlines()))
-    return Lines(command, tuple(_shaped(words, link)), "")
+        return Lines(command, (), (), "; ".join(str(error).splitlines()))
+    return Lines(command, tuple(_shaped(words, link)), _UNDO[link.direction], "")
 
 
 def aqm_option(discipline: Discipline, *, ecn: bool) -> str:
@@ -66,13 +70,14 @@ def _shaped(words: str, link: Question) -> list[str]:
     """A qdisc below a shaper; arriving packets are first redirected to a device of their own."""
     device, before = "DEV", []
     if link.direction == "download":
-        device = "ifb0"
+        # not ifb0, which the kernel's module makes by itself when it is first asked for a device
+        device = "ifb-in"
         before = [
-            "ip link add ifb0 type ifb",
-            "ip link set ifb0 up",
+            "ip link add ifb-in type ifb",
+            "ip link set ifb-in up",
             "tc qdisc replace dev DEV handle ffff: ingress",
             "tc filter replace dev DEV parent ffff: prio 1 matchall action mirred egress "
-            "redirect dev ifb0",
+            "redirect dev ifb-in",
         ]
     burst = max(_LEAST_BURST, math.ceil(link.rate_bps * _BURST_S / 8))
     return [

@@ -27,6 +27,14 @@ _BIN_S = 0.01
 _HURST = (0.5, 0.95)
 # quantiles of the handshakes for the empty path: longer handshakes include a queue
 _RTT_QUANTILES = (0.1, 0.5)
+# the shortest round trip of a path over a link: in this time light goes 100 km and back through
+# fibre (2e8 m/s), so hosts that answer sooner are on one machine or one site; and a SYN without
+# options must have crossed the link
+_LEAST_RTT_S, _SYN_BYTES = 1e-3, 40
+# the least share of the handshakes that must be longer
+_POSSIBLE = 0.5
+# of the handshakes, one that found the buffer full: the longest may have waited for something else
+_FULL_QUANTILE = 0.99
 _FLOW_QUANTILES = (0.1, 0.9)
 _MOST_SHARE = 0.9
 
@@ -61,6 +69,52 @@ class Recorded:
         found = opens[:-1] & ~opens[1:] & (flow[1:] == flow[:-1])
         steps_s: FloatArray = np.diff(time_ns)[found] / _NS_PER_S
         return steps_s[steps_s > 0]
+
+    def rtts_s(self, rate_bps: float) -> tuple[float, float]:
+        """Round trips of the empty path: from the shortest tenth to the median of the handshakes.
+
+        Handshakes that were too quick to cross such a link are left out.
+
+        Raises:
+            SluiceError: If there is no handshake, or if most are too quick.
+        """
+        path, found = self.capture.path, self.handshakes_s
+        if not len(found):
+            raise SluiceError(
+                f"{path}: has no TCP handshake, from which round trips follow: give them with --rtt"
+            )
+        possible = found[found >= _least_s(rate_bps)]
+        if len(possible) < _POSSIBLE * len(found):
+            low, high = 1e3 * np.quantile(found, _RTT_QUANTILES)
+            raise SluiceError(
+                f"{path}: {len(found) - len(possible)} of {len(found)} handshakes take less than "
+                f"{1e3 * _least_s(rate_bps):.3g} ms (the median {high:.2g} ms), so these hosts are "
+                "on one machine or one site: their round trips are not those of a path over a link "
+                f"of {rate_bps / 1e6:.3g} Mbit/s. Give those of the link's users, such as --rtt "
+                f"20..120ms, or, if the hosts are really so near, --rtt {low:.2g}..{high:.2g}ms"
+            )
+        low_s, high_s = np.quantile(possible, _RTT_QUANTILES)
+        return float(low_s), float(high_s)
+
+    def limit(self, rate_bps: float) -> int:
+        """The buffer of the recorded link, packets: what the slowest handshakes waited for.
+
+        A SYN that comes to a full buffer waits until all of it is sent; how much longer such a
+        handshake takes than the quickest one is the buffer in seconds. If the buffer was never
+        full, it is larger.
+
+        Raises:
+            SluiceError: If no handshake waited for two packets.
+        """
+        found = self.handshakes_s
+        waited_s = np.quantile(found, _FULL_QUANTILE) - found.min() if len(found) else 0.0
+        limit = round(waited_s * rate_bps / (8 * self.packet_bytes))
+        if limit < 2:
+            raise SluiceError(
+                f"{self.capture.path}: no handshake waited for two packets or more, so the buffer "
+                "was never full: give it with --limit, in packets"
+            )
+        return limit
 
     @cached_property
     def active(self) -> NDArray[np.int64]:
@@ -108,19 +162,28 @@ class Recorded:
 
     def rows(self) -> list[tuple[str, str]]:
         """What was found, for a table."""
-        hand = 1e3 * np.quantile(self.handshakes_s, [0.1, 0.5, 0.9])
+        found = self.handshakes_s
+        hand = [1e3 * np.quantile(found, share) for share in (0.1, 0.5, 0.9) if len(found)]
         few, middle, many = np.quantile(self.active, [0.1, 0.5, 0.9])
         return [
             ("packets", f"{self.capture.packets:,} in {self.capture.duration_s:.1f} s"),
             ("rate", f"{self.capture.rate_bps / 1e6:.3g} Mbit/s offered"),
             ("datagrams (UDP)", f"{self.bits_per_s(_UDP) / 1e6:.3g} Mbit/s"),
-            ("TCP flows that open", f"{len(self.handshakes_s)}"),
-            ("handshakes, 10 % 50 % 90 %", " ".join(f"{value:.3g}" for value in hand) + " ms"),
+            ("TCP flows that open", f"{len(found)}"),
+            (
+                "handshakes, 10 % 50 % 90 %",
+                " ".join(f"{value:.3g}" for value in hand) + " ms" if len(found) else "none",
+            ),
             ("TCP flows at a time, 10 % 50 % 90 %", f"{few:.0f} {middle:.0f} {many:.0f}"),
             ("data packets of a flow", f"{self.flow_packets.mean():.3g} on average"),
             ("variance over mean in 0.1 s", f"{self.dispersion:.3g}"),
             ("Hurst parameter", f"{self.hurst:.2f}"),
         ]
+
+
+def _least_s(rate_bps: float) -> float:
+    """The shortest round trip that a path over a link can have, s."""
+    return max(_LEAST_RTT_S, 8 * _SYN_BYTES / rate_bps)
 
 
 def question_of(
@@ -137,26 +200,21 @@ def question_of(
     Args:
         recorded: The capture.
         rate_bps: Of the link that the traffic is to cross.
-        rtts_s: As in `Question`; None: by the handshakes, from the shortest tenth to the median.
+        rtts_s: As in `Question`; None: see `Recorded.rtts_s`.
         flows: None: by the TCP flows at a time, from the quietest to the busiest tenth of the
             seconds.
         ecn: None: whether most data packets can be marked.
 
     Raises:
-        SluiceError: If the capture has no TCP data, or no handshake and no `rtts_s` are given.
+        SluiceError: If the capture has no TCP data, or, where `rtts_s` are not given, no handshakes
+            over such a link.
     """
     if not len(recorded.flow_packets):
         raise SluiceError(
             f"{recorded.capture.path}: has no TCP data, so nothing would react to an AQM"
         )
     if rtts_s is None:
-        if not len(recorded.handshakes_s):
-            raise SluiceError(
-                f"{recorded.capture.path}: has no TCP handshake, from which round trips follow: "
-                "give them with --rtt"
-            )
-        low_s, high_s = np.quantile(recorded.handshakes_s, _RTT_QUANTILES)
-        rtts_s = float(low_s), float(high_s)
+        rtts_s = recorded.rtts_s(rate_bps)
     if flows is None:
         few, many = np.quantile(recorded.active, _FLOW_QUANTILES)
         flows = max(1, round(few)), max(1, round(many))

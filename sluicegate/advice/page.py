@@ -2,55 +2,119 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from sluicegate.advice import rows, words
 from sluicegate.advice.advice import Advice
 from sluicegate.advice.lines import lines
 from sluicegate.advice.of_capture import Recorded
-from sluicegate.advice.plots import costs_figure, scenarios_figure
+from sluicegate.advice.plots import change_figure, costs_figure, scenarios_figure
 from sluicegate.advice.replay import HEADER as REPLAY_HEADER
 from sluicegate.advice.replay import NOTE as REPLAY_NOTE
 from sluicegate.report.page import Page
 
 
 def advice_page(
-    advice: Advice, recorded: Recorded | None = None, replayed: list[list[str]] | None = None
+    advices: Sequence[Advice],
+    recorded: Recorded | None = None,
+    replayed: list[list[str]] | None = None,
 ) -> Page:
     """Put the page together.
 
     Args:
-        advice: What was found.
+        advices: What was found: of one link, or of both directions of a line.
         recorded: The capture that was asked about, if it was one.
         replayed: Rows of its replay.
     """
-    page = Page("Advice on a queue", next(words.assumptions(advice)).split(";")[0])
+    links = [each.question for each in advices]
+    page = Page("Advice on a queue", "; ".join(map(words.link_text, links)))
     page.section("What to take")
-    page.text(words.verdict(advice))
-    page.table(
-        [cell.replace("\n", " ") for cell in rows.HEADER],
-        rows.setting_cells(advice),
-        "Means over all scenarios; the figure after ± is the half width of the 95 % confidence "
-        f"interval. {words.COLUMNS}",
-        ["", "", "", "", "sojourn_p99", "completion_mean", "loss_ratio", "utilization", "fairness"],
-    )
-    page.text(words.score_sentence(advice.question.prefer))
-    page.text(words.NAMES)
+    for advice in advices:
+        _heading(page, advices, advice)
+        page.text(words.verdict(advice))
+        page.text(words.change(advice))
+    if len(links) > 1:
+        page.text(words.both(*links))
     page.figure(
-        costs_figure(advice),
-        "What the score is made of",
-        "The bars are means over all scenarios.",
-        "; ".join(f"{row[0]}: {row[1]}" for row in rows.setting_cells(advice)) + ".",
+        change_figure(advices),
+        "Before and after",
+        "Each scenario, from what the link has today (before) to the recommended setting (after): "
+        "p99 sojourn, mean time of the flows that come and go, share of the time in which the "
+        "link is busy. Times are on logarithmic axes.",
+        " ".join(map(words.change, advices)),
     )
     page.section("How to set it")
+    for advice in advices:
+        _heading(page, advices, advice)
+        _lines(page, advice)
+    page.text(words.DEVICE)
+    page.section("Why")
+    for advice in advices:
+        _heading(page, advices, advice)
+        _settings(page, advice)
+    page.text(words.score_sentence(links[0].prefer))
+    page.text(words.NAMES)
+    page.section("What would change it")
+    for advice in advices:
+        _heading(page, advices, advice)
+        _changes(page, advice)
+    if recorded is not None:
+        _recorded(page, recorded, replayed or [])
+    page.section("What was assumed")
+    for advice in advices:
+        _heading(page, advices, advice)
+        for sentence in words.assumptions(advice):
+            page.text(sentence)
+    return page
+
+
+def _heading(page: Page, advices: Sequence[Advice], advice: Advice) -> None:
+    """Name the link, where there are several."""
+    if len(advices) > 1:
+        page.heading(words.link_name(advice.question))
+
+
+def _of_link(title: str, advice: Advice) -> str:
+    """A figure's title that says which direction it is about."""
+    direction = advice.question.direction
+    return f"{title}: {direction}" if direction else title
+
+
+def _lines(page: Page, advice: Advice) -> None:
+    page.text(words.PLACES[advice.question.direction])
+    undo: Sequence[str] = ()
     for each in advice.worth_having:
         found = lines(each, advice.question)
         page.heading(each.name)
         page.commands([found.sluiced])
         if found.tc:
             page.commands(found.tc)
+            undo = found.undo
         if found.why_no_tc:
             page.text(f"No tc commands: {found.why_no_tc}.")
-    page.text(words.DEVICE)
-    page.section("What would change it")
+    if undo:
+        page.text(words.UNDO)
+        page.commands(undo)
+
+
+def _settings(page: Page, advice: Advice) -> None:
+    page.table(
+        [cell.replace("\n", " ") for cell in rows.HEADER],
+        rows.setting_cells(advice),
+        "Means over all scenarios, geometric ones of times; the figure after ± is the half width "
+        f"of the 95 % confidence interval. {words.COLUMNS}",
+        ["", "", "", "", "sojourn_p99", "completion_mean", "loss_ratio", "utilization", "fairness"],
+    )
+    page.figure(
+        costs_figure(advice),
+        _of_link("What the score is made of", advice),
+        "Each part of a bar is the mean share of this cost in the scores of the scenarios. A bar "
+        "with an arrow is cut.",
+        "; ".join(f"{row[0]}: {row[1]}" for row in rows.setting_cells(advice)) + ".",
+    )
+
+
+def _changes(page: Page, advice: Advice) -> None:
     cases = rows.case_rows(advice)
     page.table(
         rows.CASE_HEADER,
@@ -59,7 +123,7 @@ def advice_page(
     )
     page.figure(
         scenarios_figure(advice),
-        "Each scenario alone",
+        _of_link("Each scenario alone", advice),
         "To the left of the line a setting is better than the choice in that scenario. The bars "
         "are 95 % intervals of differences under the same seeds.",
         "; ".join(f"{row.scenario}: {row.best} is best" for row in cases) + ".",
@@ -70,17 +134,15 @@ def advice_page(
         "What would be best if something else mattered most: only of the settings above, which "
         f"were searched with --prefer {advice.question.prefer}.",
     )
-    if recorded is not None:
-        page.section("What was recorded")
-        page.table(
-            ["of the capture", "found"],
-            [list(row) for row in recorded.rows()],
-            "The load of the scenarios is made from this. A round trip is the time from a SYN to "
-            "the next packet of its flow; those longer than the median are left out, since they "
-            "include the queueing delay of that time.",
-        )
-        page.table(REPLAY_HEADER, replayed or [], REPLAY_NOTE)
-    page.section("What was assumed")
-    for sentence in words.assumptions(advice):
-        page.text(sentence)
-    return page
+
+
+def _recorded(page: Page, recorded: Recorded, replayed: list[list[str]]) -> None:
+    page.section("What was recorded")
+    page.table(
+        ["of the capture", "found"],
+        [list(row) for row in recorded.rows()],
+        "The load of the scenarios is made from this. A round trip is the time from a SYN to "
+        "the next packet of its flow; those longer than the median are left out, since they "
+        "include the queueing delay of that time.",
+    )
+    page.table(REPLAY_HEADER, replayed, REPLAY_NOTE)

@@ -2,16 +2,30 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
+from matplotlib.axes import Axes
+from numpy.typing import NDArray
 
 from sluicegate.advice.advice import Advice
+from sluicegate.advice.runs import FloatArray
 from sluicegate.advice.score import COSTS, weights
 from sluicegate.advice.search import JUDGED
+from sluicegate.advice.settings import Setting
 from sluicegate.estimate import student
 from sluicegate.report.figure import Figure
 from sluicegate.report.plots import GREY, WIDTH, colours
 
 _ROW = 0.42
+# of the picture of before and after: measure, name, and factor of each panel
+_PANELS = (
+    ("sojourn_p99", "p99 sojourn (ms)", 1e3),
+    ("completion_mean", "flow time (ms)", 1e3),
+    ("utilization", "link busy (%)", 1e2),
+)
+# a bar this many times as long as the others is cut
+_CUT = 3.0
 
 
 def costs_figure(advice: Advice) -> Figure:
@@ -19,8 +33,7 @@ def costs_figure(advice: Advice) -> Figure:
     figure = Figure(figsize=(WIDTH, 1.4 + _ROW * len(advice.finalists)), layout="constrained")
     ax = figure.subplots()
     order = [advice.finalists[each.place] for each in advice.ranking]
-    weight = weights(advice.question.prefer)
-    parts = np.array([advice.runs.costs(each, JUDGED).mean(axis=(0, 1)) * weight for each in order])
+    parts = np.array([advice.parts(each) for each in order])
     colour = colours(list(COSTS))
     rows = np.arange(len(order))[::-1]
     left = np.zeros(len(order))
@@ -29,11 +42,68 @@ def costs_figure(advice: Advice) -> Figure:
         left += parts[:, place]
     errors = [each.score.half_width or 0.0 for each in advice.ranking]
     ax.errorbar(left, rows, xerr=errors, color=GREY, ls="", capsize=3, lw=1.2)
+    _cut(ax, left, rows)
     ax.set_yticks(rows, [each.name for each in order], fontsize=9)
     ax.set_xlabel("score (less is better)")
     ax.spines[["top", "right"]].set_visible(False)
     figure.legend(loc="outside right upper", frameon=False, fontsize=9)
     return figure
+
+
+def _cut(ax: Axes, scores: FloatArray, rows: NDArray[np.int64]) -> None:
+    """Cut the last bar, with its score in words, if else nothing is to be seen of the others."""
+    others = float(scores[:-1].max(initial=0.0))
+    if len(scores) > 1 and scores[-1] > _CUT * others:
+        ax.set_xlim(0, _CUT * others)
+        ax.annotate(
+            f"{scores[-1]:.3g} →",
+            (_CUT * others, rows[-1]),
+            (-4, 0),
+            textcoords="offset points",
+            ha="right",
+            va="center",
+            color="white",
+            fontsize=9,
+        )
+
+
+def change_figure(advices: Sequence[Advice]) -> Figure:
+    """Every scenario before and after: how long packets and flows take, how busy the link is."""
+    rows = [(advice, place) for advice in advices for place in range(len(advice.cases))]
+    figure = Figure(figsize=(WIDTH, 1.3 + 0.3 * len(rows)), layout="constrained")
+    axes = figure.subplots(1, len(_PANELS), sharey=True)
+    for ax, (measure, name, factor) in zip(axes, _PANELS, strict=True):
+        before, after = (
+            [factor * _mean(advice, getattr(advice, which), measure, k) for advice, k in rows]
+            for which in ("baseline", "choice")
+        )
+        _ends(ax, before, after)
+        ax.set_xlabel(name)
+        if factor == 1e3:
+            ax.set_xscale("log")
+            ax.xaxis.set_major_formatter("{x:g}")
+    ends = [(advice.question.direction, advice.cases[k].name) for advice, k in rows]
+    axes[0].set_yticks(range(len(rows)), [": ".join(filter(None, e)) for e in ends], fontsize=9)
+    axes[0].invert_yaxis()
+    figure.legend(
+        *axes[0].get_legend_handles_labels(), loc="outside upper left", ncols=2, frameon=False
+    )
+    return figure
+
+
+def _ends(ax: Axes, before: Sequence[float], after: Sequence[float]) -> None:
+    """A line for each row, from what was before to what is after."""
+    rows = range(len(before))
+    ax.hlines(rows, before, after, color=GREY, lw=1.2, zorder=1)
+    colour = colours(["after", "before"])
+    ax.scatter(before, rows, color=colour["before"], marker="o", s=30, label="before")
+    ax.scatter(after, rows, color=colour["after"], marker="D", s=26, label="after")
+    ax.grid(axis="x", color=GREY, alpha=0.3, lw=0.6)
+    ax.spines[["top", "right"]].set_visible(False)
+
+
+def _mean(advice: Advice, setting: Setting, measure: str, place: int) -> float:
+    return float(np.nanmean(advice.runs.values(setting, measure, JUDGED, place)))
 
 
 def scenarios_figure(advice: Advice) -> Figure:

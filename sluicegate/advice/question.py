@@ -17,6 +17,8 @@ _MOST_RTT_S = 10.0
 _LEAST_PACKETS = 10
 _MOST_FLOWS = 1_000_000
 _RATES = (1e5, 1e12)
+# packets; the largest buffer of any setting
+MOST_BUFFER = 100_000
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -28,6 +30,8 @@ class Question:
         rtts_s: The shortest and the longest round trip of the empty path. [s]
         flows: The fewest and the most TCP flows that last, at a time.
         direction: Whether hosts here send into the link or receive from it; None: not said.
+        limit: The buffer that the link has today, drop-tail; None: not known. [packets]
+        linux: Whether only what Linux has as a qdisc is compared.
         ecn: Whether hosts and queue use ECN.
         control: Congestion control of the flows; the scenario of old hosts has Reno.
         packet_bytes: A data packet on the wire. [bytes]
@@ -46,6 +50,8 @@ class Question:
     rtts_s: tuple[float, float]
     flows: tuple[int, int]
     direction: Direction | None = None
+    limit: int | None = None
+    linux: bool = False
     ecn: bool = False
     control: CongestionControl = "cubic"
     packet_bytes: int = 1500
@@ -71,6 +77,8 @@ class Question:
             )
         _check_range("rtt", self.rtts_s, _MOST_RTT_S, "s")
         _check_range("flows", self.flows, _MOST_FLOWS, "flows")
+        if self.limit is not None and not 2 <= self.limit <= MOST_BUFFER:
+            raise SluiceError(f"limit = {self.limit} must be between 2 and {MOST_BUFFER} (packets)")
         if not 64 <= self.packet_bytes <= 65_535:
             raise SluiceError(
                 f"packet_bytes = {self.packet_bytes} must be between 64 and 65535 (bytes)"
@@ -107,6 +115,11 @@ class Question:
         """`span_s` of the longest round trip."""
         return self.span_s(self.rtts_s[1])
 
+    @property
+    def buffer_s(self) -> float | None:
+        """Time in which the link empties the buffer that it has today, s; None: not known."""
+        return None if self.limit is None else self.limit * self.packet_s
+
     def packets(self, time_s: float) -> int:
         """How many packets the link sends in a time; one at least."""
         return max(1, round(time_s * self.capacity_pps))
@@ -132,6 +145,9 @@ class Question:
         few, many = (max(2, round(count / factor)) if factor > 1 else count for count in self.flows)
         return replace(
             self,
+            # these are of the real link
+            limit=None,
+            linux=False,
             rate_bps=self.rate_bps / factor,
             flows=(few, max(few, many)),
             scale=self.scale * factor,

@@ -1,4 +1,4 @@
-"""What users write of a link: rates, ranges of round trips, ranges of flows."""
+"""What users write of a link: rates, ranges of round trips and of flows, a buffer."""
 
 from __future__ import annotations
 
@@ -40,6 +40,19 @@ def rtts_s(text: str) -> tuple[float, float]:
     first, last = found[1], found[3] or found[1]
     unit = found[4] or found[2]
     return float(first) * _UNITS[found[2] or unit], float(last) * _UNITS[unit]
+
+
+def limit(text: str) -> int | None:
+    """Packets of a buffer: `1000`; None for `capture`, which lets a capture tell.
+
+    Raises:
+        UsageError: If it is neither.
+    """
+    if text.strip() == "capture":
+        return None
+    if not text.strip().isdecimal():
+        raise UsageError(f"--limit: {text!r} must be a number of packets, such as 1000, or capture")
+    return int(text)
 
 
 def flows(text: str) -> tuple[int, int]:

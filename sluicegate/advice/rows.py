@@ -4,16 +4,12 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple, get_args
 
-import numpy as np
-
+from sluicegate.advice import words
 from sluicegate.advice.advice import Advice
 from sluicegate.advice.lines import lines
 from sluicegate.advice.question import Prefer
 from sluicegate.advice.score import COSTS, Ranked, weights
-from sluicegate.advice.search import JUDGED
-from sluicegate.advice.settings import Setting
-from sluicegate.advice.words import assumptions
-from sluicegate.estimate import Measure, student
+from sluicegate.estimate import Measure
 from sluicegate.report.text import measure_text
 
 HEADER = [
@@ -22,7 +18,7 @@ HEADER = [
     "behind",
     "sure",
     "p99 sojourn\n(ms)",
-    "short flow\n(ms)",
+    "flow time\n(ms)",
     "lost\n(%)",
     "link busy\n(%)",
     "fairness",
@@ -37,7 +33,7 @@ _SHOWN = {
 
 
 class SettingRow(NamedTuple):
-    """One setting that was judged; measures are means over all scenarios.
+    """One setting that was judged; measures are means over all scenarios, times geometric ones.
 
     Attributes:
         setting: Its name.
@@ -49,8 +45,9 @@ class SettingRow(NamedTuple):
         behind: Its score minus that of the best, seed by seed; 0 for the best.
         behind_half_width: Half width of its 95 % interval; null for the best.
         told_apart: Whether it is surely worse than the best.
+        is_today: Whether it is the baseline: what the link has today, as far as is known.
         sojourn_p99: p99 sojourn, s.
-        completion_mean: Mean time of short flows, s.
+        completion_mean: Mean time of the flows that come and go, s.
         loss_ratio: Share of the packets that were lost.
         utilization: Share of the time in which the link is busy.
         fairness: Jain's index of the flows that last.
@@ -68,6 +65,7 @@ class SettingRow(NamedTuple):
     behind: float
     behind_half_width: float | None
     told_apart: bool
+    is_today: bool
     sojourn_p99: float
     completion_mean: float
     loss_ratio: float
@@ -120,19 +118,13 @@ class PreferRow(NamedTuple):
     told_apart: bool
 
 
-def overall(advice: Advice, setting: Setting, name: str) -> Measure:
-    """A measure's mean over all scenarios, with its interval over the seeds."""
-    rows = [advice.runs.values(setting, name, JUDGED, place) for place in range(len(advice.cases))]
-    return student(np.mean(rows, axis=0))
-
-
 def setting_rows(advice: Advice) -> list[SettingRow]:
     """Of each setting that was judged, the best first."""
     found = []
     for each in advice.ranking:
         setting = advice.finalists[each.place]
         set_by = lines(setting, advice.question)
-        measures = {name: overall(advice, setting, name).value for name in _SHOWN}
+        measures = {name: advice.mean(setting, name).value for name in _SHOWN}
         behind, half_width = _behind(each)
         found.append(
             SettingRow(
@@ -145,6 +137,7 @@ def setting_rows(advice: Advice) -> list[SettingRow]:
                 behind=behind,
                 behind_half_width=half_width,
                 told_apart=each.is_told_apart,
+                is_today=setting == advice.baseline,
                 **measures,
                 sluiced=set_by.sluiced,
                 tc="\n".join(set_by.tc),
@@ -158,11 +151,11 @@ def setting_cells(advice: Advice) -> list[list[str]]:
     """The same as cells below `HEADER`."""
     return [
         [
-            advice.finalists[each.place].name,
+            words.shown_name(advice, advice.finalists[each.place]),
             measure_text(each.score, 3),
             *_told(each.behind, each.is_told_apart),
             *(
-                measure_text(overall(advice, advice.finalists[each.place], name).times(factor), 3)
+                measure_text(advice.mean(advice.finalists[each.place], name).times(factor), 3)
                 for name, factor in _SHOWN.items()
             ),
         ]
@@ -247,5 +240,5 @@ def summary(advice: Advice) -> dict[str, Any]:
         "settings": [each._asdict() for each in setting_rows(advice)],
         "scenarios": [each._asdict() for each in case_rows(advice)],
         "preferences": [each._asdict() for each in prefer_rows(advice)],
-        "assumptions": list(assumptions(advice)),
+        "assumptions": list(words.assumptions(advice)),
     }

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from sluicegate.advice.cases import Case, cases, scenario
 from sluicegate.advice.question import Question
-from sluicegate.advice.score import COSTS, costs
+from sluicegate.advice.score import COSTS, costs, over_scenarios
 from sluicegate.advice.settings import Setting
 from sluicegate.errors import InterruptError
 from sluicegate.scenario import NetworkScenario
@@ -100,7 +100,12 @@ class Runs:
                     asked.clear()
                     workers.mend(error)
                 made = len(self.measured)
-                watch("advise", made, max(total, made), f"{made:,} of about {total:,} runs")
+                watch(
+                    self.link.direction or "advise",
+                    made,
+                    max(total, made),
+                    f"{made:,} of about {total:,} runs",
+                )
         except (KeyboardInterrupt, InterruptError):
             raise InterruptError(
                 f"interrupted: {len(self.measured):,} of about {total:,} runs are kept; the same "
@@ -146,10 +151,18 @@ class Runs:
     def scores(
         self, setting: Setting, seeds: Sequence[int], weights: FloatArray, place: int | None = None
     ) -> FloatArray:
-        """The score under each seed, of one scenario or the mean of all, shape (R,)."""
+        """The score under each seed, of one scenario or over all, shape (R,)."""
         found: FloatArray = self.costs(setting, seeds) @ weights
-        chosen: FloatArray = found.mean(axis=0) if place is None else found[place]
+        chosen: FloatArray = over_scenarios(found) if place is None else found[place]
         return chosen
+
+    def parts(self, setting: Setting, seeds: Sequence[int], weights: FloatArray) -> FloatArray:
+        """What each cost adds to the score over all scenarios: its mean share, shape (costs,)."""
+        weighted = self.costs(setting, seeds) * weights
+        scores = weighted.sum(axis=2)
+        shares = (weighted / scores[:, :, np.newaxis]).mean(axis=0)
+        found: FloatArray = (over_scenarios(scores)[:, np.newaxis] * shares).mean(axis=0)
+        return found
 
     def values(self, setting: Setting, name: str, seeds: Sequence[int], place: int) -> FloatArray:
         """A measure of one scenario under each seed, shape (R,); NaN where it is not known."""

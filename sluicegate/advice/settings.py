@@ -12,9 +12,11 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from sluicegate.advice.question import Question
+from sluicegate.advice.cases import cases, duration_s, scenario
+from sluicegate.advice.question import MOST_BUFFER, Question
 from sluicegate.errors import SluiceError
 from sluicegate.scenario import Discipline, Fifo, Fq, Queue, Scheduler, Sfq, Victim
+from sluicegate.worlds.twin.qdisc import twin
 
 Params = dict[str, Any]
 
@@ -25,7 +27,7 @@ RANGE = (0.0, 3.0)
 # least target, in packet times: a shorter one cannot be held (RFC 8289, sec. 4.4: about one)
 _LEAST_PACKETS = 1.5
 # buffers behind an AQM, in rate times the longest round trip: large, so that the AQM decides
-_BUFFER, _LEAST_BUFFER, _MOST_BUFFER = 2.0, 64, 100_000
+_BUFFER, _LEAST_BUFFER = 2.0, 64
 # targets whose ratio is below this count as one
 _ALIKE = 1.05
 _MOST_LOG = 31
@@ -172,7 +174,7 @@ class Setting:
     def name(self) -> str:
         """What it is called in tables."""
         found = FAMILIES[self.family]
-        parts = [f"{1e3 * self.target_s:.3g} ms"] if found.has_target else []
+        parts = [_ms_text(self.target_s)] if found.has_target else []
         if len(found.second[1]) > 1:
             parts.append(found.second[0].format(self.second))
         return f"{self.family} ({', '.join(parts)})" if parts else self.family
@@ -192,6 +194,8 @@ class Setting:
         """Why the AQM cannot be set so for a link; None if it can."""
         try:
             self.discipline(link)
+            if link.linux:
+                self.qdisc(link)
         except SluiceError as error:
             return str(error)
         return None
@@ -206,12 +210,24 @@ class Setting:
             limit = max(2, link.packets(self.target_s))
         else:
             limit = max(_LEAST_BUFFER, round(_BUFFER * link.longest_s * link.capacity_pps))
-        return Queue(limit=min(limit, _MOST_BUFFER), ecn=link.ecn)
+        return Queue(limit=min(limit, MOST_BUFFER), ecn=link.ecn)
+
+    def qdisc(self, link: Question) -> str:
+        """The same qdisc of Linux, in the words of `tc`.
+
+        Raises:
+            SluiceError: If Linux has none, with the reason.
+        """
+        base = scenario(link, cases(link)[0], duration_s(link))
+        discipline = self.discipline(link)
+        return twin(base.replace(disciplines=[discipline], queue=self.queue(link)), discipline)
 
 
 def baseline(link: Question) -> Setting:
-    """The reference: drop-tail with a buffer of rate times longest round trip."""
-    return Setting(BASELINE, targets_s(link, [1.0])[0])
+    """What the link has today: drop-tail, if nothing is known of it rate times longest RTT."""
+    if link.buffer_s is None:
+        return Setting(BASELINE, targets_s(link, [1.0])[0])
+    return Setting(BASELINE, link.buffer_s)
 
 
 def targets_s(link: Question, shares: Sequence[float] = SHARES) -> list[float]:
@@ -266,6 +282,11 @@ def left_out(link: Question, names: Sequence[str] | None = None) -> dict[str, st
         for name, family in FAMILIES.items()
         if name not in possible and (names is None or name in names)
     }
+
+
+def _ms_text(seconds: float) -> str:
+    """Three digits, without an exponent."""
+    return f"{1e3 * seconds:.3g} ms" if seconds < 1 else f"{1e3 * seconds:.0f} ms"
 
 
 def _rounded(seconds: float) -> float:

@@ -2,44 +2,97 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
 
 from sluicegate.advice.advice import Advice
-from sluicegate.advice.question import Prefer, Question
+from sluicegate.advice.question import Direction, Prefer, Question
 from sluicegate.advice.score import COSTS, weights
 from sluicegate.advice.search import JUDGED
-from sluicegate.advice.settings import left_out
+from sluicegate.advice.settings import Setting, left_out
 from sluicegate.report.text import measure_text
+
+# by measure, what changes: its name, factor and unit
+CHANGES = (
+    ("sojourn_p99", "p99 sojourn", 1e3, "ms"),
+    ("completion_mean", "time of a flow that comes and goes", 1e3, "ms"),
+    ("loss_ratio", "lost", 1e2, "%"),
+    ("utilization", "link busy", 1e2, "%"),
+)
+# an ACK with timestamps
+_ACK_BYTES = 52
 
 
 def verdict(advice: Advice) -> str:
-    """The recommendation in a sentence or two."""
+    """The recommendation in a few sentences, none of which contradicts the tables."""
+    choice = advice.choice
+    told = f"Take {choice.name}."
     alike = [
         advice.finalists[each.place].name
         for each in advice.ranking
         if each.behind is not None and not each.is_told_apart
     ]
-    told = f"Take {advice.choice.name}."
     if alike:
         told += f" Equally good, as far as these runs can tell: {', '.join(alike)}."
-    if advice.choice != advice.baseline:
-        gain = advice.difference(advice.baseline, advice.choice)
+    if better := advice.better_than_choice:
+        parts = "; ".join(f"{case.name}: {setting.name}" for case, setting in better)
         told += (
-            f" The usual drop-tail, {advice.baseline.name}, scores {measure_text(gain, 3)} more: "
-            f"{_parts(advice)}."
+            f" In {len(better)} of {len(advice.cases)} scenarios another setting is surely better "
+            f"({parts})."
         )
+    linux = advice.best_of_linux
+    if linux is not None and linux != choice:
+        behind = measure_text(advice.difference(linux, choice), 3)
+        told += (
+            f" Linux has no such qdisc: of the settings judged here that it has, {linux.name} is "
+            f"the best, {behind} behind. With --linux only those are searched."
+        )
+    if choice != advice.baseline:
+        gain = measure_text(advice.difference(advice.baseline, choice), 3)
+        told += f" {_first_upper(_baseline(advice))} scores {gain} more: {_parts(advice)}."
     return told
 
 
+def change(advice: Advice) -> str:
+    """What changes for the users, in a sentence."""
+    before, after = advice.baseline, advice.choice
+    if before == after:
+        return f"Nothing changes: {_baseline(advice)} is the best."
+    parts = ", ".join(
+        f"{name} {_figure(advice, before, measure, factor)} → "
+        f"{_figure(advice, after, measure, factor)} {unit}"
+        for measure, name, factor, unit in CHANGES
+    )
+    return f"Before, with {_baseline(advice)}, and after, with {after.name}: {parts}."
+
+
+def _figure(advice: Advice, setting: Setting, measure: str, factor: float) -> str:
+    value = factor * advice.mean(setting, measure).value
+    return f"{value:.3g}" if value < 1000 else f"{value:,.0f}"
+
+
+def shown_name(advice: Advice, setting: Setting) -> str:
+    """A setting's name, and whether it is what the link has today."""
+    if setting != advice.baseline:
+        return setting.name
+    return f"{setting.name}, {'usual' if advice.question.limit is None else 'today'}"
+
+
+def _baseline(advice: Advice) -> str:
+    limit, name = advice.question.limit, advice.baseline.name
+    if limit is None:
+        return f"the usual {name}"
+    return f"today's {name} of {limit:,} packets"
+
+
+def _first_upper(text: str) -> str:
+    return text[:1].upper() + text[1:]
+
+
 def _parts(advice: Advice) -> str:
-    """By which costs the usual drop-tail's score differs from that of the choice."""
-    usual, chosen = (
-        advice.runs.costs(each, JUDGED).mean(axis=(0, 1)) * weights(advice.question.prefer)
-        for each in (advice.baseline, advice.choice)
-    )
-    return ", ".join(
-        f"{name} {more:+.2f}" for name, more in zip(COSTS, usual - chosen, strict=True)
-    )
+    """By which costs the baseline's score differs from that of the choice."""
+    more = advice.parts(advice.baseline) - advice.parts(advice.choice)
+    return ", ".join(f"{name} {part:+.2f}" for name, part in zip(COSTS, more, strict=True))
 
 
 def assumptions(advice: Advice) -> Iterator[str]:
@@ -53,7 +106,7 @@ def assumptions(advice: Advice) -> Iterator[str]:
         f"{'on' if link.ecn else 'off'} (--ecn)."
     )
     yield (
-        f"In every scenario short flows of {link.short_packets:g} packets offer "
+        _today(link) + f"In every scenario short flows of {link.short_packets:g} packets offer "
         f"{link.short_share:.2g} of the link's rate, and at least two flows a second; in one, "
         f"transfers of {link.transfer_packets:.3g} packets on average offer "
         f"{link.transfer_share:.2g} of it"
@@ -84,8 +137,35 @@ def assumptions(advice: Advice) -> Iterator[str]:
         f"{len(advice.runs.measured):,} runs of {advice.runs.duration_s:.3g} s; the settings above "
         f"were chosen with other seeds than the {len(JUDGED)} that judge them here."
     )
-    for name, why in left_out(link).items():
+    never = left_out(replace(link, linux=False))
+    for name, why in never.items():
         yield f"Left out: {name} ({why})."
+    if others := [name for name in left_out(link) if name not in never]:
+        yield f"Left out, as Linux has no such qdisc (--linux): {', '.join(others)}."
+
+
+def _today(link: Question) -> str:
+    if link.limit is None:
+        return (
+            "What the link has today is not known: it is compared with drop-tail and a buffer of "
+            "rate times the longest round trip (--limit). "
+        )
+    return f"Today the link has {link.limit:,} packets of buffer, drop-tail (--limit). "
+
+
+def both(upload: Question, download: Question) -> str:
+    """What is left out where both directions of a line are asked about."""
+    share = acks_bps(download) / upload.rate_bps
+    return (
+        "Each direction is simulated alone. In truth the ACKs of a download wait in the upload's "
+        f"queue: those of a full download take {100 * share:.2g} % of the upload's rate. So with "
+        "today's buffer a download is slower than shown here while an upload fills it."
+    )
+
+
+def acks_bps(link: Question) -> float:
+    """Rate of the ACKs while the link is full: one for two packets (RFC 5681, section 4.2)."""
+    return link.capacity_pps / 2 * 8 * _ACK_BYTES
 
 
 def score_sentence(prefer: Prefer) -> str:
@@ -95,8 +175,10 @@ def score_sentence(prefer: Prefer) -> str:
         for (name, (meaning, _)), weight in zip(COSTS.items(), weights(prefer), strict=True)
     ]
     return (
-        f"Score, less is better: {' + '.join(parts)}; the mean over all scenarios. A round trip is "
-        "that of the empty path plus the time of ten packets. --prefer delay multiplies the "
+        f"Score, less is better: {' + '.join(parts)}; the geometric mean over all scenarios, so "
+        "that none counts more because delays are longer there. A round trip is that of the empty "
+        "path plus the time of ten packets. Flows that come and go are the short flows, and in the "
+        "scenario with many transfers these, too. --prefer delay multiplies the "
         "weights of delay and response by four, --prefer loss that of loss, --prefer throughput "
         "that of idle."
     )
@@ -113,16 +195,39 @@ NAMES = (
 )
 DEVICE = (
     "DEV is your interface. Where it has the link's rate itself, leave the shaper (tbf) out and "
-    "put the qdisc at the root."
+    "put the qdisc at the root. Where packets wait in a device behind it, such as a modem, ask "
+    "with a rate some 5 % below that of the link: else they still wait there."
 )
+# by direction, where the lines are run
+PLACES: Mapping[Direction | None, str] = {
+    None: "At the router before the link:",
+    "upload": "At the router, for what leaves through DEV, its interface to the provider:",
+    "download": "At the same router, for what arrives through DEV. A qdisc holds only what leaves, "
+    "so these packets first pass the device ifb-in:",
+}
+UNDO = "To take it back, and before other lines are set:"
+
+
+def link_text(link: Question) -> str:
+    """The link and its round trips, in a title."""
+    low_s, high_s = link.rtts_s
+    return f"{link_name(link)}; round trips {_range(1e3 * low_s, 1e3 * high_s)} ms"
+
+
+def link_name(link: Question) -> str:
+    """The link in a heading: its direction and its rate."""
+    return _first_upper(f"{link.direction or 'link'}, {_bits(link)}")
 
 
 def _rate(link: Question) -> str:
+    return f"{_bits(link)}{f', {link.direction}' if link.direction else ''}"
+
+
+def _bits(link: Question) -> str:
     unit = next(
         (s, u) for s, u in ((1e9, "Gbit/s"), (1e6, "Mbit/s"), (0, "kbit/s")) if link.rate_bps >= s
     )
-    direction = f", {link.direction}" if link.direction else ""
-    return f"{link.rate_bps / (unit[0] or 1e3):.4g} {unit[1]}{direction}"
+    return f"{link.rate_bps / (unit[0] or 1e3):.4g} {unit[1]}"
 
 
 def _range(low: float, high: float) -> str:

@@ -15,6 +15,8 @@ from sluicegate.errors import UsageError
 from sluicegate.report.terminal import terminal_table
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from sluicegate.advice import Advice, Question, Recorded
 
 
@@ -41,7 +43,8 @@ def advise(
     ] = None,
     rate: Annotated[str | None, _rate("Rate of the link, such as 50M, 10G or 2e6.")] = None,
     upload: Annotated[
-        str | None, _rate("The same, of a link into which the hosts here send.")
+        str | None,
+        _rate("The same, of a link into which the hosts here send; may be given with --download."),
     ] = None,
     download: Annotated[
         str | None,
@@ -66,6 +69,19 @@ def advise(
             show_default=False,
         ),
     ] = None,
+    limit: Annotated[
+        str | None,
+        typer.Option(
+            metavar="PACKETS|capture",
+            help="The buffer of today, drop-tail, such as 1000, which the advice is compared with; "
+            "capture: as the slowest handshakes of the capture tell. If not given: the usual one, "
+            "rate times the longest round trip.",
+            show_default=False,
+        ),
+    ] = None,
+    linux: Annotated[
+        bool, typer.Option("--linux", help="Compare only what Linux has as a qdisc.")
+    ] = False,
     ecn: Annotated[
         bool | None,
         typer.Option(
@@ -121,8 +137,9 @@ def advise(
 ) -> None:
     """Recommend an AQM and its parameters for a link, with the commands that set it.
 
-    The link is simulated under TCP, with few and many flows, short and long round trips. Answers
-    are kept: the same question is answered at once. After Ctrl-C the same command goes on.
+    The link is simulated under TCP, with few and many flows, short and long round trips. With
+    --upload and --download both directions of a line are answered, on one page. Answers are kept:
+    the same question is answered at once. After Ctrl-C the same command goes on.
     """
     # numpy and what depends on it take long to import
     from sluicegate.advice import advise as run
@@ -130,78 +147,132 @@ def advise(
     from sluicegate.advice.page import advice_page
     from sluicegate.advice.replay import replay_cells
 
-    asked, recorded = _question(
-        capture, _one_rate(rate, upload, download), rtt, flows, ecn, packet_bytes
+    questions, recorded = _questions(
+        capture, _rates(rate, upload, download), rtt, flows, limit, ecn, packet_bytes
     )
-    asked = asked.with_(control=control, prefer=prefer, seed=seed)
-    with progress(1) as watch:
-        found = run(asked, aqms=aqm, packets=packets, workers=workers, watch=watch, fresh=fresh)
-        replayed = None if recorded is None else replay_cells(found, recorded)
+    questions = [
+        each.with_(control=control, prefer=prefer, seed=seed, linux=linux) for each in questions
+    ]
+    with progress(len(questions)) as watch:
+        found = [
+            run(each, aqms=aqm, packets=packets, workers=workers, watch=watch, fresh=fresh)
+            for each in questions
+        ]
+        replayed = None if recorded is None else replay_cells(found[0], recorded)
     if json is not None:
-        write_json(json, "advice", rows.summary(found))
+        told = [rows.summary(each) for each in found]
+        if len(told) > 1:
+            write_json(json, "advices", {"directions": told})
+        else:
+            write_json(json, "advice", told[0])
     _print(found)
     page = out / "advice.html"
     advice_page(found, recorded, replayed).write(page)
     console().print(f"report: {escape(str(page))}")
 
 
-def _one_rate(
+def _rates(
     rate: str | None, upload: str | None, download: str | None
-) -> tuple[float, str | None]:
-    """The rate that was given, bits/s, and its direction."""
+) -> list[tuple[float, str | None]]:
+    """The rates that were given, bits/s, each with its direction."""
     from sluicegate.advice.reading import rate_bps
 
     given = {"rate": rate, "upload": upload, "download": download}
     found = [(name, text) for name, text in given.items() if text is not None]
-    if len(found) != 1:
-        raise UsageError("give one of --rate, --upload and --download: the rate of the slow link")
-    name, text = found[0]
-    return rate_bps(text, f"--{name}"), None if name == "rate" else name
+    if not found or (len(found) > 1 and rate is not None):
+        raise UsageError(
+            "give --rate, the rate of the slow link, or --upload, --download or both of these"
+        )
+    return [(rate_bps(text, f"--{name}"), None if name == "rate" else name) for name, text in found]
 
 
-def _question(
+def _questions(
     capture: Path | None,
-    rate: tuple[float, str | None],
+    rates: Sequence[tuple[float, str | None]],
     rtt: str | None,
     flows: str | None,
+    limit: str | None,
     ecn: bool | None,
     packet_bytes: int | None,
-) -> tuple[Question, Recorded | None]:
-    """The question that the options ask, and the capture that it is about."""
+) -> tuple[list[Question], Recorded | None]:
+    """The question of each direction that the options ask, and the capture that it is about."""
     from sluicegate.advice import Question, Recorded, question_of, reading
     from sluicegate.traffic import Capture
 
-    rate_bps, direction = rate
     rtts_s = None if rtt is None else reading.rtts_s(rtt)
     counts = None if flows is None else reading.flows(flows)
+    packets = None if limit is None else reading.limit(limit)
     recorded = None
     if capture is not None:
+        if len(rates) > 1:
+            raise UsageError("a capture tells of one direction: give --upload or --download")
         recorded = Recorded(Capture.read(capture))
-        asked = question_of(recorded, rate_bps, rtts_s, counts, ecn)
+        ((rate_bps, _),) = rates
+        asked = [question_of(recorded, rate_bps, rtts_s, counts, ecn)]
+        if limit is not None and packets is None:
+            packets = recorded.limit(rate_bps)
     elif rtts_s is None or counts is None:
         raise UsageError("give --rtt and --flows, such as --rtt 20..120ms --flows 5..50")
+    elif limit is not None and packets is None:
+        raise UsageError("--limit capture: give a capture, or the number of packets")
     else:
-        asked = Question(rate_bps=rate_bps, rtts_s=rtts_s, flows=counts, ecn=bool(ecn))
-    return asked.with_(direction=direction, packet_bytes=packet_bytes), recorded
+        asked = [
+            Question(rate_bps=rate_bps, rtts_s=rtts_s, flows=counts, ecn=bool(ecn))
+            for rate_bps, _ in rates
+        ]
+    return [
+        each.with_(direction=direction, packet_bytes=packet_bytes, limit=packets)
+        for each, (_, direction) in zip(asked, rates, strict=True)
+    ], recorded
 
 
-def _print(advice: Advice) -> None:
+def _print(advices: Sequence[Advice]) -> None:
     from sluicegate.advice import rows, words
+
+    screen = console()
+    for advice in advices:
+        if len(advices) > 1:
+            screen.print(f"[bold]{escape(words.link_name(advice.question))}[/]")
+        screen.print(terminal_table(rows.HEADER, rows.setting_cells(advice)))
+        screen.print()
+        cases = [rows.case_cells(row, advice.factor) for row in rows.case_rows(advice)]
+        screen.print(terminal_table(rows.CASE_HEADER, cases))
+        screen.print()
+        prefers = [rows.prefer_cells(row) for row in rows.prefer_rows(advice)]
+        screen.print(terminal_table(rows.PREFER_HEADER, prefers))
+        screen.print()
+    links = [each.question for each in advices]
+    for sentence in (words.score_sentence(links[0].prefer), words.COLUMNS, words.NAMES):
+        screen.print(escape(sentence), style="dim")
+    for advice in advices:
+        _print_answer(advice, alone=len(advices) == 1)
+    screen.print()
+    if len(links) > 1:
+        screen.print(escape(words.both(*links)))
+    screen.print(escape(words.DEVICE), style="dim")
+    said: list[str] = []
+    for advice in advices:
+        said += [each for each in words.assumptions(advice) if each not in said]
+    for sentence in said:
+        screen.print(escape(sentence), style="dim")
+
+
+def _print_answer(advice: Advice, *, alone: bool) -> None:
+    """What to take, what it changes, and the lines that set it."""
+    from sluicegate.advice import words
     from sluicegate.advice.lines import lines
 
     screen = console()
-    screen.print(terminal_table(rows.HEADER, rows.setting_cells(advice)))
-    for sentence in (words.score_sentence(advice.question.prefer), words.COLUMNS, words.NAMES):
-        screen.print(escape(sentence), style="dim")
     screen.print()
-    cases = [rows.case_cells(row, advice.factor) for row in rows.case_rows(advice)]
-    screen.print(terminal_table(rows.CASE_HEADER, cases))
-    screen.print()
-    prefers = [rows.prefer_cells(row) for row in rows.prefer_rows(advice)]
-    screen.print(terminal_table(rows.PREFER_HEADER, prefers))
-    screen.print()
+    if not alone:
+        screen.print(f"[bold]{escape(words.link_name(advice.question))}[/]")
     screen.print(escape(words.verdict(advice)))
-    for each in advice.worth_having:
+    screen.print(escape(words.change(advice)))
+    screen.print(escape(words.PLACES[advice.question.direction]))
+    undo: Sequence[str] = ()
+    # of both directions, the page has the others
+    linux = advice.best_of_linux or advice.choice
+    for each in advice.worth_having if alone else dict.fromkeys([advice.choice, linux]):
         found = lines(each, advice.question)
         screen.print(f"\n[bold]{escape(each.name)}[/]")
         for line in (found.sluiced, *found.tc):
@@ -209,6 +280,9 @@ def _print(advice: Advice) -> None:
             screen.print(f"  {escape(line)}", soft_wrap=True)
         if found.why_no_tc:
             screen.print(f"  no tc commands: {escape(found.why_no_tc)}", soft_wrap=True)
-    screen.print()
-    for sentence in (words.DEVICE, *words.assumptions(advice)):
-        screen.print(escape(sentence), style="dim")
+        if found.tc:
+            undo = found.undo
+    if undo:
+        screen.print(f"\n{escape(words.UNDO)}")
+        for line in undo:
+            screen.print(f"  {escape(line)}", soft_wrap=True)

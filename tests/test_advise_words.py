@@ -1,0 +1,157 @@
+"""Advice: score, tables and words say the same; what Linux has; the buffer of today."""
+
+import re
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from sluicegate.advice import Advice, Question, rows, words
+from sluicegate.advice.lines import lines
+from sluicegate.advice.plots import change_figure, costs_figure
+from sluicegate.advice.runs import MEASURES, Runs
+from sluicegate.advice.score import COSTS, over_scenarios
+from sluicegate.advice.search import JUDGED
+from sluicegate.advice.settings import Setting, baseline, left_out, settings
+
+LINK = Question(rate_bps=2e6, rtts_s=(0.02, 0.08), flows=(1, 10))
+FQ, RED = Setting("fq_codel", 0.02, 1.0), Setting("gentle_red", 0.02, 0.1)
+
+
+def advice_of(link, times):
+    """Return an advice with given times: of each setting, for each scenario, in its unit."""
+    runs = Runs(link.scaled(1.0), 10.0)
+    draw = np.random.default_rng(1)
+    for place, case in enumerate(runs.cases):
+        for seed in JUDGED:
+            # the same chance for all settings
+            noise = draw.uniform(0.99, 1.01)
+            for setting, own in times.items():
+                value = own[place] * noise * runs.link.span_s(case.rtt_s)
+                made = {"sojourn_p99": value, "completion_mean": value, "loss_ratio": 0.0}
+                made |= {"utilization": 1.0, "fairness": 1.0}
+                runs.measured[setting, place, seed] = [made.get(name) for name in MEASURES]
+    return Advice(link, 1.0, runs, list(times))
+
+
+def constructed(link=LINK):
+    """Return one in which one setting is far better in all scenarios but the one of long delays."""
+    last = len(Runs(link, 10.0).cases) - 1
+    return advice_of(
+        link,
+        {
+            baseline(link): [20.0] * (last + 1),
+            FQ: [1.0] * last + [24.0],
+            RED: [2.0] * last + [12.0],
+        },
+    )
+
+
+def test_each_scenario_counts_the_same():
+    # 5 of 6 are twice as good; the sum of the scores says the contrary
+    found = constructed()
+    assert sum([1.0] * 5 + [24.0]) > sum([2.0] * 5 + [12.0])
+    assert found.choice == FQ
+    np.testing.assert_allclose(over_scenarios(np.array([[1.0, 2.0], [4.0, 8.0]])), [2.0, 4.0])
+
+
+def test_the_verdict_says_where_another_setting_is_better():
+    found = constructed()
+    verdict = words.verdict(found)
+    assert verdict.startswith(f"Take {FQ.name}.")
+    assert f"In 1 of 6 scenarios another setting is surely better (many transfers: {RED.name})" in (
+        verdict
+    )
+    # the table of the scenarios says the same
+    better = [row.scenario for row in rows.case_rows(found) if row.told_apart]
+    assert better == [case.name for case, _ in found.better_than_choice] == ["many transfers"]
+
+
+def test_the_parts_of_a_score_add_up_to_it():
+    found = constructed()
+    for each in found.ranking:
+        parts = found.parts(found.finalists[each.place])
+        assert parts.sum() == pytest.approx(each.score.value)
+    more = re.findall(r"(\w+) ([+-]\d+\.\d\d)", words.verdict(found))
+    assert [name for name, _ in more] == list(COSTS)
+    gain = found.difference(found.baseline, found.choice).value
+    assert sum(float(part) for _, part in more) == pytest.approx(gain, abs=0.03)
+
+
+def test_a_choice_that_linux_lacks_comes_with_the_best_that_it_has():
+    pie, drop = Setting("pie", 0.02), baseline(LINK)
+    found = advice_of(LINK, {RED: [1.0] * 6, pie: [1.5] * 6, drop: [1.2] * 6})
+    assert found.choice == RED
+    assert found.best_of_linux == pie
+    verdict = words.verdict(found)
+    assert (
+        f"Linux has no such qdisc: of the settings judged here that it has, {pie.name}" in verdict
+    )
+    assert "With --linux only those are searched" in verdict
+    assert pie in found.worth_having
+    # where the choice is a qdisc, nothing of this is said
+    assert "Linux" not in words.verdict(constructed())
+
+
+def test_who_asks_for_linux_gets_what_linux_has():
+    link = replace(LINK, linux=True)
+    found = settings(link)
+    assert found
+    assert all(lines(each, link).tc for each in found)
+    # Linux has sfq, but not with so many packets
+    fast = replace(link, rate_bps=1e9)
+    assert any(each.family == "sfq" for each in settings(replace(fast, linux=False)))
+    assert not any(each.family == "sfq" for each in settings(fast))
+    assert set(left_out(link)) == {"gentle_red", "fred", "pi", "rem", "blue", "avq"}
+    # on the simulated link nothing is refused for that
+    assert not link.scaled(3.0).linux
+    (told,) = (each for each in words.assumptions(constructed(link)) if each.startswith("Left out"))
+    assert (
+        told == "Left out, as Linux has no such qdisc (--linux): " + ", ".join(left_out(link)) + "."
+    )
+
+
+def test_the_buffer_of_today_is_the_baseline():
+    link = replace(LINK, limit=1000)
+    assert baseline(link).queue(link).limit == 1000
+    assert baseline(link).name == "drop_tail (6000 ms)"
+    # a scaled link has the same queueing delay
+    assert baseline(link).queue(link.scaled(4.0)).limit == 250
+    odd = replace(link, rate_bps=7e6, limit=997)
+    assert baseline(odd).queue(odd).limit == 997
+
+
+def test_before_and_after_are_told():
+    link = replace(LINK, limit=1000)
+    found = constructed(link)
+    told = words.change(found)
+    assert told.startswith("Before, with today's drop_tail (6000 ms) of 1,000 packets, and")
+    before, after = (found.mean(each, "sojourn_p99").value for each in (found.baseline, FQ))
+    assert f"p99 sojourn {1e3 * before:,.0f} → {1e3 * after:.3g} ms" in told
+    assert "Today's drop_tail (6000 ms) of 1,000 packets scores" in words.verdict(found)
+    (row,) = (row for row in rows.setting_rows(found) if row.is_today)
+    assert row.setting == "drop_tail (6000 ms)"
+    assert [cells[0] for cells in rows.setting_cells(found)][-1] == "drop_tail (6000 ms), today"
+    # not known: the usual one
+    assert rows.setting_cells(constructed())[-1][0] == "drop_tail (140 ms), usual"
+
+
+def test_the_picture_has_both_ends_of_each_scenario():
+    found = constructed(replace(LINK, limit=1000, direction="upload"))
+    figure = change_figure([found, found])
+    sojourn = figure.axes[0]
+    before, after = (each.get_offsets() for each in sojourn.collections[-2:])
+    assert len(before) == len(after) == 2 * len(found.cases)
+    for place in range(len(found.cases)):
+        for ends, setting in ((before, found.baseline), (after, found.choice)):
+            expected = 1e3 * found.runs.values(setting, "sojourn_p99", JUDGED, place).mean()
+            assert ends[place][0] == pytest.approx(expected)
+    assert sojourn.get_yticklabels()[0].get_text() == "upload: few flows, short RTT"
+
+
+def test_a_score_far_from_the_others_does_not_hide_them():
+    drop = baseline(LINK)
+    found = advice_of(LINK, {FQ: [1.0] * 6, RED: [2.0] * 6, drop: [60.0] * 6})
+    (ax,) = costs_figure(found).axes
+    assert ax.get_xlim()[1] < 10
+    assert any("60" in each.get_text() for each in ax.texts)
