@@ -115,6 +115,9 @@ def _scenario_page(title: str, root: str, tables: dict[str, str]) -> Iterator[st
     yield "A scenario is a TOML file. Paths in it start at its folder; whole numbers may be written"
     yield "as `1e8`; an unknown field is an error. Editors that know JSON Schema complete and check"
     yield "it with [scenario.schema.json](../scenario.schema.json).\n"
+    yield 'A number of bits/s or s may have its unit behind it, as text: `rate_bps = "20M"`'
+    yield '(k, M, G, T; `20Mbit/s` is the same), `delay_s = "20ms"` (ns, us, ms, s). So may'
+    yield 'parameters of AQMs: `params = { target = "5ms" }`.\n'
     yield "## At the top\n"
     yield from _fields(defs[root])
     for place, name in tables.items():
@@ -175,7 +178,8 @@ def _allowed(field: Schema) -> str:
         "boolean": "`true`, `false`",
     }
     unit = f" {field['unit']}" if "unit" in field else ""
-    return ", ".join([kinds[field["type"]], *bounds]) + unit
+    kind = field["type"]
+    return ", ".join([kinds[kind[0] if isinstance(kind, list) else kind], *bounds]) + unit
 
 
 def _command_page() -> Iterator[str]:

@@ -169,12 +169,12 @@ def test_a_replay_writes_the_decision_log_of_the_network_world(discipline, gatew
         (["--aqm", "red", "--rate", "0"], "--rate = 0 must be at least 1 (bits/s)"),
         (["--aqm", "red", "--rate", "-5"], "--rate = -5 must be at least 1 (bits/s)"),
         (
-            ["--aqm", "red", "--rate", "1Mbit"],
-            "--rate = '1Mbit' must be a number (bits/s), such as",
+            ["--aqm", "red", "--rate", "1Mbyte"],
+            "--rate = '1Mbyte' must be a number (bits/s), or have a unit as '20M'",
         ),
         (
-            ["--aqm", "red", "--rate", "1e6", "--delay", "5ms"],
-            "--delay = '5ms' must be a number (s),",
+            ["--aqm", "red", "--rate", "1M", "--delay", "5min"],
+            "--delay = '5min' must be a number (s), or have a unit as '20ms'",
         ),
         (["--aqm", "red", "--rate", "1e6", "--limit", "0"], "--limit = 0 must be at least 1"),
         (

@@ -85,7 +85,19 @@ CASES = [
         changed("topology.rate_bps", float("inf")),
         "topology.rate_bps = inf must be at most 1e+14 (bits/s)",
     ),
-    (changed("topology.rate_bps", "fast"), "topology.rate_bps = 'fast' must be a number (bits/s)"),
+    (
+        changed("topology.rate_bps", "fast"),
+        "topology.rate_bps = 'fast' must be a number (bits/s), or have a unit as '20M'",
+    ),
+    (
+        changed("topology.rate_bps", "20ms"),
+        "topology.rate_bps = '20ms' must be a number (bits/s), or have a unit as '20M'",
+    ),
+    (
+        changed("topology.delay_s", "20"),
+        "topology.delay_s = '20' must be a number (s), or have a unit as '20ms'",
+    ),
+    (changed("topology.delay_s", "-1ms"), "topology.delay_s = '-1ms' must be at least 0 (s)"),
     (changed("topology.delay_s", -0.001), "topology.delay_s = -0.001 must be at least 0 (s)"),
     (changed("topology.client_delays_s", []), "topology.client_delays_s = [] must have at least 1"),
     (

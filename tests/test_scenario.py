@@ -1,15 +1,19 @@
 """Scenarios: from TOML to objects."""
 
 import copy
+import json
+import tomllib
 from collections import Counter
 from pathlib import Path
 
+import jsonschema
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import sluicegate as sg
+from sluicegate.scenario import network
 
 TABLE = {
     "title": "A scenario",
@@ -27,6 +31,28 @@ def scenario(**changes):
 
 def test_floats_that_are_whole_count_as_whole_numbers():
     assert scenario(slots=1e7).slots == 10_000_000
+
+
+def test_a_number_may_have_its_unit_behind_it(root):
+    with_units = """
+        duration_s = "500ms"
+        topology = { kind = "dumbbell", rate_bps = "20Mbit/s", client_delays_s = ["70ms", 0.3] }
+        flows = [{ kind = "tcp" }]
+        disciplines = [{ aqm = "codel", params = { target = "7ms", interval = 0.1 } }]
+    """
+    plain = with_units.replace('"500ms"', "0.5").replace('"20Mbit/s"', "20e6")
+    plain = plain.replace('"70ms"', "0.07").replace('"7ms"', "0.007")
+    found, expected = (
+        network.NetworkScenario.parse(tomllib.loads(text)) for text in (with_units, plain)
+    )
+    assert found.topology == expected.topology
+    (discipline,), (same,) = found.disciplines, expected.disciplines
+    assert found.described(discipline) == expected.described(same)
+    schema = json.loads((root / "docs" / "reference" / "scenario.schema.json").read_text())
+    jsonschema.validate(tomllib.loads(with_units), schema)
+    for wrong in ("20Mb", "20ms", "M"):
+        with pytest.raises(jsonschema.ValidationError):
+            jsonschema.validate(tomllib.loads(with_units.replace("20Mbit/s", wrong)), schema)
 
 
 def test_a_discipline_is_named_by_its_label_or_by_what_was_given():

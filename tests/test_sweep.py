@@ -21,7 +21,6 @@ from sluicegate.sweeps import folder as folders
 from sluicegate.sweeps import workers
 from sluicegate.sweeps.design import points, variables
 from sluicegate.sweeps.run import sweep
-from sluicegate.sweeps.words import path_label
 from sluicegate.worlds.slotted import simulate
 
 SHORT = sg.Scenario(
@@ -212,23 +211,6 @@ def test_error_bars_end_where_the_measure_does(made, measure, most):
     assert max(ends) <= most
     rows = made.means(measures=[measure])
     assert (rows[measure] + rows[f"{measure}_half_width"]).max() > rows[measure].max() + 0.2
-
-
-@pytest.mark.parametrize(
-    ("path", "label"),
-    [
-        ("flows.0.count", "flows"),
-        ("flows.0.tcp.packet_bytes", "flows tcp packet (bytes)"),
-        ("topology.rate_bps", "topology rate (bits/s)"),
-        ("queue.limit", "queue limit (packets)"),
-        ("red.min_th", "red.min_th (packets)"),
-        ("disciplines.1.params.max_p", "RED max_p"),
-        ("seed", "seed"),
-    ],
-)
-def test_what_varies_is_named_in_words(path, label):
-    about = {"disciplines": ["drop_tail", "RED"], "scenario": [{"flows": [{"kind": "tcp"}]}]}
-    assert path_label(path, about) == label
 
 
 @pytest.mark.parametrize(

@@ -217,7 +217,9 @@ def _type(schema: Schema) -> str:
         return "Mapping[str, float | str | bool]"
     if "anyOf" in schema and schema["type"] == "string":
         return "str | type"
-    return _SCALARS[schema["type"]]
+    # a number that may have a unit behind it is read as a number
+    kind = schema["type"]
+    return _SCALARS[kind[0] if isinstance(kind, list) else kind]
 
 
 def _default(schema: Schema, defs: dict[str, Schema]) -> str:
@@ -228,7 +230,7 @@ def _default(schema: Schema, defs: dict[str, Schema]) -> str:
         return "field(default_factory=dict)"
     if isinstance(value, list):
         return f"({', '.join(map(repr, map(float, value)))},)"
-    if schema.get("type") == "number":
+    if schema.get("type") in ("number", ["number", "string"]):
         return repr(float(value))
     return json.dumps(value) if isinstance(value, str) else repr(value)
 

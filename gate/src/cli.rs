@@ -141,7 +141,7 @@ pub struct LinkOptions {
     /// scheduler= (fifo, sfq, drr or fq) and label= set the queue's part and the name.
     #[arg(long, value_name = "NAME:KEY=VALUE,...")]
     pub aqm: Option<String>,
-    /// Rate of the link, bits/s, such as 10e6.
+    /// Rate of the link, such as 10M, or in bits/s, 10e6.
     #[arg(long, value_name = "BPS", allow_negative_numbers = true)]
     pub rate: Option<String>,
     /// Packets that may wait [default: 250, or as many as --limit-bytes has room for].
@@ -150,7 +150,7 @@ pub struct LinkOptions {
     /// Bytes that may wait. With a scenario, or with --limit, both limits hold.
     #[arg(long, value_name = "N", allow_negative_numbers = true)]
     pub limit_bytes: Option<String>,
-    /// Propagation delay of the link, s, such as 0.05 [default: 0].
+    /// Propagation delay of the link, such as 50ms, or in s, 0.05 [default: 0].
     #[arg(long, value_name = "S", allow_negative_numbers = true)]
     pub delay: Option<String>,
     /// Hold packets of the other direction, too, for this propagation delay, s.

@@ -280,7 +280,7 @@ const MOST_PACKETS: u32 = 100_000;
 pub const LEAST_BYTES: u64 = 20;
 
 fn rate_bps(text: &str) -> Result<u64, SettingsError> {
-    let link = link("--rate", "rate_bps", text, "10e6")?;
+    let link = link("--rate", "rate_bps", text)?;
     Ok(link.rate_bps as u64)
 }
 
@@ -293,35 +293,24 @@ fn reverse_delay_ns(options: &LinkOptions) -> Result<Option<u64>, SettingsError>
 }
 
 fn time_ns(option: &str, text: Option<&str>) -> Result<Option<u64>, SettingsError> {
-    let link = text.map(|text| link(option, "delay_s", text, "0.05"));
+    let link = text.map(|text| link(option, "delay_s", text));
     Ok(link.transpose()?.map(|link| ns(link.delay_s)))
 }
 
-/// Reads a link whose field `name` has the text of an option. An error names the option, and an
-/// example of what would be right.
-fn link(
-    option: &str,
-    name: &str,
-    text: &str,
-    example: &str,
-) -> Result<network::Link, SettingsError> {
+/// Reads a link whose field `name` has the text of an option. An error names the option.
+fn link(option: &str, name: &str, text: &str) -> Result<network::Link, SettingsError> {
     let node = |name: &str| Value::Text(name.to_owned());
-    let given = syntax::value(text);
-    let hint = match &given {
-        Value::Text(_) => format!(", such as {example}"),
-        _ => String::new(),
-    };
     let mut fields = Fields::default();
     for (field, value) in [
         ("source", node("left")),
         ("sink", node("right")),
         ("rate_bps", Value::Whole(1)),
         ("delay_s", Value::Whole(0)),
-        (name, given),
+        (name, syntax::value(text)),
     ] {
         fields.set(field, value);
     }
-    table(fields).map_err(|error| SettingsError(of_option(&error, name, option) + &hint))
+    table(fields).map_err(|error| SettingsError(of_option(&error, name, option)))
 }
 
 /// Returns the text of an error with an option in place of the field of the same meaning.

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import re
 
+from sluicegate._engine import quantity
 from sluicegate.errors import UsageError
 
 _NUMBER = r"(\d+\.?\d*(?:[eE][+-]?\d+)?|\.\d+)"
-_RATE = re.compile(rf"{_NUMBER}\s*([kKMG]?)(?:bit(?:/s)?|b/s|bps)?")
 _TIMES = re.compile(rf"{_NUMBER}\s*(us|ms|s)?(?:\.\.{_NUMBER})?\s*(us|ms|s)?")
 _FLOWS = re.compile(r"(\d+)(?:\.\.(\d+))?")
-_RATES = {"": 1.0, "k": 1e3, "K": 1e3, "M": 1e6, "G": 1e9}
 _UNITS = {"us": 1e-6, "ms": 1e-3, "s": 1.0}
 
 
@@ -20,10 +19,10 @@ def rate_bps(text: str, option: str) -> float:
     Raises:
         UsageError: If it is none.
     """
-    found = _RATE.fullmatch(text.strip())
+    found = quantity(text, "bits/s")
     if found is None:
         raise UsageError(f"{option}: {text!r} must be a rate in bits/s, such as 2M, 50e6 or 10G")
-    return float(found[1]) * _RATES[found[2]]
+    return found
 
 
 def rtts_s(text: str) -> tuple[float, float]:

@@ -7,7 +7,7 @@ import tomllib
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import typer
 
@@ -126,9 +126,12 @@ FigureFile = Annotated[
     ),
 ]
 Upwards = Annotated[
-    str,
+    str | None,
     typer.Option(
-        "--y", metavar="NAME", help="Vertical axis: a measure; for a heat map, what varies."
+        "--y",
+        metavar="NAME",
+        help="Vertical axis: a measure; for a heat map, what varies. If not given: sojourn_p99.",
+        show_default=False,
     ),
 ]
 Rightwards = Annotated[
@@ -148,6 +151,30 @@ Colour = Annotated[
 ]
 Width = Annotated[
     float, typer.Option(min=1, metavar="INCHES", help="Width of the figure; 3.5 is one column.")
+]
+XLabel = Annotated[
+    str | None,
+    typer.Option(
+        "--xlabel",
+        metavar="TEXT",
+        help="Text beside the horizontal axis. If not given: what it shows, and its unit.",
+        show_default=False,
+    ),
+]
+YLabel = Annotated[
+    str | None,
+    typer.Option(
+        "--ylabel", metavar="TEXT", help="Likewise for the vertical axis.", show_default=False
+    ),
+]
+XScale = Annotated[
+    Literal["linear", "log"] | None,
+    typer.Option(
+        "--xscale",
+        help="Scale of the horizontal axis. If not given: linear, but for values that are spread "
+        "over two decades by equal ratios.",
+        show_default=False,
+    ),
 ]
 
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 from rich.markup import escape
@@ -12,12 +14,71 @@ from sluicegate.cli import options
 from sluicegate.cli.screen import console, write_json
 from sluicegate.errors import UsageError
 from sluicegate.files import write_whole
+from sluicegate.measures import DEFINITIONS
 from sluicegate.report.numbers import number_text
 from sluicegate.report.terminal import terminal_table
 from sluicegate.sweeps import Sweep
 from sluicegate.sweeps.tables import mean_rows, progress_text
 
 _MOST_ROWS = 40
+_USUAL_Y = "sojourn_p99"
+
+
+@dataclass(frozen=True)
+class Picture:
+    """What `--figure` and the options of its axes ask for.
+
+    Attributes:
+        path: Where to; None: nothing is drawn.
+        y: As in `Sweep.figure`; None: what is usual.
+        x: Likewise.
+        colour: Likewise.
+        width: Likewise.
+        xlabel: Likewise.
+        ylabel: Likewise.
+        xscale: Likewise.
+    """
+
+    path: Path | None
+    y: str | None
+    x: str | None
+    colour: str | None
+    width: float
+    xlabel: str | None
+    ylabel: str | None
+    xscale: Literal["linear", "log"] | None
+
+    @property
+    def measures(self) -> list[str]:
+        """The measures that it shows."""
+        drawn = (self.y or (self.path and _USUAL_Y), self.x, self.colour)
+        return [str(name) for name in drawn if name in DEFINITIONS]
+
+    def check(self, paths: Sequence[str]) -> None:
+        """Refuse what cannot be drawn of a sweep in which these paths vary."""
+        if self.path is not None:
+            from sluicegate.sweeps.figures import check  # loads matplotlib
+
+            check(self.path, self.y or _USUAL_Y, self.x, self.colour, paths)
+
+    def draw(self, found: Sweep, where: dict[str, object]) -> None:
+        """Draw it, if it is asked for."""
+        if self.path is None:
+            return
+        from sluicegate.sweeps.figures import save  # loads matplotlib
+
+        figure = found.figure(
+            self.y or _USUAL_Y,
+            self.x,
+            colour=self.colour,
+            where=where,
+            width=self.width,
+            xlabel=self.xlabel,
+            ylabel=self.ylabel,
+            xscale=self.xscale,
+        )
+        save(figure, self.path)
+        console().print(f"figure: {escape(str(self.path))}")
 
 
 def results(
@@ -39,17 +100,22 @@ def results(
             show_default=False,
         ),
     ] = None,
+    measures: options.Measures = None,
     figure: options.FigureFile = None,
-    y: options.Upwards = "sojourn_p99",
+    y: options.Upwards = None,
     x: options.Rightwards = None,
     colour: options.Colour = None,
     width: options.Width = 3.5,
+    xlabel: options.XLabel = None,
+    ylabel: options.YLabel = None,
+    xscale: options.XScale = None,
     csv: Annotated[
         Path | None,
         typer.Option(
             "--csv",
             metavar="FILE",
-            help="Write the means, or the answer of --sql, to this file with all rows and columns.",
+            help="Write the means, or the answer of --sql, to this file, with all rows, and all "
+            "measures or those of --measures.",
             show_default=False,
         ),
     ] = None,
@@ -59,7 +125,7 @@ def results(
 
     It also works while the sweep is running.
     """
-    if sql is not None and (where or figure or json):
+    if sql is not None and (where or measures or figure or json):
         raise UsageError("--sql can only be combined with --csv")
     found = Sweep(folder)
     if sql is not None:
@@ -69,19 +135,31 @@ def results(
         _say_more(frame.height)
     else:
         chosen = options.conditions(where)
-        frame = found.means(chosen)
-        show(found, chosen)
-        draw(found, figure, y, x, colour, chosen, width)
+        picture = Picture(figure, y, x, colour, width, xlabel, ylabel, xscale)
+        columns = options.measures(measures)
+        picture.check(found.paths)
+        frame = found.means(chosen, [*columns, *picture.measures] if columns else None)
+        show(found, chosen, columns, picture)
+        picture.draw(found, chosen)
     if csv is not None:
         write_whole(csv, frame.write_csv())
     if json is not None:
         write_json(json, "sweep", found.summary())
 
 
-def show(found: Sweep, where: dict[str, object]) -> None:
-    """Print the table of means, and how far the sweep is."""
+def show(found: Sweep, where: dict[str, object], measures: Sequence[str], picture: Picture) -> None:
+    """Print the table of means, and how far the sweep is.
+
+    Args:
+        found: The sweep.
+        where: Which runs.
+        measures: The table's columns; if empty, the usual ones. What is drawn is there, too.
+        picture: What is drawn.
+    """
     screen = console()
-    header, rows = mean_rows(found, found.means(where))
+    means = found.means(where)
+    columns = dict.fromkeys([*(measures or found.key_measures(means)), *picture.measures])
+    header, rows = mean_rows(found, means, list(columns))
     screen.print(terminal_table(header, rows[:_MOST_ROWS]))
     _say_more(len(rows))
     done = found.query("SELECT count(*) FROM runs").item()
@@ -97,21 +175,3 @@ def _say_more(rows: int) -> None:
 
 def _cell(value: object) -> str:
     return number_text(value) if isinstance(value, int | float) else str(value)
-
-
-def draw(
-    found: Sweep,
-    path: Path | None,
-    y: str,
-    x: str | None,
-    colour: str | None,
-    where: dict[str, object],
-    width: float,
-) -> None:
-    """Draw what is asked for into a file, if one is named."""
-    if path is None:
-        return
-    from sluicegate.sweeps.figures import save  # loads matplotlib
-
-    save(found.figure(y, x, colour=colour, where=where, width=width), path)
-    console().print(f"figure: {escape(str(path))}")

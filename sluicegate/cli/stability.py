@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich.markup import escape
 
-from sluicegate._engine import scenario_kind
+from sluicegate._engine import quantity, scenario_kind
 from sluicegate.cli import options, syntax
 from sluicegate.cli.progress import progress
 from sluicegate.cli.screen import console, write_json
@@ -57,7 +57,7 @@ def stability(
     rate: Annotated[
         str | None,
         typer.Option(
-            metavar="BITS/S", help="Rate of the bottleneck, such as 10e6.", show_default=False
+            metavar="BITS/S", help="Rate of the bottleneck, such as 10M.", show_default=False
         ),
     ] = None,
     packet_bytes: Annotated[
@@ -141,10 +141,10 @@ def stability(
 
 
 def _rate_bps(text: str) -> float:
-    value = syntax.value(text)
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        raise UsageError(f"--rate: {text!r} must be a number (bits/s)")
-    return float(value)
+    value = quantity(text, "bits/s")
+    if value is None:
+        raise UsageError(f"--rate: {text!r} must be a number (bits/s), or have a unit as '20M'")
+    return value
 
 
 def _spots(

@@ -11,7 +11,7 @@ from rich.markup import escape
 
 from sluicegate.cli import options, syntax
 from sluicegate.cli.progress import progress
-from sluicegate.cli.results import draw, show
+from sluicegate.cli.results import Picture, show
 from sluicegate.cli.screen import console
 from sluicegate.errors import UsageError
 from sluicegate.sweeps import sweep as run
@@ -28,8 +28,10 @@ def sweep(
             metavar="PATH=VALUES",
             help="What varies, instead of what the table sweep has; may be repeated. Values are "
             "a list, 5,50,200, or a range: 1..20, 0.1..0.9:9 (nine values), 1e6..1e9:7:log. "
+            "Numbers may have units: 5M,20M or 10..200ms:5. "
             "Paths joined by commas vary together: "
-            "'queue.limit,flows.0.count=[50,5],[100,10]'. red.max_p is RED's parameter.",
+            "'queue.limit,flows.0.count=[50,5],[100,10]'. red.max_p is RED's parameter; rtt is the "
+            "base RTT of a dumb-bell.",
             show_default=False,
         ),
     ] = None,
@@ -87,12 +89,16 @@ def sweep(
             show_default=False,
         ),
     ] = None,
+    measures: options.Measures = None,
     figure: options.FigureFile = None,
-    y: options.Upwards = "sojourn_p99",
+    y: options.Upwards = None,
     x: options.Rightwards = None,
     colour: options.Colour = None,
     where: options.Where = None,
     width: options.Width = 3.5,
+    xlabel: options.XLabel = None,
+    ylabel: options.YLabel = None,
+    xscale: options.XScale = None,
     report: Annotated[
         bool, typer.Option("--report/--no-report", help="Whether to write the page report.html.")
     ] = True,
@@ -110,10 +116,15 @@ def sweep(
     table = options.table(scenario, "sweep", _FIELDS)
     given = dict(_variable(text) for text in vary or [])
     conditions = options.conditions(where)
+    columns = options.measures(measures)
+    varied = given or table.get("vary", {})
+    picture = Picture(figure, y, x, colour, width, xlabel, ylabel, xscale)
+    # before hours of runs, not after
+    picture.check([path.strip() for name in varied for path in name.split(",")])
     with progress(1) as watch:
         found = run(
             chosen,
-            given or table.get("vary", {}),
+            varied,
             out,
             method=method or table.get("method", "grid"),
             points=points if points is not None else table.get("points"),
@@ -124,12 +135,14 @@ def sweep(
             report=report,
             watch=watch,
         )
-    show(found, conditions)
-    draw(found, figure, y, x, colour, conditions, width)
     screen = console()
-    screen.print(f"results: {escape(out)}")
-    if report:
-        screen.print(f"report: {escape(out.rstrip('/'))}/report.html")
+    try:
+        show(found, conditions, columns, picture)
+        picture.draw(found, conditions)
+    finally:  # the results are there, whether they can be drawn or not
+        screen.print(f"results: {escape(out)}")
+        if report:
+            screen.print(f"report: {escape(out.rstrip('/'))}/report.html")
 
 
 def _variable(text: str) -> tuple[str, object]:
@@ -137,7 +150,7 @@ def _variable(text: str) -> tuple[str, object]:
     path, equals, values = text.partition("=")
     if not (path.strip() and equals and values.strip()):
         raise UsageError(f"--vary: {text!r} must be PATH=VALUES")
-    if re.search(r"\d\.\.", values):
+    if re.search(r"\d\s*[A-Za-z/]*\.\.[-+.\d]", values):
         return path.strip(), values.strip()
     try:
         listed = tomllib.loads(f"it = [{values}]")["it"]

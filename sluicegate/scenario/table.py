@@ -40,6 +40,24 @@ class Table:
         _engine.complete(changed)
         return changed
 
+    def at(self, path: str) -> Any:
+        """The value at the end of a path, such as `queue.limit` or `flows.0`.
+
+        Raises:
+            SluiceError: If the path leads nowhere.
+        """
+        part: Any = self
+        for step in path.split("."):
+            if isinstance(part, tuple | list) and step.isdecimal() and int(step) < len(part):
+                part = part[int(step)]
+            elif isinstance(part, Table) and step in (state := part.__getstate__()):
+                part = state[step]
+            elif isinstance(part, Mapping) and step in part:
+                part = part[step]
+            else:
+                raise SluiceError(f"{path}: there is no {step}{_hint(part, step)}")
+        return part
+
     def table(self) -> dict[str, Any]:
         """The table as a scenario file has it, with the fields that have a value."""
         kind = {"kind": self.kind} if hasattr(self, "kind") else {}

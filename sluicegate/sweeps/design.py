@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
 from typing import Any, Literal, TypeAlias, get_args
@@ -15,10 +15,18 @@ from sluicegate.errors import SluiceError
 
 Method: TypeAlias = Literal["grid", "list", "latin-hypercube"]
 Point: TypeAlias = dict[str, Any]
+# a value as the field at a path has it: "20ms" as 0.02
+Read: TypeAlias = Callable[[str, Any], Any]
 
 _MOST_POINTS = 1_000_000
 _NUMBER = r"[+-]?(?:\d[\d_]*\.?\d*|\.\d+)(?:[eE][+-]?\d+)?"
-_RANGE = re.compile(rf"\s*({_NUMBER})\.\.({_NUMBER})(?::(\d+))?(?::(log))?\s*")
+_RANGE = re.compile(
+    rf"\s*({_NUMBER})\s*([A-Za-z/]*)\.\.({_NUMBER})\s*([A-Za-z/]*)(?::(\d+))?(?::(log))?\s*"
+)
+
+
+def _as_written(_path: str, value: Any) -> Any:
+    return value
 
 
 @dataclass(frozen=True)
@@ -40,11 +48,16 @@ class Range:
     log: bool
 
     @classmethod
-    def read(cls, text: str, where: str) -> Range:
-        """Read a range.
+    def read(cls, text: str, where: str, read: Read = _as_written) -> Range:
+        """Read a range; a unit behind the last number holds for both, as in `20..120ms`.
+
+        Args:
+            text: The range.
+            where: The variable.
+            read: See `Read`.
 
         Raises:
-            SluiceError: If it is none, or empty; `where` names the variable in the message.
+            SluiceError: If it is none, or empty.
         """
         found = _RANGE.fullmatch(text)
         if found is None:
@@ -52,19 +65,21 @@ class Range:
                 f"{where} = {text!r} must be a list, or a range such as 1..20, 0.1..0.9:9 or "
                 "1e6..1e9:7:log"
             )
-        first, last = (_number(found[place], f"{where} = {text}") for place in (1, 2))
+        told = f"{where} = {text}"
+        first = _number(found[1], found[2] or found[4], told, where, read)
+        last = _number(found[3], found[4], told, where, read)
         if first >= last:
             raise SluiceError(
-                f"{where} = {text} is an empty range: {found[2]} must exceed {found[1]}"
+                f"{told} is an empty range: {found[3]}{found[4]} must exceed {found[1]}{found[2]}"
             )
-        if found[4] and first <= 0:
-            raise SluiceError(f"{where} = {text} must start above 0 to be logarithmic")
-        count = None if found[3] is None else int(found[3])
+        if found[6] and first <= 0:
+            raise SluiceError(f"{told} must start above 0 to be logarithmic")
+        count = None if found[5] is None else int(found[5])
         if count is not None and count < 2:
             raise SluiceError(f"{where} = {text} must have 2 values at least")
         if count is not None and count > _MOST_POINTS:
             raise _too_many(count)
-        return cls(text.strip(), first, last, count, bool(found[4]))
+        return cls(text.strip(), first, last, count, bool(found[6]))
 
     @property
     def is_whole(self) -> bool:
@@ -114,8 +129,8 @@ class Variable:
     given: Range | Sequence[tuple[Any, ...]]
 
     @classmethod
-    def read(cls, name: str, given: object) -> Variable:
-        """Read a variable.
+    def read(cls, name: str, given: object, read: Read = _as_written) -> Variable:
+        """Read a variable; see `Read`.
 
         Raises:
             SluiceError: If there are no values, or not as many as paths.
@@ -127,19 +142,19 @@ class Variable:
         if isinstance(given, str):
             if len(paths) > 1:
                 raise SluiceError(f"{name} = {given!r} must be a list with a value for each path")
-            return cls(name, paths, Range.read(given, name))
+            return cls(name, paths, Range.read(given, name, read))
         if not isinstance(given, Sequence):
             raise SluiceError(f"{name} = {given!r} must be a list or a range")
         if not given:
             raise SluiceError(f"{name} = [] must have a value at least")
         if len(paths) == 1:
-            return cls(name, paths, [(value,) for value in given])
+            return cls(name, paths, [(read(name, value),) for value in given])
         for values in given:
             if isinstance(values, str) or not isinstance(values, Sequence):
                 raise SluiceError(f"{name}: {values!r} must be a list of {len(paths)} values")
             if len(values) != len(paths):
                 raise SluiceError(f"{name}: {list(values)} must have {len(paths)} values")
-        return cls(name, paths, [tuple(values) for values in given])
+        return cls(name, paths, [tuple(map(read, paths, values)) for values in given])
 
     def values(self) -> list[Point]:
         """Its values in order: each is a value for each path."""
@@ -157,19 +172,20 @@ class Variable:
         return dict(zip(self.paths, self.given[place], strict=True))
 
 
-def variables(vary: Mapping[str, object]) -> list[Variable]:
+def variables(vary: Mapping[str, object], read: Read = _as_written) -> list[Variable]:
     """Read what varies.
 
     Args:
         vary: Values by path: a list, or the text of a `Range`. Paths joined by commas vary
             together: each of their values is a list of one for each.
+        read: See `Read`.
 
     Raises:
         SluiceError: If nothing varies, a path comes twice, or values make no sense.
     """
     if not vary:
         raise SluiceError("nothing varies: give a path with its values, such as seed = 1..5")
-    found = [Variable.read(name, given) for name, given in vary.items()]
+    found = [Variable.read(name, given, read) for name, given in vary.items()]
     paths = [path for each in found for path in each.paths]
     for path in paths:
         if paths.count(path) > 1:
@@ -235,11 +251,17 @@ def _joined(parts: Sequence[Point]) -> Point:
     return {path: value for part in parts for path, value in part.items()}
 
 
-def _number(text: str, where: str) -> float:
+def _number(text: str, unit: str, told: str, where: str, read: Read) -> float:
+    """One end of a range, whose unit may be empty."""
     plain = text.replace("_", "")
+    if unit:
+        found = read(where, plain + unit)
+        if not isinstance(found, float):
+            raise SluiceError(f"{told}: {where} takes no number with the unit {unit!r}")
+        return found
     value = float(plain)
     if not math.isfinite(value):
-        raise SluiceError(f"{where} must lie between two finite numbers")
+        raise SluiceError(f"{told} must lie between two finite numbers")
     return int(plain) if re.fullmatch(r"[+-]?\d+", plain) else value
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import matplotlib
 import numpy as np
@@ -14,18 +14,22 @@ from matplotlib.axes import Axes
 
 from sluicegate.errors import SluiceError
 from sluicegate.files import write_whole
-from sluicegate.measures import DEFINITIONS
+from sluicegate.measures import DEFINITIONS, FloatArray, check_name
 from sluicegate.report.figure import Figure
 from sluicegate.report.plots import colours, dash
 from sluicegate.report.plots import label as name_label
 from sluicegate.report.tables import label as measure_label
-from sluicegate.sweeps.words import path_label, path_words
+from sluicegate.report.text import value_text
+from sluicegate.sweeps.words import path_factor, path_is, path_label, path_value
 
 if TYPE_CHECKING:
     from sluicegate.sweeps.results import Sweep
 
+Scale: TypeAlias = Literal["linear", "log"]
 FORMATS = (".pdf", ".svg", ".png")
 _MOST_LINES = 12
+# more values than this have no room for a tick each
+_MOST_TICKS = 10
 # sizes that are readable in a column
 _LOOK: Any = {
     "font.size": 8,
@@ -38,7 +42,42 @@ _FILES: Any = {"pdf.fonttype": 42, "svg.fonttype": "none", "svg.hashsalt": "slui
 _METADATA: dict[str, dict[str, Any]] = {"pdf": {"CreationDate": None}, "svg": {"Date": None}}
 
 
-def lines(sweep: Sweep, y: str, x: str, where: Mapping[str, object] | None, width: float) -> Figure:
+def check(path: Path, y: str, x: str | None, colour: str | None, paths: Sequence[str]) -> None:
+    """Refuse a figure of a sweep that is not made yet, as far as one can know.
+
+    Args:
+        path: Where it will be written.
+        y: As in `Sweep.figure`.
+        x: Likewise.
+        colour: Likewise.
+        paths: What varies.
+
+    Raises:
+        SluiceError: If it cannot be drawn.
+    """
+    check_format(path)
+    if colour is not None:
+        check_name(colour, "colour")
+    for name, what in ((x, "x"), (y, "y")):
+        if name is None or (name in paths and (what == "x" or colour is not None)):
+            continue
+        if colour is not None:
+            raise SluiceError(f"{name} does not vary; there are {', '.join(paths)}")
+        if name in paths:
+            raise SluiceError(f"y = {y} varies in this sweep; y must be a measure")
+        check_name(name, what)
+
+
+def lines(
+    sweep: Sweep,
+    y: str,
+    x: str,
+    where: Mapping[str, object] | None,
+    width: float,
+    *,
+    labels: tuple[str | None, str | None] = (None, None),
+    scale: Scale | None = None,
+) -> Figure:
     """Draw a measure against what varies, or against another measure; see `Sweep.figure`."""
     measures = [name for name in (y, x) if name not in sweep.paths]
     if y in sweep.paths:
@@ -66,16 +105,16 @@ def lines(sweep: Sweep, y: str, x: str, where: Mapping[str, object] | None, widt
         for (discipline, other), rows in curves.items():
             place = styles.setdefault(other if several else discipline, len(styles))
             if along is not None and not scattered:
-                rows = rows.sort(along)
+                # the order of the plan where there is no other
+                rows = rows.sort(along) if means[along].dtype.is_numeric() else rows
             text = name_label(f"{discipline}, {other}" if other else discipline)
-            _draw(ax, rows, x, y, colour[discipline], "none" if scattered else dash(place), text)
-        unit, about = sweep.frame()["time_unit"][0], sweep.about
-        for name, set_label, axis in ((x, ax.set_xlabel, ax.xaxis), (y, ax.set_ylabel, ax.yaxis)):
-            set_label(measure_label(name, unit) if name in DEFINITIONS else path_label(name, about))
-            axis.grid(alpha=0.25, lw=0.5)
-        _scale(ax, means, x)
+            style = "none" if scattered else dash(place)
+            _draw(ax, rows, (x, y), _places(means[x]), colour[discipline], style, text)
+        _label(ax, sweep, (x, y), labels)
+        _scale(ax, means[x], x, scale)
         ax.spines[["top", "right"]].set_visible(False)
-        figure.legend(loc="outside lower center", ncols=2, frameon=False)
+        # long enough for the pattern of a dashed line
+        figure.legend(loc="outside lower center", ncols=2, frameon=False, handlelength=3.2)
     return figure
 
 
@@ -87,20 +126,56 @@ def _curves(
     means: pl.DataFrame, about: Mapping[str, Any], rest: Sequence[str]
 ) -> dict[tuple[str, str], pl.DataFrame]:
     """The rows of each line, by its discipline and what else tells it from others."""
-    words = [path_words(path, about)[0] for path in rest]
     parts = means.partition_by(["discipline", *rest], as_dict=True, maintain_order=True)
     return {
-        (str(key[0]), ", ".join(f"{n} = {v}" for n, v in zip(words, key[1:], strict=True))): rows
+        (
+            str(key[0]),
+            ", ".join(path_is(p, v, about) for p, v in zip(rest, key[1:], strict=True)),
+        ): rows
         for key, rows in parts.items()
     }
 
 
-def _draw(ax: Axes, rows: pl.DataFrame, x: str, y: str, colour: str, style: Any, text: str) -> None:
+def _places(column: pl.Series) -> dict[Any, int] | None:
+    """The place of each value on an axis of values that are no numbers; None if they are."""
+    if column.dtype.is_numeric():
+        return None
+    return {value: place for place, value in enumerate(column.unique(maintain_order=True))}
+
+
+def _label(
+    ax: Axes, sweep: Sweep, names: tuple[str, str], labels: tuple[str | None, str | None]
+) -> None:
+    """Label both axes, each with its text or else with what it shows and the unit."""
+    unit, about = sweep.frame()["time_unit"][0], sweep.about
+    right, up = (
+        label or (measure_label(name, unit) if name in DEFINITIONS else path_label(name, about))
+        for name, label in zip(names, labels, strict=True)
+    )
+    ax.set_xlabel(right)
+    ax.set_ylabel(up)
+    ax.grid(alpha=0.25, lw=0.5)
+
+
+def _draw(
+    ax: Axes,
+    rows: pl.DataFrame,
+    names: tuple[str, str],
+    places: Mapping[Any, int] | None,
+    colour: str,
+    style: Any,
+    text: str,
+) -> None:
+    """Draw a line with its intervals; see `_places`."""
+    x, y = names
     values: dict[str, Any] = {}
     errors: dict[str, Any] = {}
-    for name in (x, y):
+    for name in names:
         factor = _factor(name, rows)
-        values[name] = rows[name].to_numpy() * factor
+        if name == x and places is not None:
+            values[name] = [places[value] for value in rows[name]]
+        else:
+            values[name] = rows[name].to_numpy() * factor
         errors[name] = None
         if name in DEFINITIONS:
             half_width = rows[f"{name}_half_width"].fill_null(0.0).to_numpy() * factor
@@ -129,26 +204,46 @@ def _most(name: str) -> float:
 def _factor(name: str, rows: pl.DataFrame) -> float:
     """Factor from what is stored to what is shown."""
     if name not in DEFINITIONS:
-        return 1.0
+        return path_factor(name)
     factor, _ = DEFINITIONS[name].unit.shown(rows["time_unit"][0])
     return factor
 
 
-def _scale(ax: Axes, means: pl.DataFrame, x: str) -> None:
-    """A logarithmic axis for values of about equal ratios."""
-    if x in DEFINITIONS or not means[x].dtype.is_numeric():
+def _scale(ax: Axes, column: pl.Series, x: str, scale: Scale | None) -> None:
+    """Scale the horizontal axis: as asked, or else logarithmic for ratios over two decades."""
+    if (places := _places(column)) is not None:
+        if scale is not None:
+            raise SluiceError(f"x = {x} has no numbers on its axis: leave out the scale")
+        ax.set_xticks(list(places.values()), [value_text(value) for value in places])
+        ax.set_xlim(-0.5, len(places) - 0.5)
         return
-    values = means[x].unique().sort().to_numpy().astype(float)
-    if len(values) > 2 and values[0] > 0:
-        ratios, steps = values[1:] / values[:-1], np.diff(values)
-        if ratios.max() / ratios.min() < steps.max() / steps.min() and values[-1] > 8 * values[0]:
-            ax.set_xscale("log")
+    values = path_factor(x) * column.unique().sort().to_numpy().astype(float)
+    if scale == "log" and values[0] <= 0:
+        raise SluiceError(f"x = {x} has values that are not above 0: no logarithmic axis has them")
+    if scale == "log" or (scale is None and x not in DEFINITIONS and _spans_decades(values)):
+        ax.set_xscale("log")
+        if x not in DEFINITIONS and len(values) <= _MOST_TICKS:
             ax.set_xticks(values, [f"{value:.3g}" for value in values])
             ax.minorticks_off()
 
 
+def _spans_decades(values: FloatArray) -> bool:
+    """Whether values, in order, are spread over two decades by about equal ratios."""
+    if len(values) < 3 or values[0] <= 0 or values[-1] < 100 * values[0]:
+        return False
+    ratios, steps = values[1:] / values[:-1], np.diff(values)
+    return bool(ratios.max() / ratios.min() < steps.max() / steps.min())
+
+
 def heat_map(
-    sweep: Sweep, x: str, y: str, colour: str, where: Mapping[str, object] | None, width: float
+    sweep: Sweep,
+    x: str,
+    y: str,
+    colour: str,
+    where: Mapping[str, object] | None,
+    width: float,
+    *,
+    labels: tuple[str | None, str | None] = (None, None),
 ) -> Figure:
     """Draw a measure in colours over two things that vary, a map for each discipline."""
     for name in (x, y):
@@ -164,7 +259,7 @@ def heat_map(
     parts = means.partition_by(["discipline", "world"], as_dict=True, maintain_order=True)
     columns = min(len(parts), 2)
     rows = -(-len(parts) // columns)
-    xs, ys = (means[name].unique().sort().to_list() for name in (x, y))
+    xs, ys = (_in_order(means[name]) for name in (x, y))
     ends = means[colour].min(), means[colour].max()
     low, high = (factor * float(end) if isinstance(end, int | float) else 0.0 for end in ends)
     with matplotlib.rc_context(_LOOK):
@@ -183,17 +278,26 @@ def heat_map(
             image = ax.pcolormesh(cells, vmin=low, vmax=high, cmap="viridis")
             several = means["world"].n_unique() > 1
             ax.set_title(f"{discipline} ({world})" if several else discipline, fontsize=8)
-            ax.set_xticks(np.arange(len(xs)) + 0.5, [_tick(each) for each in xs], rotation=90)
-            ax.set_yticks(np.arange(len(ys)) + 0.5, [_tick(each) for each in ys])
+            ax.set_xticks(np.arange(len(xs)) + 0.5, [path_value(x, v) for v in xs], rotation=90)
+            ax.set_yticks(np.arange(len(ys)) + 0.5, [path_value(y, v) for v in ys])
         assert image is not None
         figure.colorbar(image, ax=grid, label=measure_label(colour, means["time_unit"][0]))
-        figure.supxlabel(path_label(x, sweep.about), fontsize=8)
-        figure.supylabel(path_label(y, sweep.about), fontsize=8)
+        across, upwards = labels
+        figure.supxlabel(across or path_label(x, sweep.about), fontsize=8)
+        figure.supylabel(upwards or path_label(y, sweep.about), fontsize=8)
     return figure
 
 
-def _tick(value: object) -> str:
-    return f"{value:.4g}" if isinstance(value, float) else str(value)
+def _in_order(column: pl.Series) -> list[Any]:
+    """Each value once: numbers from the least on, others as in the plan."""
+    values = column.unique(maintain_order=True)
+    return (values.sort() if column.dtype.is_numeric() else values).to_list()
+
+
+def check_format(path: Path) -> None:
+    """Refuse a file's name whose suffix is none of `FORMATS`."""
+    if path.suffix not in FORMATS:
+        raise SluiceError(f"{path} must end in {', '.join(FORMATS)}")
 
 
 def save(figure: Figure, path: Path) -> None:
@@ -203,8 +307,7 @@ def save(figure: Figure, path: Path) -> None:
         SluiceError: If the suffix is none of `FORMATS`.
         OSError: If the file cannot be written.
     """
-    if path.suffix not in FORMATS:
-        raise SluiceError(f"{path} must end in {', '.join(FORMATS)}")
+    check_format(path)
     kind = path.suffix[1:]
     content = io.BytesIO()
     with matplotlib.rc_context(_FILES):

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 from sluicegate.errors import SluiceError
 from sluicegate.measures import DEFINITIONS
 from sluicegate.report.page import Page
-from sluicegate.report.text import value_text
+from sluicegate.sweeps.derived import DERIVED
 from sluicegate.sweeps.tables import mean_rows, progress_text
-from sluicegate.sweeps.words import path_label, path_words
+from sluicegate.sweeps.words import path_is, path_label, path_words
 
 if TYPE_CHECKING:
     import polars as pl
@@ -71,7 +71,8 @@ def _add_means(page: Page, sweep: Sweep, means: pl.DataFrame, most: int) -> None
         caption += f" The first {most} of {len(rows):,} rows: sluice results has all."
     about, keys = sweep.about, sweep.key_measures(means)
     terms = [""] * (len(header) - len(keys)) + keys
-    header = [path_label(name, about) if name in sweep.axes else name for name in header]
+    plain = set(sweep.axes) - set(DERIVED)
+    header = [path_label(name, about) if name in plain else name for name in header]
     page.table(header, rows[:most], caption, terms)
 
 
@@ -84,7 +85,7 @@ def _add_pictures(page: Page, sweep: Sweep, means: pl.DataFrame) -> None:
     scattered = sweep.about["method"] == "latin-hypercube"
     where = {} if scattered or len(others) == 0 else {path: means[path][0] for path in others}
     words = {path: path_words(path, sweep.about)[0] for path in sweep.axes}
-    at = ", ".join(f"{words[path]} = {value_text(value)}" for path, value in where.items())
+    at = ", ".join(path_is(path, value, sweep.about) for path, value in where.items())
     page.section("Pictures")
     for y, against in _PICTURES:
         try:

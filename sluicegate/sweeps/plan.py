@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
 from functools import cached_property
 from importlib.metadata import version
 from typing import Any
 
 import polars as pl
 
-from sluicegate import store
+from sluicegate import _engine, store
 from sluicegate.errors import SluiceError
 from sluicegate.measures import DEFINITIONS
 from sluicegate.scenario import Table
+from sluicegate.sweeps.derived import DERIVED
 from sluicegate.sweeps.design import Method, Point, points, variables
 from sluicegate.worlds import AnyScenario, AnyWorld
 
@@ -75,10 +77,15 @@ class Plan:
         Raises:
             SluiceError: As `variables` and `points`.
         """
-        found = variables(vary)
+        empty = cls(scenario, worlds, method, [], [])
+        found = variables(vary, empty.as_read)
         seed: int = scenario.seed  # type: ignore[attr-defined]
         paths = [path for each in found for path in each.paths]
-        return cls(scenario, worlds, method, paths, points(found, method, count, seed))
+        for path in paths:
+            for own in DERIVED[path].sets if path in DERIVED else ():
+                if any(f"{other}.".startswith(f"{own}.") for other in paths):
+                    raise SluiceError(f"{path} sets {own}, which varies, too: vary one of them")
+        return replace(empty, paths=paths, points=points(found, method, count, seed))
 
     @property
     def size(self) -> int:
@@ -109,6 +116,69 @@ class Plan:
             return path
         return f"disciplines.0.params.{rest}" if names[discipline] == head else None
 
+    def _own(self, path: str) -> Iterator[tuple[Any, str]]:
+        """The scenarios with one discipline in which a path leads somewhere, and where."""
+        for place, base in enumerate(self.bases):
+            if own := self.own_path(path, place):
+                yield base, own
+
+    def as_read(self, path: str, value: Any) -> Any:
+        """A value as its field has it: "20ms" as 0.02. What is refused stays: `check` says why.
+
+        Raises:
+            SluiceError: If it is the value of a derived variable, and no number.
+        """
+        if path in DERIVED:
+            return DERIVED[path].read(value, path)
+        if not isinstance(value, str | list):
+            return value
+        for base, own in self._own(path):
+            with suppress(SluiceError):
+                changed = base.replace({own: value})
+                head, _, last = own.rpartition(".")
+                in_params = head == "disciplines.0.params"
+                params = changed.disciplines[0].configured.params if in_params else {}
+                found = params[last] if in_params else changed.at(own)
+                items = list(found) if isinstance(value, list) else [found]
+                if all(isinstance(each, int | float) for each in items):
+                    return items if isinstance(value, list) else found
+        return value
+
+    def unit(self, path: str) -> str:
+        """The unit of what varies; empty if it has none."""
+        if path in DERIVED:
+            return DERIVED[path].unit
+        for base, own in self._own(path):
+            with suppress(SluiceError):
+                head, _, last = own.rpartition(".")
+                if head == "disciplines.0.params":
+                    params = base.disciplines[0].configured.of.params
+                    return next((each.unit for each in params if each.name == last), "")
+                # an item of a list has the unit of the list
+                table, _, field = head.rpartition(".") if last.isdecimal() else (head, "", last)
+                return _engine.unit(base.at(table) if table else base, field)
+        return ""
+
+    def _changes(self, run: int, own: Mapping[str, str]) -> Point:
+        """The fields of the scenario of a run that differ from its base, by their paths in it.
+
+        Args:
+            run: Its number.
+            own: What varies there, and where its path leads.
+        """
+        point, rest = divmod(run, len(self.bases) * len(self.worlds))
+        values = self.points[point]
+        plain = {inside: values[path] for path, inside in own.items() if path not in DERIVED}
+        changes = dict(plain)
+        for path in own:
+            if path in DERIVED:
+                try:
+                    changed = self.bases[rest // len(self.worlds)].replace(plain)
+                    changes |= DERIVED[path].fields(changed, values[path])
+                except SluiceError as error:
+                    raise SluiceError(f"{self.told(run)}: {error}") from error
+        return changes
+
     def tasks(self) -> list[Task]:
         """Every simulation, each once, in the order of its first run."""
         worlds, disciplines = len(self.worlds), len(self.bases)
@@ -120,9 +190,9 @@ class Plan:
             if not any(path in each for each in own):
                 raise SluiceError(f"{path}: there are {disciplines} disciplines, counted from 0")
         found: dict[tuple[Any, ...], tuple[list[int], Point]] = {}
-        for number, point in enumerate(self.points):
+        for number in range(len(self.points)):
             for place in range(disciplines):
-                changes = {inside: point[path] for path, inside in own[place].items()}
+                changes = self._changes((number * disciplines + place) * worlds, own[place])
                 marks = tuple(map(repr, changes.values()))
                 for world in range(worlds):
                     run = (number * disciplines + place) * worlds + world
@@ -200,6 +270,7 @@ class Plan:
             "build": {each.name: store.build(type(each).__module__) for each in self.worlds},
             "method": self.method,
             "paths": list(self.paths),
+            "units": {path: self.unit(path) for path in self.paths},
             "points": len(self.points),
             "runs": self.size,
             "disciplines": [each.name for each in self.scenario.disciplines],

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
+from sluicegate._engine import quantity
 from sluicegate.errors import SluiceError
 from sluicegate.estimate import student_quantile
 from sluicegate.measures import DEFINITIONS
@@ -17,6 +18,7 @@ from sluicegate.sweeps.plan import FORMAT
 
 if TYPE_CHECKING:
     from sluicegate.report.figure import Figure
+    from sluicegate.sweeps.figures import Scale
 
 # runs that differ only in the seed are replications
 SEED = "seed"
@@ -120,6 +122,10 @@ class Sweep:
             if name not in (known := ["discipline", "world", *self.paths]):
                 raise SluiceError(f"{name} does not vary{_meant(name, known)}")
             there = frame[name].unique().sort().to_list()
+            unit = self.about.get("units", {}).get(name, "")
+            if isinstance(value, str) and frame[name].dtype.is_numeric():
+                # 50ms means 0.05
+                value = quantity(value, unit) or value
             frame = frame.filter(pl.col(name).cast(pl.String) == _text(value, frame[name]))
             if frame.is_empty():
                 told = ", ".join(map(str, there[:12])) + (", ..." if len(there) > 12 else "")
@@ -149,7 +155,8 @@ class Sweep:
         known = self.measures(frame)
         for name in measures or ():
             if name not in known:
-                raise SluiceError(f"{name} is no measure here{_meant(name, known)}")
+                what = "known of no run" if name in DEFINITIONS else "no measure"
+                raise SluiceError(f"{name} is {what} here{_meant(name, known)}")
         chosen = list(known if measures is None else dict.fromkeys(measures))
         columns: list[pl.Expr] = [pl.col("time_unit").first(), pl.len().alias("runs")]
         for name in chosen:
@@ -174,6 +181,9 @@ class Sweep:
         colour: str | None = None,
         where: Mapping[str, object] | None = None,
         width: float = 3.5,
+        xlabel: str | None = None,
+        ylabel: str | None = None,
+        xscale: Scale | None = None,
     ) -> Figure:
         """Draw a measure at the size of a journal's column.
 
@@ -187,17 +197,24 @@ class Sweep:
             colour: For a heat map, the measure.
             where: Which runs; see `selected`.
             width: In inches.
+            xlabel: Text beside the horizontal axis; if None, what it shows and its unit.
+            ylabel: Likewise of the vertical one.
+            xscale: `linear` or `log`; if None, logarithmic for values that are spread over two
+                decades by about equal ratios. Values that are no numbers have no scale.
 
         Raises:
-            SluiceError: If there is no such measure or path, if more varies than can be shown, or
-                as `selected`.
+            SluiceError: If there is no such measure or path, if values do not suit the scale, if
+                more varies than can be shown, or as `selected`.
         """
         from sluicegate.sweeps.figures import heat_map, lines  # loads matplotlib
 
         x = x or next(iter(self.axes), SEED)
+        labels = xlabel, ylabel
         if colour is not None:
-            return heat_map(self, x, y, colour, where, width)
-        return lines(self, y, x, where, width)
+            if xscale is not None:
+                raise SluiceError("a heat map has no scale: leave out xscale")
+            return heat_map(self, x, y, colour, where, width, labels=labels)
+        return lines(self, y, x, where, width, labels=labels, scale=xscale)
 
     def summary(self) -> dict[str, Any]:
         """What the sweep is and every finished run, as types that JSON has."""

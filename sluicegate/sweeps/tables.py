@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from sluicegate.estimate import Measure
 from sluicegate.report.tables import Column
-from sluicegate.report.text import value_text
+from sluicegate.sweeps.derived import DERIVED
+from sluicegate.sweeps.words import path_label, path_value
 
 if TYPE_CHECKING:
     import polars as pl
@@ -29,24 +31,31 @@ def _duration(seconds: float) -> str:
     return f"{max(1, round(seconds))} s"
 
 
-def mean_rows(sweep: Sweep, means: pl.DataFrame) -> tuple[list[str], list[list[str]]]:
-    """Header and rows of the table of means: what varies, and the measures that matter most."""
+def mean_rows(
+    sweep: Sweep, means: pl.DataFrame, measures: Sequence[str] | None = None
+) -> tuple[list[str], list[list[str]]]:
+    """Header and rows of the table of means: what varies, and measures; if None, the key ones."""
     worlds = ["world"] if means["world"].n_unique() > 1 else []
     several = ["runs"] if means["runs"].n_unique() > 1 or means["runs"][0] > 1 else []
     names = ["discipline", *worlds, *sweep.axes, *several]
     unit = means["time_unit"][0]
-    columns = [Column(name, unit) for name in sweep.key_measures(means)]
+    shown = sweep.key_measures(means) if measures is None else measures
+    columns = [Column(name, unit) for name in shown]
     rows = [
         [
-            *(value_text(row[name]) for name in names),
+            *(path_value(name, row[name]) for name in names),
             *(column.text(_measures(row, column.measure)) for column in columns),
         ]
         for row in means.iter_rows(named=True)
     ]
-    return [*names, *(column.header for column in columns)], rows
+    heads = [
+        path_label(name, sweep.about).replace(" (", "\n(") if name in DERIVED else name
+        for name in names
+    ]
+    return [*heads, *(column.header for column in columns)], rows
 
 
 def _measures(row: dict[str, float | None], name: str) -> dict[str, Measure]:
     """The measure of a row, if it has it."""
-    value = row[name]
+    value = row.get(name)
     return {} if value is None else {name: Measure(value, row[f"{name}_half_width"], "")}

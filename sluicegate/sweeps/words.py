@@ -6,39 +6,59 @@ from collections.abc import Mapping
 from typing import Any
 
 from sluicegate.registry import aqms
+from sluicegate.report.text import value_text
+from sluicegate.sweeps.derived import DERIVED
 
-# units by the end of a field's name
-_UNITS = {"_bps": "bits/s", "_bytes": "bytes", "_s": "s"}
+# units at the end of a field's name, which words leave out
+_ENDS = ("_bps", "_bytes", "_s")
 
 
 def path_words(path: str, about: Mapping[str, Any]) -> tuple[str, str]:
-    """A path in words, and its unit: `topology.delay_s` is the topology delay, in s.
+    """A path in words, and the unit shown: `topology.delay_s` is the topology delay, in s.
 
     Args:
         path: What varies; see `Plan.own_path`.
         about: What the results folder says of the sweep.
     """
+    if path in DERIVED:
+        return DERIVED[path].heading, DERIVED[path].shown[0]
+    unit = about.get("units", {}).get(path, "")
     head, *steps = path.split(".")
     if head in aqms():
-        units = {each.name: each.unit for each in aqms()[head].params}
-        return path, units.get(steps[-1], "")
+        return path, unit
     if path == "queue.limit":
-        return "queue limit", "packets"
+        return "queue limit", unit
     if head == "disciplines":
         place, *steps = steps
         head = about["disciplines"][int(place)]
         if steps[0] == "params":
-            return f"{head} {steps[1]}", ""
+            return f"{head} {steps[1]}", unit
     if head == "flows":
         place, *steps = steps
         head = f"flows {place}" if len(about["scenario"][0]["flows"]) > 1 else "flows"
         steps = [] if steps == ["count"] else steps
     words = " ".join([head, *steps])
-    end = next((end for end in _UNITS if words.endswith(end)), "")
-    return words.removesuffix(end).replace("_", " "), _UNITS.get(end, "")
+    end = next((end for end in _ENDS if words.endswith(end)), "")
+    return words.removesuffix(end).replace("_", " "), unit
 
 
 def path_label(path: str, about: Mapping[str, Any]) -> str:
     """The same as one text, for an axis."""
     words, unit = path_words(path, about)
     return f"{words} ({unit})" if unit else words
+
+
+def path_factor(path: str) -> float:
+    """Factor from a stored value of what varies to the one shown."""
+    return DERIVED[path].shown[1] if path in DERIVED else 1.0
+
+
+def path_value(path: str, value: Any) -> str:
+    """A stored value of what varies, as it is shown."""
+    return value_text(path_factor(path) * value if path in DERIVED else value)
+
+
+def path_is(path: str, value: Any, about: Mapping[str, Any]) -> str:
+    """What varies and its value in words: `base RTT = 50 ms`."""
+    words, unit = path_words(path, about)
+    return f"{words} = {path_value(path, value)}" + (f" {unit}" if path in DERIVED else "")

@@ -35,6 +35,17 @@ pub enum Kind {
     Params,
 }
 
+impl Kind {
+    /// Returns the unit of its numbers, or of those in its lists; empty if there is none.
+    pub fn unit(&self) -> &'static str {
+        match self {
+            Self::Whole(limits) | Self::Number(limits) => limits.unit,
+            Self::List(of, _) => of.unit(),
+            _ => "",
+        }
+    }
+}
+
 /// A table.
 #[derive(Clone, Debug)]
 pub struct Description {

@@ -8,6 +8,7 @@ use crate::{
     describe::Kind,
     field::{Field, fields},
     limits::Limits,
+    quantity::quantity,
     queue::{Fifo, Queue, Scheduler, Victim},
     reader::Reader,
     show::plain,
@@ -157,6 +158,14 @@ pub fn aqm_value(value: &Value) -> Option<sluice_aqm::Value> {
     })
 }
 
+/// Converts a number with a unit, as `5ms`, to a parameter in `unit`; `None` if it is none.
+fn in_unit(value: &Value, unit: &str) -> Option<sluice_aqm::Value> {
+    let Value::Text(text) = value else {
+        return None;
+    };
+    quantity(text, unit).map(sluice_aqm::Value::Number)
+}
+
 impl Params {
     /// Returns the AQM with these parameters.
     ///
@@ -165,7 +174,9 @@ impl Params {
     pub fn configure(&self, class: &'static Class) -> Result<Configured, Vec<String>> {
         let (mut given, mut wrong) = (Vec::new(), Vec::new());
         for (name, value) in &self.0 {
-            match aqm_value(value) {
+            let unit = class.params.iter().find(|param| param.name == *name);
+            let unit = unit.map_or("", |param| param.scale.unit());
+            match in_unit(value, unit).or_else(|| aqm_value(value)) {
                 Some(value) => given.push((name.clone(), value)),
                 None => wrong.push(format!(
                     "{}.{name} = {} must be a number, a word, true or false",

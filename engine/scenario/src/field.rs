@@ -3,6 +3,7 @@
 use crate::{
     describe::Kind,
     limits::Limits,
+    quantity::quantity,
     reader::Reader,
     value::{Fields, Value},
 };
@@ -105,7 +106,8 @@ impl Field for f64 {
             Value::Number(number) => Ok(*number),
             Value::Whole(whole) => Ok(*whole as f64),
             Value::Huge(digits) => Ok(digits.parse().unwrap_or(f64::NAN)),
-            _ => Err(format!("must be a number{}", limits.behind())),
+            Value::Text(text) => quantity(text, limits.unit).ok_or_else(|| limits.no_number()),
+            _ => Err(limits.no_number()),
         };
         number
             .and_then(|number| limits.number(number).map(|()| number))

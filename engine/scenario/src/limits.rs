@@ -1,6 +1,6 @@
 //! Limits and unit of a field's value.
 
-use crate::show::rounded;
+use crate::{quantity::example, show::rounded};
 
 /// The bounds of a number, or of each number of a list, and of a list's or a text's length.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -147,6 +147,17 @@ impl Limits {
     fn too_large(&self, at: f64, included: bool) -> String {
         let words = if included { "at most" } else { "below" };
         format!("must be {words} {}{}", rounded(at), self.behind())
+    }
+
+    /// Returns what a value that is no number must be.
+    pub(crate) fn no_number(&self) -> String {
+        let with_unit =
+            example(self.unit).map(|example| format!(", or have a unit as '{example}'"));
+        format!(
+            "must be a number{}{}",
+            self.behind(),
+            with_unit.unwrap_or_default()
+        )
     }
 
     pub(crate) fn behind(&self) -> String {

@@ -12,6 +12,7 @@ use crate::{
     json::{given, number, plain},
     limits::Limits,
     network::NetworkScenario,
+    quantity::pattern,
     slotted::Scenario,
     table::Table,
 };
@@ -189,7 +190,7 @@ fn kind(kind: &Kind, definitions: &mut Map<String, Json>) -> Json {
     match kind {
         Kind::Switch => json!({ "type": "boolean" }),
         Kind::Whole(limits) => within(json!({ "type": "integer" }), limits),
-        Kind::Number(limits) => within(json!({ "type": "number" }), limits),
+        Kind::Number(limits) => within(numbers(limits.unit), limits),
         Kind::Text(limits) if limits.fewest > 0 => {
             json!({ "type": "string", "minLength": limits.fewest })
         }
@@ -228,6 +229,14 @@ fn define_union(union: &Union, definitions: &mut Map<String, Json>) {
         .collect();
     let schema = json!({ "description": text(union.help), "oneOf": tables });
     definitions.insert(union.name.into(), schema);
+}
+
+/// Returns the schema of numbers in a unit, which may be written with it: `20M`.
+fn numbers(unit: &str) -> Json {
+    match pattern(unit) {
+        Some(pattern) => json!({ "type": ["number", "string"], "pattern": pattern }),
+        None => json!({ "type": "number" }),
+    }
 }
 
 fn within(mut schema: Json, limits: &Limits) -> Json {
@@ -281,10 +290,18 @@ fn param(param: &Param) -> Json {
         Scale::Switch => json!({ "type": "boolean" }),
         Scale::Choice(words) => json!({ "enum": words }),
         scale => {
-            let whole = matches!(scale, Scale::Rate | Scale::Count | Scale::Bytes);
-            let kind = if whole { "integer" } else { "number" };
-            let (least, greatest) = (number(param.least), number(param.greatest));
-            json!({ "type": kind, "minimum": least, "maximum": greatest })
+            let mut schema = match scale {
+                Scale::Count | Scale::Bytes => json!({ "type": "integer" }),
+                Scale::Rate => {
+                    let mut schema = numbers(param.scale.unit());
+                    schema["type"][0] = "integer".into();
+                    schema
+                }
+                scale => numbers(scale.unit()),
+            };
+            schema["minimum"] = number(param.least);
+            schema["maximum"] = number(param.greatest);
+            schema
         }
     };
     if !param.scale.unit().is_empty() {

@@ -327,6 +327,21 @@ fn modulator_q(mean: f64, states: u32) -> PyResult<f64> {
     Modulator::q_of_mean(mean, states).map_err(refused)
 }
 
+/// The unit of a field of a table; empty if it has none, or if there is no such field.
+#[pyfunction]
+fn unit(table: &Bound<'_, PyAny>, field: &str) -> PyResult<&'static str> {
+    let found = description(table)?;
+    let mut fields = found.iter().flat_map(|table| &table.fields);
+    let field = fields.find(|known| known.name == field);
+    Ok(field.map_or("", |field| field.kind.unit()))
+}
+
+/// The number that a text means in a unit (bits/s or s); `None` if it means none.
+#[pyfunction]
+fn quantity(text: &str, unit: &str) -> Option<f64> {
+    sluice_scenario::quantity(text, unit)
+}
+
 pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<PyScenario>()?;
     module.add_class::<PyDiscipline>()?;
@@ -339,5 +354,7 @@ pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(nodes, module)?)?;
     module.add_function(wrap_pyfunction!(modulator, module)?)?;
     module.add_function(wrap_pyfunction!(scenario_kind, module)?)?;
+    module.add_function(wrap_pyfunction!(unit, module)?)?;
+    module.add_function(wrap_pyfunction!(quantity, module)?)?;
     module.add_function(wrap_pyfunction!(modulator_q, module)?)
 }

@@ -1,0 +1,238 @@
+"""The axes of a sweep's pictures: what varies as no number, derived variables, units, scales."""
+
+from pathlib import Path
+
+import pytest
+from test_sweep import SHORT
+
+import sluicegate as sg
+from sluicegate.cli import main
+from sluicegate.scenario import network
+from sluicegate.sweeps.plan import Plan
+from sluicegate.sweeps.words import path_label
+from sluicegate.worlds.network import simulate
+from sluicegate.worlds.network.world import Network
+
+FILE = """
+duration_s = 0.5
+replications = 1
+topology = { kind = "dumbbell", rate_bps = "2M", client_delays_s = [0.01, 0.02] }
+flows = [{ kind = "tcp", count = 2 }]
+queue = { limit = 20 }
+disciplines = [{ aqm = "drop_tail" }, { aqm = "codel", label = "CoDel" }]
+"""
+
+
+@pytest.fixture
+def scenario(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "scenario.toml").write_text(FILE)
+    return sg.load("scenario.toml")
+
+
+def run(*words):
+    return main(["sweep", "scenario.toml", "--no-report", *words])
+
+
+def line(figure, place=0):
+    (drawn, *_) = figure.axes[0].containers[place]
+    return drawn
+
+
+def ticks(figure):
+    return [each.get_text() for each in figure.axes[0].get_xticklabels()]
+
+
+# --- what varies as no number
+
+
+@pytest.mark.parametrize(
+    ("vary", "labels"),
+    [
+        ("topology.client_delays_s=[0.02],[0.001]", ["[0.02]", "[0.001]"]),
+        ("queue.victim=tail,front,random", ["tail", "front", "random"]),
+        ("topology.two_way=true,false", ["true", "false"]),
+    ],
+)
+def test_values_that_are_no_numbers_stand_side_by_side_in_their_order(
+    scenario, vary, labels, capsys
+):
+    words = ["--figure", "a.pdf", "--out", "out", "--report"]
+    assert main(["sweep", "scenario.toml", "--vary", vary, *words]) == 0
+    assert main(["results", "out", "--figure", "b.svg", "--y", "loss_ratio"]) == 0
+    assert "figure: b.svg" in capsys.readouterr().out
+    found = sg.Sweep("out")
+    figure = found.figure("loss_ratio")
+    assert ticks(figure) == labels
+    assert list(line(figure).get_xdata()) == list(range(len(labels)))
+    losses = found.means({"discipline": "drop_tail"})["loss_ratio"]
+    assert list(line(figure).get_ydata()) == [100 * value for value in losses]
+    assert main(["results", "out", "--figure", "c.pdf", "--xscale", "log"]) == 1
+    assert "has no numbers on its axis: leave out the scale" in capsys.readouterr().err
+
+
+def test_a_map_over_values_that_are_no_numbers_keeps_their_order(scenario):
+    assert run("--vary", "queue.victim=tail,front", "--vary", "rtt=20ms,30ms", "--out", "out") == 0
+    figure = sg.Sweep("out").figure("rtt", "queue.victim", colour="loss_ratio")
+    ax = figure.axes[0]
+    assert ticks(figure) == ["tail", "front"]
+    assert [each.get_text() for each in ax.get_yticklabels()] == ["20", "30"]
+
+
+# --- what cannot be drawn
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["--y", "sojourn_men"], "y: sojourn_men is no measure; did you mean sojourn_mean?"),
+        (["--x", "rate"], "x: rate is no measure"),
+        (["--y", "rtt"], "y = rtt varies in this sweep; y must be a measure"),
+        (["--y", "rtt", "--x", "seed", "--colour", "loss"], "colour: loss is no measure"),
+        (["--y", "seed", "--colour", "loss_ratio"], "seed does not vary; there are rtt"),
+        (["--figure", "picture.jpg"], "picture.jpg must end in .pdf, .svg, .png"),
+        (["--measures", "loss"], "loss is no measure"),
+    ],
+)
+def test_what_cannot_be_drawn_is_refused_before_anything_is_run(scenario, words, message, capsys):
+    words = ["--figure", "a.pdf", *words, "--vary", "rtt=20ms,30ms", "--out", "out"]
+    assert run(*words) in (1, 2)
+    assert message in capsys.readouterr().err
+    assert not Path("out").exists()
+
+
+def test_a_measure_that_no_run_has_leaves_the_results(scenario, capsys):
+    words = ["--vary", "rtt=20ms,30ms", "--figure", "a.pdf", "--y", "completion_mean"]
+    assert run(*words, "--out", "out") == 1
+    printed = capsys.readouterr()
+    assert "results: out" in printed.out
+    assert "error: completion_mean is known of no run here" in printed.err
+    assert sg.Sweep("out").frame().height == 4
+
+
+# --- derived variables
+
+
+def test_rtt_sets_the_delays_of_a_dumbbell(scenario):
+    assert run("--vary", "rtt=10ms,0.05", "--out", "out") == 0
+    found = sg.Sweep("out")
+    assert found.frame()["rtt"].unique().sort().to_list() == [0.01, 0.05]
+    for rtt, delay in ((0.01, 0.0), (0.05, 0.02)):
+        same = scenario.replace({"topology.client_delays_s": [delay, delay]})
+        expected = simulate(same, same.disciplines[0])
+        row = found.selected({"rtt": rtt, "discipline": "drop_tail"})
+        assert row["sojourn_mean"].item() == expected["sojourn_mean"].value
+
+
+def test_rtt_follows_what_else_varies(scenario):
+    plan = Plan.of(
+        scenario, [Network()], {"rtt": [0.1], "topology.delay_s": [0.01, 0.04]}, "grid", None
+    )
+    delays = [task.changes["topology.client_delays_s"] for task in plan.tasks()]
+    assert delays[::2] == [[0.0375, 0.0375], [0.0075, 0.0075]]
+
+
+@pytest.mark.parametrize(
+    ("vary", "message"),
+    [
+        ({"rtt": ["9ms"]}, "drop_tail at rtt = 0.009: rtt = 9 ms must be at least 10 ms, twice"),
+        ({"rtt": ["9M"]}, r"rtt = '9M' must be a number \(s\), or have its unit behind it"),
+        ({"rtt": ["x"]}, "rtt = 'x' must be a number"),
+        ({"rtt": [True]}, "rtt = True must be a number"),
+        ({"rtt": "10..20M:3"}, "rtt = '20M' must be a number|rtt = '10M'"),
+        ({"rtt": "20..10ms:3"}, "empty range: 10ms must exceed 20"),
+        (
+            {"rtt": [0.1], "topology.client_delays_s.0": [0.1]},
+            "rtt sets topology.client_delays_s, which varies, too: vary one of them",
+        ),
+        ({"codel.target": "1..5M:3"}, "codel.target takes no number with the unit 'M'"),
+        ({"queue.limit": "1..5k:3"}, "queue.limit takes no number with the unit 'k'"),
+        ({"topology.rate_bps": ["5ms"]}, "rate_bps = '5ms' must be a number"),
+    ],
+)
+def test_bad_values_with_units(scenario, vary, message, tmp_path):
+    with pytest.raises(sg.SluiceError, match=message):
+        sg.sweep(scenario, vary, tmp_path / "out", workers=1)
+    assert not (tmp_path / "out").exists()
+
+
+def test_rtt_is_for_dumbbells(tmp_path, scenario):
+    star = scenario.replace(topology=network.Star())
+    for other in (SHORT, star):
+        with pytest.raises(sg.SluiceError, match="rtt is for networks with the topology dumbbell"):
+            sg.sweep(other, {"rtt": [0.1]}, tmp_path / "out", workers=1)
+
+
+# --- units, labels, scales, columns
+
+
+def test_numbers_with_units_are_numbers_in_the_results(scenario):
+    vary = {"topology.rate_bps": ["1M", "2M"], "codel.target": ["5ms"], "rtt": "20..40ms:3"}
+    found = sg.sweep(scenario, vary, "out", workers=1)
+    frame = found.frame()
+    assert frame["topology.rate_bps"].unique().sort().to_list() == [1e6, 2e6]
+    assert frame["codel.target"].unique().to_list() == [0.005]
+    assert frame["rtt"].unique().sort().to_list() == [0.02, 0.03, 0.04]
+    assert found.selected({"topology.rate_bps": "2M", "rtt": "30ms"}).height == 2
+
+
+@pytest.mark.parametrize(
+    ("path", "label"),
+    [
+        ("flows.0.count", "flows"),
+        ("flows.0.tcp.packet_bytes", "flows tcp packet (bytes)"),
+        ("flows.0.tcp.receiver_window", "flows tcp receiver window (packets)"),
+        ("topology.rate_bps", "topology rate (bits/s)"),
+        ("topology.client_delays_s", "topology client delays (s)"),
+        ("topology.client_delays_s.1", "topology client delays s 1 (s)"),
+        ("queue.limit", "queue limit (packets)"),
+        ("codel.target", "codel.target (s)"),
+        ("disciplines.1.params.target", "CoDel target (s)"),
+        ("duration_s", "duration (s)"),
+        ("rtt", "base RTT (ms)"),
+        ("seed", "seed"),
+    ],
+)
+def test_what_varies_is_named_with_the_unit_of_its_field(scenario, path, label):
+    values = {"topology.client_delays_s": [[0.1]], "seed": [1], "flows.0.count": [1]}
+    plan = Plan.of(scenario, [Network()], {path: values.get(path, [100])}, "grid", None)
+    assert path_label(path, plan.about()) == label
+
+
+@pytest.mark.parametrize(
+    ("values", "asked", "scale"),
+    [
+        ("10ms,20ms,50ms,100ms,200ms", [], "linear"),
+        ("10ms,100ms,1s", [], "log"),
+        ("10ms,500ms,1s", [], "linear"),
+        ("10ms,20ms,50ms", ["--xscale", "log"], "log"),
+        ("10ms,100ms,1s", ["--xscale", "linear"], "linear"),
+    ],
+)
+def test_an_axis_is_linear_unless_its_values_span_decades(
+    scenario, values, asked, scale, monkeypatch
+):
+    drawn = []
+    monkeypatch.setattr("sluicegate.sweeps.figures.save", lambda figure, _: drawn.append(figure))
+    words = ["--vary", f"rtt={values}", "--figure", "a.pdf", "--xlabel", "RTT", "--ylabel", "p99"]
+    assert run(*words, *asked, "--out", "out", "--duration", "0.1") == 0
+    ax = drawn[0].axes[0]
+    assert (ax.get_xscale(), ax.get_xlabel(), ax.get_ylabel()) == (scale, "RTT", "p99")
+    places = line(drawn[0]).get_xdata()
+    assert places[0] == 10.0  # in ms
+
+
+def test_what_is_drawn_is_in_the_table_and_measures_choose_it(scenario, capsys):
+    words = ["--vary", "rtt=20ms,30ms", "--out", "out"]
+    assert run(*words, "--figure", "a.pdf", "--y", "timeout_rate") == 0
+    head = capsys.readouterr().out.splitlines()[:2]
+    assert "mean sojourn" in head[0]
+    assert "time-outs" in head[0]
+    assert head[1].split()[:2] == ["discipline", "(ms)"]
+    for command in (["sweep", "scenario.toml", "--no-report", *words], ["results", "out"]):
+        assert main([*command, "--measures", "mark_ratio,queue_mean"]) == 0
+        head = capsys.readouterr().out.splitlines()[0]
+        assert head.split() == ["base", "RTT", "marked", "mean", "queue"]
+    assert main(["results", "out", "--measures", "mark_ratio", "--csv", "means.csv"]) == 0
+    columns = Path("means.csv").read_text().splitlines()[0]
+    assert columns == "discipline,world,rtt,time_unit,runs,mark_ratio,mark_ratio_half_width"
