@@ -3,10 +3,11 @@
 import re
 
 import numpy as np
+import pytest
 from matplotlib.figure import Figure
 from pages import read
 
-from sluicegate.report.glossary import MEANINGS
+from sluicegate.report.glossary import MEANINGS, found_first
 from sluicegate.report.page import Page
 from sluicegate.report.seen import in_words
 
@@ -91,12 +92,53 @@ def test_every_word_of_the_glossary_links_to_its_meaning():
     cells.text("A flow.")
     cells.table(["x"], [["a flow and its victim"], ["victim = front"]])
     html = cells.html()
-    assert '<td class="word">a flow and its <a href="#word-victim">victim</a></td>' in html
-    assert '<td class="word">victim = front</td>' in html
+    assert '<td class="name">a flow and its <a href="#word-victim">victim</a></td>' in html
+    assert '<td class="name">victim = front</td>' in html
     # the meaning of a term has a link itself
     assert "word-link" in places
     assert f"{MEANINGS['queue']}." in shown.text
     assert "Words" not in Page("Title").html()
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "captures/gateway.pcap",
+        "/srv/queue/delay.html",
+        "./flow",
+        "--aqm red --flows 5..50",
+        "sluice trace out.tr",
+        "sluiced capture",
+        "queue.limit",
+        "flows.0.count",
+        "victim = front",
+        "capture=a.pcap",
+        "queue_mean",
+        "mean_queue",
+        "delay.toml",
+    ],
+)
+def test_words_in_commands_paths_and_fields_are_not_linked(code):
+    assert [term for _, term in found_first(f"See {code} there.", set()) if term] == []
+    page = Page("Title", code)
+    page.text(f"See {code}.")
+    page.table([code], [[f"({code})"]], code)
+    assert "href" not in page.html()
+
+
+def test_words_beside_signs_are_linked():
+    for text in (
+        "a (queue), b",
+        "the queue: c",
+        "“queue”",
+        "queue.",
+        "queue; d",
+        "queue's",
+        "Queues.",
+    ):
+        assert [term for _, term in found_first(text, set()) if term] == ["queue"], text
+    # the words of a term may be joined by a hyphen
+    assert [term for _, term in found_first("after the warm-up", set()) if term] == ["warm-up"]
 
 
 def test_pages_explain_words_as_the_documentation_does(root):

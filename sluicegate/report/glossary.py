@@ -51,9 +51,13 @@ MEANINGS = {
     "claim": "a sentence of a paper, tested against what the worlds measure",
 }
 
-# the longest first; plurals match, too
+_LONGEST_FIRST = "|".join(re.escape(term) for term in sorted(MEANINGS, key=len, reverse=True))
+# not what is a part of a path, a field, an option or a command
 _WORD = re.compile(
-    rf"\b({'|'.join(re.escape(term) for term in sorted(MEANINGS, key=len, reverse=True))})(e?s)?\b",
+    r"(?<![-\w./~=])(?<!sluice )(?<!sluiced )"
+    # plurals match, too
+    rf"({_LONGEST_FIRST})(e?s)?"
+    r"(?!\w|[-./]\w|\s?=)",
     re.IGNORECASE,
 )
 _TERMS = {term.lower(): term for term in MEANINGS}

@@ -37,8 +37,9 @@ FORMATS = ("pdf", "svg", "png")
 TEXT_COLOUR = r"color-mix(in srgb, \2 50%, var(--ink))"
 # a page of fewer parts has no list of them
 _FEWEST_LISTED = 5
-# letters: a column with a longer cell is not squeezed, unless it is the first
-_LONG = 40
+# letters: a column with a longer cell is not squeezed; the first one has the names of rows
+_LONG, _NAME = 40, 12
+_MANY_COLUMNS = 8
 
 
 @dataclass(frozen=True)
@@ -87,13 +88,21 @@ class _Table:
 
     @property
     def alignment(self) -> list[str]:
-        """`number` for each column of numbers, `word` or `long` for the others."""
+        """`number` for each column of numbers; `name`, `word` or `long` for the others."""
         numeric = numeric_columns(self.header, self.rows)
-        words = [
-            "long" if k and max((len(row[k]) for row in self.rows), default=0) > _LONG else "word"
-            for k in range(len(self.header))
-        ]
-        return ["number" if is_number else words[k] for k, is_number in enumerate(numeric)]
+        return ["number" if is_number else self._kind(k) for k, is_number in enumerate(numeric)]
+
+    def _kind(self, column: int) -> str:
+        """Of a column of words: those with long cells are not squeezed by the others."""
+        longest = max((len(row[column]) for row in self.rows), default=0)
+        if column == 0:
+            return "name" if longest > _NAME else "word"
+        return "long" if longest > _LONG else "word"
+
+    @property
+    def is_dense(self) -> bool:
+        """Whether it has so many columns that they need smaller letters to be side by side."""
+        return len(self.header) > _MANY_COLUMNS
 
 
 @dataclass(frozen=True)
