@@ -100,6 +100,7 @@ _PORT = _object(
 _RECORD = {
     "identity": _type(str, "Hash of everything that determines the run."),
     "discipline": _type(str, "Its name."),
+    "world": _type(str, "The world that gave it."),
     "run": {
         "description": "What was run: the fields of the scenario, the AQM with all its parameters, "
         "world, seed and version.",

@@ -158,9 +158,10 @@ def _tasks(
 ) -> list[tuple[str, Discipline, AnyWorld]]:
     """Name, discipline and world of every run, in order."""
     return [
-        (each.name if len(worlds) == 1 else f"{each.name} ({world.name})", each, world)
+        (name if len(worlds) == 1 else f"{name} ({world.name})", each, world)
         for each in scenario.disciplines
         for world in worlds
+        for name in [world.called(each)]
     ]
 
 

@@ -116,6 +116,7 @@ class Record:
         return {
             "identity": self.identity,
             "discipline": self.discipline,
+            "world": self.world,
             "run": self.run,
             "done": self.done,
             "method": self.method,
@@ -174,8 +175,10 @@ class Record:
     @classmethod
     def _fields(cls, summary: dict[str, Any], frames: Frames) -> dict[str, Any]:
         """The fields of a record from what `summary` and `frames` gave."""
+        # the world is in `run`
+        own = {name: value for name, value in summary.items() if name != "world"}
         return {
-            **summary,
+            **own,
             "measures": measures_of(summary["measures"]),
             **distributions_of(frames["distributions"]),
         }

@@ -1,6 +1,7 @@
 /*
- * Sends datagrams of many flows and sizes to an address, some of them ECN-capable, in bursts with
- * pauses. The same seed gives the same packets.
+ * Sends datagrams of many flows and sizes to an address, in bursts with pauses. Every third flow is
+ * ECN-capable: the first with ECT(0), others with ECT(1) or as if another queue had marked them
+ * (CE). The same seed gives the same packets.
  *
  *     qdisc_packets PACKETS SEED ADDRESS
  */
@@ -35,7 +36,7 @@ int main(int argc, char **argv)
 	state = argc == 4 ? strtoull(argv[2], 0, 10) : 0;
 	for (int flow = 0; flow < FLOWS; flow++) {
 		struct sockaddr_in to = { .sin_family = AF_INET, .sin_port = htons(1000 + flow) };
-		int ecn = flow % 3 ? 0 : 2;
+		int ecn = flow % 3 ? 0 : (int[]){ 2, 3, 1, 3 }[flow / 3];
 
 		sockets[flow] = socket(AF_INET, SOCK_DGRAM, 0);
 		if (argc != 4 || inet_pton(AF_INET, argv[3], &to.sin_addr) != 1)

@@ -223,7 +223,21 @@ def test_the_option_writes_a_log(root: Path, tmp_path: Path, capsys: pytest.Capt
         ),
         (
             ["compare", "{light}", "--aqm", "drop_tail", "--world", "chain"],
-            "log.csv: the chain world has no packets, so it writes no decision log",
+            "log.csv: the chain world writes no decision log: it has no packets",
+        ),
+        (
+            ["compare", "{dumbbell}", "--aqm", "red", "--world", "gate"],
+            "log.csv: the gate world writes no decision log: sluiced writes one for a capture "
+            "(sluiced replay CAPTURE --decisions LOG)",
+        ),
+        (
+            ["compare", "{dumbbell}", "--aqm", "red", "--world", "kernel"],
+            "log.csv: the kernel world writes no decision log: a qdisc installed by hand keeps one "
+            "(sluiced qdisc install KIND --log MB, then sluiced qdisc log KIND)",
+        ),
+        (
+            ["compare", "{dumbbell}", "--aqm", "red", "--world", "twin"],
+            "log.csv: the twin world writes no decision log: Linux's own qdiscs keep none",
         ),
         (
             ["simulate", "{dumbbell}", "--aqm", "red", "--packets", "run.tr"],

@@ -4,6 +4,7 @@ import json
 from types import SimpleNamespace
 
 import numpy as np
+import polars as pl
 import pytest
 from kernel_needs import needs_qdiscs
 from test_kernel_world import scenario
@@ -16,8 +17,12 @@ from sluicegate.testbed.packets import WITH_HEADERS
 from sluicegate.trace import Trace
 from sluicegate.traffic import Capture
 from sluicegate.worlds import Kernel, Twin
+from sluicegate.worlds.kernel import world as kernel_world
 from sluicegate.worlds.kernel.packets import write_packets
 from sluicegate.worlds.kernel.plan import Layer, lab_plan
+from sluicegate.worlds.kernel.record import KernelRecord
+from sluicegate.worlds.network import simulate
+from sluicegate.worlds.twin.qdisc import own_rate_bps
 
 START_NS = 10**9
 SYN, ACK, ECE, CWR = 0x02, 0x10, 0x40, 0x80
@@ -126,8 +131,8 @@ def test_a_capture_has_what_left(tmp_path):
         6_000_000,
         7_000_000,
     ]
-    # a packet with a mark is none that can be marked
-    assert capture.ecn_capable.tolist() == [False, True, *[False] * 5]
+    # a packet with a mark passes as one that can be marked
+    assert capture.ecn_capable.tolist() == [False, True, True, *[False] * 4]
     assert len(set(capture.flow.tolist())) == 3
 
 
@@ -150,6 +155,73 @@ def test_a_qdisc_stands_for_one_discipline():
     several = scenario(disciplines=[{"aqm": "pie"}, {"aqm": "red"}])
     told = list(Twin(qdisc="cake").against(several, several.disciplines[0]))
     assert told == ["--qdisc cake takes one discipline, but there are 2"]
+
+
+def in_place(words, monkeypatch, tmp_path, capsys):
+    """What the command shows and writes of a qdisc; it is simulated, not measured."""
+
+    def measure(chosen, discipline, layer, *, world, name, **_options):
+        found = simulate(chosen, discipline)
+        run = found.run | {"world": world, "kernel": "7.3.4", "qdisc": layer(1).words}
+        fields = vars(found) | {"discipline": name, "run": run}
+        return KernelRecord(**fields, connections=pl.DataFrame())
+
+    monkeypatch.setattr(kernel_world, "measure", measure)
+    monkeypatch.setattr(kernel_world, "refuse", lambda *_words, **_options: None)
+    office, told = tmp_path / "office.toml", tmp_path / "told.json"
+    office.write_text(OFFICE)
+    command = ["compare", str(office), "--world", "network", "--world", "twin", "--qdisc", words]
+    assert main([*command, "--out", str(tmp_path / "out"), "--json", str(told)]) == 0
+    shown = capsys.readouterr()
+    return shown.out, " ".join(shown.err.split()), json.loads(told.read_text())["records"]
+
+
+def test_a_qdisc_in_place_of_a_twin_goes_by_its_own_name(tmp_path, monkeypatch, capsys):
+    words = "cake bandwidth 5mbit"
+    shown, notes, records = in_place(words, monkeypatch, tmp_path, capsys)
+    assert "drop_tail (network)" in shown
+    assert f"{words} (twin)" in shown
+    assert "drop_tail (twin)" not in shown
+    # what a record is told apart by is its own, beside what was asked for
+    assert [(each["discipline"], each["world"]) for each in records] == [
+        ("drop_tail", "network"),
+        (words, "twin"),
+    ]
+    page = (tmp_path / "out" / "report.html").read_text()
+    assert words in page
+    assert f"{words} ran below the shaper tbf, in place of drop_tail." in notes
+    assert (
+        f"{words} has a rate of its own, 5 Mbit/s; that of the shaper, topology.rate_bps, is 10"
+        in notes
+    )
+    measures = pl.read_parquet(tmp_path / "out" / "measures.parquet")
+    assert measures.filter(world="twin")["discipline"].unique().to_list() == [words]
+
+
+@pytest.mark.parametrize("words", ["cake unlimited", "cake bandwidth 10Mbit", "fq_pie limit 200"])
+def test_a_qdisc_without_another_rate_has_no_note_of_it(tmp_path, monkeypatch, capsys, words):
+    *_, notes, _ = in_place(words, monkeypatch, tmp_path, capsys)
+    assert f"{words} ran below the shaper tbf" in notes
+    assert "rate of its own" not in notes
+
+
+@pytest.mark.parametrize(
+    ("words", "rate_bps"),
+    [
+        ("cake bandwidth 1mbit besteffort", 1e6),
+        ("cake besteffort bandwidth 1.5Gbit", 1.5e9),
+        ("cake bandwidth 800", 800),
+        ("tbf rate 100KiBps burst 1600 limit 9000", 100 * 1024 * 8),
+        ("netem delay 1ms rate 64kbit", 64e3),
+        ("cake bandwidth unlimited", None),
+        ("cake bandwidth", None),
+        # no shaper: what RED counts as the time of a packet while it is idle
+        ("red limit 9000 min 1000 max 3000 avpkt 1000 bandwidth 1mbit", None),
+        ("fq_codel", None),
+    ],
+)
+def test_a_qdiscs_own_rate_is_read_as_tc_does(words, rate_bps):
+    assert own_rate_bps(words) == rate_bps
 
 
 @pytest.mark.parametrize(

@@ -94,7 +94,7 @@ def every_case():
 
 SCRIPT = """
 set -e
-modprobe dummy
+modprobe -a dummy veth
 echo 1 >/proc/sys/net/ipv6/conf/default/disable_ipv6
 for number in 0 1 2; do
     ip link add out$number type dummy
@@ -102,6 +102,17 @@ for number in 0 1 2; do
     ip address add 10.9.$number.1/24 dev out$number
     ip neighbour add 10.9.$number.2 lladdr 02:00:00:00:00:02 dev out$number
 done
+ip netns add next
+ip netns exec next sysctl -qw net.ipv4.ip_forward=1 net.ipv6.conf.default.disable_ipv6=1
+ip link add hop type veth peer name in netns next
+ip -n next link add away type dummy
+for each in in away; do ip -n next link set $each up; done
+ip -n next address add 10.7.1.1/24 dev in
+ip -n next address add 10.7.0.1/24 dev away
+ip -n next neighbour add 10.7.0.2 lladdr 02:00:00:00:00:02 dev away
+ip link set hop up
+ip address add 10.7.1.2/24 dev hop
+ip route add 10.7.0.0/24 via 10.7.1.1
 """
 # marks are counted and logged where they are decided; none has to arrive anywhere
 EACH = """
@@ -134,11 +145,31 @@ sluiced qdisc remove k
 sluiced qdisc remove l
 """
 # the first kind's, and the parameters of the second
+# two links in a row, whose AQMs mark: the second gets what the first has marked
+ROW = """
+sluiced qdisc install k --aqm '{first}' --rate 20e6 --limit 40 --log 4 --object /{objects[0]} \\
+    --marks-at next/in
+sluiced qdisc install l --aqm '{second}' --rate 10e6 --limit 60 --log 4 --object /{objects[1]} \\
+    --marks-at out0
+tc qdisc add dev hop root k
+tc -n next qdisc add dev away root l
+/lab/packets {packets} 7 10.7.0.2
+sleep 1
+for kind in k l; do sluiced qdisc log $kind >/out/{name}.$kind.csv; done
+tc qdisc del dev hop root
+tc -n next qdisc del dev away root
+sluiced qdisc remove k
+sluiced qdisc remove l
+"""
 PAIRS = [
     (Case("red", "tail"), "min_th=5,max_th=40,max_p=0.1,w=0.05"),
     (Case("codel", "tail"), "target=0.003,interval=0.03"),
     (Case("pie", "tail"), "target=0.004,t_update=0.003,max_burst=0,alpha=0.5,beta=1"),
     (Case("red", "tail", "fq"), "min_th=5,max_th=40,max_p=0.1,w=0.05"),
+]
+ROWS = [
+    (Case("red", "tail", ecn=True), Case("red", "tail", ecn=True)),
+    (Case("red", "front", ecn=True), Case("codel", "front", "fq", ecn=True)),
 ]
 
 
@@ -184,8 +215,20 @@ def bring_logs(cases, folder):
         for kind, link in (("k", (words, "20e6", "40")), ("l", (others, "8e6", "60"))):
             lines = "".join(f"{word}\n" for word in (*link, ""))
             (folder / f"{name}.{kind}.link").write_text(lines)
+    for cases in ROWS:
+        name = ".".join(case.aqm for case in cases)
+        for case in cases:
+            files[case.object] = compiled(case.aqm, flow_queues=case.scheduler != "fifo", log=True)
+        first, second = (f"{case.aqm}:{case.words}" for case in cases)
+        objects = [case.object for case in cases]
+        script += ROW.format(
+            first=first, second=second, name=name, packets=PACKETS, objects=objects
+        )
+        for kind, link in (("k", (first, "20e6", "40")), ("l", (second, "10e6", "60"))):
+            lines = "".join(f"{word}\n" for word in (*link, ""))
+            (folder / f"{name}.{kind}.link").write_text(lines)
     programs = ["ip", "tc", sluiced()]
-    booted = image.build(linux, script, programs=programs, modules=["dummy"], files=files)
+    booted = image.build(linux, script, programs=programs, modules=["dummy", "veth"], files=files)
     result = machine.run(linux, booted, patience_s=7200)
     assert result.status == 0, result.stderr.decode()
     for name, log in result.files.items():
@@ -211,12 +254,19 @@ def test_a_qdisc_asks_its_aqm_what_the_engines_queue_asks(tmp_path):
     found = re.findall(
         r"(\d+) calls alike, (\d+) of them decisions, (\d+) no admission", done.stdout
     )
-    assert len(found) == len(cases) + 3 * len(PAIRS)
-    for calls, decisions, others in (map(int, each) for each in found):
-        assert calls >= decisions >= PACKETS
-        assert others > 20
+    assert len(found) == len(cases) + 3 * len(PAIRS) + 2 * len(ROWS)
+    late = re.findall(r"(\d+) of them late after a drop at departure", done.stdout)
+    assert sum(map(int, late)) > 20
+    counts = [tuple(map(int, each)) for each in found]
+    assert all(calls >= decisions for calls, decisions, _ in counts)
+    assert min(others for *_, others in counts) > 20
+    # a second link in a row gets what the first has not lost
+    few = [decisions for _, decisions, _ in counts if decisions < PACKETS]
+    assert len(few) <= len(ROWS)
+    assert all(decisions > PACKETS / 2 for decisions in few)
     check_each_flow_has_a_hash_of_its_own(cases, tmp_path)
     check_links_were_at_work_at_once(tmp_path)
+    check_marked_packets_can_be_marked_again(tmp_path)
 
 
 def rows(path):
@@ -228,6 +278,25 @@ def check_links_were_at_work_at_once(folder):
     for case, _ in PAIRS:
         links = [row["link"] for row in rows(folder / f"{case.aqm}.{case.scheduler}.k.csv")]
         assert sum(one != other for one, other in pairwise(links)) > 100
+
+
+def check_marked_packets_can_be_marked_again(folder):
+    """Those that came marked to the first link, and to the second from there."""
+    for cases in ROWS:
+        name = ".".join(case.aqm for case in cases)
+        first, second = (rows(folder / f"{name}.{kind}.csv") for kind in "kl")
+        capable = {row["packet"] for row in arrivals(first) if row["ecn_capable"] == "1"}
+        sent = {row["packet"] for row in first if row["event"] == "send"}
+        came = [row for row in arrivals(second) if row["ecn_capable"] == "1"]
+        assert len(came) == len(capable & sent)
+        assert sum(row["verdict"] == "MARK" for row in first) > 20
+        assert sum(row["verdict"] == "MARK" for row in second) > 20
+        # flows of qdisc_packets.c: one of three has ECT or CE
+        assert len(capable) > PACKETS / 3
+
+
+def arrivals(log):
+    return [row for row in log if row["event"] == "arrive"]
 
 
 def check_each_flow_has_a_hash_of_its_own(cases, folder):

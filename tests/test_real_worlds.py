@@ -7,6 +7,7 @@ import sluicegate as sg
 from sluicegate.scenario import NetworkScenario
 from sluicegate.sweeps.run import sweep
 from sluicegate.testbed.check import missing, needs
+from sluicegate.worlds import Gate, Kernel, Network, Twin
 from sluicegate.worlds.gate import refusals
 from sluicegate.worlds.gate import world as gate_world
 from sluicegate.worlds.network import simulate
@@ -68,6 +69,18 @@ def test_tuning_over_the_gate_makes_one_run_after_the_other(monkeypatch):
         for value in dict.fromkeys(max_p for *_, max_p in asked[: found.runs])
     )
     assert first == second
+
+
+def test_runs_in_real_time_do_not_share_the_machine(tmp_path):
+    """On this machine's own kernel; in the laboratory, in virtual time, they may."""
+    alone = [Gate(), Kernel(here=True), Twin(here=True)]
+    assert not any(world.side_by_side for world in alone)
+    assert all(world.side_by_side for world in (Network(), Kernel(), Twin()))
+    for world in alone:
+        message = f"workers = 2 cannot be used with world = {world.name}, which measures in real"
+        with pytest.raises(sg.SluiceError, match=message):
+            sweep(scenario(), {"seed": [1, 2]}, tmp_path / "swept", world=world, workers=2)
+    assert not list(tmp_path.iterdir())
 
 
 @pytest.mark.parametrize(

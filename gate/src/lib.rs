@@ -9,7 +9,7 @@ mod bottleneck;
 pub mod check;
 pub mod cli;
 pub mod data_plane;
-mod ecn;
+pub mod ecn;
 pub mod endpoint;
 mod fence;
 pub mod flows;

@@ -11,7 +11,7 @@ pub struct Held {
     pub bytes: u32,
     /// Hash of what identifies its flow.
     pub flow_hash: u32,
-    /// True if it can be marked (ECT).
+    /// True if it can be marked, or came marked (ECT or CE).
     pub ecn_capable: bool,
     /// True if the queue has marked it.
     pub marked: bool,

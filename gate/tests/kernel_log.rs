@@ -220,6 +220,37 @@ impl Engine {
     }
 }
 
+/// A link that was late makes up for at most this time: `CATCH_UP_NS` of `qdisc.bpf.c`.
+const CATCH_UP_NS: u64 = 10_000_000;
+
+/// Checks that each transmission begins at the end of the one before or at the packet's arrival,
+/// whatever was dropped between them, and however late the link asked. Returns how many packets
+/// were sent late after a drop at departure.
+fn check_pace(name: &str, lines: &[Line], rate_bps: u64) -> usize {
+    let (mut arrived, mut free_ns) = (HashMap::new(), lines[0].view.now_ns);
+    let (mut has_dropped, mut late) = (false, 0);
+    for line in lines {
+        let now_ns = line.view.now_ns;
+        match line.event.as_str() {
+            "arrive" => {
+                arrived.insert(line.packet, (now_ns, u64::from(line.view.packet_bytes)));
+            }
+            "ask" => has_dropped = false,
+            "depart" => has_dropped |= line.verdict == Some(Verdict::DropEarly),
+            "send" => {
+                let (since_ns, bytes) = arrived[&line.packet];
+                let ready_ns = free_ns.max(since_ns);
+                late += usize::from(has_dropped && ready_ns < now_ns);
+                let begin_ns = ready_ns.max(now_ns.saturating_sub(CATCH_UP_NS));
+                free_ns = begin_ns + bytes * 8_000_000_000 / rate_bps;
+                assert_eq!(line.view.idle_since_ns, free_ns, "{name}: {line:?}");
+            }
+            _ => {}
+        }
+    }
+    late
+}
+
 /// Counts of what was compared.
 #[derive(Debug, Default)]
 struct Compared {
@@ -309,8 +340,10 @@ fn a_qdisc_asks_and_does_what_the_engines_queue_does() {
         for (link, lines) in read(&path) {
             let name = format!("{aqm}, link {link}");
             let found = compare(&name, &lines, &settings);
+            let late = check_pace(&name, &lines, settings.forward.rate_bps);
             println!(
-                "{name}: {} calls alike, {} of them decisions, {} no admission; {} packets sent alike",
+                "{name}: {} calls alike, {} of them decisions, {} no admission; {} packets sent alike, \
+                 {late} of them late after a drop at departure",
                 found.calls, found.decisions, found.others, found.sent
             );
         }

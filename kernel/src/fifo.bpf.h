@@ -28,7 +28,7 @@ static INLINE u32 is_idle(const struct Qdisc *sch, const struct instance *instan
 
 static INLINE u64 idle_since(const struct instance *instance, const struct lane *lane)
 {
-	return instance->free_ns;
+	return instance->ended_ns;
 }
 
 static INLINE u32 classify(struct instance *instance, u64 now_ns, u32 flow_hash)

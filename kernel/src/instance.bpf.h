@@ -126,6 +126,7 @@ struct instance {
 	u32 first_place;	/* of its part of the map of places */
 	u32 until_sample;	/* arrivals before the next one that is sampled */
 	u64 free_ns;		/* when the link has sent, or will have sent, its last packet */
+	u64 ended_ns;		/* the same, or when a later packet was dropped as it left */
 	u64 watched_ns;		/* time for which the watchdog was last set */
 	u64 just_now_ns;	/* last arrival or departure, until dequeue is called; then 0 */
 	u64 seed;

@@ -55,7 +55,10 @@ static INLINE void give_number(const struct instance *instance, struct sk_buff *
 			CARRIES_NUMBER << 32 | carried(instance, (u32)instance->counts.arrivals);
 }
 
-/* 1 if a packet can be marked instead of dropped: ECT(0) or ECT(1), RFC 3168, section 5. */
+/*
+ * 1 if a packet can be marked instead of dropped: ECT(0), ECT(1), or CE, with which it passes as it
+ * is (RFC 3168, section 5).
+ */
 static INLINE u32 can_be_marked(const struct instance *instance, struct sk_buff *skb)
 {
 	const struct iphdr *header;
@@ -70,8 +73,7 @@ static INLINE u32 can_be_marked(const struct instance *instance, struct sk_buff 
 		field >>= 4;	/* the traffic class lies across the first two bytes */
 	else if (skb->protocol != PROTOCOL_IPV4)
 		return 0;
-	field &= 3;
-	return field == 1 || field == 2;
+	return (field & 3) != 0;
 }
 
 SECTION("tcx/ingress") int set_ce(struct __sk_buff *skb)

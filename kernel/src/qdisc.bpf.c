@@ -203,12 +203,14 @@ static INLINE u64 occupy(struct instance *instance, u64 now_ns, u64 since_ns, u3
 	u64 begin_ns = ready_ns;
 
 	if (!fixed.is_shaped) {
+		ready_ns = now_ns;
 		instance->free_ns = now_ns;
-		return now_ns;
+	} else {
+		if (begin_ns + CATCH_UP_NS < now_ns)
+			begin_ns = now_ns - CATCH_UP_NS;
+		instance->free_ns = begin_ns + transmission_ns(instance, bytes);
 	}
-	if (begin_ns + CATCH_UP_NS < now_ns)
-		begin_ns = now_ns - CATCH_UP_NS;
-	instance->free_ns = begin_ns + transmission_ns(instance, bytes);
+	instance->ended_ns = instance->free_ns;
 	return ready_ns;
 }
 
@@ -259,7 +261,8 @@ static INLINE struct sk_buff *leave(struct Qdisc *sch, struct instance *instance
 	tell(sch, instance, lane, number, &waited, CAN_BE_MARKED(instance, skb), now_ns, -1);
 	verdict = judge(sch, instance, lane, number, now_ns, &waited, skb);
 	if (is_drop(verdict)) {
-		instance->free_ns = now_ns;
+		/* the link has sent nothing: what it is late by stays */
+		instance->ended_ns = now_ns;
 		end_service(sch, instance, now_ns);
 		log_time(instance, HAPPENED_LOSE, number, waited.packet, 0, verdict, now_ns, 0);
 		tell_loss(sch, instance, waited.bytes);
@@ -345,6 +348,7 @@ SECTION("struct_ops/init") int init(u64 *context)
 		instance->number = number;
 		instance->first_place = number * fixed.places;
 		instance->free_ns = now_ns;
+		instance->ended_ns = now_ns;
 		instance->counts.begun_ns = now_ns;
 		instance->counts.until_ns = now_ns;
 		begin_empty(instance, now_ns);
@@ -380,6 +384,7 @@ SECTION("struct_ops/reset") void reset(u64 *context)
 			bpf_kfree_skb(skb);
 	}
 	instance->free_ns = now_ns;
+	instance->ended_ns = now_ns;
 	instance->watched_ns = 0;	/* the kernel stops the watchdog */
 	sch->q.qlen = 0;
 	sch->qstats.backlog = 0;

@@ -140,7 +140,7 @@ static INLINE u32 next_lane(const struct Qdisc *sch, struct instance *instance)
  */
 static INLINE void fall_idle(const struct Qdisc *sch, struct instance *instance)
 {
-	end_service(sch, instance, instance->free_ns);
+	end_service(sch, instance, instance->ended_ns);
 	if (instance->flows.new.count || instance->flows.old.count)
 		find_next_lane(instance);
 }

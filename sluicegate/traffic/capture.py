@@ -27,7 +27,7 @@ class Capture:
         bytes: Length of the IP packet on the wire, link header and padding not counted.
         flow: Hash of protocol, addresses and ports.
         protocol: IP protocol number; 6 is TCP, 17 is UDP.
-        ecn_capable: Whether the packet carries ECT(0) or ECT(1).
+        ecn_capable: Whether the packet can be marked, or is already: ECT(0), ECT(1) or CE.
         opens: Whether it opens a TCP connection: SYN without ACK.
         not_ip: Frames of the file that held no IP packet and are in no column.
         link_types: The link types met, in order of appearance.

@@ -128,7 +128,10 @@ class TrafficFit:
             Row("rate_bps", capture.rate_bps, "bit/s", "mean rate of IP bytes"),
             Row("size_mean", float(capture.bytes.mean()), "bytes", "mean IP packet"),
             Row(
-                "ecn_share", float(capture.ecn_capable.mean()), "", "packets with ECT(0) or ECT(1)"
+                "ecn_share",
+                float(capture.ecn_capable.mean()),
+                "",
+                "packets with ECT(0), ECT(1) or CE",
             ),
             Row("peak_to_mean", self.peak_to_mean, "", f"busiest over mean bin of {bin_text}"),
             Row("interarrival_scv", self.interarrival_scv, "", "variance / mean^2; Poisson has 1"),

@@ -62,16 +62,25 @@ class World(ABC, Generic[S, R]):
         column: What its results are called over a column of figures.
         takes: The kind of its scenarios.
         tables: The tables that only such scenarios have, as in TOML.
-        side_by_side: Whether several runs at a time leave each other's results as they are.
         is_exact: Whether there is no chance in its results.
+        unlogged: Where it writes no decision log: why, and where one is to be had.
     """
 
     name: ClassVar[str]
     column: ClassVar[str]
     takes: ClassVar[type[AnyScenario]]
     tables: ClassVar[tuple[str, ...]]
-    side_by_side: ClassVar[bool] = True
     is_exact: ClassVar[bool] = False
+    unlogged: ClassVar[str] = ""
+
+    @property
+    def side_by_side(self) -> bool:
+        """Whether several runs at a time leave each other's results as they are."""
+        return True
+
+    def called(self, discipline: Discipline) -> str:
+        """What records and tables call a discipline: what was run."""
+        return discipline.name
 
     @classmethod
     def fields(cls) -> Collection[str]:
@@ -84,9 +93,8 @@ class World(ABC, Generic[S, R]):
         Raises:
             SluiceError: If it has none.
         """
-        raise SluiceError(
-            f"{path}: the {self.name} world has no packets, so it writes no decision log"
-        )
+        why = f": {self.unlogged}" if self.unlogged else ""
+        raise SluiceError(f"{path}: the {self.name} world writes no decision log{why}")
 
     @abstractmethod
     def check(self, scenario: S, discipline: Discipline) -> None:

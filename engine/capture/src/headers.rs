@@ -137,7 +137,7 @@ pub struct Packet {
     pub addresses: [IpAddr; 2],
     /// Ports of its sender and its receiver, if it has them.
     pub ports: Option<[u16; 2]>,
-    /// True if it carries ECT(0) or ECT(1).
+    /// True if it can be marked, or is already: it carries ECT(0), ECT(1) or CE (RFC 3168, section 5).
     pub ecn_capable: bool,
     /// True if it opens a TCP connection: SYN without ACK.
     pub opens: bool,
@@ -204,7 +204,7 @@ fn packet_of(ip: &[u8], on_wire: u32) -> Option<Packet> {
         protocol,
         addresses,
         ports,
-        ecn_capable: matches!(ecn.value(), 1 | 2),
+        ecn_capable: ecn.value() != 0,
         opens: opens(payload),
     })
 }

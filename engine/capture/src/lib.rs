@@ -32,7 +32,8 @@ pub struct Capture {
     pub flow: Vec<u32>,
     /// IP protocol number: 6 is TCP, 17 is UDP.
     pub protocol: Vec<u8>,
-    /// True if the packet carries ECT(0) or ECT(1) (RFC 3168, section 5).
+    /// True if the packet can be marked, or is already: it carries ECT(0), ECT(1) or CE (RFC 3168,
+    /// section 5).
     pub ecn_capable: Vec<bool>,
     /// True if the packet opens a TCP connection (SYN without ACK).
     pub opens: Vec<bool>,

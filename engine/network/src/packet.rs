@@ -130,7 +130,7 @@ impl Packet {
         self.has(SYN)
     }
 
-    /// True if a queue may mark it (ECT).
+    /// True if a queue may mark it, or has marked it (ECT or CE).
     pub fn is_ecn_capable(&self) -> bool {
         self.has(ECN_CAPABLE)
     }

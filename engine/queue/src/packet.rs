@@ -8,7 +8,7 @@ pub trait Packet: Copy + Default {
     /// Returns a hash of what identifies its flow.
     fn flow_hash(&self) -> u32;
 
-    /// True if it can be marked (ECT).
+    /// True if it can be marked, or is already (ECT or CE): an early drop lets it pass as marked.
     fn ecn_capable(&self) -> bool;
 
     /// Sets congestion experienced.

@@ -32,6 +32,7 @@ class Chain(OneQueue[Record]):
     name: ClassVar[str] = "chain"
     column: ClassVar[str] = "exact"
     is_exact: ClassVar[bool] = True
+    unlogged: ClassVar[str] = "it has no packets"
     SLOTS_OF_THE_SAME_TIME: ClassVar[float] = 1e9
 
     grid: float = 0.25

@@ -32,10 +32,18 @@ class Gate(OneNetwork[GateRecord]):
 
     name: ClassVar[str] = "gate"
     column: ClassVar[str] = "real"
-    side_by_side: ClassVar[bool] = False
+    unlogged: ClassVar[str] = (
+        "sluiced writes one for a capture (sluiced replay CAPTURE --decisions LOG), and the "
+        "network world one for this scenario (--world network)"
+    )
 
     congestion_control: str | None = None
     ipv6: bool = False
+
+    @property
+    def side_by_side(self) -> bool:
+        """No: the runs share this machine's time."""
+        return False
 
     def check(self, scenario: NetworkScenario, discipline: Discipline) -> None:
         """One router between clients and servers, and what the kernel can send."""

@@ -42,6 +42,7 @@ def measure(
     layer_of: LayerOf,
     *,
     world: str,
+    name: str,
     congestion_control: str | None = None,
     here: bool = False,
     packets: Path | None = None,
@@ -62,6 +63,7 @@ def measure(
         discipline: Which discipline.
         layer_of: The discipline as a qdisc.
         world: What the record calls the world.
+        name: Likewise the discipline.
         congestion_control: Of all TCP flows, any that the laboratory's kernel has; None: as the
             scenario says.
         here: On this machine, not in the laboratory.
@@ -98,13 +100,13 @@ def measure(
         "congestion_control": congestion_control,
         "qdisc": layers[0].words,
         "files": {
-            name: hashlib.sha256(content).hexdigest() for name, content in layers[0].files.items()
+            path: hashlib.sha256(content).hexdigest() for path, content in layers[0].files.items()
         },
         **bed.described,
     }
     identity = store.identity(described, __name__)
     if not fresh and (known := store.find(identity, KernelRecord)) is not None:
-        return replace(known, discipline=discipline.name)
+        return replace(known, discipline=name)
 
     def run(number: int, ended: threading.Event) -> _Run:
         planned = lab_plan(
@@ -131,7 +133,7 @@ def measure(
         # they have the attributes of the engine's
         cast(Sequence[_engine.Replication], [each for each, _ in runs]),
         identity=identity,
-        discipline=discipline.name,
+        discipline=name,
         run=described,
     )
     for measures in (
@@ -140,8 +142,8 @@ def measure(
         *(port.measures for port in found.ports),
         *(port.whole for port in found.ports),
     ):
-        for name in _UNKNOWN:
-            del measures[name]
+        for unknown in _UNKNOWN:
+            del measures[unknown]
     record = KernelRecord(
         **{**vars(found), "replications": found.replications.drop(_UNKNOWN)},
         connections=pl.concat([looks for _, looks in runs]),

@@ -42,11 +42,21 @@ class Kernel(OneNetwork[KernelRecord]):
 
     name: ClassVar[str] = "kernel"
     column: ClassVar[str] = "in Linux"
+    unlogged: ClassVar[str] = (
+        "a qdisc installed by hand keeps one (sluiced qdisc install KIND --log MB, then "
+        "sluiced qdisc log KIND), and the network world writes one for this scenario "
+        "(--world network)"
+    )
 
     congestion_control: str | None = None
     here: bool = False
     packets: Path | None = None
     ours: ClassVar[bool] = True
+
+    @property
+    def side_by_side(self) -> bool:
+        """In virtual time only: on this machine itself the runs share its time."""
+        return not self.here
 
     def check(self, scenario: NetworkScenario, discipline: Discipline) -> None:
         """One router between clients and servers, and a discipline that can be a qdisc."""
@@ -87,6 +97,7 @@ class Kernel(OneNetwork[KernelRecord]):
             discipline,
             self.layer(scenario, discipline),
             world=self.name,
+            name=self.called(discipline),
             congestion_control=self.congestion_control,
             here=self.here,
             packets=self.packets,

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterator, Mapping
+from itertools import pairwise
 
 from sluicegate.errors import SluiceError
 from sluicegate.registry import Value
@@ -54,12 +56,28 @@ _SFQ_DEPTH = 127
 # of fq_codel: its own limit of memory, and what a packet of an Ethernet takes at the most
 _FQ_CODEL_MEMORY, _PACKET_MEMORY = 32 << 20, 4096
 _US = 1e6
+# by qdisc, the word before the rate to which it shapes by itself
+_SHAPERS = {"cake": "bandwidth", "netem": "rate", "tbf": "rate"}
+# a rate as tc takes it (tc(8), PARAMETERS): bits, or bytes as bps
+_RATE = re.compile(r"([0-9.]+)(?:([kmgt]?)(i?)(bit|bps))?", re.IGNORECASE)
 
 
 def modules_of(words: str) -> list[str]:
     """The kernel's modules of a qdisc in the words of `tc`."""
     name = words.split()[0]
     return [] if name in _BUILT_IN else [f"sch_{name}"]
+
+
+def own_rate_bps(words: str) -> float | None:
+    """The rate to which a qdisc in the words of `tc` shapes by itself, bits/s; None: to none."""
+    name, *rest = words.split()
+    key = _SHAPERS.get(name)
+    given = next((rate for word, rate in pairwise(rest) if word == key), "")
+    if (found := _RATE.fullmatch(given)) is None:
+        return None
+    number, prefix, binary, unit = found.groups(default="")
+    scale = float(1024 if binary else 1000) ** " kmgt".index(prefix.lower() or " ")
+    return float(number) * scale * (8 if unit.lower() == "bps" else 1)
 
 
 def twin(scenario: NetworkScenario, discipline: Discipline) -> str:

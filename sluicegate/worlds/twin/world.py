@@ -11,7 +11,9 @@ from sluicegate.scenario import Discipline, NetworkScenario
 from sluicegate.worlds.kernel.plan import Layer, LayerOf
 from sluicegate.worlds.kernel.record import KernelRecord
 from sluicegate.worlds.kernel.world import Kernel
-from sluicegate.worlds.twin.qdisc import modules_of, twin
+from sluicegate.worlds.twin.qdisc import modules_of, own_rate_bps, twin
+
+_MBIT = 1e6
 
 
 @dataclass(frozen=True)
@@ -26,6 +28,10 @@ class Twin(Kernel):
     name: ClassVar[str] = "twin"
     column: ClassVar[str] = "Linux's own"
     ours: ClassVar[bool] = False
+    unlogged: ClassVar[str] = (
+        "Linux's own qdiscs keep none; the network world writes one for this scenario "
+        "(--world network)"
+    )
 
     qdisc: str | None = None
 
@@ -42,6 +48,10 @@ class Twin(Kernel):
     def _words(self, scenario: NetworkScenario, discipline: Discipline) -> str:
         return self.qdisc or twin(scenario, discipline)
 
+    def called(self, discipline: Discipline) -> str:
+        """The qdisc that takes its place, as it was given; else the discipline."""
+        return self.qdisc or super().called(discipline)
+
     def layer(self, scenario: NetworkScenario, discipline: Discipline) -> LayerOf:
         """The twin as a qdisc."""
         words = self._words(scenario, discipline)
@@ -49,8 +59,23 @@ class Twin(Kernel):
 
     def notes(self, scenario: NetworkScenario, records: Sequence[KernelRecord]) -> list[str]:
         """Those of the kernel, and what stood for each discipline."""
-        stood = "; ".join(f"{each.discipline}: {each.run['qdisc']}" for each in records)
-        return [
-            *super().notes(scenario, records),
-            f"Linux's qdiscs, below the shaper tbf: {stood}.",
-        ]
+        notes = super().notes(scenario, records)
+        if self.qdisc is None:
+            stood = "; ".join(f"{each.discipline}: {each.run['qdisc']}" for each in records)
+            return [*notes, f"Linux's qdiscs, below the shaper tbf: {stood}."]
+        notes.append(
+            f"{self.qdisc} ran below the shaper tbf, in place of {scenario.disciplines[0].name}."
+        )
+        own_bps = own_rate_bps(self.qdisc)
+        shaped_bps = scenario.topology.rate_bps  # type: ignore[union-attr]
+        if own_bps is not None and own_bps != shaped_bps:
+            notes.append(_two_rates(self.qdisc, own_bps, shaped_bps))
+        return notes
+
+
+def _two_rates(qdisc: str, own_bps: float, shaped_bps: float) -> str:
+    return (
+        f"{qdisc} has a rate of its own, {own_bps / _MBIT:g} Mbit/s; that of the shaper, "
+        f"topology.rate_bps, is {shaped_bps / _MBIT:g} Mbit/s, and other disciplines have only "
+        "that one. The lower of the two held. Leave the qdisc's own rate out to compare them."
+    )

@@ -148,6 +148,21 @@ fn ipv6_ecn_and_double_vlan() {
     assert_eq!((ethernet.bytes, ethernet.flow[0]), (vec![108], raw.flow[0]));
 }
 
+/// RFC 3168, section 5: a queue that would mark a packet with CE lets it pass.
+#[test]
+fn a_packet_with_ce_counts_as_ecn_capable() {
+    let with = |ecn: u8| {
+        let (mut v4, mut v6) = (udp(1, 72), udp6(60));
+        v4[1] |= ecn;
+        v6[1] |= ecn << 4;
+        [v4, v6].map(|packet| ip_packet(&packet, packet.len() as u32).unwrap().ecn_capable)
+    };
+    assert_eq!(
+        [0, 1, 2, 3].map(with),
+        [[false; 2], [true; 2], [true; 2], [true; 2]]
+    );
+}
+
 #[test]
 fn ip_is_found_in_pppoe_sessions_and_below_mpls_labels() {
     let ethernet = |kind: u16, rest: &[u8]| [&[0; 12], &kind.to_be_bytes()[..], rest].concat();
