@@ -143,7 +143,8 @@ fn damaged_packets() {
         assert_eq!(packet.len(), before.len());
         if is_marked {
             let found = sluice_capture::ip_packet(&packet, bytes);
-            assert!(found.is_none_or(|found| !found.ecn_capable));
+            // CE: the next queue lets it pass, too
+            assert!(found.is_none_or(|found| found.ecn_capable));
         } else {
             assert_eq!(packet, before);
         }
