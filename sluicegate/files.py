@@ -1,11 +1,18 @@
-"""Files that are written."""
+"""Files that are written: whole or not at all, also if the power fails."""
 
 from __future__ import annotations
 
+import errno
 import os
+import secrets
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+
+# how a file that is being written is called; what is left of it after a kill is of no use
+UNFINISHED = ".sluicegate-"
+# folders of some file systems, or that may not be read, cannot be synced
+_NO_SYNC = (errno.EINVAL, errno.ENOTSUP, errno.EACCES)
 
 
 @contextmanager
@@ -23,12 +30,14 @@ def writing(path: Path) -> Iterator[None]:
         raise OSError(error.errno, error.strerror, os.fspath(path)) from error
 
 
-def write_whole(path: Path, content: str | bytes) -> None:
+def write_whole(path: Path, content: str | bytes, *, sync: bool = True) -> None:
     """Write a file as a whole or not at all: what was there stays until the new one is complete.
 
     Args:
         path: The file; a pipe or the like is written to directly.
         content: Text (in UTF-8) or bytes.
+        sync: Wait until it is on the disk. Without it a power cut may leave the file empty or cut
+            off: for files that are `sealed` and can be made again.
 
     Raises:
         OSError: If the file cannot be written, with `filename`.
@@ -40,10 +49,44 @@ def write_whole(path: Path, content: str | bytes) -> None:
         if target.exists() and not target.is_file():
             target.write_bytes(data)
             return
-        part = target.with_name(f".{target.name}.{os.getpid()}")
+        # other processes, on other machines too, may be writing the same file
+        part = target.with_name(UNFINISHED + secrets.token_hex(8))
         try:
-            part.write_bytes(data)
+            with part.open("wb") as file:
+                file.write(data)
+                if sync:
+                    file.flush()
+                    os.fsync(file.fileno())
             part.replace(target)
         finally:
             # a part cut off by a full disk would only fill it further
             part.unlink(missing_ok=True)
+        if sync:
+            _sync_names(target.parent)
+
+
+def make_folder(path: Path) -> None:
+    """Make a folder and those above it that are missing, on the disk when this returns.
+
+    Raises:
+        OSError: If one cannot be made.
+    """
+    if path.is_dir():
+        return
+    missing = [each for each in (path, *path.parents) if not each.exists()]
+    path.mkdir(parents=True, exist_ok=True)
+    for each in missing:
+        _sync_names(each.parent)
+
+
+def _sync_names(folder: Path) -> None:
+    """Wait until the names in a folder are on the disk."""
+    try:
+        descriptor = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
+    except OSError as error:
+        if error.errno not in _NO_SYNC:
+            raise

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 import json
-import os
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -17,8 +16,9 @@ from numpy.typing import NDArray
 
 from sluicegate.errors import SluiceError
 from sluicegate.estimate import Measure
-from sluicegate.files import writing
+from sluicegate.files import write_whole
 from sluicegate.measures import DISTRIBUTIONS
+from sluicegate.seal import SLOT, DamagedError, check, sealed
 
 FloatArray = NDArray[np.float64]
 Frames = Mapping[str, pl.DataFrame]
@@ -139,32 +139,50 @@ class Record:
         """Everything that is a table, by name."""
         return {"distributions": self.frame()}
 
-    def write(self, path: Path) -> None:
+    def write(self, path: Path, *, sync: bool = True) -> None:
         """Write to one file: a zip archive of `record.json` and a Parquet file for each table.
+
+        Args:
+            path: The file.
+            sync: Wait until it is on the disk.
 
         Raises:
             OSError: If the file cannot be written.
         """
-        # another process may be writing the same run
-        part = path.with_suffix(f".{os.getpid()}")
-        try:
-            with writing(path), ZipFile(part, "w") as archive:
-                archive.writestr(_SUMMARY, json.dumps(self.summary()))
-                for name, frame in self.frames().items():
-                    content = io.BytesIO()
-                    # the default level takes a third longer and saves a tenth
-                    frame.write_parquet(content, compression_level=1, statistics=False)
-                    archive.writestr(f"{name}.parquet", content.getvalue())
-            part.replace(path)
-        finally:
-            # a part cut off by a full disk would only fill it further
-            part.unlink(missing_ok=True)
+        whole = io.BytesIO()
+        with ZipFile(whole, "w") as archive:
+            archive.comment = SLOT.encode()
+            archive.writestr(_SUMMARY, json.dumps(self.summary()))
+            for name, frame in self.frames().items():
+                content = io.BytesIO()
+                # the default level takes a third longer and saves a tenth
+                frame.write_parquet(content, compression_level=1, statistics=False)
+                archive.writestr(f"{name}.parquet", content.getvalue())
+        write_whole(path, sealed(whole.getvalue()), sync=sync)
 
     @classmethod
-    def read(cls, path: Path) -> Self:
-        """Read what `write` wrote."""
-        with ZipFile(path) as archive:
+    def read(cls, path: Path, identity: str | None = None) -> Self:
+        """Read what `write` wrote.
+
+        Args:
+            path: The file.
+            identity: That of the record; any if None.
+
+        Raises:
+            OSError: If the file cannot be read.
+            SluiceError: If it is damaged, or of another run.
+        """
+        content = path.read_bytes()
+        try:
+            check(content)
+        except DamagedError as error:
+            raise DamagedError(f"{path} is no record, or damaged: {error}") from None
+        with ZipFile(io.BytesIO(content)) as archive:
             summary = json.loads(archive.read(_SUMMARY))
+            if identity is not None and summary["identity"] != identity:
+                raise DamagedError(
+                    f"{path} has the record of {summary['identity']}, not {identity}"
+                )
             frames = {
                 name.removesuffix(".parquet"): pl.read_parquet(archive.read(name))
                 for name in archive.namelist()

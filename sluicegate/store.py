@@ -7,6 +7,7 @@ import gzip
 import hashlib
 import json
 import os
+import time
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -18,13 +19,17 @@ from typing import Any, TypeVar
 import platformdirs
 
 from sluicegate import _engine
-from sluicegate.files import write_whole
+from sluicegate.files import make_folder, write_whole
 from sluicegate.record import Record
+from sluicegate.seal import DamagedError, check
 
 R = TypeVar("R", bound=Record)
 
 _PACKAGE = Path(__file__).parent
 _used = ContextVar("used", default=True)
+# runs that take less than this are not waited for one by one until they are on the disk
+_SYNC_S = 1.0
+_synced_s = -_SYNC_S
 
 
 @contextmanager
@@ -114,7 +119,9 @@ def has(name: str) -> bool:
 
 
 def find(name: str, kind: type[R]) -> R | None:
-    """The finished run of that identity; None if there is none that can be read.
+    """The finished run of that identity; None if there is none, or if its file is damaged.
+
+    A damaged one is replaced when the run is made again and kept.
 
     Args:
         name: The identity.
@@ -122,24 +129,28 @@ def find(name: str, kind: type[R]) -> R | None:
     """
     if not _used.get():
         return None
-    path = _path(name)
     try:
-        return kind.read(path)
-    except OSError:  # not there, or not to be opened
-        return None
-    except Exception:  # whatever is wrong in the file, the run can be made again
-        with suppress(OSError):
-            path.unlink(missing_ok=True)
+        return kind.read(_path(name), name)
+    except (OSError, DamagedError):  # it can be made again
         return None
 
 
 def keep(record: Record) -> None:
-    """Keep a finished run, if the folder can be written: a result is not lost if it cannot."""
+    """Keep a finished run, if the folder can be written: a result is not lost if it cannot.
+
+    Long runs are on the disk when this returns. After a power cut those of the last second may be
+    missing, or damaged.
+    """
+    global _synced_s
     if not _used.get():
         return
+    now_s = time.monotonic()
+    sync = now_s - _synced_s >= _SYNC_S
     with suppress(OSError):
-        folder().mkdir(parents=True, exist_ok=True)
-        record.write(_path(record.identity))
+        make_folder(folder())
+        record.write(_path(record.identity), sync=sync)
+        if sync:
+            _synced_s = now_s
 
 
 def _page(mark: str) -> Path:
@@ -147,15 +158,20 @@ def _page(mark: str) -> Path:
 
 
 def find_page(mark: str) -> str | None:
-    """The page of that mark, a hash of all that determines it; None if there is none to be read."""
+    """The sealed page of that mark, a hash of all that determines it.
+
+    None if there is none, or if its file is damaged: it is drawn again.
+    """
     try:
-        return gzip.decompress(_page(mark).read_bytes()).decode()
-    except (OSError, EOFError, ValueError, zlib.error):  # whatever is wrong: it is drawn again
+        html = gzip.decompress(_page(mark).read_bytes())
+        check(html, mark)
+    except (OSError, EOFError, zlib.error, DamagedError):
         return None
+    return html.decode()
 
 
 def keep_page(mark: str, html: str) -> None:
-    """Keep a drawn page, if the folder can be written."""
+    """Keep a drawn page, sealed as of its mark, if the folder can be written."""
     with suppress(OSError):
-        folder().mkdir(parents=True, exist_ok=True)
-        write_whole(_page(mark), gzip.compress(html.encode(), compresslevel=1))
+        make_folder(folder())
+        write_whole(_page(mark), gzip.compress(html.encode(), compresslevel=1), sync=False)

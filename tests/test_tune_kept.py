@@ -123,7 +123,7 @@ def test_a_folder_of_something_else_is_left_alone(tmp_path):
         sg.tune(SHORT, ROOM, workers=1, out=tmp_path)
     assert [path.name for path in tmp_path.iterdir()] == ["letter.txt"]
     (tmp_path / "tuning.json").write_text('{"format": 0, "axes": {}, "score": ""}')
-    with pytest.raises(SluiceError, match="another version of the format of results: 0, here 1"):
+    with pytest.raises(SluiceError, match="another version of the format of results: 0, here 2"):
         sg.tune(SHORT, ROOM, workers=1, out=tmp_path)
 
 

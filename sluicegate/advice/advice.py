@@ -22,7 +22,8 @@ from sluicegate.advice.search import JUDGED, Search
 from sluicegate.advice.settings import FAMILIES, Setting, baseline
 from sluicegate.errors import SluiceError
 from sluicegate.estimate import Measure, paired, student
-from sluicegate.files import write_whole
+from sluicegate.files import make_folder, write_whole
+from sluicegate.seal import SLOT, DamagedError, check, sealed
 from sluicegate.sweeps.workers import here_or_beside
 from sluicegate.threads import check_threads
 from sluicegate.worlds import Watch
@@ -224,22 +225,24 @@ def _keep(name: str, finalists: Sequence[Setting], runs: Runs) -> None:
         [astuple(setting), place, seed, values]
         for (setting, place, seed), values in runs.measured.items()
     ]
-    content = {"finalists": [astuple(each) for each in finalists], "measured": rows}
+    best = [astuple(each) for each in finalists]
+    content = json.dumps({"finalists": best, "measured": rows, "seal": SLOT})
     with suppress(OSError):
-        store.folder().mkdir(parents=True, exist_ok=True)
-        write_whole(_path(name), json.dumps(content))
+        make_folder(store.folder())
+        write_whole(_path(name), sealed(content.encode(), name))
 
 
 def _find(name: str, runs: Runs) -> list[Setting] | None:
     """The finalists of an answer that was kept, whose runs are put back; None if there is none."""
     try:
-        content = json.loads(_path(name).read_text())
-        measured: dict[Key, list[float | None]] = {
-            (Setting(*setting), place, seed): values
-            for setting, place, seed, values in content["measured"]
-        }
-        finalists = [Setting(*each) for each in content["finalists"]]
-    except (OSError, ValueError, KeyError, TypeError):  # whatever it is, it can be computed again
+        text = _path(name).read_bytes()
+        check(text, name)
+    except (OSError, DamagedError):  # it can be computed again
         return None
+    content = json.loads(text)
+    measured: dict[Key, list[float | None]] = {
+        (Setting(*setting), place, seed): values
+        for setting, place, seed, values in content["measured"]
+    }
     runs.measured.update(measured)
-    return finalists
+    return [Setting(*each) for each in content["finalists"]]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+import warnings
 from importlib import import_module
 from typing import Annotated
 
@@ -13,6 +14,10 @@ from typer.exceptions import TyperException
 from sluicegate.errors import InterruptError, SluiceError, UsageError
 from sluicegate.interrupt import end_at_once, raise_again
 
+_NO_MEMORY = (
+    "not enough memory: this machine, or a limit such as `ulimit -v`, gives too little; fewer "
+    "threads or workers, or a shorter run, need less"
+)
 # command: the module here that has it, and the examples in its help
 _COMMANDS = {
     "aqms": ("aqms", ["sluice aqms"]),
@@ -194,6 +199,12 @@ def main(arguments: list[str] | None = None) -> int:
         file that cannot be written; 2 where the command line itself is wrong; 130 after Ctrl-C.
     """
     words = sys.argv[1:] if arguments is None else arguments
+    with warnings.catch_warnings():
+        warnings.showwarning = _show_warning
+        return _run(words)
+
+
+def _run(words: list[str]) -> int:
     try:
         end_at_once()
         application = _application(words or _words_to_complete())
@@ -207,6 +218,8 @@ def main(arguments: list[str] | None = None) -> int:
         return _fail(str(error), 2)
     except SluiceError as error:
         return _fail(str(error))
+    except MemoryError:
+        return _fail(_NO_MEMORY)
     except OSError as error:
         # not every library names the file
         return _fail(f"{error.filename}: {error.strerror}" if error.filename else str(error))
@@ -229,6 +242,10 @@ def _words_to_complete() -> list[str]:
 
 def _nothing() -> None:
     """Takes the place of a command of which only the name is needed."""
+
+
+def _show_warning(message: Warning | str, *_where: object, **_more: object) -> None:
+    print(f"warning: {message}", file=sys.stderr)
 
 
 def _fail(message: str, code: int = 1) -> int:

@@ -17,8 +17,9 @@ from sluicegate.cli.screen import console, write_json
 from sluicegate.comparison import Comparison
 from sluicegate.comparison import compare as run
 from sluicegate.errors import UsageError
+from sluicegate.files import make_folder
 from sluicegate.record import methods, names
-from sluicegate.report.folder import write_report
+from sluicegate.report.folder import check_folder, write_report
 from sluicegate.report.tables import comparison_table
 from sluicegate.worlds import AnyScenario, AnyWorld, of_scenario, with_settings
 from sluicegate.worlds import world as world_class
@@ -122,7 +123,8 @@ def show(
 ) -> None:
     """Compare, print the table, write the report and, where files are given, what is asked for."""
     if out is not None:
-        out.mkdir(parents=True, exist_ok=True)
+        check_folder(out)
+        make_folder(out)
     with progress(len(scenario.disciplines) * len(worlds)) as watch:
         comparison = run(scenario, world=worlds, threads=threads, watch=watch, fresh=fresh)
     comparison = comparison.showing(*measures)

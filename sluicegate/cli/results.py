@@ -15,6 +15,7 @@ from sluicegate.cli.screen import console, write_json
 from sluicegate.errors import UsageError
 from sluicegate.files import write_whole
 from sluicegate.measures import DEFINITIONS
+from sluicegate.report.csv import csv_text
 from sluicegate.report.numbers import number_text
 from sluicegate.report.terminal import terminal_table
 from sluicegate.sweeps import Sweep
@@ -142,7 +143,7 @@ def results(
         show(found, chosen, columns, picture)
         picture.draw(found, chosen)
     if csv is not None:
-        write_whole(csv, frame.write_csv())
+        write_whole(csv, csv_text(frame))
     if json is not None:
         write_json(json, "sweep", found.summary())
 

@@ -12,6 +12,7 @@ from rich.markup import escape
 
 from sluicegate.cli.screen import console, write_json
 from sluicegate.files import write_whole
+from sluicegate.report.csv import csv_text
 from sluicegate.report.numbers import number_text
 from sluicegate.report.terminal import terminal_table
 from sluicegate.trace import Trace
@@ -131,7 +132,7 @@ def _write_page(found: Trace, summary: dict[str, Any], path: Path) -> None:
     page.section("What the columns are")
     page.terms(_TERMS)
     if len(flows) > _MOST_ROWS_OF_PAGE:
-        write_whole(_rest(path), found.flows.write_csv())
+        write_whole(_rest(path), csv_text(found.flows))
     page.write(path)
 
 

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import fcntl
 import hashlib
 import io
 import json
+import os
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -13,7 +17,9 @@ import sluicegate
 from sluicegate import store
 from sluicegate.comparison import Comparison
 from sluicegate.errors import SluiceError
-from sluicegate.files import write_whole
+from sluicegate.files import make_folder, write_whole
+from sluicegate.report.csv import csv_text
+from sluicegate.seal import SLOT, DamagedError, check, sealed
 
 if TYPE_CHECKING:
     import polars as pl
@@ -21,6 +27,11 @@ if TYPE_CHECKING:
 FORMATS = ("pdf", "svg", "png")
 # the short tables, which are also written as CSV, for spreadsheets
 _SHORT = ("measures", "differences")
+_PAGE = "report.html"
+# names the files of the report in its folder
+_OURS = "files.json"
+# what other commands write into folders of theirs
+_OF_OTHERS = ("sweep.json", "tuning.json")
 
 
 def write_report(comparison: Comparison, folder: str | Path, *, figures: str | None = None) -> Path:
@@ -32,7 +43,9 @@ def write_report(comparison: Comparison, folder: str | Path, *, figures: str | N
 
     Args:
         comparison: With one record at least.
-        folder: Made if it is missing; files of these names in it are replaced.
+        folder: Made if it is missing. It has one report: files of these names are replaced, and
+            files that an earlier report wrote and this one does not are removed. Two processes
+            write one after the other.
         figures: `pdf`, `svg` or `png`: every figure of the page is also written to a file of its
             own, in the folder `figures`.
 
@@ -40,35 +53,112 @@ def write_report(comparison: Comparison, folder: str | Path, *, figures: str | N
         The path of the page.
 
     Raises:
-        SluiceError: If there is no such format.
+        SluiceError: If there is no such format, or if the folder is that of a sweep or a tuning.
         OSError: If the folder or a file cannot be written.
     """
     if figures is not None and figures not in FORMATS:
         raise SluiceError(f"figures = {figures} must be one of {', '.join(FORMATS)}")
     folder = Path(folder)
-    folder.mkdir(parents=True, exist_ok=True)
+    check_folder(folder)
+    make_folder(folder)
+    data = _data(comparison)
+    path, mark = folder / _PAGE, _mark(comparison)
+    with _alone(folder):
+        page, there = None, _bearing(path, mark)
+        drawn = there or store.find_page(mark)
+        if drawn is None or figures is not None:
+            from sluicegate.report.comparison import comparison_page  # drawing takes seconds
+
+            page = comparison_page(comparison, mark)
+            drawn = sealed(f"{page.html()}<!-- {SLOT} -->\n".encode(), mark).decode()
+            if not any(record.interrupted for record in comparison.records):
+                store.keep_page(mark, drawn)
+        names = [*data, _PAGE]
+        if page is not None and figures is not None:
+            names += [f"figures/{name}" for name in page.figure_files(figures)]
+        with _replacing(folder, names, mark):
+            for name, content in data.items():
+                write_whole(folder / name, content)
+            if page is not None and figures is not None:
+                page.save_figures(folder / "figures", figures)
+            if drawn != there:
+                write_whole(path, drawn)
+    return path
+
+
+def check_folder(folder: Path) -> None:
+    """Refuse a folder that has the results of something else.
+
+    Raises:
+        SluiceError: If it is that of a sweep or a tuning.
+    """
+    for name in _OF_OTHERS:
+        if (folder / name).exists():
+            what = name.removesuffix(".json")
+            raise SluiceError(
+                f"{folder} has the results of a {what} ({name}): choose another folder with --out"
+            )
+
+
+@contextmanager
+def _alone(folder: Path) -> Iterator[None]:
+    """Wait until no other process writes a report into the folder, and let none begin."""
+    lock = os.open(folder, os.O_RDONLY)
+    try:
+        with suppress(OSError):  # some network file systems have no locks
+            fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(lock)
+
+
+@contextmanager
+def _replacing(folder: Path, names: Sequence[str], mark: str) -> Iterator[None]:
+    """Have these files written; then remove those of earlier reports that are not among them.
+
+    Which files are ours, and of which report, is kept in the folder: no other is removed, nor the
+    figures of this one that were asked for before.
+    """
+    ours, of = _ours(folder)
+    _note(folder, {*ours, *names}, of)
+    yield
+    if of != mark:
+        for name in ours.difference(names):
+            (folder / name).unlink(missing_ok=True)
+        with suppress(OSError):  # it is not there, or has other files
+            (folder / "figures").rmdir()
+        _note(folder, names, mark)
+
+
+def _ours(folder: Path) -> tuple[set[str], str]:
+    """The files of earlier reports and the mark of the last; none if not known for sure."""
+    try:
+        content = (folder / _OURS).read_bytes()
+        check(content, _OURS)
+    except (OSError, DamagedError):
+        return set(), ""
+    known, root = json.loads(content), folder.resolve()
+    names = {name for name in known["files"] if (root / name).resolve().is_relative_to(root)}
+    return names, known["mark"]
+
+
+def _note(folder: Path, names: Iterable[str], mark: str) -> None:
+    told = {"files": sorted(names), "mark": mark, "seal": SLOT}
+    content = sealed(json.dumps(told).encode(), _OURS)
+    if not (folder / _OURS).exists() or (folder / _OURS).read_bytes() != content:
+        write_whole(folder / _OURS, content)
+
+
+def _data(comparison: Comparison) -> dict[str, bytes]:
+    """The contents of the files of data by their names."""
+    found = {}
     for name, frame in _frames(comparison).items():
-        # written by Python: a full disk is an OSError then
         content = io.BytesIO()
         frame.write_parquet(content)
-        write_whole(folder / f"{name}.parquet", content.getvalue())
+        found[f"{name}.parquet"] = content.getvalue()
         if name in _SHORT:
-            write_whole(folder / f"{name}.csv", frame.write_csv())
-    path, mark = folder / "report.html", _mark(comparison)
-    if figures is None and _bears(path, mark):
-        return path
-    drawn = store.find_page(mark) if figures is None else None
-    if drawn is None:
-        from sluicegate.report.comparison import comparison_page  # drawing takes seconds
-
-        page = comparison_page(comparison, mark)
-        if figures is not None:
-            page.save_figures(folder / "figures", figures)
-        drawn = page.html()
-        if not any(record.interrupted for record in comparison.records):
-            store.keep_page(mark, drawn)
-    write_whole(path, drawn)
-    return path
+            found[f"{name}.csv"] = csv_text(frame).encode()
+    return found
 
 
 def _frames(comparison: Comparison) -> dict[str, pl.DataFrame]:
@@ -96,10 +186,11 @@ def _mark(comparison: Comparison) -> str:
     return hashlib.sha256(b"".join(parts)).hexdigest()[:32]
 
 
-def _bears(path: Path, mark: str) -> bool:
-    """Whether there is a page with that mark in its head."""
+def _bearing(path: Path, mark: str) -> str | None:
+    """The page there, if it has that mark and is as it was written; None otherwise."""
     try:
-        with path.open(encoding="utf-8", errors="replace") as page:
-            return mark in page.read(1000)
-    except OSError:
-        return False
+        content = path.read_bytes()
+        check(content, mark)
+    except (OSError, DamagedError):
+        return None
+    return content.decode()

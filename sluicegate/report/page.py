@@ -17,7 +17,7 @@ from markupsafe import escape
 from matplotlib.backends.backend_svg import FigureCanvasSVG
 from matplotlib.figure import Figure
 
-from sluicegate.files import write_whole
+from sluicegate.files import make_folder, write_whole
 from sluicegate.report.figure import missing_note, take_fonts
 from sluicegate.report.glossary import Glossary
 from sluicegate.report.narrow import narrow
@@ -190,6 +190,10 @@ class Page:
         told = shows or in_words(figure)
         self._parts.append(_Figure(figure, title, caption, told, self._anchor(title)))
 
+    def figure_files(self, suffix: str) -> list[str]:
+        """Names of the files that `save_figures` writes."""
+        return [f"{part.anchor}.{suffix}" for part in self._parts if isinstance(part, _Figure)]
+
     def save_figures(self, folder: Path, suffix: str) -> None:
         """Save every figure to a file of its own, named after its title.
 
@@ -202,7 +206,7 @@ class Page:
         Raises:
             OSError: If a file cannot be written.
         """
-        folder.mkdir(parents=True, exist_ok=True)
+        make_folder(folder)
         metadata = {"pdf": {"CreationDate": None}, "svg": {"Date": None}}.get(suffix)
         missing: set[str] = set()
         for part in self._parts:
@@ -253,7 +257,7 @@ class Page:
             OSError: If the file cannot be written.
         """
         path = Path(path)
-        path.parent.mkdir(parents=True, exist_ok=True)
+        make_folder(path.parent)
         write_whole(path, self.html())
 
     def _anchor(self, title: str) -> str:

@@ -3,14 +3,20 @@
 It has `sweep.json`, which says what the sweep is, and Parquet files in `runs/`, each with the runs
 that one process had finished at one time. Files are written as a whole and never changed, so that
 several processes may write at once. If several have the same run, they have the same results.
+
+All are sealed (`sluicegate.seal`), and each Parquet file says of which sweep it is: one of another,
+copied here, is not read as one of this.
 """
 
 from __future__ import annotations
 
+import hashlib
 import io
 import json
 import uuid
+import warnings
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from os import PathLike, fspath
 from pathlib import Path
 from typing import Any, ClassVar
@@ -18,9 +24,12 @@ from typing import Any, ClassVar
 import polars as pl
 
 from sluicegate.errors import SluiceError
-from sluicegate.files import write_whole
+from sluicegate.files import UNFINISHED, make_folder, write_whole
+from sluicegate.seal import SLOT, DamagedError, check, is_sealed, sealed
 
 _RUNS = "runs"
+# version of what is written into a results folder; a change needs a new number
+FORMAT = 2
 _VERSIONS = ("format", "sluicegate", "build")
 # fields whose values are short
 _TOLD = (
@@ -29,6 +38,11 @@ _TOLD = (
 )
 # this many files of one process are merged into one
 _MOST_PARTS = 64
+# the name of the seal in `sweep.json` and in Parquet's metadata
+_SEAL = "seal"
+# and there, that of which sweep the file is
+_OF = "of"
+_DAMAGED = ".damaged"
 
 
 class Folder:
@@ -59,6 +73,9 @@ class Folder:
         except (ValueError, ImportError) as error:
             raise SluiceError(f"{self.path}: {error}") from error
         self._is_local = "file" in (self.files.protocol, *self.files.protocol)
+        self._mark = ""
+        # those that were found to be as they were written
+        self._sound: set[str] = set()
 
     def read(self, name: str) -> bytes | None:
         """The content of a file; None if there is none."""
@@ -75,16 +92,18 @@ class Folder:
             OSError: If it cannot be written.
         """
         path = f"{self.root}/{name}"
-        self.files.makedirs(path.rpartition("/")[0], exist_ok=True)
         if self._is_local:
+            make_folder(Path(path).parent)
             write_whole(Path(path), content)
         else:  # there a file is whole or not there
+            self.files.makedirs(path.rpartition("/")[0], exist_ok=True)
             self.files.pipe_file(path, content.encode() if isinstance(content, str) else content)
 
     def about(self) -> dict[str, Any]:
         """What these results are of.
 
         Raises:
+            DamagedError: If the file that says it is damaged.
             SluiceError: If it is no results folder.
         """
         name = self.about_name
@@ -94,27 +113,42 @@ class Folder:
                 f"{self.path} is no results folder of a {self.what}: it has no {name}"
             )
         try:
+            # earlier versions wrote no seal
+            if is_sealed(content):
+                check(content, name)
             found: dict[str, Any] = json.loads(content)
             for field in self.needed:
                 found[field]
+            if found.pop(_SEAL, None) is None and found["format"] == FORMAT:
+                raise DamagedError("it has no checksum")
         except (ValueError, KeyError, TypeError) as error:
-            raise SluiceError(f"{self.path}/{name} cannot be read: {error!r}") from error
+            told = error if isinstance(error, DamagedError) else repr(error)
+            raise DamagedError(
+                f"{self.path}/{name} is damaged: {told}; the command that made the {self.what} "
+                "writes it again"
+            ) from error
+        self._mark = _mark(found)
         return found
 
-    def claim(self, about: Mapping[str, Any]) -> None:
-        """Make it the folder of a sweep; it may already be that of the same one.
+    def check(self, about: Mapping[str, Any]) -> None:
+        """Refuse the folder of anything but this sweep, or of nothing yet; nothing is changed.
 
         Raises:
-            SluiceError: If it is not empty and has no results, or results of another one or
-                version. Nothing is changed then.
-            OSError: If it cannot be written.
+            SluiceError: If it has other files, or results of another sweep or version.
         """
-        if self.read(self.about_name) is None:
-            if self._names(""):
-                raise SluiceError(f"{self.path} has other files: choose another folder with --out")
-            self.write(self.about_name, json.dumps(about, indent=1) + "\n")
+        self._mark = _mark(about)
+        if self._has_nothing():
             return
-        known = self.about()
+        if self.read(self.about_name) is None:
+            raise SluiceError(f"{self.path} has other files: choose another folder with --out")
+        try:
+            known = self.about()
+        except DamagedError:
+            # each part says, too, what it is of
+            for part in self._parts():
+                with suppress(DamagedError, FileNotFoundError):
+                    self._content(part)
+            return
         # the first difference is reported; the build is last: it differs with the world, too
         for name in ("format", "sluicegate", *(each for each in about if each != "build"), "build"):
             if known.get(name) != about[name]:
@@ -122,6 +156,26 @@ class Folder:
                     f"{self.path} {_difference(self.what, name, known, about)}; choose another "
                     "folder with --out"
                 )
+
+    def claim(self, about: Mapping[str, Any]) -> None:
+        """Make it the folder of a sweep; it may already be that of the same one.
+
+        Raises:
+            SluiceError: As `check`.
+            OSError: If it cannot be written.
+        """
+        self.check(about)
+        text = json.dumps({**about, _SEAL: SLOT}, indent=1) + "\n"
+        content = sealed(text.encode(), self.about_name)
+        if self.read(self.about_name) != content:
+            self.write(self.about_name, content)
+
+    def _has_nothing(self) -> bool:
+        """Whether there is at most what a command leaves that ended before its first results."""
+        names = {name.rpartition("/")[2] for name in self._names("")} - {self.about_name}
+        if _RUNS in names and not self._names(_RUNS):
+            names.remove(_RUNS)
+        return not any(name for name in names if not name.startswith(UNFINISHED))
 
     def _names(self, under: str) -> list[str]:
         """Paths of what is in one of its folders."""
@@ -131,18 +185,69 @@ class Folder:
         except FileNotFoundError:
             return []
 
+    def _parts(self) -> list[str]:
+        """Paths of the Parquet files."""
+        return [name for name in self._names(_RUNS) if name.endswith(".parquet")]
+
+    def _content(self, part: str) -> bytes:
+        """A Parquet file.
+
+        Raises:
+            DamagedError: If it is not as it was written.
+            SluiceError: If it is of another sweep.
+            FileNotFoundError: If another process has merged it with others meanwhile.
+        """
+        content: bytes = self.files.cat_file(part)
+        try:
+            check(content)
+        except DamagedError as error:
+            raise DamagedError(
+                f"{part} is damaged: {error}; the command that made the {self.what} makes its "
+                "runs again"
+            ) from None
+        if pl.read_parquet_metadata(io.BytesIO(content)).get(_OF) != self._mark:
+            raise SluiceError(f"{part} is of another {self.what}: move it to a folder of its own")
+        self._sound.add(part)
+        return content
+
     def parts(self) -> list[str]:
-        """URLs of the Parquet files."""
-        names = [name for name in self._names(_RUNS) if name.endswith(".parquet")]
+        """URLs of the Parquet files.
+
+        Raises:
+            SluiceError: If one is damaged, or of another sweep.
+        """
+        names = self._parts()
+        try:
+            # files never change: each is looked at once
+            for name in set(names) - self._sound:
+                self._content(name)
+        except FileNotFoundError:
+            return self.parts()
         if self._is_local:
             return names
         return [str(self.files.unstrip_protocol(name)) for name in names]
+
+    def mend(self) -> None:
+        """Set damaged files aside, with a warning for each: their runs count as not made.
+
+        Raises:
+            SluiceError: If a file is of another sweep.
+        """
+        for part in self._parts():
+            try:
+                self._content(part)
+            except DamagedError as error:
+                with suppress(FileNotFoundError):
+                    self.files.mv(part, part + _DAMAGED)
+                warnings.warn(f"{error}; the file is kept as {part}{_DAMAGED}", stacklevel=2)
+            except FileNotFoundError:
+                pass
 
     def done(self) -> set[int]:
         """Numbers of the runs whose results are here.
 
         Raises:
-            SluiceError: If a file of them is damaged.
+            SluiceError: As `rows`.
         """
         return {row["run"] for row in self.rows(["run"])}
 
@@ -150,22 +255,33 @@ class Folder:
         """The runs whose results are here, each a row of these columns; of all if None.
 
         Raises:
-            SluiceError: If a file of them is damaged.
+            SluiceError: If a file of them is damaged, or of another sweep.
         """
-        for name in self._names(_RUNS):
-            if name.endswith(".parquet"):
-                try:
-                    frame = pl.read_parquet(self.files.cat_file(name), columns=columns)
-                except pl.exceptions.PolarsError as error:
-                    raise SluiceError(
-                        f"{name} cannot be read: {error}; remove it, and its runs are made again"
-                    ) from error
-                yield from frame.iter_rows(named=True)
+        for part in self._parts():
+            with suppress(FileNotFoundError):
+                yield from pl.read_parquet(self._content(part), columns=columns).iter_rows(
+                    named=True
+                )
+
+    def write_part(self, name: str, frame: pl.DataFrame) -> None:
+        """Write runs into a Parquet file of that name.
+
+        Raises:
+            OSError: If it cannot be written.
+        """
+        content = io.BytesIO()
+        frame.write_parquet(content, metadata={_OF: self._mark, _SEAL: SLOT})
+        self.write(name, sealed(content.getvalue()))
 
     def remove(self, names: Sequence[str]) -> None:
         """Remove files."""
         for name in names:
             self.files.rm_file(f"{self.root}/{name}")
+
+
+def _mark(about: Mapping[str, Any]) -> str:
+    """A hash of a sweep, for the seals of its files."""
+    return hashlib.sha256(json.dumps(about, sort_keys=True).encode()).hexdigest()
 
 
 def _difference(of: str, name: str, known: Mapping[str, Any], about: Mapping[str, Any]) -> str:
@@ -223,9 +339,7 @@ class Writer:
             self._parts = {}
 
     def _write(self, frame: pl.DataFrame) -> None:
-        content = io.BytesIO()
-        frame.write_parquet(content)
         name = f"{_RUNS}/{self._name}-{self._count}.parquet"
-        self._folder.write(name, content.getvalue())
+        self._folder.write_part(name, frame)
         self._count += 1
         self._parts[name] = frame

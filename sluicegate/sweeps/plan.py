@@ -19,10 +19,9 @@ from sluicegate.measures import DEFINITIONS
 from sluicegate.scenario import Table
 from sluicegate.sweeps.derived import DERIVED
 from sluicegate.sweeps.design import Method, Point, points, variables
+from sluicegate.sweeps.folder import FORMAT
 from sluicegate.worlds import AnyScenario, AnyWorld
 
-# version of what is written into a results folder; a change needs a new number
-FORMAT = 1
 # about how many slots are simulated in a second, and how long a simulation takes at least
 _SLOTS_PER_S = 1e8
 _LEAST_S = 0.01

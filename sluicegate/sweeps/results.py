@@ -13,8 +13,7 @@ from sluicegate._engine import quantity
 from sluicegate.errors import SluiceError
 from sluicegate.estimate import student_quantile
 from sluicegate.measures import DEFINITIONS
-from sluicegate.sweeps.folder import Folder
-from sluicegate.sweeps.plan import FORMAT
+from sluicegate.sweeps.folder import FORMAT, Folder
 
 if TYPE_CHECKING:
     from sluicegate.report.figure import Figure

@@ -102,24 +102,28 @@ def sweep(
     folder = Folder(out)
     tasks = plan.tasks()
     plan.check(tasks)
-    folder.claim(plan.about())
+    about = plan.about()
+    folder.check(about)
+    folder.mend()
     done = folder.done()
     mine = tasks[number - 1 :: of]
     waiting = [task for task in mine if not done.issuperset(task.runs)]
-    found = Sweep(folder)
-    campaign = _Campaign(plan, folder, sum(len(task.runs) for task in mine), found, report, watch)
-    if waiting:
-        cores = workers or _cores()
-        threads = max(1, cores // len(waiting)) if dask is None else 1
-        pool: AbstractContextManager[Workers]
-        if dask is not None:
-            pool = on_cluster(dask)
-        elif workers is None and plan.expected_s(waiting) < _BRIEF_S:
-            pool = here_or_beside(1)
-        else:
-            pool = here_or_beside(min(cores, len(waiting)))
-        with pool as made:
-            campaign.make(waiting, made, threads)
+    cores = workers or _cores()
+    threads = max(1, cores // max(1, len(waiting))) if dask is None else 1
+    pool: AbstractContextManager[Workers]
+    if dask is not None and waiting:
+        pool = on_cluster(dask)
+    elif workers is None and plan.expected_s(waiting) < _BRIEF_S:
+        pool = here_or_beside(1)
+    else:
+        pool = here_or_beside(max(1, min(cores, len(waiting))))
+    with pool as made:
+        # a cluster that does not answer leaves no folder behind
+        folder.claim(about)
+        found = Sweep(folder)
+        runs = sum(len(task.runs) for task in mine)
+        campaign = _Campaign(plan, folder, runs, found, report, watch)
+        campaign.make(waiting, made, threads)
     campaign.end()
     return found
 

@@ -34,8 +34,8 @@ class Kept:
         folder: Where runs are kept for the next time; None: nowhere.
 
     Raises:
-        SluiceError: If the folder has other things, or those of another tuning or version, or if a
-            file of it is damaged; nothing is changed then.
+        SluiceError: If the folder has other things, or those of another tuning or version; nothing
+            is changed then.
     """
 
     def __init__(self, problem: Problem, folder: TuningFolder | None) -> None:
@@ -45,6 +45,7 @@ class Kept:
         self._written_s = time.monotonic()
         if folder is not None:
             folder.claim(problem.about())
+            folder.mend()
             self._read(folder)
             self._writer = Writer(folder, self._schema())
 

@@ -14,13 +14,12 @@ from sluicegate import store
 from sluicegate.errors import SluiceError
 from sluicegate.registry import Param, Value
 from sluicegate.sweeps.design import Point
+from sluicegate.sweeps.folder import FORMAT
 from sluicegate.tuning.axes import Axis, Place
 from sluicegate.tuning.score import Constraint, Score
 from sluicegate.tuning.trial import Trial, Values
 from sluicegate.worlds import AnyWorld
 
-# version of what is written into a tuning's folder; a change needs a new number
-FORMAT = 1
 _MOST_STARTS = 100_000
 
 # from values of the axes to values by paths into the scenario
