@@ -145,7 +145,7 @@ def _ours(folder: Path) -> tuple[set[str], str]:
 def _note(folder: Path, names: Iterable[str], mark: str) -> None:
     told = {"files": sorted(names), "mark": mark, "seal": SLOT}
     content = sealed(json.dumps(told).encode(), _OURS)
-    if not (folder / _OURS).exists() or (folder / _OURS).read_bytes() != content:
+    if not (folder / _OURS).is_file() or (folder / _OURS).read_bytes() != content:
         write_whole(folder / _OURS, content)
 
 
@@ -188,6 +188,8 @@ def _mark(comparison: Comparison) -> str:
 
 def _bearing(path: Path, mark: str) -> str | None:
     """The page there, if it has that mark and is as it was written; None otherwise."""
+    if not path.is_file():  # a device may be read without end
+        return None
     try:
         content = path.read_bytes()
         check(content, mark)
