@@ -6,13 +6,14 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from sluicegate.advice import Advice, Question, rows, words
+from sluicegate.advice import Advice, Question, advise, rows, words
 from sluicegate.advice.lines import lines
 from sluicegate.advice.plots import change_figure, costs_figure
 from sluicegate.advice.runs import MEASURES, Runs
 from sluicegate.advice.score import COSTS, over_scenarios
 from sluicegate.advice.search import JUDGED
 from sluicegate.advice.settings import Setting, baseline, left_out, settings
+from sluicegate.errors import SluiceError
 
 LINK = Question(rate_bps=2e6, rtts_s=(0.02, 0.08), flows=(1, 10))
 FQ, RED = Setting("fq_codel", 0.02, 1.0), Setting("gentle_red", 0.02, 0.1)
@@ -111,6 +112,12 @@ def test_who_asks_for_linux_gets_what_linux_has():
     )
 
 
+def test_what_cannot_be_set_is_refused():
+    # before, drop-tail was recommended in silence
+    with pytest.raises(SluiceError, match=r"nothing is left.*gentle_red: .*has no twin in Linux"):
+        advise(replace(LINK, linux=True), aqms=["gentle_red"])
+
+
 def test_the_buffer_of_today_is_the_baseline():
     link = replace(LINK, limit=1000)
     assert baseline(link).queue(link).limit == 1000
@@ -155,3 +162,15 @@ def test_a_score_far_from_the_others_does_not_hide_them():
     (ax,) = costs_figure(found).axes
     assert ax.get_xlim()[1] < 10
     assert any("60" in each.get_text() for each in ax.texts)
+
+
+def test_an_advice_shows_itself():
+    found = constructed(replace(LINK, limit=1000))
+    assert repr(found).splitlines()[2].startswith(FQ.name)
+    cell = found._repr_html_()
+    assert words.change(found).partition(",")[0] in cell
+    assert "drop_tail (6000 ms), today" in cell
+    assert "Before and after" in cell
+    assert "<svg" in cell
+    assert "How to set it" not in cell
+    assert "How to set it" in found.page().html()

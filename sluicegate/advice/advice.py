@@ -10,6 +10,7 @@ from dataclasses import astuple, dataclass, replace
 from functools import cached_property
 from importlib.metadata import version
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -19,7 +20,7 @@ from sluicegate.advice.question import Prefer, Question
 from sluicegate.advice.runs import FloatArray, Key, Runs
 from sluicegate.advice.score import Ranked, over_scenarios, ranking, weights
 from sluicegate.advice.search import JUDGED, Search
-from sluicegate.advice.settings import FAMILIES, Setting, baseline
+from sluicegate.advice.settings import FAMILIES, Setting, baseline, left_out, settings
 from sluicegate.errors import SluiceError
 from sluicegate.estimate import Measure, paired, student
 from sluicegate.files import make_folder, write_whole
@@ -27,6 +28,9 @@ from sluicegate.seal import SLOT, DamagedError, check, sealed
 from sluicegate.sweeps.workers import here_or_beside
 from sluicegate.threads import check_threads
 from sluicegate.worlds import Watch
+
+if TYPE_CHECKING:
+    from sluicegate.report.page import Page
 
 # packets that the bottleneck sends in all runs together, about, and a divisor for those of one run
 PACKETS = 30e6
@@ -54,6 +58,23 @@ class Advice:
     factor: float
     runs: Runs
     finalists: Sequence[Setting]
+
+    def __repr__(self) -> str:
+        from sluicegate.advice.rows import HEADER, setting_cells
+        from sluicegate.report.terminal import TerminalTable, as_text
+
+        return as_text(TerminalTable(HEADER, setting_cells(self)), width=120)
+
+    def _repr_html_(self) -> str:
+        from sluicegate.advice.page import in_notebook
+
+        return in_notebook(self).cell()
+
+    def page(self) -> Page:
+        """The report's page."""
+        from sluicegate.advice.page import advice_page
+
+        return advice_page([self])
 
     @cached_property
     def ranking(self) -> list[Ranked]:
@@ -160,12 +181,16 @@ def advise(
         fresh: Whether to ignore an answer in the store; single runs are still taken from it.
 
     Raises:
-        SluiceError: If there is no such family, or if a number makes no sense.
+        SluiceError: If there is no such family, if none of them can be set for the link, or if a
+            number makes no sense.
         InterruptError: After Ctrl-C; the same call goes on.
     """
     check_threads(workers)
     if not packets >= _LEAST_PACKETS:
         raise SluiceError(f"packets = {packets:g} must be {_LEAST_PACKETS:g} at least")
+    if not settings(question, aqms):
+        reasons = (f"{name}: {why}" for name, why in left_out(question, aqms).items())
+        raise SluiceError(f"nothing is left to compare: {'; '.join(reasons)}")
     factor, seconds = simulated(question, packets)
     runs = Runs(question.scaled(factor), seconds)
     search = Search(question, runs, aqms)

@@ -27,22 +27,9 @@ def advice_page(
         replayed: Rows of its replay.
     """
     links = [each.question for each in advices]
-    page = Page("Advice on a queue", "; ".join(map(words.link_text, links)))
+    page = _titled(advices)
     page.section("What to take")
-    for advice in advices:
-        _heading(page, advices, advice)
-        page.text(words.verdict(advice))
-        page.text(words.change(advice))
-    if len(links) > 1:
-        page.text(words.both(*links))
-    page.figure(
-        change_figure(advices),
-        "Before and after",
-        "Each scenario, from what the link has today (before) to the recommended setting (after): "
-        "p99 sojourn, mean time of the flows that come and go, share of the time in which the "
-        "link is busy. Times are on logarithmic axes.",
-        " ".join(map(words.change, advices)),
-    )
+    _answer(page, advices)
     page.section("How to set it")
     for advice in advices:
         _heading(page, advices, advice)
@@ -66,6 +53,36 @@ def advice_page(
         for sentence in words.assumptions(advice):
             page.text(sentence)
     return page
+
+
+def in_notebook(advice: Advice) -> Page:
+    """What a notebook shows of it: what to take, before and after, and the settings judged."""
+    page = _titled([advice])
+    _answer(page, [advice])
+    _table(page, advice)
+    return page
+
+
+def _titled(advices: Sequence[Advice]) -> Page:
+    links = "; ".join(words.link_text(each.question) for each in advices)
+    return Page("Advice on a queue", links)
+
+
+def _answer(page: Page, advices: Sequence[Advice]) -> None:
+    for advice in advices:
+        _heading(page, advices, advice)
+        page.text(words.verdict(advice))
+        page.text(words.change(advice))
+    if len(advices) > 1:
+        page.text(words.both(*(each.question for each in advices)))
+    page.figure(
+        change_figure(advices),
+        "Before and after",
+        "Each scenario, from what the link has today (before) to the recommended setting (after): "
+        "p99 sojourn, mean time of the flows that come and go, share of the time in which the "
+        "link is busy. Times are on logarithmic axes.",
+        " ".join(map(words.change, advices)),
+    )
 
 
 def _heading(page: Page, advices: Sequence[Advice], advice: Advice) -> None:
@@ -97,7 +114,7 @@ def _lines(page: Page, advice: Advice) -> None:
         page.commands(undo)
 
 
-def _settings(page: Page, advice: Advice) -> None:
+def _table(page: Page, advice: Advice) -> None:
     page.table(
         [cell.replace("\n", " ") for cell in rows.HEADER],
         rows.setting_cells(advice),
@@ -105,6 +122,10 @@ def _settings(page: Page, advice: Advice) -> None:
         f"of the 95 % confidence interval. {words.COLUMNS}",
         ["", "", "", "", "sojourn_p99", "completion_mean", "loss_ratio", "utilization", "fairness"],
     )
+
+
+def _settings(page: Page, advice: Advice) -> None:
+    _table(page, advice)
     page.figure(
         costs_figure(advice),
         _of_link("What the score is made of", advice),
