@@ -16,7 +16,7 @@ use crate::{
     endpoint::Address,
     interface_queue::InterfaceQueue,
     place::{Place, mean, seen},
-    tun,
+    print, tun,
 };
 
 /// Time between two looks at the interface's queue.
@@ -72,7 +72,10 @@ pub fn watch(options: &CheckOptions, for_s: f64) -> Result<bool, Failure> {
         } else {
             "note  "
         };
-        println!("{word}   {name}: {}", seen.told(&place, options));
+        print(&format!(
+            "{word}   {name}: {}\n",
+            seen.told(&place, options)
+        ))?;
         is_here |= place == Place::Here;
     }
     Ok(is_here)

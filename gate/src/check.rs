@@ -10,7 +10,7 @@ use crate::{
     cli::{Backend, CheckOptions},
     in_kernel,
     nfqueue::ENOUGH_BUFFER_BYTES,
-    privileges, program,
+    print, privileges, program,
     queue_table::{self, Owner, TABLE},
     rules::{Rules, Tool},
     tun, word,
@@ -78,11 +78,11 @@ pub fn run(options: &CheckOptions) -> Result<bool, Failure> {
             names.join(" ")
         ))),
         _ if options.backend == Some(Backend::Kernel) => in_kernel::look(options),
-        _ => Ok(look(options)),
+        _ => look(options),
     }
 }
 
-fn look(options: &CheckOptions) -> bool {
+fn look(options: &CheckOptions) -> Result<bool, Failure> {
     match &options.tun {
         Some(names) => print_findings(vec![
             (tun::CLONE, tun_devices()),
@@ -99,7 +99,7 @@ fn look(options: &CheckOptions) -> bool {
     }
 }
 
-fn look_at_nfqueue(options: &CheckOptions) -> bool {
+fn look_at_nfqueue(options: &CheckOptions) -> Result<bool, Failure> {
     let rules = options.interface.as_ref().map(|interface| Rules {
         interface: interface.clone(),
         queue: options.queue,
@@ -124,24 +124,29 @@ fn look_at_nfqueue(options: &CheckOptions) -> bool {
 }
 
 /// Prints the results. Returns true if it is known that nothing is missing that the gate needs.
-pub(crate) fn print_findings(checks: Vec<(&str, Finding)>) -> bool {
+///
+/// # Errors
+/// If stdout cannot be written.
+pub(crate) fn print_findings(checks: Vec<(&str, Finding)>) -> Result<bool, Failure> {
     let mut is_ready = true;
+    let mut told = String::new();
     for (name, found) in checks {
         match found {
-            Ok(how) => println!("ok       {name}: {how}"),
+            Ok(how) => told += &format!("ok       {name}: {how}\n"),
             Err(missing) => {
                 let (word, then) = match missing.weight {
                     Weight::Missing => ("missing", "mend"),
                     Weight::Note => ("note   ", "mend"),
                     Weight::Unknown => ("unknown", "look"),
                 };
-                println!("{word}  {name}: {}", missing.what);
-                println!("         {then}: {}", missing.mend);
+                told += &format!("{word}  {name}: {}\n", missing.what);
+                told += &format!("         {then}: {}\n", missing.mend);
                 is_ready &= missing.weight == Weight::Note;
             }
         }
     }
-    is_ready
+    print(&told)?;
+    Ok(is_ready)
 }
 
 fn capability() -> Finding {

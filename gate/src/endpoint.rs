@@ -1,28 +1,34 @@
 //! The endpoint at which a daemon reports its state: a page for Prometheus at `/metrics`, and the
-//! last records as JSON lines at `/records`. The client side, which `sluiced top` uses, is here,
-//! too.
+//! last records as JSON lines at `/records`. `server.rs` answers; the client side, which `sluiced
+//! top` uses, is here.
 
 use std::{
     fs::{self, Permissions},
     io::{self, Read, Write},
     net::{IpAddr, SocketAddr, TcpListener, TcpStream},
-    os::unix::{
-        fs::{FileTypeExt, PermissionsExt},
-        net::{UnixListener, UnixStream},
+    os::{
+        fd::{AsFd, AsRawFd},
+        unix::{
+            fs::{FileTypeExt, PermissionsExt},
+            net::{UnixListener, UnixStream},
+        },
     },
-    path::PathBuf,
+    path::{Path, PathBuf},
     str::FromStr,
-    sync::{Arc, Mutex},
-    thread,
-    time::Duration,
+    time::{Duration, Instant},
 };
 
+use nix::{
+    errno::Errno,
+    poll::{PollFd, PollFlags, PollTimeout, poll},
+    sys::socket::{self, AddressFamily, SockFlag, SockType, UnixAddr, socket},
+};
 use serde_json::Value;
 
-/// Longest wait for a peer.
+/// Longest wait for an answer.
 const PATIENCE: Duration = Duration::from_secs(1);
 /// Largest answer, bytes.
-const MOST_BYTES: u64 = 16 << 20;
+const MOST_BYTES: usize = 16 << 20;
 /// Default address.
 pub const USUAL: &str = "127.0.0.1:8417";
 
@@ -66,15 +72,6 @@ impl std::fmt::Display for Address {
     }
 }
 
-/// The pages of an endpoint.
-#[derive(Debug, Default)]
-pub struct Pages {
-    /// Metrics for Prometheus.
-    pub metrics: String,
-    /// The last record of each link, a line of JSON each.
-    pub records: String,
-}
-
 /// An endpoint that is open for requests.
 pub enum Endpoint {
     /// A port on loopback.
@@ -96,7 +93,7 @@ impl Endpoint {
                 // a file that is no socket refuses connections, too, and must not be deleted
                 let is_socket = |file: fs::Metadata| file.file_type().is_socket();
                 if fs::symlink_metadata(path).is_ok_and(is_socket)
-                    && UnixStream::connect(path)
+                    && connect(path)
                         .is_err_and(|error| error.kind() == io::ErrorKind::ConnectionRefused)
                 {
                     fs::remove_file(path)?;
@@ -107,70 +104,26 @@ impl Endpoint {
             }
         }
     }
-
-    /// Answers requests in a thread of its own, with the present pages.
-    pub fn serve(self) -> Arc<Mutex<Pages>> {
-        let pages = Arc::new(Mutex::new(Pages::default()));
-        let shown = Arc::clone(&pages);
-        thread::spawn(move || {
-            loop {
-                let done = match &self {
-                    Self::Tcp(listener) => listener.accept().and_then(|(stream, _)| {
-                        stream.set_read_timeout(Some(PATIENCE))?;
-                        stream.set_write_timeout(Some(PATIENCE))?;
-                        answer(stream, &shown)
-                    }),
-                    Self::Unix(listener) => listener.accept().and_then(|(stream, _)| {
-                        stream.set_read_timeout(Some(PATIENCE))?;
-                        stream.set_write_timeout(Some(PATIENCE))?;
-                        answer(stream, &shown)
-                    }),
-                };
-                // an error means that this client is gone or too slow; the next one may not be
-                drop(done);
-            }
-        });
-        pages
-    }
-}
-
-/// Answers with the records if they are requested, and with the metrics otherwise.
-fn answer(mut stream: impl Read + Write, pages: &Mutex<Pages>) -> io::Result<()> {
-    let mut asked = [0; 4096];
-    let length = stream.read(&mut asked)?;
-    let wants_records = asked[..length].starts_with(b"GET /records ");
-    let (kind, page) = {
-        let pages = pages.lock().expect("nobody panics with it");
-        if wants_records {
-            ("application/jsonl", pages.records.clone())
-        } else {
-            ("text/plain; version=0.0.4", pages.metrics.clone())
-        }
-    };
-    write!(
-        stream,
-        "HTTP/1.0 200 OK\r\nContent-Type: {kind}\r\nContent-Length: {}\r\n\r\n{page}",
-        page.len()
-    )
 }
 
 /// Asks a daemon for its records: JSON lines.
 ///
 /// # Errors
-/// If no daemon answers there.
+/// If no daemon answers there in time.
 pub fn ask(address: &Address) -> io::Result<String> {
     match address {
-        Address::Tcp(address) => {
-            let stream = TcpStream::connect_timeout(address, PATIENCE)?;
-            stream.set_read_timeout(Some(PATIENCE))?;
-            records(stream)
-        }
-        Address::Unix(path) => {
-            let stream = UnixStream::connect(path)?;
-            stream.set_read_timeout(Some(PATIENCE))?;
-            records(stream)
-        }
+        Address::Tcp(address) => records(TcpStream::connect_timeout(address, PATIENCE)?),
+        Address::Unix(path) => records(connect(path)?),
     }
+}
+
+/// Connects to a socket in the file system without waiting: a daemon that stands still takes no
+/// connections.
+fn connect(path: &Path) -> io::Result<UnixStream> {
+    let kind = SockFlag::SOCK_CLOEXEC | SockFlag::SOCK_NONBLOCK;
+    let stream = socket(AddressFamily::Unix, SockType::Stream, kind, None)?;
+    socket::connect(stream.as_raw_fd(), &UnixAddr::new(path)?)?;
+    Ok(stream.into())
 }
 
 /// Returns the records in the answer of a daemon.
@@ -186,19 +139,48 @@ pub fn parse(answer: &str) -> Result<Vec<Value>, String> {
     }
 }
 
-fn records(mut stream: impl Read + Write) -> io::Result<String> {
+fn records(mut stream: impl Read + Write + AsFd) -> io::Result<String> {
+    let end = Instant::now() + PATIENCE;
     stream.write_all(b"GET /records HTTP/1.0\r\n\r\n")?;
-    let mut answer = String::new();
-    stream.take(MOST_BYTES).read_to_string(&mut answer)?;
+    let (mut answer, mut more) = (Vec::new(), [0; 1 << 16]);
+    loop {
+        wait(&stream, end)?;
+        match stream.read(&mut more)? {
+            0 => break,
+            length => answer.extend_from_slice(&more[..length]),
+        }
+        if answer.len() > MOST_BYTES {
+            return Err(io::Error::other("the answer has no end"));
+        }
+    }
+    let answer = String::from_utf8(answer).map_err(io::Error::other)?;
     match answer.split_once("\r\n\r\n") {
         Some((_, body)) => Ok(body.to_owned()),
         None => Err(io::Error::other("the answer is no page")),
     }
 }
 
+/// Waits until something can be read.
+fn wait(stream: impl AsFd, end: Instant) -> io::Result<()> {
+    let left = end.saturating_duration_since(Instant::now());
+    let timeout = PollTimeout::try_from(left.as_millis() as u64).unwrap_or(PollTimeout::ZERO);
+    match poll(
+        &mut [PollFd::new(stream.as_fd(), PollFlags::POLLIN)],
+        timeout,
+    ) {
+        Ok(0) => Err(io::Error::new(
+            io::ErrorKind::TimedOut,
+            format!("no whole answer within {} s", PATIENCE.as_secs()),
+        )),
+        Ok(_) | Err(Errno::EINTR) => Ok(()),
+        Err(error) => Err(error.into()),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::server;
 
     #[test]
     fn addresses_are_of_this_machine() {
@@ -228,7 +210,7 @@ mod tests {
         let address = Address::Unix(path.clone());
         drop(Endpoint::open(&address).unwrap());
         assert!(path.exists());
-        let pages = Endpoint::open(&address).unwrap().serve();
+        let pages = server::serve(Endpoint::open(&address).unwrap()).unwrap();
         pages.lock().unwrap().records = "{}\n".into();
         assert_eq!(ask(&address).unwrap(), "{}\n");
         let refused = Endpoint::open(&address).err().unwrap();

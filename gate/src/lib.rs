@@ -36,6 +36,7 @@ pub mod run;
 #[cfg(test)]
 mod same_decisions;
 pub mod screen;
+mod server;
 mod service;
 pub mod settings;
 mod summary;
@@ -45,21 +46,51 @@ pub mod top;
 pub mod tun;
 pub mod verify;
 
-use std::{io::Write, path::Path};
+use std::{
+    fs::File,
+    io::{self, Write},
+    path::Path,
+};
 
 /// Prints a message on stderr. An error is ignored: a closed stderr or a full disk is no reason to
 /// stop.
 pub fn say(what: &str) {
-    writeln!(std::io::stderr(), "sluiced: {what}").ok();
+    writeln!(io::stderr(), "sluiced: {what}").ok();
 }
 
-/// Prints on stdout and flushes, because the reader may wait at a pipe. An error is ignored: a
-/// closed stdout or a full disk is no reason to stop.
-pub fn print(text: &str) {
-    let mut out = std::io::stdout();
-    out.write_all(text.as_bytes())
-        .and_then(|()| out.flush())
-        .ok();
+/// Prints on stdout, all at once, because the reader may wait at a pipe.
+///
+/// # Errors
+/// As [`printed`].
+pub fn print(text: &str) -> Result<(), Failure> {
+    printed(io::stdout().write_all(text.as_bytes()))
+}
+
+/// Flushes stdout after something was `written` there. A reader that has gone, as `head` does, has
+/// read what it wanted: that is no error.
+///
+/// # Errors
+/// If stdout cannot be written, such as a file on a full disk.
+pub fn printed(written: io::Result<()>) -> Result<(), Failure> {
+    match written.and_then(|()| io::stdout().flush()) {
+        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
+            Err(Failure(format!("cannot write to stdout: {error}")))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Writes a file that is of use only as a whole. If the disk refuses a part, the file is left empty.
+///
+/// # Errors
+/// If it cannot be written.
+pub(crate) fn write_whole(mut file: &File, path: &Path, bytes: &[u8]) -> Result<(), Failure> {
+    file.write_all(bytes).map_err(|error| {
+        // it fails harmlessly for what is no regular file, such as a pipe
+        file.set_len(0).ok();
+        let Failure(what) = Failure::writing(path, &error);
+        Failure(format!("{what}: it is left empty"))
+    })
 }
 
 /// Returns this program as a word for a shell, with its own path: sudo does not search the user's
@@ -84,7 +115,7 @@ pub struct Failure(pub String);
 
 impl Failure {
     /// Returns the failure of a file that could not be written.
-    pub fn writing(path: &Path, error: &std::io::Error) -> Self {
+    pub fn writing(path: &Path, error: &io::Error) -> Self {
         Self(format!("cannot write {}: {error}", path.display()))
     }
 }

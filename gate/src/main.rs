@@ -3,14 +3,23 @@
 use std::process::ExitCode;
 
 use clap::Parser;
+use nix::sys::signal::{SigHandler, Signal, signal};
 use sluice_gate::{
-    check,
+    Failure, check,
     cli::{Cli, Command},
-    qdisc, replay, rules, run, say, top, verify,
+    printed, qdisc, replay, rules, run, say, top, verify,
 };
 
 fn main() -> ExitCode {
-    let done = match Cli::parse().command {
+    // a file that reaches the limit of its size (ulimit -f) is an error like that of a full disk
+    // SAFETY: no code of ours runs as a handler.
+    unsafe { signal(Signal::SIGXFSZ, SigHandler::SigIgn) }.ok();
+    let cli = match Cli::try_parse() {
+        Ok(cli) => cli,
+        Err(told) if told.use_stderr() => told.exit(),
+        Err(help) => return ended(printed(help.print())),
+    };
+    let done = match cli.command {
         Command::Replay(options) => replay::run(&options),
         Command::Run(options) => run::run(&options),
         Command::Top(options) => top::run(&options),
@@ -22,6 +31,10 @@ fn main() -> ExitCode {
         Command::Verify(options) => verify::run(&options),
         Command::Qdisc(command) => qdisc::run(&command),
     };
+    ended(done)
+}
+
+fn ended(done: Result<(), Failure>) -> ExitCode {
     match done {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => {

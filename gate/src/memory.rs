@@ -15,7 +15,8 @@ use sluice_scenario::{Drr, Fq, Scheduler, Sfq};
 const KERNEL_BYTES: u64 = 2304;
 /// Bytes of a packet that is kept whole, because it may have to be marked.
 const WHOLE_BYTES: u64 = 1500;
-/// Memory of the program, its threads, histograms, and records that wait for the disk.
+/// Memory of the program, its threads, histograms, records that wait for the disk, and answers that
+/// clients of the endpoint do not read.
 const FIXED_BYTES: u64 = 32 << 20;
 /// Memory of the programs of a qdisc.
 #[cfg(feature = "kernel")]

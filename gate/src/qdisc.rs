@@ -22,7 +22,7 @@ pub fn run(_command: &QdiscCommand) -> Result<(), Failure> {
 
 #[cfg(feature = "kernel")]
 mod with_bpf {
-    use std::fs;
+    use std::fs::File;
 
     use serde_json::{Map, Value, json};
     use sluice_aqm::Verdict;
@@ -32,7 +32,7 @@ mod with_bpf {
         Failure,
         cli::{CompileOptions, InstallOptions, QdiscCommand},
         in_kernel::{self, Ready, compiled},
-        memory, print,
+        memory, print, write_whole,
     };
 
     pub fn run(command: &QdiscCommand) -> Result<(), Failure> {
@@ -40,15 +40,13 @@ mod with_bpf {
             QdiscCommand::Compile(options) => save(options),
             QdiscCommand::Install(options) => install(options),
             QdiscCommand::Show(options) => {
-                for counts in Kind::named(&options.kind)?.counts()? {
-                    println!("{}", line(&counts));
-                }
-                Ok(())
+                let counts = Kind::named(&options.kind)?.counts()?;
+                print(&counts.iter().map(line).collect::<String>())
             }
             QdiscCommand::Log(options) => {
-                println!("{LOG_COLUMNS}");
+                print(&format!("{LOG_COLUMNS}\n"))?;
                 for (number, happened) in Kind::named(&options.kind)?.log()?.iter().enumerate() {
-                    println!("{},{happened}", number + 1);
+                    print(&format!("{},{happened}\n", number + 1))?;
                 }
                 Ok(())
             }
@@ -62,8 +60,9 @@ mod with_bpf {
             log: options.log,
         };
         let object = compiled(&options.aqm, program)?;
-        fs::write(&options.object, object.bytes)
-            .map_err(|error| Failure::writing(&options.object, &error))
+        let path = &options.object;
+        let file = File::create(path).map_err(|error| Failure::writing(path, &error))?;
+        write_whole(&file, path, &object.bytes)
     }
 
     fn install(options: &InstallOptions) -> Result<(), Failure> {
@@ -82,28 +81,29 @@ mod with_bpf {
         print(&format!(
             "memory: at most {memory}, before {} interfaces\n",
             fixed.instances
-        ));
+        ))?;
         let installed = kind.install(&ready.object, &ready.aqm, &ready.settings, &fixed)?;
-        println!(
-            "{}: {}; the kernel's verifier looked at {} instructions",
+        print(&format!(
+            "{}: {}; the kernel's verifier looked at {} instructions\n",
             options.kind,
             ready.object.name,
             installed.verified_instructions()?
-        );
-        Ok(())
+        ))
     }
 
-    fn line(counts: &Counts) -> Value {
+    /// Returns a line of JSON.
+    fn line(counts: &Counts) -> String {
         let verdicts: Map<String, Value> = Verdict::NAMES
             .iter()
             .zip(counts.verdicts)
             .map(|(name, count)| ((*name).to_owned(), json!(count)))
             .collect();
-        json!({
+        let json = json!({
             "sent": counts.sent,
             "sojourn_mean_s": counts.sojourn_ns as f64 / 1e9 / counts.sent.max(1) as f64,
             "sojourn_max_s": counts.sojourn_max_ns as f64 / 1e9,
             "verdicts": verdicts,
-        })
+        });
+        format!("{json}\n")
     }
 }

@@ -3,21 +3,17 @@
 //! It makes the same decisions as the network world for the same packets: link, random streams and
 //! hashes of flows are the same.
 
-use std::{
-    fs::File,
-    io::{BufWriter, Write},
-    path::Path,
-};
+use std::{fs::File, path::Path};
 
 use sluice_aqm::Verdict;
 use sluice_capture::Capture;
 use sluice_link::Clock;
-use sluice_queue::{DecisionLog, Event, Observer};
+use sluice_queue::{DecisionLog, Event, LineFile, Observer};
 use sluice_random::stream;
 
 use crate::{
-    Failure, cli::ReplayOptions, link::Link, link::Outlet, measures::Measures, packet::Held,
-    settings::Settings, summary,
+    Failure, cli::ReplayOptions, link::Link, link::Outlet, measures::Measures, packet::Held, print,
+    say, settings::Settings, summary, write_whole,
 };
 
 /// Bits of the clock's times: as many as the network world has for one link.
@@ -104,27 +100,40 @@ pub fn run(options: &ReplayOptions) -> Result<(), Failure> {
     }
     let settings = Settings::read(&options.link)?;
     let capture = sluice_capture::read(&options.capture)?;
-    let measures = match &options.decisions {
-        None => replay(&capture, &settings, &mut Watch(()))?,
+    for note in &capture.notes {
+        say(&format!("{}: {note}", options.capture.display()));
+    }
+    let (measures, logged) = match &options.decisions {
+        None => (replay(&capture, &settings, &mut Watch(()))?, Ok(())),
         Some(path) => {
-            let mut log = DecisionLog::new(create(path)?);
+            let mut log = DecisionLog::new(LineFile::new(create(path)?));
             let measures = replay(&capture, &settings, &mut Watch(&mut log))?;
-            log.finish()
-                .map_err(|error| Failure::writing(path, &error))?;
-            measures
+            (measures, end(log, path))
         }
     };
-    if let Some(path) = &options.json {
-        let mut file = create(path)?;
-        let written = writeln!(file, "{:#}", measures.json()).and_then(|()| file.flush());
-        written.map_err(|error| Failure::writing(path, &error))?;
-    }
-    println!("{}", settings.forward.describe());
-    print!("{}", summary::table(&measures));
-    Ok(())
+    let written = options.json.as_ref().map_or(Ok(()), |path| {
+        let json = format!("{:#}\n", measures.json());
+        write_whole(&create(path)?, path, json.as_bytes())
+    });
+    let printed = print(&format!(
+        "{}\n{}",
+        settings.forward.describe(),
+        summary::table(&measures)
+    ));
+    // each is tried, whatever became of the others
+    logged.and(written).and(printed)
 }
 
-fn create(path: &Path) -> Result<BufWriter<File>, Failure> {
-    let file = File::create(path).map_err(|error| Failure::writing(path, &error))?;
-    Ok(BufWriter::new(file))
+fn create(path: &Path) -> Result<File, Failure> {
+    File::create(path).map_err(|error| Failure::writing(path, &error))
+}
+
+/// Ends a decision log.
+fn end(log: DecisionLog<LineFile>, path: &Path) -> Result<(), Failure> {
+    log.finish().map(drop).map_err(|error| {
+        let Failure(what) = Failure::writing(path, &error);
+        Failure(format!(
+            "{what}: the decision log is incomplete, it ends early (with a whole line)"
+        ))
+    })
 }

@@ -8,7 +8,7 @@ use std::{
     process::{Command, Output, Stdio},
 };
 
-use crate::{Failure, cli::RulesOptions, nfqueue::Fail, program};
+use crate::{Failure, cli::RulesOptions, nfqueue::Fail, print, program, say};
 
 /// The program that sets rules.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
@@ -63,16 +63,17 @@ pub fn run(options: &RulesOptions) -> Result<(), Failure> {
         })?,
     };
     if nix::net::if_::if_nametoindex(&*rules.interface).is_err() {
-        eprintln!(
-            "sluiced: there is no interface {} here now: the rules hold for one that comes under \
-             this name; see ip link",
+        say(&format!(
+            "there is no interface {} here now: the rules hold for one that comes under this name; \
+             see ip link",
             rules.interface
-        );
+        ));
     }
     if !(options.install || options.remove) {
-        println!("# nothing is changed: --install sets these rules, --remove takes them away");
-        print!("{}", rules.text(tool));
-        return Ok(());
+        return print(&format!(
+            "# nothing is changed: --install sets these rules, --remove takes them away\n{}",
+            rules.text(tool)
+        ));
     }
     match tool {
         Tool::Nft if options.install => rules.nft(&rules.nft_script())?,

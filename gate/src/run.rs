@@ -1,7 +1,7 @@
 //! `sluiced run`: runs the router from start to end.
 
 use std::{
-    fs::File,
+    fs::{self, File},
     io,
     os::fd::AsFd,
     path::Path,
@@ -37,7 +37,7 @@ use crate::{
     rules::Rules,
     say,
     service::Service,
-    settings::Settings,
+    settings::{Settings, SettingsError},
     summary,
     telemetry::{Record, Telemetry},
     tun::{self, Tun},
@@ -116,7 +116,7 @@ fn over_tun(options: &RunOptions, settings: &Settings) -> Result<Tun, Failure> {
     let tun = Tun::open([&names[0], &names[1]], settings.links().len())?;
     if !tun.is_long {
         let (a, b, most) = (&names[0], &names[1], tun::SPARE_PACKETS);
-        print(&format!(
+        announce(&format!(
             "{a} and {b} keep fewer than {most} packets until sluiced reads them: part of a long burst \
              may be lost, and is then counted. For more room: ip link set {a} txqueuelen {most}; the \
              same for {b}\n"
@@ -139,13 +139,13 @@ fn over_nfqueue(options: &RunOptions, settings: &Settings, fail: Fail) -> Result
     let nfqueue = Nfqueue::open(options.queue, &held, fail)?;
     let bytes = nfqueue.buffer_bytes;
     if bytes < ENOUGH_BUFFER_BYTES {
-        print(&format!(
+        announce(&format!(
             "the receive buffer has {bytes} bytes: a burst may be lost, which is counted; \
              sluiced check says how to get more\n"
         ));
     }
     if !nfqueue.shows_counts() {
-        print(&format!(
+        announce(&format!(
             "kernel_held, kernel_queue_drops and kernel_buffer_drops are unknown: only root may read \
              {TABLE}\n"
         ));
@@ -190,7 +190,7 @@ pub(crate) fn route(
     prctl::set_timerslack(1).map_err(|error| Failure(format!("timer slack: {error}")))?;
     privileges::drop_all_but(needs.capabilities)?;
     let fenced = fence::close(options.link.scenario.as_deref(), &settings, needs.folder)?;
-    let telemetry = Telemetry::start(file, endpoint);
+    let telemetry = Telemetry::start(file, endpoint)?;
     let mut daemon = Daemon {
         plane,
         settings,
@@ -199,6 +199,7 @@ pub(crate) fn route(
         start: Instant::now(),
         start_clock_ns: clock_ns()?,
         reload: None,
+        reload_again: false,
         memory: needs.memory,
         telemetry,
         next_record_ns: 0,
@@ -207,7 +208,7 @@ pub(crate) fn route(
         service: Service::default(),
     };
     if !fenced {
-        print("this kernel has no Landlock: what files it opens is not restricted\n");
+        announce("this kernel has no Landlock: what files it opens is not restricted\n");
     }
     daemon.tell_start();
     let worked = daemon.work().map_err(gone);
@@ -235,6 +236,8 @@ struct Daemon<'a, P> {
     start_clock_ns: u64,
     /// Settings that another thread is reading.
     reload: Option<Receiver<Result<Settings, String>>>,
+    /// True if they must be read once more, because they may have changed meanwhile.
+    reload_again: bool,
     /// Describes the memory bound for some settings.
     memory: &'a dyn Fn(&Settings) -> String,
     telemetry: Telemetry,
@@ -254,14 +257,14 @@ impl<P: DataPlane> Daemon<'_, P> {
     fn tell_start(&self) {
         for (place, link) in self.settings.links().into_iter().enumerate() {
             let source = self.plane.source(place);
-            print(&format!(
+            announce(&format!(
                 "{}, {source}: {}\n",
                 NAMES[place],
                 link.describe()
             ));
         }
         let memory = (self.memory)(&self.settings);
-        print(&format!("memory: {memory}\nready\n"));
+        announce(&format!("memory: {memory}\nready\n"));
         self.service.ready();
     }
 
@@ -356,10 +359,15 @@ impl<P: DataPlane> Daemon<'_, P> {
         Ok(records)
     }
 
-    /// Reads the settings again in another thread, because an AQM may have to be compiled.
+    /// Reads the settings again in another thread, because an AQM may have to be compiled. There is
+    /// only one such thread, however often it is asked for.
     fn start_reload(&mut self) {
-        if self.options.link.scenario.is_none() {
+        let Some(scenario) = self.options.link.scenario.clone() else {
             say("nothing to reload: it was started without --scenario, and options take a restart");
+            return;
+        };
+        if self.reload.is_some() {
+            self.reload_again = true;
             return;
         }
         let (sender, receiver) = channel();
@@ -368,12 +376,17 @@ impl<P: DataPlane> Daemon<'_, P> {
             Some(Backend::Kernel) => in_kernel::read,
             None => Settings::read,
         };
-        thread::spawn(move || {
-            let read = read(&link).map_err(|error| error.to_string());
+        let work = move || {
+            let read = refuse_pipe(&scenario)
+                .and_then(|()| read(&link))
+                .map_err(|error| error.to_string());
             // nobody receives it if the daemon has ended
             sender.send(read).ok();
-        });
-        self.reload = Some(receiver);
+        };
+        match thread::Builder::new().spawn(work) {
+            Ok(_) => self.reload = Some(receiver),
+            Err(error) => self.keep_settings(&format!("no thread to read others: {error}")),
+        }
     }
 
     /// Applies settings that have been read, if there are any and they are valid.
@@ -387,6 +400,9 @@ impl<P: DataPlane> Daemon<'_, P> {
             Ok(read) => read,
         };
         self.reload = None;
+        if std::mem::take(&mut self.reload_again) {
+            self.start_reload();
+        }
         let refused = match settings {
             Err(what) => what,
             Ok(settings) if settings.links().len() != self.settings.links().len() => {
@@ -411,11 +427,32 @@ impl<P: DataPlane> Daemon<'_, P> {
                 }
             }
         };
-        let told = format!("the old settings stay in force: {refused}");
-        say(&told);
-        self.service.status(&told);
+        self.keep_settings(&refused);
         Ok(())
     }
+
+    fn keep_settings(&self, why: &str) {
+        let told = format!("the old settings stay in force: {why}");
+        say(&told);
+        self.service.status(&told);
+    }
+}
+
+/// Refuses a scenario that is a pipe or a device: nobody may ever write to it.
+fn refuse_pipe(scenario: &Path) -> Result<(), SettingsError> {
+    match fs::metadata(scenario) {
+        Ok(file) if !file.is_file() => Err(SettingsError(format!(
+            "{}: must be a regular file to be read again",
+            scenario.display()
+        ))),
+        // that it is not there is told by whoever reads it
+        _ => Ok(()),
+    }
+}
+
+/// Prints on stdout. An error is ignored: a full disk is no reason to route no packets.
+fn announce(text: &str) {
+    print(text).ok();
 }
 
 /// Returns the kernel's monotonic clock, ns, which other programs read as well.

@@ -1,6 +1,6 @@
 //! The measures of a link as a table for people.
 
-use std::{fmt::Write as _, fs::File, io::Write as _, path::Path};
+use std::{fmt::Write as _, fs::File, path::Path};
 
 use serde_json::Value;
 
@@ -9,6 +9,7 @@ use crate::{
     measures::{Measures, Times},
     print,
     telemetry::Record,
+    write_whole,
 };
 
 /// Returns a table with a line for each measure.
@@ -86,28 +87,28 @@ fn live_table(record: &Record) -> String {
     text
 }
 
-/// Prints the final state of the links, and writes it to a file if there is one.
+/// Writes the final state of the links to a file if there is one, and prints it.
 ///
 /// # Errors
-/// If the file cannot be written.
+/// If the file or stdout cannot be written.
 pub fn report(
     records: &[Record],
     left_out: u64,
     file: Option<(File, &Path)>,
 ) -> Result<(), Failure> {
+    let written = file.map_or(Ok(()), |(file, path)| {
+        let links: Value = records.iter().map(Record::json).collect();
+        write_whole(&file, path, format!("{links:#}\n").as_bytes())
+    });
+    let mut told = String::new();
     for record in records {
-        print(&format!("\n{}\n{}", record.link, live_table(record)));
+        told += &format!("\n{}\n{}", record.link, live_table(record));
     }
     if left_out > 0 {
-        print(&format!(
-            "\n{left_out} records were left out: the disk was too slow\n"
-        ));
+        told += &format!("\n{left_out} records were left out: the disk was too slow\n");
     }
-    if let Some((mut file, path)) = file {
-        let links: Value = records.iter().map(Record::json).collect();
-        writeln!(file, "{links:#}").map_err(|error| Failure::writing(path, &error))?;
-    }
-    Ok(())
+    // it is printed even if the file could not be written
+    print(&told).and(written)
 }
 
 fn lost(measures: &Measures) -> String {

@@ -9,21 +9,26 @@ use std::{
         Mutex,
         mpsc::{Receiver, SyncSender, TrySendError, sync_channel},
     },
-    thread::{self, JoinHandle},
+    thread,
+    time::Duration,
 };
 
 use serde_json::{Value, json};
+use sluice_queue::LineFile;
 
 use crate::{
     Failure,
-    endpoint::{Endpoint, Pages},
+    endpoint::Endpoint,
     prometheus,
     router::Snapshot,
     say,
+    server::{self, Pages},
 };
 
 /// Records that may wait for the disk; further ones are left out until the disk catches up.
 pub const WAITING: usize = 64;
+/// Longest wait for the disk at the end.
+const LAST_WAIT: Duration = Duration::from_secs(3);
 
 /// Name and state of a link.
 #[derive(Clone, Debug)]
@@ -82,40 +87,40 @@ impl Record {
 /// Takes the router's records.
 pub struct Telemetry {
     records: SyncSender<Vec<Record>>,
-    writer: JoinHandle<Result<(), Failure>>,
+    /// Tells once, as the writer ends.
+    ended: Receiver<Result<(), Failure>>,
     /// Records that were left out because the disk was slow.
     pub left_out: u64,
 }
 
 impl Telemetry {
     /// Starts to write to `file`, and to answer at `endpoint`, as far as they are given.
-    pub fn start(file: Option<(File, &Path)>, endpoint: Option<Endpoint>) -> Self {
+    ///
+    /// # Errors
+    /// If there can be no threads for it.
+    pub fn start(file: Option<(File, &Path)>, endpoint: Option<Endpoint>) -> Result<Self, Failure> {
+        let refused = |error| Failure(format!("no thread for the telemetry: {error}"));
         let (records, received) = sync_channel(WAITING);
-        let pages = endpoint.map(Endpoint::serve);
-        let file = file.map(|(file, path)| (file, path.to_owned()));
-        let writer = thread::spawn(move || {
-            let mut file = file;
-            let mut bytes = 0;
-            write(&received, pages.as_deref(), |line| match &mut file {
-                Some((file, path)) => match file.write_all(line.as_bytes()) {
-                    Ok(()) => {
-                        bytes += line.len() as u64;
-                        Ok(())
-                    }
-                    Err(error) => {
-                        // remove an incomplete line; this fails harmlessly if it is no regular file
-                        file.set_len(bytes).ok();
-                        Err(Failure::writing(path, &error))
-                    }
-                },
+        let (end, ended) = sync_channel(1);
+        let pages = endpoint.map(server::serve).transpose().map_err(refused)?;
+        let mut file = file.map(|(file, path)| (LineFile::new(file), path.to_owned()));
+        let work = move || {
+            let written = write(&received, pages.as_deref(), |line| match &mut file {
+                Some((file, path)) => file
+                    .write_all(line.as_bytes())
+                    .and_then(|()| file.flush())
+                    .map_err(|error| Failure::writing(path, &error)),
                 None => Ok(()),
-            })
-        });
-        Self {
+            });
+            // nobody waits for it any more
+            end.send(written).ok();
+        };
+        thread::Builder::new().spawn(work).map_err(refused)?;
+        Ok(Self {
             records,
-            writer,
+            ended,
             left_out: 0,
-        }
+        })
     }
 
     /// Passes records to the writer, without waiting.
@@ -128,10 +133,16 @@ impl Telemetry {
     /// Waits until all is written.
     ///
     /// # Errors
-    /// If the file could not be written.
+    /// If the file could not be written, or not in time.
     pub fn finish(self) -> Result<(), Failure> {
         drop(self.records);
-        self.writer.join().expect("the writer does not panic")
+        self.ended.recv_timeout(LAST_WAIT).unwrap_or_else(|_| {
+            Err(Failure(format!(
+                "--jsonl: the last records are left out: the file took none for {} s, as a pipe \
+                 does that nobody reads",
+                LAST_WAIT.as_secs()
+            )))
+        })
     }
 }
 

@@ -11,12 +11,11 @@ use crate::{Failure, cli::VerifyOptions};
 pub fn run(options: &VerifyOptions) -> Result<(), Failure> {
     let class = sluice_scenario::aqm_class(&options.aqm).map_err(Failure)?;
     let instructions = sluice_kernel::verify(class)?;
-    println!(
+    crate::print(&format!(
         "{}: the kernel's verifier accepts it, with any parameters; it looked at {instructions} \
-         instructions",
+         instructions\n",
         class.name
-    );
-    Ok(())
+    ))
 }
 
 /// Fails, because this program was built without BPF.

@@ -2,16 +2,16 @@
 
 use std::{
     fs::File,
-    io::{self, BufWriter, Write},
+    io::{self, Write},
     path::Path,
 };
 
 use pyo3::{exceptions::PyOSError, prelude::*};
-use sluice_queue::DecisionLog;
+use sluice_queue::{DecisionLog, LineFile};
 
 /// A file that ends the run with its first error.
 pub struct Stopping<F> {
-    file: File,
+    file: LineFile,
     cancel: F,
 }
 
@@ -21,14 +21,14 @@ impl<F: Fn()> Write for Stopping<F> {
     }
 
     fn flush(&mut self) -> io::Result<()> {
-        self.file.flush()
+        self.file.flush().inspect_err(|_| (self.cancel)())
     }
 }
 
 /// Creates the file of a decision log; `cancel` ends the run.
-pub fn create<F: Fn()>(path: &Path, cancel: F) -> io::Result<BufWriter<Stopping<F>>> {
-    let file = File::create(path)?;
-    Ok(BufWriter::new(Stopping { file, cancel }))
+pub fn create<F: Fn()>(path: &Path, cancel: F) -> io::Result<Stopping<F>> {
+    let file = LineFile::new(File::create(path)?);
+    Ok(Stopping { file, cancel })
 }
 
 /// Returns a decision log in that file.

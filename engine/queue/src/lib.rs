@@ -13,6 +13,7 @@ mod drr;
 mod fifo;
 mod fq;
 mod lane;
+mod line_file;
 mod observer;
 mod packet;
 mod queue;
@@ -22,6 +23,7 @@ mod sfq;
 
 pub use ahead::Ahead;
 pub use decisions::{COLUMNS, DecisionLog};
+pub use line_file::LineFile;
 pub use observer::{Event, Observer};
 pub use packet::{Packet, Waiting, datagram_flow_hash, hash_of};
 pub use queue::Queue;

@@ -41,7 +41,7 @@ pub fn look(options: &CheckOptions) -> Result<bool, Failure> {
         left.iter()
             .map(|(name, found)| (name.as_str(), found.clone())),
     );
-    Ok(print_findings(checks))
+    print_findings(checks)
 }
 
 /// Returns an error if a kind of that name exists.

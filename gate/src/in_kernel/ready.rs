@@ -1,6 +1,10 @@
 //! Converts settings for the kernel.
 
-use std::fs;
+use std::{
+    fs::File,
+    io::{self, Read},
+    path::Path,
+};
 
 use sluice_aqm::Configured;
 use sluice_kernel::{Device, Fixed, KernelError, Object, Order, Program, compile};
@@ -11,6 +15,9 @@ use crate::{
     cli::ObjectOptions,
     settings::{LinkSettings, Settings},
 };
+
+/// Greatest size of a compiled program, bytes.
+const MOST_BYTES: u64 = 1 << 24;
 
 impl From<KernelError> for Failure {
     fn from(error: KernelError) -> Self {
@@ -62,7 +69,7 @@ impl Ready {
         };
         let object = match &options.object {
             Some(path) => Object {
-                bytes: fs::read(path)
+                bytes: read_object(path)
                     .map_err(|error| Failure(format!("{}: {error}", path.display())))?,
                 name: aqm_of(&settings.forward),
                 program,
@@ -86,6 +93,20 @@ impl Ready {
             settings: words,
         })
     }
+}
+
+/// Reads a compiled program; an endless file, such as a device, does not fill the memory.
+fn read_object(path: &Path) -> io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    File::open(path)?
+        .take(MOST_BYTES + 1)
+        .read_to_end(&mut bytes)?;
+    if bytes.len() as u64 > MOST_BYTES {
+        return Err(io::Error::other(format!(
+            "an object must have at most {MOST_BYTES} bytes"
+        )));
+    }
+    Ok(bytes)
 }
 
 /// Reads the name of an interface from an option.

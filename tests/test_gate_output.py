@@ -1,0 +1,153 @@
+"""What `sluiced` prints and writes, also where nothing more can be printed or written."""
+
+import json
+import os
+import resource
+import struct
+import subprocess
+from pathlib import Path
+
+import gate_run
+import pytest
+from gate_run import SLUICED
+from test_gate_tun import no_tun
+
+NO_SPACE = "cannot write to stdout: No space left on device (os error 28)"
+FULL = Path("/dev/full")
+REPLAY = ("--aqm", "red", "--rate", "1e6")
+PRINTING = {
+    "help": ["--help"],
+    "help of a command": ["replay", "--help"],
+    "version": ["--version"],
+    "check": ["check"],
+    "check tun": ["check", "--tun", "a", "b"],
+    "rules": ["rules", "--interface", "lo", "--fail", "open", "--tool", "nft"],
+    "replay": ["replay", "CAPTURE", *REPLAY],
+    "qdisc log": ["qdisc", "log", "none"],
+    "qdisc show": ["qdisc", "show", "none"],
+    "verify": ["verify", "red"],
+    "top": ["top"],
+    "run": ["run", "--fail", "open", "--aqm", "none"],
+}
+
+
+def sluiced(*options, **process):
+    command = [SLUICED, *options]
+    return subprocess.run(command, **{"capture_output": True, "text": True, **process}, check=False)
+
+
+@pytest.fixture(params=PRINTING)
+def command(request, gateway):
+    """Options that print something, or a command that is refused here before it prints."""
+    if request.param == "verify" and os.geteuid():
+        pytest.skip("the kernel's verifier is asked by root only")
+    return [gateway if word == "CAPTURE" else word for word in PRINTING[request.param]]
+
+
+def test_a_full_stdout_is_told_of(command):
+    usual = sluiced(*command)
+    with FULL.open("w") as out:
+        done = sluiced(*command, capture_output=False, stdout=out, stderr=subprocess.PIPE)
+    assert done.returncode == 2
+    if usual.stdout:
+        assert done.stderr.endswith(f"sluiced: {NO_SPACE}\n")
+    assert "panicked" not in done.stderr
+
+
+def test_a_reader_that_has_gone_changes_nothing(command):
+    usual = sluiced(*command)
+    ours, theirs = os.pipe()
+    os.close(ours)
+    done = sluiced(*command, capture_output=False, stdout=theirs, stderr=subprocess.PIPE)
+    os.close(theirs)
+    assert (done.returncode, done.stderr) == (usual.returncode, usual.stderr)
+
+
+def test_a_closed_stdout_changes_nothing(command):
+    usual = sluiced(*command)
+    shell = ["sh", "-c", 'exec "$@" >&-', "sh", SLUICED, *command]
+    done = subprocess.run(shell, stderr=subprocess.PIPE, text=True, check=False)
+    assert (done.returncode, done.stderr) == (usual.returncode, usual.stderr)
+
+
+@pytest.mark.parametrize("stdout", ["full", "gone"])
+def test_a_daemon_routes_whatever_becomes_of_its_stdout(stdout):
+    if why := no_tun():
+        pytest.skip(why)
+    found = gate_run.measured("gate_tun_lab.py", f"stdout_{stdout}")
+    assert found["arrivals"] == 0
+    if stdout == "full":
+        assert found["exit"] == 2
+        assert found["said"] == f"sluiced: {NO_SPACE}\n"
+    else:
+        assert (found["exit"], found["said"]) == (0, "")
+
+
+def records(path):
+    """The parts of a capture of pcap: its header, and its records."""
+    data = path.read_bytes()
+    parts, place = [data[:24]], 24
+    while place < len(data):
+        end = place + 16 + struct.unpack("<I", data[place + 8 : place + 12])[0]
+        parts.append(data[place:end])
+        place = end
+    return parts
+
+
+def test_a_replay_tells_what_the_reader_left_out(gateway, tmp_path):
+    header, *packets = records(gateway)
+    assert sluiced("replay", gateway, *REPLAY).stderr == ""
+    untimed = bytes(8) + packets[7][8:]
+    capture = tmp_path / "odd.pcap"
+    capture.write_bytes(b"".join([header, *packets[:7], untimed, *packets[8:], packets[0][:-3]]))
+    done = sluiced("replay", capture, *REPLAY)
+    assert done.returncode == 0
+    said = done.stderr.splitlines()
+    assert said == [
+        f"sluiced: {capture}: 1 packet with a time of 0 is left out: all others came after 1970",
+        f"sluiced: {capture}: the file ends within packet {len(packets) + 1}, which is left out",
+    ]
+    assert f"arrivals   {len(packets) - 1} packets" in done.stdout
+
+
+def limited(file_bytes):
+    """Before a program starts: no file of its gets longer than this."""
+    return lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (file_bytes, file_bytes))
+
+
+@pytest.mark.parametrize("room", [0, 70_001, 200_003])
+def test_a_decision_log_without_room_is_whole_lines_and_is_said_to_be_incomplete(
+    room, gateway, tmp_path
+):
+    whole, cut, measures = (tmp_path / name for name in ("whole.csv", "cut.csv", "measures.json"))
+    usual = sluiced("replay", gateway, *REPLAY, "--decisions", whole)
+    wanted = ["--decisions", cut, "--json", measures]
+    done = sluiced("replay", gateway, *REPLAY, *wanted, preexec_fn=limited(room))
+    assert done.returncode == 2
+    assert done.stderr.startswith(f"sluiced: cannot write {cut}: File too large")
+    assert "the decision log is incomplete, it ends early (with a whole line)" in done.stderr
+    # the rest of the run is as it is with room
+    assert done.stdout == usual.stdout
+    if room:
+        assert json.loads(measures.read_text())["arrivals"] > 0
+    text = cut.read_text()
+    assert whole.read_text().startswith(text)
+    assert text == "" or text.endswith("\n")
+    assert len(text) <= room
+    # not much is given away: what was not yet written
+    assert len(text) > room - 70_000
+
+
+def test_a_decision_log_on_a_full_disk(gateway):
+    done = sluiced("replay", gateway, *REPLAY, "--decisions", FULL)
+    assert done.returncode == 2
+    assert "No space left on device" in done.stderr
+    assert "the decision log is incomplete" in done.stderr
+
+
+def test_json_without_room_is_left_empty(gateway, tmp_path):
+    path = tmp_path / "measures.json"
+    done = sluiced("replay", gateway, *REPLAY, "--json", path, preexec_fn=limited(100))
+    assert done.returncode == 2
+    assert done.stderr.endswith(f"{path}: File too large (os error 27): it is left empty\n")
+    assert path.read_text() == ""
