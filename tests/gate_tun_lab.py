@@ -6,7 +6,6 @@ The device `near` stays in the namespace that sends, `far` goes to the other one
 from __future__ import annotations
 
 import json
-import os
 import select
 import signal
 import socket
@@ -95,32 +94,6 @@ def marked4() -> dict[str, Any]:
 
 def marked6() -> dict[str, Any]:
     return marked(socket.AF_INET6)
-
-
-def told_to(stdout: int) -> dict[str, Any]:
-    """What a gate says on stderr, and measures, that says the rest to `stdout`."""
-    address, summary = lab.FOLDER / "metrics", lab.FOLDER / "summary.json"
-    words = ["run", *TUN, *DROP_TAIL, "--rate", "1e6", "--json", summary, *METRICS]
-    process = subprocess.Popen(
-        [lab.SLUICED, *words], stdout=stdout, stderr=subprocess.PIPE, text=True
-    )
-    # signals wait for it from before it opens its address
-    while not address.exists() and process.poll() is None:
-        time.sleep(0.01)
-    process.send_signal(signal.SIGINT)
-    _, said = process.communicate(timeout=20)
-    (link,) = json.loads(summary.read_text())
-    return {**link, "said": said, "exit": process.returncode}
-
-
-def stdout_full() -> dict[str, Any]:
-    return told_to(os.open("/dev/full", os.O_WRONLY))
-
-
-def stdout_gone() -> dict[str, Any]:
-    ours, theirs = os.pipe()
-    os.close(ours)
-    return told_to(theirs)
 
 
 def held_at_the_end() -> dict[str, Any]:
@@ -390,7 +363,7 @@ def where_refused() -> dict[str, Any]:
 
 
 EXPERIMENTS: list[lab.Experiment] = [
-    stdout_full, stdout_gone, marked4, marked6, held_at_the_end, back_at_once, back_held, killed,
+    marked4, marked6, held_at_the_end, back_at_once, back_held, killed,
     tcp, overrun, device_vanished, down_and_up, refused, root_of_a_namespace, tried_over_tun,
     own_devices, where_here, where_behind, where_before, where_elsewhere, where_unnamed,
     where_at_the_end, where_refused,

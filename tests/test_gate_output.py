@@ -7,10 +7,8 @@ import struct
 import subprocess
 from pathlib import Path
 
-import gate_run
 import pytest
 from gate_run import SLUICED
-from test_gate_tun import no_tun
 
 NO_SPACE = "cannot write to stdout: No space left on device (os error 28)"
 FULL = Path("/dev/full")
@@ -68,19 +66,6 @@ def test_a_closed_stdout_changes_nothing(command):
     shell = ["sh", "-c", 'exec "$@" >&-', "sh", SLUICED, *command]
     done = subprocess.run(shell, stderr=subprocess.PIPE, text=True, check=False)
     assert (done.returncode, done.stderr) == (usual.returncode, usual.stderr)
-
-
-@pytest.mark.parametrize("stdout", ["full", "gone"])
-def test_a_daemon_routes_whatever_becomes_of_its_stdout(stdout):
-    if why := no_tun():
-        pytest.skip(why)
-    found = gate_run.measured("gate_tun_lab.py", f"stdout_{stdout}")
-    assert found["arrivals"] == 0
-    if stdout == "full":
-        assert found["exit"] == 2
-        assert found["said"] == f"sluiced: {NO_SPACE}\n"
-    else:
-        assert (found["exit"], found["said"]) == (0, "")
 
 
 def records(path):
