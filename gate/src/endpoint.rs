@@ -25,6 +25,8 @@ use nix::{
 };
 use serde_json::Value;
 
+use crate::run::NAMES;
+
 /// Longest wait for an answer.
 const PATIENCE: Duration = Duration::from_secs(1);
 /// Largest answer, bytes.
@@ -134,9 +136,15 @@ pub fn parse(answer: &str) -> Result<Vec<Value>, String> {
     let records: Result<Vec<Value>, _> = answer.lines().map(serde_json::from_str).collect();
     match records {
         Ok(records) if records.is_empty() => Err("it has nothing to tell yet".into()),
-        Ok(records) if records.iter().all(|record| record["clock_ns"].is_u64()) => Ok(records),
+        // its names are printed: what another program answers there must not be
+        Ok(records) if records.iter().all(is_of_link) => Ok(records),
         _ => Err("what answers there is no sluiced".into()),
     }
+}
+
+fn is_of_link(record: &Value) -> bool {
+    let name = record["link"].as_str().unwrap_or_default();
+    NAMES.contains(&name) && record["clock_ns"].is_u64()
 }
 
 fn records(mut stream: impl Read + Write + AsFd) -> io::Result<String> {

@@ -12,6 +12,7 @@ pub mod data_plane;
 pub mod ecn;
 pub mod endpoint;
 mod fence;
+mod fitting;
 pub mod flows;
 #[cfg(test)]
 mod fuzz;

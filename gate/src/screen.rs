@@ -11,14 +11,20 @@ use ratatui::{
 };
 use serde_json::Value;
 
-use crate::{endpoint, settings::limit};
+use crate::{
+    endpoint,
+    fitting::{fitting, wrapped},
+    settings::limit,
+};
 
 /// Records that are kept for each link: more than a terminal has columns.
 const KEPT: usize = 1000;
 /// Steps into which the height of a drawing is divided.
 const STEPS: f64 = 1e4;
-/// Columns of a drawing's scale.
-const SCALE: u16 = 7;
+/// Least columns of a drawing's scale.
+const SCALE: usize = 7;
+/// Rows that a drawing keeps, with its title, before flows are left out.
+const DRAWING: u16 = 3;
 /// Least heights of the drawings, so that what is almost nothing looks so: packets, and ms.
 const LEAST_QUEUE: f64 = 10.0;
 const LEAST_SOJOURN: f64 = 1.0;
@@ -75,20 +81,43 @@ impl Screen {
     pub fn draw(&self, frame: &mut Frame<'_>) {
         let [head, rest] =
             Layout::vertical([Constraint::Length(1), Constraint::Fill(1)]).areas(frame.area());
-        let title = match &self.absent {
-            None => format!(
-                "sluiced at {}; each bar is the mean of {}, the newest at the right; q ends",
-                self.address,
-                self.links.first().map(History::period).unwrap_or_default()
-            )
-            .into(),
-            Some(what) => format!("sluiced at {}: {what}; q ends", self.address).red(),
-        };
-        frame.render_widget(Line::from(title), head);
+        let title = Line::from(self.title(head.width));
+        frame.render_widget(
+            match self.absent {
+                None => title,
+                Some(_) => title.red(),
+            },
+            head,
+        );
         let areas = Layout::vertical(self.links.iter().map(|_| Constraint::Fill(1))).split(rest);
         for (link, area) in self.links.iter().zip(areas.iter()) {
             link.draw(frame, *area);
         }
+    }
+
+    fn title(&self, columns: u16) -> String {
+        let address = &self.address;
+        if let Some(what) = &self.absent {
+            return fitting(
+                columns,
+                [
+                    format!("sluiced at {address}: {what}; q ends"),
+                    format!("{what}; q ends"),
+                ],
+            );
+        }
+        let period = self.links.first().map(History::period).unwrap_or_default();
+        fitting(
+            columns,
+            [
+                format!(
+                    "sluiced at {address}; each bar is the mean of {period}, the newest at the \
+                     right; q ends"
+                ),
+                format!("sluiced at {address}; a bar is a mean of {period}; q ends"),
+                format!("sluiced; a bar is the mean of {period}; q ends"),
+            ],
+        )
     }
 }
 
@@ -118,10 +147,14 @@ impl History {
     }
 
     fn draw(&self, frame: &mut Frame<'_>, area: Rect) {
-        let about = self.about();
-        let flows = self.flows();
+        let about = self.about(area.width);
+        let lines = about.len() as u16;
+        let flows = self.flows(
+            area.width,
+            area.height.saturating_sub(lines + 2 * DRAWING).into(),
+        );
         let [text, queue, sojourn, table] = Layout::vertical([
-            Constraint::Length(about.len() as u16),
+            Constraint::Length(lines),
             Constraint::Fill(1),
             Constraint::Fill(1),
             Constraint::Length(flows.len() as u16),
@@ -129,21 +162,27 @@ impl History {
         .areas(area);
         frame.render_widget(Paragraph::new(about), text);
         let of = &self.last["interval"];
-        let title = format!(
-            "queue, packets; last {}: mean {:.1}, max {}; now: {}",
-            self.period(),
-            number(&of["queue_mean"]),
-            of["queue_max"],
-            self.last["queue_packets"]
+        let last = format!("last {}: ", self.period());
+        let (mean, most) = (number(&of["queue_mean"]), &of["queue_max"]);
+        let now = &self.last["queue_packets"];
+        let title = fitting(
+            area.width,
+            [
+                format!("queue, packets; {last}mean {mean:.1}, max {most}; now: {now}"),
+                format!("queue, packets: mean {mean:.1}, max {most}; now: {now}"),
+                format!("queue, packets: mean {mean:.1}"),
+            ],
         );
         chart(frame, queue, title, &self.queue, (LEAST_QUEUE, Color::Cyan));
         let times = &of["sojourn_ms"];
-        let title = format!(
-            "sojourn, ms; last {}: mean {:.2}, p50 {:.2}, p99 {:.2}",
-            self.period(),
-            number(&times["mean"]),
-            number(&times["p50"]),
-            number(&times["p99"])
+        let [mean, p50, p99] = ["mean", "p50", "p99"].map(|name| number(&times[name]));
+        let title = fitting(
+            area.width,
+            [
+                format!("sojourn, ms; {last}mean {mean:.2}, p50 {p50:.2}, p99 {p99:.2}"),
+                format!("sojourn, ms: mean {mean:.2}, p50 {p50:.2}, p99 {p99:.2}"),
+                format!("sojourn, ms: mean {mean:.2}"),
+            ],
         );
         let look = (LEAST_SOJOURN, Color::Yellow);
         chart(frame, sojourn, title, &self.sojourn, look);
@@ -160,15 +199,18 @@ impl History {
     }
 
     /// Describes the link, its traffic in the last interval, and problems.
-    fn about(&self) -> Vec<Line<'static>> {
+    fn about(&self, columns: u16) -> Vec<Line<'static>> {
         let (last, of) = (&self.last, &self.last["interval"]);
         let rate = number(&last["rate_bps"]) / 1e6;
         let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
-        let name = format!(
-            "{}: {rate} Mbit/s, limit {}, {}",
-            text(&last["link"]),
-            limit(number(&last["limit"]) as u32, last["limit_bytes"].as_u64()),
-            text(&last["discipline"])
+        let (link, discipline) = (text(&last["link"]), text(&last["discipline"]));
+        let limit = limit(number(&last["limit"]) as u32, last["limit_bytes"].as_u64());
+        let name = fitting(
+            columns,
+            [
+                format!("{link}: {rate} Mbit/s, limit {limit}, {discipline}"),
+                format!("{link}: {rate} Mbit/s, {discipline}"),
+            ],
         );
         let overhead = number(&last["overhead_bytes"]);
         let megabits = |bytes: &str, packets: &str| {
@@ -176,45 +218,86 @@ impl History {
             all * 8e-6 / number(&of["time_s"]).max(1e-9)
         };
         let share = |count: &str| 100.0 * number(&of[count]) / number(&of["arrivals"]).max(1.0);
-        let counts = format!(
-            "last {}: {:.2} Mbit/s arrived, {:.2} sent; {:.2} % of packets lost, {:.2} % marked",
-            self.period(),
-            megabits("arrived_bytes", "arrivals"),
-            megabits("sent_bytes", "sent"),
-            share("lost"),
-            share("marked"),
+        let came = megabits("arrived_bytes", "arrivals");
+        let sent = megabits("sent_bytes", "sent");
+        let (lost, marked) = (share("lost"), share("marked"));
+        let period = self.period();
+        let counts = fitting(
+            columns,
+            [
+                format!(
+                    "last {period}: {came:.2} Mbit/s arrived, {sent:.2} sent; {lost:.2} % of \
+                     packets lost, {marked:.2} % marked"
+                ),
+                format!(
+                    "{came:.2} Mbit/s arrived, {sent:.2} sent; {lost:.2} % lost, {marked:.2} % \
+                     marked"
+                ),
+                format!("{came:.2} Mbit/s arrived, {sent:.2} sent; {lost:.2} % lost"),
+                format!("{sent:.2} Mbit/s sent; {lost:.2} % lost"),
+            ],
         );
         let late = &of["lateness_ms"];
-        let lateness = format!(
-            "lateness (departure after its due time), ms: p50 {:.2}, p99 {:.2}, max {:.2}",
-            number(&late["p50"]),
-            number(&late["p99"]),
-            number(&late["max"])
+        let [p50, p99, most] = ["p50", "p99", "max"].map(|name| number(&late[name]));
+        let late = format!("ms: p50 {p50:.2}, p99 {p99:.2}, max {most:.2}");
+        let lateness = fitting(
+            columns,
+            [
+                format!("lateness (departure after its due time), {late}"),
+                format!("lateness, {late}"),
+            ],
         );
         let mut lines = vec![name.bold().into(), counts.into(), lateness.into()];
         let beyond = number(&last["id_gaps"]) + number(&last["kernel_queue_drops"]);
         if beyond > 0.0 {
-            let told = format!("the kernel could not hand over {beyond} packets since the start");
+            let told = fitting(
+                columns,
+                [
+                    format!("the kernel could not hand over {beyond} packets since the start"),
+                    format!("{beyond} packets not handed over"),
+                ],
+            );
             lines.push(told.red().into());
         }
         lines
     }
 
-    /// Lists the heaviest flows of the last interval.
-    fn flows(&self) -> Vec<Line<'static>> {
+    /// Lists the heaviest flows of the last interval, as many as have room, each in whole.
+    fn flows(&self, columns: u16, rows: usize) -> Vec<Line<'static>> {
         let flows = &self.last["interval"]["flows"];
         let all = number(&flows["bytes"]).max(1.0);
         let heaviest = flows["heaviest"].as_array().into_iter().flatten();
-        let title = format!(
-            "heaviest flows, % of the bytes that arrived in {}:",
-            self.period()
+        let title = fitting(
+            columns,
+            [
+                format!(
+                    "heaviest flows, % of the bytes that arrived in {}:",
+                    self.period()
+                ),
+                "heaviest flows, % of bytes:".to_owned(),
+            ],
         );
-        let lines = heaviest.take(FLOWS).map(|flow| {
-            let share = 100.0 * number(&flow["bytes"]) / all;
+        let mut lines: Vec<Line<'_>> = vec![title.bold().into()];
+        for flow in heaviest.take(FLOWS) {
+            let share = format!("{:5.1} % ", 100.0 * number(&flow["bytes"]) / all);
             let name = flow["flow"].as_str().unwrap_or_default();
-            format!("{share:5.1} % {name}").into()
-        });
-        std::iter::once(title.bold().into()).chain(lines).collect()
+            let indent = " ".repeat(share.len());
+            let parts = wrapped(columns.saturating_sub(share.len() as u16), name);
+            if lines.len() + parts.len() > rows {
+                break;
+            }
+            let starts = std::iter::once(share).chain(std::iter::repeat(indent));
+            lines.extend(
+                starts
+                    .zip(parts)
+                    .map(|(start, part)| (start + &part).into()),
+            );
+        }
+        // a title alone says nothing
+        if lines.len() == 1 {
+            lines.clear();
+        }
+        lines
     }
 }
 
@@ -228,22 +311,27 @@ fn chart(
     (least, color): (f64, Color),
 ) {
     let [head, area] = Layout::vertical([Constraint::Length(1), Constraint::Fill(1)]).areas(area);
+    let newest = |columns: u16| {
+        let shown = series.len().min(columns.into());
+        series.iter().skip(series.len() - shown)
+    };
+    let shown = area.width.saturating_sub(SCALE as u16);
+    let top = round_up(newest(shown).copied().fold(least, f64::max));
+    let mark = format!("{top} ");
+    let columns = mark.len().max(SCALE) as u16;
     let [scale, area] =
-        Layout::horizontal([Constraint::Length(SCALE), Constraint::Fill(1)]).areas(area);
-    let shown = series.len().min(area.width as usize);
-    let newest = series.iter().skip(series.len() - shown);
-    let top = round_up(newest.clone().copied().fold(least, f64::max));
+        Layout::horizontal([Constraint::Length(columns), Constraint::Fill(1)]).areas(area);
     let mut marks = vec![Line::default(); scale.height as usize];
     if let [.., last] = &mut marks[..] {
         *last = "0 ".into();
     }
     if let [first, ..] = &mut marks[..] {
-        *first = format!("{top} ").into();
+        *first = mark.into();
     }
     let chart = Sparkline::default()
         .style(Style::new().fg(color))
         .max(STEPS as u64)
-        .data(newest.map(|value| (STEPS * value / top) as u64));
+        .data(newest(area.width).map(|value| (STEPS * value / top) as u64));
     frame.render_widget(Line::from(title.bold()), head);
     frame.render_widget(Paragraph::new(marks).right_aligned(), scale);
     frame.render_widget(chart, area);
