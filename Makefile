@@ -98,6 +98,13 @@ test: tools needs
 	@echo "test: Python, and every example of the documentation"
 	@$(BIN)/pytest --quiet --numprocesses $$(($$(nproc) + 2)) --dist worksteal
 
+# for daily work: formatting, types, and the quick tests
+check: lint
+	@echo "check: Rust"
+	@cargo test --quiet --locked $(MEMBERS) $(FEATURES) --lib
+	@echo "check: Python"
+	@$(BIN)/pytest --quiet --numprocesses $$(($$(nproc) + 2)) --dist worksteal -m "not slow"
+
 wheel: wheel/scripts/sluiced .venv/installed
 	@echo "wheel: into target/wheels, with full optimisation"
 	@$(BIN)/maturin build --release --locked; built=$$?; rm $<; exit $$built
