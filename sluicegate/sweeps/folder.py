@@ -113,20 +113,19 @@ class Folder:
                 f"{self.path} is no results folder of a {self.what}: it has no {name}"
             )
         try:
-            # earlier versions wrote no seal
-            if is_sealed(content):
-                check(content, name)
             found: dict[str, Any] = json.loads(content)
             for field in self.needed:
                 found[field]
-            if found.pop(_SEAL, None) is None and found["format"] == FORMAT:
-                raise DamagedError("it has no checksum")
+            # earlier versions wrote no seal
+            if is_sealed(content) or found["format"] == FORMAT:
+                check(content, name)
         except (ValueError, KeyError, TypeError) as error:
             told = error if isinstance(error, DamagedError) else repr(error)
             raise DamagedError(
                 f"{self.path}/{name} is damaged: {told}; the command that made the {self.what} "
                 "writes it again"
             ) from error
+        found.pop(_SEAL, None)
         self._mark = _mark(found)
         return found
 

@@ -214,7 +214,8 @@ def on_cluster(address: str) -> Iterator[Workers]:
             "--dask needs dask.distributed: pip install 'sluicegate[dask]'"
         ) from error
     # what it says of a lost connection would hide what we say
-    logging.getLogger("distributed").setLevel(logging.CRITICAL)
+    for name in ("distributed", "distributed.client"):
+        logging.getLogger(name).setLevel(logging.CRITICAL)
     try:
         # a client that finds no scheduler reports its own end, half a minute later
         asyncio.run(_connect(address))
