@@ -184,7 +184,12 @@ def test_compare_prints_a_table_and_writes_the_report(folder, capsys):
         assert re.search(rf"^{name} +\d", shown, re.MULTILINE)
     written = {path.name for path in (folder / "sluice-report").iterdir()}
     data = {f"{name}.parquet" for name in ("measures", "differences", "distributions")}
-    assert written == {"report.html", "measures.csv", "differences.csv", *data}
+    assert written == {
+        "report.html",
+        "files.json",
+        *(f"{name}.{kind}" for name in ("measures", "differences") for kind in ("csv", "tex")),
+        *data,
+    }
     summary = json.loads((folder / "out.json").read_text())
     assert [record["discipline"] for record in summary["records"]] == [
         "drop_tail",

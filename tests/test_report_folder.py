@@ -32,6 +32,7 @@ NETWORK = sg.network.NetworkScenario(
 SLOTTED_FILES = {
     *("report.html", "files.json", "measures.csv", "differences.csv"),
     *("measures.parquet", "differences.parquet", "distributions.parquet"),
+    *("measures.tex", "differences.tex"),
 }
 FILE = """
 slots = 2000
@@ -72,7 +73,7 @@ def test_nothing_is_removed_if_it_is_not_known_what_is_ours(tmp_path):
     before = names(tmp_path)
     (tmp_path / "files.json").write_bytes(b"")
     write_report(sg.compare(SLOTTED), tmp_path)
-    assert names(tmp_path) == before
+    assert names(tmp_path) == {*before, "differences.tex"}
 
 
 def test_two_reports_at_the_same_time_do_not_mix(tmp_path):

@@ -16,6 +16,7 @@ from sluicegate.errors import UsageError
 from sluicegate.files import write_whole
 from sluicegate.measures import DEFINITIONS
 from sluicegate.report.csv import csv_text
+from sluicegate.report.latex import latex_table
 from sluicegate.report.numbers import number_text
 from sluicegate.report.terminal import terminal_table
 from sluicegate.sweeps import Sweep
@@ -120,6 +121,15 @@ def results(
             show_default=False,
         ),
     ] = None,
+    latex: Annotated[
+        Path | None,
+        typer.Option(
+            "--latex",
+            metavar="FILE",
+            help="Write the table that is shown, with all rows, to this file for LaTeX.",
+            show_default=False,
+        ),
+    ] = None,
     json: options.Json = None,
 ) -> None:
     """Show the results of a sweep: means over the seeds, or what a query asks for.
@@ -127,29 +137,33 @@ def results(
     It also works while the sweep is running.
     """
     if sql is not None and (where or measures or figure or json):
-        raise UsageError("--sql can only be combined with --csv")
+        raise UsageError("--sql can only be combined with --csv and --latex")
     found = Sweep(folder)
     if sql is not None:
         frame = found.query(sql)
-        rows = [list(map(_cell, row)) for row in frame.head(_MOST_ROWS).iter_rows()]
-        console().print(terminal_table(frame.columns, rows))
-        _say_more(frame.height)
+        header, rows = frame.columns, [list(map(_cell, row)) for row in frame.iter_rows()]
+        console().print(terminal_table(header, rows[:_MOST_ROWS]))
+        _say_more(len(rows))
     else:
         chosen = options.conditions(where)
         picture = Picture(figure, y, x, colour, width, xlabel, ylabel, xscale)
         columns = options.measures(measures)
         picture.check(found.paths)
         frame = found.means(chosen, [*columns, *picture.measures] if columns else None)
-        show(found, chosen, columns, picture)
+        header, rows = show(found, chosen, columns, picture)
         picture.draw(found, chosen)
+    if latex is not None:
+        write_whole(latex, latex_table(header, rows))
     if csv is not None:
         write_whole(csv, csv_text(frame))
     if json is not None:
         write_json(json, "sweep", found.summary())
 
 
-def show(found: Sweep, where: dict[str, object], measures: Sequence[str], picture: Picture) -> None:
-    """Print the table of means, and how far the sweep is.
+def show(
+    found: Sweep, where: dict[str, object], measures: Sequence[str], picture: Picture
+) -> tuple[list[str], list[list[str]]]:
+    """Print the table of means, and how far the sweep is; return its header and all rows.
 
     Args:
         found: The sweep.
@@ -167,11 +181,12 @@ def show(found: Sweep, where: dict[str, object], measures: Sequence[str], pictur
     screen.print(
         f"{progress_text(done, found.about['runs'], None)}; ±: half width of 95 % intervals"
     )
+    return header, rows
 
 
 def _say_more(rows: int) -> None:
     if rows > _MOST_ROWS:
-        console().print(f"and {rows - _MOST_ROWS:,} more rows: see --csv")
+        console().print(f"and {rows - _MOST_ROWS:,} more rows: see --csv and --latex")
 
 
 def _cell(value: object) -> str:

@@ -14,8 +14,8 @@ from sluicegate.report.page import Page
 from sluicegate.report.settings import discipline_rows
 from sluicegate.report.tables import (
     comparison_rows,
-    difference_rows,
     key_columns,
+    labelled_differences,
     record_rows,
     seen,
 )
@@ -53,12 +53,7 @@ def add_result(page: Page, comparison: Comparison, reading: str) -> None:
     header, rows = comparison_rows(comparison)
     terms = ["", *(column.measure for column in key_columns(comparison))]
     page.table(header, rows, reading, terms)
-    differences = [
-        [f"{row[0]} minus {first}", *row[1:]]
-        for first, below in difference_rows(comparison).items()
-        for row in below
-    ]
-    if differences:
+    if differences := labelled_differences(comparison):
         page.table(
             header,
             differences,

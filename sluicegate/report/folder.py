@@ -19,6 +19,8 @@ from sluicegate.comparison import Comparison
 from sluicegate.errors import SluiceError
 from sluicegate.files import make_folder, write_whole
 from sluicegate.report.csv import csv_text
+from sluicegate.report.latex import latex_table
+from sluicegate.report.tables import comparison_rows, labelled_differences
 from sluicegate.seal import SLOT, DamagedError, check, sealed
 
 if TYPE_CHECKING:
@@ -38,8 +40,9 @@ def write_report(comparison: Comparison, folder: str | Path, *, figures: str | N
     """Write `report.html` and its data into a folder: Parquet files, and CSV of the short ones.
 
     The data are `measures`, `differences` and `distributions`; a world may have more: networks have
-    `series` and `flows`. A page of the same results that was drawn before is not drawn again: it
-    is there already, or in the store.
+    `series` and `flows`. `measures.tex` and `differences.tex` are the tables of the page for LaTeX;
+    there is no second one where there are no differences. A page of the same results that was
+    drawn before is not drawn again: it is there already, or in the store.
 
     Args:
         comparison: With one record at least.
@@ -158,6 +161,10 @@ def _data(comparison: Comparison) -> dict[str, bytes]:
         found[f"{name}.parquet"] = content.getvalue()
         if name in _SHORT:
             found[f"{name}.csv"] = csv_text(frame).encode()
+    header, rows = comparison_rows(comparison)
+    found["measures.tex"] = latex_table(header, rows).encode()
+    if differences := labelled_differences(comparison):
+        found["differences.tex"] = latex_table(header, differences).encode()
     return found
 
 

@@ -83,6 +83,15 @@ def difference_rows(comparison: Comparison) -> dict[str, list[list[str]]]:
     return found
 
 
+def labelled_differences(comparison: Comparison) -> list[list[str]]:
+    """The same rows in one list, each named `RED minus drop_tail`."""
+    return [
+        [f"{row[0]} minus {first}", *row[1:]]
+        for first, rows in difference_rows(comparison).items()
+        for row in rows
+    ]
+
+
 def _differences(one: Record, other: Record, columns: Sequence[Column]) -> dict[str, Measure]:
     """The differences that follow from their replications."""
     both = [
