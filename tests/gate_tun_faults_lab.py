@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import resource
 import select
 import signal
 import socket
@@ -85,6 +86,25 @@ def slow_clients() -> dict[str, Any]:
             "records": ask(ADDRESS, "records"), **far.end(cable)}  # fmt: skip
 
 
+def few_files() -> dict[str, Any]:
+    """More clients than the gate may have files; each takes one for as long as it may."""
+    few = (12, 12)
+    cable = Cable(
+        *(*DROP_TAIL, "--rate", "8e6", "--interval", "0.05", *METRICS),
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_NOFILE, few),
+    )
+    silent = [socket.socket(socket.AF_UNIX) for _ in range(60)]
+    for peer in silent:
+        peer.connect(str(ADDRESS))
+    with socket.socket(socket.AF_UNIX) as peer:
+        # if those before it had their whole time: a second for each few of them
+        peer.settimeout(8)
+        peer.connect(str(ADDRESS))
+        peer.sendall(b"GET /records HTTP/1.0\r\n\r\n")
+        told = peer.recv(15)
+    return {"told": told.decode(), **cable.end()}
+
+
 def odd_scenarios() -> dict[str, Any]:
     """The scenario becomes a pipe, a folder, an endless device, a huge file, and one again."""
     path = lab.FOLDER / "scenario.toml"
@@ -141,7 +161,7 @@ def unread_records() -> dict[str, Any]:
 
 
 EXPERIMENTS: list[lab.Experiment] = [
-    stdout_full, stdout_gone, slow_clients, odd_scenarios, unread_records,
+    stdout_full, stdout_gone, slow_clients, few_files, odd_scenarios, unread_records,
 ]  # fmt: skip
 
 

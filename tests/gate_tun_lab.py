@@ -56,10 +56,10 @@ class Receiver:
 class Cable(Daemon):
     """`sluiced run --tun near far`, with addresses at both ends."""
 
-    def __init__(self, *options: str) -> None:
+    def __init__(self, *options: str, **process: Any) -> None:
         quiet = "echo 0 >/proc/sys/net/ipv6/conf/default/router_solicitations"
         sh(f"{quiet} && nsenter --net=/run/netns/far sh -c '{quiet}'")
-        super().__init__(*TUN, *options)
+        super().__init__(*TUN, *options, **process)
         # so that nothing is lost while a busy machine lets it wait
         sh("ip link set near txqueuelen 65536 && ip link set far txqueuelen 65536")
         sh("ip link set far netns far")

@@ -35,6 +35,12 @@ def test_slow_clients_make_neither_packets_nor_other_clients_wait():
     assert json.loads(found["records"])["arrivals"] == found["offered"]
 
 
+def test_more_clients_than_files_make_no_other_client_wait():
+    found = measured("few_files")
+    assert found["told"] == "HTTP/1.0 200 OK"
+    assert (found["exit"], found["said"]) == (0, "")
+
+
 def test_a_scenario_that_is_no_file_is_refused_and_a_right_one_is_taken_after_it():
     found = measured("odd_scenarios")
     *refused, _ = found["answers"].values()

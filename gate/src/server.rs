@@ -23,7 +23,7 @@ const PATIENCE: Duration = Duration::from_secs(1);
 const REQUEST_BYTES: usize = 8 << 10;
 /// Bytes of all answers that are not yet written; beyond it, too, the longest here are put out.
 const ANSWER_BYTES: usize = 8 << 20;
-/// Pause after the system could not give a connection, as it has no more files.
+/// Pause after the system could not give a connection, although there is no other.
 const REST: Duration = Duration::from_millis(50);
 
 /// The pages of an endpoint.
@@ -119,10 +119,11 @@ impl Server {
         for _ in 0..CLIENTS {
             let stream = match self.accept() {
                 Ok(stream) => stream,
-                Err(error) => {
-                    if error.kind() != ErrorKind::WouldBlock {
-                        thread::sleep(REST);
-                    }
+                Err(error) if error.kind() == ErrorKind::WouldBlock => break,
+                // the system has no more files: that of the longest here is used again
+                Err(_) if self.clients.pop_front().is_some() => continue,
+                Err(_) => {
+                    thread::sleep(REST);
                     break;
                 }
             };
