@@ -240,7 +240,7 @@ fn written(count: usize) {
     let endpoint = Endpoint::open(&address.parse().expect("an address")).expect("a socket");
     let null = Path::new("/dev/null");
     let file = OpenOptions::new().write(true).open(null).expect("a file");
-    let mut telemetry = Telemetry::start(Some((file, null)), Some(endpoint));
+    let mut telemetry = Telemetry::start(Some((file, null)), Some(endpoint)).expect("threads");
     for each in records.into_iter().take(count) {
         telemetry.record(each);
     }
