@@ -403,6 +403,45 @@ def monotonic_stepped() -> dict[str, Any]:
     return stepped(time.CLOCK_MONOTONIC)
 
 
+SHORT = r"""
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <errno.h>
+#include <sys/socket.h>
+/* The kernel has no memory for each third message, once it has the settings. */
+ssize_t send(int socket, const void *message, size_t length, int flags) {
+    static ssize_t (*real)(int, const void *, size_t, int);
+    static unsigned calls;
+    if (!real) *(void **)&real = dlsym(RTLD_NEXT, "send");
+    if (++calls > 20 && calls % 3 == 0) {
+        errno = ENOBUFS;
+        return -1;
+    }
+    return real(socket, message, length, flags);
+}
+"""
+
+
+def no_buffers() -> dict[str, Any]:
+    """The kernel is short of memory as it is told the verdicts: ENOBUFS."""
+    source, shim = FOLDER / "short.c", FOLDER / "short.so"
+    source.write_text(SHORT)
+    sh(f"cc -O1 -shared -fPIC -o {shim} {source} -ldl")
+    environment = os.environ | {"LD_PRELOAD": str(shim)}
+    gate = Gate("closed", *DROP_TAIL, "--rate", "8e6", "--limit", "5000", env=environment)
+    far, near = receiver(), sender()
+    got = Got()
+
+    def send(number: int) -> None:
+        near.send(datagram(number, 500))
+        while select.select([far], [], [], 0)[0]:
+            got.take(far)
+
+    paced(send, 500, 1000)
+    got.drain(far, 0.5)
+    return {"offered": 500, "numbers": got.numbers, **gate.end()}
+
+
 def reloads() -> dict[str, Any]:
     """A thousand reloads under a little load, and what the gate holds after each."""
     path, heap, shim = (FOLDER / name for name in ("scenario.toml", "heap", "heap_held.so"))
@@ -439,7 +478,7 @@ EXPERIMENTS: list[lab.Experiment] = [
     reloads, killed_open, killed_closed, killed_as_packets_come_open, killed_as_packets_come_closed,
     stopped, rule_removed, interface_vanished, overrun_open, malformed,
     fragments4, fragments6, segments, full_disk_heard,
-    full_disk_unheard, clock_stepped, monotonic_stepped,
+    full_disk_unheard, clock_stepped, monotonic_stepped, no_buffers,
 ]  # fmt: skip
 
 

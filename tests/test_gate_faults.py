@@ -173,6 +173,13 @@ def test_a_full_disk_ends_the_recording_and_nothing_else(name):
         assert "reloaded" in found["said"]
 
 
+def test_verdicts_for_which_the_kernel_has_no_memory_are_told_again():
+    found = measured("no_buffers")
+    nothing_is_forgotten(found)
+    assert found["exit"] == 0
+    assert found["numbers"] == list(range(found["offered"]))
+
+
 def test_steps_of_the_clock_move_no_packet():
     found = measured("clock_stepped")
     nothing_is_forgotten(found)

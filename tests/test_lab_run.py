@@ -61,7 +61,8 @@ FILES = {
     "marks.codel": scenario(ecn="true", aqm="codel", params="ce_threshold = 0.001"),
 }
 
-SCRIPT = """
+# a router before a server, and how a daemon is begun and ended there
+SETUP = """
 set -e
 # whatever is waited for in vain
 (sleep 60; kill $$) &
@@ -102,7 +103,10 @@ end() { kill -$1 $daemon; wait $daemon || echo "exit status $?" >>/out/$name.tol
 refused() {
     ! timeout 5 sluiced run --backend kernel --object /lab/pie.o $* >/dev/null 2>>/out/refused
 }
-
+"""
+SCRIPT = (
+    SETUP
+    + """
 sluiced check --backend kernel --interface router/out >/out/check.before || true
 
 # settings change under a load of 83 Mbit/s
@@ -266,6 +270,7 @@ tc qdisc add dev other root pfifo
 refused --interface other --aqm pie --rate 1e6
 left >/out/refused.left
 """
+)
 
 
 def headers(folder):

@@ -8,7 +8,8 @@ use std::{
     io::{self, Read, Seek},
     mem,
     os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd},
-    ptr,
+    ptr, thread,
+    time::Duration,
 };
 
 use nix::{
@@ -31,6 +32,9 @@ pub const BATCH: usize = 64;
 pub const MESSAGE_BYTES: usize = 65_536 + 1024;
 /// Decisions are sent once they have this many bytes.
 const MOST_DECIDED: usize = 64 << 10;
+/// How often decisions are sent while the kernel has no memory for them, and the time between.
+const ATTEMPTS: usize = 100;
+const PAUSE: Duration = Duration::from_millis(1);
 /// First bytes of a packet that are enough to identify its flow.
 const HEADERS_ONLY: u32 = 128;
 /// Packets that the kernel may hold for a queue besides those that the gate holds.
@@ -331,10 +335,19 @@ impl Backend for Nfqueue {
     }
 
     fn flush(&mut self) -> io::Result<()> {
-        if !self.decided.is_empty() {
-            send(self.socket.as_raw_fd(), &self.decided, MsgFlags::empty())?;
-            self.decided.clear();
+        if self.decided.is_empty() {
+            return Ok(());
         }
+        let socket = self.socket.as_raw_fd();
+        let mut attempts = 1;
+        while let Err(error) = send(socket, &self.decided, MsgFlags::empty()) {
+            if error != Errno::ENOBUFS || attempts == ATTEMPTS {
+                return Err(error.into());
+            }
+            attempts += 1;
+            thread::sleep(PAUSE);
+        }
+        self.decided.clear();
         Ok(())
     }
 
