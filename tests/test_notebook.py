@@ -32,6 +32,8 @@ def cells(root, tmp_path_factory):
         # the kernel's files, not the user's
         patch.setenv("JUPYTER_PLATFORM_DIRS", "1")
         patch.setenv("IPYTHONDIR", str(folder / "ipython"))
+        (folder / "runtime").mkdir()
+        patch.setenv("JUPYTER_RUNTIME_DIR", str(folder / "runtime"))
         client = NotebookClient(notebook, timeout=300, resources={"metadata": {"path": folder}})
         client.execute()
     nbformat.validate(notebook)
