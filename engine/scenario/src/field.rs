@@ -124,7 +124,7 @@ impl Field for f64 {
 fn printable(text: &str) -> bool {
     let blank = !text.is_empty() && text.chars().all(char::is_whitespace);
     let mut others = text.chars().filter(|each| !['\n', '\t'].contains(each));
-    !blank && !others.any(char::is_control)
+    !blank && !others.any(|each| each.is_control() || crate::show::turns_text(each))
 }
 
 impl Field for String {

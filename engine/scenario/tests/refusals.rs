@@ -131,6 +131,10 @@ fn what_is_wrong_is_told_with_its_path() {
             "topology.links.0.source = '' must not be empty\ntopology.links.0.sink = ' ' must be printable text",
         ),
         (
+            "title = 'RED \u{202e}evil'",
+            "title = 'RED \\u202eevil' must be printable text",
+        ),
+        (
             "warm_up_s = 1",
             "warm_up_s = 1 must be below duration_s = 1 (s), or be left out for half of it",
         ),
