@@ -136,6 +136,12 @@ class Tally:
     delay: Times
 
 @final
+class KindTally:
+    arrivals: int
+    lost: int
+    delay: Times
+
+@final
 class Unit:
     replication: int
     tally: Tally
@@ -324,6 +330,7 @@ def fgn(hurst: float, n: int, seed: int) -> NDArray[np.float64]: ...
 @final
 class Period:
     ports: list[Tally]
+    kinds: list[list[KindTally]]
     acknowledged: int
     retransmissions: int
     timeouts: int
@@ -342,6 +349,7 @@ class TcpFlows:
 @final
 class DatagramFlows:
     group: NDArray[np.uint32]
+    sent: NDArray[np.uint64]
     received: NDArray[np.uint64]
     start_s: NDArray[np.float64]
 

@@ -166,6 +166,31 @@ class QueueCounts:
 
 
 @dataclass(frozen=True)
+class KindCounts:
+    """What n replications of a network counted of the packets of one kind at one queue.
+
+    Attributes:
+        arrivals: Packets that arrived, shape (n,).
+        lost: Packets that were lost, shape (n,).
+        delay: From arrival to the end of the transmission, ns.
+    """
+
+    arrivals: FloatArray
+    lost: FloatArray
+    delay: Times
+
+    @classmethod
+    def of(cls, sets: Sequence[Sequence[_engine.KindTally]]) -> Self:
+        """A place for each set; a set is the sum of some tallies of the engine."""
+        bin_ = max(tally.delay.bin for tallies in sets for tally in tallies)
+        return cls(
+            arrivals=np.array([float(sum(each.arrivals for each in part)) for part in sets]),
+            lost=np.array([float(sum(each.lost for each in part)) for part in sets]),
+            delay=_times([[tally.delay for tally in tallies] for tallies in sets], bin_),
+        )
+
+
+@dataclass(frozen=True)
 class FlowCounts:
     """What n replications of a network counted of all flows together.
 
@@ -177,6 +202,10 @@ class FlowCounts:
         datagrams_received: Datagrams that arrived.
         completions_s: Completion times of the TCP flows that finished, a row for each set.
         rates: Bits/s that each lasting flow got, a row for each set.
+        demands: Bits/s that each of them sent, a row for each set; infinite for TCP, which takes
+            what it gets.
+        tcp: Data packets of TCP at the main queue; None where they are not counted apart.
+        datagrams: Likewise of datagrams.
     """
 
     duration_s: FloatArray
@@ -186,6 +215,9 @@ class FlowCounts:
     datagrams_received: FloatArray
     completions_s: Sequence[FloatArray]
     rates: Sequence[FloatArray]
+    demands: Sequence[FloatArray]
+    tcp: KindCounts | None = None
+    datagrams: KindCounts | None = None
 
 
 def coarsen(bins: NDArray[Any], factor: int) -> NDArray[Any]:

@@ -15,7 +15,7 @@ from typing import Any, Generic, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from sluicegate.counts import FlowCounts, QueueCounts, Times
+from sluicegate.counts import FlowCounts, KindCounts, QueueCounts, Times
 from sluicegate.errors import SluiceError
 
 FloatArray = NDArray[np.float64]
@@ -52,6 +52,7 @@ class Unit:
         return 1.0, self.of(time_unit)
 
 
+_NS_PER_S = 1e9
 PACKETS = Unit("packets")
 SHARE = Unit("", percent=True)
 INDEX = Unit("")
@@ -348,6 +349,81 @@ def fairness(rates: NDArray[Any]) -> float:
     return total * total / (len(rates) * squares) if squares else float("nan")
 
 
+def fair_shares(total: float, demands: FloatArray) -> FloatArray:
+    """The max-min fair shares of a total (Bertsekas & Gallager 1992, section 6.5.2).
+
+    Nobody gets more than asked for, and all who get less than that get the same.
+
+    Args:
+        total: What there is, in any unit.
+        demands: What each asks for, shape (N,), in the same unit; infinite where there is no limit.
+
+    Returns:
+        The shares, shape (N,).
+    """
+    least_first = np.sort(demands)
+    before = np.concatenate([[0.0], np.cumsum(least_first)[:-1]])
+    levels = (total - before) / np.arange(len(demands), 0, -1)
+    # from the first on who does not get what is asked for, all get the same
+    limited = np.flatnonzero(least_first >= levels)
+    level = levels[limited[0]] if len(limited) else np.inf
+    return np.minimum(demands, level)
+
+
+def demand_fairness(rates: FloatArray, demands: FloatArray) -> float:
+    """Jain's index of what flows got over their max-min fair shares of all that they got.
+
+    Args:
+        rates: What each flow got, shape (N,), in any unit.
+        demands: What each asked for, in the same unit; those that asked for nothing do not count.
+    """
+    shares = fair_shares(float(rates.sum()), demands)
+    asked = shares > 0
+    rates, shares = rates[asked], shares[asked]
+    # where all may have the same share the index is that of the rates, to the last bit
+    return fairness(rates if np.ptp(shares) == 0 else rates / shares) if len(rates) else np.nan
+
+
+def _of_kind(
+    name: str, heading: str, what: str, kind: Callable[[FlowCounts], KindCounts | None]
+) -> list[Definition[FlowCounts]]:
+    """Loss and quantiles of the delay of one kind of packets at the main queue."""
+
+    def loss(c: FlowCounts) -> FloatArray:
+        found = kind(c)
+        assert found is not None
+        return ratio(found.lost, found.arrivals)
+
+    def quantile(level: float) -> Definition[FlowCounts]:
+        def of(c: FlowCounts) -> FloatArray:
+            found = kind(c)
+            assert found is not None
+            bins, width = found.delay.bins, found.delay.bin
+            return np.array([bin_quantile(row, width, level) / _NS_PER_S for row in bins])
+
+        per_cent = f"{100 * level:g}"
+        return Definition(
+            f"{name}_delay_p{per_cent}",
+            f"{heading} p{per_cent} delay",
+            TIME,
+            rf"\inf \{{t : F_{{d,{symbol}}}(t) \ge {level}\}}",
+            f"the delay in the queue, transmission included, that {per_cent} % of {what} do not "
+            "exceed",
+            of,
+        )
+
+    symbol = r"\mathrm{" + name + "}"
+    lost = Definition(
+        f"{name}_loss_ratio",
+        f"{heading} lost",
+        SHARE,
+        rf"L_{symbol} / A_{symbol}",
+        f"share of {what} that were lost there",
+        loss,
+    )
+    return [lost, *map(quantile, (0.5, 0.95, 0.99))]
+
+
 def _of_each(rows: Sequence[FloatArray], of: Callable[[FloatArray], Any]) -> FloatArray:
     """A figure of each row; NaN of empty ones."""
     return np.array([of(row) if len(row) else np.nan for row in rows], dtype=np.float64)
@@ -407,13 +483,16 @@ FLOWS: list[Definition[FlowCounts]] = [
     ),
     Definition(
         "fairness",
-        "fairness",
+        "max-min fairness",
         INDEX,
-        r"\frac{(\sum_i x_i)^2}{n \sum_i x_i^2}",
-        "Jain's index of the bits that the flows without an end of their own got in the whole run: "
-        "1 if all got the same",
-        lambda c: np.array([fairness(row) for row in c.rates]),
+        r"\frac{(\sum_i x_i / m_i)^2}{n \sum_i (x_i / m_i)^2}",
+        "Jain's index of the bits that the flows without an end of their own got in the whole "
+        "run, each over its max-min fair share: 1 if those that sent little got that, and all "
+        "others the same",
+        lambda c: np.array(list(map(demand_fairness, c.rates, c.demands))),
     ),
+    *_of_kind("tcp", "TCP", "the data packets of TCP flows", lambda c: c.tcp),
+    *_of_kind("datagram", "datagrams", "the datagrams", lambda c: c.datagrams),
 ]
 
 # what the letters of the formulas mean: a sentence for each of them
@@ -426,7 +505,10 @@ _SYMBOLS = {
     "one, $F_s$ and $F_d$ are their distribution functions",
     "N_": "*N* counts what its index says; *c* is the completion time of a flow, $F_c$ its "
     "distribution function",
-    "x_i": "$x_i$ are the bits/s of flow *i* of *n*",
+    "x_i": "$x_i$ are the bits/s of flow *i* of *n*, $m_i$ its max-min fair share of the bits of "
+    "all: no more than it sent, and the same for all that sent more; TCP flows take what they get",
+    "L_": "*A*, *L* and $F_d$ with the index of a kind of packets are of this kind alone: how many "
+    "came to the queue, how many were lost there, and the distribution function of their delay",
 }
 
 

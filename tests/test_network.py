@@ -8,6 +8,7 @@ from intervals import assert_covers
 
 import sluicegate as sg
 from sluicegate import network
+from sluicegate.measures import fair_shares, fairness
 
 SCENARIOS = Path(__file__).parent.parent / "scenarios" / "network"
 DROP_TAIL = [sg.Discipline(aqm="drop_tail")]
@@ -74,14 +75,89 @@ def test_two_equal_flows_share_fairly_and_fill_the_link():
     assert record["goodput"].value == pytest.approx(0.98 * 250, rel=0.01)
 
 
-def test_fairness_is_jains_index():
-    """Shares of 2 : 1 give 0.9, and shares of 1 : 1 : 0 give 2 / 3."""
-    rates = [2e5, 1e5, 1e3]
-    flows = [datagrams(rate_bps=rate_bps) for rate_bps in rates]
-    for count in (2, 3):
-        record = network.simulate(one_link(*flows[:count], duration_s=100.0, replications=1))
-        jain = sum(rates[:count]) ** 2 / (count * sum(rate**2 for rate in rates[:count]))
-        assert record["fairness"].value == pytest.approx(jain, abs=1e-3)
+def test_fairness_is_jains_index_of_what_was_got_over_the_fair_share():
+    """A link with room for all is fair to all; one without it favours who sends more."""
+    enough = [datagrams(rate_bps=rate_bps) for rate_bps in (2e5, 1e5, 1e3)]
+    record = network.simulate(one_link(*enough, duration_s=100.0, replications=1))
+    assert record["fairness"].value == pytest.approx(1, abs=1e-3)
+    # a FIFO of 1 Mbit/s shares its loss: 1.6 and 0.4 Mbit/s get 0.8 and 0.2, where 0.6 and 0.4 are
+    # fair: 4 / 3 and 1 / 2 of that
+    greedy = [
+        datagrams(rate_bps=rate_bps, gaps="exponential", packet_bytes=250)
+        for rate_bps in (1.6e6, 0.4e6)
+    ]
+    record = network.simulate(one_link(*greedy, duration_s=200.0, replications=1))
+    over = np.array([4 / 3, 1 / 2])
+    assert record["fairness"].value == pytest.approx(
+        over.sum() ** 2 / (over**2).sum() / 2, abs=0.01
+    )
+
+
+def test_max_min_fair_shares():
+    cases = [
+        (9.0, [np.inf, np.inf, np.inf], [3.0, 3.0, 3.0]),
+        (10.0, [0.1, np.inf, np.inf], [0.1, 4.95, 4.95]),
+        (10.0, [8.0, 2.0, 1.0], [7.0, 2.0, 1.0]),
+        (10.0, [3.0, 2.0, 1.0], [3.0, 2.0, 1.0]),
+        (6.0, [np.inf, 3.0, 1.0], [2.5, 2.5, 1.0]),
+        (0.0, [1.0, 2.0], [0.0, 0.0]),
+        (1.0, [], []),
+    ]
+    for total, demands, shares in cases:
+        assert fair_shares(total, np.array(demands)) == pytest.approx(np.array(shares)), demands
+
+
+def test_a_call_does_not_make_a_fair_scheduler_unfair():
+    """Of 10 Mbit/s a call takes 0.1 and three greedy flows the rest: Jain's plain index is 0.75."""
+    flows = [
+        network.TcpFlows(count=3),
+        network.DatagramFlows(rate_bps=1e5, packet_bytes=200),
+    ]
+    scenario = network.NetworkScenario(
+        topology=network.Dumbbell(client_delays_s=[0.01]),
+        flows=flows,
+        duration_s=30.0,
+        replications=1,
+        disciplines=[sg.Discipline(aqm="codel", victim="front", scheduler=sg.Fq())],
+    )
+    record = network.simulate(scenario)
+    rates = record.flows["goodput_bps"].to_numpy()
+    assert fairness(rates) < 0.8
+    assert record["fairness"].value > 0.99
+
+
+def test_delay_and_loss_of_datagrams_and_of_tcp_are_told_apart():
+    """Before a fair scheduler a call waits for a packet or two, the greedy flows for CoDel."""
+    call = network.DatagramFlows(rate_bps=1e5, packet_bytes=200)
+    topology = network.Dumbbell(client_delays_s=[0.01], rate_bps=2e6)
+    scenario = network.NetworkScenario(
+        topology=topology,
+        flows=[network.TcpFlows(count=3, spread_s=1.0), call],
+        duration_s=30.0,
+        replications=2,
+        disciplines=[sg.Discipline(aqm="codel", victim="front", scheduler=sg.Fq())],
+    )
+    both = network.simulate(scenario)
+    assert both["datagram_loss_ratio"].value == 0
+    assert both["tcp_loss_ratio"].value > 0.001
+    # at most the rest of a packet of 500 bytes, a quantum of 1514 and a packet of each greedy flow,
+    # and the datagram itself
+    longest = 8 * (500 + 3 * (1514 + 500) + 200) / 2e6
+    assert both["datagram_delay_p99"].value < longest
+    assert 2 * both["datagram_delay_p50"].value < both["tcp_delay_p50"].value
+    assert both["tcp_delay_p50"].value < both["tcp_delay_p95"].value < both["tcp_delay_p99"].value
+    assert both["tcp_delay_p95"].half_width > 0
+    assert both["tcp_delay_p95"].unit == "s"
+    # alone, a kind has the figures of the queue
+    for flows, kind, other in (
+        ([network.TcpFlows(count=3, spread_s=1.0)], "tcp", "datagram"),
+        ([call.replace(count=30)], "datagram", "tcp"),
+    ):
+        record = network.simulate(scenario.replace(flows=flows))
+        assert record[f"{kind}_delay_p99"] == record["delay_p99"]
+        assert record[f"{kind}_loss_ratio"].value == record["loss_ratio"].value > 0
+        assert f"{other}_delay_p50" not in record.measures
+        assert f"{other}_loss_ratio" not in record.measures
 
 
 def test_short_flows_come_and_go():

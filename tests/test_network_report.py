@@ -216,7 +216,7 @@ def test_flows_that_end_have_no_goodput_to_be_drawn():
 def test_the_table_has_what_matters_under_tcp(comparison):
     header, rows = comparison_rows(comparison)
     words = [cell.split("\n")[0] for cell in header]
-    assert words[-3:] == ["goodput", "fairness", "link busy"]
+    assert words[-3:] == ["goodput", "max-min fairness", "link busy"]
     assert {"mean sojourn", "mean queue", "deviation", "lost"} <= set(words)
     assert "marked" not in words
     assert [row[0] for row in rows] == [each.name for each in DISCIPLINES]

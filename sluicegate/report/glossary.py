@@ -42,7 +42,7 @@ MEANINGS = {
     "throughput": "packets, or bits, that a link sends in a unit of time, retransmissions included",
     "utilization": "share of the time in which the link sends",
     "deviation": "mean absolute difference of the queue from its own mean",
-    "fairness": "Jain's index of what the flows got: 1 if all got the same",
+    "fairness": "Jain's index of what the flows got, each over its max-min fair share",
     "interval": "the 95 % confidence interval; the figure after ± is its half width",
     "replication": "one of several independent runs of the same scenario",
     "batch means": "intervals from long parts of a run that count as independent",

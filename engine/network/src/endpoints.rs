@@ -279,6 +279,7 @@ impl Endpoints {
     pub fn datagram_outcomes(&self) -> Vec<DatagramOutcome> {
         let outcome = |(flow, group): (&DatagramFlow, &u32)| DatagramOutcome {
             group: *group,
+            sent: flow.sent,
             received: flow.received,
             start_ns: flow.start_ns,
         };

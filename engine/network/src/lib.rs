@@ -47,6 +47,6 @@ pub use sources::{
     ArrivalProcess, Datagrams, Distribution, Extent, Group, LongTcp, Noise, Recording, Replay,
     ShortTcp, Size, Source, TcpFlow, TcpKind, Web,
 };
-pub use tally::Tally;
+pub use tally::{KindTally, Tally};
 pub use topology::{Link, Port, Topology};
 pub use trace::{Event, Step, Trace};

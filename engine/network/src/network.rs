@@ -15,12 +15,12 @@ use sluice_random::stream;
 
 use crate::{
     line::{Line, Store},
-    packet::{Packet, Place, Transit},
+    packet::{Kind, Packet, Place, Transit},
     port::Port,
     routes::{END, Routes},
     sacks::Sacks,
     series::PortSeries,
-    tally::Tally,
+    tally::{KindTally, Tally},
     topology::Topology,
     tournament::Tournament,
     trace::{Event, Step, Trace},
@@ -229,7 +229,8 @@ impl<T: Trace> Network<T> {
         let now_ns = self.clock.ns(now);
         let port = &mut self.ports[index];
         port.count(now_ns);
-        port.tally.arrivals += 1;
+        let kinds = &mut port.tally.kinds;
+        kinds[transit.packet.kind as usize].arrivals += 1;
         let random = &mut port.random;
         port.queue.arrive(
             now_ns,
@@ -241,6 +242,7 @@ impl<T: Trace> Network<T> {
                 link: port.link,
                 port: index,
                 now_ns,
+                kinds,
             },
         );
         if !port.busy {
@@ -269,6 +271,7 @@ impl<T: Trace> Network<T> {
                 link: port.link,
                 port: index,
                 now_ns,
+                kinds: &mut port.tally.kinds,
             },
         );
         let event = self.links.len() + index;
@@ -287,7 +290,7 @@ impl<T: Trace> Network<T> {
         self.events.set(event, free);
         let delay_ns = self.clock.ns(free) - since_ns;
         let tally = &mut self.ports[index].tally;
-        tally.send(now_ns - since_ns, delay_ns, packet.bytes);
+        tally.send(now_ns - since_ns, delay_ns, &packet);
     }
 
     /// Returns the ports, in the order of their links, with the interval of their AQMs' ticks, ns;
@@ -299,13 +302,16 @@ impl<T: Trace> Network<T> {
 
     /// Ticks the AQMs of a port and returns the interval to the next tick, ns.
     pub fn tick(&mut self, now_ns: u64, port: usize) -> Option<u64> {
-        let Port { queue, link, .. } = &mut self.ports[port];
+        let Port {
+            queue, link, tally, ..
+        } = &mut self.ports[port];
         let mut watch = Watch {
             sacks: &mut self.sacks,
             trace: &mut self.trace,
             link: *link,
             port,
             now_ns,
+            kinds: &mut tally.kinds,
         };
         queue.tick(now_ns, &mut watch);
         queue.tick_interval_ns()
@@ -336,6 +342,8 @@ struct Watch<'a, T> {
     /// Number of the link among those that have a discipline.
     port: usize,
     now_ns: u64,
+    /// The port's counts by kind of packet.
+    kinds: &'a mut [KindTally; Kind::COUNT],
 }
 
 impl<T: Trace> Observer<Transit> for Watch<'_, T> {
@@ -344,6 +352,7 @@ impl<T: Trace> Observer<Transit> for Watch<'_, T> {
     #[inline]
     fn lost(&mut self, packet: Transit, _verdict: Verdict) {
         let Transit { packet, place } = packet;
+        self.kinds[packet.kind as usize].lost += 1;
         if T::ON {
             let event = Event {
                 at_ns: self.now_ns,

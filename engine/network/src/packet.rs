@@ -35,6 +35,11 @@ pub enum Kind {
     Datagram,
 }
 
+impl Kind {
+    /// How many kinds there are.
+    pub const COUNT: usize = 3;
+}
+
 const SYN: u8 = 1;
 const RETRANSMITTED: u8 = 2;
 const ECN_CAPABLE: u8 = 4;

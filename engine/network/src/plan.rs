@@ -5,6 +5,7 @@ use sluice_link::Clock;
 
 use crate::{
     error::NetworkError,
+    packet::Kind,
     routes::Routes,
     series::{FLOW_BYTES, PORT_BYTES},
     sources::{Group, MOST_FLOWS, MOST_FRAMES},
@@ -37,9 +38,9 @@ pub struct Plan {
 const MOST_DURATION_NS: u64 = 86_400_000_000_000_000;
 /// Maximum memory for the series of all replications, bytes; a comparison holds those of all AQMs.
 const MOST_SERIES_BYTES: u64 = 250_000_000;
-/// Maximum memory for the sojourn times and delays of one port, in the warm-up and in the rest,
-/// bytes.
-const TIMES_BYTES: u64 = 4 * Histogram::MOST_BYTES;
+/// Maximum memory for the times of one port, in the warm-up and in the rest, bytes: sojourn times,
+/// delays, and delays of each kind of packet.
+const TIMES_BYTES: u64 = 2 * (2 + Kind::COUNT as u64) * Histogram::MOST_BYTES;
 /// Maximum memory for those of all ports and replications, bytes.
 const MOST_TIMES_BYTES: u64 = 4_000_000_000;
 

@@ -71,7 +71,7 @@ impl Port {
         series.queue.push(self.queue.packets() as u32);
         series
             .arrivals
-            .push(self.earlier.arrivals + self.tally.arrivals);
+            .push(self.earlier.arrivals + self.tally.arrivals_so_far());
         series.losses.push(lost(self.queue.verdicts()));
         series
             .sent_bytes
@@ -91,6 +91,7 @@ impl Port {
         for (verdict, count) in tally.verdicts.iter_mut().enumerate() {
             *count = all[verdict] - self.earlier.verdicts[verdict];
         }
+        tally.close();
         tally.duration_ns = tally.queue_ns.iter().sum();
         self.earlier = Earlier {
             arrivals: self.earlier.arrivals + tally.arrivals,

@@ -99,6 +99,8 @@ pub struct TcpOutcome {
 pub struct DatagramOutcome {
     /// Index of its group.
     pub group: u32,
+    /// Datagrams sent.
+    pub sent: u64,
     /// Datagrams received.
     pub received: u64,
     /// When it sent its first datagram; `None` if it sent none.

@@ -3,6 +3,19 @@
 use sluice_aqm::Verdict;
 use sluice_histogram::Histogram;
 
+use crate::packet::{Kind, Packet};
+
+/// Exact counts of the packets of one kind at one port in a period of a run.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct KindTally {
+    /// Packets that arrived.
+    pub arrivals: u64,
+    /// Packets that were lost, at arrival or later.
+    pub lost: u64,
+    /// Times from arrival to the end of the transmission, ns.
+    pub delay: Histogram,
+}
+
 /// Exact counts of one port in a period of a run.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Tally {
@@ -25,6 +38,8 @@ pub struct Tally {
     pub sojourn: Histogram,
     /// Times from arrival to the end of the transmission of these packets, ns.
     pub delay: Histogram,
+    /// Counts of each [`Kind`].
+    pub kinds: [KindTally; Kind::COUNT],
 }
 
 impl Tally {
@@ -37,14 +52,27 @@ impl Tally {
         self.queue_ns[waiting] += ns;
     }
 
+    /// Returns the number of packets that arrived so far, before `close`.
+    pub(crate) fn arrivals_so_far(&self) -> u64 {
+        self.kinds.iter().map(|kind| kind.arrivals).sum()
+    }
+
+    /// Ends the period: sums up what was counted by kind.
+    pub(crate) fn close(&mut self) {
+        self.arrivals = self.arrivals_so_far();
+        for kind in &self.kinds {
+            self.delay.merge(&kind.delay);
+        }
+    }
+
     /// Counts a packet that is sent. Its transmission starts `sojourn_ns` and ends `delay_ns` after
     /// its arrival.
     #[inline]
-    pub(crate) fn send(&mut self, sojourn_ns: u64, delay_ns: u64, bytes: u16) {
+    pub(crate) fn send(&mut self, sojourn_ns: u64, delay_ns: u64, packet: &Packet) {
         self.sent += 1;
-        self.sent_bytes += u64::from(bytes);
+        self.sent_bytes += u64::from(packet.bytes);
         self.sojourn.add(sojourn_ns);
-        self.delay.add(delay_ns);
+        self.kinds[packet.kind as usize].delay.add(delay_ns);
     }
 
     /// Returns the number of packets lost.

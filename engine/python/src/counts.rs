@@ -77,7 +77,27 @@ impl Tally {
     }
 }
 
+/// The counts of the packets of one kind at a port in a part of a run.
+#[pyclass(frozen, get_all, module = "sluicegate._engine")]
+pub struct KindTally {
+    arrivals: u64,
+    lost: u64,
+    delay: Py<Times>,
+}
+
+impl KindTally {
+    pub fn new(py: Python<'_>, tally: &sluice_network::KindTally) -> PyResult<Py<Self>> {
+        let tally = Self {
+            arrivals: tally.arrivals,
+            lost: tally.lost,
+            delay: Times::new(py, &tally.delay)?,
+        };
+        Py::new(py, tally)
+    }
+}
+
 pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<Times>()?;
+    module.add_class::<KindTally>()?;
     module.add_class::<Tally>()
 }

@@ -201,9 +201,14 @@ class Flows:
             self._hosts[SIDES[1 - SIDES.index(side)]].received.datagrams[k]
             for side, k in self._plan.datagrams
         ]
+        sent = [
+            np.count_nonzero(self._plan.job.hosts[SIDES.index(side)].datagrams.flow == k)
+            for side, k in self._plan.datagrams
+        ]
         starts = [np.nan if start is None else start for start in self._plan.starts_s]
         return DatagramFlows(
             group=np.array(self._plan.datagram_groups, dtype=np.uint32),
+            sent=np.array(sent, dtype=np.uint64),
             received=np.array(received, dtype=np.uint64),
             start_s=np.array(starts, dtype=np.float64),
         )

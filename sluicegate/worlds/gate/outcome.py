@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -43,6 +44,8 @@ class Period:
     """What was counted in a part of a replication."""
 
     ports: Sequence[Tally]
+    # a router does not count packets by kind
+    kinds: ClassVar[Sequence[Any]] = ()
     acknowledged: int
     retransmissions: int
     timeouts: int
@@ -67,6 +70,7 @@ class DatagramFlows:
     """What became of the flows of datagrams."""
 
     group: NDArray[np.uint32]
+    sent: NDArray[np.uint64]
     received: NDArray[np.uint64]
     start_s: NDArray[np.float64]
 

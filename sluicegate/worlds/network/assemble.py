@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 
 from sluicegate._engine import Period, Replication, TcpFlows
-from sluicegate.counts import FlowCounts, QueueCounts, shares
+from sluicegate.counts import FlowCounts, KindCounts, QueueCounts, shares
 from sluicegate.estimate import Measure, of_each, over_replications
 from sluicegate.measures import FLOWS, QUEUE, Definition
 from sluicegate.record import FloatArray
@@ -22,6 +22,8 @@ from sluicegate.worlds.network.record import NetworkRecord, PortRecord, lasting,
 Periods: TypeAlias = Sequence[Sequence[Period]]
 
 _NS_PER_S = 1e9
+# positions of the kinds of packets in the engine's counts; 1 are ACKs
+_DATA, _DATAGRAM = 0, 2
 
 
 def record(
@@ -42,13 +44,14 @@ def record(
         run: Likewise.
     """
     flows = flow_frame(scenario, runs)
-    rates = _lasting_rates(flows, run, len(runs))
+    rates, demands = _lasting(flows, run, len(runs))
     # the warm-up, if there is one, is a period of its own before the rest
     after = [each.periods[-1:] for each in runs]
     whole = [each.periods for each in runs]
     ports = _ports(scenario, runs, after, whole)
     main = main_place(ports)
-    measured = _Counted.of(runs, after, main, rates, scenario.warm_up)
+    lasts = rates, demands
+    measured = _Counted.of(runs, after, main, lasts, scenario.warm_up)
     replications = pl.DataFrame(measured.rows())
     return NetworkRecord(
         identity=identity,
@@ -64,7 +67,7 @@ def record(
         time_bin=ports[main].time_bin_s,
         # what happened once lasted about as long as a packet
         resolution=1 / max(float(measured.queue.arrivals.sum()), 1.0),
-        whole=_Counted.of(runs, whole, main, rates, 0.0).measures(),
+        whole=_Counted.of(runs, whole, main, lasts, 0.0).measures(),
         ports=ports,
         flows=flows,
         replications=replications,
@@ -97,17 +100,25 @@ class _Counted:
         runs: Sequence[Replication],
         periods: Periods,
         port: int,
-        rates: Sequence[FloatArray],
+        lasts: tuple[Sequence[FloatArray], Sequence[FloatArray]],
         since_s: float,
     ) -> _Counted:
-        """Counts of `periods`, which begin at `since_s`; the queue is that of the port."""
-        return cls(_queue_counts(periods, port), _flow_counts(runs, periods, rates, since_s))
+        """Counts of `periods`, which begin at `since_s`; the queue is that of the port.
+
+        `lasts` are rates and demands, as in `FlowCounts`.
+        """
+        return cls(_queue_counts(periods, port), _flow_counts(runs, periods, port, lasts, since_s))
 
     def _flow_definitions(self) -> list[Definition[FlowCounts]]:
-        """Where no flow finished, nothing is said of how long they took."""
-        if any(map(len, self.flows.completions_s)):
-            return FLOWS
-        return [each for each in FLOWS if not each.name.startswith("completion")]
+        """Nothing is said of completions where there are none, nor of kinds without packets."""
+        there = {
+            "completion": any(map(len, self.flows.completions_s)),
+            "tcp": _came(self.flows.tcp),
+            "datagram_loss": _came(self.flows.datagrams),
+            "datagram_delay": _came(self.flows.datagrams),
+        }
+        absent = tuple(start for start, is_there in there.items() if not is_there)
+        return [each for each in FLOWS if not each.name.startswith(absent)]
 
     def rows(self) -> dict[str, FloatArray]:
         """The measures of each replication."""
@@ -128,8 +139,24 @@ def _queue_counts(periods: Periods, port: int) -> QueueCounts:
     return QueueCounts.of([[period.ports[port] for period in each] for each in periods])
 
 
+def _came(kind: KindCounts | None) -> bool:
+    """Whether packets of a kind came to the queue and are counted apart."""
+    return kind is not None and bool(kind.arrivals.any())
+
+
+def _kind(periods: Periods, port: int, kind: int) -> KindCounts | None:
+    """The packets of one kind at a port; None where packets are not counted by kind."""
+    if not all(period.kinds for each in periods for period in each):
+        return None
+    return KindCounts.of([[period.kinds[port][kind] for period in each] for each in periods])
+
+
 def _flow_counts(
-    runs: Sequence[Replication], periods: Periods, rates: Sequence[FloatArray], since_s: float
+    runs: Sequence[Replication],
+    periods: Periods,
+    port: int,
+    lasts: tuple[Sequence[FloatArray], Sequence[FloatArray]],
+    since_s: float,
 ) -> FlowCounts:
     def column(read: Callable[[Period], int]) -> FloatArray:
         return np.array([float(sum(map(read, each))) for each in periods])
@@ -142,7 +169,10 @@ def _flow_counts(
         timeouts=column(lambda period: period.timeouts),
         datagrams_received=column(lambda period: period.datagrams_received),
         completions_s=[completions_since(run.tcp, since_s) for run in runs],
-        rates=rates,
+        rates=lasts[0],
+        demands=lasts[1],
+        tcp=_kind(periods, port, _DATA),
+        datagrams=_kind(periods, port, _DATAGRAM),
     )
 
 
@@ -152,14 +182,23 @@ def completions_since(flows: TcpFlows, since_s: float) -> FloatArray:
     return flows.completion_s[flows.start_s + flows.completion_s >= since_s]
 
 
-def _lasting_rates(flows: pl.DataFrame, run: dict[str, Any], count: int) -> list[FloatArray]:
-    """Bits/s of each flow without an end of its own, a row for each replication."""
-    lasts = lasting(flows, run).partition_by("replication", as_dict=True)
-    none = np.empty(0)
-    return [
-        lasts[number,]["goodput_bps"].to_numpy() if (number,) in lasts else none
-        for number in range(count)
-    ]
+def _lasting(
+    flows: pl.DataFrame, run: dict[str, Any], count: int
+) -> tuple[list[FloatArray], list[FloatArray]]:
+    """Bits/s that each flow without an end of its own got and sent, a row for each replication."""
+    sizes = {place: float(each.get("packet_bytes", 0)) for place, each in enumerate(run["flows"])}
+    size = pl.col("group").replace_strict(sizes, return_dtype=pl.Float64)
+    sent_bps = 8 * size * pl.col("sent") / run["duration_s"]
+    # TCP takes what it gets
+    rows = lasting(flows, run).with_columns(sent_bps.fill_null(float("inf")).alias("asked"))
+    lasts = rows.partition_by("replication", as_dict=True)
+
+    def columns(name: str) -> list[FloatArray]:
+        none = np.empty(0)
+        places = [(number,) for number in range(count)]
+        return [lasts[each][name].to_numpy() if each in lasts else none for each in places]
+
+    return columns("goodput_bps"), columns("asked")
 
 
 def _ports(

@@ -36,6 +36,7 @@ def _outcomes(scenario: NetworkScenario, groups: pl.DataFrame, run: Replication)
         {
             "of": datagrams.group,
             "packets": datagrams.received,
+            "sent": datagrams.sent,
             "start_s": pl.Series(datagrams.start_s, nan_to_null=True),
         },
     ]
@@ -48,6 +49,7 @@ def _outcomes(scenario: NetworkScenario, groups: pl.DataFrame, run: Replication)
         "packets",
         goodput.alias("goodput"),
         (8 * pl.col("packet_bytes") * goodput).alias("goodput_bps"),
+        "sent",
         pl.col("retransmissions", "timeouts", "start_s", "completion_s"),
     )
 

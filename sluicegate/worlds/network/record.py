@@ -150,10 +150,10 @@ class NetworkRecord(Record):
         flows: A row per replication and flow: replication, group (place in the scenario's `flows`),
             source and sink (nodes), packets (acknowledged in sequence, or received), goodput and
             goodput_bps (packets/s and, headers included, bits/s over the whole run; in bits null
-            for those of a capture), retransmissions and timeouts (null for datagrams), start_s
-            (null if it had nothing to send), completion_s (from its start until its application
-            had ended and all that it sent was acknowledged; null if it did not come to that, and
-            for datagrams).
+            for those of a capture), sent (datagrams; null for TCP), retransmissions and timeouts
+            (null for datagrams), start_s (null if it had nothing to send), completion_s (from its
+            start until its application had ended and all that it sent was acknowledged; null if it
+            did not come to that, and for datagrams).
         replications: A row per replication: the values that `measures` are the means of.
         series: A row per replication and sample, at the times of the ports' series: replication;
             time_s; acknowledged (data packets of all TCP flows since the start of the run); window

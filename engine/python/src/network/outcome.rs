@@ -4,7 +4,7 @@ use numpy::{Element, PyArray1};
 use pyo3::prelude::*;
 use sluice_network as network;
 
-use crate::counts::Tally;
+use crate::counts::{KindTally, Tally};
 
 /// A column of a table.
 pub(super) type Column<T> = Py<PyArray1<T>>;
@@ -49,6 +49,8 @@ impl Replication {
 pub struct Period {
     /// One element per port.
     ports: Vec<Py<Tally>>,
+    /// For each port the counts of TCP's data packets, of ACKs and of datagrams.
+    kinds: Vec<Vec<Py<KindTally>>>,
     acknowledged: u64,
     retransmissions: u64,
     timeouts: u64,
@@ -59,8 +61,13 @@ pub struct Period {
 impl Period {
     fn new(py: Python<'_>, period: &network::Period) -> PyResult<Py<Self>> {
         let ports = period.ports.iter().map(|port| Tally::of_port(py, port));
+        let kinds = |port: &network::Tally| {
+            let kinds = port.kinds.iter();
+            kinds.map(|kind| KindTally::new(py, kind)).collect()
+        };
         let period = Self {
             ports: ports.collect::<PyResult<_>>()?,
+            kinds: period.ports.iter().map(kinds).collect::<PyResult<_>>()?,
             acknowledged: period.counts.acknowledged,
             retransmissions: period.counts.retransmissions,
             timeouts: period.counts.timeouts,
@@ -104,6 +111,7 @@ impl TcpFlows {
 #[pyclass(frozen, get_all, module = "sluicegate._engine")]
 pub struct DatagramFlows {
     group: Column<u32>,
+    sent: Column<u64>,
     received: Column<u64>,
     /// NaN for flows that had nothing to send.
     start_s: Column<f64>,
@@ -113,6 +121,7 @@ impl DatagramFlows {
     fn new(py: Python<'_>, flows: &[network::DatagramOutcome]) -> PyResult<Py<Self>> {
         let columns = Self {
             group: column(py, flows.iter().map(|flow| flow.group)),
+            sent: column(py, flows.iter().map(|flow| flow.sent)),
             received: column(py, flows.iter().map(|flow| flow.received)),
             start_s: column(py, flows.iter().map(|flow| seconds(flow.start_ns))),
         };
