@@ -1,5 +1,5 @@
 from . import trace
-from ._engine import ADMIT, DROP_BOTH, DROP_EARLY, DROP_FORCED, View
+from ._engine import ADMIT, DROP_BOTH, DROP_EARLY, DROP_FORCED, View, __version__
 from .comparison import Comparison, compare
 from .errors import SluiceError
 from .estimate import Measure
@@ -58,6 +58,7 @@ __all__ = [
     "Sweep",
     "Tuning",
     "View",
+    "__version__",
     "aqm",
     "aqms",
     "chain",

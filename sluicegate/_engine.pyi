@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 
 from sluicegate.scenario.table import Table
 
+__version__: str
 DECISION_COLUMNS: str
 ADMIT: int
 DROP_EARLY: int

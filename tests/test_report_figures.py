@@ -15,7 +15,8 @@ from pages import Never, comparison
 import sluicegate as sg
 from sluicegate.report import figure as plot
 from sluicegate.report import plots
-from sluicegate.report.drop_functions import drop_function_figure, drop_function_table, same_curves
+from sluicegate.report.drop_function_table import drop_function_table
+from sluicegate.report.drop_functions import drop_function_figure, same_curves
 from sluicegate.report.narrow import narrow
 from sluicegate.report.page import TEXT_COLOUR, Page
 

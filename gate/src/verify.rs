@@ -31,8 +31,8 @@ pub fn run(_options: &VerifyOptions) -> Result<(), Failure> {
 #[cfg(not(feature = "kernel"))]
 pub(crate) fn without_bpf() -> Failure {
     Failure(
-        "this sluiced was built without BPF: install the headers of libelf and zlib (Debian: \
-         libelf-dev, zlib1g-dev) and build it again"
+        "this sluiced was built without BPF, as that of a wheel is: build one from the sources \
+         (make build), with the headers of libelf and zlib (Debian: libelf-dev, zlib1g-dev)"
             .into(),
     )
 }

@@ -12,6 +12,7 @@ import typer
 from typer.exceptions import TyperException
 
 from sluicegate.errors import InterruptError, SluiceError, UsageError
+from sluicegate.extras import EXTRAS, lacking
 from sluicegate.interrupt import end_at_once, raise_again
 
 _NO_MEMORY = (
@@ -29,6 +30,7 @@ _COMMANDS = {
             "sluice aqm my_idea.h",
         ],
     ),
+    "scenarios": ("scenarios", ["sluice scenarios", "sluice scenarios --out ."]),
     "simulate": (
         "simulate",
         [
@@ -146,9 +148,13 @@ def _application(arguments: list[str]) -> typer.Typer:
         pretty_exceptions_enable=False,
         context_settings={"help_option_names": ["-h", "--help"]},
     )
-    app.callback(epilog=_examples("sluice compare scenarios/overload.toml", "sluice aqm red"))(
-        _sluice
-    )
+    app.callback(
+        epilog=_examples(
+            "sluice scenarios --out .",
+            "sluice compare scenarios/overload.toml",
+            "sluice aqm red",
+        )
+    )(_sluice)
     called = [name for name in arguments[:1] if name in _COMMANDS]
     if not called and _is_completing():
         for name in _COMMANDS:
@@ -168,9 +174,18 @@ def _examples(*lines: str) -> str:
 
 def _print_version(asked: bool) -> None:
     if asked:
-        from importlib.metadata import version  # slow to import
+        from sluicegate import __version__
 
-        typer.echo(f"sluice {version('sluicegate')}")
+        typer.echo(f"sluice {__version__}")
+        raise typer.Exit
+
+
+def _print_citation(asked: bool) -> None:
+    if asked:
+        from sluicegate.citation import bibtex
+
+        typer.echo(bibtex())
+        typer.echo("% cite the paper of each AQM that you use, too: sluice aqm NAME names it")
         raise typer.Exit
 
 
@@ -180,6 +195,12 @@ def _sluice(
         bool,
         typer.Option(
             "--version", callback=_print_version, is_eager=True, help="Print the version."
+        ),
+    ] = False,
+    cite: Annotated[
+        bool,
+        typer.Option(
+            "--cite", callback=_print_citation, is_eager=True, help="Print how to cite, as BibTeX."
         ),
     ] = False,
 ) -> None:
@@ -223,6 +244,11 @@ def _run(words: list[str]) -> int:
     except OSError as error:
         # not every library names the file
         return _fail(f"{error.filename}: {error.strerror}" if error.filename else str(error))
+    except ModuleNotFoundError as error:
+        module = (error.name or "").partition(".")[0]
+        if module not in EXTRAS:
+            raise
+        return _fail(str(lacking(module, f"sluice {words[0]}")))
     except TyperException as error:
         return _fail(error.format_message(), error.exit_code)
     finally:
@@ -249,5 +275,9 @@ def _show_warning(message: Warning | str, *_where: object, **_more: object) -> N
 
 
 def _fail(message: str, code: int = 1) -> int:
+    if "No such file" in message:
+        from sluicegate.cli.scenarios import hint
+
+        message += hint(message)
     print(f"error: {message}", file=sys.stderr)
     return code

@@ -12,6 +12,7 @@ from sluicegate.cli import options
 from sluicegate.cli.progress import progress
 from sluicegate.cli.screen import console, write_json
 from sluicegate.errors import UsageError
+from sluicegate.extras import require
 from sluicegate.report.terminal import terminal_table
 
 if TYPE_CHECKING:
@@ -141,6 +142,7 @@ def advise(
     --upload and --download both directions of a line are answered, on one page. Answers are kept:
     the same question is answered at once. After Ctrl-C the same command goes on.
     """
+    require("matplotlib", "the page of its results")
     # numpy and what depends on it take long to import
     from sluicegate.advice import advise as run
     from sluicegate.advice import rows

@@ -19,6 +19,7 @@ from sluicegate.errors import SluiceError, UsageError
 from sluicegate.files import write_whole
 from sluicegate.registry import Aqm, Param, aqm_class
 from sluicegate.registry import aqms as all_aqms
+from sluicegate.report.drop_function_table import drop_function_table
 from sluicegate.report.terminal import terminal_table
 from sluicegate.report.text import value_text
 
@@ -95,11 +96,11 @@ def _verified(name: str) -> str:
     Raises:
         SluiceError: What it says against it, or what is missing here.
     """
-    from sluicegate.testbed.router import program
+    from sluicegate.testbed.router import GET_PROGRAM, NO_PROGRAM, program
 
     sluiced = program()
     if sluiced is None:
-        raise SluiceError("--bpf needs the program sluiced; `make build` makes it")
+        raise SluiceError(f"--bpf needs the daemon sluiced: {NO_PROGRAM}: {GET_PROGRAM}")
     done = subprocess.run([sluiced, "verify", name], capture_output=True, text=True, check=False)
     if done.returncode:
         raise SluiceError(done.stderr.removeprefix("sluiced: ").strip())
@@ -137,10 +138,6 @@ def _parameter_row(chosen: Aqm, param: Param) -> list[str]:
 
 
 def _print_drop_function(screen: Console, chosen: Aqm) -> None:
-    from sluicegate.report.drop_functions import (
-        drop_function_table,
-    )  # matplotlib takes a second to import
-
     averages, probabilities = drop_function_table(chosen)
     if np.ptp(probabilities) == 0:
         screen.print(f"\nThe drop probability is {probabilities[0]:g} at every average queue.")

@@ -17,6 +17,7 @@ from sluicegate.cli.screen import console, write_json
 from sluicegate.comparison import Comparison
 from sluicegate.comparison import compare as run
 from sluicegate.errors import UsageError
+from sluicegate.extras import require
 from sluicegate.files import make_folder
 from sluicegate.record import methods, names
 from sluicegate.report.folder import check_folder, write_report
@@ -123,6 +124,7 @@ def show(
 ) -> None:
     """Compare, print the table, write the report and, where files are given, what is asked for."""
     if out is not None:
+        require("matplotlib", "the page of its results (left out with --no-report)")
         check_folder(out)
         make_folder(out)
     with progress(len(scenario.disciplines) * len(worlds)) as watch:

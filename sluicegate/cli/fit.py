@@ -10,6 +10,7 @@ from rich.console import Console
 from rich.markup import escape
 
 from sluicegate.cli.screen import console, write_json
+from sluicegate.extras import require
 from sluicegate.report.numbers import number_text
 from sluicegate.report.terminal import terminal_table
 from sluicegate.traffic import Capture, TrafficFit, fit_capture
@@ -73,6 +74,8 @@ def fit(
 
     Ends with the table of a scenario whose source has the same mean and variance over time.
     """
+    if html is not None:
+        require("matplotlib", "--html")
     found = fit_capture(Capture.read(capture), bin_s)
     screen = console()
     rows = [[row.name, number_text(row.value), row.unit, row.meaning] for row in found.rows()]

@@ -14,6 +14,7 @@ from sluicegate.cli.progress import progress
 from sluicegate.cli.screen import console
 from sluicegate.comparison import compare
 from sluicegate.errors import SluiceError
+from sluicegate.extras import require
 from sluicegate.flent import Measurement, of_record, packet_bytes, summary_rows
 from sluicegate.report.terminal import terminal_table
 from sluicegate.scenario import NetworkScenario
@@ -56,6 +57,7 @@ def flent(
     Writes a file that flent opens for each discipline and world, and a page with throughput and
     ping in time.
     """
+    require("matplotlib", "the page of its results")
     changed = options.changes(
         aqm=aqm or [], slots=None, replications="1", seed=seed, duration=duration
     )

@@ -11,6 +11,7 @@ from rich.markup import escape
 from sluicegate.cli import options
 from sluicegate.cli.progress import progress
 from sluicegate.cli.screen import console, write_json
+from sluicegate.extras import require
 from sluicegate.papers import REPRODUCTIONS, world_of
 from sluicegate.papers import reproduce as repeat
 
@@ -64,6 +65,7 @@ def reproduce(
     Finished runs are kept: after Ctrl-C the same command makes the others.
     """
     chosen = world_of(name, world)
+    require("matplotlib", "the page of its results")
     out.mkdir(parents=True, exist_ok=True)
     with progress(1) as watch:
         found = repeat(name, world=chosen, threads=threads, watch=watch, fresh=fresh, full=full)

@@ -14,6 +14,7 @@ from sluicegate.cli import options, syntax
 from sluicegate.cli.progress import progress
 from sluicegate.cli.screen import console, write_json
 from sluicegate.errors import SluiceError, UsageError
+from sluicegate.extras import require
 from sluicegate.report.terminal import terminal_table
 from sluicegate.scenario import Discipline, NetworkScenario, load
 
@@ -78,6 +79,7 @@ def stability(
 
     For LRED, PI, REM, PIE and RED (with its family), by the fluid model of many long-lived flows.
     """
+    require("matplotlib", "the page of its results")
     # the figures take seconds to import
     from sluicegate.stability import rows
     from sluicegate.stability.assessment import assess

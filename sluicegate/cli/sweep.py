@@ -14,6 +14,7 @@ from sluicegate.cli.progress import progress
 from sluicegate.cli.results import Picture, show
 from sluicegate.cli.screen import console
 from sluicegate.errors import UsageError
+from sluicegate.extras import require
 from sluicegate.sweeps import sweep as run
 from sluicegate.sweeps.design import Method
 
@@ -109,6 +110,9 @@ def sweep(
 
     Finished runs are kept: however the command ended, the same one makes the others.
     """
+    require("duckdb", "the table of its results")
+    if report:
+        require("matplotlib", "the page of its results (left out with --no-report)")
     changed = options.changes(
         aqm=aqm or [], slots=slots, replications=replications, seed=seed, duration=duration
     )

@@ -12,6 +12,7 @@ from sluicegate.cli import options
 from sluicegate.cli.progress import progress
 from sluicegate.cli.screen import console, write_json
 from sluicegate.errors import UsageError
+from sluicegate.extras import require
 from sluicegate.report.terminal import terminal_table
 from sluicegate.tuning import tune as run
 from sluicegate.tuning.methods import METHODS
@@ -120,6 +121,7 @@ def tune(
 
     Finished runs are kept: however the command ended, the same one goes on.
     """
+    require("matplotlib", "the page of its results")
     columns = options.measures(measures)
     changed = options.changes(
         aqm=aqm or [], slots=slots, replications=None, seed=seed, duration=duration

@@ -19,7 +19,7 @@ import numpy as np
 from sluicegate.errors import SluiceError
 from sluicegate.lab import image, machine
 from sluicegate.lab.kernel import Kernel
-from sluicegate.testbed.router import program
+from sluicegate.testbed.router import GET_PROGRAM, NO_PROGRAM, program
 
 _KIND = "sluice"
 _OBJECT = "lab/qdisc.o"
@@ -193,7 +193,7 @@ def sluiced() -> str:
     """
     found = program()
     if found is None:
-        raise SluiceError("sluiced is neither beside sluice, nor on the path: make build")
+        raise SluiceError(f"the daemon sluiced: {NO_PROGRAM}: {GET_PROGRAM}")
     return found
 
 

@@ -1,27 +1,19 @@
-"""Drop functions: as a figure and as a table."""
+"""Drop functions as a figure."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 
 import numpy as np
-from matplotlib.ticker import FuncFormatter, MaxNLocator
+from matplotlib.ticker import FuncFormatter
 from numpy.typing import NDArray
 
 from sluicegate.registry import Aqm, PythonAqm
+from sluicegate.report.drop_function_table import settled
 from sluicegate.report.figure import Figure
 from sluicegate.report.plots import WIDTH, colours, dash, height_for, label, share_text
 
 FloatArray = NDArray[np.float64]
-
-_GREATEST_AVERAGE = 1e6
-
-
-def drop_function_table(aqm: Aqm) -> tuple[FloatArray, FloatArray]:
-    """A handful of round averages (packets) that span the function, and its value at each."""
-    ticks = MaxNLocator(10, steps=[1, 2, 2.5, 5, 10]).tick_values(0, 1.1 * _settled(aqm))
-    averages = np.asarray(ticks, dtype=np.float64)
-    return averages, aqm.drop_probability(averages)
 
 
 def drop_function_figure(disciplines: Mapping[str, Aqm | PythonAqm]) -> Figure | None:
@@ -64,14 +56,6 @@ def _drawn(
         for name, aqm in disciplines.items()
         if isinstance(aqm, Aqm) and aqm.has_drop_function
     }
-    last = 1.1 * max((_settled(aqm) for aqm in having.values()), default=1.0)
+    last = 1.1 * max((settled(aqm) for aqm in having.values()), default=1.0)
     averages = np.linspace(0, last, 1000)
     return averages, {name: aqm.drop_probability(averages) for name, aqm in having.items()}
-
-
-def _settled(aqm: Aqm) -> float:
-    """The average from which on the function changes no more; 1 where it never changes."""
-    averages = np.append(0.0, np.geomspace(1e-2, _GREATEST_AVERAGE, 4000))
-    function = aqm.drop_probability(averages)
-    changing = np.flatnonzero(function != function[-1])
-    return float(averages[changing[-1]]) if changing.size else 1.0

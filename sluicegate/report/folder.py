@@ -17,6 +17,7 @@ import sluicegate
 from sluicegate import store
 from sluicegate.comparison import Comparison
 from sluicegate.errors import SluiceError
+from sluicegate.extras import require
 from sluicegate.files import make_folder, write_whole
 from sluicegate.report.csv import csv_text
 from sluicegate.report.latex import latex_table
@@ -56,9 +57,11 @@ def write_report(comparison: Comparison, folder: str | Path, *, figures: str | N
         The path of the page.
 
     Raises:
-        SluiceError: If there is no such format, or if the folder is that of a sweep or a tuning.
+        SluiceError: If there is no such format, if the folder is that of a sweep or a tuning, or if
+            matplotlib is not installed.
         OSError: If the folder or a file cannot be written.
     """
+    require("matplotlib", "a report")
     if figures is not None and figures not in FORMATS:
         raise SluiceError(f"figures = {figures} must be one of {', '.join(FORMATS)}")
     folder = Path(folder)

@@ -12,6 +12,7 @@ import polars as pl
 from sluicegate._engine import quantity
 from sluicegate.errors import SluiceError
 from sluicegate.estimate import student_quantile
+from sluicegate.extras import require
 from sluicegate.measures import DEFINITIONS
 from sluicegate.sweeps.folder import FORMAT, Folder
 
@@ -70,8 +71,10 @@ class Sweep:
         `_half_width`, and of some its `_bound`; see `Measure`. Names with dots need double quotes.
 
         Raises:
-            SluiceError: If no run is finished yet, or, with DuckDB's text, if the query is wrong.
+            SluiceError: If no run is finished yet, if DuckDB is not installed, or, with its text,
+                if the query is wrong.
         """
+        require("duckdb", "a table of a sweep's results")
         import duckdb  # takes a fifth of a second to import
 
         parts = self.folder.parts()
@@ -205,6 +208,7 @@ class Sweep:
             SluiceError: If there is no such measure or path, if values do not suit the scale, if
                 more varies than can be shown, or as `selected`.
         """
+        require("matplotlib", "a figure")
         from sluicegate.sweeps.figures import heat_map, lines  # loads matplotlib
 
         x = x or next(iter(self.axes), SEED)

@@ -15,6 +15,7 @@ from pathlib import Path
 
 from sluicegate.comparison import chosen_worlds
 from sluicegate.errors import InterruptError, SluiceError
+from sluicegate.extras import require
 from sluicegate.scenario import load
 from sluicegate.sweeps.design import Method
 from sluicegate.sweeps.folder import Folder, Writer
@@ -88,6 +89,9 @@ def sweep(
         OSError: If the folder cannot be written.
     """
     check_threads(workers)
+    if report:
+        require("matplotlib", "a page (report.html)")
+        require("duckdb", "a page (report.html)")
     if isinstance(scenario, str | PathLike):
         scenario = load(Path(scenario))
     number, of = shard

@@ -15,6 +15,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from sluicegate.errors import SluiceError
+from sluicegate.extras import lacking
 from sluicegate.sweeps.work import Done, Job, work
 
 # how often processes may end in a row without any result
@@ -210,9 +211,7 @@ def on_cluster(address: str) -> Iterator[Workers]:
     try:
         import distributed
     except ImportError as error:
-        raise SluiceError(
-            "--dask needs dask.distributed: pip install 'sluicegate[dask]'"
-        ) from error
+        raise lacking("distributed", "--dask") from error
     # what it says of a lost connection would hide what we say
     for name in ("distributed", "distributed.client"):
         logging.getLogger(name).setLevel(logging.CRITICAL)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from sluicegate.errors import SluiceError
-from sluicegate.testbed.router import firewall, program, rule
+from sluicegate.testbed.router import GET_PROGRAM, NO_PROGRAM, firewall, program, rule
 from sluicegate.testbed.run import entrance
 
 CONGESTION_CONTROLS = Path("/proc/sys/net/ipv4/tcp_available_congestion_control")
@@ -99,8 +99,8 @@ def daemon_needs(ipv6: bool = False) -> list[Need]:
         ),
         Need(
             "the daemon sluiced",
-            "" if program() else "it is neither beside sluice, nor on the path, nor in $SLUICED",
-            "make build",
+            "" if program() else NO_PROGRAM,
+            GET_PROGRAM,
         ),
     ]
 

@@ -12,7 +12,7 @@ from datetime import UTC, datetime
 from sluicegate.errors import InterruptError
 from sluicegate.testbed.check import missing, namespace_needs, qdisc_need
 from sluicegate.testbed.job import Job, Outcome
-from sluicegate.testbed.router import program
+from sluicegate.testbed.router import GET_PROGRAM, NO_PROGRAM, program
 from sluicegate.testbed.run import run
 
 _MISSING, _MEND = "missing  ", "mend: "
@@ -70,7 +70,7 @@ def missing_here(*, ours: bool) -> str:
 def _of_bpf() -> list[str]:
     """What `sluiced` lacks."""
     if (daemon := program()) is None:
-        return ["the daemon sluiced: it is neither beside sluice, nor on the path: make build"]
+        return [f"the daemon sluiced: {NO_PROGRAM}: {GET_PROGRAM}"]
     command = [daemon, "check", "--backend", "kernel"]
     told = subprocess.run(command, capture_output=True, text=True, check=False)
     lines = (told.stdout + told.stderr).splitlines()

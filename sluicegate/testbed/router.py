@@ -15,6 +15,9 @@ from sluicegate.errors import SluiceError
 from sluicegate.testbed.job import RouterJob, address
 
 _PROGRAM = "sluiced"
+# what errors say where there is none, and how to get one
+NO_PROGRAM = "it is neither beside sluice, nor on the path, nor in $SLUICED"
+GET_PROGRAM = "install a wheel of Sluicegate, or make build in its sources"
 _SECONDS_TO_START = 20
 _SECONDS_TO_END = 20
 # packets that may wait at most, anywhere

@@ -17,6 +17,7 @@ mod traffic;
 
 #[pymodule]
 fn _engine(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add("__version__", env!("CARGO_PKG_VERSION"))?;
     aqm::register(module)?;
     decisions::register(module)?;
     foreign::register(module)?;

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from sluicegate.errors import SluiceError
+from sluicegate.extras import lacking
 from sluicegate.tuning.methods.method import Search
 from sluicegate.tuning.trial import Trial
 
@@ -18,9 +18,7 @@ try:
     import optuna
     from optuna import samplers
 except ImportError as error:
-    raise SluiceError(
-        "methods bayesian and multi-objective need optuna (25 MB): pip install 'sluicegate[tune]'"
-    ) from error
+    raise lacking("optuna", "a method bayesian or multi-objective") from error
 
 # else it reports every candidate
 optuna.logging.set_verbosity(optuna.logging.WARNING)
