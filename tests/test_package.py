@@ -1,15 +1,20 @@
 """The package's names, which are loaded on first use."""
 
 import ast
+import re
 import subprocess
 import sys
 import tomllib
+from importlib import metadata
 from inspect import signature
 from pathlib import Path
 from types import ModuleType
 
+import yaml
+
 import sluicegate as sg
-from sluicegate import _engine
+from sluicegate import _engine, citation
+from sluicegate.cli import main
 
 
 def python(code, *words):
@@ -74,8 +79,32 @@ def _public(thing):
 
 
 def _annotated(body):
-    return {node.target.id for node in body if isinstance(node, ast.AnnAssign)}
+    names = {node.target.id for node in body if isinstance(node, ast.AnnAssign)}
+    return {name for name in names if not name.startswith("_")}
 
 
 def _parameters(function):
     return [each.arg for each in function.args.args]
+
+
+def test_the_citation_is_the_same_everywhere(root, capsys):
+    cited = yaml.safe_load((root / "CITATION.cff").read_text())
+    assert cited["date-released"] == citation.RELEASED.isoformat()
+    assert [author["name"] for author in cited["authors"]] == [citation.AUTHOR]
+    assert sg.__version__ == metadata.version("sluicegate") == cited["version"]
+    # what the schema of CFF 1.2.0 requires
+    assert {"cff-version", "message", "authors", "title"} <= set(cited)
+    assert main(["--cite"]) == 0
+    entry, brace, rest = capsys.readouterr().out.partition("\n}\n")
+    fields = dict(re.findall(r"^  (\w+) = (.*),$", entry, re.MULTILINE))
+    assert fields == {
+        "author": f"{{{{{citation.AUTHOR}}}}}",
+        "title": f"{{{cited['title']}}}",
+        "year": f"{{{citation.RELEASED.year}}}",
+        "month": "nov",
+        "note": f"{{Version {cited['version']}}}",
+    }
+    # outside of an entry BibTeX reads nothing but @
+    assert brace
+    assert "@" not in rest
+    assert "sluice aqm NAME" in rest

@@ -19,6 +19,8 @@ from pathlib import Path
 
 import pytest
 
+from sluicegate.extras import EXTRAS
+
 ROOT = Path(__file__).parent.parent
 # path at which `make wheel` puts the daemon
 DAEMON = ROOT / "wheel" / "scripts" / "sluiced"
@@ -103,6 +105,25 @@ def test_it_runs_a_scenario_with_a_users_header(installed: Path, tmp_path: Path)
     shown = run(sluice, "compare", "scenario.toml", folder=tmp_path)
     assert "shorter" in shown
     assert (tmp_path / "sluice-report" / "report.html").is_file()
+
+
+def test_the_examples_of_the_documentation_are_in_it(installed: Path, tmp_path: Path) -> None:
+    sluice = installed / "sluice"
+    run(sluice, "scenarios", "--out", ".", folder=tmp_path)
+    for path in [*ROOT.glob("scenarios/**/*.toml"), ROOT / "captures" / "gateway.pcap"]:
+        assert (tmp_path / path.relative_to(ROOT)).read_bytes() == path.read_bytes()
+    options = ("--slots", "1e4", "--aqm", "red:w=0.5", "--aqm", "red:w=0.02")
+    shown = run(sluice, "compare", "scenarios/overload.toml", *options, folder=tmp_path)
+    assert "Overload" in shown
+
+
+def test_its_core_is_without_plots_and_databases(wheel: Path) -> None:
+    (name,) = (each for each in zipfile.ZipFile(wheel).namelist() if each.endswith("/METADATA"))
+    told = zipfile.ZipFile(wheel).read(name).decode()
+    assert set(re.findall(r"^Provides-Extra: (.*)$", told, re.MULTILINE)) == {*EXTRAS.values()}
+    core = re.findall(r"^Requires-Dist: (\w+)(?!.*extra ==)", told, re.MULTILINE)
+    assert "polars" in core
+    assert not {*core} & {*EXTRAS}
 
 
 def test_the_daemon_is_in_it(wheel: Path, installed: Path, tmp_path: Path, gateway: Path) -> None:

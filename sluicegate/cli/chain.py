@@ -8,6 +8,7 @@ import typer
 
 from sluicegate.cli import options
 from sluicegate.cli.compare import show
+from sluicegate.extras import require
 from sluicegate.worlds.chain import Method
 from sluicegate.worlds.chain.world import Chain
 
@@ -54,6 +55,7 @@ def chain(
 
     Slots, replications and seed of the scenario have no meaning here.
     """
+    require("matplotlib", "the page of its results")
     changed = options.changes(aqm=aqm or [], slots=None, replications=None, seed=None)
     world = Chain(grid=grid, method=method, limit=limit, front_times=front_times)
     columns = options.measures(measures)

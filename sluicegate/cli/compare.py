@@ -84,6 +84,8 @@ def compare(
 
     Finished disciplines are kept: after Ctrl-C the same command runs the others.
     """
+    if report:
+        require("matplotlib", "the page of its results (left out with --no-report)")
     columns = options.measures(measures)
     changed = options.changes(
         aqm=aqm or [],
@@ -124,7 +126,6 @@ def show(
 ) -> None:
     """Compare, print the table, write the report and, where files are given, what is asked for."""
     if out is not None:
-        require("matplotlib", "the page of its results (left out with --no-report)")
         check_folder(out)
         make_folder(out)
     with progress(len(scenario.disciplines) * len(worlds)) as watch:
