@@ -21,7 +21,7 @@ def drop_function_table(aqm: Aqm) -> tuple[FloatArray, FloatArray]:
     last = 1.1 * settled(aqm)
     magnitude = 10.0 ** math.floor(math.log10(last / _MOST_STEPS))
     step = next(step for each in _STEPS if (step := each * magnitude) * _MOST_STEPS >= last)
-    averages = step * np.arange(math.ceil(last / step) + 1)
+    averages = step * np.arange(math.ceil(last / step) + 1, dtype=np.float64)
     return averages, aqm.drop_probability(averages)
 
 
