@@ -12,7 +12,6 @@ from rich.markup import escape
 
 from sluicegate.cli.screen import console, write_json
 from sluicegate.files import write_whole
-from sluicegate.report.csv import csv_text
 from sluicegate.report.numbers import number_text
 from sluicegate.report.terminal import terminal_table
 from sluicegate.trace import Trace
@@ -92,6 +91,7 @@ def _cells(records: list[dict[str, Any]]) -> tuple[list[str], list[list[str]]]:
 
 def _write_page(found: Trace, summary: dict[str, Any], path: Path) -> None:
     # matplotlib takes a second to import
+    from sluicegate.report.csv import csv_text
     from sluicegate.report.page import Page
     from sluicegate.trace.plots import queue_figure, throughput_figure
 
