@@ -36,6 +36,8 @@ class AqmClass:
     base: str | None
     params: list[Param]
     fingerprint: str
+    library: bytes
+    inside: str | None
     def configure(self, given: Mapping[str, float | str | bool]) -> ConfiguredAqm: ...
 
 @final
@@ -70,6 +72,7 @@ class Discipline:
     def __new__(cls, discipline: Table) -> Discipline: ...
     name: str
     configured: ConfiguredAqm | None
+    python: type | None
 
 @final
 class Scenario:
@@ -116,6 +119,7 @@ def quantity(text: str, unit: str) -> float | None: ...
 def modulator_q(mean: float, states: int) -> float: ...
 def aqm_classes() -> list[AqmClass]: ...
 def aqm_class(name: str) -> AqmClass: ...
+def adopt_library(path: str, library: bytes) -> None: ...
 
 @final
 class Times:

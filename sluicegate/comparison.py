@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
@@ -34,12 +33,14 @@ class Comparison:
         records: One per discipline and world that was finished: discipline after discipline in the
             scenario's order, each in the worlds' order.
         columns: The measures that its tables show; None: those that matter most.
+        ended: What the run that Ctrl-C ended said, if it said anything.
     """
 
     scenario: AnyScenario
     worlds: Sequence[AnyWorld]
     records: list[Record]
     columns: Sequence[str] | None = None
+    ended: str = ""
 
     def showing(self, *measures: str) -> Self:
         """The same comparison, whose tables show these measures.
@@ -148,6 +149,8 @@ class Comparison:
             if record.interrupted
         ]
         planned = _tasks(self.scenario, self.worlds)
+        if self.ended:
+            notes.append(self.ended)
         if missing := [name for name, *_ in planned[len(self.records) :]]:
             notes.append(f"Not run: {', '.join(missing)}.")
         return notes
@@ -226,7 +229,9 @@ def compare(
     for _, discipline, where in tasks:
         where.check(scenario, discipline)
     records: list[Record] = []
-    with contextlib.suppress(InterruptError, KeyboardInterrupt):
+    # a run that did not come to an end says so
+    told_by_run = ""
+    try:
         for name, discipline, where in tasks:
 
             def tell(done: float, total: float, stage: str = "", name: str = name) -> None:
@@ -238,6 +243,10 @@ def compare(
             tell(1, 1)
             if record.interrupted:
                 break
+    except KeyboardInterrupt:
+        pass
+    except InterruptError as error:
+        told_by_run = str(error)
     if not records:
-        raise InterruptError("interrupted before anything was finished")
-    return Comparison(scenario, worlds, records)
+        raise InterruptError(told_by_run or "interrupted before anything was finished")
+    return Comparison(scenario, worlds, records, ended=told_by_run)

@@ -73,6 +73,11 @@ class AqmClass:
     fingerprint: str
     _engine: _engine.AqmClass = field(repr=False, compare=False)
 
+    @property
+    def library(self) -> bytes:
+        """The compiled code of a user's header; empty for an AQM of the package."""
+        return self._engine.library
+
     def __call__(self, /, **params: Value) -> Aqm:
         """Set parameters; the others keep their defaults.
 
@@ -233,10 +238,11 @@ def aqm_class(name: str | Path) -> AqmClass:
 
 
 def aqm(name: str | Path | type, /, **params: Value) -> Aqm | PythonAqm:
-    """An AQM by name, by the path of its C header, or from a Python class.
+    """An AQM by name, by the path of its C header or Python file, or from a Python class.
 
     Args:
-        name: `"red"`, `"my_aqm.h"`, or a class with `arrive(view)`.
+        name: `"red"`, `"my_aqm.h"`, `"mine.py"` or `"mine.py:Class"`, or a class with
+            `arrive(view)`.
         **params: Its parameters; the others keep their defaults.
 
     Raises:

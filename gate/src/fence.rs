@@ -65,7 +65,7 @@ fn restrict(
 fn folders(scenario: &Path, settings: &Settings) -> Vec<PathBuf> {
     let header = match &settings.forward.discipline.aqm {
         AqmName::Header(path) => Some(path.as_path()),
-        AqmName::Named(_) | AqmName::Foreign(_) => None,
+        AqmName::Named(_) | AqmName::Foreign(_) | AqmName::Python(..) => None,
     };
     let files = [Some(scenario), header].into_iter().flatten();
     let folder = |file: &Path| match file.parent() {

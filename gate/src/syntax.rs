@@ -36,6 +36,11 @@ pub fn discipline(text: &str) -> Result<Value, String> {
         };
         return Err(format!("'{text}' must be NAME:KEY=VALUE,...{meant}"));
     }
+    if aqm.trim().ends_with(".py") {
+        return Err(format!(
+            "{aqm}: a Python AQM runs in the command sluice only; write a C header"
+        ));
+    }
     let mut fields = Fields::default();
     let mut params = Fields::default();
     fields.set("aqm", Value::Text(aqm.trim().to_owned()));

@@ -11,6 +11,7 @@ from typing import Annotated
 import typer
 from typer.exceptions import TyperException
 
+from sluicegate import python_aqm
 from sluicegate.errors import InterruptError, SluiceError, UsageError
 from sluicegate.extras import EXTRAS, lacking
 from sluicegate.interrupt import end_at_once, raise_again
@@ -251,6 +252,11 @@ def _run(words: list[str]) -> int:
         return _fail(str(lacking(module, f"sluice {words[0]}")))
     except TyperException as error:
         return _fail(error.format_message(), error.exit_code)
+    except Exception as error:
+        # a Python AQM may raise anything; all else is a fault of ours
+        if (told := python_aqm.told(error, python_aqm.loaded())) is None:
+            raise
+        return _fail(told)
     finally:
         raise_again()
     return int(code or 0)

@@ -34,7 +34,8 @@ Aqms = Annotated[
     typer.Option(
         autocompletion=aqm_names,
         metavar="NAME:KEY=VALUE,...",
-        help="A discipline, instead of the scenario's; may be repeated. Keys are the AQM's "
+        help="A discipline, instead of the scenario's; may be repeated. NAME is an AQM's, the path "
+        "of a C header, or that of a Python file (mine.py, or mine.py:Class). Keys are the AQM's "
         "parameters, and victim=, ecn=, scheduler= (fifo, sfq, drr or fq) and label= (its "
         "name).",
         show_default=False,

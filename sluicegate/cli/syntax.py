@@ -39,10 +39,10 @@ def kind_and_fields(text: str, where: str) -> tuple[str, dict[str, Any]]:
     Raises:
         UsageError: If the kind is empty, a part is no assignment, or a key comes twice.
     """
-    kind, _, rest = text.partition(":")
+    kind, _, rest = _split(text)
     if not kind.strip():
         raise UsageError(f"{where}: {text!r} must be kind:key=value,...")
-    if "=" in kind and not kind.strip().endswith(".h"):
+    if "=" in kind and not _is_path(kind.strip()):
         meant = f"; did you mean {text.replace(',', ':', 1)}?" if "," in text else ""
         raise UsageError(f"{where}: {text!r} must be kind:key=value,...{meant}")
     fields: dict[str, Any] = {}
@@ -52,6 +52,19 @@ def kind_and_fields(text: str, where: str) -> tuple[str, dict[str, Any]]:
             raise UsageError(f"{where}: {key} is given twice in {text!r}")
         fields[key] = found
     return kind.strip(), fields
+
+
+def _split(text: str) -> tuple[str, str, str]:
+    """What stands before the fields, and the fields; `mine.py:Class` stands before them."""
+    kind, colon, rest = text.partition(":")
+    name, more, fields = rest.partition(":")
+    if kind.strip().endswith(".py") and colon and "=" not in name:
+        return f"{kind.strip()}:{name.strip()}", more, fields
+    return kind, colon, rest
+
+
+def _is_path(name: str) -> bool:
+    return ".py:" in name or name.endswith((".h", ".py"))
 
 
 def distribution(text: str, where: str) -> dict[str, Any]:
@@ -68,6 +81,7 @@ def discipline(text: str) -> dict[str, Any]:
     own = {key: fields.pop(key) for key in _OF_THE_QUEUE if key in fields}
     if "scheduler" in own:
         own["scheduler"] = {"kind": own["scheduler"]}
-    if name.endswith(".h"):
+    # a path in a command starts where the command is given
+    if _is_path(name):
         name = str(Path(name).absolute())
     return {"aqm": name, "params": fields, **own}

@@ -33,8 +33,9 @@ class DisciplineBase(Table):
         engine = self.handle.configured
         if engine is not None:
             return Aqm(engine)
-        assert isinstance(self.aqm, type)
-        return PythonAqm(self.aqm)
+        python = self.handle.python
+        assert python is not None
+        return PythonAqm(python)
 
     @property
     def name(self) -> str:

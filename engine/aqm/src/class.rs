@@ -13,6 +13,7 @@ use thiserror::Error;
 
 use crate::{
     ffi::CClass,
+    guard::Guard,
     nearest::nearest,
     params::{Param, ParamError, Scale, Value},
 };
@@ -35,6 +36,10 @@ pub struct Class {
     pub fingerprint: String,
     /// Text of a user's header, if the class was compiled from one.
     pub header: Option<String>,
+    /// What a user's library tells about its run.
+    pub(crate) guard: Option<Guard>,
+    /// A user's compiled code; empty for an AQM of this crate.
+    pub library: Vec<u8>,
     rules: Vec<Rule>,
     pub(crate) code: &'static CClass,
 }
@@ -156,12 +161,20 @@ impl Class {
                 base: entry.base.as_ref().map(|base| text(base.name)),
                 fingerprint: String::new(),
                 header: None,
+                guard: None,
+                library: Vec::new(),
                 rules: read_rules(&name, code, &params)?,
                 params,
                 name,
                 code,
             })
         }
+    }
+
+    /// Returns a function of a user's AQM in which a thread is now, as in `red_arrive`.
+    pub fn inside(&self) -> Option<String> {
+        let function = self.guard.as_ref()?.inside()?;
+        Some(format!("{}_{function}", self.name))
     }
 
     /// Returns which of the optional functions it has.
@@ -295,15 +308,19 @@ pub(crate) unsafe fn read_library(path: &Path) -> Result<Class, LoadError> {
     };
     unsafe {
         let library = Box::leak(Box::new(libloading::Library::new(path).map_err(refuse)?));
-        let entry: libloading::Symbol<unsafe extern "C" fn() -> &'static CClass> =
-            library.get(b"sluice_aqm").map_err(refuse)?;
+        let entry: libloading::Symbol<unsafe extern "C" fn() -> &'static CClass> = library
+            .get(b"sluice_guarded")
+            .or_else(|_| library.get(b"sluice_aqm"))
+            .map_err(refuse)?;
         let mut class = Class::read(entry())?;
+        class.guard = Guard::of(library);
         // the hash of the compiled code also covers the headers that the user's header includes
         let code = fs::read(path).map_err(|error| LoadError(error.to_string()))?;
-        class.fingerprint = Sha256::digest(code)
+        class.fingerprint = Sha256::digest(&code)
             .iter()
             .map(|byte| format!("{byte:02x}"))
             .collect();
+        class.library = code;
         Ok(class)
     }
 }

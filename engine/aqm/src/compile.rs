@@ -4,14 +4,16 @@
 use std::{
     collections::HashMap,
     fs, io,
-    path::Path,
-    process::{Command, Output},
+    path::{Path, PathBuf},
+    process::Command,
     sync::{Mutex, PoisonError},
 };
 
 use crate::{
     HEADERS,
     class::{Class, LoadError, read_library},
+    guard,
+    program::{self, Ended},
     rules,
     trial::Trial,
 };
@@ -28,6 +30,8 @@ const FLAGS: &[&str] = &[
     "-Wall",
     "-Werror",
     "-Wno-unused",
+    // what is const, such as the config and the view, stays so
+    "-Wcast-qual",
     "-Wframe-larger-than=65536",
     "-I.",
 ];
@@ -36,6 +40,14 @@ const FLAGS: &[&str] = &[
 /// it.
 const NO_FLOATS: &str = "-mgeneral-regs-only";
 const HAS_NO_FLOATS: bool = cfg!(any(target_arch = "x86_64", target_arch = "aarch64"));
+
+/// Greatest size of a header, bytes: a hundred times that of the largest of `aqm/`.
+const MOST_BYTES: u64 = 1 << 20;
+/// Most lines that are shown of what the compiler says.
+const MOST_LINES: usize = 40;
+
+/// Libraries that were compiled by another process, by the path of the header.
+static ADOPTED: Mutex<Option<HashMap<PathBuf, &'static Class>>> = Mutex::new(None);
 
 /// Compiles a user's AQM; its name is the name of the file. The same text is compiled and tried
 /// only once.
@@ -46,16 +58,17 @@ const HAS_NO_FLOATS: bool = cfg!(any(target_arch = "x86_64", target_arch = "aarc
 /// it fails when it is tried.
 pub fn compile(path: &Path) -> Result<&'static Class, LoadError> {
     static COMPILED: Mutex<Option<HashMap<(String, String), &'static Class>>> = Mutex::new(None);
+    let adopted = ADOPTED.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some(class) = adopted.as_ref().and_then(|all| all.get(path)) {
+        return Ok(class);
+    }
+    drop(adopted);
     let refuse = |what: String| LoadError(format!("{}: {what}", path.display()));
     let name = path.file_stem().and_then(|stem| stem.to_str());
     let name = name
         .filter(|name| is_identifier(name))
         .ok_or_else(|| refuse("the file's name must be the AQM's, a C identifier".into()))?;
-    let bytes = fs::read(path).map_err(|error| {
-        let shown = error.to_string();
-        refuse(shown.split(" (os error").next().unwrap_or(&shown).into())
-    })?;
-    let text = String::from_utf8(bytes).map_err(|_| refuse("not a text file".into()))?;
+    let text = read(path).map_err(refuse)?;
 
     let mut compiled = COMPILED.lock().unwrap_or_else(PoisonError::into_inner);
     let compiled = compiled.get_or_insert_default();
@@ -66,6 +79,58 @@ pub fn compile(path: &Path) -> Result<&'static Class, LoadError> {
     let class = build(name, &key.1)?;
     compiled.insert(key, class);
     Ok(class)
+}
+
+/// Takes the library of a header from the process that compiled and tried it: [`compile`] then
+/// returns its class for this path, and reads and tries nothing.
+///
+/// # Errors
+/// If the library cannot be written or loaded.
+pub fn adopt(path: &Path, library: &[u8]) -> Result<(), LoadError> {
+    let cannot = |error: io::Error| LoadError(format!("{}: {error}", path.display()));
+    let folder = tempfile::tempdir().map_err(cannot)?;
+    let file = folder.path().join("user.so");
+    fs::write(&file, library).map_err(cannot)?;
+    // SAFETY: runs the user's own code, as the user asks.
+    let class = unsafe { read_library(&file) }?;
+    let mut adopted = ADOPTED.lock().unwrap_or_else(PoisonError::into_inner);
+    let adopted = adopted.get_or_insert_default();
+    // the same class for the same code: two configurations of it are then equal
+    if adopted
+        .get(path)
+        .is_none_or(|known| known.fingerprint != class.fingerprint)
+    {
+        adopted.insert(path.to_owned(), Box::leak(Box::new(class)));
+    }
+    Ok(())
+}
+
+/// Returns the text of a header; the error says what is wrong with the file.
+fn read(path: &Path) -> Result<String, String> {
+    let shown = |error: io::Error| {
+        let shown = error.to_string();
+        shown
+            .split(" (os error")
+            .next()
+            .unwrap_or(&shown)
+            .to_owned()
+    };
+    // a pipe or a device may have no end, and the header is read more than once
+    let about = fs::metadata(path).map_err(shown)?;
+    if about.is_dir() {
+        return Err("is a folder and must be a C header".into());
+    }
+    if !about.is_file() {
+        return Err("is a pipe or a device and must be a file".into());
+    }
+    if about.len() > MOST_BYTES {
+        return Err(format!(
+            "has {} bytes; a header has at most {MOST_BYTES}",
+            about.len()
+        ));
+    }
+    let bytes = fs::read(path).map_err(shown)?;
+    String::from_utf8(bytes).map_err(|_| "not a text file".into())
 }
 
 fn is_identifier(name: &str) -> bool {
@@ -92,13 +157,7 @@ fn build(name: &str, text: &str) -> Result<&'static Class, LoadError> {
     object(name, folder.path())?;
     let object = fs::read(folder.path().join("user.o")).map_err(|error| failed(name, &error))?;
     rules::check(name, &object).map_err(of_header)?;
-    // -s removes the line numbers, which contain the folder's name: the library's hash must not
-    // depend on it
-    cc(
-        name,
-        folder.path(),
-        &["-shared", "-s", "user.o", "-o", "user.so"],
-    )?;
+    link(name, folder.path())?;
     let trial = Trial::build(name, folder.path())?;
     // checked before any of its code runs in this process
     trial.read_table().map_err(of_header)?;
@@ -127,8 +186,28 @@ fn object(name: &str, folder: &Path) -> Result<(), LoadError> {
                 "{said}\nAn AQM uses no floating point: fixed.h has the arithmetic."
             )))
         }
+        Err(LoadError(said)) if said.contains("qualifier") => Err(LoadError(format!(
+            "{said}\nAn AQM changes nothing but its struct {name}_state: its config and the view \
+             are const."
+        ))),
         done => done,
     }
+}
+
+/// Links `user.o` to `user.so`, with the guard.
+fn link(name: &str, folder: &Path) -> Result<(), LoadError> {
+    fs::write(folder.join("guard.c"), guard::SOURCE).map_err(|error| failed(name, &error))?;
+    let named = format!("-DAQM_NAME=\"{name}\"");
+    // -s removes the line numbers, which contain the folder's name: the library's hash must not
+    // depend on it
+    let flags = ["-std=gnu11", "-D_GNU_SOURCE", "-DAQM_HOSTED", "-I.", &named];
+    let files = ["guard.c", "user.o", "-o", "user.so"];
+    let how = ["-O2", "-fPIC", "-shared", "-s"];
+    cc(
+        name,
+        folder,
+        &[&how[..], rules::SEALED, &flags, &files].concat(),
+    )
 }
 
 fn failed(name: &str, error: &io::Error) -> LoadError {
@@ -137,22 +216,41 @@ fn failed(name: &str, error: &io::Error) -> LoadError {
 
 /// Runs the compiler in `folder`; the error contains the compiler's output.
 pub(crate) fn cc(name: &str, folder: &Path, arguments: &[&str]) -> Result<(), LoadError> {
-    let Output { status, stderr, .. } = Command::new("cc")
-        .args(arguments)
-        .current_dir(folder)
-        .output()
-        .map_err(|error| match error.kind() {
-            io::ErrorKind::NotFound => LoadError(format!(
-                "{name}: compiling an AQM needs a C compiler named cc, and there is none"
-            )),
-            _ => failed(name, &error),
-        })?;
-    if !status.success() {
-        let said = String::from_utf8_lossy(&stderr);
-        return Err(LoadError(format!(
-            "{name}.h does not compile as an AQM:\n{}",
-            said.trim_end()
-        )));
+    let ended = program::run(Command::new("cc").args(arguments), folder);
+    let Ended { status, stderr, .. } = ended.map_err(|error| match error.kind() {
+        io::ErrorKind::NotFound => LoadError(format!(
+            "{name}: compiling an AQM needs a C compiler named cc, and there is none"
+        )),
+        _ => failed(name, &error),
+    })?;
+    if status.is_some_and(|status| status.success()) {
+        return Ok(());
     }
-    Ok(())
+    let mut lines: Vec<&str> = stderr.trim_end().lines().collect();
+    if lines.len() > MOST_LINES {
+        lines.truncate(MOST_LINES);
+        lines.push("...");
+    }
+    if status.is_none() || lines.iter().any(|line| is_of_limits(line)) {
+        lines.push(
+            "The compiler was ended: it has 30 s of processor time, a minute, and 1 GiB. Does the \
+             header include what has no end, such as a pipe or a device?",
+        );
+    }
+    Err(LoadError(format!(
+        "{name}.h does not compile as an AQM:\n{}",
+        lines.join("\n")
+    )))
+}
+
+/// True if the compiler says that it came to one of its limits.
+fn is_of_limits(line: &str) -> bool {
+    [
+        "out of memory",
+        "emory exhausted",
+        "signal terminated",
+        "File size limit",
+    ]
+    .iter()
+    .any(|words| line.contains(words))
 }

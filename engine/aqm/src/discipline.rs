@@ -8,8 +8,10 @@ use std::{
 use crate::{
     class::Class,
     ffi::{Decide, Verdict, View},
+    guard::Guard,
     params::{ONE, ParamError, Value},
-    trial::no_verdict,
+    sealed::Sealed,
+    trial::{changes_view, no_verdict},
 };
 
 /// An instance of an AQM. The ones of `aqm/` are [`Running`]; others, such as Python classes,
@@ -93,7 +95,7 @@ pub struct Configured(Arc<Inner>);
 struct Inner {
     class: &'static Class,
     values: Vec<f64>,
-    config: Memory,
+    config: Sealed,
     /// The first returned number that was no verdict: which function, and the number.
     wrong: OnceLock<(&'static str, u32)>,
 }
@@ -140,10 +142,16 @@ impl Configured {
             .zip(&values)
             .map(|(param, value)| param.scaled(*value))
             .collect();
-        let mut config = Memory::zeroed(class.code.config_size);
         let configure = class.code.configure.expect("AQM_CLASS sets configure");
+        let size = class.code.config_size as usize;
         // SAFETY: one integer per parameter, and config_size bytes to write to.
-        let rule = unsafe { configure(scaled.as_ptr(), config.0.as_mut_ptr().cast()) };
+        let made = Sealed::new(size, |config| unsafe { configure(scaled.as_ptr(), config) });
+        let (config, rule) = made.map_err(|error| {
+            let name = &class.name;
+            ParamError(format!(
+                "{name}: there is no memory for its config: {error}"
+            ))
+        })?;
         if rule != 0 {
             return Err(class.broken(rule, &values));
         }
@@ -177,7 +185,7 @@ impl Configured {
 
     /// Returns the bytes of `struct X_config`.
     pub fn config(&self) -> &[u8] {
-        self.0.config.bytes(self.0.class.code.config_size)
+        self.0.config.bytes()
     }
 
     /// Returns the drop probability at an average queue of `average` packets; `None` if the AQM has
@@ -186,13 +194,20 @@ impl Configured {
         let drop_function = self.0.class.code.drop_probability?;
         let average = (average * ONE as f64).round() as i64;
         // SAFETY: the config is this class's own.
-        Some(unsafe { drop_function(self.0.config.0.as_ptr().cast(), average) } as f64 / ONE as f64)
+        Some(unsafe { drop_function(self.0.config.as_ptr(), average) } as f64 / ONE as f64)
     }
 
-    /// Returns the error of the first instance that returned a number that is no verdict. The
-    /// results of such a run are invalid.
+    /// Returns the error of the first instance that returned a number that is no verdict, or that
+    /// changed its view. The results of such a run are invalid.
     pub fn wrong(&self) -> Option<String> {
         let class = self.0.class;
+        if let Some(function) = class.guard.as_ref().and_then(Guard::changed) {
+            let name = &class.name;
+            return Some(format!(
+                "{name}.h: {}",
+                changes_view(&format!("{name}_{function}"))
+            ));
+        }
         let (function, verdict) = self.0.wrong.get()?;
         let who = format!("{}_{function}", class.name);
         let file = if class.fingerprint.is_empty() {
@@ -248,14 +263,14 @@ impl Running {
     /// Returns the present drop probability; `None` if the AQM has no such function.
     pub fn probability(&self) -> Option<f64> {
         let probability = self.configured.0.class.code.probability?;
-        let config = self.configured.0.config.0.as_ptr().cast();
+        let config = self.configured.0.config.as_ptr();
         // SAFETY: state and config are this class's own.
         Some(unsafe { probability(self.state.0.as_ptr().cast(), config) } as f64 / ONE as f64)
     }
 
     #[inline]
     fn decide<const ARRIVES: bool>(&mut self, decide: Decide, view: &View) -> Verdict {
-        let config = self.configured.0.config.0.as_ptr().cast();
+        let config = self.configured.0.config.as_ptr();
         // SAFETY: state and config are this class's own; the view outlives the call.
         let code = unsafe { decide(self.state.0.as_mut_ptr().cast(), config, view) };
         Verdict::from_code(code).unwrap_or_else(|| self.note_wrong::<ARRIVES>(code, view))
@@ -298,7 +313,7 @@ impl Aqm for Running {
 
     fn occupancy(&mut self, view: &View, change: i64) {
         if let Some(occupancy) = self.configured.0.class.code.occupancy {
-            let config = self.configured.0.config.0.as_ptr().cast();
+            let config = self.configured.0.config.as_ptr();
             // SAFETY: as in `decide`.
             unsafe { occupancy(self.state.0.as_mut_ptr().cast(), config, view, change) }
         }
@@ -307,13 +322,13 @@ impl Aqm for Running {
     fn tick_interval_ns(&self) -> Option<u64> {
         let interval = self.configured.0.class.code.tick_interval_ns?;
         // SAFETY: the config is this class's own.
-        let interval = unsafe { interval(self.configured.0.config.0.as_ptr().cast()) };
+        let interval = unsafe { interval(self.configured.0.config.as_ptr()) };
         (interval > 0).then_some(interval)
     }
 
     fn tick(&mut self, view: &View) {
         if let Some(tick) = self.configured.0.class.code.tick {
-            let config = self.configured.0.config.0.as_ptr().cast();
+            let config = self.configured.0.config.as_ptr();
             // SAFETY: as in `decide`.
             unsafe {
                 tick(

@@ -9,20 +9,24 @@ mod compile;
 mod discipline;
 #[path = "../../../aqm/aqm.rs"]
 mod ffi;
+mod guard;
 mod nearest;
 #[cfg(test)]
 mod other_programs;
 mod params;
+mod program;
 mod rules;
+mod sealed;
 mod source;
 mod trial;
 
 pub use class::{Class, Functions, LoadError, all, find, load};
-pub use compile::compile;
+pub use compile::{adopt, compile};
 pub use discipline::{Aqm, Asked, Configured, Discipline, Running, Victim};
 pub use ffi::{Verdict, View};
 pub use nearest::nearest;
 pub use params::{ONE, Param, ParamError, Scale, Value};
+pub use program::end_programs;
 pub use source::{AnyAqm, AqmSource};
 
 /// A time (ns), or the number of a slot, that never comes.

@@ -1,6 +1,10 @@
 //! Checks that a user's compiled AQM has no variables of its own and calls no outside functions.
 
-use object::{BinaryFormat, File, Object, ObjectSection, ObjectSymbol, SectionKind, SymbolSection};
+use object::{
+    BinaryFormat, File, Object, ObjectSection, ObjectSymbol, SectionFlags, SectionKind,
+    SymbolFlags, SymbolSection,
+    elf::{SHF_ALLOC, SHF_WRITE, STT_GNU_IFUNC},
+};
 
 /// Symbols that compilers use by themselves: to copy structs, and to guard the stack.
 const OF_THE_COMPILER: &[&str] = &[
@@ -10,6 +14,15 @@ const OF_THE_COMPILER: &[&str] = &[
     "memcpy",
     "memmove",
     "memset",
+];
+
+/// Sections with code that runs as the file is loaded, or as it is unloaded.
+const RUNS_BY_ITSELF: &[&str] = &[
+    ".preinit_array",
+    ".init_array",
+    ".fini_array",
+    ".ctors",
+    ".dtors",
 ];
 
 /// Checks an object file. `name` is the AQM's name.
@@ -30,14 +43,22 @@ pub fn check(name: &str, object: &[u8]) -> Result<(), String> {
             calls.push(shown);
         } else if is_variable(&file, symbol.section()) && symbol.size() > 0 {
             return Err(changes(name, &shown));
+        } else if is_chosen_when_loaded(symbol.flags()) {
+            return Err(format!(
+                "{shown} is chosen as the file is loaded (ifunc); an AQM is the same everywhere"
+            ));
         }
     }
     for section in file.sections() {
         if is_writable(&section) && section.size() > 0 {
-            return Err(changes(
-                name,
-                &format!("something in {}", name_of(&section)),
-            ));
+            let place = name_of(&section);
+            if RUNS_BY_ITSELF.iter().any(|start| place.starts_with(start)) {
+                return Err(format!(
+                    "it has code that runs by itself, as it is loaded or unloaded ({place}); an \
+                     AQM's functions are only called"
+                ));
+            }
+            return Err(changes(name, &format!("something in {place}")));
         }
     }
     let foreign = calls
@@ -73,17 +94,40 @@ fn is_variable(file: &File, section: SymbolSection) -> bool {
     }
 }
 
-/// True if the section can be written to. Constant tables of pointers do not count: they are
-/// written only when the file is loaded.
+/// True if the section is in memory and can be written to, whatever its name and kind.
 fn is_writable<'a>(section: &impl ObjectSection<'a>) -> bool {
-    matches!(
-        section.kind(),
-        SectionKind::Data
-            | SectionKind::UninitializedData
-            | SectionKind::Tls
-            | SectionKind::UninitializedTls
-            | SectionKind::TlsVariables
-    ) && !name_of(section).starts_with(".data.rel.ro")
+    match section.flags() {
+        SectionFlags::Elf { sh_flags, .. } => {
+            let flags = SHF_ALLOC | SHF_WRITE;
+            sh_flags & flags == flags && !is_sealed(&name_of(section))
+        }
+        _ => matches!(
+            section.kind(),
+            SectionKind::Data
+                | SectionKind::UninitializedData
+                | SectionKind::Tls
+                | SectionKind::UninitializedTls
+                | SectionKind::TlsVariables
+        ),
+    }
+}
+
+/// True for constant tables of pointers: they are written only as the file is loaded. Linkers know
+/// them by these names, and [`SEALED`] makes the loader forbid writing to them.
+fn is_sealed(section: &str) -> bool {
+    let rest = section.strip_prefix(".data.rel.ro");
+    rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
+}
+
+/// Options of the linker with which what is constant cannot be written once it is loaded.
+pub const SEALED: &[&str] = if cfg!(target_os = "linux") {
+    &["-Wl,-z,relro,-z,now"]
+} else {
+    &[]
+};
+
+fn is_chosen_when_loaded(flags: SymbolFlags<object::SectionIndex, object::SymbolIndex>) -> bool {
+    matches!(flags, SymbolFlags::Elf { st_info, .. } if st_info.st_type() == STT_GNU_IFUNC)
 }
 
 fn name_of<'a>(section: &impl ObjectSection<'a>) -> String {

@@ -11,6 +11,7 @@ use crate::{
     class::{Class, LoadError},
     compile::cc,
     params::{ONE, Param, Scale, Value},
+    program, rules,
 };
 
 const SOURCES: [(&str, &str); 2] = [
@@ -47,7 +48,7 @@ impl<'a> Trial<'a> {
         cc(
             name,
             &folder,
-            &[&flags[..], AT_FIXED_ADDRESSES, &files].concat(),
+            &[&flags[..], AT_FIXED_ADDRESSES, rules::SEALED, &files].concat(),
         )?;
         Ok(Self { name, folder })
     }
@@ -80,13 +81,10 @@ impl<'a> Trial<'a> {
 
     /// Runs the process; returns the hash of each case that it ran.
     fn start(&self, cases: &[Case]) -> Result<Vec<String>, String> {
-        let output = Command::new(self.folder.join("trial"))
-            .current_dir(&self.folder)
-            .output()
+        let ended = program::run(&mut Command::new(self.folder.join("trial")), &self.folder)
             .map_err(|error| format!("cannot be tried: {error}"))?;
-        let said = text(&output.stdout);
         let mut words = Vec::new();
-        for line in said.lines() {
+        for line in ended.stdout.lines() {
             match line.split(' ').collect::<Vec<_>>()[..] {
                 ["case", _, word] => words.push(word.to_owned()),
                 ["fault", case, function, ref what @ ..] => {
@@ -97,8 +95,11 @@ impl<'a> Trial<'a> {
                 _ => {}
             }
         }
-        if !output.status.success() || words.is_empty() != cases.is_empty() {
-            return Err(format!("failed when it was tried ({})", output.status));
+        let Some(status) = ended.status else {
+            return Err("did not come to an end when it was tried".into());
+        };
+        if !status.success() || words.is_empty() != cases.is_empty() {
+            return Err(format!("failed when it was tried ({status})"));
         }
         Ok(words)
     }
@@ -157,11 +158,12 @@ impl<'a> Trial<'a> {
                 "it changes its struct {name}_config, which all its queues share; what changes must \
                  stand in struct {name}_state"
             ),
-            ["view"] => format!("{who} changes the view, which is not its own; it only reads it"),
+            ["view"] => changes_view(&who),
             ["beyond"] if function == "configure" => {
                 format!("{who} writes beyond struct {name}_config")
             }
             ["beyond"] => format!("it writes beyond its struct {name}_state"),
+            ["room"] => "there is too little memory to try it".to_owned(),
             ["empty"] => "its AQM_CLASS has no functions".to_owned(),
             _ => format!("{who} failed when it was tried"),
         }
@@ -181,6 +183,11 @@ pub fn no_verdict(who: &str, verdict: u32, may_drop_both: bool) -> String {
         false => "AQM_ADMIT, AQM_DROP_EARLY or AQM_DROP_FORCED",
     };
     format!("{who} answered {verdict}, {what}; it must answer {right}")
+}
+
+/// Returns the message for a function that wrote to its view.
+pub fn changes_view(who: &str) -> String {
+    format!("{who} changes the view, which is not its own; it only reads it")
 }
 
 fn text(bytes: &[u8]) -> String {

@@ -2,7 +2,7 @@
 
 use std::{fs, process::Command, time::Instant};
 
-use sluice_aqm::compile;
+use sluice_aqm::{Aqm, Configured, View, compile};
 
 const STEP: &str = r#"
 #include "fixed.h"
@@ -149,6 +149,197 @@ fn what_breaks_the_rules_is_refused() {
 }
 
 #[test]
+#[cfg(target_os = "linux")]
+fn variables_are_refused_by_what_their_section_allows() {
+    if !has_compiler() {
+        return;
+    }
+    // `#` makes the assembler ignore what the compiler adds
+    let count = |section: &str| {
+        format!(
+            "static u32 count __attribute__((section(\"{section}\"))); if (++count % 3 == 0) \
+             return AQM_DROP_EARLY;"
+        )
+    };
+    for section in [
+        ".note.h,\\\"aw\\\"#",
+        ".note.h,\\\"aw\\\",@note#",
+        ".mine,\\\"aw\\\",@init_array#",
+        ".mine,\\\"aw\\\",@fini_array#",
+        ".mine,\\\"aw\\\",@nobits#",
+        ".mine,\\\"awx\\\"#",
+        ".rodata,\\\"aw\\\"#",
+        ".debug_mine,\\\"aw\\\"#",
+        ".tbss.mine,\\\"awT\\\",@nobits#",
+        ".data.rel.rosy",
+        ".bss.mine",
+        ".init_array",
+    ] {
+        let said = said("arrive", &count(section)).unwrap_or_else(|| panic!("{section} was taken"));
+        assert!(
+            said.contains("count can change and is not in struct step_state"),
+            "{section}: {said}"
+        );
+    }
+    // the loader makes it read-only
+    let said = said("arrive", &count(".data.rel.ro.mine")).unwrap();
+    assert!(said.contains("memory that is not its own"), "{said}");
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn code_that_runs_by_itself_is_refused() {
+    if !has_compiler() {
+        return;
+    }
+    for (code, words) in [
+        (
+            "__attribute__((constructor)) static void first(void) { for (;;) __asm__(\"\"); }",
+            "step.h: it has code that runs by itself, as it is loaded or unloaded (.init_array",
+        ),
+        (
+            "__attribute__((destructor)) static void last(void) { __asm__(\"\"); }",
+            "step.h: it has code that runs by itself, as it is loaded or unloaded (.fini_array",
+        ),
+        (
+            "static u32 one(void) { return 1; }\n\
+             static u32 (*choose(void))(void) { return one; }\n\
+             u32 chosen(void) __attribute__((ifunc(\"choose\")));",
+            "step.h: chosen is chosen as the file is loaded (ifunc)",
+        ),
+    ] {
+        let said = said("before", code).unwrap_or_else(|| panic!("{code} was taken"));
+        assert!(said.starts_with(words), "{said}");
+    }
+    let code = "extern u64 _GLOBAL_OFFSET_TABLE_[]; u64 *table = _GLOBAL_OFFSET_TABLE_;\n\
+                __asm__(\"\" : \"+r\"(table)); table[2]++;";
+    assert!(said("arrive", code).is_some(), "the linker's table was written");
+}
+
+#[test]
+fn casts_that_drop_const_do_not_compile() {
+    if !has_compiler() {
+        return;
+    }
+    for code in [
+        "((struct step_config *)config)->threshold = 1;",
+        "((struct aqm_view *)view)->full = 0;",
+        "struct step_config *own = config; own->threshold = 1;",
+    ] {
+        let said = said("arrive", code).unwrap_or_else(|| panic!("{code} was taken"));
+        assert!(
+            said.starts_with("step.h does not compile as an AQM:\n"),
+            "{said}"
+        );
+        let words = "An AQM changes nothing but its struct step_state: its config and the view are \
+                     const.";
+        assert!(said.ends_with(words), "{said}");
+    }
+}
+
+#[test]
+fn a_view_that_is_changed_after_the_trial_is_told() {
+    if !has_compiler() {
+        return;
+    }
+    for (place, function) in [
+        ("arrive", "arrive"),
+        ("depart", "depart"),
+        ("tick", "tick"),
+        ("occupancy", "occupancy"),
+    ] {
+        // the trial has other limits
+        let code = "if (view->limit_packets == 777) ((struct aqm_view *)(u64)view)->full = 1;";
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("step.h");
+        fs::write(&path, STEP.replace(&format!("/*{place}*/"), code)).unwrap();
+        let configured = Configured::new(compile(&path).unwrap(), &[]).unwrap();
+        let mut running = configured.start();
+        for (limit_packets, is_wrong) in [(250, false), (777, true)] {
+            let view = View {
+                limit_packets,
+                ..View::default()
+            };
+            running.arrive(&view);
+            running.depart(&view);
+            running.tick(&view);
+            running.occupancy(&view, 1);
+            assert_eq!(view.full, 0, "the caller's view stays as it is");
+            assert_eq!(configured.wrong().is_some(), is_wrong);
+        }
+        let words = format!(
+            "step.h: step_{function} changes the view, which is not its own; it only reads it"
+        );
+        assert_eq!(configured.wrong(), Some(words));
+    }
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn what_is_no_file_is_not_read() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = |name: &str| folder.path().join(name);
+    let made = Command::new("mkfifo").arg(at("pipe.h")).status().unwrap();
+    assert!(made.success());
+    std::os::unix::fs::symlink("/dev/zero", at("zero.h")).unwrap();
+    fs::create_dir(at("folder.h")).unwrap();
+    fs::write(at("huge.h"), vec![b'\n'; (1 << 20) + 1]).unwrap();
+    for (name, words) in [
+        ("pipe.h", "is a pipe or a device and must be a file"),
+        ("zero.h", "is a pipe or a device and must be a file"),
+        ("folder.h", "is a folder and must be a C header"),
+        ("huge.h", "has 1048577 bytes; a header has at most 1048576"),
+        ("absent.h", "No such file or directory"),
+        (&format!("{}.h", "x".repeat(300)), "File name too long"),
+    ] {
+        let said = compile(&at(name)).err().unwrap().to_string();
+        assert_eq!(said, format!("{}: {words}", at(name).display()));
+    }
+}
+
+#[test]
+fn a_name_may_be_long() {
+    if !has_compiler() {
+        return;
+    }
+    let name = "step".repeat(50);
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join(format!("{name}.h"));
+    let text = STEP
+        .replace("step", &name)
+        .replace("STEP", &name.to_uppercase());
+    fs::write(&path, text).unwrap();
+    assert_eq!(compile(&path).unwrap().name, name);
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn a_compiler_without_an_end_is_ended() {
+    if !has_compiler() {
+        return;
+    }
+    let said = said("before", "#include \"/dev/zero\"").unwrap();
+    assert!(
+        said.starts_with("step.h does not compile as an AQM:\n"),
+        "{said}"
+    );
+    // 2^30 expansions
+    let mut bomb = "#define A0 1 +\n".to_owned();
+    for depth in 1..=10 {
+        let before = format!("A{} ", depth - 1).repeat(8);
+        bomb += &format!("#define A{depth} {before}\n");
+    }
+    let said = self::said("before", &format!("{bomb}static const s64 many = A10 1;")).unwrap();
+    assert!(
+        said.contains("The compiler was ended: it has 30 s of processor time, a minute, and 1 GiB"),
+        "{said}"
+    );
+    // what the compiler says is shown in part
+    let said = self::said("before", &"int 7;\n".repeat(5000)).unwrap();
+    assert!(said.lines().count() < 50, "{}", said.lines().count());
+}
+
+#[test]
 #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
 fn floating_point_is_refused() {
     if !has_compiler() {
@@ -183,7 +374,7 @@ fn what_would_end_the_process_is_told() {
         ),
         (
             "arrive",
-            "state->last += ((volatile s64 *)view)[1000];",
+            "state->last += ((const volatile s64 *)view)[1000];",
             "step.h: step_arrive@ reads or writes memory that is not its own",
         ),
         (
@@ -336,7 +527,7 @@ fn what_changes_more_than_its_state_is_told() {
     }
     for (code, words) in [
         (
-            "((struct step_config *)config)->threshold += 1;",
+            "((struct step_config *)(u64)config)->threshold += 1;",
             "step.h: it changes its struct step_config, which all its queues share; what changes \
              must stand in struct step_state",
         ),
@@ -345,7 +536,7 @@ fn what_changes_more_than_its_state_is_told() {
             "step.h: it writes beyond its struct step_state",
         ),
         (
-            "((struct aqm_view *)view)->queue_packets = 0;",
+            "((struct aqm_view *)(u64)view)->queue_packets = 0;",
             "step.h: step_arrive changes the view, which is not its own; it only reads it",
         ),
     ] {

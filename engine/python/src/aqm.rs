@@ -1,13 +1,16 @@
 //! AQM classes and configured AQMs.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use numpy::{PyArray1, PyReadonlyArray1};
 use pyo3::{prelude::*, types::PyDict};
 use sluice_aqm::{Aqm, Class, Configured, Param, Scale, Value, View};
 use sluice_scenario::{Params, read};
 
-use crate::scenario::{refused, to_value};
+use crate::{
+    interruptible::abandonable,
+    scenario::{refused, to_value},
+};
 
 /// An AQM as its header describes it.
 #[pyclass(frozen, name = "AqmClass")]
@@ -128,11 +131,23 @@ impl PyClass {
         &self.0.fingerprint
     }
 
+    /// A user's compiled code; empty for an AQM of the package.
+    #[getter]
+    fn library(&self) -> &[u8] {
+        &self.0.library
+    }
+
+    /// A function of a user's AQM in which a thread is now, such as `mine_arrive`.
+    #[getter]
+    fn inside(&self) -> Option<String> {
+        self.0.inside()
+    }
+
     /// Returns the AQM with parameters, given as a mapping from names to values.
     fn configure(&self, given: &Bound<'_, PyAny>) -> PyResult<PyConfigured> {
-        read::<Params>(&to_value(given)?, Path::new(""))
-            .map_err(refused)?
-            .configure(self.0)
+        let params = read::<Params>(&to_value(given)?, Path::new("")).map_err(refused)?;
+        let class = self.0;
+        abandonable(given.py(), move || params.configure(class))?
             .map(PyConfigured)
             .map_err(|wrong| refused(wrong.join("\n")))
     }
@@ -201,10 +216,16 @@ fn aqm_classes() -> Vec<PyClass> {
 
 /// The AQM with this name, or the one in a C header (a path that ends in `.h`).
 #[pyfunction]
-fn aqm_class(name: &str) -> PyResult<PyClass> {
-    sluice_scenario::aqm_class(name)
+fn aqm_class(py: Python<'_>, name: String) -> PyResult<PyClass> {
+    abandonable(py, move || sluice_scenario::aqm_class(&name))?
         .map(PyClass)
         .map_err(refused)
+}
+
+/// Takes the compiled code of a header from another process; see `sluicegate.apart`.
+#[pyfunction]
+fn adopt_library(path: PathBuf, library: &[u8]) -> PyResult<()> {
+    sluice_aqm::adopt(&path, library).map_err(refused)
 }
 
 pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
@@ -212,5 +233,6 @@ pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<PyClass>()?;
     module.add_class::<PyConfigured>()?;
     module.add_function(wrap_pyfunction!(aqm_classes, module)?)?;
+    module.add_function(wrap_pyfunction!(adopt_library, module)?)?;
     module.add_function(wrap_pyfunction!(aqm_class, module)?)
 }

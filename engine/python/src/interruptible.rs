@@ -39,7 +39,7 @@ pub fn interruptible<T: Send>(
 }
 
 /// Runs `work` on a thread of its own, which keeps running after Ctrl-C: a read from a pipe to
-/// which nothing is written cannot be ended.
+/// which nothing is written cannot be ended. A compiler that it waits for is.
 ///
 /// # Errors
 /// The exception of a signal.
@@ -55,7 +55,8 @@ pub fn abandonable<T: Send + 'static>(
             match ended.recv_timeout(POLL) {
                 Ok(outcome) => return Ok(outcome),
                 Err(mpsc::RecvTimeoutError::Timeout) => {
-                    Python::attach(|py| py.check_signals())?;
+                    Python::attach(|py| py.check_signals())
+                        .inspect_err(|_| sluice_aqm::end_programs())?;
                 }
                 Err(mpsc::RecvTimeoutError::Disconnected) => panic!("the work does not panic"),
             }

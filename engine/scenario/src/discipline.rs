@@ -1,11 +1,15 @@
 //! Disciplines: an AQM with its parameters, and what the queue does with it.
 
-use std::path::{Path, PathBuf};
+use std::{
+    path::{Path, PathBuf},
+    sync::OnceLock,
+};
 
 use sluice_aqm::{Class, Configured};
 
 use crate::{
     describe::Kind,
+    elsewhere::in_place_of,
     field::{Field, fields},
     limits::Limits,
     quantity::quantity,
@@ -25,15 +29,46 @@ pub enum AqmName {
     Header(PathBuf),
     /// A program's own AQM.
     Foreign(Foreign),
+    /// A class in a Python file: the path of the file, `:` and the name of the class where one was
+    /// given, and the class.
+    Python(String, Foreign),
+}
+
+/// Loads a class from a Python file: the class of this name, or the only one that is an AQM.
+type Python = fn(&Path, Option<&str>) -> Result<Foreign, String>;
+
+static PYTHON: OnceLock<Python> = OnceLock::new();
+
+/// Sets how Python files are loaded, in a program that can.
+pub fn set_python(load: Python) {
+    PYTHON.get_or_init(|| load);
+}
+
+/// Splits `mine.py` or `mine.py:Class` into file and class; `None` if it is neither.
+fn python_file(text: &str) -> Option<(&str, Option<&str>)> {
+    if text.ends_with(".py") {
+        return Some((text, None));
+    }
+    let (before, class) = text.rsplit_once(':')?;
+    before.ends_with(".py").then_some((before, Some(class)))
 }
 
 impl AqmName {
-    /// Reads a text: the path of a header or a name.
-    fn of(text: &str, reader: &Reader) -> Self {
+    /// Reads a text: the path of a header or of a Python file, or a name.
+    fn of(text: &str, reader: &Reader) -> Result<Self, String> {
         if text.ends_with(".h") {
-            return Self::Header(reader.path(text));
+            return Ok(Self::Header(reader.path(text)));
         }
-        Self::Named(text.to_owned())
+        let Some((file, class)) = python_file(text) else {
+            return Ok(Self::Named(text.to_owned()));
+        };
+        let path = reader.path(file);
+        let load = PYTHON.get().ok_or_else(|| {
+            format!("{file}: a Python AQM runs in the command sluice only; write a C header")
+        })?;
+        let class_of = class.map_or_else(String::new, |class| format!(":{class}"));
+        let place = format!("{}{class_of}", path.display());
+        load(&path, class).map(|foreign| Self::Python(place, foreign))
     }
 
     /// Returns the AQM before its parameters are set; `None` if it is a program's own.
@@ -44,7 +79,7 @@ impl AqmName {
         match self {
             Self::Named(name) => named(name).map(Some),
             Self::Header(path) => compiled(path).map(Some),
-            Self::Foreign(_) => Ok(None),
+            Self::Foreign(_) | Self::Python(..) => Ok(None),
         }
     }
 }
@@ -68,7 +103,8 @@ fn named(name: &str) -> Result<&'static Class, String> {
     sluice_aqm::find(name).ok_or_else(|| {
         let known: Vec<&str> = sluice_aqm::all().iter().map(|aqm| &*aqm.name).collect();
         format!(
-            "{name} is not an AQM{}; there are {}, or give the path of a C header",
+            "{name} is not an AQM{}; there are {}, or give the path of a C header, or of a Python \
+             file",
             meant(name, &known),
             known.join(", ")
         )
@@ -78,14 +114,8 @@ fn named(name: &str) -> Result<&'static Class, String> {
 /// Returns a hint to what may be meant by an unknown name; empty if there is none.
 fn meant(name: &str, known: &[&str]) -> String {
     let plain = name.to_lowercase().replace('-', "_");
-    let (scheduler, inside) = plain.split_once('_').unwrap_or((&plain, ""));
-    if ["sfq", "drr", "fq"].contains(&scheduler) {
-        let inside = match inside {
-            "" => "drop_tail:",
-            "codel" => "codel:victim=front,",
-            _ => "drop_tail:",
-        };
-        return format!(" but a scheduler around one ({inside}scheduler={scheduler})");
+    if let Some(what) = in_place_of(&plain, known) {
+        return what;
     }
     sluice_aqm::nearest(&plain, known)
         .map(|near| format!(" (did you mean {near}?)"))
@@ -108,10 +138,15 @@ impl Field for AqmName {
             },
             Value::Text(_) | Value::Unprintable(_) => {
                 let text = String::read(value, &crate::limits::fewest(1), reader)?;
-                Some(Self::of(&text, reader))
+                Self::of(&text, reader)
+                    .map_err(|what| reader.say(what))
+                    .ok()
             }
             _ => {
-                reader.refuse(value, "must be an AQM's name or the path of its C header");
+                reader.refuse(
+                    value,
+                    "must be an AQM's name, or the path of its C header or Python file",
+                );
                 None
             }
         }
@@ -122,6 +157,7 @@ impl Field for AqmName {
             Self::Named(name) => Value::Text(name.clone()),
             Self::Header(path) => Value::Text(path.display().to_string()),
             Self::Foreign(foreign) => Value::Foreign(foreign.clone()),
+            Self::Python(place, _) => Value::Text(place.clone()),
         }
     }
 }
@@ -199,7 +235,8 @@ table! {
     /// With a scheduler that has several queues, each of them gets this AQM. `victim` and `ecn`,
     /// where given, replace those of the scenario's queue.
     pub struct Discipline checked by configurable {
-        /// Name of an AQM, or path of a C header.
+        /// Name of an AQM, path of a C header, or path of a Python file: `mine.py`, or
+        /// `mine.py:Class` where it has several.
         aqm: AqmName;
         /// The AQM's parameters that are not its defaults.
         params: Params = Params::default();
@@ -257,7 +294,7 @@ impl Discipline {
                 .file_stem()
                 .map(|stem| stem.to_string_lossy().into_owned())
                 .unwrap_or_default(),
-            AqmName::Foreign(foreign) => foreign.name.clone(),
+            AqmName::Foreign(foreign) | AqmName::Python(_, foreign) => foreign.name.clone(),
         };
         let mut given: Vec<String> = self
             .params

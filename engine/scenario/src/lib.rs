@@ -9,6 +9,7 @@
 mod capture;
 mod describe;
 mod discipline;
+mod elsewhere;
 mod field;
 mod file;
 mod identity;
@@ -29,7 +30,7 @@ use std::path::Path;
 
 pub use capture::{Recorded, fingerprint};
 pub use describe::{Default, Description, FieldDescription, Kind, Union, tables};
-pub use discipline::{AqmName, Discipline, Params, aqm_class, aqm_value};
+pub use discipline::{AqmName, Discipline, Params, aqm_class, aqm_value, set_python};
 pub use field::Field;
 pub use limits::{Bound, Limits};
 pub use network::NetworkScenario;

@@ -146,13 +146,24 @@ impl<'a> Given<'a> {
         self.fields.get(name)
     }
 
+    /// Returns what an unknown name may mean, and all fields that the table can have, as the end
+    /// of a sentence.
+    fn meant(&self, name: &str) -> String {
+        let near = nearest(name, &self.known)
+            .map_or_else(String::new, |near| format!(" (did you mean {near}?)"));
+        match self.known.len() {
+            0 => "; there are none".to_owned(),
+            _ => format!("{near}; there are {}", self.known.join(", ")),
+        }
+    }
+
     /// Adds a problem for each given field that was not taken.
     pub fn refuse_others(&self, reader: &mut Reader) {
         for (name, _) in &self.fields.rows {
             if !self.known.contains(&name.as_str()) {
                 let meant = match RENAMED.iter().find(|(old, _)| old == name) {
                     Some((_, new)) if self.known.contains(new) => format!("; it is called {new}"),
-                    _ => meant(name, &self.known),
+                    _ => self.meant(name),
                 };
                 reader.within(name, |reader| {
                     reader.wrong(format!("is not a field{meant}"))

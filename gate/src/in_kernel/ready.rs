@@ -142,7 +142,9 @@ pub fn aqm_of(link: &LinkSettings) -> String {
     match &link.discipline.aqm {
         AqmName::Named(name) => name.clone(),
         AqmName::Header(path) => path.display().to_string(),
-        AqmName::Foreign(_) => unreachable!("settings have no AQM of a program"),
+        AqmName::Foreign(_) | AqmName::Python(..) => {
+            unreachable!("settings have no AQM of a program")
+        }
     }
 }
 

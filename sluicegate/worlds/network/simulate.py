@@ -8,7 +8,7 @@ from importlib.metadata import version
 from os import PathLike, fspath
 from typing import Any
 
-from sluicegate import _engine, store
+from sluicegate import _engine, apart, store
 from sluicegate.errors import InterruptError, SluiceError
 from sluicegate.registry import PythonAqm
 from sluicegate.scenario import Discipline, NetworkScenario, opened
@@ -72,6 +72,24 @@ def simulate(
     fresh = fresh or packets is not None or decisions is not None
     if not fresh and (known := store.find(identity, NetworkRecord)) is not None:
         return replace(known, discipline=discipline.name)
+    files = [None if file is None else fspath(file) for file in (packets, decisions)]
+    found = apart.run(_run, scenario, discipline, run, identity, threads, *files, watch=watch)
+    if not found.interrupted and not isinstance(discipline.configured, PythonAqm):
+        store.keep(found)
+    return found
+
+
+def _run(
+    scenario: NetworkScenario,
+    discipline: Discipline,
+    run: dict[str, Any],
+    identity: str,
+    threads: int | None,
+    packets: str | None,
+    decisions: str | None,
+    *,
+    watch: Watch | None,
+) -> NetworkRecord:
     total_s = scenario.duration_s * scenario.replications
     handles = scenario.handle, discipline.handle
 
@@ -80,17 +98,14 @@ def simulate(
             watch(done_ns / 1e9, total_s)
 
     if packets is not None:
-        outcome = _engine.record_network(*handles, fspath(packets), report)
+        outcome = _engine.record_network(*handles, packets, report)
     elif decisions is not None:
-        outcome = _engine.log_network_decisions(*handles, fspath(decisions), report)
+        outcome = _engine.log_network_decisions(*handles, decisions, report)
     else:
         outcome = _engine.simulate_network(*handles, threads, report)
     if not outcome:
         raise InterruptError("interrupted before anything was finished")
-    found = record(scenario, outcome, identity=identity, discipline=discipline.name, run=run)
-    if not found.interrupted and not isinstance(discipline.configured, PythonAqm):
-        store.keep(found)
-    return found
+    return record(scenario, outcome, identity=identity, discipline=discipline.name, run=run)
 
 
 def describe(scenario: NetworkScenario, discipline: Discipline) -> dict[str, Any]:

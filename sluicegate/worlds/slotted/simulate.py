@@ -10,7 +10,7 @@ from typing import Any
 
 import polars as pl
 
-from sluicegate import _engine, store
+from sluicegate import _engine, apart, store
 from sluicegate.counts import QueueCounts, shares
 from sluicegate.errors import InterruptError, SluiceError
 from sluicegate.estimate import jackknifed, of_each, unit_correlation
@@ -70,18 +70,28 @@ def simulate(
     fresh = fresh or decisions is not None
     if not fresh and (known := store.find(identity, SlottedRecord)) is not None:
         return replace(known, discipline=discipline.name)
-    total = scenario.duration_slots * scenario.runs
-    outcome = _engine.simulate(
-        scenario.handle,
-        discipline.handle,
-        threads,
-        None if watch is None else lambda done: watch(done, total),
-        None if decisions is None else fspath(decisions),
-    )
-    record = _record(scenario, discipline, run, identity, outcome)
+    file = None if decisions is None else fspath(decisions)
+    record = apart.run(_run, scenario, discipline, run, identity, threads, file, watch=watch)
     if not record.interrupted and not isinstance(discipline.configured, PythonAqm):
         store.keep(record)
     return record
+
+
+def _run(
+    scenario: Scenario,
+    discipline: Discipline,
+    run: dict[str, Any],
+    identity: str,
+    threads: int | None,
+    decisions: str | None,
+    *,
+    watch: Watch | None,
+) -> SlottedRecord:
+    total = scenario.duration_slots * scenario.runs
+    report = None if watch is None else lambda done: watch(done, total)
+    handles = scenario.handle, discipline.handle
+    outcome = _engine.simulate(*handles, threads, report, decisions)
+    return _record(scenario, discipline, run, identity, outcome)
 
 
 def describe(scenario: Scenario, discipline: Discipline) -> dict[str, Any]:

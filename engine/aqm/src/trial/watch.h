@@ -107,7 +107,7 @@ static struct guarded guarded(size_t size)
 	unsigned char *pages = all + FORBIDDEN;
 
 	if (all == MAP_FAILED || mprotect(pages, room, PROT_READ | PROT_WRITE))
-		exit(2);
+		fault("room");
 	/* the memory ends where its last page ends, except for alignment */
 	return (struct guarded){ pages, pages + room - (size + 7) / 8 * 8, room, size };
 }

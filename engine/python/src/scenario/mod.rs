@@ -5,19 +5,19 @@ mod value;
 use std::path::{Path, PathBuf};
 
 use numpy::{IntoPyArray, PyArray1};
-use pyo3::{import_exception, prelude::*};
+use pyo3::{import_exception, prelude::*, types::PyType};
 use sluice_scenario::{
-    AnyScenario, AqmName, Discipline, NetworkScenario, Reader, Scenario, ScenarioError, Table,
-    Value, fields_of,
+    AnyScenario, AqmName, Discipline, Foreign, NetworkScenario, Reader, Scenario, ScenarioError,
+    Table, Value, fields_of,
     network::{Pair, Route, SelfSimilar, Topology},
-    read,
+    read, set_python,
     slotted::SelfSimilarArrivals,
 };
 use sluice_traffic::Modulator;
 
 use crate::{aqm::PyConfigured, interruptible::abandonable};
 pub use value::to_value;
-use value::{description, set_fields, to_object};
+use value::{description, foreign, set_fields, to_object};
 
 import_exception!(sluicegate.errors, SluiceError);
 
@@ -153,9 +153,12 @@ fn complete(py: Python<'_>, table: &Bound<'_, PyAny>) -> PyResult<()> {
             written
         }
         _ => {
-            let mut reader = Reader::default();
-            let written = (description.complete)(&value, &mut reader);
-            reader.finish(written).map_err(refused)?
+            let read = move || {
+                let mut reader = Reader::default();
+                let written = (description.complete)(&value, &mut reader);
+                reader.finish(written)
+            };
+            abandonable(py, read)?.map_err(refused)?
         }
     };
     match &written {
@@ -246,7 +249,7 @@ impl PyScenario {
 impl PyDiscipline {
     /// The Python class that is its AQM.
     pub fn foreign(&self) -> PyResult<Py<PyAny>> {
-        let AqmName::Foreign(foreign) = &self.0.aqm else {
+        let (AqmName::Foreign(foreign) | AqmName::Python(_, foreign)) = &self.0.aqm else {
             return Err(refused("the AQM is no Python class"));
         };
         let object = foreign.object.downcast_ref::<Py<PyAny>>();
@@ -259,12 +262,23 @@ impl PyDiscipline {
 impl PyDiscipline {
     #[new]
     fn new(discipline: &Bound<'_, PyAny>) -> PyResult<Self> {
-        of_object(discipline).map(Self)
+        let value = to_value(discipline)?;
+        // a header may have to be compiled, or a Python file to be run
+        let read = move || read(&value, Path::new(""));
+        abandonable(discipline.py(), read)?
+            .map(Self)
+            .map_err(refused)
     }
 
     #[getter]
     fn name(&self) -> String {
         self.0.name()
+    }
+
+    /// The Python class that is its AQM; None if it is none.
+    #[getter]
+    fn python(&self) -> Option<Py<PyAny>> {
+        self.foreign().ok()
     }
 
     /// The AQM with its parameters set; None if it is a Python class.
@@ -342,7 +356,17 @@ fn quantity(text: &str, unit: &str) -> Option<f64> {
     sluice_scenario::quantity(text, unit)
 }
 
+/// Loads the class of a Python file; see `sluicegate.python_aqm`.
+fn load_python(path: &Path, class: Option<&str>) -> Result<Foreign, String> {
+    Python::attach(|py| {
+        let load = PyModule::import(py, "sluicegate.python_aqm")?.getattr("load")?;
+        foreign(load.call1((path, class))?.cast::<PyType>()?)
+    })
+    .map_err(|error: PyErr| Python::attach(|py| error.value(py).to_string()))
+}
+
 pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    set_python(load_python);
     module.add_class::<PyScenario>()?;
     module.add_class::<PyDiscipline>()?;
     module.add_class::<SimplexLink>()?;

@@ -88,7 +88,7 @@ fn nested(object: &Bound<'_, PyAny>, depth: usize) -> PyResult<Value> {
         return mapping(table, depth).map(Value::Table);
     }
     if let Ok(class) = object.cast::<PyType>() {
-        return foreign(class);
+        return foreign(class).map(Value::Foreign);
     }
     match object.extract::<i128>() {
         Ok(whole) => Ok(Value::Whole(whole)),
@@ -114,16 +114,16 @@ fn huge(whole: &Bound<'_, PyAny>) -> PyResult<Value> {
 }
 
 /// Converts a class that shall be an AQM.
-fn foreign(class: &Bound<'_, PyType>) -> PyResult<Value> {
+pub fn foreign(class: &Bound<'_, PyType>) -> PyResult<Foreign> {
     let must = match class.hasattr("arrive")? {
         true => None,
         false => Some("must be a class with a method arrive(view)"),
     };
-    Ok(Value::Foreign(Foreign {
+    Ok(Foreign {
         name: class.name()?.to_string(),
         must,
         object: Arc::new(class.clone().into_any().unbind()),
-    }))
+    })
 }
 
 /// Returns the fields of an object that is a table.

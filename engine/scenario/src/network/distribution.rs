@@ -68,6 +68,18 @@ kinds! {
     pub enum Distribution { Constant, Uniform, Exponential, Pareto }
 }
 
+impl Distribution {
+    /// Returns the mean time, s.
+    pub(crate) fn mean_s(&self) -> f64 {
+        match self {
+            Self::Constant(time) => time.mean_s,
+            Self::Uniform(time) => f64::midpoint(time.least_s, time.greatest_s),
+            Self::Exponential(time) => time.mean_s,
+            Self::Pareto(time) => time.mean_s,
+        }
+    }
+}
+
 words! {
     /// The distribution of a size.
     pub enum SizeKind {

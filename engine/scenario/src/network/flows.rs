@@ -157,6 +157,16 @@ table! {
 }
 
 impl DatagramFlows {
+    /// Returns the mean rate of a flow with its pauses, bits/s.
+    pub(crate) fn mean_rate_bps(&self) -> f64 {
+        let share = match (&self.on, &self.off, &self.self_similar) {
+            (Some(on), Some(off), _) => on.mean_s() / (on.mean_s() + off.mean_s()),
+            (_, _, Some(modulator)) => modulator.share,
+            _ => 1.0,
+        };
+        share * self.rate_bps
+    }
+
     fn one_arrival_process(&self, reader: &mut Reader) {
         if self.on.is_some() != self.off.is_some() {
             reader.say("on and off must be given both or neither");

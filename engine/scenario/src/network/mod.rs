@@ -14,5 +14,6 @@ pub use flows::{
     DatagramFlows, Flows, GapKind, ReplayFlows, Shared, ShortTcpFlows, TcpFlows, WebFlows,
 };
 pub use scenario::NetworkScenario;
+pub(crate) use tcp::names as tcp_names;
 pub use tcp::{Like, Tcp, Variant};
 pub use topology::{Dumbbell, Graph, Link, Pair, ParkingLot, Route, SimplexLink, Star, Topology};

@@ -67,21 +67,22 @@ impl Link {
         let links = scenario.topology.simplex_links();
         let queued = links.iter().filter(|link| link.queue);
         let Range(slowest, fastest) = Range::of(queued.map(|link| link.rate_bps));
-        let mut sizes = Vec::new();
+        let (mut sizes, mut offered) = (Vec::new(), Vec::new());
         for flows in &scenario.flows {
-            sizes.extend(mean_packet_bytes(flows)?);
+            match flows.tcp() {
+                Some(tcp) => sizes.push(f64::from(tcp.packet_bytes)),
+                None => offered.extend(datagrams(flows)?),
+            }
         }
-        if sizes.is_empty() {
+        if sizes.is_empty() && offered.is_empty() {
             return Ok(None);
         }
-        let packet_bytes = Range::of(sizes);
+        let mean = |rate_bps: f64| mean_packet_bytes(rate_bps, &sizes, &offered);
+        let (slow, fast) = (mean(slowest), mean(fastest));
         Ok(Some(Self {
             megabits_per_s: Range(slowest / 1e6, fastest / 1e6),
-            packet_bytes,
-            capacity: Range(
-                slowest / 8.0 / packet_bytes.1,
-                fastest / 8.0 / packet_bytes.0,
-            ),
+            packet_bytes: Range::of([slow.0, slow.1, fast.0, fast.1]),
+            capacity: Range(slowest / 8.0 / slow.1, fastest / 8.0 / fast.0),
         }))
     }
 
@@ -102,16 +103,56 @@ impl Link {
     }
 }
 
-/// Returns the size of a group's packets, bytes; for a capture their mean, `None` if it is empty.
-fn mean_packet_bytes(flows: &Flows) -> Result<Option<f64>, String> {
+/// Returns the mean size of the packets on a link, bytes: the least and the greatest that it can
+/// be. Datagrams take what they offer, and TCP, whose packets have these sizes, takes the rest.
+fn mean_packet_bytes(rate_bps: f64, sizes: &[f64], offered: &[Offered]) -> Range {
+    let bits: f64 = offered.iter().map(|each| each.rate_bps).sum();
+    let packets: f64 = offered
+        .iter()
+        .map(|each| each.rate_bps / 8.0 / each.bytes)
+        .sum();
+    let rest_bps = rate_bps - bits;
+    if sizes.is_empty() || rest_bps <= 0.0 {
+        return Range::of([bits / 8.0 / packets]);
+    }
+    let mean = |bytes: &f64| rate_bps / 8.0 / (packets + rest_bps / 8.0 / bytes);
+    Range::of(sizes.iter().map(mean))
+}
+
+/// What a group of datagrams offers.
+struct Offered {
+    rate_bps: f64,
+    /// Mean size of a packet.
+    bytes: f64,
+}
+
+/// Returns what a group of datagrams offers; `None` if there are none, as in an empty capture.
+fn datagrams(flows: &Flows) -> Result<Option<Offered>, String> {
+    let count = f64::from(flows.shared().count);
     Ok(match flows {
-        Flows::DatagramFlows(flows) => Some(f64::from(flows.packet_bytes)),
+        Flows::DatagramFlows(flows) => Some(Offered {
+            rate_bps: count * flows.mean_rate_bps(),
+            bytes: f64::from(flows.packet_bytes),
+        }),
         Flows::ReplayFlows(flows) => {
-            let bytes = &flows.capture.packets()?.bytes;
-            let sum: f64 = bytes.iter().map(|bytes| f64::from(*bytes)).sum();
-            (!bytes.is_empty()).then(|| sum / bytes.len() as f64)
+            let capture = flows.capture.packets()?;
+            let sum: f64 = capture.bytes.iter().map(|bytes| f64::from(*bytes)).sum();
+            let packets = capture.bytes.len() as f64;
+            let times = (capture.time_ns.first(), capture.time_ns.last());
+            let (Some(first), Some(last)) = times else {
+                return Ok(None);
+            };
+            // the packets of a moment have no rate: as if they took a second
+            let length_s = match last - first {
+                0 => 1.0,
+                length_ns => length_ns as f64 / 1e9,
+            };
+            Some(Offered {
+                rate_bps: count * 8.0 * sum / length_s,
+                bytes: sum / packets,
+            })
         }
-        flows => flows.tcp().map(|tcp| f64::from(tcp.packet_bytes)),
+        _ => None,
     })
 }
 

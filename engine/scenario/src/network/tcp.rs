@@ -6,6 +6,7 @@ use sluice_tcp::CongestionControl;
 
 use crate::{
     describe::Kind,
+    elsewhere::{is_of_the_kernel, with_the_kernels},
     field::{Field, word},
     limits::{Limits, at_least},
     network::distribution::DURATION,
@@ -40,6 +41,15 @@ impl Field for CongestionControl {
     }
 
     fn read(value: &Value, _: &Limits, reader: &mut Reader) -> Option<Self> {
+        // only the kernel has it
+        if let Value::Text(name) = value
+            && is_of_the_kernel(name)
+        {
+            let names = names().join(", ");
+            let hint = with_the_kernels(name);
+            reader.refuse(value, format!("must be one of {names}; {hint}"));
+            return None;
+        }
         word(value, names(), &[], reader).and_then(|place| offered().nth(place))
     }
 
@@ -49,7 +59,7 @@ impl Field for CongestionControl {
 }
 
 /// Returns the names of the congestion controls that a scenario can have.
-fn names() -> &'static [&'static str] {
+pub(crate) fn names() -> &'static [&'static str] {
     static NAMES: OnceLock<Vec<&'static str>> = OnceLock::new();
     NAMES.get_or_init(|| offered().map(CongestionControl::name).collect())
 }

@@ -1,0 +1,90 @@
+//! Names that users know from elsewhere, and what takes their place here.
+
+use crate::network::tcp_names;
+
+/// Congestion controls of Linux that the engine does not have.
+const OF_THE_KERNEL: &[&str] = &[
+    "bbr",
+    "bic",
+    "cdg",
+    "highspeed",
+    "htcp",
+    "hybla",
+    "illinois",
+    "nv",
+    "prague",
+    "scalable",
+    "vegas",
+    "veno",
+    "westwood",
+    "yeah",
+];
+
+/// Queue disciplines of Linux that have no AQM here, with what takes their place.
+const QDISCS: &[(&str, &str)] = &[
+    (
+        "cake",
+        "the world twin runs Linux's own: --world twin --qdisc 'cake unlimited'",
+    ),
+    (
+        "cobalt",
+        "it is made of codel and blue, which are here; Linux has it within cake: --world twin \
+         --qdisc 'cake unlimited'",
+    ),
+    (
+        "dualpi2",
+        "the world twin runs Linux's own where this machine's kernel and tc have it, which the \
+         laboratory's kernel has not: --world twin --here --qdisc dualpi2",
+    ),
+    (
+        "pi2",
+        "of its kind are pi and pie; Linux has it within dualpi2, which the world twin runs where \
+         this machine's kernel and tc have it: --world twin --here --qdisc dualpi2",
+    ),
+    (
+        "sfb",
+        "the world twin runs Linux's own: --world twin --qdisc 'sfb limit 100'",
+    ),
+];
+
+/// Returns what to do about the name of no AQM, as the part of a sentence after it; `None` if
+/// nothing is known. `aqms` are the names of all AQMs.
+pub fn in_place_of(name: &str, aqms: &[&str]) -> Option<String> {
+    if let Some((_, what)) = QDISCS.iter().find(|(known, _)| *known == name) {
+        return Some(format!(": {what}"));
+    }
+    if tcp_names().contains(&name) {
+        return Some(format!(
+            " but a congestion control, which flows have: tcp = {{ congestion_control = \"{name}\" }}"
+        ));
+    }
+    if is_of_the_kernel(name) {
+        return Some(format!(
+            " but a congestion control, of TCP and not of a queue: {}",
+            with_the_kernels(name)
+        ));
+    }
+    let (scheduler, inside) = name.split_once('_').unwrap_or((name, "drop_tail"));
+    if !["sfq", "drr", "fq"].contains(&scheduler) || !aqms.contains(&inside) {
+        return None;
+    }
+    let (option, field) = match inside {
+        "codel" => ("victim=front,", ", victim = \"front\""),
+        _ => ("", ""),
+    };
+    Some(format!(
+        " but {inside} with a scheduler: --aqm {inside}:{option}scheduler={scheduler}, or aqm = \
+         \"{inside}\"{field}, scheduler = {{ kind = \"{scheduler}\" }}"
+    ))
+}
+
+/// True if Linux has a congestion control of that name, at least as a patch, and the engine has
+/// none.
+pub fn is_of_the_kernel(name: &str) -> bool {
+    OF_THE_KERNEL.contains(&name)
+}
+
+/// Returns how to use a congestion control of the kernel.
+pub fn with_the_kernels(name: &str) -> String {
+    format!("sluice testbed --congestion-control {name} uses the kernel's, where it has it")
+}

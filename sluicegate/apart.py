@@ -1,0 +1,253 @@
+"""Runs with a user's C header: each is made in a process beside this one, which can be ended.
+
+What an AQM in C does wrong after its trial, such as a loop without an end or a null pointer, then
+ends that process only, and this one says what it was doing.
+"""
+
+from __future__ import annotations
+
+import atexit
+import os
+import pickle
+import queue
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+from collections.abc import Callable
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from sluicegate import _engine
+from sluicegate.errors import InterruptError, SluiceError
+from sluicegate.registry import Aqm
+from sluicegate.scenario import Discipline
+
+if TYPE_CHECKING:
+    from sluicegate.worlds.world import AnyScenario
+
+T = TypeVar("T")
+Watch = Callable[[Any, Any], None]
+
+# how long a run may take to end after Ctrl-C, before its process is ended
+_GRACE_S = 5.0
+_ANSWER_S = 1.0
+_START = "from sluicegate.apart import serve; serve()"
+# processes that have nothing to do now, each with the number of the process that started it
+_idle: list[tuple[int, _Beside]] = []
+_is_beside = False
+
+
+def run(
+    function: Callable[..., T],
+    scenario: AnyScenario,
+    discipline: Discipline,
+    *rest: object,
+    watch: Watch | None,
+) -> T:
+    """Call `function(scenario, discipline, *rest, watch=watch)`, beside this process if need be.
+
+    Args:
+        function: One of a module; it runs the discipline.
+        scenario: First argument.
+        discipline: Second argument: if its AQM is a user's header, the call is made beside.
+        *rest: More arguments, and what is returned: anything that can be pickled.
+        watch: Called now and then.
+
+    Raises:
+        SluiceError: If the AQM ended its process, with what it was doing.
+        InterruptError: After Ctrl-C, if it did not come to an end.
+        Exception: What the function raises.
+    """
+    header = _library(discipline)
+    if _is_beside or header is None:
+        return function(scenario, discipline, *rest, watch=watch)
+    libraries = [_library(each) for each in (discipline, *scenario.disciplines)]
+    request = (
+        os.getcwd(),
+        dict(filter(None, libraries)),
+        header[0],
+        function,
+        (scenario, discipline, *rest),
+        watch is not None,
+    )
+    beside = _free()
+    found: T = beside.call(request, discipline.name, watch)
+    _idle.append((os.getpid(), beside))
+    return found
+
+
+def _library(discipline: Discipline) -> tuple[str, bytes] | None:
+    """The path of a discipline's header, and its compiled code; None if it has none."""
+    aqm = discipline.configured
+    if not isinstance(aqm, Aqm) or not (code := aqm.of.library):
+        return None
+    return str(discipline.aqm), code
+
+
+def _free() -> _Beside:
+    """A process that has nothing to do."""
+    while _idle:
+        parent, beside = _idle.pop()
+        # a fork of this process has no right to those that it started before
+        if parent == os.getpid() and beside.is_alive():
+            return beside
+    return _Beside()
+
+
+class _Beside:
+    """A process beside this one."""
+
+    def __init__(self) -> None:
+        self._said = tempfile.TemporaryFile()  # noqa: SIM115 (it has no end before the process)
+        self._process = subprocess.Popen(
+            [sys.executable, "-P", "-c", _START],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=self._said,
+            env=os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
+            # Ctrl-C goes to all processes of a group: this one passes it on
+            process_group=0,
+        )
+        self._answers: queue.SimpleQueue[tuple[str, Any]] = queue.SimpleQueue()
+        threading.Thread(target=self._read, daemon=True).start()
+        atexit.register(self.end)
+
+    def is_alive(self) -> bool:
+        """Whether it can be asked."""
+        return self._process.poll() is None
+
+    def end(self) -> None:
+        """End it, whatever it does."""
+        atexit.unregister(self.end)
+        self._process.kill()
+        self._process.wait()
+
+    def call(self, request: object, name: str, watch: Watch | None) -> Any:
+        """Have a function called."""
+        done = False
+        try:
+            self._send(request)
+            try:
+                found = self._result(watch, name)
+            except KeyboardInterrupt:
+                found = self._interrupted(name)
+            done = True
+            return found
+        except _RaisedError as raised:
+            done = True
+            raise raised.error from None
+        finally:
+            if not done:
+                self.end()
+
+    def _interrupted(self, name: str) -> Any:
+        """What is finished by now; the run gets Ctrl-C and some time to end."""
+        self._process.send_signal(signal.SIGINT)
+        with suppress(queue.Empty, KeyboardInterrupt):
+            return self._result(None, name, _GRACE_S)
+        self._send("inside")
+        inside = None
+        with suppress(queue.Empty, KeyboardInterrupt):
+            while (answer := self._answers.get(timeout=_ANSWER_S))[0] == "progress":
+                pass
+            inside = answer[1]
+        where = f"{inside} did not come to an end" if inside else "it did not come to an end"
+        raise InterruptError(f"interrupted: {name}: {where}; its process was ended")
+
+    def _result(self, watch: Watch | None, name: str, most_s: float | None = None) -> Any:
+        """The result; progress is told on the way."""
+        while True:
+            what, content = self._answers.get(timeout=most_s)
+            if what == "progress" and watch is not None:
+                watch(*content)
+            elif what == "raised":
+                raise _RaisedError(content)
+            elif what == "returned":
+                return content
+            elif what == "ended":
+                raise SluiceError(self._last_words(name))
+
+    def _last_words(self, name: str) -> str:
+        """Why it ended by itself."""
+        code = self._process.wait()
+        self._said.seek(0)
+        said = self._said.read().decode(errors="replace").strip()
+        if "error: " in said:
+            return f"{said.rpartition('error: ')[2]} (in a run of {name}, which was ended)"
+        how = f"by signal {-code}" if code < 0 else f"with status {code}"
+        hint = ": is there too little memory?" if code == -signal.SIGKILL else ""
+        return "\n".join(filter(None, [f"{name}: the process of its run ended {how}{hint}", said]))
+
+    def _send(self, message: object) -> None:
+        assert self._process.stdin is not None
+        # one that has ended says so when its answer is read
+        with suppress(BrokenPipeError):
+            self._process.stdin.write(pickle.dumps(message))
+            self._process.stdin.flush()
+
+    def _read(self) -> None:
+        assert self._process.stdout is not None
+        with suppress(EOFError, OSError, pickle.UnpicklingError):
+            while True:
+                self._answers.put(pickle.load(self._process.stdout))
+        self._answers.put(("ended", None))
+
+
+class _RaisedError(Exception):
+    """The function raised an error."""
+
+    def __init__(self, error: BaseException) -> None:
+        self.error = error
+
+
+def serve() -> None:
+    """Be the process beside another one: take requests from it until it ends."""
+    global _is_beside
+    _is_beside = True
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, [signal.SIGINT])
+    told = os.fdopen(os.dup(sys.stdout.fileno()), "wb")
+    # what anybody prints here must not come among the answers
+    os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
+    lock = threading.Lock()
+    header: list[str] = []
+
+    def tell(what: str, content: object = None) -> None:
+        # before the lock is taken: Ctrl-C may come meanwhile
+        text = pickle.dumps((what, content))
+        with lock:
+            told.write(text)
+            told.flush()
+
+    requests: queue.SimpleQueue[Any] = queue.SimpleQueue()
+
+    def listen() -> None:
+        with suppress(EOFError, OSError):
+            while True:
+                request = pickle.load(sys.stdin.buffer)
+                if request == "inside":
+                    tell("inside", _engine.aqm_class(header[-1]).inside)
+                else:
+                    requests.put(request)
+        # the other process has ended
+        os._exit(1)
+
+    threading.Thread(target=listen, daemon=True).start()
+    while True:
+        folder, libraries, path, function, arguments, watched = requests.get()
+        header.append(path)
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+        try:
+            os.chdir(folder)
+            for place, library in libraries.items():
+                _engine.adopt_library(place, library)
+            watch = (lambda *done: tell("progress", done)) if watched else None
+            answer = ("returned", function(*arguments, watch=watch))
+        except KeyboardInterrupt:
+            answer = ("raised", InterruptError("interrupted before anything was finished"))
+        except BaseException as error:
+            answer = ("raised", error)
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
+        tell(*answer)

@@ -1,0 +1,211 @@
+"""A run with a user's header: in a process of its own, which Ctrl-C and faults end."""
+
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+import sluicegate as sg
+from sluicegate import apart
+
+HEADER = (Path(__file__).parent / "shorter.h").read_text()
+SCENARIO = """
+slots = {slots}
+replications = 2
+seed = {seed}
+arrivals = {{ kind = "geometric", rate = 0.5 }}
+service = {{ kind = "geometric", mu = 0.5 }}
+queue = {{ limit = 777 }}
+disciplines = [{{ aqm = "shorter.h" }}]
+"""
+NETWORK = """
+duration_s = 2
+replications = 2
+topology = { kind = "dumbbell", rate_bps = 1e6 }
+flows = [{ kind = "tcp", count = 3 }]
+queue = { limit = 777 }
+disciplines = [{ aqm = "shorter.h" }]
+"""
+# the trial has other limits
+LATE = "if (view->limit_packets == 777) "
+
+
+@pytest.fixture
+def given(tmp_path, monkeypatch):
+    """Return a function that writes a header with some code in `arrive`, and its scenario."""
+    monkeypatch.chdir(tmp_path)
+    start = re.search(r"shorter_arrive\([^{]*\{\n", HEADER).end()
+
+    def write(code, slots=20_000, seed=1):
+        (tmp_path / "shorter.h").write_text(HEADER[:start] + code + HEADER[start:])
+        (tmp_path / "scenario.toml").write_text(SCENARIO.format(slots=slots, seed=seed))
+        (tmp_path / "network.toml").write_text(NETWORK)
+        return "scenario.toml"
+
+    return write
+
+
+def test_a_run_beside_is_the_run_here(given, monkeypatch):
+    given("")
+    for simulate, file in ((sg.simulate, "scenario.toml"), (sg.network.simulate, "network.toml")):
+        beside = simulate(file, fresh=True, watch=print)
+        monkeypatch.setattr(apart, "_is_beside", True)
+        here = simulate(file, fresh=True)
+        monkeypatch.setattr(apart, "_is_beside", False)
+        assert beside.measures == here.measures
+        assert beside.identity == here.identity
+        for name, frame in beside.frames().items():
+            assert frame.equals(here.frames()[name]), name
+    assert apart._idle
+
+
+@pytest.mark.parametrize("file", ["scenario.toml", "network.toml"])
+@pytest.mark.parametrize(
+    ("code", "words"),
+    [
+        (
+            "*(volatile u32 *)(u64)view->full = 1;",
+            "shorter_arrive reads or writes memory that is not its own: a null pointer, an index "
+            "out of range, or a recursion without end",
+        ),
+        (
+            "*(volatile u32 *)(u64)c = 1;",
+            "shorter_arrive writes to memory that it may only read, such as its struct "
+            "shorter_config, which all its queues share",
+        ),
+        ("__builtin_trap();", "shorter_arrive gives up (a trap, or code that must not be reached)"),
+    ],
+)
+def test_a_fault_after_the_trial_is_told(given, file, code, words):
+    given(LATE + code)
+    simulate = sg.simulate if file == "scenario.toml" else sg.network.simulate
+    with pytest.raises(sg.SluiceError) as told:
+        simulate(file)
+    assert str(told.value) == f"shorter.h: {words} (in a run of shorter, which was ended)"
+    # this process goes on, with another process beside it
+    given("")
+    assert simulate(file)["queue_mean"].value > 0
+
+
+def test_a_view_that_is_changed_after_the_trial_is_told(given):
+    file = given(LATE + "((struct aqm_view *)(u64)view)->queue_packets = 0;")
+    words = "shorter.h: shorter_arrive changes the view, which is not its own; it only reads it"
+    with pytest.raises(sg.SluiceError) as told:
+        sg.simulate(file)
+    assert str(told.value) == words
+    with pytest.raises(sg.SluiceError) as told:
+        sg.network.simulate("network.toml")
+    assert words in str(told.value)
+
+
+def start(folder, *words):
+    command = [
+        sys.executable,
+        "-c",
+        "import sys; from sluicegate.cli import main; sys.exit(main())",
+    ]
+    return subprocess.Popen(
+        [*command, *words], cwd=folder, stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    )
+
+
+def beside(parent):
+    """Return the processes whose parent is the given one, by number."""
+    text = subprocess.run(
+        ["ps", "-o", "pid=,args=", "--ppid", str(parent)],
+        capture_output=True,
+        text=True,
+        check=False,
+    ).stdout
+    return [int(line.split()[0]) for line in text.splitlines() if "apart" in line]
+
+
+def wait_for(what):
+    for _ in range(1200):
+        if found := what():
+            return found
+        time.sleep(0.05)
+    raise AssertionError("it never came")
+
+
+@pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="needs /proc")
+def test_ctrl_c_ends_a_loop_without_end_and_says_where(given, tmp_path):
+    given(LATE + 'for (;;) __asm__ volatile("");')
+    command = start(tmp_path, "compare", "scenario.toml", "--no-report")
+    (child,) = wait_for(lambda: beside(command.pid))
+
+    def loops():
+        # processor time of the process, in ticks: it does not wait, and so it is in the loop
+        fields = Path(f"/proc/{child}/stat").read_text().rpartition(")")[2].split()
+        return int(fields[11]) > 300
+
+    wait_for(loops)
+    command.send_signal(signal.SIGINT)
+    _, said = command.communicate(timeout=60)
+    assert command.returncode == 130
+    assert said == (
+        "error: interrupted: shorter: shorter_arrive did not come to an end; its process was "
+        "ended\n"
+    )
+    assert not Path(f"/proc/{child}").exists()
+
+
+def test_ctrl_c_keeps_what_is_finished(given, tmp_path):
+    given("", slots=10**12)
+    command = start(tmp_path, "simulate", "scenario.toml")
+    wait_for(lambda: beside(command.pid))
+    time.sleep(3)
+    command.send_signal(signal.SIGINT)
+    out, said = command.communicate(timeout=60)
+    assert command.returncode == 130, said
+    assert "interrupted" in said
+    assert out or "before anything was finished" in said
+
+
+@pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="needs /proc")
+def test_nobody_is_left_behind_when_the_command_is_killed(given, tmp_path):
+    given(LATE + 'for (;;) __asm__ volatile("");')
+    command = start(tmp_path, "simulate", "scenario.toml")
+    (child,) = wait_for(lambda: beside(command.pid))
+    command.kill()
+    command.communicate()
+    wait_for(lambda: not Path(f"/proc/{child}").exists())
+
+
+def test_ctrl_c_ends_a_compiler_that_waits(given, tmp_path):
+    given("")
+    os.mkfifo(tmp_path / "more.h")
+    text = (tmp_path / "shorter.h").read_text()
+    (tmp_path / "shorter.h").write_text(f'#include "{tmp_path}/more.h"\n{text}')
+    command = start(tmp_path, "compare", "scenario.toml", "--no-report")
+    # opening for writing waits for the compiler
+    pipe = os.open(tmp_path / "more.h", os.O_WRONLY)
+    command.send_signal(signal.SIGINT)
+    _, said = command.communicate(timeout=30)
+    assert command.returncode == 130
+    assert "interrupted" in said
+    # nobody reads any more
+    signal.signal(signal.SIGPIPE, signal.SIG_IGN)
+
+    def gone():
+        try:
+            os.write(pipe, b"\n")
+        except BrokenPipeError:
+            return True
+        return False
+
+    wait_for(gone)
+    os.close(pipe)
+
+
+def test_a_header_that_is_a_pipe_is_refused(given, tmp_path):
+    given("")
+    (tmp_path / "shorter.h").unlink()
+    os.mkfifo(tmp_path / "shorter.h")
+    with pytest.raises(sg.SluiceError, match="is a pipe or a device and must be a file"):
+        sg.load("scenario.toml")
