@@ -15,6 +15,7 @@ import subprocess
 import sys
 import tempfile
 import threading
+import time
 from collections.abc import Callable
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -93,6 +94,8 @@ def _free() -> _Beside:
         # a fork of this process has no right to those that it started before
         if parent == os.getpid() and beside.is_alive():
             return beside
+        if parent == os.getpid():
+            beside.end()
     return _Beside()
 
 
@@ -111,7 +114,8 @@ class _Beside:
             process_group=0,
         )
         self._answers: queue.SimpleQueue[tuple[str, Any]] = queue.SimpleQueue()
-        threading.Thread(target=self._read, daemon=True).start()
+        self._reader = threading.Thread(target=self._read, daemon=True)
+        self._reader.start()
         atexit.register(self.end)
 
     def is_alive(self) -> bool:
@@ -123,6 +127,11 @@ class _Beside:
         atexit.unregister(self.end)
         self._process.kill()
         self._process.wait()
+        self._reader.join()
+        for file in (self._process.stdin, self._process.stdout, self._said):
+            assert file is not None
+            with suppress(BrokenPipeError):
+                file.close()
 
     def call(self, request: object, name: str, watch: Watch | None) -> Any:
         """Have a function called."""
@@ -150,16 +159,22 @@ class _Beside:
         self._send("inside")
         inside = None
         with suppress(queue.Empty, KeyboardInterrupt):
-            while (answer := self._answers.get(timeout=_ANSWER_S))[0] == "progress":
-                pass
-            inside = answer[1]
+            inside = self._inside()
         where = f"{inside} did not come to an end" if inside else "it did not come to an end"
         raise InterruptError(f"interrupted: {name}: {where}; its process was ended")
 
+    def _inside(self) -> Any:
+        """The function of the header that runs now, if any."""
+        while (answer := self._answers.get(timeout=_ANSWER_S))[0] == "progress":
+            pass
+        return answer[1] if answer[0] == "inside" else None
+
     def _result(self, watch: Watch | None, name: str, most_s: float | None = None) -> Any:
         """The result; progress is told on the way."""
+        end_s = None if most_s is None else time.monotonic() + most_s
         while True:
-            what, content = self._answers.get(timeout=most_s)
+            left_s = None if end_s is None else max(0.0, end_s - time.monotonic())
+            what, content = self._answers.get(timeout=left_s)
             if what == "progress" and watch is not None:
                 watch(*content)
             elif what == "raised":

@@ -98,9 +98,10 @@ def loaded() -> dict[Path, str]:
 
 def told(error: BaseException, files: dict[Path, str]) -> str | None:
     """An error that came from one of these files, with the line; None if it is from none."""
-    what = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
     if isinstance(error, SyntaxError) and Path(str(error.filename)) in files:
-        return f"{files[Path(str(error.filename))]}, line {error.lineno}: {what}"
+        where = f"{files[Path(str(error.filename))]}, line {error.lineno}"
+        return f"{where}: {type(error).__name__}: {error.msg}"
+    what = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
     for frame in reversed(traceback.extract_tb(error.__traceback__)):
         if (path := Path(frame.filename)) in files:
             function = "" if frame.name == "<module>" else f" ({frame.name})"

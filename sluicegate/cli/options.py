@@ -255,7 +255,7 @@ def _named(problem: str, changed: dict[str, Any]) -> str | None:
         option = "--aqm" if name == "disciplines" else f"--{name.removesuffix('_s')}"
         if problem.startswith(f"{name} = "):
             return option + problem.removeprefix(name)
-        if part := re.match(rf"{name}(\.\d+)?(: |\.| )", problem):
+        if part := re.match(rf"{name}(\.\d+)?(\.aqm(?=: ))?(: |\.| )", problem):
             return f"{option}: {problem[part.end() :]}"
     return None
 

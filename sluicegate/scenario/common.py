@@ -103,7 +103,8 @@ class Discipline(DisciplineBase):
     given, replace those of the scenario's queue.
 
     Attributes:
-        aqm: Name of an AQM, or path of a C header.
+        aqm: Name of an AQM, path of a C header, or path of a Python file: `mine.py`, or
+            `mine.py:Class` where it has several.
         params: The AQM's parameters that are not its defaults.
         label: Name in tables and plots; empty: the AQM's name with the given parameters.
         scheduler: How packets are spread over queues.
