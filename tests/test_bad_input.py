@@ -68,7 +68,12 @@ SCENARIOS = [
     (with_field("slot_s = 0"), "slot_s = 0 must be at least 1e-09 (s)"),
     (with_field("slot_s = nan"), "slot_s = nan must be a number (s)"),
     (with_field("packet_bytes = 70_000"), "packet_bytes = 70000 must be at most 65535 (bytes)"),
-    (with_field("slotz = 5"), "slotz is not a field (did you mean slots?); there are title, "),
+    (
+        with_field("slotz = 5"),
+        "slotz is not a field (did you mean slots?); there are title, arrivals, "
+        "service, queue, disciplines, slots, replications, seed, slot_s, "
+        "packet_bytes",
+    ),
     (with_field("title = 5"), "title = 5 must be text"),
     (with_arrivals("rate = 0.5"), "arrivals.kind is missing"),
     (
@@ -78,7 +83,10 @@ SCENARIOS = [
     (with_arrivals('kind = "geometric"'), "arrivals.rate is missing"),
     (with_arrivals('kind = "geometric", rate = 1.5'), "arrivals.rate = 1.5 must be at most 1"),
     (with_arrivals('kind = "geometric", rate = "½"'), "arrivals.rate = '½' must be a number"),
-    (with_arrivals('kind = "geometric", rate = 0.5, mu = 1'), "arrivals.mu is not a field"),
+    (
+        with_arrivals('kind = "geometric", rate = 0.5, mu = 1'),
+        "arrivals.mu is not a field; there are kind, rate",
+    ),
     (
         with_arrivals('kind = "self-similar", rate = 1e-300, a = 31'),
         "arrivals.rate = 1e-300 must be at least 1e-09",
@@ -116,7 +124,11 @@ SCENARIOS = [
         "queue.victim = 'head' must be one of 'tail', 'front' or 'random'",
     ),
     (with_queue('ecn = "yes"'), "queue.ecn = 'yes' must be true or false"),
-    (with_queue("limits = 5"), "queue.limits is not a field (did you mean limit?); there are limit, "),
+    (
+        with_queue("limits = 5"),
+        "queue.limits is not a field (did you mean limit?); there are limit, "
+        "limit_bytes, victim, ecn",
+    ),
     (with_discipline('label = "x"'), "disciplines.0.aqm is missing"),
     (
         with_discipline("aqm = 3"),
@@ -124,12 +136,13 @@ SCENARIOS = [
     ),
     (
         with_discipline('aqm = "indigo"'),
-        f"disciplines.0: indigo is not an AQM; there are {AQMS}, or give the path of a C header, or of a Python file",
+        f"disciplines.0: indigo is not an AQM; there are {AQMS}, or give the path of a C header, "
+        "or of a Python file",
     ),
     (
         with_discipline('aqm = "Pie"'),
         f"disciplines.0: Pie is not an AQM (did you mean pie?); there are {AQMS}, or give the path "
-        "of a C header",
+        "of a C header, or of a Python file",
     ),
     (
         with_discipline('aqm = "red", label = "x", params = { w = 2 }'),
@@ -161,7 +174,8 @@ SCENARIOS = [
     ),
     (
         with_discipline('aqm = "red", param = { w = 0.1 }'),
-        "disciplines.0.param is not a field (did you mean params?); there are aqm, ",
+        "disciplines.0.param is not a field (did you mean params?); there are "
+        "aqm, params, label, scheduler, victim, ecn",
     ),
     (
         with_discipline('aqm = "my-idea.h"'),
@@ -307,7 +321,11 @@ COMMANDS = [
         "simulate --slots 1e5 --aqm red --arrivals geometric:rate=2 --service geometric:mu=1",
         "--arrivals: rate = 2 must be at most 1",
     ),
-    ("aqm indigo", f"indigo is not an AQM; there are {AQMS}, or give the path of a C header, or of a Python file"),
+    (
+        "aqm indigo",
+        f"indigo is not an AQM; there are {AQMS}, or give the path of a C header, "
+        "or of a Python file",
+    ),
     ("aqm red --set w", "--set: 'w' must be key=value"),
     ("aqm red --set w=x", 'red.w = "x" must be a number'),
     ("aqm red --plot red.txt", "--plot: red.txt must end in .svg, .png, .pdf"),

@@ -59,7 +59,8 @@ CASES = [
     ),
     (
         changed("flows.0.tcp.congestion_control", "vegas"),
-        "flows.0.tcp.congestion_control = 'vegas' must be one of 'reno', 'cubic' or 'dctcp'",
+        "flows.0.tcp.congestion_control = 'vegas' must be one of reno, cubic, dctcp; "
+        "sluice testbed --congestion-control vegas uses the kernel's, where it has it",
     ),
     (
         changed("flows.0.tcp.congestion_control", "dctcp"),
@@ -111,10 +112,16 @@ CASES = [
     (changed("topology.client_delays_s", 0.1), "topology.client_delays_s = 0.1 must be a list"),
     (
         changed("topology.client_delays", [0.1]),
-        "topology.client_delays is not a field; did you mean client_delays_s?",
+        "topology.client_delays is not a field (did you mean client_delays_s?); "
+        "there are kind, rate_bps, delay_s, client_delays_s, server_delay_s, "
+        "access_rate_bps, two_way",
     ),
     # a field of another topology is not suggested
-    (changed("topology.hops", 4), "topology.hops is not a field"),
+    (
+        changed("topology.hops", 4),
+        "topology.hops is not a field; there are kind, rate_bps, delay_s, "
+        "client_delays_s, server_delay_s, access_rate_bps, two_way",
+    ),
     (
         changed("topology", {"kind": "parking-lot", "hops": 0}),
         "topology.hops = 0 must be at least 1",
@@ -192,7 +199,13 @@ CASES = [
         changed("flows.0.tcp", {"initial_rto_s": 61.0}),
         "flows.0: tcp.initial_rto_s = 61 must lie between 1e-09 and 60 (s)",
     ),
-    (changed("flows.0.tcp", {"windows": 3}), "flows.0.tcp.windows is not a field"),
+    (
+        changed("flows.0.tcp", {"windows": 3}),
+        "flows.0.tcp.windows is not a field; there are variant, "
+        "congestion_control, like, receiver_window, ecn, packet_bytes, "
+        "ack_bytes, initial_window, min_rto_s, initial_rto_s, tick_s, "
+        "delayed_ack_s",
+    ),
     (changed("flows.0", {"kind": "datagrams"}), "flows.0.rate_bps is missing"),
     (
         changed("flows.0", {"kind": "datagrams", "rate_bps": 0.0}),
@@ -242,9 +255,10 @@ CASES = [
     ),
     (
         changed("disciplines", [{"aqm": "FQ-CoDel"}]),
-        "disciplines.0: FQ-CoDel is not an AQM but a scheduler around one "
-        f"(codel:victim=front,scheduler=fq); there are {', '.join(sg.aqms())}, or give the path "
-        "of a C header",
+        "disciplines.0: FQ-CoDel is not an AQM but codel with a scheduler: --aqm "
+        'codel:victim=front,scheduler=fq, or aqm = "codel", victim = "front", scheduler = '
+        f'{{ kind = "fq" }}; there are {", ".join(sg.aqms())}, or give the path of a C header, or '
+        "of a Python file",
     ),
     (changed("duration_s", MISSING), "duration_s is missing"),
     (changed("duration_s", 0.0), "duration_s = 0.0 must be at least 2e-09 (s)"),

@@ -131,7 +131,10 @@ def test_slotted_schedulers_by_hand(tmp_path: Path, write_pcap: Callable[..., No
         ({"kind": "wfq"}, r"scheduler\.kind = 'wfq' must be one of 'fifo', 'sfq', 'drr' or 'fq'"),
         ({"kind": "sfq", "queues": 0}, r"queues = 0 must be at least 1"),
         ({"kind": "drr", "quantum_bytes": 1}, r"quantum_bytes = 1 must be at least 64"),
-        ({"kind": "fq", "quantum": 300}, r"quantum is not a field; did you mean quantum_bytes\?"),
+        (
+            {"kind": "fq", "quantum": 300},
+            r"quantum is not a field \(did you mean quantum_bytes\?\)",
+        ),
     ],
 )
 def test_bad_schedulers_are_refused(scheduler: Any, message: str) -> None:

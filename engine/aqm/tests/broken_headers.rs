@@ -213,7 +213,10 @@ fn code_that_runs_by_itself_is_refused() {
     }
     let code = "extern u64 _GLOBAL_OFFSET_TABLE_[]; u64 *table = _GLOBAL_OFFSET_TABLE_;\n\
                 __asm__(\"\" : \"+r\"(table)); table[2]++;";
-    assert!(said("arrive", code).is_some(), "the linker's table was written");
+    assert!(
+        said("arrive", code).is_some(),
+        "the linker's table was written"
+    );
 }
 
 #[test]

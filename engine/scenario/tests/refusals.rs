@@ -49,7 +49,10 @@ fn what_is_wrong_is_told_with_its_path() {
             "seed = 18446744073709551616",
             "seed = 18446744073709551616 must be below 1.84467e+19",
         ),
-        ("slotz = 5", "slotz is not a field; did you mean slots?"),
+        (
+            "slotz = 5",
+            "slotz is not a field (did you mean slots?); there are title, arrivals, service, queue, disciplines, slots, replications, seed, slot_s, packet_bytes",
+        ),
         ("title = 5", "title = 5 must be text"),
         ("title = 1979-05-27", "title = 1979-05-27 must be text"),
         ("queue = 3", "queue = 3 must be a table"),
@@ -68,7 +71,7 @@ fn what_is_wrong_is_told_with_its_path() {
         ),
         (
             "arrivals = { kind = 'geometric', rate = 0.5, mu = 1 }",
-            "arrivals.mu is not a field",
+            "arrivals.mu is not a field; there are kind, rate",
         ),
         (
             "service = { kind = 'geometric', mu = true }",
@@ -78,7 +81,7 @@ fn what_is_wrong_is_told_with_its_path() {
         ("disciplines = [1]", "disciplines.0 = 1 must be a table"),
         (
             "disciplines = [{ aqm = 3 }]",
-            "disciplines.0.aqm = 3 must be an AQM's name or the path of its C header",
+            "disciplines.0.aqm = 3 must be an AQM's name, or the path of its C header or Python file",
         ),
         (
             "disciplines = [{ aqm = 'red', params = { w = 2 } }]",
@@ -124,7 +127,7 @@ fn what_is_wrong_is_told_with_its_path() {
         ),
         (
             "topology = { kind = 'dumbbell', hops = 4 }",
-            "topology.hops is not a field",
+            "topology.hops is not a field; there are kind, rate_bps, delay_s, client_delays_s, server_delay_s, access_rate_bps, two_way",
         ),
         (
             "topology = { kind = 'graph', links = [{ source = '', sink = ' ', rate_bps = 1, delay_s = 0 }] }",
@@ -153,7 +156,7 @@ fn all_problems_are_told_at_once_in_the_order_of_the_fields() {
     assert_eq!(
         refusal(&text),
         "queue.limit = 0 must be at least 1 (packets)\n\
-         queue.limits is not a field; did you mean limit?\n\
+         queue.limits is not a field (did you mean limit?); there are limit, limit_bytes, victim, ecn\n\
          replications = 0 must be at least 1\n\
          seed = -1 must be at least 0"
     );
