@@ -54,6 +54,30 @@ pub enum CaptureError {
         /// Why this is impossible.
         reason: String,
     },
+    /// A compressed file expands further than packets do.
+    #[error(
+        "{} expands too far to be a capture: {how}; if you trust it, decompress it and read the \
+         result",
+        path.display()
+    )]
+    Expands {
+        /// The file.
+        path: PathBuf,
+        /// How far it expands, and the limit.
+        how: String,
+    },
+    /// The packets do not fit into memory.
+    #[error(
+        "{}: not enough memory for more than {packets} packets; each needs up to 80 bytes while the \
+         file is read",
+        path.display()
+    )]
+    Memory {
+        /// The file.
+        path: PathBuf,
+        /// Packets that were read before.
+        packets: usize,
+    },
     /// The frames have a link type in which this crate does not look for IP.
     #[error(
         "{}: packet {packet} has link type {link_type}; supported are Ethernet (1), raw IP (12, \

@@ -10,7 +10,7 @@ mod headers;
 mod notes;
 mod records;
 
-use std::path::Path;
+use std::{collections::TryReserveError, path::Path};
 
 pub use error::CaptureError;
 use headers::Link;
@@ -55,18 +55,26 @@ pub fn ip_packet(packet: &[u8], original_bytes: u32) -> Option<Packet> {
 /// Reads the capture at `path`: pcap in either byte order, with µs or ns, or pcapng; uncompressed,
 /// or compressed by gzip or Zstandard.
 ///
+/// While it reads, a packet takes up to 80 bytes of memory. A compressed file is refused if it has
+/// more than one record, or 4096 expanded bytes, per compressed byte, once 16 MiB have come out of
+/// it: memory use is bounded by the file's size.
+///
 /// A last record that is cut off, because the recorder was stopped, is left out with a note. So are
 /// packets with a time of 0 if all others are years later: their time is not known.
 ///
 /// # Errors
 /// A file that cannot be read, is no capture, is corrupt (with the number of the packet, counted
-/// from 1), has an unknown link type, or holds no IP packet.
+/// from 1), expands too far, has an unknown link type, holds no IP packet, or whose packets do not
+/// fit into memory.
 pub fn read(path: impl AsRef<Path>) -> Result<Capture, CaptureError> {
     let path = path.as_ref();
     let mut capture = Capture::default();
     let mut seen = Seen::default();
     let cut = for_each_record(path, |record| capture.push(path, record, &mut seen))?;
-    capture.sort_by_time();
+    let packets = capture.time_ns.len();
+    capture
+        .sort_by_time()
+        .map_err(|_| no_memory(path, packets))?;
     capture.drop_untimed();
     let Some(&first) = capture.time_ns.first() else {
         return Err(cut.unwrap_or(CaptureError::NoIp {
@@ -133,7 +141,9 @@ impl Capture {
                 return Ok(());
             }
         };
-        seen.packet(&packet);
+        self.reserve()
+            .and_then(|()| seen.packet(&packet))
+            .map_err(|_| no_memory(path, self.time_ns.len()))?;
         self.time_ns.push(record.time_ns);
         self.bytes.push(packet.bytes);
         self.flow.push(packet.flow);
@@ -143,23 +153,47 @@ impl Capture {
         Ok(())
     }
 
-    fn sort_by_time(&mut self) {
+    /// Makes room for one more packet in each column.
+    fn reserve(&mut self) -> Result<(), TryReserveError> {
+        self.time_ns.try_reserve(1)?;
+        self.bytes.try_reserve(1)?;
+        self.flow.try_reserve(1)?;
+        self.protocol.try_reserve(1)?;
+        self.ecn_capable.try_reserve(1)?;
+        self.opens.try_reserve(1)
+    }
+
+    fn sort_by_time(&mut self) -> Result<(), TryReserveError> {
         if self.time_ns.is_sorted() {
-            return;
+            return Ok(());
         }
-        let mut order: Vec<usize> = (0..self.time_ns.len()).collect();
-        order.sort_by_key(|&i| self.time_ns[i]);
-        self.time_ns = pick(&self.time_ns, &order);
-        self.bytes = pick(&self.bytes, &order);
-        self.flow = pick(&self.flow, &order);
-        self.protocol = pick(&self.protocol, &order);
-        self.ecn_capable = pick(&self.ecn_capable, &order);
-        self.opens = pick(&self.opens, &order);
+        let mut order = Vec::new();
+        order.try_reserve_exact(self.time_ns.len())?;
+        order.extend(0..self.time_ns.len());
+        // with the place as the second key, sorting needs no memory of its own
+        order.sort_unstable_by_key(|&i| (self.time_ns[i], i));
+        self.time_ns = pick(&self.time_ns, &order)?;
+        self.bytes = pick(&self.bytes, &order)?;
+        self.flow = pick(&self.flow, &order)?;
+        self.protocol = pick(&self.protocol, &order)?;
+        self.ecn_capable = pick(&self.ecn_capable, &order)?;
+        self.opens = pick(&self.opens, &order)?;
+        Ok(())
     }
 }
 
-fn pick<T: Copy>(column: &[T], order: &[usize]) -> Vec<T> {
-    order.iter().map(|&i| column[i]).collect()
+fn pick<T: Copy>(column: &[T], order: &[usize]) -> Result<Vec<T>, TryReserveError> {
+    let mut picked = Vec::new();
+    picked.try_reserve_exact(order.len())?;
+    picked.extend(order.iter().map(|&i| column[i]));
+    Ok(picked)
+}
+
+fn no_memory(path: &Path, packets: usize) -> CaptureError {
+    CaptureError::Memory {
+        path: path.to_owned(),
+        packets,
+    }
 }
 
 #[cfg(test)]

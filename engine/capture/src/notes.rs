@@ -1,7 +1,7 @@
 //! What a reader of a capture must know: what was left out, and what would not pass through a
 //! queue.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, TryReserveError};
 
 use crate::{Capture, CaptureError, Packet};
 
@@ -22,10 +22,13 @@ impl Seen {
         *self.others.entry(kind).or_default() += 1;
     }
 
-    pub(crate) fn packet(&mut self, packet: &Packet) {
+    /// Counts a packet; an error says that there is no memory for its flow.
+    pub(crate) fn packet(&mut self, packet: &Packet) -> Result<(), TryReserveError> {
+        self.reverse.try_reserve(1)?;
         self.reverse
             .entry(packet.flow)
             .or_insert_with(|| packet.reverse_flow());
+        Ok(())
     }
 
     /// Describes the frames without an IP packet.

@@ -8,7 +8,10 @@ use pcap_parser::pcapng::Block;
 use pcap_parser::traits::PcapReaderIterator;
 use pcap_parser::{PcapBlockOwned, PcapError, PcapHeader, create_reader};
 
-use crate::{CaptureError, compressed::plain};
+use crate::{
+    CaptureError,
+    compressed::{Expansion, Plain},
+};
 
 /// Packets are shorter: IP ends at 64 KiB, Linux's offloaded packets at 512 KiB.
 const LARGEST_PACKET_BYTES: u32 = 1 << 20;
@@ -35,11 +38,17 @@ pub(crate) fn for_each_record(
     path: &Path,
     mut visit: impl FnMut(&Record) -> Result<(), CaptureError>,
 ) -> Result<Option<CaptureError>, CaptureError> {
-    let mut reader = open(path)?;
+    let (mut reader, mut expansion) = open(path)?;
     let mut decoder = Decoder::default();
     loop {
         let damage = match reader.next() {
             Ok((length, block)) => {
+                if let Some(expansion) = &mut expansion {
+                    expansion.add(length).map_err(|how| CaptureError::Expands {
+                        path: path.to_owned(),
+                        how,
+                    })?;
+                }
                 let record = decoder
                     .decode(block)
                     .map_err(|reason| CaptureError::Corrupt {
@@ -70,19 +79,24 @@ pub(crate) fn for_each_record(
     }
 }
 
-fn open(path: &Path) -> Result<Box<dyn PcapReaderIterator + Send>, CaptureError> {
+type Blocks = Box<dyn PcapReaderIterator + Send>;
+
+/// Returns a reader of the file's blocks and, if the file is compressed, the judge of its expansion.
+fn open(path: &Path) -> Result<(Blocks, Option<Expansion>), CaptureError> {
     let io_error = |source| CaptureError::Io {
         path: path.to_owned(),
         source,
     };
-    let mut file = File::open(path).and_then(plain).map_err(io_error)?;
+    let mut plain = File::open(path).and_then(Plain::of).map_err(io_error)?;
     let mut head = Vec::new();
-    file.by_ref()
+    plain
+        .bytes
+        .by_ref()
         .take(4)
         .read_to_end(&mut head)
         .map_err(io_error)?;
-    let whole = Full(Cursor::new(head.clone()).chain(file));
-    create_reader(BUFFER_BYTES, whole).map_err(|error| match head.as_slice() {
+    let whole = Full(Cursor::new(head.clone()).chain(plain.bytes));
+    let reader = create_reader(BUFFER_BYTES, whole).map_err(|error| match head.as_slice() {
         _ if matches!(error, PcapError::ReadError) => unreadable(path),
         [] => CaptureError::Empty {
             path: path.to_owned(),
@@ -102,7 +116,8 @@ fn open(path: &Path) -> Result<Box<dyn PcapReaderIterator + Send>, CaptureError>
                 .collect::<Vec<_>>()
                 .join(" "),
         },
-    })
+    })?;
+    Ok((reader, plain.expansion))
 }
 
 /// Fills the buffer completely unless the file ends: the reader of a file's header calls `read`

@@ -9,6 +9,7 @@ use proptest::prelude::*;
 use super::*;
 
 mod damaged;
+mod expanding;
 mod files;
 mod headers;
 
