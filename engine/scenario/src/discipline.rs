@@ -11,7 +11,7 @@ use crate::{
     describe::Kind,
     elsewhere::in_place_of,
     field::{Field, fields},
-    limits::Limits,
+    limits::{ANY, LONGEST_NAME, Limits},
     quantity::quantity,
     queue::{Fifo, Queue, Scheduler, Victim},
     reader::Reader,
@@ -241,7 +241,7 @@ table! {
         /// The AQM's parameters that are not its defaults.
         params: Params = Params::default();
         /// Name in tables and plots; empty: the AQM's name with the given parameters.
-        label: String = String::new();
+        label: String = String::new(), ANY.longest(LONGEST_NAME);
         /// How packets are spread over queues.
         scheduler: Scheduler = Scheduler::Fifo(Fifo {});
         /// Which packet is lost when one must be dropped.

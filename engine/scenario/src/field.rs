@@ -133,6 +133,15 @@ impl Field for String {
     }
 
     fn read(value: &Value, limits: &Limits, reader: &mut Reader) -> Option<Self> {
+        let characters = match value {
+            Value::Text(text) => text.chars().count(),
+            _ => 0,
+        };
+        if characters > limits.most {
+            let most = limits.most;
+            reader.wrong(format!("has {characters} characters: at most {most}"));
+            return None;
+        }
         let must = match value {
             Value::Text(text) if text.len() < limits.fewest => "must not be empty",
             Value::Text(text) if printable(text) => return Some(text.clone()),

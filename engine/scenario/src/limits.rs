@@ -15,7 +15,7 @@ pub struct Limits {
     pub unit: &'static str,
     /// Least length of a list or a text.
     pub fewest: usize,
-    /// Greatest length of a list.
+    /// Greatest length of a list, or of a text in characters.
     pub most: usize,
 }
 
@@ -53,12 +53,21 @@ pub const fn above(at: f64) -> Limits {
     Limits { least, ..ANY }
 }
 
+/// Greatest length of a name, in characters: enough for every parameter of an AQM in words, and it
+/// leaves room for the columns beside it.
+pub const LONGEST_NAME: usize = 200;
+
 /// Lists or texts with at least this many items or bytes.
 pub const fn fewest(fewest: usize) -> Limits {
     Limits { fewest, ..ANY }
 }
 
 impl Limits {
+    /// Sets the greatest length of a text, in characters.
+    pub const fn longest(self, most: usize) -> Self {
+        Self { most, ..self }
+    }
+
     /// Adds an upper bound, which is included.
     pub const fn at_most(self, at: f64) -> Self {
         let greatest = Some(Bound { at, included: true });

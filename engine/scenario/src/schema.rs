@@ -191,10 +191,16 @@ fn kind(kind: &Kind, definitions: &mut Map<String, Json>) -> Json {
         Kind::Switch => json!({ "type": "boolean" }),
         Kind::Whole(limits) => within(json!({ "type": "integer" }), limits),
         Kind::Number(limits) => within(numbers(limits.unit), limits),
-        Kind::Text(limits) if limits.fewest > 0 => {
-            json!({ "type": "string", "minLength": limits.fewest })
+        Kind::Text(limits) => {
+            let mut schema = json!({ "type": "string" });
+            if limits.fewest > 0 {
+                schema["minLength"] = limits.fewest.into();
+            }
+            if limits.most < usize::MAX {
+                schema["maxLength"] = limits.most.into();
+            }
+            schema
         }
-        Kind::Text(_) => json!({ "type": "string" }),
         Kind::Path => json!({ "type": "string", "format": "path" }),
         Kind::Word(name, words) => json!({ "title": name, "enum": words }),
         Kind::List(of, limits) => {

@@ -80,6 +80,13 @@ fn what_is_wrong_is_told_with_its_path() {
         ("disciplines = 1", "disciplines = 1 must be a list"),
         ("disciplines = [1]", "disciplines.0 = 1 must be a table"),
         (
+            &format!(
+                "disciplines = [{{ aqm = 'red', label = '{}' }}]",
+                "ü".repeat(5000)
+            ),
+            "disciplines.0.label has 5000 characters: at most 200",
+        ),
+        (
             "disciplines = [{ aqm = 3 }]",
             "disciplines.0.aqm = 3 must be an AQM's name, or the path of its C header or Python file",
         ),

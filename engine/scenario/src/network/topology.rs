@@ -1,7 +1,7 @@
 //! Topologies: nodes, links, which links have the discipline, and the routes flows can take.
 
 use crate::{
-    limits::{Limits, at_least, fewest},
+    limits::{LONGEST_NAME, Limits, at_least, fewest},
     reader::Reader,
     table::{kinds, table},
 };
@@ -14,7 +14,7 @@ const RATE: Limits = at_least(1.0)
 const DELAY: Limits = at_least(0.0).at_most(3600.0).unit("s");
 // time and memory to find the routes are proportional to the square of the number of hosts
 const MOST_HOSTS: usize = 1000;
-const NAME: Limits = fewest(1);
+const NAME: Limits = fewest(1).longest(LONGEST_NAME);
 
 /// The two ends of a flow: names of nodes.
 pub type Pair = (String, String);
