@@ -136,3 +136,21 @@ def test_json_without_room_is_left_empty(gateway, tmp_path):
     assert done.returncode == 2
     assert done.stderr.endswith(f"{path}: File too large (os error 27): it is left empty\n")
     assert path.read_text() == ""
+
+
+def test_a_capture_that_does_not_fit_into_memory_is_an_error(tmp_path):
+    frame = bytes.fromhex("4500001c0000000040110000 0a000001 0a000002 0001003500080000")
+    header = struct.pack("<IHHiIII", 0xA1B2C3D4, 2, 4, 0, 0, 65535, 101)
+    # with fewer packets, the memory that a program starts with would be enough
+    records = [struct.pack("<IIII", second, 0, 28, 28) + frame for second in range(1_500_000)]
+    capture = tmp_path / "long.pcap"
+    capture.write_bytes(header + b"".join(records))
+    room = 40 << 20
+
+    def little():
+        resource.setrlimit(resource.RLIMIT_AS, (room, room))
+
+    done = sluiced("replay", capture, *REPLAY, preexec_fn=little)
+    assert done.returncode == 2
+    assert done.stderr.startswith(f"sluiced: {capture}: not enough memory for more than ")
+    assert done.stderr.endswith(" packets; each needs up to 80 bytes while the file is read\n")
