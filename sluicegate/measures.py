@@ -533,7 +533,8 @@ def check_name(name: str, where: str) -> None:
         SluiceError: If it is none.
     """
     if name not in DEFINITIONS:
-        near = get_close_matches(name, DEFINITIONS, 1)
+        parts = [each for each in DEFINITIONS if name and name in each.split("_")]
+        near = get_close_matches(name, DEFINITIONS, 1) or parts[:1]
         meant = f"did you mean {near[0]}? " if near else ""
         given, there = name or repr(name), ", ".join(DEFINITIONS)
         raise SluiceError(f"{where}: {given} is no measure; {meant}there are {there}")

@@ -76,5 +76,6 @@ def test_the_page_has_the_same_columns_and_is_another_page(tmp_path):
 
 
 def test_python_refuses_what_is_no_measure():
-    with pytest.raises(sg.SluiceError, match=r"measures: p99 is no measure; there are queue_m"):
+    meant = r"measures: p99 is no measure; did you mean sojourn_p99\? there are queue_m"
+    with pytest.raises(sg.SluiceError, match=meant):
         comparison({"aqm": "drop_tail"}).showing("p99")

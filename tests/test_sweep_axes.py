@@ -138,6 +138,7 @@ def test_rtt_follows_what_else_varies(scenario):
         ({"rtt": ["9ms"]}, "drop_tail at rtt = 0.009: rtt = 9 ms must be at least 10 ms, twice"),
         ({"rtt": ["9M"]}, r"rtt = '9M' must be a number \(s\), or have its unit behind it"),
         ({"rtt": ["x"]}, "rtt = 'x' must be a number"),
+        ({"rtt": [10, 20]}, "rtt = 10 must have its unit behind it, as in 10ms or 10s"),
         ({"rtt": [True]}, "rtt = True must be a number"),
         ({"rtt": "10..20M:3"}, "rtt = '20M' must be a number|rtt = '10M'"),
         ({"rtt": "20..10ms:3"}, "empty range: 10ms must exceed 20"),
@@ -194,7 +195,12 @@ def test_numbers_with_units_are_numbers_in_the_results(scenario):
     ],
 )
 def test_what_varies_is_named_with_the_unit_of_its_field(scenario, path, label):
-    values = {"topology.client_delays_s": [[0.1]], "seed": [1], "flows.0.count": [1]}
+    values = {
+        "topology.client_delays_s": [[0.1]],
+        "seed": [1],
+        "flows.0.count": [1],
+        "rtt": [0.1],
+    }
     plan = Plan.of(scenario, [Network()], {path: values.get(path, [100])}, "grid", None)
     assert path_label(path, plan.about()) == label
 

@@ -10,6 +10,9 @@ from sluicegate._engine import quantity
 from sluicegate.errors import SluiceError
 from sluicegate.scenario import Dumbbell
 
+# tables and axes have milliseconds: from this number of seconds on, a unit was forgotten
+_SURE = 1.0
+
 
 @dataclass(frozen=True)
 class Derived:
@@ -33,12 +36,17 @@ class Derived:
         """A value, as a number or as a text with its unit.
 
         Raises:
-            SluiceError: If it is neither; `where` names the variable in the message.
+            SluiceError: If it is neither, or a number without a unit that is more likely of
+                another one; `where` names the variable in the message.
         """
         found = quantity(value, self.unit) if isinstance(value, str) else value
         if isinstance(found, bool) or not isinstance(found, int | float):
             raise SluiceError(
                 f"{where} = {value!r} must be a number ({self.unit}), or have its unit behind it"
+            )
+        if not isinstance(value, str) and found >= _SURE:
+            raise SluiceError(
+                f"{where} = {found:g} must have its unit behind it, as in {found:g}ms or {found:g}s"
             )
         return float(found)
 
