@@ -139,7 +139,11 @@ def test_the_root_of_a_namespace_is_told_what_only_the_machines_root_has():
     ],
 )
 def test_a_watch_says_where_the_queue_builds(where, said):
-    found = measured(f"where_{where}")
+    # a gate that a busy machine held up for all that time is watched again
+    for _ in range(3):
+        found = measured(f"where_{where}")
+        if "told nothing new" not in found["refused"]:
+            break
     if "tc qdisc add" in found["refused"]:
         pytest.skip(found["refused"])
     assert found["said"].startswith(said), found

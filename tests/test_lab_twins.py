@@ -44,7 +44,7 @@ Path("/out/done").write_bytes(pickle.dumps(done))
 
 def seconds(name):
     """RED and CHOKe drop most of the first windows, and a second would soon be over."""
-    return 1 if name in QDISCS and name not in ("red", "choke") else 3
+    return 1 if name in QDISCS and name not in ("red", "choke") else 6
 
 
 def planned(name, control="reno", ecn=False):
