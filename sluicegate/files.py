@@ -65,6 +65,11 @@ def write_whole(path: Path, content: str | bytes, *, sync: bool = True) -> None:
             _sync_names(target.parent)
 
 
+def disk_of(path: Path) -> Path:
+    """Where the disk is mounted on which a file is, or would be."""
+    return next(each for each in (path, *path.absolute().parents) if each.is_mount())
+
+
 def make_folder(path: Path) -> None:
     """Make a folder and those above it that are missing, on the disk when this returns.
 

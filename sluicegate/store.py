@@ -8,8 +8,9 @@ import hashlib
 import json
 import os
 import time
+import warnings
 import zlib
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from functools import cache
@@ -19,7 +20,7 @@ from typing import Any, TypeVar
 import platformdirs
 
 from sluicegate import _engine
-from sluicegate.files import make_folder, write_whole
+from sluicegate.files import disk_of, make_folder, write_whole
 from sluicegate.record import Record
 from sluicegate.seal import DamagedError, check
 
@@ -27,6 +28,7 @@ R = TypeVar("R", bound=Record)
 
 _PACKAGE = Path(__file__).parent
 _used = ContextVar("used", default=True)
+_refusals: ContextVar[list[str] | None] = ContextVar("refusals", default=None)
 # runs that take less than this are not waited for one by one until they are on the disk
 _SYNC_S = 1.0
 _synced_s = -_SYNC_S
@@ -40,6 +42,17 @@ def unused() -> Iterator[None]:
         yield
     finally:
         _used.reset(token)
+
+
+@contextmanager
+def refusals() -> Iterator[list[str]]:
+    """Collect why runs are not kept meanwhile, instead of a warning: for a worker's results."""
+    found: list[str] = []
+    token = _refusals.set(found)
+    try:
+        yield found
+    finally:
+        _refusals.reset(token)
 
 
 @cache
@@ -139,7 +152,7 @@ def find(name: str, kind: type[R]) -> R | None:
 
 
 def keep(record: Record) -> None:
-    """Keep a finished run, if the folder can be written: a result is not lost if it cannot.
+    """Keep a finished run, if the folder can be written; if not, a warning says why.
 
     Long runs are on the disk when this returns. After a power cut those of the last second may be
     missing, or damaged.
@@ -149,11 +162,42 @@ def keep(record: Record) -> None:
         return
     now_s = time.monotonic()
     sync = now_s - _synced_s >= _SYNC_S
-    with suppress(OSError):
+    try:
         make_folder(folder())
         record.write(_path(record.identity), sync=sync)
         if sync:
             _synced_s = now_s
+    except OSError as error:
+        _refuse(error)
+
+
+def _refuse(error: OSError) -> None:
+    """Tell why a run is not kept, once for each reason."""
+    told = (
+        f"{folder()}, on the disk mounted at {disk_of(folder())}: {error.strerror}: finished runs "
+        "are not kept there, and will be made again when they are needed; SLUICE_RUNS=FOLDER "
+        "chooses another folder"
+    )
+    collected = _refusals.get()
+    if collected is None:
+        warnings.warn(told, stacklevel=1)
+    elif told not in collected:
+        collected.append(told)
+
+
+def how_to_go_on(made: Collection[str]) -> str:
+    """What the same command does after Ctrl-C, in words.
+
+    Args:
+        made: The identities of what was finished; the store may not have kept all.
+    """
+    lost = sum(not has(name) for name in made)
+    if not lost:
+        return "the same command goes on from what is finished"
+    return (
+        f"{lost:,} of {len(made):,} finished runs are not in {folder()}, and the same command "
+        "makes them again"
+    )
 
 
 def _page(mark: str) -> Path:

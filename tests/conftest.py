@@ -1,6 +1,7 @@
 import re
 import signal
 import struct
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -35,6 +36,20 @@ signal.signal(signal.SIGINT, signal.default_int_handler)
 def _own_store(tmp_path_factory, monkeypatch):
     """Give every test its own empty store of runs; the user's store is not touched."""
     monkeypatch.setenv("SLUICE_RUNS", str(tmp_path_factory.mktemp("runs")))
+
+
+@pytest.fixture
+def small_disk(tmp_path):
+    """Return a folder with room for a few files, and a function that mounts it anew."""
+    folder = tmp_path / "disk"
+    folder.mkdir()
+    mount = ["mount", "-t", "tmpfs", "-o", "size=48k", "tmpfs", folder]
+    try:
+        subprocess.run(mount, check=True, capture_output=True)
+    except (OSError, subprocess.CalledProcessError) as error:
+        pytest.skip(f"a small disk cannot be mounted here: {error}")
+    yield folder, lambda how: subprocess.run(["mount", "-o", f"remount,{how}", folder], check=True)
+    subprocess.run(["umount", folder], check=True)
 
 
 @pytest.fixture(scope="session")

@@ -294,7 +294,7 @@ def small(runs_folder, interrupted):
 
 def test_the_same_call_continues_after_ctrl_c(small, interrupted, runs_folder):
     told, kept = interrupted
-    found = re.fullmatch(r"interrupted: (\d+) of about 168 runs are kept; .* goes on", told)
+    found = re.fullmatch(r"interrupted after (\d+) of about 168 runs; the same .*", told)
     # on the scaled link two limits are equal, and share their runs
     assert 20 <= len(kept) <= int(found[1])
     # no run was made again

@@ -96,20 +96,6 @@ def test_a_scheduler_that_dies_ends_the_sweep_with_a_message_and_loses_nothing(
     assert len(after) > len(before) - 1
 
 
-@pytest.fixture
-def small_disk(tmp_path):
-    """Return a folder with room for a few files, and a function that mounts it anew."""
-    folder = tmp_path / "disk"
-    folder.mkdir()
-    mount = ["mount", "-t", "tmpfs", "-o", "size=48k", "tmpfs", folder]
-    try:
-        subprocess.run(mount, check=True, capture_output=True)
-    except (OSError, subprocess.CalledProcessError) as error:
-        pytest.skip(f"a small disk cannot be mounted here: {error}")
-    yield folder, lambda how: subprocess.run(["mount", "-o", f"remount,{how}", folder], check=True)
-    subprocess.run(["umount", folder], check=True)
-
-
 def test_a_sweep_goes_on_after_a_full_disk_and_reads_one_that_is_read_only(
     small_disk, tmp_path, capsys, monkeypatch
 ):

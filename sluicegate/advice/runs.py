@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from sluicegate import store
 from sluicegate.advice.cases import Case, cases, scenario
 from sluicegate.advice.question import Question
 from sluicegate.advice.score import COSTS, costs, over_scenarios
@@ -57,6 +58,7 @@ class Runs:
 
     def __post_init__(self) -> None:
         self.cases: list[Case] = cases(self.link)
+        self._finished: list[str] = []
         self._scenarios = [scenario(self.link, each, self.duration_s) for each in self.cases]
 
     def missing(self, settings: Iterable[Setting], seeds: Iterable[int]) -> list[Key]:
@@ -79,7 +81,7 @@ class Runs:
             total: How many runs there will be in all, about.
 
         Raises:
-            InterruptError: After Ctrl-C; the store has what was finished.
+            InterruptError: After Ctrl-C, with what the store has of what was finished.
             SluiceError: If the workers are gone for good.
         """
         waiting = deque(keys[at : at + _TASKS] for at in range(0, len(keys), _TASKS))
@@ -108,8 +110,8 @@ class Runs:
                 )
         except (KeyboardInterrupt, InterruptError):
             raise InterruptError(
-                f"interrupted: {len(self.measured):,} of about {total:,} runs are kept; the same "
-                "command goes on"
+                f"interrupted after {len(self.measured):,} of about {total:,} runs; "
+                f"{store.how_to_go_on(self._finished)}"
             ) from None
 
     def _job(self, keys: Sequence[Key]) -> Job:
@@ -129,7 +131,9 @@ class Runs:
         )
 
     def _take(self, keys: Sequence[Key], done: Done) -> None:
+        done.warn()
         for key, columns in zip(keys, done.columns, strict=True):
+            self._finished.append(columns["identity"])
             self.measured[key] = [columns.get(name) for name in MEASURES]
 
     def costs(self, setting: Setting, seeds: Sequence[int]) -> FloatArray:

@@ -150,12 +150,14 @@ def show(
 
 
 def _how_to_go_on(comparison: Comparison) -> str:
-    # runs with real packets or Python AQMs are not kept
-    finished = (record for record in comparison.records if not record.interrupted)
-    records = [record for record in finished if store.has(record.identity)]
-    if not records:
+    # runs with real packets or Python AQMs are not kept, and none is where the disk is full
+    finished = [record for record in comparison.records if not record.interrupted]
+    kept = [record for record in finished if store.has(record.identity)]
+    if not finished:
         return "Unfinished disciplines are not kept."
-    return f"Finished and kept: {', '.join(names(records))}; the same command runs the others."
+    if not kept:
+        return "None is kept: the same command runs all again."
+    return f"Finished and kept: {', '.join(names(kept))}; the same command runs the others."
 
 
 def _print(comparison: Comparison) -> None:

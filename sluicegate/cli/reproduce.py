@@ -69,11 +69,8 @@ def reproduce(
     out.mkdir(parents=True, exist_ok=True)
     with progress(1) as watch:
         found = repeat(name, world=chosen, threads=threads, watch=watch, fresh=fresh, full=full)
-    page = out / (f"{name}.html" if chosen == world_of(name, None) else f"{name}-{chosen}.html")
-    found.page().write(page)
-    if json is not None:
-        write_json(json, "reproduction", found.summary())
     screen = console()
+    # the tables first: they are printed even if nothing can be written
     screen.print(f"[bold]{escape(found.paper)}[/]")
     screen.print(found.table())
     if found.claims:
@@ -82,4 +79,8 @@ def reproduce(
             screen.print(escape(found.unjudged))
     for sentence in [*found.findings, *found.choices]:
         screen.print(f"\n{escape(sentence)}")
+    page = out / (f"{name}.html" if chosen == world_of(name, None) else f"{name}-{chosen}.html")
+    found.page().write(page)
+    if json is not None:
+        write_json(json, "reproduction", found.summary())
     screen.print(f"\nreport: {escape(str(page))}")

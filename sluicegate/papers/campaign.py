@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from sluicegate import store
 from sluicegate.errors import InterruptError
 from sluicegate.worlds.world import R, S, Watch, World
 
@@ -33,12 +34,13 @@ class Campaign:
         self._fresh = fresh
         self._done = 0.0
         self._runs = 0
+        self._finished: list[str] = []
 
     def run(self, scenario: S, world: World[S, R]) -> R:
         """Run a scenario in a world, or take it from the store.
 
         Raises:
-            InterruptError: After Ctrl-C; what was finished before is in the store.
+            InterruptError: After Ctrl-C, with what the store has of what was finished.
         """
         (discipline,) = scenario.disciplines
         before, cost = self._done, world.cost(scenario)
@@ -58,6 +60,7 @@ class Campaign:
             raise self.interrupted() from None
         if record.interrupted:
             raise self.interrupted()
+        self._finished.append(record.identity)
         self._done += cost
         self._tell(self._done, "")
         return record
@@ -68,6 +71,4 @@ class Campaign:
 
     def interrupted(self) -> InterruptError:
         """What to raise after Ctrl-C."""
-        return InterruptError(
-            f"{self._name}: interrupted; the same command goes on from what is finished"
-        )
+        return InterruptError(f"{self._name}: interrupted; {store.how_to_go_on(self._finished)}")

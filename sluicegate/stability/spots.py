@@ -6,13 +6,14 @@ from collections.abc import Callable, Iterator
 
 import numpy as np
 
+from sluicegate import store
 from sluicegate.errors import InterruptError
 from sluicegate.scenario import Discipline
 from sluicegate.stability.assessment import Assessment, possible_loop
 from sluicegate.stability.model import FluidNetwork
 from sluicegate.stability.plots import Spot
 from sluicegate.stability.simulated import scenario_of, swing
-from sluicegate.worlds.network import simulate
+from sluicegate.worlds.network import NetworkRecord, simulate
 
 # below, time-outs determine a flow, and the model has none
 _LEAST_WINDOW = 3.0
@@ -52,9 +53,16 @@ def spots(
             chosen.append((network, stable))
         if not any(wanted.values()):
             break
-    done = []
+    done: list[Spot] = []
+    finished: list[str] = []
     for network, stable in chosen:
-        done.append(_simulated(found, discipline, network, stable, seed))
+        queue = found.model.queue(network)
+        limit = min(_MOST_LIMIT, round(4 * queue) + 20)
+        record = simulate(scenario_of(network, discipline, queue, limit=limit, seed=seed))
+        if record.interrupted:
+            raise InterruptError(f"interrupted; {store.how_to_go_on(finished)}")
+        finished.append(record.identity)
+        done.append(_spot(found, network, stable, record))
         tell(len(done))
     return done
 
@@ -73,14 +81,7 @@ def _drawn(
             yield network, loop.is_stable
 
 
-def _simulated(
-    found: Assessment, discipline: Discipline, network: FluidNetwork, stable: bool, seed: int
-) -> Spot:
-    queue = found.model.queue(network)
-    limit = min(_MOST_LIMIT, round(4 * queue) + 20)
-    record = simulate(scenario_of(network, discipline, queue, limit=limit, seed=seed))
-    if record.interrupted:
-        raise InterruptError("interrupted; the same command goes on from what is finished")
+def _spot(found: Assessment, network: FluidNetwork, stable: bool, record: NetworkRecord) -> Spot:
     loop = possible_loop(found.model, network, "full")
     assert loop is not None
     port = record.ports[0]

@@ -212,6 +212,7 @@ class _Campaign:
             done = future.result()
             tasks = self._asked.pop(future)
             workers.succeeded()
+            done.warn()
             self._each_s = max(1e-4, done.seconds / len(tasks))
             self._take(tasks, done)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import time
+import warnings
 from collections.abc import Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
@@ -42,10 +43,17 @@ class Done:
     Attributes:
         columns: For each simulation the columns of its measures.
         seconds: How long all took.
+        refusals: Why the store has not kept them.
     """
 
     columns: list[dict[str, Any]]
     seconds: float
+    refusals: Sequence[str] = ()
+
+    def warn(self) -> None:
+        """Warn of runs that were not kept."""
+        for told in self.refusals:
+            warnings.warn(told, stacklevel=1)
 
 
 def work(job: Job) -> Done:
@@ -56,9 +64,9 @@ def work(job: Job) -> Done:
         InterruptError: After Ctrl-C.
     """
     start_s = time.monotonic()
-    with nullcontext() if job.keep else store.unused():
+    with nullcontext() if job.keep else store.unused(), store.refusals() as refusals:
         columns = [measured(_made(job, task)) for task in job.tasks]
-    return Done(columns, time.monotonic() - start_s)
+    return Done(columns, time.monotonic() - start_s, refusals)
 
 
 def _made(job: Job, task: Task) -> Record:

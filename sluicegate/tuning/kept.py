@@ -58,6 +58,10 @@ class Kept:
         """The measures of a run; None if it was not made yet."""
         return self._runs.get(run)
 
+    def identities(self) -> list[str]:
+        """The names of the known runs in the store."""
+        return [str(columns["identity"]) for columns in self._runs.values()]
+
     def add(self, run: Asked, columns: Columns) -> None:
         """Keep a run."""
         self._runs[run] = columns

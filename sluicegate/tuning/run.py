@@ -10,6 +10,7 @@ from os import PathLike
 from pathlib import Path
 from typing import Any
 
+from sluicegate import store
 from sluicegate.comparison import chosen_worlds
 from sluicegate.errors import InterruptError, SluiceError
 from sluicegate.scenario import load
@@ -195,7 +196,7 @@ def run(
             return _assessed(problem, name, fresh, judge, runner)
     except (KeyboardInterrupt, InterruptError):
         kept.end()
-        raise InterruptError(_interrupted(folder)) from None
+        raise InterruptError(_interrupted(folder, kept)) from None
     finally:
         kept.end()
 
@@ -271,9 +272,12 @@ def _processes(problem: Problem, workers: int | None) -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-def _interrupted(folder: TuningFolder | None) -> str:
-    where = "in the store" if folder is None else f"in {folder.path}"
-    return f"interrupted: what was finished is {where}; the same command goes on from there"
+def _interrupted(folder: TuningFolder | None, kept: Kept) -> str:
+    if folder is None:
+        return f"interrupted; {store.how_to_go_on(kept.identities())}"
+    return (
+        f"interrupted: what was finished is in {folder.path}; the same command goes on from there"
+    )
 
 
 class _Progress:

@@ -97,6 +97,7 @@ class Runner:
 
     def _take(self, part: list[Asked], done: Done) -> None:
         self._workers.succeeded()
+        done.warn()
         self._each_s = max(1e-4, done.seconds / len(part))
         self.made += len(part)
         for each, columns in zip(part, done.columns, strict=True):

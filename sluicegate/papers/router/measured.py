@@ -152,6 +152,7 @@ class _Crew(Generic[K]):
         self._watch = watch
         self._fresh = fresh
         self._stop = threading.Event()
+        self._finished: list[str] = []
         self._seconds = [0.0] * len(jobs)
 
     def run(self) -> list[GateRecord]:
@@ -191,6 +192,7 @@ class _Crew(Generic[K]):
             # a late run is measured again by the next call
             if _is_punctual(record):
                 store.keep(record)
+        self._finished.append(identity)
         self._seconds[place] = scenario.duration_s
         return record
 
@@ -211,6 +213,4 @@ class _Crew(Generic[K]):
         return min(attempts, key=mean_lateness_s)
 
     def _interrupted(self) -> InterruptError:
-        return InterruptError(
-            f"{self._name}: interrupted; the same command goes on from what is finished"
-        )
+        return InterruptError(f"{self._name}: interrupted; {store.how_to_go_on(self._finished)}")
