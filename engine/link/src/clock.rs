@@ -89,6 +89,14 @@ impl Clock {
     pub fn spare(self, time: Ticks) -> u32 {
         (u64::BITS - self.significant).saturating_sub(time.leading_zeros())
     }
+
+    /// Returns the first time whose sums keep fewer bits than those of `time`, at most
+    /// `Ticks::MAX`.
+    pub fn rounds_until(self, time: Ticks) -> Ticks {
+        1_u64
+            .checked_shl(self.significant + self.spare(time))
+            .unwrap_or(Ticks::MAX)
+    }
 }
 
 /// An instant, in the units of the network and of the endpoints.
@@ -110,6 +118,18 @@ mod tests {
     fn what_lies_beyond_the_clock_is_never() {
         let clock = Clock::new(200_000_000_000, 60).unwrap();
         assert_eq!(clock.ticks(100_000_000_000_000), Ticks::MAX);
+    }
+
+    #[test]
+    fn sums_keep_as_many_bits_until_the_next_power_of_two() {
+        let clock = Clock::new(200_000_000_000, 60).unwrap();
+        for time in [1, (1 << 53) - 1, 1 << 53, (1 << 58) + 1] {
+            let until = clock.rounds_until(time);
+            assert!(until > time && clock.spare(until - 1) == clock.spare(time));
+            assert_eq!(clock.spare(until), clock.spare(time) + 1);
+        }
+        assert_eq!(clock.rounds_until(Ticks::MAX), Ticks::MAX);
+        assert_eq!(Clock::endless().rounds_until(1 << 63), Ticks::MAX);
     }
 
     proptest! {

@@ -2,12 +2,12 @@
 
 use crate::clock::{Clock, Ticks};
 
-/// Transmission time of a packet of `bytes`, without and with the propagation delay; multiples of
-/// 2^`spare` ticks.
+/// Transmission time of a packet of `bytes`, without and with the propagation delay, rounded as for
+/// a packet that starts before the time `until`.
 #[derive(Clone, Copy, Debug, Default)]
 struct Times {
     bytes: u32,
-    spare: u32,
+    until: Ticks,
     transmission: Ticks,
     with_delay: Ticks,
 }
@@ -54,19 +54,25 @@ impl Transmitter {
     /// arrives at the other end.
     #[inline]
     pub fn send(&mut self, clock: Clock, now: Ticks, bytes: u32) -> Ticks {
+        // starts never decrease, so the times also hold from their first use on
         let start = now.max(self.free);
-        let spare = clock.spare(start);
-        if (self.times.bytes, self.times.spare) != (bytes, spare) {
-            let seconds = 8.0 * f64::from(bytes) / self.rate_bps;
-            self.times = Times {
-                bytes,
-                spare,
-                transmission: clock.rounded(seconds, spare).max(1),
-                with_delay: clock.rounded(seconds + self.delay_s, spare).max(1),
-            };
+        if self.times.bytes != bytes || start >= self.times.until {
+            self.times = self.times(clock, start, bytes);
         }
         self.free = start.saturating_add(self.times.transmission);
         start.saturating_add(self.times.with_delay)
+    }
+
+    #[cold]
+    fn times(&self, clock: Clock, start: Ticks, bytes: u32) -> Times {
+        let seconds = 8.0 * f64::from(bytes) / self.rate_bps;
+        let spare = clock.spare(start);
+        Times {
+            bytes,
+            until: clock.rounds_until(start),
+            transmission: clock.rounded(seconds, spare).max(1),
+            with_delay: clock.rounded(seconds + self.delay_s, spare).max(1),
+        }
     }
 }
 
