@@ -12,3 +12,16 @@ pub fn prefetch<T>(wanted: &T) {
     #[cfg(not(target_arch = "x86_64"))]
     let _ = wanted;
 }
+
+/// Starts to load the entry at a place of a table, which may lie beyond its end.
+#[inline]
+pub fn prefetch_entry<T>(table: &[T], place: usize) {
+    #[cfg(target_arch = "x86_64")]
+    {
+        use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
+        // SAFETY: a prefetch reads nothing and accepts any address.
+        unsafe { _mm_prefetch::<_MM_HINT_T0>(table.as_ptr().wrapping_add(place).cast()) };
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    let _ = (table, place);
+}

@@ -6,10 +6,7 @@
 
 use sluice_link::Ticks;
 
-use crate::{
-    ahead::prefetch,
-    packet::{Packet, Transit},
-};
+use crate::{ahead::prefetch_entry, packet::Transit};
 
 /// When a packet comes out, and the packet.
 type Entry = (Ticks, Transit);
@@ -81,9 +78,8 @@ impl Line {
             self.lengthen(store);
         }
         store.entries[self.end as usize] = (due, transit);
-        // near the end of a block this prefetches its start, which is useless but harmless
-        let ahead = self.end - self.end % BLOCK + (self.end + AHEAD) % BLOCK;
-        prefetch(&store.entries[ahead as usize]);
+        // near the end of a block this prefetches another block, which is useless but harmless
+        prefetch_entry(&store.entries, (self.end + AHEAD) as usize);
         self.end += 1;
         self.len += 1;
     }
@@ -113,11 +109,7 @@ impl Line {
     pub fn pop(&mut self, store: &mut Store) -> Transit {
         assert!(!self.is_empty(), "a packet is on its way");
         let place = self.head;
-        let mut ahead = place + AHEAD;
-        if ahead / BLOCK != place / BLOCK {
-            ahead = self.after * BLOCK + ahead % BLOCK;
-        }
-        prefetch(&store.entries[ahead as usize]);
+        prefetch_entry(&store.entries, (place + AHEAD) as usize);
         self.head += 1;
         self.len -= 1;
         if self.head.is_multiple_of(BLOCK) {
@@ -136,6 +128,10 @@ impl Line {
         }
         self.head = self.after * BLOCK;
         self.after = store.next[self.after as usize];
+        // `pop` prefetches from the ninth entry of a block on
+        for place in 0..AHEAD {
+            prefetch_entry(&store.entries, (self.after * BLOCK + place) as usize);
+        }
     }
 
     /// Returns when the first packet comes out.
@@ -146,7 +142,7 @@ impl Line {
 
     /// Returns the packet that comes out after `ahead` others; `ahead` must be less than a block.
     #[inline]
-    pub fn get<'a>(&self, store: &'a Store, ahead: u32) -> Option<&'a Packet> {
+    pub fn get(&self, store: &Store, ahead: u32) -> Option<Transit> {
         if ahead >= self.len {
             return None;
         }
@@ -154,7 +150,7 @@ impl Line {
         if place / BLOCK != self.head / BLOCK {
             place = self.after * BLOCK + place % BLOCK;
         }
-        Some(&store.entries[place as usize].1.packet)
+        Some(store.entries[place as usize].1)
     }
 }
 
@@ -165,7 +161,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::packet::Place;
+    use crate::packet::{Packet, Place};
 
     proptest! {
         #[test]
@@ -178,7 +174,7 @@ mod tests {
                 // long stretches of filling and of emptying
                 if (step < 70) == (number / 1000 % 2 == 0) {
                     let packet = Packet::datagram(number as u32, 0, 1);
-                    let transit = Transit { packet, place: Place::new(7, 0) };
+                    let transit = Transit::new(packet.into(), Place::new(7, 0));
                     line.push(&mut store, number as u64, transit);
                     model.push_back((number as u64, transit));
                 } else {
@@ -188,8 +184,7 @@ mod tests {
                     }
                 }
                 prop_assert_eq!(line.is_empty(), model.is_empty());
-                let third = model.get(2).map(|entry| entry.1.packet);
-                prop_assert_eq!(line.get(&store, 2).copied(), third);
+                prop_assert_eq!(line.get(&store, 2), model.get(2).map(|entry| entry.1));
             }
             let blocks: u32 = lines.iter().map(|line| line.len.div_ceil(BLOCK) + 1).sum();
             prop_assert!(store.next.len() - store.free.len() <= blocks as usize);

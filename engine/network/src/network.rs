@@ -15,9 +15,9 @@ use sluice_random::stream;
 
 use crate::{
     line::{Line, Store},
-    packet::{Kind, Packet, Place, Transit},
+    packet::{Kind, Packed, Packet, Place, Transit},
     port::Port,
-    routes::{END, Routes},
+    routes::Routes,
     sacks::Sacks,
     series::PortSeries,
     tally::{KindTally, Tally},
@@ -29,11 +29,23 @@ use crate::{
 /// State of a link.
 struct LinkState {
     transmitter: Transmitter,
-    /// Number of the event "a packet comes out".
-    event: usize,
-    follows_on: bool,
-    port: Option<usize>,
     line: Line,
+    /// Number of the link in the topology.
+    number: usize,
+    has_port: bool,
+}
+
+/// An entry of the table of hops. A link's number here is that of its event.
+#[derive(Clone, Copy)]
+enum Hop {
+    /// A link with a port before it; the port's number.
+    Port(u32),
+    /// A link without a port.
+    Link(u32),
+    /// A link that follows on from the one before it.
+    FollowingLink(u32),
+    /// The end of a route.
+    End,
 }
 
 /// Maximum number of packets in transit, 32 bytes each: unlimited queues could fill the memory.
@@ -41,16 +53,17 @@ const MOST_ON_WAY: usize = 20_000_000;
 
 /// Links, ports and packets in transit.
 pub struct Network<T> {
+    /// In the order of their events.
     links: Vec<LinkState>,
+    /// Number of each link's event.
+    event_of_link: Vec<usize>,
     ports: Vec<Port>,
-    routes: Routes,
+    hops: Vec<Hop>,
     clock: Clock,
     /// Events `0..links` are packets that come out of links; the events from `links` on are ends of
     /// transmissions at ports. Links with a longer delay have lower numbers: of packets that come
     /// out at the same tick, the one that was sent first comes first.
     events: Tournament,
-    /// The link of each event below `links`.
-    link_of_event: Vec<usize>,
     store: Store,
     pub sacks: Sacks,
     trace: T,
@@ -67,33 +80,42 @@ impl<T: Trace> Network<T> {
         (seed, replication): (u64, u64),
         trace: T,
     ) -> Self {
+        let mut order: Vec<usize> = (0..topology.links.len()).collect();
+        order.sort_by_key(|link| Reverse(topology.links[*link].delay_ns));
+        let mut event_of_link = vec![0; order.len()];
         let mut links = Vec::new();
-        let mut ports = Vec::new();
-        for (index, link) in topology.links.iter().enumerate() {
+        for (event, number) in order.into_iter().enumerate() {
+            let link = &topology.links[number];
+            event_of_link[number] = event;
             links.push(LinkState {
                 transmitter: Transmitter::new(link.rate_bps, link.delay_ns),
-                event: 0,
-                follows_on: link.port.is_none() && routes.follows_on(index),
-                port: link.port.as_ref().map(|_| ports.len()),
                 line: Line::default(),
+                number,
+                has_port: link.port.is_some(),
+            });
+        }
+        let mut ports = Vec::new();
+        let mut hop_of_link = Vec::new();
+        for (number, link) in topology.links.iter().enumerate() {
+            let event = event_of_link[number] as u32;
+            hop_of_link.push(match &link.port {
+                Some(_) => Hop::Port(ports.len() as u32),
+                None if routes.follows_on(number) => Hop::FollowingLink(event),
+                None => Hop::Link(event),
             });
             if let Some(port) = &link.port {
-                let random = stream(seed, &format!("aqm {index}"), replication);
-                ports.push(Port::new(index, port, link.rate_bps, random));
+                let random = stream(seed, &format!("aqm {number}"), replication);
+                ports.push(Port::new(number, port, link.rate_bps, random));
             }
         }
-        let mut link_of_event: Vec<usize> = (0..links.len()).collect();
-        link_of_event.sort_by_key(|link| Reverse(topology.links[*link].delay_ns));
-        for (event, link) in link_of_event.iter().enumerate() {
-            links[*link].event = event;
-        }
+        let hop = |link: Option<usize>| link.map_or(Hop::End, |link| hop_of_link[link]);
         Self {
             clock,
-            link_of_event,
             events: Tournament::new(links.len() + ports.len()),
             links,
+            event_of_link,
             ports,
-            routes,
+            hops: routes.hops().map(hop).collect(),
             store: Store::default(),
             sacks: Sacks::default(),
             trace,
@@ -109,11 +131,15 @@ impl<T: Trace> Network<T> {
     /// Returns the link with the most packets if there are too many packets in transit.
     pub fn overfull(&self) -> Option<usize> {
         let overfull = self.store.room() > MOST_ON_WAY;
-        let fullest = || (0..self.links.len()).max_by_key(|link| self.links[*link].line.len());
-        overfull.then(fullest).flatten()
+        let fullest = || self.event_of_link.iter().map(|event| &self.links[*event]);
+        overfull
+            .then(|| fullest().max_by_key(|link| link.line.len()))
+            .flatten()
+            .map(|link| link.number)
     }
 
-    /// Returns the time and number of the next event; the time is [`NEVER`] if there is none.
+    /// Returns the time and number of the next event; if there is none, a time after the end of the
+    /// run.
     #[inline]
     pub fn first(&self) -> (Ticks, usize) {
         self.events.first()
@@ -122,27 +148,26 @@ impl<T: Trace> Network<T> {
     /// Handles the event that is due. Returns the packet if it has reached the end of its route.
     #[inline]
     pub fn step(&mut self, now: Ticks, event: usize) -> Option<Packet> {
-        let Some(link) = self.link_of_event.get(event) else {
-            self.end_transmission(now, event - self.link_of_event.len());
+        let Some(state) = self.links.get_mut(event) else {
+            self.end_transmission(now, event - self.links.len());
             return None;
         };
-        let state = &mut self.links[*link];
-        let Transit { packet, place } = state.line.pop(&mut self.store);
+        let transit = state.line.pop(&mut self.store);
         self.events
             .set(event, state.line.due(&self.store).unwrap_or(NEVER));
-        if self.routes.link(place.hop()) == END {
-            return Some(packet);
+        let hop = self.hops[transit.place.hop() as usize];
+        if let Hop::End = hop {
+            return Some(transit.packet());
         }
-        self.forward(now, place, packet);
+        self.forward(now, hop, transit);
         None
     }
 
     /// Returns the packet that will come out of the event's link after `ahead` others.
     #[inline]
-    pub fn on_way(&self, event: usize, ahead: u32) -> Option<&Packet> {
-        self.links[self.link_of_event[event]]
-            .line
-            .get(&self.store, ahead)
+    pub fn on_way(&self, event: usize, ahead: u32) -> Option<Packet> {
+        let transit = self.links[event].line.get(&self.store, ahead)?;
+        Some(transit.packet())
     }
 
     /// Sends a new packet on the route that starts at `hop` of the table of hops.
@@ -153,22 +178,27 @@ impl<T: Trace> Network<T> {
             id = self.sent;
             self.sent += 1;
         }
-        self.forward(now, Place::new(hop, id), packet);
+        let transit = Transit::new(packet.into(), Place::new(hop, id));
+        self.forward(now, self.hops[hop as usize], transit);
     }
 
     // inlined into each caller: most links have no port, so most packets go to `carry` at once
     #[inline(always)]
-    fn forward(&mut self, now: Ticks, place: Place, packet: Packet) {
-        match self.links[self.routes.link(place.hop())].port {
-            None => self.carry(now, place, packet),
-            Some(port) => self.join(now, port, Transit { packet, place }),
+    fn forward(&mut self, now: Ticks, hop: Hop, transit: Transit) {
+        match hop {
+            Hop::Link(link) | Hop::FollowingLink(link) => {
+                self.carry(now, link, transit.place, transit.packed());
+            }
+            Hop::Port(port) => self.join(now, port as usize, transit),
+            Hop::End => unreachable!("a route has a link"),
         }
     }
 
     /// Transmits a packet as soon as the link is free, then also over the links that follow on.
     #[inline(never)]
-    fn carry(&mut self, now: Ticks, mut place: Place, packet: Packet) {
-        let mut link = self.routes.link(place.hop());
+    fn carry(&mut self, now: Ticks, first: u32, mut place: Place, packed: Packed) {
+        let packet = Packet::from(packed);
+        let mut link = first as usize;
         let mut at = now;
         loop {
             let state = &mut self.links[link];
@@ -177,42 +207,42 @@ impl<T: Trace> Network<T> {
                 .transmitter
                 .send(self.clock, at, u32::from(packet.bytes));
             if T::ON {
-                let unqueued = state.port.is_none();
-                let mut note = self.noting(now, Transit { packet, place });
-                if unqueued {
-                    note(at, Step::Arrive, link);
+                let LinkState {
+                    number, has_port, ..
+                } = *state;
+                let mut note = self.noting(now, Transit::new(packed, place));
+                if !has_port {
+                    note(at, Step::Arrive, number);
                 }
-                note(start, Step::Depart, link);
-                note(out, Step::Receive, link);
+                note(start, Step::Depart, number);
+                note(out, Step::Receive, number);
             }
             at = out;
             place.go_on();
-            let next = self.routes.link(place.hop());
-            if next == END || !self.links[next].follows_on {
+            let Hop::FollowingLink(next) = self.hops[place.hop() as usize] else {
                 break;
-            }
-            link = next;
+            };
+            link = next as usize;
         }
         let state = &mut self.links[link];
         if state.line.is_empty() {
-            self.events.set(state.event, at);
+            self.events.set(link, at);
         }
-        state
-            .line
-            .push(&mut self.store, at, Transit { packet, place });
+        let transit = Transit::new(packed, place);
+        state.line.push(&mut self.store, at, transit);
     }
 
     /// Returns a function that notes a packet's events, known at `now`.
     fn noting(&mut self, now: Ticks, transit: Transit) -> impl FnMut(Ticks, Step, usize) {
         let (clock, trace) = (self.clock, &mut self.trace);
-        let Transit { packet, place } = transit;
+        let packet = transit.packet();
         let blocks = self.sacks.get(packet.sack);
         move |at, step, link| {
             let event = Event {
                 at_ns: clock.ns(at),
                 step,
                 link,
-                id: place.id(),
+                id: transit.place.id(),
                 packet,
                 blocks,
             };
@@ -230,7 +260,7 @@ impl<T: Trace> Network<T> {
         let port = &mut self.ports[index];
         port.count(now_ns);
         let kinds = &mut port.tally.kinds;
-        kinds[transit.packet.kind as usize].arrivals += 1;
+        kinds[transit.packet().kind as usize].arrivals += 1;
         let random = &mut port.random;
         port.queue.arrive(
             now_ns,
@@ -276,7 +306,7 @@ impl<T: Trace> Network<T> {
         );
         let event = self.links.len() + index;
         let Some(Waiting {
-            packet: Transit { packet, place },
+            packet: transit,
             since_ns,
         }) = next
         else {
@@ -284,13 +314,13 @@ impl<T: Trace> Network<T> {
             return;
         };
         port.busy = true;
-        let link = port.link;
-        self.carry(now, place, packet);
+        let link = self.event_of_link[port.link];
+        self.carry(now, link as u32, transit.place, transit.packed());
         let free = self.links[link].transmitter.free();
         self.events.set(event, free);
         let delay_ns = self.clock.ns(free) - since_ns;
         let tally = &mut self.ports[index].tally;
-        tally.send(now_ns - since_ns, delay_ns, &packet);
+        tally.send(now_ns - since_ns, delay_ns, &transit.packet());
     }
 
     /// Returns the ports, in the order of their links, with the interval of their AQMs' ticks, ns;
@@ -350,15 +380,15 @@ impl<T: Trace> Observer<Transit> for Watch<'_, T> {
     const ON: bool = T::ON;
 
     #[inline]
-    fn lost(&mut self, packet: Transit, _verdict: Verdict) {
-        let Transit { packet, place } = packet;
+    fn lost(&mut self, transit: Transit, _verdict: Verdict) {
+        let packet = transit.packet();
         self.kinds[packet.kind as usize].lost += 1;
         if T::ON {
             let event = Event {
                 at_ns: self.now_ns,
                 step: Step::Drop,
                 link: self.link,
-                id: place.id(),
+                id: transit.place.id(),
                 packet,
                 blocks: self.sacks.get(packet.sack),
             };

@@ -166,19 +166,78 @@ fn flag(on: bool, flag: u8) -> u8 {
     if on { flag } else { 0 }
 }
 
-/// A packet with its place on its route. The place changes at each link and the packet does not. In
-/// one common struct they would be copied in other pieces than those just written, and the
-/// processor would have to wait for the writes.
+/// A packet in two words. The compiler passes them in registers, and the queues and lines copy them
+/// as they were written. Six fields are written one by one and copied in other pieces, and the
+/// processor has to wait for the writes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Packed(u64, u64);
+
+/// Places in the second word.
+const BYTES_AT: u32 = 32;
+const KIND_AT: u32 = 48;
+const FLAGS_AT: u32 = 56;
+
+impl From<Packet> for Packed {
+    #[inline]
+    fn from(packet: Packet) -> Self {
+        Self(
+            u64::from(packet.number) << 32 | u64::from(packet.flow),
+            u64::from(packet.flags) << FLAGS_AT
+                | (packet.kind as u64) << KIND_AT
+                | u64::from(packet.bytes) << BYTES_AT
+                | u64::from(packet.sack),
+        )
+    }
+}
+
+impl From<Packed> for Packet {
+    #[inline]
+    fn from(Packed(first, second): Packed) -> Self {
+        Self {
+            flow: first as u32,
+            number: (first >> 32) as u32,
+            sack: second as u32,
+            bytes: (second >> BYTES_AT) as u16,
+            kind: match (second >> KIND_AT) as u8 {
+                0 => Kind::Data,
+                1 => Kind::Ack,
+                _ => Kind::Datagram,
+            },
+            flags: (second >> FLAGS_AT) as u8,
+        }
+    }
+}
+
+/// A packet with its place on its route. The place changes at each link and the packet does not.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Transit {
-    /// The packet.
-    pub packet: Packet,
+    packed: Packed,
     /// Its place on the route.
     pub place: Place,
 }
 
+impl Transit {
+    /// A packet at a place.
+    #[inline]
+    pub fn new(packed: Packed, place: Place) -> Self {
+        Self { packed, place }
+    }
+
+    /// Returns the packet.
+    #[inline]
+    pub fn packet(self) -> Packet {
+        self.packed.into()
+    }
+
+    /// Returns the packet in two words.
+    #[inline]
+    pub fn packed(self) -> Packed {
+        self.packed
+    }
+}
+
 /// A packet's next hop, as its place in the table of hops, and the packet's number in a trace: both
-/// in one word, for the same reason.
+/// in one word, as in [`Packed`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Place(u64);
 
@@ -211,22 +270,43 @@ impl Place {
 impl Queued for Transit {
     #[inline]
     fn bytes(&self) -> u32 {
-        u32::from(self.packet.bytes)
+        u32::from(self.packet().bytes)
     }
 
     /// Data and ACKs of a TCP flow count as two flows; datagram flows have numbers of their own.
     #[inline]
     fn flow_hash(&self) -> u32 {
-        hash_of(u64::from(self.packet.flow) << 2 | self.packet.kind as u64)
+        let packet = self.packet();
+        hash_of(u64::from(packet.flow) << 2 | packet.kind as u64)
     }
 
     #[inline]
     fn ecn_capable(&self) -> bool {
-        self.packet.has(ECN_CAPABLE)
+        self.packet().has(ECN_CAPABLE)
     }
 
     #[inline]
     fn mark(&mut self) {
-        self.packet.flags |= MARKED;
+        self.packed.1 |= u64::from(MARKED) << FLAGS_AT;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn two_words_hold_all_fields() {
+        for kind in [Kind::Data, Kind::Ack, Kind::Datagram] {
+            let packet = Packet {
+                flow: 0x1234_5678,
+                number: 0x9abc_def0,
+                sack: 0x0fed_cba9,
+                bytes: 0x8765,
+                kind,
+                flags: 0xa5,
+            };
+            assert_eq!(Packet::from(Packed::from(packet)), packet);
+        }
     }
 }

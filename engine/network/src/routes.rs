@@ -8,7 +8,7 @@ use crate::{
 };
 
 /// Entry of the table of hops after the last link of a route.
-pub const END: usize = u32::MAX as usize;
+const END: usize = u32::MAX as usize;
 
 /// All routes. The table of hops holds the links of each route one after the other; a packet holds
 /// its place in the table.
@@ -84,10 +84,13 @@ impl Routes {
         self.starts[&(from, to)]
     }
 
-    /// Returns the link at a place of the table, or [`END`].
-    #[inline]
-    pub fn link(&self, hop: u32) -> usize {
-        self.hops[hop as usize] as usize
+    /// Returns the table: the link at each place, `None` at the end of a route.
+    pub fn hops(&self) -> impl Iterator<Item = Option<usize>> {
+        let link = |hop: &u32| *hop as usize;
+        self.hops
+            .iter()
+            .map(link)
+            .map(|link| (link != END).then_some(link))
     }
 
     /// True if all routes over this link have the same other link just before it.

@@ -17,6 +17,8 @@ pub struct Tournament {
     /// time of its winner in the high bits, the winner's number in the low bits.
     nodes: Vec<u64>,
     leaves: usize,
+    /// Bits of a number.
+    bits: u32,
 }
 
 impl Tournament {
@@ -26,6 +28,7 @@ impl Tournament {
         Self {
             nodes: vec![NEVER; 2 * leaves],
             leaves,
+            bits: leaves.trailing_zeros(),
         }
     }
 
@@ -39,20 +42,12 @@ impl Tournament {
         u64::BITS - Self::leaves(count).trailing_zeros()
     }
 
-    #[inline]
-    fn bits(&self) -> u32 {
-        self.leaves.trailing_zeros()
-    }
-
     /// Sets the due time of an event, in place of its last one. A time that does not fit into the
-    /// bits for times counts as never.
+    /// bits for times counts as the greatest that does, which means never.
     #[inline]
     pub fn set(&mut self, event: usize, due: Ticks) {
         assert!(event < self.leaves, "one of the events");
-        let mut winner = NEVER;
-        if due < NEVER >> self.bits() {
-            winner = due << self.bits() | event as u64;
-        }
+        let mut winner = due.min(NEVER >> self.bits) << self.bits | event as u64;
         let mut node = self.leaves + event;
         // SAFETY: there are 2 * leaves nodes, an even number. The first node is below that, and so
         // are the other node of its pair and all their ancestors. Bounds checks would be a third of
@@ -69,15 +64,13 @@ impl Tournament {
         }
     }
 
-    /// Returns the due time and number of the earliest event; the time is [`NEVER`] if none is due.
+    /// Returns the due time and number of the earliest event; if none is due, the time is the
+    /// greatest that fits.
     #[inline]
     pub fn first(&self) -> (Ticks, usize) {
         let winner = self.nodes[1];
-        if winner == NEVER {
-            return (NEVER, 0);
-        }
         let event = winner & (self.leaves as u64 - 1);
-        (winner >> self.bits(), event as usize)
+        (winner >> self.bits, event as usize)
     }
 }
 
@@ -100,10 +93,11 @@ mod tests {
                 let time = if time < 5 { NEVER } else { time };
                 tournament.set(event, time);
                 due[event] = time;
+                let never = NEVER >> tournament.bits;
                 let (first_due, first) = tournament.first();
-                prop_assert_eq!(first_due, *due.iter().min().unwrap());
+                prop_assert_eq!(first_due, never.min(*due.iter().min().unwrap()));
                 let earliest = due.iter().position(|time| *time == first_due);
-                prop_assert!(first_due == NEVER || earliest == Some(first));
+                prop_assert!(first_due == never || earliest == Some(first));
             }
         }
     }
