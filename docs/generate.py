@@ -30,6 +30,7 @@ _NETWORK = {
     "[flows.packets], [flows.objects]": "Sizes",
     "[flows.fgn]": "Fgn",
     "[flows.self_similar]": "SelfSimilar",
+    '[links."left -> right"]': "LinkSettings",
     **_OF_A_QUEUE,
 }
 
@@ -157,6 +158,8 @@ def _default(field: Schema) -> str:
 
 def _allowed(field: Schema) -> str:
     """Return the values that a field takes, in words."""
+    if "$ref" in field.get("additionalProperties", {}):
+        return "tables by name"
     if "$ref" in field or field.get("type") == "object":
         return "table"
     if "enum" in field:

@@ -93,6 +93,9 @@ _PORT = _object(
         "name": _type(str, "Name of the simplex link before which it is."),
         "time_bin_s": _type(float, "Width of the bins of its distributions of times, s."),
         "sample_s": _type(float, "Time between two samples of its series, s."),
+        "own_discipline": _type(
+            str | None, "The discipline of the link's own; null: the compared one."
+        ),
         "measures": _measures("Measures after the warm-up, by name."),
         "whole": _measures("Measures of the whole run, by name."),
     },
@@ -117,7 +120,11 @@ _OF_SOME_WORLDS = {
     "slots": _type(int, "Slotted world: slots simulated, warm-up included."),
     "warm_up_slots": _type(int, "Slotted world: slots left out at the start of each replication."),
     "whole": _measures("Network world and gate: the same of the whole run, warm-up included."),
-    "ports": _list(_PORT, "Network world and gate: every queue; the first is `measures`."),
+    "ports": _list(
+        _PORT,
+        "Network world and gate: every queue; the first with the compared discipline that sent "
+        "anything is `measures`.",
+    ),
 }
 # a row also has a column for each path that varies
 _RUN = {

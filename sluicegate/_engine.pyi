@@ -95,7 +95,8 @@ class SimplexLink:
         sink: Name of the node that receives.
         rate_bps: Bits/s.
         delay_s: Propagation.
-        queue: Whether the discipline stands before it; else an unlimited FIFO does.
+        queue: Whether a discipline stands before it; else an unlimited FIFO does.
+        name: Such as `left -> right`.
     """
 
     source: str
@@ -103,6 +104,7 @@ class SimplexLink:
     rate_bps: float
     delay_s: float
     queue: bool
+    name: str
 
 def complete(table: Table) -> None: ...
 def load_scenario(path: str | Path, kind: str | None, changes: Mapping[str, object]) -> Any: ...

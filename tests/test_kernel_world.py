@@ -249,6 +249,10 @@ def test_each_client_has_its_delay_and_both_ways_the_discipline():
     ("changes", "told"),
     [
         ({"topology": {"kind": "star"}}, "topology.kind = star must be dumbbell: the laboratory"),
+        (
+            {"links": {"left -> right": {"queue": {"limit": 9}}}},
+            'links."left -> right".queue must be left out: in the laboratory all links have',
+        ),
         ({"topology": TABLE["topology"] | {"rate_bps": 1e9}}, "83,333 packets/s must be at most"),
     ],
 )

@@ -213,6 +213,8 @@ def _type(schema: Schema) -> str:
         return str(schema["title"])
     if schema["type"] == "array":
         return f"Sequence[{_type(schema['items'])}]"
+    if "$ref" in schema.get("additionalProperties", {}):
+        return f"Mapping[str, {next(_references(schema))}]"
     if schema["type"] == "object":
         return "Mapping[str, float | str | bool]"
     if "anyOf" in schema and schema["type"] == "string":

@@ -60,14 +60,17 @@ fn restrict(
     Ok(rules.restrict_self()?.ruleset)
 }
 
-/// Returns the folders of the scenario and of the header that it names, not the files: an editor
+/// Returns the folders of the scenario and of the headers that it names, not the files: an editor
 /// writes a new file beside the old one.
 fn folders(scenario: &Path, settings: &Settings) -> Vec<PathBuf> {
-    let header = match &settings.forward.discipline.aqm {
-        AqmName::Header(path) => Some(path.as_path()),
-        AqmName::Named(_) | AqmName::Foreign(_) | AqmName::Python(..) => None,
-    };
-    let files = [Some(scenario), header].into_iter().flatten();
+    let headers = settings
+        .links()
+        .into_iter()
+        .filter_map(|link| match &link.discipline.aqm {
+            AqmName::Header(path) => Some(path.as_path()),
+            AqmName::Named(_) | AqmName::Foreign(_) | AqmName::Python(..) => None,
+        });
+    let files = [scenario].into_iter().chain(headers);
     let folder = |file: &Path| match file.parent() {
         Some(folder) if folder != Path::new("") => folder.to_owned(),
         _ => ".".into(),

@@ -178,21 +178,22 @@ fn of_scenario(path: &Path, options: &LinkOptions) -> Result<Settings, SettingsE
         None => chosen(&scenario, options.discipline.as_deref())
             .map_err(|what| SettingsError(format!("{}: {what}", path.display())))?,
     };
-    let aqm = configured(&discipline)?;
-    let buffer = buffer(&scenario.queue, options)?;
     let rate_bps = options.rate.as_deref().map(rate_bps).transpose()?;
-    let settings = |simplex: &SimplexLink, delay_ns: Option<u64>| LinkSettings {
-        rate_bps: rate_bps.unwrap_or(simplex.rate_bps as u64),
-        delay_ns: delay_ns.unwrap_or_else(|| ns(simplex.delay_s)),
-        overhead_bytes: 0,
-        buffer: buffer.clone(),
-        discipline: discipline.clone(),
-        aqm: aqm.clone(),
+    let settings = |simplex: &SimplexLink, delay_ns: Option<u64>| {
+        let discipline = scenario.own_discipline(simplex).unwrap_or(&discipline);
+        Ok(LinkSettings {
+            rate_bps: rate_bps.unwrap_or(simplex.rate_bps as u64),
+            delay_ns: delay_ns.unwrap_or_else(|| ns(simplex.delay_s)),
+            overhead_bytes: 0,
+            buffer: buffer(scenario.buffer(simplex), options)?,
+            aqm: configured(discipline)?,
+            discipline: discipline.clone(),
+        })
     };
-    let there = settings(&forward.1, delay_ns(options)?);
+    let there = settings(&forward.1, delay_ns(options)?)?;
     let back = match &reverse {
         Some((_, simplex)) => {
-            let back = settings(simplex, reverse_delay_ns(options)?);
+            let back = settings(simplex, reverse_delay_ns(options)?)?;
             Some(if simplex.queue || options.two_way {
                 back
             } else {
@@ -406,6 +407,39 @@ mod tests {
         assert!(!first.same_queue(&other));
         std::fs::remove_file(folder.path().join("shorter.h")).unwrap();
         first.queue::<crate::packet::Held>();
+    }
+
+    #[test]
+    fn a_link_of_a_scenario_may_have_a_discipline_and_a_buffer_of_its_own() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("home.toml");
+        let text = r#"
+            duration_s = 1
+            topology = { kind = "dumbbell", two_way = true, client_delays_s = [0.01] }
+            flows = [{ kind = "tcp" }]
+            disciplines = [{ aqm = "pie" }]
+            [links."right -> left"]
+            discipline = { aqm = "codel", label = "back" }
+            queue = { limit = 70 }
+        "#;
+        std::fs::write(&path, text).unwrap();
+        let settings = Settings::read(&LinkOptions {
+            scenario: Some(path),
+            ..LinkOptions::default()
+        });
+        let settings = settings.unwrap();
+        let found: Vec<String> = settings
+            .links()
+            .iter()
+            .map(|link| link.describe())
+            .collect();
+        assert_eq!(
+            found,
+            [
+                "10 Mbit/s, 2.5 ms, limit 250 packets, pie",
+                "10 Mbit/s, 2.5 ms, limit 70 packets, back",
+            ]
+        );
     }
 
     fn described(limits: [Option<&str>; 2]) -> String {

@@ -122,6 +122,27 @@ class NetworkScenarioBase(_AnyScenarioBase):
         """What is left out of the measures, s."""
         return self.handle.warm_up
 
+    @property
+    def queued_links(self) -> list[_engine.SimplexLink]:
+        """The links with a queue, in the topology's order."""
+        scenario: Any = self  # the generated class
+        return [link for link in scenario.topology.simplex_links if link.queue]
+
+    def own_discipline(self, link: _engine.SimplexLink) -> DisciplineBase | None:
+        """The discipline that stands before a link whatever is compared; None: the compared one."""
+        scenario: Any = self
+        own = scenario.links.get(link.name)
+        found: DisciplineBase | None = own.discipline if own is not None else None
+        return found
+
+    def described(self, discipline: DisciplineBase) -> dict[str, Any]:
+        """See `described` of any scenario; AQMs of links' own are told apart likewise."""
+        described = super().described(discipline)
+        for link in self.queued_links:
+            if own := self.own_discipline(link):
+                described["links"][link.name]["aqm"] = own.configured.fingerprint
+        return described
+
     def pairs(self) -> list[list[tuple[str, str]]]:
         """The pairs of nodes that the flows of each group are dealt out to."""
         return self.handle.pairs()

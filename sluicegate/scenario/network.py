@@ -5,7 +5,7 @@ Generated from docs/reference/scenario.schema.json: change engine/scenario, then
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import ClassVar, Literal, TypeAlias
 
@@ -474,6 +474,19 @@ class ReplayFlows(ReplayFlowsBase):
     spread_s: float = 0.0
 
 
+@dataclass(frozen=True, kw_only=True)
+class LinkSettings(Table):
+    """What one direction of a link has of its own, whichever discipline is compared.
+
+    Attributes:
+        discipline: The discipline before it, for a link with a queue; None: the compared one.
+        queue: The buffer before it, for a link with a queue; None: the scenario's `queue`.
+    """
+
+    discipline: Discipline | None = None
+    queue: Queue | None = None
+
+
 Topology: TypeAlias = Dumbbell | ParkingLot | Star | Graph
 
 Flows: TypeAlias = TcpFlows | ShortTcpFlows | WebFlows | DatagramFlows | ReplayFlows
@@ -488,7 +501,9 @@ class NetworkScenario(NetworkScenarioBase):
         topology: Nodes and links.
         flows: Groups of flows.
         queue: The buffer of each link that has the discipline.
-        disciplines: The disciplines that are compared.
+        links: What links have of their own, by the link's name, such as `[links."left -> right"]`.
+        disciplines: The disciplines that are compared: in turn, each stands before all links that
+            have a queue and no discipline of their own.
         duration_s: Simulated time of a replication. [s; 2e-09 to 8.64e+07]
         warm_up_s: Time at the start that the measures leave out; None: half of the duration. [s; 0
             to 1e+08]
@@ -506,6 +521,7 @@ class NetworkScenario(NetworkScenarioBase):
     topology: Topology
     flows: Sequence[Flows]
     queue: Queue = field(default_factory=Queue)
+    links: Mapping[str, LinkSettings] = field(default_factory=dict)
     disciplines: Sequence[Discipline]
     duration_s: float
     warm_up_s: float | None = None
@@ -528,6 +544,7 @@ __all__ = [
     "Graph",
     "Like",
     "Link",
+    "LinkSettings",
     "NetworkScenario",
     "Pareto",
     "ParkingLot",

@@ -74,7 +74,9 @@ def _plain(value: object) -> object:
         return value.table()
     if isinstance(value, tuple | list):
         return [_plain(item) for item in value]
-    return dict(value) if isinstance(value, Mapping) else value
+    if isinstance(value, Mapping):
+        return {name: _plain(each) for name, each in value.items()}
+    return value
 
 
 def _copy(table: T) -> T:

@@ -36,6 +36,8 @@ class OneNetwork(World[NetworkScenario, R]):
         for number, flows in enumerate(scenario.flows):
             yield f"flows {number}", assignments(flows.table())
         yield "queue", assignments(scenario.queue.table())
+        for name, own in scenario.links.items():
+            yield f"link {name}", assignments(own.table())
         yield "time left out at the start", f"{scenario.warm_up:g} s"
         yield "time between samples", f"{scenario.sample_s:g} s"
 

@@ -6,8 +6,8 @@ use sluice_aqm::{AqmSource, NEVER};
 use sluice_scenario::{
     Discipline, NetworkScenario, Recorded,
     network::{
-        self as given, DatagramFlows, Fgn, Flows, GapKind, Like, ShortTcpFlows, SizeKind, Sizes,
-        Tcp, Variant as Recovery,
+        self as given, DatagramFlows, Fgn, Flows, GapKind, Like, ShortTcpFlows, SimplexLink,
+        SizeKind, Sizes, Tcp, Variant as Recovery,
     },
     ns, rounded,
 };
@@ -29,25 +29,33 @@ impl Plan {
     /// # Errors
     /// If flows cannot be simulated, if a capture cannot be read, or if the AQM is a Python class.
     pub fn of(scenario: &NetworkScenario, discipline: &Discipline) -> Result<Self, NetworkError> {
-        let aqm = discipline.configured().ok_or_else(|| {
-            NetworkError("the AQM is a program's own, which must say how it starts".into())
-        })?;
-        Self::with_aqm(scenario, discipline, aqm.into())
+        Self::with_aqms(scenario, discipline, |discipline| {
+            let aqm = discipline.configured().ok_or_else(|| {
+                NetworkError("the AQM is a program's own, which must say how it starts".into())
+            })?;
+            Ok(aqm.into())
+        })
     }
 
-    /// As `of`, with AQMs from `aqm`.
+    /// As `of`, with the AQMs of each discipline from `aqms`.
     ///
     /// # Errors
-    /// If flows cannot be simulated, or if a capture cannot be read.
-    pub fn with_aqm(
+    /// If flows cannot be simulated, if a capture cannot be read, and those of `aqms`.
+    pub fn with_aqms(
         scenario: &NetworkScenario,
         discipline: &Discipline,
-        aqm: AqmSource,
+        aqms: impl Fn(&Discipline) -> Result<AqmSource, NetworkError>,
     ) -> Result<Self, NetworkError> {
-        let port = Port {
-            discipline: discipline.on(&scenario.queue),
-            scheduler: (&discipline.scheduler).into(),
-            aqm,
+        let compared = aqms(discipline)?;
+        let port = |link: &SimplexLink| {
+            let own = scenario.own_discipline(link);
+            let aqm = own.map_or(Ok(compared.clone()), &aqms)?;
+            let discipline = own.unwrap_or(discipline);
+            Ok::<_, NetworkError>(Port {
+                discipline: discipline.on(scenario.buffer(link)),
+                scheduler: (&discipline.scheduler).into(),
+                aqm,
+            })
         };
         let nodes = scenario.topology.nodes();
         let place: HashMap<&str, usize> = nodes.iter().map(String::as_str).zip(0..).collect();
@@ -55,15 +63,17 @@ impl Plan {
         let links = scenario
             .topology
             .simplex_links()
-            .into_iter()
-            .map(|link| Link {
-                from: place[&*link.source],
-                to: place[&*link.sink],
-                rate_bps: link.rate_bps.round_ties_even() as u64,
-                delay_ns: ns(link.delay_s),
-                port: link.queue.then(|| port.clone()),
-            });
-        let links = links.collect();
+            .iter()
+            .map(|link| {
+                Ok(Link {
+                    from: place[&*link.source],
+                    to: place[&*link.sink],
+                    rate_bps: link.rate_bps.round_ties_even() as u64,
+                    delay_ns: ns(link.delay_s),
+                    port: link.queue.then(|| port(link)).transpose()?,
+                })
+            })
+            .collect::<Result<_, NetworkError>>()?;
         let mut groups = Vec::new();
         for (number, (flows, pairs)) in scenario.flows.iter().zip(scenario.pairs()).enumerate() {
             let refuse = |what: String| NetworkError(format!("flows.{number}: {what}"));

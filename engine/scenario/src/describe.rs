@@ -23,6 +23,8 @@ pub enum Kind {
     Word(&'static str, &'static [&'static str]),
     /// A list.
     List(Box<Kind>, Limits),
+    /// Values of this kind, by names that the user chooses.
+    Named(Box<Kind>),
     /// A table.
     Table(Description),
     /// One of these tables, which differ by their `kind`.
@@ -90,7 +92,7 @@ fn collect_of(kind: &Kind, found: &mut Vec<Description>) {
                 collect(table.clone(), found);
             }
         }
-        Kind::List(of, _) => collect_of(of, found),
+        Kind::List(of, _) | Kind::Named(of) => collect_of(of, found),
         _ => {}
     }
 }

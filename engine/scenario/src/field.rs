@@ -206,6 +206,46 @@ impl<T: Field> Field for Vec<T> {
     }
 }
 
+/// Values by their names, in the order in which they were written.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Named<T>(pub Vec<(String, T)>);
+
+impl<T> Default for Named<T> {
+    fn default() -> Self {
+        Self(Vec::new())
+    }
+}
+
+impl<T: Field> Field for Named<T> {
+    fn kind(limits: Limits) -> Kind {
+        Kind::Named(Box::new(T::kind(limits)))
+    }
+
+    fn read(value: &Value, limits: &Limits, reader: &mut Reader) -> Option<Self> {
+        let rows = &fields(value, reader)?.rows;
+        let read = |(name, value): &(String, Value)| {
+            let found = reader.within(in_quotes(name), |reader| T::read(value, limits, reader));
+            found.map(|found| (name.clone(), found))
+        };
+        let found: Vec<Option<(String, T)>> = rows.iter().map(read).collect();
+        found.into_iter().collect::<Option<_>>().map(Self)
+    }
+
+    fn write(&self) -> Value {
+        let rows = self.0.iter().map(|(name, of)| (name.clone(), of.write()));
+        Value::Table(Fields {
+            of: "",
+            rows: rows.collect(),
+        })
+    }
+}
+
+/// Returns a name as a step of a path: in the quotation marks that TOML wants.
+pub(crate) fn in_quotes(name: &str) -> String {
+    let shown = crate::show::quoted(name);
+    format!("\"{}\"", &shown[1..shown.len() - 1])
+}
+
 /// Returns the fields of a table; `None`, with a report, if the value is no table.
 pub(crate) fn fields<'a>(value: &'a Value, reader: &mut Reader) -> Option<&'a Fields> {
     if let Value::Table(fields) = value {

@@ -59,7 +59,30 @@ fn network(
         }
     }
     described["queue"] = queue(&scenario.queue, discipline);
+    // runs whose links have nothing of their own keep their identity
+    described.remove("links");
+    if !scenario.links.0.is_empty() {
+        described.insert("links".into(), links(scenario));
+    }
     Ok(described)
+}
+
+/// Returns what links have of their own; the AQMs are told apart from it, as the compared one is.
+fn links(scenario: &NetworkScenario) -> Json {
+    let links = scenario.topology.simplex_links();
+    let rows = links.iter().filter_map(|link| {
+        let own = scenario.own(link)?;
+        let Json::Object(mut fields) = plain(&own.write()) else {
+            unreachable!("settings of a link are a table");
+        };
+        fields.remove("discipline");
+        fields["queue"] = match &own.discipline {
+            Some(discipline) => queue(scenario.buffer(link), discipline),
+            None => fields["queue"].clone(),
+        };
+        Some((link.name(), Json::from(fields)))
+    });
+    Json::Object(rows.collect())
 }
 
 fn hash(recorded: &Recorded) -> Result<Json, String> {

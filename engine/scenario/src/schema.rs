@@ -214,6 +214,10 @@ fn kind(kind: &Kind, definitions: &mut Map<String, Json>) -> Json {
             }
             schema
         }
+        Kind::Named(of) => {
+            let each = self::kind(of, definitions);
+            json!({ "type": "object", "additionalProperties": each })
+        }
         Kind::Table(table) => reference(table.name),
         Kind::OneOf(union) => {
             define_union(union, definitions);

@@ -53,6 +53,14 @@ fn value(kind: &Kind) -> BoxedStrategy<Value> {
                 .prop_map(Value::List)
                 .boxed()
         }
+        Kind::Named(of) => prop::collection::vec(("[a-z]{1,4} -> [a-z]{1,4}", value(of)), 0..3)
+            .prop_map(|rows| {
+                // TOML has a name once
+                let rows: std::collections::BTreeMap<_, _> = rows.into_iter().collect();
+                let rows = rows.into_iter().collect();
+                Value::Table(Fields { of: "", rows })
+            })
+            .boxed(),
         Kind::Table(description) => table(description),
         Kind::OneOf(union) => prop::strategy::Union::new(union.tables.iter().map(table)).boxed(),
     }

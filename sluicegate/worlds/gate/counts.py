@@ -49,7 +49,7 @@ def replication(
         counts: Of each link with the discipline.
     """
     flows = Flows(plan, outcome)
-    links = [link for link in scenario.topology.simplex_links if link.queue]
+    links = scenario.queued_links
     samples = plan.job.hosts[0].sample_ns
     count = -(-plan.job.hosts[0].duration_ns // samples)
     times_ns = outcome.start_ns + samples * np.arange(count, dtype=np.int64)

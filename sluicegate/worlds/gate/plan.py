@@ -237,7 +237,8 @@ def alone(scenario: NetworkScenario, discipline: Discipline) -> str:
     for flows in table["flows"]:
         if "capture" in flows:
             flows["capture"] = str(Path(flows["capture"]).resolve())
-    for given in table["disciplines"]:
+    own = [each["discipline"] for each in table["links"].values() if "discipline" in each]
+    for given in [*table["disciplines"], *own]:
         if given["aqm"].endswith(".h"):
             given["aqm"] = str(Path(given["aqm"]).resolve())
     return toml(table)

@@ -3,12 +3,21 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping
 
 
 def toml(table: Mapping[str, object]) -> str:
     """A line for each key; tables within are inline."""
-    return "".join(f"{key} = {_value(value)}\n" for key, value in table.items())
+    return "".join(f"{_key(key)} = {_value(value)}\n" for key, value in table.items())
+
+
+def _key(key: str) -> str:
+    return key if re.fullmatch("[A-Za-z0-9_-]+", key) else _text(key)
+
+
+def _text(text: str) -> str:
+    return json.dumps(text, ensure_ascii=False)
 
 
 def _value(value: object) -> str:
@@ -16,9 +25,11 @@ def _value(value: object) -> str:
         case bool():
             return "true" if value else "false"
         case str():
-            return json.dumps(value, ensure_ascii=False)
+            return _text(value)
         case Mapping():
-            return f"{{ {', '.join(f'{key} = {_value(item)}' for key, item in value.items())} }}"
+            return (
+                f"{{ {', '.join(f'{_key(key)} = {_value(item)}' for key, item in value.items())} }}"
+            )
         case list() | tuple():
             return f"[{', '.join(map(_value, value))}]"
         case _:

@@ -66,7 +66,7 @@ def write_packets(path: Path, scenario: NetworkScenario, plan: Plan, outcome: Ou
         SluiceError: If the suffix is another, or if the file cannot be written.
     """
     check_suffix(path)
-    links = [link for link in scenario.topology.simplex_links if link.queue]
+    links = scenario.queued_links
     try:
         if path.suffix == ".tr":
             path.write_text(_trace(scenario, links, plan, outcome))

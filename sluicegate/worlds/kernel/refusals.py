@@ -31,7 +31,7 @@ def refuse(
     if here:
         raise SluiceError(here)
     place = "the laboratory" if here is None else "this machine"
-    problems = [*of_topology(scenario, place), *more]
+    problems = [*of_topology(scenario, place), *_of_links(scenario, place), *more]
     known = kernel.ready().congestion_controls if here is None else congestion_controls()
     if isinstance(scenario.topology, Dumbbell):
         problems += of_flows(scenario, congestion_control, known, False)
@@ -39,6 +39,17 @@ def refuse(
             problems += _of_speed(scenario, scenario.topology.rate_bps)
     if problems:
         raise SluiceError("\n".join(problems))
+
+
+def _of_links(scenario: NetworkScenario, where: str) -> Iterator[str]:
+    for name, own in scenario.links.items():
+        for field, value in own.table().items():
+            if value:
+                yield (
+                    f'links."{name}".{field} must be left out: in {where} all links have the '
+                    "compared discipline, and nothing of their own (the worlds network and gate "
+                    "have it)"
+                )
 
 
 def _of_speed(scenario: NetworkScenario, rate_bps: float) -> Iterator[str]:

@@ -204,15 +204,13 @@ def _lasting(
 def _ports(
     scenario: NetworkScenario, runs: Sequence[Replication], after: Periods, whole: Periods
 ) -> list[PortRecord]:
-    names = [
-        f"{link.source} -> {link.sink}" for link in scenario.topology.simplex_links if link.queue
-    ]
     ports = []
-    for place, name in enumerate(names):
+    for place, link in enumerate(scenario.queued_links):
+        own = scenario.own_discipline(link)
         counts = _queue_counts(after, place)
         total = counts.total()
         port = PortRecord(
-            name=name,
+            name=link.name,
             measures=over_replications(counts, QUEUE, _NS_PER_S),
             whole=over_replications(_queue_counts(whole, place), QUEUE, _NS_PER_S),
             queue_distribution=shares(total.queue[0]),
@@ -221,6 +219,7 @@ def _ports(
             time_bin_s=total.delay.bin / _NS_PER_S,
             sample_s=scenario.sample_s,
             series=port_series_frame([each.ports[place] for each in runs], scenario.sample_s),
+            own_discipline=None if own is None else own.name,
         )
         ports.append(port)
     return ports

@@ -8,7 +8,7 @@ from sluicegate.report.page import Page
 from sluicegate.report.tables import Column
 from sluicegate.worlds.network import series
 from sluicegate.worlds.network.goodput import goodput_figure
-from sluicegate.worlds.network.record import NetworkRecord
+from sluicegate.worlds.network.record import NetworkRecord, PortRecord
 
 # a row of a thousand routers would fill a book
 _MOST_PORTS = 4
@@ -24,12 +24,14 @@ def add_network(page: Page, records: Sequence[NetworkRecord]) -> None:
     for place, port in enumerate(ports[:_MOST_PORTS]):
         page.figure(
             series.queue_series_figure(records, port=place),
-            f"The queue in time{f': {port.name}' if len(ports) > 1 else ''}",
+            f"The queue in time{f': {_told(port)}' if len(ports) > 1 else ''}",
             reading + dotted,
             _seen(records, place),
         )
     if len(ports) > 1:
         others = f"Queue by queue; the other figures are of {ports[main].name}."
+        if any(port.own_discipline for port in ports):
+            others += " A discipline in brackets is the link's own, whichever is compared."
         page.table(*port_rows(records), others)
     averages = series.average_series_figure(records, port=main)
     if averages is not None:
@@ -54,6 +56,11 @@ def add_network(page: Page, records: Sequence[NetworkRecord]) -> None:
         )
 
 
+def _told(port: PortRecord) -> str:
+    """The port's name, and its own discipline if it has one."""
+    return port.name if port.own_discipline is None else f"{port.name} ({port.own_discipline})"
+
+
 def _seen(records: Sequence[NetworkRecord], place: int) -> str:
     """What the queue in time shows, for those who cannot see it."""
     columns = [Column(name, "s") for name in ("queue_mean", "queue_deviation")]
@@ -69,7 +76,7 @@ def port_rows(records: Sequence[NetworkRecord]) -> tuple[list[str], list[list[st
     """Header and rows of a table of every queue: port after port, each with all disciplines."""
     columns = [Column(name, "s") for name in _OF_A_PORT]
     rows = [
-        [port.name, record.discipline, *(column.text(port.measures) for column in columns)]
+        [_told(port), record.discipline, *(column.text(port.measures) for column in columns)]
         for place in range(len(records[0].ports))
         for record in records
         for port in [record.ports[place]]

@@ -17,10 +17,10 @@ def no_bottleneck(scenario: NetworkScenario, records: Sequence[NetworkRecord]) -
     if busy >= _LEAST_BUSY:
         return []
     main = records[0].main_place
+    link = scenario.queued_links[main]
     links = scenario.topology.simplex_links
-    link = [each for each in links if each.queue][main]
     slowest_bps = min((each.rate_bps for each in links if not each.queue), default=link.rate_bps)
-    note = f"{link.source} -> {link.sink} is {100 * busy:.2g} % busy at most: it is no bottleneck"
+    note = f"{link.name} is {100 * busy:.2g} % busy at most: it is no bottleneck"
     if slowest_bps < link.rate_bps:
         note += (
             f"; it has {link.rate_bps / 1e6:g} Mb/s, and links without the discipline have "

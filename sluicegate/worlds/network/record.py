@@ -37,8 +37,13 @@ def lasting(flows: pl.DataFrame, run: dict[str, Any]) -> pl.DataFrame:
 
 
 def main_place(ports: Sequence[PortRecord]) -> int:
-    """Place of the port that a record is of: the first that sent anything, 0 if none did."""
-    return next((k for k, port in enumerate(ports) if port.whole["throughput"].value > 0), 0)
+    """Place of the port that a record is of.
+
+    It is the first with the compared discipline that sent anything; the first with it if none did.
+    """
+    compared = [place for place, port in enumerate(ports) if port.own_discipline is None]
+    sent = (place for place in compared if ports[place].whole["throughput"].value > 0)
+    return next(sent, compared[0])
 
 
 def _rows(series: pl.DataFrame, name: str) -> FloatArray:
@@ -48,7 +53,7 @@ def _rows(series: pl.DataFrame, name: str) -> FloatArray:
 
 @dataclass(frozen=True)
 class PortRecord:
-    """One link with the discipline before it.
+    """One link with a discipline before it.
 
     Attributes:
         name: The link, as `left -> right`.
@@ -67,6 +72,8 @@ class PortRecord:
             (the AQM's average queue, packets) and probability (its drop probability), both of this
             moment, null where the AQM holds none or the scheduler has several queues, each with an
             AQM of its own.
+        own_discipline: Name of the discipline before it where the scenario gives it one of its own;
+            None: the compared one.
     """
 
     name: str
@@ -78,6 +85,7 @@ class PortRecord:
     time_bin_s: float
     sample_s: float
     series: pl.DataFrame
+    own_discipline: str | None = None
 
     def rows(self, name: str) -> FloatArray:
         """A column of `series`, a row per replication, shape (R, T); NaN where it is null."""
@@ -109,6 +117,7 @@ class PortRecord:
             "name": self.name,
             "time_bin_s": self.time_bin_s,
             "sample_s": self.sample_s,
+            "own_discipline": self.own_discipline,
             "measures": measure_rows(self.measures),
             "whole": measure_rows(self.whole),
         }
@@ -139,14 +148,16 @@ class PortRecord:
 class NetworkRecord(Record):
     """A record of the network world; its distributions are those of the main port.
 
-    The main port is the first that sent anything, or the first of all if none did. Replications
+    The main port is the first with the compared discipline that sent anything, or the first with it
+    if none did. Replications
     are numbered from 0 on, of an interrupted run those that were finished.
 
     Attributes:
         measures: Of all flows together, by name, and those of the main port: after the warm-up
             but for `fairness`, which is of the whole run.
         whole: The same of the whole run, warm-up included.
-        ports: Links with the discipline, in the topology's order.
+        ports: Links with a discipline, the compared one or one of their own, in the topology's
+            order.
         flows: A row per replication and flow: replication, group (place in the scenario's `flows`),
             source and sink (nodes), packets (acknowledged in sequence, or received), goodput and
             goodput_bps (packets/s and, headers included, bits/s over the whole run; in bits null

@@ -6,7 +6,8 @@ mod outcome;
 use std::{fmt::Display, path::PathBuf, sync::Arc};
 
 use pyo3::{exceptions::PyKeyboardInterrupt, prelude::*};
-use sluice_network::{Control, Plan, Replication, simulate, simulate_traced};
+use sluice_network::{Control, NetworkError, Plan, Replication, simulate, simulate_traced};
+use sluice_scenario::Discipline;
 use sluice_tap::record;
 
 use crate::{
@@ -27,11 +28,14 @@ impl Run {
     fn of(scenario: &PyScenario, discipline: &PyDiscipline) -> PyResult<Self> {
         let control = Arc::new(Control::default());
         let calls = Calls::new(control.clone());
-        let aqm = match discipline.0.configured() {
-            Some(configured) => configured.into(),
-            None => Foreign::source(discipline.foreign()?, &calls),
+        let source = |of: &Discipline| match of.configured() {
+            Some(configured) => Ok(configured.into()),
+            None => match PyDiscipline(of.clone()).foreign() {
+                Ok(class) => Ok(Foreign::source(class, &calls)),
+                Err(error) => Err(NetworkError(error.to_string())),
+            },
         };
-        let plan = Plan::with_aqm(scenario.network()?, &discipline.0, aqm).map_err(refused)?;
+        let plan = Plan::with_aqms(scenario.network()?, &discipline.0, source).map_err(refused)?;
         Ok(Self {
             plan,
             control,

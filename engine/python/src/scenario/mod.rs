@@ -53,6 +53,12 @@ struct SimplexLink {
 
 #[pymethods]
 impl SimplexLink {
+    /// Its name, such as `left -> right`.
+    #[getter]
+    fn name(&self) -> String {
+        format!("{} -> {}", self.source, self.sink)
+    }
+
     fn __repr__(&self) -> String {
         format!("{self:?}")
     }

@@ -2,6 +2,7 @@
 
 mod distribution;
 mod flows;
+mod links;
 mod notes;
 mod scenario;
 mod tcp;
@@ -13,6 +14,7 @@ pub use distribution::{
 pub use flows::{
     DatagramFlows, Flows, GapKind, ReplayFlows, Shared, ShortTcpFlows, TcpFlows, WebFlows,
 };
+pub use links::LinkSettings;
 pub use scenario::NetworkScenario;
 pub(crate) use tcp::names as tcp_names;
 pub use tcp::{Like, Tcp, Variant};

@@ -5,7 +5,7 @@ use sluice_aqm::{Class, Configured, Value};
 
 use crate::{
     discipline::{AqmName, Discipline},
-    network::{flows::Flows, scenario::NetworkScenario},
+    network::{flows::Flows, scenario::NetworkScenario, topology::SimplexLink},
     show::rounded,
 };
 
@@ -62,11 +62,12 @@ struct Link {
 }
 
 impl Link {
-    /// Collects the links and packets of a scenario; `None` if there are no packets.
-    fn of(scenario: &NetworkScenario) -> Result<Option<Self>, String> {
-        let links = scenario.topology.simplex_links();
-        let queued = links.iter().filter(|link| link.queue);
-        let Range(slowest, fastest) = Range::of(queued.map(|link| link.rate_bps));
+    /// Collects links and packets of a scenario; `None` if there are no packets.
+    fn of<'a>(
+        scenario: &NetworkScenario,
+        links: impl Iterator<Item = &'a SimplexLink>,
+    ) -> Result<Option<Self>, String> {
+        let Range(slowest, fastest) = Range::of(links.map(|link| link.rate_bps));
         let (mut sizes, mut offered) = (Vec::new(), Vec::new());
         for flows in &scenario.flows {
             match flows.tcp() {
@@ -161,7 +162,6 @@ fn datagrams(flows: &Flows) -> Result<Option<Offered>, String> {
 /// # Errors
 /// If a capture cannot be read.
 pub fn notes(scenario: &NetworkScenario) -> Result<Vec<String>, String> {
-    let link = Link::of(scenario)?;
     let mut notes = Vec::from_iter(unmarked(scenario)?);
     for flows in &scenario.flows {
         if let Flows::ReplayFlows(flows) = flows {
@@ -170,18 +170,41 @@ pub fn notes(scenario: &NetworkScenario) -> Result<Vec<String>, String> {
             notes.extend(told.map(|note| format!("{path}: {note}.")));
         }
     }
+    let links = scenario.topology.simplex_links();
+    let queued: Vec<&SimplexLink> = links.iter().filter(|link| link.queue).collect();
+    let is_compared = |link: &&&SimplexLink| scenario.own_discipline(link).is_none();
+    let compared = queued.iter().filter(is_compared);
+    let link = Link::of(scenario, compared.clone().copied())?;
+    let limit = compared.map(|link| scenario.buffer(link).limit).min();
     for discipline in &scenario.disciplines {
-        // only the user knows the meaning of the parameters of a header
-        let AqmName::Named(_) = discipline.aqm else {
-            continue;
-        };
-        if let Some(link) = &link {
-            notes.extend(unsuited(discipline, link));
-            notes.extend(of_another_loop(discipline, link));
+        notes.extend(of_discipline(discipline, link.as_ref(), limit));
+    }
+    for link in queued {
+        if let Some(own) = scenario.own_discipline(link) {
+            let limit = Some(scenario.buffer(link).limit);
+            let its = Link::of(scenario, [link].into_iter())?;
+            let told = of_discipline(own, its.as_ref(), limit).into_iter();
+            notes.extend(told.map(|note| format!("{}: {note}", link.name())));
         }
-        notes.extend(beyond(discipline, scenario.queue.limit));
     }
     Ok(notes)
+}
+
+/// Returns notes on the parameters of a discipline before a link, or before several, of which
+/// `limit` is the least buffer.
+fn of_discipline(discipline: &Discipline, link: Option<&Link>, limit: Option<u32>) -> Vec<String> {
+    // only the user knows the meaning of the parameters of a header
+    let is_ours = matches!(discipline.aqm, AqmName::Named(_));
+    let link = link.filter(|_| is_ours);
+    let limit = limit.filter(|_| is_ours);
+    [
+        link.and_then(|link| unsuited(discipline, link)),
+        link.and_then(|link| of_another_loop(discipline, link)),
+        limit.and_then(|limit| beyond_limit(discipline, limit)),
+    ]
+    .into_iter()
+    .flatten()
+    .collect()
 }
 
 /// Returns the parameters that apply and are numbers: name, value, and whether it was given.
@@ -263,7 +286,7 @@ fn shown(value: &Value) -> String {
 }
 
 /// Returns a note on a queue to hold, or a threshold, that is not below the limit of the buffer.
-fn beyond(discipline: &Discipline, limit: u32) -> Option<String> {
+fn beyond_limit(discipline: &Discipline, limit: u32) -> Option<String> {
     let (name, value, _) = numbers(discipline).into_iter().find(|(name, value, _)| {
         ["q_ref", "min_th"].contains(&name.as_str()) && *value >= f64::from(limit)
     })?;

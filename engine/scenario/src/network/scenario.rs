@@ -2,12 +2,14 @@
 
 use crate::{
     discipline::{Discipline, check_names},
+    field::Named,
     limits::at_least,
     network::{
         distribution::{DURATION, TIME},
         flows::Flows,
+        links::{self, LinkSettings},
         notes::notes,
-        topology::{Pair, Route, Topology},
+        topology::{Pair, Route, SimplexLink, Topology},
     },
     queue::Queue,
     reader::Reader,
@@ -29,7 +31,10 @@ table! {
         flows: Vec<Flows>, at_least(0.0).items(1, usize::MAX);
         /// The buffer of each link that has the discipline.
         queue: Queue = Queue::usual();
-        /// The disciplines that are compared.
+        /// What links have of their own, by the link's name, such as `[links."left -> right"]`.
+        links: Named<LinkSettings> = Named::default();
+        /// The disciplines that are compared: in turn, each stands before all links that have a
+        /// queue and no discipline of their own.
         disciplines: Vec<Discipline>, at_least(0.0).items(1, usize::MAX);
         /// Simulated time of a replication.
         duration_s: f64, at_least(2e-9).at_most(86.4e6).unit("s");
@@ -56,9 +61,11 @@ impl NetworkScenario {
                 rounded(self.duration_s)
             ));
         }
-        if !self.topology.simplex_links().iter().any(|link| link.queue) {
+        let links = self.topology.simplex_links();
+        if !links.iter().any(|link| link.queue) {
             reader.say("topology.links: at least one must have queue = true");
         }
+        links::check(&self.links, &links, reader);
         let (routes, nodes) = (self.topology.routes(), self.topology.nodes());
         for (place, flows) in self.flows.iter().enumerate() {
             if let Err(what) = pairs(flows, &routes, &nodes) {
@@ -80,6 +87,24 @@ impl NetworkScenario {
             ));
         }
         check_names(&self.disciplines, reader);
+    }
+
+    /// Returns what a link has of its own; `None` if the scenario says nothing of it.
+    pub fn own(&self, link: &SimplexLink) -> Option<&LinkSettings> {
+        let name = link.name();
+        let found = self.links.0.iter().find(|(known, _)| *known == name);
+        found.map(|(_, own)| own)
+    }
+
+    /// Returns the discipline that stands before a link whatever is compared.
+    pub fn own_discipline(&self, link: &SimplexLink) -> Option<&Discipline> {
+        self.own(link).and_then(|own| own.discipline.as_ref())
+    }
+
+    /// Returns the buffer of a link.
+    pub fn buffer(&self, link: &SimplexLink) -> &Queue {
+        let own = self.own(link).and_then(|own| own.queue.as_ref());
+        own.unwrap_or(&self.queue)
     }
 
     /// Returns the warm-up, which the measures leave out, s.

@@ -53,6 +53,11 @@ impl SimplexLink {
             .map(|(source, sink)| Self::new(source, sink, rate_bps, delay_s))
     }
 
+    /// Returns its name, such as `left -> right`.
+    pub fn name(&self) -> String {
+        format!("{} -> {}", self.source, self.sink)
+    }
+
     fn with_queue(self, queue: bool) -> Self {
         Self { queue, ..self }
     }
