@@ -136,6 +136,8 @@ impl Shares {
 mod tests {
     use std::net::Ipv4Addr;
 
+    use sluice_ecn::Ecn;
+
     use super::*;
 
     fn packet(sender: u32, bytes: u32) -> Packet {
@@ -145,7 +147,7 @@ mod tests {
             protocol: 17,
             addresses: [Ipv4Addr::from(sender).into(), Ipv4Addr::LOCALHOST.into()],
             ports: Some([7, 80]),
-            ecn_capable: false,
+            ecn: Ecn::NotEct,
             opens: false,
         }
     }

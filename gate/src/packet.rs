@@ -1,5 +1,6 @@
 //! A packet in the queue of the gate: what decisions need, without its payload.
 
+use sluice_ecn::Ecn;
 use sluice_queue::Packet;
 
 /// A packet that the gate holds.
@@ -11,8 +12,8 @@ pub struct Held {
     pub bytes: u32,
     /// Hash of what identifies its flow.
     pub flow_hash: u32,
-    /// True if it can be marked, or came marked (ECT or CE).
-    pub ecn_capable: bool,
+    /// ECN codepoint with which it came; Not-ECT if its header cannot be changed.
+    pub ecn: Ecn,
     /// True if the queue has marked it.
     pub marked: bool,
 }
@@ -26,8 +27,8 @@ impl Packet for Held {
         self.flow_hash
     }
 
-    fn ecn_capable(&self) -> bool {
-        self.ecn_capable
+    fn ecn(&self) -> Ecn {
+        self.ecn
     }
 
     fn mark(&mut self) {

@@ -82,7 +82,7 @@ fn packets(capture: &Capture) -> impl Iterator<Item = Held> {
         id: id as u32,
         bytes: capture.bytes[id],
         flow_hash: sluice_queue::datagram_flow_hash(flow),
-        ecn_capable: capture.ecn_capable[id],
+        ecn: capture.ecn[id],
         marked: false,
     })
 }

@@ -3,6 +3,7 @@
 use std::{collections::HashMap, io, os::fd::BorrowedFd};
 
 use sluice_aqm::Verdict;
+use sluice_ecn::Ecn;
 use sluice_link::Clock;
 use sluice_queue::Observer;
 use sluice_random::stream;
@@ -267,15 +268,17 @@ impl Port {
             None => self.live.unreadable += 1,
         }
         let whole = data.len() == bytes as usize && self.link.settings().ecn();
-        let ecn_capable = whole && read.is_some_and(|packet| packet.ecn_capable);
-        if ecn_capable {
+        let ecn = read
+            .filter(|_| whole)
+            .map_or(Ecn::NotEct, |packet| packet.ecn);
+        if ecn.is_capable() {
             self.payloads.insert(id, data.to_vec());
         }
         let packet = Held {
             id,
             bytes,
             flow_hash: read.map_or(0, |packet| packet.flow),
-            ecn_capable,
+            ecn,
             marked: false,
         };
         self.link.arrive(now_ns, packet, &mut self.outcome);

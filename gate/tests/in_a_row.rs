@@ -53,7 +53,7 @@ fn capture(packets: &[Timed]) -> Capture {
         capture.time_ns.push(*time_ns);
         capture.bytes.push(read.bytes);
         capture.flow.push(read.flow);
-        capture.ecn_capable.push(read.ecn_capable);
+        capture.ecn.push(read.ecn);
     }
     capture
 }
@@ -102,7 +102,7 @@ fn in_network(packets: &[Timed], links: [&Settings; 2]) -> String {
         &capture.time_ns,
         &capture.bytes,
         &capture.flow_numbers(),
-        &capture.ecn_capable,
+        &capture.ecn,
     );
     let link = |(number, settings): (usize, &Settings)| Link {
         from: number,

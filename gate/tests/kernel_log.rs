@@ -12,6 +12,7 @@ use std::{
 };
 
 use sluice_aqm::{Aqm, Running, Verdict, Victim, View};
+use sluice_ecn::Ecn;
 use sluice_gate::{cli::LinkOptions, packet::Held, settings::Settings};
 use sluice_queue::{COLUMNS, Event, Observer, Queue};
 
@@ -179,7 +180,11 @@ impl Engine {
             id: line.packet,
             bytes: line.view.packet_bytes,
             flow_hash: line.view.flow_hash,
-            ecn_capable: line.view.ecn_capable > 0,
+            ecn: if line.view.ecn_capable > 0 {
+                Ecn::Ect0
+            } else {
+                Ecn::NotEct
+            },
             marked: false,
         };
         let words = &mut self.words;

@@ -5,6 +5,7 @@ use std::{path::Path, sync::Arc, thread};
 
 use sluice_aqm::{AqmSource, NEVER, Verdict, View, all};
 use sluice_capture::Capture;
+use sluice_ecn::Ecn;
 use sluice_gate::{
     packet::Held,
     replay::{Watch, replay},
@@ -92,7 +93,10 @@ fn recorded(packets: usize) -> Capture {
             .push(once.time_ns[place] + round as u64 * pause_ns);
         capture.bytes.push(once.bytes[place]);
         capture.flow.push(once.flow[place]);
-        capture.ecn_capable.push(row % 3 > 0);
+        let capable = row % 3 > 0;
+        capture
+            .ecn
+            .push(if capable { Ecn::Ect0 } else { Ecn::NotEct });
     }
     capture
 }
@@ -120,7 +124,7 @@ fn beside_network<'a>(
         &capture.time_ns,
         &capture.bytes,
         &capture.flow_numbers(),
-        &capture.ecn_capable,
+        &capture.ecn,
     );
     let port = Port {
         discipline: discipline.on(buffer),

@@ -5,6 +5,7 @@ use std::net::IpAddr;
 use etherparse::{
     EtherType, LaxIpPayloadSlice, LaxNetSlice, LaxSlicedPacket, ether_type, ip_number,
 };
+use sluice_ecn::Ecn;
 
 /// The link types in which the reader looks for IP.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -137,8 +138,8 @@ pub struct Packet {
     pub addresses: [IpAddr; 2],
     /// Ports of its sender and its receiver, if it has them.
     pub ports: Option<[u16; 2]>,
-    /// True if it can be marked, or is already: it carries ECT(0), ECT(1) or CE (RFC 3168, section 5).
-    pub ecn_capable: bool,
+    /// ECN codepoint.
+    pub ecn: Ecn,
     /// True if it opens a TCP connection: SYN without ACK.
     pub opens: bool,
 }
@@ -204,7 +205,7 @@ fn packet_of(ip: &[u8], on_wire: u32) -> Option<Packet> {
         protocol,
         addresses,
         ports,
-        ecn_capable: ecn.value() != 0,
+        ecn: Ecn::from_bits(ecn.value()),
         opens: opens(payload),
     })
 }

@@ -17,6 +17,7 @@ use headers::Link;
 pub use headers::Packet;
 use notes::Seen;
 use records::{Record, for_each_record};
+use sluice_ecn::Ecn;
 
 /// The IP packets of a capture, one entry per packet and column, ordered by time.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -32,9 +33,8 @@ pub struct Capture {
     pub flow: Vec<u32>,
     /// IP protocol number: 6 is TCP, 17 is UDP.
     pub protocol: Vec<u8>,
-    /// True if the packet can be marked, or is already: it carries ECT(0), ECT(1) or CE (RFC 3168,
-    /// section 5).
-    pub ecn_capable: Vec<bool>,
+    /// ECN codepoint.
+    pub ecn: Vec<Ecn>,
     /// True if the packet opens a TCP connection (SYN without ACK).
     pub opens: Vec<bool>,
     /// Frames that hold no readable IP header; they are in no column.
@@ -103,7 +103,7 @@ impl Capture {
         self.bytes.drain(..untimed);
         self.flow.drain(..untimed);
         self.protocol.drain(..untimed);
-        self.ecn_capable.drain(..untimed);
+        self.ecn.drain(..untimed);
         self.opens.drain(..untimed);
         self.notes.push(match untimed {
             1 => "1 packet with a time of 0 is left out: all others came after 1970".into(),
@@ -148,7 +148,7 @@ impl Capture {
         self.bytes.push(packet.bytes);
         self.flow.push(packet.flow);
         self.protocol.push(packet.protocol);
-        self.ecn_capable.push(packet.ecn_capable);
+        self.ecn.push(packet.ecn);
         self.opens.push(packet.opens);
         Ok(())
     }
@@ -159,7 +159,7 @@ impl Capture {
         self.bytes.try_reserve(1)?;
         self.flow.try_reserve(1)?;
         self.protocol.try_reserve(1)?;
-        self.ecn_capable.try_reserve(1)?;
+        self.ecn.try_reserve(1)?;
         self.opens.try_reserve(1)
     }
 
@@ -176,7 +176,7 @@ impl Capture {
         self.bytes = pick(&self.bytes, &order)?;
         self.flow = pick(&self.flow, &order)?;
         self.protocol = pick(&self.protocol, &order)?;
-        self.ecn_capable = pick(&self.ecn_capable, &order)?;
+        self.ecn = pick(&self.ecn, &order)?;
         self.opens = pick(&self.opens, &order)?;
         Ok(())
     }

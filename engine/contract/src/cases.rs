@@ -5,6 +5,7 @@ use std::{iter::repeat_n, sync::Arc};
 
 use rand::Rng;
 use sluice_aqm::{Class, Configured, Discipline, Value, Victim, all};
+use sluice_ecn::Ecn;
 use sluice_queue::{Scheduler, datagram_flow_hash};
 use sluice_random::{Stream, stream};
 
@@ -32,7 +33,7 @@ pub struct Arrival {
     /// Number of its flow, from 0.
     pub flow: u32,
     /// True if it can be marked.
-    pub ecn_capable: bool,
+    pub ecn: Ecn,
 }
 
 impl Arrival {
@@ -100,7 +101,7 @@ fn arrivals(bursts: usize, random: &mut Stream) -> Arc<[Arrival]> {
                     slot,
                     bytes: UNIT_BYTES << draw(3),
                     flow: (draw(3) * draw(4)) as u32,
-                    ecn_capable: draw(3) > 0,
+                    ecn: if draw(3) > 0 { Ecn::Ect0 } else { Ecn::NotEct },
                 });
             }
         }

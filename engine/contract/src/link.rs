@@ -2,6 +2,7 @@
 
 use rand::Rng;
 use sluice_aqm::{Configured, Discipline, NEVER};
+use sluice_ecn::Ecn;
 use sluice_queue::{DecisionLog, Observer, Packet, Queue, Scheduler};
 use sluice_random::Stream;
 
@@ -12,7 +13,7 @@ use crate::cases::{Arrival, Case, SLOT_NS};
 pub struct Plain {
     pub(crate) bytes: u32,
     pub(crate) flow_hash: u32,
-    pub(crate) ecn_capable: bool,
+    pub(crate) ecn: Ecn,
 }
 
 impl Packet for Plain {
@@ -24,8 +25,8 @@ impl Packet for Plain {
         self.flow_hash
     }
 
-    fn ecn_capable(&self) -> bool {
-        self.ecn_capable
+    fn ecn(&self) -> Ecn {
+        self.ecn
     }
 
     fn mark(&mut self) {}
@@ -108,6 +109,6 @@ fn plain(arrival: &Arrival) -> Plain {
     Plain {
         bytes: arrival.bytes,
         flow_hash: arrival.flow_hash(),
-        ecn_capable: arrival.ecn_capable,
+        ecn: arrival.ecn,
     }
 }

@@ -6,6 +6,7 @@ use std::{collections::HashMap, fmt::Write};
 
 use rand::Rng;
 use sluice_aqm::{Asked, Configured, Discipline, ONE, Running, Value, Verdict, Victim, all, find};
+use sluice_ecn::Ecn;
 use sluice_queue::{Scheduler, datagram_flow_hash};
 use sluice_random::{Stream, stream};
 
@@ -147,7 +148,7 @@ fn arrivals(rounds: usize, random: &mut Stream) -> Vec<(u64, Plain)> {
             let packet = Plain {
                 bytes: SIZES[draw(3) as usize],
                 flow_hash: datagram_flow_hash(draw(15).saturating_sub(5) as u32),
-                ecn_capable: draw(2) > 0,
+                ecn: if draw(2) > 0 { Ecn::Ect0 } else { Ecn::NotEct },
             };
             arrivals.push((now_ns, packet));
         }

@@ -26,7 +26,7 @@ fn slotted(case: &Case) -> String {
         &column(case, |arrival| arrival.slot),
         &column(case, |arrival| arrival.bytes),
         &column(case, Arrival::flow_hash),
-        &column(case, |arrival| arrival.ecn_capable),
+        &column(case, |arrival| arrival.ecn),
     );
     let plan = sluice_slotted::Plan {
         arrivals: Arrivals::Replay(Arc::new(recording.unwrap())),
@@ -53,7 +53,7 @@ fn network(case: &Case) -> String {
         &column(case, |arrival| arrival.slot * SLOT_NS),
         &column(case, |arrival| arrival.bytes),
         &column(case, |arrival| arrival.flow),
-        &column(case, |arrival| arrival.ecn_capable),
+        &column(case, |arrival| arrival.ecn),
     );
     let link = Link {
         from: 0,

@@ -3,6 +3,8 @@
 
 use sluice_aqm::NEVER;
 
+use sluice_ecn::Ecn;
+
 use crate::{
     agenda::{Agenda, Task},
     endpoints::Endpoints,
@@ -32,8 +34,8 @@ pub struct OfferedDatagram {
     pub flow: u32,
     /// Size on the wire.
     pub bytes: u16,
-    /// True if a queue may mark it.
-    pub ecn_capable: bool,
+    /// Its ECN codepoint.
+    pub ecn: Ecn,
 }
 
 /// The offered traffic of one replication.
@@ -81,7 +83,7 @@ pub fn offered(plan: &Plan, replication: u32, most: usize) -> Result<Offered, Ne
                     time_ns: now_ns,
                     flow: sender.first + datagram.flow,
                     bytes: datagram.bytes,
-                    ecn_capable: datagram.ecn_capable,
+                    ecn: datagram.ecn,
                 });
                 if let Some(next_ns) = next_ns {
                     agenda.add(clock.ticks(next_ns), Task::Datagram(number));

@@ -1,5 +1,6 @@
 //! Packets, as the network carries them.
 
+use sluice_ecn::Ecn;
 use sluice_queue::{Packet as Queued, hash_of};
 use sluice_tcp::{Ack, Segment};
 
@@ -19,7 +20,7 @@ pub struct Packet {
     pub bytes: u16,
     /// Kind of the packet.
     pub kind: Kind,
-    /// Sum of the flags below that are set.
+    /// Sum of the flags below that are set, with the ECN codepoint between them.
     flags: u8,
 }
 
@@ -42,10 +43,10 @@ impl Kind {
 
 const SYN: u8 = 1;
 const RETRANSMITTED: u8 = 2;
-const ECN_CAPABLE: u8 = 4;
-const MARKED: u8 = 8;
 const CWR: u8 = 16;
 const ECE: u8 = 32;
+/// Place of the ECN codepoint among the flags.
+const ECN_SHIFT: u8 = 2;
 
 impl Packet {
     /// A TCP segment of a flow.
@@ -53,8 +54,7 @@ impl Packet {
     pub(crate) fn data(flow: u32, bytes: u16, segment: Segment) -> Self {
         let flags = flag(segment.syn, SYN)
             | flag(segment.retransmitted, RETRANSMITTED)
-            | flag(segment.ect, ECN_CAPABLE)
-            | flag(segment.ce, MARKED)
+            | segment.ecn.bits() << ECN_SHIFT
             | flag(segment.cwr, CWR);
         Self {
             flow,
@@ -99,10 +99,10 @@ impl Packet {
         }
     }
 
-    /// Returns the packet with the flag ECT if `capable`.
-    pub(crate) fn with_ecn(self, capable: bool) -> Self {
+    /// Returns a packet that had Not-ECT with this codepoint.
+    pub(crate) fn with_ecn(self, ecn: Ecn) -> Self {
         Self {
-            flags: self.flags | flag(capable, ECN_CAPABLE),
+            flags: self.flags | ecn.bits() << ECN_SHIFT,
             ..self
         }
     }
@@ -114,8 +114,7 @@ impl Packet {
             seq: self.number,
             syn: self.has(SYN),
             retransmitted: self.has(RETRANSMITTED),
-            ect: self.has(ECN_CAPABLE),
-            ce: self.has(MARKED),
+            ecn: self.ecn(),
             cwr: self.has(CWR),
         }
     }
@@ -135,14 +134,10 @@ impl Packet {
         self.has(SYN)
     }
 
-    /// True if a queue may mark it, or has marked it (ECT or CE).
-    pub fn is_ecn_capable(&self) -> bool {
-        self.has(ECN_CAPABLE)
-    }
-
-    /// True if a queue has marked it (CE).
-    pub fn is_marked(&self) -> bool {
-        self.has(MARKED)
+    /// Returns its ECN codepoint.
+    #[inline]
+    pub fn ecn(&self) -> Ecn {
+        Ecn::from_bits(self.flags >> ECN_SHIFT)
     }
 
     /// True if it is an ACK that echoes a mark (ECE).
@@ -281,13 +276,13 @@ impl Queued for Transit {
     }
 
     #[inline]
-    fn ecn_capable(&self) -> bool {
-        self.packet().has(ECN_CAPABLE)
+    fn ecn(&self) -> Ecn {
+        self.packet().ecn()
     }
 
     #[inline]
     fn mark(&mut self) {
-        self.packed.1 |= u64::from(MARKED) << FLAGS_AT;
+        self.packed.1 |= u64::from(Ecn::Ce.bits() << ECN_SHIFT) << FLAGS_AT;
     }
 }
 

@@ -286,7 +286,7 @@ fn recording(capture: &Recorded) -> Result<Recording, String> {
         &packets.time_ns,
         &packets.bytes,
         &packets.flow_numbers(),
-        &packets.ecn_capable,
+        &packets.ecn,
     )
     .map_err(|error| format!("{}: {error}", capture.path().display()))
 }

@@ -291,8 +291,7 @@ impl<'a, T: Trace> World<'a, T> {
         if let Some(next_ns) = next_ns {
             self.enter_at(next_ns, Task::Datagram(number));
         }
-        let packet =
-            Packet::datagram(flow, sequence, datagram.bytes).with_ecn(datagram.ecn_capable);
+        let packet = Packet::datagram(flow, sequence, datagram.bytes).with_ecn(datagram.ecn);
         self.network.send(now.ticks, route, packet);
     }
 

@@ -89,7 +89,7 @@ impl Trace for Observed {
             }
             (Kind::Data, Step::Depart, BOTTLENECK) if event.at_ns > SETTLED_NS => {
                 self.packets += 1;
-                self.marked += u64::from(packet.is_marked());
+                self.marked += u64::from(packet.ecn().is_marked());
             }
             _ => {}
         }

@@ -38,7 +38,8 @@ fn read_capture(py: Python<'_>, path: PathBuf) -> PyResult<CaptureColumns> {
         bytes: PyArray1::from_vec(py, capture.bytes).unbind(),
         flow: PyArray1::from_vec(py, capture.flow).unbind(),
         protocol: PyArray1::from_vec(py, capture.protocol).unbind(),
-        ecn_capable: PyArray1::from_vec(py, capture.ecn_capable).unbind(),
+        ecn_capable: PyArray1::from_iter(py, capture.ecn.iter().map(|ecn| ecn.is_capable()))
+            .unbind(),
         opens: PyArray1::from_vec(py, capture.opens).unbind(),
         not_ip: capture.not_ip,
         link_types: capture.link_types,

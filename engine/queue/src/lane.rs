@@ -85,7 +85,7 @@ impl<P: Packet, A: Aqm> Lane<P, A> {
         self.view.packet_bytes = packet.bytes();
         self.view.flow_hash = packet.flow_hash();
         self.view.candidate_flow_hash = 0;
-        self.view.ecn_capable = u8::from(self.ecn & packet.ecn_capable());
+        self.view.ecn_capable = u8::from(self.ecn & packet.ecn().is_capable());
         self.view.full = 0;
     }
 

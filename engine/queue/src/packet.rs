@@ -1,5 +1,7 @@
 //! What a queue needs to know about a packet.
 
+use sluice_ecn::Ecn;
+
 /// A packet of a world.
 pub trait Packet: Copy + Default {
     /// Returns its size, bytes.
@@ -8,10 +10,10 @@ pub trait Packet: Copy + Default {
     /// Returns a hash of what identifies its flow.
     fn flow_hash(&self) -> u32;
 
-    /// True if it can be marked, or is already (ECT or CE): an early drop lets it pass as marked.
-    fn ecn_capable(&self) -> bool;
+    /// Returns its ECN codepoint.
+    fn ecn(&self) -> Ecn;
 
-    /// Sets congestion experienced.
+    /// Sets the codepoint CE.
     fn mark(&mut self);
 }
 

@@ -9,6 +9,7 @@ use std::{
 
 use sha2::{Digest, Sha256};
 use sluice_capture::Capture;
+use sluice_ecn::Ecn;
 
 use crate::{
     describe::Kind,
@@ -119,8 +120,13 @@ pub fn fingerprint(capture: &Capture) -> String {
             hash.update(value.to_le_bytes());
         }
     }
-    for on in &capture.ecn_capable {
-        hash.update([u8::from(*on)]);
+    for ecn in &capture.ecn {
+        hash.update([match ecn {
+            Ecn::NotEct => 0,
+            Ecn::Ect0 => 1,
+            Ecn::Ect1 => 2,
+            Ecn::Ce => 3,
+        }]);
     }
     hash.finalize()
         .iter()

@@ -11,6 +11,7 @@ use rand::Rng;
 use sluice_aqm::{
     Aqm, Configured, Discipline, NEVER, Running, Value, Verdict, Victim, View, all, find,
 };
+use sluice_ecn::Ecn;
 use sluice_queue::{Queue, Scheduler};
 use sluice_random::{Stream, stream};
 use sluice_traffic::{ModulatedSlots, Modulator};
@@ -164,7 +165,7 @@ impl<S: Server, Q: Aqm> Plain<S, Q> {
         View {
             packet_bytes: packet.bytes,
             flow_hash: packet.flow,
-            ecn_capable: u8::from(self.discipline.ecn && packet.ecn_capable == 1),
+            ecn_capable: u8::from(self.discipline.ecn && packet.ecn != 0),
             ..self.state(slot * SLOT_NS, idle)
         }
     }
@@ -494,8 +495,9 @@ proptest! {
         let slots: Vec<u64> = packets.iter().map(|(gap, ..)| { now += gap; now }).collect();
         let bytes: Vec<u32> = packets.iter().map(|(_, bytes, ..)| *bytes).collect();
         let flows: Vec<u32> = packets.iter().map(|(.., flow, _)| *flow).collect();
-        let ecn_capable: Vec<bool> = packets.iter().map(|(.., ecn)| *ecn).collect();
-        let recording = Recording::new(&slots, &bytes, &flows, &ecn_capable).unwrap();
+        let codepoint = |on: bool| if on { Ecn::Ect0 } else { Ecn::NotEct };
+        let codepoints: Vec<Ecn> = packets.iter().map(|(.., ecn)| codepoint(*ecn)).collect();
+        let recording = Recording::new(&slots, &bytes, &flows, &codepoints).unwrap();
         let recording = std::sync::Arc::new(recording);
         let parts = || (Replayed::new(recording.clone()), PacketSizeServer::new(500.0));
         check(discipline(limit, victim, ecn), parts, red, &cuts)?;

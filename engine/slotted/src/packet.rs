@@ -1,5 +1,6 @@
 //! A packet, as the station stores it.
 
+use sluice_ecn::Ecn;
 use sluice_queue::Packet as Queued;
 
 /// A packet that arrives or waits.
@@ -11,9 +12,9 @@ pub struct Packet {
     pub bytes: u32,
     /// Hash of its flow.
     pub flow: u32,
-    /// 1 if it can be marked, otherwise 0. A `u64`, so that the packet has no padding: a packet
-    /// with padding is copied in pieces of odd widths, which stalls the inner loop.
-    pub ecn_capable: u64,
+    /// Its ECN codepoint. A `u64`, so that the packet has no padding: a packet with padding is
+    /// copied in pieces of odd widths, which stalls the inner loop.
+    pub ecn: u64,
 }
 
 impl Queued for Packet {
@@ -28,8 +29,8 @@ impl Queued for Packet {
     }
 
     #[inline]
-    fn ecn_capable(&self) -> bool {
-        self.ecn_capable != 0
+    fn ecn(&self) -> Ecn {
+        Ecn::from_bits(self.ecn as u8)
     }
 
     /// Does nothing: in this world no receiver reads marks.

@@ -7,6 +7,7 @@
 use etherparse::{
     IpEcn, IpHeaders, Ipv4Extensions, Ipv4Header, PacketBuilder, TcpHeader, TcpOptionElement,
 };
+use sluice_ecn::Ecn;
 use sluice_network::{Event, Kind, TcpKind};
 use sluice_tcp::Block;
 
@@ -32,10 +33,11 @@ pub fn of(flows: &Flows, event: &Event) -> Vec<u8> {
         destination: address(to),
         ..Ipv4Header::default()
     };
-    ip.ecn = match (packet.is_marked(), packet.is_ecn_capable()) {
-        (true, _) => IpEcn::CongestionExperienced,
-        (false, true) => IpEcn::Ect0,
-        (false, false) => IpEcn::NotEct,
+    ip.ecn = match packet.ecn() {
+        Ecn::NotEct => IpEcn::NotEct,
+        Ecn::Ect1 => IpEcn::Ect1,
+        Ecn::Ect0 => IpEcn::Ect0,
+        Ecn::Ce => IpEcn::CongestionExperienced,
     };
     let builder = PacketBuilder::ip(IpHeaders::Ipv4(ip, Ipv4Extensions::default()));
     let payload = |headers: usize| &ZEROS[..usize::from(packet.bytes).saturating_sub(headers)];

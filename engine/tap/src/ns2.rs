@@ -48,8 +48,8 @@ impl Format for Ns2 {
         let flag = |on, letter| if on { letter } else { '-' };
         let echo = flag(packet.echoes_mark(), 'C');
         let reduced = flag(packet.says_reduced(), 'A');
-        let marked = flag(packet.is_marked(), 'E');
-        let capable = flag(packet.is_ecn_capable(), 'N');
+        let marked = flag(packet.ecn().is_marked(), 'E');
+        let capable = flag(packet.ecn().is_capable(), 'N');
         write!(
             out,
             "{step} {seconds}.{ns:09} {link_from} {link_to} {kind} {} \

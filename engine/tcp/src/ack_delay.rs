@@ -118,10 +118,10 @@ impl AckDelay {
     /// know of. A packet that is not ECN-capable, after others that were, is probably a
     /// retransmission.
     pub fn on_codepoint(&mut self, segment: &Segment, is_news: bool) {
-        if is_news || self.capable && !segment.ect {
+        if is_news || self.capable && !segment.ecn.is_capable() {
             self.quick = self.quick.max(AFTER_MARK);
         }
-        self.capable |= segment.ect;
+        self.capable |= segment.ecn.is_capable();
     }
 
     /// True if the ACK of this packet is sent at once.

@@ -4,6 +4,7 @@ use thiserror::Error;
 
 use crate::congestion::CongestionControl;
 use crate::quirks::Quirks;
+use crate::segment::Echo;
 
 pub(crate) const MS: u64 = 1_000_000;
 pub(crate) const SECOND: u64 = 1_000 * MS;
@@ -90,6 +91,16 @@ impl Config {
             sack_option_bytes: 4,
             ecn: false,
             quirks: Quirks::NONE,
+        }
+    }
+
+    /// Returns how the receiver echoes marks.
+    #[inline]
+    pub fn echo(&self) -> Echo {
+        match self.ecn {
+            false => Echo::None,
+            true if self.congestion_control.counts_marks() => Echo::PerPacket,
+            true => Echo::Classic,
         }
     }
 

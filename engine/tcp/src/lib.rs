@@ -42,5 +42,5 @@ pub use config::{Config, ConfigError, Variant};
 pub use congestion::CongestionControl;
 pub use quirks::Quirks;
 pub use receiver::Receiver;
-pub use segment::{Ack, Block, Segment};
+pub use segment::{Ack, Block, Echo, Segment};
 pub use sender::{GREEDY, Sender};

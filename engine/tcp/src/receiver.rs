@@ -5,7 +5,7 @@ use smallvec::SmallVec;
 use crate::ack_delay::AckDelay;
 use crate::config::Config;
 use crate::deadline::Deadline;
-use crate::segment::{Ack, Block, Segment};
+use crate::segment::{Ack, Block, Echo, Segment};
 
 /// The receiving endpoint of one flow.
 #[derive(Clone, Debug, Default)]
@@ -47,17 +47,22 @@ impl Receiver {
         segment: &Segment,
         answer: &mut impl FnMut(Ack),
     ) {
-        let changed = config.congestion_control.counts_marks() && segment.ce != self.echo;
-        let mut is_news = false;
-        if changed {
-            if !self.held_until.is_none() {
-                answer(self.acknowledge(config));
+        let marked = segment.ecn.is_marked();
+        let (mut changed, mut is_news) = (false, false);
+        match config.echo() {
+            Echo::None => {}
+            Echo::Classic => {
+                self.echo &= !segment.cwr;
+                is_news = marked && !self.echo && !self.congested;
+                self.congested |= marked;
             }
-            self.echo = segment.ce;
-        } else if !config.congestion_control.counts_marks() {
-            self.echo &= !segment.cwr;
-            is_news = segment.ce && !self.echo && !self.congested;
-            self.congested |= segment.ce;
+            Echo::PerPacket => {
+                changed = marked != self.echo;
+                if changed && !self.held_until.is_none() {
+                    answer(self.acknowledge(config));
+                }
+                self.echo = marked;
+            }
         }
         if config.quirks.adapts_ack_delay {
             let expected = segment.seq == self.next;

@@ -1,5 +1,7 @@
 //! What the endpoints exchange: data segments in one direction, acknowledgements in the other.
 
+use sluice_ecn::Ecn;
+
 /// A data packet, or the SYN.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Segment {
@@ -9,10 +11,8 @@ pub struct Segment {
     pub syn: bool,
     /// True if the packet was sent before.
     pub retransmitted: bool,
-    /// ECN-capable transport (RFC 3168, section 5).
-    pub ect: bool,
-    /// Congestion experienced: set by a queue on the way.
-    pub ce: bool,
+    /// ECN codepoint; a queue on the way may set it to CE.
+    pub ecn: Ecn,
     /// Congestion window reduced (RFC 3168, section 6.1.2).
     pub cwr: bool,
 }
@@ -34,12 +34,24 @@ impl Block {
     }
 }
 
+/// How a receiver tells the sender of marks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Echo {
+    /// Not at all: the connection does not use ECN.
+    None,
+    /// From a mark on, in all ACKs, until the sender answers with CWR (RFC 3168, section 6.1.3).
+    Classic,
+    /// For each packet: an ACK tells whether the packets that it acknowledges were marked (RFC
+    /// 8257, section 3.2).
+    PerPacket,
+}
+
 /// An acknowledgement.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Ack {
     /// The next packet the receiver expects: all before it have arrived.
     pub next: u32,
-    /// ECN echo (RFC 3168, section 6.1.3).
+    /// ECN echo; [`Echo`] says of what.
     pub ece: bool,
     /// Selective acknowledgements, the most recent first (RFC 2018, section 4).
     pub sack: [Block; 3],

@@ -1,5 +1,7 @@
 //! Sends what the window allows, and runs the timer until all packets are acknowledged.
 
+use sluice_ecn::Ecn;
+
 use crate::config::Config;
 use crate::deadline::Deadline;
 use crate::recovery;
@@ -71,8 +73,7 @@ impl Sender {
             seq,
             syn,
             retransmitted,
-            ect: ecn,
-            ce: false,
+            ecn: if ecn { Ecn::Ect0 } else { Ecn::NotEct },
             cwr,
         });
         if let Some(rack) = &mut self.rack {

@@ -3,6 +3,7 @@
 mod channel;
 
 use channel::{Channel, Event};
+use sluice_ecn::Ecn;
 use sluice_tcp::{
     Ack, Config, ConfigError, CongestionControl, GREEDY, Receiver, Segment, Sender, Variant,
 };
@@ -24,8 +25,7 @@ fn data(seq: u32, ce: bool) -> Segment {
         seq,
         syn: false,
         retransmitted: false,
-        ect: true,
-        ce,
+        ecn: if ce { Ecn::Ce } else { Ecn::Ect0 },
         cwr: false,
     }
 }

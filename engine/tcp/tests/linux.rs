@@ -3,6 +3,7 @@
 mod bench;
 
 use bench::Bench;
+use sluice_ecn::Ecn;
 use sluice_tcp::{Config, Quirks, Receiver, Segment, Variant};
 
 const MS: u64 = 1_000_000;
@@ -87,8 +88,7 @@ fn at_the_start_and_after_a_pause_acks_are_not_held_back() {
             seq,
             syn: seq == 0,
             retransmitted: false,
-            ect: false,
-            ce: false,
+            ecn: Ecn::NotEct,
             cwr: false,
         };
         let mut count = 0;
@@ -221,8 +221,7 @@ fn waits(receiver: &mut Receiver, seqs: std::ops::Range<u32>) -> Vec<u64> {
             seq,
             syn: seq == 0,
             retransmitted: false,
-            ect: false,
-            ce: false,
+            ecn: Ecn::NotEct,
             cwr: false,
         };
         let start_ns = if seq == 0 { 0 } else { now_ns };

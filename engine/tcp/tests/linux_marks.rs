@@ -3,6 +3,7 @@
 mod bench;
 
 use bench::Bench;
+use sluice_ecn::Ecn;
 use sluice_tcp::{Ack, Block, Config, Quirks, Receiver, Segment, Variant};
 
 const MS: u64 = 1_000_000;
@@ -141,7 +142,11 @@ fn a_syn_sent_again_ends_ecn() {
         }
         bench.sent.clear();
         bench.ack_to(now_ns + 100 * MS, 1);
-        bench.sent.iter().map(|each| each.ect).collect::<Vec<_>>()
+        bench
+            .sent
+            .iter()
+            .map(|each| each.ecn.is_capable())
+            .collect::<Vec<_>>()
     };
     assert_eq!(capable(false), [true; 10]);
     assert_eq!(capable(true), [false; 10]);
@@ -149,15 +154,21 @@ fn a_syn_sent_again_ends_ecn() {
 
 #[test]
 fn a_mark_and_its_answer_are_acknowledged_at_once() {
-    let config = Config::linux(Variant::Rack);
+    let config = Config {
+        ecn: true,
+        ..Config::linux(Variant::Rack)
+    };
     let mut receiver = Receiver::new();
     let mut acks = |seq, ce, cwr| {
         let segment = Segment {
             seq,
             syn: seq == 0,
             retransmitted: seq == 34,
-            ect: seq > 0 && seq != 34,
-            ce,
+            ecn: match ce {
+                true => Ecn::Ce,
+                false if seq > 0 && seq != 34 => Ecn::Ect0,
+                false => Ecn::NotEct,
+            },
             cwr,
         };
         let mut count = 0;

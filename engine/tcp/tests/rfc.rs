@@ -4,6 +4,7 @@
 mod bench;
 
 use bench::Bench;
+use sluice_ecn::Ecn;
 use sluice_tcp::{Ack, Config, CongestionControl, Receiver, Segment, Variant};
 
 const MS: u64 = 1_000_000;
@@ -306,7 +307,7 @@ fn a_window_of_data_reacts_once_to_marks_and_says_so_once() {
         bench
             .sent
             .drain(..)
-            .all(|segment| segment.ect && !segment.cwr)
+            .all(|segment| segment.ecn.is_capable() && !segment.cwr)
     );
     bench.ack(100 * MS, echo(1));
     assert_eq!((bench.sender.cwnd(), bench.sender.ssthresh()), (4.0, 4.0));
@@ -326,7 +327,7 @@ fn retransmissions_are_not_ecn_capable() {
     let mut bench = Bench::start(Variant::NewReno, 4.0, |config| config.ecn = true);
     bench.sent();
     bench.time_out();
-    assert!(bench.sent[0].retransmitted && !bench.sent[0].ect);
+    assert!(bench.sent[0].retransmitted && !bench.sent[0].ecn.is_capable());
 }
 
 #[test]
@@ -363,8 +364,7 @@ fn data(seq: u32) -> Segment {
         seq,
         syn: false,
         retransmitted: false,
-        ect: true,
-        ce: false,
+        ecn: Ecn::Ect0,
         cwr: false,
     }
 }
@@ -421,7 +421,7 @@ fn a_mark_is_echoed_until_the_sender_answers() {
     let mut echoes = |segment| answers(&mut receiver, &config, 0, &segment)[0].ece;
     assert!(!echoes(data(0)));
     assert!(echoes(Segment {
-        ce: true,
+        ecn: Ecn::Ce,
         ..data(1)
     }));
     assert!(echoes(data(2)));
@@ -431,7 +431,7 @@ fn a_mark_is_echoed_until_the_sender_answers() {
     }));
     assert!(echoes(Segment {
         cwr: true,
-        ce: true,
+        ecn: Ecn::Ce,
         ..data(4)
     }));
 }

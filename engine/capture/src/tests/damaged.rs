@@ -108,7 +108,7 @@ fn is_read(bytes: &[u8], path: &std::path::Path) -> bool {
                 capture.bytes.len(),
                 capture.flow.len(),
                 capture.protocol.len(),
-                capture.ecn_capable.len(),
+                capture.ecn.len(),
                 capture.opens.len(),
             ];
             assert_eq!(lengths, [packets; 5]);

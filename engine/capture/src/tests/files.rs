@@ -1,5 +1,7 @@
 //! Every file format; damage by random bytes and random cuts.
 
+use sluice_ecn::Ecn;
+
 use super::*;
 
 #[test]
@@ -22,7 +24,7 @@ fn every_pcap_variant_gives_the_same_columns() {
             assert_eq!(capture.time_ns, [0, 2000, 1_000_000_000]);
             assert_eq!(capture.bytes, [100, 38, 28]);
             assert_eq!(capture.protocol, [17, 17, 17]);
-            assert_eq!(capture.ecn_capable, [false; 3]);
+            assert_eq!(capture.ecn, [Ecn::NotEct; 3]);
             assert_eq!(capture.flow[0], capture.flow[2]);
             assert_ne!(capture.flow[0], capture.flow[1]);
             assert_eq!((capture.not_ip, capture.link_types), (0, vec!["raw IP"]));
@@ -206,7 +208,7 @@ fn the_shipped_capture() {
     assert_eq!(capture.link_types, ["Ethernet"]);
     assert!(capture.time_ns.is_sorted());
     assert!(capture.protocol.contains(&6) && capture.protocol.contains(&17));
-    assert!(capture.ecn_capable.contains(&true) && capture.ecn_capable.contains(&false));
+    assert!(capture.ecn.iter().any(|ecn| ecn.is_capable()) && capture.ecn.contains(&Ecn::NotEct));
 }
 
 proptest! {

@@ -1,5 +1,7 @@
 //! The IP packet in every link type, also behind tags, labels and sessions.
 
+use sluice_ecn::Ecn;
+
 use super::*;
 
 #[test]
@@ -143,7 +145,7 @@ fn ipv6_ecn_and_double_vlan() {
     ))
     .unwrap();
     assert_eq!(raw.bytes, [108, 108]);
-    assert_eq!(raw.ecn_capable, [true, false]);
+    assert_eq!(raw.ecn, [Ecn::Ect0, Ecn::NotEct]);
     let ethernet = read_bytes(&pcap(Order::Little, false, 1, &[(0, tagged)])).unwrap();
     assert_eq!((ethernet.bytes, ethernet.flow[0]), (vec![108], raw.flow[0]));
 }
@@ -155,7 +157,12 @@ fn a_packet_with_ce_counts_as_ecn_capable() {
         let (mut v4, mut v6) = (udp(1, 72), udp6(60));
         v4[1] |= ecn;
         v6[1] |= ecn << 4;
-        [v4, v6].map(|packet| ip_packet(&packet, packet.len() as u32).unwrap().ecn_capable)
+        [v4, v6].map(|packet| {
+            ip_packet(&packet, packet.len() as u32)
+                .unwrap()
+                .ecn
+                .is_capable()
+        })
     };
     assert_eq!(
         [0, 1, 2, 3].map(with),

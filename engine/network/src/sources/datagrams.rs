@@ -1,5 +1,6 @@
 //! Datagrams, which get no answers and do not react to congestion.
 
+use sluice_ecn::Ecn;
 use sluice_random::Stream;
 
 use super::{
@@ -63,8 +64,8 @@ pub struct Datagram {
     pub flow: u32,
     /// Size on the wire.
     pub bytes: u16,
-    /// True if a queue may mark it.
-    pub ecn_capable: bool,
+    /// Its ECN codepoint.
+    pub ecn: Ecn,
 }
 
 /// A source of the datagrams of one flow, or of the flows of a recording.
@@ -93,7 +94,7 @@ impl DatagramSource {
                 let datagram = Datagram {
                     flow: 0,
                     bytes: *bytes,
-                    ecn_capable: false,
+                    ecn: Ecn::NotEct,
                 };
                 let next_ns = arrivals.after(random, now);
                 (datagram, (next_ns < *stop_ns).then_some(next_ns))

@@ -63,7 +63,7 @@ pub fn offered_traffic(
         time_ns: column(py, sent.iter().map(|datagram| datagram.time_ns)),
         flow: small(|datagram| datagram.flow),
         bytes: small(|datagram| u32::from(datagram.bytes)),
-        ecn_capable: column(py, sent.iter().map(|datagram| datagram.ecn_capable)),
+        ecn_capable: column(py, sent.iter().map(|datagram| datagram.ecn.is_capable())),
         datagram_groups: found.datagram_groups,
     })
 }

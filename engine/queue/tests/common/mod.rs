@@ -9,6 +9,7 @@ use proptest::{
     test_runner::{Config, RngSeed},
 };
 use sluice_aqm::{Aqm, Configured, Discipline, Running, Value, Verdict, Victim, View, find};
+use sluice_ecn::Ecn;
 use sluice_queue::Packet;
 
 /// A packet with a number that identifies it.
@@ -30,8 +31,12 @@ impl Packet for Numbered {
         self.flow
     }
 
-    fn ecn_capable(&self) -> bool {
-        self.ecn_capable
+    fn ecn(&self) -> Ecn {
+        if self.ecn_capable {
+            Ecn::Ect0
+        } else {
+            Ecn::NotEct
+        }
     }
 
     fn mark(&mut self) {

@@ -247,7 +247,12 @@ impl Flows {
     /// If a capture cannot be read.
     pub fn ecn_capable(&self) -> Result<bool, String> {
         if let Self::ReplayFlows(flows) = self {
-            return Ok(flows.capture.packets()?.ecn_capable.contains(&true));
+            return Ok(flows
+                .capture
+                .packets()?
+                .ecn
+                .iter()
+                .any(|ecn| ecn.is_capable()));
         }
         Ok(self.tcp().is_some_and(|tcp| tcp.ecn))
     }

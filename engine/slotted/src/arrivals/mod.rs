@@ -5,6 +5,7 @@ mod recording;
 
 use std::sync::Arc;
 
+use sluice_ecn::Ecn;
 use sluice_random::stream;
 use sluice_scenario::{Scenario, slotted as given};
 use sluice_traffic::{ModulatedSlots, Modulator};
@@ -57,9 +58,8 @@ impl Arrivals {
             given::Arrivals::ReplayArrivals(of) => {
                 let slots = scenario.capture_slots(&of.capture)?;
                 let packets = of.capture.packets()?;
-                let recording =
-                    Recording::new(&slots, &packets.bytes, &packets.flow, &packets.ecn_capable)
-                        .map_err(|error| error.to_string())?;
+                let recording = Recording::new(&slots, &packets.bytes, &packets.flow, &packets.ecn)
+                    .map_err(|error| error.to_string())?;
                 Self::Replay(Arc::new(recording))
             }
         })
@@ -94,7 +94,7 @@ impl<S: SlotSource> Uniform<S> {
             slot: 0,
             bytes: packet_bytes,
             flow: 0,
-            ecn_capable: 1,
+            ecn: u64::from(Ecn::Ect0.bits()),
         };
         Self { slots, packet }
     }

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use sluice_aqm::NEVER;
+use sluice_ecn::Ecn;
 use thiserror::Error;
 
 use super::Source;
@@ -26,9 +27,9 @@ impl Recording {
         slots: &[u64],
         bytes: &[u32],
         flows: &[u32],
-        ecn_capable: &[bool],
+        ecn: &[Ecn],
     ) -> Result<Self, ArrivalError> {
-        if [bytes.len(), flows.len(), ecn_capable.len()] != [slots.len(); 3] {
+        if [bytes.len(), flows.len(), ecn.len()] != [slots.len(); 3] {
             return Err(ArrivalError(
                 "the columns of a recording differ in length".into(),
             ));
@@ -39,11 +40,11 @@ impl Recording {
                 row + 1
             )));
         }
-        let row = |k| Packet {
+        let row = |k: usize| Packet {
             slot: slots[k],
             bytes: bytes[k],
             flow: flows[k],
-            ecn_capable: u64::from(ecn_capable[k]),
+            ecn: u64::from(ecn[k].bits()),
         };
         Ok(Self((0..slots.len()).map(row).collect()))
     }
@@ -80,8 +81,8 @@ mod tests {
 
     #[test]
     fn recordings_must_be_sorted_and_of_one_length() {
-        let error = Recording::new(&[3, 2], &[1, 1], &[0, 0], &[true, true]).unwrap_err();
+        let error = Recording::new(&[3, 2], &[1, 1], &[0, 0], &[Ecn::Ect0; 2]).unwrap_err();
         assert_eq!(error.to_string(), "packet 1 comes before packet 0");
-        assert!(Recording::new(&[3], &[1, 1], &[0], &[true]).is_err());
+        assert!(Recording::new(&[3], &[1, 1], &[0], &[Ecn::Ect0]).is_err());
     }
 }

@@ -3,6 +3,7 @@
 
 use std::collections::VecDeque;
 
+use sluice_ecn::Ecn;
 use sluice_tcp::{Ack, Config, Receiver, Segment, Sender};
 
 /// What the sender did, and when.
@@ -100,7 +101,9 @@ pub fn run(channel: &Channel, config: &Config, mut sender: Sender, until_ns: u64
             });
             let listed = channel.data_marked.contains(&data.entered);
             let waits = |limit_ns| data.wait_ns(now_ns) > limit_ns;
-            segment.ce = segment.ect && (listed || channel.mark_above_ns.is_some_and(waits));
+            if segment.ecn.is_capable() && (listed || channel.mark_above_ns.is_some_and(waits)) {
+                segment.ecn = Ecn::Ce;
+            }
             if data.is_hit(&channel.data_lost) {
                 continue;
             }
