@@ -134,6 +134,7 @@ bench: build
 	@$(BIN)/python bench/slotted.py
 	@$(BIN)/python bench/instructions.py
 	@$(BIN)/python bench/chain.py
+	@$(BIN)/python bench/frontier.py
 	@$(BIN)/python bench/growth.py
 	@$(BIN)/python bench/sweep.py
 	@$(BIN)/python bench/trace.py

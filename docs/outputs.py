@@ -308,6 +308,59 @@ _OUTPUTS: dict[str, tuple[str, dict[str, Schema], dict[str, Schema]]] = {
         {"directions": _list(_object("One of them.", _ADVICE), "The upload, then the download.")},
         {},
     ),
+    "frontier": (
+        "`sluice frontier`: the best that any AQM could reach, and each AQM's regret.",
+        {
+            "title": _type(str, "Of the scenario."),
+            "scenario": {"description": "The fields of the scenario.", "type": "object"},
+            "objectives": _list(
+                _object(
+                    "Of one axis.",
+                    {
+                        "name": _type(str, "As on the command line."),
+                        "unit": _type(str, "Empty for a share."),
+                        "more_is_better": _type(bool, "Whether it is maximised."),
+                    },
+                ),
+                "That of x, then that of y.",
+            ),
+            "deadline_slots": _type(int | None, "Of late and in_time."),
+            "bounds": {"description": "On further objectives, by name.", **_VALUES},
+            "decides": _type(str, "What the policies do and see."),
+            "points": _list(
+                _object(
+                    "A policy on the frontier.",
+                    {
+                        "x": _type(float, "The first objective."),
+                        "y": _type(float, "The second."),
+                        "slope": _type(float, "dy/dx along the frontier."),
+                        "corner": _type(bool, "Whether it is a corner: a policy without chance."),
+                        "drops": _list(
+                            _type(float),
+                            "Probability of a drop, by the packets in the system.",
+                        ),
+                    },
+                ),
+                "The best of the first objective first.",
+            ),
+            "disciplines": _list(
+                _object(
+                    "An AQM of the scenario.",
+                    {
+                        "discipline": _type(str, "Its name."),
+                        "how": {"enum": ["exact", "simulated"]},
+                        "breaks": _list(_type(str), "The bounds that it does not keep."),
+                        "x": _MEASURE,
+                        "y": _MEASURE,
+                        "regret_x": _MEASURE,
+                        "regret_y": _MEASURE,
+                    },
+                ),
+                "In the scenario's order.",
+            ),
+        },
+        {},
+    ),
     "stability": (
         "`sluice stability`: whether TCP behind AQMs comes to rest, by a fluid model.",
         {

@@ -245,6 +245,14 @@ class Chain:
         memory: float,
     ) -> Chain: ...
 
+@final
+class ChainSource:
+    states: int
+    quiet: tuple[NDArray[np.uint32], NDArray[np.uint32], NDArray[np.float64]]
+    active: tuple[NDArray[np.uint32], NDArray[np.uint32], NDArray[np.float64]]
+    mu: float
+
+def chain_source(chain: Chain) -> ChainSource: ...
 def solve_chain(
     chain: Chain,
     method: str,

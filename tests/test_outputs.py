@@ -76,6 +76,13 @@ def commands(root, tmp_path):
             ["simulate", light, *SHORT, "--aqm", "red", "--arrivals", "geometric:rate=0"],
             ["simulate", dumbbell, "--aqm", "codel", "--duration", "2"],
         ],
+        "frontier": [
+            [
+                *("frontier", light, *SHORT, "--aqm", "drop_tail", "--aqm", "codel"),
+                *("--objectives", "queue,in_time", "--deadline", "5", "--out", tmp_path),
+            ],
+            ["frontier", light, "--aqm", "drop_tail", "--points", "4", "--out", tmp_path],
+        ],
         "stability": [
             [
                 "stability",

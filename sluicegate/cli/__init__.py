@@ -94,6 +94,13 @@ _COMMANDS = {
             "--aqm red:w=0.07,spacing=independent,idle_decay=false",
         ],
     ),
+    "frontier": (
+        "frontier",
+        [
+            "sluice frontier scenarios/deadline.toml --objectives loss,in_time --deadline 10",
+            "sluice frontier scenarios/light.toml --at 2 --header best.h",
+        ],
+    ),
     "stability": (
         "stability",
         [

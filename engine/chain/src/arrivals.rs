@@ -25,9 +25,12 @@ pub enum Arrivals {
 
 /// One possible change of the modulator in a slot.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Change {
+pub struct Change {
+    /// State before the slot's arrival.
     pub from: usize,
+    /// State after it.
     pub to: usize,
+    /// Of this change.
     pub probability: f64,
 }
 
@@ -37,13 +40,20 @@ pub(crate) struct Change {
 /// If there are several states, no packet arrives in state 0. Quiet changes lead to the same or an
 /// earlier state.
 #[derive(Clone, Debug)]
-pub(crate) struct Modulator {
+pub struct Modulator {
+    /// Number of states.
     pub states: usize,
+    /// Changes in a slot without a packet.
     pub quiet: Vec<Change>,
+    /// Changes in a slot with a packet.
     pub active: Vec<Change>,
 }
 
 impl Modulator {
+    /// Returns the modulator of an arrival process.
+    ///
+    /// # Errors
+    /// If a parameter is out of range.
     pub fn new(arrivals: &Arrivals) -> Result<Self, ChainError> {
         match *arrivals {
             Arrivals::Geometric { rate } => geometric(rate),
@@ -53,7 +63,7 @@ impl Modulator {
 
     /// Adds `vector` times the matrix of `changes` to `to`.
     #[inline]
-    pub fn apply(changes: &[Change], vector: &[f64], to: &mut [f64]) {
+    pub(crate) fn apply(changes: &[Change], vector: &[f64], to: &mut [f64]) {
         for change in changes {
             to[change.to] += vector[change.from] * change.probability;
         }

@@ -21,7 +21,8 @@ pub struct Plan {
     pub mu: f64,
     /// Limit, victim and marking.
     pub discipline: Discipline,
-    /// Drop-tail or a member of the RED family with independent drops and no idle rule.
+    /// Drop-tail, an AQM without a state, or a member of the RED family with independent drops and
+    /// no idle rule.
     pub aqm: Configured,
     /// Duration of a slot, ns: an average sampled by a clock must be sampled once in each slot.
     pub slot_ns: u64,
@@ -148,6 +149,16 @@ impl Chain {
         Ok(chain)
     }
 
+    /// Returns the modulator of the arrivals.
+    pub fn modulator(&self) -> &Modulator {
+        &self.modulator
+    }
+
+    /// Returns the probability that a service ends in a slot.
+    pub fn mu(&self) -> f64 {
+        self.mu
+    }
+
     /// Returns the control, by which another thread follows or cancels a solution.
     pub fn control(&self) -> &Control {
         &self.control
@@ -193,7 +204,7 @@ impl Chain {
     /// packets in the system.
     #[inline]
     pub(crate) fn loss(&self, level: usize, size: usize) -> f64 {
-        let chances = self.levels.chances[level];
+        let chances = self.levels.chances(level, size);
         if size + 1 == self.sizes() {
             1.0
         } else if self.discipline.ecn {

@@ -4,6 +4,7 @@ use sluice_aqm::{Configured, Value};
 
 use crate::{
     error::{ChainError, refuse},
+    memoryless::is_memoryless,
     params::Params,
 };
 
@@ -55,8 +56,15 @@ impl Averaging {
                 });
             }
             "red" => {}
+            _ if is_memoryless(aqm) => {
+                return Ok(Self {
+                    sampling: Sampling::Arrivals,
+                    filter: Filter::None,
+                });
+            }
             _ => refuse!(
-                "{owner} has no exact chain: there is one for drop_tail and the RED family only"
+                "{owner} has no exact chain: there is one for drop_tail, the RED family and \
+                 headers without a state that are asked at arrivals only"
             ),
         }
         let params = Params::of(aqm);

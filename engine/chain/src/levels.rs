@@ -9,6 +9,7 @@ use crate::{
     drop_function::{Chances, Curve},
     error::ChainError,
     filter::Filter,
+    memoryless::{self, is_memoryless},
 };
 
 /// The move of the average after one observation: to the two grid neighbours of its exact value,
@@ -31,8 +32,10 @@ const ON_A_LEVEL: f64 = 1e-9;
 pub(crate) struct Levels {
     /// The average at each level, packets.
     pub average: Vec<f64>,
-    /// Drop probabilities at each level.
-    pub chances: Vec<Chances>,
+    /// Drop probabilities at each level; of an AQM without a state, at each size of the system.
+    chances: Vec<Chances>,
+    /// 1 if `chances` are by size, 0 if by level.
+    by_size: usize,
     /// Moves, by level, then by waiting packets.
     moves: Vec<Move>,
     waits: usize,
@@ -53,19 +56,31 @@ impl Levels {
     ) -> Result<Self, ChainError> {
         let counts = filter.counts();
         let count = grid.len() * counts;
+        let by_size = filter == Filter::None && is_memoryless(aqm) && !is_drop_tail(aqm);
         let mut levels = Self {
             average: Vec::with_capacity(count),
-            chances: Vec::with_capacity(count),
+            chances: if by_size {
+                memoryless::chances(aqm, limit)?
+            } else {
+                Vec::with_capacity(count)
+            },
+            by_size: by_size.into(),
             moves: Vec::with_capacity(count * (limit + 1)),
             waits: limit + 1,
         };
-        let curve = Curve::new(aqm)?;
+        let curve = if by_size {
+            None
+        } else {
+            Some(Curve::new(aqm)?)
+        };
         for (place, packets) in grid.iter().enumerate() {
             let [low, high] = neighbours(grid, place);
-            let here = curve.around(low, *packets, high);
+            let here = curve
+                .as_ref()
+                .map(|curve| curve.around(low, *packets, high));
             for missing in 0..counts {
                 levels.average.push(*packets);
-                levels.chances.push(here);
+                levels.chances.extend(here);
                 for waiting in 0..=limit {
                     let (exact, missing) = filter.update(*packets, missing, waiting as f64);
                     levels.moves.push(rounded(grid, exact, missing, counts));
@@ -73,6 +88,13 @@ impl Levels {
             }
         }
         Ok(levels)
+    }
+
+    /// Returns the drop probabilities of an arrival that finds the average at `level` and `size`
+    /// packets in the system.
+    #[inline]
+    pub fn chances(&self, level: usize, size: usize) -> Chances {
+        self.chances[level + self.by_size * size]
     }
 
     #[inline]
@@ -111,7 +133,9 @@ impl Levels {
     /// Removes the levels from `count` on, which must never be reached.
     pub fn truncate(&mut self, count: usize) {
         self.average.truncate(count);
-        self.chances.truncate(count);
+        if self.by_size == 0 {
+            self.chances.truncate(count);
+        }
         self.moves.truncate(count * self.waits);
         // this changes only moves from states that are never reached themselves
         for seen in &mut self.moves {
@@ -119,6 +143,12 @@ impl Levels {
             seen.high = seen.high.min(count - 1);
         }
     }
+}
+
+/// True for the AQM that never drops by itself, which need not be asked.
+fn is_drop_tail(aqm: &Configured) -> bool {
+    let class = aqm.class();
+    class.base.as_deref().unwrap_or(&class.name) == "drop_tail"
 }
 
 /// Returns the averages beside one on the grid. At an end of the grid, the missing neighbour has

@@ -1,5 +1,5 @@
-//! The exact chain: the slotted queue behind an AQM of the RED family as a Markov chain, and its
-//! steady state.
+//! The exact chain: the slotted queue behind an AQM of the RED family, or one without a state, as a
+//! Markov chain, and its steady state.
 //!
 //! Order of events in a slot: first the service may end, and the next packet's service starts;
 //! then a packet may arrive. A packet that arrives at an idle server starts its service at once,
@@ -30,6 +30,7 @@ mod losses;
 #[cfg(test)]
 mod losses_tests;
 mod measures;
+mod memoryless;
 #[cfg(test)]
 mod oracle;
 mod params;
@@ -51,7 +52,7 @@ mod transient;
 #[cfg(test)]
 mod transient_tests;
 
-pub use arrivals::Arrivals;
+pub use arrivals::{Arrivals, Change, Modulator};
 pub use chain::{Chain, Plan};
 pub use control::{Control, Progress};
 pub use error::ChainError;

@@ -109,7 +109,7 @@ impl Chain {
         let is_full = size + 1 == self.sizes();
         for (level, share) in judged {
             let packets = arriving * share;
-            let chances = self.levels.chances[level];
+            let chances = self.levels.chances(level, size);
             let admitted = packets * (1.0 - self.loss(level, size));
             let fates = &mut measures.fates;
             fates.arrivals += packets;

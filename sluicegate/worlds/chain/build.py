@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sluicegate import _engine, store
+from sluicegate import _engine, apart, store
 from sluicegate.errors import SluiceError
+from sluicegate.registry import Aqm
 from sluicegate.scenario import Discipline, Scenario
 
 if TYPE_CHECKING:
@@ -47,12 +48,32 @@ def build(
 
     Args:
         scenario: Its arrivals, service and queue.
-        discipline: Drop-tail or a member of the RED family.
+        discipline: Drop-tail, a member of the RED family, or a header without a state.
         grid: Step of the average's grid, packets; or the averages on it.
 
     Raises:
         SluiceError: If there is no such chain, or if it needs more memory than there is.
     """
+    configured = discipline.configured
+    if isinstance(configured, Aqm) and configured.of.library:
+        # a fault of a user's header ends the process beside; without a state, it then has none here
+        apart.run(_try, scenario, discipline, grid, watch=None)
+    return _built(scenario, discipline, grid)
+
+
+def _try(
+    scenario: Scenario,
+    discipline: Discipline,
+    grid: float | NDArray[np.float64],
+    *,
+    watch: apart.Watch | None,
+) -> None:
+    _built(scenario, discipline, grid)
+
+
+def _built(
+    scenario: Scenario, discipline: Discipline, grid: float | NDArray[np.float64]
+) -> _engine.Chain:
     memory = _SHARE_OF_MEMORY * os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
     return _engine.Chain(scenario.handle, discipline.handle, grid, memory)
 

@@ -141,7 +141,8 @@ def solve(
 
     The chain follows the queue, the average (on a grid, to which it is rounded by chance so that
     its mean is kept) and the source. It exists for geometric and self-similar arrivals,
-    geometric service, drop-tail and the RED family with independent drops and no idle rule.
+    geometric service, drop-tail, the RED family with independent drops and no idle rule, and
+    headers without a state that are asked at arrivals only.
 
     Args:
         scenario: What to solve; its slots, replications and seed have no meaning here.

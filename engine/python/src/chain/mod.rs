@@ -3,6 +3,7 @@
 mod losses;
 mod passage;
 mod sensitivity;
+mod source;
 mod steady;
 mod transient;
 
@@ -92,5 +93,6 @@ pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     losses::register(module)?;
     passage::register(module)?;
     sensitivity::register(module)?;
+    source::register(module)?;
     transient::register(module)
 }
