@@ -177,10 +177,12 @@ def test_a_store_that_cannot_be_read_or_written_stops_nothing(monkeypatch, tmp_p
     (path,) = store.folder().glob("*.zip")
     path.unlink()
     path.mkdir()
-    assert same(record, network.simulate(alone()))
+    with pytest.warns(UserWarning, match="Is a directory: finished runs are not kept there"):
+        assert same(record, network.simulate(alone()))
     (tmp_path / "file").touch()
     monkeypatch.setenv("SLUICE_RUNS", str(tmp_path / "file" / "runs"))
-    assert same(record, network.simulate(alone()))
+    with pytest.warns(UserWarning, match="Not a directory: finished runs are not kept there"):
+        assert same(record, network.simulate(alone()))
 
 
 # --- campaigns
